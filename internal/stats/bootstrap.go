@@ -1,0 +1,86 @@
+package stats
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// DefaultResamples is the number of bootstrap resamples unless the caller says otherwise.
+const DefaultResamples = 1000
+
+// Level is the confidence level of the intervals.
+const Level = 0.95
+
+// Interval is a percentile bootstrap interval (Efron 1979) at Level.
+type Interval struct {
+	Low, High float64
+	// Resamples counts those in which the figure was defined; without any, Low and High are NaN.
+	Resamples int
+}
+
+// Bootstrap draws resamples of the groups with replacement and returns what stat says of each, one row a resample.
+// stat gets how often each group was drawn; it is called concurrently, must not keep the slice and must return equally
+// many values each time. Several figures or predictions in one stat are paired. Resample i depends on seed and i alone,
+// so the result does not depend on the number of cores. The error is the context's.
+func Bootstrap(ctx context.Context, groups, resamples int, seed uint64, stat func(weight []int32) []float64) ([][]float64, error) {
+	out := make([][]float64, resamples)
+	workers := min(runtime.GOMAXPROCS(0), max(resamples, 1))
+	jobs, ctx := errgroup.WithContext(ctx)
+	for w := range workers {
+		jobs.Go(func() error {
+			weight := make([]int32, groups)
+			for i := w; i < resamples; i += workers {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				draw(weight, seed, uint64(i))
+				out[i] = stat(weight)
+			}
+			return nil
+		})
+	}
+	return out, jobs.Wait()
+}
+
+func draw(weight []int32, seed, resample uint64) {
+	clear(weight)
+	rng := rand.New(rand.NewPCG(seed, resample))
+	for range weight {
+		weight[rng.IntN(len(weight))]++
+	}
+}
+
+// Intervals gives the percentile interval of each column of Bootstrap's result. Undefined values (NaN) are left out.
+func Intervals(samples [][]float64) []Interval {
+	if len(samples) == 0 {
+		return nil
+	}
+	out := make([]Interval, len(samples[0]))
+	for c := range out {
+		column := make([]float64, 0, len(samples))
+		for _, s := range samples {
+			if !math.IsNaN(s[c]) {
+				column = append(column, s[c])
+			}
+		}
+		slices.Sort(column)
+		out[c] = Interval{Quantile(column, (1-Level)/2), Quantile(column, (1+Level)/2), len(column)}
+	}
+	return out
+}
+
+// Quantile interpolates linearly between the order statistics of sorted values, as numpy.quantile does. NaN without values.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	h := q * float64(len(sorted)-1)
+	i := min(int(h), len(sorted)-1)
+	j := min(i+1, len(sorted)-1)
+	return sorted[i] + (h-float64(i))*(sorted[j]-sorted[i])
+}
