@@ -1,0 +1,158 @@
+package nativelib
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxLibrary bounds what is unpacked where the size is not pinned.
+const maxLibrary = 1 << 30
+
+// member opens one file of a wheel (zip) or of a .tgz. Nothing else of the archive is unpacked, and
+// the caller chooses the target's name, so that an entry's own path can do no harm.
+func member(archive, name string) (io.ReadCloser, error) {
+	if strings.HasSuffix(archive, ".whl") {
+		return zipMember(archive, name)
+	}
+	return tarMember(archive, name)
+}
+
+// closers closes an entry and then its archive.
+type closers struct {
+	io.Reader
+	all []io.Closer
+}
+
+func (c closers) Close() error {
+	var errs []error
+	for _, closer := range c.all {
+		errs = append(errs, closer.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func zipMember(archive, name string) (io.ReadCloser, error) {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(archive), err)
+	}
+	for _, f := range z.File {
+		if f.Name != name || !f.Mode().IsRegular() {
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %s: %w", filepath.Base(archive), name, err), z.Close())
+		}
+		return closers{r, []io.Closer{r, z}}, nil
+	}
+	return nil, errors.Join(missing(archive, name), z.Close())
+}
+
+func tarMember(archive, name string) (io.ReadCloser, error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return nil, err
+	}
+	r, err := seekTar(f, name)
+	if err != nil {
+		if err == io.EOF {
+			return nil, errors.Join(missing(archive, name), f.Close())
+		}
+		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(archive), err), f.Close())
+	}
+	return closers{r, []io.Closer{f}}, nil
+}
+
+// seekTar reads on to the named file; io.EOF says that there is none.
+func seekTar(r io.Reader, name string) (io.Reader, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	t := tar.NewReader(z)
+	for {
+		h, err := t.Next()
+		if err != nil {
+			return nil, err
+		}
+		if h.Name == name && h.Typeflag == tar.TypeReg {
+			return t, nil
+		}
+	}
+}
+
+func missing(archive, name string) error {
+	return fmt.Errorf("%s holds no file %s", filepath.Base(archive), name)
+}
+
+// unpack writes the library to target, checked and all at once: it is written beside target under a
+// name of its own and renamed, so that two installations at a time, or one cut short, leave a whole
+// library or none. It returns the library's SHA-256.
+func unpack(archive string, p pin, target string) (string, error) {
+	r, err := member(archive, p.member)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	tmp, err := os.CreateTemp(filepath.Dir(target), ".unpack-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(tmp.Name()) // gone already when all went well
+	sum, err := copyChecked(tmp, r, p)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err), tmp.Close())
+	}
+	if err := errors.Join(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+		return "", err
+	}
+	return sum, os.Rename(tmp.Name(), target)
+}
+
+func copyChecked(w io.Writer, r io.Reader, p pin) (string, error) {
+	limit := p.size
+	if limit == 0 {
+		limit = maxLibrary
+	}
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(r, limit+1))
+	switch {
+	case err != nil:
+		return "", err
+	case n > limit || p.size != 0 && n != p.size:
+		return "", fmt.Errorf("%d bytes or more, expected %d; refused", n, limit)
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	if p.sha256 != "" && sum != p.sha256 {
+		return "", hashError(sum, p.sha256)
+	}
+	return sum, nil
+}
+
+func hashError(got, want string) error {
+	return fmt.Errorf("SHA-256 is %s, expected %s; refused, the file is damaged or not the published one", got, want)
+}
+
+// fileSum is the SHA-256 of a file in lower-case hexadecimal.
+func fileSum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

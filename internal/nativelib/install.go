@@ -1,0 +1,160 @@
+package nativelib
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Installer puts a pinned version of the library into a cache. The zero value of the optional fields
+// is usable.
+type Installer struct {
+	CacheDir string                           // required; made when missing
+	Source   string                           // one of Sources(); "" is Auto
+	SHA256   string                           // of the release archive, in hexadecimal; needed for Release alone
+	Force    bool                             // fetch again even if a whole library is there
+	Log      func(format string, args ...any) // progress, one line a call; nil is silent
+
+	pins        []pin  // tests; nil is the built-in list
+	releaseBase string // tests
+}
+
+// Install makes sure that the library is in the cache and says whether it was fetched now. A library
+// that is there and has the right hash is left alone unless Force is set. The error joins what went
+// wrong with each source.
+func (in *Installer) Install(ctx context.Context) (f Found, fetched bool, err error) {
+	candidates, err := in.candidates()
+	if err != nil {
+		return Found{}, false, err
+	}
+	if f, ok := in.present(candidates); ok {
+		return f, false, nil
+	}
+	var errs []error
+	for _, p := range candidates {
+		if err := in.installFrom(ctx, p); err != nil {
+			in.log("%s: not installed", p.source)
+			errs = append(errs, fmt.Errorf("source %s: %w", p.source, err))
+			if ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		return in.found(p), true, nil
+	}
+	return Found{}, false, errors.Join(errs...)
+}
+
+func (in *Installer) log(format string, args ...any) {
+	if in.Log != nil {
+		in.Log(format, args...)
+	}
+}
+
+func (in *Installer) found(p pin) Found {
+	return Found{Path: p.path(in.CacheDir), From: "cache", Version: p.version, pin: p}
+}
+
+// candidates are the pins to try in order.
+func (in *Installer) candidates() ([]pin, error) {
+	source := in.Source
+	if source == "" {
+		source = Auto
+	}
+	if !slices.Contains(Sources(), source) {
+		return nil, fmt.Errorf("no source %q; there is %s", source, strings.Join(Sources(), ", "))
+	}
+	if sum, err := hex.DecodeString(in.SHA256); in.SHA256 != "" && (err != nil || len(sum) != 32) {
+		return nil, fmt.Errorf("--sha256 %q is not 64 hexadecimal digits", in.SHA256)
+	}
+	own := in.pins
+	if own == nil {
+		own = ownPins()
+	}
+	var chosen []pin
+	for _, p := range own {
+		if p.source == source || source == Auto && (p.source != Release || in.SHA256 != "") {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no library is pinned for %s/%s; install ONNX Runtime 1.%d or newer yourself and set %s to its path",
+			runtime.GOOS, runtime.GOARCH, MinMinor, EnvVar)
+	}
+	return chosen, nil
+}
+
+// present returns the first library that is there and whole.
+func (in *Installer) present(candidates []pin) (Found, bool) {
+	if in.Force {
+		return Found{}, false
+	}
+	for _, p := range candidates {
+		f := in.found(p)
+		switch err := f.Verify(); {
+		case err == nil:
+			return f, true
+		case !errors.Is(err, fs.ErrNotExist):
+			in.log("%v; fetching it again", err)
+		}
+	}
+	return Found{}, false
+}
+
+func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
+	target := p.path(in.CacheDir)
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
+	}
+	// Beside the target: /tmp may be too small for the archive.
+	tmp, err := os.MkdirTemp(filepath.Dir(target), ".fetch-*")
+	if err != nil {
+		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	archive, err := in.fetch(ctx, p, tmp)
+	if err != nil {
+		return err
+	}
+	sum, err := unpack(archive, p, target)
+	if err != nil {
+		return fmt.Errorf("%w; try again, or another --source", err)
+	}
+	if p.sha256 != "" {
+		return nil
+	}
+	return os.WriteFile(sumFile(target), []byte(sum+"\n"), 0o644) // what later checks compare with
+}
+
+func sumFile(library string) string { return library + ".sha256" }
+
+// Verify compares a library in the cache with its pin, or, where there is none, with the hash noted
+// when it was installed. A library from elsewhere has nothing to be compared with and passes.
+func (f Found) Verify() error {
+	if f.From != "cache" {
+		return nil
+	}
+	got, err := fileSum(f.Path)
+	if err != nil {
+		return err
+	}
+	want := f.pin.sha256
+	if want == "" {
+		noted, err := os.ReadFile(sumFile(f.Path))
+		if err != nil {
+			return err
+		}
+		want = strings.TrimSpace(string(noted))
+	}
+	if got != want {
+		return fmt.Errorf("%s: %w", f.Path, hashError(got, want))
+	}
+	return nil
+}
