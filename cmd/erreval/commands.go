@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// commands lists every command, in the order of the help page. One file a command: cmd_<name>.go.
+func commands(e *env) []*cli.Command {
+	return []*cli.Command{
+		taxonomyCommand(e),
+		simulateCommand(e),
+		completionCommand(e),
+	}
+}
+
+const appDescription = `Tag a file (one JSON object a line, with the columns passage, answer and question):
+   erreval identify questions.jsonl -o tagged.jsonl
+
+Columns with other names:
+   erreval identify rows.jsonl --map question=prediction --map passage=context -o tagged.jsonl
+
+Compare the labels found with labels of your own:
+   erreval meta labels --gold questions_gold.jsonl tagged.jsonl
+
+First time on this machine (fetches ONNX Runtime), and when something is wrong:
+   erreval setup
+   erreval doctor
+
+The error types and what they mean:
+   erreval taxonomy show
+
+Flags may stand before or after file names; "--" ends them, "-" is standard input.
+Exit codes: 0 done, 1 failed, 2 usage, 3 some rows untagged, 4 model or taxonomy
+does not fit, 6 a threshold was missed, 130 interrupted.`
+
+func newApp(e *env) *cli.App {
+	app := &cli.App{
+		Name:                      "erreval",
+		Usage:                     "find errors in generated questions and other text, offline",
+		UsageText:                 "erreval COMMAND [flags] [files]",
+		Description:               appDescription,
+		Version:                   version(),
+		Reader:                    e.in,
+		Writer:                    e.out,
+		ErrWriter:                 e.err,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,                         // file and column names may hold commas
+		ExitErrHandler:            func(*cli.Context, error) {}, // run decides the exit code
+		OnUsageError:              returnError,
+		Commands:                  commands(e),
+	}
+	app.Action = marked(needCommand)
+	for _, c := range app.Commands {
+		prepare(c)
+	}
+	return app
+}
+
+// prepare gives a command and those below it the same manners: errors come back to run, and no
+// hidden "help" subcommand takes the place of a file of that name.
+func prepare(c *cli.Command) {
+	c.HideHelpCommand = true
+	c.OnUsageError = returnError
+	if c.Action == nil && len(c.Subcommands) > 0 {
+		c.Action = needCommand
+	}
+	if c.Action != nil {
+		c.Action = marked(c.Action)
+	}
+	for _, sub := range c.Subcommands {
+		prepare(sub)
+	}
+}
+
+// marked makes errors of the action itself known to run as such.
+func marked(action cli.ActionFunc) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		if err := action(ctx); err != nil {
+			return &actionError{err}
+		}
+		return nil
+	}
+}
+
+func returnError(_ *cli.Context, err error, _ bool) error { return err }
+
+// needCommand answers a line that stops before naming a command, or names one that does not exist.
+func needCommand(ctx *cli.Context) error {
+	path, below := ctx.Command.HelpName, ctx.Command.VisibleCommands()
+	names := make([]string, len(below))
+	for i, c := range below {
+		names[i] = c.Name
+	}
+	list := strings.Join(names, ", ")
+	if got := ctx.Args().First(); got != "" {
+		return usagef("%s has no command %q; it has %s", path, got, list)
+	}
+	return usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
+}
+
+// wantArgs checks the number of positional arguments; max < 0 is any number.
+func wantArgs(ctx *cli.Context, min, max int, what string) error {
+	n := ctx.Args().Len()
+	if n >= min && (max < 0 || n <= max) {
+		return nil
+	}
+	return usagef("%s takes %s, got %d: %s\nsee '%s --help'",
+		ctx.Command.HelpName, what, n, strings.Join(ctx.Args().Slice(), " "), ctx.Command.HelpName)
+}
+
+// version is the module's version and, where the build recorded it, the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" {
+		v = "(devel)"
+	}
+	if rev := buildSetting(info, "vcs.revision"); rev != "" {
+		v += fmt.Sprintf(" (%.12s%s)", rev, map[string]string{"true": ", modified"}[buildSetting(info, "vcs.modified")])
+	}
+	return v
+}
+
+func buildSetting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}

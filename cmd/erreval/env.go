@@ -1,0 +1,26 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// env is what a command may touch of the process, so that tests can stand in for it.
+type env struct {
+	in         io.Reader
+	out        io.Writer // data only
+	err        io.Writer // diagnostics, progress
+	getenv     func(string) string
+	isTerminal func(stream any) bool
+}
+
+func osEnv() *env {
+	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, isTerminal: isTerminal}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// reorder moves a command's flags in front of its positional arguments: urfave/cli v2 silently
+// takes a flag after a positional argument for a positional one. "--" ends the flags, a lone "-"
+// is positional, and a flag that takes a value keeps it.
+func reorder(app *cli.App, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	below, flags := app.Commands, app.Flags
+	path, moved, rest := args[:1:1], []string{}, []string{}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			rest = append(rest, args[i+1:]...)
+			i = len(args)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			moved = append(moved, arg)
+			if takesValue(flags, arg) && i+1 < len(args) {
+				i++
+				moved = append(moved, args[i])
+			}
+		default:
+			sub := findCommand(below, arg)
+			if sub == nil || len(rest) > 0 {
+				rest = append(rest, arg)
+				continue
+			}
+			path = append(append(path, moved...), arg)
+			below, flags, moved = sub.Subcommands, sub.Flags, nil
+		}
+	}
+	out := append(path, moved...)
+	if len(rest) > 0 {
+		out = append(append(out, "--"), rest...)
+	}
+	return out
+}
+
+func findCommand(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// takesValue tells whether the argument after arg belongs to it.
+func takesValue(flags []cli.Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			doc, ok := f.(cli.DocGenerationFlag)
+			return ok && doc.TakesValue()
+		}
+	}
+	return false // an unknown flag: the parser will refuse it
+}
+
+// Flags that mean the same in every command. Precedence: the flag, then the environment variable, then the default.
+
+func modelFlag() cli.Flag {
+	return &cli.StringFlag{Name: "model", Value: "default", EnvVars: envName("model"),
+		Usage: "`MODEL` to use: default, or a directory with a manifest.json or a plain ONNX export"}
+}
+
+func taxonomyFlag() cli.Flag {
+	return &cli.StringFlag{Name: "taxonomy", Value: "question-generation", EnvVars: envName("taxonomy"),
+		Usage: "`TAXONOMY`: a built-in name or a YAML file"}
+}
+
+func deviceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "device", Value: "cpu", EnvVars: envName("device"), Usage: "`DEVICE` to run on: cpu or cuda"}
+}
+
+func mapFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "map", Usage: "read a task field from another column, `FIELD=COLUMN`; may be repeated"}
+}
+
+func limitFlag() cli.Flag {
+	return &cli.IntFlag{Name: "limit", Usage: "stop after `N` rows; 0 reads all"}
+}
+
+func workersFlag() cli.Flag {
+	return &cli.IntFlag{Name: "workers", EnvVars: envName("workers"), Usage: "run `N` rows at a time; 0 is one a core"}
+}
+
+func outFlag() cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`"}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
+}
+
+func quietFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, EnvVars: envName("quiet"), Usage: "no progress and no summary"}
+}
+
+func overwriteFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "overwrite", Usage: "replace OUT if it exists"}
+}
+
+// envName is the environment variable that sets a flag's default: model is ERREVAL_MODEL.
+func envName(flag string) []string {
+	return []string{"ERREVAL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
+}
+
+// parseMap reads the values of --map: field to column.
+func parseMap(pairs []string, fields []string) (map[string]string, error) {
+	m := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		field, column, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || field == "" || column == "":
+			return nil, usagef("--map %q: write it as FIELD=COLUMN, as in --map question=prediction", pair)
+		case !slices.Contains(fields, field):
+			return nil, usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field, strings.Join(fields, ", "))
+		case m[field] != "":
+			return nil, usagef("--map: field %q is given twice", field)
+		}
+		m[field] = column
+	}
+	return m, nil
+}

@@ -1,0 +1,130 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// StatusUntagged marks a row in which nothing could be looked for; Reason says why. Unknown is not
+// the same as no error: such rows stand outside of every count but their own.
+const StatusUntagged = "untagged"
+
+// Diagnosis is what a model found in a row.
+type Diagnosis struct {
+	Labels        []string       `json:"labels,omitempty"`        // the errors over their thresholds, else the no-error label; taxonomy's order
+	Probabilities Probabilities  `json:"probabilities,omitempty"` // all types, taxonomy's order
+	Model         string         `json:"model,omitempty"`         // name@version
+	Taxonomy      string         `json:"taxonomy,omitempty"`      // name@version
+	Truncated     map[string]int `json:"truncated,omitempty"`     // field to tokens cut from its end; absent if none
+	Status        string         `json:"status,omitempty"`        // StatusUntagged, or empty
+	Reason        string         `json:"reason,omitempty"`        // why untagged
+}
+
+// Probability is that of one label, 0 to 1.
+type Probability struct {
+	Label string
+	P     float64
+}
+
+// Probabilities is a JSON object whose keys keep their order.
+type Probabilities []Probability
+
+// Get looks a label's probability up.
+func (p Probabilities) Get(label string) (float64, bool) {
+	for _, q := range p {
+		if q.Label == label {
+			return q.P, true
+		}
+	}
+	return 0, false
+}
+
+// MarshalJSON writes {"label": p, …}; a probability outside 0 to 1 (or NaN) is an error.
+func (p Probabilities) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, q := range p {
+		if !(q.P >= 0 && q.P <= 1) {
+			return nil, fmt.Errorf("probability of %q is %v, not within 0 and 1", q.Label, q.P)
+		}
+		name, err := marshal(q.Label)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(round(q.P))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// round keeps six significant digits: a float32 holds no more, and files stay small.
+func round(p float64) float64 {
+	if p == 0 {
+		return 0
+	}
+	scale := math.Pow(10, 5-math.Floor(math.Log10(p)))
+	if math.IsInf(scale, 0) {
+		return 0
+	}
+	return math.Min(math.Round(p*scale)/scale, 1)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, in the file's order.
+func (p *Probabilities) UnmarshalJSON(data []byte) error {
+	columns, err := parseObject(data)
+	if err != nil {
+		return err
+	}
+	*p = make(Probabilities, len(columns))
+	for i, c := range columns {
+		(*p)[i].Label = c.name
+		if isNull(c.value) || json.Unmarshal(c.value, &(*p)[i].P) != nil {
+			return fmt.Errorf("probability of %q is %.40s, not a number", c.name, c.value)
+		}
+		if v := (*p)[i].P; !(v >= 0 && v <= 1) {
+			return fmt.Errorf("probability of %q is %v, not within 0 and 1", c.name, v)
+		}
+	}
+	return nil
+}
+
+// SetDiagnosis puts d into the row's column "diagnosis".
+func (r *Row) SetDiagnosis(d *Diagnosis) error { return r.Set(ColumnDiagnosis, d) }
+
+// Diagnosis reads the row's column "diagnosis": nil without an error if it is absent or null.
+func (r *Row) Diagnosis() (*Diagnosis, error) {
+	raw, ok := r.Get(ColumnDiagnosis)
+	if !ok || isNull(raw) {
+		return nil, nil
+	}
+	d := &Diagnosis{}
+	if err := json.Unmarshal(raw, d); err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnDiagnosis, err)
+	}
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnDiagnosis, err)
+	}
+	return d, nil
+}
+
+func (d *Diagnosis) check() error {
+	switch {
+	case d.Status != "" && d.Status != StatusUntagged:
+		return fmt.Errorf("unknown status %q; it is %q or absent", d.Status, StatusUntagged)
+	case d.Status == "" && len(d.Labels) == 0:
+		return errors.New(`neither "labels" nor a "status"`)
+	}
+	return nil
+}

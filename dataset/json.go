@@ -1,0 +1,158 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// parseObject splits one JSON object into its columns, in order, each value verbatim. Unlike
+// encoding/json alone it refuses what would change the data in silence: a key that occurs twice,
+// invalid UTF-8, half of a surrogate pair.
+func parseObject(data []byte) ([]column, error) {
+	if err := checkText(data); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	start, err := dec.Token()
+	if err != nil {
+		return nil, notJSON(err)
+	}
+	if start != json.Delim('{') {
+		return nil, fmt.Errorf(`the line holds %s, not an object; write one {"column": value, …} a line%s`, kind(data), arrayHint(start))
+	}
+	columns, err := readColumns(dec)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err == nil {
+		return nil, errors.New("more than one value on the line; write one object a line")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, notJSON(err)
+	}
+	return columns, nil
+}
+
+func readColumns(dec *json.Decoder) ([]column, error) {
+	var columns []column
+	seen := map[string]bool{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, notJSON(err)
+		}
+		c := column{name: key.(string)} // a decoder gives nothing else in this place
+		if seen[c.name] {
+			return nil, fmt.Errorf("the column %q is there twice; keep one of them", c.name)
+		}
+		seen[c.name] = true
+		if err := dec.Decode(&c.value); err != nil {
+			return nil, notJSON(err)
+		}
+		columns = append(columns, c)
+	}
+	if _, err := dec.Token(); err != nil { // the closing brace
+		return nil, notJSON(err)
+	}
+	return columns, nil
+}
+
+func notJSON(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("not JSON: the object does not end on its line; write one object a line, without line breaks inside it")
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("not JSON: %w (byte %d of the line)", err, syntax.Offset)
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
+
+func arrayHint(start json.Token) string {
+	if start == json.Delim('[') {
+		return "; jq -c '.[]' FILE turns a JSON array into such lines"
+	}
+	return ""
+}
+
+// checkText refuses text that encoding/json would replace by U+FFFD without a word.
+func checkText(data []byte) error {
+	if !utf8.Valid(data) {
+		return fmt.Errorf("not UTF-8 at byte %d of the line; convert the file first, as in: iconv -f latin1 -t utf-8 FILE", invalidAt(data)+1)
+	}
+	for i := bytes.IndexByte(data, '\\'); i >= 0 && i < len(data); {
+		n, err := checkEscape(data[i:])
+		if err != nil {
+			return fmt.Errorf("%w (byte %d of the line)", err, i+1)
+		}
+		i += n
+		next := bytes.IndexByte(data[min(i, len(data)):], '\\')
+		if next < 0 {
+			break
+		}
+		i += next
+	}
+	return nil
+}
+
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}
+
+// checkEscape gives the length of the escape that data begins with; anything but half a surrogate
+// pair is left to the JSON parser.
+func checkEscape(data []byte) (int, error) {
+	r, ok := unicodeEscape(data)
+	if !ok {
+		return 2, nil
+	}
+	if !utf16.IsSurrogate(r) {
+		return 6, nil
+	}
+	low, ok := unicodeEscape(data[6:])
+	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
+		return 0, fmt.Errorf("%s is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character", data[:6])
+	}
+	return 12, nil
+}
+
+func unicodeEscape(data []byte) (rune, bool) {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return 0, false
+	}
+	r, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	return rune(r), err == nil
+}
+
+// kind names the type of a JSON value for a message.
+func kind(data []byte) string {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	if len(data) == 0 {
+		return "nothing"
+	}
+	switch data[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}

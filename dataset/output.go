@@ -1,0 +1,166 @@
+package dataset
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+// Output is a file of rows that appears under its name only when it is whole. While it is written
+// it is called OUT.partial; lines that are no rows go to OUT.rejected.jsonl.
+// Not safe for concurrent use.
+type Output struct {
+	path     string
+	file     *os.File
+	writer   *Writer
+	rows     int
+	rejected int
+	rejects  *os.File // nil until there is something
+}
+
+// PartialPath is what out is called while it is written.
+func PartialPath(out string) string { return out + ".partial" }
+
+// RejectedPath is the file of the lines of out's input that are no rows.
+func RejectedPath(out string) string { return out + ".rejected.jsonl" }
+
+// Create starts an output at path. An existing file is refused unless overwrite is set; one of
+// the inputs is refused always.
+func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
+	for _, in := range inputs {
+		for _, out := range []string{path, PartialPath(path), RejectedPath(path)} {
+			if sameFile(in, out) {
+				return nil, fmt.Errorf("output %s is also an input (%s); choose another name with -o", out, in)
+			}
+		}
+	}
+	if err := checkTarget(path, overwrite); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(PartialPath(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("output %s: the folder %s does not exist; make it first, as in: mkdir -p %[2]s", path, filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	return &Output{path: path, file: f, writer: NewWriter(f)}, nil
+}
+
+func checkTarget(path string, overwrite bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("output: %w", err)
+	case info.IsDir():
+		return fmt.Errorf("output %s is a folder; name a file in it", path)
+	case !overwrite:
+		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", path)
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// Write appends a row.
+func (o *Output) Write(r *Row) error {
+	if err := o.writer.Write(r); err != nil {
+		return fmt.Errorf("output %s: %w", o.path, err)
+	}
+	o.rows++
+	return nil
+}
+
+// Rows is the number of rows written.
+func (o *Output) Rows() int { return o.rows }
+
+// Rejected is the number of lines rejected.
+func (o *Output) Rejected() int { return o.rejected }
+
+// rejection is one line of OUT.rejected.jsonl.
+type rejection struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Reason   string `json:"reason"`
+	Raw      string `json:"raw"`
+	Encoding string `json:"encoding,omitempty"` // "base64" where the line is not UTF-8
+}
+
+// Reject keeps a line that is no row beside the output.
+func (o *Output) Reject(e *LineError) error {
+	if o.rejects == nil {
+		f, err := os.Create(PartialPath(RejectedPath(o.path)))
+		if err != nil {
+			return fmt.Errorf("rejected lines: %w", err)
+		}
+		o.rejects = f
+	}
+	rec := rejection{File: e.File, Line: e.Line, Reason: e.Err.Error(), Raw: string(e.Raw)}
+	if !utf8.Valid(e.Raw) {
+		rec.Raw, rec.Encoding = base64.StdEncoding.EncodeToString(e.Raw), "base64"
+	}
+	enc := json.NewEncoder(o.rejects)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(rec); err != nil {
+		return fmt.Errorf("rejected lines: %w", err)
+	}
+	o.rejected++
+	return nil
+}
+
+// Commit gives the output its name. Rejected lines of an earlier run that this one did not meet again are removed.
+func (o *Output) Commit() error {
+	if err := o.close(); err != nil {
+		return err
+	}
+	rejected := RejectedPath(o.path)
+	if o.rejected > 0 {
+		if err := os.Rename(PartialPath(rejected), rejected); err != nil {
+			return fmt.Errorf("rejected lines: %w", err)
+		}
+	} else if err := os.Remove(rejected); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rejected lines of an earlier run: %w", err)
+	}
+	if err := os.Rename(PartialPath(o.path), o.path); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// Abort ends the output without giving it its name. OUT.partial keeps the rows written so far; it
+// is removed if there are none.
+func (o *Output) Abort() error {
+	err := o.close()
+	if o.rejected > 0 {
+		err = errors.Join(err, os.Remove(PartialPath(RejectedPath(o.path))))
+	}
+	if o.rows == 0 {
+		err = errors.Join(err, os.Remove(PartialPath(o.path)))
+	}
+	return err
+}
+
+func (o *Output) close() error {
+	err := errors.Join(o.writer.Flush(), o.file.Sync(), o.file.Close())
+	if o.rejects != nil {
+		err = errors.Join(err, o.rejects.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("output %s: %w", o.path, err)
+	}
+	return nil
+}

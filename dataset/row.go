@@ -1,0 +1,194 @@
+// Package dataset reads and writes rows: the records that every stage of erreval takes and gives.
+// A row keeps all its columns, in order and verbatim; the taxonomy says which of them are the
+// task's fields.
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Columns that erreval itself reads and writes.
+const (
+	ColumnID        = "id"
+	ColumnLabels    = "labels"    // gold: a list of names or codes
+	ColumnDiagnosis = "diagnosis" // what a model found
+)
+
+// Row is one record.
+type Row struct {
+	ID     string   // given in the column "id", or made from the fields; unique within a Reader
+	Values []string // the task's fields, in the taxonomy's order
+	Line   int      // 1-based line of Source
+	Source string   // file it came from
+
+	columns []column
+}
+
+type column struct {
+	name  string
+	value json.RawMessage
+}
+
+// Get gives a column's JSON as it stands in the file. Do not change it.
+func (r *Row) Get(name string) (json.RawMessage, bool) {
+	for _, c := range r.columns {
+		if c.name == name {
+			return c.value, true
+		}
+	}
+	return nil, false
+}
+
+// Set replaces a column in its place, or appends it.
+func (r *Row) Set(name string, value any) error {
+	data, err := marshal(value)
+	if err != nil {
+		return fmt.Errorf("row %s: column %q: %w", r.ID, name, err)
+	}
+	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
+	if i >= 0 {
+		r.columns[i].value = data
+		return nil
+	}
+	r.columns = append(r.columns, column{name, data})
+	return nil
+}
+
+// Columns are the names of the row's columns, in order.
+func (r *Row) Columns() []string {
+	names := make([]string, len(r.columns))
+	for i, c := range r.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Labels reads the gold column "labels": a list of names or codes, or one text that joins them by
+// semicolons. It gives the taxonomy's names, in its order. An absent or null column is an error,
+// since unknown is not the same as none.
+func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
+	raw, ok := r.Get(ColumnLabels)
+	if !ok || isNull(raw) {
+		return nil, fmt.Errorf("row %s: no column %q with gold labels; the columns are %s", r.ID, ColumnLabels, strings.Join(r.Columns(), ", "))
+	}
+	given, err := labelList(raw)
+	if err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
+	}
+	labels, err := canonical(given, t)
+	if err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
+	}
+	return labels, nil
+}
+
+func labelList(raw json.RawMessage) ([]string, error) {
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return list, nil
+	}
+	var joined string
+	if json.Unmarshal(raw, &joined) != nil {
+		return nil, errors.New(`want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`)
+	}
+	return strings.FieldsFunc(joined, func(c rune) bool { return c == ';' }), nil
+}
+
+// canonical turns names and codes into names in the taxonomy's order, each once.
+func canonical(given []string, t *taxonomy.Taxonomy) ([]string, error) {
+	found := make([]bool, len(t.Types))
+	n := 0
+	for _, g := range given {
+		g = strings.TrimSpace(g)
+		if g == "" {
+			continue
+		}
+		i, ok := t.Index(g)
+		if !ok {
+			return nil, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), g, strings.Join(nearest(g, t.Labels()), " or "))
+		}
+		if !found[i] {
+			n++
+		}
+		found[i] = true
+	}
+	if no := t.NoErrorIndex(); no >= 0 && found[no] && n > 1 {
+		return nil, fmt.Errorf("%q stands beside other labels; it means that there is none", t.Types[no].Name)
+	}
+	labels := make([]string, 0, n)
+	for i, y := range t.Types {
+		if found[i] {
+			labels = append(labels, y.Name)
+		}
+	}
+	if n == 0 {
+		return nil, emptyLabels(t)
+	}
+	return labels, nil
+}
+
+func emptyLabels(t *taxonomy.Taxonomy) error {
+	if no := t.NoErrorIndex(); no >= 0 {
+		return fmt.Errorf("no label; write %q for a row in which nothing is wrong", t.Types[no].Name)
+	}
+	return nil
+}
+
+// nearest gives the names most like name: quoted, closest first, at most two.
+func nearest(name string, names []string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	all := make([]scored, len(names))
+	for i, n := range names {
+		all[i] = scored{fmt.Sprintf("%q", n), distance(strings.ToLower(name), strings.ToLower(n))}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return a.d - b.d })
+	var out []string
+	for _, s := range all[:min(2, len(all))] {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		prev := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := prev
+			if a[i] != b[j] {
+				cost++
+			}
+			prev = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// marshal is json.Marshal without the escaping of <, > and &.
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func isNull(raw json.RawMessage) bool { return string(raw) == "null" }

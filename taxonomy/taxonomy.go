@@ -1,0 +1,156 @@
+// Package taxonomy holds what is specific to a task: the fields of a row, the error types that may
+// be found in it, and the dimensions along which it is scored. Taxonomies are data (YAML); two are
+// built in. Nothing else in erreval names a task's fields or labels.
+package taxonomy
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Taxonomy describes one task. Treat it as read-only once loaded: it is shared between goroutines.
+type Taxonomy struct {
+	Name        string      `json:"name"`
+	Version     string      `json:"version"` // raised whenever a label, a mapping or a field changes
+	Title       string      `json:"title"`
+	Description string      `json:"description,omitempty"`
+	Fields      []Field     `json:"fields"` // in the encoder's input order; truncation cuts the last first
+	Types       []Type      `json:"types"`
+	Dimensions  []Dimension `json:"dimensions"`
+}
+
+// Field is one text of a row.
+type Field struct {
+	Name       string `json:"name"` // default column name
+	Definition string `json:"definition"`
+	Group      bool   `json:"group,omitempty"` // intervals resample by this field; at most one
+}
+
+// Type is one label that a row can carry.
+type Type struct {
+	Name       string `json:"name"` // what records hold
+	Code       string `json:"code"` // short form, accepted wherever the name is
+	Category   string `json:"category"`
+	Definition string `json:"definition"`
+	NoError    bool   `json:"no_error,omitempty"` // the label of a row without any other; at most one
+}
+
+// Dimension is one quality that a row is scored for.
+type Dimension struct {
+	Name       string      `json:"name"`
+	Key        string      `json:"key"` // Name in snake case, as in scores.<key>
+	Definition string      `json:"definition"`
+	Criteria   []Criterion `json:"criteria"` // scores 1 to n, rising
+	Steps      []string    `json:"steps"`    // what a judge does, in order
+	Types      []string    `json:"types"`    // names of the types that bear on it
+}
+
+// Criterion says what a score stands for.
+type Criterion struct {
+	Score int    `json:"score"`
+	Text  string `json:"text"`
+}
+
+//go:embed builtin/*.yaml
+var builtinFiles embed.FS
+
+// builtinNames is the order in which Builtins lists them.
+var builtinNames = []string{"question-generation", "instruction-following"}
+
+// Builtins are the names that Builtin knows, the default first.
+func Builtins() []string { return slices.Clone(builtinNames) }
+
+// Builtin loads an embedded taxonomy.
+func Builtin(name string) (*Taxonomy, error) {
+	data, err := BuiltinYAML(name)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, name+".yaml")
+}
+
+// BuiltinYAML is the source of an embedded taxonomy, to start an own one from.
+func BuiltinYAML(name string) ([]byte, error) {
+	if !slices.Contains(builtinNames, name) {
+		return nil, fmt.Errorf("taxonomy %q is not built in; there are %s", name, strings.Join(builtinNames, ", "))
+	}
+	return builtinFiles.ReadFile(path.Join("builtin", name+".yaml"))
+}
+
+// Open loads a built-in taxonomy by name, or a YAML file by path.
+func Open(nameOrPath string) (*Taxonomy, error) {
+	if slices.Contains(builtinNames, nameOrPath) {
+		return Builtin(nameOrPath)
+	}
+	data, err := os.ReadFile(nameOrPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("taxonomy %q is neither a file nor built in (built in: %s): %w", nameOrPath, strings.Join(builtinNames, ", "), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("taxonomy: %w", err)
+	}
+	return Parse(data, nameOrPath)
+}
+
+// ID is the name with the version, as records hold it: "question-generation@1.0".
+func (t *Taxonomy) ID() string { return t.Name + "@" + t.Version }
+
+// Hash is the SHA-256 of the content, in hex; comments and layout of the YAML do not change it.
+func (t *Taxonomy) Hash() string {
+	data, err := json.Marshal(t)
+	if err != nil { // plain strings, ints and bools always marshal
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Index finds a type by name or code; case does not matter.
+func (t *Taxonomy) Index(nameOrCode string) (int, bool) {
+	i := slices.IndexFunc(t.Types, func(y Type) bool {
+		return strings.EqualFold(y.Name, nameOrCode) || strings.EqualFold(y.Code, nameOrCode)
+	})
+	return i, i >= 0
+}
+
+// Labels are the names of the types, in order.
+func (t *Taxonomy) Labels() []string {
+	names := make([]string, len(t.Types))
+	for i, y := range t.Types {
+		names[i] = y.Name
+	}
+	return names
+}
+
+// FieldNames are the fields in the encoder's input order.
+func (t *Taxonomy) FieldNames() []string {
+	names := make([]string, len(t.Fields))
+	for i, f := range t.Fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// NoErrorIndex is the position of the type that stands for "nothing found", or -1.
+func (t *Taxonomy) NoErrorIndex() int {
+	return slices.IndexFunc(t.Types, func(y Type) bool { return y.NoError })
+}
+
+// GroupField is the field by which intervals resample, or "".
+func (t *Taxonomy) GroupField() string {
+	for _, f := range t.Fields {
+		if f.Group {
+			return f.Name
+		}
+	}
+	return ""
+}
