@@ -1,0 +1,189 @@
+package identifier
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/identifier/tokenfile"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// layout is how a model wants its input. Read-only, shared by encoders.
+type layout struct {
+	tokenizer       tokenfile.Tokenizer
+	text            bool     // one string with special tokens recognised, not fields apart
+	fields          []string // the model's
+	columns         []int    // the model's field to its place in Row.Values
+	separatorText   string
+	start, sep, end int64
+	segments        []int64 // one a field
+	max             int     // tokens, special ones included
+}
+
+func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
+	tok, err := tokenfile.Load(m.FS)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", m.Source, err)
+	}
+	f := &m.Manifest
+	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator, max: f.MaxTokens,
+		segments: f.Segments}
+	if len(l.segments) == 0 {
+		l.segments = make([]int64, len(f.Fields))
+	}
+	for _, field := range f.Fields {
+		l.columns = append(l.columns, slices.Index(t.FieldNames(), field))
+	}
+	for to, token := range map[*int64]string{&l.start: f.Start, &l.sep: f.Separator, &l.end: f.End} {
+		id, ok := tok.ID(token)
+		if !ok {
+			return nil, fmt.Errorf("model %s does not fit: its tokenizer has no token %q; correct start, separator and end in %s",
+				m.Source, token, models.ManifestFile)
+		}
+		*to = int64(id)
+	}
+	return l, nil
+}
+
+// Encoding is a row as the model sees it.
+type Encoding struct {
+	IDs   []int64 // special tokens included
+	Types []int64 // segment ids
+	Cut   []int   // tokens cut from each of the model's fields
+}
+
+// Encoder turns rows into encodings. Each goroutine needs its own; Clone makes one.
+type Encoder struct {
+	layout  *layout
+	encoder tokenfile.Encoder
+	ids     []int32
+	ends    []int // end of each field in ids
+	parts   []string
+	out     Encoding
+}
+
+// NewEncoder makes the encoder of a model that fits t; no runner is needed.
+func NewEncoder(m *models.Model, t *taxonomy.Taxonomy) (*Encoder, error) {
+	l, err := newLayout(m, t)
+	if err != nil {
+		return nil, err
+	}
+	return l.newEncoder(), nil
+}
+
+func (l *layout) newEncoder() *Encoder {
+	return &Encoder{layout: l, encoder: l.tokenizer.NewEncoder(), ends: make([]int, len(l.columns)), parts: make([]string, len(l.columns)),
+		out: Encoding{Cut: make([]int, len(l.columns))}}
+}
+
+// Clone makes an encoder of the same model for another goroutine.
+func (e *Encoder) Clone() *Encoder { return e.layout.newEncoder() }
+
+// Token is the text of an id.
+func (e *Encoder) Token(id int64) string { return e.layout.tokenizer.Token(int32(id)) }
+
+// Truncated names the fields of which tokens were cut in the last encoding, with their number.
+func (e *Encoder) Truncated() map[string]int {
+	m := map[string]int{}
+	for i, n := range e.out.Cut {
+		if n > 0 {
+			m[e.layout.fields[i]] = n
+		}
+	}
+	return m
+}
+
+// Encode encodes a row's values, which stand in the taxonomy's order. A text that is not UTF-8 is an error that names
+// its field. The encoding is valid until the next call.
+func (e *Encoder) Encode(values []string) (*Encoding, error) {
+	for i, at := range e.layout.columns {
+		e.parts[i] = values[at]
+	}
+	e.out.IDs, e.out.Types = e.out.IDs[:0], e.out.Types[:0]
+	clear(e.out.Cut)
+	if e.layout.text {
+		return &e.out, e.encodeText()
+	}
+	return &e.out, e.encodeFields()
+}
+
+// encodeFields encodes each field apart, so that no text can forge a separator.
+func (e *Encoder) encodeFields() (err error) {
+	e.ids = e.ids[:0]
+	for i, part := range e.parts {
+		if e.ids, err = e.encoder.Append(e.ids, part, false); err != nil {
+			return fmt.Errorf("%s: %w", e.layout.fields[i], err)
+		}
+		e.ends[i] = len(e.ids)
+	}
+	// The last field is cut first, then the one before it, and so on.
+	over := len(e.ids) + len(e.parts) + 1 - e.layout.max
+	for i := len(e.parts) - 1; i >= 0 && over > 0; i-- {
+		e.out.Cut[i] = min(over, e.ends[i]-e.begin(i))
+		over -= e.out.Cut[i]
+	}
+	e.push(e.layout.segments[0], e.layout.start)
+	for i := range e.parts {
+		segment := e.layout.segments[i]
+		for _, id := range e.ids[e.begin(i) : e.ends[i]-e.out.Cut[i]] {
+			e.push(segment, int64(id))
+		}
+		if i < len(e.parts)-1 {
+			e.push(segment, e.layout.sep)
+		}
+	}
+	e.push(e.layout.segments[len(e.parts)-1], e.layout.end)
+	return nil
+}
+
+func (e *Encoder) begin(field int) int {
+	if field == 0 {
+		return 0
+	}
+	return e.ends[field-1]
+}
+
+func (e *Encoder) push(segment, id int64) {
+	e.out.IDs = append(e.out.IDs, id)
+	e.out.Types = append(e.out.Types, segment)
+}
+
+// encodeText encodes the fields as the one string that Hugging Face's tokenizer was given in training, and cuts that
+// from its end.
+func (e *Encoder) encodeText() (err error) {
+	joined := strings.Join(e.parts, e.layout.separatorText)
+	if e.ids, err = e.encoder.Append(e.ids[:0], joined, true); err != nil {
+		return fmt.Errorf("%s joined by %s: %w", strings.Join(e.layout.fields, ", "), e.layout.separatorText, err)
+	}
+	keep := min(len(e.ids), e.layout.max-2)
+	e.push(e.layout.segments[0], e.layout.start)
+	for _, id := range e.ids[:keep] {
+		e.push(e.layout.segments[0], int64(id))
+	}
+	e.push(e.layout.segments[0], e.layout.end)
+	if keep < len(e.ids) {
+		return e.countCut(joined, keep)
+	}
+	return nil
+}
+
+// countCut finds how many tokens of each field lie behind the first keep ones. Special tokens split a text before
+// anything else does, so the tokens up to a separator are those of the text up to it.
+func (e *Encoder) countCut(joined string, keep int) (err error) {
+	total, begin, length := len(e.ids), 0, 0
+	for i, part := range e.parts {
+		end := total
+		length += len(part) + len(e.layout.separatorText)
+		if i < len(e.parts)-1 {
+			if e.ids, err = e.encoder.Append(e.ids[:0], joined[:length], true); err != nil {
+				return err
+			}
+			end = len(e.ids) - 1
+		}
+		e.out.Cut[i] = max(0, end-max(begin, keep))
+		begin = end + 1
+	}
+	return nil
+}

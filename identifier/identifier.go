@@ -1,0 +1,191 @@
+// Package identifier finds errors in rows: it encodes a row's fields as a model wants them, runs the model and turns
+// its logits into a diagnosis.
+//
+// What runs the model is a Runner; identifier/ort is the one that ships.
+package identifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Runner computes logits. Run may be called from several goroutines at a time.
+type Runner interface {
+	// Run computes in.Rows() × labels logits, row by row. When ctx ends, it stops what it has begun, waits until that
+	// has stopped, and returns ctx's error. Any other error concerns these rows alone.
+	Run(ctx context.Context, in Input, logits []float32) error
+}
+
+// Input is one batch: Rows() rows of Width tokens each, one after the other.
+type Input struct {
+	IDs   []int64 // token ids
+	Mask  []int64 // 1 for a token, 0 for padding
+	Types []int64 // segment ids
+	Width int     // tokens a row
+}
+
+// Rows is the number of rows.
+func (in Input) Rows() int {
+	if in.Width == 0 {
+		return 0
+	}
+	return len(in.IDs) / in.Width
+}
+
+// Options change how rows are tagged.
+type Options struct {
+	Workers    int                // rows computed at a time, at least 1
+	Window     int                // rows read but not yet given out that are held, at least 1
+	Thresholds map[string]float64 // label, or its code, to a probability in 0..1; replaces the model's
+	LabelsOnly bool               // leave probabilities out of diagnoses
+}
+
+// DefaultOptions is one worker a core, and thresholds as the model has them.
+func DefaultOptions() Options {
+	n := runtime.GOMAXPROCS(0)
+	return Options{Workers: n, Window: 4 * n}
+}
+
+// Validate reports every fault of o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Workers < 1 {
+		errs = append(errs, fmt.Errorf("workers is %d; give at least 1", o.Workers))
+	}
+	if o.Window < 1 {
+		errs = append(errs, fmt.Errorf("window is %d; give at least 1", o.Window))
+	}
+	for _, label := range slices.Sorted(maps.Keys(o.Thresholds)) {
+		if p := o.Thresholds[label]; !(p >= 0 && p <= 1) {
+			errs = append(errs, fmt.Errorf("threshold of %q is %v; it must lie in 0..1", label, p))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Identifier tags rows with one model. Its methods may be called from several goroutines.
+type Identifier struct {
+	manifest *models.Manifest
+	taxonomy *taxonomy.Taxonomy
+	layout   *layout
+	runner   Runner
+	options  Options
+	labels   []label // in the taxonomy's order
+}
+
+// label is one error type that the model knows.
+type label struct {
+	name      string
+	logit     int // its place in the model's output
+	threshold float64
+	noError   bool
+}
+
+// New makes an identifier of a model that fits t. The caller closes the runner.
+func New(m *models.Model, t *taxonomy.Taxonomy, r Runner, o Options) (*Identifier, error) {
+	if err := errors.Join(o.Validate(), m.Manifest.Validate(), m.Manifest.Fits(t)); err != nil {
+		return nil, err
+	}
+	l, err := newLayout(m, t)
+	if err != nil {
+		return nil, err
+	}
+	id := &Identifier{manifest: &m.Manifest, taxonomy: t, layout: l, runner: r, options: o}
+	if id.labels, err = labelsOf(&m.Manifest, t, o.Thresholds); err != nil {
+		return nil, err
+	}
+	return id, nil
+}
+
+// labelsOf merges the model's labels and thresholds with the taxonomy's order and the user's thresholds.
+func labelsOf(m *models.Manifest, t *taxonomy.Taxonomy, thresholds map[string]float64) ([]label, error) {
+	given := make(map[string]float64, len(thresholds))
+	for _, name := range slices.Sorted(maps.Keys(thresholds)) {
+		i, ok := t.Index(name)
+		if !ok || !slices.ContainsFunc(m.Labels, func(l string) bool { return same(t, l, i) }) {
+			return nil, fmt.Errorf("threshold for %q: the model %s has no such label; its labels are %q", name, m.ID(), m.Labels)
+		}
+		given[t.Types[i].Name] = thresholds[name]
+	}
+	var labels []label
+	for i, typ := range t.Types {
+		at := slices.IndexFunc(m.Labels, func(l string) bool { return same(t, l, i) })
+		if at < 0 {
+			continue
+		}
+		l := label{name: typ.Name, logit: at, threshold: m.Thresholds[m.Labels[at]], noError: typ.NoError}
+		if p, ok := given[typ.Name]; ok {
+			l.threshold = p
+		}
+		labels = append(labels, l)
+	}
+	return labels, nil
+}
+
+// same tells whether a model's label is the type at index i.
+func same(t *taxonomy.Taxonomy, label string, i int) bool {
+	at, ok := t.Index(label)
+	return ok && at == i
+}
+
+// Thresholds are the probabilities from which each error type is given.
+func (id *Identifier) Thresholds() dataset.Probabilities {
+	var out dataset.Probabilities
+	for _, l := range id.labels {
+		if !l.noError {
+			out = append(out, dataset.Probability{Label: l.name, P: l.threshold})
+		}
+	}
+	return out
+}
+
+// diagnose turns one row's logits into its diagnosis. A logit that is no number leaves the row untagged.
+func (id *Identifier) diagnose(logits []float32, cut []int) *dataset.Diagnosis {
+	for i, x := range logits {
+		if x := float64(x); math.IsNaN(x) || math.IsInf(x, 0) {
+			return id.untagged(fmt.Errorf("the model's logit for %q is %v", id.manifest.Labels[i], x))
+		}
+	}
+	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{}, Truncated: id.truncated(cut)}
+	for _, l := range id.labels {
+		p := sigmoid(float64(logits[l.logit]))
+		if !id.options.LabelsOnly {
+			d.Probabilities = append(d.Probabilities, dataset.Probability{Label: l.name, P: p})
+		}
+		if !l.noError && p >= l.threshold {
+			d.Labels = append(d.Labels, l.name)
+		}
+	}
+	if i := id.taxonomy.NoErrorIndex(); len(d.Labels) == 0 && i >= 0 {
+		d.Labels = []string{id.taxonomy.Types[i].Name}
+	}
+	return d
+}
+
+func (id *Identifier) untagged(why error) *dataset.Diagnosis {
+	return &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Status: dataset.StatusUntagged, Reason: why.Error()}
+}
+
+func (id *Identifier) truncated(cut []int) map[string]int {
+	var m map[string]int
+	for i, n := range cut {
+		if n > 0 {
+			if m == nil {
+				m = map[string]int{}
+			}
+			m[id.manifest.Fields[i]] = n
+		}
+	}
+	return m
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

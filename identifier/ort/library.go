@@ -1,0 +1,52 @@
+package ort
+
+import (
+	"fmt"
+	"sync"
+
+	onnx "github.com/yalue/onnxruntime_go"
+)
+
+// library is the process's ONNX Runtime: it can be loaded once, and stays.
+var library struct {
+	sync.Mutex
+	path string
+}
+
+// initialise loads the library at path, or finds it loaded.
+func initialise(path string) error {
+	library.Lock()
+	defer library.Unlock()
+	if library.path != "" {
+		if library.path != path {
+			return fmt.Errorf("ort: this process already runs %s; it cannot load %s as well", library.path, path)
+		}
+		return nil
+	}
+	onnx.SetSharedLibraryPath(path)
+	if err := onnx.InitializeEnvironment(onnx.WithLogLevelFatal()); err != nil {
+		return fmt.Errorf("ort: cannot load %s (ONNX Runtime %s or newer is needed): %w; run 'erreval setup'", path, MinVersion, err)
+	}
+	library.path = path
+	return nil
+}
+
+// Version is the version of the library at path, which it loads.
+func Version(path string) (string, error) {
+	if err := initialise(path); err != nil {
+		return "", err
+	}
+	return onnx.GetVersion(), nil
+}
+
+// TryDevice says whether device can be used with the library at path: nil, or a sentence why not.
+func TryDevice(path, device string) error {
+	if err := initialise(path); err != nil {
+		return err
+	}
+	options, err := sessionOptions(Options{Device: device, Threads: 1})
+	if err != nil {
+		return err
+	}
+	return options.Destroy()
+}

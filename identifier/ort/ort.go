@@ -1,0 +1,245 @@
+// Package ort runs an ONNX graph with ONNX Runtime. It is the only importer of onnxruntime_go.
+//
+// One session is shared by all callers of Run, each of which computes one row on one thread: on a CPU that is
+// faster than any batch, and what dynamic quantisation gives does not depend on a row's neighbours.
+package ort
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	onnx "github.com/yalue/onnxruntime_go"
+
+	"github.com/erreval/erreval/identifier"
+)
+
+// MinVersion is the oldest ONNX Runtime whose C API (24) onnxruntime_go v1.27 can talk to.
+const MinVersion = "1.24"
+
+// Options say where and how a graph runs.
+type Options struct {
+	Library string   // path of libonnxruntime; the first one opened serves the whole process
+	Device  string   // "cpu", "cuda" or "cuda:N"; "" is "cpu"
+	Threads int      // threads within one Run, at least 1; more than one only pays where rows come one at a time
+	Inputs  []string // the graph's inputs, out of input_ids, attention_mask, token_type_ids
+	Output  string   // the graph's output of logits, [batch, labels]
+}
+
+// DefaultOptions runs on the CPU, one thread a Run.
+func DefaultOptions() Options {
+	return Options{Device: "cpu", Threads: 1, Inputs: []string{"input_ids", "attention_mask"}, Output: "logits"}
+}
+
+// Validate reports every fault of o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Library == "" {
+		errs = append(errs, errors.New("ort: no path of the ONNX Runtime library; run 'erreval setup'"))
+	}
+	if _, _, err := parseDevice(o.Device); err != nil {
+		errs = append(errs, err)
+	}
+	if o.Threads < 1 {
+		errs = append(errs, fmt.Errorf("ort: %d threads; give at least 1", o.Threads))
+	}
+	if len(o.Inputs) == 0 || o.Output == "" {
+		errs = append(errs, errors.New("ort: the names of the graph's inputs and output are missing"))
+	}
+	for _, name := range o.Inputs {
+		if _, err := tensorOf(identifier.Input{}, name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Runner is an open graph. Its methods may be called from several goroutines at a time.
+type Runner struct {
+	session *onnx.DynamicAdvancedSession
+	inputs  []string
+	runs    sync.RWMutex // held for reading during a Run, so that Close waits for it
+}
+
+// New opens the graph in model, the bytes of a .onnx file. Its errors name what to try next.
+func New(model []byte, o Options) (*Runner, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := initialise(o.Library); err != nil {
+		return nil, err
+	}
+	options, err := sessionOptions(o)
+	if err != nil {
+		return nil, err
+	}
+	defer options.Destroy()
+	session, err := onnx.NewDynamicAdvancedSessionWithONNXData(model, o.Inputs, []string{o.Output}, options)
+	if err != nil {
+		return nil, fmt.Errorf("ort: ONNX Runtime refuses the model: %w", err)
+	}
+	return &Runner{session: session, inputs: o.Inputs}, nil
+}
+
+func sessionOptions(o Options) (*onnx.SessionOptions, error) {
+	s, err := onnx.NewSessionOptions()
+	if err != nil {
+		return nil, fmt.Errorf("ort: %w", err)
+	}
+	// Errors are returned; the library need not print them as well.
+	err = errors.Join(s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1), s.SetLogSeverityLevel(onnx.LoggingLevelFatal))
+	if err == nil {
+		err = appendDevice(s, o.Device)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Destroy())
+	}
+	return s, nil
+}
+
+func appendDevice(s *onnx.SessionOptions, device string) error {
+	kind, index, err := parseDevice(device)
+	if err != nil || kind == "cpu" {
+		return err
+	}
+	if err := appendCUDA(s, index); err != nil {
+		return fmt.Errorf("ort: --device %s cannot be used: %w; use --device cpu, or give --ort-lib a GPU build "+
+			"of ONNX Runtime with its CUDA libraries on the loader's path", device, err)
+	}
+	return nil
+}
+
+func appendCUDA(s *onnx.SessionOptions, index int) error {
+	cuda, err := onnx.NewCUDAProviderOptions()
+	if err != nil {
+		return err
+	}
+	defer cuda.Destroy()
+	if err := cuda.Update(map[string]string{"device_id": strconv.Itoa(index)}); err != nil {
+		return err
+	}
+	return s.AppendExecutionProviderCUDA(cuda)
+}
+
+// parseDevice splits "cuda:1" into its kind and index.
+func parseDevice(device string) (kind string, index int, err error) {
+	kind, number, numbered := strings.Cut(device, ":")
+	switch {
+	case device == "" || device == "cpu":
+		return "cpu", 0, nil
+	case kind == "cuda" && !numbered:
+		return kind, 0, nil
+	case kind == "cuda":
+		if index, err = strconv.Atoi(number); err == nil && index >= 0 {
+			return kind, index, nil
+		}
+	}
+	return "", 0, fmt.Errorf("ort: unknown device %q; use cpu, cuda or cuda:N", device)
+}
+
+// Run computes the logits of in, row by row, into logits: len(logits) is rows × labels. It returns when the native
+// call has returned, also when ctx ends first: the call is then told to stop, and the error is ctx's.
+func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32) error {
+	r.runs.RLock()
+	defer r.runs.RUnlock()
+	if r.session == nil {
+		return errors.New("ort: the runner is closed")
+	}
+	values, err := tensors(r.inputs, in)
+	defer destroy(values)
+	if err != nil {
+		return err
+	}
+	outputs := []onnx.Value{nil}
+	err = r.runUntil(ctx, values, outputs)
+	defer destroy(outputs)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("ort: %w", err)
+	}
+	return copyLogits(outputs[0], in.Rows(), logits)
+}
+
+// runUntil runs the session, and tells it to stop when ctx ends.
+func (r *Runner) runUntil(ctx context.Context, inputs, outputs []onnx.Value) error {
+	options, err := onnx.NewRunOptions()
+	if err != nil {
+		return err
+	}
+	terminated := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(terminated)
+		_ = options.Terminate()
+	})
+	err = r.session.RunWithOptions(inputs, outputs, options)
+	if !stop() {
+		<-terminated // options must outlive Terminate
+	}
+	return errors.Join(err, options.Destroy())
+}
+
+// Close frees the session once the runs under way have returned.
+func (r *Runner) Close() error {
+	r.runs.Lock()
+	defer r.runs.Unlock()
+	if r.session == nil {
+		return nil
+	}
+	err := r.session.Destroy()
+	r.session = nil
+	return err
+}
+
+func tensors(names []string, in identifier.Input) ([]onnx.Value, error) {
+	values := make([]onnx.Value, 0, len(names))
+	shape := onnx.NewShape(int64(in.Rows()), int64(in.Width))
+	for _, name := range names {
+		data, err := tensorOf(in, name)
+		if err != nil {
+			return values, err
+		}
+		tensor, err := onnx.NewTensor(shape, data)
+		if err != nil {
+			return values, fmt.Errorf("ort: input %s: %w", name, err)
+		}
+		values = append(values, tensor)
+	}
+	return values, nil
+}
+
+func tensorOf(in identifier.Input, name string) ([]int64, error) {
+	switch name {
+	case "input_ids":
+		return in.IDs, nil
+	case "attention_mask":
+		return in.Mask, nil
+	case "token_type_ids":
+		return in.Types, nil
+	}
+	return nil, fmt.Errorf("ort: the graph asks for the input %q; known are input_ids, attention_mask and token_type_ids", name)
+}
+
+func copyLogits(output onnx.Value, rows int, logits []float32) error {
+	tensor, ok := output.(*onnx.Tensor[float32])
+	if !ok {
+		return fmt.Errorf("ort: the graph's output is no float32 tensor but %T; export it with float32 logits", output)
+	}
+	if shape := tensor.GetShape(); len(shape) != 2 || int(shape[0]) != rows || len(tensor.GetData()) != len(logits) {
+		return fmt.Errorf("ort: the graph's output has shape %v; wanted [%d %d], one logit a label", shape, rows, len(logits)/rows)
+	}
+	copy(logits, tensor.GetData())
+	return nil
+}
+
+func destroy(values []onnx.Value) {
+	for _, v := range values {
+		if v != nil {
+			_ = v.Destroy()
+		}
+	}
+}

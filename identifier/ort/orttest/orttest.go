@@ -1,0 +1,42 @@
+// Package orttest gives tests ONNX Runtime.
+package orttest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/nativelib"
+)
+
+// Library is the path of ONNX Runtime, found as the program finds it. A test fails without: 'make setup' fetches it.
+func Library(tb testing.TB) string {
+	tb.Helper()
+	var dir string
+	if cache, err := os.UserCacheDir(); err == nil {
+		dir = filepath.Join(cache, "erreval")
+	}
+	path, err := nativelib.Find(nativelib.Options{Env: os.Getenv(nativelib.EnvVar), CacheDir: dir})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Runner opens a graph with the inputs given, and closes it when the test ends.
+func Runner(tb testing.TB, graph []byte, inputs []string, output string) *ort.Runner {
+	tb.Helper()
+	o := ort.DefaultOptions()
+	o.Library, o.Inputs, o.Output = Library(tb), inputs, output
+	r, err := ort.New(graph, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return r
+}

@@ -1,0 +1,189 @@
+package identifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// job is a row on its way through the workers.
+type job struct {
+	row       *dataset.Row
+	diagnosis *dataset.Diagnosis
+	err       error // only that of a context that ended
+	done      chan struct{}
+}
+
+// Identify reads rows from next until it gives io.EOF, and gives each with its diagnosis to emit, in the order of
+// reading. A row that cannot be tagged gets a diagnosis that says why, and the others are not touched by it.
+//
+// Options.Window bounds the rows that are held. next and emit are each called by one goroutine at a time. An error of
+// next ends the reading, one of emit everything; either is returned after all that was begun has ended. When ctx ends,
+// native calls are told to stop and awaited, and the rows finished before the first unfinished one are emitted; to
+// finish what is in flight instead, let next give io.EOF.
+func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g errgroup.Group
+	work := make(chan *job)
+	queue := make(chan *job, id.options.Window) // in order
+	g.Go(func() error { return feed(ctx, next, work, queue) })
+	for range id.options.Workers {
+		g.Go(func() error {
+			w := id.newWorker()
+			for j := range work {
+				j.diagnosis, j.err = w.tag(ctx, j.row.Values)
+				close(j.done)
+			}
+			return nil
+		})
+	}
+	err := deliver(queue, emit, cancel)
+	readErr := g.Wait()
+	if err == nil {
+		err = readErr
+	}
+	return err
+}
+
+// feed hands rows to the workers, and queues what was handed over.
+func feed(ctx context.Context, next func() (*dataset.Row, error), work, queue chan<- *job) error {
+	defer close(queue)
+	defer close(work)
+	for ctx.Err() == nil {
+		row, err := next()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		j := &job{row: row, done: make(chan struct{})}
+		select {
+		case work <- j:
+			queue <- j // never for good: deliver empties the queue
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// deliver emits jobs in order until one fails, and waits for all of them.
+func deliver(queue <-chan *job, emit func(*dataset.Row, *dataset.Diagnosis) error, cancel func()) error {
+	var err error
+	for j := range queue {
+		<-j.done
+		if err != nil {
+			continue
+		}
+		if err = j.err; err == nil {
+			err = emit(j.row, j.diagnosis)
+		}
+		if err != nil {
+			cancel()
+		}
+	}
+	return err
+}
+
+// Tag diagnoses one row, given its values in the taxonomy's order. For many rows Identify is faster. The error is that
+// of ctx; whatever else fails is in the diagnosis.
+func (id *Identifier) Tag(ctx context.Context, values ...string) (*dataset.Diagnosis, error) {
+	if want := len(id.taxonomy.Fields); len(values) != want {
+		return nil, fmt.Errorf("%d values for the %d fields of %s (%q)", len(values), want, id.taxonomy.ID(), id.taxonomy.FieldNames())
+	}
+	return id.newWorker().tag(ctx, values)
+}
+
+// worker holds what one goroutine needs to tag rows.
+type worker struct {
+	id      *Identifier
+	encoder *Encoder
+	mask    []int64 // ones
+	logits  []float32
+}
+
+func (id *Identifier) newWorker() *worker {
+	return &worker{id: id, encoder: id.layout.newEncoder(), logits: make([]float32, len(id.manifest.Labels))}
+}
+
+// tag diagnoses one row. Its error is that of ctx; whatever else fails is in the diagnosis.
+func (w *worker) tag(ctx context.Context, values []string) (*dataset.Diagnosis, error) {
+	cut, err := w.run(ctx, values)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return w.id.untagged(err), nil
+	}
+	return w.id.diagnose(w.logits, cut), nil
+}
+
+// run encodes one row and computes its logits, at its exact length.
+func (w *worker) run(ctx context.Context, values []string) (cut []int, err error) {
+	enc, err := w.encoder.Encode(values)
+	if err != nil {
+		return nil, err
+	}
+	for len(w.mask) < len(enc.IDs) {
+		w.mask = append(w.mask, 1)
+	}
+	in := Input{IDs: enc.IDs, Mask: w.mask[:len(enc.IDs)], Types: enc.Types, Width: len(enc.IDs)}
+	if err := w.id.runner.Run(ctx, in, w.logits); err != nil {
+		return nil, fmt.Errorf("the model failed: %w", err)
+	}
+	return enc.Cut, nil
+}
+
+// Tolerances of Check: how far a logit may lie from the one that another program computed with the same weights.
+// Quantised products round differently from one processor to the next.
+const (
+	toleranceFP32      = 1e-3
+	toleranceQuantised = 2e-2
+)
+
+// Check runs the model's probe rows and compares their logits with those in the manifest. It gives the largest
+// difference; the error says which probe is off.
+func (id *Identifier) Check(ctx context.Context) (worst float64, err error) {
+	tolerance := toleranceFP32
+	if id.manifest.Precision != "fp32" {
+		tolerance = toleranceQuantised
+	}
+	w := id.newWorker()
+	var errs []error
+	for i, probe := range id.manifest.Probes {
+		if _, err := w.run(ctx, id.values(probe.Fields)); err != nil {
+			return worst, fmt.Errorf("probe %d: %w", i+1, err)
+		}
+		diff := maxDiff(w.logits, probe.Logits)
+		if !(diff <= tolerance) {
+			errs = append(errs, fmt.Errorf("probe %d: a logit differs by %.2g from the manifest's (tolerance %g); "+
+				"this processor or library computes the model differently", i+1, diff, tolerance))
+		}
+		worst = max(worst, diff)
+	}
+	return worst, errors.Join(errs...)
+}
+
+// values puts a probe's fields into the taxonomy's order.
+func (id *Identifier) values(fields map[string]string) []string {
+	values := make([]string, len(id.taxonomy.Fields))
+	for i, name := range id.taxonomy.FieldNames() {
+		values[i] = fields[name]
+	}
+	return values
+}
+
+func maxDiff(a, b []float32) float64 {
+	worst := 0.0
+	for i := range a {
+		worst = max(worst, math.Abs(float64(a[i])-float64(b[i]))) // NaN stays NaN
+	}
+	return worst
+}

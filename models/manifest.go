@@ -1,0 +1,184 @@
+// Package models knows what a model is: its manifest, its files and whether they fit a taxonomy.
+//
+// A model is a directory (or any fs.FS) with a manifest.json, or a plain ONNX export beside its tokenizer.json and
+// config.json. Opening one reads and checks everything but runs nothing: no native library is needed.
+package models
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Names of files and the values that a manifest may hold.
+const (
+	ManifestFile = "manifest.json"
+	GraphFile    = "model.onnx"
+
+	// JoinFields encodes each field apart, special tokens in text being plain text, with separator ids between.
+	JoinFields = "fields"
+	// JoinText encodes one string, the fields joined by the separator's text, special tokens in it recognised.
+	JoinText = "text"
+
+	// Sigmoid turns each logit into a probability of its own: labels do not exclude each other.
+	Sigmoid = "sigmoid"
+
+	format = 1
+)
+
+// Manifest describes a model completely. Its JSON is manifest.json.
+type Manifest struct {
+	Format       int    `json:"format"`       // 1
+	Name         string `json:"name"`         // as in "erreval-qg-minilm"
+	Version      string `json:"version"`      // of the weights
+	Architecture string `json:"architecture"` // "bert" or "roberta"
+	HiddenSize   int    `json:"hidden_size"`  // width of the encoder, for people
+	Layers       int    `json:"layers"`       // depth of the encoder, for people
+	Precision    string `json:"precision"`    // of the weights: "fp32", "fp16", "int8", or "" where unknown
+	Taxonomy     string `json:"taxonomy"`     // the one it was trained on, as in "question-generation@1.0"
+
+	Labels     []string           `json:"labels"`             // in the order of the logits
+	Fields     []string           `json:"fields"`             // in the order of the input; the last is cut first
+	Join       string             `json:"join"`               // JoinFields or JoinText
+	Separator  string             `json:"separator"`          // token between fields
+	Start      string             `json:"start"`              // token before the first field
+	End        string             `json:"end"`                // token after the last field
+	Pad        string             `json:"pad"`                // token that fills a batch up
+	Segments   []int64            `json:"segments,omitempty"` // token_type_ids, one a field; empty is all 0
+	MaxTokens  int                `json:"max_tokens"`         // usable length, special tokens included
+	Activation string             `json:"activation"`         // Sigmoid
+	Thresholds map[string]float64 `json:"thresholds"`         // label to the probability from which it is given, 0..1
+
+	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
+	Output string          `json:"output"` // of the graph: [batch, labels] float32
+	Files  map[string]File `json:"files"`  // every file of the model but the manifest itself
+
+	Licence      string         `json:"licence"` // SPDX identifier
+	TrainingData []TrainingData `json:"training_data"`
+	Quality      map[string]any `json:"quality"` // measured figures, by name
+	Probes       []Probe        `json:"probes"`  // rows with the logits that the model must give
+}
+
+// File is the identity of a file.
+type File struct {
+	SHA256 string `json:"sha256"` // hexadecimal
+	Size   int64  `json:"size"`   // bytes
+}
+
+// TrainingData names what a model was trained on.
+type TrainingData struct {
+	Name    string `json:"name"`
+	Licence string `json:"licence"`
+	Rows    int    `json:"rows"`
+}
+
+// Probe is a row with the logits that another program (onnxruntime-Python) computed for it.
+type Probe struct {
+	Fields map[string]string `json:"fields"`
+	Logits []float32         `json:"logits"`
+}
+
+// ID names the model in diagnoses: "erreval-qg-minilm@1".
+func (m *Manifest) ID() string { return m.Name + "@" + m.Version }
+
+// ParseManifest reads a manifest.json strictly: unknown keys and everything Validate finds are errors.
+func ParseManifest(data []byte) (*Manifest, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	m := &Manifest{}
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s: text follows the JSON object at byte %d; remove it", ManifestFile, dec.InputOffset())
+	}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// faults collects what is wrong with a manifest.
+type faults []error
+
+func (f *faults) check(ok bool, format string, args ...any) {
+	if !ok {
+		*f = append(*f, fmt.Errorf(ManifestFile+": "+format, args...))
+	}
+}
+
+// Validate reports every fault of m that can be seen without its files and a taxonomy.
+func (m *Manifest) Validate() error {
+	var f faults
+	f.check(m.Format == format, "format is %d; this version of erreval reads format %d", m.Format, format)
+	f.check(m.Name != "" && m.Version != "", "name and version must not be empty")
+	f.check(slices.Contains([]string{"bert", "roberta"}, m.Architecture), "architecture %q is not known; it must be bert or roberta", m.Architecture)
+	f.check(slices.Contains([]string{"", "fp32", "fp16", "int8"}, m.Precision), "precision %q is not known; it must be fp32, fp16 or int8", m.Precision)
+	f.check(m.Activation == Sigmoid, "activation %q is not known; it must be %s, which gives each label its own probability", m.Activation, Sigmoid)
+	m.checkInput(&f)
+	m.checkLabels(&f)
+	m.checkFiles(&f)
+	m.checkProbes(&f)
+	return errors.Join(f...)
+}
+
+func (m *Manifest) checkInput(f *faults) {
+	f.check(len(m.Fields) > 0 && unique(m.Fields), "fields must name at least one field, each once")
+	f.check(m.Join == JoinFields || m.Join == JoinText, "join %q is not known; it must be %s or %s", m.Join, JoinFields, JoinText)
+	f.check(m.Separator != "" && m.Start != "" && m.End != "", "separator, start and end must name tokens")
+	f.check(m.MaxTokens > len(m.Fields)+1, "max_tokens is %d; %d fields need at least %d", m.MaxTokens, len(m.Fields), len(m.Fields)+2)
+	f.check(len(m.Segments) == 0 || len(m.Segments) == len(m.Fields), "segments has %d numbers for %d fields", len(m.Segments), len(m.Fields))
+	f.check(slices.Contains(m.Inputs, "input_ids") && unique(m.Inputs), "inputs must name input_ids, and each input once")
+	for _, name := range m.Inputs {
+		f.check(slices.Contains(knownInputs, name), "input %q is not known; known are %s", name, strings.Join(knownInputs, ", "))
+	}
+	f.check(m.Output != "", "output must name the graph's output")
+}
+
+func (m *Manifest) checkLabels(f *faults) {
+	f.check(len(m.Labels) > 0 && unique(m.Labels), "labels must name at least one label, each once")
+	for _, label := range slices.Sorted(maps.Keys(m.Thresholds)) {
+		p := m.Thresholds[label]
+		f.check(slices.Contains(m.Labels, label), "thresholds: %q is not among the labels", label)
+		f.check(p >= 0 && p <= 1 && !math.IsNaN(p), "thresholds: %q has %v; it must lie in 0..1", label, p)
+	}
+}
+
+func (m *Manifest) checkFiles(f *faults) {
+	_, ok := m.Files[GraphFile]
+	f.check(ok, "files must list %s", GraphFile)
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		f.check(fs.ValidPath(name) && !strings.Contains(name, `\`), "files: %q leaves the model's directory; name a file inside it", name)
+		sum, err := hex.DecodeString(m.Files[name].SHA256)
+		f.check(err == nil && len(sum) == 32, "files: %q needs its sha256, 64 hexadecimal digits", name)
+	}
+}
+
+func (m *Manifest) checkProbes(f *faults) {
+	for i, p := range m.Probes {
+		f.check(len(p.Logits) == len(m.Labels), "probe %d has %d logits for %d labels", i+1, len(p.Logits), len(m.Labels))
+		for _, field := range m.Fields {
+			_, ok := p.Fields[field]
+			f.check(ok, "probe %d lacks the field %q", i+1, field)
+		}
+	}
+}
+
+func unique(names []string) bool {
+	seen := map[string]bool{"": true} // an empty name is no name
+	for _, n := range names {
+		if seen[n] {
+			return false
+		}
+		seen[n] = true
+	}
+	return true
+}
