@@ -42,6 +42,16 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
+// DuplicateIDError is the Err of a LineError whose given id came before.
+type DuplicateIDError struct {
+	ID   string
+	Line int // where it came first
+}
+
+func (e *DuplicateIDError) Error() string {
+	return fmt.Sprintf("the id %q is already that of line %d; give each row its own, or leave the column out", e.ID, e.Line)
+}
+
 // Reader reads rows from JSON Lines. It holds one line at a time, and some 40 bytes for each id.
 type Reader struct {
 	in     *bufio.Reader
@@ -152,7 +162,7 @@ func (r *Reader) identify(row *Row) error {
 	}
 	hash := idHash(short(sha256.Sum256([]byte(row.ID))))
 	if first := r.given[hash]; first > 0 {
-		return fmt.Errorf("the id %q is already that of line %d; give each row its own, or leave the column out", row.ID, first)
+		return &DuplicateIDError{ID: row.ID, Line: first}
 	}
 	r.given[hash] = r.line
 	return nil

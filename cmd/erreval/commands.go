@@ -13,6 +13,7 @@ func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		taxonomyCommand(e),
 		simulateCommand(e),
+		metaCommand(e),
 		completionCommand(e),
 	}
 }
