@@ -22,6 +22,7 @@ import (
 const (
 	ManifestFile = "manifest.json"
 	GraphFile    = "model.onnx"
+	CardFile     = "CARD.md" // for people: data, licences, measured quality
 
 	// JoinFields encodes each field apart, special tokens in text being plain text, with separator ids between.
 	JoinFields = "fields"

@@ -131,8 +131,8 @@ func (m *Manifest) Fits(t *taxonomy.Taxonomy) error {
 	return errors.Join(f...)
 }
 
-// Export writes the manifest of the model in fsys and every file that it lists to dir, which must be empty or not
-// exist. It returns the names of the files written.
+// Export writes the model in fsys to dir, which must be empty or not exist: the manifest, every file that it lists, and
+// the card. It returns the names of the files written.
 func Export(fsys fs.FS, dir string) ([]string, error) {
 	data, err := fs.ReadFile(fsys, ManifestFile)
 	if err != nil {
@@ -146,7 +146,13 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 		return nil, fmt.Errorf("%s is not empty; give a new directory", dir)
 	}
 	// The manifest comes last: a directory that has one is complete.
-	written := append(slices.Sorted(maps.Keys(manifest.Files)), ManifestFile)
+	written := slices.Sorted(maps.Keys(manifest.Files))
+	if _, listed := manifest.Files[CardFile]; !listed {
+		if _, err := fs.Stat(fsys, CardFile); err == nil {
+			written = append(written, CardFile)
+		}
+	}
+	written = append(written, ManifestFile)
 	for _, name := range written {
 		if err := copyFile(fsys, name, dir); err != nil {
 			return nil, err
