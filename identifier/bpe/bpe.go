@@ -1,0 +1,157 @@
+// Package bpe is the byte-level byte-pair encoding of GPT-2 and RoBERTa, with the ids of Hugging Face's tokenizers.
+package bpe
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/erreval/erreval/identifier/internal/pieces"
+)
+
+// Config describes an encoder as a tokenizer.json does.
+type Config struct {
+	Vocab          map[string]int32 // token, its bytes written as the characters of the byte-level alphabet, to id
+	Merges         [][2]string      // pairs of tokens, the first to be merged first; of a pair given twice the later counts
+	Unk            string           // token for a byte that Vocab lacks; "": the byte is left out
+	FuseUnk        bool             // one Unk for a run of such bytes
+	IgnoreMerges   bool             // a piece that is a token is not built from merges
+	AddPrefixSpace bool             // put a space before text that has none
+	Regex          bool             // cut text by the GPT-2 expression before merging
+}
+
+// Model is safe for concurrent use; its encoders are not.
+type Model struct {
+	config  Config
+	scanner *scanner
+	bytes   [256]int32 // id of a single byte, none if the vocabulary lacks it
+	unk     int32
+	ranks   map[uint64]uint32 // pair of ids to rank
+	merged  []int32           // by rank
+	whole   map[string]int32  // pieces that become one token
+}
+
+const none = int32(-1)
+
+// New checks the merges against the vocabulary. Its errors name the token or the merge at fault.
+func New(c Config) (*Model, error) {
+	m := &Model{config: c, scanner: newScanner(), unk: none, ranks: make(map[uint64]uint32, len(c.Merges))}
+	if err := m.setBytes(); err != nil {
+		return nil, err
+	}
+	for i, pair := range c.Merges {
+		if err := m.addMerge(pair); err != nil {
+			return nil, fmt.Errorf("merge %d (%q %q): %w", i+1, pair[0], pair[1], err)
+		}
+	}
+	m.setWhole()
+	return m, nil
+}
+
+// setBytes finds the ids of the 256 bytes and of the token for those that are missing.
+func (m *Model) setBytes() error {
+	complete := true
+	for b := range m.bytes {
+		id, ok := m.config.Vocab[string(alphabet[b])]
+		if !ok {
+			id, complete = none, false
+		}
+		m.bytes[b] = id
+	}
+	if m.config.Unk == "" || complete {
+		return nil
+	}
+	id, ok := m.config.Vocab[m.config.Unk]
+	if !ok {
+		return fmt.Errorf("unk_token %q is not in the vocabulary, which also lacks some of the 256 bytes", m.config.Unk)
+	}
+	m.unk = id
+	return nil
+}
+
+func (m *Model) addMerge(pair [2]string) error {
+	var ids [3]int32
+	for i, token := range [3]string{pair[0], pair[1], pair[0] + pair[1]} {
+		id, ok := m.config.Vocab[token]
+		if !ok {
+			return fmt.Errorf("the vocabulary lacks %q", token)
+		}
+		ids[i] = id
+	}
+	if len(m.merged) == math.MaxInt32 {
+		return fmt.Errorf("more than %d merges", math.MaxInt32)
+	}
+	m.ranks[pairKey(ids[0], ids[1])] = uint32(len(m.merged))
+	m.merged = append(m.merged, ids[2])
+	return nil
+}
+
+// setWhole finds the tokens that their own bytes are merged to, which is not so for every token of a vocabulary.
+func (m *Model) setWhole() {
+	m.whole = make(map[string]int32, len(m.config.Vocab))
+	var w word
+	for token, id := range m.config.Vocab {
+		text, ok := tokenBytes(token)
+		if !ok || len(text) == 0 {
+			continue
+		}
+		if !m.config.IgnoreMerges {
+			w.load(m, text)
+			w.merge(m)
+			if len(w.ids) == 0 || w.ids[0] != id || w.next[0] != none {
+				continue
+			}
+		}
+		m.whole[string(text)] = id
+	}
+}
+
+// Encoder appends ids; it serves one goroutine.
+type Encoder struct {
+	model *Model
+	cache *pieces.Cache
+	word  word
+	text  []byte
+}
+
+// NewEncoder returns an encoder with an empty cache of 1 MiB.
+func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, cache: pieces.NewCache()} }
+
+// Append appends the ids of text, which must be valid UTF-8.
+func (e *Encoder) Append(dst []int32, text []byte) []int32 {
+	if len(text) == 0 {
+		return dst
+	}
+	m, buf := e.model, e.text[:0]
+	if m.config.AddPrefixSpace && text[0] != ' ' {
+		buf = append(buf, ' ')
+	}
+	buf = append(buf, text...)
+	end := len(buf)
+	e.text = append(buf, make([]byte, pieces.Slack)...)
+	if !m.config.Regex {
+		return e.piece(dst, 0, end)
+	}
+	for i := 0; i < end; {
+		next := m.scanner.next(e.text[:end], i)
+		dst = e.piece(dst, i, next)
+		i = next
+	}
+	return dst
+}
+
+func (e *Encoder) piece(dst []int32, start, end int) []int32 {
+	dst, ok := e.cache.Append(dst, e.text, start, end)
+	if ok {
+		return dst
+	}
+	from, text := len(dst), e.text[start:end]
+	if id, ok := e.model.whole[string(text)]; ok {
+		dst = append(dst, id)
+	} else {
+		e.word.load(e.model, text)
+		e.word.merge(e.model)
+		dst = e.word.append(dst)
+	}
+	e.cache.Store(dst[from:], e.text, start, end)
+	return dst
+}

@@ -1,0 +1,120 @@
+package bpe
+
+import (
+	"sync"
+	"unicode/utf8"
+
+	"github.com/erreval/erreval/identifier/internal/pieces"
+)
+
+// The classes of the GPT-2 expression; a code point of none of them is "other".
+const (
+	other = iota
+	letter
+	number
+	space
+)
+
+var classes = sync.OnceValue(func() *pieces.Classes {
+	return pieces.NewClasses().Or(letter, letters).Or(number, numbers).Or(space, spaces)
+})
+
+// scanner cuts text as the GPT-2 expression does:
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+type scanner struct {
+	ascii   [utf8.RuneSelf]uint8
+	classes *pieces.Classes
+}
+
+func newScanner() *scanner {
+	s := &scanner{classes: classes()}
+	for b := range s.ascii {
+		s.ascii[b] = s.classes.Of(rune(b))
+	}
+	return s
+}
+
+// class returns the class and the size of the code point at text[i].
+func (s *scanner) class(text []byte, i int) (class uint8, size int) {
+	if b := text[i]; b < utf8.RuneSelf {
+		return s.ascii[b], 1
+	}
+	r, size := utf8.DecodeRune(text[i:])
+	return s.classes.Of(r), size
+}
+
+// next returns where the piece that begins at text[i] ends.
+func (s *scanner) next(text []byte, i int) int {
+	class, size := s.class(text, i)
+	switch {
+	case text[i] == '\'':
+		if n := contraction(text[i+1:]); n > 0 {
+			return i + 1 + n
+		}
+	case text[i] == ' ' && i+1 < len(text):
+		if after, n := s.class(text, i+1); after != space {
+			return s.run(text, i+1+n, after)
+		}
+	}
+	if class == space {
+		return s.blank(text, i, size)
+	}
+	return s.run(text, i+size, class)
+}
+
+// run returns the end of the run of one class that text[i] may continue.
+func (s *scanner) run(text []byte, i int, class uint8) int {
+	for i < len(text) {
+		if b := text[i]; b < utf8.RuneSelf {
+			if s.ascii[b] != class {
+				break
+			}
+			i++
+			continue
+		}
+		c, size := s.class(text, i)
+		if c != class {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// blank returns the end of the white space that begins at text[i]: before the last of several that something follows,
+// since \s+(?!\S) gives that one back to the piece behind it.
+func (s *scanner) blank(text []byte, i, size int) int {
+	last, end := i, i+size
+	for end < len(text) {
+		class, n := s.class(text, end)
+		if class != space {
+			if last > i {
+				return last
+			}
+			return end
+		}
+		last, end = end, end+n
+	}
+	return end
+}
+
+// contraction returns how many bytes of text, which follows an apostrophe, belong to a contraction.
+func contraction(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	switch text[0] {
+	case 's', 't', 'm', 'd':
+		return 1
+	case 'r', 'v':
+		if len(text) > 1 && text[1] == 'e' {
+			return 2
+		}
+	case 'l':
+		if len(text) > 1 && text[1] == 'l' {
+			return 2
+		}
+	}
+	return 0
+}

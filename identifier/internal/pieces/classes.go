@@ -1,0 +1,39 @@
+package pieces
+
+import "unicode/utf8"
+
+// Classes gives every code point a byte: two levels, so that the planes nobody uses cost nothing.
+type Classes struct {
+	index  [(utf8.MaxRune + 1) / blockSize]uint16
+	blocks [][blockSize]uint8
+}
+
+const blockSize = 256
+
+// NewClasses returns classes that are 0 everywhere.
+func NewClasses() *Classes { return &Classes{blocks: make([][blockSize]uint8, 1)} }
+
+// Or sets the bits of class on each range; ranges alternates first and last code points.
+func (c *Classes) Or(class uint8, ranges []rune) *Classes {
+	for i := 0; i < len(ranges); i += 2 {
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			c.OrRune(class, r)
+		}
+	}
+	return c
+}
+
+// OrRune sets the bits of class on one code point.
+func (c *Classes) OrRune(class uint8, r rune) {
+	at := &c.index[r/blockSize]
+	if *at == 0 {
+		*at = uint16(len(c.blocks))
+		c.blocks = append(c.blocks, [blockSize]uint8{})
+	}
+	c.blocks[*at][r%blockSize] |= class
+}
+
+// Of returns the class of a code point.
+func (c *Classes) Of(r rune) uint8 {
+	return c.blocks[c.index[uint32(r)/blockSize]][uint32(r)%blockSize]
+}

@@ -1,0 +1,170 @@
+package tokenfile
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/erreval/erreval/identifier/bpe"
+	"github.com/erreval/erreval/identifier/wordpiece"
+)
+
+// tokenizer is the pipeline of both kinds: added tokens in the raw text, normalisation, added tokens in the
+// normalised text, model.
+type tokenizer struct {
+	ids        map[string]int32
+	tokens     []string // by id
+	normalizer *wordpiece.Normalizer
+	raw        *matcher // added tokens that are looked for before normalisation; nil if there are none
+	normalized *matcher // and after it
+	newModel   func() model
+}
+
+// model is what encodes text between added tokens.
+type model interface {
+	Append(dst []int32, text []byte) []int32
+}
+
+func newTokenizer(d *description) (*tokenizer, error) {
+	t := &tokenizer{ids: make(map[string]int32, len(d.vocab)+len(d.added)), normalizer: d.normalize}
+	for token, id := range d.vocab {
+		t.name(token, id)
+	}
+	if err := t.setModel(d); err != nil {
+		return nil, err
+	}
+	if err := t.setAdded(d); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *tokenizer) setModel(d *description) error {
+	if d.bpe != nil {
+		m, err := bpe.New(*d.bpe)
+		if err != nil {
+			return err
+		}
+		t.newModel = func() model { return m.NewEncoder() }
+		return nil
+	}
+	m, err := wordpiece.New(*d.wordpiece)
+	if err != nil {
+		return err
+	}
+	t.newModel = func() model { return m.NewEncoder() }
+	return nil
+}
+
+// setAdded numbers the added tokens as Hugging Face does: by the vocabulary if it has them, else behind its last.
+func (t *tokenizer) setAdded(d *description) error {
+	added := map[int32]addedToken{} // a later entry with the same content replaces an earlier one
+	next := int32(len(d.vocab))
+	for _, a := range d.added {
+		if a.Content == "" {
+			continue
+		}
+		id, ok := t.ids[a.Content]
+		if !ok {
+			id = next
+			next++
+		}
+		if id != a.ID {
+			return fmt.Errorf("added token %q has id %d, but Hugging Face would number it %d; save the tokenizer again with its own library", a.Content, a.ID, id)
+		}
+		t.name(a.Content, id)
+		added[id] = a
+	}
+	var err error
+	if t.raw, err = newMatcher(added, nil); err != nil {
+		return err
+	}
+	normalize := func(text []byte) []byte { return text }
+	if t.normalizer != nil {
+		normalize = t.normalizer.NewBuffer().Normalize
+	}
+	t.normalized, err = newMatcher(added, normalize)
+	return err
+}
+
+func (t *tokenizer) name(token string, id int32) {
+	t.ids[token] = id
+	for int(id) >= len(t.tokens) {
+		t.tokens = append(t.tokens, make([]string, int(id)+1-len(t.tokens))...)
+	}
+	t.tokens[id] = token
+}
+
+func (t *tokenizer) ID(token string) (int32, bool) {
+	id, ok := t.ids[token]
+	return id, ok
+}
+
+func (t *tokenizer) Token(id int32) string {
+	if id < 0 || int(id) >= len(t.tokens) {
+		return ""
+	}
+	return t.tokens[id]
+}
+
+func (t *tokenizer) VocabSize() int { return len(t.tokens) }
+
+func (t *tokenizer) NewEncoder() Encoder {
+	e := &encoder{tokenizer: t, model: t.newModel()}
+	if t.normalizer != nil {
+		e.buffer = t.normalizer.NewBuffer()
+	}
+	return e
+}
+
+type encoder struct {
+	tokenizer *tokenizer
+	model     model
+	buffer    *wordpiece.Buffer // nil: no normalisation
+	text      []byte
+}
+
+func (e *encoder) Append(dst []int32, text string, specials bool) ([]int32, error) {
+	if !utf8.ValidString(text) {
+		return dst, fmt.Errorf("byte %d: %w; convert the text to UTF-8", invalidAt(text), ErrInvalidUTF8)
+	}
+	e.text = append(e.text[:0], text...)
+	m := e.tokenizer.raw
+	for rest := m.over(e.text, specials); ; {
+		id, before, found := rest.next()
+		dst = e.normalized(dst, before, specials)
+		if !found {
+			return dst, nil
+		}
+		dst = append(dst, id)
+	}
+}
+
+// normalized encodes text that no added token was found in before normalisation.
+func (e *encoder) normalized(dst []int32, text []byte, specials bool) []int32 {
+	if len(text) == 0 {
+		return dst
+	}
+	if e.buffer != nil {
+		text = e.buffer.Normalize(text)
+	}
+	for rest := e.tokenizer.normalized.over(text, specials); ; {
+		id, before, found := rest.next()
+		dst = e.model.Append(dst, before)
+		if !found {
+			return dst
+		}
+		dst = append(dst, id)
+	}
+}
+
+// invalidAt returns the offset of the first byte that is not UTF-8.
+func invalidAt(text string) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(text)
+}
