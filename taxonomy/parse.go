@@ -161,13 +161,13 @@ func (l *loader) dimension(n *yaml.Node, t *Taxonomy, seen unique) Dimension {
 	}
 	for _, s := range steps {
 		var step string
-		l.text(&step)(s)
+		l.text(&step)("steps", s)
 		d.Steps = append(d.Steps, step)
 	}
 	mapped := unique{l: l, what: fmt.Sprintf("type in dimension %q", d.Name), lines: map[string]int{}}
 	for _, y := range types {
 		var name string
-		l.text(&name)(y)
+		l.text(&name)("types", y)
 		i, ok := t.Index(name)
 		if !ok {
 			l.fault(y.Line, "dimension %q maps to the type %q, which is not among the types", d.Name, name)
@@ -181,21 +181,25 @@ func (l *loader) dimension(n *yaml.Node, t *Taxonomy, seen unique) Dimension {
 
 func (l *loader) criterion(n *yaml.Node, want int) Criterion {
 	var c Criterion
+	before := len(l.faults)
 	l.mapping(n, "a criterion", []key{
 		{"score", true, l.number(&c.Score)},
 		{"text", true, l.text(&c.Text)},
 	})
-	if c.Score != want {
+	if c.Score != want && len(l.faults) == before {
 		l.fault(n.Line, "criterion %d has score %d; scores run 1, 2, 3 … without a gap", want, c.Score)
 	}
 	return c
 }
 
+// reader reads the value of a key.
+type reader func(key string, n *yaml.Node)
+
 // key is one entry that a mapping may hold.
 type key struct {
 	name     string
 	required bool
-	read     func(*yaml.Node)
+	read     reader
 }
 
 func (l *loader) mapping(n *yaml.Node, what string, keys []key) {
@@ -215,7 +219,7 @@ func (l *loader) mapping(n *yaml.Node, what string, keys []key) {
 		case again:
 			l.fault(k.Line, "key %q is given twice (first on line %d)", k.Value, first)
 		default:
-			keys[at].read(v)
+			keys[at].read(k.Value, v)
 		}
 	}
 	for _, c := range keys {
@@ -234,49 +238,49 @@ func keyNames(keys []key) string {
 }
 
 // text reads words for people; they cannot be empty.
-func (l *loader) text(dst *string) func(*yaml.Node) {
-	return func(n *yaml.Node) {
+func (l *loader) text(dst *string) reader {
+	return func(key string, n *yaml.Node) {
 		if n.Kind != yaml.ScalarNode {
-			l.fault(n.Line, "text expected here, not a list, mapping or alias")
+			l.fault(n.Line, "%s: a text is expected, not a list, mapping or alias", key)
 			return
 		}
 		*dst = strings.TrimSpace(n.Value)
 		if *dst == "" || n.Tag == "!!null" {
-			l.fault(n.Line, "text is missing here")
+			l.fault(n.Line, "%s: the text is missing", key)
 		}
 	}
 }
 
 // word reads text that stands in identifiers and column names.
-func (l *loader) word(dst *string) func(*yaml.Node) {
-	return func(n *yaml.Node) {
-		l.text(dst)(n)
+func (l *loader) word(dst *string) reader {
+	return func(key string, n *yaml.Node) {
+		l.text(dst)(key, n)
 		if strings.ContainsAny(*dst, " \t\n;@=") {
-			l.fault(n.Line, "%q: no spaces, semicolons, @ or = here", *dst)
+			l.fault(n.Line, "%s: %q has a space, semicolon, @ or = in it", key, *dst)
 		}
 	}
 }
 
-func (l *loader) flag(dst *bool) func(*yaml.Node) {
-	return func(n *yaml.Node) {
+func (l *loader) flag(dst *bool) reader {
+	return func(key string, n *yaml.Node) {
 		if err := n.Decode(dst); err != nil || n.Tag != "!!bool" {
-			l.fault(n.Line, "true or false expected, got %q", n.Value)
+			l.fault(n.Line, "%s: true or false is expected, not %q", key, n.Value)
 		}
 	}
 }
 
-func (l *loader) number(dst *int) func(*yaml.Node) {
-	return func(n *yaml.Node) {
+func (l *loader) number(dst *int) reader {
+	return func(key string, n *yaml.Node) {
 		if err := n.Decode(dst); err != nil || n.Tag != "!!int" {
-			l.fault(n.Line, "a whole number expected, got %q", n.Value)
+			l.fault(n.Line, "%s: a whole number is expected, not %q", key, n.Value)
 		}
 	}
 }
 
-func (l *loader) list(dst *[]*yaml.Node) func(*yaml.Node) {
-	return func(n *yaml.Node) {
+func (l *loader) list(dst *[]*yaml.Node) reader {
+	return func(key string, n *yaml.Node) {
 		if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-			l.fault(n.Line, "a list with at least one entry expected here")
+			l.fault(n.Line, "%s: a list with at least one entry is expected", key)
 			return
 		}
 		*dst = n.Content
