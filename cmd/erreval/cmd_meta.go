@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -122,10 +123,22 @@ func (o *metaOptions) validate() error {
 		return usagef("--min-support %d: a number of rows, 0 or more", o.minSupport)
 	case o.resamples < 0:
 		return usagef("--bootstrap %d: a number of resamples, 0 for no intervals", o.resamples)
+	case countOf(append([]string{cmp.Or(o.gold, o.preds[0])}, o.preds...), "-") > 1:
+		return usagef("standard input can be read once: only one file may be \"-\", and the gold labels need a file of their own then")
 	case o.auc != "" && o.taxonomy.NoErrorIndex() < 0:
 		return usagef("--auc: %s has no label that means no error", o.taxonomy.ID())
 	}
 	return nil
+}
+
+func countOf(list []string, s string) int {
+	n := 0
+	for _, x := range list {
+		if x == s {
+			n++
+		}
+	}
+	return n
 }
 
 func parseWhere(pairs []string) (map[string]string, error) {
