@@ -65,7 +65,7 @@ func tarMember(archive, name string) (io.ReadCloser, error) {
 	}
 	r, err := seekTar(f, name)
 	if err != nil {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil, errors.Join(missing(archive, name), f.Close())
 		}
 		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(archive), err), f.Close())

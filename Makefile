@@ -1,0 +1,80 @@
+# Everything here runs as an ordinary user. Nothing is installed outside this folder but Go's module
+# and build caches and erreval's own cache (~/.cache/erreval, or ERREVAL_CACHE).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+GO      ?= go
+PYTHON  ?= python3
+PKG     ?= ./...
+FUZZ    ?= 30s
+BENCH   ?= .
+BIN     := bin/erreval
+LINT    := .cache/bin/golangci-lint
+LINT_VERSION := v2.15.0
+
+export CGO_ENABLED := 1
+
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench fuzz docs model model-eval clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+setup: prerequisites build library ## check the prerequisites, build bin/erreval, fetch ONNX Runtime into the cache
+
+prerequisites:
+	@scripts/prerequisites.sh
+
+build: prerequisites
+	@echo "building $(BIN) (the first time Go also fetches modules and compiles; about a minute)"
+	@$(GO) build -o $(BIN) ./cmd/erreval
+
+library: build
+	@$(BIN) setup >/dev/null
+
+demo: setup ## tag the sample questions and print a table
+	@$(BIN) identify testdata/samples/questions.jsonl --table
+
+test: setup ## run all tests
+	$(GO) test $(PKG)
+
+race: setup ## run all tests with the race detector
+	$(GO) test -race $(PKG)
+
+check: fmt-check vet lint race ## what a change must pass: gofmt, vet, lint, tests with the race detector
+
+fmt-check:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted; run gofmt -w:"; echo "$$unformatted"; exit 1; fi
+
+vet: prerequisites
+	$(GO) vet $(PKG)
+
+lint: $(LINT) ## run golangci-lint with .golangci.yml (the import rules are in it)
+	$(LINT) run $(PKG)
+
+# Built once into .cache/, from the module proxy: about 2 minutes on two cores.
+$(LINT): Makefile
+	@echo "building golangci-lint $(LINT_VERSION) into .cache/bin; about two minutes, once"
+	@GOBIN=$(CURDIR)/.cache/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@touch $@
+
+bench: setup ## run the benchmarks: tokenizers, and identify beside its peers
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./identifier/...
+
+fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
+	@scripts/fuzz.sh $(FUZZ)
+
+docs: setup ## run the commands of README.md and docs/getting-started.md
+	scripts/docs_test.sh
+
+model: setup ## make the default model: data, training, calibration, export, card (hours on two cores)
+	training/make_model.sh
+
+model-eval: setup ## evaluate the embedded model on the test rows and rewrite the card's figures
+	training/eval.sh
+
+clean: ## remove what was built here; erreval's cache stays
+	rm -rf bin .cache

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Plants wrong imports in a copy of the tree and checks that the linter names each of them.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+lint=$PWD/.cache/bin/golangci-lint
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$tmp" 2>/dev/null || true
+cd "$tmp"
+
+me=github.com/erreval/erreval
+wanted=0
+plant() { # plant FOLDER IMPORT: a file that must be refused
+  mkdir -p "$1"
+  local name=${1##*/}
+  [ "$name" = erreval ] && name=main
+  wanted=$((wanted + 1))
+  printf '// Package %s is planted.\npackage %s\n\nimport _ "%s"\n' "$name" "$name" "$2" >"$1/planted_$wanted.go"
+}
+# No import cycles here: they would not compile, and need no rule.
+plant scorer $me/identifier
+plant training $me/identifier
+plant discover $me/training
+plant pairwise $me/scorer
+plant prompt $me/models
+plant report $me/taxonomy
+plant llm $me/taxonomy
+plant internal/stats $me/taxonomy
+plant models $me/llm
+plant dataset $me/llm
+plant identifier $me/models/embedded
+plant identifier github.com/yalue/onnxruntime_go
+plant dataset github.com/urfave/cli/v2
+plant identifier github.com/sugarme/tokenizer
+
+packages=$(grep -lr --include='planted_*.go' . . | xargs -n1 dirname | sort -u)
+# shellcheck disable=SC2086
+found=$("$lint" run --enable-only depguard --allow-parallel-runners --max-issues-per-linter 0 --max-same-issues 0 $packages 2>&1 || true)
+for n in $(seq $wanted); do
+  if ! grep -q "planted_$n\.go.*depguard" <<<"$found"; then
+    echo "not refused: $(grep -r --include="planted_$n.go" import .)"
+    echo "$found" | tail -n 20
+    exit 1
+  fi
+done
+if grep 'depguard' <<<"$found" | grep -v planted_; then
+  echo "the tree itself breaks an import rule (above)"
+  exit 1
+fi
+echo "$wanted planted imports refused"
