@@ -211,7 +211,7 @@ type metaReport struct {
 	Seed       uint64            `json:"seed"`
 	Level      float64           `json:"level"` // of the intervals
 	MinSupport int               `json:"min_support"`
-	AUC        string            `json:"auc_column,omitempty"`
+	Verdicts   *verdictCounts    `json:"verdicts,omitempty"` // only with --auc
 	Rows       goldCounts        `json:"rows"`
 	Scored     int               `json:"scored"` // rows that all figures stand on
 	Groups     int               `json:"groups"` // of the scored rows
@@ -221,6 +221,14 @@ type metaReport struct {
 	Difference map[string]figure `json:"difference,omitempty"`
 
 	keys []stats.Metric // the figures, in order
+}
+
+// verdictCounts says what the --auc column holds in the scored rows.
+type verdictCounts struct {
+	Column  string `json:"column"`
+	Yes     int    `json:"yes"`
+	No      int    `json:"no"`
+	Unknown int    `json:"unknown"` // absent or null: left out of the area
 }
 
 // baselineReport is the constant prediction: the most frequent gold label set.

@@ -126,8 +126,26 @@ func (f *metaFrame) report(keys []stats.Metric) *metaReport {
 	o := f.o
 	return &metaReport{
 		Taxonomy: o.taxonomy.ID(), Gold: f.gold.file, Where: o.where, Group: o.group, Resamples: o.resamples, Seed: o.seed,
-		Level: stats.Level, MinSupport: o.minSupport, AUC: o.auc, Rows: f.gold.counts, Scored: len(f.rows), Groups: f.groups, keys: keys,
+		Level: stats.Level, MinSupport: o.minSupport, Verdicts: f.verdicts(), Rows: f.gold.counts, Scored: len(f.rows), Groups: f.groups, keys: keys,
 	}
+}
+
+func (f *metaFrame) verdicts() *verdictCounts {
+	if f.o.auc == "" {
+		return nil
+	}
+	c := &verdictCounts{Column: f.o.auc}
+	for _, i := range f.rows {
+		switch v := f.gold.rows[i].verdict; {
+		case v == nil:
+			c.Unknown++
+		case *v:
+			c.Yes++
+		default:
+			c.No++
+		}
+	}
+	return c
 }
 
 func (f *metaFrame) names(set []bool) []string {

@@ -220,7 +220,7 @@ func textHash(values []string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, v := range values {
 		h.Write(binary.AppendUvarint(nil, uint64(len(v))))
-		io.WriteString(h, v)
+		h.Write([]byte(v))
 	}
 	h.Sum(sum[:0])
 	return sum

@@ -99,6 +99,9 @@ func (p *metaPrinter) summary() {
 		fmt.Sprintf("figures over %d rows in %d groups (%s); macro over labels with at least %d gold rows", r.Scored, r.Groups, groupName(r.Group), r.MinSupport),
 		fmt.Sprintf("constant: always %s", strings.Join(r.Baseline.Labels, " + ")),
 	}
+	if v := r.Verdicts; v != nil {
+		lines = append(lines, fmt.Sprintf("%s: %d yes, %d no, %d unknown", v.Column, v.Yes, v.No, v.Unknown))
+	}
 	if math.IsNaN(float64(r.Baseline.Metrics["macro_f1"].Value)) {
 		lines = append(lines, "no label has that many: macro averages are undefined (–); --min-support lowers the bar")
 	}
