@@ -21,30 +21,30 @@ func parseObject(data []byte) ([]column, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	start, err := dec.Token()
 	if err != nil {
-		return nil, notJSON(err)
+		return nil, notJSON(data, err)
 	}
 	if start != json.Delim('{') {
 		return nil, fmt.Errorf(`the line holds %s, not an object; write one {"column": value, …} a line%s`, kind(data), arrayHint(start))
 	}
-	columns, err := readColumns(dec)
+	columns, err := readColumns(dec, data)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); err == nil {
 		return nil, errors.New("more than one value on the line; write one object a line")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, notJSON(err)
+		return nil, notJSON(data, err)
 	}
 	return columns, nil
 }
 
-func readColumns(dec *json.Decoder) ([]column, error) {
+func readColumns(dec *json.Decoder, data []byte) ([]column, error) {
 	var columns []column
 	seen := map[string]bool{}
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return nil, notJSON(err)
+			return nil, notJSON(data, err)
 		}
 		c := column{name: key.(string)} // a decoder gives nothing else in this place
 		if seen[c.name] {
@@ -52,25 +52,26 @@ func readColumns(dec *json.Decoder) ([]column, error) {
 		}
 		seen[c.name] = true
 		if err := dec.Decode(&c.value); err != nil {
-			return nil, notJSON(err)
+			return nil, notJSON(data, err)
 		}
 		columns = append(columns, c)
 	}
 	if _, err := dec.Token(); err != nil { // the closing brace
-		return nil, notJSON(err)
+		return nil, notJSON(data, err)
 	}
 	return columns, nil
 }
 
-func notJSON(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+// notJSON describes why data does not parse. The decoder's own offsets count from its last token.
+func notJSON(data []byte, err error) error {
+	var syntax *json.SyntaxError
+	if e := json.Unmarshal(data, &json.RawMessage{}); !errors.As(e, &syntax) {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if syntax.Error() == "unexpected end of JSON input" {
 		return errors.New("not JSON: the object does not end on its line; write one object a line, without line breaks inside it")
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("not JSON: %w (byte %d of the line)", err, syntax.Offset)
-	}
-	return fmt.Errorf("not JSON: %w", err)
+	return fmt.Errorf("not JSON: %w (byte %d of the line)", syntax, syntax.Offset)
 }
 
 func arrayHint(start json.Token) string {

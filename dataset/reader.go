@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
 
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -133,15 +132,21 @@ func (r *Reader) value(row *Row, field string) (string, error) {
 	name := r.opt.column(field)
 	raw, ok := row.Get(name)
 	if !ok {
-		return "", fmt.Errorf("no column %q; the columns are %s; name the one that holds the %s with --map %s=COLUMN",
-			name, strings.Join(row.Columns(), ", "), field, field)
+		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name, row.columnList(), field, field)
 	}
 	var text string
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
-		return "", fmt.Errorf("the column %q holds %s where a text is expected; put it in quotes, or name another column with --map %s=COLUMN",
-			name, kind(raw), field)
+		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with --map %s=COLUMN",
+			name, kind(raw), quoteHint(raw), field)
 	}
 	return text, nil
+}
+
+func quoteHint(raw json.RawMessage) string {
+	if kind(raw) == "a number" {
+		return "put it in quotes, or "
+	}
+	return ""
 }
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)

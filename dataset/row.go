@@ -70,13 +70,21 @@ func (r *Row) Columns() []string {
 	return names
 }
 
+// columnList says for a message which columns there are.
+func (r *Row) columnList() string {
+	if len(r.columns) == 0 {
+		return "the row has no columns"
+	}
+	return "the columns are " + strings.Join(r.Columns(), ", ")
+}
+
 // Labels reads the gold column "labels": a list of names or codes, or one text that joins them by
 // semicolons. It gives the taxonomy's names, in its order. An absent or null column is an error,
 // since unknown is not the same as none.
 func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 	raw, ok := r.Get(ColumnLabels)
 	if !ok || isNull(raw) {
-		return nil, fmt.Errorf("row %s: no column %q with gold labels; the columns are %s", r.ID, ColumnLabels, strings.Join(r.Columns(), ", "))
+		return nil, fmt.Errorf("row %s: no column %q with gold labels; %s", r.ID, ColumnLabels, r.columnList())
 	}
 	given, err := labelList(raw)
 	if err != nil {
@@ -90,15 +98,20 @@ func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 }
 
 func labelList(raw json.RawMessage) ([]string, error) {
-	var list []string
-	if json.Unmarshal(raw, &list) == nil {
-		return list, nil
-	}
 	var joined string
-	if json.Unmarshal(raw, &joined) != nil {
+	if json.Unmarshal(raw, &joined) == nil {
+		return strings.Split(joined, ";"), nil
+	}
+	var list []*string
+	err := json.Unmarshal(raw, &list)
+	if err != nil || slices.Contains(list, nil) {
 		return nil, errors.New(`want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`)
 	}
-	return strings.FieldsFunc(joined, func(c rune) bool { return c == ';' }), nil
+	names := make([]string, len(list))
+	for i, name := range list {
+		names[i] = *name
+	}
+	return names, nil
 }
 
 // canonical turns names and codes into names in the taxonomy's order, each once.

@@ -1,0 +1,348 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+func questions(t testing.TB) *taxonomy.Taxonomy {
+	t.Helper()
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tax
+}
+
+// readAll gives all rows and the errors of the lines that are none.
+func readAll(t testing.TB, r *Reader) (rows []*Row, bad []*LineError) {
+	t.Helper()
+	for {
+		row, err := r.Read()
+		var line *LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			return rows, bad
+		case errors.As(err, &line):
+			bad = append(bad, line)
+		case err != nil:
+			t.Fatal(err)
+		default:
+			rows = append(rows, row)
+		}
+	}
+}
+
+func read(t testing.TB, text string, o Options) ([]*Row, []*LineError) {
+	t.Helper()
+	if o.Taxonomy == nil {
+		o.Taxonomy = questions(t)
+	}
+	return readAll(t, NewReader(strings.NewReader(text), "in.jsonl", o))
+}
+
+const good = `{"question":"q","answer":"a","passage":"p"}`
+
+// with is the good row with more columns in front.
+func with(columns string) string { return "{" + columns + "," + good[1:] }
+
+func TestBadLines(t *testing.T) {
+	const want = `{"question":"q","answer":"a"}`
+	for _, c := range []struct{ line, reason string }{
+		{`[1]`, `the line holds a list, not an object; write one {"column": value, …} a line; jq -c '.[]' FILE turns a JSON array into such lines`},
+		{`"text"`, `the line holds a text, not an object; write one {"column": value, …} a line`},
+		{`17`, `the line holds a number, not an object; write one {"column": value, …} a line`},
+		{`null`, `the line holds null, not an object; write one {"column": value, …} a line`},
+		{`true`, `the line holds true or false, not an object; write one {"column": value, …} a line`},
+		{`{`, `not JSON: the object does not end on its line; write one object a line, without line breaks inside it`},
+		{`{"a":[1,`, `not JSON: the object does not end on its line; write one object a line, without line breaks inside it`},
+		{`{"a":1} {"b":2}`, `more than one value on the line; write one object a line`},
+		{`{"a":1}}`, `not JSON: invalid character '}' after top-level value (byte 8 of the line)`},
+		{`{'a':1}`, `not JSON: invalid character '\'' looking for beginning of object key string (byte 2 of the line)`},
+		{`{"a":NaN}`, `not JSON: invalid character 'N' looking for beginning of value (byte 6 of the line)`},
+		{with(`"x":1,"x":2`), `the column "x" is there twice; keep one of them`},
+		{with(`"x":1,"\u0078":2`), `the column "x" is there twice; keep one of them`},
+		{with("\"x\":\"caf\xe9\""), `not UTF-8 at byte 10 of the line; convert the file first, as in: iconv -f latin1 -t utf-8 FILE`},
+		{with(`"x":"\ud83d"`), `\ud83d is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 7 of the line)`},
+		{with(`"x":"\\\uDE00\ud83d"`), `\uDE00 is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 9 of the line)`},
+		{want, `no column "passage"; the columns are question, answer; name the one that holds the passage with --map passage=COLUMN`},
+		{`{}`, `no column "question"; the row has no columns; name the one that holds the question with --map question=COLUMN`},
+		{`{"question":"q","answer":["a"],"passage":"p"}`, `the column "answer" holds a list where a text is expected; name another column with --map answer=COLUMN`},
+		{`{"question":"q","answer":7,"passage":"p"}`, `the column "answer" holds a number where a text is expected; put it in quotes, or name another column with --map answer=COLUMN`},
+		{`{"question":null,"answer":"a","passage":"p"}`, `the column "question" holds null where a text is expected; name another column with --map question=COLUMN`},
+		{with(`"id":1.5`), `the column "id" holds 1.5; an id is a text or a whole number, and may be left out`},
+		{with(`"id":""`), `the column "id" holds ""; an id is a text or a whole number, and may be left out`},
+		{with(`"id":["x"]`), `the column "id" holds ["x"]; an id is a text or a whole number, and may be left out`},
+	} {
+		rows, bad := read(t, good+"\n"+c.line+"\n"+good+"\n", Options{})
+		if len(rows) != 2 || len(bad) != 1 {
+			t.Errorf("%s: %d rows and %d errors, want the 2 others and 1", c.line, len(rows), len(bad))
+			continue
+		}
+		e := bad[0]
+		if got, want := e.Error(), "in.jsonl:2: "+c.reason; got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.line, got, want)
+		}
+		if e.File != "in.jsonl" || e.Line != 2 || string(e.Raw) != c.line {
+			t.Errorf("%s: error of %s:%d, raw %s", c.line, e.File, e.Line, e.Raw)
+		}
+	}
+}
+
+func TestIDTwice(t *testing.T) {
+	lines := []string{with(`"id":"a"`), with(`"id":1`), with(`"id":"a"`), with(`"id":"1"`), with(`"id":-2`), with(`"id":null`)}
+	rows, bad := read(t, strings.Join(lines, "\n"), Options{})
+	if len(rows) != 4 || rows[0].ID != "a" || rows[1].ID != "1" || rows[2].ID != "-2" || len(rows[3].ID) != 64 {
+		t.Errorf("rows %v", rows)
+	}
+	want := []string{
+		`in.jsonl:3: the id "a" is already that of line 1; give each row its own, or leave the column out`,
+		`in.jsonl:4: the id "1" is already that of line 2; give each row its own, or leave the column out`,
+	}
+	for i, w := range want {
+		if i >= len(bad) || bad[i].Error() != w {
+			t.Errorf("error %d of %v, want %s", i, bad, w)
+		}
+	}
+}
+
+func TestMadeID(t *testing.T) {
+	other := `{"question":"qa","answer":"","passage":"p"}` // the same text with the fields' border elsewhere
+	rows, _ := read(t, strings.Join([]string{good, other, good, with(`"x":1`)}, "\n"), Options{})
+	// printf '\0\0\0\0\0\0\0\1q\0\0\0\0\0\0\0\1a\0\0\0\0\0\0\0\1p' | sha256sum
+	const want = "973358d403b29de998613054b6c768a5e36995ebb09cfca694a8640a9507f932"
+	for i, id := range []string{want, "", want + "#2", want + "#3"} {
+		if id != "" && rows[i].ID != id {
+			t.Errorf("row %d: id %s, want %s", i+1, rows[i].ID, id)
+		}
+	}
+	if rows[1].ID == rows[0].ID {
+		t.Error("moving the border between fields leaves the id as it was")
+	}
+}
+
+func TestMapAndLimit(t *testing.T) {
+	line := `{"context":"p","prediction":"q\u00e9","answer":"a"}` + "\n"
+	rows, bad := read(t, "\n"+strings.Repeat(line+" \t\r\n", 5), Options{
+		Map: map[string]string{"question": "prediction", "passage": "context"}, Limit: 3})
+	if len(rows) != 3 || len(bad) != 0 {
+		t.Fatalf("%d rows, errors %v", len(rows), bad)
+	}
+	if got := fmt.Sprintf("%q line %d of %s", rows[2].Values, rows[2].Line, rows[2].Source); got != `["qé" "a" "p"] line 6 of in.jsonl` {
+		t.Error(got)
+	}
+	_, bad = read(t, line, Options{Map: map[string]string{"question": "predicted", "passage": "context"}})
+	want := `in.jsonl:1: no column "predicted"; the columns are context, prediction, answer; name the one that holds the question with --map question=COLUMN`
+	if len(bad) != 1 || bad[0].Error() != want {
+		t.Errorf("got  %v\nwant %s", bad, want)
+	}
+}
+
+func TestLineEnds(t *testing.T) {
+	long := `{"question":"q","answer":"a","passage":"` + strings.Repeat("long ", 1<<20) + `"}`
+	rows, bad := read(t, "\ufeff"+good+"\r\n\r\n"+long+"\n"+good, Options{})
+	if len(rows) != 3 || len(bad) != 0 {
+		t.Fatalf("%d rows, errors %v", len(rows), bad)
+	}
+	if got := len(rows[1].Values[2]); got != 5<<20 {
+		t.Errorf("passage of %d bytes, want %d", got, 5<<20)
+	}
+	if rows[2].Line != 4 {
+		t.Errorf("last row on line %d, want 4", rows[2].Line)
+	}
+}
+
+// failing gives some text and then an error that is not the end.
+type failing struct{ text io.Reader }
+
+func (f failing) Read(p []byte) (int, error) {
+	n, err := f.text.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("disk gone")
+	}
+	return n, err
+}
+
+func TestReadFails(t *testing.T) {
+	r := NewReader(failing{strings.NewReader(good + "\n" + good[:5])}, "in.jsonl", Options{Taxonomy: questions(t)})
+	if _, err := r.Read(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Read()
+	var line *LineError
+	if err == nil || errors.As(err, &line) || err.Error() != "in.jsonl: after line 1: disk gone" {
+		t.Errorf("got %v, want a final error", err)
+	}
+}
+
+// TestGolden reads each golden record and writes it back: every byte must come through.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "records", "*.jsonl"))
+	if err != nil || len(files) != 4 {
+		t.Fatalf("golden records %v, %v", files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, bad := read(t, string(data), Options{})
+		if len(rows) == 0 || len(bad) > 0 {
+			t.Fatalf("%s: %d rows, errors %v", file, len(rows), bad)
+		}
+		for _, again := range []bool{false, true} {
+			var out bytes.Buffer
+			w := NewWriter(&out)
+			for _, row := range rows {
+				if again {
+					rewrite(t, row)
+				}
+				if err := w.Write(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if out.String() != string(data) {
+				t.Errorf("%s, diagnosis set again %v:\ngot  %s\nwant %s", file, again, out.String(), data)
+			}
+		}
+	}
+}
+
+// rewrite reads the row's diagnosis and labels and puts them back.
+func rewrite(t *testing.T, row *Row) {
+	t.Helper()
+	d, err := row.Diagnosis()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d != nil {
+		if err := row.SetDiagnosis(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := row.Get(ColumnLabels); !ok {
+		return
+	}
+	labels, err := row.Labels(questions(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := row.Set(ColumnLabels, labels); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSamples(t *testing.T) {
+	tax := questions(t)
+	found := map[string]int{}
+	for _, name := range []string{"questions.jsonl", "questions_gold.jsonl"} {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "samples", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, bad := read(t, string(data), Options{Taxonomy: tax})
+		if len(rows) != 40 || len(bad) > 0 {
+			t.Fatalf("%s: %d rows, errors %v", name, len(rows), bad)
+		}
+		for _, row := range rows {
+			if name == "questions.jsonl" {
+				continue
+			}
+			labels, err := row.Labels(tax)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range labels {
+				found[l]++
+			}
+		}
+	}
+	if len(found) != len(tax.Types) {
+		t.Errorf("labels in the samples: %v, want every type", found)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, name := range []string{"row", "diagnosed", "untagged", "gold"} {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "records", name+".jsonl"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, line := range []string{"", "\xef\xbb\xbf", "{", "[]", with(`"id":1`), with(`"x":"\ud800"`), with(`"x":"\`), with(`"x":{"x":1e999}`), "{\"\xff\":1}"} {
+		f.Add([]byte(line))
+		f.Add([]byte(good + "\n" + line + "\n" + line))
+	}
+	tax := questions(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rows, bad := readAll(t, NewReader(bytes.NewReader(data), "f.jsonl", Options{Taxonomy: tax}))
+		for _, e := range bad {
+			if !strings.HasPrefix(e.Error(), fmt.Sprintf("f.jsonl:%d: ", e.Line)) || e.Line < 1 {
+				t.Fatalf("no place in %q", e)
+			}
+		}
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		for _, row := range rows {
+			if _, err := row.Diagnosis(); err == nil {
+				_, _ = row.Labels(tax) // must not panic; most rows have none
+			}
+			if err := w.Write(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(out.Bytes()) {
+			if !json.Valid(line) {
+				t.Fatalf("wrote %q, which is not JSON", line)
+			}
+		}
+		again, bad := readAll(t, NewReader(&out, "f.jsonl", Options{Taxonomy: tax}))
+		if len(again) != len(rows) || len(bad) > 0 {
+			t.Fatalf("wrote %d rows, read %d back, errors %v", len(rows), len(again), bad)
+		}
+		for i, row := range rows {
+			if again[i].ID != row.ID || strings.Join(again[i].Values, "\x00") != strings.Join(row.Values, "\x00") {
+				t.Fatalf("row %d: %v came back as %v", i, row, again[i])
+			}
+		}
+	})
+}
+
+// BenchmarkCopy reads and writes rows of about a kilobyte.
+func BenchmarkCopy(b *testing.B) {
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "records", "diagnosed.jsonl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := strings.Replace(string(data), `"id":"rovers-3",`, "", 1)
+	r := NewReader(strings.NewReader(strings.Repeat(line, b.N)), "b.jsonl", Options{Taxonomy: questions(b)})
+	w := NewWriter(io.Discard)
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		row, err := r.Read()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := w.Write(row); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
