@@ -262,6 +262,47 @@ func TestRowsWithoutPredictionCountAsWrong(t *testing.T) {
 	}
 }
 
+func TestFiguresDoNotDependOnTheOrderOfRows(t *testing.T) {
+	for _, p := range problems(t) {
+		o := Options{MinSupport: p.MinSupport, NoError: p.NoError}
+		want := evaluator(t, p.table(), o).Values(nil)
+		table := p.table()
+		table.Prob = append([][]float64(nil), table.Prob...)
+		rand.New(rand.NewPCG(5, 5)).Shuffle(len(table.Gold), func(i, j int) {
+			table.Gold[i], table.Gold[j] = table.Gold[j], table.Gold[i]
+			table.Pred[i], table.Pred[j] = table.Pred[j], table.Pred[i]
+			table.Group[i], table.Group[j] = table.Group[j], table.Group[i]
+			if table.Prob != nil {
+				table.Prob[i], table.Prob[j] = table.Prob[j], table.Prob[i]
+			}
+		})
+		for i, got := range evaluator(t, table, o).Values(nil) {
+			if math.Abs(got-want[i]) > 1e-12 || math.IsNaN(got) != math.IsNaN(want[i]) {
+				t.Errorf("%s: %s %v, in another order %v", p.Name, Metrics()[i].Key, want[i], got)
+			}
+		}
+	}
+}
+
+// Swapping the two kinds of rows, or the direction of the score, turns the area around 1/2.
+func TestAUCIsSymmetric(t *testing.T) {
+	scores := []float64{0.1, 0.4, 0.4, 0.4, 0.8, 0.9, 0.9}
+	gold := []bool{false, true, false, true, false, true, false}
+	other, negative := make([]bool, len(gold)), make([]float64, len(scores))
+	for i := range gold {
+		other[i], negative[i] = !gold[i], -scores[i]
+	}
+	a := NewRanking(scores, gold, nil).AUC(nil)
+	if want := (1.5 + 1.5 + 3.5) / 12; math.Abs(a-want) > 1e-12 { // the two 0.4 beat 0.1 and tie with 0.4; 0.9 beats three others and ties with one
+		t.Errorf("area %v, want %v", a, want)
+	}
+	for _, b := range []float64{NewRanking(scores, other, nil).AUC(nil), NewRanking(negative, gold, nil).AUC(nil)} {
+		if math.Abs(a+b-1) > 1e-12 {
+			t.Errorf("areas %v and %v do not add up to 1", a, b)
+		}
+	}
+}
+
 // A row without probabilities is left out of calibration and ranking, not counted as probability 0.
 func TestRowsWithoutProbabilities(t *testing.T) {
 	gold := [][]bool{{true}, {false}, {true}}
