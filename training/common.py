@@ -1,0 +1,158 @@
+"""What training, calibration and export share: the input layout, the model, trimming and batches."""
+import json
+import random
+import re
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+FIELDS = ["question", "answer", "passage"]
+# Token type of each field: the answer stands out from the two texts around it.
+SEGMENTS = [0, 1, 0]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def taxonomy_labels(path):
+    """Names and codes in the taxonomy's order, from `erreval taxonomy show --json`."""
+    with open(path, encoding="utf-8") as f:
+        types = json.load(f)["types"]
+    return [t["name"] for t in types], {t["code"]: t["name"] for t in types}
+
+
+class Tagger(nn.Module):
+    """Encoder, a head on the first token, and (for training alone) a head that points at the true answer."""
+
+    def __init__(self, base, labels, **config):
+        super().__init__()
+        cfg = AutoConfig.from_pretrained(base, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **config)
+        self.body = AutoModel.from_pretrained(base, config=cfg, attn_implementation="eager", add_pooling_layer=False)
+        h = cfg.hidden_size
+        self.dense = nn.Linear(h, h)
+        self.drop = nn.Dropout(0.1)
+        self.out = nn.Linear(h, len(labels))
+        self.span = nn.Linear(h, 2)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        x = self.body(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).last_hidden_state
+        return self.out(self.drop(torch.tanh(self.dense(x[:, 0])))), x
+
+    def logits(self, input_ids, attention_mask, token_type_ids):
+        return self(input_ids, attention_mask, token_type_ids)[0]
+
+
+def load_tokenizer(base):
+    t = AutoTokenizer.from_pretrained(base).backend_tokenizer
+    t.no_truncation()
+    t.no_padding()
+    t.encode_special_tokens = True  # user text cannot forge a boundary
+    return t
+
+
+STOP = set("a an the of in on at to for from by with and or is are was were be been has have had do does did it its he his she her "
+           "they their this that these those which who whom whose what when where why how".split())
+
+
+def content(text):
+    return {w[:5] for w in re.findall(r"\w+", text.lower()) if w not in STOP}
+
+
+def trim(passage, question, answer, words):
+    """Keeps the sentences that bear most on question and answer, in their order, up to a number of words."""
+    sents = re.split(r"(?<=[.!?])\s+|\n+", passage)
+    if len(passage.split()) <= words or len(sents) < 2:
+        return passage
+    q, a = content(question), content(answer)
+    score = []
+    for i, s in enumerate(sents):
+        c = content(s)
+        score.append((len(c & q) + len(c & a) + (3 if answer and answer in s else 0), -i))
+    keep, used = set(), 0
+    for _, neg in sorted(score, reverse=True):
+        n = len(sents[-neg].split())
+        if used and used + n > words:
+            continue
+        keep.add(-neg)
+        used += n
+    return " ".join(s for i, s in enumerate(sents) if i in keep)
+
+
+class Encoder:
+    """Rows to ids, segments and the target's token span; the layout is the manifest's `join: fields`."""
+
+    def __init__(self, tokenizer, max_tokens):
+        self.t, self.max = tokenizer, max_tokens
+        self.cls, self.sep, self.pad = (tokenizer.token_to_id(x) for x in ("[CLS]", "[SEP]", "[PAD]"))
+
+    def ids(self, text):
+        return self.t.encode(text, add_special_tokens=False)
+
+    def __call__(self, question, answer, passage, target=""):
+        parts = [self.ids(question), self.ids(answer), self.ids(passage)]
+        lens = [len(p.ids) for p in parts]
+        over = sum(lens) + 4 - self.max
+        for i in (2, 1, 0):  # the last field is cut first
+            cut = max(0, min(over, lens[i]))
+            lens[i] -= cut
+            over -= cut
+        ids, seg = [self.cls], [SEGMENTS[0]]
+        for p, n, s in zip(parts, lens, SEGMENTS):
+            ids += p.ids[:n] + [self.sep]
+            seg += [s] * (n + 1)
+        return ids, seg, self.find(target, passage, parts[2], lens[2], lens[0] + lens[1] + 3)
+
+    @staticmethod
+    def find(target, passage, enc, n, offset):
+        at = passage.lower().find(target.lower()) if target else -1
+        if at < 0:
+            return -100, -100
+        end = at + len(target)
+        tok = [i for i, (a, b) in enumerate(enc.offsets[:n]) if a < end and b > at]
+        return (tok[0] + offset, tok[-1] + offset) if tok else (-100, -100)
+
+
+def collate(items, pad):
+    n = max(len(x[0]) for x in items)
+    ids = torch.full((len(items), n), pad)
+    seg = torch.zeros((len(items), n), dtype=torch.long)
+    mask = torch.zeros((len(items), n), dtype=torch.long)
+    for i, (x, s, _) in enumerate(items):
+        ids[i, : len(x)] = torch.tensor(x)
+        seg[i, : len(x)] = torch.tensor(s)
+        mask[i, : len(x)] = 1
+    return ids, mask, seg
+
+
+@torch.no_grad()
+def predict(model, enc, rows, batch=16, bf16=False):
+    """Logits of whole rows, in order."""
+    model.eval()
+    items = [enc(r["question"], r["answer"], r["passage"]) for r in rows]
+    order = sorted(range(len(rows)), key=lambda i: len(items[i][0]))
+    out = np.zeros((len(rows), model.out.out_features), np.float32)
+    for k in range(0, len(order), batch):
+        idx = order[k : k + batch]
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            z = model.logits(*collate([items[i] for i in idx], enc.pad))
+        out[idx] = z.float().numpy()
+    model.train()
+    return out
+
+
+def targets(rows, names):
+    y = np.zeros((len(rows), len(names)), np.float32)
+    for i, r in enumerate(rows):
+        for l in r["labels"]:
+            y[i, names.index(l)] = 1
+    return y
+
+
+def seed_all(seed):
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)

@@ -1,0 +1,78 @@
+"""Collects the training material: right human questions (to simulate errors from) and labelled questions.
+
+    python data.py --material DIR --out DIR
+
+DIR (--material) holds the JSON Lines files that training/README.md describes. Passages and titles of any `tune` or `test`
+row are kept out of everything that is trained on, whatever source they come from.
+"""
+import argparse
+import hashlib
+import json
+import pathlib
+import re
+import collections
+
+RIGHT = ["squad_train_part", "fairytaleqa_train", "fairytaleqa_val", "fairytaleqa_test", "qed_dev", "policyqa"]
+LABELLED = ["qg_errors_written", "quizdesign_labels"]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def key(passage):
+    """Passages are compared without spacing and case: sources differ in both."""
+    return hashlib.sha256(re.sub(r"\W+", "", passage.lower()).encode()).hexdigest()
+
+
+def exact(*texts):
+    """Machine questions that differ in case alone are different outputs."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def write(path, rows):
+    with open(path, "w", encoding="utf-8") as f:
+        for r in rows:
+            f.write(json.dumps(r, ensure_ascii=False) + "\n")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--material", required=True, type=pathlib.Path)
+    p.add_argument("--out", required=True, type=pathlib.Path)
+    a = p.parse_args()
+    a.out.mkdir(parents=True, exist_ok=True)
+
+    labelled = [r for name in LABELLED for r in read(a.material / f"{name}.jsonl")]
+    held = [r for r in labelled if r["split"] != "train"]
+    held_titles = {r["title"].lower() for r in held}
+    held_passages = {key(part) for r in held for part in [r["passage"], *r["passage"].split("\n")] if len(part) > 40}
+
+    for split in ("train", "tune", "test"):
+        rows = [r for r in labelled if r["split"] == split]
+        write(a.out / f"labelled_{split}.jsonl", rows)
+        for kind, real in (("real", True), ("written", False)):  # machine questions are reported apart
+            write(a.out / f"{split}_{kind}.jsonl", [r for r in rows if (r["source"] == "quizdesign") == real])
+        print(split, len(rows), dict(collections.Counter(r["source"] for r in rows)))
+
+    right, dropped = [], 0
+    for name in RIGHT:
+        for r in read(a.material / f"{name}.jsonl"):
+            if r.get("is_impossible") or not r["answer"].strip() or not r["passage"].strip():
+                continue
+            if r["title"].lower() in held_titles or key(r["passage"]) in held_passages:
+                dropped += 1
+                continue
+            right.append({k: r[k] for k in ("id", "title", "passage", "question", "answer", "source")})
+    seen = set()
+    for i, r in enumerate(right):  # ids repeat between sources
+        if r["id"] in seen:
+            r["id"] = f"{r['id']}#{i}"
+        seen.add(r["id"])
+    write(a.out / "right.jsonl", right)
+    print("right", len(right), "kept out", dropped, dict(collections.Counter(r["source"] for r in right)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The figures of the card: tags the labelled rows with erreval and compares with their labels.
+#   training/eval.sh DATA MODEL OUT    (DATA: data.py's output; MODEL: a model directory, or "default")
+set -euo pipefail
+erreval=$(cd "$(dirname "$0")/.." && pwd)/bin/erreval
+data=${1:?usage: eval.sh DATA MODEL OUT}
+model=${2:?usage: eval.sh DATA MODEL OUT}
+out=${3:?usage: eval.sh DATA MODEL OUT}
+mkdir -p "$out"
+for kind in real written; do
+  auc=()
+  [ "$kind" = real ] && auc=(--auc accepted)
+  for split in tune test; do
+    name=${split}_$kind
+    "$erreval" identify "$data/$name.jsonl" -o "$out/$name.jsonl" --model "$model" --overwrite --quiet
+    "$erreval" meta labels "$out/$name.jsonl" "${auc[@]}" --confusion --format json > "$out/$name.json"
+    "$erreval" meta labels "$out/$name.jsonl" "${auc[@]}" --confusion --format markdown > "$out/$name.md"
+    echo "== $split, $kind"; cat "$out/$name.md"
+  done
+done

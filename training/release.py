@@ -1,0 +1,60 @@
+"""Writes the project's own questions and labels without other people's passages: keyed by the passage's SHA-256.
+
+    python release.py --material DIR --out training/data
+
+join.py puts the passages back. Passages of two paragraphs carry both keys.
+"""
+import argparse
+import gzip
+import json
+import pathlib
+
+from data import exact, key, read
+
+
+def paragraphs(passage, known):
+    """The keys of the paragraphs that the passage was joined from, by a blank."""
+    if key(passage) in known:
+        return [key(passage)]
+    parts = passage.split(" ")
+    for i in range(1, len(parts)):
+        a, b = key(" ".join(parts[:i])), key(" ".join(parts[i:]))
+        if a in known and b in known:
+            return [a, b]
+    raise SystemExit(f"no paragraphs found for: {passage[:80]}")
+
+
+def dump(path, rows):
+    with open(path, "wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as f:
+        for r in rows:
+            f.write((json.dumps(r, ensure_ascii=False) + "\n").encode())
+    print(path, len(rows), path.stat().st_size)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--material", required=True, type=pathlib.Path)
+    p.add_argument("--out", required=True, type=pathlib.Path)
+    a = p.parse_args()
+    known = {key(r["passage"]) for f in a.material.glob("*.jsonl") if not f.name.startswith(("qg_errors", "quizdesign", "pandalm"))
+             for r in read(f) if r["passage"]}
+    cache = {}
+    written = []
+    for r in read(a.material / "qg_errors_written.jsonl"):
+        keys = cache.setdefault(r["passage"], None) or paragraphs(r["passage"], known)
+        cache[r["passage"]] = keys
+        written.append({"id": r["id"], "passage_sha256": keys, "title": r["title"], "answer": r["answer"], "question": r["question"],
+                        "labels": r["labels"], "kind": r["kind"], "source": r["source"], "split": r["split"]})
+    dump(a.out / "questions_written.jsonl.gz", written)
+    real = []
+    for r in read(a.material / "quizdesign_labels.jsonl"):
+        row = {"id": r["id"], "passage_sha256": [key(r["passage"])], "row_sha256": exact(r["passage"], r["answer"], r["question"]),
+               "labels": r["labels"], "split": r["split"]}
+        if r.get("annotations"):
+            row["annotations"] = r["annotations"]
+        real.append(row)
+    dump(a.out / "quizdesign_labels.jsonl.gz", real)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,387 @@
+package simulate
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// rules are all mechanisms, several a label; weights are relative within a label.
+var rules = []rule{
+	{"OK", "unchanged", 8, func(_ *maker, r Row) (Example, bool) { return with(r, r.Question, r.Answer, r.Answer, "OK") }},
+	{"OK", "lower-case", 1, lowerCase},
+	{"OTA", "sibling-answer", 6, siblingAnswer},
+	{"OTA", "same-shape", 6, sameShape},
+	{"OTA", "neighbour-words", 2, neighbourWords},
+	{"OTA", "half-answer", 1, halfAnswer},
+	{"OTA", "sibling-question", 4, siblingQuestion},
+	{"Fact", "entity-swap", 4, entitySwap},
+	{"Fact", "reversal", 2, reversal},
+	{"INM", "neighbour-passage", 1, neighbourPassage},
+	{"OTP", "other-document", 1, otherDocument},
+	{"Spell", "typo", 1, typo},
+	{"Gram", "auxiliary", 2, auxiliary},
+	{"Gram", "word-order", 1, wordOrder},
+	{"Gram", "doubled-word", 1, doubledWord},
+	{"Gram", "dropped-word", 1, droppedWord},
+	{"Inc", "cut", 1, cut},
+	{"NAQ", "statement", 2, statement},
+	{"NAQ", "bare-phrase", 1, barePhrase},
+	{"Vague", "pronoun", 3, pronoun},
+	{"Vague", "generic", 1, generic},
+	{"Copy", "clause", 1, copyClause},
+}
+
+func lowerCase(_ *maker, r Row) (Example, bool) {
+	return with(r, strings.TrimSuffix(strings.ToLower(r.Question), "?"), r.Answer, r.Answer, "OK")
+}
+
+// siblingAnswer gives the question the answer of another question on the same passage.
+func siblingAnswer(m *maker, r Row) (Example, bool) {
+	s, ok := m.sibling(r)
+	if !ok {
+		return Example{}, false
+	}
+	return with(r, r.Question, s.Answer, r.Answer, "OTA")
+}
+
+// siblingQuestion keeps the answer and asks another question of the same passage.
+func siblingQuestion(m *maker, r Row) (Example, bool) {
+	s, ok := m.sibling(r)
+	if !ok {
+		return Example{}, false
+	}
+	return with(r, s.Question, r.Answer, s.Answer, "OTA")
+}
+
+// sibling finds a row on the same passage with an answer that shares no word with r's.
+func (m *maker) sibling(r Row) (Row, bool) {
+	var fit []int
+	for _, i := range m.byPassage[r.Passage] {
+		if s := m.rows[i]; s.Question != r.Question && !shareWord(s.Answer, r.Answer) {
+			fit = append(fit, i)
+		}
+	}
+	i, ok := pick(m, fit)
+	if !ok {
+		return Row{}, false
+	}
+	return m.rows[i], true
+}
+
+// sameShape takes another name or number from the passage: the near miss that real systems produce.
+func sameShape(m *maker, r Row) (Example, bool) {
+	want := shape(r.Answer)
+	if want == "" {
+		return Example{}, false
+	}
+	var fit []string
+	for _, s := range spans(r.Passage) {
+		if shape(s) == want && !shareWord(s, r.Answer) && !shareWord(s, r.Question) {
+			fit = append(fit, s)
+		}
+	}
+	s, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	return with(r, r.Question, s, r.Answer, "OTA")
+}
+
+// neighbourWords takes a stretch of the passage as long as the answer from another place.
+func neighbourWords(m *maker, r Row) (Example, bool) {
+	words, n := strings.Fields(r.Passage), len(strings.Fields(r.Answer))
+	if len(words) < n+8 {
+		return Example{}, false
+	}
+	i := m.rng.IntN(len(words) - n)
+	s := strings.Trim(strings.Join(words[i:i+n], " "), ".,;:!?\"'()")
+	if s == "" || shareWord(s, r.Answer) || isFunction(strings.Fields(s)[0]) {
+		return Example{}, false
+	}
+	return with(r, r.Question, s, r.Answer, "OTA")
+}
+
+// halfAnswer keeps one of two things asked for.
+func halfAnswer(m *maker, r Row) (Example, bool) {
+	a, b, ok := strings.Cut(r.Answer, " and ")
+	if !ok || len(strings.Fields(r.Answer)) > 12 {
+		return Example{}, false
+	}
+	if m.rng.IntN(2) == 0 {
+		a = b
+	}
+	return with(r, r.Question, strings.Trim(a, " ,"), r.Answer, "OTA")
+}
+
+// entitySwap puts another name or number of the passage in the place of one in the question.
+func entitySwap(m *maker, r Row) (Example, bool) {
+	inQuestion := spans(r.Question)
+	pool := spans(r.Passage)
+	m.rng.Shuffle(len(inQuestion), func(i, j int) { inQuestion[i], inQuestion[j] = inQuestion[j], inQuestion[i] })
+	for _, old := range inQuestion {
+		if !strings.Contains(r.Passage, old) || strings.HasPrefix(r.Question, old) {
+			continue
+		}
+		var fit []string
+		for _, s := range pool {
+			if shape(s) == shape(old) && !shareWord(s, r.Question) && !shareWord(s, r.Answer) {
+				fit = append(fit, s)
+			}
+		}
+		if s, ok := pick(m, fit); ok {
+			return with(r, strings.Replace(r.Question, old, s, 1), r.Answer, "", "Fact")
+		}
+	}
+	return Example{}, false
+}
+
+var opposites = map[string]string{
+	"more": "less", "less": "more", "most": "least", "least": "most", "first": "last", "last": "first", "before": "after",
+	"after": "before", "largest": "smallest", "smallest": "largest", "highest": "lowest", "lowest": "highest", "higher": "lower",
+	"lower": "higher", "increase": "decrease", "decrease": "increase", "increased": "decreased", "decreased": "increased",
+	"north": "south", "south": "north", "east": "west", "west": "east", "northern": "southern", "southern": "northern",
+	"won": "lost", "lost": "won", "best": "worst", "worst": "best", "oldest": "youngest", "youngest": "oldest",
+	"earliest": "latest", "latest": "earliest", "began": "ended", "started": "ended", "begin": "end", "start": "end",
+	"larger": "smaller", "smaller": "larger", "maximum": "minimum", "minimum": "maximum", "allowed": "forbidden", "many": "few",
+}
+
+// reversal turns one word of the question into its opposite, which the passage then contradicts.
+func reversal(_ *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	for i, w := range words {
+		core := strings.TrimRight(w, "?,.")
+		o, ok := opposites[core]
+		if ok && !(i > 0 && strings.EqualFold(words[i-1], "how")) && strings.Contains(strings.ToLower(r.Passage), core) {
+			words[i] = o + w[len(core):]
+			return with(r, strings.Join(words, " "), r.Answer, "", "Fact")
+		}
+	}
+	return Example{}, false
+}
+
+// neighbourPassage asks what another passage of the same document answers.
+func neighbourPassage(m *maker, r Row) (Example, bool) {
+	var fit []int
+	for _, i := range m.byTitle[r.Title] {
+		s := m.rows[i]
+		if s.Passage != r.Passage && !strings.Contains(r.Passage, s.Answer) {
+			fit = append(fit, i)
+		}
+	}
+	i, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	return with(r, m.rows[i].Question, r.Answer, "", "INM", "OTA")
+}
+
+// otherDocument asks what another document of the same source answers.
+func otherDocument(m *maker, r Row) (Example, bool) {
+	for range attempts {
+		s := m.rows[m.rng.IntN(len(m.rows))]
+		if s.Title != r.Title && s.Source == r.Source && !strings.Contains(r.Passage, s.Answer) {
+			return with(r, s.Question, r.Answer, "", "OTP", "INM", "OTA")
+		}
+	}
+	return Example{}, false
+}
+
+// typo misspells one or two words in the ways of fingers: a letter swapped, dropped, doubled or hit beside.
+func typo(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	var fit []int
+	for i, w := range words {
+		if letters(w) >= 5 && !unicode.IsUpper([]rune(w)[0]) {
+			fit = append(fit, i)
+		}
+	}
+	i, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	words[i] = m.misspell(words[i])
+	if j, _ := pick(m, fit); j != i && m.rng.IntN(4) == 0 {
+		words[j] = m.misspell(words[j])
+	}
+	q := strings.Join(words, " ")
+	e, ok := with(r, q, r.Answer, r.Answer, "Spell")
+	return e, ok && q != r.Question
+}
+
+var phonetic = [][2]string{{"ie", "ei"}, {"ei", "ie"}, {"ance", "ence"}, {"ence", "ance"}, {"tion", "sion"}, {"ph", "f"}, {"ll", "l"}, {"ss", "s"}, {"able", "ible"}, {"ary", "ery"}, {"ou", "u"}}
+
+var keys = []string{"qwertyuiop", "asdfghjkl", "zxcvbnm"}
+
+func (m *maker) misspell(w string) string {
+	if m.rng.IntN(3) == 0 {
+		p := phonetic[m.rng.IntN(len(phonetic))]
+		if strings.Contains(w, p[0]) {
+			return strings.Replace(w, p[0], p[1], 1)
+		}
+	}
+	rs := []rune(w)
+	i := 1 + m.rng.IntN(letters(w)-2)
+	switch m.rng.IntN(4) {
+	case 0:
+		rs[i], rs[i+1] = rs[i+1], rs[i]
+	case 1:
+		rs = slices.Delete(rs, i, i+1)
+	case 2:
+		rs = slices.Insert(rs, i, rs[i])
+	default:
+		for _, row := range keys {
+			if k := strings.IndexRune(row, rs[i]); k > 0 {
+				rs[i] = rune(row[k-1])
+			}
+		}
+	}
+	return string(rs)
+}
+
+var disagree = map[string][]string{
+	"does": {"do"}, "do": {"does"}, "is": {"are"}, "are": {"is"}, "was": {"were"}, "were": {"was"}, "has": {"have"}, "have": {"has"},
+	"did": {"was", ""}, "can": {"can to"}, "would": {""}, "will": {""}, "a": {"an"}, "an": {"a"},
+}
+
+// auxiliary breaks the agreement or drops the auxiliary.
+func auxiliary(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	var fit []int
+	for i, w := range words {
+		if _, ok := disagree[w]; ok {
+			fit = append(fit, i)
+		}
+	}
+	i, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	words[i], _ = pick(m, disagree[words[i]])
+	return with(r, strings.Join(strings.Fields(strings.Join(words, " ")), " "), r.Answer, r.Answer, "Gram")
+}
+
+// wordOrder moves the auxiliary behind the subject's first word: "What he did say?".
+func wordOrder(_ *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	for i := 1; i+2 < len(words); i++ {
+		if slices.Contains([]string{"did", "does", "do", "was", "were", "is", "are", "can"}, words[i]) {
+			j := i + 1
+			if strings.EqualFold(words[j], "the") {
+				j++
+			}
+			w := words[i]
+			words = slices.Insert(slices.Delete(words, i, i+1), j, w)
+			return with(r, strings.Join(words, " "), r.Answer, r.Answer, "Gram")
+		}
+	}
+	return Example{}, false
+}
+
+func doubledWord(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	if len(words) < 5 {
+		return Example{}, false
+	}
+	i := 1 + m.rng.IntN(len(words)-2)
+	n := 1 + m.rng.IntN(min(2, len(words)-1-i))
+	words = slices.Insert(words, i, slices.Clone(words[i:i+n])...)
+	return with(r, strings.Join(words, " "), r.Answer, r.Answer, "Gram")
+}
+
+func droppedWord(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	var fit []int
+	for i, w := range words {
+		if i > 0 && slices.Contains([]string{"to", "of", "by", "from", "with", "be", "been"}, w) {
+			fit = append(fit, i)
+		}
+	}
+	i, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	return with(r, strings.Join(slices.Delete(words, i, i+1), " "), r.Answer, r.Answer, "Gram")
+}
+
+// cut breaks the question off.
+func cut(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	if len(words) < 6 {
+		return Example{}, false
+	}
+	words = words[:2+m.rng.IntN(len(words)-4)]
+	q := strings.TrimRight(strings.Join(words, " "), ",?")
+	if m.rng.IntN(3) == 0 {
+		q += "?"
+	}
+	return with(r, q, r.Answer, "", "Inc")
+}
+
+// statement fills the answer in: "Who wrote X?" becomes "Mary wrote X.".
+func statement(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(strings.TrimRight(r.Question, "?"))
+	if len(words) < 4 || !(strings.EqualFold(words[0], "who") || strings.EqualFold(words[0], "what")) {
+		return Example{}, false
+	}
+	if !slices.Contains([]string{"is", "was", "are", "were", "has", "had"}, words[1]) {
+		return Example{}, false
+	}
+	subject := r.Answer
+	if m.rng.IntN(2) == 0 {
+		subject = "This"
+	}
+	end := []string{".", "", "?"}[m.rng.IntN(3)]
+	return with(r, subject+" "+strings.Join(words[1:], " ")+end, r.Answer, "", "NAQ")
+}
+
+// barePhrase keeps a phrase of the question or the answer itself.
+func barePhrase(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(strings.TrimRight(r.Question, "?"))
+	if len(words) < 6 || m.rng.IntN(3) == 0 {
+		return with(r, r.Answer, r.Answer, "", "NAQ")
+	}
+	return with(r, strings.Join(words[len(words)-3-m.rng.IntN(2):], " "), r.Answer, "", "NAQ")
+}
+
+// pronoun takes the name away that says which thing is meant.
+func pronoun(m *maker, r Row) (Example, bool) {
+	for _, s := range spans(r.Question) {
+		if strings.HasPrefix(r.Question, s) || shape(s) != "name" {
+			continue
+		}
+		p := []string{"it", "they", "this", "he", "that one"}[m.rng.IntN(5)]
+		q := strings.Replace(strings.Replace(r.Question, "the "+s, s, 1), s, p, 1)
+		return with(r, q, r.Answer, "", "Vague")
+	}
+	return Example{}, false
+}
+
+func generic(m *maker, r Row) (Example, bool) {
+	q := []string{"What is it?", "What happened?", "What did they do?", "What is said about it?", "What was the thing?", "Who was it?", "Why?", "What is the name of it?", "What about this?", "How did it go?"}
+	return with(r, q[m.rng.IntN(len(q))], r.Answer, "", "Vague")
+}
+
+// copyClause drags a sentence of the passage into the question.
+func copyClause(m *maker, r Row) (Example, bool) {
+	var fit []string
+	for _, s := range sentences(r.Passage) {
+		if n := len(strings.Fields(s)); n >= 9 && n <= 40 && !strings.Contains(s, r.Answer) {
+			fit = append(fit, strings.TrimRight(s, ".!? "))
+		}
+	}
+	s, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	q := lowerFirst(r.Question)
+	switch m.rng.IntN(3) {
+	case 0:
+		q = "Given that " + lowerFirst(s) + ", " + q
+	case 1:
+		q = s + ", " + q
+	default:
+		q = s + ". " + r.Question
+	}
+	return with(r, q, r.Answer, r.Answer, "Copy")
+}

@@ -1,0 +1,204 @@
+// Package simulate makes labelled training rows out of right ones: each rule plants one kind of error into a human
+// question, answer and passage, and says which labels the result carries. It is offline and deterministic under a seed.
+//
+// The rules speak of questions, so they serve taxonomies with the labels and fields of question generation; labels are
+// referred to by code, and a rule whose labels the taxonomy lacks is refused by the caller (see Codes).
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Row is a right question: Answer answers Question from Passage. Title names the document that the passage stands in.
+type Row struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Passage  string `json:"passage"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	Source   string `json:"source"`
+}
+
+// Example is a Row after a rule was applied to it.
+type Example struct {
+	Row
+	// Labels are the codes of the errors that the rule planted; ["OK"] where it planted none.
+	Labels []string `json:"labels"`
+	// Mechanism is the rule's name.
+	Mechanism string `json:"mechanism"`
+	// Target is what the passage really answers to the question; empty where the question no longer has one.
+	Target string `json:"target,omitempty"`
+	// Origin is the id of the row that the example was made from.
+	Origin string `json:"origin"`
+}
+
+// Options steer Generate.
+type Options struct {
+	// Seed makes runs repeatable.
+	Seed uint64
+	// Copies is how many examples are tried for each row, at least 1.
+	Copies int
+	// Mix maps a label's code to its relative weight; codes that are left out are not made.
+	Mix map[string]float64
+}
+
+// DefaultOptions returns three examples a row, half of them right, with wrong answers as the most frequent error, as in
+// the output of real systems (ANNOTATION guideline: OK 42–46 %, OTA 24–28 %).
+func DefaultOptions() Options {
+	return Options{Seed: 1, Copies: 3, Mix: map[string]float64{
+		"OK": 44, "OTA": 32, "Fact": 7, "INM": 4, "OTP": 2, "Spell": 2, "Gram": 3, "Inc": 2, "NAQ": 1.5, "Vague": 1.5, "Copy": 1,
+	}}
+}
+
+// Validate reports every fault of the options at once.
+func (o Options) Validate() error {
+	var faults []error
+	if o.Copies < 1 {
+		faults = append(faults, fmt.Errorf("copies is %d: give at least 1", o.Copies))
+	}
+	sum := 0.0
+	for code, w := range o.Mix {
+		if !slices.Contains(Codes(), code) {
+			faults = append(faults, fmt.Errorf("mix names %q: choose among %s", code, strings.Join(Codes(), ", ")))
+		}
+		if !(w >= 0) {
+			faults = append(faults, fmt.Errorf("mix gives %s the weight %v: give 0 or more", code, w))
+		}
+		sum += w
+	}
+	if !(sum > 0) {
+		faults = append(faults, errors.New("mix has no weight above 0"))
+	}
+	return errors.Join(faults...)
+}
+
+// rule plants one error; ok is false where the row does not lend itself to it.
+type rule struct {
+	code, name string
+	weight     float64
+	apply      func(*maker, Row) (Example, bool)
+}
+
+// Codes lists the label codes that the rules can make, in the order of the rules.
+func Codes() []string {
+	var out []string
+	for _, r := range rules {
+		if !slices.Contains(out, r.code) {
+			out = append(out, r.code)
+		}
+	}
+	return out
+}
+
+// maker holds what the rules look up: the rows that share a passage or a title, and the random source.
+type maker struct {
+	rng       *rand.Rand
+	rows      []Row
+	byPassage map[string][]int
+	byTitle   map[string][]int
+}
+
+// Generate makes up to o.Copies examples of every row, in the rows' order, and hands each to emit. A row that no rule of
+// the drawn kind fits is tried with other kinds; equal examples of one row are made once. It stops at emit's first error.
+func Generate(rows []Row, o Options, emit func(Example) error) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rows: rows, byPassage: map[string][]int{}, byTitle: map[string][]int{}}
+	for i, r := range rows {
+		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], i)
+		m.byTitle[r.Title] = append(m.byTitle[r.Title], i)
+	}
+	for _, r := range rows {
+		if err := m.examples(r, o, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *maker) examples(r Row, o Options, emit func(Example) error) error {
+	seen := map[string]bool{}
+	for range o.Copies {
+		ex, ok := m.draw(r, o.Mix)
+		key := ex.Question + "\x00" + ex.Answer
+		if !ok || seen[key] {
+			continue
+		}
+		seen[key] = true
+		ex.Origin = r.ID
+		ex.ID = fmt.Sprintf("%s~%d", r.ID, len(seen))
+		if err := emit(ex); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempts bounds how often draw looks for a kind that fits a row.
+const attempts = 4
+
+func (m *maker) draw(r Row, mix map[string]float64) (Example, bool) {
+	for range attempts {
+		code := m.pickCode(mix)
+		if ru := m.pickRule(code); ru != nil {
+			if ex, ok := ru.apply(m, r); ok {
+				ex.Mechanism = ru.name
+				return ex, true
+			}
+		}
+	}
+	return Example{}, false
+}
+
+func (m *maker) pickCode(mix map[string]float64) string {
+	codes := Codes() // a fixed order: ranging over the map would not be repeatable
+	sum := 0.0
+	for _, c := range codes {
+		sum += mix[c]
+	}
+	x := m.rng.Float64() * sum
+	for _, c := range codes {
+		if x -= mix[c]; x < 0 {
+			return c
+		}
+	}
+	return codes[0]
+}
+
+func (m *maker) pickRule(code string) *rule {
+	sum := 0.0
+	for i := range rules {
+		if rules[i].code == code {
+			sum += rules[i].weight
+		}
+	}
+	x := m.rng.Float64() * sum
+	for i := range rules {
+		if rules[i].code != code {
+			continue
+		}
+		if x -= rules[i].weight; x < 0 {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// with returns r as an example with the question, answer, target and labels given.
+func with(r Row, question, answer, target string, labels ...string) (Example, bool) {
+	r.Question, r.Answer = question, answer
+	return Example{Row: r, Labels: labels, Target: target}, question != "" && answer != ""
+}
+
+// pick returns a random element; ok is false where there is none.
+func pick[T any](m *maker, xs []T) (x T, ok bool) {
+	if len(xs) == 0 {
+		return x, false
+	}
+	return xs[m.rng.IntN(len(xs))], true
+}

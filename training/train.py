@@ -1,0 +1,228 @@
+"""Fine-tunes the tagger in two phases; resumable, checkpoints every few minutes.
+
+    python train.py --base DIR --data DIR --taxonomy taxonomy.json --out DIR
+
+Phase A teaches question-answer agreement on simulated errors of human questions, with a second loss that points at the
+true answer in the passage. Phase B teaches all labels on the labelled questions. Every choice looks at `tune` rows only.
+`--minutes A B` paces the learning rate by the clock instead of by steps (the steps made are logged).
+"""
+import argparse
+import collections
+import json
+import pathlib
+import random
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+import common
+import metrics
+
+
+def args():
+    p = argparse.ArgumentParser()
+    p.add_argument("--base", required=True)
+    p.add_argument("--data", required=True, type=pathlib.Path)
+    p.add_argument("--taxonomy", required=True)
+    p.add_argument("--out", required=True, type=pathlib.Path)
+    p.add_argument("--steps", type=int, nargs=2, default=[2000, 1600], help="optimizer steps of phase A and B")
+    p.add_argument("--minutes", type=float, nargs=2, help="pace both phases by the clock instead")
+    p.add_argument("--batch", type=int, default=32)
+    p.add_argument("--body-lr", type=float, nargs=2, default=[1e-4, 6e-5])
+    p.add_argument("--head-lr", type=float, nargs=2, default=[1e-3, 5e-4])
+    p.add_argument("--real-repeat", type=int, default=4, help="how often an epoch of phase B shows each real machine question")
+    p.add_argument("--simulated-share", type=float, default=0.15, help="simulated rows added to phase B, per labelled row")
+    p.add_argument("--ema", type=float, default=0.995)
+    p.add_argument("--seed", type=int, default=7)
+    p.add_argument("--eval-minutes", type=float, default=8)
+    p.add_argument("--threads", type=int, default=2)
+    return p.parse_args()
+
+
+def simulated(path, codes, rng):
+    rows = common.read(path)
+    for r in rows:
+        r["labels"] = [codes[c] for c in r["labels"]]
+    # Privacy-policy questions are templates over few wordings: a quarter of them is enough.
+    return [r for r in rows if r["source"] != "policyqa" or rng.random() < 0.25]
+
+
+def labelled(path):
+    rows = common.read(path)
+    for r in rows:
+        if not set(r["labels"]) & {"Off Target Answer", "Information Not Mentioned", "Off Topic", "Factual Error", "Incomplete",
+                                   "Not A Question", "Vague"}:
+            r["target"] = r["answer"]
+    return rows
+
+
+def budget(phase, rng):
+    """Words of passage to keep: mostly little (fast), sometimes all that fits (as in use)."""
+    x = rng.random()
+    if phase == "A":
+        return 70 if x < 0.7 else 130
+    return 90 if x < 0.5 else 150 if x < 0.85 else 260
+
+
+def epoch(rows, phase, enc, names, batch, rng):
+    """Batches of like lengths, in random order."""
+    rows = rows[:]
+    rng.shuffle(rows)
+    for k in range(0, len(rows), batch * 40):
+        chunk = []
+        for r in rows[k : k + batch * 40]:
+            passage = common.trim(r["passage"], r["question"], r["answer"], budget(phase, rng))
+            answer = "" if phase == "A" and r["labels"] == ["No Error"] and rng.random() < 0.08 else r["answer"]
+            item = enc(r["question"], answer, passage, r.get("target", ""))
+            y = torch.zeros(len(names))
+            for l in r["labels"]:
+                y[names.index(l)] = 1
+            chunk.append((item, y, float(answer != "")))
+        chunk.sort(key=lambda c: len(c[0][0]))
+        batches = [chunk[i : i + batch] for i in range(0, len(chunk), batch)]
+        rng.shuffle(batches)
+        yield from batches
+
+
+def schedule(done, warm, floor):
+    """Linear warm-up over `warm` of the phase, then linear decay to `floor`."""
+    return done / warm if done < warm else floor + (1 - floor) * (1 - done) / (1 - warm)
+
+
+class Ema:
+    def __init__(self, model, decay):
+        self.decay, self.params = decay, [p for p in model.parameters() if p.requires_grad]
+        self.shadow = [p.detach().clone() for p in self.params]
+
+    def update(self):
+        torch._foreach_lerp_(self.shadow, [p.detach() for p in self.params], 1 - self.decay)
+
+    def swap(self):
+        for p, s in zip(self.params, self.shadow):
+            t = p.detach().clone()
+            p.data.copy_(s)
+            s.copy_(t)
+
+
+def evaluate(model, enc, tune, names, log, **what):
+    started = time.time()
+    real = [r["source"] == "quizdesign" for r in tune]
+    z = common.predict(model, enc, tune, bf16=True)
+    y = common.targets(tune, names)
+    res = metrics.summary(z, y, np.array(real), names)
+    log({**what, **res, "eval_s": round(time.time() - started)})
+    return res["score"]
+
+
+def run(phase, model, enc, rows, tune, names, a, out, log):
+    k = "AB".index(phase)
+    rng = random.Random(a.seed * 10 + k)
+    heads = [p for n, p in model.named_parameters() if not n.startswith("body.")]
+    body = [p for n, p in model.named_parameters() if n.startswith("body.") and p.requires_grad]
+    opt = torch.optim.AdamW([{"params": body, "lr": a.body_lr[k]}, {"params": heads, "lr": a.head_lr[k]}], weight_decay=0.01, fused=True)
+    base = [g["lr"] for g in opt.param_groups]
+    ema = Ema(model, a.ema)
+    bce, ce = nn.BCEWithLogitsLoss(), nn.CrossEntropyLoss(ignore_index=-100)
+    step, spent, best = 0, 0.0, -1.0
+    state = out / f"state_{phase}.pt"
+    if state.exists():
+        s = torch.load(state, weights_only=False)
+        model.load_state_dict(s["model"])
+        opt.load_state_dict(s["opt"])
+        ema.shadow, step, spent, best = s["ema"], s["step"], s["spent"], s["best"]
+        if s["done"]:
+            return
+    skip, seen, started, last = step, 0, time.time(), time.time()
+    losses = collections.deque(maxlen=100)
+
+    def save(done):
+        torch.save({"model": model.state_dict(), "opt": opt.state_dict(), "ema": ema.shadow, "step": step, "best": best,
+                    "spent": spent + time.time() - started, "done": done}, state.with_suffix(".tmp"))
+        state.with_suffix(".tmp").rename(state)
+
+    def look():
+        nonlocal best
+        ema.swap()
+        score = evaluate(model, enc, tune, names, log, phase=phase, step=step, minutes=round((spent + time.time() - started) / 60, 1),
+                         loss=round(float(np.mean([l[0] for l in losses])), 4), span=round(float(np.nanmean([l[1] for l in losses])), 3))
+        if score > best or phase == "A":
+            best = score
+            torch.save(model.state_dict(), out / f"best_{phase}.pt")
+        ema.swap()
+
+    done = 0.0
+    while done < 1:
+        for b in epoch(rows, phase, enc, names, a.batch, rng):
+            seen += 1
+            if seen <= skip:
+                continue
+            done = (spent + time.time() - started) / 60 / a.minutes[k] if a.minutes else step / a.steps[k]
+            if done >= 1:
+                break
+            f = schedule(done, 0.05, 0.25 if phase == "A" else 0.0)
+            for g, lr in zip(opt.param_groups, base):
+                g["lr"] = lr * f
+            items = [x[0] for x in b]
+            ids, mask, seg = common.collate(items, enc.pad)
+            with torch.autocast("cpu", torch.bfloat16):
+                z, x = model(ids, mask, seg)
+                s = model.span(x)
+            keep = torch.tensor([c[2] for c in b]) > 0
+            loss = bce(z.float()[keep], torch.stack([c[1] for c in b])[keep])
+            s = s.float().masked_fill(mask[..., None] == 0, -1e4)
+            at = torch.tensor([i[2] for i in items])
+            extra = torch.tensor(0.0)
+            if (at[:, 0] >= 0).any():
+                extra = (ce(s[..., 0], at[:, 0]) + ce(s[..., 1], at[:, 1])) / 2
+            ((loss * (3 if phase == "A" else 5)) + (0.5 if phase == "A" else 0.2) * extra).backward()
+            nn.utils.clip_grad_norm_(body + heads, 1.0)
+            opt.step()
+            opt.zero_grad(set_to_none=True)
+            ema.update()
+            step += 1
+            losses.append((loss.item(), extra.item() if extra.item() else float("nan")))
+            if step % 50 == 0:
+                log({"phase": phase, "step": step, "minutes": round((spent + time.time() - started) / 60, 1), "done": round(done, 3),
+                     "loss": round(float(np.mean([l[0] for l in losses])), 4), "span": round(float(np.nanmean([l[1] for l in losses])), 3)})
+            if time.time() - last > a.eval_minutes * 60:
+                look()
+                save(False)
+                last = time.time()
+    look()
+    save(True)
+
+
+def main():
+    a = args()
+    a.out.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(a.threads)
+    common.seed_all(a.seed)
+    names, codes = common.taxonomy_labels(a.taxonomy)
+
+    def log(d):
+        print(json.dumps(d), flush=True)
+        with open(a.out / "log.jsonl", "a", encoding="utf-8") as f:
+            f.write(json.dumps(d) + "\n")
+
+    rng = random.Random(a.seed)
+    sim = simulated(a.data / "simulated.jsonl", codes, rng)
+    rows = labelled(a.data / "labelled_train.jsonl")
+    real = [r for r in rows if r["source"] == "quizdesign"]
+    written = [r for r in rows if r["source"] != "quizdesign"]
+    extra = rng.sample([r for r in sim if r["source"] != "policyqa"], int(a.simulated_share * len(rows)))
+    tune = common.read(a.data / "labelled_tune.jsonl")
+
+    enc = common.Encoder(common.load_tokenizer(a.base), 512)
+    model = common.Tagger(a.base, names)
+    # The embedding table is half of the weights and dense gradients through it cost more than they teach.
+    model.body.embeddings.word_embeddings.weight.requires_grad_(False)
+    log({"simulated": len(sim), "written": len(written), "real": len(real), "tune": len(tune)})
+    run("A", model, enc, sim, tune, names, a, a.out, log)
+    model.load_state_dict(torch.load(a.out / "best_A.pt"))
+    run("B", model, enc, written + real * a.real_repeat + extra, tune, names, a, a.out, log)
+
+
+if __name__ == "__main__":
+    main()
