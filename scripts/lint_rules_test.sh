@@ -44,7 +44,7 @@ for n in $(seq $wanted); do
     exit 1
   fi
 done
-if grep 'depguard' <<<"$found" | grep -v planted_; then
+if grep '(depguard)' <<<"$found" | grep -v planted_; then
   echo "the tree itself breaks an import rule (above)"
   exit 1
 fi

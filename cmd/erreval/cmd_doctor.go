@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/embedded"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// States of a finding.
+const (
+	findingOK    = "ok"
+	findingNote  = "note" // not needed, but good to know
+	findingFault = "fault"
+)
+
+// finding is one line of the doctor's report.
+type finding struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"` // the command to run, of a fault
+}
+
+type doctorOptions struct {
+	library, model, taxonomy, device string
+}
+
+func doctorCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "check library, device, model, cache and terminal; say what to do about each fault",
+		Description: `When something is wrong, or to see what would be used:
+   erreval doctor
+
+A model of your own, on a GPU:
+   erreval doctor --model ./my-model --device cuda
+
+Exit code 1 if there is a fault.`,
+		Flags: []cli.Flag{modelFlag(), taxonomyFlag(), deviceFlag(), libraryFlag(), jsonFlag()},
+		Action: func(ctx *cli.Context) error {
+			if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
+				return err
+			}
+			o := doctorOptions{library: ctx.String("ort-lib"), model: ctx.String("model"),
+				taxonomy: ctx.String("taxonomy"), device: ctx.String("device")}
+			return runDoctor(ctx.Context, e, o, ctx.Bool("json"))
+		},
+	}
+}
+
+func runDoctor(ctx context.Context, e *env, o doctorOptions, asJSON bool) error {
+	findings := examine(ctx, e, o)
+	faults := 0
+	for _, f := range findings {
+		if f.State == findingFault {
+			faults++
+		}
+	}
+	var err error
+	if asJSON {
+		err = writeJSON(e.out, map[string]any{"ok": faults == 0, "findings": findings})
+	} else {
+		err = printFindings(e.out, findings)
+	}
+	if err == nil && faults > 0 {
+		err = fmt.Errorf("%d of %d checks found a fault", faults, len(findings))
+	}
+	return err
+}
+
+func printFindings(w io.Writer, findings []finding) error {
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%-6s %-9s %s\n", f.State, f.Name, strings.ReplaceAll(f.Detail, "\n", "\n"+strings.Repeat(" ", 17)))
+		if f.Next != "" {
+			fmt.Fprintf(&b, "%17snext: %s\n", "", f.Next)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// examine makes the checks in the order in which a fault explains the later ones.
+func examine(ctx context.Context, e *env, o doctorOptions) []finding {
+	library, path := checkLibrary(e, o.library)
+	findings := []finding{library}
+	if path != "" {
+		findings = append(findings, checkDevice(path, "cpu", true), checkDevice(path, "cuda", strings.HasPrefix(o.device, "cuda")))
+	}
+	return append(findings, checkModel(ctx, path, o), checkCache(e), checkTerminal(e))
+}
+
+// checkLibrary finds, verifies and loads the library; path is "" on a fault.
+func checkLibrary(e *env, flag string) (f finding, path string) {
+	fault := func(err error, next string) (finding, string) {
+		return finding{"library", findingFault, err.Error(), next}, ""
+	}
+	found, err := e.locateLibrary(flag)
+	if err != nil {
+		return fault(err, "erreval setup")
+	}
+	if err := found.Verify(); err != nil {
+		return fault(err, "erreval setup --force")
+	}
+	version, err := ort.Version(found.Path)
+	if err != nil {
+		return fault(err, "unset "+nativelib.EnvVar+"; erreval setup --force")
+	}
+	detail := fmt.Sprintf("ONNX Runtime %s from the %s: %s", version, found.From, found.Path)
+	return finding{Name: "library", State: findingOK, Detail: detail}, found.Path
+}
+
+// checkDevice tries an execution provider; one that nobody asked for is no fault.
+func checkDevice(library, device string, wanted bool) finding {
+	err := ort.TryDevice(library, device)
+	switch {
+	case err == nil:
+		return finding{Name: device, State: findingOK, Detail: "can be used"}
+	case !wanted:
+		return finding{Name: device, State: findingNote, Detail: "cannot be used: " + err.Error()}
+	}
+	return finding{device, findingFault, err.Error(), "erreval doctor --device cpu"}
+}
+
+// checkModel opens the model and, where there is a library, runs its probe rows.
+func checkModel(ctx context.Context, library string, o doctorOptions) finding {
+	m, t, err := openForDoctor(o)
+	if err != nil {
+		return modelFault(err, o)
+	}
+	name := m.Manifest.ID()
+	if library == "" {
+		return finding{Name: "model", State: findingNote, Detail: name + ": files are right; its probe rows need the library"}
+	}
+	start := time.Now()
+	worst, err := runProbes(ctx, m, t, library, o.device)
+	if err != nil {
+		return modelFault(fmt.Errorf("%s: %w", name, err), o)
+	}
+	return finding{Name: "model", State: findingOK, Detail: fmt.Sprintf("%s: %d probe rows in %d ms, largest difference of a logit %.2g",
+		name, len(m.Manifest.Probes), time.Since(start).Milliseconds(), worst)}
+}
+
+func modelFault(err error, o doctorOptions) finding {
+	next := "erreval models info " + o.model
+	if o.model == "default" {
+		next = "build erreval again (make build); if that does not help, report it with this line"
+	}
+	return finding{"model", findingFault, err.Error(), next}
+}
+
+func openForDoctor(o doctorOptions) (*models.Model, *taxonomy.Taxonomy, error) {
+	t, err := taxonomy.Open(o.taxonomy)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.model == "default" {
+		m, err := models.OpenFS(embedded.Default(), "default", t)
+		return m, t, err
+	}
+	m, err := models.Open(o.model, t)
+	return m, t, err
+}
+
+func runProbes(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, library, device string) (worst float64, err error) {
+	runner, err := ort.New(m.Graph, ort.Options{Library: library, Device: device, Threads: 1,
+		Inputs: m.Manifest.Inputs, Output: m.Manifest.Output})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	id, err := identifier.New(m, t, runner, identifier.DefaultOptions())
+	if err != nil {
+		return 0, err
+	}
+	return id.Check(ctx)
+}
+
+// checkCache makes the folder if need be and writes a file there.
+func checkCache(e *env) finding {
+	dir, err := nativelib.CacheDir(e.getenv)
+	if err == nil {
+		err = writable(dir)
+	}
+	if err != nil {
+		return finding{"cache", findingFault, err.Error(), "export ERREVAL_CACHE=FOLDER, one that you may write to"}
+	}
+	return finding{Name: "cache", State: findingOK, Detail: dir + " can be written"}
+}
+
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func checkTerminal(e *env) finding {
+	detail := "standard error is no terminal: no progress is shown"
+	if e.isTerminal(e.err) {
+		detail = fmt.Sprintf("progress is shown on standard error (TERM=%s)", e.getenv("TERM"))
+	}
+	return finding{Name: "terminal", State: findingOK, Detail: detail}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/nativelib"
+)
+
+// libraryFlag names ONNX Runtime's shared library. The environment variable is read by
+// locateLibrary, which has to tell the two apart.
+func libraryFlag() cli.Flag {
+	return &cli.StringFlag{Name: "ort-lib",
+		Usage: "`PATH` of ONNX Runtime's shared library [$" + nativelib.EnvVar + "] (default: the cache, then the system)"}
+}
+
+// locateLibrary finds ONNX Runtime by flag, environment, cache, system.
+func (e *env) locateLibrary(flag string) (nativelib.Found, error) {
+	cache, err := nativelib.CacheDir(e.getenv)
+	if err != nil && flag == "" && e.getenv(nativelib.EnvVar) == "" {
+		return nativelib.Found{}, err
+	}
+	return nativelib.Locate(nativelib.Options{Flag: flag, Env: e.getenv(nativelib.EnvVar), CacheDir: cache})
+}
+
+type setupOptions struct {
+	source, dir, sha256 string
+	force               bool
+}
+
+func setupCommand(e *env) *cli.Command {
+	var o setupOptions
+	return &cli.Command{
+		Name:  "setup",
+		Usage: "fetch ONNX Runtime's shared library into the cache",
+		Description: `Once on each machine; a second run finds it there and changes nothing:
+   erreval setup
+
+Through npm where there is no pip:
+   erreval setup --source npm
+
+From the project's release page, with the SHA-256 that the page shows for the archive:
+   erreval setup --source release --sha256 64_HEX_DIGITS
+
+Each file is compared with a pinned SHA-256 before it is used. With ` + nativelib.EnvVar + `
+set there is nothing to fetch. The library's path is printed on standard output.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "source", Value: nativelib.Auto, Destination: &o.source,
+				Usage: "`SOURCE` to fetch from: " + strings.Join(nativelib.Sources(), ", ")},
+			&cli.BoolFlag{Name: "force", Destination: &o.force, Usage: "fetch again even if it is there"},
+			&cli.StringFlag{Name: "dir", Destination: &o.dir, EnvVars: []string{"ERREVAL_CACHE"},
+				Usage: "`CACHE` folder to put it in (default: $XDG_CACHE_HOME/erreval or ~/.cache/erreval)"},
+			&cli.StringFlag{Name: "sha256", Destination: &o.sha256, Usage: "`HEX` digest of the release archive"},
+			quietFlag(),
+		},
+		Action: func(ctx *cli.Context) error {
+			if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
+				return err
+			}
+			return runSetup(ctx.Context, e, o, ctx.Bool("quiet"))
+		},
+	}
+}
+
+func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
+	say := func(format string, args ...any) {
+		if !quiet {
+			fmt.Fprintf(e.err, format+"\n", args...)
+		}
+	}
+	f, err := setUp(ctx, e, o, say)
+	if err != nil {
+		return fmt.Errorf("ONNX Runtime was not set up:\n%w", err)
+	}
+	version, err := ort.Version(f.Path)
+	if err != nil {
+		return err
+	}
+	say("ONNX Runtime %s loads", version)
+	_, err = fmt.Fprintln(e.out, f.Path)
+	return err
+}
+
+// setUp returns the library to use, fetched or found.
+func setUp(ctx context.Context, e *env, o setupOptions, say func(string, ...any)) (nativelib.Found, error) {
+	if e.getenv(nativelib.EnvVar) != "" && !o.force {
+		say("%s is set: nothing to fetch", nativelib.EnvVar)
+		return e.locateLibrary("")
+	}
+	cache, err := nativelib.CacheDir(e.getenv)
+	if o.dir != "" {
+		cache, err = filepath.Abs(o.dir)
+	}
+	if err != nil {
+		return nativelib.Found{}, err
+	}
+	in := &nativelib.Installer{CacheDir: cache, Source: o.source, SHA256: o.sha256, Force: o.force, Log: say}
+	f, fetched, err := in.Install(ctx)
+	if err == nil && !fetched {
+		say("already there, and its SHA-256 is right")
+	}
+	return f, err
+}
