@@ -66,16 +66,22 @@ func collectCodes(err error, found map[int]bool) {
 	if err == nil {
 		return
 	}
-	var coded *codedError
-	switch joined, isJoined := err.(interface{ Unwrap() []error }); {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		found[exitInterrupted] = true
-	case isJoined:
-		for _, part := range joined.Unwrap() {
+		return
+	}
+	switch e := err.(type) {
+	case *codedError:
+		found[e.code] = true
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
 			collectCodes(part, found)
 		}
-	case errors.As(err, &coded):
-		found[coded.code] = true
+	case interface{ Unwrap() error }:
+		if e.Unwrap() == nil {
+			found[exitFailed] = true
+		}
+		collectCodes(e.Unwrap(), found)
 	default:
 		found[exitFailed] = true
 	}

@@ -19,6 +19,8 @@ func reorder(app *cli.App, args []string) []string {
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
 		switch {
+		case arg == "--help" || arg == "-h":
+			return append(path, "--help") // whatever else stands there; urfave/cli takes arguments beside it for topics
 		case arg == "--":
 			rest = append(rest, args[i+1:]...)
 			i = len(args)
@@ -125,7 +127,7 @@ func parseMap(pairs []string, fields []string) (map[string]string, error) {
 		field, column, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || field == "" || column == "":
-			return nil, usagef("--map %q: write it as FIELD=COLUMN, as in --map question=prediction", pair)
+			return nil, usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
 		case !slices.Contains(fields, field):
 			return nil, usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field, strings.Join(fields, ", "))
 		case m[field] != "":

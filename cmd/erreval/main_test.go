@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/urfave/cli/v2"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"erreval": main})
+}
+
+// TestScripts runs testdata/script/*.txtar. $SAMPLES and $RECORDS are folders of the repository's testdata.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
+			e.Setenv("RECORDS", filepath.Join(root, "records"))
+			for _, name := range []string{"ERREVAL_ORT_LIB"} { // where the tests' machine keeps the native library
+				e.Setenv(name, os.Getenv(name))
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus},
+	})
+}
+
+// cmdStatus runs "status CODE program args…" and wants that exit code.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE program args…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit interface{ ExitCode() int }
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+func TestReorder(t *testing.T) {
+	app := &cli.App{
+		Flags: []cli.Flag{&cli.StringFlag{Name: "config"}},
+		Commands: []*cli.Command{
+			{Name: "tag", Flags: []cli.Flag{
+				&cli.StringFlag{Name: "output", Aliases: []string{"o"}},
+				&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
+				&cli.Float64Flag{Name: "threshold"},
+				&cli.StringSliceFlag{Name: "map"},
+			}},
+			{Name: "meta", Subcommands: []*cli.Command{{Name: "labels", Flags: []cli.Flag{&cli.StringFlag{Name: "gold"}}}}},
+		},
+	}
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{"tag", "tag"},
+		{"tag in -o out", "tag -o out -- in"},
+		{"tag -o out in", "tag -o out -- in"},
+		{"tag in --output out --quiet in2", "tag --output out --quiet -- in in2"},
+		{"tag --quiet in -o=out in2", "tag --quiet -o=out -- in in2"},
+		{"tag in -q -threshold -0.5 in2", "tag -q -threshold -0.5 -- in in2"},
+		{"tag a --map x=y b --map z=w c", "tag --map x=y --map z=w -- a b c"},
+		{"tag - -o -", "tag -o - -- -"},
+		{"tag -o -- in", "tag -o -- -- in"},
+		{"tag in -- -o out", "tag -- in -o out"},
+		{"tag -q -- -file --map", "tag -q -- -file --map"},
+		{"tag in -- tag --", "tag -- in tag --"},
+		{"tag tag meta", "tag -- tag meta"},
+		{"tag in -o", "tag -o -- in"},
+		{"tag in --bogus x", "tag --bogus -- in x"},
+		{"tag in --help -o", "tag --help"},
+		{"tag -o --help", "tag -o --help"},
+		{"tag -- --help", "tag -- --help"},
+		{"meta -h labels", "meta --help"},
+		{"meta labels pred --gold gold", "meta labels --gold gold -- pred"},
+		{"meta labels --gold gold pred", "meta labels --gold gold -- pred"},
+		{"--config c meta labels pred --gold g", "--config c meta labels --gold g -- pred"},
+		{"bogus in -o x", "-o -- bogus in x"},
+	} {
+		got := reorder(app, append([]string{"erreval"}, strings.Fields(c.in)...))
+		if want := append([]string{"erreval"}, strings.Fields(c.want)...); !slices.Equal(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.in, got, want)
+		}
+	}
+	if got := reorder(app, nil); got != nil {
+		t.Errorf("nothing became %q", got)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	plain := errors.New("x")
+	coded := func(code int) error { return fmt.Errorf("more: %w", withCode(code, plain)) }
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitOK},
+		{plain, exitFailed},
+		{usagef("x"), exitUsage},
+		{coded(exitUnfit), exitUnfit},
+		{fmt.Errorf("x: %w", context.Canceled), exitInterrupted},
+		{withCode(exitIncomplete, context.Canceled), exitInterrupted},
+		{errors.Join(coded(exitIncomplete), coded(exitMissed)), exitMissed},
+		{errors.Join(coded(exitIncomplete), coded(exitMissed), coded(exitJudge)), exitJudge},
+		{errors.Join(coded(exitJudge), coded(exitUnfit)), exitUnfit},
+		{errors.Join(coded(exitUnfit), plain), exitFailed},
+		{errors.Join(plain, context.Canceled), exitInterrupted},
+		{fmt.Errorf("both: %w", errors.Join(coded(exitIncomplete), coded(exitMissed))), exitMissed},
+	} {
+		if got := exitCode(c.err); got != c.want {
+			t.Errorf("%v: exit code %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestParseMap(t *testing.T) {
+	fields := []string{"question", "answer"}
+	m, err := parseMap([]string{"question=a=b", "answer=c,d"}, fields)
+	if err != nil || m["question"] != "a=b" || m["answer"] != "c,d" {
+		t.Errorf("got %v, %v", m, err)
+	}
+	for pair, want := range map[string]string{
+		"question":  `--map "question": write it as FIELD=COLUMN, as in --map question=COLUMN`,
+		"question=": `--map "question=": write it as FIELD=COLUMN, as in --map question=COLUMN`,
+		"=x":        `--map "=x": write it as FIELD=COLUMN, as in --map question=COLUMN`,
+		"title=x":   `--map "title=x": the taxonomy has no field "title"; its fields are question, answer`,
+		"answer=y":  `--map: field "answer" is given twice`,
+	} {
+		_, err := parseMap([]string{"answer=x", pair}, fields)
+		if err == nil || err.Error() != want || exitCode(err) != exitUsage {
+			t.Errorf("%s:\ngot  %v\nwant %s", pair, err, want)
+		}
+	}
+}
+
+// TestHelp keeps every command's page useful: a line of usage, and an example where it takes files.
+func TestHelp(t *testing.T) {
+	var walk func(path string, c *cli.Command)
+	walk = func(path string, c *cli.Command) {
+		path += " " + c.Name
+		if c.Usage == "" {
+			t.Errorf("%s has no usage line", path)
+		}
+		for _, f := range c.Flags {
+			if doc, ok := f.(cli.DocGenerationFlag); !ok || doc.GetUsage() == "" {
+				t.Errorf("%s: flag --%s is not explained", path, f.Names()[0])
+			}
+		}
+		for _, sub := range c.Subcommands {
+			walk(path, sub)
+		}
+	}
+	for _, c := range newApp(osEnv()).Commands {
+		if c.Description == "" {
+			t.Errorf("%s has no description with examples", c.Name)
+		}
+		walk("erreval", c)
+	}
+}
