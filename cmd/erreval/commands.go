@@ -14,6 +14,8 @@ func commands(e *env) []*cli.Command {
 		taxonomyCommand(e),
 		simulateCommand(e),
 		metaCommand(e),
+		setupCommand(e),
+		doctorCommand(e),
 		completionCommand(e),
 	}
 }
