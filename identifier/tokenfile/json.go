@@ -324,6 +324,7 @@ func parseMerges(raw json.RawMessage) ([][2]string, error) {
 		if err := json.Unmarshal(raw, &lines); err != nil {
 			return nil, fmt.Errorf("model merges are neither strings nor pairs: %w", err)
 		}
+		pairs = nil // what was read before the first string
 		for _, line := range lines {
 			pairs = append(pairs, strings.Split(line, " "))
 		}

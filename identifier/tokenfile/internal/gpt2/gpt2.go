@@ -1,0 +1,94 @@
+// Package gpt2 makes a tokenizer.json of GPT-2's published ranks, for tests that need a large real vocabulary.
+package gpt2
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"sort"
+)
+
+// TokenizerJSON reads lines of a token in base64 and its rank (the format of tiktoken).
+func TokenizerJSON(tiktoken []byte) ([]byte, error) {
+	ranks := map[string]int{}
+	for lines := bufio.NewScanner(bytes.NewReader(tiktoken)); lines.Scan(); {
+		var token string
+		var rank int
+		if _, err := fmt.Sscan(lines.Text(), &token, &rank); err != nil {
+			return nil, err
+		}
+		raw, err := base64.StdEncoding.DecodeString(token)
+		if err != nil {
+			return nil, err
+		}
+		ranks[string(raw)] = rank
+	}
+	vocab := map[string]int{}
+	for token, rank := range ranks {
+		vocab[written(token)] = rank
+	}
+	return json.Marshal(map[string]any{
+		"version":       "1.0",
+		"added_tokens":  []any{map[string]any{"id": len(vocab), "content": "<|endoftext|>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}},
+		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true},
+		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": merges(ranks)},
+	})
+}
+
+// merges finds the last two parts of each token: what is left when it is merged by the ranks below its own.
+func merges(ranks map[string]int) [][]string {
+	tokens := make([]string, 0, len(ranks))
+	for token := range ranks {
+		tokens = append(tokens, token)
+	}
+	sort.Slice(tokens, func(i, j int) bool { return ranks[tokens[i]] < ranks[tokens[j]] })
+	var all [][]string
+	for _, token := range tokens {
+		if parts := merged(token, ranks); len(parts) == 2 {
+			all = append(all, []string{written(parts[0]), written(parts[1])})
+		}
+	}
+	return all
+}
+
+func merged(token string, ranks map[string]int) []string {
+	parts := make([]string, len(token))
+	for i := range len(token) {
+		parts[i] = token[i : i+1]
+	}
+	for len(parts) > 2 {
+		best, at := ranks[token], 0
+		for i := range len(parts) - 1 {
+			if rank, ok := ranks[parts[i]+parts[i+1]]; ok && rank < best {
+				best, at = rank, i
+			}
+		}
+		parts[at] += parts[at+1]
+		parts = append(parts[:at+1], parts[at+2:]...)
+	}
+	return parts
+}
+
+// written writes bytes as the characters of the byte-level alphabet.
+func written(token string) string {
+	var out []rune
+	for i := range len(token) {
+		out = append(out, character(token[i]))
+	}
+	return string(out)
+}
+
+// character gives printable Latin-1 as itself and the n-th other byte as U+0100+n.
+func character(b byte) rune {
+	switch {
+	case b >= '!' && b <= '~', b >= 0xa1 && b <= 0xac, b >= 0xae:
+		return rune(b)
+	case b <= ' ':
+		return 0x100 + rune(b)
+	case b <= 0xa0:
+		return 0x100 + 33 + rune(b) - 0x7f
+	}
+	return 0x100 + 67 // 0xad
+}

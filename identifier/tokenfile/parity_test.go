@@ -1,0 +1,242 @@
+package tokenfile
+
+import (
+	"bufio"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pkoukk/tiktoken-go-loader/assets"
+
+	"github.com/erreval/erreval/identifier/tokenfile/internal/gpt2"
+	"github.com/erreval/erreval/identifier/wordpiece"
+)
+
+// The fixtures were recorded from Hugging Face's tokenizers by testdata/parity.py.
+
+var parityDir = flag.String("parity", "", "folder that testdata/parity.py compare wrote")
+
+// gunzip returns the contents of a file under testdata.
+func gunzip(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+var gpt2JSON = sync.OnceValues(func() ([]byte, error) {
+	ranks, err := assets.Assets.ReadFile("r50k_base.tiktoken")
+	if err != nil {
+		return nil, err
+	}
+	return gpt2.TokenizerJSON(ranks)
+})
+
+// tokenizerJSON returns the tokenizer.json of a fixture.
+func tokenizerJSON(t testing.TB, name string) []byte {
+	t.Helper()
+	if name != "gpt2" {
+		return gunzip(t, name+".json.gz")
+	}
+	data, err := gpt2JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func fixture(t testing.TB, name string) Tokenizer {
+	t.Helper()
+	return loadBytes(t, tokenizerJSON(t, name))
+}
+
+func loadBytes(t testing.TB, data []byte) Tokenizer {
+	t.Helper()
+	tok, err := Load(fstest.MapFS{jsonFile: {Data: data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
+}
+
+// compareCases encodes recorded texts both ways and returns how many ids lists it compared and how many differ.
+func compareCases(t *testing.T, e Encoder, cases io.Reader) (compared, differing int) {
+	r := bufio.NewReaderSize(cases, 1<<16)
+	var got []int32
+	for {
+		text, err := readBlock(r, 1)
+		if errors.Is(err, io.EOF) {
+			return compared, differing
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, specials := range []bool{true, false} {
+			raw, err := readBlock(r, 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]int32, len(raw)/4)
+			for i := range want {
+				want[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
+			}
+			got, err = e.Append(got[:0], string(text), specials)
+			compared++
+			if err != nil || !slices.Equal(got, want) {
+				if differing++; differing <= 10 {
+					t.Errorf("%.200q specials=%t\n got %v, %v\nwant %v", text, specials, got, err, want)
+				}
+			}
+		}
+	}
+}
+
+// readBlock reads a count and that many values.
+func readBlock(r io.Reader, size int) ([]byte, error) {
+	var n uint32
+	if err := binary.Read(r, binary.LittleEndian, &n); err != nil {
+		return nil, err
+	}
+	data := make([]byte, int(n)*size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, fmt.Errorf("cut short: %w", err)
+	}
+	return data, nil
+}
+
+func TestRecordedCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.cases.gz")
+	if err != nil || len(files) != 10 {
+		t.Fatalf("%d fixtures, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".cases.gz")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := strings.NewReader(string(gunzip(t, name+".cases.gz")))
+			if n, _ := compareCases(t, fixture(t, name).NewEncoder(), f); n != 1600 {
+				t.Errorf("%d cases", n)
+			}
+		})
+	}
+}
+
+// TestParity compares what `testdata/parity.py compare` wrote; it is that script's second half.
+func TestParity(t *testing.T) {
+	if *parityDir == "" {
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(*parityDir, "*.cases"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in %s: %v", *parityDir, err)
+	}
+	compared, differing := 0, 0
+	for _, file := range files {
+		data, err := os.ReadFile(strings.TrimSuffix(file, ".cases") + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, bad := compareCases(t, loadBytes(t, data).NewEncoder(), f)
+		f.Close()
+		t.Logf("%s: %d cases, %d differ", filepath.Base(file), n, bad)
+		compared, differing = compared+n, differing+bad
+	}
+	t.Logf("all: %d cases, %d differ", compared, differing)
+}
+
+// sweepLines returns the recorded lines of sweep.txt by their name.
+func sweepLines(t *testing.T) map[string][]string {
+	data, err := os.ReadFile("testdata/sweep.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string][]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		name, rest, _ := strings.Cut(line, " ")
+		byName[name] = append(byName[name], rest)
+	}
+	return byName
+}
+
+// sweep hashes, block by block, what put writes for each code point, and compares with the recorded hashes.
+func sweep(t *testing.T, lines []string, put func(out []byte, c rune) []byte) {
+	const block = 4096
+	if len(lines) != 0x110000/block {
+		t.Fatalf("%d blocks recorded", len(lines))
+	}
+	var out []byte
+	for i, line := range lines {
+		out = out[:0]
+		for c := rune(i * block); c < rune((i+1)*block); c++ {
+			if c < 0xd800 || c > 0xdfff {
+				out = put(out, c)
+			}
+		}
+		if got := fmt.Sprintf("%06x %.8x", i*block, sha256.Sum256(out)); got != line {
+			t.Errorf("code points from %s: got %s", line, got)
+		}
+	}
+}
+
+func TestEveryCodePoint(t *testing.T) {
+	lines := sweepLines(t)
+	for _, name := range []string{"minilm", "gpt2", "roberta"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := fixture(t, name).NewEncoder()
+			var ids []int32
+			sweep(t, lines[name], func(out []byte, c rune) []byte {
+				var err error
+				if ids, err = e.Append(ids[:0], "a"+string(c)+"b "+string(c), true); err != nil {
+					t.Fatal(err)
+				}
+				out = binary.LittleEndian.AppendUint32(out, uint32(len(ids)))
+				for _, id := range ids {
+					out = binary.LittleEndian.AppendUint32(out, uint32(id))
+				}
+				return out
+			})
+		})
+	}
+}
+
+func TestEveryCodePointNormalized(t *testing.T) {
+	lines := sweepLines(t)
+	for _, o := range []string{"1111", "1100", "0010", "0001"} {
+		t.Run(o, func(t *testing.T) {
+			t.Parallel()
+			n := wordpiece.Normalizer{CleanText: o[0] == '1', ChineseChars: o[1] == '1', StripAccents: o[2] == '1', Lowercase: o[3] == '1'}
+			b := n.NewBuffer()
+			sweep(t, lines["normalizer-"+o], func(out []byte, c rune) []byte {
+				text := b.Normalize([]byte(string(c) + " \u302f\U0001d165" + string(c) + "\U0001d165\u1b44\u0301"))
+				return append(binary.LittleEndian.AppendUint32(out, uint32(len(text))), text...)
+			})
+		})
+	}
+}
