@@ -1,10 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"runtime/debug"
 	"strings"
 
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/urfave/cli/v2"
 )
 
@@ -46,7 +45,7 @@ func newApp(e *env) *cli.App {
 		Usage:                     "find errors in generated questions and other text, offline",
 		UsageText:                 "erreval COMMAND [flags] [files]",
 		Description:               appDescription,
-		Version:                   version(),
+		Version:                   runrecord.ReadBuild().String(),
 		Reader:                    e.in,
 		Writer:                    e.out,
 		ErrWriter:                 e.err,
@@ -113,29 +112,4 @@ func wantArgs(ctx *cli.Context, min, max int, what string) error {
 	}
 	return usagef("%s takes %s, got %d: %s\nsee '%s --help'",
 		ctx.Command.HelpName, what, n, strings.Join(ctx.Args().Slice(), " "), ctx.Command.HelpName)
-}
-
-// version is the module's version and, where the build recorded it, the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" {
-		v = "(devel)"
-	}
-	if rev := buildSetting(info, "vcs.revision"); rev != "" {
-		v += fmt.Sprintf(" (%.12s%s)", rev, map[string]string{"true": ", modified"}[buildSetting(info, "vcs.modified")])
-	}
-	return v
-}
-
-func buildSetting(info *debug.BuildInfo, key string) string {
-	for _, s := range info.Settings {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return ""
 }

@@ -1,0 +1,148 @@
+// Package runrecord writes down how an output was made: which build, model, taxonomy, options and
+// inputs, and what came of it. A record names no machine, user or folder.
+package runrecord
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+)
+
+// Record is the content of OUT.run.json.
+type Record struct {
+	Format   int            `json:"format"` // 1
+	Tool     Build          `json:"tool"`
+	Command  string         `json:"command"`            // as typed, without flags: "identify"
+	Options  any            `json:"options"`            // the command's options struct, legal zeros included
+	Model    *Artefact      `json:"model,omitempty"`    // absent if none was used
+	Taxonomy *Artefact      `json:"taxonomy,omitempty"` // likewise
+	Inputs   []Input        `json:"inputs"`             // in reading order
+	Counts   map[string]int `json:"counts"`             // rows, labels …; each command names its own
+	Started  time.Time      `json:"started"`            // UTC
+	Ended    time.Time      `json:"ended"`              // UTC; set by Write
+}
+
+// Artefact is something with a name and a content.
+type Artefact struct {
+	ID     string `json:"id"`     // name@version
+	SHA256 string `json:"sha256"` // hex
+}
+
+// Input is one file read.
+type Input struct {
+	File   string `json:"file"`             // without its folder
+	SHA256 string `json:"sha256,omitempty"` // hex; absent if Partial
+	Size   int64  `json:"size"`             // bytes read
+	// Partial says that reading ended before the file did, for instance at --limit.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// Build says which program this is.
+type Build struct {
+	Version  string `json:"version"`            // of the module; "(devel)" outside of a release
+	Commit   string `json:"commit,omitempty"`   // absent if the build did not record it
+	Modified bool   `json:"modified,omitempty"` // built from changed sources
+}
+
+// ReadBuild asks the running program.
+func ReadBuild() Build {
+	b := Build{Version: "(devel)"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if v := info.Main.Version; v != "" {
+		b.Version = v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b Build) String() string {
+	if b.Commit == "" {
+		return b.Version
+	}
+	suffix := ""
+	if b.Modified {
+		suffix = ", modified"
+	}
+	return fmt.Sprintf("%s (%.12s%s)", b.Version, b.Commit, suffix)
+}
+
+// New starts a record now.
+func New(command string, options any) *Record {
+	return &Record{Format: 1, Tool: ReadBuild(), Command: command, Options: options, Inputs: []Input{},
+		Counts: map[string]int{}, Started: time.Now().UTC().Truncate(time.Millisecond)}
+}
+
+// Path is where the record of an output stands.
+func Path(out string) string { return out + ".run.json" }
+
+// Write ends the record and puts it beside out, whole or not at all.
+func (r *Record) Write(out string) error {
+	r.Ended = time.Now().UTC().Truncate(time.Millisecond)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("run record: %w", err)
+	}
+	partial := Path(out) + ".partial"
+	if err := os.WriteFile(partial, b.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("run record: %w", err)
+	}
+	if err := os.Rename(partial, Path(out)); err != nil {
+		return fmt.Errorf("run record: %w", errors.Join(err, os.Remove(partial)))
+	}
+	return nil
+}
+
+// InputReader hashes what is read through it, so that a file is read once.
+type InputReader struct {
+	in    io.Reader
+	hash  hash.Hash
+	input Input
+	ended bool
+}
+
+// NewInputReader reads from r; of path the record keeps the last element.
+func NewInputReader(path string, r io.Reader) *InputReader {
+	return &InputReader{in: r, hash: sha256.New(), input: Input{File: filepath.Base(path)}}
+}
+
+// Read implements io.Reader.
+func (r *InputReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	r.hash.Write(p[:n])
+	r.input.Size += int64(n)
+	r.ended = r.ended || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Input says what was read so far.
+func (r *InputReader) Input() Input {
+	in := r.input
+	if !r.ended {
+		in.Partial = true
+		return in
+	}
+	in.SHA256 = hex.EncodeToString(r.hash.Sum(nil))
+	return in
+}
