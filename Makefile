@@ -37,11 +37,14 @@ library: build
 demo: setup ## tag the sample questions and print a table
 	@$(BIN) identify testdata/samples/questions.jsonl --table
 
+# The tests of the command line run with an empty HOME: they are told where the library is.
+WITH_LIBRARY = ERREVAL_ORT_LIB="$$($(BIN) setup --quiet)"
+
 test: setup ## run all tests
-	$(GO) test $(PKG)
+	$(WITH_LIBRARY) $(GO) test $(PKG)
 
 race: setup ## run all tests with the race detector
-	$(GO) test -race $(PKG)
+	$(WITH_LIBRARY) $(GO) test -race $(PKG)
 
 check: fmt-check vet lint race ## what a change must pass: gofmt, vet, lint, tests with the race detector
 
@@ -62,7 +65,7 @@ $(LINT): Makefile
 	@touch $@
 
 bench: setup ## run the benchmarks: tokenizers, and identify beside its peers
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./identifier/...
+	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./identifier/...
 
 fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 	@scripts/fuzz.sh $(FUZZ)

@@ -98,7 +98,11 @@ func examine(ctx context.Context, e *env, o doctorOptions) []finding {
 	library, path := checkLibrary(e, o.library)
 	findings := []finding{library}
 	if path != "" {
-		findings = append(findings, checkDevice(path, "cpu", true), checkDevice(path, "cuda", strings.HasPrefix(o.device, "cuda")))
+		cuda := checkDevice(path, "cuda", strings.HasPrefix(o.device, "cuda"))
+		if cuda.State == findingFault {
+			o.device = "cpu" // so that the model is looked at all the same
+		}
+		findings = append(findings, checkDevice(path, "cpu", true), cuda)
 	}
 	return append(findings, checkModel(ctx, path, o), checkCache(e), checkTerminal(e))
 }

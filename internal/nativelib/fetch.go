@@ -83,7 +83,7 @@ func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (strin
 	top, _, _ := strings.Cut(p.member, "/")
 	url := fmt.Sprintf("%s/v%s/%s.tgz", in.base(), p.version, top)
 	if in.SHA256 == "" {
-		return "", fmt.Errorf("the release archive has no pin in this version of erreval; compare %s with the SHA-256 on its release page and give that with --sha256", url)
+		return "", fmt.Errorf("this version of erreval has no pin for %s; take its SHA-256 from the release page and give it with --sha256", url)
 	}
 	in.log("fetching %s", url)
 	archive := filepath.Join(dir, top+".tgz")
