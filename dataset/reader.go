@@ -17,7 +17,7 @@ import (
 
 // Options say how a file's columns become rows.
 type Options struct {
-	Taxonomy *taxonomy.Taxonomy // required: names the fields
+	Taxonomy *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
 	Map      map[string]string  // field to the column that holds it; absent means a column of the field's name
 	Limit    int                // stop after so many rows; 0 reads all
 }

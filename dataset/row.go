@@ -132,8 +132,12 @@ func canonical(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		}
 		found[i] = true
 	}
-	if no := t.NoErrorIndex(); no >= 0 && found[no] && n > 1 {
+	no := t.NoErrorIndex()
+	switch {
+	case no >= 0 && found[no] && n > 1:
 		return nil, fmt.Errorf("%q stands beside other labels; it means that there is none", t.Types[no].Name)
+	case no >= 0 && n == 0:
+		return nil, fmt.Errorf("no label; write %q for a row in which nothing is wrong", t.Types[no].Name)
 	}
 	labels := make([]string, 0, n)
 	for i, y := range t.Types {
@@ -141,17 +145,7 @@ func canonical(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 			labels = append(labels, y.Name)
 		}
 	}
-	if n == 0 {
-		return nil, emptyLabels(t)
-	}
 	return labels, nil
-}
-
-func emptyLabels(t *taxonomy.Taxonomy) error {
-	if no := t.NoErrorIndex(); no >= 0 {
-		return fmt.Errorf("no label; write %q for a row in which nothing is wrong", t.Types[no].Name)
-	}
-	return nil
 }
 
 // nearest gives the names most like name: quoted, closest first, at most two.

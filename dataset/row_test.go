@@ -72,6 +72,16 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestLabelsWithoutNoError: where the taxonomy has no label for it, none found is an empty list.
+func TestLabelsWithoutNoError(t *testing.T) {
+	tax := *questions(t)
+	tax.Types = tax.Types[:10]
+	rows, _ := read(t, with(`"labels":[]`), Options{})
+	if labels, err := rows[0].Labels(&tax); err != nil || labels == nil || len(labels) != 0 {
+		t.Errorf("got %v, %v, want an empty list", labels, err)
+	}
+}
+
 func TestDiagnosis(t *testing.T) {
 	for _, c := range []struct{ diagnosis, fault string }{
 		{`{"status":"untagged","reason":"too long"}`, ""},

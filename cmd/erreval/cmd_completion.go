@@ -26,6 +26,7 @@ _erreval() {
   if [[ -n "$candidates" ]]; then compadd -a candidates; else _files; fi
 }
 compdef _erreval erreval
+if [[ "$funcstack[1]" == _erreval ]]; then _erreval; fi
 `,
 	"fish": `function __erreval_complete
   set -l words (commandline -opc) (commandline -ct)

@@ -10,6 +10,8 @@ import (
 // commands lists every command, in the order of the help page. One file a command: cmd_<name>.go.
 func commands(e *env) []*cli.Command {
 	return []*cli.Command{
+		identifyCommand(e),
+		modelsCommand(e),
 		taxonomyCommand(e),
 		simulateCommand(e),
 		metaCommand(e),
@@ -52,7 +54,7 @@ func newApp(e *env) *cli.App {
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,                         // file and column names may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides the exit code
-		OnUsageError:              returnError,
+		OnUsageError:              explainUsage,
 		Commands:                  commands(e),
 	}
 	app.Action = marked(needCommand)
@@ -66,7 +68,7 @@ func newApp(e *env) *cli.App {
 // hidden "help" subcommand takes the place of a file of that name.
 func prepare(c *cli.Command) {
 	c.HideHelpCommand = true
-	c.OnUsageError = returnError
+	c.OnUsageError = explainUsage
 	if c.Action == nil && len(c.Subcommands) > 0 {
 		c.Action = needCommand
 	}
@@ -88,7 +90,19 @@ func marked(action cli.ActionFunc) cli.ActionFunc {
 	}
 }
 
-func returnError(_ *cli.Context, err error, _ bool) error { return err }
+// explainUsage turns a parser's message into one that names the command and what it would take.
+func explainUsage(ctx *cli.Context, err error, _ bool) error {
+	path, flags := ctx.Command.HelpName, ctx.Command.VisibleFlags()
+	text := strings.Replace(err.Error(), "flag provided but not defined: -", "unknown flag --", 1)
+	if ctx.Command.Name == ctx.App.Name && text != err.Error() {
+		return usagef("%s; the flags of a command stand behind its name", text)
+	}
+	names := make([]string, len(flags))
+	for i, f := range flags {
+		names[i] = "--" + f.Names()[0]
+	}
+	return usagef("%s: %s\nits flags are %s\nsee '%s --help'", path, text, strings.Join(names, ", "), path)
+}
 
 // needCommand answers a line that stops before naming a command, or names one that does not exist.
 func needCommand(ctx *cli.Context) error {

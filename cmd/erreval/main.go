@@ -28,12 +28,14 @@ func run(ctx context.Context, args []string, e *env) int {
 	if err == nil {
 		return exitOK
 	}
-	code := exitUsage
+	code := exitUsage // an error of parsing the line, unless a command ran
 	var ran *actionError
-	if errors.As(err, &ran) {
+	switch {
+	case !errors.As(err, &ran):
+	case ctx.Err() != nil:
+		code = exitInterrupted
+	default:
 		code = exitCode(ran.err)
-	} else {
-		err = fmt.Errorf("%w\nsee 'erreval --help'", err)
 	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(e.err, "error: %s\n", text)
