@@ -29,7 +29,7 @@ carries labels (codes), the mechanism that made it and the id of its origin.
 
    erreval simulate questions.jsonl -o simulated.jsonl --copies 3 --mix OTA=40`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write", Required: true},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write"},
 			&cli.Uint64Flag{Name: "seed", Value: def.Seed, Usage: "the same seed gives the same file"},
 			&cli.IntFlag{Name: "copies", Value: def.Copies, Usage: "examples tried per row"},
 			&cli.StringSliceFlag{Name: "mix", Usage: "relative weight of a label as `CODE=WEIGHT`; repeat it (default " + mixString(def.Mix) + ")"},
@@ -38,6 +38,9 @@ carries labels (codes), the mechanism that made it and the id of its origin.
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
 				return err
+			}
+			if ctx.String("output") == "" {
+				return usagef("erreval simulate needs -o OUT, the file to write")
 			}
 			o := simulate.Options{Seed: ctx.Uint64("seed"), Copies: ctx.Int("copies"), Mix: def.Mix}
 			if err := addMix(o.Mix, ctx.StringSlice("mix")); err != nil {

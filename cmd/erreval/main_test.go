@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -132,6 +133,23 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
+// TestInterrupted: what an interrupted command returns does not matter, the code says interrupted.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for line, want := range map[string]int{
+		"taxonomy check none.yaml": exitInterrupted,
+		"taxonomy list":            exitOK, // it had finished
+		"taxonomy list --bogus":    exitUsage,
+	} {
+		var out, errOut bytes.Buffer
+		e := &env{out: &out, err: &errOut, getenv: func(string) string { return "" }, isTerminal: isTerminal}
+		if got := run(ctx, append([]string{"erreval"}, strings.Fields(line)...), e); got != want {
+			t.Errorf("%s: code %d, want %d; %s", line, got, want, errOut.String())
+		}
+	}
+}
+
 func TestParseMap(t *testing.T) {
 	fields := []string{"question", "answer"}
 	m, err := parseMap([]string{"question=a=b", "answer=c,d"}, fields)
@@ -163,6 +181,9 @@ func TestHelp(t *testing.T) {
 		for _, f := range c.Flags {
 			if doc, ok := f.(cli.DocGenerationFlag); !ok || doc.GetUsage() == "" {
 				t.Errorf("%s: flag --%s is not explained", path, f.Names()[0])
+			}
+			if r, ok := f.(cli.RequiredFlag); ok && r.IsRequired() {
+				t.Errorf("%s: flag --%s is Required, for which urfave/cli prints the whole help page; check it in the action", path, f.Names()[0])
 			}
 		}
 		for _, sub := range c.Subcommands {
