@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"erreval": main})
 }
 
-// TestScripts runs testdata/script/*.txtar. $SAMPLES and $RECORDS are folders of the repository's testdata.
+// TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS and $MODELS are folders of the repository's testdata.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
@@ -30,6 +30,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
+			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
 			for _, name := range []string{"ERREVAL_ORT_LIB"} { // where the tests' machine keeps the native library
 				e.Setenv(name, os.Getenv(name))
 			}

@@ -106,8 +106,8 @@ func appendDevice(s *onnx.SessionOptions, device string) error {
 		return err
 	}
 	if err := appendCUDA(s, index); err != nil {
-		return fmt.Errorf("ort: --device %s cannot be used: %w; use --device cpu, or give --ort-lib a GPU build "+
-			"of ONNX Runtime with its CUDA libraries on the loader's path", device, err)
+		return fmt.Errorf("device %s cannot be used: %s; use --device cpu, or give --ort-lib a GPU build "+
+			"of ONNX Runtime with its CUDA libraries on the loader's path", device, strings.TrimSuffix(err.Error(), "."))
 	}
 	return nil
 }

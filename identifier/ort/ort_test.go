@@ -248,7 +248,7 @@ func TestCUDA(t *testing.T) {
 		t.Error(err)
 	}
 	if err := ort.TryDevice(o.Library, o.Device); err != nil {
-		for _, want := range []string{"--device cuda:0 cannot be used", "use --device cpu"} {
+		for _, want := range []string{"device cuda:0 cannot be used", "use --device cpu"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}

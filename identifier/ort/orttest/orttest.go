@@ -3,7 +3,6 @@ package orttest
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/erreval/erreval/identifier/ort"
@@ -13,11 +12,12 @@ import (
 // Library is the path of ONNX Runtime, found as the program finds it. A test fails without: 'make setup' fetches it.
 func Library(tb testing.TB) string {
 	tb.Helper()
-	var dir string
-	if cache, err := os.UserCacheDir(); err == nil {
-		dir = filepath.Join(cache, "erreval")
+	getenv := os.Getenv //nolint:forbidigo // tests have no command line
+	cache, err := nativelib.CacheDir(getenv)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	path, err := nativelib.Find(nativelib.Options{Env: os.Getenv(nativelib.EnvVar), CacheDir: dir})
+	path, err := nativelib.Find(nativelib.Options{Env: getenv(nativelib.EnvVar), CacheDir: cache})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// stdio is the name of standard input and output on the command line.
+const stdio = "-"
+
+// identifyOptions are the command's flags and arguments.
+type identifyOptions struct {
+	Inputs     []string // files of rows, or "-"
+	Output     string   // file, folder or "-"; "" only with Table
+	Model      string
+	Taxonomy   string
+	Device     string
+	Library    string // of ONNX Runtime; "" looks for it
+	Join       string
+	Map        []string // FIELD=COLUMN
+	Thresholds []string // P or LABEL=P
+	Limit      int      // rows, over all inputs; 0 is all
+	Workers    int      // 0 is one a core
+	LabelsOnly bool
+	Table      bool
+	Overwrite  bool
+	Quiet      bool
+	JSON       bool
+}
+
+func identifyCommand(e *env) *cli.Command {
+	var o identifyOptions
+	return &cli.Command{
+		Name:      "identify",
+		Usage:     "find the errors in each row of a file",
+		ArgsUsage: "INPUT...",
+		Description: `Rows are JSON Lines. Each gets a column "diagnosis" with the errors found and the probability of
+every error type; all other columns stay as they are.
+   erreval identify questions.jsonl -o tagged.jsonl
+
+Read the result as a table instead:
+   erreval identify questions.jsonl --table
+
+Columns with other names, several files (each to a file of its name in a folder), a pipe:
+   erreval identify rows.jsonl --map question=prediction -o tagged.jsonl
+   erreval identify a.jsonl b.jsonl -o tagged/
+   zcat rows.jsonl.gz | erreval identify - -o - > tagged.jsonl
+
+Find more, or less: one threshold for all, or one for a type (the model brings its own):
+   erreval identify rows.jsonl --threshold 0.4 --threshold "Vague=0.3" -o tagged.jsonl
+
+Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines were no rows,
+OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected.`,
+		Flags: []cli.Flag{
+			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
+			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
+			&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
+				Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
+			&cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"},
+			overwriteFlag(), quietFlag(),
+			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
+		},
+		Action: func(ctx *cli.Context) error {
+			o = identifyOptions{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Model: ctx.String("model"),
+				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
+				Thresholds: ctx.StringSlice("threshold"), Limit: ctx.Int("limit"), Workers: ctx.Int("workers"),
+				LabelsOnly: ctx.Bool("labels-only"), Table: ctx.Bool("table"), Overwrite: ctx.Bool("overwrite"),
+				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib")}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return runIdentify(ctx.Context, e, &o)
+		},
+	}
+}
+
+func (o *identifyOptions) validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, usagef(format, args...))
+		}
+	}
+	check(len(o.Inputs) > 0, `no input; give a file of rows, or "-" for standard input`)
+	check(o.Output != "" || o.Table, `no output; give -o OUT, -o - for standard output, or --table`)
+	check(o.Output != stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
+	check(o.Output != stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
+	check(o.Limit >= 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
+	check(o.Workers >= 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Workers)
+	stdin := 0
+	for _, in := range o.Inputs {
+		if in == stdio {
+			stdin++
+		}
+	}
+	check(stdin < 2, `standard input "-" can be read once`)
+	return errors.Join(errs...)
+}
+
+// identifyRun is one run of the command: what its files have in common.
+type identifyRun struct {
+	e          *env
+	o          *identifyOptions
+	model      *models.Model
+	taxonomy   *taxonomy.Taxonomy
+	identifier *identifier.Identifier
+	columns    map[string]string // field to column
+	workers    int
+	progress   *progress
+	total      *identifySummary // over all files
+}
+
+func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
+	r := &identifyRun{e: e, o: o, progress: newProgress(e, o.Quiet)}
+	outputs, err := o.outputs()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(checkInputs(o.Inputs), o.checkOutputs(outputs)); err != nil {
+		return err
+	}
+	closeRunner, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRunner()) }()
+	r.total = newSummary(r)
+	for i, in := range o.Inputs {
+		if o.Limit > 0 && r.total.Rows >= o.Limit {
+			break
+		}
+		if err = r.file(ctx, in, outputs[i]); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, r.close())
+}
+
+// open loads taxonomy, model, library and identifier.
+func (r *identifyRun) open() (closeRunner func() error, err error) {
+	o := r.o
+	if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
+		return nil, err
+	}
+	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
+		return nil, err
+	}
+	if r.model, err = openModel(o.Model, o.Join, r.taxonomy); err != nil {
+		return nil, err
+	}
+	options := identifier.DefaultOptions()
+	options.LabelsOnly = o.LabelsOnly
+	if o.Workers > 0 {
+		options.Workers, options.Window = o.Workers, 4*o.Workers
+	}
+	r.workers = options.Workers
+	if options.Thresholds, err = parseThresholds(o.Thresholds, r.taxonomy, r.model.Manifest.Labels); err != nil {
+		return nil, err
+	}
+	runner, err := r.e.openRunner(r.model, o.Device, o.Library)
+	if err != nil {
+		return nil, err
+	}
+	if r.identifier, err = identifier.New(r.model, r.taxonomy, runner, options); err != nil {
+		return nil, errors.Join(withCode(exitUnfit, err), runner.Close())
+	}
+	if r.model.Plain {
+		r.say("%s has no manifest: its fields are joined as %q (--join), its thresholds are 0.5 (--threshold)", r.model.Source, r.model.Manifest.Join)
+	}
+	return runner.Close, nil
+}
+
+// say prints a note, unless --quiet.
+func (r *identifyRun) say(format string, args ...any) {
+	if !r.o.Quiet {
+		r.progress.clear()
+		fmt.Fprintf(r.e.err, "erreval: "+format+"\n", args...)
+	}
+}
+
+// close prints the summary, and gives the exit code of rows that could not be tagged.
+func (r *identifyRun) close() error {
+	r.progress.clear()
+	r.total.finish()
+	if err := r.total.print(r.e, r.o); err != nil {
+		return err
+	}
+	if r.total.Untagged+r.total.Rejected == 0 {
+		return nil
+	}
+	var parts []string
+	if n := r.total.Untagged; n > 0 {
+		parts = append(parts, plural(n, "row was", "rows were")+" not tagged: see its diagnosis.reason")
+	}
+	if n := r.total.Rejected; n > 0 {
+		parts = append(parts, plural(n, "line was no row", "lines were no rows")+": see OUT.rejected.jsonl")
+	}
+	return withCode(exitIncomplete, errors.New(strings.Join(parts, "; ")))
+}
+
+// file tags one input.
+func (r *identifyRun) file(ctx context.Context, in, out string) error {
+	f, err := r.openFile(ctx, in, out)
+	if err != nil {
+		return err
+	}
+	defer f.source.Close()
+	// The first interruption ends the reading; what is in flight is finished and kept.
+	err = r.identifier.Identify(context.WithoutCancel(ctx), func() (*dataset.Row, error) { return f.next(ctx) }, f.emit)
+	f.summary.finish()
+	r.total.merge(f.summary)
+	if err == nil && ctx.Err() != nil {
+		err = f.interrupted(in)
+	}
+	return f.finish(err)
+}
+
+// identifyFile is one input on its way to its output.
+type identifyFile struct {
+	run     *identifyRun
+	source  io.Closer
+	input   *runrecord.InputReader
+	reader  *dataset.Reader
+	path    string // of the output
+	record  *runrecord.Record
+	summary *identifySummary
+	last    int // line of the last row written
+
+	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
+	out    *dataset.Output
+	stream *dataset.Writer // standard output, or nil
+	table  *rowTable       // or nil
+}
+
+func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
+	f := &identifyFile{run: r, path: out, summary: newSummary(r), record: r.newRecord()}
+	source, size, err := openInput(ctx, r.e, in)
+	if err != nil {
+		return nil, err
+	}
+	f.source = source
+	switch out {
+	case "":
+	case stdio:
+		f.stream = dataset.NewWriter(r.e.out)
+	default:
+		if f.out, err = dataset.Create(out, r.o.Overwrite, r.o.Inputs...); err != nil {
+			return nil, errors.Join(err, source.Close())
+		}
+	}
+	if r.o.Table {
+		f.table = newRowTable(r.e, r.taxonomy)
+	}
+	f.input = runrecord.NewInputReader(in, source)
+	counter := &countingReader{r: f.input}
+	r.progress.begin(size, counter)
+	limit := 0
+	if r.o.Limit > 0 {
+		limit = r.o.Limit - r.total.Rows
+	}
+	f.reader = dataset.NewReader(counter, in, dataset.Options{Taxonomy: r.taxonomy, Map: r.columns, Limit: limit})
+	return f, nil
+}
+
+// next reads on behind lines that are no rows, and ends when the user interrupts.
+func (f *identifyFile) next(ctx context.Context) (*dataset.Row, error) {
+	for {
+		row, err := f.reader.Read()
+		if ctx.Err() != nil {
+			return nil, io.EOF
+		}
+		var fault *dataset.LineError
+		if !errors.As(err, &fault) {
+			return row, err
+		}
+		if err := f.reject(fault); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// shownRejections is how many rejected lines are printed; the others are only kept and counted.
+const shownRejections = 5
+
+func (f *identifyFile) reject(fault *dataset.LineError) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.summary.Rejected++
+	if n := f.run.total.Rejected + f.summary.Rejected; n <= shownRejections {
+		f.run.say("%v", fault)
+	} else if n == shownRejections+1 {
+		f.run.say("more lines are no rows; they are not shown here")
+	}
+	if f.out == nil {
+		return nil
+	}
+	return f.out.Reject(fault)
+}
+
+func (f *identifyFile) emit(row *dataset.Row, d *dataset.Diagnosis) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := row.SetDiagnosis(d); err != nil {
+		return err
+	}
+	f.last = row.Line
+	f.summary.add(d)
+	err := f.write(row, d)
+	f.run.progress.show(f.run.total.Rows + f.summary.Rows)
+	return err
+}
+
+func (f *identifyFile) write(row *dataset.Row, d *dataset.Diagnosis) error {
+	var errs []error
+	if f.out != nil {
+		errs = append(errs, f.out.Write(row))
+	}
+	if f.stream != nil { // flushed row by row, for whoever waits at the other end of a pipe
+		errs = append(errs, f.stream.Write(row), f.stream.Flush())
+	}
+	if f.table != nil {
+		f.run.progress.clear()
+		errs = append(errs, f.table.row(row, d))
+	}
+	return errors.Join(errs...)
+}
+
+// finish gives the output its name, or keeps what there is under OUT.partial.
+func (f *identifyFile) finish(err error) error {
+	if f.out == nil {
+		return err
+	}
+	if err != nil {
+		return errors.Join(err, f.out.Abort())
+	}
+	if err := f.out.Commit(); err != nil {
+		return err
+	}
+	return f.writeRecord()
+}
+
+// interrupted says what was kept and how to go on.
+func (f *identifyFile) interrupted(in string) error {
+	text := "interrupted before the first row of " + in
+	if f.last > 0 {
+		text = fmt.Sprintf("interrupted after line %d of %s", f.last, in)
+	}
+	if f.out != nil && f.last > 0 {
+		partial := dataset.PartialPath(f.path)
+		text += fmt.Sprintf("; %s in %s", plural(f.summary.Rows, "tagged row is", "tagged rows are"), partial)
+		if in != stdio {
+			text += fmt.Sprintf("\nto go on, move that file away and tag the rest: tail -n +%d %s | erreval identify - -o REST", f.last+1, in)
+		}
+	}
+	return withCode(exitInterrupted, errors.New(text))
+}

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// identifySummary is what a run found, counted.
+type identifySummary struct {
+	Rows          int          `json:"rows"`          // read and given out
+	Tagged        int          `json:"tagged"`        // rows in which errors could be looked for
+	Untagged      int          `json:"untagged"`      // the other ones
+	Rejected      int          `json:"rejected"`      // lines that are no rows
+	Truncated     int          `json:"truncated"`     // tagged rows of which tokens were cut
+	WithoutError  int          `json:"without_error"` // tagged rows in which no error was found
+	Labels        []labelCount `json:"labels"`        // error types, in the taxonomy's order
+	Seconds       float64      `json:"seconds"`
+	RowsPerSecond float64      `json:"rows_per_second"`
+	Model         string       `json:"model"`
+	Taxonomy      string       `json:"taxonomy"`
+
+	start time.Time
+	index map[string]int // label to its place in Labels
+}
+
+// labelCount is the number of tagged rows with an error.
+type labelCount struct {
+	Label string `json:"label"`
+	Rows  int    `json:"rows"`
+}
+
+func newSummary(r *identifyRun) *identifySummary {
+	s := &identifySummary{Model: r.model.Manifest.ID(), Taxonomy: r.taxonomy.ID(), start: time.Now(), index: map[string]int{}}
+	for _, t := range r.taxonomy.Types {
+		if !t.NoError {
+			s.index[t.Name] = len(s.Labels)
+			s.Labels = append(s.Labels, labelCount{Label: t.Name})
+		}
+	}
+	return s
+}
+
+func (s *identifySummary) add(d *dataset.Diagnosis) {
+	s.Rows++
+	if d.Status == dataset.StatusUntagged {
+		s.Untagged++
+		return
+	}
+	s.Tagged++
+	if len(d.Truncated) > 0 {
+		s.Truncated++
+	}
+	errors := 0
+	for _, label := range d.Labels {
+		if i, ok := s.index[label]; ok {
+			s.Labels[i].Rows++
+			errors++
+		}
+	}
+	if errors == 0 {
+		s.WithoutError++
+	}
+}
+
+func (s *identifySummary) merge(o *identifySummary) {
+	s.Rows += o.Rows
+	s.Tagged += o.Tagged
+	s.Untagged += o.Untagged
+	s.Rejected += o.Rejected
+	s.Truncated += o.Truncated
+	s.WithoutError += o.WithoutError
+	for i := range s.Labels {
+		s.Labels[i].Rows += o.Labels[i].Rows
+	}
+}
+
+func (s *identifySummary) finish() {
+	s.Seconds = time.Since(s.start).Seconds()
+	s.RowsPerSecond = float64(s.Rows) / max(s.Seconds, 1e-9)
+}
+
+// print writes the summary: a table to standard error, or JSON to where no rows go.
+func (s *identifySummary) print(e *env, o *identifyOptions) error {
+	if o.JSON {
+		if o.Output == stdio || o.Table {
+			return writeJSON(e.err, s)
+		}
+		return writeJSON(e.out, s)
+	}
+	if o.Quiet {
+		return nil
+	}
+	fmt.Fprintf(e.err, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
+		plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError, percent(s.WithoutError, s.Tagged),
+		s.Truncated, s.Untagged, plural(s.Rejected, "line", "lines"))
+	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, l := range s.Labels {
+		fmt.Fprintf(w, "%s\t%d\t%s\t\n", l.Label, l.Rows, percent(l.Rows, s.Tagged))
+	}
+	return w.Flush()
+}
+
+// percent is "30.0 %"; of nothing there is none.
+func percent(n, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
+}
+
+// progressEvery is how often the progress line changes.
+const progressEvery = 200 * time.Millisecond
+
+// progress is a line on a terminal: rows, rate, time left. On anything else it is silent.
+type progress struct {
+	w     io.Writer
+	on    bool
+	shown bool
+	last  time.Time
+	start time.Time // of this file
+	first int       // rows before this file
+	size  int64     // of this file in bytes, or -1
+	read  *countingReader
+	rows  int
+}
+
+func newProgress(e *env, quiet bool) *progress {
+	return &progress{w: e.err, on: !quiet && e.isTerminal(e.err)}
+}
+
+func (p *progress) begin(size int64, read *countingReader) {
+	p.start, p.first, p.size, p.read = time.Now(), p.rows, size, read
+}
+
+// show renews the line, but not too often.
+func (p *progress) show(rows int) {
+	p.rows = rows
+	now := time.Now()
+	if !p.on || now.Sub(p.last) < progressEvery {
+		return
+	}
+	p.last, p.shown = now, true
+	fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(now))
+}
+
+func (p *progress) line(now time.Time) string {
+	elapsed := now.Sub(p.start)
+	line := fmt.Sprintf("%d rows, %.1f rows/s", p.rows, float64(p.rows-p.first)/elapsed.Seconds())
+	if read := p.read.n.Load(); p.size > 0 && read > 0 {
+		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read))
+		line += fmt.Sprintf(", %d %%, %s left", 100*read/p.size, left.Round(time.Second))
+	}
+	return line
+}
+
+// clear removes the line, so that other text can be printed.
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// rowTable prints rows and what was found in them, one below the other as they come.
+type rowTable struct {
+	w      io.Writer
+	fields []int    // shown ones: all but the one that intervals group by, which is long and shared
+	names  []string // headings
+	widths []int
+	n      int
+}
+
+// Widths of the table in columns.
+const (
+	plainWidth  = 110 // where there is no terminal
+	leastWidth  = 60
+	numberWidth = 4
+	errorsWidth = 36
+	cellLines   = 6 // longer cells end with …
+)
+
+func newRowTable(e *env, t *taxonomy.Taxonomy) *rowTable {
+	tab := &rowTable{w: e.out, names: []string{"#"}, widths: []int{numberWidth}}
+	for i, f := range t.Fields {
+		if !f.Group {
+			tab.fields = append(tab.fields, i)
+			tab.names = append(tab.names, f.Name)
+		}
+	}
+	// The first field is what is judged: it gets twice the room of another.
+	room := max(e.width(), leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
+	unit := room / (len(tab.fields) + 1)
+	for i := range tab.fields {
+		width := unit
+		if i == 0 {
+			width = room - unit*(len(tab.fields)-1)
+		}
+		tab.widths = append(tab.widths, max(width, 10))
+	}
+	tab.names, tab.widths = append(tab.names, "errors found (probability)"), append(tab.widths, errorsWidth)
+	return tab
+}
+
+func (t *rowTable) row(row *dataset.Row, d *dataset.Diagnosis) error {
+	var b strings.Builder
+	if t.n == 0 {
+		t.line(&b, t.names)
+		rule := make([]string, len(t.widths))
+		for i, w := range t.widths {
+			rule[i] = strings.Repeat("─", w)
+		}
+		t.line(&b, rule)
+	}
+	t.n++
+	cells := []string{strconv.Itoa(t.n)}
+	for _, i := range t.fields {
+		cells = append(cells, printable(row.Values[i]))
+	}
+	t.line(&b, append(cells, found(d)))
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// line writes cells side by side, each wrapped to its width.
+func (t *rowTable) line(b *strings.Builder, cells []string) {
+	wrapped, height := make([][]string, len(cells)), 0
+	for i, cell := range cells {
+		var lines []string
+		for part := range strings.SplitSeq(cell, "\n") {
+			lines = append(lines, strings.Split(text.WrapSoft(part, t.widths[i]), "\n")...)
+		}
+		if len(lines) > cellLines {
+			lines = append(lines[:cellLines-1], "…")
+		}
+		wrapped[i], height = lines, max(height, len(lines))
+	}
+	for l := range height {
+		var parts []string
+		for i, lines := range wrapped {
+			cell := ""
+			if l < len(lines) {
+				cell = strings.TrimRight(lines[l], " ")
+			}
+			parts = append(parts, text.Pad(cell, t.widths[i], ' '))
+		}
+		b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n")
+	}
+}
+
+// found names the labels of a diagnosis, each error with its probability.
+func found(d *dataset.Diagnosis) string {
+	if d.Status != "" {
+		return d.Status + ": " + printable(d.Reason)
+	}
+	lines := make([]string, len(d.Labels))
+	for i, label := range d.Labels {
+		lines[i] = label
+		if p, ok := d.Probabilities.Get(label); ok {
+			lines[i] += fmt.Sprintf(" (%.2f)", p)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// printable makes one line of a text, without what a terminal would take for a command.
+func printable(s string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)), " ")
+}
+
+// identifyRecord is the options part of OUT.run.json: as they took effect, without names of folders.
+type identifyRecord struct {
+	Device     string                `json:"device"`
+	Join       string                `json:"join"`
+	Map        map[string]string     `json:"map"` // field to column
+	Thresholds dataset.Probabilities `json:"thresholds"`
+	Limit      int                   `json:"limit"`
+	Workers    int                   `json:"workers"`
+	LabelsOnly bool                  `json:"labels_only"`
+}
+
+func (r *identifyRun) newRecord() *runrecord.Record {
+	rec := runrecord.New("identify", identifyRecord{Device: r.o.Device, Join: r.model.Manifest.Join, Map: r.columns,
+		Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly})
+	rec.Model = &runrecord.Artefact{ID: r.model.Manifest.ID(), SHA256: r.model.SHA256}
+	rec.Taxonomy = &runrecord.Artefact{ID: r.taxonomy.ID(), SHA256: r.taxonomy.Hash()}
+	return rec
+}
+
+// writeRecord puts the run record beside the output.
+func (f *identifyFile) writeRecord() error {
+	s := f.summary
+	f.record.Inputs = append(f.record.Inputs, f.input.Input())
+	f.record.Counts = map[string]int{"rows": s.Rows, "tagged": s.Tagged, "untagged": s.Untagged, "rejected": s.Rejected,
+		"truncated": s.Truncated, "without_error": s.WithoutError}
+	for _, l := range s.Labels {
+		f.record.Counts["label."+l.Label] = l.Rows
+	}
+	return f.record.Write(f.path)
+}
+
+// width is the number of columns to print in.
+func (e *env) width() int {
+	if n, err := strconv.Atoi(e.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if f, ok := e.out.(*os.File); ok && e.isTerminal(f) {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return plainWidth
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/embedded"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// defaultModel is the name of the model inside the program.
+const defaultModel = "default"
+
+func joinFlag() cli.Flag {
+	return &cli.StringFlag{Name: "join",
+		Usage: "how a plain export's fields become one input: `fields` (apart, default) or text (one string)"}
+}
+
+// openModel opens the embedded model or one in a directory, and checks it against t.
+func openModel(name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
+	var m *models.Model
+	var err error
+	if name == defaultModel {
+		m, err = models.OpenFS(embedded.Default(), defaultModel, t)
+	} else {
+		m, err = models.Open(name, t)
+	}
+	if err != nil {
+		return nil, withCode(exitUnfit, err)
+	}
+	if join == "" || join == m.Manifest.Join {
+		return m, nil
+	}
+	if !m.Plain {
+		return nil, usagef("--join %s: the manifest of %s says %s; leave the flag out, which is for plain exports", join, name, m.Manifest.Join)
+	}
+	m.Manifest.Join = join
+	if err := m.Manifest.Validate(); err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	return m, nil
+}
+
+// openRunner opens a model's graph, whose bytes it lets go.
+func (e *env) openRunner(m *models.Model, device, library string) (*ort.Runner, error) {
+	found, err := e.locateLibrary(library)
+	if err != nil {
+		return nil, err
+	}
+	o := ort.Options{Library: found.Path, Device: device, Threads: 1, Inputs: m.Manifest.Inputs, Output: m.Manifest.Output}
+	if err := o.Validate(); err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	runner, err := ort.New(m.Graph, o)
+	m.Graph = nil
+	return runner, err
+}
+
+// parseThresholds reads the values of --threshold: one number for every error type, or LABEL=NUMBER, which wins.
+func parseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
+	all, own := map[string]float64{}, map[string]float64{}
+	for _, text := range given {
+		name, number, named := strings.Cut(text, "=")
+		if !named {
+			name, number = "", text
+		}
+		p, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(p >= 0 && p <= 1) {
+			return nil, usagef("--threshold %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"", text)
+		}
+		if !named {
+			setAll(all, t, labels, p)
+			continue
+		}
+		i, ok := t.Index(name)
+		if !ok {
+			return nil, usagef("--threshold %q: the taxonomy has no error type %q; its types are %s", text, name, strings.Join(t.Labels(), ", "))
+		}
+		if t.Types[i].NoError {
+			return nil, usagef("--threshold %q: %s is what is left when no error is found; it has no threshold", text, name)
+		}
+		own[t.Types[i].Name] = p
+	}
+	for name, p := range own {
+		all[name] = p
+	}
+	return all, nil
+}
+
+func setAll(thresholds map[string]float64, t *taxonomy.Taxonomy, labels []string, p float64) {
+	for _, label := range labels {
+		if i, ok := t.Index(label); ok && !t.Types[i].NoError {
+			thresholds[t.Types[i].Name] = p
+		}
+	}
+}
+
+// plural is "1 row", "2 rows".
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
