@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
-			for _, name := range []string{"ERREVAL_ORT_LIB"} { // where the tests' machine keeps the native library
+			for _, name := range []string{"ERREVAL_ORT_LIB"} {                      // where the tests' machine keeps the native library
 				e.Setenv(name, os.Getenv(name))
 			}
 			return nil
