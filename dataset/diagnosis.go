@@ -14,7 +14,7 @@ const StatusUntagged = "untagged"
 
 // Diagnosis is what a model found in a row.
 type Diagnosis struct {
-	Labels        []string       `json:"labels,omitempty"`        // the errors over their thresholds, else the no-error label; taxonomy's order
+	Labels        []string       `json:"labels,omitzero"`         // the errors over their thresholds, else the no-error label (if the taxonomy has one); taxonomy's order
 	Probabilities Probabilities  `json:"probabilities,omitempty"` // all types, taxonomy's order
 	Model         string         `json:"model,omitempty"`         // name@version
 	Taxonomy      string         `json:"taxonomy,omitempty"`      // name@version
@@ -123,7 +123,7 @@ func (d *Diagnosis) check() error {
 	switch {
 	case d.Status != "" && d.Status != StatusUntagged:
 		return fmt.Errorf("unknown status %q; it is %q or absent", d.Status, StatusUntagged)
-	case d.Status == "" && len(d.Labels) == 0:
+	case d.Status == "" && d.Labels == nil:
 		return errors.New(`neither "labels" nor a "status"`)
 	}
 	return nil

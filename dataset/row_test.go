@@ -86,6 +86,7 @@ func TestDiagnosis(t *testing.T) {
 	for _, c := range []struct{ diagnosis, fault string }{
 		{`{"status":"untagged","reason":"too long"}`, ""},
 		{`{"labels":["Vague"],"probabilities":{"Vague":0.9,"No Error":0}}`, ""},
+		{`{"labels":[]}`, ""}, // of a taxonomy without a no-error label
 		{`{}`, `neither "labels" nor a "status"`},
 		{`{"status":"lost"}`, `unknown status "lost"; it is "untagged" or absent`},
 		{`{"labels":["Vague"],"probabilities":{"Vague":"high"}}`, `probability of "Vague" is "high", not a number`},
