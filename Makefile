@@ -73,11 +73,17 @@ fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 docs: setup ## run the commands of README.md and docs/getting-started.md
 	scripts/docs_test.sh
 
-model: setup ## make the default model: data, training, calibration, export, card (hours on two cores)
-	training/make_model.sh
+# The material is described in training/README.md; WORK (6 GB with torch) stays out of the tree.
+WORK  ?= .cache/model
+MODEL ?= default
 
-model-eval: setup ## evaluate the embedded model on the test rows and rewrite the card's figures
-	training/eval.sh
+model: setup ## make the default model: MATERIAL=DIR [WORK=DIR] (hours on two cores, resumable)
+	@[ -n "$(MATERIAL)" ] || { echo "make model needs MATERIAL=DIR, the folder that training/README.md describes" >&2; exit 2; }
+	training/make_model.sh "$(MATERIAL)" "$(WORK)"
+
+model-eval: setup ## the figures of the model card: [WORK=DIR] [MODEL=default or DIR], after make model
+	@[ -d "$(WORK)/data" ] || { echo "$(WORK)/data is missing: make model makes it, or give WORK=DIR" >&2; exit 2; }
+	training/eval.sh "$(WORK)/data" "$(MODEL)" "$(WORK)/eval"
 
 clean: ## remove what was built here; erreval's cache stays
 	rm -rf bin .cache

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 lint=$PWD/.cache/bin/golangci-lint
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$tmp" 2>/dev/null || true
+scripts/copy_tree.sh "$tmp"
 cd "$tmp"
 
 me=github.com/erreval/erreval
