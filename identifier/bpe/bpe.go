@@ -3,7 +3,6 @@ package bpe
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/erreval/erreval/identifier/internal/pieces"
 )
@@ -25,22 +24,22 @@ type Model struct {
 	scanner *scanner
 	bytes   [256]int32 // id of a single byte, none if the vocabulary lacks it
 	unk     int32
-	ranks   map[uint64]uint32 // pair of ids to rank
-	merged  []int32           // by rank
-	whole   map[string]int32  // pieces that become one token
+	pairs   pairs
+	merged  []int32          // what the two tokens of a merge become, by rank
+	whole   map[string]int32 // pieces that become one token
 }
 
 const none = int32(-1)
 
 // New checks the merges against the vocabulary. Its errors name the token or the merge at fault.
 func New(c Config) (*Model, error) {
-	m := &Model{config: c, scanner: newScanner(), unk: none, ranks: make(map[uint64]uint32, len(c.Merges))}
+	m := &Model{config: c, scanner: newScanner(), unk: none, pairs: newPairs(len(c.Merges))}
 	if err := m.setBytes(); err != nil {
 		return nil, err
 	}
-	for i, pair := range c.Merges {
-		if err := m.addMerge(pair); err != nil {
-			return nil, fmt.Errorf("merge %d (%q %q): %w", i+1, pair[0], pair[1], err)
+	for i, tokens := range c.Merges {
+		if err := m.addMerge(tokens); err != nil {
+			return nil, fmt.Errorf("merge %d (%q %q): %w", i+1, tokens[0], tokens[1], err)
 		}
 	}
 	m.setWhole()
@@ -68,19 +67,16 @@ func (m *Model) setBytes() error {
 	return nil
 }
 
-func (m *Model) addMerge(pair [2]string) error {
+func (m *Model) addMerge(tokens [2]string) error {
 	var ids [3]int32
-	for i, token := range [3]string{pair[0], pair[1], pair[0] + pair[1]} {
+	for i, token := range [3]string{tokens[0], tokens[1], tokens[0] + tokens[1]} {
 		id, ok := m.config.Vocab[token]
 		if !ok {
 			return fmt.Errorf("the vocabulary lacks %q", token)
 		}
 		ids[i] = id
 	}
-	if len(m.merged) == math.MaxInt32 {
-		return fmt.Errorf("more than %d merges", math.MaxInt32)
-	}
-	m.ranks[pairKey(ids[0], ids[1])] = uint32(len(m.merged))
+	*m.pairs.find(ids[0], ids[1]) = pair{ids[0], ids[1], int32(len(m.merged)), ids[2]}
 	m.merged = append(m.merged, ids[2])
 	return nil
 }

@@ -6,8 +6,6 @@ type word struct {
 	heap            []uint64
 }
 
-func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
-
 // load makes a symbol of each byte.
 func (w *word) load(m *Model, text []byte) {
 	w.ids = w.ids[:0]
@@ -52,8 +50,7 @@ func (w *word) merge(m *Model) {
 		}
 		right := w.next[at]
 		// The entry is stale if the pair that stands here by now does not make the same token.
-		rank, ok := m.ranks[pairKey(w.ids[at], w.ids[right])]
-		if !ok || m.merged[rank] != id {
+		if p := m.pairs.find(w.ids[at], w.ids[right]); p.left == none || p.id != id {
 			continue
 		}
 		w.join(m, at, right, id)
@@ -78,8 +75,8 @@ func (w *word) join(m *Model, at, right, id int32) {
 
 // offer puts the pair that begins at a symbol on the heap if it can be merged.
 func (w *word) offer(m *Model, at int32) {
-	if rank, ok := m.ranks[pairKey(w.ids[at], w.ids[w.next[at]])]; ok {
-		w.push(uint64(rank)<<32 | uint64(uint32(at)))
+	if p := m.pairs.find(w.ids[at], w.ids[w.next[at]]); p.left != none {
+		w.push(uint64(p.rank)<<32 | uint64(at))
 	}
 }
 

@@ -274,7 +274,7 @@ func text(s *string) string {
 func (d *description) setBPE(m *modelSection, pre *component, raw json.RawMessage) error {
 	switch {
 	case pre == nil || pre.Type != "ByteLevel":
-		return fmt.Errorf("BPE with %s is not implemented; only with ByteLevel", named(pre))
+		return fmt.Errorf("BPE with %s is not implemented; only with ByteLevel", title(pre))
 	case d.normalize != nil:
 		return errors.New("BPE with BertNormalizer is not implemented; only without a normalizer")
 	case m.Dropout != nil && *m.Dropout != 0:
@@ -301,7 +301,7 @@ func (d *description) setBPE(m *modelSection, pre *component, raw json.RawMessag
 func (d *description) setWordPiece(m *modelSection, pre *component) error {
 	switch {
 	case pre == nil || pre.Type != "BertPreTokenizer":
-		return fmt.Errorf("WordPiece with %s is not implemented; only with BertPreTokenizer", named(pre))
+		return fmt.Errorf("WordPiece with %s is not implemented; only with BertPreTokenizer", title(pre))
 	case m.UnkToken == nil || m.Prefix == nil || m.MaxChars <= 0:
 		return errors.New("model lacks unk_token, continuing_subword_prefix or max_input_chars_per_word; save the tokenizer again with Hugging Face's save_pretrained")
 	}
@@ -309,7 +309,7 @@ func (d *description) setWordPiece(m *modelSection, pre *component) error {
 	return nil
 }
 
-func named(pre *component) string {
+func title(pre *component) string {
 	if pre == nil {
 		return "no pre_tokenizer"
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,9 +23,30 @@ type options struct {
 	StripAccents   *bool    `json:"strip_accents"`          // as DoLowerCase
 	BasicTokenize  *bool    `json:"do_basic_tokenize"`      // true
 	NeverSplit     []string `json:"never_split"`            // none
-	AddedTokens    map[string]struct {
+
+	Unk   named `json:"unk_token"`
+	Sep   named `json:"sep_token"`
+	Pad   named `json:"pad_token"`
+	Cls   named `json:"cls_token"`
+	Mask  named `json:"mask_token"`
+	Bos   named `json:"bos_token"`
+	EOS   named `json:"eos_token"`
+	Added map[string]struct {
 		Content string `json:"content"`
 	} `json:"added_tokens_decoder"`
+}
+
+// named is a special token, written as a string or as an object with its content.
+type named string
+
+func (n *named) UnmarshalJSON(data []byte) error {
+	var object struct{ Content string }
+	if len(data) > 0 && data[0] == '{' {
+		err := json.Unmarshal(data, &object)
+		*n = named(object.Content)
+		return err
+	}
+	return json.Unmarshal(data, (*string)(n))
 }
 
 func or(b *bool, otherwise bool) bool {
@@ -69,8 +91,14 @@ func (o *options) specials(d *description, file string, names ...string) error {
 		}
 		d.added = append(d.added, addedToken{ID: id, Content: name, Special: true, LStrip: name == "<mask>"})
 	}
-	for _, a := range o.AddedTokens {
-		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+a.Content+" ") {
+	for option, token := range map[string]named{"unk_token": o.Unk, "sep_token": o.Sep, "pad_token": o.Pad,
+		"cls_token": o.Cls, "mask_token": o.Mask, "bos_token": o.Bos, "eos_token": o.EOS} {
+		if token != "" && !slices.Contains(names, string(token)) {
+			return fmt.Errorf("%s: %s %q is not implemented without a %s; save one with Hugging Face's save_pretrained", configFile, option, token, jsonFile)
+		}
+	}
+	for _, a := range o.Added {
+		if !slices.Contains(names, a.Content) {
 			return fmt.Errorf("%s adds the token %q, which is not implemented without a %s; save one with Hugging Face's save_pretrained", configFile, a.Content, jsonFile)
 		}
 	}

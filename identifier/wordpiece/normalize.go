@@ -3,6 +3,8 @@ package wordpiece
 import (
 	"slices"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/identifier/internal/pieces"
 )
 
 // Normalizer prepares text as Hugging Face's BertNormalizer does.
@@ -16,6 +18,8 @@ type Normalizer struct {
 // Buffer normalises text; it serves one goroutine.
 type Buffer struct {
 	options Normalizer
+	classes *pieces.Classes
+	maps    mappings
 	ascii   [utf8.RuneSelf]uint8 // what each becomes; drop: nothing
 	out     []byte
 	waiting []mark // marks that canonical ordering may still move
@@ -30,9 +34,9 @@ const drop = 0xff
 
 // NewBuffer returns a buffer that normalises as n says.
 func (n Normalizer) NewBuffer() *Buffer {
-	b := &Buffer{options: n}
+	b := &Buffer{options: n, classes: properties(), maps: maps()}
 	for i := range b.ascii {
-		c, class := uint8(i), properties().Of(rune(i))
+		c, class := uint8(i), b.classes.Of(rune(i))
 		switch {
 		case n.CleanText && class&isRemoved != 0:
 			c = drop
@@ -71,7 +75,7 @@ func (b *Buffer) Normalize(text []byte) []byte {
 
 // rune normalises a code point outside ASCII.
 func (b *Buffer) rune(r rune) {
-	class := properties().Of(r)
+	class := b.classes.Of(r)
 	if b.options.CleanText {
 		if class&isRemoved != 0 {
 			return
@@ -103,7 +107,7 @@ func (b *Buffer) decompose(r rune, class uint8) {
 	case r >= hangulFirst && r <= hangulLast:
 		b.hangul(r - hangulFirst)
 	case class&isStripped != 0:
-		for _, d := range maps().stripped[r] {
+		for _, d := range b.maps.stripped[r] {
 			b.reorder(d)
 		}
 	default:
@@ -113,12 +117,12 @@ func (b *Buffer) decompose(r rune, class uint8) {
 
 // reorder emits a code point, or lets it wait if marks that follow may have to stand before it.
 func (b *Buffer) reorder(r rune) {
-	if properties().Of(r)&isRanked == 0 {
+	if b.classes.Of(r)&isRanked == 0 {
 		b.flush()
 		b.lower(r)
 		return
 	}
-	b.waiting = append(b.waiting, mark{r, maps().rank[r]})
+	b.waiting = append(b.waiting, mark{r, b.maps.rank[r]})
 }
 
 func (b *Buffer) flush() {
@@ -133,8 +137,8 @@ func (b *Buffer) flush() {
 }
 
 func (b *Buffer) lower(r rune) {
-	if b.options.Lowercase && properties().Of(r)&isLowered != 0 {
-		for _, l := range maps().lowered[r] {
+	if b.options.Lowercase && b.classes.Of(r)&isLowered != 0 {
+		for _, l := range b.maps.lowered[r] {
 			b.out = utf8.AppendRune(b.out, l)
 		}
 		return

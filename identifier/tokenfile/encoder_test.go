@@ -1,0 +1,133 @@
+package tokenfile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+)
+
+var sample = strings.Repeat("How did Émile's teacher, who wasn't in Kraków in 1984, explain photosynthesis?\n\n  It's unbelievable: 北京 😀 <s> [SEP] ", 8)
+
+func TestNoAllocations(t *testing.T) {
+	for _, name := range []string{"minilm", "gpt2", "roberta", "roberta-prefix", "odd-bpe", "cased"} {
+		for _, specials := range []bool{true, false} {
+			e, ids := fixture(t, name).NewEncoder(), make([]int32, 0, 4*len(sample))
+			encode := func() { ids, _ = e.Append(ids[:0], sample, specials) }
+			encode() // the buffers grow once
+			if n := testing.AllocsPerRun(20, encode); n != 0 {
+				t.Errorf("%s: %g allocations with specials=%t", name, n, specials)
+			}
+		}
+	}
+}
+
+func TestAppendKeepsWhatIsThere(t *testing.T) {
+	e := fixture(t, "gpt2").NewEncoder()
+	ids, err := e.Append([]int32{-5}, "Hello world", true)
+	if want := []int32{-5, 15496, 995}; err != nil || !slices.Equal(ids, want) { // OpenAI's published example
+		t.Errorf("got %v, %v, want %v", ids, err, want)
+	}
+}
+
+func seed(f *testing.F) {
+	for _, text := range []string{"", " ", sample[:120], "don't  stop\n\n now", "a\u0301\u302f\U0001d165", "İ<mask> </s>", "\xff", strings.Repeat("ab", 300)} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+}
+
+// bytesOf turns ids back into the bytes they stand for.
+func bytesOf(tok Tokenizer, ids []int32) string {
+	var out []byte
+	for _, id := range ids {
+		for _, r := range tok.Token(id) {
+			out = append(out, gpt2Bytes[r])
+		}
+	}
+	return string(out)
+}
+
+// gpt2Bytes inverts the alphabet as the encoder of GPT-2 writes it: 188 characters stand for themselves, the rest is
+// numbered from 256 on.
+var gpt2Bytes = func() map[rune]byte {
+	m, next := map[rune]byte{}, rune(256)
+	for b := range rune(256) {
+		if b >= '!' && b <= '~' || b >= '¡' && b <= '¬' || b >= '®' {
+			m[b] = byte(b)
+			continue
+		}
+		m[next] = byte(b)
+		next++
+	}
+	return m
+}()
+
+func FuzzBPE(f *testing.F) {
+	seed(f)
+	tok := fixture(f, "gpt2")
+	e := tok.NewEncoder()
+	f.Fuzz(func(t *testing.T, text string, specials bool) {
+		ids, err := e.Append(nil, text, specials)
+		if (err == nil) != utf8.ValidString(text) {
+			t.Fatal(err)
+		}
+		if got := bytesOf(tok, ids); err == nil && got != text {
+			t.Errorf("%v decode to %q", ids, got)
+		}
+	})
+}
+
+func FuzzWordPiece(f *testing.F) {
+	seed(f)
+	tok := fixture(f, "minilm")
+	e, fresh := tok.NewEncoder(), tok.NewEncoder()
+	f.Fuzz(func(t *testing.T, text string, specials bool) {
+		ids, err := e.Append(nil, text, specials)
+		if (err == nil) != utf8.ValidString(text) {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if id < 0 || int(id) >= tok.VocabSize() {
+				t.Fatalf("id %d", id)
+			}
+		}
+		if err != nil {
+			return
+		}
+		// A space separates words: both halves are encoded as if alone.
+		twice, _ := fresh.Append(nil, text+" "+text, specials)
+		if !slices.Equal(twice, slices.Concat(ids, ids)) {
+			t.Errorf("twice %v, once %v", twice, ids)
+		}
+	})
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(goodBPE), "")
+	f.Add([]byte(goodWordPiece), "")
+	f.Add([]byte(`{"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 4, "a": 5, "aa": 6}`), "#version: 0.2\na a\n")
+	f.Add([]byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n"), `{"do_lower_case": false}`)
+	f.Fuzz(func(t *testing.T, data []byte, second string) {
+		for _, fsys := range []fstest.MapFS{
+			{jsonFile: {Data: data}},
+			{vocabFile: {Data: data}, mergesFile: {Data: []byte(second)}},
+			{wordsFile: {Data: data}, configFile: {Data: []byte(second)}},
+		} {
+			tok, err := Load(fsys)
+			if err != nil {
+				continue
+			}
+			ids, err := tok.NewEncoder().Append(nil, "ab aab <s> [SEP] É京\n", true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				if id < 0 || int(id) >= tok.VocabSize() {
+					t.Fatalf("id %d of %d", id, tok.VocabSize())
+				}
+			}
+		}
+	})
+}
