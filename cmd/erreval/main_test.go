@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/nativelib"
 )
 
 func TestMain(m *testing.M) {
@@ -25,15 +27,14 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	library := orttest.Library(t) // scripts have no HOME, so no cache to find it in
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
-			for _, name := range []string{"ERREVAL_ORT_LIB"} {                      // where the tests' machine keeps the native library
-				e.Setenv(name, os.Getenv(name))
-			}
+			e.Setenv(nativelib.EnvVar, library)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus},

@@ -6,6 +6,7 @@
 
 Each directory holds a model (model.onnx, tokenizer.json, config.json, manifest.json) and cases.json: rows with the
 ids that Hugging Face's tokenizer gives them, the tokens cut per field, and the logits of torch and of onnxruntime-Python.
+Training a WordPiece vocabulary is not deterministic, so a second run changes the bert files; commit them together.
 Nothing here uses erreval's Go code: these files are its outside witness.
 """
 import argparse, hashlib, json, pathlib, tempfile
@@ -179,6 +180,28 @@ def feed(inputs, ids, types):
     return {k: np.array([all_inputs[k]], dtype=np.int64) for k in inputs}
 
 
+def write_commands(out, manifest, recorded, tok):
+    """Input and wanted output of `erreval identify --labels-only` and `erreval models tokenize --json`."""
+    def lines(name, objects):
+        text = "".join(json.dumps(o, ensure_ascii=False, separators=(",", ":")) + "\n" for o in objects)
+        (out / name).write_text(text, encoding="utf-8")
+
+    cases = [c for c in recorded if c["join"] == "fields"]
+    rows = [{"id": c["id"], **c["fields"], "note": 1.50} for c in cases]
+    tagged = []
+    for row, c in zip(rows, cases):
+        # A probability of 0.5 is a logit of 0.
+        labels = [l for l, x in zip(LABELS, c["ort"]) if l != "No Error" and x >= 0] or ["No Error"]
+        d = {"labels": labels, "model": f"{manifest['name']}@{manifest['version']}", "taxonomy": manifest["taxonomy"]}
+        if c["truncated"]:
+            d["truncated"] = dict(sorted(c["truncated"].items()))
+        tagged.append({**row, "diagnosis": d})
+    lines("rows.jsonl", rows)
+    lines("tagged.jsonl", tagged)
+    lines("tokens.jsonl", [{"id": c["id"], "ids": c["ids"], "tokens": [tok.id_to_token(i) for i in c["ids"]],
+                            "truncated": dict(sorted(c["truncated"].items()))} for c in cases])
+
+
 def sha(path):
     return {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "size": path.stat().st_size}
 
@@ -232,6 +255,8 @@ def make(out, name, tok, model, inputs, spec, int8=False, cases=True):
                                      "`make model` replaces it.\n", encoding="utf-8")
         manifest["files"]["CARD.md"] = sha(out / "CARD.md")
     write(out / "manifest.json", manifest)
+    if out.name == "bert":
+        write_commands(out, manifest, recorded, tok)
 
 
 def main():
