@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// testEnv is a process whose standard error is a terminal if terminal is set.
+func testEnv(t *testing.T, in io.Reader, terminal bool) (e *env, out, err *bytes.Buffer) {
+	library := orttest.Library(t)
+	out, err = &bytes.Buffer{}, &bytes.Buffer{}
+	e = &env{in: in, out: out, err: err, isTerminal: func(any) bool { return terminal },
+		getenv: func(name string) string { return map[string]string{nativelib.EnvVar: library}[name] }}
+	return e, out, err
+}
+
+const tinyBERT = "../../identifier/testdata/bert"
+
+// TestInterruptedWhileStandardInputWaits: the first Ctrl-C keeps what is done, though standard input never ends.
+func TestInterruptedWhileStandardInputWaits(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	const rows = 30
+	stdin, w := io.Pipe()
+	defer w.Close()
+	go func() {
+		for i := range rows {
+			fmt.Fprintf(w, `{"id":"%d","question":"Who?","answer":"Oke","passage":"A mason."}`+"\n", i)
+		}
+		// Everything written was read: nothing comes any more.
+		interrupt()
+	}()
+	e, _, stderr := testEnv(t, stdin, false)
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	code := run(ctx, []string{"erreval", "identify", "-", "-o", out, "--model", tinyBERT}, e)
+	if code != exitInterrupted {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, path := range []string{out, out + ".run.json"} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s exists, as if the run had ended", path)
+		}
+	}
+	kept := 0
+	if data, err := os.ReadFile(dataset.PartialPath(out)); err == nil {
+		kept = strings.Count(string(data), `"diagnosis":{"labels"`)
+	}
+	if kept == 0 {
+		if !strings.Contains(stderr.String(), "interrupted before the first row of -") {
+			t.Errorf("nothing was kept: %s", stderr)
+		}
+		return
+	}
+	want := fmt.Sprintf("interrupted after line %d of -; ", kept)
+	if !strings.Contains(stderr.String(), want) || !strings.Contains(stderr.String(), dataset.PartialPath(out)) {
+		t.Errorf("%d rows were kept, but the message is %s", kept, stderr)
+	}
+}
+
+// TestInterruptedSaysHowToGoOn interrupts a run over a file, and follows its advice.
+func TestInterruptedSaysHowToGoOn(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
+	const rows = 2000
+	var b strings.Builder
+	for i := range rows {
+		fmt.Fprintf(&b, `{"id":"%d","question":"Who?","answer":"Oke","passage":"A mason."}`+"\n", i)
+	}
+	if err := os.WriteFile(in, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	e, _, stderr := testEnv(t, nil, true)
+	// The progress line tells when rows have come out.
+	e.err = writerFunc(func(p []byte) (int, error) { interrupt(); return stderr.Write(p) })
+	if code := run(ctx, []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT}, e); code != exitInterrupted {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	data, err := os.ReadFile(dataset.PartialPath(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := bytes.Count(data, []byte("\n"))
+	if kept == 0 || kept == rows {
+		t.Fatalf("%d of %d rows were kept; the interruption came at the wrong time", kept, rows)
+	}
+	if want := fmt.Sprintf("tail -n +%d %s | erreval identify - -o REST", kept+1, in); !strings.Contains(stderr.String(), want) {
+		t.Errorf("the message is %s, want %q in it", stderr, want)
+	}
+	if last := fmt.Sprintf(`{"id":"%d",`, kept-1); !bytes.Contains(data, []byte(last)) {
+		t.Errorf("the last of %d rows kept is not row %d", kept, kept-1)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestProgress(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		e, _, stderr := testEnv(t, nil, terminal)
+		p := newProgress(e, false)
+		counter := &countingReader{r: strings.NewReader(strings.Repeat("x", 100))}
+		p.begin(400, counter)
+		if _, err := io.Copy(io.Discard, counter); err != nil {
+			t.Fatal(err)
+		}
+		p.start = time.Now().Add(-10 * time.Second)
+		p.show(50)
+		p.show(51) // too soon
+		p.clear()
+		want := "\r\x1b[K50 rows, 5.0 rows/s, 25 %, 30s left\r\x1b[K"
+		if !terminal {
+			want = ""
+		}
+		if got := stderr.String(); got != want {
+			t.Errorf("terminal %v: got %q, want %q", terminal, got, want)
+		}
+	}
+}
+
+// TestTableIsSafe: text from a file does not command the terminal, and long cells end.
+func TestTableIsSafe(t *testing.T) {
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, out, _ := testEnv(t, nil, false)
+	table := newRowTable(e, tax)
+	row := &dataset.Row{Values: []string{"a\x1b[2Jb\r\nc\u202ed 東京 " + strings.Repeat("word ", 200), "", ""}}
+	if err := table.row(row, &dataset.Diagnosis{Status: dataset.StatusUntagged, Reason: "the model\x07 failed"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"\x1b", "\r", "\u202e", "\x07"} {
+		if strings.Contains(out.String(), bad) {
+			t.Errorf("%q came through: %q", bad, out)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2+cellLines || !strings.Contains(lines[len(lines)-1], "…") || !strings.Contains(out.String(), "untagged: the model failed") {
+		t.Errorf("got %d lines:\n%s", len(lines), out)
+	}
+}
+
+func TestParseThresholds(t *testing.T) {
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parseThresholds([]string{"Vague=0", "0.4", "off topic=1"}, tax, tax.Labels())
+	if err != nil || len(got) != 10 || got["Vague"] != 0 || got["Off Topic"] != 1 || got["Spell Error"] != 0.4 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, ok := got["No Error"]; ok {
+		t.Error("No Error got a threshold")
+	}
+	if got, err := parseThresholds(nil, tax, tax.Labels()); err != nil || len(got) != 0 {
+		t.Errorf("without the flag: %v, %v", got, err)
+	}
+	for _, bad := range []string{"", "x", "NaN", "-0.1", "Vague=", "=0.5", "Vague=2"} {
+		if got, err := parseThresholds([]string{bad}, tax, tax.Labels()); err == nil {
+			t.Errorf("%q: got %v, want an error", bad, got)
+		}
+	}
+}
