@@ -28,7 +28,7 @@ prerequisites:
 	@scripts/prerequisites.sh
 
 build: prerequisites
-	@echo "building $(BIN) (the first time Go also fetches modules and compiles; about a minute)"
+	@[ -x $(BIN) ] || echo "building $(BIN): the first time Go fetches modules and compiles, for about a minute" >&2
 	@$(GO) build -o $(BIN) ./cmd/erreval
 
 library: build

@@ -73,7 +73,7 @@ func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 			fmt.Fprintf(e.err, format+"\n", args...)
 		}
 	}
-	f, err := setUp(ctx, e, o, say)
+	f, what, err := setUp(ctx, e, o, say)
 	if err != nil {
 		return fmt.Errorf("ONNX Runtime was not set up:\n%w", err)
 	}
@@ -81,28 +81,28 @@ func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	say("ONNX Runtime %s loads", version)
+	say("ONNX Runtime %s %s, and loads", version, what)
 	_, err = fmt.Fprintln(e.out, f.Path)
 	return err
 }
 
-// setUp returns the library to use, fetched or found.
-func setUp(ctx context.Context, e *env, o setupOptions, say func(string, ...any)) (nativelib.Found, error) {
+// setUp returns the library to use, and what was done: a part of a sentence.
+func setUp(ctx context.Context, e *env, o setupOptions, say func(string, ...any)) (f nativelib.Found, what string, err error) {
 	if e.getenv(nativelib.EnvVar) != "" && !o.force {
-		say("%s is set: nothing to fetch", nativelib.EnvVar)
-		return e.locateLibrary("")
+		f, err := e.locateLibrary("")
+		return f, "is given by " + nativelib.EnvVar, err
 	}
 	cache, err := nativelib.CacheDir(e.getenv)
 	if o.dir != "" {
 		cache, err = filepath.Abs(o.dir)
 	}
 	if err != nil {
-		return nativelib.Found{}, err
+		return f, "", err
 	}
 	in := &nativelib.Installer{CacheDir: cache, Source: o.source, SHA256: o.sha256, Force: o.force, Log: say}
 	f, fetched, err := in.Install(ctx)
-	if err == nil && !fetched {
-		say("already there, and its SHA-256 is right")
+	if fetched {
+		return f, "is in the cache now, its SHA-256 is right", err
 	}
-	return f, err
+	return f, "was in the cache, its SHA-256 is right", err
 }
