@@ -28,13 +28,11 @@ fresh() {
 }
 
 fresh bash -c 'echo "as $(id -un), $(go version), $(gcc --version | head -n1), $(python3 --version), $(python3 -m pip --version 2>/dev/null | cut -d" " -f1-2 || true)"'
+size() { # size FOLDER…: megabytes, of files below HOME
+  fresh bash -c 'cd && find "$@" -type f -printf "%s\n" 2>/dev/null | awk "{s += \$1} END {printf \"%.0f MB\", s / 1e6}"' size "$@"
+}
 for target in "${targets[@]}"; do
   start=$SECONDS
   fresh make "$target"
-  echo "== make $target: $((SECONDS - start)) s"
+  echo "== make $target: $((SECONDS - start)) s; so far Go modules downloaded: $(size go/pkg/mod/cache/download), ONNX Runtime unpacked: $(size .cache/erreval)"
 done
-fresh bash -c '
-  mb() { find "$@" -type f -printf "%s\n" 2>/dev/null | awk "{s += \$1} END {printf \"%.0f MB\", s / 1e6}"; }
-  echo "== Go modules downloaded: $(mb ~/go/pkg/mod/cache/download)"
-  echo "== ONNX Runtime in the cache: $(mb ~/.cache/erreval) unpacked; pip kept $(mb ~/.cache/pip)"
-  echo "== in HOME: $(du -sh ~ | cut -f1)"'
