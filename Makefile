@@ -64,8 +64,10 @@ $(LINT): Makefile
 	@GOBIN=$(CURDIR)/.cache/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@touch $@
 
-bench: setup ## run the benchmarks: tokenizers, and identify beside its peers
+# The tokenizers' peers are a module of their own, so that the program does not depend on them.
+bench: setup ## run the benchmarks: tokenizers, and identify, each beside its peers (BENCH=regexp)
 	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./identifier/...
+	cd identifier/tokenfile/bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 	@scripts/fuzz.sh $(FUZZ)

@@ -33,6 +33,9 @@ plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go
 plant dataset github.com/urfave/cli/v2
 plant identifier github.com/sugarme/tokenizer
+plant models github.com/xuri/excelize/v2
+plant dataset github.com/jedib0t/go-pretty/v6/table
+plant cmd/erreval gonum.org/v1/plot
 
 packages=$(grep -lr --include='planted_*.go' . . | xargs -n1 dirname | sort -u)
 # shellcheck disable=SC2086
