@@ -3,6 +3,7 @@ package bpe
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/erreval/erreval/identifier/internal/pieces"
 )
@@ -26,7 +27,8 @@ type Model struct {
 	unk     int32
 	pairs   pairs
 	merged  []int32          // what the two tokens of a merge become, by rank
-	whole   map[string]int32 // pieces that become one token
+	whole   *pieces.Table    // pieces that become one token
+	long    map[string]int32 // those that are too long for the table
 }
 
 const none = int32(-1)
@@ -83,7 +85,7 @@ func (m *Model) addMerge(tokens [2]string) error {
 
 // setWhole finds the tokens that their own bytes are merged to, which is not so for every token of a vocabulary.
 func (m *Model) setWhole() {
-	m.whole = make(map[string]int32, len(m.config.Vocab))
+	whole := make(map[string]int32, len(m.config.Vocab))
 	var w word
 	for token, id := range m.config.Vocab {
 		text, ok := tokenBytes(token)
@@ -97,20 +99,23 @@ func (m *Model) setWhole() {
 				continue
 			}
 		}
-		m.whole[string(text)] = id
+		whole[string(text)] = id
 	}
+	m.whole = pieces.NewTable(whole)
+	m.long = whole
+	maps.DeleteFunc(m.long, func(text string, _ int32) bool { return len(text) <= pieces.MaxSize })
 }
 
 // Encoder appends ids; it serves one goroutine.
 type Encoder struct {
 	model *Model
-	cache *pieces.Cache
+	memo  *pieces.Memo
 	word  word
 	text  []byte
 }
 
-// NewEncoder returns an encoder with an empty cache of 1 MiB.
-func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, cache: pieces.NewCache()} }
+// NewEncoder returns an encoder, which owns about 512 KiB.
+func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, memo: pieces.NewMemo(m.whole)} }
 
 // Append appends the ids of text, which must be valid UTF-8.
 func (e *Encoder) Append(dst []int32, text []byte) []int32 {
@@ -123,7 +128,7 @@ func (e *Encoder) Append(dst []int32, text []byte) []int32 {
 	}
 	buf = append(buf, text...)
 	end := len(buf)
-	e.text = append(buf, make([]byte, pieces.Slack)...)
+	e.text = append(buf, make([]byte, pieces.MaxSize)...)
 	if !m.config.Regex {
 		return e.piece(dst, 0, end)
 	}
@@ -136,18 +141,20 @@ func (e *Encoder) Append(dst []int32, text []byte) []int32 {
 }
 
 func (e *Encoder) piece(dst []int32, start, end int) []int32 {
-	dst, ok := e.cache.Append(dst, e.text, start, end)
+	dst, ok := e.memo.Append(dst, e.text, start, end)
 	if ok {
 		return dst
 	}
-	from, text := len(dst), e.text[start:end]
-	if id, ok := e.model.whole[string(text)]; ok {
-		dst = append(dst, id)
-	} else {
-		e.word.load(e.model, text)
-		e.word.merge(e.model)
-		dst = e.word.append(dst)
+	text := e.text[start:end]
+	if len(text) > pieces.MaxSize {
+		if id, ok := e.model.long[string(text)]; ok {
+			return append(dst, id)
+		}
 	}
-	e.cache.Store(dst[from:], e.text, start, end)
+	from := len(dst)
+	e.word.load(e.model, text)
+	e.word.merge(e.model)
+	dst = e.word.append(dst)
+	e.memo.Store(dst[from:], e.text, start, end)
 	return dst
 }

@@ -34,7 +34,7 @@ const drop = 0xff
 
 // NewBuffer returns a buffer that normalises as n says.
 func (n Normalizer) NewBuffer() *Buffer {
-	b := &Buffer{options: n, classes: properties(), maps: maps()}
+	b := &Buffer{options: n, classes: properties(), maps: tables()}
 	for i := range b.ascii {
 		c, class := uint8(i), b.classes.Of(rune(i))
 		switch {

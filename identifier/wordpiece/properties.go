@@ -21,13 +21,13 @@ const (
 var properties = sync.OnceValue(func() *pieces.Classes {
 	c := pieces.NewClasses().Or(isRemoved, removed).Or(isBlank, blank).Or(isChinese, chinese).
 		Or(isMark, marks).Or(isTransparent, transparent)
-	for r := range maps().stripped {
+	for r := range tables().stripped {
 		c.OrRune(isStripped, r)
 	}
-	for r := range maps().rank {
+	for r := range tables().rank {
 		c.OrRune(isRanked, r)
 	}
-	for r := range maps().lowered {
+	for r := range tables().lowered {
 		c.OrRune(isLowered, r)
 	}
 	return c
@@ -38,7 +38,7 @@ type mappings struct {
 	rank              map[rune]uint8
 }
 
-var maps = sync.OnceValue(func() mappings {
+var tables = sync.OnceValue(func() mappings {
 	m := mappings{stripped: expand(stripped), lowered: expand(lowered), rank: map[rune]uint8{}}
 	for i := 0; i < len(ranks); i += 2 {
 		m.rank[ranks[i]] = uint8(ranks[i+1])

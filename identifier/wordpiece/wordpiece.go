@@ -3,6 +3,7 @@ package wordpiece
 
 import (
 	"fmt"
+	"maps"
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/internal/pieces"
@@ -18,6 +19,7 @@ type Config struct {
 
 // Model is safe for concurrent use; its encoders are not.
 type Model struct {
+	whole    *pieces.Table // words that are tokens
 	trie     *pieces.Trie
 	inner    int32 // node of the trie that continuing tokens hang on
 	unk      int32
@@ -36,27 +38,34 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{trie: trie, inner: trie.Walk(pieces.Root, c.Prefix), unk: unk, maxChars: c.MaxChars, cuts: cuts()}
+	m := &Model{whole: pieces.NewTable(short(c.Vocab, c.MaxChars)), trie: trie, inner: trie.Walk(pieces.Root, c.Prefix), unk: unk, maxChars: c.MaxChars, cuts: cuts()}
 	for b := range m.ascii {
 		m.ascii[b] = m.cuts.Of(rune(b))
 	}
 	return m, nil
 }
 
+// short returns the tokens that are not longer than the longest word.
+func short(vocab map[string]int32, maxChars int) map[string]int32 {
+	tokens := maps.Clone(vocab)
+	maps.DeleteFunc(tokens, func(token string, _ int32) bool { return utf8.RuneCountInString(token) > maxChars })
+	return tokens
+}
+
 // Encoder appends ids; it serves one goroutine.
 type Encoder struct {
 	model *Model
-	cache *pieces.Cache
+	memo  *pieces.Memo
 	text  []byte
 }
 
-// NewEncoder returns an encoder with an empty cache of 1 MiB.
-func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, cache: pieces.NewCache()} }
+// NewEncoder returns an encoder, which owns about 512 KiB.
+func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, memo: pieces.NewMemo(m.whole)} }
 
 // Append appends the ids of normalised text, which must be valid UTF-8.
 func (e *Encoder) Append(dst []int32, text []byte) []int32 {
 	buf := append(e.text[:0], text...)
-	e.text = append(buf, make([]byte, pieces.Slack)...)
+	e.text = append(buf, make([]byte, pieces.MaxSize)...)
 	for i := 0; i < len(buf); {
 		class, size := e.model.class(buf, i)
 		if class == isSpace {
@@ -87,13 +96,13 @@ func (m *Model) class(text []byte, i int) (class uint8, size int) {
 }
 
 func (e *Encoder) word(dst []int32, start, end int) []int32 {
-	dst, ok := e.cache.Append(dst, e.text, start, end)
+	dst, ok := e.memo.Append(dst, e.text, start, end)
 	if ok {
 		return dst
 	}
 	from := len(dst)
 	dst = e.model.split(dst, e.text[start:end])
-	e.cache.Store(dst[from:], e.text, start, end)
+	e.memo.Store(dst[from:], e.text, start, end)
 	return dst
 }
 
