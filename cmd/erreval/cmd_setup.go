@@ -82,6 +82,9 @@ func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 		return err
 	}
 	say("ONNX Runtime %s %s, and loads", version, what)
+	if usual, _ := nativelib.CacheDir(e.getenv); o.dir != "" && !strings.HasPrefix(f.Path, usual) {
+		say("set ERREVAL_CACHE=%s so that the other commands find it", o.dir)
+	}
 	_, err = fmt.Fprintln(e.out, f.Path)
 	return err
 }
