@@ -121,7 +121,8 @@ type component struct {
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// flatten returns the members of a Sequence, or the one component, or none if the section is null.
+// flatten returns the members of a Sequence, or the one component, or none if the section is null. A Sequence within a
+// Sequence is left as it is, for the caller to refuse.
 func flatten(raw json.RawMessage, section string) ([]json.RawMessage, error) {
 	if isNull(raw) {
 		return nil, nil
@@ -133,15 +134,7 @@ func flatten(raw json.RawMessage, section string) ([]json.RawMessage, error) {
 	if c.Type != "Sequence" {
 		return []json.RawMessage{raw}, nil
 	}
-	var all []json.RawMessage
-	for _, member := range slices.Concat(c.Normalizers, c.PreTokenizers, c.Processors) {
-		more, err := flatten(member, section)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more...)
-	}
-	return all, nil
+	return slices.Concat(c.Normalizers, c.PreTokenizers, c.Processors), nil
 }
 
 // only returns the one component of a section, nil if the section is null; several are refused.
@@ -201,10 +194,10 @@ func checkPostProcessor(raw json.RawMessage) error {
 
 // modelSection is the section "model" of both kinds.
 type modelSection struct {
-	Type     string           `json:"type"`
-	Vocab    map[string]int32 `json:"vocab"`
-	UnkToken *string          `json:"unk_token"`
-	Prefix   *string          `json:"continuing_subword_prefix"`
+	Type     string          `json:"type"`
+	Vocab    json.RawMessage `json:"vocab"`
+	UnkToken *string         `json:"unk_token"`
+	Prefix   *string         `json:"continuing_subword_prefix"`
 
 	MaxChars int `json:"max_input_chars_per_word"`
 
@@ -220,35 +213,31 @@ func (d *description) readModel(raw, preTokenizer json.RawMessage) error {
 	if isNull(raw) {
 		return errors.New("has no model; save the tokenizer again with Hugging Face's save_pretrained")
 	}
-	var kind struct {
-		Type   string          `json:"type"`
-		Vocab  json.RawMessage `json:"vocab"`
-		Merges json.RawMessage `json:"merges"`
-	}
-	if err := decode(raw, &kind, "model"); err != nil {
-		return err
-	}
-	if kind.Type == "" { // older files leave it out
-		kind.Type = "WordPiece"
-		if !isNull(kind.Merges) {
-			kind.Type = "BPE"
-		}
-	}
-	if kind.Type != "BPE" && kind.Type != "WordPiece" {
-		return fmt.Errorf("model %q is not implemented; only BPE and WordPiece are", kind.Type)
-	}
 	var m modelSection
 	if err := decode(raw, &m, "model", "vocab"); err != nil {
 		return err
 	}
-	if err := d.setVocab(m.Vocab); err != nil {
+	if m.Type == "" { // older files leave it out
+		m.Type = "WordPiece"
+		if !isNull(m.Merges) {
+			m.Type = "BPE"
+		}
+	}
+	if m.Type != "BPE" && m.Type != "WordPiece" {
+		return fmt.Errorf("model %q is not implemented; only BPE and WordPiece are", m.Type)
+	}
+	var vocab map[string]int32
+	if err := json.Unmarshal(m.Vocab, &vocab); err != nil {
+		return fmt.Errorf("model vocab: %w", err)
+	}
+	if err := d.setVocab(vocab); err != nil {
 		return err
 	}
 	preTokenizer, pre, err := only(preTokenizer, "pre_tokenizer")
 	if err != nil {
 		return err
 	}
-	if kind.Type == "BPE" {
+	if m.Type == "BPE" {
 		return d.setBPE(&m, pre, preTokenizer)
 	}
 	return d.setWordPiece(&m, pre)
