@@ -32,8 +32,8 @@ def write(path, package, tables):
              "", f"package {package}"]
     for name, comment, values in tables:
         lines += ["", f"// {name} {comment}", f"var {name} = []rune{{"]
-        for i in range(0, len(values), 16):
-            lines.append("\t" + ", ".join(f"{v:#x}" for v in values[i:i + 16]) + ",")
+        for i in range(0, len(values), 24):
+            lines.append("\t" + ", ".join(f"{v:#x}" for v in values[i:i + 24]) + ",")
         lines.append("}")
     path.write_text("\n".join(lines) + "\n")
     subprocess.run(["gofmt", "-l", "-w", str(path)], check=True)
