@@ -84,6 +84,14 @@ func (e *Encoder) Clone() *Encoder { return e.layout.newEncoder() }
 // Token is the text of an id.
 func (e *Encoder) Token(id int64) string { return e.layout.tokenizer.Token(int32(id)) }
 
+// ID is the id of a token, or -1 if the model has no such token.
+func (e *Encoder) ID(token string) int64 {
+	if id, ok := e.layout.tokenizer.ID(token); ok {
+		return int64(id)
+	}
+	return -1
+}
+
 // Truncated names the fields of which tokens were cut in the last encoding, with their number.
 func (e *Encoder) Truncated() map[string]int {
 	m := map[string]int{}

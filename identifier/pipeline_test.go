@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -416,4 +417,20 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() { compareRows(t, id, "concurrent", rows) })
 	}
 	wg.Wait()
+}
+
+// TestEmbeddedDefault: the model inside the program gives the logits that onnxruntime-Python gave when it was exported.
+func TestEmbeddedDefault(t *testing.T) {
+	m, err := models.OpenFS(embedded.Default(), "default", questions(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst, err := id.Check(t.Context())
+	if err != nil || len(m.Manifest.Probes) == 0 {
+		t.Errorf("%s: %d probe rows, largest difference %v: %v", m.Manifest.ID(), len(m.Manifest.Probes), worst, err)
+	}
 }

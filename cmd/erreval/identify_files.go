@@ -83,7 +83,7 @@ func openInput(ctx context.Context, e *env, in string) (io.ReadCloser, int64, er
 			_, err := io.Copy(w, e.in)
 			w.CloseWithError(err)
 		}()
-		context.AfterFunc(ctx, func() { w.Close() })
+		context.AfterFunc(ctx, func() { _ = w.Close() })
 		return r, -1, nil
 	}
 	file, err := os.Open(in)
