@@ -1,0 +1,208 @@
+// Package chart draws the figures of package report. It alone imports gonum/plot.
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/erreval/erreval/report"
+)
+
+// MaxSystems is how many systems a chart tells apart: the colours of palette.
+const MaxSystems = 8
+
+// palette is the one of Okabe and Ito (2008), which colour-blind readers can tell apart too.
+var palette = [MaxSystems]color.Color{
+	rgb(0x0072B2), rgb(0xE69F00), rgb(0x009E73), rgb(0xCC79A7), rgb(0x56B4E9), rgb(0xD55E00), rgb(0xF0E442), rgb(0x555555),
+}
+
+func rgb(c uint32) color.Color {
+	return color.NRGBA{R: uint8(c >> 16), G: uint8(c >> 8), B: uint8(c), A: 0xff}
+}
+
+// Sizes of the picture; a vg.Length of 1 is a point.
+const (
+	width     = 8.5 * vg.Inch
+	barHeight = vg.Length(9)
+	gap       = vg.Length(9)  // between the bars of one error and of the next
+	rest      = vg.Length(85) // title and axis
+	margin    = vg.Length(10)
+	legendRow = vg.Length(16)
+	groupFill = 0.74 // part of an error's height that its bars take
+)
+
+// Stats draws horizontal bars: for each error, and for the rows without any, one bar a system with its interval.
+// The format is "svg" or "png".
+func Stats(s *report.Stats, format string) ([]byte, error) {
+	if n := len(s.Systems); n == 0 || n > MaxSystems {
+		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d", MaxSystems, n)
+	}
+	p, legend := plot.New(), plot.NewLegend()
+	rows := 1 + len(s.Systems[0].Labels)
+	decorate(p, s, rows)
+	for i := range s.Systems {
+		b := newBars(s, i)
+		p.Add(b)
+		legend.Add(cut(s.Systems[i].Name), b)
+	}
+	strip := vg.Length(len(s.Systems)) * legendRow
+	if len(s.Systems) == 1 {
+		strip = 0
+	}
+	height := strip + vg.Length(rows)*(vg.Length(len(s.Systems))*barHeight+gap) + rest
+	c, err := draw.NewFormattedCanvas(width, height, format)
+	if err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	all := draw.New(c)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	page := draw.Crop(all, margin, -margin, margin, -margin)
+	p.Draw(draw.Crop(page, 0, 0, strip, 0))
+	if strip > 0 {
+		style(&legend)
+		legend.Draw(draw.Crop(page, 0, 0, 0, strip-page.Size().Y)) // below the axis, where no bar can be
+	}
+	var out bytes.Buffer
+	if _, err := c.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func style(l *plot.Legend) {
+	l.TextStyle.Font = sans(10)
+	l.Left, l.Top = true, true
+	l.Padding = 3
+	l.ThumbnailWidth = 14
+}
+
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+// decorate sets title, axes and grid. Errors stand from top to bottom in the taxonomy's order.
+func decorate(p *plot.Plot, s *report.Stats, rows int) {
+	p.Title.Text = "Share of tagged rows with each error"
+	if s.Interval.Method != report.None {
+		p.Title.Text += fmt.Sprintf(", with %.0f %% intervals", 100*s.Interval.Level)
+	}
+	p.Title.TextStyle.Font, p.Title.Padding = sans(12), 8
+	p.X.Label.Text, p.X.Label.TextStyle.Font = "% of tagged rows", sans(10)
+	p.X.Tick.Label.Font, p.Y.Tick.Label.Font = sans(10), sans(10)
+	p.X.Min, p.X.Max = 0, limit(s)
+	p.X.Padding, p.Y.Padding = 0, 0
+	p.Y.Min, p.Y.Max = -0.5, float64(rows)-0.5
+	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
+	names := []string{"Without error"}
+	for _, l := range s.Systems[0].Labels {
+		names = append(names, l.Label)
+	}
+	ticks := make([]plot.Tick, rows)
+	for i, name := range names {
+		ticks[i] = plot.Tick{Value: position(i, rows), Label: cut(name)}
+	}
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	var scale plot.ConstantTicks
+	for x := 0.0; x <= p.X.Max; x += p.X.Max / 5 {
+		scale = append(scale, plot.Tick{Value: x, Label: fmt.Sprint(math.Round(x))})
+	}
+	p.X.Tick.Marker = scale
+	p.Add(grid(scale))
+}
+
+// position of the i-th entry on the vertical axis, which points upwards.
+func position(i, rows int) float64 { return float64(rows - 1 - i) }
+
+// limit is where the axis ends: behind the longest interval, on a multiple of ten.
+func limit(s *report.Stats) float64 {
+	most := 0.0
+	for i := range s.Systems {
+		for _, share := range shares(s, i) {
+			for _, end := range []report.Number{share.Share, share.High} {
+				if x := 100 * float64(end); x > most { // false for an undefined one
+					most = x
+				}
+			}
+		}
+	}
+	return math.Min(100, 10*math.Max(1, math.Ceil(most/10)))
+}
+
+// shares of a system: of the rows without error, then of each error.
+func shares(s *report.Stats, system int) []report.Share {
+	sys := s.Systems[system]
+	out := []report.Share{sys.WithoutError}
+	for _, l := range sys.Labels {
+		out = append(out, l.Share)
+	}
+	return out
+}
+
+// nameLength is how many characters of a name fit.
+const nameLength = 40
+
+func cut(name string) string {
+	name = report.Printable(strings.TrimSpace(name))
+	if r := []rune(name); len(r) > nameLength {
+		return string(r[:nameLength-1]) + "…"
+	}
+	return name
+}
+
+// grid draws a light line at every tick of the horizontal axis.
+type grid []plot.Tick
+
+// Plot implements plot.Plotter.
+func (g grid) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, tick := range g {
+		c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0xd8}, Width: 0.5}, x(tick.Value), c.Min.Y, x(tick.Value), c.Max.Y)
+	}
+}
+
+// bars are those of one system.
+type bars struct {
+	shares      []report.Share
+	fill        color.Color
+	offset, gap float64 // of the bar's lower edge from its entry's position; its height
+}
+
+func newBars(s *report.Stats, system int) *bars {
+	height := groupFill / float64(len(s.Systems))
+	return &bars{shares: shares(s, system), fill: palette[system], gap: height,
+		offset: groupFill/2 - float64(system+1)*height}
+}
+
+// Plot implements plot.Plotter.
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	line := draw.LineStyle{Color: color.Gray{Y: 0x30}, Width: vg.Points(0.8)}
+	for i, s := range b.shares {
+		if math.IsNaN(float64(s.Share)) {
+			continue
+		}
+		bottom := position(i, len(b.shares)) + b.offset
+		low, high := y(bottom+0.06*b.gap), y(bottom+0.94*b.gap)
+		rectangle(&c, b.fill, vg.Point{X: x(0), Y: low}, vg.Point{X: x(100 * float64(s.Share)), Y: high})
+		if !math.IsNaN(float64(s.Low)) {
+			middle := (low + high) / 2
+			c.StrokeLine2(line, x(100*float64(s.Low)), middle, x(100*float64(s.High)), middle)
+		}
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer, for the legend.
+func (b *bars) Thumbnail(c *draw.Canvas) { rectangle(c, b.fill, c.Min, c.Max) }
+
+func rectangle(c *draw.Canvas, fill color.Color, a, b vg.Point) {
+	c.FillPolygon(fill, []vg.Point{a, {X: b.X, Y: a.Y}, b, {X: a.X, Y: b.Y}})
+}

@@ -1,0 +1,350 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Examples is how many ids stand for the rows in which something changed.
+const Examples = 3
+
+// Diff is what changed between two tagged files, A and B, joined by id. Its JSON keys are stable. Shares stand on the
+// rows that are tagged in both files; differences are B minus A.
+type Diff struct {
+	Taxonomy      string      `json:"taxonomy"`
+	A             Side        `json:"a"`
+	B             Side        `json:"b"`
+	Both          int         `json:"both"`         // ids in both files
+	ChangedText   int         `json:"changed_text"` // ids in both whose fields are not the same
+	SameTextOnly  bool        `json:"same_text_only"`
+	Compared      int         `json:"compared"`       // rows tagged in both: what shares stand on
+	ChangedLabels int         `json:"changed_labels"` // compared rows with other errors in B
+	Interval      Interval    `json:"interval"`
+	WithoutError  LabelDiff   `json:"without_error"`
+	Labels        []LabelDiff `json:"labels"` // every error type, in the taxonomy's order
+}
+
+// Side is one of the files.
+type Side struct {
+	File         string   `json:"file"`
+	Models       []string `json:"models"` // as the diagnoses name them
+	Rows         int      `json:"rows"`
+	Untagged     int      `json:"untagged"` // of the ids in both files
+	Only         int      `json:"only"`     // ids that the other file lacks
+	OnlyExamples []string `json:"only_examples"`
+	Rejected     int      `json:"rejected"` // lines that are no rows
+}
+
+// LabelDiff is what changed for one error type, or for the rows without any.
+type LabelDiff struct {
+	Label      string   `json:"label"`
+	Code       string   `json:"code,omitempty"`
+	A          Share    `json:"a"`
+	B          Share    `json:"b"`
+	Difference Number   `json:"difference"` // of the shares, B minus A
+	Low        Number   `json:"low"`        // of the paired interval
+	High       Number   `json:"high"`
+	Gained     int      `json:"gained"`     // rows that have it in B alone
+	Lost       int      `json:"lost"`       // rows that have it in A alone
+	GainedIDs  []string `json:"gained_ids"` // the first Examples, in B's order
+	LostIDs    []string `json:"lost_ids"`
+}
+
+// DiffRow is one row of a file to compare.
+type DiffRow struct {
+	ID        string
+	Group     string             // by which intervals resample
+	Text      [32]byte           // hash of the fields
+	Diagnosis *dataset.Diagnosis // nil if there is none
+}
+
+// DiffOptions say what to compare.
+type DiffOptions struct {
+	Intervals    IntervalOptions // Bootstrap or None
+	SameTextOnly bool            // leave rows with changed text out of the shares
+}
+
+// Comparison gathers rows for Diff: first all of A, then all of B. It keeps some 200 bytes for each row of A.
+type Comparison struct {
+	scheme  Scheme
+	options DiffOptions
+	diff    Diff
+	index   map[string]int
+	rows    []sideRow
+	sums    *sums // compared; then for A and B each: without error, one cell an error type
+}
+
+type sideRow struct {
+	id, group string
+	text      [32]byte
+	has       []bool // nil if untagged
+	seen      bool   // in B
+}
+
+// NewComparison starts one.
+func NewComparison(s Scheme, o DiffOptions) *Comparison {
+	c := &Comparison{scheme: s, options: o, index: map[string]int{}, sums: newSums(1 + 2*(1+len(s.Labels)))}
+	c.diff = Diff{Taxonomy: s.Taxonomy, SameTextOnly: o.SameTextOnly}
+	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
+		side.Models, side.OnlyExamples = []string{}, []string{}
+	}
+	c.diff.WithoutError = newLabelDiff(Label{Name: "without error"})
+	for _, l := range s.Labels {
+		c.diff.Labels = append(c.diff.Labels, newLabelDiff(l))
+	}
+	return c
+}
+
+func newLabelDiff(l Label) LabelDiff {
+	return LabelDiff{Label: l.Name, Code: l.Code, GainedIDs: []string{}, LostIDs: []string{}}
+}
+
+// AddA takes a row of the first file. The error is ErrUnfit.
+func (c *Comparison) AddA(r DiffRow) error {
+	has, err := c.side(&c.diff.A, r.Diagnosis)
+	if err != nil {
+		return err
+	}
+	c.index[r.ID] = len(c.rows)
+	hash := newGroupHash(r.Group)
+	c.rows = append(c.rows, sideRow{id: r.ID, group: string(hash[:]), text: r.Text, has: has})
+	return nil
+}
+
+// side counts a row of a file, and gives its errors; nil if it is untagged.
+func (c *Comparison) side(s *Side, d *dataset.Diagnosis) ([]bool, error) {
+	s.Rows++
+	if d == nil || d.Status == dataset.StatusUntagged {
+		return nil, nil
+	}
+	s.Models = addModel(s.Models, d.Model)
+	return c.scheme.errorsOf(d)
+}
+
+// AddB takes a row of the second file. The error is ErrUnfit.
+func (c *Comparison) AddB(r DiffRow) error {
+	d := &c.diff
+	b, err := c.side(&d.B, r.Diagnosis)
+	if err != nil {
+		return err
+	}
+	i, ok := c.index[r.ID]
+	if !ok {
+		d.B.Only++
+		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.ID)
+		return nil
+	}
+	a := &c.rows[i]
+	a.seen = true
+	d.Both++
+	same := a.text == r.Text
+	if !same {
+		d.ChangedText++
+	}
+	if a.has == nil {
+		d.A.Untagged++
+	}
+	if b == nil {
+		d.B.Untagged++
+	}
+	if a.has != nil && b != nil && (same || !c.options.SameTextOnly) {
+		c.compare(a, b)
+	}
+	return nil
+}
+
+func (c *Comparison) compare(a *sideRow, b []bool) {
+	d := &c.diff
+	d.Compared++
+	if !slices.Equal(a.has, b) {
+		d.ChangedLabels++
+	}
+	d.WithoutError.add(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
+	group := ""
+	if c.options.Intervals.Method == Bootstrap {
+		group = a.group
+	}
+	cells := c.sums.at(group, 0)
+	cells[0]++
+	countSide(cells[1:], a.has)
+	countSide(cells[2+len(b):], b)
+	for k := range b {
+		d.Labels[k].add(a.id, a.has[k], b[k])
+	}
+}
+
+func countSide(cells []int32, has []bool) {
+	if !slices.Contains(has, true) {
+		cells[0]++
+	}
+	for k, yes := range has {
+		if yes {
+			cells[1+k]++
+		}
+	}
+}
+
+func (l *LabelDiff) add(id string, a, b bool) {
+	if a {
+		l.A.Rows++
+	}
+	if b {
+		l.B.Rows++
+	}
+	switch {
+	case b && !a:
+		l.Gained++
+		l.GainedIDs = addExample(l.GainedIDs, id)
+	case a && !b:
+		l.Lost++
+		l.LostIDs = addExample(l.LostIDs, id)
+	}
+}
+
+func addExample(ids []string, id string) []string {
+	if len(ids) == Examples {
+		return ids
+	}
+	return append(ids, id)
+}
+
+// Diff computes shares and intervals; the caller adds what it knows of files. The error is the context's.
+func (c *Comparison) Diff(ctx context.Context) (*Diff, error) {
+	d := &c.diff
+	for _, r := range c.rows {
+		if !r.seen {
+			d.A.Only++
+			d.A.OnlyExamples = addExample(d.A.OnlyExamples, r.id)
+		}
+	}
+	d.each(func(_ int, l *LabelDiff) {
+		l.A, l.B = newShare(l.A.Rows, d.Compared), newShare(l.B.Rows, d.Compared)
+		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, undefined, undefined
+	})
+	d.Interval = c.options.Intervals.describe(len(c.sums.groups))
+	if c.options.Intervals.Method != Bootstrap || d.Compared == 0 {
+		return d, nil
+	}
+	half := 1 + len(c.scheme.Labels)
+	intervals, err := c.sums.intervals(ctx, &c.options.Intervals, 1, func(total []float64) []float64 {
+		out := make([]float64, 3*half) // A, B, B − A
+		for k := range half {
+			a, b := total[1+k]/total[0], total[1+half+k]/total[0]
+			out[k], out[half+k], out[2*half+k] = a, b, b-a
+		}
+		return out
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.each(func(k int, l *LabelDiff) {
+		l.A.set(intervals[k])
+		l.B.set(intervals[half+k])
+		l.Low, l.High = Number(intervals[2*half+k].Low), Number(intervals[2*half+k].High)
+	})
+	return d, nil
+}
+
+// each calls f for the rows without error (0), then for every error type.
+func (d *Diff) each(f func(place int, l *LabelDiff)) {
+	f(0, &d.WithoutError)
+	for k := range d.Labels {
+		f(1+k, &d.Labels[k])
+	}
+}
+
+// Report puts the figures into words and tables.
+func (d *Diff) Report() *Report {
+	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
+	r.Facts = []string{d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
+		fmt.Sprintf("%s with other errors in B than in A", rowCount(d.ChangedLabels))}
+	r.Facts = append(r.Facts, d.Interval.facts()...)
+	changes, examples := d.tables()
+	r.Sections = []Section{{Title: "Share of the compared rows; points of per cent are B minus A", Table: changes}}
+	if len(examples.Rows) > 0 {
+		r.Sections = append(r.Sections, Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples), Table: examples})
+	}
+	return r
+}
+
+func (s *Side) describe(name string) string {
+	text := fmt.Sprintf("%s: %s, model %s", name, rowCount(s.Rows), joined(s.Models))
+	if s.Only > 0 {
+		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
+	}
+	if s.Rejected > 0 {
+		text += fmt.Sprintf("; %d lines are no rows", s.Rejected)
+	}
+	return text
+}
+
+func (d *Diff) describe() string {
+	text := fmt.Sprintf("%s in both, %d compared", rowCount(d.Both), d.Compared)
+	if d.A.Untagged+d.B.Untagged > 0 {
+		text += fmt.Sprintf("; left out as untagged: %d in A, %d in B", d.A.Untagged, d.B.Untagged)
+	}
+	if d.ChangedText > 0 {
+		state := "compared nevertheless"
+		if d.SameTextOnly {
+			state = "left out"
+		}
+		text += fmt.Sprintf("; %d with changed text, %s", d.ChangedText, state)
+	}
+	return text
+}
+
+func rowCount(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+func (d *Diff) tables() (changes, examples Table) {
+	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
+		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
+	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
+	d.each(func(_ int, l *LabelDiff) {
+		changes.Rows = append(changes.Rows, []string{l.Label, l.Code, percentText(l.A.Share), percentText(l.B.Share),
+			signed(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
+		if l.Gained > 0 {
+			examples.Rows = append(examples.Rows, []string{l.Label, "gained", fmt.Sprint(l.Gained), shortIDs(l.GainedIDs)})
+		}
+		if l.Lost > 0 {
+			examples.Rows = append(examples.Rows, []string{l.Label, "lost", fmt.Sprint(l.Lost), shortIDs(l.LostIDs)})
+		}
+	})
+	return changes, examples
+}
+
+// signed is a difference of shares in points of per cent.
+func signed(n Number) string {
+	if n != n {
+		return "–"
+	}
+	return fmt.Sprintf("%+.1f", 100*float64(n))
+}
+
+// shortIDs lists ids; those made from a row's text are cut, and "erreval show --id" takes them so.
+func shortIDs(ids []string) string {
+	short := make([]string, len(ids))
+	for i, id := range ids {
+		short[i] = ShortID(id)
+	}
+	return strings.Join(short, ", ")
+}
+
+// idLength is where ShortID cuts.
+const idLength = 24
+
+// ShortID cuts a long id, with "…" in the place of the rest.
+func ShortID(id string) string {
+	if r := []rune(id); len(r) > idLength {
+		return string(r[:idLength/2]) + "…"
+	}
+	return id
+}

@@ -1,0 +1,244 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+)
+
+// ErrUnfit says that a diagnosis was made with another taxonomy.
+var ErrUnfit = errors.New("the diagnosis does not fit the taxonomy")
+
+// Scheme is what a report knows of a taxonomy.
+type Scheme struct {
+	Taxonomy string  // name@version
+	Labels   []Label // the error types, in order
+	NoError  string  // the label of a row without any; "" if the taxonomy has none
+}
+
+// Label is one error type.
+type Label struct{ Name, Code string }
+
+// errorsOf tells for each error type whether the diagnosis has it.
+func (s *Scheme) errorsOf(d *dataset.Diagnosis) ([]bool, error) {
+	if d.Taxonomy != "" && d.Taxonomy != s.Taxonomy {
+		return nil, fmt.Errorf("%w: it was made with %s, not %s", ErrUnfit, d.Taxonomy, s.Taxonomy)
+	}
+	has := make([]bool, len(s.Labels))
+	for _, name := range d.Labels {
+		i := s.index(name)
+		if i < 0 && name != s.NoError {
+			return nil, fmt.Errorf("%w: %s has no label %q", ErrUnfit, s.Taxonomy, name)
+		}
+		if i >= 0 {
+			has[i] = true
+		}
+	}
+	return has, nil
+}
+
+func (s *Scheme) index(name string) int {
+	for i, l := range s.Labels {
+		if l.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Number is a float64 that may be undefined (NaN): null in JSON, a dash in text.
+type Number float64
+
+// MarshalJSON keeps six significant digits.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) {
+		return []byte("null"), nil
+	}
+	return fmt.Appendf(nil, "%.6g", float64(n)), nil
+}
+
+var undefined = Number(math.NaN())
+
+// Share is a number of rows among others.
+type Share struct {
+	Rows  int    `json:"rows"`
+	Share Number `json:"share"` // 0 to 1; undefined among no rows
+	Low   Number `json:"low"`   // of the interval; undefined where there is none
+	High  Number `json:"high"`
+}
+
+func newShare(rows, of int) Share {
+	s := Share{Rows: rows, Share: undefined, Low: undefined, High: undefined}
+	if of > 0 {
+		s.Share = Number(float64(rows) / float64(of))
+	}
+	return s
+}
+
+// Methods of intervals.
+const (
+	Bootstrap = "bootstrap" // resamples groups of rows, as the passages
+	Wilson    = "wilson"    // takes rows as independent
+	None      = "none"
+)
+
+// Interval says how intervals were computed.
+type Interval struct {
+	Method    string  `json:"method"` // Bootstrap, Wilson or None
+	Level     float64 `json:"level"`  // 0.95
+	Group     string  `json:"group,omitempty"`
+	Groups    int     `json:"groups,omitempty"`    // of the rows that figures stand on
+	Resamples int     `json:"resamples,omitempty"` // of a bootstrap
+	Seed      uint64  `json:"seed,omitempty"`
+}
+
+// IntervalOptions say how to compute them.
+type IntervalOptions struct {
+	Method    string // Bootstrap, Wilson or None
+	Group     string // what the groups are, for the report; "" if each row is its own
+	Resamples int    // of a bootstrap; at least 1
+	Seed      uint64
+}
+
+// DefaultIntervals resample 1000 times.
+func DefaultIntervals() IntervalOptions {
+	return IntervalOptions{Method: Bootstrap, Resamples: stats.DefaultResamples, Seed: 1}
+}
+
+// Validate reports every fault.
+func (o *IntervalOptions) Validate() error {
+	var errs []error
+	if o.Method != Bootstrap && o.Method != Wilson && o.Method != None {
+		errs = append(errs, fmt.Errorf("interval %q: it is %s, %s or %s", o.Method, Bootstrap, Wilson, None))
+	}
+	if o.Method == Bootstrap && o.Resamples < 1 {
+		errs = append(errs, fmt.Errorf("%d resamples: a bootstrap needs at least 1, better %d", o.Resamples, stats.DefaultResamples))
+	}
+	return errors.Join(errs...)
+}
+
+func (o *IntervalOptions) describe(groups int) Interval {
+	i := Interval{Method: o.Method, Level: stats.Level}
+	if o.Method == Bootstrap {
+		i.Group, i.Groups, i.Resamples, i.Seed = o.Group, groups, o.Resamples, o.Seed
+	}
+	return i
+}
+
+// fewGroups: below some twenty groups, resampling them understates the spread (Cameron, Gelbach and Miller 2008).
+const fewGroups = 20
+
+// facts are the interval's lines in a report.
+func (i *Interval) facts() []string {
+	level := fmt.Sprintf("%.0f %% intervals", 100*i.Level)
+	switch i.Method {
+	case Wilson:
+		return []string{level + ": Wilson's, which take the rows as independent of each other"}
+	case None:
+		return nil
+	}
+	lines := []string{fmt.Sprintf("%s: bootstrap over %d groups (by %s), %d resamples, seed %d",
+		level, i.Groups, cmp.Or(i.Group, "row"), i.Resamples, i.Seed)}
+	if i.Groups < fewGroups {
+		lines = append(lines, fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", i.Groups))
+	}
+	return lines
+}
+
+// sums keeps counts per group of rows, in blocks (such as systems), so that groups can be resampled.
+type sums struct {
+	cells  int // of a block
+	groups map[groupHash]int32
+	index  map[[2]int32]int // group and block → place in counts, in units of cells
+	keys   [][2]int32
+	counts []int32
+}
+
+// groupHash stands for a group, which may be a whole passage; two never meet by chance.
+type groupHash [16]byte
+
+func newGroupHash(group string) groupHash {
+	sum := sha256.Sum256([]byte(group))
+	return groupHash(sum[:16])
+}
+
+func newSums(cells int) *sums {
+	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[[2]int32]int{}}
+}
+
+// at gives the cells of a group in a block, to be counted up.
+func (s *sums) at(group string, block int) []int32 {
+	hash := newGroupHash(group)
+	g, ok := s.groups[hash]
+	if !ok {
+		g = int32(len(s.groups))
+		s.groups[hash] = g
+	}
+	key := [2]int32{g, int32(block)}
+	i, ok := s.index[key]
+	if !ok {
+		i = len(s.keys)
+		s.index[key] = i
+		s.keys = append(s.keys, key)
+		s.counts = append(s.counts, make([]int32, s.cells)...)
+	}
+	return s.counts[i*s.cells : (i+1)*s.cells]
+}
+
+// total adds the groups up by block, each as often as weight says; nil is once.
+func (s *sums) total(weight []int32, blocks int) []float64 {
+	out := make([]float64, blocks*s.cells)
+	for i, key := range s.keys {
+		w := float64(1)
+		if weight != nil {
+			w = float64(weight[key[0]])
+		}
+		if w == 0 {
+			continue
+		}
+		block := out[int(key[1])*s.cells:]
+		for c, n := range s.counts[i*s.cells : (i+1)*s.cells] {
+			block[c] += w * float64(n)
+		}
+	}
+	return out
+}
+
+// groupsOf counts the groups that have rows in each block.
+func (s *sums) groupsOf(blocks int) []int {
+	n := make([]int, blocks)
+	for _, key := range s.keys {
+		n[key[1]]++
+	}
+	return n
+}
+
+// intervals are those of what figures makes of the totals.
+func (s *sums) intervals(ctx context.Context, o *IntervalOptions, blocks int, figures func(total []float64) []float64) ([]stats.Interval, error) {
+	samples, err := stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) []float64 {
+		return figures(s.total(weight, blocks))
+	})
+	return stats.Intervals(samples), err
+}
+
+// percentText is "12.5 %".
+func percentText(n Number) string {
+	if math.IsNaN(float64(n)) {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n))
+}
+
+// rangeText is "8.0 … 18.9 %", the numbers in format and unit behind them.
+func rangeText(low, high Number, format, unit string) string {
+	if math.IsNaN(float64(low)) {
+		return "–"
+	}
+	return fmt.Sprintf(format+" … "+format+"%s", 100*float64(low), 100*float64(high), unit)
+}

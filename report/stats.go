@@ -1,0 +1,265 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+)
+
+// Stats are the shares of error types among tagged rows, per system. Its JSON keys are stable.
+type Stats struct {
+	Files    []string      `json:"files"`
+	Taxonomy string        `json:"taxonomy"`
+	Models   []string      `json:"models"` // as the diagnoses name them
+	By       string        `json:"by"`     // what a system is: a column, "file", or "" for one of all rows
+	Interval Interval      `json:"interval"`
+	Rejected int           `json:"rejected"` // lines that are no rows
+	Systems  []SystemStats `json:"systems"`  // in order of appearance
+}
+
+// SystemStats are those of one system. Shares are of its tagged rows.
+type SystemStats struct {
+	Name         string       `json:"name"`
+	Rows         int          `json:"rows"`
+	Tagged       int          `json:"tagged"`
+	Untagged     int          `json:"untagged"`  // rows in which nothing could be looked for, or nobody looked
+	Truncated    int          `json:"truncated"` // tagged rows of which tokens were cut
+	WithoutError Share        `json:"without_error"`
+	Labels       []LabelShare `json:"labels"` // every error type, in the taxonomy's order
+}
+
+// LabelShare is how many tagged rows have an error.
+type LabelShare struct {
+	Label string `json:"label"`
+	Code  string `json:"code"`
+	Share
+}
+
+// Tally counts rows for Stats. Its memory grows with the groups times systems, not with the rows.
+type Tally struct {
+	scheme  Scheme
+	options IntervalOptions
+	stats   Stats
+	systems map[string]int
+	sums    *sums // tagged, without error, then one cell an error type
+}
+
+const (
+	cellTagged = iota
+	cellWithout
+	cellErrors
+)
+
+// NewTally starts counting. The options must be valid.
+func NewTally(s Scheme, o IntervalOptions) *Tally {
+	return &Tally{scheme: s, options: o, systems: map[string]int{}, sums: newSums(cellErrors + len(s.Labels)),
+		stats: Stats{Taxonomy: s.Taxonomy, Models: []string{}, Systems: []SystemStats{}}}
+}
+
+// Add counts one row; d is nil where there is no diagnosis. The error is ErrUnfit.
+func (t *Tally) Add(system, group string, d *dataset.Diagnosis) error {
+	i, ok := t.systems[system]
+	if !ok {
+		i = len(t.stats.Systems)
+		t.systems[system] = i
+		t.stats.Systems = append(t.stats.Systems, SystemStats{Name: system})
+	}
+	s := &t.stats.Systems[i]
+	s.Rows++
+	if d == nil || d.Status == dataset.StatusUntagged {
+		s.Untagged++
+		return nil
+	}
+	has, err := t.scheme.errorsOf(d)
+	if err != nil {
+		return err
+	}
+	s.Tagged++
+	if len(d.Truncated) > 0 {
+		s.Truncated++
+	}
+	t.stats.Models = addModel(t.stats.Models, d.Model)
+	if t.options.Method != Bootstrap {
+		group = ""
+	}
+	count(t.sums.at(group, i), has)
+	return nil
+}
+
+func count(cells []int32, has []bool) {
+	cells[cellTagged]++
+	if !slices.Contains(has, true) {
+		cells[cellWithout]++
+	}
+	for k, yes := range has {
+		if yes {
+			cells[cellErrors+k]++
+		}
+	}
+}
+
+func addModel(models []string, model string) []string {
+	if model == "" || slices.Contains(models, model) {
+		return models
+	}
+	return append(models, model)
+}
+
+// Tagged is the number of tagged rows so far.
+func (t *Tally) Tagged() int {
+	n := 0
+	for _, s := range t.stats.Systems {
+		n += s.Tagged
+	}
+	return n
+}
+
+// Stats computes shares and intervals; the caller adds what it knows of files. The error is the context's.
+func (t *Tally) Stats(ctx context.Context) (*Stats, error) {
+	blocks, cells := len(t.stats.Systems), t.sums.cells
+	total := t.sums.total(nil, blocks)
+	for i := range t.stats.Systems {
+		s, of := &t.stats.Systems[i], total[i*cells:(i+1)*cells]
+		s.WithoutError = newShare(int(of[cellWithout]), s.Tagged)
+		s.Labels = make([]LabelShare, len(t.scheme.Labels))
+		for k, l := range t.scheme.Labels {
+			s.Labels[k] = LabelShare{l.Name, l.Code, newShare(int(of[cellErrors+k]), s.Tagged)}
+		}
+	}
+	t.stats.Interval = t.options.describe(len(t.sums.groups))
+	switch t.options.Method {
+	case Wilson:
+		t.eachShare(func(s *SystemStats, _ int, share *Share) { share.wilson(share.Rows, s.Tagged) })
+	case Bootstrap:
+		if err := t.bootstrap(ctx, blocks); err != nil {
+			return nil, err
+		}
+	}
+	return &t.stats, nil
+}
+
+// eachShare calls f for every share; its place is that among the results of bootstrap's figures.
+func (t *Tally) eachShare(f func(s *SystemStats, place int, share *Share)) {
+	place := 0
+	for i := range t.stats.Systems {
+		s := &t.stats.Systems[i]
+		f(s, place, &s.WithoutError)
+		for k := range s.Labels {
+			f(s, place+1+k, &s.Labels[k].Share)
+		}
+		place += 1 + len(s.Labels)
+	}
+}
+
+// bootstrap resamples the groups of all systems at once, since systems share passages.
+func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
+	cells := t.sums.cells
+	intervals, err := t.sums.intervals(ctx, &t.options, blocks, func(total []float64) []float64 {
+		shares := make([]float64, 0, blocks*(cells-1))
+		for b := range blocks {
+			block := total[b*cells : (b+1)*cells]
+			for _, n := range block[cellWithout:] {
+				shares = append(shares, n/block[cellTagged]) // NaN where the resample has none of the system's rows
+			}
+		}
+		return shares
+	})
+	if err != nil {
+		return err
+	}
+	groups := t.sums.groupsOf(blocks)
+	t.eachShare(func(s *SystemStats, place int, share *Share) {
+		switch share.Rows {
+		case 0:
+			share.wilson(0, groups[t.systems[s.Name]])
+		case s.Tagged:
+			share.wilson(groups[t.systems[s.Name]], groups[t.systems[s.Name]])
+		default:
+			share.set(intervals[place])
+		}
+	})
+	return nil
+}
+
+// wilson sets the interval. At none and all of the rows a bootstrap knows no spread; there the groups count as trials.
+func (s *Share) wilson(hits, trials int) {
+	low, high := stats.Wilson(hits, trials)
+	s.Low, s.High = Number(low), Number(high)
+}
+
+func (s *Share) set(i stats.Interval) { s.Low, s.High = Number(i.Low), Number(i.High) }
+
+// Report puts the figures into words and tables.
+func (s *Stats) Report() *Report {
+	r := &Report{Title: "Errors in " + strings.Join(s.Files, ", ")}
+	r.Facts = append(r.Facts, "model "+joined(s.Models)+", taxonomy "+s.Taxonomy)
+	if s.Rejected > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%d lines are no rows and stand outside of every figure", s.Rejected))
+	}
+	r.Facts = append(r.Facts, s.Interval.facts()...)
+	if s.Interval.Method == Bootstrap {
+		r.Facts = append(r.Facts, "where none or all of the rows have an error, the interval is Wilson's for that many groups")
+	}
+	r.Sections = []Section{{Title: "Rows", Table: s.rowTable()}, {Title: "Share of the tagged rows with each error", Table: s.labelTable()}}
+	return r
+}
+
+func joined(models []string) string {
+	if len(models) == 0 {
+		return "unknown"
+	}
+	return strings.Join(models, " and ")
+}
+
+// several tells whether there is more than one system to tell apart.
+func (s *Stats) several() bool { return len(s.Systems) > 1 }
+
+func (s *Stats) rowTable() Table {
+	t := Table{Columns: []Column{{s.systemTitle(), false}, {"rows", true}, {"untagged", true}, {"truncated", true},
+		{"without error", true}, {"share", true}, {s.intervalTitle(), true}}}
+	for _, sys := range s.Systems {
+		w := sys.WithoutError
+		t.Rows = append(t.Rows, []string{sys.Name, fmt.Sprint(sys.Rows), fmt.Sprint(sys.Untagged), fmt.Sprint(sys.Truncated),
+			fmt.Sprint(w.Rows), percentText(w.Share), rangeText(w.Low, w.High, "%.1f", " %")})
+	}
+	return t
+}
+
+func (s *Stats) systemTitle() string {
+	if s.By == "" {
+		return "rows of"
+	}
+	return s.By
+}
+
+func (s *Stats) intervalTitle() string { return fmt.Sprintf("%.0f %% interval", 100*s.Interval.Level) }
+
+// labelTable has the systems of an error one below the other, to be compared.
+func (s *Stats) labelTable() Table {
+	t := Table{Columns: []Column{{"error", false}, {"code", false}}}
+	if s.several() {
+		t.Columns = append(t.Columns, Column{s.systemTitle(), false})
+	}
+	t.Columns = append(t.Columns, Column{"rows", true}, Column{"share", true}, Column{s.intervalTitle(), true})
+	if len(s.Systems) == 0 {
+		return t
+	}
+	for k, label := range s.Systems[0].Labels {
+		for i, sys := range s.Systems {
+			row := []string{label.Label, label.Code}
+			if i > 0 {
+				row = []string{"", ""}
+			}
+			if s.several() {
+				row = append(row, sys.Name)
+			}
+			share := sys.Labels[k]
+			t.Rows = append(t.Rows, append(row, fmt.Sprint(share.Rows), percentText(share.Share.Share), rangeText(share.Low, share.High, "%.1f", " %")))
+		}
+	}
+	return t
+}
