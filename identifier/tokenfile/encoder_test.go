@@ -3,6 +3,7 @@ package tokenfile
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
@@ -130,4 +131,27 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	})
+}
+
+// One tokenizer serves several goroutines, each with an encoder of its own.
+func TestConcurrentEncoders(t *testing.T) {
+	for _, name := range []string{"minilm", "roberta"} {
+		tok := fixture(t, name)
+		want, err := tok.NewEncoder().Append(nil, sample, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				e := tok.NewEncoder()
+				for range 3 {
+					if ids, err := e.Append(nil, sample, true); err != nil || !slices.Equal(ids, want) {
+						t.Errorf("%s: %v, %v", name, ids, err)
+					}
+				}
+			})
+		}
+		group.Wait()
+	}
 }
