@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,12 +13,16 @@ import (
 )
 
 // Output is a file of rows that appears under its name only when it is whole. While it is written
-// it is called OUT.partial; lines that are no rows go to OUT.rejected.jsonl.
-// Not safe for concurrent use.
+// it is called OUT.partial, which is JSON Lines whatever OUT will be; lines that are no rows go to
+// OUT.rejected.jsonl. Not safe for concurrent use.
 type Output struct {
+	// Convert writes OUT from the rows of OUT.partial when all are there; nil leaves them JSON Lines.
+	Convert func(lines io.ReadSeeker, w io.Writer) error
+
 	path     string
 	file     *os.File
 	writer   *Writer
+	kept     *keptRows // of an earlier run, while they are read
 	rows     int
 	rejected int
 	rejects  *os.File // nil until there is something
@@ -29,18 +34,14 @@ func PartialPath(out string) string { return out + ".partial" }
 // RejectedPath is the file of the lines of out's input that are no rows.
 func RejectedPath(out string) string { return out + ".rejected.jsonl" }
 
-// Create starts an output at path. An existing file is refused unless overwrite is set; one of
-// the inputs is refused always.
+// Create starts an output at path. An existing file, or the rows of an interrupted run, are refused
+// unless overwrite is set; one of the inputs is refused always.
 func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
-	for _, in := range inputs {
-		for _, out := range []string{path, PartialPath(path), RejectedPath(path)} {
-			if sameFile(in, out) {
-				return nil, fmt.Errorf("output %s is also an input (%s); choose another name with -o", out, in)
-			}
-		}
-	}
-	if err := checkTarget(path, overwrite); err != nil {
+	if err := errors.Join(checkInputs(path, inputs), checkTarget(path, overwrite)); err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(PartialPath(path)); err == nil && info.Size() > 0 && !overwrite {
+		return nil, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, or start again with --overwrite", PartialPath(path))
 	}
 	f, err := os.Create(PartialPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +50,26 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	return &Output{path: path, file: f, writer: NewWriter(f)}, nil
+	return &Output{path: path, file: f, writer: NewWriter(f)}, removeStale(PartialPath(RejectedPath(path)))
+}
+
+func checkInputs(path string, inputs []string) error {
+	for _, in := range inputs {
+		for _, out := range []string{path, PartialPath(path), RejectedPath(path)} {
+			if sameFile(in, out) {
+				return fmt.Errorf("output %s is also an input (%s); choose another name with -o", out, in)
+			}
+		}
+	}
+	return nil
+}
+
+// removeStale removes a file that a killed run may have left.
+func removeStale(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("left by an earlier run: %w", err)
+	}
+	return nil
 }
 
 func checkTarget(path string, overwrite bool) error {
@@ -78,6 +98,9 @@ func sameFile(a, b string) bool {
 
 // Write appends a row.
 func (o *Output) Write(r *Row) error {
+	if o.kept != nil {
+		return fmt.Errorf("output %s: row %s is written before all kept rows were recalled", o.path, r.ID)
+	}
 	if err := o.writer.Write(r); err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}
@@ -123,20 +146,55 @@ func (o *Output) Reject(e *LineError) error {
 }
 
 // Commit gives the output its name. Rejected lines of an earlier run that this one did not meet again are removed.
+// A process that dies in its middle leaves OUT.partial, which Resume takes up.
 func (o *Output) Commit() error {
+	if err := o.endRecall(); err != nil {
+		return errors.Join(err, o.close())
+	}
+	done := PartialPath(o.path)
+	if o.Convert != nil {
+		done = o.path + ".converting"
+		if err := o.convert(done); err != nil {
+			return errors.Join(err, o.close(), os.Remove(done))
+		}
+	}
 	if err := o.close(); err != nil {
 		return err
 	}
-	rejected := RejectedPath(o.path)
-	if o.rejected > 0 {
-		if err := os.Rename(PartialPath(rejected), rejected); err != nil {
-			return fmt.Errorf("rejected lines: %w", err)
-		}
-	} else if err := os.Remove(rejected); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("rejected lines of an earlier run: %w", err)
+	if err := o.commitRejected(); err != nil {
+		return err
 	}
-	if err := os.Rename(PartialPath(o.path), o.path); err != nil {
+	if err := os.Rename(done, o.path); err != nil {
 		return fmt.Errorf("output: %w", err)
+	}
+	return removeStale(PartialPath(o.path))
+}
+
+// convert writes the rows in OUT's own format to a file of its own.
+func (o *Output) convert(path string) error {
+	if err := o.writer.Flush(); err != nil {
+		return fmt.Errorf("output %s: %w", o.path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("output %s: %w", o.path, err)
+	}
+	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
+		err = o.Convert(o.file, f)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("output %s: %w", o.path, err)
+	}
+	return nil
+}
+
+func (o *Output) commitRejected() error {
+	rejected := RejectedPath(o.path)
+	if o.rejected == 0 {
+		return removeStale(rejected)
+	}
+	if err := os.Rename(PartialPath(rejected), rejected); err != nil {
+		return fmt.Errorf("rejected lines: %w", err)
 	}
 	return nil
 }
@@ -148,7 +206,7 @@ func (o *Output) Abort() error {
 	if o.rejected > 0 {
 		err = errors.Join(err, os.Remove(PartialPath(RejectedPath(o.path))))
 	}
-	if o.rows == 0 {
+	if o.rows == 0 && o.kept == nil {
 		err = errors.Join(err, os.Remove(PartialPath(o.path)))
 	}
 	return err
