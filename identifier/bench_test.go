@@ -2,6 +2,7 @@ package identifier_test
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -278,7 +279,7 @@ func sampleRows(b *testing.B) []*dataset.Row {
 	var rows []*dataset.Row
 	for {
 		row, err := reader.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return rows
 		}
 		if err != nil {
