@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -17,109 +15,157 @@ import (
 
 // Options say how a file's columns become rows.
 type Options struct {
-	Taxonomy *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
-	Map      map[string]string  // field to the column that holds it; absent means a column of the field's name
-	Limit    int                // stop after so many rows; 0 reads all
+	Taxonomy  *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
+	Map       map[string]string  // field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
+	Limit     int                // stop after so many rows; 0 reads all
+	Format    Format             // of the file; NewReader reads JSON Lines whatever it says
+	Sheet     string             // of a workbook; "" is the first
+	Delimiter rune               // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
+	TempDir   string             // for what must not stand in memory; "" is the system's
 }
 
-// column is the name of the column that holds a field.
-func (o *Options) column(field string) string {
-	if c := o.Map[field]; c != "" {
-		return c
-	}
-	return field
+// Source gives rows: io.EOF at the end; a *LineError means that this record is no row and the next
+// Read goes on behind it; any other error is final.
+type Source interface {
+	Read() (*Row, error)
+	Close() error
 }
 
-// LineError is a line that is no row. Reading may go on after it.
+// LineError is a line, sheet row or item that is no row. Reading may go on after it.
 type LineError struct {
 	File string
 	Line int    // 1-based
-	Raw  []byte // the line without its end
+	Unit string // what Line counts: "row" of a sheet or a Parquet file, "item" of a JSON list; "" is a line
+	Raw  []byte // the line without its end; of formats without lines, the columns as a JSON object
 	Err  error  // what is wrong and what to do
 }
 
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+func (e *LineError) Error() string {
+	if e.Unit == "" {
+		return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+	}
+	return fmt.Sprintf("%s: %s %d: %v", e.File, e.Unit, e.Line, e.Err)
+}
+
 func (e *LineError) Unwrap() error { return e.Err }
 
 // DuplicateIDError is the Err of a LineError whose given id came before.
 type DuplicateIDError struct {
 	ID   string
-	Line int // where it came first
+	Line int    // where it came first
+	Unit string // as in LineError
 }
 
 func (e *DuplicateIDError) Error() string {
-	return fmt.Sprintf("the id %q is already that of line %d; give each row its own, or leave the column out", e.ID, e.Line)
+	unit := e.Unit
+	if unit == "" {
+		unit = "line"
+	}
+	return fmt.Sprintf("the id %q is already that of %s %d; give each row its own, or leave the column out", e.ID, unit, e.Line)
 }
 
-// Reader reads rows from JSON Lines. It holds one line at a time, and some 40 bytes for each id.
+// record is what a format gives: columns in order, and their place.
+type record struct {
+	columns []column
+	place   int    // line, or whatever the format counts
+	raw     []byte // as it stands in the file; nil where that is no text
+}
+
+// records is one format's reader. Its errors are as Source's, without the file's name but in a *LineError.
+type records interface {
+	next() (record, error)
+	unit() string
+	notes() []string // what was assumed or left out
+	close() error
+}
+
+// maxRecord is the most bytes that one row may take, so that a damaged or malicious file cannot fill the memory.
+const maxRecord = 128 << 20
+
+var errTooLong = fmt.Errorf("more than %d MiB without an end; a row that long is a damaged file", maxRecord>>20)
+
+// Reader makes rows of records. It holds one record at a time, and little for each id.
 type Reader struct {
-	in     *bufio.Reader
+	in     records
 	file   string
 	opt    Options
 	fields []string
-	line   int
+	column map[string]string // field to column, after guessing
+	said   []string          // notes of the guess
+	began  bool
 	rows   int
-	given  map[idHash]int // line of each given id
-	made   map[idHash]int // how often each made id came
+	given  *idSet // where each given id came
+	made   *idSet // how often each made id came
 }
 
-// idHash is short enough to keep for every row, and long enough that two ids never meet by chance.
-type idHash [16]byte
-
-// NewReader reads from r; file stands in messages and in Row.Source.
+// NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
 func NewReader(r io.Reader, file string, o Options) *Reader {
-	rd := &Reader{in: bufio.NewReaderSize(r, 64<<10), file: file, opt: o,
-		given: map[idHash]int{}, made: map[idHash]int{}}
+	return newReader(newLines(r, file), file, o)
+}
+
+func newReader(in records, file string, o Options) *Reader {
+	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(), made: newIDSet()}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
+	}
+	for _, f := range rd.fields {
+		rd.column[f] = f
+		if c := o.Map[f]; c != "" {
+			rd.column[f] = c
+		}
 	}
 	return rd
 }
 
-// Read gives the next row. At the end it gives io.EOF; a *LineError means that this line is no row
-// and the next Read goes on behind it; any other error is one of reading the file and final.
+// Read implements Source.
 func (r *Reader) Read() (*Row, error) {
 	if r.opt.Limit > 0 && r.rows >= r.opt.Limit {
 		return nil, io.EOF
 	}
-	line, err := r.nextLine()
-	if err != nil {
+	rec, err := r.in.next()
+	var line *LineError
+	if errors.As(err, &line) || errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	row, err := r.row(line)
 	if err != nil {
-		return nil, &LineError{File: r.file, Line: r.line, Raw: line, Err: err}
+		return nil, fmt.Errorf("%s: %w", r.file, err)
+	}
+	row, err := r.row(rec)
+	if err != nil {
+		return nil, &LineError{File: r.file, Line: rec.place, Unit: r.in.unit(), Raw: rec.text(), Err: err}
 	}
 	r.rows++
 	return row, nil
 }
 
-// nextLine gives the next line that is not blank, of any length, without its end.
-func (r *Reader) nextLine() ([]byte, error) {
-	for {
-		line, err := r.in.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: after line %d: %w", r.file, r.line, err)
-		}
-		if len(line) == 0 {
-			return nil, io.EOF
-		}
-		r.line++
-		if r.line == 1 {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			return bytes.TrimRight(line, "\r\n"), nil
-		}
+// Notes say what was assumed about the file: guessed columns, a delimiter, sheets left out. They are
+// complete at the end, and those about columns after the first Read.
+func (r *Reader) Notes() []string {
+	var notes []string
+	for _, n := range append(r.in.notes(), r.said...) {
+		notes = append(notes, r.file+": "+n)
 	}
+	return notes
 }
 
-func (r *Reader) row(line []byte) (*Row, error) {
-	columns, err := parseObject(line)
-	if err != nil {
-		return nil, err
+// Close frees what reading took; what the reader reads from stays open, unless it opened it itself.
+func (r *Reader) Close() error { return errors.Join(r.in.close(), r.given.close(), r.made.close()) }
+
+// text is the record as it stands in the file, or its columns as an object.
+func (rec *record) text() []byte {
+	if rec.raw != nil {
+		return rec.raw
 	}
-	row := &Row{Line: r.line, Source: r.file, columns: columns, Values: make([]string, len(r.fields))}
+	return appendObject(nil, rec.columns)
+}
+
+func (r *Reader) row(rec record) (*Row, error) {
+	row := &Row{Line: rec.place, Source: r.file, columns: rec.columns, Values: make([]string, len(r.fields))}
+	if !r.began {
+		r.began = true
+		r.guess(row)
+	}
+	var err error
 	for i, field := range r.fields {
 		if row.Values[i], err = r.value(row, field); err != nil {
 			return nil, err
@@ -129,10 +175,16 @@ func (r *Reader) row(line []byte) (*Row, error) {
 }
 
 func (r *Reader) value(row *Row, field string) (string, error) {
-	name := r.opt.column(field)
+	name := r.column[field]
 	raw, ok := row.Get(name)
 	if !ok {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name, row.columnList(), field, field)
+	}
+	if name != field {
+		raw = firstText(raw)
+	}
+	if r.in.unit() == "row" && kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
+		return string(raw), nil
 	}
 	var text string
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
@@ -154,9 +206,8 @@ var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 // identify sets the row's ID, which is given or made.
 func (r *Reader) identify(row *Row) error {
 	raw, ok := row.Get(ColumnID)
-	if !ok || isNull(raw) {
-		row.ID = r.makeID(row.Values)
-		return nil
+	if !ok || isNull(raw) || r.flatEmpty(raw) {
+		return r.makeID(row)
 	}
 	switch {
 	case raw[0] == '"' && json.Unmarshal(raw, &row.ID) == nil && row.ID != "":
@@ -165,32 +216,38 @@ func (r *Reader) identify(row *Row) error {
 	default:
 		return fmt.Errorf(`the column "id" holds %.40s; an id is a text or a whole number, and may be left out`, raw)
 	}
-	hash := idHash(short(sha256.Sum256([]byte(row.ID))))
-	if first := r.given[hash]; first > 0 {
-		return &DuplicateIDError{ID: row.ID, Line: first}
+	first, err := r.given.first(short(sha256.Sum256([]byte(row.ID))), row.Line)
+	if err != nil {
+		return err
 	}
-	r.given[hash] = r.line
+	if first > 0 {
+		return &DuplicateIDError{ID: row.ID, Line: first, Unit: r.in.unit()}
+	}
 	return nil
 }
 
+// flatEmpty tells whether raw is an empty cell of a format that has no null.
+func (r *Reader) flatEmpty(raw json.RawMessage) bool {
+	return r.opt.Format.is(CSV, TSV) && string(raw) == `""`
+}
+
 // makeID is the SHA-256 of the length-prefixed fields, with #2, #3 … for rows that are equal.
-func (r *Reader) makeID(values []string) string {
+func (r *Reader) makeID(row *Row) error {
 	h := sha256.New()
 	var size [8]byte
-	for _, v := range values {
+	for _, v := range row.Values {
 		binary.BigEndian.PutUint64(size[:], uint64(len(v)))
 		h.Write(size[:])
 		io.WriteString(h, v)
 	}
 	var sum [sha256.Size]byte
 	h.Sum(sum[:0])
-	hash := short(sum)
-	r.made[hash]++
-	id := hex.EncodeToString(sum[:])
-	if n := r.made[hash]; n > 1 {
-		id = fmt.Sprintf("%s#%d", id, n)
+	n, err := r.made.count(short(sum))
+	row.ID = hex.EncodeToString(sum[:])
+	if n > 1 {
+		row.ID = fmt.Sprintf("%s#%d", row.ID, n)
 	}
-	return id
+	return err
 }
 
 func short(sum [sha256.Size]byte) idHash { return idHash(sum[:16]) }

@@ -346,3 +346,13 @@ func BenchmarkCopy(b *testing.B) {
 		}
 	}
 }
+
+// golden is a record of testdata.
+func golden(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "records", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -84,8 +84,8 @@ func TestResumeAfterAnyByte(t *testing.T) {
 		}
 		dir := t.TempDir()
 		path := filepath.Join(dir, "out")
-		write(t, PartialPath(path), want[:n])
-		write(t, PartialPath(RejectedPath(path)), "half a li")
+		writeText(t, PartialPath(path), want[:n])
+		writeText(t, PartialPath(RejectedPath(path)), "half a li")
 		o, err := Resume(path, false)
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestResumeDamagedTail(t *testing.T) {
 	first := want[:strings.IndexByte(want, '\n')+1]
 	for _, tail := range []string{"\x00\x00\x00\n", "{}\n", "\n", `{"id":"b","diagnosis":` + "\n"} {
 		path := filepath.Join(t.TempDir(), "out")
-		write(t, PartialPath(path), first+tail)
+		writeText(t, PartialPath(path), first+tail)
 		o, err := Resume(path, false)
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestResumeOtherInput(t *testing.T) {
 		"fewer rows": resumeInput[:strings.IndexByte(resumeInput, '\n')+1],
 	} {
 		path := filepath.Join(t.TempDir(), "out")
-		write(t, PartialPath(path), whole)
+		writeText(t, PartialPath(path), whole)
 		o, err := Resume(path, false)
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestResumeOtherInput(t *testing.T) {
 func TestInterruptedTwice(t *testing.T) {
 	want, _ := undisturbed(t)
 	path := filepath.Join(t.TempDir(), "out")
-	write(t, PartialPath(path), want[:len(want)-5])
+	writeText(t, PartialPath(path), want[:len(want)-5])
 	for rows := range 3 { // 0 is all
 		o, err := Resume(path, false)
 		if err != nil {
@@ -175,7 +175,7 @@ func TestInterruptedTwice(t *testing.T) {
 
 func TestCreateKeepsPartial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
-	write(t, PartialPath(path), "rows\n")
+	writeText(t, PartialPath(path), "rows\n")
 	_, err := Create(path, false)
 	if err == nil || !strings.Contains(err.Error(), "holds the rows of an interrupted run; go on with --resume, or start again with --overwrite") {
 		t.Errorf("got %v", err)
@@ -191,7 +191,7 @@ func TestCreateKeepsPartial(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func writeText(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

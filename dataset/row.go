@@ -25,7 +25,7 @@ const (
 type Row struct {
 	ID     string   // given in the column "id", or made from the fields; unique within a Reader
 	Values []string // the task's fields, in the taxonomy's order
-	Line   int      // 1-based line of Source
+	Line   int      // 1-based place in Source: line (JSONL, CSV), row (XLSX, Parquet) or item (JSON list)
 	Source string   // file it came from
 
 	columns []column
@@ -196,6 +196,15 @@ func marshal(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// quote is text as a JSON string; text must be valid UTF-8.
+func quote(text string) json.RawMessage {
+	data, err := marshal(text)
+	if err != nil {
+		return json.RawMessage(`""`) // a string always marshals
+	}
+	return data
 }
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }

@@ -9,28 +9,32 @@ import (
 // Writer writes rows as JSON Lines: every column in the row's order, values it did not change verbatim.
 type Writer struct {
 	out *bufio.Writer
+	buf []byte
 }
 
 // NewWriter writes to w; call Flush at the end.
-func NewWriter(w io.Writer) *Writer { return &Writer{bufio.NewWriterSize(w, 64<<10)} }
+func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 64<<10)} }
 
 // Write writes one row and its line end.
 func (w *Writer) Write(r *Row) error {
-	for i, c := range r.columns {
-		name, err := marshal(c.name)
-		if err != nil {
-			return fmt.Errorf("row %s: column %q: %w", r.ID, c.name, err)
+	w.buf = append(appendObject(w.buf[:0], r.columns), '\n')
+	if _, err := w.out.Write(w.buf); err != nil {
+		return fmt.Errorf("row %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// appendObject appends the columns as one JSON object.
+func appendObject(dst []byte, columns []column) []byte {
+	dst = append(dst, '{')
+	for i, c := range columns {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		w.out.WriteByte("{,"[min(i, 1)]) // bufio keeps the first error for Flush
-		w.out.Write(name)
-		w.out.WriteByte(':')
-		w.out.Write(c.value)
+		dst = append(append(dst, quote(c.name)...), ':')
+		dst = append(dst, c.value...)
 	}
-	if len(r.columns) == 0 {
-		w.out.WriteByte('{')
-	}
-	_, err := w.out.WriteString("}\n")
-	return err
+	return append(dst, '}')
 }
 
 // Flush writes what is buffered, and gives the first error of any Write.

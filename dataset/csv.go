@@ -1,0 +1,232 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// csvScanner reads CSV records. encoding/csv takes carriage returns out of quoted cells, and cannot
+// give a bad record as it stood or go on behind one, so this one is used.
+type csvScanner struct {
+	in      *lineReader
+	comma   rune
+	pending [][]byte // lines to read again
+	line    int      // 1-based number of the last line taken
+	start   int      // line on which the last record began
+	raw     []byte   // that record
+}
+
+var errQuote = errors.New("quote")
+
+// take gives the next physical line, with its end.
+func (s *csvScanner) take() ([]byte, error) {
+	if len(s.pending) > 0 {
+		line := s.pending[0]
+		s.pending = s.pending[1:]
+		s.line++
+		return line, nil
+	}
+	line, err := s.in.next()
+	if line != nil {
+		s.line = s.in.line
+	}
+	return line, err
+}
+
+// record gives the cells of the next record that is not a blank line. On an error that wraps
+// errQuote or errTooLong the next call goes on behind the record's first line.
+func (s *csvScanner) record() ([]string, error) {
+	for {
+		line, err := s.take()
+		s.start, s.raw = s.line, line
+		if err != nil {
+			return nil, err
+		}
+		if len(trimEnd(line)) == 0 {
+			continue
+		}
+		return s.cells(line)
+	}
+}
+
+// cells splits a record whose first line is at hand, and takes more lines while a quote is open.
+func (s *csvScanner) cells(line []byte) ([]string, error) {
+	var (
+		cells  []string
+		taken  = [][]byte{line}
+		size   = len(line)
+		comma  = []byte(string(s.comma))
+		failed = func(what string, args ...any) ([]string, error) {
+			s.pending = append(taken[1:len(taken):len(taken)], s.pending...)
+			s.line, s.raw = s.start, taken[0]
+			return nil, fmt.Errorf("%w: "+what, append([]any{errQuote}, args...)...)
+		}
+	)
+	for {
+		if len(line) == 0 || line[0] != '"' {
+			i := bytes.Index(line, comma)
+			cell := trimEnd(line)
+			if i >= 0 {
+				cell = line[:i]
+			}
+			if bytes.IndexByte(cell, '"') >= 0 {
+				return failed(`cell %d has a quote inside; put the whole cell in quotes, and write each quote in it twice`, len(cells)+1)
+			}
+			if bytes.IndexByte(cell, 0) >= 0 {
+				return failed(`cell %d holds a NUL byte; the file is damaged, or not text`, len(cells)+1)
+			}
+			cells = append(cells, string(cell))
+			if i < 0 {
+				s.raw = bytes.Join(taken, nil)
+				return cells, nil
+			}
+			line = line[i+len(comma):]
+			continue
+		}
+		var cell []byte
+		for line = line[1:]; ; {
+			i := bytes.IndexByte(line, '"')
+			if i >= 0 && i+1 < len(line) && line[i+1] == '"' {
+				cell, line = append(cell, line[:i+1]...), line[i+2:]
+				continue
+			}
+			if i >= 0 {
+				cell, line = append(cell, line[:i]...), line[i+1:]
+				break
+			}
+			cell = append(cell, line...)
+			more, err := s.take()
+			if size += len(more); size > maxRecord || errors.Is(err, io.EOF) || errors.Is(err, errTooLong) {
+				return failed("the quote that opens cell %d is never closed", len(cells)+1)
+			}
+			if err != nil {
+				return nil, err
+			}
+			taken, line = append(taken, more), more
+		}
+		cells = append(cells, string(cell))
+		switch {
+		case len(trimEnd(line)) == 0:
+			s.raw = bytes.Join(taken, nil)
+			return cells, nil
+		case bytes.HasPrefix(line, comma):
+			line = line[len(comma):]
+		default:
+			return failed("behind the closing quote of cell %d stands %.20q; write a quote inside a cell twice", len(cells), trimEnd(line))
+		}
+	}
+}
+
+func trimEnd(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r"))
+}
+
+// table reads CSV and TSV: cells are texts.
+type table struct {
+	scan   *csvScanner
+	file   string
+	flat   *flatHeader
+	said   []string
+	header int // number of columns
+}
+
+func newTable(r io.Reader, file string, comma rune) (*table, error) {
+	t := &table{scan: &csvScanner{in: newLineReader(r), comma: comma}, file: file}
+	if comma == 0 {
+		if err := t.guessComma(); err != nil {
+			return nil, err
+		}
+	}
+	names, err := t.scan.record()
+	if errors.Is(err, io.EOF) {
+		return t, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the header on line 1: %w", plainQuote(err))
+	}
+	if err := checkCells(names); err != nil {
+		return nil, fmt.Errorf("the header on line 1: %w", err)
+	}
+	if strings.Contains(strings.Join(names, ""), "\r") {
+		return nil, errors.New(`the lines end with lone carriage returns; convert them first, as in: tr '\r' '\n' < FILE`)
+	}
+	t.header = len(names)
+	t.flat, err = newFlatHeader(names)
+	return t, err
+}
+
+// guessComma looks at the header for what stands between its cells.
+func (t *table) guessComma() error {
+	t.scan.comma = ','
+	head, err := t.scan.in.in.Peek(64 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	for _, c := range ",;\t" {
+		if bytes.ContainsRune(line, c) {
+			t.scan.comma = c
+			break
+		}
+	}
+	if t.scan.comma != ',' {
+		t.said = append(t.said, fmt.Sprintf("the header has no comma; cells are split at %q (--delimiter names another)", t.scan.comma))
+	}
+	return nil
+}
+
+func (t *table) next() (record, error) {
+	if t.flat == nil {
+		return record{}, io.EOF
+	}
+	cells, err := t.scan.record()
+	raw := trimEnd(t.scan.raw)
+	if errors.Is(err, errQuote) || errors.Is(err, errTooLong) {
+		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: plainQuote(err)}
+	}
+	if err != nil {
+		return record{}, err
+	}
+	columns, err := t.columns(cells)
+	if err != nil {
+		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: err}
+	}
+	return record{columns: columns, place: t.scan.start, raw: raw}, nil
+}
+
+func (t *table) columns(cells []string) ([]column, error) {
+	if len(cells) != t.header {
+		return nil, fmt.Errorf("%d cells where the header has %d; put cells with a %q inside in quotes", len(cells), t.header, t.scan.comma)
+	}
+	if err := checkCells(cells); err != nil {
+		return nil, err
+	}
+	values := make([]any, len(cells))
+	for i, c := range cells {
+		values[i] = c
+	}
+	return t.flat.nest(values)
+}
+
+func checkCells(cells []string) error {
+	for i, c := range cells {
+		if !utf8.ValidString(c) {
+			return fmt.Errorf("cell %d is not UTF-8; convert the file first, as in: iconv -f latin1 -t utf-8 FILE", i+1)
+		}
+	}
+	return nil
+}
+
+// plainQuote takes the mark off a message.
+func plainQuote(err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), errQuote.Error()+": "))
+}
+
+func (t *table) unit() string    { return "" }
+func (t *table) notes() []string { return t.said }
+func (t *table) close() error    { return nil }

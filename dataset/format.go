@@ -1,0 +1,223 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Names of the formats of files of rows.
+const (
+	JSONL   = "jsonl"   // one JSON object a line
+	JSON    = "json"    // a list of objects; also {"data": [ … ]} with SQuAD's nesting, or objects one after the other
+	CSV     = "csv"     // RFC 4180, a header line, UTF-8
+	TSV     = "tsv"     // CSV with tabs
+	XLSX    = "xlsx"    // one sheet of an Excel workbook
+	Parquet = "parquet" // Apache Parquet
+)
+
+// Names of the compressions around them.
+const (
+	Gzip = "gz"
+	Zstd = "zst"
+)
+
+// Format is how rows are stored in a file. The zero Format is JSON Lines.
+type Format struct {
+	Name        string // one of the constants; "" is JSONL
+	Compression string // Gzip, Zstd or ""
+}
+
+var formatNames = []string{JSONL, JSON, CSV, TSV, XLSX, Parquet}
+
+// extensions beside the formats' own names.
+var extensions = map[string]string{"ndjson": JSONL, "tab": TSV, "xlsm": XLSX, "pq": Parquet}
+
+// ParseFormat reads a name as in --format: "csv", or "jsonl.gz" with a compression.
+func ParseFormat(name string) (Format, error) {
+	f, ok := formatOf(strings.ToLower(name))
+	if !ok {
+		return Format{}, fmt.Errorf("there is no format %q; the formats are %s, each also with .gz or .zst behind it", name, strings.Join(formatNames, ", "))
+	}
+	return f, nil
+}
+
+// FormatOf tells a file's format by its extension, and whether the extension says so.
+func FormatOf(path string) (Format, bool) {
+	name := strings.ToLower(filepath.Base(path))
+	_, rest, found := strings.Cut(name, ".")
+	if !found {
+		return Format{}, false
+	}
+	parts := strings.Split(rest, ".")
+	last := parts[len(parts)-1]
+	if len(parts) > 1 && (last == Gzip || last == Zstd) {
+		last = parts[len(parts)-2] + "." + last
+	}
+	return formatOf(last)
+}
+
+func formatOf(name string) (Format, bool) {
+	name, compression, _ := strings.Cut(name, ".")
+	if other := extensions[name]; other != "" {
+		name = other
+	}
+	ok := slices.Contains(formatNames, name)
+	switch compression {
+	case "", Gzip, Zstd:
+	case "gzip":
+		compression = Gzip
+	case "zstd":
+		compression = Zstd
+	default:
+		ok = false
+	}
+	if name == Gzip || name == Zstd { // rows.gz: lines, compressed
+		return Format{JSONL, name}, compression == ""
+	}
+	if !ok {
+		return Format{}, false
+	}
+	return Format{name, compression}, true
+}
+
+// String is the format as ParseFormat reads it.
+func (f Format) String() string {
+	name := f.Name
+	if name == "" {
+		name = JSONL
+	}
+	if f.Compression != "" {
+		name += "." + f.Compression
+	}
+	return name
+}
+
+func (f Format) is(names ...string) bool {
+	name := f.Name
+	if name == "" {
+		name = JSONL
+	}
+	return slices.Contains(names, name)
+}
+
+// Plain tells whether the file is JSON Lines without compression, which can be written row by row.
+func (f Format) Plain() bool { return f.is(JSONL) && f.Compression == "" }
+
+// RandomAccess tells whether reading needs a file rather than a stream.
+func (f Format) RandomAccess() bool { return f.is(XLSX, Parquet) }
+
+// signatures are the first bytes of files that are no text.
+var signatures = []struct{ name, bytes string }{
+	{Gzip, "\x1f\x8b"}, {Zstd, "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {Parquet, "PAR1"}, {"encrypted parquet", "PARE"},
+	{"ole", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, {"utf-16", "\xff\xfe"}, {"utf-16", "\xfe\xff"},
+	{"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
+}
+
+func sniff(head []byte) string {
+	for _, s := range signatures {
+		if bytes.HasPrefix(head, []byte(s.bytes)) {
+			return s.name
+		}
+	}
+	return ""
+}
+
+// unpack takes the compression off. What the bytes say goes before what the name says.
+func unpack(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	head, err := in.Peek(8)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	var unpacked io.Reader
+	closer := io.Closer(io.NopCloser(nil))
+	switch kind := sniff(head); {
+	case kind == Gzip:
+		gz, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, nil, damaged(Gzip, err)
+		}
+		unpacked, closer = gz, gz
+	case kind == Zstd:
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, nil, damaged(Zstd, err)
+		}
+		unpacked, closer = z, z.IOReadCloser()
+	case f.Compression != "" && len(head) > 0:
+		return nil, nil, fmt.Errorf("the file is named .%s but does not begin as such a file does; rename it, or fetch it again", f.Compression)
+	default:
+		return in, closer, nil
+	}
+	return bufio.NewReaderSize(&damageReader{unpacked, sniff(head)}, 64<<10), closer, nil
+}
+
+// damageReader words the errors of a decompressor.
+type damageReader struct {
+	r    io.Reader
+	kind string
+}
+
+func (d *damageReader) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = damaged(d.kind, err)
+	}
+	return n, err
+}
+
+func damaged(kind string, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return fmt.Errorf("the .%s file ends in its middle; fetch or write it again", kind)
+	}
+	return fmt.Errorf("the .%s file is damaged (%w); fetch or write it again", kind, err)
+}
+
+// checkContent refuses a file that is of another kind than f, with what to do.
+func checkContent(head []byte, f Format) error {
+	switch kind := sniff(head); kind {
+	case "utf-16":
+		return errors.New("the file is UTF-16; convert it first, as in: iconv -f utf-16 -t utf-8 FILE")
+	case "ole":
+		return errors.New("the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password")
+	case "encrypted parquet":
+		return errors.New("the Parquet file is encrypted; write it again without encryption")
+	case "bzip2", "xz":
+		return fmt.Errorf("the file is compressed with %s, which is not read; unpack it first, or compress it with gzip or zstd", kind)
+	case "zip":
+		if !f.is(XLSX) {
+			return errors.New("the file is a workbook or another ZIP file; name it .xlsx, give --format xlsx, or unpack it")
+		}
+	case Parquet:
+		if !f.is(Parquet) {
+			return errors.New("the file is Parquet; name it .parquet, or give --format parquet")
+		}
+	case Gzip, Zstd:
+		return errors.New("the file is compressed twice; unpack it once")
+	}
+	return nil
+}
+
+// packer writes through a compression; Close ends it but not w.
+func packer(w io.Writer, f Format) (io.WriteCloser, error) {
+	switch f.Compression {
+	case Gzip:
+		return gzip.NewWriter(w), nil
+	case Zstd:
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	}
+	return nopWriteCloser{w}, nil
+}
+
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }

@@ -1,0 +1,100 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// synonyms are columns that stand for the same thing in common files, the likelier first: SQuAD,
+// Hugging Face exports, question generators' and chat models' outputs. A field is looked for in the
+// group that its own name is in.
+var synonyms = [][]string{
+	{"passage", "context", "paragraph", "document", "source", "text"},
+	{"answer", "answers", "answer text", "gold answer", "target answer"},
+	{"question", "generated question", "predicted question", "prediction", "generated", "hypothesis"},
+	{"instruction", "prompt", "input", "query"},
+	{"response", "output", "completion", "prediction", "generated text", "model output"},
+	{"reference", "gold", "ground truth", "target"},
+}
+
+// guess looks for the columns of fields that are neither there nor mapped, in the first row of the file.
+func (r *Reader) guess(row *Row) {
+	taken := map[string]bool{}
+	for _, f := range r.fields {
+		if _, ok := row.Get(r.column[f]); ok {
+			taken[r.column[f]] = true
+		}
+	}
+	for _, f := range r.fields {
+		if taken[r.column[f]] || r.opt.Map[f] != "" {
+			continue
+		}
+		if c, ok := likely(f, row.Columns(), taken); ok {
+			raw, _ := row.Get(c)
+			r.column[f], taken[c] = c, true
+			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c, firstHint(raw), f))
+		}
+	}
+}
+
+func firstHint(raw json.RawMessage) string {
+	if bytes.Equal(firstText(raw), raw) {
+		return ""
+	}
+	return ", the first text in it"
+}
+
+// likely finds the column that stands for a field.
+func likely(field string, columns []string, taken map[string]bool) (string, bool) {
+	for _, name := range names(field) {
+		for _, c := range columns {
+			if !taken[c] && plain(c) == name {
+				return c, true
+			}
+		}
+	}
+	return "", false
+}
+
+// names are what a field's column may be called, in plain form.
+func names(field string) []string {
+	all := []string{plain(field)}
+	for _, group := range synonyms {
+		for _, name := range group {
+			if plain(name) == all[0] {
+				for _, other := range group {
+					all = append(all, plain(other))
+				}
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// plain is a name without case, spaces and punctuation.
+func plain(name string) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// firstText takes the text out of {"text": [ … ]}, [{"text": …}] and [ … ], as answers stand in SQuAD
+// and its relatives; anything else stays as it is.
+func firstText(raw json.RawMessage) json.RawMessage {
+	for range 3 {
+		var object struct {
+			Text json.RawMessage `json:"text"`
+		}
+		var list []json.RawMessage
+		switch {
+		case raw[0] == '{' && json.Unmarshal(raw, &object) == nil && object.Text != nil:
+			raw = object.Text
+		case raw[0] == '[' && json.Unmarshal(raw, &list) == nil && len(list) > 0:
+			raw = list[0]
+		default:
+			return raw
+		}
+	}
+	return raw
+}

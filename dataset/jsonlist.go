@@ -1,0 +1,296 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// list reads a JSON list of objects, item by item: [ … ], {"data": [ … ]}, or objects one after the
+// other. A SQuAD article in it becomes one row a question.
+type list struct {
+	in     *meteredReader
+	dec    *json.Decoder
+	file   string
+	item   int
+	inside bool     // between [ and ]
+	closer string   // what stands behind the list: "}" or ""
+	beside []string // keys beside "data"
+	squad  []record // rows of the article at hand
+	nested bool     // an article was seen
+	err    error    // final
+}
+
+// meteredReader fails when one item takes too much.
+type meteredReader struct {
+	r    io.Reader
+	left int
+}
+
+func (m *meteredReader) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := m.r.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
+}
+
+func newList(r io.Reader, file string) *list {
+	in := &meteredReader{r, maxRecord}
+	return &list{in: in, dec: json.NewDecoder(in), file: file}
+}
+
+func (l *list) next() (record, error) {
+	if l.err == nil && len(l.squad) == 0 {
+		l.err = l.fill()
+	}
+	if l.err != nil {
+		return record{}, l.err
+	}
+	rec := l.squad[0]
+	l.squad = l.squad[1:]
+	l.item++
+	rec.place = l.item
+	if rec.columns != nil {
+		return rec, nil
+	}
+	columns, err := parseObject(rec.raw)
+	if err != nil {
+		return record{}, &LineError{File: l.file, Line: l.item, Unit: l.unit(), Raw: rec.raw, Err: relative(err)}
+	}
+	rec.columns = oneLine(columns)
+	return rec, nil
+}
+
+// relative words a message about a line for an item.
+func relative(err error) error {
+	return errors.New(strings.NewReplacer("of the line", "of the item", "the line holds", "the item holds",
+		`write one {"column": value, …} a line`, "write a list of objects").Replace(err.Error()))
+}
+
+// oneLine takes line breaks out of values: a row must fit on a line.
+func oneLine(columns []column) []column {
+	for i, c := range columns {
+		if bytes.ContainsAny(c.value, "\n\r") {
+			var b bytes.Buffer
+			if json.Compact(&b, c.value) == nil { // it was parsed before
+				columns[i].value = b.Bytes()
+			}
+		}
+	}
+	return columns
+}
+
+// fill reads the next item into l.squad: itself, or the questions of an article.
+func (l *list) fill() error {
+	for len(l.squad) == 0 {
+		raw, err := l.raw()
+		if err != nil {
+			return err
+		}
+		if rows, ok := flattenArticle(raw); ok {
+			l.squad, l.nested = rows, true
+		} else {
+			l.squad = []record{{raw: raw}}
+		}
+	}
+	return nil
+}
+
+// raw gives the next item's bytes.
+func (l *list) raw() (json.RawMessage, error) {
+	l.in.left = maxRecord
+	if !l.inside {
+		raw, err := l.begin()
+		if raw != nil || err != nil {
+			return raw, err
+		}
+	}
+	if l.dec.More() {
+		var raw json.RawMessage
+		return raw, l.fault(l.dec.Decode(&raw))
+	}
+	return nil, l.end()
+}
+
+// begin reads up to the first item of a list, or gives an object that stands in none.
+func (l *list) begin() (json.RawMessage, error) {
+	start, err := l.dec.Token()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	switch {
+	case err != nil:
+		return nil, l.fault(err)
+	case start == json.Delim('['):
+		l.inside = true
+		return nil, nil
+	case start == json.Delim('{'):
+		return l.object()
+	}
+	return nil, fmt.Errorf("item %d: a value that is no object; write a list of objects", l.item+1)
+}
+
+// object reads what follows "{": up to the list under "data", or the whole object.
+func (l *list) object() (json.RawMessage, error) {
+	raw := []byte{'{'}
+	var keys []string
+	for l.dec.More() {
+		token, err := l.dec.Token()
+		key, ok := token.(string)
+		if err != nil || !ok {
+			return nil, l.fault(errors.Join(err))
+		}
+		var value json.RawMessage
+		if key == "data" && l.item == 0 {
+			if at, err := l.listAhead(); err != nil || at {
+				l.inside, l.closer, l.beside = at, "}", keys
+				return nil, err
+			}
+		}
+		if err := l.dec.Decode(&value); err != nil {
+			return nil, l.fault(err)
+		}
+		if len(keys) > 0 {
+			raw = append(raw, ',')
+		}
+		keys = append(keys, key)
+		raw = append(append(append(raw, quote(key)...), ':'), value...)
+	}
+	_, err := l.dec.Token() // the closing brace
+	return append(raw, '}'), l.fault(err)
+}
+
+// listAhead tells whether a list begins here, and steps into it.
+func (l *list) listAhead() (bool, error) {
+	rest := io.MultiReader(l.dec.Buffered(), l.in)
+	var seen []byte
+	for one := make([]byte, 1); ; {
+		if _, err := io.ReadFull(rest, one); err != nil {
+			return false, l.fault(err)
+		}
+		seen = append(seen, one[0])
+		if !bytes.Contains([]byte(" \t\r\n:"), one) {
+			break
+		}
+	}
+	is := seen[len(seen)-1] == '['
+	if is {
+		// A fresh decoder, because the old one would want the rest of the object around the list.
+		l.dec = json.NewDecoder(io.MultiReader(strings.NewReader("["), rest))
+		_, err := l.dec.Token()
+		return true, err
+	}
+	before := `{"data"` // the decoder stands behind this key
+	l.dec = json.NewDecoder(io.MultiReader(strings.NewReader(before), bytes.NewReader(seen), rest))
+	for range 2 {
+		if _, err := l.dec.Token(); err != nil {
+			return false, l.fault(err)
+		}
+	}
+	return false, nil
+}
+
+// end reads what stands behind the list.
+func (l *list) end() error {
+	if _, err := l.dec.Token(); err != nil {
+		return l.fault(err)
+	}
+	rest := bytes.NewBuffer(nil)
+	_, err := io.CopyN(rest, io.MultiReader(l.dec.Buffered(), l.in), 1<<20)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	text := bytes.TrimSpace(rest.Bytes())
+	if l.closer == "" && len(text) > 0 {
+		return fmt.Errorf("behind the list (after item %d) stands %.20q; write one list a file", l.item, text)
+	}
+	if l.closer != "" && (!bytes.HasSuffix(text, []byte(l.closer)) || !json.Valid(append([]byte(`{"data":0`), text...))) {
+		return fmt.Errorf("after item %d: the file ends in its middle; fetch or write it again", l.item)
+	}
+	return io.EOF
+}
+
+// fault names the item of a syntax error, behind which a list cannot be read on.
+func (l *list) fault(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("item %d: the file ends in its middle; fetch or write it again", l.item+1)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("item %d: not JSON: %w; nothing behind it can be read: mend the file", l.item+1, err)
+	}
+	return fmt.Errorf("item %d: %w", l.item+1, err)
+}
+
+func (l *list) unit() string { return "item" }
+func (l *list) close() error { return nil }
+
+func (l *list) notes() []string {
+	var notes []string
+	if len(l.beside) > 0 {
+		notes = append(notes, fmt.Sprintf(`rows are the list under "data"; beside it stands %s, which is left out`, strings.Join(l.beside, ", ")))
+	}
+	if l.nested {
+		notes = append(notes, "SQuAD: one row a question, with its paragraph's and article's columns")
+	}
+	return notes
+}
+
+// flattenArticle turns {"title", "paragraphs": [{"context", "qas": [{…}]}]} into one record a question.
+func flattenArticle(raw []byte) ([]record, bool) {
+	if !bytes.Contains(raw, []byte(`"paragraphs"`)) {
+		return nil, false
+	}
+	article, paragraphs, ok := unnest(raw, "paragraphs")
+	if !ok {
+		return nil, false
+	}
+	rows := []record{}
+	for _, p := range paragraphs {
+		paragraph, questions, ok := unnest(p, "qas")
+		if !ok {
+			return nil, false
+		}
+		for _, q := range questions {
+			columns, err := parseObject(q)
+			if err != nil {
+				rows = append(rows, record{raw: q}) // parsed again, and refused, by next
+				continue
+			}
+			columns = add(add(columns, paragraph), article)
+			rows = append(rows, record{columns: oneLine(columns), raw: nil})
+		}
+	}
+	return rows, true
+}
+
+// unnest splits an object into the list under key and its other columns.
+func unnest(raw []byte, key string) (others []column, items []json.RawMessage, ok bool) {
+	columns, err := parseObject(raw)
+	if err != nil {
+		return nil, nil, false
+	}
+	i := slices.IndexFunc(columns, func(c column) bool { return c.name == key })
+	if i < 0 || json.Unmarshal(columns[i].value, &items) != nil {
+		return nil, nil, false
+	}
+	return slices.Delete(columns, i, i+1), items, true
+}
+
+// add appends the columns that are not there yet.
+func add(columns, more []column) []column {
+	for _, c := range more {
+		if !slices.ContainsFunc(columns, func(d column) bool { return d.name == c.name }) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}

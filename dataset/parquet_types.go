@@ -1,0 +1,196 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// annotation is a node's logical type, or nil.
+func annotation(node parquet.Node) format.LogicalTypeValue {
+	if l := node.Type().LogicalType(); l != nil {
+		return l.Value
+	}
+	return nil
+}
+
+func typeName(node parquet.Node) string {
+	if !node.Leaf() {
+		return "nested"
+	}
+	name := node.Type().String()
+	if node.Repeated() {
+		name = "repeated " + name
+	}
+	return name
+}
+
+// kept tells whether values of the node's type can be written as they were read.
+func kept(node parquet.Node) bool {
+	if !node.Leaf() || node.Repeated() {
+		return false
+	}
+	switch annotation(node).(type) {
+	case nil:
+		k := node.Type().Kind()
+		return k == parquet.Boolean || k == parquet.Int32 || k == parquet.Int64 || k == parquet.Float || k == parquet.Double
+	case *format.StringType, *format.EnumType, *format.JsonType, *format.DateType, *format.TimestampType:
+		return true
+	case *format.IntType:
+		return true
+	}
+	return false
+}
+
+// ISO 8601, of times with and without a zone.
+const (
+	isoDate  = "2006-01-02"
+	isoLocal = "2006-01-02T15:04:05.999999999"
+	isoZone  = "2006-01-02T15:04:05.999999999Z07:00"
+)
+
+// logicalJSON is a value of an annotated type as JSON; ok says that the annotation decides.
+func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err error, ok bool) { //nolint:revive // err in the middle reads as the pair it is
+	switch t := annotation(node).(type) {
+	case *format.JsonType:
+		raw = json.RawMessage(strings.TrimSpace(string(v.ByteArray())))
+		if !json.Valid(raw) {
+			return nil, fmt.Errorf("%.40q is not JSON, as the column's type says", raw), true
+		}
+		return oneLine([]column{{value: raw}})[0].value, checkText(raw), true
+	case *format.StringType, *format.EnumType:
+		if err := checkText(v.ByteArray()); err != nil && !strings.Contains(err.Error(), "surrogate") {
+			return nil, errors.New("a text that is not UTF-8; write the file again from its source"), true
+		}
+		return quote(string(v.ByteArray())), nil, true
+	case *format.DateType:
+		return quote(time.Unix(int64(v.Int32())*86400, 0).UTC().Format(isoDate)), nil, true
+	case *format.TimestampType:
+		return quote(timestamp(v.Int64(), t).Format(layout(t))), nil, true
+	case *format.DecimalType:
+		return decimal(v, int(t.Scale)), nil, true
+	case *format.UUIDType:
+		b := v.ByteArray()
+		if len(b) != 16 {
+			return nil, errors.New("a UUID that has not 16 bytes"), true
+		}
+		return quote(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil, true
+	case *format.IntType:
+		if !t.IsSigned && v.Kind() == parquet.Int32 {
+			return strconv.AppendUint(nil, uint64(v.Uint32()), 10), nil, true
+		}
+		if !t.IsSigned {
+			return strconv.AppendUint(nil, v.Uint64(), 10), nil, true
+		}
+	}
+	if v.Kind() == parquet.Int96 { // nanoseconds of the day and Julian day, of old Spark and Impala
+		i := v.Int96()
+		nanos := int64(binary.LittleEndian.Uint64(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, i[0]), i[1])))
+		return quote(time.Unix((int64(i[2])-2440588)*86400, nanos).UTC().Format(isoLocal)), nil, true
+	}
+	return nil, nil, false
+}
+
+func layout(t *format.TimestampType) string {
+	if t.IsAdjustedToUTC {
+		return isoZone
+	}
+	return isoLocal
+}
+
+func timestamp(n int64, t *format.TimestampType) time.Time {
+	switch t.Unit.Value.(type) {
+	case *format.MilliSeconds:
+		return time.UnixMilli(n).UTC()
+	case *format.MicroSeconds:
+		return time.UnixMicro(n).UTC()
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// decimal writes an unscaled number with its point.
+func decimal(v parquet.Value, scale int) json.RawMessage {
+	var n big.Int
+	switch v.Kind() {
+	case parquet.Int32:
+		n.SetInt64(int64(v.Int32()))
+	case parquet.Int64:
+		n.SetInt64(v.Int64())
+	default: // two's complement, big-endian
+		b := v.ByteArray()
+		n.SetBytes(b)
+		if len(b) > 0 && b[0]&0x80 != 0 {
+			n.Sub(&n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		}
+	}
+	digits := new(big.Int).Abs(&n).String()
+	if scale > 0 {
+		digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
+		digits = digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	}
+	if n.Sign() < 0 {
+		digits = "-" + digits
+	}
+	return json.RawMessage(digits)
+}
+
+// parquetValue is a value of JSON for a column of the node's type.
+func parquetValue(raw json.RawMessage, node parquet.Node) (parquet.Value, error) {
+	text, isText := unquote(raw)
+	switch t := annotation(node).(type) {
+	case *format.JsonType:
+		return parquet.ByteArrayValue(raw), nil
+	case *format.DateType:
+		at, err := time.Parse(isoDate, text)
+		return parquet.Int32Value(int32(at.Unix() / 86400)), err
+	case *format.TimestampType:
+		at, err := time.Parse(layout(t), text)
+		return parquet.Int64Value(ticks(at, t)), err
+	case *format.IntType:
+		if !t.IsSigned {
+			n, err := strconv.ParseUint(string(raw), 10, int(t.BitWidth))
+			if node.Type().Kind() == parquet.Int32 {
+				return parquet.Int32Value(int32(uint32(n))), err
+			}
+			return parquet.Int64Value(int64(n)), err
+		}
+	}
+	switch node.Type().Kind() {
+	case parquet.Boolean:
+		return parquet.BooleanValue(raw[0] == 't'), nil
+	case parquet.Int32:
+		n, err := strconv.ParseInt(string(raw), 10, 32)
+		return parquet.Int32Value(int32(n)), err
+	case parquet.Int64:
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		return parquet.Int64Value(n), err
+	case parquet.Float:
+		f, err := strconv.ParseFloat(string(raw), 32)
+		return parquet.FloatValue(float32(f)), err
+	case parquet.Double:
+		f, err := strconv.ParseFloat(string(raw), 64)
+		return parquet.DoubleValue(f), err
+	}
+	if !isText {
+		return parquet.Value{}, fmt.Errorf("%s is no text", kind(raw))
+	}
+	return parquet.ByteArrayValue([]byte(text)), nil
+}
+
+func ticks(at time.Time, t *format.TimestampType) int64 {
+	switch t.Unit.Value.(type) {
+	case *format.MilliSeconds:
+		return at.UnixMilli()
+	case *format.MicroSeconds:
+		return at.UnixMicro()
+	}
+	return at.UnixNano()
+}

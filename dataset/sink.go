@@ -1,0 +1,350 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Sink takes rows. Close writes what is left, and must be called.
+type Sink interface {
+	Write(*Row) error
+	Close() error
+}
+
+// SinkOptions say how rows are written.
+type SinkOptions struct {
+	Sheet     string  // name of the sheet of a workbook; "" is "rows"
+	Delimiter rune    // between the cells of CSV; 0 is a comma
+	Schema    *Schema // of the Parquet file that the rows come from, which a Parquet file then keeps; or nil
+	TempDir   string  // for rows on their way into a format that begins with a list of its columns; "" is the system's
+}
+
+// NewSink writes rows to w. JSON Lines and lists are written row by row. The other formats begin with
+// their columns, which are known at the end only: rows wait in a temporary file until Close.
+func NewSink(w io.Writer, f Format, o SinkOptions) (Sink, error) {
+	if f.is(JSONL, JSON) {
+		return newStream(w, f)
+	}
+	if f.Compression == "" && f.is(CSV, TSV, XLSX, Parquet) || f.Compression != "" && formatKnown(f) {
+		return newSpool(w, f, o)
+	}
+	return nil, fmt.Errorf("there is no format %q", f)
+}
+
+func formatKnown(f Format) bool { return slices.Contains(formatNames, f.Name) }
+
+// stream writes JSON, row by row.
+type stream struct {
+	pack io.WriteCloser
+	rows *Writer
+	list bool
+	n    int
+}
+
+func newStream(w io.Writer, f Format) (*stream, error) {
+	pack, err := packer(w, f)
+	if err != nil {
+		return nil, err
+	}
+	return &stream{pack: pack, rows: NewWriter(pack), list: f.is(JSON)}, nil
+}
+
+func (s *stream) Write(r *Row) error {
+	s.n++
+	if !s.list {
+		return s.rows.Write(r)
+	}
+	s.rows.out.WriteString(map[bool]string{true: "[\n", false: ",\n"}[s.n == 1]) // bufio keeps the error
+	_, err := s.rows.out.Write(appendObject(nil, r.columns))
+	return err
+}
+
+func (s *stream) Close() error {
+	if s.list && s.n == 0 {
+		s.rows.out.WriteString("[")
+	}
+	if s.list {
+		s.rows.out.WriteString("\n]\n")
+	}
+	return errors.Join(s.rows.Flush(), s.pack.Close())
+}
+
+// Flush hands over what was written, for whoever waits at the other end of a pipe.
+func (s *stream) Flush() error { return s.rows.Flush() }
+
+// spool keeps rows in a temporary file until all columns are known.
+type spool struct {
+	file *os.File
+	rows *Writer
+	w    io.Writer
+	f    Format
+	o    SinkOptions
+}
+
+func newSpool(w io.Writer, f Format, o SinkOptions) (*spool, error) {
+	file, err := tempFile(o.TempDir)
+	if err != nil {
+		return nil, err
+	}
+	return &spool{file, NewWriter(file), w, f, o}, nil
+}
+
+// tempFile makes a file that goes away when it is closed, or when the process dies.
+func tempFile(dir string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "erreval-*")
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w; TMPDIR names another folder", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+func (s *spool) Write(r *Row) error { return s.rows.Write(r) }
+
+func (s *spool) Close() error {
+	err := s.rows.Flush()
+	if err == nil {
+		err = convert(s.file, s.w, s.f, s.o)
+	}
+	return errors.Join(err, s.file.Close())
+}
+
+// convert writes the JSON Lines of a file in another format.
+func convert(lines io.ReadSeeker, w io.Writer, f Format, o SinkOptions) error {
+	pack, err := packer(w, f)
+	if err != nil {
+		return err
+	}
+	if f.is(JSONL, JSON) {
+		s := &stream{pack: pack, rows: NewWriter(pack), list: f.is(JSON)}
+		return errors.Join(eachLine(lines, func(columns []column) error { return s.Write(&Row{columns: columns}) }), s.Close())
+	}
+	header, err := collect(lines)
+	if err != nil {
+		return err
+	}
+	var out cellWriter
+	switch f.Name {
+	case XLSX:
+		out, err = newSheetWriter(pack, header, o)
+	case Parquet:
+		out, err = newParquetWriter(pack, header, o)
+	default:
+		out, err = newTableWriter(pack, header, f, o)
+	}
+	if err != nil {
+		return err
+	}
+	cells := make([]json.RawMessage, len(header.columns))
+	err = eachLine(lines, func(columns []column) error {
+		clear(cells)
+		for _, c := range flatten(columns) {
+			cells[header.at[c.name]] = c.value
+		}
+		return out.write(cells)
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.close(), pack.Close())
+}
+
+// cellWriter writes one row of cells, in the header's order; nil where the row has no such column.
+type cellWriter interface {
+	write(cells []json.RawMessage) error
+	close() error
+}
+
+// eachLine gives the columns of each line of the file, from its beginning.
+func eachLine(file io.ReadSeeker, f func([]column) error) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	in := newLines(file, "rows")
+	for {
+		rec, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(rec.columns)
+		}
+		if err != nil {
+			return fmt.Errorf("row %d%s: %w", in.in.line, idOf(rec.columns), err)
+		}
+	}
+}
+
+// idOf is the row's given id for a message.
+func idOf(columns []column) string {
+	for _, c := range columns {
+		if c.name == ColumnID && !isNull(c.value) {
+			return fmt.Sprintf(" (id %s)", c.value)
+		}
+	}
+	return ""
+}
+
+// header is every column that any row has, in order, with the types of its values.
+type header struct {
+	columns []headerColumn
+	at      map[string]int
+	rows    int
+}
+
+type headerColumn struct {
+	name     string
+	kinds    kinds
+	values   int  // that are neither absent nor null
+	formulas bool // some text looks like a formula
+}
+
+// collect reads all rows for their columns.
+func collect(lines io.ReadSeeker) (*header, error) {
+	h := &header{at: map[string]int{}}
+	err := eachLine(lines, func(columns []column) error {
+		h.rows++
+		behind := 0 // a new column stands behind the one it follows
+		for _, c := range flatten(columns) {
+			i, ok := h.at[c.name]
+			if !ok {
+				i = behind
+				h.insert(i, c.name)
+			}
+			behind = i + 1
+			h.columns[i].see(c.value)
+		}
+		return nil
+	})
+	return h, err
+}
+
+func (h *header) insert(i int, name string) {
+	h.columns = slices.Insert(h.columns, i, headerColumn{name: name})
+	for j := i; j < len(h.columns); j++ {
+		h.at[h.columns[j].name] = j
+	}
+}
+
+func (c *headerColumn) see(raw json.RawMessage) {
+	c.kinds |= kindOf(raw)
+	if !isNull(raw) {
+		c.values++
+	}
+	if !c.formulas && raw[0] == '"' {
+		text, _ := unquote(raw)
+		c.formulas = formulaLike(text)
+	}
+}
+
+func (h *header) names() []string {
+	names := make([]string, len(h.columns))
+	for i, c := range h.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// tableWriter writes CSV and TSV.
+type tableWriter struct {
+	out        *bufio.Writer
+	comma      string
+	names      []string
+	apostrophe bool // some cell gets one
+}
+
+func newTableWriter(w io.Writer, h *header, f Format, o SinkOptions) (*tableWriter, error) {
+	t := &tableWriter{out: bufio.NewWriterSize(w, 64<<10), comma: ",", names: h.names()}
+	if f.is(TSV) {
+		t.comma = "\t"
+	} else if o.Delimiter != 0 {
+		t.comma = string(o.Delimiter)
+	}
+	for _, c := range h.columns {
+		if c.name == columnApostrophe {
+			return nil, fmt.Errorf("a column is called %q, which is erreval's own name; rename it", c.name)
+		}
+		t.apostrophe = t.apostrophe || c.formulas || formulaLike(c.name)
+	}
+	if len(t.names) == 0 {
+		return t, nil
+	}
+	cells := slices.Clone(t.names)
+	if t.apostrophe {
+		for i, name := range cells {
+			if formulaLike(strings.TrimLeft(name, "'")) {
+				cells[i] = "'" + name
+			}
+		}
+		cells = append(cells, columnApostrophe)
+	}
+	return t, t.line(cells)
+}
+
+func (t *tableWriter) write(values []json.RawMessage) error {
+	cells := make([]string, len(values), len(values)+1)
+	quoted := []string{}
+	for i, raw := range values {
+		cells[i] = cellText(raw)
+		if raw != nil && raw[0] == '"' && formulaLike(cells[i]) {
+			cells[i], quoted = "'"+cells[i], append(quoted, t.names[i])
+		}
+	}
+	if t.apostrophe {
+		list := ""
+		if len(quoted) > 0 {
+			data, err := marshal(quoted)
+			if err != nil {
+				return err
+			}
+			list = string(data)
+		}
+		cells = append(cells, list)
+	}
+	if len(cells) == 0 {
+		return nil
+	}
+	return t.line(cells)
+}
+
+// cellText is a value as the text of a cell: texts as they are, null as nothing, all others as JSON.
+func cellText(raw json.RawMessage) string {
+	if raw == nil || isNull(raw) {
+		return ""
+	}
+	if text, ok := unquote(raw); ok {
+		return text
+	}
+	return string(raw)
+}
+
+func (t *tableWriter) line(cells []string) error {
+	for i, c := range cells {
+		if i > 0 {
+			t.out.WriteString(t.comma) // bufio keeps the error
+		}
+		if t.bare(c, len(cells)) {
+			t.out.WriteString(c)
+			continue
+		}
+		t.out.WriteByte('"')
+		t.out.WriteString(strings.ReplaceAll(c, `"`, `""`))
+		t.out.WriteByte('"')
+	}
+	return t.out.WriteByte('\n')
+}
+
+// bare tells whether a cell needs no quotes.
+func (t *tableWriter) bare(cell string, cells int) bool {
+	return !strings.ContainsAny(cell, "\"\r\n\x00"+t.comma) && (cell != "" || cells > 1) && !strings.HasPrefix(cell, "\ufeff")
+}
+
+func (t *tableWriter) close() error { return t.out.Flush() }

@@ -1,0 +1,150 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// NewSource reads rows of o.Format from r, which may be compressed; file stands in messages and in
+// Row.Source. A workbook or a Parquet file that is not a regular, uncompressed *os.File goes into a
+// temporary file first. Closing the Reader leaves r open.
+func NewSource(r io.Reader, file string, o Options) (*Reader, error) {
+	in, err := newRecords(r, file, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return newReader(in, file, o), nil
+}
+
+// Open reads rows from a file. Its format is o.Format, or where that is zero what the name says.
+func Open(path string, o Options) (*Reader, error) {
+	if f, ok := FormatOf(path); ok && o.Format == (Format{}) {
+		o.Format = f
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewSource(f, path, o)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r.in = &owned{r.in, f}
+	return r, nil
+}
+
+// owned closes the file with its records.
+type owned struct {
+	records
+	file io.Closer
+}
+
+func (o *owned) close() error { return errors.Join(o.records.close(), o.file.Close()) }
+
+func newRecords(r io.Reader, file string, o Options) (records, error) {
+	if o.Format.RandomAccess() {
+		return newBinary(r, file, o)
+	}
+	in, packed, err := unpack(r, o.Format)
+	if err != nil {
+		return nil, err
+	}
+	head, err := in.Peek(8)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err := checkContent(head, o.Format); err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(head, bom) && !o.Format.is(JSONL) {
+		in.Discard(len(bom))
+	}
+	var out records
+	err = nil // the end of a short file
+	switch {
+	case o.Format.is(JSONL):
+		out = newLines(in, file)
+	case o.Format.is(JSON):
+		out = newList(in, file)
+	case o.Format.is(TSV):
+		out, err = newTable(in, file, '\t')
+	case o.Format.is(CSV):
+		out, err = newTable(in, file, o.Delimiter)
+	default:
+		return nil, fmt.Errorf("there is no format %q", o.Format)
+	}
+	if err != nil {
+		return nil, errors.Join(err, packed.Close())
+	}
+	return &owned{out, packed}, nil
+}
+
+// newBinary opens a format that is read from a file, not from a stream.
+func newBinary(r io.Reader, file string, o Options) (records, error) {
+	f, size, err := randomAccess(r, o)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 8)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, f.Close())
+	}
+	if n == 0 {
+		return nil, errors.Join(fmt.Errorf("the file is empty; a %s file is not", o.Format.Name), f.Close())
+	}
+	err = checkContent(head[:n], o.Format)
+	var out records
+	if err == nil && o.Format.is(XLSX) {
+		out, err = newSheet(f, size, file, o)
+	} else if err == nil {
+		out, err = newParquet(f, size, file)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &owned{out, f}, nil
+}
+
+type readerAtCloser interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// keepOpen is the caller's file.
+type keepOpen struct{ io.ReaderAt }
+
+func (keepOpen) Close() error { return nil }
+
+// randomAccess gives r itself where it is an uncompressed file, else a copy of what it holds.
+func randomAccess(r io.Reader, o Options) (readerAtCloser, int64, error) {
+	if f, ok := r.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, 0, err
+		}
+		head := make([]byte, 8)
+		n, _ := f.ReadAt(head, 0)
+		kind := sniff(head[:n])
+		if info.Mode().IsRegular() && kind != Gzip && kind != Zstd && o.Format.Compression == "" {
+			return keepOpen{f}, info.Size(), nil
+		}
+	}
+	in, packed, err := unpack(r, o.Format)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer packed.Close()
+	f, err := tempFile(o.TempDir)
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := io.Copy(f, in)
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, size, nil
+}

@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// quotedFormat is what stands in a number format without meaning: texts, colours, escaped characters.
+var quotedFormat = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]|\\.|_.|\*.`)
+
+// readStyles finds the cell styles whose numbers are dates.
+func (b *workbook) readStyles() error {
+	if b.find("xl/styles.xml") == nil {
+		return nil
+	}
+	var styles struct {
+		Formats []struct {
+			ID   int    `xml:"numFmtId,attr"`
+			Code string `xml:"formatCode,attr"`
+		} `xml:"numFmts>numFmt"`
+		Cells []struct {
+			Format int `xml:"numFmtId,attr"`
+		} `xml:"cellXfs>xf"`
+	}
+	if err := b.decode("xl/styles.xml", &styles); err != nil {
+		return err
+	}
+	date := map[int]bool{}
+	for _, id := range []int{14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47} { // ECMA-376, part 1, 18.8.30
+		date[id] = true
+	}
+	for _, f := range styles.Formats {
+		date[f.ID] = strings.ContainsAny(quotedFormat.ReplaceAllString(strings.ToLower(f.Code), ""), "ymdhs")
+	}
+	for i, c := range styles.Cells {
+		b.dates[i] = date[c.Format]
+	}
+	return nil
+}
+
+// date is a day number as an ISO 8601 text: with a time if it has one, and a time alone below 1.
+func (b *workbook) date(number string) (any, error) {
+	days, err := strconv.ParseFloat(number, 64)
+	if err != nil || days < 0 || days >= 2958466 { // the year 10000
+		return nil, err
+	}
+	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case b.d1904:
+		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case days < 60: // Excel's 1900 has a 29 February
+		epoch = epoch.AddDate(0, 0, 1)
+	}
+	whole, part := math.Modf(days)
+	t := epoch.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86400e3)) * time.Millisecond)
+	switch {
+	case whole == 0:
+		return t.Format("15:04:05.999"), nil
+	case part == 0:
+		return t.Format("2006-01-02"), nil
+	}
+	return t.Format("2006-01-02T15:04:05.999"), nil
+}
