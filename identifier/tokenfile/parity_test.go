@@ -72,9 +72,16 @@ func tokenizerJSON(t testing.TB, folder, name string) []byte {
 	return data
 }
 
+var loaded sync.Map // fixtures by name
+
 func fixture(t testing.TB, name string) Tokenizer {
 	t.Helper()
-	return loadBytes(t, tokenizerJSON(t, "testdata", name))
+	if tok, ok := loaded.Load(name); ok {
+		return tok.(Tokenizer)
+	}
+	tok := loadBytes(t, tokenizerJSON(t, "testdata", name))
+	loaded.Store(name, tok)
+	return tok
 }
 
 func loadBytes(t testing.TB, data []byte) Tokenizer {
@@ -172,19 +179,23 @@ func sweepLines(t *testing.T) map[string][]string {
 
 // sweep hashes, block by block, what put writes for each code point, and compares with the recorded hashes.
 func sweep(t *testing.T, lines []string, put func(out []byte, c rune) []byte) {
-	const block = 4096
-	if len(lines) != 0x110000/block {
+	const block, recorded = 4096, 122 // see BLOCKS in parity.py
+	if len(lines) != recorded {
 		t.Fatalf("%d blocks recorded", len(lines))
 	}
 	var out []byte
-	for i, line := range lines {
+	for _, line := range lines {
+		var start rune
+		if _, err := fmt.Sscanf(line, "%x", &start); err != nil {
+			t.Fatal(err)
+		}
 		out = out[:0]
-		for c := rune(i * block); c < rune((i+1)*block); c++ {
+		for c := start; c < start+block; c++ {
 			if c < 0xd800 || c > 0xdfff {
 				out = put(out, c)
 			}
 		}
-		if got := fmt.Sprintf("%06x %.8x", i*block, sha256.Sum256(out)); got != line {
+		if got := fmt.Sprintf("%06x %.8x", start, sha256.Sum256(out)); got != line {
 			t.Errorf("code points from %s: got %s", line, got)
 		}
 	}
@@ -214,7 +225,7 @@ func TestEveryCodePoint(t *testing.T) {
 
 func TestEveryCodePointNormalized(t *testing.T) {
 	lines := sweepLines(t)
-	for _, o := range []string{"1111", "1100", "0010", "0001"} {
+	for _, o := range []string{"1111", "0010", "0001"} {
 		t.Run(o, func(t *testing.T) {
 			t.Parallel()
 			n := wordpiece.Normalizer{CleanText: o[0] == '1', ChineseChars: o[1] == '1', StripAccents: o[2] == '1', Lowercase: o[3] == '1'}
