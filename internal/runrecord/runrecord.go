@@ -23,6 +23,7 @@ type Record struct {
 	Tool     Build          `json:"tool"`
 	Command  string         `json:"command"`            // as typed, without flags: "identify"
 	Options  any            `json:"options"`            // the command's options struct, legal zeros included
+	Shard    *Shard         `json:"shard,omitempty"`    // absent if the whole input was processed
 	Model    *Artefact      `json:"model,omitempty"`    // absent if none was used
 	Taxonomy *Artefact      `json:"taxonomy,omitempty"` // likewise
 	Inputs   []Input        `json:"inputs"`             // in reading order
@@ -37,11 +38,19 @@ type Artefact struct {
 	SHA256 string `json:"sha256"` // hex
 }
 
+// Shard is one part of an input: its rows Index, Index+Of, Index+2·Of and so on, counted from 1.
+type Shard struct {
+	Index int `json:"index"` // 1 to Of
+	Of    int `json:"of"`    // shards in all, at least 1
+}
+
+func (s *Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
 // Input is one file read.
 type Input struct {
 	File   string `json:"file"`             // without its folder
-	SHA256 string `json:"sha256,omitempty"` // hex; absent if Partial
-	Size   int64  `json:"size"`             // bytes read
+	SHA256 string `json:"sha256,omitempty"` // hex, of the bytes read; absent in the record of a run that has not ended
+	Size   int64  `json:"size"`             // bytes read; in the record of a run that has not ended, of the file, or -1 if not known
 	// Partial says that reading ended before the file did, for instance at --limit.
 	Partial bool `json:"partial,omitempty"`
 }
@@ -139,10 +148,7 @@ func (r *InputReader) Read(p []byte) (int, error) {
 // Input says what was read so far.
 func (r *InputReader) Input() Input {
 	in := r.input
-	if !r.ended {
-		in.Partial = true
-		return in
-	}
+	in.Partial = !r.ended
 	in.SHA256 = hex.EncodeToString(r.hash.Sum(nil))
 	return in
 }

@@ -76,7 +76,7 @@ func TestPartialInput(t *testing.T) {
 	if _, err := io.ReadFull(in, make([]byte, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := in.Input(), (Input{File: "-", Size: 3, Partial: true}); got != want {
+	if got, want := in.Input(), (Input{File: "-", SHA256: abcHash, Size: 3, Partial: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -1,0 +1,162 @@
+// Package gate decides whether what was found is too much: limits as a user writes them, such as
+// "Factual Error>5%", and what came of each.
+package gate
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Subjects that are no labels.
+const (
+	Any       = "any"       // tagged rows with at least one error
+	Untagged  = "untagged"  // rows in which nothing could be looked for
+	Truncated = "truncated" // tagged rows of which tokens were cut
+	Rejected  = "rejected"  // lines that are no rows
+)
+
+// Gate is one limit: the run fails when the expression holds.
+type Gate struct {
+	Text    string // as written
+	Subject string // a label, or one of the constants
+	Op      string // ">", ">=", "<" or "<="
+	Share   bool   // Limit is a share, 0 to 1; else a number of rows
+	Limit   float64
+}
+
+var expression = regexp.MustCompile(`^\s*(.+?)\s*(>=|<=|>|<)\s*([0-9.]+)\s*(%?)\s*$`)
+
+// Parse reads an expression. label turns a label's name or code into its name.
+//
+// A limit with a percent sign or a decimal point is a share; a whole number counts rows.
+func Parse(text string, label func(string) (string, bool)) (Gate, error) {
+	m := expression.FindStringSubmatch(text)
+	if m == nil {
+		return Gate{}, fmt.Errorf(`%q: write it as NAME>LIMIT, as in "Factual Error>5%%", "any>=0.2" or "untagged>0"`, text)
+	}
+	g := Gate{Text: text, Op: m[2], Share: m[4] == "%" || strings.Contains(m[3], ".")}
+	var err error
+	if g.Limit, err = strconv.ParseFloat(m[3], 64); err != nil {
+		return Gate{}, fmt.Errorf("%q: %s is no number", text, m[3])
+	}
+	if m[4] == "%" {
+		g.Limit /= 100
+	}
+	if g.Share && g.Limit > 1 {
+		return Gate{}, fmt.Errorf("%q: a share is at most 1, or 100%%; a number of rows has no decimal point", text)
+	}
+	name, ok := subject(m[1], label)
+	if !ok {
+		return Gate{}, fmt.Errorf("%q: there is no error type %q; besides error types there are %s, %s, %s and %s",
+			text, m[1], Any, Untagged, Truncated, Rejected)
+	}
+	g.Subject = name
+	return g, nil
+}
+
+func subject(name string, label func(string) (string, bool)) (string, bool) {
+	if found, ok := label(name); ok {
+		return found, true
+	}
+	switch lower := strings.ToLower(name); lower {
+	case Any, Untagged, Truncated, Rejected:
+		return lower, true
+	}
+	return "", false
+}
+
+// Counts are what gates look at.
+type Counts struct {
+	Rows         int // tagged or not
+	Tagged       int
+	Untagged     int
+	Truncated    int // of the tagged ones
+	WithoutError int // of the tagged ones
+	Rejected     int
+	Labels       map[string]int // tagged rows with each label, the label of rows without error included
+}
+
+// Result is what came of a gate.
+type Result struct {
+	Gate   string   `json:"gate"`   // as written
+	Missed bool     `json:"missed"` // the expression holds, or cannot be decided
+	Rows   int      `json:"rows"`   // that it is about
+	Of     int      `json:"of"`     // rows (or lines) among which they were counted
+	Share  *float64 `json:"share"`  // Rows/Of; null if Of is 0
+	Limit  float64  `json:"limit"`  // share or rows
+	Reason string   `json:"reason"` // a sentence
+}
+
+// Check decides. Of no tagged rows nothing is known about labels: such a gate is missed.
+func (g Gate) Check(c Counts) Result {
+	n, of, what := g.count(c)
+	r := Result{Gate: g.Text, Rows: n, Of: of, Limit: g.Limit}
+	if of > 0 {
+		share := float64(n) / float64(of)
+		r.Share = &share
+	}
+	if of == 0 && (g.Share || what == taggedRows) {
+		r.Missed, r.Reason = true, fmt.Sprintf("%s: there are no %s to count among", g.Subject, what)
+		return r
+	}
+	value := float64(n)
+	if g.Share {
+		value = *r.Share
+	}
+	r.Missed = g.holds(value)
+	r.Reason = g.reason(r, value, what)
+	return r
+}
+
+const taggedRows = "tagged rows"
+
+func (g Gate) count(c Counts) (n, of int, what string) {
+	switch g.Subject {
+	case Any:
+		return c.Tagged - c.WithoutError, c.Tagged, taggedRows
+	case Truncated:
+		return c.Truncated, c.Tagged, taggedRows
+	case Untagged:
+		return c.Untagged, c.Rows, "rows"
+	case Rejected:
+		return c.Rejected, c.Rows + c.Rejected, "lines"
+	}
+	return c.Labels[g.Subject], c.Tagged, taggedRows
+}
+
+// nearly absorbs the rounding of limits written in decimals: 5% of 20 rows is 1 row.
+const nearly = 1e-12
+
+func (g Gate) holds(value float64) bool {
+	equal := math.Abs(value-g.Limit) <= nearly
+	switch g.Op {
+	case ">":
+		return value > g.Limit && !equal
+	case ">=":
+		return value > g.Limit || equal
+	case "<":
+		return value < g.Limit && !equal
+	}
+	return value < g.Limit || equal
+}
+
+// reason is "Vague: 12 of 100 tagged rows (12.0 %), the limit is 5 %, missed by 7.0 points".
+func (g Gate) reason(r Result, value float64, what string) string {
+	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, what)
+	if r.Share != nil {
+		found += fmt.Sprintf(" (%.1f %%)", 100**r.Share)
+	}
+	limit, by := "%.4g", "%.4g rows"
+	scale := 1.0
+	if g.Share {
+		limit, by, scale = "%.4g %%", "%.3g points", 100
+	}
+	found += ", fails if " + g.Op + " " + fmt.Sprintf(limit, scale*g.Limit)
+	if !r.Missed {
+		return found
+	}
+	return found + ": missed by " + fmt.Sprintf(by, scale*math.Abs(value-g.Limit))
+}

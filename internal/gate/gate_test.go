@@ -1,0 +1,94 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+)
+
+func label(name string) (string, bool) {
+	full, ok := map[string]string{"vague": "Vague", "vag": "Vague", "a>b": "A>B", "no error": "No Error"}[strings.ToLower(name)]
+	return full, ok
+}
+
+var counts = Counts{Rows: 25, Tagged: 20, Untagged: 5, Truncated: 2, WithoutError: 12, Rejected: 75,
+	Labels: map[string]int{"Vague": 1, "A>B": 7, "No Error": 12}}
+
+// TestCheck: shares and sums below are worked out by hand from counts.
+func TestCheck(t *testing.T) {
+	for text, want := range map[string]string{
+		"Vague>5%":       "held: Vague: 1 of 20 tagged rows (5.0 %), fails if > 5 %",
+		"VAG >= 5 %":     "missed: Vague: 1 of 20 tagged rows (5.0 %), fails if >= 5 %: missed by 0 points",
+		"vague>0.02":     "missed: Vague: 1 of 20 tagged rows (5.0 %), fails if > 2 %: missed by 3 points",
+		"vague>0":        "missed: Vague: 1 of 20 tagged rows (5.0 %), fails if > 0: missed by 1 rows",
+		"vague>1":        "held: Vague: 1 of 20 tagged rows (5.0 %), fails if > 1",
+		"a>b<=7":         "missed: A>B: 7 of 20 tagged rows (35.0 %), fails if <= 7: missed by 0 rows",
+		"any>20%":        "missed: any: 8 of 20 tagged rows (40.0 %), fails if > 20 %: missed by 20 points",
+		"No Error<75%":   "missed: No Error: 12 of 20 tagged rows (60.0 %), fails if < 75 %: missed by 15 points",
+		"no error<60%":   "held: No Error: 12 of 20 tagged rows (60.0 %), fails if < 60 %",
+		"untagged>20%":   "held: untagged: 5 of 25 rows (20.0 %), fails if > 20 %",
+		"Untagged>0":     "missed: untagged: 5 of 25 rows (20.0 %), fails if > 0: missed by 5 rows",
+		"truncated>=.1":  "missed: truncated: 2 of 20 tagged rows (10.0 %), fails if >= 10 %: missed by 0 points",
+		"rejected>74.5%": "missed: rejected: 75 of 100 lines (75.0 %), fails if > 74.5 %: missed by 0.5 points",
+	} {
+		g, err := Parse(text, label)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		r := g.Check(counts)
+		got := map[bool]string{true: "missed: ", false: "held: "}[r.Missed] + r.Reason
+		if got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// TestNothingKnown: of no rows one cannot say that few have an error.
+func TestNothingKnown(t *testing.T) {
+	for text, missed := range map[string]bool{"Vague>5%": true, "Vague>0": true, "any>20%": true, "untagged>0": false, "untagged>1%": true, "rejected>0": false} {
+		g, err := Parse(text, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := g.Check(Counts{}); r.Missed != missed || r.Share != nil {
+			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+func TestParseFails(t *testing.T) {
+	for text, want := range map[string]string{
+		"":               "write it as NAME>LIMIT",
+		"Vague":          "write it as NAME>LIMIT",
+		"Vague=5%":       "write it as NAME>LIMIT",
+		">5%":            "write it as NAME>LIMIT",
+		"Vague>-5%":      "write it as NAME>LIMIT",
+		"Vague>5%x":      "write it as NAME>LIMIT",
+		"Vague>1.2.3":    "1.2.3 is no number",
+		"Vague>101%":     "a share is at most 1",
+		"Vague>5.5":      "a share is at most 1",
+		"Rude>5%":        `there is no error type "Rude"; besides error types there are any, untagged, truncated and rejected`,
+		"Vague>5%,any>1": `there is no error type "Vague>5%,any"`,
+	} {
+		_, err := Parse(text, label)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"Vague>5%", "any>=0.2", "untagged>0", "a>b<=7", ">5%", "Vague>.", "vague>1e9"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		g, err := Parse(text, label)
+		if err != nil {
+			return
+		}
+		if g.Subject == "" || !(g.Limit >= 0) || g.Share && g.Limit > 1 {
+			t.Errorf("%q became %+v", text, g)
+		}
+		g.Check(counts)
+	})
+}

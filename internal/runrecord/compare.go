@@ -1,0 +1,104 @@
+package runrecord
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Read reads the record of an output. An absent one is fs.ErrNotExist.
+func Read(out string) (*Record, error) {
+	data, err := os.ReadFile(Path(out))
+	if err != nil {
+		return nil, fmt.Errorf("run record: %w", err)
+	}
+	r := &Record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("run record %s: %w", Path(out), err)
+	}
+	if r.Format != 1 {
+		return nil, fmt.Errorf("run record %s: its format is %d; this program reads 1", Path(out), r.Format)
+	}
+	return r, nil
+}
+
+// Differences says what makes two runs' rows differ: command, model, taxonomy, options. Options named in
+// ignore, which do not change rows, may differ, as may builds and inputs.
+func Differences(a, b *Record, ignore ...string) ([]string, error) {
+	var all []string
+	add := func(what, x, y string) {
+		if x != y {
+			all = append(all, fmt.Sprintf("%s: %s, now %s", what, x, y))
+		}
+	}
+	add("command", a.Command, b.Command)
+	add("model", a.Model.text(b.Model), b.Model.text(a.Model))
+	add("taxonomy", a.Taxonomy.text(b.Taxonomy), b.Taxonomy.text(a.Taxonomy))
+	x, errX := flatten(a.Options)
+	y, errY := flatten(b.Options)
+	if err := errors.Join(errX, errY); err != nil {
+		return nil, err
+	}
+	for _, name := range ignore {
+		delete(x, name)
+		delete(y, name)
+	}
+	names := maps.Clone(x)
+	maps.Copy(names, y)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		add(name, x.get(name), y.get(name))
+	}
+	return all, nil
+}
+
+// text names an artefact, with its hash where that is all that tells it from the other.
+func (a *Artefact) text(other *Artefact) string {
+	switch {
+	case a == nil:
+		return "none"
+	case other != nil && a.ID == other.ID && a.SHA256 != other.SHA256:
+		return fmt.Sprintf("%s with SHA-256 %.12s…", a.ID, a.SHA256)
+	}
+	return a.ID
+}
+
+// flat is an options struct as names with JSON values; a name inside of an object has a dot.
+type flat map[string]string
+
+func (f flat) get(name string) string {
+	if v, ok := f[name]; ok {
+		return v
+	}
+	return "not given"
+}
+
+func flatten(options any) (flat, error) {
+	data, err := json.Marshal(options)
+	if err != nil {
+		return nil, fmt.Errorf("run record: %w", err)
+	}
+	f := flat{}
+	return f, f.add("", data)
+}
+
+func (f flat) add(name string, data []byte) error {
+	if !bytes.HasPrefix(data, []byte("{")) {
+		f[name] = string(data)
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil {
+		return fmt.Errorf("run record: %w", err)
+	}
+	for key, value := range object {
+		if err := f.add(strings.TrimPrefix(name+"."+key, "."), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
