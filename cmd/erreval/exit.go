@@ -70,7 +70,7 @@ func collectCodes(err error, found map[int]bool) {
 		found[exitInterrupted] = true
 		return
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
 	case *codedError:
 		found[e.code] = true
 	case interface{ Unwrap() []error }:
