@@ -1,0 +1,228 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// lookOptions are what show, stats and diff have in common.
+type lookOptions struct {
+	files    []string
+	taxonomy *taxonomy.Taxonomy
+	columns  map[string]string // --map
+	where    map[string]string // column → value that rows must have
+	seen     *goldSet          // what the columns of where held
+}
+
+func lookFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
+			Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in OUT.run.json, else question-generation)"},
+		mapFlag(),
+		&cli.StringSliceFlag{Name: "where", Usage: "only rows with this value, `COLUMN=VALUE`; may be repeated"},
+	}
+}
+
+// reportFlags are those of stats and diff.
+func reportFlags() []cli.Flag {
+	return append(lookFlags(),
+		&cli.StringFlag{Name: "group", Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"},
+		&cli.IntFlag{Name: "bootstrap", Value: report.DefaultIntervals().Resamples, Usage: "`N` resamples for the intervals; 0: no intervals"},
+		&cli.Uint64Flag{Name: "seed", Value: report.DefaultIntervals().Seed, Usage: "`SEED` of the resampling"},
+		&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT`: text, markdown or json"},
+		jsonFlag())
+}
+
+func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
+	o := &lookOptions{files: ctx.Args().Slice()}
+	if countOf(o.files, stdio) > 1 {
+		return nil, usagef(`standard input "-" can be read once`)
+	}
+	if err := checkInputs(o.files); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.taxonomy, err = openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.files), "question-generation")); err != nil {
+		return nil, err
+	}
+	if o.columns, err = parseMap(ctx.StringSlice("map"), o.taxonomy.FieldNames()); err != nil {
+		return nil, err
+	}
+	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
+		return nil, err
+	}
+	o.seen = &goldSet{file: strings.Join(o.files, ", "), columns: map[string][]string{}}
+	return o, nil
+}
+
+// madeWith is what a look at a tagged file takes from its run record.
+type madeWith struct {
+	Taxonomy runrecord.Artefact `json:"taxonomy"`
+	Options  struct {
+		Thresholds dataset.Probabilities `json:"thresholds"`
+	} `json:"options"`
+}
+
+// readRecord reads OUT.run.json; nil if there is none that can be read, which is no fault of the rows.
+func readRecord(file string) *madeWith {
+	data, err := os.ReadFile(runrecord.Path(file))
+	made := &madeWith{}
+	if err != nil || json.Unmarshal(data, made) != nil {
+		return nil
+	}
+	return made
+}
+
+// recordedTaxonomy is the built-in taxonomy that the first run record names, or "".
+func recordedTaxonomy(files []string) string {
+	for _, file := range files {
+		made := readRecord(file)
+		if made == nil {
+			continue
+		}
+		name, _, _ := strings.Cut(made.Taxonomy.ID, "@")
+		if slices.Contains(taxonomy.Builtins(), name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// each calls f for every row of a file that --where lets through, with its diagnosis or nil.
+func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dataset.Row, *dataset.Diagnosis) error) ([]error, error) {
+	meta := &metaOptions{taxonomy: o.taxonomy, columns: o.columns}
+	faults, err := eachRow(ctx, e, meta, file, func(row *dataset.Row) error {
+		if !o.seen.matches(row, o.where) {
+			return nil
+		}
+		d, err := row.Diagnosis()
+		if err != nil {
+			return err
+		}
+		if d != nil && d.Taxonomy != "" && d.Taxonomy != o.taxonomy.ID() {
+			return o.unfit("row "+row.ID, d.Taxonomy)
+		}
+		return f(row, d)
+	})
+	if err == nil && len(faults) > 0 {
+		err = o.foreign(faults[0])
+	}
+	return faults, err
+}
+
+func (o *lookOptions) unfit(what, found string) error {
+	name, _, _ := strings.Cut(found, "@")
+	return withCode(exitUnfit, fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: choose it with --taxonomy %s",
+		what, found, o.taxonomy.ID(), name))
+}
+
+// foreign tells whether a line is no row because it is one of another taxonomy, with other fields.
+func (o *lookOptions) foreign(err error) error {
+	var fault *dataset.LineError
+	if !errors.As(err, &fault) {
+		return nil
+	}
+	var line struct {
+		Diagnosis struct{ Taxonomy string }
+	}
+	if json.Unmarshal(fault.Raw, &line) != nil || line.Diagnosis.Taxonomy == "" || line.Diagnosis.Taxonomy == o.taxonomy.ID() {
+		return nil
+	}
+	return o.unfit(fmt.Sprintf("%s:%d", fault.File, fault.Line), line.Diagnosis.Taxonomy)
+}
+
+// noRows says why there is nothing to look at.
+func (o *lookOptions) noRows(rows int, faults []error) error {
+	files := strings.Join(o.files, ", ")
+	switch {
+	case rows > 0:
+		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, plural(rows, "row", "rows"), o.files[0])
+	case len(faults) > 0:
+		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, faults[0])
+	case len(o.where) > 0:
+		return o.seen.noMatch(o.where)
+	}
+	return fmt.Errorf("%s: there are no rows", files)
+}
+
+// warnFaults prints lines that are no rows, and gives the exit code that says so.
+func warnFaults(e *env, faults []error) error {
+	for _, f := range faults[:min(shownRejections, len(faults))] {
+		fmt.Fprintf(e.err, "warning: %s\n", report.Printable(f.Error()))
+	}
+	if more := len(faults) - shownRejections; more > 0 {
+		fmt.Fprintf(e.err, "warning: and %d more lines like these\n", more)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return withCode(exitIncomplete, nil)
+}
+
+// scheme is the taxonomy as reports take it.
+func scheme(t *taxonomy.Taxonomy) report.Scheme {
+	s := report.Scheme{Taxonomy: t.ID()}
+	for _, y := range t.Types {
+		if y.NoError {
+			s.NoError = y.Name
+			continue
+		}
+		s.Labels = append(s.Labels, report.Label{Name: y.Name, Code: y.Code})
+	}
+	return s
+}
+
+// grouping reads the flags of intervals.
+func (o *lookOptions) grouping(ctx *cli.Context) (*metaOptions, report.IntervalOptions, error) {
+	group := ctx.String("group")
+	switch group {
+	case "":
+		group = o.taxonomy.GroupField()
+	case "none":
+		group = ""
+	}
+	i := report.IntervalOptions{Method: report.Bootstrap, Group: group, Resamples: ctx.Int("bootstrap"), Seed: ctx.Uint64("seed")}
+	if i.Resamples == 0 {
+		i.Method = report.None
+	}
+	if err := i.Validate(); err != nil {
+		return nil, i, usagef("--bootstrap: %w", err)
+	}
+	return &metaOptions{taxonomy: o.taxonomy, group: group}, i, nil
+}
+
+// reportFormat reads --format and --json.
+func reportFormat(ctx *cli.Context) (string, error) {
+	format := ctx.String("format")
+	if ctx.Bool("json") {
+		format = "json"
+	}
+	if !slices.Contains([]string{"text", "markdown", "json"}, format) {
+		return "", usagef("--format %q: it is text, markdown or json", format)
+	}
+	return format, nil
+}
+
+// printReport prints figures: as JSON themselves, else as their report.
+func printReport(e *env, format string, figures interface{ Report() *report.Report }) error {
+	switch format {
+	case "json":
+		return writeJSON(e.out, figures)
+	case "markdown":
+		return figures.Report().Markdown(e.out)
+	}
+	return figures.Report().Text(e.out)
+}
