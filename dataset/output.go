@@ -16,8 +16,8 @@ import (
 // it is called OUT.partial, which is JSON Lines whatever OUT will be; lines that are no rows go to
 // OUT.rejected.jsonl. Not safe for concurrent use.
 type Output struct {
-	// Convert writes OUT from the rows of OUT.partial when all are there; nil leaves them JSON Lines.
-	Convert func(lines io.ReadSeeker, w io.Writer) error
+	Format  Format      // of OUT, which is made of OUT.partial when all rows are there; may be set until Commit
+	Options SinkOptions // for Format
 
 	path     string
 	file     *os.File
@@ -152,7 +152,7 @@ func (o *Output) Commit() error {
 		return errors.Join(err, o.close())
 	}
 	done := PartialPath(o.path)
-	if o.Convert != nil {
+	if !o.Format.Plain() {
 		done = o.path + ".converting"
 		if err := o.convert(done); err != nil {
 			return errors.Join(err, o.close(), os.Remove(done))
@@ -180,7 +180,7 @@ func (o *Output) convert(path string) error {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}
 	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
-		err = o.Convert(o.file, f)
+		err = convert(o.file, f, o.Format, o.Options)
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)

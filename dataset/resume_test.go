@@ -2,10 +2,9 @@ package dataset
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -198,32 +197,32 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
-// TestConvert: the file in its own format appears at the end, and its failure keeps the rows.
+// TestConvert: the file in its own format appears at the end, and a failure keeps the rows.
 func TestConvert(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "out.xyz")
-	fail := errors.New("disk full")
-	for _, want := range []error{fail, nil} {
-		o, err := Create(path, true)
+	for _, c := range []struct {
+		format Format
+		cell   int // bytes; a workbook takes 32,767
+		fails  bool
+	}{{Format{Name: CSV}, 40_000, false}, {Format{Name: XLSX}, 40_000, true}} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "out")
+		o, err := Create(path, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Convert = func(lines io.ReadSeeker, w io.Writer) error {
-			data, err := io.ReadAll(lines)
-			fmt.Fprintf(w, "%d bytes", len(data))
-			return errors.Join(err, want)
-		}
-		if err := o.Write(oneRow(t)); err != nil {
+		o.Format = c.format
+		row := oneRow(t)
+		if err := errors.Join(row.Set("long", strings.Repeat("x", c.cell)), o.Write(row)); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Commit(); !errors.Is(err, want) {
-			t.Fatal(err)
+		err = o.Commit()
+		left := regexp.MustCompile("x+").ReplaceAllString(files(t, dir), "x")
+		want := "out=question,answer,passage,long\nq,a,p,x"
+		if c.fails {
+			want = "out.partial=" + strings.TrimSuffix(good, "}") + `,"long":"x"}`
 		}
-		if want != nil && files(t, dir) != "out.xyz.partial="+good {
-			t.Errorf("after a failure: %s", files(t, dir))
+		if (err != nil) != c.fails || left != want {
+			t.Errorf("%s: %v, left %s, want %s", c.format, err, left, want)
 		}
-	}
-	if got := files(t, dir); got != fmt.Sprintf("out.xyz=%d bytes", len(good)+1) {
-		t.Errorf("got %s", got)
 	}
 }
