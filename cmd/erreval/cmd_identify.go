@@ -33,6 +33,7 @@ type identifyOptions struct {
 	Thresholds []string // P or LABEL=P
 	Limit      int      // rows, over all inputs; 0 is all
 	Workers    int      // 0 is one a core
+	Files      fileOptions
 	LabelsOnly bool
 	Table      bool
 	Overwrite  bool
@@ -46,7 +47,8 @@ func identifyCommand(e *env) *cli.Command {
 		Name:      "identify",
 		Usage:     "find the errors in each row of a file",
 		ArgsUsage: "INPUT...",
-		Description: `Rows are JSON Lines. Each gets a column "diagnosis" with the errors found and the probability of
+		Description: `Rows are JSON Lines, a JSON list, CSV, TSV, XLSX or Parquet, by the file's name or --format, also with
+.gz or .zst. Each gets a column "diagnosis" with the errors found and the probability of
 every error type; all other columns stay as they are.
    erreval identify questions.jsonl -o tagged.jsonl
 
@@ -63,7 +65,7 @@ Find more, or less: one threshold for all, or one for a type (the model brings i
 
 Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines were no rows,
 OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected.`,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
 			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
 			&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
@@ -71,13 +73,17 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 			&cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"},
 			overwriteFlag(), quietFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-		},
+		}, fileFlags()...),
 		Action: func(ctx *cli.Context) error {
 			o = identifyOptions{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Model: ctx.String("model"),
 				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
 				Thresholds: ctx.StringSlice("threshold"), Limit: ctx.Int("limit"), Workers: ctx.Int("workers"),
 				LabelsOnly: ctx.Bool("labels-only"), Table: ctx.Bool("table"), Overwrite: ctx.Bool("overwrite"),
-				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib")}
+				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib"), Files: readFileOptions(ctx)}
+			var err error
+			if o.Inputs, err = expandGlobs(o.Inputs); err != nil {
+				return err
+			}
 			if err := o.validate(); err != nil {
 				return err
 			}
@@ -118,12 +124,16 @@ type identifyRun struct {
 	identifier *identifier.Identifier
 	columns    map[string]string // field to column
 	workers    int
+	files      *files
 	progress   *progress
 	total      *identifySummary // over all files
 }
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	r := &identifyRun{e: e, o: o, progress: newProgress(e, o.Quiet)}
+	if r.files, err = o.Files.open(); err != nil {
+		return err
+	}
 	outputs, err := o.outputs()
 	if err != nil {
 		return err
@@ -217,6 +227,7 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 		return err
 	}
 	defer f.source.Close()
+	defer f.reader.Close()
 	// The first interruption ends the reading; what is in flight is finished and kept.
 	err = r.identifier.Identify(context.WithoutCancel(ctx), func() (*dataset.Row, error) { return f.next(ctx) }, f.emit)
 	f.summary.finish()
@@ -237,29 +248,21 @@ type identifyFile struct {
 	record  *runrecord.Record
 	summary *identifySummary
 	last    int // line of the last row written
+	noted   map[string]bool
 
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
 	out    *dataset.Output
-	stream *dataset.Writer // standard output, or nil
-	table  *rowTable       // or nil
+	stream dataset.Sink // standard output, or nil
+	table  *rowTable    // or nil
 }
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
-	f := &identifyFile{run: r, path: out, summary: newSummary(r), record: r.newRecord()}
+	f := &identifyFile{run: r, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
 	source, size, err := openInput(ctx, r.e, in)
 	if err != nil {
 		return nil, err
 	}
 	f.source = source
-	switch out {
-	case "":
-	case stdio:
-		f.stream = dataset.NewWriter(r.e.out)
-	default:
-		if f.out, err = dataset.Create(out, r.o.Overwrite, r.o.Inputs...); err != nil {
-			return nil, errors.Join(err, source.Close())
-		}
-	}
 	if r.o.Table {
 		f.table = newRowTable(r.e, r.taxonomy)
 	}
@@ -270,14 +273,52 @@ func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFi
 	if r.o.Limit > 0 {
 		limit = r.o.Limit - r.total.Rows
 	}
-	f.reader = dataset.NewReader(counter, in, dataset.Options{Taxonomy: r.taxonomy, Map: r.columns, Limit: limit})
+	f.reader, err = r.files.reader(counter, source, in, dataset.Options{Taxonomy: r.taxonomy, Map: r.columns, Limit: limit})
+	if err != nil {
+		return nil, errors.Join(err, source.Close())
+	}
+	if err := f.create(out); err != nil {
+		return nil, errors.Join(err, f.reader.Close(), source.Close())
+	}
 	return f, nil
+}
+
+// create begins the output.
+func (f *identifyFile) create(out string) (err error) {
+	format, options := f.run.files.format(out), f.run.files.sinkOptions(f.reader.Schema())
+	switch out {
+	case "":
+		return nil
+	case stdio:
+		f.stream, err = dataset.NewSink(f.run.e.out, format, options)
+	default:
+		if f.out, err = dataset.Create(out, f.run.o.Overwrite, f.run.o.Inputs...); err == nil {
+			f.out.Format, f.out.Options = format, options
+		}
+	}
+	for _, n := range f.run.files.outputNotes(format, f.reader.Schema()) {
+		f.run.say("%s", n)
+	}
+	return err
+}
+
+// notes says what was assumed about the input.
+func (f *identifyFile) notes() {
+	for _, n := range f.reader.Notes() {
+		if !f.noted[n] {
+			f.run.say("%s", n)
+		}
+		f.noted[n] = true
+	}
 }
 
 // next reads on behind lines that are no rows, and ends when the user interrupts.
 func (f *identifyFile) next(ctx context.Context) (*dataset.Row, error) {
 	for {
 		row, err := f.reader.Read()
+		if err == nil && len(f.noted) == 0 || errors.Is(err, io.EOF) {
+			f.notes()
+		}
 		if ctx.Err() != nil {
 			return nil, io.EOF
 		}
@@ -328,7 +369,10 @@ func (f *identifyFile) write(row *dataset.Row, d *dataset.Diagnosis) error {
 		errs = append(errs, f.out.Write(row))
 	}
 	if f.stream != nil { // flushed row by row, for whoever waits at the other end of a pipe
-		errs = append(errs, f.stream.Write(row), f.stream.Flush())
+		errs = append(errs, f.stream.Write(row))
+		if s, ok := f.stream.(interface{ Flush() error }); ok {
+			errs = append(errs, s.Flush())
+		}
 	}
 	if f.table != nil {
 		f.run.progress.clear()
@@ -339,6 +383,9 @@ func (f *identifyFile) write(row *dataset.Row, d *dataset.Diagnosis) error {
 
 // finish gives the output its name, or keeps what there is under OUT.partial.
 func (f *identifyFile) finish(err error) error {
+	if f.stream != nil {
+		err = errors.Join(err, f.stream.Close())
+	}
 	if f.out == nil {
 		return err
 	}

@@ -91,6 +91,19 @@ func mapFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "map", Usage: "read a task field from another column, `FIELD=COLUMN`; may be repeated"}
 }
 
+func formatFlag() cli.Flag {
+	return &cli.StringFlag{Name: "format", EnvVars: envName("format"),
+		Usage: "`FORMAT` of standard input and output, and of files whose names do not tell: jsonl, json, csv, tsv, xlsx or parquet, each also with .gz or .zst"}
+}
+
+func sheetFlag() cli.Flag {
+	return &cli.StringFlag{Name: "sheet", Usage: "read `SHEET` of a workbook instead of its first one, and call the sheet of an .xlsx output so"}
+}
+
+func delimiterFlag() cli.Flag {
+	return &cli.StringFlag{Name: "delimiter", Usage: "`CHARACTER` between the cells of CSV, or tab; looked for in the header where not given"}
+}
+
 func limitFlag() cli.Flag {
 	return &cli.IntFlag{Name: "limit", Usage: "stop after `N` rows; 0 reads all"}
 }

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// fileOptions are the flags that say how files of rows are stored.
+type fileOptions struct {
+	Format    string // of standard input and output, and of files whose names do not tell
+	Sheet     string // of a workbook; "" is the first
+	Delimiter string // one character, "tab" or "\t"; "" looks at the header
+}
+
+func fileFlags() []cli.Flag {
+	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag()}
+}
+
+func readFileOptions(ctx *cli.Context) fileOptions {
+	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter")}
+}
+
+// files reads and writes files of rows.
+type files struct {
+	named     dataset.Format
+	sheet     string
+	delimiter rune
+}
+
+func (o fileOptions) open() (*files, error) {
+	f := &files{sheet: o.Sheet}
+	if o.Format != "" {
+		var err error
+		if f.named, err = dataset.ParseFormat(o.Format); err != nil {
+			return nil, usagef("--format: %w", err)
+		}
+	}
+	text := strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(o.Delimiter)
+	if text == "" {
+		return f, nil
+	}
+	r, n := utf8.DecodeRuneInString(text)
+	if n != len(text) || strings.ContainsRune("\"\r\n\ufffd", r) {
+		return nil, usagef("--delimiter %q: give one character, as in --delimiter ';' or --delimiter tab", o.Delimiter)
+	}
+	f.delimiter = r
+	return f, nil
+}
+
+// format is what a file's name says, else what --format says.
+func (f *files) format(path string) dataset.Format {
+	if format, ok := dataset.FormatOf(path); ok && path != stdio {
+		return format
+	}
+	return f.named
+}
+
+// reader reads rows of an opened input through r, which counts and hashes what is read of it.
+func (f *files) reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
+	o.Format, o.Sheet, o.Delimiter = f.format(path), f.sheet, f.delimiter
+	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
+		info, err := file.Stat()
+		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				return nil, err
+			}
+			return dataset.NewSource(file, path, o)
+		}
+	}
+	return dataset.NewSource(r, path, o)
+}
+
+// openRows opens a file of rows, or standard input ("-"). close ends both.
+func (f *files) openRows(ctx context.Context, e *env, path string, o dataset.Options) (rows *dataset.Reader, closeAll func(), err error) {
+	input, _, err := openInput(ctx, e, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = f.reader(input, input, path, o); err != nil {
+		input.Close()
+		return nil, nil, err
+	}
+	return rows, func() { rows.Close(); input.Close() }, nil
+}
+
+// sinkOptions say how rows are written.
+func (f *files) sinkOptions(schema *dataset.Schema) dataset.SinkOptions {
+	return dataset.SinkOptions{Sheet: f.sheet, Delimiter: f.delimiter, Schema: schema}
+}
+
+// outputNotes say what an output's format does not keep.
+func (f *files) outputNotes(format dataset.Format, schema *dataset.Schema) []string {
+	if format.Name != dataset.Parquet {
+		return nil
+	}
+	return schema.Notes()
+}
+
+// expandGlobs replaces patterns that the shell left alone by the files they stand for, sorted.
+func expandGlobs(inputs []string) ([]string, error) {
+	var out []string
+	for _, in := range inputs {
+		if _, err := os.Lstat(in); err == nil || in == stdio || !strings.ContainsAny(in, "*?[") {
+			out = append(out, in)
+			continue
+		}
+		found, err := filepath.Glob(in)
+		if err != nil || len(found) == 0 {
+			return nil, usagef("input %s: no file has such a name", in)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
