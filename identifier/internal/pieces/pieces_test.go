@@ -32,11 +32,11 @@ func TestMemo(t *testing.T) {
 func TestMemoOverwritten(t *testing.T) {
 	m := NewMemo(NewTable(nil))
 	found := 0
-	for i := range int32(100_000) {
+	for i := range int32(20_000) {
 		text := fmt.Sprint(i)
 		m.Store([]int32{i, -i}, padded(text), 0, len(text))
 	}
-	for i := range int32(100_000) {
+	for i := range int32(20_000) {
 		text := fmt.Sprint(i)
 		if ids, ok := m.Append(nil, padded(text), 0, len(text)); ok {
 			found++
