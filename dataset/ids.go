@@ -1,26 +1,154 @@
 package dataset
 
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+)
+
 // idHash is short enough to keep for every row, and long enough that two ids never meet by chance.
 type idHash [16]byte
 
-// idSet remembers a number for each id.
-type idSet struct{ m map[idHash]int }
+// idsInMemory is how many ids stand in memory (some 3 MB); more go to a temporary file, so that the
+// memory does not grow with the input.
+const idsInMemory = 1 << 16
 
-func newIDSet() *idSet { return &idSet{map[idHash]int{}} }
+// idSet remembers a number for each id: in a map, then in an open-addressed table in a file.
+type idSet struct {
+	dir   string
+	limit int // of small
+	small map[idHash]int64
+	table *os.File // slots of an id and its number; nil while small suffices
+	slots uint64   // a power of two
+	used  uint64
+}
+
+const slotSize = 24
+
+func newIDSet(dir string) *idSet { return &idSet{dir: dir, limit: idsInMemory, small: map[idHash]int64{}} }
 
 // first gives the place at which the id came first, or 0 and remembers this one.
 func (s *idSet) first(id idHash, place int) (int, error) {
-	if at := s.m[id]; at > 0 {
-		return at, nil
+	at, err := s.get(id)
+	if at == 0 && err == nil {
+		err = s.put(id, int64(place))
 	}
-	s.m[id] = place
-	return 0, nil
+	return int(at), err
 }
 
 // count gives how often the id came, this time included.
 func (s *idSet) count(id idHash) (int, error) {
-	s.m[id]++
-	return s.m[id], nil
+	n, err := s.get(id)
+	if err == nil {
+		err = s.put(id, n+1)
+	}
+	return int(n + 1), err
 }
 
-func (s *idSet) close() error { return nil }
+func (s *idSet) get(id idHash) (int64, error) {
+	if s.table == nil {
+		return s.small[id], nil
+	}
+	_, n, err := s.find(id)
+	return n, err
+}
+
+func (s *idSet) put(id idHash, n int64) error {
+	if s.table == nil {
+		s.small[id] = n
+		if len(s.small) < s.limit {
+			return nil
+		}
+		return s.spill()
+	}
+	if 4*s.used >= 3*s.slots {
+		if err := s.grow(); err != nil {
+			return err
+		}
+	}
+	return s.store(id, n)
+}
+
+func (s *idSet) store(id idHash, n int64) error {
+	at, old, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	if old == 0 {
+		s.used++
+	}
+	var slot [slotSize]byte
+	copy(slot[:], id[:])
+	binary.LittleEndian.PutUint64(slot[16:], uint64(n))
+	_, err = s.table.WriteAt(slot[:], int64(at)*slotSize)
+	return err
+}
+
+// find gives the id's slot, or the empty one that it goes into, and its number.
+func (s *idSet) find(id idHash) (at uint64, n int64, err error) {
+	var slot [slotSize]byte
+	for at = binary.LittleEndian.Uint64(id[:8]) & (s.slots - 1); ; at = (at + 1) & (s.slots - 1) {
+		if _, err := s.table.ReadAt(slot[:], int64(at)*slotSize); err != nil {
+			return 0, 0, err
+		}
+		n := int64(binary.LittleEndian.Uint64(slot[16:]))
+		if n == 0 || idHash(slot[:16]) == id {
+			return at, n, nil
+		}
+	}
+}
+
+func (s *idSet) newTable(slots uint64) error {
+	f, err := tempFile(s.dir)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(int64(slots) * slotSize); err != nil { // a file of zeros: all empty
+		return errors.Join(err, f.Close())
+	}
+	s.table, s.slots, s.used = f, slots, 0
+	return nil
+}
+
+func (s *idSet) spill() error {
+	if err := s.newTable(max(1024, 4*uint64(s.limit))); err != nil {
+		return err
+	}
+	for id, n := range s.small {
+		if err := s.store(id, n); err != nil {
+			return err
+		}
+	}
+	s.small = nil
+	return nil
+}
+
+// grow makes the table four times as large.
+func (s *idSet) grow() error {
+	old, slots := s.table, s.slots
+	defer old.Close()
+	if err := s.newTable(4 * slots); err != nil {
+		return err
+	}
+	block := make([]byte, 1024*slotSize)
+	for at := uint64(0); at < slots; at += 1024 {
+		if _, err := old.ReadAt(block, int64(at)*slotSize); err != nil {
+			return err
+		}
+		for slot := block; len(slot) > 0; slot = slot[slotSize:] {
+			if n := int64(binary.LittleEndian.Uint64(slot[16:slotSize])); n != 0 {
+				if err := s.store(idHash(slot[:16]), n); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *idSet) close() error {
+	if s.table == nil {
+		return nil
+	}
+	return s.table.Close()
+}

@@ -104,7 +104,7 @@ func NewReader(r io.Reader, file string, o Options) *Reader {
 }
 
 func newReader(in records, file string, o Options) *Reader {
-	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(), made: newIDSet()}
+	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(o.TempDir), made: newIDSet(o.TempDir)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
 	}
@@ -181,7 +181,9 @@ func (r *Reader) value(row *Row, field string) (string, error) {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name, row.columnList(), field, field)
 	}
 	if name != field {
-		raw = firstText(raw)
+		if raw = firstText(raw); string(raw) == "[]" {
+			return "", fmt.Errorf("the column %q holds no %s: its list is empty; leave such rows out, or give them one", name, field)
+		}
 	}
 	if r.in.unit() == "row" && kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
 		return string(raw), nil

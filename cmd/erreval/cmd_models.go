@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -216,16 +215,11 @@ func tokenize(ctx context.Context, e *env, o *tokenizeOptions) error {
 	if err != nil {
 		return withCode(exitUnfit, err)
 	}
-	in := e.in
-	if o.file != stdio {
-		file, err := os.Open(o.file)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		in = file
+	reader, closeRows, err := new(files).openRows(ctx, e, o.file, dataset.Options{Taxonomy: t, Map: columns, Limit: o.limit})
+	if err != nil {
+		return err
 	}
-	reader := dataset.NewReader(in, o.file, dataset.Options{Taxonomy: t, Map: columns, Limit: o.limit})
+	defer closeRows()
 	var faults []error
 	for ctx.Err() == nil {
 		row, err := reader.Read()

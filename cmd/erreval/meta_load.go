@@ -89,16 +89,11 @@ func loadMeta(ctx context.Context, e *env, o *metaOptions) (*goldSet, []*predSet
 
 // eachRow calls f for every row of a file ("-" is standard input) and returns the lines that are none.
 func eachRow(ctx context.Context, e *env, o *metaOptions, file string, f func(*dataset.Row) error) (faults []error, err error) {
-	in := e.in
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer opened.Close()
-		in = opened
+	reader, closeRows, err := new(files).openRows(ctx, e, file, dataset.Options{Taxonomy: o.taxonomy, Map: o.columns})
+	if err != nil {
+		return nil, err
 	}
-	reader := dataset.NewReader(in, file, dataset.Options{Taxonomy: o.taxonomy, Map: o.columns})
+	defer closeRows()
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
