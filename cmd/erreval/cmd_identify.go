@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
@@ -37,6 +38,9 @@ type identifyOptions struct {
 	LabelsOnly bool
 	Table      bool
 	Overwrite  bool
+	Resume     bool
+	Shard      string // I/N; "" is all rows
+	Gates      gateOptions
 	Quiet      bool
 	JSON       bool
 }
@@ -63,6 +67,11 @@ Columns with other names, several files (each to a file of its name in a folder)
 Find more, or less: one threshold for all, or one for a type (the model brings its own):
    erreval identify rows.jsonl --threshold 0.4 --threshold "Vague=0.3" -o tagged.jsonl
 
+Go on after an interruption; tag one part of five; fail where there is too much:
+   erreval identify rows.jsonl -o tagged.jsonl --resume
+   erreval identify rows.jsonl -o part2.jsonl --shard 2/5
+   erreval identify rows.jsonl -o tagged.jsonl --fail-on "Factual Error>5%" --fail-on "untagged>0"
+
 Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines were no rows,
 OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected.`,
 		Flags: append([]cli.Flag{
@@ -71,15 +80,16 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 			&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
 				Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
 			&cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"},
-			overwriteFlag(), quietFlag(),
+			overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-		}, fileFlags()...),
+		}, append(fileFlags(), gateFlags()...)...),
 		Action: func(ctx *cli.Context) error {
 			o = identifyOptions{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Model: ctx.String("model"),
 				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
 				Thresholds: ctx.StringSlice("threshold"), Limit: ctx.Int("limit"), Workers: ctx.Int("workers"),
 				LabelsOnly: ctx.Bool("labels-only"), Table: ctx.Bool("table"), Overwrite: ctx.Bool("overwrite"),
-				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib"), Files: readFileOptions(ctx)}
+				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib"), Files: readFileOptions(ctx),
+				Resume: ctx.Bool("resume"), Shard: ctx.String("shard"), Gates: readGateOptions(ctx)}
 			var err error
 			if o.Inputs, err = expandGlobs(o.Inputs); err != nil {
 				return err
@@ -103,6 +113,7 @@ func (o *identifyOptions) validate() error {
 	check(o.Output != "" || o.Table, `no output; give -o OUT, -o - for standard output, or --table`)
 	check(o.Output != stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
 	check(o.Output != stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
+	check(o.Output != stdio && o.Output != "" || !o.Resume, "--resume goes on with a file; give it with -o OUT")
 	check(o.Limit >= 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
 	check(o.Workers >= 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Workers)
 	stdin := 0
@@ -124,6 +135,9 @@ type identifyRun struct {
 	identifier *identifier.Identifier
 	columns    map[string]string // field to column
 	workers    int
+	shard      *runrecord.Shard // or nil
+	gates      []gate.Gate
+	read       int // rows, over all files
 	files      *files
 	progress   *progress
 	total      *identifySummary // over all files
@@ -131,6 +145,9 @@ type identifyRun struct {
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	r := &identifyRun{e: e, o: o, progress: newProgress(e, o.Quiet)}
+	if r.shard, err = parseShard(o.Shard); err != nil {
+		return err
+	}
 	if r.files, err = o.Files.open(); err != nil {
 		return err
 	}
@@ -138,7 +155,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(checkInputs(o.Inputs), o.checkOutputs(outputs)); err != nil {
+	if err := errors.Join(o.Gates.check(e), checkInputs(o.Inputs), o.checkOutputs(outputs)); err != nil {
 		return err
 	}
 	closeRunner, err := r.open()
@@ -148,20 +165,27 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	defer func() { err = errors.Join(err, closeRunner()) }()
 	r.total = newSummary(r)
 	for i, in := range o.Inputs {
-		if o.Limit > 0 && r.total.Rows >= o.Limit {
+		if o.Limit > 0 && r.read >= o.Limit {
 			break
 		}
-		if err = r.file(ctx, in, outputs[i]); err != nil {
-			break
+		done, err := r.finished(ctx, in, outputs[i])
+		if err == nil && !done {
+			err = r.file(ctx, in, outputs[i])
+		}
+		if err != nil {
+			return errors.Join(err, r.close(false))
 		}
 	}
-	return errors.Join(err, r.close())
+	return r.close(true)
 }
 
 // open loads taxonomy, model, library and identifier.
 func (r *identifyRun) open() (closeRunner func() error, err error) {
 	o := r.o
 	if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
+		return nil, err
+	}
+	if r.gates, err = parseGates(o.Gates.FailOn, r.taxonomy); err != nil {
 		return nil, err
 	}
 	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
@@ -200,13 +224,30 @@ func (r *identifyRun) say(format string, args ...any) {
 	}
 }
 
-// close prints the summary, and gives the exit code of rows that could not be tagged.
-func (r *identifyRun) close() error {
+// close prints the summary, and gives the exit codes of rows that could not be tagged and of limits that
+// were missed. Of a run that did not end, limits say nothing.
+func (r *identifyRun) close(ended bool) error {
 	r.progress.clear()
 	r.total.finish()
-	if err := r.total.print(r.e, r.o); err != nil {
-		return err
+	r.total.Gates = checkGates(nil, gate.Counts{})
+	if ended {
+		r.total.Gates = checkGates(r.gates, r.total.counts(r.noError()))
 	}
+	err := r.total.print(r.e, r.o)
+	if ended {
+		err = errors.Join(err, r.total.publish(r.e, r.o))
+	}
+	return errors.Join(err, r.incomplete(), missedGates(r.total.Gates))
+}
+
+func (r *identifyRun) noError() string {
+	if i := r.taxonomy.NoErrorIndex(); i >= 0 {
+		return r.taxonomy.Types[i].Name
+	}
+	return ""
+}
+
+func (r *identifyRun) incomplete() error {
 	if r.total.Untagged+r.total.Rejected == 0 {
 		return nil
 	}
@@ -232,6 +273,7 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	err = r.identifier.Identify(context.WithoutCancel(ctx), func() (*dataset.Row, error) { return f.next(ctx) }, f.emit)
 	f.summary.finish()
 	r.total.merge(f.summary)
+	r.read += f.rows
 	if err == nil && ctx.Err() != nil {
 		err = f.interrupted(in)
 	}
@@ -244,10 +286,14 @@ type identifyFile struct {
 	source  io.Closer
 	input   *runrecord.InputReader
 	reader  *dataset.Reader
+	name    string // of the input
+	size    int64  // of the input in bytes, or -1
 	path    string // of the output
 	record  *runrecord.Record
 	summary *identifySummary
 	last    int // line of the last row written
+	rows    int // read so far
+	faults  int // lines read that are no rows
 	noted   map[string]bool
 
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
@@ -257,12 +303,12 @@ type identifyFile struct {
 }
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
-	f := &identifyFile{run: r, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
+	f := &identifyFile{run: r, name: in, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
 	source, size, err := openInput(ctx, r.e, in)
 	if err != nil {
 		return nil, err
 	}
-	f.source = source
+	f.source, f.size = source, size
 	if r.o.Table {
 		f.table = newRowTable(r.e, r.taxonomy)
 	}
@@ -271,7 +317,7 @@ func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFi
 	r.progress.begin(size, counter)
 	limit := 0
 	if r.o.Limit > 0 {
-		limit = r.o.Limit - r.total.Rows
+		limit = r.o.Limit - r.read
 	}
 	f.reader, err = r.files.reader(counter, source, in, dataset.Options{Taxonomy: r.taxonomy, Map: r.columns, Limit: limit})
 	if err != nil {
@@ -292,7 +338,7 @@ func (f *identifyFile) create(out string) (err error) {
 	case stdio:
 		f.stream, err = dataset.NewSink(f.run.e.out, format, options)
 	default:
-		if f.out, err = dataset.Create(out, f.run.o.Overwrite, f.run.o.Inputs...); err == nil {
+		if err = f.begin(f.size); err == nil {
 			f.out.Format, f.out.Options = format, options
 		}
 	}
@@ -323,19 +369,41 @@ func (f *identifyFile) next(ctx context.Context) (*dataset.Row, error) {
 			return nil, io.EOF
 		}
 		var fault *dataset.LineError
-		if !errors.As(err, &fault) {
-			return row, err
+		switch {
+		case errors.As(err, &fault):
+			err = f.reject(fault)
+		case errors.Is(err, io.EOF):
+			return nil, f.endOfInput()
+		case err == nil:
+			var todo bool
+			if todo, err = f.todo(row); todo {
+				return row, nil
+			}
 		}
-		if err := f.reject(fault); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// todo tells whether a row is to be tagged: it is one of the shard, and no earlier run tagged it.
+func (f *identifyFile) todo(row *dataset.Row) (bool, error) {
+	f.rows++
+	if !f.run.mine(f.rows - 1) {
+		return false, nil
+	}
+	found, err := f.recall(row)
+	return !found && err == nil, err
 }
 
 // shownRejections is how many rejected lines are printed; the others are only kept and counted.
 const shownRejections = 5
 
 func (f *identifyFile) reject(fault *dataset.LineError) error {
+	f.faults++
+	if !f.run.mine(f.faults - 1) {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.summary.Rejected++
@@ -374,11 +442,16 @@ func (f *identifyFile) write(row *dataset.Row, d *dataset.Diagnosis) error {
 			errs = append(errs, s.Flush())
 		}
 	}
-	if f.table != nil {
-		f.run.progress.clear()
-		errs = append(errs, f.table.row(row, d))
+	return errors.Join(append(errs, f.show(row, d))...)
+}
+
+// show adds the row to the table.
+func (f *identifyFile) show(row *dataset.Row, d *dataset.Diagnosis) error {
+	if f.table == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	f.run.progress.clear()
+	return f.table.row(row, d)
 }
 
 // finish gives the output its name, or keeps what there is under OUT.partial.
@@ -390,26 +463,7 @@ func (f *identifyFile) finish(err error) error {
 		return err
 	}
 	if err != nil {
-		return errors.Join(err, f.out.Abort())
+		return errors.Join(err, f.abort())
 	}
-	if err := f.out.Commit(); err != nil {
-		return err
-	}
-	return f.writeRecord()
-}
-
-// interrupted says what was kept and how to go on.
-func (f *identifyFile) interrupted(in string) error {
-	text := "interrupted before the first row of " + in
-	if f.last > 0 {
-		text = fmt.Sprintf("interrupted after line %d of %s", f.last, in)
-	}
-	if f.out != nil && f.last > 0 {
-		partial := dataset.PartialPath(f.path)
-		text += fmt.Sprintf("; %s in %s", plural(f.summary.Rows, "tagged row is", "tagged rows are"), partial)
-		if in != stdio {
-			text += fmt.Sprintf("\nto go on, move that file away and tag the rest: tail -n +%d %s | erreval identify - -o REST", f.last+1, in)
-		}
-	}
-	return withCode(exitInterrupted, errors.New(text))
+	return f.commit()
 }
