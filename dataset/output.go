@@ -148,14 +148,14 @@ func (o *Output) Reject(e *LineError) error {
 // Commit gives the output its name. Rejected lines of an earlier run that this one did not meet again are removed.
 // A process that dies in its middle leaves OUT.partial, which Resume takes up.
 func (o *Output) Commit() error {
-	if err := o.endRecall(); err != nil {
+	if err := o.EndRecall(); err != nil {
 		return errors.Join(err, o.close())
 	}
 	done := PartialPath(o.path)
 	if !o.Format.Plain() {
 		done = o.path + ".converting"
 		if err := o.convert(done); err != nil {
-			return errors.Join(err, o.close(), os.Remove(done))
+			return errors.Join(fmt.Errorf("%w; the rows are in %s, as JSON Lines", err, PartialPath(o.path)), o.close(), os.Remove(done))
 		}
 	}
 	if err := o.close(); err != nil {

@@ -88,8 +88,8 @@ func (o *Output) Recall(row *Row, columns ...string) (bool, error) {
 	return true, nil
 }
 
-// endRecall is for a run that finds nothing to add.
-func (o *Output) endRecall() error {
+// EndRecall says that the input has ended. If it did before the rows kept of it, the error is ErrOtherRows.
+func (o *Output) EndRecall() error {
 	if o.kept == nil {
 		return nil
 	}

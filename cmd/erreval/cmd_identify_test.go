@@ -97,11 +97,22 @@ func TestInterruptedSaysHowToGoOn(t *testing.T) {
 	if kept == 0 || kept == rows {
 		t.Fatalf("%d of %d rows were kept; the interruption came at the wrong time", kept, rows)
 	}
-	if want := fmt.Sprintf("tail -n +%d %s | erreval identify - -o REST", kept+1, in); !strings.Contains(stderr.String(), want) {
+	line := "erreval identify " + in + " -o " + out + " --model " + tinyBERT
+	if want := "\nto go on: " + line + " --resume\n"; !strings.Contains(stderr.String(), want) {
 		t.Errorf("the message is %s, want %q in it", stderr, want)
 	}
 	if last := fmt.Sprintf(`{"id":"%d",`, kept-1); !bytes.Contains(data, []byte(last)) {
 		t.Errorf("the last of %d rows kept is not row %d", kept, kept-1)
+	}
+	e, _, stderr = testEnv(t, nil, false)
+	if code := run(t.Context(), strings.Fields(line+" --resume"), e); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if want := plural(kept, "row was", "rows were") + " tagged by an earlier run\n2000 rows in "; !strings.Contains(stderr.String(), want) {
+		t.Errorf("the message is %s, want %q in it", stderr, want)
+	}
+	if data, err := os.ReadFile(out); err != nil || bytes.Count(data, []byte("\n")) != rows {
+		t.Errorf("%d rows, %v", bytes.Count(data, []byte("\n")), err)
 	}
 }
 

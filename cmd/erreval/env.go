@@ -9,6 +9,7 @@ import (
 
 // env is what a command may touch of the process, so that tests can stand in for it.
 type env struct {
+	args       []string // the command line, the program's name first
 	in         io.Reader
 	out        io.Writer // data only
 	err        io.Writer // diagnostics, progress

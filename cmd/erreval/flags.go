@@ -128,6 +128,14 @@ func overwriteFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "overwrite", Usage: "replace OUT if it exists"}
 }
 
+func resumeFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "resume", Usage: "go on where an earlier run of the same line stopped; a finished OUT is left alone"}
+}
+
+func shardFlag() cli.Flag {
+	return &cli.StringFlag{Name: "shard", Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}
+}
+
 // envName is the environment variable that sets a flag's default: model is ERREVAL_MODEL.
 func envName(flag string) []string {
 	return []string{"ERREVAL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}

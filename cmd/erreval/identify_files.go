@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"github.com/erreval/erreval/dataset"
 )
 
 // checkInputs finds a missing file before the model is loaded, and before others are tagged.
@@ -65,7 +67,13 @@ func (o *identifyOptions) checkOutputs(outputs []string) error {
 		if out == "" || out == stdio {
 			return nil
 		}
-		if _, err := os.Lstat(out); err == nil && !o.Overwrite {
+		if o.Overwrite || o.Resume {
+			continue
+		}
+		if info, err := os.Stat(dataset.PartialPath(out)); err == nil && info.Size() > 0 {
+			errs = append(errs, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, or start again with --overwrite", dataset.PartialPath(out)))
+		}
+		if _, err := os.Lstat(out); err == nil {
 			errs = append(errs, fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", out))
 		}
 	}

@@ -14,23 +14,26 @@ import (
 	"golang.org/x/term"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/taxonomy"
 )
 
 // identifySummary is what a run found, counted.
 type identifySummary struct {
-	Rows          int          `json:"rows"`          // read and given out
-	Tagged        int          `json:"tagged"`        // rows in which errors could be looked for
-	Untagged      int          `json:"untagged"`      // the other ones
-	Rejected      int          `json:"rejected"`      // lines that are no rows
-	Truncated     int          `json:"truncated"`     // tagged rows of which tokens were cut
-	WithoutError  int          `json:"without_error"` // tagged rows in which no error was found
-	Labels        []labelCount `json:"labels"`        // error types, in the taxonomy's order
-	Seconds       float64      `json:"seconds"`
-	RowsPerSecond float64      `json:"rows_per_second"`
-	Model         string       `json:"model"`
-	Taxonomy      string       `json:"taxonomy"`
+	Rows          int           `json:"rows"`          // read and given out
+	Tagged        int           `json:"tagged"`        // rows in which errors could be looked for
+	Untagged      int           `json:"untagged"`      // the other ones
+	Rejected      int           `json:"rejected"`      // lines that are no rows
+	Truncated     int           `json:"truncated"`     // tagged rows of which tokens were cut
+	WithoutError  int           `json:"without_error"` // tagged rows in which no error was found
+	Resumed       int           `json:"resumed"`       // rows that an earlier run tagged
+	Labels        []labelCount  `json:"labels"`        // error types, in the taxonomy's order
+	Seconds       float64       `json:"seconds"`
+	RowsPerSecond float64       `json:"rows_per_second"` // of those tagged now
+	Model         string        `json:"model"`
+	Taxonomy      string        `json:"taxonomy"`
+	Gates         []gate.Result `json:"gates"` // what came of --fail-on
 
 	start time.Time
 	index map[string]int // label to its place in Labels
@@ -82,6 +85,7 @@ func (s *identifySummary) merge(o *identifySummary) {
 	s.Rejected += o.Rejected
 	s.Truncated += o.Truncated
 	s.WithoutError += o.WithoutError
+	s.Resumed += o.Resumed
 	for i := range s.Labels {
 		s.Labels[i].Rows += o.Labels[i].Rows
 	}
@@ -89,7 +93,16 @@ func (s *identifySummary) merge(o *identifySummary) {
 
 func (s *identifySummary) finish() {
 	s.Seconds = time.Since(s.start).Seconds()
-	s.RowsPerSecond = float64(s.Rows) / max(s.Seconds, 1e-9)
+	s.RowsPerSecond = float64(s.Rows-s.Resumed) / max(s.Seconds, 1e-9)
+}
+
+// restore takes the counts of a run record.
+func (s *identifySummary) restore(counts map[string]int) {
+	s.Rows, s.Resumed, s.Tagged, s.Untagged = counts["rows"], counts["rows"], counts["tagged"], counts["untagged"]
+	s.Rejected, s.Truncated, s.WithoutError = counts["rejected"], counts["truncated"], counts["without_error"]
+	for i := range s.Labels {
+		s.Labels[i].Rows = counts["label."+s.Labels[i].Label]
+	}
 }
 
 // print writes the summary: a table to standard error, or JSON to where no rows go.
@@ -102,6 +115,9 @@ func (s *identifySummary) print(e *env, o *identifyOptions) error {
 	}
 	if o.Quiet {
 		return nil
+	}
+	if s.Resumed > 0 {
+		fmt.Fprintf(e.err, "%s tagged by an earlier run\n", plural(s.Resumed, "row was", "rows were"))
 	}
 	fmt.Fprintf(e.err, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
 		plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError, percent(s.WithoutError, s.Tagged),
@@ -134,6 +150,7 @@ type progress struct {
 	first int       // rows before this file
 	size  int64     // of this file in bytes, or -1
 	read  *countingReader
+	from  int64 // bytes skipped, which say nothing about the rate
 	rows  int
 }
 
@@ -142,8 +159,11 @@ func newProgress(e *env, quiet bool) *progress {
 }
 
 func (p *progress) begin(size int64, read *countingReader) {
-	p.start, p.first, p.size, p.read = time.Now(), p.rows, size, read
+	p.start, p.first, p.size, p.read, p.from = time.Now(), p.rows, size, read, 0
 }
+
+// skip leaves what was read so far, with so many rows, out of the rate.
+func (p *progress) skip(rows int) { p.start, p.first, p.from = time.Now(), rows, p.read.n.Load() }
 
 // show renews the line, but not too often.
 func (p *progress) show(rows int) {
@@ -159,8 +179,8 @@ func (p *progress) show(rows int) {
 func (p *progress) line(now time.Time) string {
 	elapsed := now.Sub(p.start)
 	line := fmt.Sprintf("%d rows, %.1f rows/s", p.rows, float64(p.rows-p.first)/elapsed.Seconds())
-	if read := p.read.n.Load(); p.size > 0 && read > 0 {
-		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read))
+	if read := p.read.n.Load(); p.size > 0 && read > p.from {
+		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read-p.from))
 		line += fmt.Sprintf(", %d %%, %s left", 100*read/p.size, left.Round(time.Second))
 	}
 	return line
@@ -299,6 +319,7 @@ type identifyRecord struct {
 func (r *identifyRun) newRecord() *runrecord.Record {
 	rec := runrecord.New("identify", identifyRecord{Device: r.o.Device, Join: r.model.Manifest.Join, Map: r.columns,
 		Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly})
+	rec.Shard = r.shard
 	rec.Model = &runrecord.Artefact{ID: r.model.Manifest.ID(), SHA256: r.model.SHA256}
 	rec.Taxonomy = &runrecord.Artefact{ID: r.taxonomy.ID(), SHA256: r.taxonomy.Hash()}
 	return rec
@@ -307,7 +328,7 @@ func (r *identifyRun) newRecord() *runrecord.Record {
 // writeRecord puts the run record beside the output.
 func (f *identifyFile) writeRecord() error {
 	s := f.summary
-	f.record.Inputs = append(f.record.Inputs, f.input.Input())
+	f.record.Inputs = []runrecord.Input{f.input.Input()}
 	f.record.Counts = map[string]int{"rows": s.Rows, "tagged": s.Tagged, "untagged": s.Untagged, "rejected": s.Rejected,
 		"truncated": s.Truncated, "without_error": s.WithoutError}
 	for _, l := range s.Labels {

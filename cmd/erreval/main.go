@@ -19,6 +19,7 @@ func main() {
 
 // run executes one command line (args[0] is the program's name) and returns the exit code.
 func run(ctx context.Context, args []string, e *env) int {
+	e.args = args
 	app := newApp(e)
 	if len(args) > 1 && args[1] == completeCommand {
 		printCandidates(e.out, app, args[2:])
