@@ -25,7 +25,9 @@ type idSet struct {
 
 const slotSize = 24
 
-func newIDSet(dir string) *idSet { return &idSet{dir: dir, limit: idsInMemory, small: map[idHash]int64{}} }
+func newIDSet(dir string) *idSet {
+	return &idSet{dir: dir, limit: idsInMemory, small: map[idHash]int64{}}
+}
 
 // first gives the place at which the id came first, or 0 and remembers this one.
 func (s *idSet) first(id idHash, place int) (int, error) {
