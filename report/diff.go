@@ -264,7 +264,7 @@ func (d *Diff) Report() *Report {
 		fmt.Sprintf("%s with other errors in B than in A", rowCount(d.ChangedLabels))}
 	r.Facts = append(r.Facts, d.Interval.facts()...)
 	changes, examples := d.tables()
-	r.Sections = []Section{{Title: "Share of the compared rows; points of per cent are B minus A", Table: changes}}
+	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
 	if len(examples.Rows) > 0 {
 		r.Sections = append(r.Sections, Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples), Table: examples})
 	}
@@ -277,7 +277,7 @@ func (s *Side) describe(name string) string {
 		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
 	}
 	if s.Rejected > 0 {
-		text += fmt.Sprintf("; %d lines are no rows", s.Rejected)
+		text += "; " + noRows(s.Rejected)
 	}
 	return text
 }
@@ -295,6 +295,13 @@ func (d *Diff) describe() string {
 		text += fmt.Sprintf("; %d with changed text, %s", d.ChangedText, state)
 	}
 	return text
+}
+
+func noRows(lines int) string {
+	if lines == 1 {
+		return "1 line is no row"
+	}
+	return fmt.Sprintf("%d lines are no rows", lines)
 }
 
 func rowCount(n int) string {

@@ -198,7 +198,7 @@ func (s *Stats) Report() *Report {
 	r := &Report{Title: "Errors in " + strings.Join(s.Files, ", ")}
 	r.Facts = append(r.Facts, "model "+joined(s.Models)+", taxonomy "+s.Taxonomy)
 	if s.Rejected > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%d lines are no rows and stand outside of every figure", s.Rejected))
+		r.Facts = append(r.Facts, noRows(s.Rejected)+": outside of every figure")
 	}
 	r.Facts = append(r.Facts, s.Interval.facts()...)
 	if s.Interval.Method == Bootstrap {
@@ -231,7 +231,7 @@ func (s *Stats) rowTable() Table {
 
 func (s *Stats) systemTitle() string {
 	if s.By == "" {
-		return "rows of"
+		return "file"
 	}
 	return s.By
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Colours: on a terminal unless NO_COLOR or a dumb one says otherwise; --color decides before all of them.
+func TestShowColor(t *testing.T) {
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flag     string
+		terminal bool
+		env      string
+		want     bool
+	}{
+		{"auto", true, "", true},
+		{"auto", false, "", false},
+		{"auto", true, "NO_COLOR=1", false},
+		{"auto", true, "TERM=dumb", false},
+		{"always", false, "NO_COLOR=1", true},
+		{"never", true, "", false},
+	} {
+		name, value, _ := strings.Cut(c.env, "=")
+		e := &env{out: &bytes.Buffer{}, isTerminal: func(any) bool { return c.terminal }, getenv: func(key string) string {
+			if key == name {
+				return value
+			}
+			return ""
+		}}
+		o := &showOptions{color: c.flag}
+		o.taxonomy = tax
+		if got := newShowPrinter(e, o).color; got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
+
+func TestOccurrences(t *testing.T) {
+	for _, c := range []struct {
+		content string
+		targets []string
+		want    string
+	}{
+		{"Anka met Ankara. ANKA!", []string{"Anka"}, "[Anka] met Ankara. [ANKA]!"},
+		{"in 1931, not 19312", []string{"1931"}, "in [1931], not 19312"},
+		{"a long\n  answer here", []string{" long answer "}, "a [long\n  answer] here"},
+		{"It cost $5 (five).", []string{"$5 (five)."}, "It cost [$5 (five).]"},
+		{"東京は首都", []string{"東京"}, "[東京]は首都"},
+		{"the old bridge, the bridge", []string{"bridge", "old bridge"}, "the [old bridge], the [bridge]"},
+		{"nothing", []string{"", "  ", "absent"}, "nothing"},
+		{"straße", []string{"STRASSE"}, "straße"},
+	} {
+		got, end := "", 0
+		for _, at := range occurrences(c.content, c.targets) {
+			got += c.content[end:at[0]] + "[" + c.content[at[0]:at[1]] + "]"
+			end = at[1]
+		}
+		if got += c.content[end:]; got != c.want {
+			t.Errorf("%q in %q: got %q, want %q", c.targets, c.content, got, c.want)
+		}
+	}
+}
+
+// Of many rows only the limit is kept, closest first, equally close ones in the file's order.
+func TestTopRows(t *testing.T) {
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := &topRows{limit: 3}
+	for i, p := range []float64{0.9, 0.48, 0.1, 0.52, 0.5, 0.49, 0.48} {
+		d := &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Vague", P: p}, {Label: "No Error", P: 0.5}}}
+		top.add(&shown{row: &dataset.Row{ID: fmt.Sprint(i)}, d: d}, tax)
+		if len(top.rows) > 3 || cap(top.rows) > 8 {
+			t.Fatalf("%d rows kept", len(top.rows))
+		}
+	}
+	top.add(&shown{row: &dataset.Row{}, d: nil}, tax)
+	var got []string
+	for _, s := range top.rows {
+		got = append(got, s.row.ID)
+	}
+	if fmt.Sprint(got) != "[4 5 1]" || top.without != 1 {
+		t.Errorf("got %v, %d without", got, top.without)
+	}
+	// A threshold of its own moves what is close.
+	d := &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Vague", P: 0.3}, {Label: "Off Topic", P: 0.4}}}
+	if c := uncertainty(d, dataset.Probabilities{{Label: "Vague", P: 0.25}}, tax); c.label != "Vague" || fmt.Sprintf("%.3f", c.distance) != "0.050" {
+		t.Errorf("%+v", c)
+	}
+}
