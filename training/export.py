@@ -79,9 +79,26 @@ def to_onnx(tagger, path):
 
 
 def quantize(src, dst):
-    """int8 weights per channel, activations at run time; the embedding table too."""
-    quantize_dynamic(str(src), str(dst), per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm", "Gather"],
+    """int8 weights per channel, activations at run time; the token table too, one scale a token."""
+    quantize_dynamic(str(src), str(dst), per_channel=True, weight_type=QuantType.QInt8, op_types_to_quantize=["MatMul", "Gemm"],
                      extra_options={"MatMulConstBOnly": True})
+    model = onnx.load(str(dst))
+    g = model.graph
+    node = next(n for n in g.node if n.op_type == "Gather" and n.input[1] == "input_ids")
+    old = next(i for i in g.initializer if i.name == node.input[0])
+    table = onnx.numpy_helper.to_array(old)
+    scale = np.maximum(np.abs(table).max(1, keepdims=True), 1e-12).astype(np.float32) / 127
+    g.initializer.remove(old)
+    g.initializer.extend([onnx.numpy_helper.from_array(np.round(table / scale).astype(np.int8), "tokens_int8"),
+                          onnx.numpy_helper.from_array(scale, "tokens_scale")])
+    make = onnx.helper.make_node
+    at = list(g.node).index(node)
+    g.node.remove(node)
+    for n in reversed([make("Gather", ["tokens_int8", "input_ids"], ["token_int8"]), make("Cast", ["token_int8"], ["token_float"], to=onnx.TensorProto.FLOAT),
+                       make("Gather", ["tokens_scale", "input_ids"], ["token_scale"]), make("Mul", ["token_float", "token_scale"], [node.output[0]])]):
+        g.node.insert(at, n)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(dst))
 
 
 def session(path):

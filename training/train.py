@@ -37,6 +37,7 @@ def args():
     p.add_argument("--ema", type=float, default=0.995)
     p.add_argument("--seed", type=int, default=7)
     p.add_argument("--eval-minutes", type=float, default=8)
+    p.add_argument("--tune-step", type=int, default=1, help="look at every nth tune row only while training (a look at all takes a minute)")
     p.add_argument("--threads", type=int, default=2)
     return p.parse_args()
 
@@ -212,7 +213,7 @@ def main():
     real = [r for r in rows if r["source"] == "quizdesign"]
     written = [r for r in rows if r["source"] != "quizdesign"]
     extra = rng.sample([r for r in sim if r["source"] != "policyqa"], int(a.simulated_share * len(rows)))
-    tune = common.read(a.data / "labelled_tune.jsonl")
+    tune = common.read(a.data / "labelled_tune.jsonl")[:: a.tune_step]
 
     enc = common.Encoder(common.load_tokenizer(a.base), 512)
     model = common.Tagger(a.base, names)
