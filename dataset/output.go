@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -118,6 +117,7 @@ func (o *Output) Rejected() int { return o.rejected }
 type rejection struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
+	Unit     string `json:"unit,omitempty"` // what Line counts; absent for lines
 	Reason   string `json:"reason"`
 	Raw      string `json:"raw"`
 	Encoding string `json:"encoding,omitempty"` // "base64" where the line is not UTF-8
@@ -125,6 +125,19 @@ type rejection struct {
 
 // Reject keeps a line that is no row beside the output.
 func (o *Output) Reject(e *LineError) error {
+	rec := rejection{File: e.File, Line: e.Line, Unit: e.Unit, Reason: e.Err.Error(), Raw: string(e.Raw)}
+	if !utf8.Valid(e.Raw) {
+		rec.Raw, rec.Encoding = base64.StdEncoding.EncodeToString(e.Raw), "base64"
+	}
+	line, err := marshal(rec)
+	if err != nil {
+		return fmt.Errorf("rejected lines: %w", err)
+	}
+	return o.CopyRejected(append(line, '\n'))
+}
+
+// CopyRejected keeps a line of another output's rejected lines, its end included.
+func (o *Output) CopyRejected(line []byte) error {
 	if o.rejects == nil {
 		f, err := os.Create(PartialPath(RejectedPath(o.path)))
 		if err != nil {
@@ -132,13 +145,7 @@ func (o *Output) Reject(e *LineError) error {
 		}
 		o.rejects = f
 	}
-	rec := rejection{File: e.File, Line: e.Line, Reason: e.Err.Error(), Raw: string(e.Raw)}
-	if !utf8.Valid(e.Raw) {
-		rec.Raw, rec.Encoding = base64.StdEncoding.EncodeToString(e.Raw), "base64"
-	}
-	enc := json.NewEncoder(o.rejects)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(rec); err != nil {
+	if _, err := o.rejects.Write(line); err != nil {
 		return fmt.Errorf("rejected lines: %w", err)
 	}
 	o.rejected++

@@ -38,6 +38,7 @@ type cell struct {
 	style   int
 	text    strings.Builder
 	formula bool
+	result  bool // of the formula is there, be it an empty text
 }
 
 func newSheet(r io.ReaderAt, size int64, file string, o Options) (*sheet, error) {
@@ -233,6 +234,7 @@ func (s *sheet) readCell(c *cell) error {
 		case xml.StartElement:
 			inside = t.Name.Local == "v" || t.Name.Local == "t"
 			c.formula = c.formula || t.Name.Local == "f"
+			c.result = c.result || t.Name.Local == "v"
 			if t.Name.Local == "rPh" { // how a Japanese word is spoken
 				skip++
 			}
@@ -257,7 +259,7 @@ func (s *sheet) value(c *cell) (any, error) {
 	text := c.text.String()
 	at := func() string { return columnName(c.column) + strconv.Itoa(s.row) }
 	switch {
-	case c.formula && text == "" && c.kind != "str":
+	case c.formula && !c.result:
 		return nil, fmt.Errorf("the cell %s is a formula without its result; open and save the workbook in Excel", at())
 	case c.kind == "inlineStr" || c.kind == "str":
 		return unescapeExcel(text), nil

@@ -1,0 +1,559 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/xuri/excelize/v2"
+)
+
+// fault is a damaged file: what reading it says, and how many rows come out of it all the same.
+type fault struct {
+	name string // of the file; its extension is the format
+	data []byte
+	rows int    // that are read
+	bad  int    // lines rejected
+	want string // the message, whole or its beginning: of the first bad line, or of the failure
+}
+
+const head = "question,answer,passage\n"
+
+func repeated(text string, n int) string { return strings.Repeat(text, n) }
+
+// faults of files, kind by kind. Those of JSON lines one by one are in TestBadLines.
+func faults(t *testing.T) []fault {
+	utf16 := []byte("\xff\xfe{\x00")
+	lines := repeated(good+"\n", 300)
+	return []fault{
+		// Nothing is wrong with these, and nothing may be said.
+		{"bom.jsonl", []byte("\ufeff" + good + "\n" + good), 2, 0, ""},
+		{"bom.json", []byte("\ufeff[" + good + "]"), 1, 0, ""},
+		{"bom.csv", []byte("\ufeff" + head + "q,a,p\n"), 1, 0, ""},
+		{"crlf.jsonl", []byte(good + "\r\n\r\n" + good + "\r\n"), 2, 0, ""},
+		{"crlf.csv", []byte("question,answer,passage\r\nq,a,p\r\n\r\nq,\"a\r\nb\",p\r\n"), 2, 0, ""},
+		{"long line.jsonl", []byte(with(`"x":"`+repeated("x", 10<<20)+`"`) + "\n" + good), 2, 0, ""},
+		{"long cell.csv", []byte(head + "q,a,\"" + repeated("p\n", 5<<20) + "\"\nq,a,p\n"), 2, 0, ""},
+		{"escaped NUL.jsonl", []byte(with(`"x":"\u0000"`)), 1, 0, ""},
+		{"no end of line.csv", []byte(head + "q,a,p"), 1, 0, ""},
+		{"named wrongly.jsonl", pack(t, Gzip, []byte(good)), 1, 0, ""},
+		{"lines.json", []byte(good + "\n" + good), 2, 0, ""},
+		{"empty.jsonl", nil, 0, 0, ""},
+		{"empty.csv", nil, 0, 0, ""},
+		{"empty.json", nil, 0, 0, ""},
+		{"empty list.json", []byte("[]"), 0, 0, ""},
+		{"header alone.csv", []byte(head), 0, 0, ""},
+		{"blank.jsonl", []byte("\n \n\t\n"), 0, 0, ""},
+
+		// Text.
+		{"lone cr.jsonl", []byte(good + "\r" + good + "\r"), 0, 1, `lone cr.jsonl:1: the lines end with lone carriage returns; convert them first, as in: tr '\r' '\n' < FILE`},
+		{"lone cr.csv", []byte("question,answer,passage\rq,a,p\r"), 0, 0, `lone cr.csv: the lines end with lone carriage returns; convert them first`},
+		{"nul.jsonl", []byte(good + "\n\x00\x00\x00\n" + good), 2, 1, `nul.jsonl:2: not JSON: invalid character '\x00' looking for beginning of value (byte 1 of the line)`},
+		{"nul.csv", []byte(head + "q,a\x00,p\nq,a,p\n"), 1, 1, `nul.csv:2: cell 2 holds a NUL byte; the file is damaged, or not text`},
+		{"latin1.jsonl", []byte(with("\"x\":\"caf\xe9\"") + "\n" + good), 1, 1, `latin1.jsonl:1: not UTF-8 at byte 10 of the line; convert the file first, as in: iconv -f latin1 -t utf-8 FILE`},
+		{"latin1.csv", []byte(head + "caf\xe9,a,p\nq,a,p\n"), 1, 1, `latin1.csv:2: cell 1 is not UTF-8; convert the file first, as in: iconv -f latin1 -t utf-8 FILE`},
+		{"latin1 header.csv", []byte("caf\xe9,a,p\n"), 0, 0, `latin1 header.csv: the header on line 1: cell 1 is not UTF-8`},
+		{"latin1.json", []byte("[" + with("\"x\":\"caf\xe9\"") + "," + good + "]"), 1, 1, `latin1.json: item 1: not UTF-8 at byte 10 of the item`},
+		{"surrogate.jsonl", []byte(with(`"x":"\ud83d"`) + "\n" + good), 1, 1, `surrogate.jsonl:1: \ud83d is half of a surrogate pair, not a character`},
+		{"utf-16.jsonl", utf16, 0, 0, `utf-16.jsonl: the file is UTF-16; convert it first, as in: iconv -f utf-16 -t utf-8 FILE`},
+		{"utf-16.csv", utf16, 0, 0, `utf-16.csv: the file is UTF-16`},
+
+		// Fields, types and ids.
+		{"misnamed.csv", []byte("frage,answer,passage\nq,a,p\n"), 0, 1, `misnamed.csv:2: no column "question"; the columns are frage, answer, passage; name the one that holds the question with --map question=COLUMN`},
+		{"missing.jsonl", []byte(good + "\n" + `{"id":"r7","question":"q","answer":"a"}`), 1, 1, `missing.jsonl:2: no column "passage"; the columns are id, question, answer; name the one`},
+		{"wrong type.jsonl", []byte(`{"question":"q","answer":true,"passage":"p"}`), 0, 1, `wrong type.jsonl:1: the column "answer" holds true or false where a text is expected`},
+		{"nan.jsonl", []byte(with(`"x":NaN`) + "\n" + with(`"x":-Infinity`) + "\n" + good), 1, 2, `nan.jsonl:1: not JSON: invalid character 'N'`},
+		{"nan.csv", []byte("diagnosis.labels,diagnosis.probabilities.Vague,question,answer,passage\nVague,NaN,q,a,p\n"), 0, 1, `nan.csv:2: column "diagnosis.probabilities.Vague": "NaN" is no number`},
+		{"nan.parquet", parquetOf(t, []float64{1, math.NaN(), math.Inf(1)}), 1, 2, `nan.parquet: row 2: column "x": NaN is no number that JSON has; write null for unknown`},
+		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 2, 1, `id twice.csv:4: the id "a" is already that of line 2; give each row its own, or leave the column out`},
+		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 1, 1, `id twice.json: item 2: the id "1" is already that of item 1`},
+		{"key twice.jsonl", []byte(with(`"x":1,"x":2`)), 0, 1, `key twice.jsonl:1: the column "x" is there twice; keep one of them`},
+
+		// CSV.
+		{"header twice.csv", []byte("question,answer,passage,answer\nq,a,p,a\n"), 0, 0, `header twice.csv: the header has the column "answer" twice (columns 2 and 4); rename one`},
+		{"no names.csv", []byte("question,,answer,\n"), 0, 0, `no names.csv: the columns 2 and 4 have no name; write one in the header`},
+		{"short.csv", []byte(head + "q,a\nq,a,p\n"), 1, 1, `short.csv:2: 2 cells where the header has 3; put cells with a ',' inside in quotes`},
+		{"long.csv", []byte(head + "q,a,p, and more\nq,a,p\n"), 1, 1, `long.csv:2: 4 cells where the header has 3`},
+		{"open quote.csv", []byte(head + "q,a,\"p\nq,a,p\nq,a,p\n"), 2, 1, `open quote.csv:2: the quote that opens cell 3 is never closed`},
+		{"quote inside.csv", []byte(head + "q,a \"b\" c,p\nq,a,p\n"), 1, 1, `quote inside.csv:2: cell 2 has a quote inside; put the whole cell in quotes, and write each quote in it twice`},
+		{"behind quote.csv", []byte(head + "q,\"a\" b,p\nq,a,p\n"), 1, 1, `behind quote.csv:2: behind the closing quote of cell 2 stands " b,p"; write a quote inside a cell twice`},
+		{"apostrophe.csv", []byte("erreval.apostrophe," + head + "x,q,a,p\n"), 0, 1, `apostrophe.csv:2: the column "erreval.apostrophe" holds "x", not a list of columns`},
+
+		// JSON lists.
+		{"cut.json", []byte("[" + good + ",\n" + good[:20]), 1, 0, `cut.json: item 2: the file ends in its middle; fetch or write it again`},
+		{"cut squad.json", []byte(`{"data":[` + good), 1, 0, `cut squad.json: item 2: the file ends in its middle`},
+		{"comma.json", []byte("[" + good + ",]"), 1, 0, `comma.json: item 2: not JSON: invalid character ']'`},
+		{"two lists.json", []byte("[" + good + "]\n[" + good + "]"), 1, 0, `two lists.json: behind the list (after item 1) stands "[{\"question\":\"q\",\"an"; write one list a file`},
+		{"no object.json", []byte("[1," + good + "]"), 1, 1, `no object.json: item 1: the item holds a number, not an object; write a list of objects`},
+		{"no answer.json", []byte(`{"data":[{"paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]},{"question":"q","answers":[]}]}]}]}`), 1, 1,
+			`no answer.json: item 2: the column "answers" holds no answer: its list is empty`},
+
+		// Compression.
+		{"cut.jsonl.gz", cut(pack(t, Gzip, []byte(lines))), -1, 0, `cut.jsonl.gz: after line `},
+		{"cut.jsonl.zst", cut(pack(t, Zstd, []byte(lines))), 0, 0, `cut.jsonl.zst: the .zst file ends in its middle; fetch or write it again`},
+		{"flipped.csv.gz", flip(pack(t, Gzip, []byte(head+repeated("q,a,p\n", 300)))), -1, 0, `flipped.csv.gz: `},
+		{"plain.jsonl.gz", []byte(good), 0, 0, `plain.jsonl.gz: the file is named .gz but does not begin as such a file does; rename it, or fetch it again`},
+		{"twice.jsonl.gz", pack(t, Gzip, pack(t, Gzip, []byte(good))), 0, 0, `twice.jsonl.gz: the file is compressed twice; unpack it once`},
+		{"bzip2.jsonl", []byte("BZh91AY"), 0, 0, `bzip2.jsonl: the file is compressed with bzip2, which is not read; unpack it first, or compress it with gzip or zstd`},
+		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", maxRecord+1<<20)+"\n"+good)), 2, 1, `bomb.jsonl.gz:2: more than 128 MiB without an end; a row that long is a damaged file`},
+
+		// Workbooks.
+		{"empty.xlsx", nil, 0, 0, `empty.xlsx: the file is empty; a xlsx file is not`},
+		{"cut.xlsx", cut(workbookOf(t, nil)), 0, 0, `cut.xlsx: not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again`},
+		{"encrypted.xlsx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1..."), 0, 0, `encrypted.xlsx: the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password`},
+		{"csv.xlsx", []byte(head), 0, 0, `csv.xlsx: not a workbook, or cut`},
+		{"xlsx.csv", workbookOf(t, nil), 0, 0, `xlsx.csv: the file is a workbook or another ZIP file; name it .xlsx, give --format xlsx, or unpack it`},
+		{"zip.xlsx", zipOf(t, "x.txt", "x"), 0, 0, `zip.xlsx: the workbook has no part xl/workbook.xml; it is damaged, or no .xlsx`},
+		{"bomb.xlsx", bomb(t), 0, 0, `bomb.xlsx: the part xl/worksheets/sheet1.xml unpacks to `},
+		{"cell error.xlsx", workbookOf(t, func(f *excelize.File) { f.SetCellFormula("Sheet1", "D2", "=1/0") }), 1, 1, `cell error.xlsx: row 2: the cell D2 is a formula without its result; open and save the workbook in Excel`},
+		{"na.xlsx", zipOf(t, append(partsOf()[:2*len(workbookParts)], "xl/worksheets/sheet1.xml", sheetHead+
+			`<row><c t="str"><v>question</v></c></row><row><c t="e"><v>#N/A</v></c></row><row><c t="s"><v>7</v></c></row></sheetData></worksheet>`)...), 0, 2, `na.xlsx: row 2: the cell A2 holds the error #N/A; mend it in Excel`},
+		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "F3", "x") }), 1, 1, `beyond.xlsx: row 3: the cell F3 stands under no column name; write one in the header, or empty it`},
+		{"merged.xlsx", workbookOf(t, func(f *excelize.File) { f.MergeCell("Sheet1", "C2", "C3") }), 1, 1, `merged.xlsx: row 3: the column "passage" holds null where a text is expected`},
+		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "answer") }), 0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 4); rename one`},
+
+		// Parquet.
+		{"cut.parquet", cut(parquetOf(t, []float64{1, 2})), 0, 0, `cut.parquet: not a Parquet file, or cut (`},
+		{"head alone.parquet", []byte("PAR1"), 0, 0, `head alone.parquet: not a Parquet file, or cut (`},
+		{"encrypted.parquet", []byte("PARE1234PARE"), 0, 0, `encrypted.parquet: the Parquet file is encrypted; write it again without encryption`},
+		{"damaged.parquet", damagePage(parquetOf(t, []float64{1, 2})), 0, 0, `damaged.parquet: after row 0 the Parquet file is damaged (`},
+		{"parquet.jsonl", parquetOf(t, []float64{1}), 0, 0, `parquet.jsonl: the file is Parquet; name it .parquet, or give --format parquet`},
+	}
+}
+
+func TestFaults(t *testing.T) {
+	dir := t.TempDir()
+	list := faults(t)
+	kinds := 0
+	for _, f := range list {
+		path := filepath.Join(dir, f.name)
+		if err := os.WriteFile(path, f.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if f.want != "" {
+			kinds++
+		}
+		rows, bad, err := readFile(path, Options{Taxonomy: questions(t)})
+		message := ""
+		switch {
+		case err != nil:
+			message = err.Error()
+		case len(bad) > 0:
+			message = bad[0].Error()
+		}
+		message = strings.ReplaceAll(message, dir+string(filepath.Separator), "")
+		if f.want == "" && message != "" || !strings.HasPrefix(message, f.want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", f.name, message, f.want)
+		}
+		if rows != f.rows && f.rows >= 0 || len(bad) != f.bad {
+			t.Errorf("%s: %d rows and %d bad lines, want %d and %d", f.name, rows, len(bad), f.rows, f.bad)
+		}
+	}
+	if kinds < 40 {
+		t.Errorf("%d kinds of faults, want 40 or more", kinds)
+	}
+}
+
+func readFile(path string, o Options) (rows int, bad []*LineError, err error) {
+	r, err := Open(path, o)
+	if err != nil {
+		return 0, nil, err
+	}
+	rows, bad, err = readErr(r)
+	return rows, bad, errors.Join(err, r.Close())
+}
+
+// pack compresses.
+func pack(t testing.TB, how string, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := io.WriteCloser(gzip.NewWriter(&out))
+	if how == Zstd {
+		z, err := zstd.NewWriter(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func cut(data []byte) []byte { return data[:len(data)-len(data)/3] }
+
+// flip damages the last byte but nine, which is within the data or its checksum.
+func flip(data []byte) []byte {
+	data[len(data)-7] ^= 0xff
+	return data
+}
+
+// damagePage writes over the first page.
+func damagePage(data []byte) []byte {
+	copy(data[4:], repeated("\xff", 40))
+	return data
+}
+
+// parquetOf has the fields and a column x.
+func parquetOf(t testing.TB, values []float64) []byte {
+	t.Helper()
+	type row struct {
+		Question string  `parquet:"question"`
+		Answer   string  `parquet:"answer"`
+		Passage  string  `parquet:"passage"`
+		X        float64 `parquet:"x"`
+	}
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[row](&out)
+	for _, v := range values {
+		if _, err := w.Write([]row{{"q", "a", "p", v}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// workbookOf has two rows, as Excel would write them, and what change does to them.
+func workbookOf(t testing.TB, change func(*excelize.File)) []byte {
+	t.Helper()
+	f := excelize.NewFile()
+	for i, row := range [][]any{{"question", "answer", "passage"}, {"q1", "a", "p"}, {"q2", "a", "p"}} {
+		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if change != nil {
+		change(f)
+	}
+	var out bytes.Buffer
+	if err := f.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func zipOf(t testing.TB, parts ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := 0; i < len(parts); i += 2 {
+		w, err := z.Create(parts[i])
+		if err == nil {
+			_, err = io.WriteString(w, parts[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// bomb is a workbook whose sheet is 257 MiB of nothing.
+func bomb(t testing.TB) []byte {
+	t.Helper()
+	var parts []string
+	for _, p := range workbookParts {
+		parts = append(parts, p.name, p.content)
+	}
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := 0; i < len(parts); i += 2 {
+		w, err := z.Create(parts[i])
+		if err == nil {
+			_, err = io.WriteString(w, parts[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := z.Create("xl/worksheets/sheet1.xml")
+	block := repeated(" ", 1<<20)
+	for range bombSize>>20 + 1 {
+		if err == nil {
+			_, err = io.WriteString(w, block)
+		}
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestNotes: what was guessed or left out is said, with the option that changes it.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"in.jsonl", []byte(`{"context":"p","answers":{"text":["a","b"]},"prediction":"q","generated_question":"g"}`),
+			`no column "question"; taking "generated_question" for it (--map question=COLUMN names another)|no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|` +
+				`no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
+		{"in.csv", []byte("Question;Answer;Passage\nq;a;p\n"), `the header has no comma; cells are split at ';' (--delimiter names another)|no column "question"; taking "Question" for it (--map question=COLUMN names another)|` +
+			`no column "answer"; taking "Answer" for it (--map answer=COLUMN names another)|no column "passage"; taking "Passage" for it (--map passage=COLUMN names another)`},
+		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),
+			`rows are the list under "data"; beside it stands version, which is left out|SQuAD: one row a question, with its paragraph's and article's columns|` +
+				`no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
+		{"in.xlsx", workbookOf(t, func(f *excelize.File) { f.NewSheet("other") }), `reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
+		{"merged.xlsx", workbookOf(t, func(f *excelize.File) { f.MergeCell("Sheet1", "C2", "C3") }), `1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel`},
+		{"macro.xlsm", zipOf(t, append(partsOf(), "xl/vbaProject.bin", "x")...), `the workbook has macros; they are not run, and not kept in outputs`},
+	} {
+		f, _ := FormatOf(c.name)
+		r, err := NewSource(bytes.NewReader(c.data), c.name, Options{Taxonomy: questions(t), Format: f})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if _, _, err := readErr(r); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		want := strings.ReplaceAll(c.name+": "+c.want, "|", "\n"+c.name+": ")
+		if got := strings.Join(r.Notes(), "\n"); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func partsOf() []string {
+	var parts []string
+	for _, p := range workbookParts {
+		parts = append(parts, p.name, p.content)
+	}
+	return append(parts, "xl/worksheets/sheet1.xml", sheetHead+"</sheetData></worksheet>")
+}
+
+// TestSheetMissing: --sheet that is not there.
+func TestSheetMissing(t *testing.T) {
+	_, err := NewSource(bytes.NewReader(workbookOf(t, nil)), "in.xlsx", Options{Format: Format{Name: XLSX}, Sheet: "x"})
+	if err == nil || err.Error() != `in.xlsx: there is no sheet "x"; the sheets are ["Sheet1"]` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestUnreadable: files that are not there or may not be read, and a folder.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "none.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	r, err := Open(dir, Options{})
+	if err == nil {
+		_, err = r.Read()
+	}
+	if !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// TestGrowsAndVanishes: rows written behind while the file is read are read, and a removed file is read to its end.
+func TestGrowsAndVanishes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "in.jsonl")
+	if err := os.WriteFile(path, []byte(good+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path, Options{Taxonomy: questions(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(repeated(good+"\n", 2000) + good[:9]); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	rows, bad, err := readErr(r)
+	if rows != 2001 || len(bad) != 1 || err != nil {
+		t.Errorf("%d rows, %v, %v", rows, bad, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// brokenWriter fails after n bytes.
+type brokenWriter struct {
+	n   int
+	err error
+}
+
+func (b *brokenWriter) Write(p []byte) (int, error) {
+	if b.n -= len(p); b.n < 0 {
+		return 0, b.err
+	}
+	return len(p), nil
+}
+
+// TestBrokenOutput: a full disk or a closed pipe is an error in every format, whenever it happens.
+func TestBrokenOutput(t *testing.T) {
+	for _, f := range allFormats() {
+		for room, cause := range map[int]error{0: syscall.EPIPE, 20: syscall.ENOSPC} {
+			sink, err := NewSink(&brokenWriter{room, cause}, f, SinkOptions{TempDir: t.TempDir()})
+			if err == nil {
+				err = errors.Join(sink.Write(oneRow(t)), sink.Close())
+			}
+			if !errors.Is(err, cause) {
+				t.Errorf("%s with room for %d bytes: %v, want %v", f, room, err, cause)
+			}
+		}
+	}
+}
+
+// TestUnwritable: what a format cannot hold is an error that names the row, and never a cut.
+func TestUnwritable(t *testing.T) {
+	long := with(`"id":"r1","x":"` + repeated("x", 32768) + `"`)
+	for _, c := range []struct{ format, line, want string }{
+		{XLSX, long, `row 2 (id "r1"): column "x" has 32768 characters, but a cell of Excel holds 32767; write CSV, Parquet or JSON Lines instead`},
+		{XLSX, with(`"x":"` + repeated("😀", 16384) + `"`), `row 2: column "x" has 32768 characters`},
+		{CSV, with(`"erreval.apostrophe":"x"`), `a column is called "erreval.apostrophe", which is erreval's own name; rename it`},
+	} {
+		rows, bad := read(t, good+"\n"+c.line, Options{})
+		if len(rows) != 2 {
+			t.Fatal(bad)
+		}
+		sink, err := NewSink(io.Discard, Format{Name: c.format}, SinkOptions{TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(sink.Write(rows[0]), sink.Write(rows[1]), sink.Close()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// TestUnwritableKeeps: the rows of an output that its format cannot hold are kept.
+func TestUnwritableKeeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	o, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Format, _ = FormatOf(path)
+	row := oneRow(t)
+	if err := errors.Join(row.Set("x", repeated("x", 40000)), o.Write(row)); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Commit(); err == nil || !strings.Contains(err.Error(), `column "x" has 40000 characters`) {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := readFile(PartialPath(path), Options{}); err != nil {
+		t.Error(err)
+	}
+	if rows, _, err := readFile(PartialPath(path), Options{Taxonomy: questions(t)}); rows != 1 || err != nil {
+		t.Errorf("%d rows kept, %v", rows, err)
+	}
+	if left := files(t, filepath.Dir(path)); strings.Contains(left, "converting") {
+		t.Error("the half-written file is left")
+	}
+}
+
+// TestFormulas: what a spreadsheet would take for a formula is neutralised, numbers are not, and a file that was
+// not written so keeps its apostrophes.
+func TestFormulas(t *testing.T) {
+	row := &Row{}
+	for i, text := range []string{"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "-5", "+5", "-0.5e3", "plain"} {
+		if err := row.Set(fmt.Sprint("c", i), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := Format{Name: CSV}
+	data := write(t, []*Row{row}, f, SinkOptions{})
+	const want = "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,erreval.apostrophe\n" +
+		"'=1+1,'+1+1,'-1+1,'@SUM(A1),'\t=1,\"'\r=1\",'=1,-5,+5,-0.5e3,plain,\"[\"\"c0\"\",\"\"c1\"\",\"\"c2\"\",\"\"c3\"\",\"\"c4\"\",\"\"c5\"\"]\"\n"
+	if string(data) != want {
+		t.Errorf("got  %q\nwant %q", data, want)
+	}
+	got, bad := readFormat(t, data, f, Options{})
+	if len(got) != 1 || string(appendObject(nil, got[0].columns)) != string(appendObject(nil, row.columns)) {
+		t.Errorf("came back as %v, %v", got, bad)
+	}
+	foreign, _ := readFormat(t, []byte("a\n'=1\n"), f, Options{})
+	if raw, _ := foreign[0].Get("a"); string(raw) != `"'=1"` {
+		t.Errorf("a foreign apostrophe became %s", raw)
+	}
+}
+
+// TestExcelReadsOurs: excelize, which is not ours, sees the texts, and no formula.
+func TestExcelReadsOurs(t *testing.T) {
+	row := &Row{}
+	values := []any{"=1+1", "a\r\nb", "\x01", "_x0041_", " a ", 1.5, true, nil, json.RawMessage("12345678901234567890")}
+	for i, v := range values {
+		if err := row.Set(fmt.Sprint("c", i), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := excelize.OpenReader(bytes.NewReader(write(t, []*Row{row}, Format{Name: XLSX}, SinkOptions{Sheet: "mine"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.GetRows("mine", excelize.Options{RawCellValue: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"}, {"=1+1", "a\r\nb", "\x01", "_x0041_", " a ", "1.5", "1", "", "12345678901234567890"}}
+	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	formula, err := f.GetCellFormula("mine", "A2")
+	style, err2 := f.GetCellStyle("mine", "A2")
+	if formula != "" || errors.Join(err, err2) != nil || style != 2 {
+		t.Errorf("formula %q in style %d, %v", formula, style, err)
+	}
+}
+
+// TestOursReadsExcel: a workbook of excelize, with every type of cell.
+func TestOursReadsExcel(t *testing.T) {
+	data := workbookOf(t, func(f *excelize.File) {
+		date, err := f.NewStyle(&excelize.Style{NumFmt: 14})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range []any{"x", 1912, 0.1, true, "a\r\nb", 45000, 45000.5} {
+			name := columnName(3 + i)
+			f.SetCellValue("Sheet1", name+"1", "c"+fmt.Sprint(i))
+			f.SetCellValue("Sheet1", name+"2", v)
+		}
+		f.SetCellValue("Sheet1", "B2", 1912)
+		f.SetCellStyle("Sheet1", "I2", "J2", date)
+	})
+	rows, bad := readFormat(t, data, Format{Name: XLSX}, Options{Taxonomy: questions(t)})
+	if len(rows) != 2 {
+		t.Fatal(bad)
+	}
+	// 45000 is 15 March 2023, as Excel and LibreOffice show it.
+	const want = `{"question":"q1","answer":1912,"passage":"p","c0":"x","c1":1912,"c2":0.1,"c3":true,"c4":"a\r\nb","c5":"2023-03-15","c6":"2023-03-15T12:00:00"}`
+	if got := string(appendObject(nil, rows[0].columns)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if rows[0].Values[1] != "1912" {
+		t.Errorf("the answer is %q", rows[0].Values[1])
+	}
+}

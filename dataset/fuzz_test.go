@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// fuzzFormat reads what the fuzzer makes of the seeds: no crash, every error names its file, and the rows that
+// come out can be written and read again as JSON Lines.
+func fuzzFormat(f *testing.F, name string, seeds ...[]byte) {
+	t := &testing.T{}
+	rows, _ := readAll(t, NewReader(bytes.NewReader(golden(f, "diagnosed")), "seed", Options{}))
+	format := Format{Name: name}
+	f.Add(fuzzSeed(f, rows, format))
+	f.Add(fuzzSeed(f, nil, format))
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	tax := questions(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := NewSource(bytes.NewReader(data), "f", Options{Taxonomy: tax, Format: format})
+		if err == nil {
+			err = fuzzRows(t, r)
+			err = errors.Join(err, r.Close())
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "f: ") {
+			t.Fatalf("no file in %q", err)
+		}
+	})
+}
+
+func fuzzSeed(f *testing.F, rows []*Row, format Format) []byte {
+	var out bytes.Buffer
+	sink, err := NewSink(&out, format, SinkOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, r := range rows {
+		if err := sink.Write(r); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := sink.Close(); err != nil {
+		f.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// fuzzRows gives the final error of reading.
+func fuzzRows(t *testing.T, r *Reader) error {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	n := 0
+	var final error
+	for range 10000 {
+		row, err := r.Read()
+		var line *LineError
+		if errors.As(err, &line) {
+			if line.Line < 1 || !strings.HasPrefix(err.Error(), "f:") {
+				t.Fatalf("no place in %q", err)
+			}
+			continue
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				final = err
+			}
+			break
+		}
+		n++
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	again, bad := readAll(t, NewReader(&out, "f", Options{}))
+	if len(again) != n || len(bad) > 0 {
+		t.Fatalf("%d rows were read, %d of them can be read again, errors %v", n, len(again), bad)
+	}
+	return final
+}
+
+func FuzzList(f *testing.F) {
+	fuzzFormat(f, JSON, []byte(`{"version":1,"data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]}]}]}],"x":2}`),
+		[]byte(`{"data":1}`), []byte("[\n{\"question\":\"q\",\n\"answer\":[\n1],\"passage\":\"p\"}]"), []byte(`{"data" : [`), []byte(good+good))
+}
+
+func FuzzCSV(f *testing.F) {
+	fuzzFormat(f, CSV, []byte(head+"q,\"a\"\"\r\n\",p\r\nq,\"a,p\nq,a,p"), []byte("a;b\n1;2"), []byte("erreval.apostrophe,question\n\"[\"\"question\"\"]\",'=1"),
+		[]byte("scores.a.value,scores.a.runs,diagnosis.status,diagnosis\n1,[],untagged,{}"))
+}
+
+func FuzzTSV(f *testing.F) { fuzzFormat(f, TSV, []byte("question\tanswer\tpassage\nq\ta\tp\n")) }
+
+func FuzzXLSX(f *testing.F) {
+	fuzzFormat(f, XLSX, workbookOf(f, nil))
+}
+
+// FuzzSheet goes at the XML of a sheet, which a fuzzer rarely reaches through the ZIP file around it.
+func FuzzSheet(f *testing.F) {
+	f.Add(sheetHead + `<row r="1"><c r="A1" t="inlineStr"><is><t>question</t></is></c><c t="str"><v>answer</v></c></row><row><c r="B2"><v>1</v></c><c t="b"><v>1</v></c></row></sheetData><mergeCells><mergeCell ref="A1:A2"/></mergeCells></worksheet>`)
+	f.Add(sheetHead + `<row r="1"><c r="A1"><f>1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>7</v></c></row><row r="9"><c r="XFE9"><v>x</v></c></row>`)
+	f.Fuzz(func(t *testing.T, xml string) {
+		var parts []string
+		for _, p := range workbookParts {
+			parts = append(parts, p.name, p.content)
+		}
+		r, err := NewSource(bytes.NewReader(zipOf(t, append(parts, "xl/worksheets/sheet1.xml", xml)...)), "f", Options{Format: Format{Name: XLSX}})
+		if err == nil {
+			err = errors.Join(fuzzRows(t, r), r.Close())
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "f: ") {
+			t.Fatalf("no file in %q", err)
+		}
+	})
+}
+
+func FuzzParquet(f *testing.F) { fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2})) }
+
+// FuzzPacked goes at the decompressors.
+func FuzzPacked(f *testing.F) {
+	fuzzFormat(f, JSONL, pack(f, Gzip, []byte(good)), pack(f, Zstd, []byte(good)))
+}
