@@ -11,6 +11,7 @@ import (
 func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		identifyCommand(e),
+		mergeCommand(e),
 		modelsCommand(e),
 		taxonomyCommand(e),
 		showCommand(e),
@@ -32,6 +33,11 @@ Columns with other names:
 
 Compare the labels found with labels of your own:
    erreval meta labels --gold questions_gold.jsonl tagged.jsonl
+
+Read the result: rows, shares per system, what changed since last time:
+   erreval show tagged.jsonl --label any
+   erreval stats tagged.jsonl
+   erreval diff before.jsonl after.jsonl
 
 First time on this machine (fetches ONNX Runtime), and when something is wrong:
    erreval setup

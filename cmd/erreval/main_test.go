@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv(nativelib.EnvVar, library)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled},
 	})
 }
 

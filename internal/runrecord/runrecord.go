@@ -28,6 +28,7 @@ type Record struct {
 	Taxonomy *Artefact      `json:"taxonomy,omitempty"` // likewise
 	Inputs   []Input        `json:"inputs"`             // in reading order
 	Counts   map[string]int `json:"counts"`             // rows, labels …; each command names its own
+	Parts    []Part         `json:"parts,omitempty"`    // outputs that were put together to this one
 	Started  time.Time      `json:"started"`            // UTC
 	Ended    time.Time      `json:"ended"`              // UTC; set by Write
 }
@@ -45,6 +46,13 @@ type Shard struct {
 }
 
 func (s *Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
+// Part is one output among those put together.
+type Part struct {
+	File  string `json:"file"`            // without its folder
+	Shard *Shard `json:"shard,omitempty"` // absent for a whole output
+	Tool  Build  `json:"tool"`            // that made it
+}
 
 // Input is one file read.
 type Input struct {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/runrecord"
+)
+
+// cmdKilled runs "killed OUT ROWS INPUT [LINES]": it makes of a finished OUT what a run leaves that was killed after so
+// many rows. LINES holds the rows where OUT is no JSON Lines.
+func cmdKilled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: killed OUT ROWS INPUT [LINES]")
+	}
+	out, lines := ts.MkAbs(args[0]), ts.MkAbs(args[len(args)-1])
+	if len(args) == 3 {
+		lines = out
+	}
+	rows, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	data, err := os.ReadFile(lines)
+	ts.Check(err)
+	info, err := os.Stat(ts.MkAbs(args[2]))
+	ts.Check(err)
+	record, err := runrecord.Read(out)
+	ts.Check(err)
+	record.Inputs = []runrecord.Input{{File: filepath.Base(args[2]), Size: info.Size(), Partial: true}}
+	kept := bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:rows], nil)
+	torn := data[len(kept) : len(kept)+(len(data)-len(kept))/3]
+	ts.Check(errors.Join(record.Write(dataset.PartialPath(out)), os.Remove(out), os.Remove(runrecord.Path(out)),
+		os.WriteFile(dataset.PartialPath(out), append(kept, torn...), 0o600),
+		os.WriteFile(dataset.PartialPath(dataset.RejectedPath(out)), []byte(`{"file":"ro`), 0o600)))
+}
+
+// TestKilled kills runs with SIGKILL at random moments, each as often as it takes to finish, and compares what they
+// made with an undisturbed run's output. scripts/kill_resume.sh does more of it.
+func TestKilled(t *testing.T) {
+	const rows, runs, kills = 400, 2, 3
+	dir := t.TempDir()
+	in, want := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "want.jsonl")
+	var b bytes.Buffer
+	for i := range rows {
+		fmt.Fprintf(&b, `{"question":"Who built the wall of %d?","answer":"Oke","passage":"A mason.","note":"%0200d"}`+"\n", i%300, i)
+		if i%50 == 7 {
+			b.WriteString("no row\n")
+		}
+	}
+	if err := os.WriteFile(in, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := identifyProcess(t, in, want).wait(); code != exitIncomplete {
+		t.Fatalf("undisturbed: %d, %v", code, err)
+	}
+	size := len(contentOf(t, want))
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 1))
+	for i := range runs {
+		out := filepath.Join(dir, fmt.Sprintf("out%d.jsonl", i))
+		killed := 0
+		for range kills {
+			p := identifyProcess(t, in, out, "--resume")
+			if p.killAt(dataset.PartialPath(out), random.Int64N(int64(size))) {
+				killed++
+			}
+		}
+		if code, err := identifyProcess(t, in, out, "--resume").wait(); code != exitIncomplete {
+			t.Fatalf("seed %d, run %d: %d, %v", seed, i, code, err)
+		}
+		for _, path := range []func(string) string{func(s string) string { return s }, dataset.RejectedPath} {
+			if got := contentOf(t, path(out)); got != contentOf(t, path(want)) {
+				t.Errorf("seed %d: after %d kills %s differs from the undisturbed run's", seed, killed, path(out))
+			}
+		}
+		for _, path := range []string{dataset.PartialPath(out), runrecord.Path(dataset.PartialPath(out)), dataset.PartialPath(dataset.RejectedPath(out))} {
+			if _, err := os.Stat(path); err == nil {
+				t.Errorf("%s is left", path)
+			}
+		}
+	}
+}
+
+// process is erreval in a process of its own.
+type process struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	ended  chan error
+}
+
+// identifyProcess starts the test's program anew, which under that name is erreval (testscript.Main).
+func identifyProcess(t *testing.T, in, out string, flags ...string) *process {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.CommandContext(t.Context(), exe), ended: make(chan error, 1)}
+	p.cmd.Args = append([]string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--quiet"}, flags...)
+	p.cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	p.cmd.Stderr = &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.ended <- p.cmd.Wait() }()
+	return p
+}
+
+func (p *process) wait() (code int, err error) {
+	<-p.ended
+	return p.cmd.ProcessState.ExitCode(), errors.New(p.stderr.String())
+}
+
+// killAt kills the process as soon as a file has a size, and tells whether it was still running.
+func (p *process) killAt(path string, size int64) bool {
+	for {
+		select {
+		case <-p.ended:
+			return false
+		default:
+		}
+		if info, err := os.Stat(path); err == nil && info.Size() >= size {
+			err := p.cmd.Process.Kill()
+			<-p.ended
+			return err == nil
+		}
+	}
+}
+
+func contentOf(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestResumeLine(t *testing.T) {
+	for want, args := range map[string][]string{
+		"erreval identify a.jsonl -o b --resume":                {"erreval", "identify", "a.jsonl", "-o", "b"},
+		"erreval identify --resume a.jsonl -o b":                {"erreval", "identify", "--resume", "a.jsonl", "-o", "b"},
+		"erreval identify -o resume --resume -- -a":             {"erreval", "identify", "-o", "resume", "--", "-a"},
+		`erreval identify 'it'\''s $x' -t 'Vague=0 3' --resume`: {"erreval", "identify", "it's $x", "-t", "Vague=0 3"},
+		"erreval identify '' -o 'a*' --resume":                  {"erreval", "identify", "", "-o", "a*"},
+	} {
+		if got := resumeLine(args); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
