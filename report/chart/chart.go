@@ -75,8 +75,11 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 	if _, err := c.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
 	}
-	return out.Bytes(), nil
+	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
 }
+
+// fontFamily names what stands in for the font of an SVG where it is not installed.
+const fontFamily = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
 
 func style(l *plot.Legend) {
 	l.TextStyle.Font = sans(10)
