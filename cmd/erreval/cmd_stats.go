@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 )
@@ -41,6 +42,7 @@ type statsOptions struct {
 	plot      string // file, or ""
 	overwrite bool
 	format    string
+	gates     []gate.Gate
 }
 
 // Values of --by that are no columns.
@@ -63,7 +65,7 @@ func statsCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "by", Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
 			&cli.StringFlag{Name: "interval", Value: report.Bootstrap, Usage: "`METHOD` of intervals: bootstrap, wilson or none"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg or .png"},
-			overwriteFlag()),
+			failOnFlag(), overwriteFlag()),
 		Action: func(ctx *cli.Context) error {
 			o, err := statsOptionsFrom(ctx)
 			if err != nil {
@@ -95,6 +97,9 @@ func statsOptionsFrom(ctx *cli.Context) (*statsOptions, error) {
 	if o.format, err = reportFormat(ctx); err != nil {
 		return nil, err
 	}
+	if o.gates, err = parseGates(ctx.StringSlice("fail-on"), o.taxonomy); err != nil {
+		return nil, err
+	}
 	return o, o.checkPlot()
 }
 
@@ -123,7 +128,7 @@ func runStats(ctx context.Context, e *env, o *statsOptions) error {
 			return err
 		}
 	}
-	return errors.Join(printReport(e, o.format, s), code)
+	return errors.Join(printReport(e, o.format, s), code, statsGates(s, o.gates, scheme(o.taxonomy).NoError))
 }
 
 func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, []error, error) {

@@ -102,6 +102,23 @@ func (s *identifySummary) counts(noError string) gate.Counts {
 	return c
 }
 
+// statsGates decides gates for each system by itself; rejected lines belong to no system, but are told to each.
+func statsGates(s *report.Stats, gates []gate.Gate, noError string) error {
+	var results []gate.Result
+	for _, sys := range s.Systems {
+		c := gate.Counts{Rows: sys.Rows, Tagged: sys.Tagged, Untagged: sys.Untagged, Truncated: sys.Truncated,
+			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected, Labels: map[string]int{noError: sys.WithoutError.Rows}}
+		for _, l := range sys.Labels {
+			c.Labels[l.Label] = l.Rows
+		}
+		for _, r := range checkGates(gates, c) {
+			r.Reason = sys.Name + ": " + r.Reason
+			results = append(results, r)
+		}
+	}
+	return missedGates(results)
+}
+
 // publish writes the summary to wherever the user wants it besides the terminal.
 func (s *identifySummary) publish(e *env, o *identifyOptions) error {
 	var errs []error

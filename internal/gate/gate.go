@@ -149,8 +149,7 @@ func (g Gate) reason(r Result, value float64, what string) string {
 	if r.Share != nil {
 		found += fmt.Sprintf(" (%.1f %%)", 100**r.Share)
 	}
-	limit, by := "%.4g", "%.4g rows"
-	scale := 1.0
+	limit, by, scale := "%.4g", "%.4g", 1.0
 	if g.Share {
 		limit, by, scale = "%.4g %%", "%.3g points", 100
 	}
