@@ -18,7 +18,7 @@ import (
 )
 
 // testEnv is a process whose standard error is a terminal if terminal is set.
-func testEnv(t *testing.T, in io.Reader, terminal bool) (e *env, out, err *bytes.Buffer) {
+func testEnv(t testing.TB, in io.Reader, terminal bool) (e *env, out, err *bytes.Buffer) {
 	library := orttest.Library(t)
 	out, err = &bytes.Buffer{}, &bytes.Buffer{}
 	e = &env{in: in, out: out, err: err, isTerminal: func(any) bool { return terminal },
