@@ -34,6 +34,8 @@ def args():
     p.add_argument("--head-lr", type=float, nargs=2, default=[1e-3, 5e-4])
     p.add_argument("--real-repeat", type=int, default=4, help="how often an epoch of phase B shows each real machine question")
     p.add_argument("--simulated-share", type=float, default=0.15, help="simulated rows added to phase B, per labelled row")
+    p.add_argument("--dropout", type=float, default=0.0, help="in the encoder, between its parts; costs a fifth of the speed")
+    p.add_argument("--start", help="skip phase A and start phase B from this checkpoint")
     p.add_argument("--ema", type=float, default=0.995)
     p.add_argument("--seed", type=int, default=7)
     p.add_argument("--eval-minutes", type=float, default=8)
@@ -220,8 +222,12 @@ def main():
     # The embedding table is half of the weights and dense gradients through it cost more than they teach.
     model.body.embeddings.word_embeddings.weight.requires_grad_(False)
     log({"simulated": len(sim), "written": len(written), "real": len(real), "tune": len(tune)})
-    run("A", model, enc, sim, tune, names, a, a.out, log)
-    model.load_state_dict(torch.load(a.out / "best_A.pt"))
+    for n, m in model.body.named_modules():
+        if isinstance(m, nn.Dropout) and not n.endswith("self.dropout"):
+            m.p = a.dropout
+    if not a.start:
+        run("A", model, enc, sim, tune, names, a, a.out, log)
+    model.load_state_dict(torch.load(a.start or a.out / "best_A.pt"))
     run("B", model, enc, written + real * a.real_repeat + extra, tune, names, a, a.out, log)
 
 
