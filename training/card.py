@@ -52,7 +52,7 @@ def main():
            f"{m['layers']} layers × {m['hidden_size']}, {m['precision']}, {size / 1e6:.1f} MB with its tokenizer, {m['max_tokens']} tokens. Licence of the weights: {m['licence']}.", "",
            a.notes.read_text().strip(), "", "## Data", "", "| what | rows | licence |", "|---|---|---|"]
     out += [f"| {d['name']} | {d['rows']} | {d['licence']} |" for d in m["training_data"]]
-    out += ["", "## Figures on `test`", "", "Looked at once; thresholds and every other choice were made on `tune`.", ""]
+    out += ["", "## Figures on `test`", "", "Thresholds and every other choice were made on `tune`; `test` rows are only reported.", ""]
     out += section("Real machine questions (Quiz Design)", figures["test_real"])
     out += section("Written questions", figures["test_written"])
     out += ["## `tune`, for comparison", "", "| figure | real | written |", "|---|---|---|"]
