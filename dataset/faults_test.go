@@ -118,12 +118,12 @@ func faults(t *testing.T) []fault {
 		{"xlsx.csv", workbookOf(t, nil), 0, 0, `xlsx.csv: the file is a workbook or another ZIP file; name it .xlsx, give --format xlsx, or unpack it`},
 		{"zip.xlsx", zipOf(t, "x.txt", "x"), 0, 0, `zip.xlsx: the workbook has no part xl/workbook.xml; it is damaged, or no .xlsx`},
 		{"bomb.xlsx", bomb(t), 0, 0, `bomb.xlsx: the part xl/worksheets/sheet1.xml unpacks to `},
-		{"cell error.xlsx", workbookOf(t, func(f *excelize.File) { f.SetCellFormula("Sheet1", "D2", "=1/0") }), 1, 1, `cell error.xlsx: row 2: the cell D2 is a formula without its result; open and save the workbook in Excel`},
+		{"cell error.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellFormula("Sheet1", "D2", "=1/0") }), 1, 1, `cell error.xlsx: row 2: the cell D2 is a formula without its result; open and save the workbook in Excel`},
 		{"na.xlsx", zipOf(t, append(partsOf()[:2*len(workbookParts)], "xl/worksheets/sheet1.xml", sheetHead+
 			`<row><c t="str"><v>question</v></c></row><row><c t="e"><v>#N/A</v></c></row><row><c t="s"><v>7</v></c></row></sheetData></worksheet>`)...), 0, 2, `na.xlsx: row 2: the cell A2 holds the error #N/A; mend it in Excel`},
-		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "F3", "x") }), 1, 1, `beyond.xlsx: row 3: the cell F3 stands under no column name; write one in the header, or empty it`},
-		{"merged.xlsx", workbookOf(t, func(f *excelize.File) { f.MergeCell("Sheet1", "C2", "C3") }), 1, 1, `merged.xlsx: row 3: the column "passage" holds null where a text is expected`},
-		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "answer") }), 0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 4); rename one`},
+		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "F3", "x") }), 1, 1, `beyond.xlsx: row 3: the cell F3 stands under no column name; write one in the header, or empty it`},
+		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }), 1, 1, `merged.xlsx: row 3: the column "passage" holds null where a text is expected`},
+		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "D1", "answer") }), 0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 4); rename one`},
 
 		// Parquet.
 		{"cut.parquet", cut(parquetOf(t, []float64{1, 2})), 0, 0, `cut.parquet: not a Parquet file, or cut (`},
@@ -234,7 +234,7 @@ func parquetOf(t testing.TB, values []float64) []byte {
 }
 
 // workbookOf has two rows, as Excel would write them, and what change does to them.
-func workbookOf(t testing.TB, change func(*excelize.File)) []byte {
+func workbookOf(t testing.TB, change func(*excelize.File) error) []byte {
 	t.Helper()
 	f := excelize.NewFile()
 	for i, row := range [][]any{{"question", "answer", "passage"}, {"q1", "a", "p"}, {"q2", "a", "p"}} {
@@ -243,7 +243,9 @@ func workbookOf(t testing.TB, change func(*excelize.File)) []byte {
 		}
 	}
 	if change != nil {
-		change(f)
+		if err := change(f); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var out bytes.Buffer
 	if err := f.Write(&out); err != nil {
@@ -317,8 +319,8 @@ func TestNotes(t *testing.T) {
 		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),
 			`rows are the list under "data"; beside it stands version, which is left out|SQuAD: one row a question, with its paragraph's and article's columns|` +
 				`no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
-		{"in.xlsx", workbookOf(t, func(f *excelize.File) { f.NewSheet("other") }), `reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
-		{"merged.xlsx", workbookOf(t, func(f *excelize.File) { f.MergeCell("Sheet1", "C2", "C3") }), `1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel`},
+		{"in.xlsx", workbookOf(t, func(f *excelize.File) error { _, err := f.NewSheet("other"); return err }), `reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
+		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }), `1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel`},
 		{"macro.xlsm", zipOf(t, append(partsOf(), "xl/vbaProject.bin", "x")...), `the workbook has macros; they are not run, and not kept in outputs`},
 	} {
 		f, _ := FormatOf(c.name)
@@ -531,18 +533,18 @@ func TestExcelReadsOurs(t *testing.T) {
 
 // TestOursReadsExcel: a workbook of excelize, with every type of cell.
 func TestOursReadsExcel(t *testing.T) {
-	data := workbookOf(t, func(f *excelize.File) {
+	data := workbookOf(t, func(f *excelize.File) error {
 		date, err := f.NewStyle(&excelize.Style{NumFmt: 14})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range []any{"x", 1912, 0.1, true, "a\r\nb", 45000, 45000.5} {
 			name := columnName(3 + i)
-			f.SetCellValue("Sheet1", name+"1", "c"+fmt.Sprint(i))
-			f.SetCellValue("Sheet1", name+"2", v)
+			if err := errors.Join(f.SetCellValue("Sheet1", name+"1", "c"+fmt.Sprint(i)), f.SetCellValue("Sheet1", name+"2", v)); err != nil {
+				return err
+			}
 		}
-		f.SetCellValue("Sheet1", "B2", 1912)
-		f.SetCellStyle("Sheet1", "I2", "J2", date)
+		return errors.Join(f.SetCellValue("Sheet1", "B2", 1912), f.SetCellStyle("Sheet1", "I2", "J2", date))
 	})
 	rows, bad := readFormat(t, data, Format{Name: XLSX}, Options{Taxonomy: questions(t)})
 	if len(rows) != 2 {

@@ -20,7 +20,7 @@ const (
 
 // parquetWriter writes one column a cell.
 type parquetWriter struct {
-	out     *parquet.Writer
+	out     *parquet.GenericWriter[any]
 	columns []headerColumn
 	nodes   []parquet.Node
 	row     parquet.Row
@@ -52,7 +52,7 @@ func newParquetWriter(w io.Writer, h *header, o SinkOptions) (p *parquetWriter, 
 		p.nodes = append(p.nodes, node)
 		root.fields = append(root.fields, orderedField{node, c.name})
 	}
-	p.out = parquet.NewWriter(w, parquet.NewSchema("rows", root), parquet.MaxRowsPerRowGroup(groupRows),
+	p.out = parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", root), parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.Compression(&parquet.Zstd), parquet.CreatedBy("erreval", "", ""))
 	return p, nil
 }
@@ -61,7 +61,7 @@ func unwritten(err error, panicked any) error {
 	if panicked == nil {
 		return err
 	}
-	return fmt.Errorf("Parquet cannot hold these rows: %v; write JSON Lines instead", panicked) //nolint:revive // a name
+	return fmt.Errorf("the Parquet file cannot hold these rows: %v; write JSON Lines instead", panicked)
 }
 
 // node is the type of a column: that of the source where its values fit, else the narrowest of text,

@@ -60,7 +60,9 @@ func newRecords(r io.Reader, file string, o Options) (records, error) {
 		return nil, err
 	}
 	if bytes.HasPrefix(head, bom) && !o.Format.is(JSONL) {
-		in.Discard(len(bom))
+		if _, err := in.Discard(len(bom)); err != nil {
+			return nil, err
+		}
 	}
 	var out records
 	err = nil // the end of a short file
