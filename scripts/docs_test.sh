@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-for page in README.md docs/getting-started.md docs/evaluation.md; do
+for page in README.md docs/getting-started.md docs/evaluation.md docs/long-runs.md docs/ci.md; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
   cp testdata/samples/questions.jsonl "$copy/mine.jsonl"
@@ -16,6 +16,6 @@ for page in README.md docs/getting-started.md docs/evaluation.md; do
   [ -s "$tmp/commands.sh" ] || { echo "$page has no \`\`\`sh block"; exit 1; }
   echo "-- $page: $(grep -c . "$tmp/commands.sh") lines"
   # Later pages take for granted that erreval is on PATH.
-  [ "$page" != docs/evaluation.md ] || make -s -C "$copy" setup
+  case $page in README.md | docs/getting-started.md) ;; *) make -s -C "$copy" setup ;; esac
   (cd "$copy" && PATH="$copy/bin:$PATH" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
 done
