@@ -203,15 +203,10 @@ func (m *merger) checkShards() error {
 		errs = append(errs, fmt.Errorf("missing: the output of --shard %s", strings.Join(missing, ", ")))
 	}
 	m.parts = sorted
-	return withCodeIf(exitUnfit, errors.Join(errs...))
-}
-
-// withCodeIf marks an error, if there is one.
-func withCodeIf(code int, err error) error {
-	if err == nil {
+	if len(errs) == 0 {
 		return nil
 	}
-	return withCode(code, err)
+	return withCode(exitUnfit, errors.Join(errs...))
 }
 
 func (m *merger) open(ctx context.Context, e *env) (err error) {
@@ -304,44 +299,50 @@ func (m *merger) checkCounts() error {
 // copyRejected merges OUT.rejected.jsonl in the same order as the rows.
 func (m *merger) copyRejected() error {
 	lists := make([]*bufio.Reader, len(m.parts))
+	want := 0
 	for i, p := range m.parts {
-		f, err := os.Open(dataset.RejectedPath(p.path))
-		if errors.Is(err, fs.ErrNotExist) {
-			lists[i] = bufio.NewReader(strings.NewReader(""))
-			continue
-		}
+		f, err := openRejected(p.path)
 		if err != nil {
-			return fmt.Errorf("rejected lines: %w", err)
+			return err
 		}
 		defer f.Close()
 		lists[i] = bufio.NewReader(f)
-	}
-	want := 0
-	for _, p := range m.parts {
 		want += p.record.Counts["rejected"]
 	}
-	for at, ended := 0, 0; ended < len(lists); {
+	for at := 0; at < len(lists); {
 		line, err := lists[at].ReadBytes('\n')
-		if err == nil {
-			err = m.out.CopyRejected(line)
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if err != nil {
-			ended++
-		}
-		if m.shards || err != nil {
-			at = (at + 1) % len(lists)
-		}
-		if m.shards && err != nil {
-			break // row k went to shard k modulo n: the others are at their ends too
+		switch {
+		case errors.Is(err, io.EOF) && m.shards: // those of the others are at their ends too
+			at = len(lists)
+		case errors.Is(err, io.EOF):
+			at++
+		case err != nil:
+			return fmt.Errorf("rejected lines: %w", err)
+		default:
+			if err := m.out.CopyRejected(line); err != nil {
+				return err
+			}
+			if m.shards {
+				at = (at + 1) % len(lists)
+			}
 		}
 	}
 	if got := m.out.Rejected(); got != want {
 		return withCode(exitUnfit, fmt.Errorf("the files of rejected lines hold %d lines, but the run records count %d; they were changed since", got, want))
 	}
 	return nil
+}
+
+// openRejected opens the rejected lines of an output; there may be none.
+func openRejected(out string) (io.ReadCloser, error) {
+	f, err := os.Open(dataset.RejectedPath(out))
+	if errors.Is(err, fs.ErrNotExist) {
+		return io.NopCloser(strings.NewReader("")), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rejected lines: %w", err)
+	}
+	return f, nil
 }
 
 // record is that of a run over all inputs, with the parts it was put together from.

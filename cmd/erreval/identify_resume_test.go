@@ -96,7 +96,7 @@ func TestKilled(t *testing.T) {
 type process struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
-	ended  chan error
+	ended  chan struct{}
 }
 
 // identifyProcess starts the test's program anew, which under that name is erreval (testscript.Main).
@@ -106,14 +106,17 @@ func identifyProcess(t *testing.T, in, out string, flags ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.CommandContext(t.Context(), exe), ended: make(chan error, 1)}
+	p := &process{cmd: exec.CommandContext(t.Context(), exe), ended: make(chan struct{})}
 	p.cmd.Args = append([]string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--quiet"}, flags...)
 	p.cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
 	p.cmd.Stderr = &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { p.ended <- p.cmd.Wait() }()
+	go func() {
+		_ = p.cmd.Wait() // the exit code is looked at
+		close(p.ended)
+	}()
 	return p
 }
 
