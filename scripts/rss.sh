@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Memory of identify over inputs of growing size, with the tests' tiny model: scripts/rss.sh [ROWS…]
+# Memory of identify over inputs of growing size, with the tests' tiny model or MODEL=DIR: scripts/rss.sh [ROWS…]
 # Prints the largest resident size of each run; they must lie within 10 % of each other. Then the
 # command's rate beside that of its inner loop (at least 95 %). Default: 10000 100000 1000000 rows.
 set -euo pipefail
@@ -36,4 +36,4 @@ done
 printf '%s\n' "${peaks[@]}" | awk 'NR == 1 {min = max = $1} {if ($1 < min) min = $1; if ($1 > max) max = $1}
   END {printf "largest / smallest: %.3f\n", max / min; exit max > 1.1 * min}' || { echo "memory grows with the input"; exit 1; }
 
-ERREVAL_ORT_LIB=$("$bin" setup --quiet) go test ./cmd/erreval -run '^$' -bench Command -benchtime "${BENCHTIME:-5x}" | grep '^Benchmark'
+ERREVAL_ORT_LIB=$("$bin" setup --quiet) go test ./cmd/erreval -run '^$' -bench Command -benchtime "${BENCHTIME:-5x}" -bench-model "$model" | grep '^Benchmark'

@@ -25,8 +25,8 @@ var sameRows = []string{"workers"}
 func (f *identifyFile) begin(size int64) (err error) {
 	now, partial := f.record, dataset.PartialPath(f.path)
 	now.Inputs = []runrecord.Input{{File: filepath.Base(f.name), Size: size, Partial: true}}
-	_, err = os.Stat(partial)
-	if !f.run.o.Resume || err != nil {
+	info, err := os.Stat(partial)
+	if !f.run.o.Resume || err != nil || info.Size() == 0 { // killed before the first row, or even before its record
 		if f.out, err = dataset.Create(f.path, f.run.o.Overwrite, f.run.o.Inputs...); err != nil {
 			return err
 		}
