@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-for page in README.md docs/getting-started.md docs/evaluation.md docs/long-runs.md docs/ci.md; do
+for page in README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
   cp testdata/samples/questions.jsonl "$copy/mine.jsonl"

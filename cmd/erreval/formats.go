@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,10 +86,10 @@ func (f *files) openRows(ctx context.Context, e *env, path string, o dataset.Opt
 		return nil, nil, err
 	}
 	if rows, err = f.reader(input, input, path, o); err != nil {
-		input.Close()
-		return nil, nil, err
+		return nil, nil, errors.Join(err, input.Close())
 	}
-	return rows, func() { rows.Close(); input.Close() }, nil
+	// Nothing was written: what closing a file that was only read has to say changes nothing.
+	return rows, func() { _ = errors.Join(rows.Close(), input.Close()) }, nil
 }
 
 // sinkOptions say how rows are written.
