@@ -64,8 +64,9 @@ type Manifest struct {
 
 	Licence      string         `json:"licence"` // SPDX identifier
 	TrainingData []TrainingData `json:"training_data"`
-	Quality      map[string]any `json:"quality"` // measured figures, by name
-	Probes       []Probe        `json:"probes"`  // rows with the logits that the model must give
+	Training     map[string]any `json:"training,omitempty"` // the recipe: steps, seed, for people
+	Quality      map[string]any `json:"quality"`            // measured figures, by name
+	Probes       []Probe        `json:"probes"`             // rows with the logits that the model must give
 }
 
 // File is the identity of a file.

@@ -38,12 +38,27 @@ def section(title, e):
     return out + [""]
 
 
+def curve(logs):
+    """What `tune` (or every nth row of it, --tune-step) showed while training."""
+    looks = [(k, r) for k, log in enumerate(logs) for line in open(log, encoding="utf-8") if "score" in (r := json.loads(line))]
+    if not looks:
+        return []
+    out = ["", "## Learning curve, on `tune` while training", "", "| run, phase | steps | training loss | real: micro-F1 | real: AUC of Off Target | written: micro-F1 | written: AUC of Off Target | "
+           "written: Grammar F1 | written: Factual F1 |", "|---|---|---|---|---|---|---|---|---|"]
+    for k, r in looks:
+        w = r["written"]
+        out.append(f"| {k + 1}, {r['phase']} | {r['step']} | {r['loss']:.3f} | {r['real_micro']:.3f} | {r['auc_ota']:.3f} | {r['written_micro']:.3f} | "
+                   f"{r['auc_ota_written']:.3f} | {w['Grammar Error']:.2f} | {w['Factual Error']:.2f} |")
+    return out
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--model", required=True, type=pathlib.Path)
     p.add_argument("--eval", required=True, type=pathlib.Path)
     p.add_argument("--notes", required=True, type=pathlib.Path)
     p.add_argument("--out", required=True, type=pathlib.Path)
+    p.add_argument("--log", nargs="*", default=[], type=pathlib.Path, help="log.jsonl of the training runs, in order")
     a = p.parse_args()
     m = json.loads((a.model / "manifest.json").read_text())
     figures = {n: json.loads((a.eval / f"{n}.json").read_text()) for n in ("test_real", "test_written", "tune_real", "tune_written")}
@@ -58,6 +73,7 @@ def main():
     out += ["## `tune`, for comparison", "", "| figure | real | written |", "|---|---|---|"]
     for k, name in MAIN[:5]:
         out.append(f"| {name} | " + " | ".join(number(figures[n]["predictions"][0]["metrics"][k]) for n in ("tune_real", "tune_written")) + " |")
+    out += curve(a.log)
     q = m["quality"]
     out += ["", "## int8 against fp32, on `tune`", "", f"{100 * q['tune_label_flips_against_fp32']:.2f} % of (row, label) decisions and "
             f"{100 * q['tune_row_flips_against_fp32']:.2f} % of rows' label sets differ; the largest shift of a logit is {q['tune_largest_logit_shift_against_fp32']:.2f}.", "",
