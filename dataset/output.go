@@ -42,12 +42,15 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 	if info, err := os.Stat(PartialPath(path)); err == nil && info.Size() > 0 && !overwrite {
 		return nil, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, or start again with --overwrite", PartialPath(path))
 	}
-	f, err := os.Create(PartialPath(path))
+	f, err := openPartial(path, os.O_CREATE)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("output %s: the folder %s does not exist; make it first, as in: mkdir -p %[2]s", path, filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(fmt.Errorf("output: %w", err), f.Close())
 	}
 	return &Output{path: path, file: f, writer: NewWriter(f)}, removeStale(PartialPath(RejectedPath(path)))
 }

@@ -45,7 +45,7 @@ func Resume(path string, overwrite bool, inputs ...string) (*Output, error) {
 	if err := errors.Join(checkInputs(path, inputs), checkTarget(path, overwrite)); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(PartialPath(path), os.O_RDWR, 0)
+	f, err := openPartial(path, 0)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}

@@ -22,21 +22,21 @@ awk -v n="$rows" 'BEGIN {
     if (i % 97 == 0) print "no row"
   }}' >rows.jsonl
 
-tag() { "$bin" identify rows.jsonl -o "$1" --model "$model" --quiet --resume; }
+tag=("$bin" identify rows.jsonl --model "$model" --quiet --resume)
 done_well() { [ "$1" = 0 ] || [ "$1" = 3 ]; } # 3: lines were rejected
 
 code=0
-tag "want.$format" 2>/dev/null || code=$?
+"${tag[@]}" -o "want.$format" 2>/dev/null || code=$?
 done_well $code || { echo "the undisturbed run ends with $code"; exit 1; }
 want=$(sha256sum <"want.$format") want_rejected=$(sha256sum <"want.$format.rejected.jsonl")
 # How long OUT.partial gets, which is always JSON Lines.
 size=$(wc -c <"want.$format")
-[ "$format" = jsonl ] || { tag lines.jsonl 2>/dev/null || true; size=$(wc -c <lines.jsonl); }
+[ "$format" = jsonl ] || { "${tag[@]}" -o lines.jsonl 2>/dev/null || true; size=$(wc -c <lines.jsonl); }
 
 killed=0 finished=0
 while [ $killed -lt "$kills" ]; do
   at=$((RANDOM * 32768 + RANDOM)) && at=$((at % (size + 1)))
-  tag "out.$format" 2>err.txt &
+  "${tag[@]}" -o "out.$format" 2>err.txt & # no function: its shell would be killed in the place of erreval
   pid=$!
   while kill -0 $pid 2>/dev/null; do
     now=$(stat -c %s "out.$format.partial" 2>/dev/null || echo 0)
@@ -57,7 +57,7 @@ while [ $killed -lt "$kills" ]; do
   fi
 done
 code=0
-tag "out.$format" 2>err.txt || code=$?
+"${tag[@]}" -o "out.$format" 2>err.txt || code=$?
 done_well $code || { cat err.txt; exit 1; }
 cmp "out.$format" "want.$format"
 cmp "out.$format.rejected.jsonl" "want.$format.rejected.jsonl"
