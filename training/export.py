@@ -176,7 +176,7 @@ def main():
             {"name": "questions written for erreval (training/data)", "licence": "CC BY-SA 4.0", "rows": 10970},
             {"name": "Quiz Design, labelled for erreval (training/data)", "licence": "BSD-3-Clause", "rows": 953},
             {"name": "simulated from SQuAD 1.1 train part, FairytaleQA, QED and PolicyQA", "licence": "CC BY-SA 4.0; Apache-2.0; CC BY-SA 3.0; MIT",
-             "rows": sum(1 for _ in open(a.data / "simulated.jsonl", encoding="utf-8"))}],
+             "rows": sum(1 for f in a.data.parent.glob("data*/simulated.jsonl") for _ in open(f, encoding="utf-8"))}],
         "quality": {k: round(float(v), 4) for k, v in quality.items()},
         "probes": [{"fields": f, "logits": [round(float(v), 5) for v in row]} for f, row in zip(PROBES, logits(made, enc, PROBES))],
     }
