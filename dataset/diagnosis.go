@@ -45,25 +45,23 @@ func (p Probabilities) Get(label string) (float64, bool) {
 // MarshalJSON writes {"label": p, …}; a probability outside 0 to 1 (or NaN) is an error.
 func (p Probabilities) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteByte('{')
+	enc := json.NewEncoder(&b) // one for all: a call of Marshal each took most of the time of writing a row
+	enc.SetEscapeHTML(false)
 	for i, q := range p {
 		if !(q.P >= 0 && q.P <= 1) {
 			return nil, fmt.Errorf("probability of %q is %v, not within 0 and 1", q.Label, q.P)
 		}
-		name, err := marshal(q.Label)
-		if err != nil {
+		b.WriteByte("{,"[min(i, 1)])
+		if err := enc.Encode(q.Label); err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(round(q.P))
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(name)
 		b.WriteByte(':')
-		b.Write(value)
+		if err := enc.Encode(round(q.P)); err != nil {
+			return nil, err
+		}
+	}
+	if len(p) == 0 {
+		b.WriteByte('{')
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil

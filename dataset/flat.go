@@ -308,7 +308,7 @@ func (n *nested) typed(key string, raw json.RawMessage) (json.RawMessage, error)
 
 func unquote(raw json.RawMessage) (string, bool) {
 	var text string
-	ok := raw[0] == '"' && json.Unmarshal(raw, &text) == nil
+	ok := raw[0] == '"' && readString(raw, &text) == nil
 	return text, ok
 }
 

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -125,4 +126,25 @@ func FuzzParquet(f *testing.F) { fuzzFormat(f, Parquet, parquetOf(f, []float64{1
 // FuzzPacked goes at the decompressors.
 func FuzzPacked(f *testing.F) {
 	fuzzFormat(f, JSONL, pack(f, Gzip, []byte(good)), pack(f, Zstd, []byte(good)))
+}
+
+// FuzzObject: splitting an object gives what encoding/json makes of it.
+func FuzzObject(f *testing.F) {
+	for _, s := range []string{`{}`, ` { "a" : [1, {"b":"}"}] , "\u0063\"":-1.5e3 } `, `{"a":"\\","b":null}`, `{"a":1}}`, `[1]`, `{"a":1,"a":2}`, `{"a":true`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		columns, err := parseObject(data)
+		var want map[string]json.RawMessage
+		if bad := json.Unmarshal(data, &want); err == nil && (bad != nil || len(columns) != len(want)) {
+			t.Fatalf("%d columns of %d, %v", len(columns), len(want), bad)
+		} else if err != nil && bad == nil && want != nil && !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "UTF-8") && !strings.Contains(err.Error(), "surrogate") {
+			t.Fatal(err)
+		}
+		for _, c := range columns {
+			if string(want[c.name]) != string(c.value) {
+				t.Fatalf("column %q is %s, want %s", c.name, c.value, want[c.name])
+			}
+		}
+	})
 }

@@ -189,7 +189,7 @@ func (r *Reader) value(row *Row, field string) (string, error) {
 		return string(raw), nil
 	}
 	var text string
-	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+	if raw[0] != '"' || readString(raw, &text) != nil {
 		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with --map %s=COLUMN",
 			name, kind(raw), quoteHint(raw), field)
 	}
@@ -212,7 +212,7 @@ func (r *Reader) identify(row *Row) error {
 		return r.makeID(row)
 	}
 	switch {
-	case raw[0] == '"' && json.Unmarshal(raw, &row.ID) == nil && row.ID != "":
+	case raw[0] == '"' && readString(raw, &row.ID) == nil && row.ID != "":
 	case wholeNumber.Match(raw):
 		row.ID = string(raw)
 	default:
