@@ -35,6 +35,7 @@ def args():
     p.add_argument("--real-repeat", type=int, default=4, help="how often an epoch of phase B shows each real machine question")
     p.add_argument("--simulated-share", type=float, default=0.15, help="simulated rows added to phase B, per labelled row")
     p.add_argument("--dropout", type=float, default=0.0, help="in the encoder, between its parts; costs a fifth of the speed")
+    p.add_argument("--init", help="begin phase A with the weights of this checkpoint")
     p.add_argument("--start", help="skip phase A and start phase B from this checkpoint")
     p.add_argument("--ema", type=float, default=0.995)
     p.add_argument("--seed", type=int, default=7)
@@ -225,8 +226,10 @@ def main():
     for n, m in model.body.named_modules():
         if isinstance(m, nn.Dropout) and not n.endswith("self.dropout"):
             m.p = a.dropout
+    if a.init:
+        model.load_state_dict(torch.load(a.init))
     if not a.start:
-        run("A", model, enc, sim, tune, names, a, a.out, log)
+        run("A", model, enc, sim + rows, tune, names, a, a.out, log)
     model.load_state_dict(torch.load(a.start or a.out / "best_A.pt"))
     run("B", model, enc, written + real * a.real_repeat + extra, tune, names, a, a.out, log)
 

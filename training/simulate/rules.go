@@ -13,7 +13,9 @@ var rules = []rule{
 	{"OTA", "sibling-answer", 6, siblingAnswer},
 	{"OTA", "same-shape", 6, sameShape},
 	{"OTA", "neighbour-words", 2, neighbourWords},
+	{"OTA", "other-clause", 7, otherClause},
 	{"OTA", "half-answer", 1, halfAnswer},
+	{"OTA", "question-word", 2, questionWord},
 	{"OTA", "sibling-question", 4, siblingQuestion},
 	{"Fact", "entity-swap", 4, entitySwap},
 	{"Fact", "reversal", 2, reversal},
@@ -24,6 +26,8 @@ var rules = []rule{
 	{"Gram", "word-order", 1, wordOrder},
 	{"Gram", "doubled-word", 1, doubledWord},
 	{"Gram", "dropped-word", 1, droppedWord},
+	{"Gram", "tense", 3, tense},
+	{"Gram", "number", 1, number},
 	{"Inc", "cut", 1, cut},
 	{"NAQ", "statement", 2, statement},
 	{"NAQ", "bare-phrase", 1, barePhrase},
@@ -112,6 +116,41 @@ func halfAnswer(m *maker, r Row) (Example, bool) {
 		a = b
 	}
 	return with(r, r.Question, strings.Trim(a, " ,"), r.Answer, "OTA")
+}
+
+// otherClause gives another clause of the passage, mostly of the sentence that holds the answer: small generators ask for
+// the wrong half of what they were given.
+func otherClause(m *maker, r Row) (Example, bool) {
+	parts := sentences(r.Passage)
+	if i := slices.IndexFunc(parts, func(s string) bool { return strings.Contains(s, r.Answer) }); i >= 0 && m.rng.IntN(3) > 0 {
+		parts = parts[i : i+1]
+	}
+	var fit []string
+	for _, s := range parts {
+		for _, c := range clauses(s) {
+			if n := len(strings.Fields(c)); n >= 3 && n <= 25 && !strings.Contains(c, r.Answer) && !shareWord(c, r.Answer) {
+				fit = append(fit, c)
+			}
+		}
+	}
+	c, ok := pick(m, fit)
+	if !ok {
+		return Example{}, false
+	}
+	return with(r, r.Question, c, r.Answer, "OTA")
+}
+
+var questionWords = []string{"When", "Where", "Why", "How"}
+
+// questionWord asks when where the answer says where, and the like.
+func questionWord(m *maker, r Row) (Example, bool) {
+	first, rest, _ := strings.Cut(r.Question, " ")
+	next, _, _ := strings.Cut(rest, " ")
+	if _, aux := disagree[next]; !aux || !slices.Contains(questionWords, first) {
+		return Example{}, false
+	}
+	other, _ := pick(m, questionWords)
+	return with(r, other+" "+rest, r.Answer, "", "OTA")
 }
 
 // entitySwap puts another name or number of the passage in the place of one in the question.
@@ -293,7 +332,7 @@ func droppedWord(m *maker, r Row) (Example, bool) {
 	words := strings.Fields(r.Question)
 	var fit []int
 	for i, w := range words {
-		if i > 0 && slices.Contains([]string{"to", "of", "by", "from", "with", "be", "been"}, w) {
+		if i > 0 && slices.Contains([]string{"to", "of", "by", "from", "with", "be", "been", "the"}, w) {
 			fit = append(fit, i)
 		}
 	}
@@ -302,6 +341,59 @@ func droppedWord(m *maker, r Row) (Example, bool) {
 		return Example{}, false
 	}
 	return with(r, strings.Join(slices.Delete(words, i, i+1), " "), r.Answer, r.Answer, "Gram")
+}
+
+// past holds verbs whose past form after an auxiliary is the slip of small generators: "When did the war began?".
+var past = map[string]string{
+	"begin": "began", "become": "became", "write": "wrote", "make": "made", "take": "took", "give": "gave", "go": "went", "find": "found",
+	"build": "built", "win": "won", "lose": "lost", "come": "came", "leave": "left", "say": "said", "see": "saw", "get": "got", "have": "had",
+	"know": "knew", "think": "thought", "feel": "felt", "tell": "told", "fall": "fell", "hold": "held", "keep": "kept", "lead": "led",
+	"bring": "brought", "run": "ran", "rise": "rose", "grow": "grew", "sell": "sold", "send": "sent", "speak": "spoke", "meet": "met",
+	"happen": "happened", "start": "started", "die": "died", "end": "ended", "use": "used", "want": "wanted", "call": "called", "move": "moved",
+	"live": "lived", "play": "played", "create": "created", "decide": "decided", "receive": "received", "return": "returned", "believe": "believed",
+	"cause": "caused", "open": "opened", "join": "joined", "ask": "asked", "occur": "occurred", "include": "included", "allow": "allowed",
+	"provide": "provided", "release": "released", "marry": "married", "need": "needed", "help": "helped", "require": "required", "appear": "appeared",
+	"contain": "contains", "represent": "represents", "mean": "means", "produce": "produces", "show": "shows", "collect": "collects", "share": "shares",
+}
+
+// tense bends the verb that an auxiliary already bends, or drops that auxiliary: "When did it began", "When it begin".
+func tense(m *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	aux := slices.IndexFunc(words, func(w string) bool { return w == "did" || w == "does" || w == "do" })
+	if aux < 1 {
+		return Example{}, false
+	}
+	for i := aux + 2; i < len(words); i++ {
+		verb := strings.TrimRight(words[i], "?,")
+		bent, ok := past[verb]
+		if !ok {
+			continue
+		}
+		if words[aux] == "does" && m.rng.IntN(2) == 0 {
+			bent = verb + "s"
+		}
+		words[i] = bent + words[i][len(verb):]
+		return with(r, strings.Join(words, " "), r.Answer, r.Answer, "Gram")
+	}
+	return Example{}, false
+}
+
+// number takes the plural away after "how many", or lets one thing be many.
+func number(_ *maker, r Row) (Example, bool) {
+	words := strings.Fields(r.Question)
+	for i := 1; i+1 < len(words); i++ {
+		w := words[i+1]
+		switch {
+		case strings.EqualFold(words[i-1], "how") && words[i] == "many" && len(w) > 4 && strings.HasSuffix(w, "s"):
+			words[i+1] = strings.TrimSuffix(w, "s")
+		case strings.EqualFold(words[i-1], "what") && (words[i] == "is" || words[i] == "was") && w == "the":
+			words[i] = map[string]string{"is": "are", "was": "were"}[words[i]]
+		default:
+			continue
+		}
+		return with(r, strings.Join(words, " "), r.Answer, r.Answer, "Gram")
+	}
+	return Example{}, false
 }
 
 // cut breaks the question off.

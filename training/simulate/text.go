@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -92,6 +93,55 @@ func sentences(s string) []string {
 		out = append(out, part)
 	}
 	return out
+}
+
+var clauseEnd = regexp.MustCompile(`[,;:] +|\.$| +(?:and|but|which|while|where|who|whose|when|because|after|before|although|so that) +`)
+
+// clauses cuts a sentence at punctuation and conjunctions.
+func clauses(s string) []string {
+	var out []string
+	for _, c := range clauseEnd.Split(s, -1) {
+		if c = strings.Trim(c, " ,.;:"); c != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// widest is the number of words of the longest answer that widen makes; the answers that real systems are given are clauses.
+const widest = 25
+
+// widen returns the answer with the words around it that belong to its clause, to either side or both, as a naive splitter
+// cuts answers; the answer itself where it is not in the passage or nothing fits.
+func (m *maker) widen(passage, answer string) string {
+	for _, s := range sentences(passage) {
+		at := strings.Index(s, answer)
+		if at < 0 {
+			continue
+		}
+		left, right := 0, len(s)
+		for _, c := range clauseEnd.FindAllStringIndex(s, -1) {
+			if c[1] <= at {
+				left = c[1]
+			} else if c[0] >= at+len(answer) {
+				right = c[0]
+				break
+			}
+		}
+		switch m.rng.IntN(5) {
+		case 0:
+			left = at
+		case 1:
+			right = at + len(answer)
+		case 2:
+			left, right = 0, len(s)
+		}
+		if w := strings.Trim(s[left:right], " ,.;:"); len(w) > len(answer) && len(strings.Fields(w)) <= widest {
+			return w
+		}
+		return answer
+	}
+	return answer
 }
 
 func letters(w string) int {
