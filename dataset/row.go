@@ -36,6 +36,16 @@ type column struct {
 	value json.RawMessage
 }
 
+// RowOf makes a row, without an ID, of what marshals to a JSON object.
+func RowOf(v any) (*Row, error) {
+	data, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := parseObject(data)
+	return &Row{columns: columns}, err
+}
+
 // Get gives a column's JSON as it stands in the file. Do not change it.
 func (r *Row) Get(name string) (json.RawMessage, bool) {
 	for _, c := range r.columns {

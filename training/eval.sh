@@ -13,8 +13,8 @@ for kind in real written; do
   for split in tune test; do
     name=${split}_$kind
     "$erreval" identify "$data/$name.jsonl" -o "$out/$name.jsonl" --model "$model" --overwrite --quiet
-    "$erreval" meta labels "$out/$name.jsonl" "${auc[@]}" --confusion --format json > "$out/$name.json"
-    "$erreval" meta labels "$out/$name.jsonl" "${auc[@]}" --confusion --format markdown > "$out/$name.md"
+    "$erreval" meta labels "$out/$name.jsonl" "${auc[@]}" --confusion --json > "$out/$name.json"
+    "$erreval" meta labels "$out/$name.jsonl" "${auc[@]}" --confusion --markdown > "$out/$name.md"
     echo "== $split, $kind"; cat "$out/$name.md"
   done
 done

@@ -16,7 +16,7 @@ system that wrote the questions, or of the model that tagged them:
    erreval diff before.jsonl after.jsonl
 
 For a page, or a program:
-   erreval diff before.jsonl after.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY"
+   erreval diff before.jsonl after.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
    erreval diff before.jsonl after.jsonl --json
 
 Rows are joined by id. Where a file has no column "id", ids are made from the texts, so rows with
@@ -29,7 +29,7 @@ type diffOptions struct {
 	lookOptions
 	groups  *metaOptions
 	compare report.DiffOptions
-	format  string
+	form    reportForm
 }
 
 func diffCommand(e *env) *cli.Command {
@@ -62,7 +62,7 @@ func diffOptionsFrom(ctx *cli.Context) (*diffOptions, error) {
 		return nil, err
 	}
 	o.compare.SameTextOnly = ctx.Bool("same-text")
-	o.format, err = reportFormat(ctx)
+	o.form, err = readReportForm(ctx)
 	return o, err
 }
 
@@ -72,16 +72,16 @@ func runDiff(ctx context.Context, e *env, o *diffOptions) error {
 		return err
 	}
 	code := warnFaults(e, faults)
-	return errors.Join(printReport(e, o.format, d), code)
+	return errors.Join(o.form.print(e, d), code)
 }
 
 func computeDiff(ctx context.Context, e *env, o *diffOptions) (*report.Diff, []error, error) {
 	c := report.NewComparison(scheme(o.taxonomy), o.compare)
-	faultsA, err := o.read(ctx, e, o.files[0], c.AddA)
+	faultsA, err := o.read(ctx, e, o.paths[0], c.AddA)
 	if err != nil {
 		return nil, nil, err
 	}
-	faultsB, err := o.read(ctx, e, o.files[1], c.AddB)
+	faultsB, err := o.read(ctx, e, o.paths[1], c.AddB)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,8 +89,8 @@ func computeDiff(ctx context.Context, e *env, o *diffOptions) (*report.Diff, []e
 	if err != nil {
 		return nil, nil, err
 	}
-	d.A.File, d.A.Rejected = o.files[0], len(faultsA)
-	d.B.File, d.B.Rejected = o.files[1], len(faultsB)
+	d.A.File, d.A.Rejected = o.paths[0], len(faultsA)
+	d.B.File, d.B.Rejected = o.paths[1], len(faultsB)
 	faults := append(faultsA, faultsB...)
 	if d.Compared == 0 {
 		return nil, nil, nothingCompared(d, o, faults)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -137,7 +139,9 @@ type identifyRun struct {
 	workers    int
 	shard      *runrecord.Shard // or nil
 	gates      []gate.Gate
-	read       int // rows, over all files
+	read       int      // rows, over all files
+	rejected   []string // files of rejected lines
+	changed    []string // inputs that changed while they were read, each with what happened
 	files      *files
 	progress   *progress
 	total      *identifySummary // over all files
@@ -248,7 +252,7 @@ func (r *identifyRun) noError() string {
 }
 
 func (r *identifyRun) incomplete() error {
-	if r.total.Untagged+r.total.Rejected == 0 {
+	if r.total.Untagged+r.total.Rejected+len(r.changed) == 0 {
 		return nil
 	}
 	var parts []string
@@ -256,9 +260,32 @@ func (r *identifyRun) incomplete() error {
 		parts = append(parts, plural(n, "row was", "rows were")+" not tagged: see its diagnosis.reason")
 	}
 	if n := r.total.Rejected; n > 0 {
-		parts = append(parts, plural(n, "line was no row", "lines were no rows")+": see OUT.rejected.jsonl")
+		parts = append(parts, plural(n, "line was no row", "lines were no rows")+r.whereRejected())
+	}
+	if len(r.changed) > 0 {
+		parts = append(parts, strings.Join(r.changed, "; ")+": the rows that were read are tagged; tag the file again once nothing changes it")
 	}
 	return withCode(exitIncomplete, errors.New(strings.Join(parts, "; ")))
+}
+
+// whereRejected says where the lines are that are no rows. A run that did not end meets them again.
+func (r *identifyRun) whereRejected() string {
+	switch {
+	case r.o.Output == "" || r.o.Output == stdio:
+		return ", kept nowhere: -o FILE keeps them in FILE.rejected.jsonl"
+	case len(r.rejected) == 1:
+		return ": see " + r.rejected[0]
+	case len(r.rejected) > 1:
+		return ": see " + filepath.Join(r.o.Output, dataset.RejectedPath("*"))
+	}
+	return ""
+}
+
+// noteRejected remembers the rejected lines beside a finished output.
+func (r *identifyRun) noteRejected(s *identifySummary, out string) {
+	if s.Rejected > 0 {
+		r.rejected = append(r.rejected, dataset.RejectedPath(out))
+	}
 }
 
 // file tags one input.
@@ -277,6 +304,9 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	if err == nil && ctx.Err() != nil {
 		err = f.interrupted(in)
 	}
+	if f.changed = changed(in, f.info); f.changed != "" {
+		r.changed = append(r.changed, in+" "+f.changed+" while it was read")
+	}
 	return f.finish(err)
 }
 
@@ -286,9 +316,10 @@ type identifyFile struct {
 	source  io.Closer
 	input   *runrecord.InputReader
 	reader  *dataset.Reader
-	name    string // of the input
-	size    int64  // of the input in bytes, or -1
-	path    string // of the output
+	name    string      // of the input
+	info    fs.FileInfo // of the input when reading began; nil if it is no regular file
+	changed string      // what happened to the input since; "" is nothing
+	path    string      // of the output
 	record  *runrecord.Record
 	summary *identifySummary
 	last    int // line of the last row written
@@ -304,17 +335,17 @@ type identifyFile struct {
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
 	f := &identifyFile{run: r, name: in, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
-	source, size, err := openInput(ctx, r.e, in)
+	source, info, err := openInput(ctx, r.e, in)
 	if err != nil {
 		return nil, err
 	}
-	f.source, f.size = source, size
+	f.source, f.info = source, info
 	if r.o.Table {
 		f.table = newRowTable(r.e, r.taxonomy)
 	}
 	f.input = runrecord.NewInputReader(in, source)
 	counter := &countingReader{r: f.input}
-	r.progress.begin(size, counter)
+	r.progress.begin(f.size(), counter)
 	limit := 0
 	if r.o.Limit > 0 {
 		limit = r.o.Limit - r.read
@@ -329,6 +360,14 @@ func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFi
 	return f, nil
 }
 
+// size is that of the input in bytes, or -1.
+func (f *identifyFile) size() int64 {
+	if f.info == nil {
+		return -1
+	}
+	return f.info.Size()
+}
+
 // create begins the output.
 func (f *identifyFile) create(out string) (err error) {
 	format, options := f.run.files.format(out), f.run.files.sinkOptions(f.reader.Schema())
@@ -338,7 +377,7 @@ func (f *identifyFile) create(out string) (err error) {
 	case stdio:
 		f.stream, err = dataset.NewSink(f.run.e.out, format, options)
 	default:
-		if err = f.begin(f.size); err == nil {
+		if err = f.begin(f.size()); err == nil {
 			f.out.Format, f.out.Options = format, options
 		}
 	}
@@ -465,5 +504,9 @@ func (f *identifyFile) finish(err error) error {
 	if err != nil {
 		return errors.Join(err, f.abort())
 	}
-	return f.commit()
+	if err := f.commit(); err != nil {
+		return err
+	}
+	f.run.noteRejected(f.summary, f.path)
+	return nil
 }

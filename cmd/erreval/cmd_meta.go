@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/stats"
-	"github.com/erreval/erreval/taxonomy"
 	"github.com/urfave/cli/v2"
 )
 
@@ -32,10 +30,9 @@ counts them as wrong. docs/evaluation.md says how each figure is computed.`
 
 // metaOptions are the flags of "meta labels".
 type metaOptions struct {
+	rowInput
 	gold       string // file with gold labels; empty: the first prediction file
 	preds      []string
-	taxonomy   *taxonomy.Taxonomy
-	columns    map[string]string // --map
 	where      map[string]string // column → value that gold rows must have
 	group      string            // field or column by which intervals resample; empty: by row
 	auc        string            // boolean gold column to rank against P(no error); empty: none
@@ -43,7 +40,7 @@ type metaOptions struct {
 	resamples  int
 	seed       uint64
 	confusion  bool
-	format     string // text, markdown or json
+	form       reportForm
 }
 
 func metaCommand(e *env) *cli.Command {
@@ -69,9 +66,8 @@ func metaCommand(e *env) *cli.Command {
 }
 
 func metaFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(rowFlags(), taxonomyFlag(),
 		&cli.StringFlag{Name: "gold", Usage: "`FILE` whose column labels holds the gold labels (default: PRED itself)"},
-		taxonomyFlag(), mapFlag(),
 		&cli.StringSliceFlag{Name: "where", Usage: "only gold rows with this value, `COLUMN=VALUE`; may be repeated"},
 		&cli.StringFlag{Name: "group", Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"},
 		&cli.StringFlag{Name: "auc", Usage: "boolean gold `COLUMN`; adds the area under the ROC curve of P(no error) against it"},
@@ -79,9 +75,7 @@ func metaFlags() []cli.Flag {
 		&cli.IntFlag{Name: "bootstrap", Value: stats.DefaultResamples, Usage: "`N` resamples for the intervals; 0: no intervals"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the resampling"},
 		&cli.BoolFlag{Name: "confusion", Usage: "show what was predicted instead of each gold label"},
-		&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT`: text, markdown or json"},
-		jsonFlag(),
-	}
+		jsonFlag(), markdownFlag())
 }
 
 func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
@@ -93,21 +87,21 @@ func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
 		return nil, err
 	}
 	o := &metaOptions{
-		gold: ctx.String("gold"), preds: ctx.Args().Slice(), taxonomy: t, group: ctx.String("group"), auc: ctx.String("auc"),
+		gold: ctx.String("gold"), preds: ctx.Args().Slice(), group: ctx.String("group"), auc: ctx.String("auc"),
 		minSupport: ctx.Int("min-support"), resamples: ctx.Int("bootstrap"), seed: ctx.Uint64("seed"),
-		confusion: ctx.Bool("confusion"), format: ctx.String("format"),
+		confusion: ctx.Bool("confusion"),
 	}
-	if ctx.Bool("json") {
-		o.format = "json"
+	if o.rowInput, err = openRowInput(ctx, t); err != nil {
+		return nil, err
+	}
+	if o.form, err = readReportForm(ctx); err != nil {
+		return nil, err
 	}
 	switch o.group {
 	case "":
 		o.group = t.GroupField()
 	case "none":
 		o.group = ""
-	}
-	if o.columns, err = parseMap(ctx.StringSlice("map"), t.FieldNames()); err != nil {
-		return nil, err
 	}
 	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
 		return nil, err
@@ -117,8 +111,6 @@ func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
 
 func (o *metaOptions) validate() error {
 	switch {
-	case !slices.Contains([]string{"text", "markdown", "json"}, o.format):
-		return usagef("--format %q: it is text, markdown or json", o.format)
 	case o.minSupport < 0:
 		return usagef("--min-support %d: a number of rows, 0 or more", o.minSupport)
 	case o.resamples < 0:
@@ -170,12 +162,8 @@ func runMetaLabels(ctx context.Context, e *env, o *metaOptions) error {
 	if err != nil {
 		return err
 	}
-	warnMeta(e.err, gold, preds)
-	if o.format == "json" {
-		err = writeJSON(e.out, report)
-	} else {
-		err = printMeta(e.out, report, o.format == "markdown")
-	}
+	warnMeta(e, gold, preds)
+	err = o.form.print(e, report)
 	if err == nil && incomplete(gold, preds) {
 		return withCode(exitIncomplete, nil)
 	}

@@ -64,14 +64,22 @@ Whether a model of your own fits, and the tokens it sees:
 			},
 			{
 				Name: "tokenize", Usage: "print the tokens that a model sees in each row of a file", ArgsUsage: "FILE",
-				Flags: []cli.Flag{modelFlag(), joinFlag(), taxonomyFlag(), mapFlag(), limitFlag(),
-					&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}},
+				Flags: append(rowFlags(), modelFlag(), joinFlag(), taxonomyFlag(), limitFlag(),
+					&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}),
 				Action: func(ctx *cli.Context) error {
 					if err := wantArgs(ctx, 1, 1, `one file of rows, or "-" for standard input`); err != nil {
 						return err
 					}
-					return tokenize(ctx.Context, e, &tokenizeOptions{file: ctx.Args().First(), model: ctx.String("model"), join: ctx.String("join"),
-						taxonomy: ctx.String("taxonomy"), columns: ctx.StringSlice("map"), limit: ctx.Int("limit"), json: ctx.Bool("json")})
+					t, err := openTaxonomy(ctx.String("taxonomy"))
+					if err != nil {
+						return err
+					}
+					in, err := openRowInput(ctx, t)
+					if err != nil {
+						return err
+					}
+					in.limit = ctx.Int("limit")
+					return tokenize(ctx.Context, e, &tokenizeOptions{in, ctx.Args().First(), ctx.String("model"), ctx.String("join"), ctx.Bool("json")})
 				},
 			},
 		},
@@ -184,10 +192,9 @@ func exportModel(e *env, name, dir string) error {
 }
 
 type tokenizeOptions struct {
-	file, model, join, taxonomy string
-	columns                     []string
-	limit                       int
-	json                        bool
+	rowInput
+	file, model, join string
+	json              bool
 }
 
 // tokens is what the identifier sees of a row.
@@ -199,58 +206,22 @@ type tokens struct {
 }
 
 func tokenize(ctx context.Context, e *env, o *tokenizeOptions) error {
-	t, err := openTaxonomy(o.taxonomy)
+	m, err := openModel(o.model, o.join, o.taxonomy)
 	if err != nil {
 		return err
 	}
-	columns, err := parseMap(o.columns, t.FieldNames())
-	if err != nil {
-		return err
-	}
-	m, err := openModel(o.model, o.join, t)
-	if err != nil {
-		return err
-	}
-	encoder, err := identifier.NewEncoder(m, t)
+	encoder, err := identifier.NewEncoder(m, o.taxonomy)
 	if err != nil {
 		return withCode(exitUnfit, err)
 	}
-	reader, closeRows, err := new(files).openRows(ctx, e, o.file, dataset.Options{Taxonomy: t, Map: columns, Limit: o.limit})
-	if err != nil {
-		return err
-	}
-	defer closeRows()
-	var faults []error
-	for ctx.Err() == nil {
-		row, err := reader.Read()
-		var fault *dataset.LineError
-		switch {
-		case errors.Is(err, io.EOF):
-			return withFaults(faults)
-		case errors.As(err, &fault):
-			faults = append(faults, fault)
-			continue
-		case err != nil:
-			return err
-		}
-		if err := printTokens(e.out, encoder, row, o.json); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-func withFaults(faults []error) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return withCode(exitIncomplete, errors.Join(faults...))
+	faults, err := o.eachRow(ctx, e, o.file, func(row *dataset.Row) error { return printTokens(e.out, encoder, row, o.json) })
+	return errors.Join(err, warnFaults(e, faults))
 }
 
 func printTokens(w io.Writer, encoder *identifier.Encoder, row *dataset.Row, asJSON bool) error {
 	encoded, err := encoder.Encode(row.Values)
 	if err != nil {
-		return fmt.Errorf("%s:%d: row %s: %w", row.Source, row.Line, row.ID, err)
+		return fmt.Errorf("row %s: %w", row.ID, err)
 	}
 	out := tokens{ID: row.ID, IDs: encoded.IDs, Truncated: encoder.Truncated()}
 	for _, id := range encoded.IDs {

@@ -203,7 +203,7 @@ func runShow(ctx context.Context, e *env, o *showOptions) error {
 	top := &topRows{limit: o.limit}
 	var faults []error
 	rows := 0
-	for _, file := range o.files {
+	for _, file := range o.paths {
 		var thresholds dataset.Probabilities
 		if made := readRecord(file); made != nil {
 			thresholds = made.Options.Thresholds

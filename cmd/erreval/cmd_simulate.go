@@ -1,21 +1,28 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/training/simulate"
 )
+
+// simulateOptions are the command's flags and argument.
+type simulateOptions struct {
+	rowInput
+	simulate.Options
+	file, output string
+	overwrite    bool
+}
 
 func simulateCommand(e *env) *cli.Command {
 	def := simulate.DefaultOptions()
@@ -23,18 +30,15 @@ func simulateCommand(e *env) *cli.Command {
 		Name:      "simulate",
 		Usage:     "plant errors into right rows, as training material (rule-based, seeded)",
 		ArgsUsage: "INPUT",
-		Description: `INPUT is JSON Lines with id, title, passage, question and answer of right human questions; the
+		Description: `INPUT holds right human questions: passage, question, answer, and if there is one their title. The
 whole file is held in memory, since wrong answers are looked for in its other rows. Every example
 carries labels (codes), the mechanism that made it and the id of its origin.
 
    erreval simulate questions.jsonl -o simulated.jsonl --copies 3 --mix OTA=40`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "file to write"},
+		Flags: append(rowFlags(), outFlag(), overwriteFlag(),
 			&cli.Uint64Flag{Name: "seed", Value: def.Seed, Usage: "the same seed gives the same file"},
 			&cli.IntFlag{Name: "copies", Value: def.Copies, Usage: "examples tried per row"},
-			&cli.StringSliceFlag{Name: "mix", Usage: "relative weight of a label as `CODE=WEIGHT`; repeat it (default " + mixString(def.Mix) + ")"},
-			&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing output"},
-		},
+			&cli.StringSliceFlag{Name: "mix", Usage: "relative weight of a label as `CODE=WEIGHT`; repeat it (default " + mixString(def.Mix) + ")"}),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
 				return err
@@ -42,14 +46,22 @@ carries labels (codes), the mechanism that made it and the id of its origin.
 			if ctx.String("output") == "" {
 				return usagef("erreval simulate needs -o OUT, the file to write")
 			}
-			o := simulate.Options{Seed: ctx.Uint64("seed"), Copies: ctx.Int("copies"), Mix: def.Mix}
+			o := &simulateOptions{Options: simulate.Options{Seed: ctx.Uint64("seed"), Copies: ctx.Int("copies"), Mix: def.Mix},
+				file: ctx.Args().First(), output: ctx.String("output"), overwrite: ctx.Bool("overwrite")}
 			if err := addMix(o.Mix, ctx.StringSlice("mix")); err != nil {
 				return usagef("%v", err)
 			}
 			if err := o.Validate(); err != nil {
 				return usagef("%v", err)
 			}
-			return runSimulate(e, ctx.Args().First(), ctx.String("output"), ctx.Bool("overwrite"), o)
+			t, err := openTaxonomy("question-generation") // the rules know its errors only
+			if err != nil {
+				return err
+			}
+			if o.rowInput, err = openRowInput(ctx, t); err != nil {
+				return err
+			}
+			return runSimulate(ctx.Context, e, o)
 		},
 	}
 }
@@ -74,62 +86,60 @@ func addMix(mix map[string]float64, settings []string) error {
 	return nil
 }
 
-func runSimulate(e *env, input, output string, overwrite bool, o simulate.Options) (err error) {
-	rows, err := readRightRows(input)
+func runSimulate(ctx context.Context, e *env, o *simulateOptions) error {
+	rows, faults, err := readRightRows(ctx, e, o)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(output); err == nil && !overwrite {
-		return fmt.Errorf("%s exists: choose another -o or add --overwrite", output)
-	}
-	f, err := os.Create(output + ".partial")
+	out, err := dataset.Create(o.output, o.overwrite, o.file)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	counts, n := map[string]int{}, 0
-	err = simulate.Generate(rows, o, func(ex simulate.Example) error {
-		n++
+	out.Format, out.Options = o.files.format(o.output), o.files.sinkOptions(nil)
+	counts := map[string]int{}
+	err = simulate.Generate(rows, o.Options, func(ex simulate.Example) error {
 		for _, l := range ex.Labels {
 			counts[l]++
 		}
-		return enc.Encode(ex)
+		row, err := dataset.RowOf(ex)
+		return errors.Join(err, out.Write(row))
 	})
-	if err = errors.Join(err, w.Flush(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	if err != nil {
+		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
 	}
-	if err := os.Rename(f.Name(), output); err != nil {
+	if err := out.Commit(); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.err, "%d examples of %d rows:", n, len(rows))
+	fmt.Fprintf(e.err, "%d examples of %d rows:", out.Rows(), len(rows))
 	for _, code := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(e.err, " %s %.1f%%", code, 100*float64(counts[code])/float64(max(n, 1)))
+		fmt.Fprintf(e.err, " %s %.1f%%", code, 100*float64(counts[code])/float64(max(out.Rows(), 1)))
 	}
 	fmt.Fprintln(e.err)
-	return nil
+	return warnFaults(e, faults)
 }
 
-// readRightRows reads all rows; a row without passage, question or answer cannot teach and is an error.
-func readRightRows(path string) ([]simulate.Row, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	dec := json.NewDecoder(bufio.NewReader(f))
-	var rows []simulate.Row
-	for {
-		var r simulate.Row
-		if err := dec.Decode(&r); err == io.EOF {
-			return rows, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s, row %d: %w", path, len(rows)+1, err)
+// readRightRows reads all rows; one with an empty passage, question or answer cannot teach and is an error.
+func readRightRows(ctx context.Context, e *env, o *simulateOptions) (rows []simulate.Row, faults []error, err error) {
+	faults, err = o.eachRow(ctx, e, o.file, func(r *dataset.Row) error {
+		row := simulate.Row{ID: r.ID, Title: textOf(r, "title"), Source: textOf(r, "source")}
+		for i, field := range o.taxonomy.FieldNames() {
+			if r.Values[i] == "" {
+				return fmt.Errorf("row %s: the %s is empty", r.ID, field)
+			}
+			*map[string]*string{"passage": &row.Passage, "question": &row.Question, "answer": &row.Answer}[field] = r.Values[i]
 		}
-		if r.ID == "" || r.Passage == "" || r.Question == "" || r.Answer == "" {
-			return nil, fmt.Errorf("%s, row %d (id %q): id, passage, question and answer must all be there", path, len(rows)+1, r.ID)
-		}
-		rows = append(rows, r)
+		rows = append(rows, row)
+		return nil
+	})
+	if err == nil && len(rows) == 0 && len(faults) > 0 {
+		err = fmt.Errorf("%s: no row could be read; the first fault: %w", o.file, faults[0])
 	}
+	return rows, faults, err
+}
+
+// textOf is a column's text, or nothing where it is absent or none.
+func textOf(r *dataset.Row, column string) (s string) {
+	raw, _ := r.Get(column)
+	_ = json.Unmarshal(raw, &s)
+	return s
 }

@@ -27,7 +27,7 @@ Systems side by side: by the column "system" if there is one, by another column,
 
 A bar chart; a table for a page; figures for a program:
    erreval stats tagged.jsonl --plot errors.svg
-   erreval stats tagged.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY"
+   erreval stats tagged.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
    erreval stats tagged.jsonl --json
 
 Intervals resample groups of rows, by default those of one passage; --interval wilson takes rows as
@@ -41,7 +41,7 @@ type statsOptions struct {
 	intervals report.IntervalOptions
 	plot      string // file, or ""
 	overwrite bool
-	format    string
+	form      reportForm
 	gates     []gate.Gate
 }
 
@@ -94,7 +94,7 @@ func statsOptionsFrom(ctx *cli.Context) (*statsOptions, error) {
 	if err := o.intervals.Validate(); err != nil {
 		return nil, usagef("--interval: %w", err)
 	}
-	if o.format, err = reportFormat(ctx); err != nil {
+	if o.form, err = readReportForm(ctx); err != nil {
 		return nil, err
 	}
 	if o.gates, err = parseGates(ctx.StringSlice("fail-on"), o.taxonomy); err != nil {
@@ -128,14 +128,14 @@ func runStats(ctx context.Context, e *env, o *statsOptions) error {
 			return err
 		}
 	}
-	return errors.Join(printReport(e, o.format, s), code, statsGates(s, o.gates, scheme(o.taxonomy).NoError))
+	return errors.Join(o.form.print(e, s), code, statsGates(s, o.gates, scheme(o.taxonomy).NoError))
 }
 
 func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, []error, error) {
 	tally := report.NewTally(scheme(o.taxonomy), o.intervals)
 	var faults []error
 	systems, rows, named := map[string]bool{}, 0, false
-	for _, file := range o.files {
+	for _, file := range o.paths {
 		found, err := o.each(ctx, e, file, func(row *dataset.Row, d *dataset.Diagnosis) error {
 			system, ok, err := o.system(row, file)
 			if err != nil {
@@ -163,7 +163,7 @@ func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, 
 	if err != nil {
 		return nil, faults, err
 	}
-	s.Files, s.Rejected, s.By = o.files, len(faults), o.byName(named)
+	s.Files, s.Rejected, s.By = o.paths, len(faults), o.byName(named)
 	return s, faults, nil
 }
 
@@ -201,13 +201,13 @@ func (o *statsOptions) system(row *dataset.Row, file string) (name string, ok bo
 		return "(null)", true, nil
 	case o.by != "":
 		return "", false, usagef("--by: row %s has no column %q; the columns are %s", row.ID, o.by, strings.Join(row.Columns(), ", "))
-	case len(o.files) > 1:
+	case len(o.paths) > 1:
 		return file, false, nil
 	}
 	return o.all(), false, nil
 }
 
-func (o *statsOptions) all() string { return strings.Join(o.files, ", ") }
+func (o *statsOptions) all() string { return strings.Join(o.paths, ", ") }
 
 // byName is what a system is, for the report.
 func (o *statsOptions) byName(named bool) string {
@@ -218,7 +218,7 @@ func (o *statsOptions) byName(named bool) string {
 		return o.by
 	case named:
 		return bySystem
-	case len(o.files) > 1:
+	case len(o.paths) > 1:
 		return byFile
 	}
 	return ""

@@ -120,6 +120,10 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
 }
 
+func markdownFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "markdown", Usage: "print Markdown instead of a table"}
+}
+
 func quietFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, EnvVars: envName("quiet"), Usage: "no progress and no summary"}
 }

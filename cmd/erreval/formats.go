@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // fileOptions are the flags that say how files of rows are stored.
@@ -90,6 +92,54 @@ func (f *files) openRows(ctx context.Context, e *env, path string, o dataset.Opt
 	}
 	// Nothing was written: what closing a file that was only read has to say changes nothing.
 	return rows, func() { _ = errors.Join(rows.Close(), input.Close()) }, nil
+}
+
+// rowInput is how files of rows with the taxonomy's fields are read.
+type rowInput struct {
+	files    *files
+	taxonomy *taxonomy.Taxonomy
+	columns  map[string]string // --map
+	limit    int               // rows of a file; 0 is all
+}
+
+// rowFlags are those that openRowInput reads.
+func rowFlags() []cli.Flag { return append(fileFlags(), mapFlag()) }
+
+func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in rowInput, err error) {
+	in = rowInput{taxonomy: t}
+	if in.files, err = readFileOptions(ctx).open(); err != nil {
+		return in, err
+	}
+	in.columns, err = parseMap(ctx.StringSlice("map"), t.FieldNames())
+	return in, err
+}
+
+// eachRow calls f for every row of a file ("-" is standard input) and returns the lines that are none.
+func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*dataset.Row) error) (faults []error, err error) {
+	reader, closeRows, err := in.files.openRows(ctx, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns, Limit: in.limit})
+	if err != nil {
+		return nil, err
+	}
+	defer closeRows()
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		row, err := reader.Read()
+		var fault *dataset.LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			return faults, nil
+		case errors.As(err, &fault):
+			faults = append(faults, fault)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if err := f(row); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, row.Line, err)
+		}
+	}
 }
 
 // sinkOptions say how rows are written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,29 +84,56 @@ func (o *identifyOptions) checkOutputs(outputs []string) error {
 	return errors.Join(errs...)
 }
 
-// openInput opens a file, or standard input so that an interruption ends it. The size is -1 where it is not known.
-func openInput(ctx context.Context, e *env, in string) (io.ReadCloser, int64, error) {
+// openInput opens a file, or standard input. info is that of a regular file; anything else, which may
+// never end, ends with an interruption.
+func openInput(ctx context.Context, e *env, in string) (r io.ReadCloser, info fs.FileInfo, err error) {
 	if in == stdio {
-		r, w := io.Pipe()
-		go func() { // ends with the process where standard input never does
-			_, err := io.Copy(w, e.in)
-			w.CloseWithError(err)
-		}()
-		context.AfterFunc(ctx, func() { _ = w.Close() })
-		return r, -1, nil
+		return interruptible(ctx, func() (io.ReadCloser, error) { return io.NopCloser(e.in), nil }), nil, nil
 	}
-	file, err := os.Open(in)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, file.Close())
+	if info, err = os.Stat(in); err != nil {
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return file, -1, nil
+		return interruptible(ctx, func() (io.ReadCloser, error) { return os.Open(in) }), nil, nil
 	}
-	return file, info.Size(), nil
+	if r, err = os.Open(in); err != nil {
+		return nil, nil, err
+	}
+	return r, info, nil
+}
+
+// interruptible reads what open opens, which may wait for a writer, until ctx is done.
+func interruptible(ctx context.Context, open func() (io.ReadCloser, error)) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() { // ends with the process where the input never does
+		in, err := open()
+		if err == nil {
+			_, err = io.Copy(w, in)
+			err = errors.Join(err, in.Close())
+		}
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { _ = w.Close() })
+	return r
+}
+
+// changed says what happened to a file since info was taken of it; "" is nothing.
+func changed(path string, info fs.FileInfo) string {
+	if info == nil {
+		return ""
+	}
+	now, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "was removed"
+	case !os.SameFile(info, now):
+		return "was replaced by another file"
+	case now.Size() != info.Size():
+		return fmt.Sprintf("went from %d to %d bytes", info.Size(), now.Size())
+	case !now.ModTime().Equal(info.ModTime()):
+		return "was written to"
+	}
+	return ""
 }
 
 // countingReader counts the bytes read through it.

@@ -328,7 +328,9 @@ func (r *identifyRun) newRecord() *runrecord.Record {
 // writeRecord puts the run record beside the output.
 func (f *identifyFile) writeRecord() error {
 	s := f.summary
-	f.record.Inputs = []runrecord.Input{f.input.Input()}
+	input := f.input.Input()
+	input.Changed = f.changed
+	f.record.Inputs = []runrecord.Input{input}
 	f.record.Counts = map[string]int{"rows": s.Rows, "tagged": s.Tagged, "untagged": s.Untagged, "rejected": s.Rejected,
 		"truncated": s.Truncated, "without_error": s.WithoutError}
 	for _, l := range s.Labels {

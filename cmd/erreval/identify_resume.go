@@ -147,12 +147,14 @@ func (r *identifyRun) checkFinished(ctx context.Context, in, out string) error {
 	if err != nil {
 		return err
 	}
+	old.Inputs[0].Changed = "" // the hash tells whether it still is what was read
 	if now != old.Inputs[0] {
 		return withCode(exitUsage, fmt.Errorf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out, differentInput(old.Inputs[0], now)))
 	}
 	s := newSummary(r)
 	s.restore(old.Counts)
 	r.total.merge(s)
+	r.noteRejected(s, out)
 	r.say("%s is finished already", out)
 	return removeIfThere(runrecord.Path(dataset.PartialPath(out)))
 }

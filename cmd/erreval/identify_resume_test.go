@@ -9,7 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -160,6 +163,64 @@ func TestResumeLine(t *testing.T) {
 	} {
 		if got := resumeLine(args); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestInputChanges: a file that changes while it is read is named, in the run record too; what was read is kept; the exit code
+// is 3; --resume takes the output only for the file that was read.
+func TestInputChanges(t *testing.T) {
+	const row = `{"question":"Who?","answer":"Oke","passage":"A mason."}` + "\n"
+	size := len(row)
+	for name, c := range map[string]struct {
+		change func(path string) error
+		want   string
+		resume int // code of --resume afterwards
+	}{
+		"grows":    {func(path string) error { return appendFile(path, row) }, fmt.Sprintf("went from %d to %d bytes", 2*size, 3*size), exitUsage},
+		"shrinks":  {func(path string) error { return os.Truncate(path, int64(size)) }, fmt.Sprintf("went from %d to %d bytes", 2*size, size), exitUsage},
+		"vanishes": {os.Remove, "was removed", exitFailed},
+		"replaced": {func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte(row+row), 0o600), os.Rename(path+".new", path))
+		}, "was replaced by another file", exitOK},
+		"touched": {func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }, "was written to", exitOK},
+	} {
+		dir := t.TempDir()
+		in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
+		if err := os.WriteFile(in, []byte(row+row), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, _, stderr := testEnv(t, nil, false)
+		var once sync.Once
+		e.out = writerFunc(func(p []byte) (int, error) { // the table's first row
+			once.Do(func() {
+				if err := c.change(in); err != nil {
+					t.Error(err)
+				}
+			})
+			return len(p), nil
+		})
+		line := []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--table", "--resume"}
+		if code := run(t.Context(), line, e); code != exitIncomplete {
+			t.Errorf("%s: exit code %d: %s", name, code, stderr)
+		}
+		if want := in + " " + c.want + " while it was read: "; !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: the message is %s, want %q in it", name, stderr, want)
+		}
+		record, err := runrecord.Read(out)
+		if err != nil || record.Inputs[0].Changed != c.want {
+			t.Errorf("%s: the record says %+v, %v", name, record, err)
+		}
+		rows := strings.Count(contentOf(t, out), "\n")
+		if name == "grows" && rows == 3 { // it grew before its end was met: then this is what was read
+			rows, c.resume = 2, exitOK
+		}
+		if rows != 2 {
+			t.Errorf("%s: %d rows", name, rows)
+		}
+		e, _, stderr = testEnv(t, nil, false)
+		if code := run(t.Context(), line, e); code != c.resume {
+			t.Errorf("%s: --resume ends with %d, want %d: %s", name, code, c.resume, stderr)
 		}
 	}
 }

@@ -20,20 +20,17 @@ import (
 
 // lookOptions are what show, stats and diff have in common.
 type lookOptions struct {
-	files    []string
-	taxonomy *taxonomy.Taxonomy
-	columns  map[string]string // --map
-	where    map[string]string // column → value that rows must have
-	seen     *goldSet          // what the columns of where held
+	rowInput
+	paths []string
+	where map[string]string // column → value that rows must have
+	seen  *goldSet          // what the columns of where held
 }
 
 func lookFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(rowFlags(),
 		&cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
 			Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in OUT.run.json, else question-generation)"},
-		mapFlag(),
-		&cli.StringSliceFlag{Name: "where", Usage: "only rows with this value, `COLUMN=VALUE`; may be repeated"},
-	}
+		&cli.StringSliceFlag{Name: "where", Usage: "only rows with this value, `COLUMN=VALUE`; may be repeated"})
 }
 
 // reportFlags are those of stats and diff.
@@ -42,29 +39,28 @@ func reportFlags() []cli.Flag {
 		&cli.StringFlag{Name: "group", Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"},
 		&cli.IntFlag{Name: "bootstrap", Value: report.DefaultIntervals().Resamples, Usage: "`N` resamples for the intervals; 0: no intervals"},
 		&cli.Uint64Flag{Name: "seed", Value: report.DefaultIntervals().Seed, Usage: "`SEED` of the resampling"},
-		&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT`: text, markdown or json"},
-		jsonFlag())
+		jsonFlag(), markdownFlag())
 }
 
 func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
-	o := &lookOptions{files: ctx.Args().Slice()}
-	if countOf(o.files, stdio) > 1 {
+	o := &lookOptions{paths: ctx.Args().Slice()}
+	if countOf(o.paths, stdio) > 1 {
 		return nil, usagef(`standard input "-" can be read once`)
 	}
-	if err := checkInputs(o.files); err != nil {
+	if err := checkInputs(o.paths); err != nil {
 		return nil, err
 	}
-	var err error
-	if o.taxonomy, err = openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.files), "question-generation")); err != nil {
+	t, err := openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.paths), "question-generation"))
+	if err != nil {
 		return nil, err
 	}
-	if o.columns, err = parseMap(ctx.StringSlice("map"), o.taxonomy.FieldNames()); err != nil {
+	if o.rowInput, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
 	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
 		return nil, err
 	}
-	o.seen = &goldSet{file: strings.Join(o.files, ", "), columns: map[string][]string{}}
+	o.seen = &goldSet{file: strings.Join(o.paths, ", "), columns: map[string][]string{}}
 	return o, nil
 }
 
@@ -103,8 +99,7 @@ func recordedTaxonomy(files []string) string {
 
 // each calls f for every row of a file that --where lets through, with its diagnosis or nil.
 func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dataset.Row, *dataset.Diagnosis) error) ([]error, error) {
-	meta := &metaOptions{taxonomy: o.taxonomy, columns: o.columns}
-	faults, err := eachRow(ctx, e, meta, file, func(row *dataset.Row) error {
+	faults, err := o.eachRow(ctx, e, file, func(row *dataset.Row) error {
 		if !o.seen.matches(row, o.where) {
 			return nil
 		}
@@ -146,10 +141,10 @@ func (o *lookOptions) foreign(err error) error {
 
 // noRows says why there is nothing to look at.
 func (o *lookOptions) noRows(rows int, faults []error) error {
-	files := strings.Join(o.files, ", ")
+	files := strings.Join(o.paths, ", ")
 	switch {
 	case rows > 0:
-		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, plural(rows, "row", "rows"), o.files[0])
+		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, plural(rows, "row", "rows"), o.paths[0])
 	case len(faults) > 0:
 		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, faults[0])
 	case len(o.where) > 0:
@@ -201,27 +196,26 @@ func (o *lookOptions) grouping(ctx *cli.Context) (*metaOptions, report.IntervalO
 	if err := i.Validate(); err != nil {
 		return nil, i, usagef("--bootstrap: %w", err)
 	}
-	return &metaOptions{taxonomy: o.taxonomy, group: group}, i, nil
+	return &metaOptions{rowInput: o.rowInput, group: group}, i, nil
 }
 
-// reportFormat reads --format and --json.
-func reportFormat(ctx *cli.Context) (string, error) {
-	format := ctx.String("format")
-	if ctx.Bool("json") {
-		format = "json"
+// reportForm is how figures are printed: as text unless one of the two is set.
+type reportForm struct{ json, markdown bool }
+
+func readReportForm(ctx *cli.Context) (reportForm, error) {
+	f := reportForm{json: ctx.Bool("json"), markdown: ctx.Bool("markdown")}
+	if f.json && f.markdown {
+		return f, usagef("--json and --markdown both say how to print; give one of them")
 	}
-	if !slices.Contains([]string{"text", "markdown", "json"}, format) {
-		return "", usagef("--format %q: it is text, markdown or json", format)
-	}
-	return format, nil
+	return f, nil
 }
 
-// printReport prints figures: as JSON themselves, else as their report.
-func printReport(e *env, format string, figures interface{ Report() *report.Report }) error {
-	switch format {
-	case "json":
+// print prints figures: as JSON themselves, else as their report.
+func (f reportForm) print(e *env, figures interface{ Report() *report.Report }) error {
+	switch {
+	case f.json:
 		return writeJSON(e.out, figures)
-	case "markdown":
+	case f.markdown:
 		return figures.Report().Markdown(e.out)
 	}
 	return figures.Report().Text(e.out)

@@ -12,9 +12,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	e := osEnv()
 	// The first signal ends the run in good order; a second one then has its default effect.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args, osEnv()))
+	context.AfterFunc(ctx, func() {
+		stop()
+		fmt.Fprintln(e.err, "\nerreval: finishing what is in flight; Ctrl-C again ends at once")
+	})
+	os.Exit(run(ctx, os.Args, e))
 }
 
 // run executes one command line (args[0] is the program's name) and returns the exit code.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -86,38 +85,10 @@ func loadMeta(ctx context.Context, e *env, o *metaOptions) (*goldSet, []*predSet
 	return gold, preds, nil
 }
 
-// eachRow calls f for every row of a file ("-" is standard input) and returns the lines that are none.
-func eachRow(ctx context.Context, e *env, o *metaOptions, file string, f func(*dataset.Row) error) (faults []error, err error) {
-	reader, closeRows, err := new(files).openRows(ctx, e, file, dataset.Options{Taxonomy: o.taxonomy, Map: o.columns})
-	if err != nil {
-		return nil, err
-	}
-	defer closeRows()
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		row, err := reader.Read()
-		var fault *dataset.LineError
-		switch {
-		case errors.Is(err, io.EOF):
-			return faults, nil
-		case errors.As(err, &fault):
-			faults = append(faults, fault)
-			continue
-		case err != nil:
-			return nil, err
-		}
-		if err := f(row); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, row.Line, err)
-		}
-	}
-}
-
 func loadGold(ctx context.Context, e *env, o *metaOptions, file string) (*goldSet, error) {
 	g := &goldSet{file: file, index: map[string]int{}, columns: map[string][]string{}}
 	var err error
-	if g.faults, err = eachRow(ctx, e, o, file, func(r *dataset.Row) error { return g.add(r, o) }); err != nil {
+	if g.faults, err = o.eachRow(ctx, e, file, func(r *dataset.Row) error { return g.add(r, o) }); err != nil {
 		return nil, err
 	}
 	g.counts.Gold, g.counts.Duplicate = len(g.rows), duplicates(g.faults)
@@ -254,7 +225,7 @@ func loadPred(ctx context.Context, e *env, o *metaOptions, gold *goldSet, file s
 	p := &predSet{file: file, labels: make([][]bool, n), probs: make([][]float64, n)}
 	p.counts.Missing = n
 	var err error
-	p.faults, err = eachRow(ctx, e, o, file, func(r *dataset.Row) error { return p.add(r, o, gold) })
+	p.faults, err = o.eachRow(ctx, e, file, func(r *dataset.Row) error { return p.add(r, o, gold) })
 	p.counts.Duplicate = duplicates(p.faults)
 	p.counts.Rejected = len(p.faults) - p.counts.Duplicate
 	return p, err
@@ -380,24 +351,15 @@ func counted(pairs ...any) string {
 }
 
 // warnMeta says on stderr what the figures leave out.
-func warnMeta(w io.Writer, gold *goldSet, preds []*predSet) {
-	const shown = 5
-	warn := func(faults []error) {
-		for _, f := range faults[:min(shown, len(faults))] {
-			fmt.Fprintf(w, "warning: %v\n", f)
-		}
-		if more := len(faults) - shown; more > 0 {
-			fmt.Fprintf(w, "warning: and %d more lines like these\n", more)
-		}
-	}
-	warn(gold.faults)
+func warnMeta(e *env, gold *goldSet, preds []*predSet) {
+	_ = warnFaults(e, gold.faults) // its code is that of incomplete
 	for _, p := range preds {
-		warn(p.faults)
+		_ = warnFaults(e, p.faults)
 		if n := p.counts.unscored(); n > 0 {
-			fmt.Fprintf(w, "warning: %s: %d of %d gold rows have no prediction and are left out of the figures\n", p.file, n, len(gold.rows))
+			fmt.Fprintf(e.err, "warning: %s: %d of %d gold rows have no prediction and are left out of the figures\n", p.file, n, len(gold.rows))
 		}
 		if p.counts.Changed > 0 {
-			fmt.Fprintf(w, "warning: %s: %d ids have another text than in %s; tag the same file that the gold labels are for\n", p.file, p.counts.Changed, gold.file)
+			fmt.Fprintf(e.err, "warning: %s: %d ids have another text than in %s; tag the same file that the gold labels are for\n", p.file, p.counts.Changed, gold.file)
 		}
 	}
 }

@@ -61,6 +61,8 @@ type Input struct {
 	Size   int64  `json:"size"`             // bytes read; in the record of a run that has not ended, of the file, or -1 if not known
 	// Partial says that reading ended before the file did, for instance at --limit.
 	Partial bool `json:"partial,omitempty"`
+	// Changed says what happened to the file while it was read: "went from 120 to 180 bytes". Absent is nothing.
+	Changed string `json:"changed,omitempty"`
 }
 
 // Build says which program this is.

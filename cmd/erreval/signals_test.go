@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/nativelib"
+)
+
+// startEndless starts erreval on a FIFO that holds one row of so many bytes, and never ends.
+func startEndless(t *testing.T, size int, flags ...string) (cmd *exec.Cmd, stdout, stderr *bufio.Reader) {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "in.jsonl")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.OpenFile(fifo, os.O_RDWR, 0) // read and write: opening waits for nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	// A caught signal has its default effect in a new process, an ignored one (nohup) would stay ignored.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	t.Cleanup(func() { signal.Stop(signals) })
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.CommandContext(t.Context(), exe)
+	cmd.Args = append([]string{"erreval", "identify", fifo, "--model", tinyBERT}, flags...)
+	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	diagnostics, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(w, `{"id":"a1","question":"Who?","answer":"Oke","passage":"A mason.","note":"%0*d"}`+"\n", size, 0); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewReader(out), bufio.NewReader(diagnostics)
+}
+
+// interrupt sends a signal and waits until the process has noticed it.
+func interrupt(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
+	t.Helper()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		line, err := stderr.ReadString('\n')
+		if err != nil {
+			t.Fatalf("it ends without noticing the signal: %v", err)
+		}
+		if strings.Contains(line, "Ctrl-C again ends at once") {
+			return
+		}
+	}
+}
+
+// TestFirstInterrupt: it ends the run, though the input never does, and keeps the rows.
+func TestFirstInterrupt(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	cmd, stdout, stderr := startEndless(t, 10, "-o", out, "--table")
+	for line := ""; !strings.HasPrefix(line, "1 "); { // the row is done
+		var err error
+		if line, err = stdout.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interrupt(t, cmd, stderr)
+	rest, err := io.ReadAll(stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit code is looked at
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	}
+	if want := "interrupted after line 1 of "; !strings.Contains(string(rest), want) {
+		t.Errorf("the message is %s, want %q in it", rest, want)
+	}
+	if kept := contentOf(t, dataset.PartialPath(out)); !strings.Contains(kept, `"id":"a1"`) || !strings.HasSuffix(kept, "\n") {
+		t.Errorf("kept: %q", kept)
+	}
+}
+
+// TestSecondInterrupt: a run that cannot finish what is in flight, since nobody takes its output, ends at the second signal.
+func TestSecondInterrupt(t *testing.T) {
+	cmd, stdout, stderr := startEndless(t, 300<<10, "-o", "-") // more than the pipe and the reader take
+	if _, err := stdout.ReadByte(); err != nil {
+		t.Fatal(err)
+	}
+	interrupt(t, cmd, stderr)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(stderr); err != nil { // until the process is gone
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // how it ended is looked at
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+}
