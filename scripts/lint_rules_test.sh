@@ -28,6 +28,7 @@ plant report $me/taxonomy
 plant llm $me/taxonomy
 plant internal/stats $me/taxonomy
 plant models $me/llm
+plant models/checkpoint $me/taxonomy
 plant dataset $me/llm
 plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"math"
@@ -46,7 +47,7 @@ func expected[T any](t *testing.T) map[string]T {
 	return parts
 }
 
-func open(t *testing.T, dir string) *Weights {
+func open(t testing.TB, dir string) *Weights {
 	t.Helper()
 	w, err := Open(dir)
 	if err != nil {
@@ -144,11 +145,8 @@ func TestLongTensor(t *testing.T) {
 		data = binary.LittleEndian.AppendUint16(data, uint16(i%0x7f80)) // finite as BF16
 	}
 	dir := t.TempDir()
-	header, err := json.Marshal(map[string]any{"w": map[string]any{"dtype": "BF16", "shape": []int{n}, "data_offsets": []int{0, 2 * n}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, "model.safetensors", safe(string(header), string(data)))
+	header := fmt.Sprintf(`{"w":{"dtype":"BF16","shape":[%d],"data_offsets":[0,%d]}}`, n, 2*n)
+	write(t, dir, "model.safetensors", safe(header, string(data)))
 	got, err := open(t, dir).Floats("w", make([]float32, 3))
 	if err != nil || len(got) != n {
 		t.Fatal(len(got), err)
@@ -241,7 +239,7 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, dir, file string, data []byte) {
+func write(t testing.TB, dir, file string, data []byte) {
 	t.Helper()
 	path := filepath.Join(dir, file)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -249,5 +247,25 @@ func write(t *testing.T, dir, file string, data []byte) {
 	}
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A layer of RoBERTa-large, 4096 × 1024 numbers.
+func BenchmarkFloats(b *testing.B) {
+	for _, dtype := range []DType{F32, F16, BF16} {
+		b.Run(string(dtype), func(b *testing.B) {
+			size := int(4096 * 1024 * bits[dtype] / 8)
+			header := fmt.Sprintf(`{"w":{"dtype":"%s","shape":[4096,1024],"data_offsets":[0,%d]}}`, dtype, size)
+			dir := b.TempDir()
+			write(b, dir, "model.safetensors", safe(header, strings.Repeat("\x12\x34", size/2)))
+			w, buf := open(b, dir), []float32(nil)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				var err error
+				if buf, err = w.Floats("w", buf); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

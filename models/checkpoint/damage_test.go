@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -89,6 +90,7 @@ func TestDamagedSafetensors(t *testing.T) {
 		{"torch file", archived(state(onlyTensor)), "is no safetensors file, or is damaged: it claims a header of"},
 		{"huge header", append(bytes.Repeat([]byte{0xff}, 8), '{'), "it claims a header of 18446744073709551615 bytes, and 100000000 are the most"},
 		{"header longer than the file", whole[:40], "claims a header of 57 bytes, but 32 follow; it was cut, download it again"},
+		{"large header in a small file", append([]byte{0, 0xe0, 0xf5, 5, 0, 0, 0, 0}, '{'), "claims a header of 99999744 bytes, but 1 follow; it was cut, download it again"},
 		{"cut numbers", whole[:len(whole)-3], `tensor "w" ends at byte 16, but 13 follow the header; the file was cut, download it again`},
 		{"further bytes", append(whole[:len(whole):len(whole)], "more"...), "has 20 bytes after the header, of which the tensors fill 16; it is damaged"},
 		{"no tensors", safe(`{"__metadata__":{}}`, ""), "holds no tensors"},
@@ -164,6 +166,17 @@ func TestDamagedTorch(t *testing.T) {
 		{"no mark", archived("t."), "its instructions do not fit together"},
 		{"unset memo", archived("h\x05."), "its instructions do not fit together"},
 		{"call of a number", archived("K\x01)R."), "its instructions do not fit together"},
+		{"dictionary of a number", archived("ccollections\nOrderedDict\nK\x01\x85R."), "its instructions do not fit together"},
+		{"parameter of a number", archived("ctorch._utils\n_rebuild_parameter\nK\x01NN\x87R."), "its instructions do not fit together"},
+		{"parameter of nothing", archived("ctorch._utils\n_rebuild_parameter\n)R."), "its instructions do not fit together"},
+		{"tensor of nothing", archived("ctorch._utils\n_rebuild_tensor_v2\n)R."), "its instructions do not fit together"},
+		{"tensor of a number", archived(state(rebuilt("K\x01", 0, 2, 2, 2))), "its instructions do not fit together"},
+		{"typed tensor of nothing", archived("ctorch._utils\n_rebuild_tensor_v3\n)R."), "its instructions do not fit together"},
+		{"attributes of a number", archived("K\x01}b."), "its instructions do not fit together"},
+		{"pair in a tuple", archived(")K\x01K\x01s."), "its instructions do not fit together"},
+		{"half a pair", archived("}(K\x01u."), "its instructions do not fit together"},
+		{"import of numbers", archived("K\x01K\x01\x93."), "its instructions do not fit together"},
+		{"import breaks off", archived("ctorch\nFloat"), "its data.pkl breaks off"},
 		{"foreign id", archived(text("model.bin") + "Q."), "its instructions do not fit together"},
 		{"os.system", archived("cos\nsystem\n" + text("true") + "\x85R."), "its data.pkl calls os.system; a checkpoint that runs code is not read; convert it to safetensors"},
 		{"eval, not called", archived("c__builtin__\neval\n0."), "calls __builtin__.eval; a checkpoint that runs code is not read"},
@@ -219,9 +232,15 @@ func refuses(t *testing.T, name string, file []byte, want string) {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, dir, name, file)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	w, err := Open(dir)
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
+		t.Errorf("%d bytes were allocated for a file of %d", got, len(file))
+	}
 	if err == nil {
-		w.Close()
+		defer w.Close()
 		t.Fatalf("was read; want %q", want)
 	}
 	oneSentence(t, err)
