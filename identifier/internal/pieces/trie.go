@@ -77,24 +77,28 @@ func (t *Trie) grow() {
 // Walk returns the node that text leads to from node, or None.
 func (t *Trie) Walk(node int32, text string) int32 {
 	for i := 0; i < len(text) && node != None; i++ {
-		node = t.step(node, text[i])
+		node = t.Step(node, text[i])
 	}
 	return node
 }
 
-func (t *Trie) step(node int32, b byte) int32 {
+// Step returns the node that a byte leads to from node, or None.
+func (t *Trie) Step(node int32, b byte) int32 {
 	if e := t.find(uint32(node)<<8 | uint32(b)); e.next != 0 {
 		return e.next
 	}
 	return None
 }
 
+// Value returns the value of the token that ends on node, or None.
+func (t *Trie) Value(node int32) int32 { return t.values[node] }
+
 // Longest returns the value and the length of the longest token at the beginning of text, walking from node;
 // None and 0 if there is none.
 func (t *Trie) Longest(node int32, text []byte) (value int32, size int) {
 	value = None
 	for i := 0; i < len(text) && node != None; i++ {
-		if node = t.step(node, text[i]); node != None && t.values[node] != None {
+		if node = t.Step(node, text[i]); node != None && t.values[node] != None {
 			value, size = t.values[node], i+1
 		}
 	}

@@ -1,0 +1,175 @@
+package unigram
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Charsmap is SentencePiece's precompiled_charsmap: a Darts double array from UTF-8 to offsets in a text of replacements,
+// each ended by a zero byte. It is applied as Hugging Face's normaliser Precompiled does, which is not SentencePiece's way.
+type Charsmap struct {
+	units        []uint32
+	replacements string
+	ascii        [utf8.RuneSelf]string // what each becomes
+	plain        [utf8.RuneSelf]bool   // becomes itself, and starts no CR LF
+}
+
+// The parts of a unit.
+func hasLeaf(u uint32) bool  { return u>>8&1 == 1 }
+func value(u uint32) uint32  { return u & (1<<31 - 1) }
+func label(u uint32) uint32  { return u & (1<<31 | 0xff) }
+func offset(u uint32) uint32 { return u >> 10 << (u & (1 << 9) >> 6) }
+
+var errCharsmap = errors.New("precompiled_charsmap is damaged")
+
+// NewCharsmap reads a precompiled_charsmap: the size of the double array in bytes, it, and the replacements.
+func NewCharsmap(data []byte) (*Charsmap, error) {
+	if len(data) < 4 {
+		return nil, fmt.Errorf("%w: %d bytes", errCharsmap, len(data))
+	}
+	size := binary.LittleEndian.Uint32(data) / 4 * 4
+	data = data[4:]
+	if size == 0 || uint64(size) > uint64(len(data)) {
+		return nil, fmt.Errorf("%w: a trie of %d bytes in %d", errCharsmap, size, len(data))
+	}
+	m := &Charsmap{units: make([]uint32, size/4), replacements: string(data[size:])}
+	for i := range m.units {
+		m.units[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	if !utf8.ValidString(m.replacements) {
+		return nil, fmt.Errorf("%w: replacements that are not UTF-8", errCharsmap)
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	for b := range m.ascii {
+		c := [1]byte{byte(b)}
+		to, mapped := m.transform(c[:])
+		if !mapped {
+			to = string(c[:])
+		}
+		m.ascii[b], m.plain[b] = to, !mapped && b != '\r'
+	}
+	return m, nil
+}
+
+// check walks every path of the trie, so that no text leads out of it.
+func (m *Charsmap) check() error {
+	seen := make([]bool, len(m.units))
+	for open := []uint32{offset(m.units[0])}; len(open) > 0; {
+		base := open[len(open)-1]
+		open = open[:len(open)-1]
+		for c := uint32(1); c < 256; c++ {
+			at := base ^ c
+			if int(at) >= len(m.units) {
+				return fmt.Errorf("%w: a path leads out of the trie", errCharsmap)
+			}
+			u := m.units[at]
+			if label(u) != c || seen[at] {
+				continue
+			}
+			seen[at] = true
+			at ^= offset(u)
+			if hasLeaf(u) && !m.checkLeaf(at) {
+				return fmt.Errorf("%w: a leaf leads out of the replacements", errCharsmap)
+			}
+			open = append(open, at)
+		}
+	}
+	return nil
+}
+
+func (m *Charsmap) checkLeaf(at uint32) bool {
+	if int(at) >= len(m.units) {
+		return false
+	}
+	v := int(value(m.units[at]))
+	return v == len(m.replacements) || v < len(m.replacements) && utf8.RuneStart(m.replacements[v])
+}
+
+// transform returns the replacement of the shortest beginning of text that has one.
+func (m *Charsmap) transform(text []byte) (to string, ok bool) {
+	at := offset(m.units[0])
+	for _, c := range text {
+		at ^= uint32(c)
+		u := m.units[at]
+		if c == 0 || label(u) != uint32(c) {
+			break
+		}
+		at ^= offset(u)
+		if hasLeaf(u) {
+			return m.replacement(value(m.units[at])), true
+		}
+	}
+	return "", false
+}
+
+func (m *Charsmap) replacement(start uint32) string {
+	for i := int(start); i < len(m.replacements); i++ {
+		if m.replacements[i] == 0 {
+			return m.replacements[start:i]
+		}
+	}
+	return m.replacements[start:]
+}
+
+// maxCluster is the size in bytes from which Hugging Face looks no grapheme cluster up as a whole.
+const maxCluster = 6
+
+func (m *Charsmap) append(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		if end := m.plainEnd(text, i); end > i {
+			dst = append(dst, text[i:end]...)
+			i = end
+			continue
+		}
+		if c := text[i]; aloneASCII(text, i) {
+			dst = append(dst, m.ascii[c]...)
+			i++
+			continue
+		}
+		end := i + cluster(text[i:])
+		dst = m.appendCluster(dst, text[i:end])
+		i = end
+	}
+	return dst
+}
+
+// plainEnd is where the ASCII characters from i on end that become themselves and form no cluster with what follows.
+func (m *Charsmap) plainEnd(text []byte, i int) int {
+	end := i
+	for end < len(text) && text[end] < utf8.RuneSelf && m.plain[text[end]] {
+		end++
+	}
+	if end > i && end < len(text) && text[end] >= utf8.RuneSelf {
+		end--
+	}
+	return end
+}
+
+// aloneASCII reports whether an ASCII character stands at i that is a cluster for sure.
+func aloneASCII(text []byte, i int) bool {
+	return text[i] < utf8.RuneSelf && (i+1 == len(text) || text[i+1] < utf8.RuneSelf && (text[i] != '\r' || text[i+1] != '\n'))
+}
+
+// appendCluster replaces a short grapheme cluster by what its beginning maps to, dropping the rest as Hugging Face does;
+// or else each of its characters.
+func (m *Charsmap) appendCluster(dst, text []byte) []byte {
+	if len(text) < maxCluster {
+		if to, ok := m.transform(text); ok {
+			return append(dst, to...)
+		}
+	}
+	for len(text) > 0 {
+		_, size := utf8.DecodeRune(text)
+		if to, ok := m.transform(text[:size]); ok {
+			dst = append(dst, to...)
+		} else {
+			dst = append(dst, text[:size]...)
+		}
+		text = text[size:]
+	}
+	return dst
+}

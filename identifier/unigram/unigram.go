@@ -1,0 +1,182 @@
+// Package unigram is the SentencePiece Unigram encoding of XLM-RoBERTa and DeBERTa-v3, with the ids of Hugging Face's
+// tokenizers.
+package unigram
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/erreval/erreval/identifier/internal/pieces"
+)
+
+// Scheme says which texts Metaspace puts its replacement before, unless they begin with it.
+type Scheme string
+
+// The schemes, spelled as in a tokenizer.json.
+const (
+	Always Scheme = "always" // every text between added tokens; every word, with SplitSpace
+	First  Scheme = "first"  // the one that begins the input
+	Never  Scheme = "never"
+)
+
+// Config describes an encoder as a tokenizer.json does.
+type Config struct {
+	Pieces       []Piece // by id
+	Unk          int32   // id of the piece for text that no piece covers
+	ByteFallback bool    // such text becomes its bytes, <0x00> to <0xFF>, if there are pieces for all of them
+
+	SplitSpace  bool   // WhitespaceSplit before Metaspace: cut at white space and drop it
+	Replacement string // Metaspace's character for a space, "▁"
+	Prepend     Scheme // Metaspace's prepend_scheme
+	Split       bool   // Metaspace cuts before each replacement
+}
+
+// Piece is an entry of the vocabulary.
+type Piece struct {
+	Text  string
+	Score float64 // log probability
+}
+
+// unkPenalty is how much less than the lowest score an unknown character scores (K_UNK_PENALTY, as in SentencePiece).
+const unkPenalty = 10
+
+// Model is safe for concurrent use; its encoders are not.
+type Model struct {
+	config   Config
+	trie     *pieces.Trie
+	scores   []float64 // by id
+	unkScore float64
+	bytes    *[256]int32 // nil: no byte fallback; None where there is no piece
+}
+
+// New builds the model.
+func New(c Config) (*Model, error) {
+	if c.Unk < 0 || int(c.Unk) >= len(c.Pieces) {
+		return nil, fmt.Errorf("unk_id %d is not in the vocabulary of %d pieces", c.Unk, len(c.Pieces))
+	}
+	if utf8.RuneCountInString(c.Replacement) != 1 || c.Replacement == " " {
+		return nil, fmt.Errorf("replacement %q is not one character other than a space", c.Replacement)
+	}
+	if !slices.Contains([]Scheme{Always, First, Never}, c.Prepend) {
+		return nil, fmt.Errorf("prepend_scheme %q is not known; only always, first and never are", c.Prepend)
+	}
+	if c.Prepend == First && c.SplitSpace {
+		return nil, errors.New(`prepend_scheme "first" behind WhitespaceSplit is not implemented`)
+	}
+	ids, lowest := make(map[string]int32, len(c.Pieces)), math.Inf(1)
+	m := &Model{config: c, scores: make([]float64, len(c.Pieces))}
+	for id, p := range c.Pieces {
+		if math.IsNaN(p.Score) || math.IsInf(p.Score, 0) {
+			return nil, fmt.Errorf("piece %d (%q) has no finite score", id, p.Text)
+		}
+		ids[p.Text], m.scores[id] = int32(id), p.Score // of equal pieces the last counts
+		lowest = min(lowest, p.Score)
+	}
+	m.unkScore = lowest - unkPenalty
+	if c.ByteFallback {
+		m.bytes = bytePieces(ids)
+	}
+	m.config.Pieces = nil
+	var err error
+	m.trie, err = pieces.NewTrie(ids)
+	return m, err
+}
+
+func bytePieces(ids map[string]int32) *[256]int32 {
+	var all [256]int32
+	for b := range all {
+		id, ok := ids[fmt.Sprintf("<0x%02X>", b)]
+		if !ok {
+			id = pieces.None
+		}
+		all[b] = id
+	}
+	return &all
+}
+
+// Encoder appends ids; it serves one goroutine.
+type Encoder struct {
+	model *Model
+	memo  *pieces.Memo
+	piece []byte
+	best  []step
+	path  []span
+}
+
+// NewEncoder returns an encoder, which owns about 512 KiB.
+func (m *Model) NewEncoder() *Encoder {
+	return &Encoder{model: m, memo: pieces.NewMemo(pieces.NewTable(nil))}
+}
+
+// Append appends the ids of normalised text, which must be valid UTF-8; first: it begins the input.
+func (e *Encoder) Append(dst []int32, text []byte, first bool) []int32 {
+	c := &e.model.config
+	prepend := c.Prepend == Always || c.Prepend == First && first
+	if !c.SplitSpace {
+		return e.metaspace(dst, text, prepend)
+	}
+	for len(text) > 0 {
+		word := text[:spaceAt(text)]
+		dst = e.metaspace(dst, word, prepend)
+		text = text[len(word):]
+		text = text[leadingSpace(text):]
+	}
+	return dst
+}
+
+// metaspace encodes text with its spaces replaced, cut before each replacement.
+func (e *Encoder) metaspace(dst []int32, text []byte, prepend bool) []int32 {
+	mark, piece := e.model.config.Replacement, e.piece[:0]
+	if prepend && len(text) > 0 && e.model.markAt(text) == 0 {
+		piece = append(piece, mark...)
+	}
+	for len(text) > 0 {
+		if n := e.model.markAt(text); n > 0 {
+			if e.model.config.Split && len(piece) > 0 {
+				dst, piece = e.encode(dst, piece), piece[:0]
+			}
+			piece, text = append(piece, mark...), text[n:]
+			continue
+		}
+		end := 1
+		for end < len(text) && text[end] != ' ' && text[end] != mark[0] {
+			end++
+		}
+		piece, text = append(piece, text[:end]...), text[end:]
+	}
+	if len(piece) > 0 {
+		dst = e.encode(dst, piece)
+	}
+	e.piece = piece
+	return dst
+}
+
+// markAt returns the size of the space or the replacement at the beginning of text, 0 if there is none.
+func (m *Model) markAt(text []byte) int {
+	mark := m.config.Replacement
+	switch {
+	case text[0] == ' ':
+		return 1
+	case text[0] == mark[0] && bytes.HasPrefix(text, []byte(mark)):
+		return len(mark)
+	}
+	return 0
+}
+
+// encode appends the ids of a piece of text, remembered ones if it is short.
+func (e *Encoder) encode(dst []int32, text []byte) []int32 {
+	text = slices.Grow(text, pieces.MaxSize) // which the memo may read
+	e.piece = text
+	dst, ok := e.memo.Append(dst, text, 0, len(text))
+	if ok {
+		return dst
+	}
+	from := len(dst)
+	dst = e.viterbi(dst, text)
+	e.memo.Store(dst[from:], text, 0, len(text))
+	return dst
+}
