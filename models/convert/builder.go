@@ -1,0 +1,244 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/models/checkpoint"
+)
+
+// weights are the tensors of a checkpoint; *checkpoint.Weights are such.
+type weights interface {
+	Names() []string
+	Info(name string) (checkpoint.Info, bool)
+	Floats(name string, to []float32) ([]float32, error)
+}
+
+// builder puts a graph together. Its first error stays, and everything after it has no effect.
+type builder struct {
+	*config
+	family
+	graph
+
+	precision string
+	weights   weights
+	bare      bool // names lack the family's prefix: the encoder was saved alone
+	used      map[string]bool
+	made      map[string]string // constants by their content
+	count     int
+	rel       *relative // of DeBERTa alone
+	buf       []float32 // the tensor at hand
+	err       error
+}
+
+func newBuilder(c *config, w weights, precision string) *builder {
+	b := &builder{config: c, family: families[c.ModelType], weights: w, precision: precision, used: map[string]bool{}, made: map[string]string{}}
+	b.bare = !slices.ContainsFunc(w.Names(), func(n string) bool { return strings.HasPrefix(n, b.family.prefix) })
+	return b
+}
+
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// name completes the name of one of the encoder's tensors.
+func (b *builder) name(name string) string {
+	if b.bare {
+		return name
+	}
+	return b.family.prefix + name
+}
+
+// elem is the type that the graph computes in.
+func (b *builder) elem() int {
+	if b.precision == FP16 {
+		return elemHalf
+	}
+	return elemFloat
+}
+
+// op adds a node with one output and returns that.
+func (b *builder) op(kind string, inputs []string, attrs ...attribute) string {
+	return b.ops(kind, 1, inputs, attrs...)[0]
+}
+
+// ops adds a node with n outputs.
+func (b *builder) ops(kind string, n int, inputs []string, attrs ...attribute) []string {
+	b.count++
+	out := make([]string, n)
+	for i := range out {
+		out[i] = kind + "_" + strconv.Itoa(b.count)
+		if i > 0 {
+			out[i] += "_" + strconv.Itoa(i)
+		}
+	}
+	b.nodes = appendBytes(b.nodes, 1, encodeNode(kind, inputs, out, attrs))
+	return out
+}
+
+// constant adds int64 numbers: a vector, or a scalar where dims is empty.
+func (b *builder) constant(dims []int64, v ...int64) string {
+	return b.once(fmt.Sprint("ints", dims, v), &tensor{elem: elemInt64, dims: dims, fill: func(e *emitter) error {
+		e.ints(v)
+		return nil
+	}})
+}
+
+func (b *builder) scalar(v int64) string    { return b.constant(nil, v) }
+func (b *builder) vector(v ...int64) string { return b.constant([]int64{int64(len(v))}, v...) }
+
+// number adds a scalar in the type that the graph computes in.
+func (b *builder) number(v float32) string {
+	return b.once(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error { return b.emit(e, []float32{v}) }})
+}
+
+// once adds t unless a tensor with that key is there.
+func (b *builder) once(key string, t *tensor) string {
+	if b.made[key] == "" {
+		t.name = "constant_" + strconv.Itoa(len(b.made))
+		b.made[key] = t.name
+		b.tensors = append(b.tensors, t)
+	}
+	return b.made[key]
+}
+
+// emit writes numbers in the type that the graph computes in.
+func (b *builder) emit(e *emitter, v []float32) error {
+	if b.elem() == elemHalf {
+		return e.halves(v)
+	}
+	e.floats(v)
+	return nil
+}
+
+// add adds an initializer that is made when the graph is written, unless there is one of that name.
+func (b *builder) add(name string, elem int, dims []int64, fill func(*emitter) error) string {
+	if b.made[name] != "" {
+		return name
+	}
+	b.made[name] = name
+	b.tensors = append(b.tensors, &tensor{name: name, elem: elem, dims: dims, fill: fill})
+	return name
+}
+
+// oldNames are the endings that early BERT checkpoints have.
+var oldNames = map[string]string{"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+
+// find resolves a tensor's name and checks its shape; -1 in dims is any length. It returns the name in the checkpoint and
+// the shape.
+func (b *builder) find(name string, dims ...int64) (string, []int64) {
+	if b.err != nil {
+		return name, dims
+	}
+	info, ok := b.weights.Info(name)
+	for ending, old := range oldNames {
+		if base, cut := strings.CutSuffix(name, ending); !ok && cut {
+			name = base + old
+			info, ok = b.weights.Info(name)
+		}
+	}
+	if !ok {
+		b.fail(fmt.Errorf("the checkpoint lacks the tensor %s, which a %s of %d layers has; download it again, or correct %s", name, b.ModelType, b.Layers, configFile))
+		return name, dims
+	}
+	fits := len(info.Shape) == len(dims)
+	for i := range dims {
+		fits = fits && (dims[i] == -1 && info.Shape[i] > 0 || dims[i] == info.Shape[i])
+	}
+	if !fits {
+		b.fail(fmt.Errorf("tensor %s has shape %v, but %s asks for %s", name, info.Shape, configFile, shapeText(dims)))
+		return name, dims
+	}
+	b.used[name] = true
+	return name, info.Shape
+}
+
+func shapeText(dims []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(dims), "-1", "*")
+}
+
+// has says whether the checkpoint holds a tensor.
+func (b *builder) has(name string) bool {
+	_, ok := b.weights.Info(name)
+	return ok
+}
+
+// floats reads a tensor into the builder's buffer, where the next one overwrites it.
+func (b *builder) floats(name string) ([]float32, error) {
+	v, err := b.weights.Floats(name, b.buf)
+	if err == nil {
+		b.buf = v
+	}
+	return v, err
+}
+
+// plain adds a tensor as the checkpoint has it, in the type that the graph computes in.
+func (b *builder) plain(name string, dims ...int64) string {
+	name, dims = b.find(name, dims...)
+	return b.add(name, b.elem(), dims, func(e *emitter) error {
+		v, err := b.floats(name)
+		if err != nil {
+			return err
+		}
+		return named(name, b.inBlocks(e, v))
+	})
+}
+
+// inBlocks emits numbers piece by piece, so that a large table is not copied whole.
+func (b *builder) inBlocks(e *emitter, v []float32) error {
+	for part := range slices.Chunk(v, 1<<16) {
+		if err := b.emit(e, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func named(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("tensor %s: %w", name, err)
+	}
+	return nil
+}
+
+// joined adds several vectors as one.
+func (b *builder) joined(length int64, names ...string) string {
+	for i, name := range names {
+		names[i], _ = b.find(name, length)
+	}
+	return b.add(strings.Join(names, "+"), b.elem(), []int64{length * int64(len(names))}, func(e *emitter) error {
+		for _, name := range names {
+			v, err := b.floats(name)
+			if err = errors.Join(err, b.emit(e, v)); err != nil {
+				return named(name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// transposed adds the weights of torch's Linear, [out, in], as MatMul takes them: [in, out].
+func (b *builder) transposed(name string, out, in int64) string {
+	name, _ = b.find(name, out, in)
+	return b.add(name, b.elem(), []int64{in, out}, func(e *emitter) error {
+		v, err := b.floats(name)
+		if err != nil {
+			return err
+		}
+		column := make([]float32, out)
+		for i := range in {
+			for o := range out {
+				column[o] = v[o*in+i]
+			}
+			if err := b.emit(e, column); err != nil {
+				return named(name, err)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,153 @@
+// Package convert writes a Hugging Face checkpoint of a sequence classifier as an ONNX graph that ONNX Runtime runs fast:
+// fused operators, the last layer for the first token alone where the head reads only that, weights as fp32, fp16 or int8.
+//
+// Tensors are read and written one at a time, so memory holds the largest of them, not the checkpoint.
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/models/checkpoint"
+)
+
+// Precisions of a graph.
+const (
+	FP32 = "fp32"
+	FP16 = "fp16" // for CUDA: weights and sums in half precision, padding at the end of a row
+	INT8 = "int8" // for CPUs: weights one scale a row, activations quantised as they come, head in fp32
+)
+
+// Options say how a graph is written.
+type Options struct {
+	Precision     string // FP32, FP16 or INT8
+	ExternalAbove int64  // bytes of weights from which they stand in model.onnx.data; below 2^31, protobuf's limit
+}
+
+// DefaultOptions keep the checkpoint's precision, in one file up to 1.9 GB.
+func DefaultOptions() Options { return Options{Precision: FP32, ExternalAbove: 1_900_000_000} }
+
+// Validate reports every fault of o.
+func (o Options) Validate() error {
+	var f faults
+	f.check(slices.Contains([]string{FP32, FP16, INT8}, o.Precision), "precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
+	f.check(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000, "weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
+	return errors.Join(f...)
+}
+
+// Result describes a graph that was written.
+type Result struct {
+	Architecture string   // model_type, as in "xlm-roberta"
+	HiddenSize   int      // width of the encoder
+	Layers       int      // depth of the encoder
+	Labels       []string // id2label, in the order of the logits; "LABEL_0" … where the checkpoint names none
+	Problem      string   // problem_type of config.json; "" where it says nothing
+	MaxTokens    int      // longest input, special tokens included
+	Inputs       []string // int64 [batch, sequence]
+	Output       string   // float32 [batch, labels]
+	Files        []string // names of the files in the directory
+	Head         string   // layers of the head, as in "dense+tanh+out_proj"
+	Notes        []string // tensors that were left out, and what was taken for granted
+}
+
+// Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or not
+// be there. On an error nothing is left behind. Errors name the tensor or the key of config.json that is at fault.
+func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c, err := readConfig(from)
+	if err != nil {
+		return nil, err
+	}
+	w, err := checkpoint.Open(from)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	b, result, err := build(c, w, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.save(ctx, dir, o) })
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// build makes the graph; no weights are read yet.
+func build(c *config, w weights, o Options) (*builder, *Result, error) {
+	b := newBuilder(c, w, o.Precision)
+	h, err := b.findHead()
+	if err != nil {
+		return nil, nil, err
+	}
+	n := b.classify(b.encode(), h)
+	if b.err != nil {
+		return nil, nil, b.err
+	}
+	labels, err := c.labels(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, in := range b.inputs() {
+		b.values = appendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
+	}
+	b.values = appendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
+	return b, &Result{
+		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels, Problem: c.ProblemType,
+		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output, Head: h.name, Notes: append(b.headNotes(h), b.leftOut()...),
+	}, nil
+}
+
+// leftOut names the tensors that the graph does not use.
+func (b *builder) leftOut() []string {
+	var names []string
+	for _, name := range b.weights.Names() {
+		if !b.used[name] && !strings.HasSuffix(name, "position_ids") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if len(names) > 8 {
+		names = append(names[:8:8], fmt.Sprintf("and %d more", len(names)-8))
+	}
+	return []string{"not used: " + strings.Join(names, ", ")}
+}
+
+// publish lets write fill a new directory beside to, and gives it to's name when it is complete.
+func publish(to string, write func(dir string) ([]string, error)) (files []string, err error) {
+	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%s is not empty; give a new directory", to)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	to = filepath.Clean(to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".partial-")
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer os.RemoveAll(dir)
+	if files, err = write(dir); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return files, os.Rename(dir, to)
+}

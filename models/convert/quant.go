@@ -1,0 +1,82 @@
+package convert
+
+import "math"
+
+// quantized is a matrix as int8, symmetric, with one scale a row: row o is about scale[o] × codes. The scales are known
+// once the codes are written.
+type quantized struct {
+	codes, scales string // initializers
+}
+
+// scaleOf is the scale of a row: its largest magnitude becomes 127.
+func scaleOf(row []float32) float32 {
+	largest := float32(0)
+	for _, v := range row {
+		largest = max(largest, float32(math.Abs(float64(v))))
+	}
+	return max(largest, 1e-12) / 127
+}
+
+// code rounds to the nearest code, ties to even.
+func code(v, scale float32) int8 {
+	return int8(math.RoundToEven(float64(v / scale)))
+}
+
+// quantizeRows adds a matrix [rows, width] with one scale a row, in the shape dims; the scales have the shape scaleDims.
+func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims []int64) quantized {
+	name, _ = b.find(name, rows, width)
+	scales := make([]float32, rows)
+	codes := b.add(name+".int8", elemInt8, dims, func(e *emitter) error {
+		v, err := b.floats(name)
+		if err != nil {
+			return err
+		}
+		line := make([]int8, width)
+		for o := range rows {
+			row := v[o*width : (o+1)*width]
+			scales[o] = scaleOf(row)
+			for i, x := range row {
+				line[i] = code(x, scales[o])
+			}
+			e.int8s(line)
+		}
+		return nil
+	})
+	return quantized{codes, b.add(name+".scale", elemFloat, scaleDims, emitScales(scales))}
+}
+
+// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output.
+func (b *builder) quantizeLinear(name string, out, in int64) quantized {
+	name, _ = b.find(name, out, in)
+	scales := make([]float32, out)
+	codes := b.add(name+".int8", elemInt8, []int64{in, out}, func(e *emitter) error {
+		v, err := b.floats(name)
+		if err != nil {
+			return err
+		}
+		for o := range out {
+			scales[o] = scaleOf(v[o*in : (o+1)*in])
+		}
+		line := make([]int8, out)
+		for i := range in {
+			for o := range out {
+				line[o] = code(v[o*in+i], scales[o])
+			}
+			e.int8s(line)
+		}
+		return nil
+	})
+	return quantized{codes, b.add(name+".scale", elemFloat, []int64{out}, emitScales(scales))}
+}
+
+func emitScales(scales []float32) func(*emitter) error {
+	return func(e *emitter) error {
+		e.floats(scales)
+		return nil
+	}
+}
+
+// restored is the matrix that the codes stand for; the runtime computes it once, when it loads the graph.
+func (b *builder) restored(q quantized) string {
+	return b.op("Mul", []string{b.op("Cast", []string{q.codes}, intAttr("to", elemFloat)), q.scales})
+}

@@ -1,0 +1,232 @@
+package convert
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Names of the files that Convert writes.
+const (
+	graphFile = "model.onnx"
+	dataFile  = "model.onnx.data"
+)
+
+const (
+	// alignment of tensors in the data file, so that a runtime can map them into memory.
+	alignment = 4096
+	// smallTensor is the size in bytes up to which a tensor stays in the graph: shapes must be there for the runtime to see.
+	smallTensor = 1024
+)
+
+// tensor is an initializer of the graph, whose numbers are made when it is written.
+type tensor struct {
+	name   string
+	elem   int
+	dims   []int64
+	fill   func(*emitter) error // emits all numbers in row-major order
+	offset int64                // in the data file; -1 is in the graph itself
+}
+
+// size is the number of bytes of the numbers.
+func (t *tensor) size() int64 {
+	n := elemSize[t.elem]
+	for _, d := range t.dims {
+		n *= d
+	}
+	return n
+}
+
+// header is the TensorProto without the numbers of raw_data = 9: dims = 1, data_type = 2, name = 8,
+// external_data = 13 {key = 1, value = 2}, data_location = 14 (1 is external).
+func (t *tensor) header() []byte {
+	var b []byte
+	for _, d := range t.dims {
+		b = appendInt(b, 1, d)
+	}
+	b = appendString(appendInt(b, 2, int64(t.elem)), 8, t.name)
+	if t.offset < 0 {
+		return appendLength(b, 9, t.size())
+	}
+	for _, e := range [][2]string{{"location", dataFile}, {"offset", strconv.FormatInt(t.offset, 10)}, {"length", strconv.FormatInt(t.size(), 10)}} {
+		b = appendBytes(b, 13, appendString(appendString(nil, 1, e[0]), 2, e[1]))
+	}
+	return appendInt(b, 14, 1)
+}
+
+// length is that of the TensorProto in bytes.
+func (t *tensor) length() int64 {
+	n := int64(len(t.header()))
+	if t.offset < 0 {
+		n += t.size()
+	}
+	return n
+}
+
+// graph is an ONNX graph whose weights are not in memory.
+type graph struct {
+	nodes   []byte // encoded fields of GraphProto
+	values  []byte // inputs and outputs, encoded fields of GraphProto
+	tensors []*tensor
+}
+
+// place decides which tensors go to the data file, and returns that file's size.
+func (g *graph) place(externalAbove int64) int64 {
+	total := int64(0)
+	for _, t := range g.tensors {
+		t.offset = -1
+		total += t.size()
+	}
+	if total <= externalAbove {
+		return 0
+	}
+	end := int64(0)
+	for _, t := range g.tensors {
+		if t.size() > smallTensor {
+			t.offset = (end + alignment - 1) / alignment * alignment
+			end = t.offset + t.size()
+		}
+	}
+	return end
+}
+
+// prefix is the model up to its first tensor: ir_version = 1, producer_name = 2, opset_import = 8, then the opened graph = 7
+// with its node = 1, name = 2, input = 11 and output = 12.
+func (g *graph) prefix() []byte {
+	body := append(appendString(g.nodes[:len(g.nodes):len(g.nodes)], 2, "encoder"), g.values...)
+	length := int64(len(body))
+	for _, t := range g.tensors {
+		length += int64(len(appendLength(nil, 5, t.length()))) + t.length()
+	}
+	b := appendString(appendInt(nil, 1, irVersion), 2, "erreval")
+	b = appendBytes(appendBytes(b, 8, encodeOpset("", opset)), 8, encodeOpset(contrib, 1))
+	return append(appendLength(b, 7, length), body...)
+}
+
+// write streams the model; numbers of tensors with an offset go to data.
+func (g *graph) write(ctx context.Context, model, data io.Writer) error {
+	to, apart := newEmitter(model), newEmitter(data)
+	to.bytes(g.prefix())
+	for _, t := range g.tensors {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to.bytes(appendLength(nil, 5, t.length()))
+		to.bytes(t.header())
+		e := to
+		if t.offset >= 0 {
+			e = apart
+			e.pad(t.offset)
+		}
+		if err := e.tensor(t); err != nil {
+			return err
+		}
+	}
+	return errors.Join(to.flush(), apart.flush())
+}
+
+// emitter writes numbers. It keeps the first error of the writer beneath.
+type emitter struct {
+	w   *bufio.Writer
+	n   int64 // bytes written
+	err error
+	buf []byte
+}
+
+func newEmitter(w io.Writer) *emitter { return &emitter{w: bufio.NewWriterSize(w, 1<<20)} }
+
+func (e *emitter) bytes(b []byte) {
+	if e.err == nil {
+		_, e.err = e.w.Write(b)
+	}
+	e.n += int64(len(b))
+}
+
+// pad writes zeros up to offset.
+func (e *emitter) pad(offset int64) { e.bytes(make([]byte, offset-e.n)) }
+
+func (e *emitter) flush() error { return errors.Join(e.err, e.w.Flush()) }
+
+// tensor writes the numbers of t.
+func (e *emitter) tensor(t *tensor) error {
+	end := e.n + t.size()
+	if err := errors.Join(t.fill(e), e.err); err != nil {
+		return err
+	}
+	if e.n != end {
+		return fmt.Errorf("tensor %s: %d bytes were written in place of %d; this is a fault of erreval", t.name, t.size()+e.n-end, t.size())
+	}
+	return nil
+}
+
+func (e *emitter) floats(v []float32) {
+	e.buf = e.buf[:0]
+	for _, x := range v {
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(x))
+	}
+	e.bytes(e.buf)
+}
+
+func (e *emitter) halves(v []float32) error {
+	e.buf = e.buf[:0]
+	for _, x := range v {
+		h, ok := half(x)
+		if !ok {
+			return fmt.Errorf("%v is too large for fp16; convert to fp32", x)
+		}
+		e.buf = binary.LittleEndian.AppendUint16(e.buf, h)
+	}
+	e.bytes(e.buf)
+	return nil
+}
+
+func (e *emitter) ints(v []int64) {
+	for _, x := range v {
+		e.bytes(binary.LittleEndian.AppendUint64(nil, uint64(x)))
+	}
+}
+
+func (e *emitter) int8s(v []int8) {
+	e.buf = e.buf[:0]
+	for _, x := range v {
+		e.buf = append(e.buf, byte(x))
+	}
+	e.bytes(e.buf)
+}
+
+// save writes g as the files of dir and returns their names.
+func (g *graph) save(ctx context.Context, dir string, o Options) (files []string, err error) {
+	need := g.place(o.ExternalAbove)
+	files = []string{graphFile}
+	model, err := os.Create(filepath.Join(dir, graphFile))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = explain(errors.Join(err, model.Close())) }()
+	data := io.Discard
+	if need > 0 {
+		f, err := os.Create(filepath.Join(dir, dataFile))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		files, data = append(files, dataFile), f
+	}
+	return files, g.write(ctx, model, data)
+}
+
+// explain says in a sentence that the disk is full.
+func explain(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("the disk is full: %w; free some space, or convert to int8, which needs a quarter", err)
+	}
+	return err
+}
