@@ -1,0 +1,209 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lockPoll is how often a pull looks whether another's lock is gone.
+const lockPoll = 100 * time.Millisecond
+
+// open opens the repository's folder in the cache; if create, it and its parts are made.
+func (p *pull) open(create bool) (err error) {
+	if create {
+		if err := os.MkdirAll(p.dir, 0o777); err != nil {
+			return p.diskError(err)
+		}
+	}
+	if p.root, err = os.OpenRoot(p.dir); err != nil {
+		return err
+	}
+	if !create {
+		return nil
+	}
+	if err := p.root.MkdirAll("blobs", 0o777); err != nil {
+		return errors.Join(p.diskError(err), p.root.Close())
+	}
+	return nil
+}
+
+// lock keeps other pulls out of the repository, in this process and in others. It ends with the process.
+func (p *pull) lock(ctx context.Context) (unlock func(), err error) {
+	dir := filepath.Join(p.Cache, ".locks", filepath.Base(p.dir))
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, p.diskError(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "erreval.lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, p.diskError(err)
+	}
+	for told := false; ; told = true {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { f.Close() }, nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w; put the cache on a local disk with HF_HOME", f.Name(), err), f.Close())
+		case !told:
+			p.notice("another pull of %s is running; waiting for it", p.repo)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), f.Close())
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// complete tells whether nothing is left to do; a cache that cannot be written serves then, too.
+func (p *pull) complete(commit string, files []File) bool {
+	if p.revision != commit && p.ref() != commit {
+		return false
+	}
+	for _, f := range files {
+		name, target := link(commit, f)
+		if at, err := p.root.Readlink(name); err != nil || at != target || !p.present(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// link is the name of a snapshot's file and the blob that it links to, relative to it.
+func link(commit string, f File) (name, target string) {
+	up := strings.Repeat("../", 2+strings.Count(f.Name, "/"))
+	return path.Join("snapshots", commit, f.Name), up + blobName(f.Sum)
+}
+
+// publish makes the snapshot's links and the ref, each in one step.
+func (p *pull) publish(commit string, files []File) error {
+	for _, f := range files {
+		name, target := link(commit, f)
+		if err := p.root.MkdirAll(path.Dir(name), 0o777); err != nil {
+			return err
+		}
+		if at, err := p.root.Readlink(name); err == nil && at == target {
+			continue
+		}
+		err := p.replace(name, func(temporary string) error { return p.root.Symlink(target, temporary) })
+		if err != nil {
+			return fmt.Errorf("%w; the file system of %s must know symbolic links: choose another with HF_HOME", err, p.Cache)
+		}
+	}
+	if p.revision == commit || p.ref() == commit {
+		return nil
+	}
+	if err := p.root.MkdirAll(path.Dir(refName(p.revision)), 0o777); err != nil {
+		return err
+	}
+	return p.replace(refName(p.revision), func(temporary string) error {
+		return p.root.WriteFile(temporary, []byte(commit), 0o666)
+	})
+}
+
+// replace makes a file under a temporary name and renames it.
+func (p *pull) replace(name string, create func(temporary string) error) error {
+	temporary := name + "." + strconv.Itoa(os.Getpid()) + ".tmp"
+	_ = p.root.Remove(temporary) // of a process that died and had the same number
+	if err := create(temporary); err != nil {
+		return err
+	}
+	return p.root.Rename(temporary, name)
+}
+
+func refName(revision string) string { return path.Join("refs", revision) }
+
+// ref is the commit that the cache knows for the revision; "" if it knows none.
+func (p *pull) ref() string {
+	data, err := p.root.ReadFile(refName(p.revision))
+	if commit := strings.TrimSpace(string(data)); err == nil && isSHA1(commit) {
+		return commit
+	}
+	return ""
+}
+
+// fromCache returns what the cache has, compared with the hashes that its blobs are named by.
+func (p *pull) fromCache() (*Snapshot, error) {
+	if err := p.open(false); errors.Is(err, fs.ErrNotExist) {
+		return nil, p.notCached("nothing of it")
+	} else if err != nil {
+		return nil, err
+	}
+	defer p.root.Close()
+	commit := p.revision
+	if !isSHA1(commit) {
+		commit = p.ref()
+	}
+	names, err := p.cachedNames(commit)
+	if err != nil {
+		return nil, err
+	}
+	selected, err := p.selection(names)
+	if err != nil {
+		return nil, p.notCached(fmt.Sprintf("only a part of commit %s: %v", commit, err))
+	}
+	files := make([]File, len(selected))
+	for i, name := range selected {
+		if files[i], err = p.cachedFile(commit, name); err != nil {
+			return nil, p.notCached(fmt.Sprintf("commit %s, but not %s: %v", commit, name, err))
+		}
+	}
+	return p.snapshot(commit, files), nil
+}
+
+func (p *pull) notCached(has string) error {
+	return fmt.Errorf("%s at revision %q is not complete in %s, which has %s; pull it once without --offline", p.repo, p.revision, p.Cache, has)
+}
+
+// cachedNames lists the files of the commit's snapshot.
+func (p *pull) cachedNames(commit string) (names []string, err error) {
+	top := path.Join("snapshots", commit)
+	if _, err := p.root.Stat(top); commit == "" || err != nil {
+		return nil, p.notCached("other revisions of it")
+	}
+	err = fs.WalkDir(p.root.FS(), top, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, strings.TrimPrefix(name, top+"/"))
+		}
+		return err
+	})
+	return names, err
+}
+
+// cachedFile opens a snapshot's file; the name of the blob it links to is the hash of its content.
+func (p *pull) cachedFile(commit, name string) (File, error) {
+	if err := checkName(name); err != nil {
+		return File{}, err
+	}
+	f := File{Name: name}
+	at := path.Join("snapshots", commit, name)
+	file, err := p.root.Open(at)
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return f, err
+	}
+	f.Size = info.Size()
+	if blob, err := p.root.Readlink(at); err == nil {
+		f.Sum = path.Base(blob)
+	}
+	if f.LFS = isSHA256(f.Sum); !f.LFS && !isSHA1(f.Sum) {
+		f.Sum = ""
+	} else if err := check(file, f); err != nil {
+		return f, err
+	}
+	p.progress(f, f.Size)
+	return f, nil
+}

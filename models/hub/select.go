@@ -1,0 +1,129 @@
+package hub
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The files of a tokenizer are fetched where they are there; one of tokenizers says that there is a tokenizer. The
+// vocabularies beside a tokenizer.json hold nothing that is not in it.
+var (
+	tokenizers     = []string{"tokenizer.json", "vocab.json", "vocab.txt"}
+	tokenizerExtra = []string{"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
+)
+
+// SelectModel picks what erreval needs to import a model: config.json (and erreval's manifest.json), the tokenizer, and
+// one kind of weights, the first of: model.safetensors, its shards with their index, pytorch_model.bin, its shards,
+// onnx/model.onnx or model.onnx with external data. A repository with a manifest.json is taken with its model.onnx. The
+// error names all parts that are missing.
+func SelectModel(names []string) ([]string, error) {
+	n := make(nameSet, len(names))
+	for _, name := range names {
+		n[name] = true
+	}
+	exported := n["manifest.json"] && n["model.onnx"]
+	picked := append(n.present("manifest.json", "config.json"), n.tokenizer()...)
+	weights, lost := n.weights(names, exported)
+	var lacks []string
+	if !exported && !n["config.json"] {
+		lacks = append(lacks, "config.json")
+	}
+	if len(n.present(tokenizers...)) == 0 {
+		lacks = append(lacks, "a tokenizer (tokenizer.json, vocab.json with merges.txt, or vocab.txt)")
+	}
+	if len(weights) == 0 {
+		lacks = append(lacks, "weights (model.safetensors, pytorch_model.bin, their shards with an index, or onnx/model.onnx)")
+	}
+	lacks = append(lacks, lost...)
+	if len(lacks) > 0 {
+		return nil, fmt.Errorf("%s missing; there are %s", strings.Join(lacks, ", "), some(names))
+	}
+	return append(picked, weights...), nil
+}
+
+type nameSet map[string]bool
+
+func (n nameSet) present(names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !n[name] })
+}
+
+func (n nameSet) tokenizer() []string {
+	if n["tokenizer.json"] {
+		return n.present(append([]string{"tokenizer.json"}, tokenizerExtra...)...)
+	}
+	return n.present(append([]string{"vocab.json", "merges.txt", "vocab.txt"}, tokenizerExtra...)...)
+}
+
+// weights returns one kind of weights, and the shards of it that are not there.
+func (n nameSet) weights(names []string, exported bool) (found, lost []string) {
+	switch {
+	case exported:
+		return onnx(names, "model.onnx"), nil
+	case n["model.safetensors"]:
+		return []string{"model.safetensors"}, nil
+	case n["model.safetensors.index.json"]:
+		return n.shards(names, "model", "safetensors")
+	case n["pytorch_model.bin"]:
+		return []string{"pytorch_model.bin"}, nil
+	case n["pytorch_model.bin.index.json"]:
+		return n.shards(names, "pytorch_model", "bin")
+	case n["onnx/model.onnx"]:
+		return onnx(names, "onnx/model.onnx"), nil
+	case n["model.onnx"]:
+		return onnx(names, "model.onnx"), nil
+	}
+	return nil, nil
+}
+
+// onnx returns a graph and its external data, named model.onnx.data (torch, erreval) or model.onnx_data (Optimum).
+func onnx(names []string, graph string) []string {
+	found := []string{graph}
+	for _, name := range names {
+		if strings.HasPrefix(name, graph+".data") || strings.HasPrefix(name, graph+"_data") {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// shards returns the index and the shards, whose names transformers makes: model-00001-of-00003.safetensors.
+func (n nameSet) shards(names []string, stem, extension string) (found, lost []string) {
+	pattern := regexp.MustCompile(`^` + stem + `-\d{5}-of-(\d{5})\.` + extension + `$`)
+	for _, name := range names {
+		m := pattern.FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		var count int
+		if _, err := fmt.Sscan(strings.TrimLeft(m[1], "0"), &count); err != nil {
+			continue
+		}
+		for i := range count {
+			shard := fmt.Sprintf("%s-%05d-of-%05d.%s", stem, i+1, count, extension)
+			if n[shard] {
+				found = append(found, shard)
+			} else {
+				lost = append(lost, shard)
+			}
+		}
+		if len(lost) > 3 {
+			lost = append(lost[:3], fmt.Sprintf("%d more shards", len(lost)-3))
+		}
+		return append(found, stem+"."+extension+".index.json"), lost
+	}
+	return nil, nil
+}
+
+// some is a list of names for a message, not longer than a few lines.
+func some(names []string) string {
+	const most = 12
+	switch {
+	case len(names) == 0:
+		return "no files at all"
+	case len(names) > most:
+		return fmt.Sprintf("%s and %d more files", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
