@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 	"github.com/xuri/excelize/v2"
 )
 
@@ -109,6 +110,9 @@ func faults(t *testing.T) []fault {
 		{"twice.jsonl.gz", pack(t, Gzip, pack(t, Gzip, []byte(good))), 0, 0, `twice.jsonl.gz: the file is compressed twice; unpack it once`},
 		{"bzip2.jsonl", []byte("BZh91AY"), 0, 0, `bzip2.jsonl: the file is compressed with bzip2, which is not read; unpack it first, or compress it with gzip or zstd`},
 		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", maxRecord+1<<20)+"\n"+good)), 2, 1, `bomb.jsonl.gz:2: more than 128 MiB without an end; a row that long is a damaged file`},
+
+		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", maxRecord+1<<20))), 1, 0, `bomb.json.gz: item 2: more than 128 MiB`},
+		{"bomb.csv.zst", pack(t, Zstd, []byte(head+"q,a,p\nq,a,\""+repeated("p", maxRecord+1<<20))), 1, 1, `bomb.csv.zst:3: more than 128 MiB without an end; a row that long is a damaged file`},
 
 		// Workbooks.
 		{"empty.xlsx", nil, 0, 0, `empty.xlsx: the file is empty; a xlsx file is not`},
@@ -231,6 +235,36 @@ func parquetOf(t testing.TB, values []float64) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// TestParquetBomb: a page that unpacks to very much is found by its header, wherever it stands, before it is unpacked.
+func TestParquetBomb(t *testing.T) {
+	type row struct {
+		X string `parquet:"x"`
+	}
+	for _, codec := range []compress.Codec{&parquet.Zstd, &parquet.Gzip} {
+		var out bytes.Buffer
+		w := parquet.NewGenericWriter[row](&out, parquet.Compression(codec), parquet.PageBufferSize(1000))
+		for _, text := range []string{repeated("x", 900), "y", repeated("x", 900), repeated("x", 1<<20)} {
+			if _, err := w.Write([]row{{text}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkPages(bytes.NewReader(out.Bytes()), f.Metadata(), bombSize); err != nil {
+			t.Errorf("%s: a page of 1 MiB: %v", codec, err)
+		}
+		err = checkPages(bytes.NewReader(out.Bytes()), f.Metadata(), 1<<19)
+		if err == nil || !strings.HasSuffix(err.Error(), "times its size: a bomb; it is not read") {
+			t.Errorf("%s: more than allowed: %v", codec, err)
+		}
+	}
 }
 
 // workbookOf has two rows, as Excel would write them, and what change does to them.
@@ -357,7 +391,7 @@ func TestSheetMissing(t *testing.T) {
 	}
 }
 
-// TestUnreadable: files that are not there or may not be read, and a folder.
+// TestUnreadable: files that are not there, and a folder; a file that may not be read; a disk that cannot read it.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(filepath.Join(dir, "none.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
@@ -369,6 +403,16 @@ func TestUnreadable(t *testing.T) {
 	}
 	if !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("a folder: %v", err)
+	}
+	locked := filepath.Join(dir, "locked.csv")
+	if err := os.WriteFile(locked, []byte(head), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := readFile(locked, Options{}); !errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		t.Errorf("without permission: %v", err)
+	}
+	if _, _, err := readFile("/proc/self/mem", Options{}); !errors.Is(err, syscall.EIO) { // nothing is at address 0
+		t.Errorf("an input/output error: %v", err)
 	}
 }
 

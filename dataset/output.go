@@ -192,7 +192,10 @@ func (o *Output) convert(path string) error {
 	if _, err = o.file.Seek(0, io.SeekStart); err == nil {
 		err = convert(o.file, f, o.Format, o.Options)
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}
 	return nil

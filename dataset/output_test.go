@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -117,7 +118,7 @@ func TestCreateRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Mkdir("folder", 0o700), os.Link("in", "link")); err != nil {
+	if err := errors.Join(os.Mkdir("folder", 0o700), os.Link("in", "link"), os.Symlink("in", "symlink")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -129,6 +130,8 @@ func TestCreateRefuses(t *testing.T) {
 		{"there", false, nil, "output there exists already; replace it with --overwrite, or choose another name with -o"},
 		{"in", true, []string{"other", "./in"}, "output in is also an input (./in); choose another name with -o"},
 		{"link", true, []string{"in"}, "output link is also an input (in); choose another name with -o"},
+		{"symlink", true, []string{"in"}, "output symlink is also an input (in); choose another name with -o"},
+		{"in", true, []string{"symlink"}, "output in is also an input (symlink); choose another name with -o"},
 		{"x", true, []string{"x.partial"}, "output x.partial is also an input (x.partial); choose another name with -o"},
 		{"folder", true, nil, "output folder is a folder; name a file in it"},
 		{"none/out", false, nil, "output none/out: the folder none does not exist; make it first, as in: mkdir -p none"},
@@ -142,6 +145,49 @@ func TestCreateRefuses(t *testing.T) {
 	for _, name := range []string{"there", "in", "x.partial"} {
 		if data, err := os.ReadFile(name); err != nil || string(data) != "kept" {
 			t.Errorf("%s now holds %q, %v", name, data, err)
+		}
+	}
+}
+
+// TestFullDisk: what does not fit is an error that names the output, which does not appear.
+func TestFullDisk(t *testing.T) {
+	full := func(link string) error { return os.Symlink("/dev/full", link) }
+	for name, c := range map[string]struct {
+		begin func(path string) error
+		write func(o *Output) error
+	}{
+		"rows": {nil, func(o *Output) error {
+			f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+			o.file, o.writer = f, NewWriter(f)
+			return err
+		}},
+		"rejected lines": {func(path string) error { return full(PartialPath(RejectedPath(path))) }, func(o *Output) error {
+			return o.Reject(&LineError{File: "in", Line: 1, Err: errors.New("x")})
+		}},
+		"conversion": {func(path string) error { return full(path + ".converting") }, func(o *Output) error {
+			o.Format = Format{Name: CSV}
+			return nil
+		}},
+	} {
+		path := filepath.Join(t.TempDir(), "out")
+		o, err := Create(path, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.begin != nil {
+			if err := c.begin(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = c.write(o)
+		if err == nil {
+			err = errors.Join(o.Write(oneRow(t)), o.Commit())
+		}
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "output "+path) && name != "rejected lines" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the output is there: %v", name, err)
 		}
 	}
 }

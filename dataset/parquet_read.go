@@ -78,6 +78,9 @@ func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err err
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err) //nolint:errorlint // may be EOF
 	}
+	if err := checkPages(r, f.Metadata(), bombSize); err != nil {
+		return nil, err
+	}
 	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch), schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	p.root = p.build(f.Schema())

@@ -34,7 +34,9 @@ plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go
 plant dataset github.com/urfave/cli/v2
 plant identifier github.com/sugarme/tokenizer
+plant dataset github.com/xuri/excelize/v2
 plant models github.com/xuri/excelize/v2
+plant models github.com/parquet-go/parquet-go
 plant dataset github.com/jedib0t/go-pretty/v6/table
 plant cmd/erreval gonum.org/v1/plot
 

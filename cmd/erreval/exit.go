@@ -11,7 +11,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitIncomplete  = 3   // finished, some rows untagged or unscored
+	exitIncomplete  = 3   // finished, some rows untagged or unscored, lines rejected, or an input changed meanwhile
 	exitUnfit       = 4   // model or taxonomy does not fit
 	exitJudge       = 5   // judge unavailable or budget spent
 	exitMissed      = 6   // a threshold that the user set was missed

@@ -101,6 +101,40 @@ func TestFirstInterrupt(t *testing.T) {
 	}
 }
 
+// TestBrokenPipe: where nobody reads standard output the process ends as others do, and --resume goes on.
+func TestBrokenPipe(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
+	if err := os.WriteFile(in, []byte(`{"question":"Who?","answer":"Oke","passage":"A mason."}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Args, cmd.Stdout = []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--table"}, w
+	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	_ = cmd.Run() // how it ended is looked at
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+	if code, err := identifyProcess(t, in, out, "--resume").wait(); code != exitOK {
+		t.Errorf("--resume: exit code %d, %v", code, err)
+	}
+	if rows := strings.Count(contentOf(t, out), "\n"); rows != 1 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
 // TestSecondInterrupt: a run that cannot finish what is in flight, since nobody takes its output, ends at the second signal.
 func TestSecondInterrupt(t *testing.T) {
 	cmd, stdout, stderr := startEndless(t, 300<<10, "-o", "-") // more than the pipe and the reader take
