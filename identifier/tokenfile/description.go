@@ -2,16 +2,20 @@ package tokenfile
 
 import (
 	"github.com/erreval/erreval/identifier/bpe"
+	"github.com/erreval/erreval/identifier/unigram"
 	"github.com/erreval/erreval/identifier/wordpiece"
 )
 
 // description is what a tokenizer's files say, whichever they are.
 type description struct {
 	vocab     map[string]int32
+	size      int // of the vocabulary, equal pieces of Unigram counted each
 	added     []addedToken
 	normalize *wordpiece.Normalizer // nil: text is left as it is
-	bpe       *bpe.Config           // one of bpe and wordpiece is set
+	stages    unigram.Normalizer    // Unigram's
+	bpe       *bpe.Config           // one of bpe, wordpiece and unigram is set
 	wordpiece *wordpiece.Config
+	unigram   *unigram.Config
 }
 
 // addedToken is an entry of added_tokens.

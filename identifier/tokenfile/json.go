@@ -50,10 +50,14 @@ func parseJSON(data []byte) (*description, error) {
 	if err := d.readAdded(s.AddedTokens); err != nil {
 		return nil, err
 	}
-	if err := d.readNormalizer(s.Normalizer); err != nil {
+	if err := checkPostProcessor(s.PostProcessor); err != nil {
 		return nil, err
 	}
-	if err := checkPostProcessor(s.PostProcessor); err != nil {
+	var kind component
+	if err := json.Unmarshal(s.Model, &kind); err == nil && kind.Type == "Unigram" {
+		return d, d.readUnigram(&s)
+	}
+	if err := d.readNormalizer(s.Normalizer); err != nil {
 		return nil, err
 	}
 	return d, d.readModel(s.Model, s.PreTokenizer)
@@ -192,7 +196,7 @@ func checkPostProcessor(raw json.RawMessage) error {
 	return nil
 }
 
-// modelSection is the section "model" of both kinds.
+// modelSection is the section "model" of BPE and WordPiece.
 type modelSection struct {
 	Type     string          `json:"type"`
 	Vocab    json.RawMessage `json:"vocab"`
@@ -224,7 +228,7 @@ func (d *description) readModel(raw, preTokenizer json.RawMessage) error {
 		}
 	}
 	if m.Type != "BPE" && m.Type != "WordPiece" {
-		return fmt.Errorf("model %q is not implemented; only BPE and WordPiece are", m.Type)
+		return fmt.Errorf("model %q is not implemented; only BPE, WordPiece and Unigram are", m.Type)
 	}
 	var vocab map[string]int32
 	if err := json.Unmarshal(m.Vocab, &vocab); err != nil {

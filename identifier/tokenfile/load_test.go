@@ -131,7 +131,7 @@ func TestGood(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ file, old, new, want string }{
-		{goodBPE, `"type": "BPE"`, `"type": "Unigram"`, `tokenizer.json: model "Unigram" is not implemented; only BPE and WordPiece are`},
+		{goodBPE, `"type": "BPE"`, `"type": "WordLevel"`, `tokenizer.json: model "WordLevel" is not implemented; only BPE, WordPiece and Unigram are`},
 		{goodBPE, `"type": "ByteLevel"`, `"type": "Metaspace"`, `BPE with pre_tokenizer "Metaspace" is not implemented`},
 		{goodBPE, `{"type": "ByteLevel", "add_prefix_space": false}`, `null`, `BPE with no pre_tokenizer is not implemented`},
 		{goodBPE, `"normalizer": null`, `"normalizer": {"type": "NFC"}`, `normalizer "NFC" is not implemented`},

@@ -5,27 +5,35 @@ import (
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/bpe"
+	"github.com/erreval/erreval/identifier/unigram"
 	"github.com/erreval/erreval/identifier/wordpiece"
 )
 
-// tokenizer is the pipeline of both kinds: added tokens in the raw text, normalisation, added tokens in the
+// tokenizer is the pipeline of every kind: added tokens in the raw text, normalisation, added tokens in the
 // normalised text, model.
 type tokenizer struct {
 	ids        map[string]int32
 	tokens     []string // by id
-	normalizer *wordpiece.Normalizer
+	newBuffer  func() buffer // nil: no normalisation
 	raw        *matcher // added tokens that are looked for before normalisation; nil if there are none
 	normalized *matcher // and after it
 	newModel   func() model
 }
 
-// model is what encodes text between added tokens.
-type model interface {
-	Append(dst []int32, text []byte) []int32
-}
+// buffer normalises text; what it returns is valid until the next call.
+type buffer interface{ Normalize(text []byte) []byte }
+
+// model encodes text between added tokens; first: the text begins the input.
+type model func(dst []int32, text []byte, first bool) []int32
 
 func newTokenizer(d *description) (*tokenizer, error) {
-	t := &tokenizer{ids: make(map[string]int32, len(d.vocab)+len(d.added)), normalizer: d.normalize}
+	t := &tokenizer{ids: make(map[string]int32, len(d.vocab)+len(d.added))}
+	if n := d.normalize; n != nil {
+		t.newBuffer = func() buffer { return n.NewBuffer() }
+	}
+	if n := d.stages; len(n) > 0 {
+		t.newBuffer = func() buffer { return n.NewBuffer() }
+	}
 	for token, id := range d.vocab {
 		t.name(token, id)
 	}
@@ -39,26 +47,30 @@ func newTokenizer(d *description) (*tokenizer, error) {
 }
 
 func (t *tokenizer) setModel(d *description) error {
-	if d.bpe != nil {
+	switch {
+	case d.unigram != nil:
+		m, err := unigram.New(*d.unigram)
+		t.newModel = func() model { return m.NewEncoder().Append }
+		return err
+	case d.bpe != nil:
 		m, err := bpe.New(*d.bpe)
-		if err != nil {
-			return err
-		}
-		t.newModel = func() model { return m.NewEncoder() }
-		return nil
-	}
-	m, err := wordpiece.New(*d.wordpiece)
-	if err != nil {
+		t.newModel = func() model { return anywhere(m.NewEncoder().Append) }
 		return err
 	}
-	t.newModel = func() model { return m.NewEncoder() }
-	return nil
+	m, err := wordpiece.New(*d.wordpiece)
+	t.newModel = func() model { return anywhere(m.NewEncoder().Append) }
+	return err
+}
+
+// anywhere is the model that encodes text alike wherever it stands.
+func anywhere(encode func([]int32, []byte) []int32) model {
+	return func(dst []int32, text []byte, _ bool) []int32 { return encode(dst, text) }
 }
 
 // setAdded numbers the added tokens as Hugging Face does: by the vocabulary if it has them, else behind its last.
 func (t *tokenizer) setAdded(d *description) error {
 	added := map[int32]addedToken{} // a later entry with the same content replaces an earlier one
-	next := int32(len(d.vocab))
+	next := int32(max(len(d.vocab), d.size))
 	for _, a := range d.added {
 		if a.Content == "" {
 			continue
@@ -79,8 +91,8 @@ func (t *tokenizer) setAdded(d *description) error {
 		return err
 	}
 	normalize := func(text []byte) []byte { return text }
-	if t.normalizer != nil {
-		normalize = t.normalizer.NewBuffer().Normalize
+	if t.newBuffer != nil {
+		normalize = t.newBuffer().Normalize
 	}
 	t.normalized, err = newMatcher(added, normalize)
 	return err
@@ -110,8 +122,8 @@ func (t *tokenizer) VocabSize() int { return len(t.tokens) }
 
 func (t *tokenizer) NewEncoder() Encoder {
 	e := &encoder{tokenizer: t, model: t.newModel()}
-	if t.normalizer != nil {
-		e.buffer = t.normalizer.NewBuffer()
+	if t.newBuffer != nil {
+		e.buffer = t.newBuffer()
 	}
 	return e
 }
@@ -119,7 +131,7 @@ func (t *tokenizer) NewEncoder() Encoder {
 type encoder struct {
 	tokenizer *tokenizer
 	model     model
-	buffer    *wordpiece.Buffer // nil: no normalisation
+	buffer    buffer // nil: no normalisation
 	text      []byte
 }
 
@@ -129,9 +141,9 @@ func (e *encoder) Append(dst []int32, text string, specials bool) ([]int32, erro
 	}
 	e.text = append(e.text[:0], text...)
 	m := e.tokenizer.raw
-	for rest := m.over(e.text, specials); ; {
+	for rest, first := m.over(e.text, specials), true; ; first = false {
 		id, before, found := rest.next()
-		dst = e.normalized(dst, before, specials)
+		dst = e.normalized(dst, before, specials, first)
 		if !found {
 			return dst, nil
 		}
@@ -140,16 +152,16 @@ func (e *encoder) Append(dst []int32, text string, specials bool) ([]int32, erro
 }
 
 // normalized encodes text that no added token was found in before normalisation.
-func (e *encoder) normalized(dst []int32, text []byte, specials bool) []int32 {
+func (e *encoder) normalized(dst []int32, text []byte, specials, first bool) []int32 {
 	if len(text) == 0 {
 		return dst
 	}
 	if e.buffer != nil {
 		text = e.buffer.Normalize(text)
 	}
-	for rest := e.tokenizer.normalized.over(text, specials); ; {
+	for rest := e.tokenizer.normalized.over(text, specials); ; first = false {
 		id, before, found := rest.next()
-		dst = e.model.Append(dst, before)
+		dst = e.model(dst, before, first)
 		if !found {
 			return dst
 		}

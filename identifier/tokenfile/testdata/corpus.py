@@ -57,10 +57,10 @@ def long_word(r):
     return "".join(r.choice(alphabet) for _ in range(r.choice([10, 23, 24, 25, 26, 99, 100, 101, 102, 400, 3000])))
 
 
-def texts(seed, n):
-    """n different texts."""
+def texts(seed, n, *more):
+    """n different texts, some by the functions given."""
     r = random.Random(seed)
-    kinds = [sentence, sentence, mix, mix, mix, blanks, blanks, marked, marked, long_word]
+    kinds = [sentence, sentence, mix, mix, mix, blanks, blanks, marked, marked, long_word, *more * 2]
     out = dict.fromkeys(["", " ", "  ", "\n", "'", "''", "a", "İ", "\ufffd"] + WORDS + PIECES)
     while len(out) < n:
         make = r.choice(kinds)

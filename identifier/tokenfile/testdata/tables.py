@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the Unicode tables of identifier/bpe, identifier/wordpiece and identifier/tokenfile.
+"""Writes the Unicode tables of identifier/bpe, identifier/wordpiece, identifier/unigram and identifier/tokenfile.
 
 Every table is probed from the Python package `tokenizers` itself, code point by code point, since the Rust crates
-behind it follow several Unicode versions and none of them is Go's.
+behind it follow several Unicode versions and none of them is Go's. Needs the package sentencepiece too.
 
     python identifier/tokenfile/testdata/tables.py        (from the root of the repository, about a minute)
 """
@@ -11,6 +11,8 @@ import subprocess
 
 import tokenizers
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+
+import spm
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
@@ -115,6 +117,44 @@ def word():
     return [("wordChars", r"lists the first and last code point of each range that \w of Rust's regex matches (single_word looks at these).", ranges(free))]
 
 
+def graphemes():
+    """Told by where the normaliser Precompiled drops what stands in one cluster with a short beginning that it maps."""
+    keys = {"a": "X", "\u00a9": "X", "\u0915": "X", "\u0301": "Y"}
+    norm = normalizers.Precompiled(spm.charsmap(keys)).normalize_str
+
+    def joined(text):  # is the X within a longer cluster: each of its characters was mapped then
+        return norm(text).endswith("XY")
+
+    probes = {
+        "joining": lambda c: norm("a" + c) == "X",
+        "controls": lambda c: norm(c + "\u0301\u0302").endswith("Y"),
+        "prepends": lambda c: joined(c + "a\u0301"),
+        "pictures": lambda c: joined(c + "\u200d\u00a9\u0301"),
+        "extends": lambda c: c != "\u200d" and joined("\U0001f600" + c + "\u200d\u00a9\u0301"),
+        "consonants": lambda c: joined(c + "\u094d\u0915\u0301"),
+        "conjuncts": lambda c: joined("\u0915" + c + "\u094d\u0915\u0301"),
+        "linkers": lambda c: joined("\u0915" + c + "\u0915\u0301"),
+    }
+    found = {name: [c for c in POINTS if probe(chr(c))] for name, probe in probes.items()}
+    found["extends"] = sorted(set(found["extends"]) - set(found["pictures"]))  # which begin anew what an Extend would go on with
+    found["conjuncts"] = sorted(set(found["conjuncts"]) - set(found["consonants"]))
+    return [("joining", "lists the first and last code point of each range that no cluster ends before: Extend, ZWJ, SpacingMark.", ranges(found["joining"])),
+            ("controls", "lists the ranges that are clusters by themselves: Control, CR, LF.", ranges(found["controls"])),
+            ("prepends", "lists the ranges that no cluster ends behind.", ranges(found["prepends"])),
+            ("pictures", "lists the ranges of Extended_Pictographic.", ranges(found["pictures"])),
+            ("extends", "lists the ranges that may stand between a picture and a ZWJ.", ranges(found["extends"])),
+            ("consonants", "lists the ranges of Indic_Conjunct_Break=Consonant.", ranges(found["consonants"])),
+            ("conjuncts", "lists the ranges of Indic_Conjunct_Break=Extend and Linker.", ranges(found["conjuncts"])),
+            ("linkers", "lists the ranges of Indic_Conjunct_Break=Linker.", ranges(found["linkers"])),
+            ("normalized", "lists the ranges that NFKC or NFD change or move: all that the crate knows of normalisation.", ranges(touched()))]
+
+
+def touched():
+    nfd, nfkd = normalizers.NFD().normalize_str, normalizers.NFKD().normalize_str
+    return [c for c in POINTS if nfkd(chr(c)) != chr(c) or nfd("\u0345" + chr(c)) != "\u0345" + chr(c) or nfd(chr(c) + "\u0334") != chr(c) + "\u0334" or chr(c) in "\u0334\u0345"]
+
+
 write(ROOT / "bpe" / "tables.go", "bpe", byte_level())
 write(ROOT / "wordpiece" / "tables.go", "wordpiece", bert())
+write(ROOT / "unigram" / "tables.go", "unigram", graphemes())
 write(ROOT / "tokenfile" / "tables.go", "tokenfile", word())
