@@ -1,4 +1,5 @@
 """What training, calibration and export share: the input layout, the model, trimming and batches."""
+import difflib
 import json
 import random
 import re
@@ -26,7 +27,10 @@ def taxonomy_labels(path):
 
 
 class Tagger(nn.Module):
-    """Encoder, a head on the first token, and (for training alone) a head that points at the true answer."""
+    """Encoder, a head on the first token, and two for training alone: one points at the true answer, one at the wrong words.
+
+    Those two read the last layer but one, so that the last can bring what they find to the first token.
+    """
 
     def __init__(self, base, labels, **config):
         super().__init__()
@@ -37,10 +41,11 @@ class Tagger(nn.Module):
         self.drop = nn.Dropout(0.1)
         self.out = nn.Linear(h, len(labels))
         self.span = nn.Linear(h, 2)
+        self.wrong = nn.Linear(h, 1)
 
     def forward(self, input_ids, attention_mask, token_type_ids):
-        x = self.body(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).last_hidden_state
-        return self.out(self.drop(torch.tanh(self.dense(x[:, 0])))), x
+        x = self.body(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids, output_hidden_states=True).hidden_states
+        return self.out(self.drop(torch.tanh(self.dense(x[-1][:, 0])))), x[-2]
 
     def logits(self, input_ids, attention_mask, token_type_ids):
         return self(input_ids, attention_mask, token_type_ids)[0]
@@ -92,7 +97,7 @@ class Encoder:
     def ids(self, text):
         return self.t.encode(text, add_special_tokens=False)
 
-    def __call__(self, question, answer, passage, target=""):
+    def __call__(self, question, answer, passage, target="", original=""):
         parts = [self.ids(question), self.ids(answer), self.ids(passage)]
         lens = [len(p.ids) for p in parts]
         over = sum(lens) + 4 - self.max
@@ -104,7 +109,22 @@ class Encoder:
         for p, n, s in zip(parts, lens, SEGMENTS):
             ids += p.ids[:n] + [self.sep]
             seg += [s] * (n + 1)
-        return ids, seg, self.find(target, passage, parts[2], lens[2], lens[0] + lens[1] + 3)
+        return ids, seg, self.find(target, passage, parts[2], lens[2], lens[0] + lens[1] + 3), self.changed(question, original, parts[0], lens[0])
+
+    @staticmethod
+    def changed(question, original, enc, n):
+        """For each token of the question, 1 where its word differs from the original's (also behind a word left out); None if unknown."""
+        if not original:
+            return None
+        a, b = original.split(), question.split()
+        words = set()
+        for op, _, _, lo, hi in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+            if op == "delete":
+                words.add(min(lo, len(b) - 1))
+            elif op != "equal":
+                words.update(range(lo, hi))
+        at = [m.span() for m in re.finditer(r"\S+", question)]
+        return [float(any(at[w][0] < hi and at[w][1] > lo for w in words)) for lo, hi in enc.offsets[:n]]
 
     @staticmethod
     def find(target, passage, enc, n, offset):
@@ -121,7 +141,7 @@ def collate(items, pad):
     ids = torch.full((len(items), n), pad)
     seg = torch.zeros((len(items), n), dtype=torch.long)
     mask = torch.zeros((len(items), n), dtype=torch.long)
-    for i, (x, s, _) in enumerate(items):
+    for i, (x, s, *_) in enumerate(items):
         ids[i, : len(x)] = torch.tensor(x)
         seg[i, : len(x)] = torch.tensor(s)
         mask[i, : len(x)] = 1

@@ -6,6 +6,7 @@ DIR (--material) holds the JSON Lines files that training/README.md describes. P
 row are kept out of everything that is trained on, whatever source they come from.
 """
 import argparse
+import gzip
 import hashlib
 import json
 import pathlib
@@ -14,6 +15,8 @@ import collections
 
 RIGHT = ["squad_train_part", "fairytaleqa_train", "fairytaleqa_val", "fairytaleqa_test", "qed_dev", "policyqa"]
 LABELLED = ["qg_errors_written", "quizdesign_labels"]
+# Written for the project after the others, for `train` alone, on passages of the material: questions with clauses for answers, minimal pairs.
+MORE = pathlib.Path(__file__).parent / "data" / "questions_more.jsonl.gz"
 
 
 def read(path):
@@ -31,6 +34,16 @@ def exact(*texts):
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
+def more(passages):
+    """MORE with its passages, which it names by their keys; what is not among them is left out."""
+    with gzip.open(MORE, "rt", encoding="utf-8") as f:
+        rows = [json.loads(line) for line in f]
+    known = {key(p): p for p in passages}
+    found = [r | {"passage": known[r["passage_sha256"][0]]} for r in rows if r["passage_sha256"][0] in known]
+    print("questions_more", len(found), "of", len(rows))
+    return found
+
+
 def write(path, rows):
     with open(path, "w", encoding="utf-8") as f:
         for r in rows:
@@ -45,6 +58,8 @@ def main():
     a.out.mkdir(parents=True, exist_ok=True)
 
     labelled = [r for name in LABELLED for r in read(a.material / f"{name}.jsonl")]
+    human = {name: read(a.material / f"{name}.jsonl") for name in RIGHT}
+    labelled += more({r["passage"] for rows in [*human.values(), labelled] for r in rows})
     held = [r for r in labelled if r["split"] != "train"]
     held_titles = {r["title"].lower() for r in held}
     held_passages = {key(part) for r in held for part in [r["passage"], *r["passage"].split("\n")] if len(part) > 40}
@@ -61,7 +76,7 @@ def main():
              for r in labelled if r["split"] == "train" and r["labels"] == ["No Error"]]
     dropped = 0
     for name in RIGHT:
-        for r in read(a.material / f"{name}.jsonl"):
+        for r in human[name]:
             if r.get("is_impossible") or not r["answer"].strip() or not r["passage"].strip():
                 continue
             if r["title"].lower() in held_titles or key(r["passage"]) in held_passages:

@@ -17,19 +17,14 @@ tcmalloc=$(ls /usr/lib/*/libtcmalloc_minimal.so.4 2>/dev/null | head -n 1 || tru
 
 "$erreval" taxonomy show question-generation --json > "$work/taxonomy.json"
 "$python" "$here/data.py" --material "$material" --out "$work/data"
-"$erreval" simulate "$work/data/right.jsonl" -o "$work/data/simulated.jsonl" --copies 4 --seed 1 --overwrite
-train() { LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" "$@"; }
-train --data "$work/data" --out "$work/run" --steps 1880 1200 "$@"
-
-# A second helping: fresh simulated errors, more of the kinds that were missed, dropout against learning rows by heart.
-mkdir -p "$work/data2"
-cp "$work"/data/labelled_t{rain,une}.jsonl "$work/data2"
-"$erreval" simulate "$work/data/right.jsonl" -o "$work/data2/simulated.jsonl" --copies 2 --seed 2 --mix OK=38 --mix Fact=12 --mix Gram=10 --overwrite
-train --data "$work/data2" --out "$work/run2" --start "$work/run/best_B.pt" --steps 0 700 --body-lr 1e-4 6e-5 --head-lr 1e-3 3e-4 \
-  --dropout 0.1 --real-repeat 2 --simulated-share 0.8 "$@"
+"$erreval" simulate "$work/data/right.jsonl" -o "$work/data/sim_all.jsonl" --copies 4 --seed 21 --overwrite
+grep '"source": "quizdesign"' "$work/data/right.jsonl" > "$work/data/right_real.jsonl" # few, and closest to what users have
+"$erreval" simulate "$work/data/right_real.jsonl" -o "$work/data/sim_real.jsonl" --copies 12 --seed 22 --overwrite
+cat "$work/data/sim_all.jsonl" "$work/data/sim_real.jsonl" > "$work/data/simulated.jsonl"
+LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" --data "$work/data" --out "$work/run" --steps 5700 1100 "$@"
 
 for precision in fp32 int8; do
-  "$python" "$here/export.py" --base "$base" --checkpoint "$work/run2/best_B.pt" --data "$work/data" --taxonomy "$work/taxonomy.json" \
+  "$python" "$here/export.py" --base "$base" --checkpoint "$work/run/best_B.pt" --data "$work/data" --taxonomy "$work/taxonomy.json" \
     --out "$work/model-$precision" --precision "$precision"
 done
 "$here/eval.sh" "$work/data" "$work/model-int8" "$work/eval"

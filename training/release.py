@@ -1,6 +1,6 @@
 """Writes the project's own questions and labels without other people's passages: keyed by the passage's SHA-256.
 
-    python release.py --material DIR --out training/data
+    python release.py --material DIR --out training/data [--more FILE]
 
 join.py puts the passages back. Passages of two paragraphs carry both keys.
 """
@@ -35,7 +35,11 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--material", required=True, type=pathlib.Path)
     p.add_argument("--out", required=True, type=pathlib.Path)
+    p.add_argument("--more", type=pathlib.Path, help="JSON Lines of further written questions on single passages of the material")
     a = p.parse_args()
+    if a.more:
+        dump(a.out / "questions_more.jsonl.gz", [{"id": r["id"], "passage_sha256": [key(r["passage"])], "title": r["title"], "answer": r["answer"],
+             "question": r["question"], "labels": r["labels"], "kind": r["kind"], "source": r["source"], "split": "train"} for r in read(a.more)])
     known = {key(r["passage"]) for f in a.material.glob("*.jsonl") if not f.name.startswith(("qg_errors", "quizdesign", "pandalm"))
              for r in read(f) if r["passage"]}
     cache = {}

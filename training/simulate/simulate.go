@@ -32,6 +32,9 @@ type Example struct {
 	Mechanism string `json:"mechanism"`
 	// Target is what the passage really answers to the question; empty where the question no longer has one.
 	Target string `json:"target,omitempty"`
+	// Original is the question before words of it were changed, so that a trainer can tell which; the question itself where
+	// none was; empty where another question stands in its place.
+	Original string `json:"original,omitempty"`
 	// Origin is the id of the row that the example was made from.
 	Origin string `json:"origin"`
 }
@@ -46,11 +49,11 @@ type Options struct {
 	Mix map[string]float64
 }
 
-// DefaultOptions returns three examples a row, two in five right, with wrong answers as the most frequent error, as in the
+// DefaultOptions returns three examples a row, over a third right, with wrong answers as the most frequent error, as in the
 // output of real systems (ANNOTATION guideline: OK 42–46 %, OTA 24–28 %), and more of the kinds that are hard to learn.
 func DefaultOptions() Options {
 	return Options{Seed: 1, Copies: 3, Mix: map[string]float64{
-		"OK": 40, "OTA": 30, "Fact": 10, "INM": 5, "OTP": 1.5, "Spell": 2, "Gram": 8, "Inc": 2, "NAQ": 1.5, "Vague": 1.5, "Copy": 1,
+		"OK": 36, "OTA": 28, "Fact": 14, "INM": 5, "OTP": 1.5, "Spell": 3, "Gram": 14, "Inc": 2, "NAQ": 1.5, "Vague": 1.5, "Copy": 1,
 	}}
 }
 
@@ -148,6 +151,9 @@ func (m *maker) draw(r Row, mix map[string]float64) (Example, bool) {
 		if ru := m.pickRule(code); ru != nil {
 			if ex, ok := ru.apply(m, r); ok {
 				ex.Mechanism = ru.name
+				if slices.Contains([]string{"OK", "Spell", "Gram", "Fact"}, code) {
+					ex.Original = r.Question
+				}
 				if m.rng.Float64() < wide {
 					m.lengthen(&ex)
 				}
