@@ -120,15 +120,14 @@ func runSimulate(ctx context.Context, e *env, o *simulateOptions) error {
 
 // readRightRows reads all rows; one with an empty passage, question or answer cannot teach and is an error.
 func readRightRows(ctx context.Context, e *env, o *simulateOptions) (rows []simulate.Row, faults []error, err error) {
+	fields := o.taxonomy.FieldNames()
 	faults, err = o.eachRow(ctx, e, o.file, func(r *dataset.Row) error {
-		row := simulate.Row{ID: r.ID, Title: textOf(r, "title"), Source: textOf(r, "source")}
-		for i, field := range o.taxonomy.FieldNames() {
-			if r.Values[i] == "" {
-				return fmt.Errorf("row %s: the %s is empty", r.ID, field)
-			}
-			*map[string]*string{"passage": &row.Passage, "question": &row.Question, "answer": &row.Answer}[field] = r.Values[i]
+		if i := slices.Index(r.Values, ""); i >= 0 {
+			return fmt.Errorf("row %s: the %s is empty", r.ID, fields[i])
 		}
-		rows = append(rows, row)
+		value := func(field string) string { return r.Values[slices.Index(fields, field)] }
+		rows = append(rows, simulate.Row{ID: r.ID, Title: textOf(r, "title"), Passage: value("passage"),
+			Question: value("question"), Answer: value("answer"), Source: textOf(r, "source")})
 		return nil
 	})
 	if err == nil && len(rows) == 0 && len(faults) > 0 {
