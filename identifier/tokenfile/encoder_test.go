@@ -12,7 +12,7 @@ import (
 var sample = strings.Repeat("How did Émile's teacher, who wasn't in Kraków in 1984, explain photosynthesis?\n\n  It's unbelievable: 北京 😀 <s> [SEP] ", 8)
 
 func TestNoAllocations(t *testing.T) {
-	for _, name := range []string{"minilm", "gpt2", "roberta", "roberta-prefix", "odd-bpe", "cased"} {
+	for _, name := range []string{"minilm", "gpt2", "roberta", "roberta-prefix", "odd-bpe", "cased", "xlmr", "xlmr-spm", "deberta", "deberta-5", "odd-bytes", "odd-clusters"} {
 		for _, specials := range []bool{true, false} {
 			e, ids := fixture(t, name).NewEncoder(), make([]int32, 0, 4*len(sample))
 			encode := func() { ids, _ = e.Append(ids[:0], sample, specials) }
@@ -105,8 +105,39 @@ func FuzzWordPiece(f *testing.F) {
 	})
 }
 
+// What an encoder remembers changes no ids, and a line break ends the pieces of both halves.
+func FuzzUnigram(f *testing.F) {
+	seed(f)
+	f.Add("▁a ▁▁b\u200d<unk>☃\U0001f1e9", false)
+	for _, name := range []string{"xlmr", "odd-bytes"} {
+		fixture(f, name)
+	}
+	f.Fuzz(func(t *testing.T, text string, specials bool) {
+		for _, name := range []string{"xlmr", "odd-bytes"} {
+			tok := fixture(t, name)
+			e := tok.NewEncoder()
+			ids, err := e.Append(nil, text, specials)
+			if (err == nil) != utf8.ValidString(text) {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				if id < 0 || int(id) >= tok.VocabSize() {
+					t.Fatalf("id %d", id)
+				}
+			}
+			if again, _ := e.Append(nil, text, specials); !slices.Equal(again, ids) {
+				t.Errorf("%s: again %v, once %v", name, again, ids)
+			}
+			if twice, _ := e.Append(nil, text+"\n"+text, specials); name == "xlmr" && err == nil && !slices.Equal(twice, slices.Concat(ids, ids)) {
+				t.Errorf("twice %v, once %v", twice, ids)
+			}
+		}
+	})
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(goodBPE), "")
+	f.Add([]byte(goodUnigram), "")
 	f.Add([]byte(goodWordPiece), "")
 	f.Add([]byte(`{"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 4, "a": 5, "aa": 6}`), "#version: 0.2\na a\n")
 	f.Add([]byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n"), `{"do_lower_case": false}`)
@@ -135,7 +166,7 @@ func FuzzLoad(f *testing.F) {
 
 // One tokenizer serves several goroutines, each with an encoder of its own.
 func TestConcurrentEncoders(t *testing.T) {
-	for _, name := range []string{"minilm", "roberta"} {
+	for _, name := range []string{"minilm", "roberta", "deberta"} {
 		tok := fixture(t, name)
 		want, err := tok.NewEncoder().Append(nil, sample, true)
 		if err != nil {

@@ -113,11 +113,16 @@ const (
 	goodWordPiece = `{"version": "1.0", "added_tokens": [], "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
 "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null,
 "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0, "a": 1, "##b": 2}}}`
+	goodUnigram = `{"version": "1.0", "added_tokens": [], "normalizer": {"type": "Sequence", "normalizers": [{"type": "Strip", "strip_left": true, "strip_right": true},
+{"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]}, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}, "post_processor": null,
+"model": {"type": "Unigram", "unk_id": 0, "byte_fallback": false, "vocab": [["<unk>", 0.0], ["▁", -2.5], ["a", -2], ["▁ab", -1e0]]}}`
 )
 
 func TestGood(t *testing.T) {
 	for _, data := range []string{
-		goodBPE, goodWordPiece,
+		goodBPE, goodWordPiece, goodUnigram,
+		strings.Replace(goodUnigram, `, "split": true`, "", 1),
+		strings.Replace(goodUnigram, `"prepend_scheme": "always"`, `"add_prefix_space": true`, 1),
 		strings.Replace(goodBPE, `["a", "b"]`, `"a b"`, 1),
 		strings.Replace(goodBPE, `"type": "BPE", `, "", 1),
 		strings.Replace(goodBPE, `{"type": "ByteLevel", "add_prefix_space": false}`, `{"type": "Sequence", "pretokenizers": [{"type": "ByteLevel", "add_prefix_space": false}]}`, 1),
@@ -158,6 +163,26 @@ func TestRefused(t *testing.T) {
 		{goodWordPiece, `"clean_text": true, `, ``, `normalizer lacks "clean_text"`},
 		{goodWordPiece, `"unk_token": "[UNK]"`, `"unk_token": "?"`, `unk_token "?" is not in the vocabulary`},
 		{goodWordPiece, `"max_input_chars_per_word": 100`, `"x": 1`, `model lacks unk_token, continuing_subword_prefix or max_input_chars_per_word`},
+		{goodUnigram, `"unk_id": 0`, `"unk_id": null`, `Unigram without an unk_id is not implemented`},
+		{goodUnigram, `"unk_id": 0`, `"unk_id": 4`, `unk_id 4 is not in the vocabulary of 4 pieces`},
+		{goodUnigram, `["a", -2]`, `["a"]`, `model vocab: entry 2 is not a piece and its score`},
+		{goodUnigram, `["a", -2]`, `["a", -2e999]`, `model vocab: entry 2 is not a piece and its score`},
+		{goodUnigram, `"Metaspace"`, `"ByteLevel"`, `Unigram with pre_tokenizer ["ByteLevel"] is not implemented; only with Metaspace`},
+		{goodUnigram, `{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}`, `null`, `Unigram with pre_tokenizer [] is not implemented`},
+		{goodUnigram, `{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}`, `{"type": "Sequence", "pretokenizers": [{"type": "Punctuation"}, {"type": "Metaspace"}]}`, `Unigram with pre_tokenizer ["Punctuation" "Metaspace"] is not implemented`},
+		{goodUnigram, `"prepend_scheme": "always"`, `"prepend_scheme": "last"`, `prepend_scheme "last" is not known`},
+		{goodUnigram, `"prepend_scheme": "always"`, `"prepend_scheme": "first"`, `normalizer Strip of the left side with prepend_scheme "first" is not implemented`},
+		{goodUnigram, `"prepend_scheme": "always"`, `"add_prefix_space": false`, `add_prefix_space false with prepend_scheme "always"`},
+		{goodUnigram, `"replacement": "▁"`, `"replacement": "▁▁"`, `replacement "▁▁" is not one character`},
+		{goodUnigram, `"replacement": "▁", `, ``, `pre_tokenizer lacks "replacement"`},
+		{goodUnigram, `" {2,}"`, `"\\s+"`, `normalizer Replace: the expression "\\s+" is not implemented`},
+		{goodUnigram, `"content": " "`, `"content": "$1"`, `normalizer Replace: the replacement "$1" of an expression may hold a group`},
+		{goodUnigram, `{"Regex": " {2,}"}`, `{"String": ""}`, `normalizer Replace: an empty pattern`},
+		{goodUnigram, `{"Regex": " {2,}"}`, `{}`, `normalizer Replace: the pattern is neither String nor Regex`},
+		{goodUnigram, `{"type": "Strip"`, `{"type": "Lowercase"`, `Unigram with normalizer "Lowercase" is not implemented; only with Precompiled, Strip, Replace, NFC and NFKC`},
+		{goodUnigram, `{"type": "Strip"`, `{"type": "Sequence"`, `Unigram with normalizer "Sequence" is not implemented`},
+		{goodUnigram, `{"type": "Strip"`, `{"type": "Precompiled", "precompiled_charsmap": "AAAA"`, `normalizer Precompiled: precompiled_charsmap is damaged: 3 bytes`},
+		{goodUnigram, `"strip_left": true, `, ``, `normalizer Strip lacks "strip_left"`},
 		{goodWordPiece, `"added_tokens": []`, `"added_tokens": [{"id": 3, "content": "A", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false},
 {"id": 1, "content": "a", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false}]`, `look alike once normalised`},
 		{goodWordPiece, `"added_tokens": []`, `"added_tokens": [{"id": 3, "content": "\u0301", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false}]`, `is empty once normalised`},
@@ -196,6 +221,33 @@ func TestRefusedPlain(t *testing.T) {
 	} {
 		if _, err := Load(files(c.files)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+// Doubles that Hugging Face tokenizers 0.23.3 wrote back (Tokenizer.from_str(…).to_str()) after it read the number.
+func TestScore(t *testing.T) {
+	for number, want := range map[string]float64{
+		"0":                               0.0,
+		"-5":                              -5.0,
+		"-0.0":                            -0.0,
+		"-5.123456954956055":              -5.123456954956055,
+		"1e-05":                           1e-05,
+		"-2.5E+3":                         -2500.0,
+		"-123456789012345678901234567890": -1.2345678901234568e+29,
+		"-0.1234567890123456789012345":    -0.12345678901234568,
+		"-1.7976931348623157e308":         -1.7976931348623157e+308,
+		"-4.9e-324":                       -5e-324,
+		"-1234567.891011e-320":            -1.234567891e-314,
+		"-18.359100861754378":             -18.359100861754374,
+		"-12.539512048262601":             -12.5395120482626,
+		"-1.7343650526984367":             -1.7343650526984369,
+		"-12.117037674397597":             -12.117037674397595,
+		"-13.434029130329465":             -13.434029130329463,
+		"-10.119075514208307":             -10.119075514208308,
+	} {
+		if got := score(number); got != want {
+			t.Errorf("%s: got %v, want %v", number, got, want)
 		}
 	}
 }

@@ -88,10 +88,11 @@ func score(number string) float64 {
 	for ; power < -308 && f != 0; power += 308 {
 		f /= 1e308
 	}
+	ten, _ := strconv.ParseFloat("1e"+strconv.Itoa(max(power, -power)), 64) // math.Pow10 rounds twice
 	if power < 0 {
-		f /= math.Pow10(-power)
+		f /= ten
 	} else {
-		f *= math.Pow10(power)
+		f *= ten
 	}
 	if negative {
 		return -f

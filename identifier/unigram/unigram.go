@@ -130,7 +130,9 @@ func (e *Encoder) Append(dst []int32, text []byte, first bool) []int32 {
 
 // metaspace encodes text with its spaces replaced, cut before each replacement.
 func (e *Encoder) metaspace(dst []int32, text []byte, prepend bool) []int32 {
-	mark, piece := e.model.config.Replacement, e.piece[:0]
+	mark := e.model.config.Replacement
+	e.piece = slices.Grow(e.piece[:0], (len(text)+1)*len(mark)+pieces.MaxSize) // which the memo may read behind a piece
+	piece := e.piece
 	if prepend && len(text) > 0 && e.model.markAt(text) == 0 {
 		piece = append(piece, mark...)
 	}
@@ -151,7 +153,6 @@ func (e *Encoder) metaspace(dst []int32, text []byte, prepend bool) []int32 {
 	if len(piece) > 0 {
 		dst = e.encode(dst, piece)
 	}
-	e.piece = piece
 	return dst
 }
 
@@ -167,10 +168,8 @@ func (m *Model) markAt(text []byte) int {
 	return 0
 }
 
-// encode appends the ids of a piece of text, remembered ones if it is short.
+// encode appends the ids of a piece of text, remembered ones if it is short. MaxSize bytes must follow within its capacity.
 func (e *Encoder) encode(dst []int32, text []byte) []int32 {
-	text = slices.Grow(text, pieces.MaxSize) // which the memo may read
-	e.piece = text
 	dst, ok := e.memo.Append(dst, text, 0, len(text))
 	if ok {
 		return dst
