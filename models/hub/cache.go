@@ -50,7 +50,7 @@ func (p *pull) lock(ctx context.Context) (unlock func(), err error) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:
-			return func() { f.Close() }, nil
+			return func() { _ = f.Close() }, nil
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
 			return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w; put the cache on a local disk with HF_HOME", f.Name(), err), f.Close())
 		case !told:

@@ -46,11 +46,18 @@ type fakeHub struct {
 	private  bool // wants testToken
 	noBlobs  bool // lists names only, as mirrors that do not know blobs=true
 
-	// intercept, if set, may answer in the place of either server.
-	intercept func(w http.ResponseWriter, r *http.Request) bool
+	mu        sync.Mutex
+	intercept interceptor
+	log       []string // "GET /path" or "GET /path bytes=5-"
+}
 
-	mu  sync.Mutex
-	log []string // "GET /path" or "GET /path bytes=5-"
+// interceptor, if set, may answer in the place of either server.
+type interceptor func(w http.ResponseWriter, r *http.Request) bool
+
+func (h *fakeHub) set(i interceptor) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.intercept = i
 }
 
 func newFakeHub(t *testing.T, files ...blob) *fakeHub {
@@ -71,8 +78,9 @@ func (h *fakeHub) record(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		h.log = append(h.log, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Range")))
+		intercept := h.intercept
 		h.mu.Unlock()
-		if h.intercept == nil || !h.intercept(w, r) {
+		if intercept == nil || !intercept(w, r) {
 			serve(w, r)
 		}
 	}
@@ -171,7 +179,7 @@ func isResolve(r *http.Request) bool { return strings.Contains(r.URL.Path, "/res
 func isStored(r *http.Request) bool  { return r.URL.Query().Has("X-Amz-Signature") }
 
 // firstly lets f answer the first n of the requests that match.
-func firstly(n int, match func(*http.Request) bool, f http.HandlerFunc) func(http.ResponseWriter, *http.Request) bool {
+func firstly(n int, match func(*http.Request) bool, f http.HandlerFunc) interceptor {
 	var mu sync.Mutex
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		mu.Lock()
@@ -194,6 +202,16 @@ func cut(content []byte, n int) http.HandlerFunc {
 		_, _ = w.Write(content[:n])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// halt sends the first n bytes of content, then nothing until the client is gone.
+func halt(content []byte, n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write(content[:n])
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -145,16 +145,17 @@ func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile
 	return p.copy(file, resp.Body, f, offset)
 }
 
+var contentRange = regexp.MustCompile(`^bytes (\d{1,18})-\d+/(\d{1,18}|\*)$`)
+
 // rangeFits tells whether a Content-Range header (bytes 5-9/10) begins at offset of a file of that size (-1: any).
 func rangeFits(header string, offset, size int64) bool {
-	span, total, _ := strings.Cut(strings.TrimPrefix(header, "bytes "), "/")
-	first, _, _ := strings.Cut(span, "-")
-	start, err := strconv.ParseInt(first, 10, 64)
-	if err != nil || start != offset {
+	m := contentRange.FindStringSubmatch(header)
+	if m == nil {
 		return false
 	}
-	n, err := strconv.ParseInt(total, 10, 64)
-	return total == "*" || (err == nil && (size < 0 || n == size))
+	first, _ := strconv.ParseInt(m[1], 10, 64)
+	total, err := strconv.ParseInt(m[2], 10, 64)
+	return first == offset && (err != nil || size < 0 || total == size)
 }
 
 // checkLength refuses an answer that says it is another content before it is written: an LFS pointer, a login page.
@@ -213,7 +214,7 @@ func check(file io.ReadSeeker, f File) error {
 	h, kind := newHash(f.LFS, size)
 	start := make([]byte, len(lfsMagic))
 	n, err := io.ReadFull(file, start)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
 	}
 	h.Write(start[:n])

@@ -99,7 +99,7 @@ func (p *pull) do(ctx context.Context, method, address string, offset int64) (*h
 	guard.timer = time.AfterFunc(limit, func() { guard.cancel(fmt.Errorf("nothing arrived for %v", limit)) })
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		guard.Close()
+		_ = guard.Close()
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "erreval")
@@ -115,7 +115,7 @@ func (p *pull) do(ctx context.Context, method, address string, offset int64) (*h
 	resp, err := p.http.Do(req)
 	if err != nil {
 		cause := context.Cause(ctx)
-		guard.Close()
+		_ = guard.Close()
 		return nil, p.connectError(err, cause)
 	}
 	guard.ctx, guard.body = ctx, resp.Body
@@ -134,7 +134,7 @@ type stallGuard struct {
 func (g *stallGuard) Read(to []byte) (int, error) {
 	n, err := g.body.Read(to)
 	g.timer.Reset(g.limit)
-	if err != nil && err != io.EOF && g.ctx.Err() != nil {
+	if err != nil && !errors.Is(err, io.EOF) && g.ctx.Err() != nil {
 		err = context.Cause(g.ctx)
 	}
 	return n, err

@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHub(t, tinyModel()...)
-			h.intercept = test.intercept
+			h.set(test.intercept)
 			c := h.client(t)
 			c.Token = test.token
 			c.wait = func(context.Context, time.Duration) error { t.Error("waits"); return nil }
@@ -146,7 +146,7 @@ func TestWaitsAsAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHub(t, tinyModel()...)
-			h.intercept = firstly(test.times, test.match, test.answer)
+			h.set(firstly(test.times, test.match, test.answer))
 			c := h.client(t)
 			var waits []time.Duration
 			notices := 0
@@ -168,7 +168,7 @@ func TestWaitsAsAsked(t *testing.T) {
 func TestCutConnectionContinues(t *testing.T) {
 	files := tinyModel()
 	h := newFakeHub(t, files...)
-	h.intercept = firstly(1, isStored, cut(weightsOf(files).content, 100_000))
+	h.set(firstly(1, isStored, cut(weightsOf(files).content, 100_000)))
 	c := h.client(t)
 	mustPull(t, h, c)
 	asked := h.requests()
@@ -176,10 +176,14 @@ func TestCutConnectionContinues(t *testing.T) {
 		t.Errorf("asked %v, want %q at the end", asked, want)
 	}
 
-	h.intercept = firstly(99, isStored, cut(weightsOf(files).content, 10)) // 200 instead of 206: never further
+	h.set(firstly(99, isStored, cut(weightsOf(files).content, 10))) // 200 instead of 206: never further
 	c = h.client(t)
 	_, err := c.Pull(t.Context(), testRepo, "")
 	wantError(t, err, "model.safetensors", "broke after 10 bytes", "given up after 6 tries")
+
+	h.set(firstly(99, isStored, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	_, err = h.client(t).Pull(t.Context(), testRepo, "")
+	wantError(t, err, "model.safetensors", weightsOf(files).sum(), "EOF", "check the network") // and no signature
 
 	h.hub.Close()
 	_, err = h.client(t).Pull(t.Context(), testRepo, "")
@@ -188,20 +192,20 @@ func TestCutConnectionContinues(t *testing.T) {
 
 func TestStalledConnectionIsTriedAgain(t *testing.T) {
 	files := tinyModel()
-	h := newFakeHub(t, files...)
-	h.intercept = firstly(1, isStored, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", "300000")
-		_, _ = w.Write(weightsOf(files).content[:1000])
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
-	c := h.client(t)
-	c.stall = 200 * time.Millisecond
-	var told string
-	c.Notice = func(message string) { told = message }
-	mustPull(t, h, c)
-	if !strings.Contains(told, "broke after 1000 bytes: nothing arrived for 200ms") {
-		t.Errorf("notice %q", told)
+	for want, answer := range map[string]http.HandlerFunc{
+		"broke after 1000 bytes: nothing arrived for 200ms": halt(weightsOf(files).content, 1000),
+		"nothing arrived for 200ms; check the network":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		h := newFakeHub(t, files...)
+		h.set(firstly(1, isStored, answer))
+		c := h.client(t)
+		c.stall = 200 * time.Millisecond
+		var told []string
+		c.Notice = func(message string) { told = append(told, message) }
+		mustPull(t, h, c)
+		if !strings.Contains(strings.Join(told, "\n"), want) {
+			t.Errorf("notices %q, want %q", told, want)
+		}
 	}
 }
 
@@ -221,7 +225,7 @@ func TestRangeIsIgnored(t *testing.T) {
 			h := newFakeHub(t, files...)
 			c := h.client(t)
 			leavePart(t, c, weightsOf(files), content[:5000])
-			h.intercept = firstly(1, isStored, answer)
+			h.set(firstly(1, isStored, answer))
 			mustPull(t, h, c)
 		})
 	}
@@ -247,7 +251,7 @@ func TestChangedByte(t *testing.T) {
 
 	t.Run("on its way", func(t *testing.T) {
 		h := newFakeHub(t, files...)
-		h.intercept = firstly(1, isStored, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(changed) })
+		h.set(firstly(1, isStored, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(changed) }))
 		c := h.client(t)
 		_, err := c.Pull(t.Context(), testRepo, "")
 		wantError(t, err, "model.safetensors", "SHA-256", weights.sum(), "changed")
@@ -258,7 +262,7 @@ func TestChangedByte(t *testing.T) {
 	})
 	t.Run("in a small file", func(t *testing.T) {
 		h := newFakeHub(t, files...)
-		h.intercept = firstly(1, isResolve, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"model_type": "gpt2"}`+"\n") })
+		h.set(firstly(1, isResolve, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"model_type": "gpt2"}`+"\n") }))
 		c := h.client(t)
 		_, err := c.Pull(t.Context(), testRepo, "")
 		wantError(t, err, "config.json", "git blob SHA-1", "changed")
@@ -310,7 +314,7 @@ func TestWrongContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHub(t, tinyModel()...)
-			h.intercept = firstly(9, isStored, test.answer)
+			h.set(firstly(9, isStored, test.answer))
 			c := h.client(t)
 			_, err := c.Pull(t.Context(), testRepo, "")
 			wantError(t, err, test.want...)
@@ -368,12 +372,7 @@ func TestFullDisk(t *testing.T) {
 func TestCancelledPullContinues(t *testing.T) {
 	files := tinyModel()
 	h := newFakeHub(t, files...)
-	h.intercept = firstly(1, isStored, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", "300000")
-		_, _ = w.Write(weightsOf(files).content[:150_000])
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
+	h.set(firstly(1, isStored, halt(weightsOf(files).content, 150_000)))
 	c := h.client(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c.Progress = func(file string, done, _ int64) {
@@ -401,7 +400,7 @@ func TestMirrorWithoutHashesInItsListing(t *testing.T) {
 	}) {
 		t.Errorf("asked %v: the storage's addresses are signed for GET", asked)
 	}
-	h.intercept = firstly(9, isResolve, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Etag", `"an-md5"`) })
+	h.set(firstly(9, isResolve, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Etag", `"an-md5"`) }))
 	_, err := h.client(t).Pull(t.Context(), testRepo, "")
 	wantError(t, err, "config.json", "etag", "HF_ENDPOINT")
 }

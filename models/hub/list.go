@@ -104,7 +104,7 @@ func (p *pull) head(ctx context.Context, commit string, f File) (File, error) {
 		if err != nil {
 			return 0, err
 		}
-		resp.Body.Close()
+		defer resp.Body.Close()
 		if resp.StatusCode >= http.StatusBadRequest {
 			return 0, p.statusError(resp)
 		}

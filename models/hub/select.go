@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -42,6 +43,9 @@ func SelectModel(names []string) ([]string, error) {
 	}
 	return append(picked, weights...), nil
 }
+
+// mostLost is how many missing shards an error names.
+const mostLost = 3
 
 type nameSet map[string]bool
 
@@ -92,28 +96,26 @@ func onnx(names []string, graph string) []string {
 func (n nameSet) shards(names []string, stem, extension string) (found, lost []string) {
 	pattern := regexp.MustCompile(`^` + stem + `-\d{5}-of-(\d{5})\.` + extension + `$`)
 	for _, name := range names {
-		m := pattern.FindStringSubmatch(name)
-		if m == nil {
-			continue
-		}
-		var count int
-		if _, err := fmt.Sscan(strings.TrimLeft(m[1], "0"), &count); err != nil {
-			continue
-		}
-		for i := range count {
-			shard := fmt.Sprintf("%s-%05d-of-%05d.%s", stem, i+1, count, extension)
-			if n[shard] {
-				found = append(found, shard)
-			} else {
-				lost = append(lost, shard)
+		if m := pattern.FindStringSubmatch(name); m != nil {
+			count, _ := strconv.Atoi(m[1])
+			for i := 1; i <= count && len(lost) <= mostLost; i++ {
+				shard := fmt.Sprintf("%s-%05d-of-%s.%s", stem, i, m[1], extension)
+				if n[shard] {
+					found = append(found, shard)
+				} else {
+					lost = append(lost, shard)
+				}
 			}
+			break
 		}
-		if len(lost) > 3 {
-			lost = append(lost[:3], fmt.Sprintf("%d more shards", len(lost)-3))
-		}
-		return append(found, stem+"."+extension+".index.json"), lost
 	}
-	return nil, nil
+	if len(lost) > mostLost {
+		lost[mostLost] = "and more shards"
+	}
+	if len(found) > 0 {
+		found = append(found, stem+"."+extension+".index.json")
+	}
+	return found, lost
 }
 
 // some is a list of names for a message, not longer than a few lines.
