@@ -61,7 +61,7 @@ func (b *builder) firstRow(name string) string {
 // positions are the rows of the table of positions: 0, 1, … or, with an offset, counted from pad_token_id + 1 over the
 // tokens that are no padding, padding itself having pad_token_id (create_position_ids_from_input_ids in transformers).
 func (b *builder) positions() string {
-	table := b.plain(b.name("embeddings.position_embeddings.weight"), b.Positions, b.EmbeddingSize)
+	table := b.positionTable("embeddings.position_embeddings.weight")
 	if !b.offset {
 		return b.op("Slice", []string{table, b.vector(0), b.length(), b.vector(0)})
 	}
@@ -69,6 +69,14 @@ func (b *builder) positions() string {
 	token := b.op("Cast", []string{b.op("Not", []string{padding})}, intAttr("to", elemInt64))
 	counted := b.op("Mul", []string{b.op("CumSum", []string{token, b.scalar(1)}), token})
 	return b.op("Gather", []string{table, b.op("Add", []string{counted, b.scalar(*b.Pad)})})
+}
+
+// positionTable adds the table of positions; for int8 it is stored as such, and restored by the runtime.
+func (b *builder) positionTable(name string) string {
+	if b.precision != INT8 {
+		return b.plain(b.name(name), b.Positions, b.EmbeddingSize)
+	}
+	return b.restored(b.quantizeRows(b.name(name), b.Positions, b.EmbeddingSize, []int64{b.Positions, b.EmbeddingSize}, []int64{b.Positions, 1}))
 }
 
 // length is the number of tokens in a row, a vector of one.

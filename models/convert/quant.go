@@ -17,9 +17,11 @@ func scaleOf(row []float32) float32 {
 	return max(largest, 1e-12) / 127
 }
 
-// code rounds to the nearest code, ties to even.
+// code rounds to the nearest code, ties to even: so large a number has no bits for a fraction.
 func code(v, scale float32) int8 {
-	return int8(math.RoundToEven(float64(v / scale)))
+	const integers = 3 << 22
+	x := v / scale
+	return int8(float32(x+integers) - integers)
 }
 
 // quantizeRows adds a matrix [rows, width] with one scale a row, in the shape dims; the scales have the shape scaleDims.
