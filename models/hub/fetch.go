@@ -91,8 +91,15 @@ func (p *pull) download(ctx context.Context, commit string, f File, file partial
 	if err != nil {
 		return err
 	}
+	furthest := start // a server that ignores ranges and always cuts makes no progress, however much it sends
 	for {
-		err := p.retry(ctx, func() (int64, error) { return p.fill(ctx, commit, f, file) })
+		err := p.retry(ctx, func() (int64, error) {
+			err := p.fill(ctx, commit, f, file)
+			size, _ := file.Seek(0, io.SeekEnd)
+			before := furthest
+			furthest = max(furthest, size)
+			return furthest - before, err
+		})
 		if err != nil {
 			return err
 		}
@@ -105,23 +112,23 @@ func (p *pull) download(ctx context.Context, commit string, f File, file partial
 		if start == 0 {
 			return err
 		}
-		start = 0
+		start, furthest = 0, 0
 		p.notice("%s: the part that an earlier pull left does not fit; fetching it from the start", f.Name)
 	}
 }
 
-// fill asks once for what file lacks and appends it; it returns the bytes that arrived.
-func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile) (int64, error) {
+// fill asks once for what file lacks and appends it.
+func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile) error {
 	offset, err := file.Seek(0, io.SeekEnd)
 	if err == nil && f.Size >= 0 && offset > f.Size {
 		offset, err = 0, file.Truncate(0)
 	}
 	if err != nil || offset == f.Size {
-		return 0, err
+		return err
 	}
 	resp, err := p.do(ctx, http.MethodGet, p.resolve(commit, f.Name), offset)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer resp.Body.Close()
 	switch {
@@ -129,18 +136,18 @@ func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile
 		offset = 0
 	case resp.StatusCode == http.StatusPartialContent && offset > 0 && rangeFits(resp.Header.Get("Content-Range"), offset, f.Size):
 	case resp.StatusCode == http.StatusPartialContent, resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
-		return 0, errors.Join(&transient{err: fmt.Errorf("%s sends another range than bytes %d to %d", resp.Request.URL.Host, offset, f.Size)}, file.Truncate(0))
+		return errors.Join(&transient{err: fmt.Errorf("%s sends another range than bytes %d to %d", resp.Request.URL.Host, offset, f.Size)}, file.Truncate(0))
 	default:
-		return 0, p.statusError(resp)
+		return p.statusError(resp)
 	}
 	if err := file.Truncate(offset); err != nil {
-		return 0, err
+		return err
 	}
 	if _, err := file.Seek(offset, io.SeekStart); err != nil {
-		return 0, err
+		return err
 	}
 	if err := checkLength(resp, f, offset); err != nil {
-		return 0, err
+		return err
 	}
 	return p.copy(file, resp.Body, f, offset)
 }
@@ -176,28 +183,28 @@ var errPointer = errors.New("what arrives is the file's Git LFS pointer, not its
 
 func isPointer(start []byte) bool { return bytes.HasPrefix(start, []byte(lfsMagic)) }
 
-// copy appends body to file, which has offset bytes.
-func (p *pull) copy(file partialFile, body io.Reader, f File, offset int64) (int64, error) {
-	buffer, done := make([]byte, 256<<10), offset
+// copy appends body to file, which has done bytes.
+func (p *pull) copy(file partialFile, body io.Reader, f File, done int64) error {
+	buffer := make([]byte, 256<<10)
 	p.progress(f, done)
 	for {
 		n, err := body.Read(buffer)
 		if f.Size >= 0 && done+int64(n) > f.Size {
-			return done - offset, errors.Join(fmt.Errorf("more than the %d bytes arrive that the listing says: check HF_ENDPOINT", f.Size), file.Truncate(0))
+			return errors.Join(fmt.Errorf("more than the %d bytes arrive that the listing says: check HF_ENDPOINT", f.Size), file.Truncate(0))
 		}
 		if _, err := file.Write(buffer[:n]); err != nil {
-			return done - offset, err
+			return err
 		}
 		if done += int64(n); n > 0 {
 			p.progress(f, done)
 		}
 		switch {
 		case err == io.EOF && done < f.Size:
-			return done - offset, &transient{err: fmt.Errorf("the connection ended after %d of %d bytes", done, f.Size)}
+			return &transient{err: fmt.Errorf("the connection ended after %d of %d bytes", done, f.Size)}
 		case err == io.EOF:
-			return done - offset, nil
+			return nil
 		case err != nil:
-			return done - offset, &transient{err: fmt.Errorf("the connection broke after %d bytes: %w", done, err)}
+			return &transient{err: fmt.Errorf("the connection broke after %d bytes: %w", done, err)}
 		}
 	}
 }

@@ -35,7 +35,8 @@ type transient struct {
 func (t *transient) Error() string { return t.err.Error() }
 func (t *transient) Unwrap() error { return t.err }
 
-// retry calls try until it succeeds, fails for good, or failed maxTries times in a row. try returns the bytes it moved.
+// retry calls try until it succeeds, fails for good, or failed maxTries times in a row. try returns by how many
+// bytes it came further than any before.
 func (p *pull) retry(ctx context.Context, try func() (int64, error)) error {
 	for failed := 1; ; failed++ {
 		moved, err := try()

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,6 +190,39 @@ func TestCutConnectionContinues(t *testing.T) {
 	h.hub.Close()
 	_, err = h.client(t).Pull(t.Context(), testRepo, "")
 	wantError(t, err, "pull acme/tiny", "check the network", "--offline")
+}
+
+// TestProgressResetsTheTries has a server that cuts every connection after one MiB: with ranges it comes to the end
+// after more than maxTries cuts, without it never does.
+func TestProgressResetsTheTries(t *testing.T) {
+	files := tinyModel()
+	files[3].content = noise(9 << 20)
+	content := weightsOf(files).content
+	h := newFakeHub(t, files...)
+	h.set(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isStored(r) {
+			return false
+		}
+		start := 0
+		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &start); err == nil {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", start, len(content)-1, len(content)))
+			w.Header().Set("Content-Length", strconv.Itoa(len(content)-start))
+			w.WriteHeader(http.StatusPartialContent)
+		}
+		if len(content)-start <= 1<<20 {
+			_, _ = w.Write(content[start:])
+			return true
+		}
+		cut(content[start:], 1<<20)(w, r)
+		return true
+	})
+	mustPull(t, h, h.client(t))
+	if asked := h.requests(); len(asked) < 2*(maxTries+2) {
+		t.Errorf("asked %v", asked)
+	}
+	h.set(firstly(99, isStored, cut(content, 2<<20)))
+	_, err := h.client(t).Pull(t.Context(), testRepo, "")
+	wantError(t, err, "given up after 6 tries")
 }
 
 func TestStalledConnectionIsTriedAgain(t *testing.T) {
