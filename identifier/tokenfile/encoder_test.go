@@ -186,3 +186,20 @@ func TestConcurrentEncoders(t *testing.T) {
 		group.Wait()
 	}
 }
+
+// BenchmarkUnigram encodes made-up rows, mostly of words seen before, with the stages of XLM-R and of DeBERTa-v3.
+func BenchmarkUnigram(b *testing.B) {
+	for _, name := range []string{"xlmr", "deberta"} {
+		b.Run(name, func(b *testing.B) {
+			e, ids := fixture(b, name).NewEncoder(), []int32(nil)
+			b.SetBytes(int64(len(sample)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if ids, err = e.Append(ids[:0], sample, true); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
