@@ -13,10 +13,10 @@ import (
 // normalised text, model.
 type tokenizer struct {
 	ids        map[string]int32
-	tokens     []string // by id
+	tokens     []string      // by id
 	newBuffer  func() buffer // nil: no normalisation
-	raw        *matcher // added tokens that are looked for before normalisation; nil if there are none
-	normalized *matcher // and after it
+	raw        *matcher      // added tokens that are looked for before normalisation; nil if there are none
+	normalized *matcher      // and after it
 	newModel   func() model
 }
 
