@@ -18,6 +18,8 @@ const (
 	maxLayers = 1 << 10
 	maxWidth  = 1 << 20
 	maxRows   = 1 << 24
+	// maxPositions bounds the tables of relative positions, which are made here.
+	maxPositions = 1 << 14
 )
 
 // config is what of a config.json decides the graph.
@@ -169,7 +171,7 @@ func (c *config) checkSizes(f family) error {
 	within("num_hidden_layers", c.Layers, maxLayers)
 	within("num_attention_heads", c.Heads, maxWidth)
 	within("vocab_size", c.Vocabulary, maxRows)
-	within("max_position_embeddings", c.Positions, maxRows)
+	within("max_position_embeddings", c.Positions, maxPositions)
 	e.check(*c.Types >= 0 && *c.Types <= maxRows, "type_vocab_size is %d", *c.Types)
 	e.check(c.Epsilon > 0 && c.Epsilon < 1, "layer_norm_eps is %v; it must lie between 0 and 1", c.Epsilon)
 	e.check(c.Heads < 1 || c.HiddenSize%c.Heads == 0, "hidden_size %d is no multiple of num_attention_heads %d", c.HiddenSize, c.Heads)
@@ -194,8 +196,8 @@ func (c *config) checkKind(f family) error {
 		e.check(c.HeadSize == 0 || c.HeadSize*c.Heads == c.HiddenSize, "attention_head_size %d times %d heads is not hidden_size %d, which is not supported", c.HeadSize, c.Heads, c.HiddenSize)
 		e.check(c.PoolerSize == 0 || c.PoolerSize == c.HiddenSize, "pooler_hidden_size %d differs from hidden_size %d, which is not supported", c.PoolerSize, c.HiddenSize)
 		e.check(c.EmbeddingSize >= 1 && c.EmbeddingSize <= maxWidth, "embedding_size is %d", c.EmbeddingSize)
-		e.check(c.Buckets <= 0 || c.Buckets >= 4 && c.Buckets <= maxRows && c.MaxRelative > c.Buckets/2+1, "position_buckets %d does not suit %d relative positions", c.Buckets, c.MaxRelative)
-		e.check(c.MaxRelative <= maxRows, "max_relative_positions is %d", c.MaxRelative)
+		e.check(c.Buckets <= 0 || c.Buckets >= 4 && c.Buckets <= maxPositions && c.MaxRelative > c.Buckets/2+1, "position_buckets %d does not suit %d relative positions", c.Buckets, c.MaxRelative)
+		e.check(c.MaxRelative <= maxPositions, "max_relative_positions is %d; it must be at most %d", c.MaxRelative, maxPositions)
 		for _, t := range c.RelativeTypes {
 			e.check(t == "c2p" || t == "p2c", "pos_att_type %q is not supported; c2p and p2c are", t)
 		}

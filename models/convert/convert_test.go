@@ -21,7 +21,7 @@ type reference struct {
 	Logits [][]float32 `json:"logits"`
 }
 
-var fixtures = []string{"bert", "bert-tanh", "roberta", "roberta-mean", "xlm-roberta", "distilbert", "deberta-v2", "deberta-v3"}
+var fixtures = []string{"bert", "bert-tanh", "bert-linear", "roberta", "roberta-mean", "xlm-roberta", "distilbert", "deberta-v2", "deberta-v3"}
 
 func readJSON(t *testing.T, path string, to any) {
 	t.Helper()
@@ -80,10 +80,10 @@ func worst(t *testing.T, name, precision string) float64 {
 	return largest
 }
 
-// Issue 5 asks for 1e-4 in fp32 and 2e-2 in fp16. The fixtures' logits spread over about ±3; int8 is held to a tenth of that.
+// Issue 5 asks for 1e-4 in fp32 and 2e-2 in fp16. The fixtures' logits spread over about ±3; int8 is held to what was measured.
 func TestLogitsAgainstTorch(t *testing.T) {
 	for _, name := range fixtures {
-		for precision, limit := range map[string]float64{FP32: 1e-4, FP16: 2e-2, INT8: 0.3} {
+		for precision, limit := range map[string]float64{FP32: 1e-4, FP16: 2e-2, INT8: 0.1} {
 			t.Run(name+"/"+precision, func(t *testing.T) {
 				if got := worst(t, name, precision); !(got <= limit) {
 					t.Errorf("logits are %.3g off torch's; wanted at most %g", got, limit)

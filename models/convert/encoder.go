@@ -110,6 +110,9 @@ func (b *builder) encode() string {
 		m = b.newMask()
 	}
 	for i := range b.Layers {
+		if b.err != nil {
+			return ""
+		}
 		last := i == b.Layers-1 && !b.pooled()
 		x = b.layer(x, fmt.Sprintf(b.family.layer, i), m, last)
 	}

@@ -27,12 +27,13 @@ func code(v, scale float32) int8 {
 // quantizeRows adds a matrix [rows, width] with one scale a row, in the shape dims; the scales have the shape scaleDims.
 func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims []int64) quantized {
 	name, _ = b.find(name, rows, width)
-	scales := make([]float32, rows)
+	var scales []float32
 	codes := b.add(name+".int8", elemInt8, dims, func(e *emitter) error {
 		v, err := b.floats(name)
 		if err != nil {
 			return err
 		}
+		scales = make([]float32, rows)
 		line := make([]int8, width)
 		for o := range rows {
 			row := v[o*width : (o+1)*width]
@@ -44,18 +45,19 @@ func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims [
 		}
 		return nil
 	})
-	return quantized{codes, b.add(name+".scale", elemFloat, scaleDims, emitScales(scales))}
+	return quantized{codes, b.add(name+".scale", elemFloat, scaleDims, emitScales(&scales))}
 }
 
 // quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output.
 func (b *builder) quantizeLinear(name string, out, in int64) quantized {
 	name, _ = b.find(name, out, in)
-	scales := make([]float32, out)
+	var scales []float32
 	codes := b.add(name+".int8", elemInt8, []int64{in, out}, func(e *emitter) error {
 		v, err := b.floats(name)
 		if err != nil {
 			return err
 		}
+		scales = make([]float32, out)
 		for o := range out {
 			scales[o] = scaleOf(v[o*in : (o+1)*in])
 		}
@@ -68,12 +70,12 @@ func (b *builder) quantizeLinear(name string, out, in int64) quantized {
 		}
 		return nil
 	})
-	return quantized{codes, b.add(name+".scale", elemFloat, []int64{out}, emitScales(scales))}
+	return quantized{codes, b.add(name+".scale", elemFloat, []int64{out}, emitScales(&scales))}
 }
 
-func emitScales(scales []float32) func(*emitter) error {
+func emitScales(scales *[]float32) func(*emitter) error {
 	return func(e *emitter) error {
-		e.floats(scales)
+		e.floats(*scales)
 		return nil
 	}
 }

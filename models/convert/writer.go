@@ -203,24 +203,27 @@ func (e *emitter) int8s(v []int8) {
 }
 
 // save writes g as the files of dir and returns their names.
-func (g *graph) save(ctx context.Context, dir string, o Options) (files []string, err error) {
-	need := g.place(o.ExternalAbove)
-	files = []string{graphFile}
-	model, err := os.Create(filepath.Join(dir, graphFile))
-	if err != nil {
-		return nil, err
+func (g *graph) save(ctx context.Context, dir string, o Options) ([]string, error) {
+	names := []string{graphFile}
+	if g.place(o.ExternalAbove) > 0 {
+		names = append(names, dataFile)
 	}
-	defer func() { err = explain(errors.Join(err, model.Close())) }()
-	data := io.Discard
-	if need > 0 {
-		f, err := os.Create(filepath.Join(dir, dataFile))
-		if err != nil {
-			return nil, err
+	writers := []io.Writer{io.Discard, io.Discard}
+	var files []*os.File
+	var err error
+	for i, name := range names {
+		f, e := os.Create(filepath.Join(dir, name))
+		if err = errors.Join(err, e); e == nil {
+			writers[i], files = f, append(files, f)
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		files, data = append(files, dataFile), f
 	}
-	return files, g.write(ctx, model, data)
+	if err == nil {
+		err = g.write(ctx, writers[0], writers[1])
+	}
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
+	return names, explain(err)
 }
 
 // explain says in a sentence that the disk is full.

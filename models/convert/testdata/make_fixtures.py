@@ -60,7 +60,7 @@ def make(name, model, pad, longest, types=False, dtype=torch.float16):
     out = HERE / name
     shutil.rmtree(out, ignore_errors=True)
     reference = record(model, pad, longest, types)
-    (model.model if isinstance(model, MeanPooled) else model).to(dtype).save_pretrained(out)
+    (model.model if isinstance(model, (MeanPooled, Linear)) else model).to(dtype).save_pretrained(out)
     (out / "reference.json").write_text(json.dumps(reference) + "\n")
 
 
@@ -77,6 +77,18 @@ class MeanPooled(torch.nn.Module):
         return self.model.classifier(((x * m).sum(1) / m.sum(1)).unsqueeze(1))
 
 
+class Linear(torch.nn.Module):
+    """BERT without its pooler: one linear layer on the first token."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        model.bert.pooler = None
+
+    def forward(self, **feed):
+        return self.model.classifier(self.model.bert(**feed).last_hidden_state[:, 0])
+
+
 def main():
     common = dict(id2label=NAMES, label2id={v: k for k, v in NAMES.items()}, problem_type="multi_label_classification", attn_implementation="eager")
     bert = lambda **k: t.BertForSequenceClassification(t.BertConfig(**SIZE, max_position_embeddings=40, **common, **k))
@@ -84,6 +96,7 @@ def main():
         t.RobertaConfig(**SIZE, max_position_embeddings=42, type_vocab_size=1, layer_norm_eps=1e-5, **common, **k))
     make("bert", bert(), 0, 40, types=True, dtype=torch.float32)
     make("bert-tanh", bert(hidden_act="gelu_new"), 0, 40, types=True)
+    make("bert-linear", Linear(bert()), 0, 40, types=True)
     make("roberta", roberta(), 1, 40, dtype=torch.bfloat16)
     make("roberta-mean", MeanPooled(roberta(classifier_pooling="mean")), 1, 40)
     make("xlm-roberta", t.XLMRobertaForSequenceClassification(
