@@ -47,6 +47,10 @@ type Options struct {
 	Window     int                // rows read but not yet given out that are held, at least 1
 	Thresholds map[string]float64 // label, or its code, to a probability in 0..1; replaces the model's
 	LabelsOnly bool               // leave probabilities out of diagnoses
+
+	// BatchTokens is the most tokens in a Run, padding included, for rows sorted by length within half a Window; Workers
+	// is then the number of Runs in flight. 0 runs one row at a time at its exact length, which is faster on a CPU.
+	BatchTokens int
 }
 
 // DefaultOptions is one worker a core, and thresholds as the model has them.
@@ -63,6 +67,9 @@ func (o Options) Validate() error {
 	}
 	if o.Window < 1 {
 		errs = append(errs, fmt.Errorf("window is %d; give at least 1", o.Window))
+	}
+	if o.BatchTokens < 0 {
+		errs = append(errs, fmt.Errorf("batch tokens is %d; give 0 for one row at a time, or the tokens of a batch", o.BatchTokens))
 	}
 	for _, label := range slices.Sorted(maps.Keys(o.Thresholds)) {
 		if p := o.Thresholds[label]; !(p >= 0 && p <= 1) {

@@ -28,6 +28,9 @@ type job struct {
 // native calls are told to stop and awaited, and the rows finished before the first unfinished one are emitted; to
 // finish what is in flight instead, let next give io.EOF.
 func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
+	if id.options.BatchTokens > 0 {
+		return id.identifyBatches(ctx, next, emit)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var g errgroup.Group

@@ -1,0 +1,239 @@
+package identifier
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// What a GPU is given. It wants what a CPU does not: many rows in a Run, so that its products are large, and the next
+// Run waiting when one ends.
+const (
+	gpuTokens = 32 << 10 // padded tokens in a batch
+	gpuWindow = 8 << 10  // rows sorted by length together
+	gpuRuns   = 2        // in flight
+)
+
+// GPUOptions is the schedule for a GPU: batches of 32,768 padded tokens out of windows of 8,192 rows, two at a time.
+// With fewer tokens a GPU idles, with more it computes padding or runs out of memory.
+func GPUOptions() Options {
+	return Options{Workers: gpuRuns, Window: 2 * gpuWindow, BatchTokens: gpuTokens}
+}
+
+// item is a row of a window, encoded.
+type item struct {
+	job        *job
+	ids, types []int32
+	cut        []int
+}
+
+// identifyBatches is Identify in batches. One goroutine reads windows of rows, one encodes a window on all cores and
+// cuts it into batches, Options.Workers run them: while one window is computed, the next is read and encoded. Which
+// rows share a batch depends on the rows alone, so a second run gives the same logits.
+func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	size := max(1, id.options.Window/2) // one window is computed while the other fills
+	var g errgroup.Group
+	windows := make(chan []*job)
+	batches := make(chan []*item, size) // a whole window's, so that encoding never waits for the device
+	queue := make(chan *job, id.options.Window)
+	g.Go(func() error { return feedWindows(ctx, next, size, windows, queue) })
+	g.Go(func() error {
+		defer close(batches)
+		encoders := id.newEncoders()
+		for w := range windows {
+			for _, b := range id.cutBatches(encodeAll(ctx, id, encoders, w)) {
+				batches <- b
+			}
+		}
+		return nil
+	})
+	for range id.options.Workers {
+		g.Go(func() error {
+			r := batchRunner{id: id}
+			for b := range batches {
+				r.run(ctx, b)
+			}
+			return nil
+		})
+	}
+	err := deliver(queue, emit, cancel)
+	if readErr := g.Wait(); err == nil {
+		err = readErr
+	}
+	return err
+}
+
+// feedWindows hands over size rows at a time. The queue cannot fill up for good: it holds two windows, so its oldest row
+// is in one that was handed over.
+func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, windows chan<- []*job, queue chan<- *job) error {
+	defer close(queue)
+	defer close(windows)
+	var window []*job
+	flush := func() {
+		if len(window) > 0 {
+			windows <- window
+			window = nil
+		}
+	}
+	defer flush()
+	for ctx.Err() == nil {
+		row, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		j := &job{row: row, done: make(chan struct{})}
+		window = append(window, j)
+		queue <- j
+		if len(window) == size {
+			flush()
+		}
+	}
+	return ctx.Err()
+}
+
+func (id *Identifier) newEncoders() []*Encoder {
+	encoders := make([]*Encoder, runtime.GOMAXPROCS(0))
+	for i := range encoders {
+		encoders[i] = id.layout.newEncoder()
+	}
+	return encoders
+}
+
+// encodeAll encodes a window. Rows that cannot be encoded, and all rows once ctx has ended, are settled and left out.
+func encodeAll(ctx context.Context, id *Identifier, encoders []*Encoder, window []*job) []*item {
+	items := make([]*item, len(window))
+	var at atomic.Int64
+	var wg sync.WaitGroup
+	for _, enc := range encoders {
+		wg.Go(func() {
+			for i := int(at.Add(1)) - 1; i < len(window); i = int(at.Add(1)) - 1 {
+				items[i] = id.encodeItem(ctx, enc, window[i])
+			}
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(items, func(it *item) bool { return it == nil })
+}
+
+func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *item {
+	if ctx.Err() != nil {
+		j.settle(nil, ctx.Err())
+		return nil
+	}
+	e, err := enc.Encode(j.row.Values)
+	if err != nil {
+		j.settle(id.untagged(err), nil)
+		return nil
+	}
+	n := len(e.IDs)
+	both := make([]int32, 2*n) // half of what int64 would take, of two windows
+	for i := range e.IDs {
+		both[i], both[n+i] = int32(e.IDs[i]), int32(e.Types[i])
+	}
+	return &item{job: j, ids: both[:n], types: both[n:], cut: slices.Clone(e.Cut)}
+}
+
+// settle ends a job.
+func (j *job) settle(d *dataset.Diagnosis, err error) {
+	j.diagnosis, j.err = d, err
+	close(j.done)
+}
+
+// cutBatches sorts items by length and cuts them into batches of at most Options.BatchTokens tokens, padding included.
+// The longest come first, so that the device's memory grows once.
+func (id *Identifier) cutBatches(items []*item) [][]*item {
+	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Compare(len(b.ids), len(a.ids)) })
+	_, pads := id.padding()
+	var batches [][]*item
+	for len(items) > 0 {
+		width, n := len(items[0].ids), 1
+		for n < len(items) && (n+1)*width <= id.options.BatchTokens && (pads || len(items[n].ids) == width) {
+			n++
+		}
+		batches = append(batches, items[:n])
+		items = items[n:]
+	}
+	return batches
+}
+
+// padding is the id that fills a batch up. Without a mask, or a token to fill with, only rows of one length may share a
+// batch.
+func (id *Identifier) padding() (token int64, ok bool) {
+	pad, ok := id.layout.tokenizer.ID(id.manifest.Pad)
+	return int64(pad), ok && slices.Contains(id.manifest.Inputs, "attention_mask")
+}
+
+// batchRunner holds the buffers of one Run at a time.
+type batchRunner struct {
+	id     *Identifier
+	in     Input
+	logits []float32
+}
+
+// run computes a batch and settles its rows. A batch that fails is tried again in halves: a row that is at fault loses
+// only itself, and a batch too large for the device's memory fits in the end.
+func (r *batchRunner) run(ctx context.Context, items []*item) {
+	err := ctx.Err()
+	if err == nil {
+		err = r.compute(ctx, items)
+	}
+	switch {
+	case err == nil:
+		labels := len(r.id.manifest.Labels)
+		for i, it := range items {
+			it.job.settle(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.cut), nil)
+		}
+	case ctx.Err() != nil:
+		for _, it := range items {
+			it.job.settle(nil, ctx.Err())
+		}
+	case len(items) == 1:
+		items[0].job.settle(r.id.untagged(fmt.Errorf("the model failed: %w", err)), nil)
+	default:
+		half := len(items) / 2
+		r.run(ctx, items[:half])
+		r.run(ctx, items[half:])
+	}
+}
+
+func (r *batchRunner) compute(ctx context.Context, items []*item) error {
+	r.fill(items)
+	n := len(items) * len(r.id.manifest.Labels)
+	r.logits = slices.Grow(r.logits[:0], n)[:n]
+	return r.id.runner.Run(ctx, r.in, r.logits)
+}
+
+// fill lays items out as rows of the first one's length, which is the longest.
+func (r *batchRunner) fill(items []*item) {
+	pad, _ := r.id.padding()
+	width := len(items[0].ids)
+	n := len(items) * width
+	in := &r.in
+	in.Width = width
+	in.IDs, in.Mask, in.Types = slices.Grow(in.IDs[:0], n)[:n], slices.Grow(in.Mask[:0], n)[:n], slices.Grow(in.Types[:0], n)[:n]
+	for row, it := range items {
+		at := row * width
+		for i := range width {
+			if i < len(it.ids) {
+				in.IDs[at+i], in.Mask[at+i], in.Types[at+i] = int64(it.ids[i]), 1, int64(it.types[i])
+			} else {
+				in.IDs[at+i], in.Mask[at+i], in.Types[at+i] = pad, 0, 0
+			}
+		}
+	}
+}
