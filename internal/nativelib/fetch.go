@@ -2,6 +2,7 @@ package nativelib
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,13 +43,18 @@ func (in *Installer) fetchPyPI(ctx context.Context, p pin, dir string) (string, 
 	if err != nil {
 		return "", err
 	}
-	in.log("fetching onnxruntime %s (%d MB) with %s", p.version, megabytes(p.download), strings.Join(pip, " "))
+	project := cmp.Or(p.project, "onnxruntime")
+	in.log("fetching %s %s (%d MB) with %s", project, p.version, megabytes(p.download), strings.Join(pip, " "))
 	args := append(pip[1:], "download", "--no-deps", "--only-binary=:all:", "--no-input",
 		"--disable-pip-version-check", "--progress-bar=off", "--platform", p.platform,
 		"--python-version", "3.12", "--implementation", "cp", "--abi", "cp312",
-		"--dest", dir, "onnxruntime=="+p.version)
+		"--dest", dir, project+"=="+p.version)
 	if err := run(ctx, dir, pip[0], args...); err != nil {
-		return "", fmt.Errorf("%w\ncheck that pip reaches its index (proxy, 'pip config list'), or try 'erreval setup --source npm'", err)
+		hint := "check that pip reaches its index (proxy, 'pip config list')"
+		if p.project == "" {
+			hint += ", or try 'erreval setup --source npm'"
+		}
+		return "", fmt.Errorf("%w\n%s", err, hint)
 	}
 	return only(dir, "*.whl")
 }

@@ -22,8 +22,9 @@ type Installer struct {
 	Force    bool                             // fetch again even if a whole library is there
 	Log      func(format string, args ...any) // progress, one line a call; nil is silent
 
-	pins        []pin  // tests; nil is the built-in list
-	releaseBase string // tests
+	pins        []pin   // tests; nil is the built-in list
+	wheels      []wheel // tests; nil is the built-in list
+	releaseBase string  // tests
 }
 
 // Install makes sure that the library is in the cache and says whether it was fetched now. A library

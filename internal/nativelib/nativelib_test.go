@@ -28,7 +28,7 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func wheel(t *testing.T, entries map[string][]byte) []byte {
+func wheelBytes(t *testing.T, entries map[string][]byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -124,7 +124,7 @@ func onlyFiles(t *testing.T, dir string, want ...string) {
 }
 
 func TestInstallFromWheel(t *testing.T) {
-	fakeTools(t, map[string]string{"python3": pipServing(t, wheel(t, map[string][]byte{wheelMember: library, "onnxruntime/other.so": nil}))})
+	fakeTools(t, map[string]string{"python3": pipServing(t, wheelBytes(t, map[string][]byte{wheelMember: library, "onnxruntime/other.so": nil}))})
 	in := &Installer{CacheDir: filepath.Join(t.TempDir(), "new", "cache"), pins: testPins()}
 
 	f, fetched, err := in.Install(t.Context())
@@ -162,16 +162,16 @@ func TestInstallFromWheel(t *testing.T) {
 
 func TestInstallRefusesBadWheels(t *testing.T) {
 	changed := bytes.ToUpper(library)
-	good := wheel(t, map[string][]byte{wheelMember: library})
+	good := wheelBytes(t, map[string][]byte{wheelMember: library})
 	for name, c := range map[string]struct {
 		wheel []byte
 		want  string
 	}{
-		"wrong hash":     {wheel(t, map[string][]byte{wheelMember: changed}), "SHA-256 is " + sumOf(changed)},
-		"too long":       {wheel(t, map[string][]byte{wheelMember: append(library, 'x')}), "refused"},
-		"too short":      {wheel(t, map[string][]byte{wheelMember: library[1:]}), "refused"},
-		"missing file":   {wheel(t, map[string][]byte{"onnxruntime/capi/other.so": library}), "holds no file " + wheelMember},
-		"path traversal": {wheel(t, map[string][]byte{"../../" + wheelMember: library, "/" + wheelMember: library}), "holds no file"},
+		"wrong hash":     {wheelBytes(t, map[string][]byte{wheelMember: changed}), "SHA-256 is " + sumOf(changed)},
+		"too long":       {wheelBytes(t, map[string][]byte{wheelMember: append(library, 'x')}), "refused"},
+		"too short":      {wheelBytes(t, map[string][]byte{wheelMember: library[1:]}), "refused"},
+		"missing file":   {wheelBytes(t, map[string][]byte{"onnxruntime/capi/other.so": library}), "holds no file " + wheelMember},
+		"path traversal": {wheelBytes(t, map[string][]byte{"../../" + wheelMember: library, "/" + wheelMember: library}), "holds no file"},
 		"cut short":      {good[:len(good)-30], "zip"},
 		"empty":          {nil, "zip"},
 	} {
@@ -277,7 +277,7 @@ func TestInstallFromRelease(t *testing.T) {
 }
 
 func TestInstallsAtOnce(t *testing.T) {
-	fakeTools(t, map[string]string{"python3": pipServing(t, wheel(t, map[string][]byte{wheelMember: library}))})
+	fakeTools(t, map[string]string{"python3": pipServing(t, wheelBytes(t, map[string][]byte{wheelMember: library}))})
 	cache := t.TempDir()
 	var group sync.WaitGroup
 	for range 8 {

@@ -30,6 +30,7 @@ func Sources() []string { return []string{Auto, PyPI, NPM, Release} }
 // pin is one file of one published package.
 type pin struct {
 	source, version, arch string
+	project               string // on PyPI; "" is onnxruntime
 	platform              string // pip's platform tag
 	member                string // path of the library inside the archive
 	sha256                string // of the library; "" where no pin is known
