@@ -163,12 +163,13 @@ func (id *Identifier) diagnose(logits []float32, cut []int) *dataset.Diagnosis {
 		}
 	}
 	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{}, Truncated: id.truncated(cut)}
+	all, only := probabilities(id.manifest.Activation, logits)
 	for _, l := range id.labels {
-		p := sigmoid(float64(logits[l.logit]))
+		p := all[l.logit]
 		if !id.options.LabelsOnly {
 			d.Probabilities = append(d.Probabilities, dataset.Probability{Label: l.name, P: p})
 		}
-		if !l.noError && p >= l.threshold {
+		if !l.noError && p >= l.threshold && (only < 0 || only == l.logit) {
 			d.Labels = append(d.Labels, l.name)
 		}
 	}
@@ -193,6 +194,28 @@ func (id *Identifier) truncated(cut []int) map[string]int {
 		}
 	}
 	return m
+}
+
+// probabilities turns a row's logits into probabilities. only is the one logit whose label may be given, or -1 for any:
+// the labels of a softmax exclude each other.
+func probabilities(activation string, logits []float32) (p []float64, only int) {
+	p = make([]float64, len(logits))
+	if activation != models.Softmax {
+		for i, x := range logits {
+			p[i] = sigmoid(float64(x))
+		}
+		return p, -1
+	}
+	only = slices.Index(logits, slices.Max(logits))
+	sum := 0.0
+	for i, x := range logits {
+		p[i] = math.Exp(float64(x) - float64(logits[only]))
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p, only
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

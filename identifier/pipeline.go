@@ -1,6 +1,7 @@
 package identifier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,12 +152,23 @@ const (
 	toleranceQuantised = 2e-2
 )
 
+// Examine diagnoses one row, given its fields by name, and returns its logits as well, in the order of the manifest's
+// labels.
+func (id *Identifier) Examine(ctx context.Context, fields map[string]string) ([]float32, *dataset.Diagnosis, error) {
+	w := id.newWorker()
+	cut, err := w.run(ctx, id.values(fields))
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.logits, id.diagnose(w.logits, cut), nil
+}
+
 // Check runs the model's probe rows and compares their logits with those in the manifest. It gives the largest
 // difference; the error says which probe is off.
 func (id *Identifier) Check(ctx context.Context) (worst float64, err error) {
-	tolerance := toleranceFP32
-	if id.manifest.Precision != "fp32" {
-		tolerance = toleranceQuantised
+	tolerance := cmp.Or(id.manifest.ProbeTolerance, toleranceQuantised)
+	if id.manifest.Precision == "fp32" {
+		tolerance = cmp.Or(id.manifest.ProbeTolerance, toleranceFP32)
 	}
 	w := id.newWorker()
 	var errs []error

@@ -1,9 +1,8 @@
 package models
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -25,134 +24,95 @@ type value struct {
 }
 
 // graph is what of a .onnx file a manifest can be checked against.
-type graph struct{ inputs, outputs []value }
+type graph struct {
+	inputs, outputs []value
+	external        []string // files beside the graph in which weights stand, sorted
+}
 
 // parseGraph reads inputs and outputs of a .onnx file (a protobuf message, onnx.proto's ModelProto). Weights are
-// skipped, so it takes microseconds and needs no native library.
-func parseGraph(data []byte) (*graph, error) {
+// skipped, so it takes milliseconds and little memory whatever the file's size, and needs no native library.
+func parseGraph(file message) (*graph, error) {
 	g := &graph{}
-	weights := map[string]bool{}
-	err := message(data, func(field int, body []byte, _ uint64) error {
-		if field != 7 { // ModelProto.graph
-			return nil
+	weights, files := map[string]bool{}, map[string]bool{}
+	err := file.inside(7, func(f field) error { // ModelProto.graph
+		switch f.number {
+		case 5: // GraphProto.initializer
+			return readWeight(f.body, weights, files)
+		case 11: // GraphProto.input
+			return appendValue(&g.inputs, f.body)
+		case 12: // GraphProto.output
+			return appendValue(&g.outputs, f.body)
 		}
-		return message(body, func(field int, body []byte, _ uint64) (err error) {
-			switch field {
-			case 5: // GraphProto.initializer
-				err = message(body, func(field int, body []byte, _ uint64) error {
-					if field == 8 { // TensorProto.name
-						weights[string(body)] = true
-					}
-					return nil
-				})
-			case 11: // GraphProto.input
-				err = appendValue(&g.inputs, body)
-			case 12: // GraphProto.output
-				err = appendValue(&g.outputs, body)
-			}
-			return err
-		})
+		return nil
 	})
 	if err != nil || len(g.outputs) == 0 {
 		return nil, errors.Join(errors.New("this is no ONNX graph"), err)
 	}
 	// Old exports list weights as inputs too.
 	g.inputs = slices.DeleteFunc(g.inputs, func(v value) bool { return weights[v.name] })
+	g.external = slices.Sorted(maps.Keys(files))
 	return g, nil
 }
 
+// readWeight notes a TensorProto's name = 8 and the file that its external_data = 13 {key = 1, value = 2} names.
+func readWeight(tensor message, weights, files map[string]bool) error {
+	return tensor.visit(func(f field) error {
+		switch f.number {
+		case 8:
+			name, err := f.body.text()
+			weights[name] = true
+			return err
+		case 13:
+			var entry [3]string
+			err := f.body.visit(func(f field) (err error) {
+				if f.number == 1 || f.number == 2 {
+					entry[f.number], err = f.body.text()
+				}
+				return err
+			})
+			if entry[1] == "location" {
+				files[entry[2]] = true
+			}
+			return err
+		}
+		return nil
+	})
+}
+
 // appendValue reads a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value = 1}}}}.
-func appendValue(to *[]value, data []byte) error {
+func appendValue(to *[]value, info message) error {
 	v := value{}
-	err := message(data, func(field int, body []byte, _ uint64) error {
-		switch field {
+	err := info.visit(func(f field) (err error) {
+		switch f.number {
 		case 1:
-			v.name = string(body)
+			v.name, err = f.body.text()
 		case 2:
-			return inside(body, 1, func(field int, body []byte, n uint64) error {
-				switch field {
+			err = f.body.inside(1, func(f field) error {
+				switch f.number {
 				case 1:
-					v.elem = n
+					v.elem = f.n
 				case 2:
-					return message(body, func(_ int, dim []byte, _ uint64) error { return appendDim(&v.dims, dim) })
+					return f.body.visit(func(f field) error { return appendDim(&v.dims, f.body) })
 				}
 				return nil
 			})
 		}
-		return nil
+		return err
 	})
 	*to = append(*to, v)
 	return err
 }
 
-func appendDim(to *[]int, data []byte) error {
+func appendDim(to *[]int, dim message) error {
 	size := 0
-	err := message(data, func(field int, _ []byte, n uint64) error {
-		if field == 1 && n < 1<<31 {
-			size = int(n)
+	err := dim.visit(func(f field) error {
+		if f.number == 1 && f.n < 1<<31 {
+			size = int(f.n)
 		}
 		return nil
 	})
 	*to = append(*to, size)
 	return err
-}
-
-// inside visits the fields of the messages that stand in field want of data.
-func inside(data []byte, want int, visit func(field int, body []byte, n uint64) error) error {
-	return message(data, func(field int, body []byte, _ uint64) error {
-		if field != want {
-			return nil
-		}
-		return message(body, visit)
-	})
-}
-
-var errTruncated = errors.New("the protobuf message ends too early")
-
-// message visits the fields of a protobuf message: body for strings and messages, n for integers.
-func message(data []byte, visit func(field int, body []byte, n uint64) error) error {
-	for len(data) > 0 {
-		tag, size := binary.Uvarint(data)
-		if size <= 0 {
-			return errTruncated
-		}
-		body, n, rest, err := payload(data[size:], tag&7)
-		if err != nil {
-			return err
-		}
-		if err := visit(int(tag>>3), body, n); err != nil {
-			return err
-		}
-		data = rest
-	}
-	return nil
-}
-
-// payload takes one value of a wire type off data.
-func payload(data []byte, wire uint64) (body []byte, n uint64, rest []byte, err error) {
-	skip := uint64(0)
-	switch wire {
-	case 0, 2:
-		v, size := binary.Uvarint(data)
-		if size <= 0 {
-			return nil, 0, nil, errTruncated
-		}
-		data = data[size:]
-		if wire == 0 {
-			return nil, v, data, nil
-		}
-		skip = v
-	case 1:
-		skip = 8
-	case 5:
-		skip = 4
-	default:
-		return nil, 0, nil, fmt.Errorf("protobuf wire type %d is not known", wire)
-	}
-	if skip > uint64(len(data)) {
-		return nil, 0, nil, errTruncated
-	}
-	return data[:skip], 0, data[skip:], nil
 }
 
 func names(values []value) []string {

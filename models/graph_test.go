@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,10 @@ func readFixture(t testing.TB, name string) []byte {
 	return data
 }
 
+func parseBytes(data []byte) (*graph, error) {
+	return parseGraph(message{bytes.NewReader(data), 0, int64(len(data))})
+}
+
 // TestParseGraph reads graphs that torch and onnxruntime wrote; names and shapes stand in make_fixtures.py.
 func TestParseGraph(t *testing.T) {
 	for name, inputs := range map[string][]string{
@@ -23,7 +28,7 @@ func TestParseGraph(t *testing.T) {
 		"bert":      knownInputs,
 		"bert-int8": knownInputs,
 	} {
-		g, err := parseGraph(readFixture(t, name))
+		g, err := parseBytes(readFixture(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +47,7 @@ func TestParseGraph(t *testing.T) {
 func TestParseGraphRefuses(t *testing.T) {
 	whole := readFixture(t, "bert")
 	for name, data := range map[string][]byte{"nothing": nil, "text": []byte("version https://git-lfs"), "half": whole[:len(whole)/2]} {
-		if g, err := parseGraph(data); err == nil {
+		if g, err := parseBytes(data); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, g)
 		}
 	}
@@ -52,7 +57,7 @@ func FuzzParseGraph(f *testing.F) {
 	f.Add([]byte("\x3a\x05\x62\x03\x0a\x01x"))
 	f.Add(readFixture(f, "bert-int8")[:2000])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if g, err := parseGraph(data); err == nil && len(g.outputs) == 0 {
+		if g, err := parseBytes(data); err == nil && len(g.outputs) == 0 {
 			t.Error("a graph without outputs was taken")
 		}
 	})

@@ -22,7 +22,8 @@ import (
 const (
 	ManifestFile = "manifest.json"
 	GraphFile    = "model.onnx"
-	CardFile     = "CARD.md" // for people: data, licences, measured quality
+	FallbackFile = "fp32/model.onnx" // the same graph in fp32, for machines that compute the other one differently
+	CardFile     = "CARD.md"         // for people: data, licences, measured quality
 
 	// JoinFields encodes each field apart, special tokens in text being plain text, with separator ids between.
 	JoinFields = "fields"
@@ -31,32 +32,36 @@ const (
 
 	// Sigmoid turns each logit into a probability of its own: labels do not exclude each other.
 	Sigmoid = "sigmoid"
+	// Softmax shares one probability out among all labels: a row has the most probable one, and no other.
+	Softmax = "softmax"
 
 	format = 1
 )
 
 // Manifest describes a model completely. Its JSON is manifest.json.
 type Manifest struct {
-	Format       int    `json:"format"`       // 1
-	Name         string `json:"name"`         // as in "erreval-qg-minilm"
-	Version      string `json:"version"`      // of the weights
-	Architecture string `json:"architecture"` // "bert" or "roberta"
-	HiddenSize   int    `json:"hidden_size"`  // width of the encoder, for people
-	Layers       int    `json:"layers"`       // depth of the encoder, for people
-	Precision    string `json:"precision"`    // of the weights: "fp32", "fp16", "int8", or "" where unknown
-	Taxonomy     string `json:"taxonomy"`     // the one it was trained on, as in "question-generation@1.0"
+	Format       int    `json:"format"`           // 1
+	Name         string `json:"name"`             // as in "erreval-qg-minilm"
+	Version      string `json:"version"`          // of the weights
+	Source       string `json:"source,omitempty"` // where it was imported from, as in "acme/tiny@0123abcd…" of the hub
+	Architecture string `json:"architecture"`     // model_type of Hugging Face: bert, roberta, xlm-roberta, distilbert, deberta-v2
+	HiddenSize   int    `json:"hidden_size"`      // width of the encoder, for people
+	Layers       int    `json:"layers"`           // depth of the encoder, for people
+	Precision    string `json:"precision"`        // of the weights: "fp32", "fp16", "int8", or "" where unknown
+	Taxonomy     string `json:"taxonomy"`         // the one it was trained on, as in "question-generation@1.0"
 
-	Labels     []string           `json:"labels"`             // in the order of the logits
-	Fields     []string           `json:"fields"`             // in the order of the input; the last is cut first
-	Join       string             `json:"join"`               // JoinFields or JoinText
-	Separator  string             `json:"separator"`          // token between fields
-	Start      string             `json:"start"`              // token before the first field
-	End        string             `json:"end"`                // token after the last field
-	Pad        string             `json:"pad"`                // token that fills a batch up
-	Segments   []int64            `json:"segments,omitempty"` // token_type_ids, one a field; empty is all 0
-	MaxTokens  int                `json:"max_tokens"`         // usable length, special tokens included
-	Activation string             `json:"activation"`         // Sigmoid
-	Thresholds map[string]float64 `json:"thresholds"`         // label to the probability from which it is given, 0..1
+	Labels     []string           `json:"labels"`              // in the order of the logits
+	Fields     []string           `json:"fields"`              // in the order of the input; the last is cut first
+	Join       string             `json:"join"`                // JoinFields or JoinText
+	Separator  string             `json:"separator"`           // token between fields
+	Start      string             `json:"start"`               // token before the first field
+	End        string             `json:"end"`                 // token after the last field
+	Pad        string             `json:"pad"`                 // token that fills a batch up
+	Segments   []int64            `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
+	Highlight  string             `json:"highlight,omitempty"` // field whose token type the places get at which its tokens stand in the last field
+	MaxTokens  int                `json:"max_tokens"`          // usable length, special tokens included
+	Activation string             `json:"activation"`          // Sigmoid or Softmax
+	Thresholds map[string]float64 `json:"thresholds"`          // label to the probability from which it is given, 0..1
 
 	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
 	Output string          `json:"output"` // of the graph: [batch, labels] float32
@@ -67,6 +72,8 @@ type Manifest struct {
 	Training     map[string]any `json:"training,omitempty"` // the recipe: steps, seed, for people
 	Quality      map[string]any `json:"quality"`            // measured figures, by name
 	Probes       []Probe        `json:"probes"`             // rows with the logits that the model must give
+	// ProbeTolerance is how far a probe's logit may lie from the one listed; 0 leaves it to the precision.
+	ProbeTolerance float64 `json:"probe_tolerance,omitempty"`
 }
 
 // File is the identity of a file.
@@ -82,7 +89,7 @@ type TrainingData struct {
 	Rows    int    `json:"rows"`
 }
 
-// Probe is a row with the logits that another program (onnxruntime-Python) computed for it.
+// Probe is a row with the logits that were computed for it where the model was made.
 type Probe struct {
 	Fields map[string]string `json:"fields"`
 	Logits []float32         `json:"logits"`
@@ -122,9 +129,11 @@ func (m *Manifest) Validate() error {
 	var f faults
 	f.check(m.Format == format, "format is %d; this version of erreval reads format %d", m.Format, format)
 	f.check(m.Name != "" && m.Version != "", "name and version must not be empty")
-	f.check(slices.Contains([]string{"bert", "roberta"}, m.Architecture), "architecture %q is not known; it must be bert or roberta", m.Architecture)
+	_, known := specials[m.Architecture]
+	f.check(known, "architecture %q is not known; it must be one of %s", m.Architecture, strings.Join(slices.Sorted(maps.Keys(specials)), ", "))
 	f.check(slices.Contains([]string{"", "fp32", "fp16", "int8"}, m.Precision), "precision %q is not known; it must be fp32, fp16 or int8", m.Precision)
-	f.check(m.Activation == Sigmoid, "activation %q is not known; it must be %s, which gives each label its own probability", m.Activation, Sigmoid)
+	f.check(m.Activation == Sigmoid || m.Activation == Softmax, "activation %q is not known; it must be %s, which gives each label its own "+
+		"probability, or %s, for labels that exclude each other", m.Activation, Sigmoid, Softmax)
 	m.checkInput(&f)
 	m.checkLabels(&f)
 	m.checkFiles(&f)
@@ -138,6 +147,9 @@ func (m *Manifest) checkInput(f *faults) {
 	f.check(m.Separator != "" && m.Start != "" && m.End != "", "separator, start and end must name tokens")
 	f.check(m.MaxTokens > len(m.Fields)+1, "max_tokens is %d; %d fields need at least %d", m.MaxTokens, len(m.Fields), len(m.Fields)+2)
 	f.check(len(m.Segments) == 0 || len(m.Segments) == len(m.Fields), "segments has %d numbers for %d fields", len(m.Segments), len(m.Fields))
+	at := slices.Index(m.Fields, m.Highlight)
+	f.check(m.Highlight == "" || at >= 0 && at < len(m.Fields)-1 && m.Join == JoinFields && len(m.Segments) > 0,
+		"highlight is %q; it must be one of the fields but not the last, with join %s and segments", m.Highlight, JoinFields)
 	f.check(slices.Contains(m.Inputs, "input_ids") && unique(m.Inputs), "inputs must name input_ids, and each input once")
 	for _, name := range m.Inputs {
 		f.check(slices.Contains(knownInputs, name), "input %q is not known; known are %s", name, strings.Join(knownInputs, ", "))
@@ -165,6 +177,7 @@ func (m *Manifest) checkFiles(f *faults) {
 }
 
 func (m *Manifest) checkProbes(f *faults) {
+	f.check(m.ProbeTolerance >= 0, "probe_tolerance is %v; it must not be negative", m.ProbeTolerance)
 	for i, p := range m.Probes {
 		f.check(len(p.Logits) == len(m.Labels), "probe %d has %d logits for %d labels", i+1, len(p.Logits), len(m.Labels))
 		for _, field := range m.Fields {

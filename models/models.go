@@ -1,13 +1,16 @@
 package models
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,14 +18,21 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
+// inMemory is the size in bytes up to which a graph is read; larger ones are left to the runtime, so that memory holds
+// them once.
+const inMemory = 64 << 20
+
 // Model is an opened model, every file of which was checked.
 type Model struct {
 	Manifest Manifest
 	Source   string // where it came from, for messages: a directory or "default"
 	FS       fs.FS  // its files; the tokenizer is read from here
-	Graph    []byte // the .onnx file; may be set to nil once a session is open
-	SHA256   string // of Graph, hexadecimal
+	Graph    []byte // the .onnx file, or nil where it is to be opened at Path; may be set to nil once a session is open
+	Path     string // of the .onnx file on disk: of one that is large or has weights beside it; else ""
+	SHA256   string // of the .onnx file, hexadecimal; where weights stand beside it, of the SHA-256 of all these files, each on a line
 	Plain    bool   // made from a plain export: joining and thresholds are defaults, not the trainer's
+
+	dir string // of FS on disk, or ""
 }
 
 // Open opens the model in a directory: one with a manifest.json, or a plain ONNX export with tokenizer.json (or
@@ -30,10 +40,10 @@ type Model struct {
 func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("model %s: %w; give 'default' or a directory with a manifest.json", dir, err)
+		return nil, fmt.Errorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an imported model ('erreval models list')", dir, err)
 	}
 	// The root stays open as long as the model's FS is used.
-	m, err := open(root.FS(), dir, t)
+	m, err := open(&Model{Source: dir, FS: root.FS(), dir: dir}, t)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -42,13 +52,12 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 
 // OpenFS opens the model in fsys; source names it in messages.
 func OpenFS(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
-	return open(fsys, source, t)
+	return open(&Model{Source: source, FS: fsys}, t)
 }
 
-func open(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
-	m := &Model{Source: source, FS: fsys}
+func open(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 	var err error
-	if data, readErr := fs.ReadFile(fsys, ManifestFile); readErr == nil {
+	if data, readErr := fs.ReadFile(m.FS, ManifestFile); readErr == nil {
 		err = m.fromManifest(data)
 	} else if errors.Is(readErr, fs.ErrNotExist) {
 		err = m.fromExport(t)
@@ -59,12 +68,12 @@ func open(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
 		err = m.check(t)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("model %s does not fit: %w", source, err)
+		return nil, fmt.Errorf("model %s does not fit: %w", m.Source, err)
 	}
 	return m, nil
 }
 
-// fromManifest reads the manifest and the files it lists.
+// fromManifest reads the manifest and checks the files it lists. What belongs to the fallback is checked when it is used.
 func (m *Model) fromManifest(data []byte) error {
 	manifest, err := ParseManifest(data)
 	if err != nil {
@@ -73,31 +82,144 @@ func (m *Model) fromManifest(data []byte) error {
 	m.Manifest = *manifest
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
-		content, err := verified(m.FS, name, manifest.Files[name])
+		if path.Dir(name) == path.Dir(FallbackFile) {
+			continue
+		}
+		content, err := m.verified(name)
 		if err != nil {
 			errs = append(errs, err)
 		}
 		if name == GraphFile {
-			m.Graph = content
+			m.setGraph(name, content, manifest.Files[name])
 		}
 	}
-	m.SHA256 = manifest.Files[GraphFile].SHA256
 	return errors.Join(errs...)
 }
 
-// verified reads a file and compares it with what the manifest says of it.
-func verified(fsys fs.FS, name string, want File) ([]byte, error) {
-	data, err := fs.ReadFile(fsys, name)
+// HasFallback tells whether the model carries its graph in fp32 as well.
+func (m *Model) HasFallback() bool {
+	_, ok := m.Manifest.Files[FallbackFile]
+	return ok && !m.Plain
+}
+
+// Fallback is the same model with its fp32 graph, whose files it checks.
+func (m *Model) Fallback() (*Model, error) {
+	f := *m
+	f.Manifest.Precision, f.Manifest.Probes = "fp32", nil // the probes' logits are those of the other graph
+	if err := f.fallBack(); err != nil {
+		return nil, fmt.Errorf("model %s does not fit: %w", m.Source, err)
+	}
+	return &f, nil
+}
+
+func (m *Model) fallBack() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(m.Manifest.Files)) {
+		if path.Dir(name) != path.Dir(FallbackFile) {
+			continue
+		}
+		content, err := m.verified(name)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if name == FallbackFile {
+			m.setGraph(name, content, m.Manifest.Files[name])
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	g, err := readGraph(m.FS, FallbackFile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.checkExternal(g, FallbackFile), g.fits(&m.Manifest))
+}
+
+// setGraph notes the graph in the file called name: its content, or nil if it stays on disk.
+func (m *Model) setGraph(name string, content []byte, is File) {
+	m.Graph, m.Path, m.SHA256 = content, "", is.SHA256
+	if content == nil {
+		m.Path = filepath.Join(m.dir, filepath.FromSlash(name))
+	}
+}
+
+// verified compares a file with what the manifest says of it, and returns a graph's content if it is to be held.
+func (m *Model) verified(name string) ([]byte, error) {
+	want := m.Manifest.Files[name]
+	info, err := fs.Stat(m.FS, name)
 	if err != nil {
 		return nil, fmt.Errorf("%w (the manifest lists it; links that leave the directory are refused)", err)
 	}
-	if int64(len(data)) != want.Size {
-		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", name, len(data), want.Size)
+	if info.Size() != want.Size {
+		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", name, info.Size(), want.Size)
 	}
-	if got := digest(data); got != strings.ToLower(want.SHA256) {
-		return nil, fmt.Errorf("%s has the SHA-256 %s, the manifest says %s; copy the model again", name, got, want.SHA256)
+	content, is, err := m.load(name)
+	if err == nil && is.SHA256 != strings.ToLower(want.SHA256) {
+		err = fmt.Errorf("%s has the SHA-256 %s, the manifest says %s; copy the model again", name, is.SHA256, want.SHA256)
 	}
-	return data, nil
+	return content, err
+}
+
+// load reads a file for its hash. Of a graph that the runtime can take from memory it returns the content as well.
+func (m *Model) load(name string) ([]byte, File, error) {
+	f, err := m.FS.Open(name)
+	if err != nil {
+		return nil, File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, File{}, err
+	}
+	var content bytes.Buffer
+	sum := sha256.New()
+	to := io.Writer(sum)
+	hold := path.Ext(name) == path.Ext(GraphFile) && (m.dir == "" || info.Size() <= inMemory)
+	if hold {
+		content.Grow(int(info.Size()) + bytes.MinRead)
+		to = io.MultiWriter(sum, &content)
+	}
+	n, err := io.Copy(to, f)
+	if err != nil {
+		return nil, File{}, err
+	}
+	is := File{SHA256: hex.EncodeToString(sum.Sum(nil)), Size: n}
+	if !hold {
+		return nil, is, nil
+	}
+	return content.Bytes(), is, nil
+}
+
+// readGraph reads what a graph says of itself.
+func readGraph(fsys fs.FS, name string) (*graph, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	file, size, err := randomAccess(f)
+	if err != nil {
+		return nil, err
+	}
+	g, err := parseGraph(message{file, 0, size})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; export it again", name, err)
+	}
+	return g, nil
+}
+
+// randomAccess reads f into memory if it can be read in no other way.
+func randomAccess(f fs.File) (io.ReaderAt, int64, error) {
+	if r, ok := f.(io.ReaderAt); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, 0, err
+		}
+		return r, info.Size(), nil
+	}
+	data, err := io.ReadAll(f)
+	return bytes.NewReader(data), int64(len(data)), err
 }
 
 func digest(data []byte) string {
@@ -107,11 +229,55 @@ func digest(data []byte) string {
 
 // check compares the manifest with the graph and the taxonomy.
 func (m *Model) check(t *taxonomy.Taxonomy) error {
-	g, err := parseGraph(m.Graph)
-	if err != nil {
-		return fmt.Errorf("%s: %w; export it again", GraphFile, err)
+	name := GraphFile
+	if m.Plain {
+		name, _ = FindGraph(m.FS) // it was found before
 	}
-	return errors.Join(g.fits(&m.Manifest), m.Manifest.Fits(t))
+	g, err := readGraph(m.FS, name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.checkExternal(g, name), g.fits(&m.Manifest), m.Manifest.Fits(t))
+}
+
+// checkExternal finds the weights that stand beside the graph, and leaves such a graph to the runtime, which opens both.
+func (m *Model) checkExternal(g *graph, name string) error {
+	if len(g.external) == 0 {
+		return nil
+	}
+	if m.dir == "" {
+		return fmt.Errorf("the weights of %s stand in %s; such a model can only be opened in a directory", name, strings.Join(g.external, ", "))
+	}
+	all := m.SHA256 + "\n"
+	for _, file := range g.external {
+		is, err := m.beside(path.Join(path.Dir(name), file))
+		if err != nil {
+			return fmt.Errorf("weights of %s stand in %q, %w", name, file, err)
+		}
+		all += strings.ToLower(is.SHA256) + "\n"
+	}
+	m.setGraph(name, nil, File{SHA256: digest([]byte(all))})
+	if m.Plain {
+		m.Manifest.Version = m.SHA256[:12]
+	}
+	return nil
+}
+
+// beside is the identity of a file of weights. A manifest lists it; that of a plain export is made here.
+func (m *Model) beside(file string) (File, error) {
+	is, listed := m.Manifest.Files[file]
+	if listed {
+		return is, nil
+	}
+	if !m.Plain {
+		return is, fmt.Errorf("which %s does not list; list it with its sha256", ManifestFile)
+	}
+	_, is, err := m.load(file)
+	if err != nil {
+		return is, fmt.Errorf("which cannot be read: %w; put it beside the graph", err)
+	}
+	m.Manifest.Files[file] = is
+	return is, nil
 }
 
 // Fits reports why the model's labels and fields are not those of t.
@@ -162,13 +328,19 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 }
 
 func copyFile(fsys fs.FS, name, dir string) error {
-	data, err := fs.ReadFile(fsys, name)
+	from, err := fsys.Open(name)
 	if err != nil {
 		return err
 	}
+	defer from.Close()
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o666)
+	to, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
 }

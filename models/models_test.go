@@ -101,9 +101,9 @@ func TestManifestRefused(t *testing.T) {
 		"format":          {map[string]any{"format": 2}, []string{"format is 2"}},
 		"unknown key":     {map[string]any{"tresholds": 1}, []string{`unknown field "tresholds"`}},
 		"name":            {map[string]any{"name": ""}, []string{"name and version"}},
-		"architecture":    {map[string]any{"architecture": "t5"}, []string{`architecture "t5"`, "bert or roberta"}},
+		"architecture":    {map[string]any{"architecture": "t5"}, []string{`architecture "t5"`, "one of bert, deberta-v2, distilbert, roberta, xlm-roberta"}},
 		"precision":       {map[string]any{"precision": "int4"}, []string{`precision "int4"`}},
-		"activation":      {map[string]any{"activation": "softmax"}, []string{`activation "softmax"`, "sigmoid"}},
+		"activation":      {map[string]any{"activation": "relu"}, []string{`activation "relu"`, "sigmoid", "softmax"}},
 		"join":            {map[string]any{"join": "glue"}, []string{`join "glue"`}},
 		"separator":       {map[string]any{"separator": ""}, []string{"separator, start and end"}},
 		"max tokens":      {map[string]any{"max_tokens": 4}, []string{"max_tokens is 4; 3 fields need at least 5"}},
@@ -252,14 +252,14 @@ func TestPlainExportRefused(t *testing.T) {
 		changes map[string]any
 		want    string
 	}{
-		"single label":   {map[string]any{"problem_type": "single_label_classification"}, "labels exclude each other"},
+		"regression":     {map[string]any{"problem_type": "regression"}, `problem_type "regression", which gives no labels`},
 		"no kind":        {map[string]any{"problem_type": nil}, "multi_label_classification"},
-		"placeholders":   {map[string]any{"id2label": map[string]any{"0": "LABEL_0"}}, "Hugging Face's placeholder"},
+		"placeholders":   {map[string]any{"id2label": map[string]any{"0": "LABEL_0"}}, `--labels "LABEL_0=Incomplete"`},
 		"unknown label":  {map[string]any{"id2label": map[string]any{"0": "Rude"}}, "--taxonomy"},
 		"a gap":          {map[string]any{"id2label": map[string]any{"0": "Vague", "2": "Off Topic"}}, "number them from 0"},
 		"twice":          {map[string]any{"id2label": map[string]any{"0": "Vague", "1": "Vague"}}, "each once"},
 		"too few labels": {map[string]any{"id2label": map[string]any{"0": "Vague", "1": "Off Topic"}}, "the graph gives 11 logits"},
-		"architecture":   {map[string]any{"model_type": "deberta-v2"}, `"deberta-v2"`},
+		"architecture":   {map[string]any{"model_type": "t5"}, `"t5"`},
 	} {
 		_, err := models.OpenFS(plain(t, "bert", c.changes), "mine", questions(t))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -268,7 +268,7 @@ func TestPlainExportRefused(t *testing.T) {
 	}
 	fsys := plain(t, "bert", nil)
 	delete(fsys, "config.json")
-	if _, err := models.OpenFS(fsys, "mine", questions(t)); err == nil || !strings.Contains(err.Error(), "needs its config.json") {
+	if _, err := models.OpenFS(fsys, "mine", questions(t)); err == nil || !strings.Contains(err.Error(), "export needs its config.json") {
 		t.Errorf("without config.json: got %v", err)
 	}
 	fsys = plain(t, "bert", nil)

@@ -15,7 +15,6 @@ import (
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
-	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -104,7 +103,7 @@ func examine(ctx context.Context, e *env, o doctorOptions) []finding {
 		}
 		findings = append(findings, checkDevice(path, "cpu", true), cuda)
 	}
-	return append(findings, checkModel(ctx, path, o), checkCache(e), checkTerminal(e))
+	return append(findings, checkModel(ctx, e, path, o), checkCache(e), checkTerminal(e))
 }
 
 // checkLibrary finds, verifies and loads the library; path is "" on a fault.
@@ -140,8 +139,8 @@ func checkDevice(library, device string, wanted bool) finding {
 }
 
 // checkModel opens the model and, where there is a library, runs its probe rows.
-func checkModel(ctx context.Context, library string, o doctorOptions) finding {
-	m, t, err := openForDoctor(o)
+func checkModel(ctx context.Context, e *env, library string, o doctorOptions) finding {
+	m, t, err := openForDoctor(e, o)
 	if err != nil {
 		return modelFault(err, o)
 	}
@@ -166,22 +165,17 @@ func modelFault(err error, o doctorOptions) finding {
 	return finding{"model", findingFault, err.Error(), next}
 }
 
-func openForDoctor(o doctorOptions) (*models.Model, *taxonomy.Taxonomy, error) {
+func openForDoctor(e *env, o doctorOptions) (*models.Model, *taxonomy.Taxonomy, error) {
 	t, err := taxonomy.Open(o.taxonomy)
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.model == "default" {
-		m, err := models.OpenFS(embedded.Default(), "default", t)
-		return m, t, err
-	}
-	m, err := models.Open(o.model, t)
+	m, err := e.openModel(o.model, "", t)
 	return m, t, err
 }
 
 func runProbes(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, library, device string) (worst float64, err error) {
-	runner, err := ort.New(m.Graph, ort.Options{Library: library, Device: device, Threads: 1,
-		Inputs: m.Manifest.Inputs, Output: m.Manifest.Output})
+	runner, err := ort.Open(m, ort.Options{Library: library, Device: device, Threads: 1})
 	if err != nil {
 		return 0, err
 	}

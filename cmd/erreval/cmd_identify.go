@@ -162,7 +162,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	if err := errors.Join(o.Gates.check(e), checkInputs(o.Inputs), o.checkOutputs(outputs)); err != nil {
 		return err
 	}
-	closeRunner, err := r.open()
+	closeRunner, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 }
 
 // open loads taxonomy, model, library and identifier.
-func (r *identifyRun) open() (closeRunner func() error, err error) {
+func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err error) {
 	o := r.o
 	if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (r *identifyRun) open() (closeRunner func() error, err error) {
 	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
 		return nil, err
 	}
-	if r.model, err = openModel(o.Model, o.Join, r.taxonomy); err != nil {
+	if r.model, err = r.e.openModel(o.Model, o.Join, r.taxonomy); err != nil {
 		return nil, err
 	}
 	options := identifier.DefaultOptions()
@@ -207,13 +207,11 @@ func (r *identifyRun) open() (closeRunner func() error, err error) {
 	if options.Thresholds, err = parseThresholds(o.Thresholds, r.taxonomy, r.model.Manifest.Labels); err != nil {
 		return nil, err
 	}
-	runner, err := r.e.openRunner(r.model, o.Device, o.Library)
+	id, runner, err := r.e.openIdentifier(ctx, r.model, r.taxonomy, o.Device, o.Library, options, r.e.warn)
 	if err != nil {
 		return nil, err
 	}
-	if r.identifier, err = identifier.New(r.model, r.taxonomy, runner, options); err != nil {
-		return nil, errors.Join(withCode(exitUnfit, err), runner.Close())
-	}
+	r.identifier = id
 	if r.model.Plain {
 		r.say("%s has no manifest: its fields are joined as %q (--join), its thresholds are 0.5 (--threshold)", r.model.Source, r.model.Manifest.Join)
 	}

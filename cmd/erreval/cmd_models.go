@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -23,9 +25,14 @@ import (
 func modelsCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "models",
-		Usage: "list, describe and export models, and see what they see",
+		Usage: "import, fetch, list and describe models, and see what they see",
 		Description: `What the model inside the program is, and how good:
    erreval models info
+
+A fine-tuned encoder of your own, or one from the Hugging Face hub, made ready in one line:
+   erreval models import ./checkpoint --precision int8 --name mine
+   erreval models pull ORG/NAME --precision int8
+   erreval identify rows.jsonl --model mine -o tagged.jsonl
 
 Its files, for other tools (the tokenizer.json is Hugging Face's format):
    erreval models export default my-model/
@@ -34,13 +41,15 @@ Whether a model of your own fits, and the tokens it sees:
    erreval models info my-model/
    erreval models tokenize rows.jsonl --model my-model/ --json`,
 		Subcommands: []*cli.Command{
+			importCommand(e),
+			pullCommand(e),
 			{
-				Name: "list", Usage: "list the models inside the program", Flags: []cli.Flag{jsonFlag()},
+				Name: "list", Usage: "list the model inside the program and those in the cache", Flags: []cli.Flag{jsonFlag()},
 				Action: func(ctx *cli.Context) error {
 					if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
 						return err
 					}
-					return listModels(e.out, ctx.Bool("json"))
+					return listModels(e, ctx.Bool("json"))
 				},
 			},
 			{
@@ -50,16 +59,25 @@ Whether a model of your own fits, and the tokens it sees:
 					if err := wantArgs(ctx, 0, 1, "at most one model"); err != nil {
 						return err
 					}
-					return modelInfo(e.out, ctx.Args().First(), ctx.String("join"), ctx.String("taxonomy"), ctx.Bool("json"))
+					return modelInfo(e, ctx.Args().First(), ctx.String("join"), ctx.String("taxonomy"), ctx.Bool("json"))
 				},
 			},
 			{
-				Name: "export", Usage: "write a model's files to a new directory", ArgsUsage: "default DIR",
+				Name: "export", Usage: "write a model's files to a new directory", ArgsUsage: "MODEL DIR",
 				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 2, 2, "a model inside the program and a new directory"); err != nil {
+					if err := wantArgs(ctx, 2, 2, "a model and a new directory"); err != nil {
 						return err
 					}
 					return exportModel(e, ctx.Args().Get(0), ctx.Args().Get(1))
+				},
+			},
+			{
+				Name: "rm", Usage: "remove imported models from the cache", ArgsUsage: "NAME...",
+				Action: func(ctx *cli.Context) error {
+					if err := wantArgs(ctx, 1, -1, "names of imported models"); err != nil {
+						return err
+					}
+					return removeModels(e, ctx.Args().Slice())
 				},
 			},
 			{
@@ -86,17 +104,60 @@ Whether a model of your own fits, and the tokens it sees:
 	}
 }
 
-func listModels(w io.Writer, asJSON bool) error {
-	m, err := embeddedManifest()
+// listed is a model in the list.
+type listed struct {
+	Model     string `json:"model"` // as in --model
+	ID        string `json:"id"`
+	Taxonomy  string `json:"taxonomy"`
+	Precision string `json:"precision"`
+	Size      int64  `json:"size"` // bytes of all files
+	Source    string `json:"source,omitempty"`
+}
+
+func listModels(e *env, asJSON bool) error {
+	own, err := embeddedManifest()
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return writeJSON(w, []map[string]any{{"model": defaultModel, "id": m.ID(), "taxonomy": m.Taxonomy, "precision": m.Precision,
-			"size": m.Files[models.GraphFile].Size}})
+	all := []listed{newListed(defaultModel, own)}
+	store, err := e.store()
+	if err == nil {
+		var found []models.Stored
+		found, err = store.List()
+		for _, m := range found {
+			all = append(all, newListed(m.Name, &m.Manifest))
+		}
+	} else {
+		err = nil // without a cache there is nothing in it
 	}
-	_, err = fmt.Fprintf(w, "%s  %s, %s, %s, %.1f MB\n", defaultModel, m.ID(), m.Taxonomy, m.Precision, float64(m.Files[models.GraphFile].Size)/1e6)
-	return err
+	if asJSON {
+		return errors.Join(writeJSON(e.out, all), err)
+	}
+	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	for _, m := range all {
+		fmt.Fprintf(tw, "%s\t%s, %s, %s, %.1f MB%s\n", m.Model, m.ID, m.Taxonomy, or(m.Precision, "precision not stated"), float64(m.Size)/1e6, prefixed(", from ", m.Source))
+	}
+	return errors.Join(tw.Flush(), err)
+}
+
+func newListed(name string, m *models.Manifest) listed {
+	return listed{Model: name, ID: m.ID(), Taxonomy: m.Taxonomy, Precision: m.Precision, Size: m.Size(), Source: m.Source}
+}
+
+func removeModels(e *env, names []string) error {
+	store, err := e.store()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range names {
+		if err := store.Remove(name); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(e.err, "removed %s\n", name)
+	}
+	return errors.Join(errs...)
 }
 
 // embeddedManifest reads the default model's manifest without checking its files.
@@ -113,7 +174,7 @@ func embeddedManifest() (*models.Manifest, error) {
 	return models.ParseManifest(content)
 }
 
-func modelInfo(w io.Writer, name, join, taxonomyName string, asJSON bool) error {
+func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
 	if name == "" {
 		name = defaultModel
 	}
@@ -121,14 +182,14 @@ func modelInfo(w io.Writer, name, join, taxonomyName string, asJSON bool) error 
 	if err != nil {
 		return err
 	}
-	m, err := openModel(name, join, t)
+	m, err := e.openModel(name, join, t)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return writeJSON(w, m.Manifest)
+		return writeJSON(e.out, m.Manifest)
 	}
-	return printManifest(w, m, t)
+	return printManifest(e.out, m, t)
 }
 
 func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error {
@@ -138,6 +199,9 @@ func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error
 		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("model", "%s (%s)", m.ID(), model.Source)
+	if m.Source != "" {
+		line("imported", "from %s", m.Source)
+	}
 	line("encoder", "%s, %d layers of %d, %s", m.Architecture, m.Layers, m.HiddenSize, or(m.Precision, "precision not stated"))
 	line("taxonomy", "%s", m.Taxonomy)
 	line("input", "%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
@@ -180,10 +244,15 @@ func compact(v any) string {
 }
 
 func exportModel(e *env, name, dir string) error {
+	from := embedded.Default()
 	if name != defaultModel {
-		return usagef("there is no model %q inside the program; only %s can be exported", name, defaultModel)
+		found := e.modelDir(name)
+		if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
+			return usagef("there is no model %q; 'erreval models list' shows those that are there", name)
+		}
+		from = os.DirFS(found)
 	}
-	files, err := models.Export(embedded.Default(), dir)
+	files, err := models.Export(from, dir)
 	if err != nil {
 		return err
 	}
@@ -206,7 +275,7 @@ type tokens struct {
 }
 
 func tokenize(ctx context.Context, e *env, o *tokenizeOptions) error {
-	m, err := openModel(o.model, o.join, o.taxonomy)
+	m, err := e.openModel(o.model, o.join, o.taxonomy)
 	if err != nil {
 		return err
 	}

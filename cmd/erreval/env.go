@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -19,6 +20,11 @@ type env struct {
 
 func osEnv() *env {
 	return &env{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, isTerminal: isTerminal}
+}
+
+// warn says what a user must know even with --quiet.
+func (e *env) warn(format string, args ...any) {
+	fmt.Fprintf(e.err, "erreval: "+format+"\n", args...)
 }
 
 func isTerminal(stream any) bool {

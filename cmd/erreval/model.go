@@ -2,33 +2,55 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
 // defaultModel is the name of the model inside the program.
-const defaultModel = "default"
+const defaultModel = models.DefaultName
 
 func joinFlag() cli.Flag {
 	return &cli.StringFlag{Name: "join",
 		Usage: "how a plain export's fields become one input: `fields` (apart, default) or text (one string)"}
 }
 
-// openModel opens the embedded model or one in a directory, and checks it against t.
-func openModel(name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
+// store is the folder of imported models in the cache.
+func (e *env) store() (models.Store, error) {
+	cache, err := nativelib.CacheDir(e.getenv)
+	return models.Store{Dir: filepath.Join(cache, "models")}, err
+}
+
+// modelDir is the folder of the model called name: a folder of that name, else an imported model.
+func (e *env) modelDir(name string) string {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return name
+	}
+	if s, err := e.store(); err == nil {
+		if dir := s.Path(name); dir != "" {
+			return dir
+		}
+	}
+	return name
+}
+
+// openModel opens the embedded model, an imported one or one in a directory, and checks it against t.
+func (e *env) openModel(name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
 	var m *models.Model
 	var err error
 	if name == defaultModel {
 		m, err = models.OpenFS(embedded.Default(), defaultModel, t)
 	} else {
-		m, err = models.Open(name, t)
+		m, err = models.Open(e.modelDir(name), t)
 	}
 	if err != nil {
 		return nil, withCode(exitUnfit, err)
@@ -56,7 +78,7 @@ func (e *env) openRunner(m *models.Model, device, library string) (*ort.Runner, 
 	if err := o.Validate(); err != nil {
 		return nil, withCode(exitUsage, err)
 	}
-	runner, err := ort.New(m.Graph, o)
+	runner, err := ort.Open(m, o)
 	m.Graph = nil
 	return runner, err
 }

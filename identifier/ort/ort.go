@@ -15,6 +15,7 @@ import (
 	onnx "github.com/yalue/onnxruntime_go"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/models"
 )
 
 // MinVersion is the oldest ONNX Runtime whose C API (24) onnxruntime_go v1.27 can talk to.
@@ -27,6 +28,9 @@ type Options struct {
 	Threads int      // threads within one Run, at least 1; more than one only pays where rows come one at a time
 	Inputs  []string // the graph's inputs, out of input_ids, attention_mask, token_type_ids
 	Output  string   // the graph's output of logits, [batch, labels]
+
+	GPUMemory int64  // bytes that ONNX Runtime may hold on a GPU; 0 is no limit
+	Profile   string // prefix of a JSON trace of all nodes run, which Close writes; "" is none
 }
 
 // DefaultOptions runs on the CPU, one thread a Run.
@@ -46,6 +50,9 @@ func (o Options) Validate() error {
 	if o.Threads < 1 {
 		errs = append(errs, fmt.Errorf("ort: %d threads; give at least 1", o.Threads))
 	}
+	if o.GPUMemory < 0 {
+		errs = append(errs, fmt.Errorf("ort: GPU memory of %d bytes; give a positive number, or 0 for no limit", o.GPUMemory))
+	}
 	if len(o.Inputs) == 0 || o.Output == "" {
 		errs = append(errs, errors.New("ort: the names of the graph's inputs and output are missing"))
 	}
@@ -64,8 +71,30 @@ type Runner struct {
 	runs    sync.RWMutex // held for reading during a Run, so that Close waits for it
 }
 
+// Open opens a model's graph, from memory or from its file. Inputs and Output of o are the manifest's.
+func Open(m *models.Model, o Options) (*Runner, error) {
+	o.Inputs, o.Output = m.Manifest.Inputs, m.Manifest.Output
+	if m.Graph == nil {
+		return NewFile(m.Path, o)
+	}
+	return New(m.Graph, o)
+}
+
 // New opens the graph in model, the bytes of a .onnx file. Its errors name what to try next.
 func New(model []byte, o Options) (*Runner, error) {
+	return open(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+		return onnx.NewDynamicAdvancedSessionWithONNXData(model, o.Inputs, []string{o.Output}, s)
+	})
+}
+
+// NewFile opens the graph in the .onnx file at path, the weights of which may stand in other files beside it.
+func NewFile(path string, o Options) (*Runner, error) {
+	return open(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+		return onnx.NewDynamicAdvancedSession(path, o.Inputs, []string{o.Output}, s)
+	})
+}
+
+func open(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -77,11 +106,11 @@ func New(model []byte, o Options) (*Runner, error) {
 		return nil, err
 	}
 	defer options.Destroy()
-	session, err := onnx.NewDynamicAdvancedSessionWithONNXData(model, o.Inputs, []string{o.Output}, options)
+	opened, err := session(options)
 	if err != nil {
 		return nil, fmt.Errorf("ort: ONNX Runtime refuses the model: %w", err)
 	}
-	return &Runner{session: session, inputs: o.Inputs}, nil
+	return &Runner{session: opened, inputs: o.Inputs}, nil
 }
 
 func sessionOptions(o Options) (*onnx.SessionOptions, error) {
@@ -91,8 +120,11 @@ func sessionOptions(o Options) (*onnx.SessionOptions, error) {
 	}
 	// Errors are returned; the library need not print them as well.
 	err = errors.Join(s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1), s.SetLogSeverityLevel(onnx.LoggingLevelFatal))
+	if err == nil && o.Profile != "" {
+		err = s.EnableProfiling(o.Profile)
+	}
 	if err == nil {
-		err = appendDevice(s, o.Device)
+		err = appendDevice(s, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Destroy())
@@ -100,25 +132,31 @@ func sessionOptions(o Options) (*onnx.SessionOptions, error) {
 	return s, nil
 }
 
-func appendDevice(s *onnx.SessionOptions, device string) error {
-	kind, index, err := parseDevice(device)
+func appendDevice(s *onnx.SessionOptions, o Options) error {
+	kind, index, err := parseDevice(o.Device)
 	if err != nil || kind == "cpu" {
 		return err
 	}
-	if err := appendCUDA(s, index); err != nil {
-		return fmt.Errorf("device %s cannot be used: %s; use --device cpu, or give --ort-lib a GPU build "+
-			"of ONNX Runtime with its CUDA libraries on the loader's path", device, strings.TrimSuffix(err.Error(), "."))
+	if err := appendCUDA(s, index, o.GPUMemory); err != nil {
+		return fmt.Errorf("device %s cannot be used: %s; run 'erreval doctor --device cuda', or use --device cpu",
+			o.Device, strings.TrimSuffix(err.Error(), "."))
 	}
 	return nil
 }
 
-func appendCUDA(s *onnx.SessionOptions, index int) error {
+// appendCUDA asks for the CUDA provider. TF32 is left off, so that fp32 means fp32 there too; fp16 graphs are the fast ones.
+func appendCUDA(s *onnx.SessionOptions, index int, memory int64) error {
 	cuda, err := onnx.NewCUDAProviderOptions()
 	if err != nil {
 		return err
 	}
 	defer cuda.Destroy()
-	if err := cuda.Update(map[string]string{"device_id": strconv.Itoa(index)}); err != nil {
+	options := map[string]string{"device_id": strconv.Itoa(index), "use_tf32": "0"}
+	if memory > 0 {
+		options["gpu_mem_limit"] = strconv.FormatInt(memory, 10)
+		options["arena_extend_strategy"] = "kSameAsRequested" // doubling would overshoot the limit
+	}
+	if err := cuda.Update(options); err != nil {
 		return err
 	}
 	return s.AppendExecutionProviderCUDA(cuda)

@@ -1,0 +1,201 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// problem_type of a config.json: what the labels are to each other.
+const (
+	multiLabel  = "multi_label_classification"
+	singleLabel = "single_label_classification"
+)
+
+// defaultThreshold is what each label of a sigmoid starts from where nobody chose one.
+const defaultThreshold = 0.5
+
+// tokens are the special ones of a family.
+type tokens struct{ start, separator, end, pad string }
+
+// specials are those that transformers gives the tokenizers of each model_type.
+var specials = func() map[string]tokens {
+	bert, roberta := tokens{"[CLS]", "[SEP]", "[SEP]", "[PAD]"}, tokens{"<s>", "</s>", "</s>", "<pad>"}
+	return map[string]tokens{"bert": bert, "distilbert": bert, "deberta-v2": bert, "roberta": roberta, "xlm-roberta": roberta}
+}()
+
+// Classifier is what the files of a sequence classifier say of it: nothing about the task.
+type Classifier struct {
+	Architecture string   // model_type
+	HiddenSize   int      // width of the encoder
+	Layers       int      // depth of the encoder
+	Labels       []string // id2label, in the order of the logits
+	Problem      string   // problem_type; "" where nothing is said
+	MaxTokens    int      // longest input, special tokens included
+	Inputs       []string // of the graph
+	Output       string   // of the graph
+	Files        []string // of a plain export: its graph, and those beside it in which weights stand
+}
+
+// Choices are what a user says about a classifier that its files do not. Zero values leave it to Describe.
+type Choices struct {
+	Name, Version string             // must be given
+	Precision     string             // of the weights; "" is unknown
+	Labels        string             // "" takes the names as they are; "taxonomy", "NAME,NAME,…" or "LABEL_0=NAME,…"
+	Join          string             // "" is JoinFields
+	Activation    string             // "" is as problem_type says
+	Segments      []int64            // token_type_ids, one a field; none is all 0
+	Thresholds    map[string]float64 // by the taxonomy's names; the others have 0.5, or 0 with Softmax
+}
+
+// Describe makes the manifest of a classifier for the task of t. Files and probes are left to the caller. Nothing is
+// guessed: labels that t lacks, and a head of which nobody says what it computes, are errors that say what to give.
+func Describe(c *Classifier, t *taxonomy.Taxonomy, o Choices) (*Manifest, error) {
+	labels, err := mapLabels(c.Labels, o.Labels, t)
+	activation, problem := activationOf(c.Problem, o.Activation)
+	special, ok := specials[c.Architecture]
+	if !ok {
+		err = errors.Join(err, fmt.Errorf("model_type %q is not known; without a %s these are: bert, deberta-v2, distilbert, roberta, xlm-roberta",
+			c.Architecture, ManifestFile))
+	}
+	if err := errors.Join(err, problem); err != nil {
+		return nil, err
+	}
+	m := &Manifest{
+		Format: format, Name: o.Name, Version: o.Version, Architecture: c.Architecture, HiddenSize: c.HiddenSize, Layers: c.Layers,
+		Precision: o.Precision, Taxonomy: t.ID(), Labels: labels, Fields: t.FieldNames(), Join: cmp.Or(o.Join, JoinFields),
+		Start: special.start, Separator: special.separator, End: special.end, Pad: special.pad, Segments: o.Segments,
+		MaxTokens: c.MaxTokens, Activation: activation, Thresholds: map[string]float64{},
+		Inputs: c.Inputs, Output: c.Output, Files: map[string]File{},
+	}
+	for _, label := range labels {
+		m.Thresholds[label] = thresholdOf(label, activation, o.Thresholds)
+	}
+	return m, nil
+}
+
+// thresholdOf a softmax is 0 by default: the most probable label is given however improbable it is.
+func thresholdOf(label, activation string, chosen map[string]float64) float64 {
+	if p, ok := chosen[label]; ok {
+		return p
+	}
+	if activation == Softmax {
+		return 0
+	}
+	return defaultThreshold
+}
+
+// activationOf decides what the logits mean: the user's word, or problem_type's.
+func activationOf(problem, chosen string) (string, error) {
+	switch {
+	case chosen != "":
+		return chosen, nil
+	case problem == multiLabel:
+		return Sigmoid, nil
+	case problem == singleLabel:
+		return Softmax, nil
+	case problem == "":
+		return "", fmt.Errorf("%s has no problem_type, so nothing says what the logits mean: write %q there (or import it with --activation sigmoid) "+
+			"if each label was trained with a sigmoid, %q (--activation softmax) if the labels exclude each other", configFile, multiLabel, singleLabel)
+	}
+	return "", fmt.Errorf("%s says problem_type %q, which gives no labels; erreval needs %s or %s", configFile, problem, multiLabel, singleLabel)
+}
+
+// mapLabels gives each logit the name of an error type of t.
+func mapLabels(given []string, spec string, t *taxonomy.Taxonomy) ([]string, error) {
+	names, err := wantedNames(given, spec, t)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]string, len(names))
+	var unknown []string
+	for i, name := range names {
+		at, ok := t.Index(name)
+		if !ok {
+			unknown = append(unknown, name)
+			continue
+		}
+		labels[i] = t.Types[at].Name
+	}
+	if len(unknown) > 0 {
+		return nil, unknownLabels(unknown, names, spec, t)
+	}
+	if !unique(labels) || len(labels) == 0 {
+		return nil, fmt.Errorf("the labels are %s; they must name at least one error type, and each once", strings.Join(labels, ", "))
+	}
+	return labels, nil
+}
+
+// wantedNames are the checkpoint's names with the user's spec applied.
+func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, error) {
+	var names []string
+	switch parts := splitList(spec); {
+	case spec == "":
+		return given, nil
+	case spec == "taxonomy":
+		names = t.Labels()
+	case strings.Contains(spec, "="):
+		return renamed(given, parts)
+	default:
+		names = parts
+	}
+	if len(names) != len(given) {
+		return nil, fmt.Errorf("--labels %s names %d error types, but the model has %d labels (%s); name one for each, or some with --labels \"%s=NAME\"",
+			spec, len(names), len(given), strings.Join(given, ", "), given[0])
+	}
+	return names, nil
+}
+
+func splitList(list string) []string {
+	parts := strings.Split(list, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
+
+// renamed replaces the names of which pairs OLD=NEW speak.
+func renamed(given, pairs []string) ([]string, error) {
+	names := slices.Clone(given)
+	for _, pair := range pairs {
+		from, to, ok := strings.Cut(pair, "=")
+		i := slices.Index(given, strings.TrimSpace(from))
+		if !ok || i < 0 {
+			return nil, fmt.Errorf("--labels %q: write it as LABEL=NAME with one of the model's labels (%s)", pair, strings.Join(given, ", "))
+		}
+		names[i] = strings.TrimSpace(to)
+	}
+	return names, nil
+}
+
+// unknownLabels says what to type for labels that t does not know.
+func unknownLabels(unknown, names []string, spec string, t *taxonomy.Taxonomy) error {
+	hint := fmt.Sprintf("give the taxonomy that the model was trained on with --taxonomy, or say at import which type each is: --labels \"%s=%s\"",
+		unknown[0], t.Types[0].Name)
+	switch {
+	case spec != "":
+		hint = "name its types, or give another taxonomy with --taxonomy"
+	case len(names) == len(t.Types) && len(unknown) == len(names):
+		hint = "if they were trained in this order, import the model with --labels taxonomy; else " + hint
+	}
+	return fmt.Errorf("the taxonomy %s has no error type %s; its types are %s; %s",
+		t.ID(), quoted(unknown), strings.Join(t.Labels(), ", "), hint)
+}
+
+// quoted lists names, not more than a line of them.
+func quoted(names []string) string {
+	const most = 4
+	var parts []string
+	for i, name := range names {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d more", len(names)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%q", name))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,234 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// DefaultName is the name of the model inside the program, which no model in a Store can have.
+const DefaultName = "default"
+
+// modelName is what a model in a Store may be called: one folder's name on any system, never hidden.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,95}$`)
+
+// CheckName says what is wrong with a name for a model, or nil.
+func CheckName(name string) error {
+	switch {
+	case name == DefaultName:
+		return fmt.Errorf("%q is the model inside the program; give another name", name)
+	case !modelName.MatchString(name):
+		return fmt.Errorf("%q is no name for a model; use letters, digits, '.', '_' and '-', a letter or digit first, at most 96", name)
+	}
+	return nil
+}
+
+// Store is a folder of models, each a folder with a manifest.json that has the model's name. It need not exist.
+type Store struct{ Dir string }
+
+// Path is the folder of the model called name, or "" if no model of that name is there.
+func (s Store) Path(name string) string {
+	if CheckName(name) != nil {
+		return ""
+	}
+	dir := filepath.Join(s.Dir, name)
+	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// List returns the manifests of all models, by name in the alphabet's order. One that cannot be read gives an error
+// beside the others.
+func (s Store) List() ([]Stored, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []Stored
+	var errs []error
+	for _, entry := range entries {
+		dir := s.Path(entry.Name())
+		if dir == "" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		m, err := ParseManifest(data)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("model %s: %w; import it again, or remove it with 'erreval models rm %[1]s'", entry.Name(), err))
+			continue
+		}
+		found = append(found, Stored{Name: entry.Name(), Dir: dir, Manifest: *m})
+	}
+	return found, errors.Join(errs...)
+}
+
+// Stored is a model in a Store.
+type Stored struct {
+	Name     string
+	Dir      string
+	Manifest Manifest
+}
+
+// Size is that of all files together, in bytes.
+func (m *Manifest) Size() int64 {
+	total := int64(0)
+	for _, f := range m.Files {
+		total += f.Size
+	}
+	return total
+}
+
+// Remove removes the model called name, and what imports of it that were killed left behind. It vanishes at once: it
+// is never seen with half its files.
+func (s Store) Remove(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	dir := filepath.Join(s.Dir, name)
+	left, err := filepath.Glob(filepath.Join(s.Dir, partialPrefix(name)+"*"))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && len(left) == 0 {
+		return fmt.Errorf("there is no model %q in %s; 'erreval models list' shows those that are there", name, s.Dir)
+	}
+	if err := hide(dir); err != nil {
+		return err
+	}
+	if left, err = filepath.Glob(filepath.Join(s.Dir, partialPrefix(name)+"*")); err != nil {
+		return err
+	}
+	var errs []error
+	for _, dir := range left {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	return errors.Join(errs...)
+}
+
+func partialPrefix(name string) string { return "." + name + ".partial-" }
+
+// hide renames dir to a hidden name beside it, if it is there.
+func hide(dir string) error {
+	to, err := os.MkdirTemp(filepath.Dir(dir), partialPrefix(filepath.Base(dir)))
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(dir, filepath.Join(to, "old")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Draft is a model on its way to its place: a hidden folder beside it.
+type Draft struct {
+	Dir string // to be filled
+	to  string
+}
+
+// NewDraft begins a model that is to stand in the folder to. What is there stays until Publish, which needs replace to
+// put something in the place of a model; a folder that holds anything else is refused.
+func NewDraft(to string, replace bool) (*Draft, error) {
+	to = filepath.Clean(to)
+	if err := vacant(to, replace); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(to), partialPrefix(filepath.Base(to)))
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{Dir: dir, to: to}, os.Chmod(dir, 0o755)
+}
+
+// vacant tells whether a model may be put at dir.
+func vacant(dir string, replace bool) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
+		return fmt.Errorf("%s is not empty and holds no model; give a new directory", dir)
+	}
+	if !replace {
+		return fmt.Errorf("%s holds a model; replace it with --overwrite, or give another name with --name", dir)
+	}
+	return nil
+}
+
+// Publish gives the draft its name.
+func (d *Draft) Publish(replace bool) error {
+	if err := vacant(d.to, replace); err != nil {
+		return err
+	}
+	old, err := os.MkdirTemp(filepath.Dir(d.to), partialPrefix(filepath.Base(d.to)))
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(old)
+	kept := filepath.Join(old, "old")
+	if err := os.Rename(d.to, kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(d.Dir, d.to); err != nil {
+		if back := os.Rename(kept, d.to); !errors.Is(back, fs.ErrNotExist) {
+			err = errors.Join(err, back)
+		}
+		return err
+	}
+	return nil
+}
+
+// Discard removes what Publish did not move.
+func (d *Draft) Discard() error { return os.RemoveAll(d.Dir) }
+
+// Seal notes size and hash of every file in dir, which holds a model.
+func (m *Manifest) Seal(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	files := map[string]File{}
+	model := &Model{FS: root.FS(), dir: dir}
+	err = fs.WalkDir(model.FS, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && name != ManifestFile {
+			_, files[name], err = model.load(name)
+		}
+		return err
+	})
+	m.Files = files
+	return err
+}
+
+// Write validates m and writes it as the manifest of the model in dir.
+func (m *Manifest) Write(dir string) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(m); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ManifestFile), b.Bytes(), 0o644)
+}
