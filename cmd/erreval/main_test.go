@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,18 +17,25 @@ import (
 
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/models"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"erreval": main})
 }
 
-// TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS and $MODELS are folders of the repository's testdata.
+// TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
+// repository's testdata, $HUB plays the Hugging Face hub.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkpoints, err := filepath.Abs(filepath.Join("testdata", "checkpoints"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newHub(t)
 	library := orttest.Library(t) // scripts have no HOME, so no cache to find it in
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -34,10 +43,13 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
+			e.Setenv("CHECKPOINTS", checkpoints)                                    // tiny random ones, with torch's logits
+			e.Setenv("HUB", server)
 			e.Setenv(nativelib.EnvVar, library)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
+			"spoil": cmdSpoil, "flip": cmdFlip},
 	})
 }
 
@@ -198,4 +210,32 @@ func TestHelp(t *testing.T) {
 		}
 		walk("erreval", c)
 	}
+}
+
+// cmdSpoil runs "spoil MANIFEST": it moves a logit of the first probe by one.
+func cmdSpoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: spoil MANIFEST")
+	}
+	path := ts.MkAbs(args[0])
+	m, err := models.ParseManifest([]byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	m.Probes[0].Logits[0]++
+	ts.Check(m.Write(filepath.Dir(path)))
+}
+
+// cmdFlip runs "flip FILE [OFFSET]": it changes a byte, by default the one in the middle.
+func cmdFlip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: flip FILE [OFFSET]")
+	}
+	data := []byte(ts.ReadFile(args[0]))
+	at := len(data) / 2
+	if len(args) > 1 {
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		at = n
+	}
+	data[at] ^= 0xff
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o666))
 }

@@ -1,0 +1,58 @@
+package identifier_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/models"
+)
+
+// TestSoftmax: a row has the most probable label and no other; probabilities are those of softmax:
+// torch.softmax(torch.tensor([1.0] + [0.0] * 8 + [2.0, 1.5]), 0) is 0.120336 at 0, 0.044269 at 1, 0.327108 at 9, 0.198401 at 10.
+func TestSoftmax(t *testing.T) {
+	for name, c := range map[string]struct {
+		at         int // of the largest logit
+		threshold  float64
+		want       []string
+		top, other float64
+	}{
+		"an error":               {9, 0, []string{"Off Target Answer"}, 0.327108, 0.044269},
+		"below its threshold":    {9, 0.33, []string{"No Error"}, 0.327108, 0.044269},
+		"no error":               {10, 0, []string{"No Error"}, 0.327108, 0.044269},
+		"above a low threshold":  {9, 0.05, []string{"Off Target Answer"}, 0.327108, 0.044269},
+		"overflows in one's way": {9, 0, []string{"Off Target Answer"}, 1, 0},
+	} {
+		m := open(t, "bert", models.JoinFields)
+		m.Manifest.Activation = models.Softmax
+		for label := range m.Manifest.Thresholds {
+			m.Manifest.Thresholds[label] = c.threshold
+		}
+		r := fake(func(_ context.Context, _ identifier.Input, logits []float32) error {
+			clear(logits)
+			logits[0], logits[19-c.at], logits[c.at] = 1, 1.5, 2
+			if c.top == 1 {
+				logits[c.at] = 800
+			}
+			return nil
+		})
+		id, err := identifier.New(m, questions(t), r, identifier.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := id.Tag(t.Context(), "Who?", "Oke", "Oke.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.Labels, c.want) {
+			t.Errorf("%s: labels are %q, want %q", name, d.Labels, c.want)
+		}
+		for at, want := range map[int]float64{c.at: c.top, 1: c.other} {
+			if got := d.Probabilities[at].P; math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s: probability %d is %v, want %v", name, at, got, want)
+			}
+		}
+	}
+}

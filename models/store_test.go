@@ -1,0 +1,152 @@
+package models_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/models"
+)
+
+// draft begins a model at dir, with the bert fixture in it.
+func draft(t *testing.T, dir string, replace bool) *models.Draft {
+	t.Helper()
+	d, err := models.NewDraft(dir, replace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"manifest.json", "model.onnx", "tokenizer.json"} {
+		if err := os.WriteFile(filepath.Join(d.Dir, name), read(t, fixtures, "bert", name), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range found {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// TestStore follows a model from its draft to its removal: what is half made is never seen.
+func TestStore(t *testing.T) {
+	store := models.Store{Dir: filepath.Join(t.TempDir(), "models")}
+	if found, err := store.List(); err != nil || found != nil {
+		t.Fatalf("a store that is not there: %v, %v", found, err)
+	}
+	to := filepath.Join(store.Dir, "mine")
+	abandoned := draft(t, to, false)
+	d := draft(t, to, false)
+	if found, err := store.List(); err != nil || len(found) > 0 || store.Path("mine") != "" {
+		t.Errorf("a draft is seen: %v, %v", found, err)
+	}
+	if err := d.Publish(false); err != nil {
+		t.Fatal(err)
+	}
+	found, err := store.List()
+	if err != nil || len(found) != 1 || found[0].Name != "mine" || found[0].Manifest.Name != "tiny-bert" || store.Path("mine") != to {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	// Somebody else was faster: the second one is refused, and takes the place only if it was told to.
+	if err := abandoned.Publish(false); err == nil || !strings.Contains(err.Error(), "--overwrite") {
+		t.Errorf("a second model of the name: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(abandoned.Dir, "new"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := abandoned.Publish(true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(to, "new")); err != nil {
+		t.Error(err)
+	}
+	draft(t, to, true) // a killed import
+	if err := store.Remove("mine"); err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, store.Dir); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	if err := store.Remove("mine"); err == nil || !strings.Contains(err.Error(), "no model") {
+		t.Errorf("removed twice: %v", err)
+	}
+}
+
+func TestDraftIsDiscarded(t *testing.T) {
+	parent := t.TempDir()
+	d := draft(t, filepath.Join(parent, "mine"), false)
+	if err := d.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if left := entries(t, parent); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	if err := os.WriteFile(filepath.Join(parent, "thesis.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := models.NewDraft(parent, true); err == nil || !strings.Contains(err.Error(), "holds no model") {
+		t.Errorf("a folder of other things may be replaced: %v", err)
+	}
+}
+
+// TestStoreListsTheGood: a manifest that cannot be read hides no other model.
+func TestStoreListsTheGood(t *testing.T) {
+	store := models.Store{Dir: t.TempDir()}
+	if err := draft(t, filepath.Join(store.Dir, "good"), false).Publish(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(store.Dir, "bad"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store.Dir, "bad", "manifest.json"), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	found, err := store.List()
+	if len(found) != 1 || found[0].Name != "good" || err == nil || !strings.Contains(err.Error(), "erreval models rm bad") {
+		t.Errorf("got %+v, %v", found, err)
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	for name, ok := range map[string]bool{"mine": true, "roberta-base_v1.0": true, "default": false, "": false, ".hidden": false, "..": false,
+		"a/b": false, `a\b`: false, "a b": false, strings.Repeat("a", 97): false} {
+		if err := models.CheckName(name); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// TestSeal: the manifest of a folder holds the hash of every file there, itself left out.
+func TestSeal(t *testing.T) {
+	d := draft(t, filepath.Join(t.TempDir(), "mine"), false)
+	m, err := models.ParseManifest(read(t, d.Dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := m.Files
+	m.Files = nil
+	if err := m.Seal(d.Dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range want {
+		if m.Files[name] != file {
+			t.Errorf("%s: got %+v, want %+v", name, m.Files[name], file)
+		}
+	}
+	if len(m.Files) != len(want) {
+		t.Errorf("got %v", m.Files)
+	}
+	m.Labels = slices.Clone(m.Labels[:3])
+	if err := m.Write(d.Dir); err == nil || !strings.Contains(err.Error(), "logits for 3 labels") {
+		t.Errorf("a manifest that does not fit was written: %v", err)
+	}
+}
