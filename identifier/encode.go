@@ -19,6 +19,7 @@ type layout struct {
 	separatorText   string
 	start, sep, end int64
 	segments        []int64 // one a field
+	highlight       int     // the model's field that is marked in the last one, or -1
 	max             int     // tokens, special ones included
 }
 
@@ -29,7 +30,7 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	}
 	f := &m.Manifest
 	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator, max: f.MaxTokens,
-		segments: f.Segments}
+		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight)}
 	if len(l.segments) == 0 {
 		l.segments = make([]int64, len(f.Fields))
 	}
@@ -143,8 +144,33 @@ func (e *Encoder) encodeFields() (err error) {
 		}
 	}
 	e.push(e.layout.segments[len(e.parts)-1], e.layout.end)
+	if e.layout.highlight >= 0 {
+		e.highlight()
+	}
 	return nil
 }
+
+// highlight gives the places in the last field at which the highlighted one's tokens stand that field's segment.
+func (e *Encoder) highlight() {
+	at := 1
+	for i := range e.layout.highlight {
+		at += e.kept(i) + 1
+	}
+	what := e.out.IDs[at : at+e.kept(e.layout.highlight)]
+	end := len(e.out.IDs) - 1
+	for i := end - e.kept(len(e.parts)-1); len(what) > 0 && i+len(what) <= end; i++ {
+		if !slices.Equal(e.out.IDs[i:i+len(what)], what) {
+			continue
+		}
+		for j := range what {
+			e.out.Types[i+j] = e.layout.segments[e.layout.highlight]
+		}
+		i += len(what) - 1
+	}
+}
+
+// kept is the number of tokens of a field that were not cut.
+func (e *Encoder) kept(field int) int { return e.ends[field] - e.begin(field) - e.out.Cut[field] }
 
 func (e *Encoder) begin(field int) int {
 	if field == 0 {

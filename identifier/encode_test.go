@@ -3,6 +3,7 @@ package identifier_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -111,6 +112,36 @@ func TestUserTextForgesNoBoundary(t *testing.T) {
 		}
 		if separators != want {
 			t.Errorf("%s: %d separators, want %d: %v", join, separators, want, got.IDs)
+		}
+	}
+}
+
+// TestHighlight works out by hand which tokens get the answer's segment.
+func TestHighlight(t *testing.T) {
+	m := open(t, "bert", models.JoinFields)
+	m.Manifest.Highlight, m.Manifest.Segments = "answer", []int64{0, 1, 0}
+	for _, c := range []struct{ answer, passage, want string }{
+		{"b a", "b a c b A b", "1 1 0 1 1 0"},         // every place, whatever the case
+		{"a a", "a a a", "1 1 0"},                     // places do not overlap
+		{"a b c", "a b", "0 0"},                       // a part is not enough
+		{"", "a", "0"},                                // nothing to look for
+		{"c", strings.Repeat("a ", 200) + "c", "cut"}, // behind the end of what the model sees
+	} {
+		enc, err := identifier.NewEncoder(m, questions(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := enc.Encode([]string{"a", c.answer, c.passage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(strings.Fields(c.answer))
+		types := strings.Trim(fmt.Sprint(got.Types[4+n:len(got.Types)-1]), "[]") // behind [CLS] a [SEP] answer [SEP]
+		if c.want == "cut" {
+			c.want = strings.TrimSpace(strings.Repeat("0 ", m.Manifest.MaxTokens-5-n))
+		}
+		if types != c.want {
+			t.Errorf("%q in %q: %s, want %s", c.answer, c.passage, types, c.want)
 		}
 	}
 }

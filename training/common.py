@@ -109,7 +109,20 @@ class Encoder:
         for p, n, s in zip(parts, lens, SEGMENTS):
             ids += p.ids[:n] + [self.sep]
             seg += [s] * (n + 1)
+        self.highlight(ids, seg, lens)
         return ids, seg, self.find(target, passage, parts[2], lens[2], lens[0] + lens[1] + 3), self.changed(question, original, parts[0], lens[0])
+
+    @staticmethod
+    def highlight(ids, seg, lens):
+        """Gives the answer's token type to the places in the passage where its tokens stand: the manifest's `highlight`."""
+        answer = ids[lens[0] + 2 : lens[0] + 2 + lens[1]]
+        i, end = lens[0] + lens[1] + 3, len(ids) - 1
+        while answer and i + len(answer) <= end:
+            if ids[i] == answer[0] and ids[i : i + len(answer)] == answer:
+                seg[i : i + len(answer)] = [SEGMENTS[1]] * len(answer)
+                i += len(answer)
+            else:
+                i += 1
 
     @staticmethod
     def changed(question, original, enc, n):

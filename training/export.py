@@ -20,6 +20,7 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import nn
 from torch.nn import functional as F
+from transformers import BertForSequenceClassification
 
 import common
 import metrics
@@ -101,6 +102,17 @@ def quantize(src, dst):
     onnx.save(model, str(dst))
 
 
+def to_hf(tagger, base, names, out):
+    """The tagger as a checkpoint that other tools read: its dense layer is BERT's pooler. Token types are up to the reader."""
+    cfg = tagger.body.config
+    cfg.id2label, cfg.label2id, cfg.problem_type = dict(enumerate(names)), {n: i for i, n in enumerate(names)}, "multi_label_classification"
+    model = BertForSequenceClassification(cfg)
+    model.bert.load_state_dict(tagger.body.state_dict(), strict=False)
+    model.bert.pooler.dense, model.classifier = tagger.dense, tagger.out
+    model.save_pretrained(out)
+    shutil.copy(base / "tokenizer.json", out / "tokenizer.json")
+
+
 def session(path):
     o = onnxruntime.SessionOptions()
     o.intra_op_num_threads = o.inter_op_num_threads = 1
@@ -110,7 +122,7 @@ def session(path):
 def logits(sess, enc, rows):
     out = []
     for r in rows:
-        ids, seg, _ = enc(r["question"], r["answer"], r["passage"])
+        ids, seg, *_ = enc(r["question"], r["answer"], r["passage"])
         feed = {"input_ids": [ids], "attention_mask": [[1] * len(ids)], "token_type_ids": [seg]}
         out.append(sess.run(["logits"], {k: np.array(v, np.int64) for k, v in feed.items()})[0][0])
     return np.array(out)
@@ -130,7 +142,9 @@ def main():
     p.add_argument("--out", required=True, type=pathlib.Path)
     p.add_argument("--precision", choices=["fp32", "int8"], default="int8")
     p.add_argument("--name", default="erreval-qg-minilm")
-    p.add_argument("--version", default="1")
+    p.add_argument("--version", default="2")
+    p.add_argument("--graph", type=pathlib.Path, help="a graph of this checkpoint made elsewhere, as by `erreval models import`, instead of one made here")
+    p.add_argument("--hf", type=pathlib.Path, help="only write the checkpoint as Hugging Face's BertForSequenceClassification to this folder")
     p.add_argument("--recipe", type=pathlib.Path, help="JSON object that goes into the manifest as `training`")
     a = p.parse_args()
 
@@ -139,15 +153,19 @@ def main():
     tagger = common.Tagger(str(a.base), names)
     tagger.load_state_dict(torch.load(a.checkpoint))
     tagger.eval()
+    if a.hf:
+        return to_hf(tagger, a.base, names, a.hf)
     enc = common.Encoder(common.load_tokenizer(str(a.base)), 512)
-    tune = common.read(a.data / "labelled_tune.jsonl")
+    train, tune = common.read(a.data / "labelled_train.jsonl"), common.read(a.data / "labelled_tune.jsonl")
 
     a.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as tmp:
         fp32 = pathlib.Path(tmp) / "model.onnx"
         to_onnx(tagger, fp32)
         onnx.checker.check_model(str(fp32))
-        if a.precision == "int8":
+        if a.graph:
+            shutil.copy(a.graph, a.out / "model.onnx")
+        elif a.precision == "int8":
             quantize(fp32, a.out / "model.onnx")
         else:
             shutil.copy(fp32, a.out / "model.onnx")
@@ -169,14 +187,14 @@ def main():
     manifest = {
         "format": 1, "name": a.name, "version": a.version, "architecture": "bert", "hidden_size": cfg.hidden_size, "layers": cfg.num_hidden_layers,
         "precision": a.precision, "taxonomy": f"{taxonomy['name']}@{taxonomy['version']}", "labels": names, "fields": common.FIELDS, "join": "fields",
-        "start": "[CLS]", "separator": "[SEP]", "end": "[SEP]", "pad": "[PAD]", "segments": common.SEGMENTS, "max_tokens": 512, "activation": "sigmoid",
+        "start": "[CLS]", "separator": "[SEP]", "end": "[SEP]", "pad": "[PAD]", "segments": common.SEGMENTS, "highlight": "answer", "max_tokens": 512, "activation": "sigmoid",
         "thresholds": {n: round(float(v), 3) for n, v in zip(names, t)}, "inputs": INPUTS, "output": "logits",
         "files": {n: describe(a.out / n) for n in ("model.onnx", "tokenizer.json")}, "licence": "Apache-2.0",
         "training_data": [
-            {"name": "questions written for erreval (training/data)", "licence": "CC BY-SA 4.0", "rows": 10970},
-            {"name": "Quiz Design, labelled for erreval (training/data)", "licence": "BSD-3-Clause", "rows": 953},
-            {"name": "simulated from SQuAD 1.1 train part, FairytaleQA, QED and PolicyQA", "licence": "CC BY-SA 4.0; Apache-2.0; CC BY-SA 3.0; MIT",
-             "rows": sum(1 for f in a.data.parent.glob("data*/simulated.jsonl") for _ in open(f, encoding="utf-8"))}],
+            {"name": "questions written for erreval (training/data)", "licence": "CC BY-SA 4.0", "rows": sum(r["source"] != "quizdesign" for r in train)},
+            {"name": "Quiz Design, labelled for erreval (training/data)", "licence": "BSD-3-Clause", "rows": sum(r["source"] == "quizdesign" for r in train)},
+            {"name": "simulated from these and from SQuAD 1.1 train part, FairytaleQA, QED and PolicyQA",
+             "licence": "CC BY-SA 4.0; BSD-3-Clause; Apache-2.0; CC BY-SA 3.0; MIT", "rows": sum(1 for _ in open(a.data / "simulated.jsonl", encoding="utf-8"))}],
         "quality": {k: round(float(v), 4) for k, v in quality.items()},
         "probes": [{"fields": f, "logits": [round(float(v), 5) for v in row]} for f, row in zip(PROBES, logits(made, enc, PROBES))],
     }
