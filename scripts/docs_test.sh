@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-for page in README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md; do
+for page in README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
   cp testdata/samples/questions.jsonl "$copy/mine.jsonl"
@@ -17,5 +17,9 @@ for page in README.md docs/getting-started.md docs/evaluation.md docs/reading.md
   echo "-- $page: $(grep -c . "$tmp/commands.sh") lines"
   # Later pages take for granted that erreval is on PATH.
   case $page in README.md | docs/getting-started.md) ;; *) make -s -C "$copy" setup ;; esac
-  (cd "$copy" && PATH="$copy/bin:$PATH" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
+  environment=()
+  case $page in # models that a page imports must not take the place of the user's
+    docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
+  esac
+  (cd "$copy" && env "${environment[@]}" PATH="$copy/bin:$PATH" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
 done
