@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -168,9 +169,9 @@ func (e *emitter) tensor(t *tensor) error {
 }
 
 func (e *emitter) floats(v []float32) {
-	e.buf = e.buf[:0]
-	for _, x := range v {
-		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(x))
+	e.buf = slices.Grow(e.buf[:0], 4*len(v))[:4*len(v)]
+	for i, x := range v {
+		binary.LittleEndian.PutUint32(e.buf[4*i:], math.Float32bits(x))
 	}
 	e.bytes(e.buf)
 }
