@@ -73,14 +73,14 @@ func TestBatchLayout(t *testing.T) {
 	})
 	id := newIdentifier(t, runner, inBatches(budget, window))
 	var taken, emitted atomic.Int64
-	held := int64(0)
+	held, lengthOf := int64(0), tokenCounter(t)
 	err := id.Identify(t.Context(), counted(rows, &taken), func(row *dataset.Row, d *dataset.Diagnosis) error {
 		held = max(held, taken.Load()-emitted.Load())
 		i := emitted.Add(1) - 1
 		if row.ID != fmt.Sprint(i) || d.Status != "" {
 			return fmt.Errorf("row %s came where %d was due: %s", row.ID, i, d.Reason)
 		}
-		want := 1 / (1 + math.Exp(-float64(lengthOf(t, row)))) // its own logits, not a neighbour's
+		want := 1 / (1 + math.Exp(-float64(lengthOf(row)))) // its own logits, not a neighbour's
 		if got := d.Probabilities[0].P; math.Abs(got-want) > 1e-9 {
 			return fmt.Errorf("row %s got the logits of another: %v, want %v", row.ID, got, want)
 		}
@@ -97,18 +97,20 @@ func TestBatchLayout(t *testing.T) {
 	}
 }
 
-// lengthOf is the number of tokens of a row of counted.
-func lengthOf(t *testing.T, row *dataset.Row) int {
+// tokenCounter gives the number of tokens of a row, as the model of newIdentifier sees it.
+func tokenCounter(t *testing.T) func(row *dataset.Row) int {
 	t.Helper()
 	enc, err := identifier.NewEncoder(open(t, "bert", models.JoinFields), questions(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := enc.Encode(row.Values)
-	if err != nil {
-		t.Fatal(err)
+	return func(row *dataset.Row) int {
+		e, err := enc.Encode(row.Values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(e.IDs)
 	}
-	return len(e.IDs)
 }
 
 // TestBatchWithoutMask: a graph that takes no mask gets batches of one length.
@@ -162,7 +164,7 @@ func TestBatchRowErrors(t *testing.T) {
 	id := newIdentifier(t, runner, inBatches(500, 100))
 	var taken atomic.Int64
 	rows := counted(120, &taken)
-	n := 0
+	n, lengthOf := 0, tokenCounter(t)
 	err = id.Identify(t.Context(), func() (*dataset.Row, error) {
 		row, err := rows()
 		if err == nil && row.ID == "50" {
@@ -175,9 +177,9 @@ func TestBatchRowErrors(t *testing.T) {
 		switch {
 		case row.ID == "50":
 			want = "question: "
-		case lengthOf(t, row)%40 == 7:
+		case lengthOf(row)%40 == 7:
 			want = "the model failed: out of memory"
-		case lengthOf(t, row)%40 == 8:
+		case lengthOf(row)%40 == 8:
 			want = "the model's logit for \"Vague\" is NaN"
 		}
 		if (want == "") != (d.Status == "") || !strings.HasPrefix(d.Reason, want) {

@@ -94,14 +94,26 @@ func printFindings(w io.Writer, findings []finding) error {
 
 // examine makes the checks in the order in which a fault explains the later ones.
 func examine(ctx context.Context, e *env, o doctorOptions) []finding {
-	library, path := checkLibrary(e, o.library)
+	asked := isCUDA(o.device)
+	named, noCUDA := e.deviceLibrary(o.device, o.library)
+	if noCUDA != nil {
+		named = o.library
+	}
+	library, path := checkLibrary(e, named)
 	findings := []finding{library}
 	if path != "" {
-		cuda := checkDevice(path, "cuda", strings.HasPrefix(o.device, "cuda"))
-		if cuda.State == findingFault {
-			o.device = "cpu" // so that the model is looked at all the same
-		}
-		findings = append(findings, checkDevice(path, "cpu", true), cuda)
+		findings = append(findings, checkDevice(path, "cpu"))
+	}
+	switch {
+	case noCUDA != nil:
+		findings = append(findings, finding{"cuda", findingFault, noCUDA.Error(), cudaRemedy(noCUDA)})
+	case path != "" && asked:
+		findings = append(findings, checkDevice(path, o.device))
+	case path != "":
+		findings = append(findings, noteCUDA(e))
+	}
+	if asked && findings[len(findings)-1].State == findingFault {
+		o.device = "cpu" // so that the model is looked at all the same
 	}
 	return append(findings, checkModel(ctx, e, path, o), checkCache(e), checkTerminal(e))
 }
@@ -126,16 +138,41 @@ func checkLibrary(e *env, flag string) (f finding, path string) {
 	return finding{Name: "library", State: findingOK, Detail: detail}, found.Path
 }
 
-// checkDevice tries an execution provider; one that nobody asked for is no fault.
-func checkDevice(library, device string, wanted bool) finding {
-	err := ort.TryDevice(library, device)
-	switch {
-	case err == nil:
-		return finding{Name: device, State: findingOK, Detail: "can be used"}
-	case !wanted:
-		return finding{Name: device, State: findingNote, Detail: "cannot be used: " + err.Error()}
+// checkDevice tries an execution provider.
+func checkDevice(library, device string) finding {
+	name, _, _ := strings.Cut(device, ":")
+	if err := ort.TryDevice(library, device); err != nil {
+		next := "erreval doctor --device cpu"
+		if isCUDA(device) {
+			next = "unset " + nativelib.EnvVar + "; erreval setup --cuda"
+		}
+		return finding{name, findingFault, err.Error(), next}
 	}
-	return finding{device, findingFault, err.Error(), "erreval doctor --device cpu"}
+	return finding{Name: name, State: findingOK, Detail: "can be used"}
+}
+
+// cudaRemedy is the next command after a fault of the CUDA build.
+func cudaRemedy(fault error) string {
+	var failed *ort.LoadError
+	if errors.As(fault, &failed) && failed.Path == nativelib.Driver {
+		return "nvidia-smi"
+	}
+	return "erreval setup --cuda"
+}
+
+// noteCUDA says what is there for GPUs, which nobody asked for. It is not tried: a process loads one library.
+func noteCUDA(e *env) finding {
+	f := finding{Name: "cuda", State: findingNote}
+	cache, err := nativelib.CacheDir(e.getenv)
+	if err == nil {
+		var c nativelib.CUDA
+		if c, err = nativelib.LocateCUDA(cache); err == nil {
+			f.Detail = "is installed: " + c.Library + "; 'erreval doctor --device cuda' tries it"
+			return f
+		}
+	}
+	f.Detail = err.Error()
+	return f
 }
 
 // checkModel opens the model and, where there is a library, runs its probe rows.

@@ -78,7 +78,7 @@ Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines w
 OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected.`,
 		Flags: append([]cli.Flag{
 			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
-			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
+			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
 			&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
 				Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
 			&cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"},
@@ -93,6 +93,9 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib"), Files: readFileOptions(ctx),
 				Resume: ctx.Bool("resume"), Shard: ctx.String("shard"), Gates: readGateOptions(ctx)}
 			var err error
+			if e.gpuMemory, err = parseSize(ctx.String("gpu-memory")); err != nil {
+				return err
+			}
 			if o.Inputs, err = expandGlobs(o.Inputs); err != nil {
 				return err
 			}
@@ -198,11 +201,8 @@ func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err e
 	if r.model, err = r.e.openModel(o.Model, o.Join, r.taxonomy); err != nil {
 		return nil, err
 	}
-	options := identifier.DefaultOptions()
+	options := scheduleFor(o.Device, o.Workers)
 	options.LabelsOnly = o.LabelsOnly
-	if o.Workers > 0 {
-		options.Workers, options.Window = o.Workers, 4*o.Workers
-	}
 	r.workers = options.Workers
 	if options.Thresholds, err = parseThresholds(o.Thresholds, r.taxonomy, r.model.Manifest.Labels); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ type env struct {
 	err        io.Writer // diagnostics, progress
 	getenv     func(string) string
 	isTerminal func(stream any) bool
+	gpuMemory  int64 // bytes that ONNX Runtime may hold on a GPU; 0 is no limit
 }
 
 func osEnv() *env {

@@ -75,7 +75,7 @@ func takesValue(flags []cli.Flag, arg string) bool {
 
 func modelFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Value: "default", EnvVars: envName("model"),
-		Usage: "`MODEL` to use: default, or a directory with a manifest.json or a plain ONNX export"}
+		Usage: "`MODEL` to use: default, the name of an imported model, or a directory with a manifest.json or a plain ONNX export"}
 }
 
 func taxonomyFlag() cli.Flag {
@@ -84,7 +84,7 @@ func taxonomyFlag() cli.Flag {
 }
 
 func deviceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "device", Value: "cpu", EnvVars: envName("device"), Usage: "`DEVICE` to run on: cpu or cuda"}
+	return &cli.StringFlag{Name: "device", Value: "cpu", EnvVars: envName("device"), Usage: "`DEVICE` to run on: cpu, cuda, or cuda:N for the GPU of that number"}
 }
 
 func mapFlag() cli.Flag {

@@ -68,15 +68,24 @@ func (e *env) openModel(name, join string, t *taxonomy.Taxonomy) (*models.Model,
 	return m, nil
 }
 
-// openRunner opens a model's graph, whose bytes it lets go.
+// openRunner opens a model's graph, whose bytes it lets go, for Runs of one thread each.
 func (e *env) openRunner(m *models.Model, device, library string) (*ort.Runner, error) {
+	return e.openThreads(m, device, library, 1)
+}
+
+// openThreads is openRunner with threads in each Run.
+func (e *env) openThreads(m *models.Model, device, library string, threads int) (*ort.Runner, error) {
 	found, err := e.locateLibrary(library)
 	if err != nil {
 		return nil, err
 	}
-	o := ort.Options{Library: found.Path, Device: device, Threads: 1, Inputs: m.Manifest.Inputs, Output: m.Manifest.Output}
+	o := ort.Options{Library: found.Path, Device: device, Threads: threads, Inputs: m.Manifest.Inputs, Output: m.Manifest.Output,
+		GPUMemory: e.gpuMemory}
 	if err := o.Validate(); err != nil {
 		return nil, withCode(exitUsage, err)
+	}
+	if err := checkUsable(m, device, found.Path); err != nil {
+		return nil, err
 	}
 	runner, err := ort.Open(m, o)
 	m.Graph = nil

@@ -34,6 +34,10 @@ type probeResult struct {
 // takes its place, or warn is told what to do.
 func (e *env) openIdentifier(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, device, library string, o identifier.Options,
 	warn func(format string, args ...any)) (*identifier.Identifier, *ort.Runner, error) {
+	library, err := e.deviceLibrary(device, library)
+	if err != nil {
+		return nil, nil, err
+	}
 	id, runner, err := e.newIdentifier(m, t, device, library, o)
 	if err != nil {
 		return nil, nil, err
