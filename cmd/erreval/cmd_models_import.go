@@ -138,6 +138,7 @@ type importRun struct {
 	source   fs.FS
 	choices  models.Choices
 	draft    *models.Draft
+	given    bool // the source is a model already, with a manifest
 	manifest *models.Manifest
 	report   importReport
 }
@@ -175,7 +176,7 @@ func runImport(ctx context.Context, e *env, o *importOptions) (err error) {
 func (r *importRun) prepare() (to string, err error) {
 	o := r.o
 	if info, err := os.Stat(o.Source); err != nil {
-		return "", err
+		return "", fmt.Errorf("%w; give a folder (what is on the Hugging Face hub is fetched by 'erreval models pull ORG/NAME')", err)
 	} else if !info.IsDir() {
 		return "", usagef("%s is a file; give the folder in which it stands, with its config.json and tokenizer.json", o.Source)
 	}
@@ -327,7 +328,7 @@ func (r *importRun) takeModel() error {
 	if err != nil {
 		return withCode(exitUnfit, err)
 	}
-	r.manifest = &m.Manifest
+	r.given, r.manifest = true, &m.Manifest
 	r.manifest.Source = cmp.Or(r.manifest.Source, o.Origin)
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,11 +29,9 @@ func (e *env) store() (models.Store, error) {
 	return models.Store{Dir: filepath.Join(cache, "models")}, err
 }
 
-// modelDir is the folder of the model called name: a folder of that name, else an imported model.
+// modelDir is the folder of the model called name: an imported model's, else the folder of that name. A name with a slash
+// is always a folder.
 func (e *env) modelDir(name string) string {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return name
-	}
 	if s, err := e.store(); err == nil {
 		if dir := s.Path(name); dir != "" {
 			return dir

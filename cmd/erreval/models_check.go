@@ -22,11 +22,15 @@ import (
 
 // selfCheck is what an import finds on its sample rows; a manifest keeps it among its quality.
 type selfCheck struct {
-	Rows      int     `json:"rows"`
-	Decisions int     `json:"decisions,omitempty"`         // labels decided on, over all rows
-	Flipped   int     `json:"flipped_decisions,omitempty"` // of those, decided otherwise than by fp32
-	Shift     float64 `json:"largest_shift,omitempty"`     // of a logit, from fp32
-	Against   string  `json:"against,omitempty"`           // "fp32", or nothing to compare with
+	Rows int        `json:"rows"`
+	FP32 *precision `json:"against_fp32,omitempty"` // nil where there is no other graph to compare with
+}
+
+// precision is what another precision than fp32 costs.
+type precision struct {
+	Decisions int     `json:"decisions"`         // labels decided on, over all rows
+	Flipped   int     `json:"flipped_decisions"` // of those, decided otherwise than by fp32
+	Shift     float64 `json:"largest_shift"`     // of a logit
 }
 
 // verification is what came of --verify.
@@ -100,22 +104,21 @@ func (r *importRun) examine(ctx context.Context) error {
 		return withCode(exitUnfit, r.hideDraft(err))
 	}
 	m.Source = r.manifest.Name
-	given := len(r.manifest.Probes) > 0
-	if !given {
+	if !r.given {
 		r.manifest.Version = m.SHA256[:12]
 		m.Manifest.Version = r.manifest.Version
 	}
-	if err := r.selfCheck(ctx, m, given); err != nil {
+	if err := r.selfCheck(ctx, m); err != nil {
 		return err
 	}
 	r.report.Precision, r.report.Size = r.manifest.Precision, r.manifest.Size()
 	return nil
 }
 
-func (r *importRun) selfCheck(ctx context.Context, m *models.Model, given bool) (err error) {
+func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) {
 	var want []verdict
 	rows := samples(m.Manifest.Fields, m.Manifest.MaxTokens)
-	if m.HasFallback() && !given {
+	if m.HasFallback() && !r.given {
 		if want, err = r.runFallback(ctx, m, rows); err != nil {
 			return err
 		}
@@ -123,7 +126,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model, given bool) 
 	r.say("checking it on %d sample rows", len(rows))
 	id, runner, err := r.e.newIdentifier(m, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
 	if err != nil {
-		return withCode(exitUnfit, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, runner.Close()) }()
 	got, err := runRows(ctx, id, rows)
@@ -131,7 +134,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model, given bool) 
 		return err
 	}
 	r.report.Check = compareVerdicts(r.errorTypes(), got, want)
-	if given {
+	if r.given {
 		if _, err := id.Check(ctx); err != nil {
 			return withCode(exitUnfit, fmt.Errorf("model %s: %w", m.Manifest.ID(), err))
 		}
@@ -139,7 +142,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model, given bool) 
 	if err := r.verify(ctx, m, id); err != nil {
 		return err
 	}
-	if !given {
+	if !r.given {
 		r.keepProbes(rows, got)
 	}
 	return nil
@@ -195,11 +198,10 @@ func (r *importRun) errorTypes() []string {
 
 // compareVerdicts counts the decisions that two graphs of one model take differently.
 func compareVerdicts(errorTypes []string, got, want []verdict) selfCheck {
-	c := selfCheck{Rows: len(got)}
 	if want == nil {
-		return c
+		return selfCheck{Rows: len(got)}
 	}
-	c.Against, c.Decisions = convert.FP32, len(got)*len(errorTypes)
+	c := &precision{Decisions: len(got) * len(errorTypes)}
 	for i := range got {
 		for _, label := range errorTypes {
 			if slices.Contains(got[i].labels, label) != slices.Contains(want[i].labels, label) {
@@ -208,7 +210,7 @@ func compareVerdicts(errorTypes []string, got, want []verdict) selfCheck {
 		}
 		c.Shift = max(c.Shift, largestDifference(got[i].logits, want[i].logits))
 	}
-	return c
+	return selfCheck{Rows: len(got), FP32: c}
 }
 
 func largestDifference(a, b []float32) float64 {
@@ -224,8 +226,8 @@ func (r *importRun) keepProbes(rows []map[string]string, got []verdict) {
 	for i := range probeRows {
 		r.manifest.Probes = append(r.manifest.Probes, models.Probe{Fields: rows[i], Logits: got[i].logits})
 	}
-	if r.report.Check.Against != "" {
-		r.manifest.ProbeTolerance = max(probeTolerance, r.report.Check.Shift)
+	if c := r.report.Check.FP32; c != nil {
+		r.manifest.ProbeTolerance = max(probeTolerance, c.Shift)
 	}
 	r.manifest.Quality = map[string]any{"self_check": r.report.Check}
 	if r.report.Verified != nil {

@@ -73,10 +73,10 @@ func (p *importReport) labels(m *models.Manifest) string {
 
 func (c selfCheck) sentence(precision string) string {
 	s := fmt.Sprintf("%s, every logit a finite number", plural(c.Rows, "sample row", "sample rows"))
-	if c.Against == "" {
+	if c.FP32 == nil {
 		return s
 	}
-	return fmt.Sprintf("%s; %s against %s: %d of %d decisions flipped, largest shift of a logit %.2g", s, precision, c.Against, c.Flipped, c.Decisions, c.Shift)
+	return fmt.Sprintf("%s; %s against fp32: %d of %d decisions flipped, largest shift of a logit %.2g", s, precision, c.FP32.Flipped, c.FP32.Decisions, c.FP32.Shift)
 }
 
 func licenceWords(licence string) string {

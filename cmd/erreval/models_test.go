@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,11 +74,29 @@ func TestCompareVerdicts(t *testing.T) {
 	types := []string{"Vague", "Off Topic"}
 	got := []verdict{{[]float32{1, -1}, []string{"Vague"}}, {[]float32{-1, -1}, []string{"No Error"}}}
 	want := []verdict{{[]float32{1, 0.5}, []string{"Vague", "Off Topic"}}, {[]float32{-1.25, -1}, []string{"No Error"}}}
-	if c := compareVerdicts(types, got, want); c != (selfCheck{Rows: 2, Decisions: 4, Flipped: 1, Shift: 1.5, Against: "fp32"}) {
-		t.Errorf("got %+v", c)
+	if c := compareVerdicts(types, got, want); c.Rows != 2 || *c.FP32 != (precision{Decisions: 4, Flipped: 1, Shift: 1.5}) {
+		t.Errorf("got %+v, %+v", c, c.FP32)
 	}
 	if c := compareVerdicts(types, got, nil); c != (selfCheck{Rows: 2}) {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// TestImportIsInterrupted: exit code 130, and nothing is left but the folder of models.
+func TestImportIsInterrupted(t *testing.T) {
+	e, _, stderr := testEnv(t, nil, false)
+	to := filepath.Join(t.TempDir(), "models", "mine")
+	ctx, cancel := context.WithCancel(t.Context())
+	inner := e.err
+	e.err = writerFunc(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "checking it") {
+			cancel()
+		}
+		return inner.Write(p)
+	})
+	code := run(ctx, []string{"erreval", "models", "import", filepath.Join("testdata", "checkpoints", "bert"), "-o", to, "--precision", "int8"}, e)
+	if left, err := os.ReadDir(filepath.Dir(to)); code != exitInterrupted || err != nil || len(left) > 0 {
+		t.Errorf("exit code %d, %v left, %v; %s", code, left, err, stderr)
 	}
 }
 
