@@ -27,12 +27,9 @@ type importReport struct {
 
 func (p *importReport) print(e *env, r *importRun) error {
 	m := r.manifest
-	p.Model, p.ID, p.Licence = m.Name, m.ID(), m.Licence
-	if r.o.Output != "" || filepath.Base(p.Dir) != m.Name {
-		p.Model = filepath.Base(p.Dir)
-	}
+	p.Model, p.ID, p.Licence = filepath.Base(p.Dir), m.ID(), m.Licence
 	if r.o.Output != "" {
-		p.Model = p.Dir
+		p.Model = asFolder(p.Dir)
 	}
 	if r.o.JSON {
 		return writeJSON(e.out, p)
@@ -55,6 +52,14 @@ func (p *importReport) print(e *env, r *importRun) error {
 	}
 	line("written", "%s; use it with --model %s", p.Dir, p.Model)
 	return tw.Flush()
+}
+
+// asFolder writes dir so that it is not taken for the name of an imported model.
+func asFolder(dir string) string {
+	if strings.ContainsRune(dir, filepath.Separator) {
+		return dir
+	}
+	return "." + string(filepath.Separator) + dir
 }
 
 var activationWords = map[string]string{models.Sigmoid: "each with a probability of its own", models.Softmax: "of which a row has one"}
