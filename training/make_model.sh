@@ -21,11 +21,15 @@ tcmalloc=$(ls /usr/lib/*/libtcmalloc_minimal.so.4 2>/dev/null | head -n 1 || tru
 grep '"source": "quizdesign"' "$work/data/right.jsonl" > "$work/data/right_real.jsonl" # few, and closest to what users have
 "$erreval" simulate "$work/data/right_real.jsonl" -o "$work/data/sim_real.jsonl" --copies 12 --seed 22 --overwrite
 cat "$work/data/sim_all.jsonl" "$work/data/sim_real.jsonl" > "$work/data/simulated.jsonl"
-LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" --data "$work/data" --out "$work/run" --steps 5700 1100 "$@"
+LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" --data "$work/data" --out "$work/run" "$@"
 
+# The graph is made by the converter that serves everybody's checkpoints; export.py chooses thresholds on it and describes it.
+release() { "$python" "$here/export.py" --base "$base" --checkpoint "$work/run/best_B.pt" --data "$work/data" --taxonomy "$work/taxonomy.json" "$@"; }
+rm -rf "$work/checkpoint" "$work"/imported-*
+release --out "$work" --hf "$work/checkpoint"
 for precision in fp32 int8; do
-  "$python" "$here/export.py" --base "$base" --checkpoint "$work/run/best_B.pt" --data "$work/data" --taxonomy "$work/taxonomy.json" \
-    --out "$work/model-$precision" --precision "$precision"
+  "$erreval" models import "$work/checkpoint" --precision $precision -o "$work/imported-$precision"
+  release --out "$work/model-$precision" --precision $precision --graph "$work/imported-$precision/model.onnx"
 done
 "$here/eval.sh" "$work/data" "$work/model-int8" "$work/eval"
 echo "The model is in $work/model-int8; copy it to models/embedded/default when it is better than what is there."
