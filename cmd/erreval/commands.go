@@ -21,6 +21,7 @@ func commands(e *env) []*cli.Command {
 		metaCommand(e),
 		setupCommand(e),
 		doctorCommand(e),
+		benchCommand(e),
 		completionCommand(e),
 	}
 }

@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
+)
+
+// Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products with
+// weights. open opens the graph with a trace of that prefix, which is written to dir.
+//
+// The operations of an encoder are a polynomial of second degree in the number of tokens (weights times tokens, tokens
+// times tokens), so three lengths are run and tell all others.
+func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int, dir string) (Operations, []ort.Product, error) {
+	runner, err := open(filepath.Join(dir, "trace"))
+	if err != nil {
+		return Operations{}, nil, err
+	}
+	sampled := sample(lengths)
+	for _, n := range sampled {
+		if err = runner.Run(ctx, zeros(n), make([]float32, labels)); err != nil {
+			break
+		}
+	}
+	if closeErr := runner.Close(); err == nil { // Close writes the trace
+		err = closeErr
+	}
+	if err != nil {
+		return Operations{}, nil, err
+	}
+	runs, products, err := readTraceIn(dir)
+	if err == nil && len(runs) != len(sampled) {
+		err = fmt.Errorf("the trace holds %d runs, %d were made", len(runs), len(sampled))
+	}
+	if err != nil {
+		return Operations{}, nil, err
+	}
+	var sum Operations
+	for _, n := range lengths {
+		o := interpolate(sampled, runs, n)
+		sum.Int8, sum.Float = sum.Int8+o.Int8, sum.Float+o.Float
+	}
+	return sum, products, nil
+}
+
+// sample is the shortest, a middle and the longest of lengths, as far as they differ.
+func sample(lengths []int) []int {
+	least, most := slices.Min(lengths), slices.Max(lengths)
+	return slices.Compact([]int{least, (least + most) / 2, most})
+}
+
+// zeros is one row of n tokens of the id 0.
+func zeros(n int) identifier.Input {
+	in := identifier.Input{IDs: make([]int64, n), Mask: make([]int64, n), Types: make([]int64, n), Width: n}
+	for i := range in.Mask {
+		in.Mask[i] = 1
+	}
+	return in
+}
+
+func readTraceIn(dir string) ([]Operations, []ort.Product, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "trace*"))
+	if err != nil || len(found) != 1 {
+		return nil, nil, fmt.Errorf("ONNX Runtime wrote %d traces to %s, expected one", len(found), dir)
+	}
+	f, err := os.Open(found[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	return ReadTrace(f)
+}
+
+// interpolate is Lagrange's polynomial through the points (xs, ys), at x.
+func interpolate(xs []int, ys []Operations, x int) Operations {
+	var o Operations
+	for i := range xs {
+		weight := 1.0
+		for j := range xs {
+			if j != i {
+				weight *= float64(x-xs[j]) / float64(xs[i]-xs[j])
+			}
+		}
+		o.Int8 += weight * ys[i].Int8
+		o.Float += weight * ys[i].Float
+	}
+	return o
+}
+
+// Peak is the fastest that any plain product ran, in operations a second.
+type Peak struct{ Int8, Float float64 }
+
+// Share is the share of a machine's peak at which operations ran that took so long: the time that they would take at the
+// peak of their kind, over the time taken. It is 0 where no peak is known.
+func (p Peak) Share(o Operations, took time.Duration) float64 {
+	seconds := 0.0
+	for _, kind := range [][2]float64{{o.Int8, p.Int8}, {o.Float, p.Float}} {
+		if kind[0] > 0 && kind[1] == 0 {
+			return 0
+		}
+		if kind[0] > 0 {
+			seconds += kind[0] / kind[1]
+		}
+	}
+	return seconds / took.Seconds()
+}
+
+// PeakMeter measures the peak with plain products of a model's shapes, each also in fp32: attention computes in it
+// whatever the weights are.
+type PeakMeter struct {
+	runners []*ort.ProductRunner
+	cores   int
+	Peak    Peak // the fastest so far
+}
+
+// fewRows is the M below which a product is too small to be fast.
+const fewRows = 32
+
+// NewPeakMeter opens the products on the CPU; the rates are those of so many cores together.
+func NewPeakMeter(library string, products []ort.Product, cores int) (*PeakMeter, error) {
+	m := &PeakMeter{cores: cores}
+	most := 0
+	for _, p := range products {
+		most = max(most, p.M)
+	}
+	opened := map[ort.Product]bool{}
+	for _, p := range products {
+		if p.M < min(fewRows, most) {
+			continue
+		}
+		for _, integer := range []bool{false, p.Int8} {
+			p.Int8 = integer
+			if opened[p] {
+				continue
+			}
+			opened[p] = true
+			r, err := ort.OpenProduct(library, p)
+			if err != nil {
+				_ = m.Close()
+				return nil, err
+			}
+			m.runners = append(m.runners, r)
+		}
+	}
+	return m, nil
+}
+
+// Measure runs every product for d and keeps the fastest of its kind.
+func (m *PeakMeter) Measure(ctx context.Context, d time.Duration) error {
+	for _, r := range m.runners {
+		rate, err := r.Rate(ctx, m.cores, d)
+		if err != nil {
+			return err
+		}
+		to := &m.Peak.Float
+		if r.Product().Int8 {
+			to = &m.Peak.Int8
+		}
+		*to = max(*to, rate)
+	}
+	return nil
+}
+
+// Close frees the products.
+func (m *PeakMeter) Close() (err error) {
+	for _, r := range m.runners {
+		if closeErr := r.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	m.runners = nil
+	return err
+}
