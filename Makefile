@@ -65,8 +65,10 @@ $(LINT): Makefile
 	@touch $@
 
 # The tokenizers' peers are a module of their own, so that the program does not depend on them.
-bench: setup ## run the benchmarks: tokenizers, and identify, each beside its peers (BENCH=regexp)
-	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./identifier/...
+# Ratios go to docs/bench-history.tsv. PEERS=DIR: the model that identify's peers run, such as WORK/model-fp32.
+bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=regexp), each beside its peers
+	$(BIN) bench --compare $(if $(PEERS),--peers "$(PEERS)") --history docs/bench-history.tsv
+	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -skip Schedules -benchmem ./identifier/...
 	cd identifier/tokenfile/bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each

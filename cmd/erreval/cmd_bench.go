@@ -38,6 +38,7 @@ type benchOptions struct {
 	model, join, device, library string
 	file                         string // of rows; "" is made-up ones
 	peers                        string // the model that the peers run; "" is the same
+	history                      string // file to which ratios are appended; "" is none
 	count, rounds, workers       int
 	compare, quiet               bool
 }
@@ -65,11 +66,12 @@ Rows of your own, for scripts:
 			&cli.IntFlag{Name: "rounds", Value: 3, Usage: "run everything `N` times, in turns"},
 			&cli.BoolFlag{Name: "compare", Usage: "run the emulated peers beside it"},
 			&cli.StringFlag{Name: "peers", Usage: "`MODEL` that the peers run (default: the same)"},
+			&cli.StringFlag{Name: "history", Usage: "append the ratios to `FILE`, tab-separated"},
 			jsonFlag(), quietFlag(),
 		}, rowFlags()...),
 		Action: func(ctx *cli.Context) error {
 			o := &benchOptions{model: ctx.String("model"), join: ctx.String("join"), device: ctx.String("device"), library: ctx.String("ort-lib"),
-				file: ctx.String("rows"), peers: ctx.String("peers"), count: ctx.Int("count"), rounds: ctx.Int("rounds"),
+				file: ctx.String("rows"), peers: ctx.String("peers"), history: ctx.String("history"), count: ctx.Int("count"), rounds: ctx.Int("rounds"),
 				workers: ctx.Int("workers"), compare: ctx.Bool("compare"), quiet: ctx.Bool("quiet")}
 			if err := errors.Join(wantArgs(ctx, 0, 0, "no argument; give rows with --rows FILE"), o.validate()); err != nil {
 				return err
@@ -85,6 +87,9 @@ Rows of your own, for scripts:
 				return err
 			}
 			f, err := runBench(ctx.Context, e, o)
+			if err == nil && o.history != "" {
+				err = f.remember(o.history)
+			}
 			if err != nil {
 				return err
 			}
@@ -105,6 +110,9 @@ func (o *benchOptions) validate() error {
 	}
 	if o.peers != "" && !o.compare {
 		errs = append(errs, usagef("--peers %s: the peers run with --compare", o.peers))
+	}
+	if o.history != "" && !o.compare {
+		errs = append(errs, usagef("--history %s keeps ratios; give --compare with it", o.history))
 	}
 	return errors.Join(errs...)
 }

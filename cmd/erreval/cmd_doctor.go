@@ -100,15 +100,23 @@ func examine(ctx context.Context, e *env, o doctorOptions) []finding {
 		named = o.library
 	}
 	library, path := checkLibrary(e, named)
+	next := ""
+	if asked {
+		next = "unset " + nativelib.EnvVar + "; erreval setup --cuda" // the library is one that the user named
+		if named != o.library {
+			library.Detail = strings.Replace(library.Detail, "from the flag", "for CUDA from the cache", 1)
+			next = "nvidia-smi" // all libraries are loaded: what fails is the driver or the card
+		}
+	}
 	findings := []finding{library}
 	if path != "" {
-		findings = append(findings, checkDevice(path, "cpu"))
+		findings = append(findings, checkDevice(path, "cpu", "erreval setup --force"))
 	}
 	switch {
 	case noCUDA != nil:
 		findings = append(findings, finding{"cuda", findingFault, noCUDA.Error(), cudaRemedy(noCUDA)})
 	case path != "" && asked:
-		findings = append(findings, checkDevice(path, o.device))
+		findings = append(findings, checkDevice(path, o.device, next))
 	case path != "":
 		findings = append(findings, noteCUDA(e))
 	}
@@ -138,14 +146,10 @@ func checkLibrary(e *env, flag string) (f finding, path string) {
 	return finding{Name: "library", State: findingOK, Detail: detail}, found.Path
 }
 
-// checkDevice tries an execution provider.
-func checkDevice(library, device string) finding {
+// checkDevice tries an execution provider; next is the command to run if it cannot be used.
+func checkDevice(library, device, next string) finding {
 	name, _, _ := strings.Cut(device, ":")
 	if err := ort.TryDevice(library, device); err != nil {
-		next := "erreval doctor --device cpu"
-		if isCUDA(device) {
-			next = "unset " + nativelib.EnvVar + "; erreval setup --cuda"
-		}
 		return finding{name, findingFault, err.Error(), next}
 	}
 	return finding{Name: name, State: findingOK, Detail: "can be used"}
