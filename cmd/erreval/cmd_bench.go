@@ -247,7 +247,7 @@ func (r *benchRun) warm(ctx context.Context) error {
 	}
 	var usage syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	r.figures.RSS = int64(usage.Maxrss) * 1024 // Linux counts in kilobytes
+	r.figures.RSS = usage.Maxrss * 1024 // Linux counts in kilobytes
 	return err
 }
 
