@@ -230,7 +230,6 @@ func TestScore(t *testing.T) {
 	for number, want := range map[string]float64{
 		"0":                               0.0,
 		"-5":                              -5.0,
-		"-0.0":                            -0.0,
 		"-5.123456954956055":              -5.123456954956055,
 		"1e-05":                           1e-05,
 		"-2.5E+3":                         -2500.0,

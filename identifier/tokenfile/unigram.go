@@ -25,7 +25,7 @@ func (d *description) readUnigram(s *sections) error {
 		return err
 	}
 	if m.UnkID == nil {
-		return errors.New("Unigram without an unk_id is not implemented: text that the vocabulary does not cover would have no ids")
+		return errors.New("a Unigram tokenizer without an unk_id is not implemented: text that the vocabulary does not cover would have no ids")
 	}
 	d.unigram = &unigram.Config{Unk: *m.UnkID, ByteFallback: m.ByteFallback}
 	if err := d.setPieces(m.Vocab); err != nil {
@@ -124,7 +124,7 @@ func (d *description) readMetaspace(raw json.RawMessage) error {
 	}
 	d.unigram.SplitSpace = len(kinds) == 2 && kinds[0] == "WhitespaceSplit"
 	if n := len(kinds); n == 0 || kinds[n-1] != "Metaspace" || n > 1 && !d.unigram.SplitSpace {
-		return fmt.Errorf("Unigram with pre_tokenizer %q is not implemented; only with Metaspace, alone or behind WhitespaceSplit", kinds)
+		return fmt.Errorf("a Unigram tokenizer with pre_tokenizer %q is not implemented; only with Metaspace, alone or behind WhitespaceSplit", kinds)
 	}
 	var m metaspaceSection
 	if err := decode(all[len(all)-1], &m, "pre_tokenizer", "replacement"); err != nil {
@@ -170,7 +170,7 @@ func (d *description) readStage(raw json.RawMessage) error {
 	}
 	keys, ok := stageKeys[c.Type]
 	if !ok {
-		return fmt.Errorf("Unigram with normalizer %q is not implemented; only with Precompiled, Strip, Replace, NFC and NFKC", c.Type)
+		return fmt.Errorf("a Unigram tokenizer with normalizer %q is not implemented; only with Precompiled, Strip, Replace, NFC and NFKC", c.Type)
 	}
 	var s stageSection
 	if err := decode(raw, &s, "normalizer "+c.Type, keys...); err != nil {
