@@ -9,9 +9,9 @@ import (
 // idHash is short enough to keep for every row, and long enough that two ids never meet by chance.
 type idHash [16]byte
 
-// idsInMemory is how many ids stand in memory (some 3 MB); more go to a temporary file, so that the
+// idsInMemory is how many ids stand in memory (some 200 kB); more go to a temporary file, so that the
 // memory does not grow with the input.
-const idsInMemory = 1 << 16
+const idsInMemory = 1 << 12
 
 // idSet remembers a number for each id: in a map, then in an open-addressed table in a file.
 type idSet struct {
