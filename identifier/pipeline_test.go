@@ -246,26 +246,28 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestCancelNative is the same with ONNX Runtime at work.
+// TestCancelNative ends both schedules with ONNX Runtime at work.
 func TestCancelNative(t *testing.T) {
-	m := open(t, "roberta", models.JoinFields)
-	id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	emitted := 0
-	err = id.Identify(ctx, func() (*dataset.Row, error) {
-		return &dataset.Row{Values: []string{"Who?", "Oke", strings.Repeat("granite wall ", 300)}}, nil
-	}, func(*dataset.Row, *dataset.Diagnosis) error {
-		if emitted++; emitted == 10 {
-			cancel()
+	for name, o := range map[string]identifier.Options{"rows": identifier.DefaultOptions(), "batches": inBatches(4096, 64)} {
+		m := open(t, "roberta", models.JoinFields)
+		id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), o)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
-	if !errors.Is(err, context.Canceled) || emitted < 10 {
-		t.Errorf("%d rows, %v", emitted, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		emitted := 0
+		err = id.Identify(ctx, func() (*dataset.Row, error) {
+			return &dataset.Row{Values: []string{"Who?", "Oke", strings.Repeat("granite wall ", 300)}}, nil
+		}, func(*dataset.Row, *dataset.Diagnosis) error {
+			if emitted++; emitted == 10 {
+				cancel()
+			}
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) || emitted < 10 {
+			t.Errorf("%s: %d rows, %v", name, emitted, err)
+		}
 	}
 }
 
