@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,6 +132,9 @@ func faults(t *testing.T) []fault {
 		// Parquet.
 		{"cut.parquet", cut(parquetOf(t, []float64{1, 2})), 0, 0, `cut.parquet: not a Parquet file, or cut (`},
 		{"head alone.parquet", []byte("PAR1"), 0, 0, `head alone.parquet: not a Parquet file, or cut (`},
+		{"footer beyond.parquet", footer(0xfffffff0, ""), 0, 0, `footer beyond.parquet: not a Parquet file, or cut (its footer has 4294967280 bytes, of 335 in all); write or fetch it again`},
+		{"list beyond.parquet", footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"), 0, 0, `list beyond.parquet: not a Parquet file, or cut (its metadata is damaged); write or fetch it again`},
+		{"nested.parquet", footer(0, repeated("\x1c", 300)), 0, 0, `nested.parquet: not a Parquet file, or cut (its metadata is damaged); write or fetch it again`},
 		{"encrypted.parquet", []byte("PARE1234PARE"), 0, 0, `encrypted.parquet: the Parquet file is encrypted; write it again without encryption`},
 		{"damaged.parquet", damagePage(parquetOf(t, []float64{1, 2})), 0, 0, `damaged.parquet: after row 0 the Parquet file is damaged (`},
 		{"parquet.jsonl", parquetOf(t, []float64{1}), 0, 0, `parquet.jsonl: the file is Parquet; name it .parquet, or give --format parquet`},
@@ -206,6 +210,16 @@ func cut(data []byte) []byte { return data[:len(data)-len(data)/3] }
 func flip(data []byte) []byte {
 	data[len(data)-7] ^= 0xff
 	return data
+}
+
+// footer is a Parquet file of its footer alone, filled up to 323 bytes, whose length is said to be size, or is right for 0.
+func footer(size uint32, thrift string) []byte {
+	data := append([]byte("PAR1"), thrift...)
+	data = append(data, make([]byte, 323-len(thrift))...)
+	if size == 0 {
+		size = 323
+	}
+	return append(binary.LittleEndian.AppendUint32(data, size), "PAR1"...)
 }
 
 // damagePage writes over the first page.

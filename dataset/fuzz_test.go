@@ -121,7 +121,9 @@ func FuzzSheet(f *testing.F) {
 	})
 }
 
-func FuzzParquet(f *testing.F) { fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2})) }
+func FuzzParquet(f *testing.F) {
+	fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2}), footer(0xfffffff0, ""), footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"))
+}
 
 // FuzzPacked goes at the decompressors.
 func FuzzPacked(f *testing.F) {

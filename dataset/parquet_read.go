@@ -74,7 +74,10 @@ const parquetBatch = 16
 
 func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err error) {
 	defer func() { err = recovered(err, recover()) }()
-	f, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+	var f *parquet.File
+	if err = checkFooter(r, size); err == nil {
+		f, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err) //nolint:errorlint // may be EOF
 	}

@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// thriftDepth is how deep structures and lists may nest; Parquet's own reach six.
+const thriftDepth = 32
+
+var errThrift = errors.New("its metadata is damaged")
+
+// checkFooter reads a Parquet file's footer and refuses one whose lengths lie: the library makes room for what they promise.
+func checkFooter(r io.ReaderAt, size int64) error {
+	var end [8]byte
+	if size < int64(len(end)) {
+		return io.ErrUnexpectedEOF
+	}
+	if _, err := r.ReadAt(end[:], size-int64(len(end))); err != nil {
+		return err
+	}
+	if string(end[4:]) != "PAR1" {
+		return fmt.Errorf("it ends in %q", end[4:])
+	}
+	n := int64(binary.LittleEndian.Uint32(end[:4]))
+	if n > size-int64(len(end)) {
+		return fmt.Errorf("its footer has %d bytes, of %d in all", n, size)
+	}
+	footer := make([]byte, n)
+	if _, err := r.ReadAt(footer, size-int64(len(end))-n); err != nil {
+		return err
+	}
+	s := skimmer{left: footer}
+	s.structure(0)
+	return s.err
+}
+
+// The types of the compact protocol.
+const (
+	thriftTrue, thriftFalse, thriftByte, thriftI16, thriftI32, thriftI64, thriftDouble = 1, 2, 3, 4, 5, 6, 7
+	thriftBinary, thriftList, thriftSet, thriftMap, thriftStruct, thriftUUID           = 8, 9, 10, 11, 12, 13
+)
+
+// skimmer goes over values of Thrift's compact protocol without keeping them, and stops at a length that cannot be.
+type skimmer struct {
+	left []byte
+	err  error
+}
+
+func (s *skimmer) fail() { s.left, s.err = nil, errThrift }
+
+func (s *skimmer) skip(n uint64) {
+	if n > uint64(len(s.left)) {
+		s.fail()
+		return
+	}
+	s.left = s.left[n:]
+}
+
+func (s *skimmer) byte() byte {
+	if len(s.left) == 0 {
+		s.fail()
+		return 0
+	}
+	b := s.left[0]
+	s.left = s.left[1:]
+	return b
+}
+
+func (s *skimmer) varint() uint64 {
+	v, n := binary.Uvarint(s.left)
+	if n <= 0 {
+		s.fail()
+		return 0
+	}
+	s.left = s.left[n:]
+	return v
+}
+
+func (s *skimmer) structure(depth int) {
+	if depth > thriftDepth {
+		s.fail()
+	}
+	for s.err == nil {
+		head := s.byte()
+		if head == 0 {
+			return
+		}
+		if head>>4 == 0 { // the field's number is not the last one's plus a little
+			s.varint()
+		}
+		if kind := head & 15; kind != thriftTrue && kind != thriftFalse { // which say their value themselves
+			s.value(kind, depth)
+		}
+	}
+}
+
+func (s *skimmer) value(kind byte, depth int) {
+	switch kind {
+	case thriftTrue, thriftFalse, thriftByte:
+		s.byte()
+	case thriftI16, thriftI32, thriftI64:
+		s.varint()
+	case thriftDouble:
+		s.skip(8)
+	case thriftBinary:
+		s.skip(s.varint())
+	case thriftUUID:
+		s.skip(16)
+	case thriftList, thriftSet:
+		head := s.byte()
+		n := uint64(head >> 4)
+		if n == 15 {
+			n = s.varint()
+		}
+		s.elements(n, depth, head&15)
+	case thriftMap:
+		if n := s.varint(); n > 0 {
+			kinds := s.byte()
+			s.elements(n, depth, kinds>>4, kinds&15)
+		}
+	case thriftStruct:
+		s.structure(depth + 1)
+	default:
+		s.fail()
+	}
+}
+
+// elements goes over n values of each kind. Each takes a byte at least.
+func (s *skimmer) elements(n uint64, depth int, kinds ...byte) {
+	if n > uint64(len(s.left)) || depth > thriftDepth {
+		s.fail()
+	}
+	for ; n > 0 && s.err == nil; n-- {
+		for _, k := range kinds {
+			s.value(k, depth+1)
+		}
+	}
+}
