@@ -93,9 +93,12 @@ func (m *Charsmap) checkLeaf(at uint32) bool {
 func (m *Charsmap) transform(text []byte) (to string, ok bool) {
 	at := offset(m.units[0])
 	for _, c := range text {
+		if c == 0 { // a leaf's own label, which check leaves out
+			break
+		}
 		at ^= uint32(c)
 		u := m.units[at]
-		if c == 0 || label(u) != uint32(c) {
+		if label(u) != uint32(c) {
 			break
 		}
 		at ^= offset(u)

@@ -189,6 +189,10 @@ func TestDamagedCharsmap(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// The place behind a NUL byte may lie outside of the trie: nothing asks for it.
+	if _, err := NewCharsmap(one(append([]uint32{unit(0, 255, false)}, make([]uint32, 254)...)...)); err != nil {
+		t.Error(err)
+	}
 	leaf[256^'a'] = 1<<31 | 1
 	m, err := NewCharsmap(one(leaf...))
 	if err != nil {
