@@ -7,6 +7,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // TestParquetBomb: a page that unpacks to very much is found by its header, wherever it stands, before it is unpacked.
@@ -29,12 +30,29 @@ func TestParquetBomb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkPages(bytes.NewReader(out.Bytes()), f.Metadata(), bombSize); err != nil {
+		if err := checkPages(bytes.NewReader(out.Bytes()), int64(out.Len()), f.Metadata(), bombSize); err != nil {
 			t.Errorf("%s: a page of 1 MiB: %v", codec, err)
 		}
-		err = checkPages(bytes.NewReader(out.Bytes()), f.Metadata(), 1<<19)
+		err = checkPages(bytes.NewReader(out.Bytes()), int64(out.Len()), f.Metadata(), 1<<19)
 		if err == nil || !strings.HasSuffix(err.Error(), "times its size: a bomb; it is not read") {
 			t.Errorf("%s: more than allowed: %v", codec, err)
+		}
+	}
+}
+
+// TestPageSizesThatLie: a page's header is refused by its lengths before the library makes room for them.
+func TestPageSizesThatLie(t *testing.T) {
+	for header, want := range map[string]string{
+		"\x15\x00\x15\x02\x15\xfe\xff\xff\xff\x0f\x00":                                             `column "x": a page says it has 2147483647 bytes, which goes beyond`,
+		"\x15\x00\x15\x02\x15\x02\x2c\x15\x02\x15\x00\x15\x00\x15\x00\x1c\x18\xff\xff\xff\xff\x07": `column "x": a page's header says it is longer than the file`, // its greatest value
+		"\x15\x00\x15\x02\x15\x02\x00\x00":                                                         "",
+		"\xff\xff":                                                                                 "", // for whoever reads the page
+	} {
+		meta := &format.FileMetaData{RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{
+			PathInSchema: []string{"x"}, TotalCompressedSize: int64(len(header))}}}}}}
+		err := checkPages(strings.NewReader(header), int64(len(header)), meta, bombSize)
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", header, err, want)
 		}
 	}
 }

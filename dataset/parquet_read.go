@@ -81,7 +81,7 @@ func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err err
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err) //nolint:errorlint // may be EOF
 	}
-	if err := checkPages(r, f.Metadata(), bombSize); err != nil {
+	if err := checkPages(r, size, f.Metadata(), bombSize); err != nil {
 		return nil, err
 	}
 	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch), schema: &Schema{nodes: map[string]parquet.Node{}}}

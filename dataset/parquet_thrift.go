@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,11 +29,7 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	if n > size-int64(len(end)) {
 		return fmt.Errorf("its footer has %d bytes, of %d in all", n, size)
 	}
-	footer := make([]byte, n)
-	if _, err := r.ReadAt(footer, size-int64(len(end))-n); err != nil {
-		return err
-	}
-	s := skimmer{left: footer}
+	s := newSkimmer(io.NewSectionReader(r, size-int64(len(end))-n, n))
 	s.structure(0)
 	return s.err
 }
@@ -45,37 +42,59 @@ const (
 
 // skimmer goes over values of Thrift's compact protocol without keeping them, and stops at a length that cannot be.
 type skimmer struct {
-	left []byte
-	err  error
+	in     *bufio.Reader
+	left   int64 // bytes
+	err    error
+	beyond bool // it stopped at a length that goes beyond the end
 }
 
-func (s *skimmer) fail() { s.left, s.err = nil, errThrift }
+func newSkimmer(in *io.SectionReader) *skimmer {
+	return &skimmer{in: bufio.NewReaderSize(in, 512), left: in.Size()}
+}
+
+func (s *skimmer) fail() { s.err = errThrift }
+
+// fits tells whether n bytes are left.
+func (s *skimmer) fits(n uint64) bool {
+	if n > uint64(s.left) {
+		s.fail()
+		s.beyond = true
+	}
+	return s.err == nil
+}
 
 func (s *skimmer) skip(n uint64) {
-	if n > uint64(len(s.left)) {
-		s.fail()
+	if !s.fits(n) {
 		return
 	}
-	s.left = s.left[n:]
+	s.left -= int64(n)
+	if _, err := s.in.Discard(int(n)); err != nil {
+		s.fail()
+	}
+}
+
+// ReadByte is for varint.
+func (s *skimmer) ReadByte() (byte, error) {
+	if s.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	s.left--
+	return s.in.ReadByte()
 }
 
 func (s *skimmer) byte() byte {
-	if len(s.left) == 0 {
+	b, err := s.ReadByte()
+	if err != nil {
 		s.fail()
-		return 0
 	}
-	b := s.left[0]
-	s.left = s.left[1:]
 	return b
 }
 
 func (s *skimmer) varint() uint64 {
-	v, n := binary.Uvarint(s.left)
-	if n <= 0 {
+	v, err := binary.ReadUvarint(s)
+	if err != nil {
 		s.fail()
-		return 0
 	}
-	s.left = s.left[n:]
 	return v
 }
 
@@ -130,9 +149,10 @@ func (s *skimmer) value(kind byte, depth int) {
 
 // elements goes over n values of each kind. Each takes a byte at least.
 func (s *skimmer) elements(n uint64, depth int, kinds ...byte) {
-	if n > uint64(len(s.left)) || depth > thriftDepth {
+	if depth > thriftDepth {
 		s.fail()
 	}
+	s.fits(n)
 	for ; n > 0 && s.err == nil; n-- {
 		for _, k := range kinds {
 			s.value(k, depth+1)
