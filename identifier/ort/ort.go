@@ -186,6 +186,9 @@ func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32)
 	if r.session == nil {
 		return errors.New("ort: the runner is closed")
 	}
+	if err := ctx.Err(); err != nil { // a short call would end before it is told to stop
+		return err
+	}
 	values, err := tensors(r.inputs, in)
 	defer destroy(values)
 	if err != nil {
