@@ -3,15 +3,11 @@ package identifier_test
 import (
 	"context"
 	"flag"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/bench"
 	"github.com/erreval/erreval/identifier/ort"
@@ -25,7 +21,7 @@ import (
 //	go test ./identifier -run '^$' -bench Schedules -benchtime 3x                     # the default model
 //	go test ./identifier -run '^$' -bench Schedules -benchtime 3x -fp32 DIR           # and one in fp32
 var (
-	fp32Dir   = flag.String("fp32", os.Getenv("ERREVAL_BENCH_FP32"), "directory of an fp32 model to measure too") //nolint:forbidigo // as above
+	fp32Dir   = flag.String("fp32", "", "directory of an fp32 model to measure too, seen from the repository's root")
 	benchRows = flag.Int("rows", 192, "rows a schedule computes")
 )
 
@@ -41,7 +37,7 @@ func BenchmarkSchedules(b *testing.B) {
 	}
 	dir := *fp32Dir
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join("..", dir) // as seen from the repository's root, where make runs
+		dir = filepath.Join("..", dir)
 	}
 	if m, err = models.Open(dir, tax); err != nil {
 		b.Fatal(err)
@@ -65,7 +61,7 @@ func compareSchedules(b *testing.B, m *models.Model) {
 		b.Fatal(err)
 	}
 	names := []string{bench.Script, bench.Pipeline, bench.Careful}
-	turns := []func(context.Context) error{func(ctx context.Context) error { return identifyAll(ctx, id, rows) }}
+	turns := []func(context.Context) error{func(ctx context.Context) error { return bench.Identify(ctx, id, rows) }}
 	for _, name := range names {
 		turns = append(turns, func(ctx context.Context) error { _, err := peers.Run(ctx, name); return err })
 	}
@@ -92,24 +88,6 @@ func openThreads(b *testing.B, m *models.Model, threads int) *ort.Runner {
 	}
 	b.Cleanup(func() { _ = r.Close() })
 	return r
-}
-
-// identifyAll is the product's own way, diagnoses included.
-func identifyAll(ctx context.Context, id *identifier.Identifier, rows []*dataset.Row) error {
-	at := 0
-	next := func() (*dataset.Row, error) {
-		if at == len(rows) {
-			return nil, io.EOF
-		}
-		at++
-		return rows[at-1], nil
-	}
-	return id.Identify(ctx, next, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		if d.Status != "" {
-			return fmt.Errorf("row %s: %s", row.ID, d.Reason)
-		}
-		return nil
-	})
 }
 
 // BenchmarkEncode is what a row costs before the model sees it: bytes a second, and no allocations.

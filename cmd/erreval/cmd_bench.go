@@ -251,23 +251,7 @@ func (r *benchRun) warm(ctx context.Context) error {
 	return err
 }
 
-// identify is what the identify command does with rows, without files.
-func (r *benchRun) identify(ctx context.Context) error {
-	at := 0
-	next := func() (*dataset.Row, error) {
-		if at == len(r.rows) {
-			return nil, io.EOF
-		}
-		at++
-		return r.rows[at-1], nil
-	}
-	return r.id.Identify(ctx, next, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		if d.Status == dataset.StatusUntagged {
-			return fmt.Errorf("row %s: %s", row.ID, d.Reason)
-		}
-		return nil
-	})
-}
+func (r *benchRun) identify(ctx context.Context) error { return bench.Identify(ctx, r.id, r.rows) }
 
 // reopen opens the graph that is measured once more.
 func (r *benchRun) reopen() (*models.Model, error) {

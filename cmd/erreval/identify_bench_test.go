@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/bench"
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
@@ -77,16 +77,8 @@ func innerLoop(b *testing.B, in string) time.Duration {
 		}
 		all = append(all, row)
 	}
-	at := 0
-	next := func() (*dataset.Row, error) {
-		if at == len(all) {
-			return nil, io.EOF
-		}
-		at++
-		return all[at-1], nil
-	}
 	start := time.Now()
-	if err := id.Identify(b.Context(), next, func(*dataset.Row, *dataset.Diagnosis) error { return nil }); err != nil {
+	if err := bench.Identify(b.Context(), id, all); err != nil {
 		b.Fatal(err)
 	}
 	return time.Since(start)

@@ -33,7 +33,7 @@ func open(t *testing.T, name string) (*models.Model, *taxonomy.Taxonomy) {
 	return m, tax
 }
 
-// TestRows: the lengths of the made-up rows are those of PERFORMANCE.md: 43 to 798 tokens, 198 on average, 906 bytes.
+// TestRows: the lengths of the made-up rows are those of docs/performance.md: 43 to 798 tokens, 198 on average, 906 bytes.
 func TestRows(t *testing.T) {
 	tax, err := taxonomy.Builtin("question-generation")
 	if err != nil {

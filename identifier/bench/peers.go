@@ -5,6 +5,8 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -94,6 +96,24 @@ func (p *Peers) batch(rows []*dataset.Row, width int) (identifier.Input, error) 
 		}
 	}
 	return in, nil
+}
+
+// Identify is what the identify command does with rows, without files. A row that cannot be tagged ends it.
+func Identify(ctx context.Context, id *identifier.Identifier, rows []*dataset.Row) error {
+	at := 0
+	next := func() (*dataset.Row, error) {
+		if at == len(rows) {
+			return nil, io.EOF
+		}
+		at++
+		return rows[at-1], nil
+	}
+	return id.Identify(ctx, next, func(row *dataset.Row, d *dataset.Diagnosis) error {
+		if d.Status == dataset.StatusUntagged {
+			return fmt.Errorf("row %s: %s", row.ID, d.Reason)
+		}
+		return nil
+	})
 }
 
 // Lengths are the tokens of each row, as the model sees it.
