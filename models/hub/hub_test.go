@@ -228,19 +228,22 @@ func TestProgressResetsTheTries(t *testing.T) {
 func TestStalledConnectionIsTriedAgain(t *testing.T) {
 	files := tinyModel()
 	for want, answer := range map[string]http.HandlerFunc{
-		"broke after 1000 bytes: nothing arrived for 200ms": halt(weightsOf(files).content, 1000),
-		"nothing arrived for 200ms; check the network":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"broke after 1000 bytes: nothing arrived for 1s": halt(weightsOf(files).content, 1000),
+		"nothing arrived for 1s; check the network":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	} {
-		h := newFakeHub(t, files...)
-		h.set(firstly(1, isStored, answer))
-		c := h.client(t)
-		c.stall = 200 * time.Millisecond
-		var told []string
-		c.Notice = func(message string) { told = append(told, message) }
-		mustPull(t, h, c)
-		if !strings.Contains(strings.Join(told, "\n"), want) {
-			t.Errorf("notices %q, want %q", told, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			t.Parallel() // each waits
+			h := newFakeHub(t, files...)
+			h.set(firstly(1, isStored, answer))
+			c := h.client(t)
+			c.stall = time.Second // long enough for what does arrive on a busy machine
+			var told []string
+			c.Notice = func(message string) { told = append(told, message) }
+			mustPull(t, h, c)
+			if !strings.Contains(strings.Join(told, "\n"), want) {
+				t.Errorf("notices %q, want %q", told, want)
+			}
+		})
 	}
 }
 
