@@ -79,15 +79,11 @@ func grow(enc *identifier.Encoder, values []string, body, at, target int) (strin
 		if err != nil {
 			return "", err
 		}
-		text := values[body]
-		if missing := target - len(e.IDs); missing > 0 {
-			values[body] += long[at%len(long)]
-			at++
-			continue
+		if over := len(e.IDs) - target; over >= 0 {
+			words := strings.Fields(values[body])
+			return strings.Join(words[:max(0, len(words)-int(float64(over)/1.3))], " "), nil // about 1.3 tokens a word
 		}
-		words := strings.Fields(text)
-		// About 1.3 tokens a word are cut off again.
-		over := int(float64(len(e.IDs)-target) / 1.3)
-		return strings.Join(words[:max(0, len(words)-over)], " "), nil
+		values[body] += long[at%len(long)]
+		at++
 	}
 }
