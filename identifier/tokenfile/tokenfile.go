@@ -42,9 +42,10 @@ const (
 	addedFile  = "added_tokens.json"
 )
 
-// Load reads tokenizer.json (BPE of bytes, WordPiece, Unigram); without one, vocab.json and merges.txt as RoBERTa's, or vocab.txt as BERT's, with the
-// options of tokenizer_config.json. The sections truncation, padding, post_processor and decoder of a tokenizer.json
-// do not concern ids of plain text and are left out. Errors name the file, what is wrong, and what to do.
+// Load reads tokenizer.json (BPE of bytes, WordPiece, Unigram); without one, vocab.json and merges.txt as RoBERTa's, or
+// vocab.txt as BERT's, with the options of tokenizer_config.json. The sections truncation, padding, post_processor and
+// decoder of a tokenizer.json do not concern ids of plain text and are left out. Errors name the file, what is wrong, and
+// what to do.
 func Load(fsys fs.FS) (Tokenizer, error) {
 	for _, source := range []struct {
 		file string
