@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 // knownInputs are the graph inputs that the identifier can fill.
@@ -31,17 +33,17 @@ type graph struct {
 
 // parseGraph reads inputs and outputs of a .onnx file (a protobuf message, onnx.proto's ModelProto). Weights are
 // skipped, so it takes milliseconds and little memory whatever the file's size, and needs no native library.
-func parseGraph(file message) (*graph, error) {
+func parseGraph(file protobuf.Message) (*graph, error) {
 	g := &graph{}
 	weights, files := map[string]bool{}, map[string]bool{}
-	err := file.inside(7, func(f field) error { // ModelProto.graph
-		switch f.number {
+	err := file.Inside(7, func(f protobuf.Field) error { // ModelProto.graph
+		switch f.Number {
 		case 5: // GraphProto.initializer
-			return readWeight(f.body, weights, files)
+			return readWeight(f.Body, weights, files)
 		case 11: // GraphProto.input
-			return appendValue(&g.inputs, f.body)
+			return appendValue(&g.inputs, f.Body)
 		case 12: // GraphProto.output
-			return appendValue(&g.outputs, f.body)
+			return appendValue(&g.outputs, f.Body)
 		}
 		return nil
 	})
@@ -55,18 +57,18 @@ func parseGraph(file message) (*graph, error) {
 }
 
 // readWeight notes a TensorProto's name = 8 and the file that its external_data = 13 {key = 1, value = 2} names.
-func readWeight(tensor message, weights, files map[string]bool) error {
-	return tensor.visit(func(f field) error {
-		switch f.number {
+func readWeight(tensor protobuf.Message, weights, files map[string]bool) error {
+	return tensor.Visit(func(f protobuf.Field) error {
+		switch f.Number {
 		case 8:
-			name, err := f.body.text()
+			name, err := f.Body.Text()
 			weights[name] = true
 			return err
 		case 13:
 			var entry [3]string
-			err := f.body.visit(func(f field) (err error) {
-				if f.number == 1 || f.number == 2 {
-					entry[f.number], err = f.body.text()
+			err := f.Body.Visit(func(f protobuf.Field) (err error) {
+				if f.Number == 1 || f.Number == 2 {
+					entry[f.Number], err = f.Body.Text()
 				}
 				return err
 			})
@@ -80,19 +82,19 @@ func readWeight(tensor message, weights, files map[string]bool) error {
 }
 
 // appendValue reads a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value = 1}}}}.
-func appendValue(to *[]value, info message) error {
+func appendValue(to *[]value, info protobuf.Message) error {
 	v := value{}
-	err := info.visit(func(f field) (err error) {
-		switch f.number {
+	err := info.Visit(func(f protobuf.Field) (err error) {
+		switch f.Number {
 		case 1:
-			v.name, err = f.body.text()
+			v.name, err = f.Body.Text()
 		case 2:
-			err = f.body.inside(1, func(f field) error {
-				switch f.number {
+			err = f.Body.Inside(1, func(f protobuf.Field) error {
+				switch f.Number {
 				case 1:
-					v.elem = f.n
+					v.elem = f.N
 				case 2:
-					return f.body.visit(func(f field) error { return appendDim(&v.dims, f.body) })
+					return f.Body.Visit(func(f protobuf.Field) error { return appendDim(&v.dims, f.Body) })
 				}
 				return nil
 			})
@@ -103,11 +105,11 @@ func appendValue(to *[]value, info message) error {
 	return err
 }
 
-func appendDim(to *[]int, dim message) error {
+func appendDim(to *[]int, dim protobuf.Message) error {
 	size := 0
-	err := dim.visit(func(f field) error {
-		if f.number == 1 && f.n < 1<<31 {
-			size = int(f.n)
+	err := dim.Visit(func(f protobuf.Field) error {
+		if f.Number == 1 && f.N < 1<<31 {
+			size = int(f.N)
 		}
 		return nil
 	})

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 func readFixture(t testing.TB, name string) []byte {
@@ -18,7 +20,7 @@ func readFixture(t testing.TB, name string) []byte {
 }
 
 func parseBytes(data []byte) (*graph, error) {
-	return parseGraph(message{bytes.NewReader(data), 0, int64(len(data))})
+	return parseGraph(protobuf.Message{File: bytes.NewReader(data), End: int64(len(data))})
 }
 
 // TestParseGraph reads graphs that torch and onnxruntime wrote; names and shapes stand in make_fixtures.py.

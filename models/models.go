@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/protobuf"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -202,7 +203,7 @@ func readGraph(fsys fs.FS, name string) (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := parseGraph(message{file, 0, size})
+	g, err := parseGraph(protobuf.Message{File: file, End: size})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; export it again", name, err)
 	}

@@ -1,0 +1,138 @@
+// Package protobuf reads protobuf messages field by field, without their definitions and without holding them in memory.
+package protobuf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Message is a protobuf message somewhere in a file, of which only what is asked for is read.
+type Message struct {
+	File    io.ReaderAt
+	At, End int64 // offsets in File, 0 <= At <= End
+}
+
+// Field is one field of a message.
+type Field struct {
+	Number int
+	N      uint64  // of an integer
+	Body   Message // of a string, message or number of fixed width; without a File in the others
+}
+
+// longestText bounds the strings that are read: names, of inputs, outputs, weights and files.
+const longestText = 1 << 16
+
+var errTruncated = errors.New("the protobuf message ends too early")
+
+// Visit gives each field of m to f.
+func (m Message) Visit(f func(Field) error) error {
+	for m.At < m.End {
+		next, err := m.next()
+		if err == nil {
+			err = f(next)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Inside visits the fields of the messages that stand in m's field number.
+func (m Message) Inside(number int, f func(Field) error) error {
+	return m.Visit(func(outer Field) error {
+		if outer.Number != number {
+			return nil
+		}
+		return outer.Body.Visit(f)
+	})
+}
+
+// Text is m as a string.
+func (m Message) Text() (string, error) {
+	if m.End-m.At > longestText {
+		return "", fmt.Errorf("a name of %d bytes", m.End-m.At)
+	}
+	data := make([]byte, m.End-m.At)
+	err := m.Read(data, 0)
+	return string(data), err
+}
+
+// Size is the number of bytes of m.
+func (m Message) Size() int64 { return m.End - m.At }
+
+// Read fills data with what stands from offset on in m.
+func (m Message) Read(data []byte, offset int64) error {
+	if m.File == nil || offset < 0 || offset > m.Size()-int64(len(data)) {
+		return errTruncated
+	}
+	if n, err := m.File.ReadAt(data, m.At+offset); n < len(data) {
+		return err
+	}
+	return nil
+}
+
+// Integers are the numbers of a repeated integer field, packed or one at a time.
+func (f Field) Integers() ([]int64, error) {
+	if f.Body.File == nil {
+		return []int64{int64(f.N)}, nil
+	}
+	var out []int64
+	for m := f.Body; m.At < m.End; {
+		v, err := m.integer()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, int64(v))
+	}
+	return out, nil
+}
+
+// next takes one field off m.
+func (m *Message) next() (Field, error) {
+	tag, err := m.integer()
+	if err != nil {
+		return Field{}, err
+	}
+	f := Field{Number: int(tag >> 3)}
+	size := uint64(0)
+	switch tag & 7 {
+	case 0:
+		f.N, err = m.integer()
+		return f, err
+	case 1:
+		size = 8
+	case 2:
+		size, err = m.integer()
+	case 5:
+		size = 4
+	default:
+		err = fmt.Errorf("protobuf wire type %d is not known", tag&7)
+	}
+	if err == nil && size > uint64(m.End-m.At) {
+		err = errTruncated
+	}
+	if err != nil {
+		return Field{}, err
+	}
+	f.Body = Message{m.File, m.At, m.At + int64(size)}
+	m.At = f.Body.End
+	return f, nil
+}
+
+// integer takes a varint off m.
+func (m *Message) integer() (uint64, error) {
+	var buf [binary.MaxVarintLen64]byte
+	n := int(min(int64(len(buf)), m.End-m.At))
+	if _, err := m.File.ReadAt(buf[:n], m.At); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	v, size := binary.Uvarint(buf[:n])
+	if size <= 0 {
+		return 0, errTruncated
+	}
+	m.At += int64(size)
+	return v, nil
+}
