@@ -45,6 +45,8 @@ type config struct {
 	Cross        bool   `json:"add_cross_attention"`
 	Pooling      string `json:"classifier_pooling"`
 
+	oneType bool // an export without token_type_ids: all tokens are of the first type
+
 	distil
 	deberta
 }

@@ -55,13 +55,15 @@ func withPrecision(p string) Options {
 func worst(t *testing.T, name, precision string) float64 {
 	t.Helper()
 	dir, result := converted(t, name, withPrecision(precision))
-	graph, err := os.ReadFile(filepath.Join(dir, graphFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	return offTorch(t, read(t, dir, graphFile), result, filepath.Join("testdata", name, "reference.json"))
+}
+
+// offTorch runs every batch of a reference, and returns the largest difference to torch's logits.
+func offTorch(t *testing.T, graph []byte, result *Result, file string) float64 {
+	t.Helper()
 	run := orttest.Runner(t, graph, result.Inputs, result.Output)
 	var refs []reference
-	readJSON(t, filepath.Join("testdata", name, "reference.json"), &refs)
+	readJSON(t, file, &refs)
 	largest := 0.0
 	for _, ref := range refs {
 		in := identifier.Input{IDs: slices.Concat(ref.IDs...), Mask: slices.Concat(ref.Mask...), Types: slices.Concat(ref.Types...), Width: len(ref.IDs[0])}

@@ -22,7 +22,7 @@ func (b *builder) inputs() []string {
 }
 
 // hasTypes says whether token types make a difference. RoBERTa's tokenizers give none, so its first type is always meant.
-func (b *builder) hasTypes() bool { return !b.offset && *b.Types > 1 }
+func (b *builder) hasTypes() bool { return !b.offset && !b.oneType && *b.Types > 1 }
 
 // embeddings sums the tables of tokens, positions and types, and normalises.
 func (b *builder) embeddings() string {
