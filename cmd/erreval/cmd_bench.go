@@ -103,9 +103,12 @@ Rows of your own, for scripts:
 
 func (o *benchOptions) validate() error {
 	var errs []error
-	for flag, n := range map[string]int{"--count": o.count, "--workers": o.workers, "--rounds": o.rounds - 1} {
-		if n < 0 {
-			errs = append(errs, usagef("%s is too small; give a positive number, or leave it out", flag))
+	for _, f := range []struct {
+		flag     string
+		n, least int
+	}{{"--count", o.count, 0}, {"--workers", o.workers, 0}, {"--rounds", o.rounds, 1}} {
+		if f.n < f.least {
+			errs = append(errs, usagef("%s %d is too small; give a positive number, or leave it out", f.flag, f.n))
 		}
 	}
 	if o.peers != "" && !o.compare {

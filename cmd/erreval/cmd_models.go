@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -162,16 +163,11 @@ func removeModels(e *env, names []string) error {
 
 // embeddedManifest reads the default model's manifest without checking its files.
 func embeddedManifest() (*models.Manifest, error) {
-	data, err := embedded.Default().Open(models.ManifestFile)
+	data, err := fs.ReadFile(embedded.Default(), models.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
-	defer data.Close()
-	content, err := io.ReadAll(data)
-	if err != nil {
-		return nil, err
-	}
-	return models.ParseManifest(content)
+	return models.ParseManifest(data)
 }
 
 func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
