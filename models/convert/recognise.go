@@ -425,7 +425,7 @@ func (r *recogniser) before(v string, visit func(*node)) {
 func (r *recogniser) embeddings(v string) {
 	name := r.prefix + "embeddings."
 	tables := map[string]string{} // rows that are read, by table
-	for open := []string{r.norm(v, name+"LayerNorm")}; len(open) > 0 && r.err == nil; {
+	for open := []string{r.norm(v, name+"LayerNorm")}; len(open) > 0 && len(open) < 8 && r.err == nil; {
 		n := r.want(open[0], "the sum of embeddings", 2, "Add", "Gather")
 		if open = open[1:]; n.op == "Add" {
 			open = append(open, n.in...)
