@@ -40,6 +40,7 @@ type importOptions struct {
 	Verify     string // reference.json, or ""
 	Tolerance  float64
 	KeepFP32   bool
+	Optimize   bool // rewrite the graph of a plain export
 	Overwrite  bool
 	Library    string
 	Quiet      bool
@@ -60,6 +61,7 @@ func importFlags() []cli.Flag {
 		&cli.Int64Flag{Name: "external-above", Value: convert.DefaultOptions().ExternalAbove, Usage: "put weights of more than `BYTES` into a file beside the graph"},
 		&cli.StringFlag{Name: "verify", Usage: "compare the logits with those in `REFERENCE`, which training/record_logits.py records in Python"},
 		&cli.Float64Flag{Name: "tolerance", Usage: "largest `DIFFERENCE` of a logit that --verify lets pass (default: 1e-4 for fp32, 0.02 for fp16, 0.5 for int8)"},
+		&cli.BoolFlag{Name: "optimize", Usage: "rewrite the graph of a plain ONNX export as those of checkpoints are, if it is recognised"},
 		&cli.BoolFlag{Name: "keep-fp32", Usage: "keep the fp32 graph too, for machines that compute the other one differently"},
 		overwriteFlag(), libraryFlag(), quietFlag(), jsonFlag(),
 	}
@@ -69,7 +71,8 @@ func readImportOptions(ctx *cli.Context) *importOptions {
 	return &importOptions{Name: ctx.String("name"), Output: ctx.String("output"), Precision: ctx.String("precision"), Labels: ctx.String("labels"),
 		Taxonomy: ctx.String("taxonomy"), Join: ctx.String("join"), Activation: ctx.String("activation"), Segments: ctx.String("segments"),
 		Thresholds: ctx.StringSlice("threshold"), External: ctx.Int64("external-above"), Verify: ctx.String("verify"), Tolerance: ctx.Float64("tolerance"),
-		KeepFP32: ctx.Bool("keep-fp32"), Overwrite: ctx.Bool("overwrite"), Library: ctx.String("ort-lib"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json")}
+		KeepFP32: ctx.Bool("keep-fp32"), Optimize: ctx.Bool("optimize"),
+		Overwrite: ctx.Bool("overwrite"), Library: ctx.String("ort-lib"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json")}
 }
 
 func importCommand(e *env) *cli.Command {
@@ -88,7 +91,10 @@ were joined as text:
 Is it the same model? Compare with logits that transformers gave:
    erreval models import ./checkpoint --verify reference.json
 
-A plain ONNX export (model.onnx, config.json, tokenizer.json) is taken as it is.`,
+A plain ONNX export (model.onnx, config.json, tokenizer.json) is taken as it is. --optimize
+rewrites the graph that torch.onnx or Optimum made of a BERT, DistilBERT, RoBERTa or XLM-R
+classifier; one that it does not recognise is taken as it is, with the reason:
+   erreval models import ./export --optimize --precision int8`,
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one folder with a checkpoint or an ONNX export"); err != nil {
 				return err
@@ -137,19 +143,21 @@ type importRun struct {
 	taxonomy *taxonomy.Taxonomy
 	source   fs.FS
 	choices  models.Choices
+	to       string // where the model goes
 	draft    *models.Draft
 	given    bool // the source is a model already, with a manifest
 	manifest *models.Manifest
 	report   importReport
+
+	fromExport *float64 // largest difference of a logit between the rewritten graph and the export's; nil for all else
 }
 
 func runImport(ctx context.Context, e *env, o *importOptions) (err error) {
 	r := &importRun{e: e, o: o, source: os.DirFS(o.Source)}
-	to, err := r.prepare()
-	if err != nil {
+	if r.to, err = r.prepare(); err != nil {
 		return err
 	}
-	if r.draft, err = models.NewDraft(to, o.Overwrite); err != nil {
+	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.draft.Discard()) }()
@@ -168,7 +176,7 @@ func runImport(ctx context.Context, e *env, o *importOptions) (err error) {
 	if err := r.draft.Publish(o.Overwrite); err != nil {
 		return err
 	}
-	r.report.Dir = to
+	r.report.Dir = r.to
 	return r.report.print(e, r)
 }
 
@@ -253,7 +261,7 @@ func (r *importRun) fill(ctx context.Context) error {
 	weights, err := checkpoint.Open(r.o.Source)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, without := models.FindGraph(r.source); without == nil {
-			return r.takeExport()
+			return r.takeExport(ctx)
 		}
 		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have", r.o.Source, err, models.GraphFile)
 	}
@@ -276,9 +284,16 @@ func (r *importRun) convert(ctx context.Context) error {
 	if err != nil {
 		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
 	}
+	return r.write(func(to string, o convert.Options) (*convert.Result, error) {
+		return convert.Convert(ctx, r.o.Source, to, o)
+	})
+}
+
+// write fills the draft with what convert makes, and with its fp32 twin where that has another precision.
+func (r *importRun) write(convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
 	r.say("converting %s to %s", r.o.Source, o.Precision)
-	result, err := convert.Convert(ctx, r.o.Source, r.draft.Dir, o)
+	result, err := convertTo(r.draft.Dir, o)
 	if err != nil {
 		return err
 	}
@@ -288,7 +303,7 @@ func (r *importRun) convert(ctx context.Context) error {
 		if r.o.KeepFP32 {
 			twin.ExternalAbove = r.o.External
 		}
-		if _, err := convert.Convert(ctx, r.o.Source, filepath.Join(r.draft.Dir, path.Dir(models.FallbackFile)), twin); err != nil {
+		if _, err := convertTo(filepath.Join(r.draft.Dir, path.Dir(models.FallbackFile)), twin); err != nil {
 			return err
 		}
 	}
@@ -297,29 +312,11 @@ func (r *importRun) convert(ctx context.Context) error {
 		Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens, Inputs: result.Inputs, Output: result.Output})
 }
 
-// takeExport copies a plain ONNX export.
-func (r *importRun) takeExport() error {
-	if r.o.Precision != "" {
-		return usagef("--precision %s: %s is an ONNX export, which is taken as it is; leave the flag out, or give the checkpoint it was made from", r.o.Precision, r.o.Source)
-	}
-	c, err := models.ReadExport(r.source)
-	if err != nil {
-		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
-	}
-	for _, name := range c.Files {
-		if err := r.copy(name, path.Base(name)); err != nil {
-			return err
-		}
-	}
-	r.report.Notes = []string{"a plain ONNX export: its graph is taken as it is"}
-	return r.describe(c)
-}
-
 // takeModel copies a model that has a manifest.
 func (r *importRun) takeModel() error {
 	o := r.o
-	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 {
-		return usagef("%s has a %s, which says how it is used; leave out --precision, --labels, --join, --activation, --segments and --threshold", o.Source, models.ManifestFile)
+	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
+		return usagef("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, --activation, --segments and --threshold", o.Source, models.ManifestFile)
 	}
 	if _, err := models.Export(r.source, r.draft.Dir); err != nil {
 		return withCode(exitUnfit, fmt.Errorf("%s: %w", o.Source, err))

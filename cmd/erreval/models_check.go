@@ -16,6 +16,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 )
@@ -24,6 +25,8 @@ import (
 type selfCheck struct {
 	Rows int        `json:"rows"`
 	FP32 *precision `json:"against_fp32,omitempty"` // nil where there is no other graph to compare with
+	// Export is the largest difference of a logit between the rewritten fp32 graph and the export's own.
+	Export *float64 `json:"against_export,omitempty"`
 }
 
 // precision is what another precision than fp32 costs.
@@ -134,6 +137,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) 
 		return err
 	}
 	r.report.Check = compareVerdicts(r.errorTypes(), got, want)
+	r.report.Check.Export = r.fromExport
 	if r.given {
 		if _, err := id.Check(ctx); err != nil {
 			return withCode(exitUnfit, fmt.Errorf("model %s: %w", m.Manifest.ID(), err))
@@ -149,17 +153,16 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) 
 }
 
 // runFallback runs the fp32 graph, which is removed again unless it is to be kept.
-func (r *importRun) runFallback(ctx context.Context, m *models.Model, rows []map[string]string) (_ []verdict, err error) {
+func (r *importRun) runFallback(ctx context.Context, m *models.Model, rows []map[string]string) ([]verdict, error) {
 	twin, err := m.Fallback()
 	if err != nil {
 		return nil, withCode(exitUnfit, r.hideDraft(err))
 	}
-	id, runner, err := r.e.newIdentifier(twin, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, runner.Close()) }()
-	out, err := runRows(ctx, id, rows)
+	var out []verdict
+	err = r.running(twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
+		out, err = runRows(ctx, id, rows)
+		return err
+	})
 	if err != nil || r.o.KeepFP32 {
 		return out, err
 	}
@@ -170,6 +173,16 @@ func (r *importRun) runFallback(ctx context.Context, m *models.Model, rows []map
 		}
 	}
 	return out, os.RemoveAll(filepath.Join(r.draft.Dir, folder))
+}
+
+// running opens m on the CPU for f.
+func (r *importRun) running(m *models.Model, f func(*identifier.Identifier, *ort.Runner) error) (err error) {
+	id, runner, err := r.e.newIdentifier(m, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	return f(id, runner)
 }
 
 // runRows gives the verdict on each row. A logit that is no finite number is an error.

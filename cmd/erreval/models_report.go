@@ -78,6 +78,9 @@ func (p *importReport) labels(m *models.Manifest) string {
 
 func (c selfCheck) sentence(precision string) string {
 	s := fmt.Sprintf("%s, every logit a finite number", plural(c.Rows, "sample row", "sample rows"))
+	if c.Export != nil {
+		s += fmt.Sprintf("; rewritten against the export: largest difference of a logit %.2g", *c.Export)
+	}
 	if c.FP32 == nil {
 		return s
 	}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/identifier/tokenfile"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/convert"
+)
+
+// takeExport copies a plain ONNX export, and rewrites its graph where that is asked for.
+func (r *importRun) takeExport(ctx context.Context) error {
+	if r.o.Precision != "" && !r.o.Optimize {
+		return usagef("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, leave the flag out, or give the checkpoint it was made from",
+			r.o.Precision, r.o.Source)
+	}
+	c, err := models.ReadExport(r.source)
+	if err != nil {
+		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
+	}
+	for _, name := range c.Files {
+		if err := r.copy(name, path.Base(name)); err != nil {
+			return err
+		}
+	}
+	r.report.Notes = []string{"a plain ONNX export: its graph is taken as it is"}
+	if err := r.describe(c); err != nil || !r.o.Optimize {
+		return err
+	}
+	return r.optimize(ctx, c.Files[0])
+}
+
+// optimize puts a rewritten graph in the place of the export's, if that is recognised and both say the same.
+func (r *importRun) optimize(ctx context.Context, graph string) (err error) {
+	fused := *r
+	if fused.draft, err = models.NewDraft(r.to, r.o.Overwrite); err != nil {
+		return err
+	}
+	spare := fused.draft
+	defer func() { err = errors.Join(err, spare.Discard()) }()
+	err = fused.write(func(to string, o convert.Options) (*convert.Result, error) {
+		return convert.Optimize(ctx, r.source, graph, to, o)
+	})
+	if err == nil {
+		err = fused.compareWith(ctx, r)
+	}
+	var not *convert.NotRecognized
+	if errors.As(err, &not) {
+		r.report.Notes = []string{not.Error() + "; the graph is used as it is"}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fused.report.Notes = append(fused.report.Notes, "a plain ONNX export, whose graph was rewritten")
+	spare, *r = r.draft, fused
+	return nil
+}
+
+// compareWith holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they differ
+// the graph was not recognised after all.
+func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
+	r.say("comparing it with the export's own graph")
+	want, err := plain.logits(ctx, convert.FP32)
+	if err != nil {
+		return err
+	}
+	for _, precision := range slices.Compact([]string{convert.FP32, r.choices.Precision}) {
+		if precision == convert.INT8 {
+			continue // that it differs is meant: the self-check says how much
+		}
+		got, err := r.logits(ctx, precision)
+		if err != nil {
+			return err
+		}
+		shift := largestDifference(got, want)
+		if !(shift <= tolerances[precision]) {
+			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the export's (at most %g is allowed)",
+				precision, shift, tolerances[precision])}
+		}
+		if precision == convert.FP32 {
+			r.fromExport = &shift
+		}
+	}
+	return nil
+}
+
+// logits are those of the draft for the sample rows, one after the other, and for a row with padding.
+func (r *importRun) logits(ctx context.Context, precision string) (out []float32, err error) {
+	m, err := models.Open(r.draft.Dir, r.taxonomy)
+	if err == nil && precision == convert.FP32 && m.HasFallback() {
+		m, err = m.Fallback()
+	}
+	if err != nil {
+		return nil, withCode(exitUnfit, r.hideDraft(err))
+	}
+	err = r.running(m, func(id *identifier.Identifier, runner *ort.Runner) error {
+		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			out = append(out, row.logits...)
+		}
+		in, err := paddedRow(m)
+		if err != nil {
+			return err
+		}
+		padded := make([]float32, len(m.Manifest.Labels))
+		err = runner.Run(ctx, in, padded)
+		out = append(out, padded...)
+		return err
+	})
+	return out, err
+}
+
+// paddedRow is a row of which the second half is padding: the rows of exact length never ask for the mask.
+func paddedRow(m *models.Model) (identifier.Input, error) {
+	tokens, err := tokenfile.Load(m.FS)
+	if err != nil {
+		return identifier.Input{}, err
+	}
+	ids, err := tokens.NewEncoder().Append(nil, sampleTexts[0][2], false)
+	if err != nil {
+		return identifier.Input{}, err
+	}
+	n := min(len(ids), m.Manifest.MaxTokens/2)
+	pad, _ := tokens.ID(m.Manifest.Pad)
+	in := identifier.Input{Width: 2 * n, Mask: make([]int64, 2*n), Types: make([]int64, 2*n)}
+	for i := range n {
+		in.IDs, in.Mask[i] = append(in.IDs, int64(ids[i])), 1
+	}
+	in.IDs = append(in.IDs, slices.Repeat([]int64{int64(pad)}, n)...)
+	return in, nil
+}
