@@ -16,7 +16,10 @@ import collections
 RIGHT = ["squad_train_part", "fairytaleqa_train", "fairytaleqa_val", "fairytaleqa_test", "qed_dev", "policyqa"]
 LABELLED = ["qg_errors_written", "quizdesign_labels"]
 # Written for the project after the others, for `train` alone, on passages of the material: questions with clauses for answers, minimal pairs.
-MORE = pathlib.Path(__file__).parent / "data" / "questions_more.jsonl.gz"
+DATA = pathlib.Path(__file__).parent / "data"
+MORE = DATA / "questions_more.jsonl.gz"
+# Right questions of `train` of which a few words were changed by hand: minimal pairs.
+EDITS = DATA / "question_edits.jsonl.gz"
 
 
 def read(path):
@@ -34,10 +37,36 @@ def exact(*texts):
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
+def unpack(path):
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def of(row):
+    """What an edit names its question by."""
+    return exact(key(row["passage"]), " ".join(row["question"].split()), row["answer"])[:16]
+
+
+def edited(right):
+    """EDITS made on the right questions, and those questions."""
+    edits, known, used, out = unpack(EDITS), {of(r): r for r in right}, {}, []
+    for i, e in enumerate(edits):
+        if e["of"] not in known:
+            continue
+        r = used[e["of"]] = known[e["of"]]
+        right_words = " ".join(r["question"].split())
+        question = " ".join(right_words.replace(e["old"], e["new"]).split())
+        out.append(r | {"id": f"e{i}", "question": question, "labels": [e["label"]], "original": question if e["label"] == "No Error" else right_words})
+    print("question_edits", len(out), "of", len(edits))
+    out += [r | {"id": f"e-{r['id']}", "labels": ["No Error"], "original": r["question"]} for r in used.values()]
+    for r in out:
+        r |= {"kind": "edit", "split": "train", "source": r["source"].removesuffix("1.1-train")}
+    return out
+
+
 def more(passages):
     """MORE with its passages, which it names by their keys; what is not among them is left out."""
-    with gzip.open(MORE, "rt", encoding="utf-8") as f:
-        rows = [json.loads(line) for line in f]
+    rows = unpack(MORE)
     known = {key(p): p for p in passages}
     found = [r | {"passage": known[r["passage_sha256"][0]]} for r in rows if r["passage_sha256"][0] in known]
     print("questions_more", len(found), "of", len(rows))
@@ -64,13 +93,6 @@ def main():
     held_titles = {r["title"].lower() for r in held}
     held_passages = {key(part) for r in held for part in [r["passage"], *r["passage"].split("\n")] if len(part) > 40}
 
-    for split in ("train", "tune", "test"):
-        rows = [r for r in labelled if r["split"] == split]
-        write(a.out / f"labelled_{split}.jsonl", rows)
-        for kind, real in (("real", True), ("written", False)):  # machine questions are reported apart
-            write(a.out / f"{split}_{kind}.jsonl", [r for r in rows if (r["source"] == "quizdesign") == real])
-        print(split, len(rows), dict(collections.Counter(r["source"] for r in rows)))
-
     # Right questions of `train` stand beside the human ones: their answers are cut as real systems are given them.
     right = [{k: r[k] for k in ("id", "title", "passage", "question", "answer", "source")}
              for r in labelled if r["split"] == "train" and r["labels"] == ["No Error"]]
@@ -89,6 +111,14 @@ def main():
             r["id"] = f"{r['id']}#{i}"
         seen.add(r["id"])
     write(a.out / "right.jsonl", right)
+    have = {(r["passage"], r["question"]) for r in labelled}
+    labelled += [r for r in edited(right) if (r["passage"], r["question"]) not in have]
+    for split in ("train", "tune", "test"):
+        rows = [r for r in labelled if r["split"] == split]
+        write(a.out / f"labelled_{split}.jsonl", rows)
+        for kind, real in (("real", True), ("written", False)):  # machine questions are reported apart
+            write(a.out / f"{split}_{kind}.jsonl", [r for r in rows if (r["source"] == "quizdesign") == real])
+        print(split, len(rows), dict(collections.Counter(r["source"] for r in rows)))
     print("right", len(right), "kept out", dropped, dict(collections.Counter(r["source"] for r in right)))
 
 

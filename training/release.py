@@ -1,6 +1,6 @@
 """Writes the project's own questions and labels without other people's passages: keyed by the passage's SHA-256.
 
-    python release.py --material DIR --out training/data [--more FILE]
+    python release.py --material DIR --out training/data [--more FILE] [--edits FILE]
 
 join.py puts the passages back. Passages of two paragraphs carry both keys.
 """
@@ -9,7 +9,7 @@ import gzip
 import json
 import pathlib
 
-from data import exact, key, read
+from data import exact, key, of, read
 
 
 def paragraphs(passage, known):
@@ -36,7 +36,10 @@ def main():
     p.add_argument("--material", required=True, type=pathlib.Path)
     p.add_argument("--out", required=True, type=pathlib.Path)
     p.add_argument("--more", type=pathlib.Path, help="JSON Lines of further written questions on single passages of the material")
+    p.add_argument("--edits", type=pathlib.Path, help="JSON Lines of edits: passage, question, answer, label, old, new")
     a = p.parse_args()
+    if a.edits:
+        dump(a.out / "question_edits.jsonl.gz", [{"of": of(r), "label": r["label"], "old": r["old"], "new": r["new"]} for r in read(a.edits)])
     if a.more:
         dump(a.out / "questions_more.jsonl.gz", [{"id": r["id"], "passage_sha256": [key(r["passage"])], "title": r["title"], "answer": r["answer"],
              "question": r["question"], "labels": r["labels"], "kind": r["kind"], "source": r["source"], "split": "train"} for r in read(a.more)])
