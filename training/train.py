@@ -34,6 +34,7 @@ def args():
     p.add_argument("--body-lr", type=float, nargs=2, default=[1e-4, 6e-5])
     p.add_argument("--head-lr", type=float, nargs=2, default=[1e-3, 5e-4])
     p.add_argument("--real-repeat", type=int, default=3, help="how often an epoch of phase B shows each real machine question")
+    p.add_argument("--simulated-keep", type=float, default=1.0, help="share of the simulated rows that phase A sees")
     p.add_argument("--simulated-share", type=float, default=0.3, help="simulated rows added to phase B, per labelled row")
     p.add_argument("--dropout", type=float, default=0.0, help="in the encoder, between its parts; costs a fifth of the speed")
     p.add_argument("--init", help="begin phase A with the weights of this checkpoint")
@@ -68,7 +69,7 @@ def labelled(path):
     for r in rows:  # a minimal pair tells which words are wrong
         near = right[r["passage"], r["answer"]] if len(r["labels"]) == 1 and r["labels"][0] in ("Grammar Error", "Factual Error", "Spell Error") else []
         best = max(near, key=lambda q: difflib.SequenceMatcher(None, q.split(), r["question"].split()).ratio(), default="")
-        if best and difflib.SequenceMatcher(None, best.split(), r["question"].split()).ratio() > 0.6:
+        if best and "original" not in r and difflib.SequenceMatcher(None, best.split(), r["question"].split()).ratio() > 0.6:
             r["original"] = best
     return rows
 
@@ -82,13 +83,18 @@ def budget(phase, rng):
 
 
 def epoch(rows, phase, enc, names, batch, rng):
-    """Batches of like lengths, in random order."""
-    rows = rows[:]
-    rng.shuffle(rows)
+    """Batches of like lengths, in random order. Rows on one passage stay near each other, so that a batch holds right and
+    wrong versions of one question: what differs between them is all that the gradient sees."""
+    groups = collections.defaultdict(list)
+    for r in rows:
+        groups[r["passage"]].append(r)
+    groups = list(groups.values())
+    rng.shuffle(groups)
+    rows = [(r, words) for g in groups for words in [budget(phase, rng)] for r in g]
     for k in range(0, len(rows), batch * 40):
         chunk = []
-        for r in rows[k : k + batch * 40]:
-            passage = common.trim(r["passage"], r["question"], r["answer"], budget(phase, rng))
+        for r, words in rows[k : k + batch * 40]:
+            passage = common.trim(r["passage"], r["question"], r["answer"], words)
             answer = "" if phase == "A" and r["labels"] == ["No Error"] and rng.random() < 0.08 else r["answer"]
             item = enc(r["question"], answer, passage, r.get("target", ""), r.get("original", ""))
             y = torch.zeros(len(names))
@@ -253,7 +259,7 @@ def main():
     if a.init:
         model.load_state_dict(torch.load(a.init), strict=False)
     if not a.start:
-        run("A", model, enc, sim + rows, tune, names, a, a.out, log)
+        run("A", model, enc, rng.sample(sim, int(a.simulated_keep * len(sim))) + rows, tune, names, a, a.out, log)
     model.load_state_dict(torch.load(a.start or a.out / "best_A.pt"), strict=False)
     run("B", model, enc, written + real * a.real_repeat + extra, tune, names, a, a.out, log)
 
