@@ -29,8 +29,9 @@ type builder struct {
 	used      map[string]bool
 	made      map[string]string // constants by their content
 	count     int
-	rel       *relative // of DeBERTa alone
-	buf       []float32 // the tensor at hand
+	rel       *relative          // of DeBERTa alone
+	divisors  map[string]divisor // by linear layer, without the prefix; of int8 alone
+	buf       []float32          // the tensor at hand
 	err       error
 }
 

@@ -82,9 +82,19 @@ func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
 	return result, nil
 }
 
-// build makes the graph; no weights are read yet.
+// build makes the graph. For int8 it reads the layers' weights, one at a time; otherwise none yet.
 func build(c *config, w weights, o Options) (*builder, *Result, error) {
+	divisors, err := newBuilder(c, w, o.Precision).smooth()
+	if err != nil {
+		return nil, nil, err
+	}
+	return buildWith(c, w, o, divisors)
+}
+
+// buildWith makes the graph without reading weights.
+func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*builder, *Result, error) {
 	b := newBuilder(c, w, o.Precision)
+	b.divisors = divisors
 	h, err := b.findHead()
 	if err != nil {
 		return nil, nil, err

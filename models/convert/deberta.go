@@ -122,7 +122,7 @@ func (b *builder) placed(layer, own, shared string) string {
 	weight := b.name(name + ".weight")
 	matrix := ""
 	if b.precision == INT8 {
-		matrix = b.restored(b.quantizeLinear(weight, h, h))
+		matrix = b.restored(b.quantizeLinear(weight, h, h, nil))
 	} else {
 		matrix = b.transposed(weight, h, h)
 	}

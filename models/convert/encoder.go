@@ -162,10 +162,11 @@ func (b *builder) attention(read, x, layer string, m mask) string {
 
 // quantizedProjections are query, key and value of x, whose codes they share.
 func (b *builder) quantizedProjections(x, layer string) []string {
-	codes := b.ops("DynamicQuantizeLinear", 3, []string{x})
+	d := b.divisors[layer+b.query]
+	codes := b.ops("DynamicQuantizeLinear", 3, []string{b.divided(x, layer+b.query, d)})
 	var out []string
 	for _, name := range []string{b.query, b.key, b.value} {
-		q := b.quantizeLinear(b.name(layer+name+".weight"), b.HiddenSize, b.HiddenSize)
+		q := b.quantizeLinear(b.name(layer+name+".weight"), b.HiddenSize, b.HiddenSize, d)
 		bias := b.vectorOf(layer+name+".bias", b.HiddenSize)
 		out = append(out, b.op("MatMulIntegerToFloat", []string{codes[0], q.codes, codes[1], q.scales, codes[2], "", bias}))
 	}

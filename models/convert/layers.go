@@ -9,15 +9,18 @@ var (
 	}
 )
 
-// product is the result of a linear layer. The bias is still to be added where it is not "".
+// product is the result of a linear layer. The bias, or what was computed apart, is still to be added where it is not "".
 type product struct{ value, bias string }
 
 // linear applies the linear layer called name to x, [..., in]. The int8 operator adds the bias itself.
 func (b *builder) linear(x, name string, out, in int64) product {
 	bias := b.vectorOf(name+".bias", out)
 	if b.precision == INT8 {
-		q := b.quantizeLinear(b.name(name+".weight"), out, in)
-		return product{value: b.op("DynamicQuantizeMatMul", []string{x, q.codes, q.scales, "", bias})}
+		d := b.divisors[name]
+		apart := b.apart(x, name, d, out, in)
+		x = b.divided(x, name, d)
+		q := b.quantizeLinear(b.name(name+".weight"), out, in, d)
+		return product{b.op("DynamicQuantizeMatMul", []string{x, q.codes, q.scales, "", bias}), apart}
 	}
 	return product{b.op("MatMul", []string{x, b.transposed(b.name(name+".weight"), out, in)}), bias}
 }

@@ -48,8 +48,9 @@ func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims [
 	return quantized{codes, b.add(name+".scale", elemFloat, scaleDims, emitScales(&scales))}
 }
 
-// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output.
-func (b *builder) quantizeLinear(name string, out, in int64) quantized {
+// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output. The inputs that they
+// are for were divided by d, unless that is nil.
+func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantized {
 	name, _ = b.find(name, out, in)
 	var scales []float32
 	codes := b.add(name+".int8", elemInt8, []int64{in, out}, func(e *emitter) error {
@@ -59,6 +60,7 @@ func (b *builder) quantizeLinear(name string, out, in int64) quantized {
 		}
 		scales = make([]float32, out)
 		for o := range out {
+			d.multiply(v[o*in : (o+1)*in])
 			scales[o] = scaleOf(v[o*in : (o+1)*in])
 		}
 		line := make([]int8, out)
