@@ -7,8 +7,12 @@ paper   RoBERTa as the paper's checkpoints are: eleven LABEL_i, multi-label, to 
 bert    BERT with the taxonomy's names, joined as fields, segments 0,1,1; its model card names a licence
 single  DistilBERT whose labels exclude each other
 
-Tokenizers are those of identifier/testdata. reference.json is made by training/record_logits.py.
+xlm-r   XLM-R and DeBERTa-v3 with Unigram tokenizers of identifier/tokenfile/testdata, without their charsmap, which is large
+deberta
+
+The other tokenizers are those of identifier/testdata. reference.json is made by training/record_logits.py.
 """
+import gzip
 import json
 import pathlib
 import shutil
@@ -21,8 +25,15 @@ import transformers as t
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
 TOKENIZERS = ROOT / "identifier" / "testdata"
+UNIGRAM = ROOT / "identifier" / "tokenfile" / "testdata"
 NAMES = ["Incomplete", "Not A Question", "Spell Error", "Grammar Error", "Vague", "Unnecessary Copy from Passage", "Off Topic",
          "Factual Error", "Information Not Mentioned", "Off Target Answer", "No Error"]
+KINDS = {
+    "roberta": {"tokenizer_class": "RobertaTokenizer"},
+    "bert": {"tokenizer_class": "BertTokenizer"},
+    "xlmr.json.gz": {"tokenizer_class": "PreTrainedTokenizerFast", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"},
+    "deberta.json.gz": {"tokenizer_class": "PreTrainedTokenizerFast", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"},
+}
 MULTI = "multi_label_classification"
 
 
@@ -42,9 +53,8 @@ def make(name, tokenizer, model, seed, *arguments):
     rough(model, seed).half().float()
     model.half().save_pretrained(out)
     (out / "model.safetensors").chmod(0o644)
-    shutil.copy(TOKENIZERS / tokenizer / "tokenizer.json", out)
-    kind = {"roberta": "RobertaTokenizer", "bert": "BertTokenizer"}[tokenizer]
-    (out / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}) + "\n")
+    (out / "tokenizer.json").write_text(read(tokenizer))
+    (out / "tokenizer_config.json").write_text(json.dumps(KINDS[tokenizer]) + "\n")
     rows = HERE / "rows.jsonl"
     subprocess.run([sys.executable, ROOT / "training" / "record_logits.py", out, rows, "-o", out / "reference.json", *arguments], check=True)
     reference = json.loads((out / "reference.json").read_text())
@@ -52,9 +62,19 @@ def make(name, tokenizer, model, seed, *arguments):
     (out / "reference.json").write_text(json.dumps(reference, ensure_ascii=False, indent=1) + "\n")
 
 
+def read(tokenizer):
+    if not tokenizer.endswith(".gz"):
+        return (TOKENIZERS / tokenizer / "tokenizer.json").read_text()
+    data = json.loads(gzip.decompress((UNIGRAM / tokenizer).read_bytes()))
+    data["normalizer"] = None
+    return json.dumps(data, ensure_ascii=False) + "\n"
+
+
 def vocabulary(tokenizer):
-    data = json.loads((TOKENIZERS / tokenizer / "tokenizer.json").read_text())
-    return 1 + max([*data["model"]["vocab"].values(), *(a["id"] for a in data["added_tokens"])])
+    data = json.loads(read(tokenizer))
+    vocab = data["model"]["vocab"]
+    ids = vocab.values() if isinstance(vocab, dict) else range(len(vocab))
+    return 1 + max([*ids, *(a["id"] for a in data["added_tokens"])])
 
 
 def named(names, problem):
@@ -72,6 +92,14 @@ def main():
     single = t.DistilBertConfig(dim=32, n_layers=2, n_heads=4, hidden_dim=48, vocab_size=vocabulary("bert"), max_position_embeddings=128,
                                 **named(["fine", "vague", "off topic", "odd"], "single_label_classification"))
     make("single", "bert", t.DistilBertForSequenceClassification(single), 3)
+    size |= dict(hidden_size=16, num_attention_heads=2)
+    xlm = t.XLMRobertaConfig(**size, vocab_size=vocabulary("xlmr.json.gz"), max_position_embeddings=66, type_vocab_size=1, pad_token_id=1,
+                             bos_token_id=0, eos_token_id=2, **named(NAMES, MULTI))
+    make("xlm-r", "xlmr.json.gz", t.XLMRobertaForSequenceClassification(xlm), 4)
+    deberta = t.DebertaV2Config(**size, vocab_size=vocabulary("deberta.json.gz"), max_position_embeddings=64, type_vocab_size=0, relative_attention=True,
+                                pos_att_type=["p2c", "c2p"], position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True,
+                                position_biased_input=False, **named(NAMES, MULTI))
+    make("deberta", "deberta.json.gz", t.DebertaV2ForSequenceClassification(deberta), 5)
 
 
 if __name__ == "__main__":
