@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-func message(data string) Message { return Message{File: strings.NewReader(data), End: int64(len(data))} }
+func message(data string) Message {
+	return Message{File: strings.NewReader(data), End: int64(len(data))}
+}
 
 // The bytes are those of the encoding guide's examples (protobuf.dev): 150, "testing", a message with 150, packed 3, 270, 86942.
 func TestVisit(t *testing.T) {
