@@ -13,12 +13,12 @@ type Kind int
 // Kinds of errors. The zero Kind is no kind: KindOf gives it for errors that are not from a Client.
 const (
 	Transient   Kind = iota + 1 // the same call may succeed at once: time-outs, 5xx, cut replies
-	Wait                        // the same call may succeed, but not before Error.After: 429, or 503 with Retry-After
+	Wait                        // the same call may succeed, but not before Error.After: 429, or 5xx with Retry-After
 	Refused                     // the endpoint will never take this call: 400 and its like. Concerns this call alone
-	Auth                        // key or permission: 401, 403. No call will succeed; stops the run
+	Auth                        // key, permission, account or address: 401 to 404. No call will succeed: stops the run
 	Filtered                    // the prompt met the endpoint's content filter. Concerns this call alone
-	Unavailable                 // retries are used up, or the account has no quota. Stops the run
-	Budget                      // the user's budget does not allow the call. Stops the run
+	Unavailable                 // retries are used up for this call; others may get through
+	Budget                      // the user's budget does not allow the call: stops the run
 )
 
 var kindNames = [...]string{"none", "transient", "wait", "refused", "auth", "filtered", "unavailable", "budget"}
@@ -32,7 +32,7 @@ func (k Kind) String() string {
 }
 
 // Stops tells whether an error of this kind concerns every further call, not only the one that met it.
-func (k Kind) Stops() bool { return k == Auth || k == Unavailable || k == Budget }
+func (k Kind) Stops() bool { return k == Auth || k == Budget }
 
 // Error is why a call has no reply. Find it with errors.As, or its kind with KindOf.
 type Error struct {
