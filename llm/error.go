@@ -19,9 +19,10 @@ const (
 	Filtered                    // the prompt met the endpoint's content filter. Concerns this call alone
 	Unavailable                 // retries are used up for this call; others may get through
 	Budget                      // the user's budget does not allow the call: stops the run
+	Broken                      // what the calls are kept in, such as the journal's disk, failed: stops the run
 )
 
-var kindNames = [...]string{"none", "transient", "wait", "refused", "auth", "filtered", "unavailable", "budget"}
+var kindNames = [...]string{"none", "transient", "wait", "refused", "auth", "filtered", "unavailable", "budget", "broken"}
 
 // String is the kind's name in lower case.
 func (k Kind) String() string {
@@ -32,7 +33,7 @@ func (k Kind) String() string {
 }
 
 // Stops tells whether an error of this kind concerns every further call, not only the one that met it.
-func (k Kind) Stops() bool { return k == Auth || k == Budget }
+func (k Kind) Stops() bool { return k == Auth || k == Budget || k == Broken }
 
 // Error is why a call has no reply. Find it with errors.As, or its kind with KindOf.
 type Error struct {
