@@ -148,7 +148,7 @@ func Faults(verdict, off string) []Fault {
 	return []Fault{
 		{"429", TooMany(""), llm.Wait},
 		{"429 with Retry-After in seconds", TooMany("1"), llm.Wait},
-		{"429 with Retry-After as a date in the past", TooMany("Wed, 21 Oct 2015 07:28:00 GMT"), llm.Wait},
+		{"429 with Retry-After as a date in the past", TooMany("Wed, 21 Oct 1998 07:28:00 GMT"), llm.Wait},
 		{"500", Fail(http.StatusInternalServerError, "server_error", "The server had an error."), llm.Transient},
 		{"503 page", page(http.StatusServiceUnavailable), llm.Transient},
 		{"silence", Silence(), llm.Transient},
