@@ -129,7 +129,10 @@ func jitter(d time.Duration) time.Duration {
 
 // sleep waits for d, or ends early with ctx's cause.
 func sleep(ctx context.Context, d time.Duration) error {
-	if ctx.Err() == nil && d <= 0 {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if d <= 0 {
 		return nil
 	}
 	timer := time.NewTimer(d)

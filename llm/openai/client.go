@@ -126,7 +126,7 @@ func translate(r *llm.Request, without habit) (api.ChatCompletionRequest, map[st
 	if without.maxTokens {
 		request.MaxCompletionTokens = r.MaxTokens
 	} else {
-		request.MaxTokens = r.MaxTokens
+		request.MaxTokens = r.MaxTokens //nolint:staticcheck // deprecated at OpenAI, the only name that most others know
 	}
 	if r.Temperature != nil && !without.temperature {
 		request.Temperature, extra["temperature"] = float32(*r.Temperature), *r.Temperature
