@@ -42,6 +42,9 @@ func (r *reading) joint(d *taxonomy.Dimension, parts []string) (mark, bool) {
 	if m, ok := r.askedFor(d); ok {
 		return m, true
 	}
+	if r.isJSON() {
+		return mark{}, false
+	}
 	for _, part := range slices.Backward(parts) {
 		first, _, _ := strings.Cut(part, "\n")
 		for _, text := range []string{first, part} { // the heading's own number before those below it

@@ -78,7 +78,7 @@ func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 			if !ok {
 				m, ok = markOf(score, d, depth+1)
 			}
-			m.reason = reasonOf(v, m.reason)
+			m.reason = jsonReason(v, m.reason)
 			return m, ok
 		}
 		return inner(v, d, depth)
@@ -101,7 +101,7 @@ func named(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
 		if !ok {
 			m, ok = markOf(own, d, depth+1)
 		}
-		m.reason = reasonOf(v, m.reason)
+		m.reason = jsonReason(v, m.reason)
 		return m, ok
 	}
 	return mark{}, false
@@ -134,7 +134,7 @@ func markOfScalar(v any) (mark, bool) {
 	return mark{}, false
 }
 
-func reasonOf(v map[string]any, already string) string {
+func jsonReason(v map[string]any, already string) string {
 	if already != "" {
 		return already
 	}

@@ -34,10 +34,7 @@ func read(reply *llm.Reply, prompt string) (*reading, error) {
 	case llm.FinishLength, "max_tokens":
 		return nil, &Unscored{ReasonCut, "the reply reached its token limit; raise the maximum"}
 	}
-	text := strings.ToValidUTF8(reply.Text, "\uFFFD")
-	if over := len(text) - maxText; over > 0 {
-		text = strings.ToValidUTF8(text[over:], "")
-	}
+	text := strings.ToValidUTF8(reply.Text[max(0, len(reply.Text)-maxText):], "\uFFFD")
 	text, ok := withoutThoughts(text)
 	if !ok {
 		return nil, &Unscored{ReasonCut, "the reply ends within the model's thoughts; raise the maximum of tokens"}
@@ -153,6 +150,12 @@ func (r *reading) scanJSON() {
 	r.only = strings.TrimSpace(codeFence.ReplaceAllString(outside.String(), "")) == ""
 }
 
+// isJSON tells whether the reply is an object, or was to be one: what stands in its texts is not the verdict.
+func (r *reading) isJSON() bool {
+	text := strings.TrimSpace(codeFence.ReplaceAllString(r.text[:min(len(r.text), 100)], ""))
+	return strings.HasPrefix(text, "{") || r.only && strings.HasPrefix(text, "[") && strings.Contains(text, "{")
+}
+
 var refusal = regexp.MustCompile(`(?i)^\W*(?:i'?m|i am)?\s*(?:very |so |truly )?sorry\b|\b(?:i|we)\s+(?:can(?:not|'t)|could not|couldn't|am unable|am not able|won't|will not|must decline|decline)\b|\bunable to (?:assist|help|rate|judge|evaluate|score|comply|provide)\b|\bas an ai\b|\bagainst (?:my|our) (?:guidelines|policy|policies|rules)\b`)
 
 // missing says why there is no verdict.
@@ -162,7 +165,7 @@ func (r *reading) missing() error {
 		return &Unscored{ReasonMissing, "the reply is empty, but for what it repeats of the prompt"}
 	case refusal.MatchString(strings.ReplaceAll(r.text, "’", "'")):
 		return &Unscored{ReasonRefused, clip(r.text)}
-	case r.broken && strings.HasPrefix(strings.TrimLeft(codeFence.ReplaceAllString(r.text, ""), " \n"), "{"):
+	case r.broken && r.isJSON():
 		return &Unscored{ReasonCut, "JSON that does not end: " + clip(r.text)}
 	}
 	return &Unscored{ReasonMissing, clip(r.text)}

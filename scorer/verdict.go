@@ -1,5 +1,3 @@
-// Package scorer turns diagnoses into values on a task's dimensions: by a language model that judges, offline from the
-// errors' probabilities, or by both.
 package scorer
 
 import (
@@ -160,18 +158,22 @@ var (
 	// dimension, in joint replies.
 	askedForm = regexp.MustCompile(`(?i)\[\[[\s*_]*verdict([^\]\n:：]{0,80})[:：][^\]\n\d]{0,12}?` + mrk)
 
-	// labelled: "Score: 2", "**Rating** = 2/3", "score for Fluency is a 2", `"score": 2`, "| Score | 2 |".
+	// labelled: "Score: 2", "**Rating** = 2/3", `"score": 2`, "Score for Fluency - 2", "| Score | 2 |".
 	labelled = regexp.MustCompile(`(?i)` + label + `(?:\s+(?:for|of|on|assigned|given)\b[^\n:=\d]{0,60}?)?` + closing +
-		`(?:[:=|>→]|[-–—]+>?|\b(?:is|was|would\s+be|should\s+be|will\s+be)\b)+` + opening + `(?:(?:an?|of|only|exactly|clearly|therefore|thus)\s+)*` + opening + `[-−]?` + mrk)
-	heading = regexp.MustCompile(`(?im)^\W*(?:\w+\s)?` + label + `\W*\n\s*` + mrk + `\W*$`) // "### Score\n\n2"
+		`(?:[:=|>→]|[-–—]+>?)+` + opening + `[-−]?` + mrk)
+	heading = regexp.MustCompile(`(?im)^\W*(?:\w+\s)?` + label + `\W*\n\s*` + mrk + `\W*$`)                 // "### Score\n\n2"
+	keyed   = regexp.MustCompile(`(?i)["']\s*(?:score|rating|verdict|grade)\s*["']\s*:\s*["']?[-−]?` + mrk) // JSON with a fault
 	boxed   = regexp.MustCompile(`\\boxed\{\s*(?:\\text\{)?\s*` + mrk)
 
 	bareLine = regexp.MustCompile(`(?i)^[\s"'“(\[{]*[-−]?` + mrk + `(?:\s*(?:points?|stars?))?[\s"'”)\]}.!]*$`)
 	bareLead = regexp.MustCompile(`(?i)^\W*` + mrk + `\s*(?:[:–—-]\s|\n)`) // "2 - because …"
 
-	// said: sentences. What follows has to look like the end of a verdict.
-	said = regexp.MustCompile(`(?i)\b(?:(?:score|rating|grade|mark)\s+(?:of|as|at)|(?:rat|scor|giv|gav|assign|award|deserv|earn|receiv|get|merit|choos|chose|select|conclud|settle)(?:e|es|ed|ing|s)?(?:\s+[\p{L}'’]+){0,7}?)\s+["'“(]?` + mrk)
-	tail = regexp.MustCompile(`(?i)^["'”)]?\s*(?:$|[.,;!?\n)]|(?:because|since|for|as|on|in|points?|stars?|reason|and|due|given|here)\b)`)
+	// scoreIs: "the score is 2", "a rating of 2". said: "I would give it a 2", "it deserves a 2"; what follows has to
+	// look like the end of it, since passages give three reasons and people get one chance.
+	scoreIs = regexp.MustCompile(`(?i)` + label + `\s+(?:of|as|at|is|was|(?:would|should|will)\s+be)\s+(?:(?:an?|only|exactly|clearly|therefore|thus)\s+)*["'“(]?` + mrk)
+	said    = regexp.MustCompile(`(?i)(?:\b(?:I|we)(?:'d|'ll)?\b[^.\n]{0,40}?\b(?:rat|scor|giv|gav|assign|award|choos|chose|select|conclud|settle)(?:e|ed|ing)?\b(?:\s+[\p{L}']+){0,7}?|` +
+		`\b(?:deserv|earn|receiv|gett?|merit|warrant|rat|scor)(?:e|es|ed|s|ing)?\b(?:\s+[\p{L}']+){0,3}?\s+an?)\s+["'“(]?` + mrk)
+	sentenceEnd = regexp.MustCompile(`(?i)^["'”)]?\s*(?:$|[.,;!?\n)]|(?:because|since|points?|stars?)\b)`)
 	// total: "Overall, 2/3." at the end of a line.
 	total = regexp.MustCompile(`(?im)(?:^|\s)` + digits + `\s*(?:/|out\s+of)\s*(\d+)[\s.!)]*$`)
 	// weak: "Score 2" at the beginning of a line.
@@ -196,6 +198,12 @@ func asked(r *reading, _ *taxonomy.Dimension) (mark, bool) {
 
 // loose finds what models write instead, the more explicit first.
 func loose(r *reading, d *taxonomy.Dimension) (mark, bool) {
+	if r.isJSON() {
+		if r.only {
+			return mark{}, false
+		}
+		return last(r.text, keyed, 1, nil)
+	}
 	return looseIn(r.withoutQuotes(), d)
 }
 
@@ -209,15 +217,29 @@ func looseIn(text string, d *taxonomy.Dimension) (mark, bool) {
 	if m, ok := bare(text); ok {
 		return m, true
 	}
-	if m, ok := last(text, said, 1, likeVerdict); ok {
+	if m, ok := last(text, scoreIs, 1, unlessNegated); ok {
+		return m, true
+	}
+	if m, ok := last(text, said, 1, endsSentence); ok {
 		return m, true
 	}
 	for _, re := range []*regexp.Regexp{total, weak} {
-		if m, ok := last(text, re, 1, unlessNegated); ok {
+		if m, ok := only(text, re); ok {
 			return m, true
 		}
 	}
 	return mark{}, false
+}
+
+// only finds what all matches of re agree on: criteria that are gone through one by one are no verdict.
+func only(text string, re *regexp.Regexp) (mark, bool) {
+	m, ok := last(text, re, 1, unlessNegated)
+	for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
+		if other, _ := markAt(text, at, 1); other.value() != m.value() {
+			return mark{}, false
+		}
+	}
+	return m, ok
 }
 
 // guard tells whether a match counts, by what stands before and after it.
@@ -232,8 +254,8 @@ func unlessNegated(before, after string) bool {
 	return !notSo.MatchString(before) && !ifSo.MatchString(after)
 }
 
-func likeVerdict(before, after string) bool {
-	return unlessNegated(before, after) && (tail.MatchString(after) || more.MatchString(after))
+func endsSentence(before, after string) bool {
+	return unlessNegated(before, after) && (sentenceEnd.MatchString(after) || more.MatchString(after))
 }
 
 // last finds the last match of re that is a number by itself and that the guard lets through. group is the number's.
