@@ -207,11 +207,19 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), m.settle(r.Model, reserved, account{}))
+		return nil, errors.Join(context.Cause(ctx), m.settle(r.Model, reserved, account{}, nil))
 	}
 	reply, err := m.next.Complete(ctx, r)
-	if fault := m.settle(r.Model, reserved, m.outcome(r.Model, worst, reply, err)); fault != nil {
+	var keep func(*transaction) error
+	note, _ := ctx.Value(memoKey{}).(*memo)
+	if err == nil && note != nil && note.journal == m.journal {
+		keep = func(t *transaction) error { return note.keep(t, reply) }
+	}
+	if fault := m.settle(r.Model, reserved, m.outcome(r.Model, worst, reply, err), keep); fault != nil {
 		return nil, errors.Join(fault, err)
+	}
+	if keep != nil {
+		note.kept = true
 	}
 	return reply, err
 }
@@ -335,8 +343,8 @@ func (t *transaction) charge(model string, a account) error {
 	return err
 }
 
-// settle replaces the reservation by what was used.
-func (m *Meter) settle(model string, reserved, used account) error {
+// settle replaces the reservation by what was used, and does keep with it.
+func (m *Meter) settle(model string, reserved, used account, keep func(*transaction) error) error {
 	reserved.open = 1
 	over := used.input+used.output > reserved.input+reserved.output || used.cost > reserved.cost
 	if over {
@@ -351,7 +359,10 @@ func (m *Meter) settle(model string, reserved, used account) error {
 		if err := t.charge(model, reserved.minus()); err != nil {
 			return err
 		}
-		return t.charge(model, used)
+		if err := t.charge(model, used); err != nil || keep == nil {
+			return err
+		}
+		return keep(t)
 	}}))
 }
 

@@ -5,8 +5,11 @@
 // endpoint's client, and keeps the budget, so that each try of a retried call is charged and no reservation is held
 // while a rate limit makes a call wait:
 //
-//	metered, err := j.Meter(endpoint, budget, prices)
+//	metered, err := j.Meter(endpoint, budget, prices) // endpoint is a Client, of llm/openai for one
 //	client := j.Client(llm.Retry(llm.Limit(metered, limits), retries), url)
+//
+// A reply that passes the Meter is kept as it is, in the transaction that settles for it; decorators between the two
+// may repeat and delay calls, but should not change replies.
 //
 // The file is for its owner alone (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
 // processes may use one file.
@@ -196,16 +199,30 @@ func (c *Client) fly(ctx context.Context, f *flight, id callID, r *llm.Request) 
 	return reply, err
 }
 
+// memo asks the Meter further in to put the reply into the file with what it cost, in one transaction.
+type memo struct {
+	journal *Journal
+	id      callID
+	attempt int
+	kept    bool
+}
+
+type memoKey struct{}
+
+func (m *memo) keep(t *transaction, r *llm.Reply) error {
+	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model, r.Usage.Input, r.Usage.Output)
+	return err
+}
+
 func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Reply, error) {
-	reply, err := c.next.Complete(ctx, r)
-	if err != nil {
-		return nil, err
+	m := &memo{journal: c.journal, id: id, attempt: r.Attempt}
+	reply, err := c.next.Complete(context.WithValue(ctx, memoKey{}, m), r)
+	if err != nil || m.kept {
+		return reply, err
 	}
 	// Also if ctx is over by now: the reply is paid for.
 	if err := c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
-		_, err := t.putReply.ExecContext(background, id[:], r.Attempt, reply.Text, reply.Finish, reply.Model,
-			reply.Usage.Input, reply.Usage.Output)
-		return err
+		return m.keep(t, reply)
 	}})); err != nil {
 		return nil, err
 	}
