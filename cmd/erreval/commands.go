@@ -11,6 +11,7 @@ import (
 func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		identifyCommand(e),
+		scoreCommand(e),
 		mergeCommand(e),
 		modelsCommand(e),
 		taxonomyCommand(e),
