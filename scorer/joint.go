@@ -117,16 +117,21 @@ func (r *reading) askedFor(d *taxonomy.Dimension) (mark, bool) {
 // sections are, for each dimension, the parts of the text that begin with a line that begins with its name.
 func (r *reading) sections(ds []taxonomy.Dimension) [][]string {
 	out := make([][]string, len(ds))
-	at := -1
-	for line := range strings.Lines(r.withoutQuotes()) {
-		if i := headed(line, ds); i >= 0 {
-			at = i
-			out[at] = append(out[at], "")
-		}
+	text := r.withoutQuotes()
+	at, from, to := -1, 0, 0
+	end := func() {
 		if at >= 0 {
-			out[at][len(out[at])-1] += line
+			out[at] = append(out[at], text[from:to])
 		}
 	}
+	for line := range strings.Lines(text) {
+		if i := headed(line, ds); i >= 0 {
+			end()
+			at, from = i, to
+		}
+		to += len(line)
+	}
+	end()
 	return out
 }
 

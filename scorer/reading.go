@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	maxText     = 256 << 10 // bytes of a reply that are looked at, its end: that is where the verdict stands
-	minEcho     = 16        // bytes of a line that has to be the prompt's to count as repeated
-	maxAttempts = 200       // places that are tried as the beginning of JSON
+	maxText     = 64 << 10 // bytes of a reply that are looked at, its end: that is where the verdict stands
+	minEcho     = 16       // bytes of a line that has to be the prompt's to count as repeated
+	maxAttempts = 200      // places that are tried as the beginning of JSON
 )
 
 // reading is a reply made ready to be searched.

@@ -303,6 +303,10 @@ func TestLongReply(t *testing.T) {
 	for _, piece := range []string{"x", "word ", "{", "[[", "{\"a\":", "score: 9 ", "\n", "[[verdict: ", "“", "é", "1", "<think>"} {
 		reply := strings.Repeat(piece, 10<<20/len(piece)) + "\n[[verdict: 2]]"
 		got, _, err := ParseVerdict(&llm.Reply{Text: reply}, asked, d)
+		joint := ParseJoint(&llm.Reply{Text: reply}, asked, []taxonomy.Dimension{*d})
+		if _, err := ParseLabels(&llm.Reply{Text: reply}, asked, task(t)); joint[0].Err == nil || err == nil {
+			t.Errorf("%q: a joint verdict, or labels, of a reply with neither", piece)
+		}
 		if piece == "<think>" {
 			check(t, got, err, ReasonCut)
 			continue
