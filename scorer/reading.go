@@ -34,11 +34,11 @@ func read(reply *llm.Reply, prompt string) (*reading, error) {
 	case llm.FinishLength, "max_tokens":
 		return nil, &Unscored{ReasonCut, "the reply reached its token limit; raise the maximum"}
 	}
-	text := strings.ToValidUTF8(reply.Text[max(0, len(reply.Text)-maxText):], "\uFFFD")
-	text, ok := withoutThoughts(text)
+	text, ok := withoutThoughts(reply.Text)
 	if !ok {
 		return nil, &Unscored{ReasonCut, "the reply ends within the model's thoughts; raise the maximum of tokens"}
 	}
+	text = strings.ToValidUTF8(text[max(0, len(text)-maxText):], "\uFFFD")
 	r := &reading{prompt: prompt, text: strings.TrimSpace(withoutEcho(text, prompt))}
 	r.scanJSON()
 	return r, nil
@@ -50,7 +50,7 @@ func withoutThoughts(text string) (string, bool) {
 		if i := strings.LastIndex(text, "</"+tag+">"); i >= 0 {
 			text = text[i+len(tag)+3:]
 		}
-		if strings.HasPrefix(strings.TrimSpace(text), "<"+tag+">") {
+		if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "<"+tag+">") {
 			return "", false
 		}
 	}
