@@ -2,7 +2,7 @@
 
     erreval identify quizdesign_labels.jsonl -o tagged.jsonl
     erreval score tagged.jsonl -o scored.jsonl
-    python scripts/offline_auc.py scored.jsonl SPLIT        (numpy, scikit-learn)
+    python scripts/offline_auc.py scored.jsonl SPLIT        (numpy)
 
 The rule is "any error that bears on the dimension was found" (over its threshold): errors_shown is not empty. A row is a
 positive if the teacher refused it for the reason at hand; negatives are all other rows, or (second half) the accepted ones.
@@ -11,7 +11,6 @@ import json
 import sys
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 PAIRS = [("fluency", "disfluent"), ("clarity", "disfluent"), ("answer_consistency", "off_target"),
          ("consistency", "wrong_context"), ("answerability", "wrong_context")]
@@ -27,7 +26,11 @@ draws = [np.concatenate([members[passages[k]] for k in rng.integers(0, len(passa
 def area(index, kind, score, others):
     index = index[(reason[index] == kind) | others[index]]
     y = reason[index] == kind
-    return roc_auc_score(y, score[index]) if 0 < y.sum() < len(y) else np.nan
+    yes, no = score[index][y], np.sort(score[index][~y])
+    if len(yes) == 0 or len(no) == 0:
+        return np.nan
+    below, upto = np.searchsorted(no, yes, "left"), np.searchsorted(no, yes, "right")
+    return (below + upto).mean() / 2 / len(no)  # Mann and Whitney: ties count half
 
 
 def show(name, per_draw):
