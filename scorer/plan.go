@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
@@ -104,7 +105,7 @@ func (b *builder) add(j *member, mode string, repeat int, planted string, ds []t
 	}
 	if mode == dataset.ModeErrorAware {
 		if err := untagged(b.diagnosis); err != nil {
-			q.unscored(&Unscored{ReasonUntagged, err.Error()})
+			q.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(err.Error(), dataset.StatusUntagged+": ")})
 			return
 		}
 	}

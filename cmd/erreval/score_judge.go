@@ -319,7 +319,7 @@ func (j *judges) record(r *scoreRun) any {
 		Template: j.template.ID() + " sha256:" + j.template.Hash(), Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
 }
 
-// usage is what judges used, for the run record.
+// judgeUsage is what judges used, for the run record.
 type judgeUsage struct {
 	ThisRun   used              `json:"this_run"`
 	Journal   used              `json:"journal"` // by all runs with this journal
@@ -383,7 +383,7 @@ func (j *judges) startOver(out string) error {
 	partial := dataset.PartialPath(out)
 	old, err := runrecord.Read(partial)
 	if err != nil || old.Command != "score" {
-		return nil //nolint:nilerr // not ours to remove: whoever creates the output says what to do
+		return nil // not ours to remove: whoever creates the output says what to do
 	}
 	return errors.Join(removeIfThere(partial), removeIfThere(runrecord.Path(partial)))
 }

@@ -39,7 +39,7 @@ func judgeModels(c *llmtest.Call) llmtest.Step {
 		}
 	case "fair":
 		_, labels, _ := strings.Cut(text, "# Labels")
-		verdict = max(1, 3-strings.Count(labels, "\n- "))
+		verdict = max(1, 3-strings.Count(labels, "\n- ")+strings.Count(labels, "\n- No Error"))
 	}
 	return llmtest.Text(fmt.Sprintf(`{"reason": "As the criteria say.", "score": %d}`, verdict))
 }
