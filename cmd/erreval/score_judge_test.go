@@ -110,7 +110,7 @@ func TestJudgeKilled(t *testing.T) {
 	}
 	killed := 0
 	for killed < kills {
-		at := server.Count() + 1 + rand.IntN(2*rows*dimensions/kills)
+		at := server.Count() + 1 + rand.IntN(rows*dimensions/kills)
 		cmd := run(out)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -124,6 +124,7 @@ func TestJudgeKilled(t *testing.T) {
 		<-done
 		killed++
 	}
+	t.Logf("%d kills", killed)
 	if cmd := run(out); cmd.Run() != nil {
 		t.Fatalf("the last run: %v", cmd.Stderr)
 	}
