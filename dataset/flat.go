@@ -14,8 +14,8 @@ import (
 //	diagnosis.probabilities.<Label>    number
 //	diagnosis.truncated.<field>        number
 //	diagnosis.model, .taxonomy, .status, .reason
-//	scores.<dimension>.value           number
-//	scores.<dimension>.<other>         text, or JSON
+//	scores.<dimension>.value           number; .status, .reason are texts
+//	scores.<dimension>.<other>         JSON, as of .runs
 //	labels                             names joined by "; "; stays a text when read, which Row.Labels takes
 //
 // A diagnosis or scores of another shape stays one cell of JSON.

@@ -39,15 +39,17 @@ var badFiles = map[string]string{
 		`17: dimension "Fit" maps to the type "Dark", which is not among the types`,
 	"missing-type": `18: dimension "Fit" maps to the type "Too Bright", which is not among the types`,
 	"not-a-list":   `18: types: a list with at least one entry is expected`,
-	"not-a-mapping": `8: a type must be a mapping with the keys name, code, category, definition, no_error` + "\n" +
+	"not-a-mapping": `8: a type must be a mapping with the keys name, code, category, definition, no_error, severity` + "\n" +
 		`18: dimension "Fit" maps to the type "Too Red", which is not among the types`,
 	"null-name":     `12: name: the text is missing`,
 	"one-criterion": `12: dimension "Fit": one criterion cannot tell rows apart; give at least two`,
 	"score-falls": `15: criterion 1 has score 2; scores run 1, 2, 3 … without a gap` + "\n" +
 		`16: criterion 2 has score 1; scores run 1, 2, 3 … without a gap`,
-	"score-gap":     `16: criterion 2 has score 3; scores run 1, 2, 3 … without a gap`,
-	"score-word":    `16: score: a whole number is expected, not "two"`,
-	"semicolon":     `9: type "Too Dark; or so": a name cannot hold a semicolon or line break, they part labels in flat files`,
+	"score-gap":  `16: criterion 2 has score 3; scores run 1, 2, 3 … without a gap`,
+	"score-word": `16: score: a whole number is expected, not "two"`,
+	"semicolon":  `9: type "Too Dark; or so": a name cannot hold a semicolon or line break, they part labels in flat files`,
+	"severity-range": `8: severity: a number over 0, up to 1, is expected, not "1.5"` + "\n" +
+		`9: severity: a number over 0, up to 1, is expected, not "grave"`,
 	"syntax":        `1: not YAML: did not find expected ',' or ']'`,
 	"tab":           `2: not YAML: found a tab character that violates indentation`,
 	"two-documents": `19: a second document; a file holds one taxonomy`,
@@ -56,7 +58,7 @@ var badFiles = map[string]string{
 	"type-twice": `9: type name or code "too red" is given twice (first on line 8)` + "\n" +
 		`18: type in dimension "Fit" "too red" is given twice (first on line 18)`,
 	"unknown-key":      `4: unknown key "author" in a taxonomy; it may have name, version, title, description, fields, types, dimensions`,
-	"unknown-key-type": `8: unknown key "colour" in a type; it may have name, code, category, definition, no_error`,
+	"unknown-key-type": `8: unknown key "colour" in a type; it may have name, code, category, definition, no_error, severity`,
 }
 
 func TestBadFiles(t *testing.T) {

@@ -124,6 +124,7 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 			{"category", true, l.text(&y.Category)},
 			{"definition", true, l.text(&y.Definition)},
 			{"no_error", false, l.flag(&y.NoError)},
+			{"severity", false, l.part(&y.Severity)},
 		})
 		seen.add(n.Line, y.Name)
 		if !strings.EqualFold(y.Code, y.Name) {
@@ -273,6 +274,16 @@ func (l *loader) number(dst *int) reader {
 	return func(key string, n *yaml.Node) {
 		if err := n.Decode(dst); err != nil || n.Tag != "!!int" {
 			l.fault(n.Line, "%s: a whole number is expected, not %q", key, n.Value)
+		}
+	}
+}
+
+// part reads a number over 0, up to 1.
+func (l *loader) part(dst *float64) reader {
+	return func(key string, n *yaml.Node) {
+		err := n.Decode(dst)
+		if err != nil || n.Tag != "!!float" && n.Tag != "!!int" || !(*dst > 0 && *dst <= 1) {
+			l.fault(n.Line, "%s: a number over 0, up to 1, is expected, not %q", key, n.Value)
 		}
 	}
 }

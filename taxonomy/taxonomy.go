@@ -42,6 +42,9 @@ type Type struct {
 	Category   string `json:"category"`
 	Definition string `json:"definition"`
 	NoError    bool   `json:"no_error,omitempty"` // the label of a row without any other; at most one
+	// Severity is the part of a dimension's scale that the error alone costs, over 0 to 1 (down to the lowest score); 0 is
+	// not given. The offline scorer reads it.
+	Severity float64 `json:"severity,omitempty"`
 }
 
 // Dimension is one quality that a row is scored for.

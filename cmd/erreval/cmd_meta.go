@@ -46,8 +46,8 @@ type metaOptions struct {
 func metaCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:        "meta",
-		Usage:       "measure predictions against gold labels",
-		Description: "erreval meta labels --gold questions_gold.jsonl tagged.jsonl",
+		Usage:       "measure labels against gold labels, and scores against people's",
+		Description: "erreval meta labels --gold questions_gold.jsonl tagged.jsonl\nerreval meta scores --human fluency=rating scored.jsonl",
 		Subcommands: []*cli.Command{{
 			Name:        "labels",
 			Usage:       "F1, exact match, calibration … of the labels found, with intervals and a baseline",
@@ -61,7 +61,7 @@ func metaCommand(e *env) *cli.Command {
 				}
 				return runMetaLabels(ctx.Context, e, o)
 			},
-		}},
+		}, metaScoresCommand(e)},
 	}
 }
 

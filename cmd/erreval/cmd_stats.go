@@ -224,11 +224,21 @@ func (o *statsOptions) byName(named bool) string {
 	return ""
 }
 
-// drawStats writes the chart, whole or not at all.
 func drawStats(s *report.Stats, file string) error {
-	data, err := chart.Stats(s, strings.TrimPrefix(filepath.Ext(file), "."))
+	return writePlot(file, func(format string) ([]byte, error) {
+		data, err := chart.Stats(s, format)
+		if err != nil {
+			err = fmt.Errorf("%w; choose some with --where, or --by none", err)
+		}
+		return data, err
+	})
+}
+
+// writePlot writes a picture, whole or not at all; its format is the file's extension.
+func writePlot(file string, draw func(format string) ([]byte, error)) error {
+	data, err := draw(strings.TrimPrefix(filepath.Ext(file), "."))
 	if err != nil {
-		return fmt.Errorf("--plot %s: %w; choose some with --where, or --by none", file, err)
+		return fmt.Errorf("--plot %s: %w", file, err)
 	}
 	partial := dataset.PartialPath(file)
 	if err := os.WriteFile(partial, data, 0o666); err != nil {

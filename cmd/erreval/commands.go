@@ -11,6 +11,7 @@ import (
 func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		identifyCommand(e),
+		scoreCommand(e),
 		mergeCommand(e),
 		modelsCommand(e),
 		taxonomyCommand(e),
@@ -48,8 +49,9 @@ The error types and what they mean:
    erreval taxonomy show
 
 Flags may stand before or after file names; "--" ends them, "-" is standard input.
-Exit codes: 0 done, 1 failed, 2 usage, 3 some rows untagged, 4 model or taxonomy
-does not fit, 6 a threshold was missed, 130 interrupted.`
+Exit codes: 0 done, 1 failed, 2 usage, 3 some rows untagged or unscored, 4 model or taxonomy
+does not fit, 5 judge unavailable or budget spent, 6 a threshold was missed, 130
+interrupted.`
 
 func newApp(e *env) *cli.App {
 	app := &cli.App{

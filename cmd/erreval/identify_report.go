@@ -152,6 +152,7 @@ type progress struct {
 	read  *countingReader
 	from  int64 // bytes skipped, which say nothing about the rate
 	rows  int
+	more  func() string // what else the line says, or nil
 }
 
 func newProgress(e *env, quiet bool) *progress {
@@ -182,6 +183,9 @@ func (p *progress) line(now time.Time) string {
 	if read := p.read.n.Load(); p.size > 0 && read > p.from {
 		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read-p.from))
 		line += fmt.Sprintf(", %d %%, %s left", 100*read/p.size, left.Round(time.Second))
+	}
+	if p.more != nil {
+		line += p.more()
 	}
 	return line
 }

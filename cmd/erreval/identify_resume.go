@@ -227,7 +227,7 @@ func (f *identifyFile) interrupted(in string) error {
 	case f.out != nil && f.out.Recalling():
 		text = "interrupted before the first new row of " + in
 	case f.out != nil:
-		text += fmt.Sprintf("; %s in %s", plural(f.summary.Rows, "tagged row is", "tagged rows are"), dataset.PartialPath(f.path))
+		text += fmt.Sprintf("; %s in %s", plural(f.summary.Rows, "finished row is", "finished rows are"), dataset.PartialPath(f.path))
 	}
 	if f.out != nil {
 		text += "\nto go on: " + resumeLine(f.run.e.args)

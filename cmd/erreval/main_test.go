@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
-// repository's testdata, $HUB plays the Hugging Face hub.
+// repository's testdata, $HUB plays the Hugging Face hub, $JUDGE an endpoint with judges.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := newHub(t)
+	server, judge := newHub(t), newJudge(t)
 	library := orttest.Library(t) // scripts have no HOME, so no cache to find it in
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
 			e.Setenv("CHECKPOINTS", checkpoints)                                    // tiny random ones, with torch's logits
 			e.Setenv("HUB", server)
+			e.Setenv("JUDGE", judge)
 			e.Setenv(nativelib.EnvVar, library)
 			return nil
 		},

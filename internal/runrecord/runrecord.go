@@ -29,6 +29,8 @@ type Record struct {
 	Inputs   []Input        `json:"inputs"`             // in reading order
 	Counts   map[string]int `json:"counts"`             // rows, labels …; each command names its own
 	Parts    []Part         `json:"parts,omitempty"`    // outputs that were put together to this one
+	Usage    any            `json:"usage,omitempty"`    // what language models used; absent if none was asked
+	Stopped  string         `json:"stopped,omitempty"`  // why the run ended before its input did: "budget"; such an output is partial
 	Started  time.Time      `json:"started"`            // UTC
 	Ended    time.Time      `json:"ended"`              // UTC; set by Write
 }

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/scorer"
+)
+
+// scoreOptions are the command's flags and argument.
+type scoreOptions struct {
+	Input     string // file of tagged rows, or "-"
+	Output    string // file or "-"
+	Taxonomy  string // "" is the one in the input's run record
+	Map       []string
+	Limit     int // rows; 0 is all
+	Files     fileOptions
+	Overwrite bool
+	Resume    bool
+	Quiet     bool
+	JSON      bool
+	Judge     *judgeOptions // nil scores offline
+}
+
+func scoreCommand(e *env) *cli.Command {
+	taxonomy := taxonomyFlag().(*cli.StringFlag)
+	taxonomy.Value, taxonomy.Usage = "", "`TAXONOMY`: a built-in name or a YAML file (default: the one in INPUT.run.json, else question-generation)"
+	return &cli.Command{
+		Name:      "score",
+		Usage:     "score tagged rows on the task's dimensions",
+		ArgsUsage: "TAGGED",
+		Description: `TAGGED is what "erreval identify" wrote. Each row gets a column "scores": for every dimension of
+the taxonomy a value on the dimension's scale, computed from the probabilities of the errors that
+bear on it. No judge, no key, no network; the judge in the records is called "offline".
+   erreval identify questions.jsonl -o tagged.jsonl
+   erreval score tagged.jsonl -o scored.jsonl
+
+Other formats, a pipe, the first rows only, going on after an interruption:
+   erreval score tagged.csv -o scored.xlsx
+   erreval identify rows.jsonl -o - | erreval score - -o scored.jsonl
+   erreval score tagged.jsonl -o try.jsonl --limit 100
+   erreval score tagged.jsonl -o scored.jsonl --resume
+
+Ask a language model instead, which is shown the errors found (OPENAI_API_KEY holds the key); look at the
+prompts and the cost first, and bound what is spent. The same line again goes on where it stopped:
+   erreval score tagged.jsonl --judge gpt-4o-mini --show-prompt q1
+   erreval score tagged.jsonl --judge gpt-4o-mini --dry-run
+   erreval score tagged.jsonl -o scored.jsonl --judge gpt-4o-mini --max-cost 5
+   erreval score tagged.jsonl -o scored.jsonl --judge llama3.1 --base-url http://localhost:11434/v1
+   erreval score tagged.jsonl -o scored.jsonl --judge gpt-4o-mini,gpt-4.1-nano --mode both
+
+Measure the scores against people's:
+   erreval meta scores --human fluency=rating scored.jsonl
+
+A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
+Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
+		Flags: append([]cli.Flag{outFlag(), taxonomy, mapFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
+			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
+		}, append(fileFlags(), judgeFlags()...)...),
+		Action: func(ctx *cli.Context) error {
+			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
+				return err
+			}
+			o := &scoreOptions{Input: ctx.Args().First(), Output: ctx.String("output"), Taxonomy: ctx.String("taxonomy"),
+				Map: ctx.StringSlice("map"), Limit: ctx.Int("limit"), Files: readFileOptions(ctx), Overwrite: ctx.Bool("overwrite"),
+				Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json")}
+			var err error
+			if o.Judge, err = readJudgeOptions(ctx, e); err != nil {
+				return err
+			}
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return runScore(ctx.Context, e, o)
+		},
+	}
+}
+
+func (o *scoreOptions) validate() error {
+	switch {
+	case o.Output == "" && (o.Judge == nil || o.Judge.calls()):
+		return usagef("no output; give -o OUT, or -o - for standard output")
+	case o.Output == stdio && o.Resume:
+		return usagef("--resume goes on with a file; give it with -o OUT")
+	case o.Limit < 0:
+		return usagef("--limit %d: give a number of rows, or 0 for all", o.Limit)
+	}
+	return nil
+}
+
+// scoreRun is one run of the command. Reading, rejecting, resuming and naming files is identify's.
+type scoreRun struct {
+	o       *scoreOptions
+	rows    *identifyRun
+	scorer  *scorer.Offline
+	judges  *judges // or nil
+	summary *scoreSummary
+}
+
+func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
+	rows := &identifyRun{e: e, progress: newProgress(e, o.Quiet), total: &identifySummary{},
+		o: &identifyOptions{Inputs: []string{o.Input}, Output: o.Output, Limit: o.Limit, Overwrite: o.Overwrite, Resume: o.Resume, Quiet: o.Quiet}}
+	r := &scoreRun{o: o, rows: rows}
+	if rows.files, err = o.Files.open(); err != nil {
+		return err
+	}
+	if err := checkInputs(rows.o.Inputs); err != nil {
+		return err
+	}
+	name := cmp.Or(o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
+	if rows.taxonomy, err = openTaxonomy(name); err != nil {
+		return err
+	}
+	if rows.columns, err = parseMap(o.Map, rows.taxonomy.FieldNames()); err != nil {
+		return err
+	}
+	r.summary = newScoreSummary(rows.taxonomy)
+	if o.Judge != nil {
+		if r.judges, err = openJudges(o.Judge, rows.taxonomy, o.Output); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.judges.close()) }()
+		switch {
+		case o.Judge.ShowPrompt != "":
+			return r.showPrompt(ctx, e)
+		case o.Judge.DryRun:
+			return r.dryRun(ctx, e)
+		}
+		if err := r.judges.startOver(o.Output); err != nil {
+			return err
+		}
+		r.summary.Judging, rows.progress.more = newJudgeSummary(r.judges, rows.taxonomy), r.note
+	} else if r.scorer, err = scorer.NewOffline(rows.taxonomy, scorer.OfflineOptions{}); err != nil {
+		return withCode(exitUnfit, err)
+	}
+	if err := rows.o.checkOutputs([]string{o.Output}); err != nil {
+		return err
+	}
+	if done, err := r.finished(ctx); done || err != nil {
+		return errors.Join(err, r.close(e))
+	}
+	return errors.Join(r.file(ctx), r.close(e))
+}
+
+// close prints the summary, and gives the exit code of rows without a score.
+func (r *scoreRun) close(e *env) error {
+	r.rows.progress.clear()
+	err := errors.Join(r.closeJudging(), r.summary.print(e, r.o))
+	if r.summary.Unscored+r.summary.Rejected+len(r.rows.changed) == 0 {
+		return err
+	}
+	return errors.Join(err, withCode(exitIncomplete, errors.New(r.summary.incomplete(r.rows))))
+}
+
+// file scores the input.
+func (r *scoreRun) file(ctx context.Context) error {
+	f := &scoreFile{identifyFile: &identifyFile{run: r.rows, name: r.o.Input, path: r.o.Output, summary: &identifySummary{}, record: r.newRecord(),
+		noted: map[string]bool{}}, score: r}
+	source, info, err := openInput(ctx, r.rows.e, r.o.Input)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	f.source, f.info, f.input = source, info, runrecord.NewInputReader(r.o.Input, source)
+	counter := &countingReader{r: f.input}
+	r.rows.progress.begin(f.size(), counter)
+	f.reader, err = r.rows.files.reader(counter, source, r.o.Input, dataset.Options{Taxonomy: r.rows.taxonomy, Map: r.rows.columns, Limit: r.o.Limit})
+	if err != nil {
+		return err
+	}
+	defer f.reader.Close()
+	if err := f.create(r.o.Output); err != nil {
+		return err
+	}
+	if r.judges != nil {
+		err = f.judged(ctx)
+	} else {
+		err = f.all(ctx)
+	}
+	if err == nil && ctx.Err() != nil {
+		f.summary.Rows = r.summary.Rows
+		err = f.interrupted(r.o.Input)
+	}
+	if f.changed = changed(r.o.Input, f.info); f.changed != "" {
+		r.rows.changed = append(r.rows.changed, r.o.Input+" "+f.changed+" while it was read")
+	}
+	return f.finish(err)
+}
+
+// scoreFile is the input on its way to the output.
+type scoreFile struct {
+	*identifyFile
+	score *scoreRun
+}
+
+// all scores row by row until the input ends, or the user interrupts.
+func (f *scoreFile) all(ctx context.Context) error {
+	for {
+		row, err := f.reader.Read()
+		if err == nil && len(f.noted) == 0 || errors.Is(err, io.EOF) {
+			f.notes()
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		var fault *dataset.LineError
+		switch {
+		case errors.As(err, &fault):
+			err = f.reject(fault)
+			f.score.summary.Rejected++
+		case errors.Is(err, io.EOF):
+			if err := f.endOfInput(); !errors.Is(err, io.EOF) {
+				return err
+			}
+			return nil
+		case err == nil:
+			err = f.row(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// row scores one, unless an earlier run did.
+func (f *scoreFile) row(row *dataset.Row) error {
+	known, err := f.recall(row)
+	if err != nil {
+		return err
+	}
+	if !known {
+		if err := f.judge(row); err != nil {
+			return fmt.Errorf("%s:%d: %w", row.Source, row.Line, err)
+		}
+	}
+	scores, err := row.Scores()
+	if err != nil {
+		return err
+	}
+	f.last = row.Line
+	f.score.summary.add(scores, known)
+	if !known {
+		err = f.write(row, nil)
+	}
+	f.run.progress.show(f.score.summary.Rows)
+	return err
+}
+
+// judge puts the scores of every dimension into the row.
+func (f *scoreFile) judge(row *dataset.Row) error {
+	t := f.run.taxonomy
+	d, err := row.Diagnosis()
+	if err != nil {
+		return err
+	}
+	if d != nil && d.Taxonomy != "" && d.Taxonomy != t.ID() {
+		return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
+	}
+	scores := f.score.scorer.Judge(d)
+	for _, dimension := range t.Dimensions {
+		if err := row.SetScore(dimension.Key, scores[dimension.Key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recall takes the scores of a row from the output of an earlier run. It tells false for a row that is new.
+func (f *scoreFile) recall(row *dataset.Row) (bool, error) {
+	if f.out == nil || !f.out.Recalling() {
+		return false, nil
+	}
+	found, err := f.out.Recall(row, dataset.ColumnScores)
+	if errors.Is(err, dataset.ErrOtherRows) {
+		err = withCode(exitUsage, err)
+	}
+	if err == nil && !found {
+		f.run.progress.skip(f.score.summary.Rows)
+	}
+	return found, err
+}
+
+// finish gives the output its name, or keeps what there is under OUT.partial.
+func (f *scoreFile) finish(err error) error {
+	if f.stream != nil {
+		err = errors.Join(err, f.stream.Close())
+	}
+	if f.out == nil {
+		return err
+	}
+	if err == nil {
+		input := f.input.Input()
+		input.Changed = f.changed
+		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
+		if f.score.judges != nil {
+			f.record.Usage, err = f.score.judges.usage()
+		}
+		err = errors.Join(err, f.record.Write(f.path))
+	}
+	if err != nil {
+		return errors.Join(err, f.abort())
+	}
+	if err := f.out.Commit(); err != nil {
+		return err
+	}
+	f.run.noteRejected(f.summary, f.path)
+	return removeIfThere(runrecord.Path(dataset.PartialPath(f.path)))
+}
+
+// scoreRecord is the options part of OUT.run.json.
+type scoreRecord struct {
+	Judge string            `json:"judge"`
+	Map   map[string]string `json:"map"` // field to column
+	Limit int               `json:"limit"`
+}
+
+func (r *scoreRun) newRecord() *runrecord.Record {
+	var options any = scoreRecord{Judge: dataset.JudgeOffline, Map: r.rows.columns, Limit: r.o.Limit}
+	if r.judges != nil {
+		options = r.judges.record(r)
+	}
+	rec := runrecord.New("score", options)
+	rec.Taxonomy = &runrecord.Artefact{ID: r.rows.taxonomy.ID(), SHA256: r.rows.taxonomy.Hash()}
+	return rec
+}
+
+// finished takes the counts of an output that an earlier run has finished in the same way.
+func (r *scoreRun) finished(ctx context.Context) (bool, error) {
+	old, err := r.rows.finishedRecord(ctx, r.o.Input, r.o.Output, r.newRecord())
+	if old == nil || err != nil {
+		return false, err
+	}
+	r.summary.restore(old.Counts)
+	if r.summary.Rejected > 0 {
+		r.rows.rejected = append(r.rows.rejected, dataset.RejectedPath(r.o.Output))
+	}
+	r.rows.say("%s is finished already", filepath.Base(r.o.Output))
+	return true, removeIfThere(runrecord.Path(dataset.PartialPath(r.o.Output)))
+}

@@ -1,0 +1,389 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/journal"
+	"github.com/erreval/erreval/llm/openai"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// judgeOptions are the flags of score that concern judges.
+type judgeOptions struct {
+	Judges      []string // models
+	Endpoint    openai.Options
+	Limits      llm.LimitOptions
+	Budget      journal.Budget
+	Prices      string // file; "" is the built-in list
+	Journal     string // file; "" is OUT.journal
+	Template    string // built-in name or file; "" is the one that Joint asks for
+	Joint       bool
+	Lines       bool
+	Temperature float64
+	Seed        int64
+	ReplyTokens int
+	Panel       scorer.PanelOptions
+	DryRun      bool
+	ShowPrompt  string // id of a row
+}
+
+func judgeFlags() []cli.Flag {
+	limits, panel, endpoint := llm.DefaultLimitOptions(), scorer.DefaultPanelOptions(), openai.DefaultOptions()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"), Usage: "ask the language model `NAME`, or several: NAME,NAME; the key is in OPENAI_API_KEY"},
+		&cli.StringFlag{Name: "base-url", Value: endpoint.BaseURL, EnvVars: []string{"OPENAI_BASE_URL"}, Usage: "`URL` of an OpenAI-compatible endpoint"},
+		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
+		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"), Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
+		&cli.StringFlag{Name: "mode", Value: panel.Modes[0], Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
+		&cli.IntFlag{Name: "repeats", Value: panel.Repeats, Usage: "ask everything `K` times, with --seed, --seed plus 1 and so on"},
+		&cli.BoolFlag{Name: "joint", Usage: "ask about all dimensions in one call: cheaper"},
+		&cli.StringFlag{Name: "aggregate", Value: panel.Aggregate, Usage: "`HOW` several judgements become one value: " + strings.Join(scorer.Aggregates(), ", ")},
+		&cli.IntFlag{Name: "attempts", Value: panel.Attempts, Usage: "ask up to `N` times where a reply holds no verdict"},
+		&cli.Float64Flag{Name: "temperature", Usage: "`T` of the judge, 0 to 2"},
+		&cli.Int64Flag{Name: "seed", Usage: "`SEED` of the judge; also chooses what --plant and --audit take"},
+		&cli.IntFlag{Name: "reply-tokens", Value: 1000, Usage: "`N` tokens at most in a reply; reasoning models need more"},
+		&cli.BoolFlag{Name: "lines", Usage: "ask for lines of text instead of JSON"},
+		&cli.StringFlag{Name: "template", Usage: "prompt `TEMPLATE`: a built-in name or a file"},
+		&cli.BoolFlag{Name: "paper-wording", Usage: "show No Error also where a row has errors none of which bears on the dimension, as the ErrEval paper does"},
+		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
+		&cli.Float64Flag{Name: "max-cost", Usage: "spend at most `COST` in all runs with this journal, in the price list's currency"},
+		&cli.Int64Flag{Name: "max-tokens", Usage: "use at most `N` tokens in all runs with this journal"},
+		&cli.Int64Flag{Name: "max-calls", Usage: "make at most `N` calls in all runs with this journal"},
+		&cli.StringFlag{Name: "prices", Usage: "price `FILE` (default: a built-in list of a few models)"},
+		&cli.IntFlag{Name: "rpm", Usage: "at most `N` calls a minute; 0 is no limit"},
+		&cli.IntFlag{Name: "tpm", Usage: "at most `N` tokens a minute; 0 is no limit"},
+		&cli.IntFlag{Name: "in-flight", Value: limits.InFlight, Usage: "`N` calls at the same time"},
+		&cli.DurationFlag{Name: "timeout", Value: endpoint.Timeout, Usage: "`TIME` that one call may take"},
+		&cli.Float64Flag{Name: "plant", Usage: "judge this `SHARE` once more with a wrong label shown, and report how often the judge follows it"},
+		&cli.Float64Flag{Name: "cascade", Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
+		&cli.Float64Flag{Name: "audit", Value: 0.05, Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "print calls, tokens and the highest cost, and call nothing"},
+		&cli.StringFlag{Name: "show-prompt", Usage: "print what a judge is asked about the row `ID`, and call nothing"},
+	}
+}
+
+// readJudgeOptions reads the flags; nil without a judge.
+func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
+	if ctx.String("judge") == "" {
+		return nil, onlyWithJudge(ctx)
+	}
+	o := &judgeOptions{Endpoint: openai.Options{BaseURL: ctx.String("base-url"), Key: e.getenv("OPENAI_API_KEY"),
+		AzureVersion: ctx.String("azure-version"), Timeout: ctx.Duration("timeout")},
+		Limits: llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
+		Prices: ctx.String("prices"), Journal: ctx.String("journal"), Template: ctx.String("template"), Joint: ctx.Bool("joint"),
+		Lines: ctx.Bool("lines"), Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"), ReplyTokens: ctx.Int("reply-tokens"),
+		DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"), Panel: scorer.DefaultPanelOptions()}
+	for name := range strings.SplitSeq(ctx.String("judge"), ",") {
+		o.Judges = append(o.Judges, strings.TrimSpace(name))
+	}
+	p := &o.Panel
+	p.Modes, p.Repeats, p.Attempts, p.Aggregate = []string{ctx.String("mode")}, ctx.Int("repeats"), ctx.Int("attempts"), ctx.String("aggregate")
+	if ctx.String("mode") == "both" {
+		p.Modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
+	}
+	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Seed)
+	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Seed)}
+	p.Workers = 2 * max(o.Limits.InFlight, 1) // those that pause hold no place among the calls in flight
+	o.readBudget(ctx)
+	var err error
+	o.Endpoint.Headers, err = parseHeaders(ctx.StringSlice("header"))
+	return o, errors.Join(err, o.validate())
+}
+
+// onlyWithJudge refuses flags that would do nothing.
+func onlyWithJudge(ctx *cli.Context) error {
+	for _, f := range judgeFlags() {
+		name := f.Names()[0]
+		if ctx.IsSet(name) && name != "base-url" && name != "azure-version" { // these two may be set in the environment
+			return usagef("--%s is for judges; name one with --judge, as in --judge gpt-4o-mini", name)
+		}
+	}
+	return nil
+}
+
+// readBudget takes only what was given: a limit of 0 allows nothing.
+func (o *judgeOptions) readBudget(ctx *cli.Context) {
+	if ctx.IsSet("max-cost") {
+		o.Budget.MaxCost = new(ctx.Float64("max-cost"))
+	}
+	if ctx.IsSet("max-tokens") {
+		o.Budget.MaxTokens = new(ctx.Int64("max-tokens"))
+	}
+	if ctx.IsSet("max-calls") {
+		o.Budget.MaxCalls = new(ctx.Int64("max-calls"))
+	}
+}
+
+func parseHeaders(pairs []string) (map[string]string, error) {
+	headers := map[string]string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("--header: write it as NAME=VALUE") // it may hold a secret, which is not repeated
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+func (o *judgeOptions) validate() error {
+	faults := []error{o.Endpoint.Validate(), o.Limits.Validate(), o.Budget.Validate()}
+	if o.Temperature < 0 || o.Temperature > 2 {
+		faults = append(faults, fmt.Errorf("--temperature %v: give 0 to 2", o.Temperature))
+	}
+	if o.Limits.InFlight < 1 {
+		faults = append(faults, fmt.Errorf("--in-flight %d: give 1 or more", o.Limits.InFlight))
+	}
+	if o.Endpoint.Key == "" && o.Endpoint.BaseURL == openai.DefaultOptions().BaseURL && !o.DryRun && o.ShowPrompt == "" {
+		faults = append(faults, errors.New("no key: set OPENAI_API_KEY, or give an endpoint that needs none with --base-url or OPENAI_BASE_URL"))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return withCode(exitUsage, err)
+	}
+	return nil
+}
+
+// calls tells whether the run calls judges and writes an output.
+func (o *judgeOptions) calls() bool { return o != nil && !o.DryRun && o.ShowPrompt == "" }
+
+// judges are the panel of a run, with what stands behind it.
+type judges struct {
+	o        *judgeOptions
+	panel    *scorer.Panel
+	template *prompt.Template
+	prices   *journal.Prices
+	journal  *journal.Journal // nil where nothing is called and there is none
+	clients  []*journal.Client
+	endpoint *openai.Client
+	path     string // of the journal
+	before   journal.Spent
+	first    bool // a row was looked at
+}
+
+// openJudges makes the panel. Without calls, a journal is only looked into if it is there.
+func openJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges, err error) {
+	j = &judges{o: o, path: o.Journal}
+	if j.path == "" && output != stdio && output != "" {
+		j.path = output + ".journal"
+	}
+	if j.path == "" && o.calls() {
+		return nil, usagef("the output is no file; say with --journal FILE where replies are kept")
+	}
+	kind := prompt.Judge
+	if o.Joint {
+		kind = prompt.Joint
+	}
+	if j.template, err = prompt.Open(cmp.Or(o.Template, kind)); err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	if j.template.Kind != kind {
+		return nil, usagef("--template %s is of kind %s; this run needs one of kind %s", o.Template, j.template.Kind, kind)
+	}
+	if err := j.readPrices(); err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	if _, err := os.Stat(j.path); o.calls() || err == nil {
+		if j.journal, err = journal.Open(j.path); err != nil {
+			return nil, err
+		}
+		if j.before, err = j.journal.Spent(); err != nil {
+			return nil, errors.Join(err, j.close())
+		}
+	}
+	if err := j.seat(t); err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return j, nil
+}
+
+func (j *judges) close() error {
+	if j.journal == nil {
+		return nil
+	}
+	return j.journal.Close()
+}
+
+func (j *judges) readPrices() (err error) {
+	j.prices = journal.DefaultPrices()
+	if j.o.Prices != "" {
+		data, err := os.ReadFile(j.o.Prices)
+		if err != nil {
+			return fmt.Errorf("--prices: %w", err)
+		}
+		if j.prices, err = journal.ParsePrices(data, j.o.Prices); err != nil {
+			return err
+		}
+	}
+	if j.o.Budget.MaxCost == nil {
+		return nil
+	}
+	for _, model := range j.o.Judges {
+		if _, ok := j.prices.Models[model]; !ok {
+			return fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices", model)
+		}
+	}
+	return nil
+}
+
+// seat makes the judges' clients and the panel.
+func (j *judges) seat(t *taxonomy.Taxonomy) error {
+	var err error
+	if j.endpoint, err = openai.New(j.o.Endpoint); err != nil {
+		return withCode(exitUsage, err)
+	}
+	client := llm.Client(j.endpoint)
+	if j.o.calls() {
+		meter, err := j.journal.Meter(finishing(j.endpoint), j.o.Budget, j.prices)
+		if err != nil {
+			return withCode(exitUsage, err)
+		}
+		client = llm.Retry(llm.Limit(meter, j.o.Limits), llm.DefaultRetryOptions())
+	}
+	var members []scorer.Judge
+	for _, name := range j.o.Judges {
+		judge := scorer.Judge{Name: name, Model: name, Client: client, Temperature: &j.o.Temperature, Seed: &j.o.Seed,
+			MaxTokens: j.o.ReplyTokens, Lines: j.o.Lines}
+		if j.journal != nil {
+			c := j.journal.Client(client, j.o.Endpoint.BaseURL+" "+j.o.Endpoint.AzureVersion)
+			j.clients, judge.Client = append(j.clients, c), c
+		}
+		members = append(members, judge)
+	}
+	options := j.o.Panel
+	options.Taxonomy, options.Template = t, j.template
+	if j.panel, err = scorer.NewPanel(members, options); err != nil {
+		return withCode(exitUsage, err)
+	}
+	return nil
+}
+
+// finishing makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
+func finishing(c llm.Client) llm.Client {
+	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+		return c.Complete(context.WithoutCancel(ctx), r)
+	})
+}
+
+// host names the endpoint for records, without path or secret.
+func (j *judges) host() string {
+	u, err := url.Parse(j.o.Endpoint.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// judgeRecord is the options part of OUT.run.json for a run with judges. It holds no key, header or path.
+type judgeRecord struct {
+	Judge        []string          `json:"judge"`
+	Endpoint     string            `json:"endpoint"` // host
+	AzureVersion string            `json:"azure_version,omitempty"`
+	Map          map[string]string `json:"map"` // field to column
+	Limit        int               `json:"limit"`
+	Modes        []string          `json:"modes"`
+	Repeats      int               `json:"repeats"`
+	Joint        bool              `json:"joint"`
+	Aggregate    string            `json:"aggregate"`
+	Attempts     int               `json:"attempts"`
+	Temperature  float64           `json:"temperature"`
+	Seed         int64             `json:"seed"`
+	ReplyTokens  int               `json:"reply_tokens"`
+	Lines        bool              `json:"lines"`
+	PaperWording bool              `json:"paper_wording"`
+	Template     string            `json:"template"` // id, and hash of its file
+	Plant        float64           `json:"plant"`
+	Cascade      float64           `json:"cascade"`
+	Audit        float64           `json:"audit"`
+}
+
+func (j *judges) record(r *scoreRun) any {
+	o, p := j.o, j.o.Panel
+	return judgeRecord{Judge: o.Judges, Endpoint: j.host(), AzureVersion: o.Endpoint.AzureVersion, Map: r.rows.columns, Limit: r.o.Limit,
+		Modes: p.Modes, Repeats: p.Repeats, Joint: o.Joint, Aggregate: p.Aggregate, Attempts: p.Attempts, Temperature: o.Temperature,
+		Seed: o.Seed, ReplyTokens: o.ReplyTokens, Lines: o.Lines, PaperWording: p.PaperWording,
+		Template: j.template.ID() + " sha256:" + j.template.Hash(), Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
+}
+
+// judgeUsage is what judges used, for the run record.
+type judgeUsage struct {
+	ThisRun   used              `json:"this_run"`
+	Journal   used              `json:"journal"` // by all runs with this journal
+	Budget    journal.Budget    `json:"budget"`
+	Currency  string            `json:"currency,omitempty"`
+	PriceDate string            `json:"price_date,omitempty"`
+	Prices    map[string]*price `json:"prices"`             // per million tokens; null is not known
+	Rejected  map[string]string `json:"rejected,omitempty"` // what a model's endpoint did not take
+}
+
+type price struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+type used struct {
+	Calls  int64   `json:"calls"` // requests sent, those that failed included
+	Input  int64   `json:"input_tokens"`
+	Output int64   `json:"output_tokens"`
+	Cost   float64 `json:"cost"` // of models with a price
+}
+
+// usage reads the journal.
+func (j *judges) usage() (*judgeUsage, error) {
+	now, err := j.journal.Spent()
+	if err != nil {
+		return nil, err
+	}
+	u := &judgeUsage{Budget: j.o.Budget, Currency: now.Currency, PriceDate: j.prices.Date.Format(time.DateOnly), Prices: map[string]*price{},
+		Rejected: map[string]string{},
+		Journal:  used{now.Calls, now.Input, now.Output, now.Cost},
+		ThisRun:  used{now.Calls - j.before.Calls, now.Input - j.before.Input, now.Output - j.before.Output, now.Cost - j.before.Cost}}
+	for _, model := range j.o.Judges {
+		u.Prices[model] = nil
+		if p, ok := j.prices.Models[model]; ok {
+			u.Prices[model] = &price{p.Input, p.Output}
+		}
+		if names := j.endpoint.Rejected(model); len(names) > 0 {
+			u.Rejected[model] = strings.Join(names, ", ")
+		}
+	}
+	return u, nil
+}
+
+// text is what was spent, in words.
+func (j *judges) text(u used) string {
+	priced := slices.ContainsFunc(j.o.Judges, func(m string) bool { _, ok := j.prices.Models[m]; return ok })
+	text := fmt.Sprintf("%s, %d tokens in, %d out", plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
+	if priced {
+		text += fmt.Sprintf(", %.4f %s", u.Cost, j.prices.Currency)
+	}
+	return text
+}
+
+// startOver removes what an earlier run with judges left of its output: every reply in it is in the journal, so the rows are
+// made again at once, and those that had no reply are asked about again.
+func (j *judges) startOver(out string) error {
+	if out == stdio {
+		return nil
+	}
+	partial := dataset.PartialPath(out)
+	old, err := runrecord.Read(partial)
+	if err != nil || old.Command != "score" {
+		return nil // not ours to remove: whoever creates the output says what to do
+	}
+	return errors.Join(removeIfThere(partial), removeIfThere(runrecord.Path(partial)))
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// judgeSummary is what judges did, counted.
+type judgeSummary struct {
+	Judgements int            `json:"judgements"`          // scored and unscored, planted ones included
+	Unscored   int            `json:"unscored"`            // of these
+	Reasons    map[string]int `json:"reasons"`             // of the unscored
+	Usage      *judgeUsage    `json:"usage,omitempty"`     // nil where the output was finished already
+	Lift       []liftRow      `json:"lift,omitempty"`      // with both modes
+	Panel      *agreement     `json:"panel,omitempty"`     // with several judges
+	Anchoring  *anchoring     `json:"anchoring,omitempty"` // with --plant
+	Cascade    *cascadeCount  `json:"cascade,omitempty"`
+
+	judges *judges
+	scales map[string][]float64
+}
+
+// liftRow is what showing the errors changes in one dimension, over the rows that have both values.
+type liftRow struct {
+	Dimension  string `json:"dimension"`
+	Rows       int    `json:"rows"`
+	Vanilla    number `json:"vanilla"`     // mean
+	ErrorAware number `json:"error_aware"` // mean
+	Lift       number `json:"lift"`        // ErrorAware − Vanilla
+	Changed    int    `json:"changed"`     // rows whose values differ
+
+	vanilla, aware float64 // sums
+}
+
+// agreement of a panel: scores with values of two judges or more.
+type agreement struct {
+	Scores int `json:"scores"`
+	Differ int `json:"differ"` // the judges' values differ
+}
+
+// anchoring is how often judges follow a wrong label. Judgements that were lowest without it cannot tell.
+type anchoring struct {
+	Planted  int    `json:"planted"`  // judgements with a value
+	Told     int    `json:"told"`     // of these, pairs with one without the label that was above the lowest score
+	Followed int    `json:"followed"` // of these, lower with it
+	Rate     number `json:"rate"`     // Followed ÷ Told
+}
+
+// cascadeCount is what the offline scorer took off the judges.
+type cascadeCount struct {
+	Offline int    `json:"offline"` // scores
+	Saved   int    `json:"saved"`   // judgements that were not asked for
+	Audited int    `json:"audited"` // offline scores with a judge's verdict beside them
+	Changed int    `json:"changed"` // of these, the nearest score is another
+	Rate    number `json:"changed_rate"`
+}
+
+func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
+	s := &judgeSummary{judges: j, Reasons: map[string]int{}, scales: map[string][]float64{}}
+	p := j.o.Panel
+	for _, d := range t.Dimensions {
+		for _, c := range d.Criteria {
+			s.scales[d.Key] = append(s.scales[d.Key], float64(c.Score))
+		}
+		if len(p.Modes) > 1 {
+			s.Lift = append(s.Lift, liftRow{Dimension: d.Key})
+		}
+	}
+	if len(j.o.Judges) > 1 {
+		s.Panel = &agreement{}
+	}
+	if p.Plant > 0 {
+		s.Anchoring = &anchoring{}
+	}
+	if p.Cascade.Sure > 0 {
+		s.Cascade = &cascadeCount{}
+	}
+	return s
+}
+
+// add counts one row.
+func (s *judgeSummary) add(scores map[string]*dataset.Score) {
+	for i := range s.Lift {
+		s.Lift[i].add(scores[s.Lift[i].Dimension])
+	}
+	for key, score := range scores {
+		for _, run := range score.Runs {
+			s.count(run)
+		}
+		if s.Panel != nil {
+			s.Panel.add(score)
+		}
+		if s.Anchoring != nil {
+			s.Anchoring.add(score, s.scales[key][0])
+		}
+		if s.Cascade != nil {
+			s.Cascade.add(score, s.scales[key], len(s.judges.o.Judges)*len(s.judges.o.Panel.Modes)*s.judges.o.Panel.Repeats)
+		}
+	}
+}
+
+func (s *judgeSummary) count(run dataset.Run) {
+	if run.Judge == dataset.JudgeOffline {
+		return
+	}
+	s.Judgements++
+	if run.Value == nil {
+		s.Unscored++
+		reason, _, _ := strings.Cut(run.Reason, ":")
+		s.Reasons[reason]++
+	}
+}
+
+// meanValue the values of runs that fit; false if there is none.
+func meanValue(runs []dataset.Run, fits func(*dataset.Run) bool) (float64, bool) {
+	sum, n := 0.0, 0
+	for i := range runs {
+		if r := &runs[i]; r.Value != nil && r.Judge != dataset.JudgeOffline && r.Planted == "" && fits(r) {
+			sum += *r.Value
+			n++
+		}
+	}
+	return sum / float64(n), n > 0
+}
+
+func (l *liftRow) add(score *dataset.Score) {
+	vanilla, okV := meanValue(score.Runs, func(r *dataset.Run) bool { return r.Mode == dataset.ModeVanilla })
+	aware, okA := meanValue(score.Runs, func(r *dataset.Run) bool { return r.Mode == dataset.ModeErrorAware })
+	if !okV || !okA {
+		return
+	}
+	l.Rows++
+	l.vanilla += vanilla
+	l.aware += aware
+	if vanilla != aware {
+		l.Changed++
+	}
+}
+
+func (a *agreement) add(score *dataset.Score) {
+	byJudge := map[string]float64{}
+	for _, r := range score.Runs {
+		if v, ok := meanValue(score.Runs, func(o *dataset.Run) bool { return o.Judge == r.Judge }); ok {
+			byJudge[r.Judge] = v
+		}
+	}
+	if len(byJudge) < 2 {
+		return
+	}
+	a.Scores++
+	values := slices.Sorted(maps.Values(byJudge))
+	if values[0] != values[len(values)-1] {
+		a.Differ++
+	}
+}
+
+func (a *anchoring) add(score *dataset.Score, lowest float64) {
+	for _, r := range score.Runs {
+		if r.Planted == "" || r.Value == nil {
+			continue
+		}
+		a.Planted++
+		plain, ok := meanValue(score.Runs, func(o *dataset.Run) bool {
+			return o.Judge == r.Judge && o.Mode == r.Mode && o.Repeat == r.Repeat
+		})
+		if !ok || plain <= lowest {
+			continue
+		}
+		a.Told++
+		if *r.Value < plain {
+			a.Followed++
+		}
+	}
+}
+
+func (c *cascadeCount) add(score *dataset.Score, scale []float64, perScore int) {
+	if score.Runs[0].Judge != dataset.JudgeOffline {
+		return
+	}
+	c.Offline++
+	if len(score.Runs) == 1 {
+		c.Saved += perScore
+	}
+	verdict, ok := meanValue(score.Runs, func(r *dataset.Run) bool { return r.Mode == score.Runs[0].Mode })
+	if !ok || score.Value == nil {
+		return
+	}
+	c.Audited++
+	if nearest(scale, verdict) != nearest(scale, *score.Value) {
+		c.Changed++
+	}
+}
+
+// nearest score of a scale; of two, the lower.
+func nearest(scale []float64, v float64) float64 {
+	return slices.MinFunc(scale, func(a, b float64) int {
+		switch d := math.Abs(a-v) - math.Abs(b-v); {
+		case d < 0:
+			return -1
+		case d > 0:
+			return 1
+		}
+		return 0
+	})
+}
+
+// finish computes rates from counts.
+func (s *judgeSummary) finish() {
+	for i := range s.Lift {
+		l := &s.Lift[i]
+		n := float64(l.Rows)
+		l.Vanilla, l.ErrorAware, l.Lift = number(l.vanilla/n), number(l.aware/n), number((l.aware-l.vanilla)/n)
+	}
+	if a := s.Anchoring; a != nil {
+		a.Rate = number(float64(a.Followed) / float64(a.Told))
+	}
+	if c := s.Cascade; c != nil {
+		c.Rate = number(float64(c.Changed) / float64(c.Audited))
+	}
+}
+
+// print writes what judges did to w.
+func (s *judgeSummary) print(w io.Writer) error {
+	if s.Usage == nil {
+		return nil
+	}
+	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Judges, ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+	if p := s.Panel; p != nil {
+		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"), percent(p.Differ, p.Scores))
+	}
+	if a := s.Anchoring; a != nil {
+		fmt.Fprintf(w, "anchoring: a wrong label was followed %d of %s (%s); %s with a planted label\n", a.Followed, plural(a.Told, "time", "times"), percent(a.Followed, a.Told),
+			plural(a.Planted, "judgement", "judgements"))
+	}
+	if c := s.Cascade; c != nil {
+		fmt.Fprintf(w, "cascade: %s offline, %s saved; of %d audited the judge changed %d (%s)\n", plural(c.Offline, "score", "scores"),
+			plural(c.Saved, "judgement", "judgements"), c.Audited, c.Changed, percent(c.Changed, c.Audited))
+	}
+	if len(s.Lift) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "lift\tvanilla\terror-aware\tdifference\tchanged\t\n")
+	for _, l := range s.Lift {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d of %d\t\n", l.Dimension, fixed("%.2f", l.Vanilla), fixed("%.2f", l.ErrorAware), fixed("%+.2f", l.Lift), l.Changed, l.Rows)
+	}
+	return t.Flush()
+}
+
+func (s *judgeSummary) reasons() string {
+	var parts []string
+	for _, reason := range slices.Sorted(maps.Keys(s.Reasons)) {
+		parts = append(parts, fmt.Sprintf("%s %d", reason, s.Reasons[reason]))
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// unavailable tells whether judges answered nothing at all.
+func (s *judgeSummary) unavailable() bool {
+	return s.Judgements > 0 && s.Reasons["unavailable"] == s.Judgements
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/journal"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/scorer"
+)
+
+// judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
+func (f *scoreFile) judged(ctx context.Context) error {
+	j := f.score.judges
+	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
+		row, err := f.next(ctx)
+		if err == nil {
+			err = j.fits(row)
+		}
+		return row, err
+	}, f.keep)
+	f.score.summary.Rejected = f.summary.Rejected
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return nil // the caller says so
+	case err != nil:
+		return f.stopped(err)
+	}
+	return nil
+}
+
+// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many.
+func (j *judges) fits(row *dataset.Row) error {
+	d, err := row.Diagnosis()
+	if err != nil {
+		return err
+	}
+	if d == nil && !j.first && strings.Join(j.o.Panel.Modes, "") != dataset.ModeVanilla {
+		return usagef("%s: row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.Source, row.ID)
+	}
+	j.first = true
+	return nil
+}
+
+// keep writes a judged row.
+func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.run.taxonomy.Dimensions {
+		if err := row.SetScore(d.Key, scores[d.Key]); err != nil {
+			return err
+		}
+	}
+	f.last = row.Line
+	f.score.summary.add(scores, false)
+	f.score.summary.Judging.add(scores)
+	err := f.write(row, nil)
+	f.run.progress.show(f.score.summary.Rows)
+	return err
+}
+
+// stopped says what a run that ended early has done, and how it goes on. Where the judge or the budget ended it, its record
+// beside OUT.partial says so.
+func (f *scoreFile) stopped(err error) error {
+	kind := llm.KindOf(err)
+	if kind == 0 {
+		return err
+	}
+	r := f.score
+	text := fmt.Sprintf("stopped after %s", plural(r.summary.Rows, "row", "rows"))
+	if f.out != nil && r.summary.Rows > 0 {
+		text += ", which " + map[bool]string{true: "is", false: "are"}[r.summary.Rows == 1] + " in " + dataset.PartialPath(f.path)
+	}
+	text += fmt.Sprintf(": %v\nthe replies so far are in %s: the same command goes on from there, and pays for none of them again", err, r.judges.path)
+	if f.out != nil {
+		f.record.Stopped = kind.String()
+		f.record.Counts = r.summary.counts()
+		usage, fault := r.judges.usage()
+		f.record.Usage = usage
+		err = errors.Join(fault, f.record.Write(dataset.PartialPath(f.path)))
+		if err != nil {
+			return errors.Join(errors.New(text), err)
+		}
+	}
+	if kind == llm.Broken {
+		return errors.New(text)
+	}
+	return withCode(exitJudge, errors.New(text))
+}
+
+// note is the part of the progress line that concerns judges.
+func (r *scoreRun) note() string {
+	spent, err := r.judges.journal.Spent()
+	if err != nil {
+		return "" // the run will meet it
+	}
+	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(used{Calls: spent.Calls - r.judges.before.Calls,
+		Input: spent.Input - r.judges.before.Input, Output: spent.Output - r.judges.before.Output, Cost: spent.Cost - r.judges.before.Cost}))
+}
+
+// forecast is what a run would do.
+type forecast struct {
+	Rows       int      `json:"rows"`
+	Rejected   int      `json:"rejected"` // lines that are no rows
+	Calls      int      `json:"calls"`    // if each first reply holds its verdicts
+	InJournal  int      `json:"in_journal"`
+	Input      int64    `json:"input_tokens"`      // estimate, of the calls that are not in the journal
+	MaxInput   int64    `json:"max_input_tokens"`  // highest possible
+	MaxOutput  int64    `json:"max_output_tokens"` // highest possible
+	MaxCost    *float64 `json:"max_cost"`          // of these; null without a price for every judge
+	Currency   string   `json:"currency"`
+	PriceDate  string   `json:"price_date"`
+	Attempts   int      `json:"attempts"` // per call, while replies hold no verdict
+	unpriced   []string
+	maxCostSum float64
+}
+
+// bytesPerToken estimates: about 4 in English.
+const bytesPerToken = 4
+
+// dryRun prints what a run would call.
+func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
+	j := r.judges
+	f := &forecast{Attempts: j.o.Panel.Attempts, Currency: j.prices.Currency, PriceDate: j.prices.Date.Format("2006-01-02")}
+	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
+	faults, err := in.eachRow(ctx, e, r.o.Input, func(row *dataset.Row) error {
+		if err := j.fits(row); err != nil {
+			return err
+		}
+		questions, err := j.panel.Questions(row)
+		if err != nil {
+			return err
+		}
+		f.Rows++
+		for _, q := range questions {
+			if err := f.add(j, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	f.Rejected = len(faults)
+	for _, model := range j.o.Judges {
+		if _, ok := j.prices.Models[model]; !ok {
+			f.unpriced = append(f.unpriced, model)
+		}
+	}
+	if f.unpriced == nil {
+		f.MaxCost = &f.maxCostSum
+	}
+	if r.o.JSON {
+		return writeJSON(e.out, f)
+	}
+	f.print(e)
+	return nil
+}
+
+func (f *forecast) add(j *judges, q *scorer.Question) error {
+	f.Calls++
+	for i, name := range j.o.Judges {
+		if name != q.Judge || len(j.clients) == 0 {
+			continue
+		}
+		reply, err := j.clients[i].Lookup(q.Request)
+		if err != nil {
+			return err
+		}
+		if reply != nil {
+			f.InJournal++
+			return nil
+		}
+	}
+	worst := journal.WorstCase(q.Request)
+	for _, m := range q.Request.Messages {
+		f.Input += int64(len(m.Content)+bytesPerToken-1) / bytesPerToken
+	}
+	f.MaxInput += int64(worst.Input)
+	f.MaxOutput += int64(worst.Output)
+	f.maxCostSum += j.prices.Models[q.Request.Model].Cost(worst)
+	return nil
+}
+
+func (f *forecast) print(e *env) {
+	fmt.Fprintf(e.out, "%s, %s (%d in the journal already); %s rejected\n", plural(f.Rows, "row", "rows"), plural(f.Calls, "call", "calls"), f.InJournal,
+		plural(f.Rejected, "line", "lines"))
+	fmt.Fprintf(e.out, "input: about %d tokens, at most %d; output: at most %d\n", f.Input, f.MaxInput, f.MaxOutput)
+	if f.MaxCost != nil {
+		fmt.Fprintf(e.out, "cost: at most %.4f %s, at prices of %s\n", *f.MaxCost, f.Currency, f.PriceDate)
+	} else {
+		fmt.Fprintf(e.out, "cost: not known, as there is no price of %s; give it in a file with --prices\n", strings.Join(f.unpriced, ", "))
+	}
+	fmt.Fprintf(e.out, "A reply without a verdict is asked for again, up to %s in all; --max-cost, --max-tokens and --max-calls bound everything.\n",
+		plural(f.Attempts, "time", "times"))
+}
+
+// showPrompt prints all that the first judge is asked about a row.
+func (r *scoreRun) showPrompt(ctx context.Context, e *env) error {
+	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
+	found := false
+	_, err := in.eachRow(ctx, e, r.o.Input, func(row *dataset.Row) error {
+		if row.ID != r.judges.o.ShowPrompt || found {
+			return nil
+		}
+		found = true
+		if err := r.judges.fits(row); err != nil {
+			return err
+		}
+		questions, err := r.judges.panel.Questions(row)
+		for _, q := range questions {
+			if q.Judge == r.judges.o.Judges[0] && q.Repeat == 0 {
+				printQuestion(e, q)
+			}
+		}
+		return err
+	})
+	if err == nil && !found {
+		err = usagef("--show-prompt: %s has no row %q", r.o.Input, r.judges.o.ShowPrompt)
+	}
+	return err
+}
+
+func printQuestion(e *env, q *scorer.Question) {
+	title := q.Mode
+	if q.Dimension != "" {
+		title = q.Dimension + ", " + title
+	}
+	if q.Planted != "" {
+		title += ", planted: " + q.Planted
+	}
+	var messages []prompt.Message
+	for _, m := range q.Request.Messages {
+		messages = append(messages, prompt.Message(m))
+	}
+	fmt.Fprintf(e.out, "===== %s =====\n", title)
+	for _, m := range messages {
+		fmt.Fprintf(e.out, "--- %s ---\n%s\n", m.Role, m.Content)
+	}
+	fmt.Fprintln(e.out)
+}
+
+// closeJudging completes the summary of what judges did.
+func (r *scoreRun) closeJudging() error {
+	s := r.summary.Judging
+	if s == nil {
+		return nil
+	}
+	s.finish()
+	var err error
+	if s.Judgements > 0 || r.summary.Rows == 0 {
+		s.Usage, err = r.judges.usage()
+	}
+	if s.unavailable() {
+		err = errors.Join(err, withCode(exitJudge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
+	}
+	return err
+}

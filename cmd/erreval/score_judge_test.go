@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/llmtest"
+)
+
+// judgeModels is an endpoint with models of known bias:
+//
+//	fair    takes a point off for each label that it is shown: 3, 2, 1
+//	strict  gives 1
+//	moody   is like strict, and gives 7 for clarity, which is not on the scale
+//	secret  wants a key
+func judgeModels(c *llmtest.Call) llmtest.Step {
+	text := promptText(c)
+	verdict := 1
+	switch c.Request.Model {
+	case "secret":
+		if c.Header.Get("Authorization") != "Bearer sk-right" {
+			return llmtest.Fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided.")
+		}
+	case "moody":
+		if strings.Contains(text, "\nClarity: ") {
+			verdict = 7
+		}
+	case "fair":
+		_, labels, _ := strings.Cut(text, "# Labels")
+		verdict = max(1, 3-strings.Count(labels, "\n- ")+strings.Count(labels, "\n- No Error"))
+	}
+	return llmtest.Text(fmt.Sprintf(`{"reason": "As the criteria say.", "score": %d}`, verdict))
+}
+
+func promptText(c *llmtest.Call) string {
+	var b strings.Builder
+	for _, m := range c.Request.Messages {
+		b.WriteString(m.Content + "\n")
+	}
+	return b.String()
+}
+
+// newJudge serves judgeModels.
+func newJudge(t *testing.T) string { return llmtest.NewServer(judgeModels).Start(t) }
+
+// sizeOf is a size that scripts/kill_score.sh sets.
+func sizeOf(t *testing.T, name string, small int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return small
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestJudgeKilled: a run that is killed at random moments and started again by the same line makes what an undisturbed one
+// makes, and no call that had its reply is made again.
+func TestJudgeKilled(t *testing.T) {
+	rows, kills := sizeOf(t, "KILL_ROWS", 12), sizeOf(t, "KILLS", 3)
+	const inFlight, dimensions = 4, 7
+	server := llmtest.NewServer(func(c *llmtest.Call) llmtest.Step {
+		step := judgeModels(c)
+		return func(ctx context.Context, w http.ResponseWriter, c *llmtest.Call) {
+			<-time.After(5 * time.Millisecond)
+			step(ctx, w, c)
+		}
+	})
+	server.Forget = true
+	url, dir := server.Start(t), t.TempDir()
+	in, want, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "want.jsonl"), filepath.Join(dir, "out.jsonl")
+	var b strings.Builder
+	for i := range rows {
+		fmt.Fprintf(&b, `{"id":"r%d","passage":"Wall %d is old.","answer":"Oke","question":"Who built wall %d?","diagnosis":{"labels":[%q]}}`+"\n", i, i, i,
+			[]string{"Vague", "No Error", "Off Topic"}[i%3])
+	}
+	if err := os.WriteFile(in, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(out string) *exec.Cmd {
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), exe)
+		cmd.Args = []string{"erreval", "score", in, "-o", out, "--judge", "fair", "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume"}
+		cmd.Stderr = &bytes.Buffer{}
+		return cmd
+	}
+	if cmd := run(want); cmd.Run() != nil {
+		t.Fatalf("the undisturbed run: %v", cmd.Stderr)
+	}
+	if n := server.Count(); n != rows*dimensions {
+		t.Fatalf("%d calls, want %d", n, rows*dimensions)
+	}
+	killed := 0
+	for killed < kills {
+		at := server.Count() + 1 + rand.IntN(rows*dimensions/kills)
+		cmd := run(out)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		if waitFor(done, func() bool { return server.Count() >= at }) {
+			break // it was finished before
+		}
+		_ = cmd.Process.Kill() // it may just have ended
+		<-done
+		killed++
+	}
+	t.Logf("%d kills", killed)
+	if cmd := run(out); cmd.Run() != nil {
+		t.Fatalf("the last run: %v", cmd.Stderr)
+	}
+	if contentOf(t, out) != contentOf(t, want) {
+		t.Errorf("after %d kills the output differs", killed)
+	}
+	if n := server.Count() - rows*dimensions; n < rows*dimensions || n > rows*dimensions+killed*inFlight {
+		t.Errorf("%d calls with %d kills; want %d and at most %d a kill more", n, killed, rows*dimensions, inFlight)
+	}
+	if _, err := os.Stat(dataset.PartialPath(out)); err == nil {
+		t.Error("OUT.partial is left")
+	}
+}
+
+// waitFor waits until the process has ended (true) or cond holds (false).
+func waitFor(done chan error, cond func() bool) bool {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case err := <-done:
+			done <- err
+			return true
+		case <-tick.C:
+		}
+	}
+	return false
+}
+
+// TestFinishing: a call that has begun ends by itself, whatever becomes of the run.
+func TestFinishing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	model := llmtest.NewFake(func(inner context.Context, n int, r *llm.Request) (*llm.Reply, error) {
+		cancel()
+		if inner.Err() != nil {
+			t.Errorf("the call ends with the run: %v", inner.Err())
+		}
+		return llmtest.Say("2")(inner, n, r)
+	})
+	reply, err := finishing(model).Complete(ctx, llmtest.Sample(0))
+	if err != nil || reply.Text != "2" {
+		t.Errorf("%v, %v", reply, err)
+	}
+}

@@ -1,0 +1,146 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ColumnScores holds an object: a dimension's key to its Score.
+const ColumnScores = columnScores
+
+// StatusUnscored marks a score, or one judgement, that has no value; Reason says why. It stands outside of every mean.
+const StatusUnscored = "unscored"
+
+// JudgeOffline is the judge that scores from a diagnosis' probabilities alone.
+const JudgeOffline = "offline"
+
+// Modes of a judgement.
+const (
+	ModeVanilla    = "vanilla"     // the judge saw no errors
+	ModeErrorAware = "error-aware" // the judge saw the errors found that bear on the dimension
+)
+
+// Score is a row's score for one dimension: the aggregate of its runs.
+type Score struct {
+	Value  *float64 `json:"value,omitempty"`  // on the dimension's scale; nil where Status is set
+	Status string   `json:"status,omitempty"` // StatusUnscored, or empty
+	Reason string   `json:"reason,omitempty"` // why unscored
+	Runs   []Run    `json:"runs,omitempty"`   // one a judgement, in order
+}
+
+// Run is one judgement.
+type Run struct {
+	Judge       string   `json:"judge"`                 // name of the model or of its configuration; JudgeOffline
+	Mode        string   `json:"mode"`                  // ModeVanilla or ModeErrorAware
+	Repeat      int      `json:"repeat,omitempty"`      // of equal judgements, from 0
+	Planted     string   `json:"planted,omitempty"`     // the wrong label shown on purpose; such a run is no part of the aggregate
+	Value       *float64 `json:"value,omitempty"`       // nil where Status is set
+	Uncertainty *float64 `json:"uncertainty,omitempty"` // standard deviation of Value in units of the scale; nil where the judge does not say
+	Status      string   `json:"status,omitempty"`      // StatusUnscored, or empty
+	Reason      string   `json:"reason,omitempty"`      // why unscored
+	Explanation string   `json:"explanation,omitempty"` // the judge's own words
+	ErrorsShown []string `json:"errors_shown,omitzero"` // labels; empty: it was shown that there are none; nil: nothing was shown
+}
+
+// Unscored is a score, without runs, that has no value.
+func Unscored(reason string) *Score { return &Score{Status: StatusUnscored, Reason: reason} }
+
+// SetScore puts the score of a dimension (its key, as "answer_consistency") into the row's column "scores". Scores of other
+// dimensions stay as they are.
+func (r *Row) SetScore(dimension string, s *Score) error {
+	if err := s.check(); err != nil {
+		return fmt.Errorf("row %s: score of %s: %w", r.ID, dimension, err)
+	}
+	value, err := marshal(s)
+	if err != nil {
+		return fmt.Errorf("row %s: score of %s: %w", r.ID, dimension, err)
+	}
+	dimensions, err := r.scoreColumns()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(dimensions, func(c column) bool { return c.name == dimension })
+	if i < 0 {
+		dimensions = append(dimensions, column{name: dimension})
+		i = len(dimensions) - 1
+	}
+	dimensions[i].value = value
+	return r.Set(ColumnScores, json.RawMessage(appendObject(nil, dimensions)))
+}
+
+// Scores reads the row's column "scores": dimension to score. It is empty where the column is absent or null.
+func (r *Row) Scores() (map[string]*Score, error) {
+	dimensions, err := r.scoreColumns()
+	if err != nil {
+		return nil, err
+	}
+	scores := make(map[string]*Score, len(dimensions))
+	for _, d := range dimensions {
+		s := &Score{}
+		if err = json.Unmarshal(d.value, s); err == nil {
+			err = s.check()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %s: column %q: %q: %w", r.ID, ColumnScores, d.name, err)
+		}
+		scores[d.name] = s
+	}
+	return scores, nil
+}
+
+// scoreColumns splits the column "scores" by dimension.
+func (r *Row) scoreColumns() ([]column, error) {
+	raw, ok := r.Get(ColumnScores)
+	if !ok || isNull(raw) {
+		return nil, nil
+	}
+	dimensions, err := parseObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnScores, err)
+	}
+	return dimensions, nil
+}
+
+func (s *Score) check() error {
+	if err := checkVerdict(s.Value, s.Status, s.Reason); err != nil {
+		return err
+	}
+	for i := range s.Runs {
+		if err := s.Runs[i].check(); err != nil {
+			return fmt.Errorf("run %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (r *Run) check() error {
+	switch {
+	case r.Judge == "":
+		return errors.New(`no "judge"`)
+	case r.Mode != ModeVanilla && r.Mode != ModeErrorAware:
+		return fmt.Errorf("unknown mode %q; it is %q or %q", r.Mode, ModeVanilla, ModeErrorAware)
+	case r.Uncertainty != nil && !(*r.Uncertainty >= 0 && *r.Uncertainty <= math.MaxFloat64):
+		return fmt.Errorf("the uncertainty %v is no number from 0 on", *r.Uncertainty)
+	}
+	return checkVerdict(r.Value, r.Status, r.Reason)
+}
+
+// checkVerdict wants either a value, or a status with its reason.
+func checkVerdict(value *float64, status, reason string) error {
+	switch {
+	case status != "" && status != StatusUnscored:
+		return fmt.Errorf("unknown status %q; it is %q or absent", status, StatusUnscored)
+	case status == "" && value == nil:
+		return errors.New(`neither a "value" nor a "status"`)
+	case status != "" && value != nil:
+		return errors.New(`both a "value" and a "status"; an unscored row has no value`)
+	case status != "" && reason == "":
+		return errors.New(`unscored without a "reason"`)
+	case value != nil && (math.IsNaN(*value) || math.IsInf(*value, 0)):
+		return fmt.Errorf("the value %v is no number", *value)
+	}
+	return nil
+}

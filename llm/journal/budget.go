@@ -1,0 +1,416 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// Budget is what all calls in a journal may consume together, those of earlier runs included. A limit that is nil
+// does not hold; 0 allows nothing but replays.
+type Budget struct {
+	MaxCost   *float64 `json:"max_cost,omitempty"`   // in the currency of the price list
+	MaxTokens *int64   `json:"max_tokens,omitempty"` // input and output
+	MaxCalls  *int64   `json:"max_calls,omitempty"`  // requests sent, those that failed included
+}
+
+// maxCost is the highest cost limit, in units of any currency: costs are kept as whole billionths in 64 bits.
+const maxCost = 1e9
+
+// Validate joins all faults of b.
+func (b Budget) Validate() error {
+	var faults []error
+	if c := b.MaxCost; c != nil && !(*c >= 0 && *c <= maxCost) {
+		faults = append(faults, fmt.Errorf("the limit of the cost is 0 to %g; got %g", float64(maxCost), *c))
+	}
+	if n := b.MaxTokens; n != nil && *n < 0 {
+		faults = append(faults, fmt.Errorf("the limit of tokens is not below 0; got %d", *n))
+	}
+	if n := b.MaxCalls; n != nil && *n < 0 {
+		faults = append(faults, fmt.Errorf("the limit of calls is not below 0; got %d", *n))
+	}
+	return errors.Join(faults...)
+}
+
+// Bounds of what an endpoint adds to a request before the model reads it: the marks of a turn, and the marks around
+// all with a system text of its own. Chat templates in use need about 5 and up to 100 tokens (gpt-oss).
+const (
+	tokensPerMessage = 16
+	tokensPerRequest = 128
+)
+
+// WorstCase bounds what r can use. Input: its bytes, as no tokenizer makes more tokens than bytes, and an allowance
+// for what the endpoint adds. Output: MaxTokens.
+func WorstCase(r *llm.Request) llm.Usage {
+	u := llm.Usage{Input: tokensPerRequest, Output: r.MaxTokens}
+	for _, m := range r.Messages {
+		u.Input += len(m.Role) + len(m.Content) + tokensPerMessage
+	}
+	if r.Schema != nil {
+		u.Input += len(r.Schema.Name) + len(r.Schema.JSON)
+	}
+	return u
+}
+
+// Spent is what the calls in a journal have used. Calls without a known usage are charged the worst case: those that
+// were lost in a crash, cut off, or answered without figures.
+type Spent struct {
+	Calls         int64   `json:"calls"` // sent, those in flight included
+	Open          int64   `json:"open"`  // of Calls: in flight, or lost in a crash
+	Input         int64   `json:"input"` // tokens
+	Output        int64   `json:"output"`
+	Cost          float64 `json:"cost"`           // of the calls with a known price, in Currency, at the price of their day
+	Currency      string  `json:"currency"`       // empty before the first call with a price
+	UnpricedInput int64   `json:"unpriced_input"` // tokens of calls made without a price
+	UnpricedOut   int64   `json:"unpriced_output"`
+	Overruns      int64   `json:"overruns"` // calls that used more than the worst case reserved for them
+}
+
+// Spent sums the journal up, over all models and runs.
+func (j *Journal) Spent() (Spent, error) {
+	books, err := readAccounts(j.store.reader.QueryContext(background, listAccounts))
+	if err != nil {
+		return Spent{}, explain(j.path, err)
+	}
+	var sum account
+	for _, a := range books {
+		sum.add(*a)
+	}
+	s := Spent{Calls: sum.calls, Open: sum.open, Input: sum.input, Output: sum.output,
+		Cost: float64(sum.cost) / nano, UnpricedInput: sum.unpricedInput, UnpricedOut: sum.unpricedOutput,
+		Overruns: sum.overruns}
+	s.Currency, err = j.currency()
+	return s, err
+}
+
+// nano is the unit of costs in the file, in parts of the currency's.
+const nano = 1e9
+
+// account is what the calls of one model used: tokens, and the cost in billionths.
+type account struct {
+	calls, open, input, output    int64
+	cost                          int64
+	unpricedInput, unpricedOutput int64
+	overruns                      int64
+
+	changed bool // in this transaction
+}
+
+func (a *account) add(d account) {
+	a.calls = plus(a.calls, d.calls)
+	a.open = plus(a.open, d.open)
+	a.input = plus(a.input, d.input)
+	a.output = plus(a.output, d.output)
+	a.cost = plus(a.cost, d.cost)
+	a.unpricedInput = plus(a.unpricedInput, d.unpricedInput)
+	a.unpricedOutput = plus(a.unpricedOutput, d.unpricedOutput)
+	a.overruns = plus(a.overruns, d.overruns)
+	a.changed = true
+}
+
+func (a account) minus() account {
+	return account{calls: -a.calls, open: -a.open, input: -a.input, output: -a.output, cost: -a.cost,
+		unpricedInput: -a.unpricedInput, unpricedOutput: -a.unpricedOutput, overruns: -a.overruns}
+}
+
+// plus stays at the highest number: what an endpoint reports may be nonsense.
+func plus(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Meter keeps the budget: it reserves the worst case of each call in the journal before it is made and settles for
+// what was used. See Journal.Meter.
+type Meter struct {
+	journal *Journal
+	next    llm.Client
+	budget  Budget
+	prices  *Prices
+}
+
+var _ llm.Client = (*Meter)(nil)
+
+// Meter decorates next, the endpoint's client. A call for which the budget has no room is not made and fails with
+// llm.Budget; one that may find room once others in flight settle waits for them. The price list may be nil if b does
+// not limit the cost. All Meters of a journal share what is spent, each holds its own limits.
+//
+// Charged are: the usage that the endpoint reports; the worst case, where it reports none or where nobody knows
+// (time-out, cut reply, gateway fault, crash); nothing for a call that it turned down, or that did not reach it. A
+// call that used more than its worst case is recorded, and where cost or tokens are limited it is the last one: its
+// reply is good, but the limits cannot be kept.
+func (j *Journal) Meter(next llm.Client, b Budget, prices *Prices) (*Meter, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
+	if b.MaxCost != nil && prices == nil {
+		return nil, errors.New("a limit of the cost needs prices; give a price file")
+	}
+	if prices != nil {
+		if err := j.setCurrency(prices.Currency); err != nil {
+			return nil, err
+		}
+	}
+	return &Meter{j, next, b, prices}, nil
+}
+
+func (j *Journal) currency() (string, error) {
+	var c string
+	err := j.store.reader.QueryRowContext(background,
+		"SELECT coalesce(max(value), '') FROM setting WHERE name = 'currency'").Scan(&c)
+	if err != nil {
+		return "", explain(j.path, err)
+	}
+	return c, nil
+}
+
+// setCurrency makes c the journal's currency, as long as it holds no cost: costs in different ones have no sum.
+func (j *Journal) setCurrency(c string) error {
+	if err := j.store.write(change{apply: func(t *transaction) error {
+		_, err := t.conn.ExecContext(background, `INSERT INTO setting VALUES ('currency', ?)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value
+			WHERE NOT EXISTS (SELECT 1 FROM account WHERE cost > 0)`, c)
+		return err
+	}}); err != nil {
+		return explain(j.path, err)
+	}
+	was, err := j.currency()
+	if err == nil && was != c {
+		err = fmt.Errorf("journal %s: its costs are in %s, the price list is in %s; use a price list in %[2]s, "+
+			"or another journal", j.path, was, c)
+	}
+	return err
+}
+
+// maxTokens bounds what a call may ask for and what an endpoint may report, so that sums stay within 64 bits.
+const maxTokens = math.MaxInt32
+
+// Complete makes the call within the budget.
+func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+	if r.MaxTokens <= 0 || r.MaxTokens > maxTokens {
+		return nil, &llm.Error{Kind: llm.Refused,
+			Err: fmt.Errorf("a call is limited to 1 to %d tokens of output; got %d", maxTokens, r.MaxTokens)}
+	}
+	if _, priced := m.price(r.Model); m.budget.MaxCost != nil && !priced {
+		return nil, &llm.Error{Kind: llm.Budget, Err: noPrice(r.Model)}
+	}
+	worst := WorstCase(r)
+	reserved := m.charge(r.Model, worst)
+	if err := m.reserve(ctx, r.Model, reserved); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), m.settle(r.Model, reserved, account{}, nil))
+	}
+	reply, err := m.next.Complete(ctx, r)
+	var keep func(*transaction) error
+	note, _ := ctx.Value(memoKey{}).(*memo)
+	if err == nil && note != nil && note.journal == m.journal {
+		keep = func(t *transaction) error { return note.keep(t, reply) }
+	}
+	if fault := m.settle(r.Model, reserved, m.outcome(r.Model, worst, reply, err), keep); fault != nil {
+		return nil, errors.Join(fault, err)
+	}
+	if keep != nil {
+		note.kept = true
+	}
+	return reply, err
+}
+
+// charge is one call of model with usage u.
+func (m *Meter) charge(model string, u llm.Usage) account {
+	a := account{calls: 1, input: int64(u.Input), output: int64(u.Output)}
+	if price, ok := m.price(model); ok {
+		a.cost = billionths(price.Cost(u))
+	} else {
+		a.unpricedInput, a.unpricedOutput = a.input, a.output
+	}
+	return a
+}
+
+func (m *Meter) price(model string) (Price, bool) {
+	if m.prices == nil {
+		return Price{}, false
+	}
+	p, ok := m.prices.Models[model]
+	return p, ok
+}
+
+// billionths rounds up, so that a sum is never below the true cost.
+func billionths(cost float64) int64 {
+	return int64(math.Ceil(min(cost*nano, 1<<62)))
+}
+
+// outcome is what a call is charged that had worst reserved.
+func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
+	switch {
+	case err == nil:
+		return m.charge(model, settled(reply.Usage, worst))
+	case unsent(err):
+		return account{}
+	case turnedDown(err):
+		return account{calls: 1}
+	}
+	return m.charge(model, worst)
+}
+
+// settled is what was used; where the report makes no sense, the worst case. A call without input there is not.
+func settled(u, worst llm.Usage) llm.Usage {
+	if u.Input <= 0 {
+		u.Input = worst.Input
+		if u.Output == 0 {
+			u.Output = worst.Output
+		}
+	}
+	if u.Output < 0 {
+		u.Output = worst.Output
+	}
+	return llm.Usage{Input: min(u.Input, maxTokens), Output: min(u.Output, maxTokens)}
+}
+
+// unsent tells of calls that failed before they reached the endpoint.
+func unsent(err error) bool {
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		return true
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Status == 0 && (e.Kind == llm.Refused || e.Kind == llm.Auth)
+}
+
+// turnedDown tells of calls that the endpoint answered with an error of its own, so that no model ran. Of a gateway's
+// error nobody knows.
+func turnedDown(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Status {
+	case 0:
+		return e.Kind == llm.Wait || e.Kind == llm.Filtered
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusGatewayTimeout, 499, 524: // nginx's and Cloudflare's
+		return false
+	}
+	return e.Status >= 400
+}
+
+// reserve charges a in advance, or says why it cannot.
+func (m *Meter) reserve(ctx context.Context, model string, a account) error {
+	a.open = 1
+	for {
+		var refused error
+		var freed <-chan struct{}
+		if err := m.journal.store.write(change{apply: func(t *transaction) (err error) {
+			if refused, err = m.refuse(t, model, a); err != nil {
+				return err
+			}
+			if refused == nil {
+				t.opened++
+				return t.charge(model, a)
+			}
+			if t.overrun == nil && t.store.open+t.opened > 0 {
+				freed = t.freed
+			}
+			return nil
+		}}); err != nil {
+			return m.journal.broken(err)
+		}
+		if refused == nil {
+			return nil
+		}
+		if freed == nil {
+			return &llm.Error{Kind: llm.Budget, Err: refused}
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (t *transaction) charge(model string, a account) error {
+	books, err := t.account(model)
+	if err == nil {
+		books.add(a)
+	}
+	return err
+}
+
+// settle replaces the reservation by what was used, and does keep with it.
+func (m *Meter) settle(model string, reserved, used account, keep func(*transaction) error) error {
+	reserved.open = 1
+	over := used.input+used.output > reserved.input+reserved.output || used.cost > reserved.cost
+	if over {
+		used.overruns = 1
+	}
+	return m.journal.broken(m.journal.store.write(change{settles: true, apply: func(t *transaction) error {
+		if over && (m.budget.MaxCost != nil || m.budget.MaxTokens != nil) && t.overrun == nil {
+			t.overrun = fmt.Errorf("a call of %s was limited to %d tokens and used %d, so the budget cannot be kept; "+
+				"the run stops here (does the endpoint honour the limit of output tokens?)", model,
+				reserved.input+reserved.output, used.input+used.output)
+		}
+		if err := t.charge(model, reserved.minus()); err != nil {
+			return err
+		}
+		if err := t.charge(model, used); err != nil || keep == nil {
+			return err
+		}
+		return keep(t)
+	}}))
+}
+
+// refuse says why the budget does not allow a call of model that may cost a; nil if it does.
+func (m *Meter) refuse(t *transaction, model string, a account) (refused, err error) {
+	if t.overrun != nil {
+		return t.overrun, nil
+	}
+	if _, err := t.account(model); err != nil { // reads the books
+		return nil, err
+	}
+	var sum account
+	for name, b := range t.books {
+		sum.add(*b)
+		if m.budget.MaxCost == nil || b.unpricedInput|b.unpricedOutput == 0 {
+			continue
+		}
+		price, ok := m.price(name)
+		if !ok {
+			return noPrice(name), nil
+		}
+		sum.cost = plus(sum.cost, billionths(
+			price.Cost(llm.Usage{Input: int(b.unpricedInput), Output: int(b.unpricedOutput)})))
+	}
+	return m.budget.refuse(sum, a, m.prices), nil
+}
+
+func noPrice(model string) error {
+	return fmt.Errorf("the cost is limited and calls of %s are made, whose price is unknown; add it to the price file", model)
+}
+
+func (b Budget) refuse(sum, a account, prices *Prices) error {
+	var faults []string
+	if c := b.MaxCost; c != nil && plus(sum.cost, a.cost) > int64(math.Round(*c*nano)) {
+		faults = append(faults, fmt.Sprintf("%.6g of %.6g %s are spent or reserved, and the call may cost %.6g",
+			float64(sum.cost)/nano, *c, prices.Currency, float64(a.cost)/nano))
+	}
+	tokens := plus(sum.input, sum.output)
+	if n := b.MaxTokens; n != nil && plus(tokens, a.input+a.output) > *n {
+		faults = append(faults, fmt.Sprintf("%d of %d tokens are used or reserved, and the call may use %d",
+			tokens, *n, a.input+a.output))
+	}
+	if n := b.MaxCalls; n != nil && sum.calls >= *n {
+		faults = append(faults, fmt.Sprintf("%d of %d calls are made", sum.calls, *n))
+	}
+	if faults == nil {
+		return nil
+	}
+	return fmt.Errorf("the budget has no room for another call: %s; raise the limit and run again to go on, "+
+		"what the journal holds is not paid for again", strings.Join(faults, "; "))
+}

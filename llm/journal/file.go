@@ -1,0 +1,262 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+const (
+	format        = 1          // of the schema below; PRAGMA user_version
+	applicationID = 0x65727276 // "errv": tells a journal from other SQLite files
+	busyTimeout   = 30 * time.Second
+	readers       = 4
+)
+
+// Accounts hold open calls at their reservation, so a call that a crash lost is charged without anybody noticing it.
+const schema = `
+CREATE TABLE reply (
+	call BLOB NOT NULL,             -- SHA-256 over all of the call but its attempt
+	attempt INTEGER NOT NULL,
+	rejected INTEGER NOT NULL DEFAULT 0,
+	text TEXT NOT NULL,
+	finish TEXT NOT NULL,
+	model TEXT NOT NULL,
+	input INTEGER NOT NULL,         -- tokens, as reported
+	output INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX reply_call ON reply (call, attempt);
+CREATE TABLE account (
+	model TEXT PRIMARY KEY,
+	calls INTEGER NOT NULL,
+	open INTEGER NOT NULL,
+	input INTEGER NOT NULL,
+	output INTEGER NOT NULL,
+	cost INTEGER NOT NULL,          -- 1e-9 of the currency
+	unpriced_input INTEGER NOT NULL,
+	unpriced_output INTEGER NOT NULL,
+	overruns INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`
+
+// background: statements are not cut off halfway, and last microseconds.
+var background = context.Background()
+
+// openStore opens path. synchronous is SQLite's: in WAL mode NORMAL loses nothing when a process dies, and at worst the
+// last calls when the machine does.
+func openStore(path, synchronous string) (*store, error) {
+	abs, err := regularFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{freed: make(chan struct{})}
+	if err := s.connect(abs, synchronous); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// regularFile makes sure that path is a file, and makes an empty one that nobody but its owner reads if there is none.
+func regularFile(path string) (abs string, err error) {
+	if abs, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	return abs, err
+}
+
+// narrow takes the journal, and what a run that was killed left beside it, from the eyes of others. SQLite gives new
+// files beside it the same mode.
+func narrow(abs string) error {
+	for _, name := range []string{abs, abs + "-wal", abs + "-shm"} {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// source is the data source name; the path is escaped since it is a URI's.
+func source(abs string, pragmas ...string) string {
+	slashed := filepath.ToSlash(abs)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a Windows drive
+	}
+	q := url.Values{"_pragma": append(pragmas, fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))}
+	return "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?" + q.Encode()
+}
+
+func (s *store) connect(abs, synchronous string) (err error) {
+	if s.writer, err = sql.Open("sqlite", source(abs, "synchronous("+synchronous+")")); err != nil {
+		return err
+	}
+	if s.conn, err = s.writer.Conn(background); err != nil {
+		return err
+	}
+	if _, err := s.inspect(); err != nil { // before anything in it is changed: it may be somebody else's
+		return err
+	}
+	if err := narrow(abs); err != nil {
+		return err
+	}
+	if err := s.migrate(); err != nil {
+		return err
+	}
+	if s.reader, err = sql.Open("sqlite", source(abs, "query_only(1)")); err != nil {
+		return err
+	}
+	s.reader.SetMaxOpenConns(readers)
+	s.reader.SetMaxIdleConns(readers)
+	return s.prepare()
+}
+
+// migrate makes an empty file a journal. Another process may be doing the same.
+func (s *store) migrate() error {
+	if err := s.writeAhead(); err != nil {
+		return err
+	}
+	if _, err := s.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	empty, err := s.inspect()
+	if err == nil && empty {
+		_, err = s.conn.ExecContext(background, schema+
+			fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, format))
+	}
+	end := "COMMIT"
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	_, ended := s.conn.ExecContext(background, end)
+	return errors.Join(err, ended)
+}
+
+// writeAhead turns the journal mode to WAL. SQLite does not wait for others here, so this does.
+func (s *store) writeAhead() error {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		var mode string
+		err := s.conn.QueryRowContext(background, "PRAGMA journal_mode = WAL").Scan(&mode)
+		switch {
+		case err == nil && mode != "wal":
+			return fmt.Errorf("the file system does not allow a write-ahead log (journal mode %q); use a local disk", mode)
+		case err == nil || code(err) != codeBusy || time.Now().After(deadline):
+			return err
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// inspect tells an empty file from a journal, and refuses all else.
+func (s *store) inspect() (empty bool, err error) {
+	var id, version, tables int
+	if err := s.conn.QueryRowContext(background, `SELECT (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
+		Scan(&id, &version, &tables); err != nil {
+		return false, err
+	}
+	switch {
+	case id == 0 && version == 0 && tables == 0:
+		return true, nil
+	case id != applicationID:
+		return false, errors.New("an SQLite file, but not a journal of erreval; give another name")
+	case version > format:
+		return false, fmt.Errorf("written by a newer erreval (format %d, this one reads %d); "+
+			"upgrade erreval, or give another name", version, format)
+	case version < format:
+		return false, fmt.Errorf("of the unknown format %d; give another name", version)
+	}
+	return false, nil
+}
+
+const (
+	accountColumns = "model, calls, open, input, output, cost, unpriced_input, unpriced_output, overruns"
+	listAccounts   = "SELECT " + accountColumns + " FROM account"
+)
+
+func (s *store) prepare() error {
+	var faults []error
+	on := func(prepare func(context.Context, string) (*sql.Stmt, error), query string) *sql.Stmt {
+		stmt, err := prepare(background, query)
+		faults = append(faults, err)
+		if err == nil {
+			s.prepared = append(s.prepared, stmt)
+		}
+		return stmt
+	}
+	s.begin = on(s.conn.PrepareContext, "BEGIN IMMEDIATE")
+	s.commit = on(s.conn.PrepareContext, "COMMIT")
+	s.rollback = on(s.conn.PrepareContext, "ROLLBACK")
+	s.accounts = on(s.conn.PrepareContext, listAccounts)
+	s.setAccount = on(s.conn.PrepareContext, "REPLACE INTO account ("+accountColumns+") VALUES (?,?,?,?,?,?,?,?,?)")
+	s.putReply = on(s.conn.PrepareContext, `REPLACE INTO reply (call, attempt, text, finish, model, input, output)
+		VALUES (?,?,?,?,?,?,?)`)
+	s.rejectReply = on(s.conn.PrepareContext, "UPDATE reply SET rejected = 1 WHERE call = ? AND attempt >= ? AND text = ?")
+	s.getReply = on(s.reader.PrepareContext, `SELECT text, finish, model, input, output FROM reply
+		WHERE call = ? AND attempt >= ? AND NOT rejected ORDER BY attempt LIMIT 1`)
+	return errors.Join(faults...)
+}
+
+func (s *store) close() error {
+	var faults []error
+	for _, stmt := range s.prepared { // a connection with one open stays open, and the log beside the file with it
+		faults = append(faults, stmt.Close())
+	}
+	if s.reader != nil {
+		faults = append(faults, s.reader.Close())
+	}
+	if s.conn != nil {
+		faults = append(faults, s.conn.Close())
+	}
+	if s.writer != nil {
+		faults = append(faults, s.writer.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// Primary result codes of SQLite: https://sqlite.org/rescode.html
+const (
+	codeBusy    = 5
+	codeCorrupt = 11
+	codeFull    = 13
+	codeNotADB  = 26
+)
+
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// explain says of an error what it means for the file, and what to do.
+func explain(path string, err error) error {
+	advice := ""
+	switch code(err) {
+	case codeBusy:
+		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
+	case codeCorrupt, codeNotADB:
+		advice = "damaged, or not a journal; move it away to start a new one (its replies will be asked and paid for again): "
+	case codeFull:
+		advice = "the disk is full; free some space and run the same command again: "
+	}
+	return fmt.Errorf("journal %s: %s%w", path, advice, err)
+}

@@ -1,0 +1,243 @@
+// Package journal remembers the calls made to language models and what they cost, in one SQLite file, so that a run
+// that was killed continues where it was, pays for nothing twice and never spends more than its budget.
+//
+// Two decorators share the file. Client stands outermost and replays replies; Meter stands innermost, around the
+// endpoint's client, and keeps the budget, so that each try of a retried call is charged and no reservation is held
+// while a rate limit makes a call wait:
+//
+//	metered, err := j.Meter(endpoint, budget, prices) // endpoint is a Client, of llm/openai for one
+//	client := j.Client(llm.Retry(llm.Limit(metered, limits), retries), url)
+//
+// A reply that passes the Meter is kept as it is, in the transaction that settles for it; decorators between the two
+// may repeat and delay calls, but should not change replies.
+//
+// The file is for its owner alone (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
+// processes may use one file.
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// Journal is an open file. It is safe for concurrent use.
+type Journal struct {
+	path  string
+	store *store
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
+}
+
+// Open opens the journal at path and makes it if there is none. A file of a newer erreval, a damaged one and one that
+// is something else are refused.
+func Open(path string) (*Journal, error) {
+	return openWith(path, "NORMAL")
+}
+
+func openWith(path, synchronous string) (*Journal, error) {
+	s, err := openStore(path, synchronous)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return &Journal{path: path, store: s, flights: map[flightKey]*flight{}}, nil
+}
+
+// Close closes the file. No call may be under way.
+func (j *Journal) Close() error {
+	if err := j.store.close(); err != nil {
+		return explain(j.path, err)
+	}
+	return nil
+}
+
+// broken is err as calls return it.
+func (j *Journal) broken(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &llm.Error{Kind: llm.Broken, Err: explain(j.path, err)}
+}
+
+// Client replays what the journal holds and remembers what it does not.
+type Client struct {
+	journal  *Journal
+	next     llm.Client
+	endpoint string
+}
+
+var _ llm.Client = (*Client)(nil)
+
+// Client decorates next. endpoint tells endpoints apart that have models of the same name; it is hashed, never stored.
+//
+// Calls are equal if endpoint and everything in their Request are. Of equal calls in flight one is made and all get its
+// reply. A call whose reply the journal holds is not made. Errors are not remembered.
+func (j *Journal) Client(next llm.Client, endpoint string) *Client {
+	return &Client{j, next, endpoint}
+}
+
+// Complete replays the reply to r, marked Cached, or makes the call and remembers its reply.
+//
+// A reply that the caller cannot use is not final: the caller says so with Reject and calls again with the next
+// Attempt. From then on the journal answers r, under its first Attempt as well, with the first later reply that was
+// not rejected; if there is none, the call is made anew. A caller that only counts Attempt up is safe too: no call
+// is answered by the reply to an earlier attempt.
+func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+	id, err := identify(c.endpoint, r)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		f, first := c.journal.board(flightKey{id, r.Attempt})
+		if first {
+			return c.fly(ctx, f, id, r)
+		}
+		select {
+		case <-f.landed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if !f.abandoned {
+			return cached(f.reply), f.err
+		}
+	}
+}
+
+// Lookup is what Complete would replay for r; nil if it would make a call.
+func (c *Client) Lookup(r *llm.Request) (*llm.Reply, error) {
+	id, err := identify(c.endpoint, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.journal.lookup(id, r.Attempt)
+}
+
+// Reject tells that reply, which Complete gave for r, was of no use, such as one without a verdict. It is never
+// replayed again.
+func (c *Client) Reject(r *llm.Request, reply *llm.Reply) error {
+	id, err := identify(c.endpoint, r)
+	if err != nil {
+		return err
+	}
+	return c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
+		_, err := t.rejectReply.ExecContext(background, id[:], r.Attempt, reply.Text)
+		return err
+	}}))
+}
+
+func cached(r *llm.Reply) *llm.Reply {
+	if r == nil {
+		return nil
+	}
+	again := *r
+	again.Cached = true
+	return &again
+}
+
+// callID is SHA-256 over endpoint and request without its attempt.
+type callID [sha256.Size]byte
+
+func identify(endpoint string, r *llm.Request) (callID, error) {
+	content, err := json.Marshal(struct {
+		Format   int
+		Endpoint string
+		llm.Request
+		Attempt int
+	}{format, endpoint, *r, 0}) // the outer Attempt hides the request's
+	if err != nil {
+		return callID{}, &llm.Error{Kind: llm.Refused, Err: fmt.Errorf("a call that cannot be sent: %w", err)}
+	}
+	return sha256.Sum256(content), nil
+}
+
+type flightKey struct {
+	id      callID
+	attempt int
+}
+
+// flight is a call under way, for all who make it.
+type flight struct {
+	landed    chan struct{}
+	reply     *llm.Reply
+	err       error
+	abandoned bool // the one who made it gave up: somebody else must
+}
+
+// board joins the call of k that is under way, or starts it.
+func (j *Journal) board(k flightKey) (f *flight, first bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if f := j.flights[k]; f != nil {
+		return f, false
+	}
+	f = &flight{landed: make(chan struct{}), abandoned: true}
+	j.flights[k] = f
+	return f, true
+}
+
+func (c *Client) fly(ctx context.Context, f *flight, id callID, r *llm.Request) (*llm.Reply, error) {
+	j := c.journal
+	defer func() {
+		j.mu.Lock()
+		delete(j.flights, flightKey{id, r.Attempt})
+		j.mu.Unlock()
+		close(f.landed)
+	}()
+	reply, err := j.lookup(id, r.Attempt)
+	if reply == nil && err == nil {
+		reply, err = c.call(ctx, id, r)
+	}
+	f.reply, f.err = cached(reply), err
+	f.abandoned = err != nil && ctx.Err() != nil
+	return reply, err
+}
+
+// memo asks the Meter further in to put the reply into the file with what it cost, in one transaction.
+type memo struct {
+	journal *Journal
+	id      callID
+	attempt int
+	kept    bool
+}
+
+type memoKey struct{}
+
+func (m *memo) keep(t *transaction, r *llm.Reply) error {
+	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model, r.Usage.Input, r.Usage.Output)
+	return err
+}
+
+func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Reply, error) {
+	m := &memo{journal: c.journal, id: id, attempt: r.Attempt}
+	reply, err := c.next.Complete(context.WithValue(ctx, memoKey{}, m), r)
+	if err != nil || m.kept {
+		return reply, err
+	}
+	// Also if ctx is over by now: the reply is paid for.
+	if err := c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
+		return m.keep(t, reply)
+	}})); err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
+	r := &llm.Reply{Cached: true}
+	err := j.store.getReply.QueryRowContext(background, id[:], attempt).
+		Scan(&r.Text, &r.Finish, &r.Model, &r.Usage.Input, &r.Usage.Output)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, j.broken(err)
+	}
+	return r, nil
+}

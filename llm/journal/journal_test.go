@@ -1,0 +1,490 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/erreval/erreval/llm"
+)
+
+func open(t testing.TB, path string) *Journal {
+	t.Helper()
+	j, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+func file(t testing.TB) string { return filepath.Join(t.TempDir(), "calls.journal") }
+
+func ptr[T any](x T) *T { return &x }
+
+func request(text string) *llm.Request {
+	return &llm.Request{Model: "m", MaxTokens: 10, Messages: []llm.Message{{Role: llm.User, Content: text}}}
+}
+
+// counting answers each call with its number, after hook.
+type counting struct {
+	calls atomic.Int64
+	hook  func(n int64) error
+}
+
+func (c *counting) Complete(_ context.Context, r *llm.Request) (*llm.Reply, error) {
+	n := c.calls.Add(1)
+	if c.hook != nil {
+		if err := c.hook(n); err != nil {
+			return nil, err
+		}
+	}
+	return &llm.Reply{Text: fmt.Sprintf("reply %d", n), Finish: llm.FinishStop, Model: "m-1",
+		Usage: llm.Usage{Input: 7, Output: 3}}, nil
+}
+
+func complete(t testing.TB, c llm.Client, r *llm.Request) *llm.Reply {
+	t.Helper()
+	reply, err := c.Complete(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+func TestReplay(t *testing.T) {
+	path := file(t)
+	var endpoint counting
+	j := open(t, path)
+	first := complete(t, j.Client(&endpoint, "http://a"), request("x"))
+	if first.Cached {
+		t.Error("a call that was made is marked as replayed")
+	}
+	again := complete(t, j.Client(&endpoint, "http://a"), request("x"))
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reopened := complete(t, open(t, path).Client(&endpoint, "http://a"), request("x"))
+	want := *first
+	want.Cached = true
+	if *again != want || *reopened != want {
+		t.Errorf("replays %+v and %+v, want %+v", again, reopened, want)
+	}
+	if n := endpoint.calls.Load(); n != 1 {
+		t.Errorf("%d calls, want 1", n)
+	}
+}
+
+// Every part of a call is part of its key.
+func TestKey(t *testing.T) {
+	var endpoint counting
+	j := open(t, file(t))
+	base := func() *llm.Request { return request("x") }
+	change := func(f func(*llm.Request)) *llm.Request { r := base(); f(r); return r }
+	requests := map[string]*llm.Request{
+		"base":          base(),
+		"model":         change(func(r *llm.Request) { r.Model = "n" }),
+		"role":          change(func(r *llm.Request) { r.Messages[0].Role = llm.System }),
+		"content":       change(func(r *llm.Request) { r.Messages[0].Content = "y" }),
+		"messages":      change(func(r *llm.Request) { r.Messages = append(r.Messages, llm.Message{}) }),
+		"temperature 0": change(func(r *llm.Request) { r.Temperature = ptr(0.0) }),
+		"temperature 1": change(func(r *llm.Request) { r.Temperature = ptr(1.0) }),
+		"seed 0":        change(func(r *llm.Request) { r.Seed = ptr(int64(0)) }),
+		"max tokens":    change(func(r *llm.Request) { r.MaxTokens = 11 }),
+		"schema":        change(func(r *llm.Request) { r.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{}`)} }),
+		"schema's text": change(func(r *llm.Request) { r.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{"a":1}`)} }),
+		"repeat":        change(func(r *llm.Request) { r.Repeat = 1 }),
+	}
+	texts := map[string]string{}
+	for name, r := range requests {
+		reply := complete(t, j.Client(&endpoint, "http://a"), r)
+		if other, ok := texts[reply.Text]; ok {
+			t.Errorf("%s is answered by the reply to %s", name, other)
+		}
+		texts[reply.Text] = name
+	}
+	if reply := complete(t, j.Client(&endpoint, "http://b"), base()); reply.Cached {
+		t.Error("another endpoint's reply was replayed")
+	}
+	if reply := complete(t, j.Client(&endpoint, "http://a"), change(func(r *llm.Request) { r.Attempt = 1 })); reply.Cached {
+		t.Error("the reply to an earlier attempt was replayed")
+	}
+}
+
+func TestCallThatCannotBeSent(t *testing.T) {
+	r := request("x")
+	r.Schema = &llm.Schema{JSON: json.RawMessage(`{`)}
+	c := open(t, file(t)).Client(&counting{}, "")
+	_, err := c.Complete(t.Context(), r)
+	_, lookup := c.Lookup(r)
+	for _, err := range []error{err, lookup, c.Reject(r, &llm.Reply{})} {
+		if llm.KindOf(err) != llm.Refused {
+			t.Errorf("got %v, want a refused call", err)
+		}
+	}
+}
+
+// Any bytes come back as they were.
+func TestReplyText(t *testing.T) {
+	j := open(t, file(t))
+	for i, text := range []string{"", "a\x00b", "\xff\xfe", "ü😀", strings.Repeat("long ", 1<<20)} {
+		c := j.Client(llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
+			return &llm.Reply{Text: text}, nil
+		}), "")
+		r := request(fmt.Sprint(i))
+		complete(t, c, r)
+		if got := complete(t, c, r); got.Text != text || !got.Cached {
+			t.Errorf("reply %d: %.20q came back as %.20q", i, text, got.Text)
+		}
+		if err := c.Reject(r, &llm.Reply{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Lookup(r); got != nil || err != nil {
+			t.Errorf("reply %d is still there after Reject: %v %v", i, got, err)
+		}
+	}
+}
+
+// The replies to attempts 0 and 1 are rejected, that to 2 is good: whoever asks again gets that one and nothing else.
+func TestReject(t *testing.T) {
+	var endpoint counting
+	path := file(t)
+	j := open(t, path)
+	c := j.Client(&endpoint, "")
+	r := request("x")
+	for r.Attempt = 0; r.Attempt < 2; r.Attempt++ {
+		if err := c.Reject(r, complete(t, c, r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Killed here, the chain starts anew: nothing in it was final.
+	if got, err := c.Lookup(request("x")); got != nil || err != nil {
+		t.Fatalf("a rejected reply is replayed: %+v %v", got, err)
+	}
+	good := complete(t, c, r)
+	j.Close()
+	c = open(t, path).Client(&endpoint, "")
+	if got := complete(t, c, request("x")); got.Text != good.Text || !got.Cached {
+		t.Errorf("got %+v, want the replay of %+v", got, good)
+	}
+	if n := endpoint.calls.Load(); n != 3 {
+		t.Errorf("%d calls, want 3", n)
+	}
+	// Rejecting what was asked for as attempt 0 rejects the reply that came, whatever its attempt.
+	if err := c.Reject(request("x"), good); err != nil {
+		t.Fatal(err)
+	}
+	if got := complete(t, c, request("x")); got.Cached {
+		t.Errorf("a rejected reply is replayed: %+v", got)
+	}
+}
+
+// Two who got the same useless reply both reject it, one after the other has asked again.
+func TestRejectTwice(t *testing.T) {
+	var endpoint counting
+	c := open(t, file(t)).Client(&endpoint, "")
+	bad := complete(t, c, request("x"))
+	second := request("x")
+	second.Attempt = 1
+	_ = c.Reject(request("x"), bad)
+	good := complete(t, c, second)
+	if err := c.Reject(request("x"), bad); err != nil {
+		t.Fatal(err)
+	}
+	if got := complete(t, c, second); got.Text != good.Text || !got.Cached {
+		t.Errorf("got %+v, want the replay of %+v", got, good)
+	}
+}
+
+func TestErrorsAreNotRemembered(t *testing.T) {
+	endpoint := counting{hook: func(n int64) error {
+		if n == 1 {
+			return &llm.Error{Kind: llm.Filtered}
+		}
+		return nil
+	}}
+	c := open(t, file(t)).Client(&endpoint, "")
+	if _, err := c.Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Filtered {
+		t.Fatalf("got %v, want the endpoint's error", err)
+	}
+	if got := complete(t, c, request("x")); got.Cached {
+		t.Error("an error was remembered")
+	}
+}
+
+func TestEqualCallsInFlight(t *testing.T) {
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	endpoint := counting{hook: func(int64) error { close(arrived); <-answer; return nil }}
+	c := open(t, file(t)).Client(&endpoint, "")
+	const callers = 20
+	var wait sync.WaitGroup
+	var made, replayed atomic.Int64
+	for range callers {
+		wait.Go(func() {
+			reply, err := c.Complete(t.Context(), request("x"))
+			switch {
+			case err != nil || reply.Text != "reply 1":
+				t.Errorf("got %+v %v", reply, err)
+			case reply.Cached:
+				replayed.Add(1)
+			default:
+				made.Add(1)
+			}
+		})
+	}
+	<-arrived
+	close(answer)
+	wait.Wait()
+	if made.Load() != 1 || replayed.Load() != callers-1 {
+		t.Errorf("%d made and %d replayed, want 1 and %d", made.Load(), replayed.Load(), callers-1)
+	}
+}
+
+// The one who makes the call gives up: another makes it, and those who wait do not fail.
+func TestLeaderGivesUp(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	arrived, joined := make(chan struct{}), make(chan struct{})
+	var calls atomic.Int64
+	c := open(t, file(t)).Client(llm.ClientFunc(func(ctx context.Context, _ *llm.Request) (*llm.Reply, error) {
+		if calls.Add(1) > 1 {
+			return &llm.Reply{Text: "second"}, nil
+		}
+		close(arrived)
+		<-ctx.Done()
+		<-joined
+		return nil, context.Cause(ctx)
+	}), "")
+	var wait sync.WaitGroup
+	left := errors.New("left")
+	wait.Go(func() {
+		if _, err := c.Complete(ctx, request("x")); !errors.Is(err, left) {
+			t.Errorf("got %v, want the cause", err)
+		}
+	})
+	<-arrived
+	wait.Go(func() {
+		if reply, err := c.Complete(t.Context(), request("x")); err != nil || reply.Text != "second" {
+			t.Errorf("got %+v %v, want the second call's reply", reply, err)
+		}
+	})
+	gone, leave := context.WithCancelCause(t.Context())
+	leave(left)
+	if _, err := c.Complete(gone, request("x")); !errors.Is(err, left) {
+		t.Errorf("got %v, want the cause", err)
+	}
+	cancel(left)
+	close(joined)
+	wait.Wait()
+}
+
+// What is paid for is kept, also if the caller has left by the time that it comes.
+func TestReplyAfterCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	endpoint := counting{hook: func(int64) error { cancel(); return nil }}
+	c := open(t, file(t)).Client(&endpoint, "")
+	if _, err := c.Complete(ctx, request("x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := complete(t, c, request("x")); !got.Cached {
+		t.Error("the reply was not kept")
+	}
+}
+
+func TestMode(t *testing.T) {
+	path := file(t)
+	j := open(t, path)
+	complete(t, j.Client(&counting{}, ""), request("x"))
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		checkMode(t, name)
+	}
+	j.Close()
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path)
+	checkMode(t, path)
+	checkMode(t, path+"-wal")
+}
+
+func checkMode(t *testing.T, name string) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("%s has the mode %o, want 600", filepath.Base(name), mode)
+	}
+}
+
+// Nothing that came in is in the file but replies.
+func TestNoSecrets(t *testing.T) {
+	path := file(t)
+	j := open(t, path)
+	complete(t, j.Client(&counting{}, "https://user:sk-secret@host/?api-key=sk-secret"), request("prompt-secret"))
+	j.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"sk-secret", "host", "prompt-secret"} {
+		if strings.Contains(string(data), word) {
+			t.Errorf("the file holds %q", word)
+		}
+	}
+	if !strings.Contains(string(data), "reply 1") {
+		t.Error("the reply is not in the file: this test reads the wrong one")
+	}
+}
+
+func TestOddNames(t *testing.T) {
+	for _, name := range []string{"a b?c#d%20e", "ü:1", "x&_pragma=y"} {
+		path := filepath.Join(t.TempDir(), name)
+		complete(t, open(t, path).Client(&counting{}, ""), request("x"))
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+		if got := complete(t, open(t, path).Client(&counting{}, ""), request("x")); !got.Cached {
+			t.Errorf("%q does not open twice", name)
+		}
+	}
+}
+
+func TestRefusedFiles(t *testing.T) {
+	execute := func(query string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := db.Exec(query); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write := func(data string) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		make func(t *testing.T, path string)
+		want string
+	}{
+		{"newer", func(t *testing.T, path string) {
+			open(t, path).Close()
+			execute("PRAGMA user_version = 2")(t, path)
+		}, "written by a newer erreval (format 2, this one reads 1); upgrade erreval, or give another name"},
+		{"other database", execute("CREATE TABLE a (b)"), "an SQLite file, but not a journal of erreval"},
+		{"text", write(strings.Repeat("id,question\n", 1000)), "damaged, or not a journal; move it away"},
+		{"folder", func(t *testing.T, path string) {
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, "is a directory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := file(t)
+			c.make(t, path)
+			before, _ := os.ReadFile(path)
+			_, err := Open(path)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("got %v, want %q and the path", err, c.want)
+			}
+			if after, _ := os.ReadFile(path); string(after) != string(before) {
+				t.Error("the refused file was changed")
+			}
+		})
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none", "x")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v for a folder that is not there", err)
+	}
+}
+
+// A journal with any page overwritten or cut off opens or says that it is damaged; replies that come are right.
+func TestDamage(t *testing.T) {
+	path := file(t)
+	j := open(t, path)
+	var endpoint counting
+	const rows = 40
+	for i := range rows {
+		complete(t, j.Client(&endpoint, ""), request(strings.Repeat(fmt.Sprint(i), 100)))
+	}
+	j.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	detected := 0
+	for at := 0; at < len(whole); at += page {
+		overwritten := []byte(string(whole))
+		copy(overwritten[at:], strings.Repeat("\xa5", page))
+		for _, data := range [][]byte{overwritten, whole[:at+page/2]} {
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := use(path, rows); err != nil {
+				detected++
+				if !strings.Contains(err.Error(), "damaged, or not a journal; move it away") {
+					t.Errorf("damage at %d: %v", at, err)
+				}
+			}
+		}
+	}
+	if pages := len(whole) / page; detected < pages {
+		t.Errorf("damage was noticed %d times for %d pages", detected, pages)
+	}
+}
+
+func use(path string, rows int) error {
+	j, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	for i := range rows {
+		reply, err := j.Client(nil, "").Lookup(request(strings.Repeat(fmt.Sprint(i), 100)))
+		if err != nil {
+			return err
+		}
+		if want := fmt.Sprintf("reply %d", i+1); reply != nil && reply.Text != want {
+			return fmt.Errorf("row %d is %q", i, reply.Text)
+		}
+	}
+	_, err = j.Spent()
+	return err
+}
+
+// A journal whose disk fails stops the run and does not call.
+func TestBroken(t *testing.T) {
+	var endpoint counting
+	j := open(t, file(t))
+	m, err := j.Meter(&endpoint, Budget{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.store.begin.Close()
+	if _, err := j.Client(m, "").Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Broken {
+		t.Errorf("got %v, want a broken journal", err)
+	}
+	if n := endpoint.calls.Load(); n != 0 {
+		t.Errorf("%d calls without a journal", n)
+	}
+	j.Close()
+	if _, err := j.Client(m, "").Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Broken {
+		t.Errorf("got %v, want a broken journal", err)
+	}
+}

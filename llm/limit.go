@@ -1,0 +1,205 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// LimitOptions say how much an endpoint may be asked. 0 is no limit.
+type LimitOptions struct {
+	RPM      int // calls per minute, spread evenly
+	TPM      int // tokens per minute, input and output
+	InFlight int // calls at the same moment
+}
+
+// DefaultLimitOptions are 16 calls in flight and no other limit.
+func DefaultLimitOptions() LimitOptions { return LimitOptions{InFlight: 16} }
+
+// Validate joins all faults of o.
+func (o LimitOptions) Validate() error {
+	var faults []error
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"calls per minute", o.RPM}, {"tokens per minute", o.TPM}, {"calls in flight", o.InFlight}} {
+		if f.value < 0 {
+			faults = append(faults, fmt.Errorf("limit: %d %s: give a number above 0, or 0 for no limit", f.value, f.name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Limit keeps the calls of c within o, before the endpoint has to complain. Where it does complain with Wait, no call
+// starts before that time has passed, whoever makes it. Calls wait inside Complete; put Retry around Limit, so that a call
+// that pauses holds no place. o must be valid.
+func Limit(c Client, o LimitOptions) Client {
+	l := &limiter{client: c}
+	if o.InFlight > 0 {
+		l.places = make(chan struct{}, o.InFlight)
+	}
+	if o.RPM > 0 {
+		l.calls = newBucket(float64(o.RPM)/60, 1)
+	}
+	if o.TPM > 0 {
+		burst := float64(o.TPM) * tokenBurst.Minutes()
+		l.tokens = newBucket((float64(o.TPM)-burst)/60, burst) // so that no minute sees more than TPM
+	}
+	return l
+}
+
+const (
+	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the rate:
+	// a long run reaches 58/60 of TPM.
+	tokenBurst = 2 * time.Second
+	// bytesPerToken guesses the input's tokens for TPM until the endpoint says: about 4 in English, 2 to 3 elsewhere.
+	bytesPerToken = 3
+	// unnamedWait is how long everybody waits on a 429 that names no time; who met it waits longer each time.
+	unnamedWait = time.Second
+)
+
+type limiter struct {
+	client Client
+	places chan struct{} // nil: no limit
+	calls  *bucket       // nil: no limit
+	tokens *bucket       // nil: no limit
+	gate   gate
+}
+
+func (l *limiter) Complete(ctx context.Context, r *Request) (*Reply, error) {
+	if err := l.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	guess := guessTokens(r)
+	if err := l.pace(ctx, guess); err != nil {
+		return nil, err
+	}
+	reply, err := l.client.Complete(ctx, r)
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
+		l.gate.shut(cmp.Or(e.After, unnamedWait))
+	}
+	if reply != nil && reply.Usage.Known() {
+		l.tokens.giveBack(guess - float64(reply.Usage.Input+reply.Usage.Output))
+	}
+	return reply, err
+}
+
+// enter takes a place among the calls in flight.
+func (l *limiter) enter(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if l.places == nil {
+		return nil
+	}
+	select {
+	case l.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+}
+
+func (l *limiter) leave() {
+	if l.places != nil {
+		<-l.places
+	}
+}
+
+// pace waits until the rates and the endpoint allow one call more.
+func (l *limiter) pace(ctx context.Context, tokens float64) error {
+	err := sleep(ctx, max(l.calls.take(1), l.tokens.take(tokens)))
+	if err == nil {
+		err = l.gate.wait(ctx)
+	}
+	if err != nil { // never made
+		l.calls.giveBack(1)
+		l.tokens.giveBack(tokens)
+	}
+	return err
+}
+
+// guessTokens is what a call may use: its input by length, its output by the upper bound.
+func guessTokens(r *Request) float64 {
+	bytes := 0
+	for _, m := range r.Messages {
+		bytes += len(m.Content)
+	}
+	if r.Schema != nil {
+		bytes += len(r.Schema.JSON)
+	}
+	return float64(bytes/bytesPerToken + r.MaxTokens)
+}
+
+// bucket meters a rate. Who takes more than there is goes into debt and waits until the debt is paid: the average holds for
+// amounts of any size. What was taken and not used can be given back, which golang.org/x/time/rate does not offer.
+// A nil bucket never makes anybody wait.
+type bucket struct {
+	mu     sync.Mutex
+	rate   float64 // per second
+	burst  float64 // most that gathers
+	level  float64 // below 0: debt
+	filled time.Time
+}
+
+func newBucket(rate, burst float64) *bucket {
+	return &bucket{rate: rate, burst: burst, level: burst, filled: time.Now()}
+}
+
+// take removes n and tells how long to wait before using it.
+func (b *bucket) take(n float64) time.Duration {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.level = min(b.burst, b.level+now.Sub(b.filled).Seconds()*b.rate)
+	b.filled = now
+	b.level -= n
+	return time.Duration(max(0, -b.level/b.rate) * float64(time.Second))
+}
+
+// giveBack returns n; below 0 it takes what was used over the guess.
+func (b *bucket) giveBack(n float64) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.level = min(b.burst, b.level+n)
+}
+
+// gate is open until shut.
+type gate struct {
+	mu    sync.Mutex
+	until time.Time
+	width time.Duration // after until, callers are spread over this
+}
+
+func (g *gate) shut(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := time.Now().Add(d); until.After(g.until) {
+		g.until, g.width = until, min(d/4, time.Second)
+	}
+}
+
+// wait returns when the gate has been open for a moment, or with ctx's cause.
+func (g *gate) wait(ctx context.Context) error {
+	for {
+		g.mu.Lock()
+		left, width := time.Until(g.until), g.width
+		g.mu.Unlock()
+		if left <= 0 {
+			return nil
+		}
+		if err := sleep(ctx, left+jitter(width)); err != nil {
+			return err
+		}
+	}
+}

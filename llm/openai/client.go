@@ -1,0 +1,214 @@
+// Package openai is a client of OpenAI-compatible chat endpoints: OpenAI, Azure, vLLM, Ollama and their like. It is the one
+// place that knows go-openai. One Complete is one call that may succeed: trying again, limits and memory are decorators.
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// Client is an llm.Client of one endpoint. It learns what each model rejects and leaves that out of later calls.
+type Client struct {
+	api    *api.Client
+	wire   *wire
+	habits habits
+}
+
+// New checks o and makes a Client; nothing is called yet.
+func New(o Options) (*Client, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Client{wire: newWire(o)}
+	config := api.DefaultConfig(o.Key)
+	if o.AzureVersion != "" {
+		config = api.DefaultAzureConfig(o.Key, o.BaseURL)
+		config.APIVersion = o.AzureVersion
+		config.AzureModelMapperFunc = url.PathEscape // the library's own drops dots and colons that a deployment may have
+	}
+	config.BaseURL = o.BaseURL
+	config.HTTPClient = c.wire
+	c.api = api.NewClientWithConfig(config)
+	return c, nil
+}
+
+// String names the endpoint and holds no secret.
+func (c *Client) String() string { return c.wire.o.String() }
+
+// GoString is String.
+func (c *Client) GoString() string { return c.String() }
+
+// Rejected names the options that calls of model do without, since the endpoint rejected them: "temperature", "seed",
+// "json_schema", "system role", and "max_tokens" where max_completion_tokens stands for it. A run's record needs them.
+func (c *Client) Rejected(model string) []string { return c.habits.of(model).names() }
+
+// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the model
+// once the call is not refused any more.
+func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+	known := c.habits.of(r.Model)
+	for without := known; ; {
+		reply, err := c.call(ctx, r, without)
+		if next, ok := without.learn(err); ok {
+			without = next
+			continue
+		}
+		if without != known && llm.KindOf(err) != llm.Refused {
+			c.habits.add(r.Model, without)
+		}
+		return reply, err
+	}
+}
+
+// call is one exchange with the endpoint, bounded in time.
+func (c *Client) call(ctx context.Context, r *llm.Request, without habit) (*llm.Reply, error) {
+	bounded, cancel := context.WithTimeout(ctx, c.wire.o.Timeout)
+	defer cancel()
+	request, extra := translate(r, without)
+	response, err := c.api.CreateChatCompletion(context.WithValue(bounded, extraKey{}, extra), request)
+	if err == nil {
+		return c.reply(r.Model, &response)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("endpoint %s: %w", c.wire.host, ended(ctx))
+	case bounded.Err() != nil:
+		return nil, c.wire.fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", c.wire.o.Timeout),
+			"raise the time-out, or ask for fewer tokens")
+	}
+	return nil, c.typed(r.Model, err)
+}
+
+// ended is ctx's end as an error that is its cause and context.Canceled or DeadlineExceeded.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return context.Cause(ctx)
+}
+
+// typed gives every error of go-openai a kind; those of wire have one.
+func (c *Client) typed(model string, err error) error {
+	if _, ok := errors.AsType[*llm.Error](err); ok {
+		return err
+	}
+	if rejectedByLibrary(err) {
+		return c.wire.fail(llm.Refused, 0, err, "ask another model")
+	}
+	if errors.Is(err, api.ErrChatCompletionInvalidModel) {
+		return c.wire.fail(llm.Auth, 0, fmt.Errorf("model %q takes no chat", model), "choose a chat model")
+	}
+	return c.wire.fail(llm.Transient, http.StatusOK, fmt.Errorf("the reply is no chat completion: %w", err),
+		"check that the base URL is that of an OpenAI-compatible endpoint")
+}
+
+type extraKey struct{}
+
+// translate is r for go-openai, and what has to go into the body beside it: the library leaves out a temperature of 0 and
+// rounds others. It still gets a temperature above 0, for it knows models that reject one and says so before sending.
+func translate(r *llm.Request, without habit) (api.ChatCompletionRequest, map[string]any) {
+	request, extra := api.ChatCompletionRequest{Model: r.Model}, map[string]any{}
+	for _, m := range r.Messages {
+		role := m.Role
+		if role == llm.System && without.system {
+			role = llm.User
+		}
+		request.Messages = append(request.Messages, api.ChatCompletionMessage{Role: role, Content: m.Content})
+	}
+	if without.maxTokens {
+		request.MaxCompletionTokens = r.MaxTokens
+	} else {
+		request.MaxTokens = r.MaxTokens //nolint:staticcheck // deprecated at OpenAI, the only name that most others know
+	}
+	if r.Temperature != nil && !without.temperature {
+		request.Temperature, extra["temperature"] = float32(*r.Temperature), *r.Temperature
+	}
+	if r.Seed != nil && !without.seed {
+		extra["seed"] = *r.Seed
+	}
+	if r.Schema != nil && !without.schema {
+		request.ResponseFormat = &api.ChatCompletionResponseFormat{
+			Type:       api.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &api.ChatCompletionResponseFormatJSONSchema{Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: true},
+		}
+	}
+	return request, extra
+}
+
+// reply reads the first choice.
+func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm.Reply, error) {
+	if len(response.Choices) == 0 {
+		if promptFiltered(response.PromptFilterResults) {
+			return nil, c.wire.fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"), adviceFiltered)
+		}
+		return nil, c.wire.fail(llm.Transient, http.StatusOK, errors.New("the reply has no choices"),
+			"try again, or another model")
+	}
+	choice := response.Choices[0]
+	reply := &llm.Reply{Text: text(choice.Message), Finish: string(choice.FinishReason), Usage: usage(response.Usage)}
+	if reply.Model = response.Model; reply.Model == "" {
+		reply.Model = model
+	}
+	if choice.Message.Refusal != "" {
+		reply.Text, reply.Finish = choice.Message.Refusal, llm.FinishRefuse
+	}
+	if reply.Finish == "error" { // OpenRouter: the model's own provider failed half-way
+		return nil, c.wire.fail(llm.Transient, http.StatusOK, errors.New("the model ended with an error"), "try again")
+	}
+	return reply, nil
+}
+
+// text is a message's content, whichever of its two forms it has.
+func text(m api.ChatCompletionMessage) string {
+	if m.MultiContent == nil {
+		return m.Content
+	}
+	var b strings.Builder
+	for _, part := range m.MultiContent {
+		b.WriteString(part.Text)
+	}
+	return b.String()
+}
+
+// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the total.
+func usage(u api.Usage) llm.Usage {
+	if u.PromptTokens < 0 || u.CompletionTokens < 0 || u.TotalTokens < 0 {
+		return llm.Usage{}
+	}
+	return llm.Usage{Input: u.PromptTokens, Output: max(u.CompletionTokens, u.TotalTokens-u.PromptTokens)}
+}
+
+func promptFiltered(results []api.PromptFilterResult) bool {
+	for _, r := range results {
+		f := r.ContentFilterResults
+		if f.Hate.Filtered || f.SelfHarm.Filtered || f.Sexual.Filtered || f.Violence.Filtered || f.JailBreak.Filtered ||
+			f.Profanity.Filtered {
+			return true
+		}
+	}
+	return false
+}
+
+// withExtra is a request's JSON body with fields added or replaced.
+func withExtra(body []byte, extra map[string]any) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range extra {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		fields[name] = raw
+	}
+	return json.Marshal(fields)
+}

@@ -1,0 +1,155 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// RetryOptions bound how often and how long one call is tried again.
+type RetryOptions struct {
+	Attempts int           // calls in all that may end Transient, >= 1; 1 never tries again
+	Base     time.Duration // pause after the first failure, > 0; doubles with each further one
+	Longest  time.Duration // the doubling ends here, >= Base
+	// MaxWait bounds the time that one call spends on Wait errors, >= 0, give or take the last pause. They are bounded by time, not by number: with
+	// many calls in flight against a tight limit, one call meets many of them though nothing is wrong.
+	MaxWait time.Duration
+	// Notify, where set, hears of each failure that is tried again and the pause before it. Called concurrently.
+	Notify func(err error, pause time.Duration)
+}
+
+// DefaultRetryOptions are 5 calls over about 8 s of pauses, and up to 15 minutes of waiting on the endpoint's demand.
+func DefaultRetryOptions() RetryOptions {
+	return RetryOptions{Attempts: 5, Base: 500 * time.Millisecond, Longest: 30 * time.Second, MaxWait: 15 * time.Minute}
+}
+
+// Validate joins all faults of o.
+func (o RetryOptions) Validate() error {
+	var faults []error
+	if o.Attempts < 1 {
+		faults = append(faults, fmt.Errorf("retry: %d attempts: at least 1 is needed", o.Attempts))
+	}
+	if o.Base <= 0 {
+		faults = append(faults, fmt.Errorf("retry: first pause %s: give one above 0", o.Base))
+	}
+	if o.Longest < o.Base {
+		faults = append(faults, fmt.Errorf("retry: longest pause %s is below the first, %s", o.Longest, o.Base))
+	}
+	if o.MaxWait < 0 {
+		faults = append(faults, fmt.Errorf("retry: longest wait %s is below 0", o.MaxWait))
+	}
+	return errors.Join(faults...)
+}
+
+// Retry makes a call of c again where its error is Transient or Wait, until o forbids it: then the error is Unavailable
+// and wraps the last one. Other errors pass. Put it around whatever must see every call, Limit and a budget among them.
+// o must be valid.
+func Retry(c Client, o RetryOptions) Client { return &retrier{c, o} }
+
+type retrier struct {
+	client Client
+	o      RetryOptions
+}
+
+func (t *retrier) Complete(ctx context.Context, r *Request) (*Reply, error) {
+	state := trial{o: t.o, pause: t.o.Base}
+	for {
+		reply, err := t.client.Complete(ctx, r)
+		if err == nil {
+			return reply, nil
+		}
+		pause, final := state.next(err)
+		if final != nil {
+			return nil, final
+		}
+		if t.o.Notify != nil {
+			t.o.Notify(err, pause)
+		}
+		if stopped := sleep(ctx, pause); stopped != nil {
+			return nil, fmt.Errorf("%w, while waiting to try again after: %s", stopped, err.Error())
+		}
+	}
+}
+
+// trial is the history of one call.
+type trial struct {
+	o      RetryOptions
+	failed int           // calls that ended Transient
+	waited time.Duration // spent on Wait
+	pause  time.Duration // next pause, before jitter
+}
+
+// next decides on err: the pause before the next call, or the error to give up with.
+func (s *trial) next(err error) (time.Duration, error) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return 0, err
+	}
+	pause := jitter(s.pause)
+	s.pause = min(2*s.pause, s.o.Longest)
+	switch e.Kind {
+	case Transient:
+		if s.failed++; s.failed >= s.o.Attempts {
+			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", count(s.failed, "call"), err))
+		}
+		return pause, nil
+	case Wait:
+		if e.After > 0 { // never less than asked for, and not all at the same moment
+			pause = max(pause, e.After+jitter(min(e.After/4, s.o.Longest)))
+		}
+		if s.waited >= s.o.MaxWait || e.After > s.o.MaxWait-s.waited {
+			return 0, giveUp(e, fmt.Errorf("given up: no call may wait longer than %s: %w", s.o.MaxWait, err))
+		}
+		s.waited += pause
+		return pause, nil
+	}
+	return 0, err
+}
+
+func giveUp(last *Error, err error) error {
+	return &Error{Kind: Unavailable, Status: last.Status, Err: err}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// jitter is between half of d and d.
+func jitter(d time.Duration) time.Duration {
+	if d <= 1 {
+		return d
+	}
+	return d - rand.N(d/2)
+}
+
+// sleep waits for d, or ends early with ctx's cause.
+func sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return stopped(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// stopped is ctx's end as an error that is both its reason and context.Canceled or DeadlineExceeded.
+func stopped(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), cause)
+}

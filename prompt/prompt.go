@@ -1,0 +1,336 @@
+// Package prompt makes what a language model is asked: to judge a row on one dimension or on all, with or without
+// the errors found in it, or to find the errors. The wording is data: templates beside the code, with kind, version
+// and hash, which users can replace by their own.
+//
+// Texts under evaluation stand between fence lines that no text can forge (see Clean for what else is done to
+// them). A template cannot show them in any other way.
+package prompt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Modes of judging, as records name them.
+const (
+	Vanilla    = "vanilla"     // without any errors
+	ErrorAware = "error-aware" // with the errors found that bear on the dimension
+)
+
+// Message is one turn of a conversation; its fields are those of llm.Message.
+type Message struct {
+	Role    string // "system" or "user"
+	Content string
+}
+
+// Input is what one prompt is made of.
+type Input struct {
+	Task      *taxonomy.Taxonomy
+	Dimension *taxonomy.Dimension // of Task; only for templates of kind Judge
+	Values    []string            // the row's texts, in the order of Task.Fields
+	Mode      string              // Vanilla or ErrorAware; not for Identify
+	// Errors are all labels of the row, names or codes, whatever they bear on: the error-aware prompt shows those
+	// mapped to the dimension. A row that was not looked at has no error-aware prompt.
+	Errors []string
+	// PaperWording shows No Error also for rows with errors none of which bears on the dimension, as the ErrEval
+	// paper does.
+	PaperWording bool
+	JSON         bool      // ask for a JSON object instead of lines of text
+	Examples     []Example // only for Identify; none makes it zero-shot
+}
+
+// Example is a row with its right labels.
+type Example struct {
+	Values []string // as Input.Values
+	Labels []string // names or codes; not empty if the taxonomy has a label for "no error"
+}
+
+// Slots are what a template can show: the names of its fields and methods are the slots. Those that belong to one
+// kind of template are methods, and fail in another.
+type Slots struct {
+	Title, Description string      // of the task
+	Fields             []Text      // what is judged
+	Types              []LabelSlot // all error types of the task; No Error is not among them
+	NoError            string      // name of the type that stands for "nothing found", or empty
+	ErrorAware         bool        // labels are to be shown
+	JSON               bool        // a JSON object is asked for
+	Fence              string      // the code in the lines around texts
+
+	kind       string
+	dimensions []DimensionSlot
+	examples   []ExampleSlot
+}
+
+// Dimension is the one at hand, in a template of kind Judge.
+func (s *Slots) Dimension() (DimensionSlot, error) {
+	if s.kind != Judge {
+		return DimensionSlot{}, s.misplaced("Dimension", Judge)
+	}
+	return s.dimensions[0], nil
+}
+
+// Dimensions are all of the task, in a template of kind Joint.
+func (s *Slots) Dimensions() ([]DimensionSlot, error) {
+	if s.kind != Joint {
+		return nil, s.misplaced("Dimensions", Joint)
+	}
+	return s.dimensions, nil
+}
+
+// Examples are rows with their labels, in a template of kind Identify; none in a zero-shot prompt.
+func (s *Slots) Examples() ([]ExampleSlot, error) {
+	if s.kind != Identify {
+		return nil, s.misplaced("Examples", Identify)
+	}
+	return s.examples, nil
+}
+
+func (s *Slots) misplaced(slot, kind string) error {
+	return fmt.Errorf("the slot .%s belongs to templates of kind %s; this one is of kind %s", slot, kind, s.kind)
+}
+
+// Text is one field of a row. Its content can be shown as Block only.
+type Text struct{ Name, Definition, Block string }
+
+// LabelSlot is one error type.
+type LabelSlot struct{ Name, Code, Category, Definition string }
+
+// DimensionSlot is one dimension with what is to be shown of the row's labels.
+type DimensionSlot struct {
+	Name, Key, Definition string
+	Criteria              []taxonomy.Criterion
+	Steps                 []string
+	Errors                []LabelSlot // those that bear on it, or No Error
+	Elsewhere             bool        // there are errors, but none that bears on it
+	Low, High             int         // ends of its scale
+	ErrorAware            bool
+}
+
+// ExampleSlot is one example of the few-shot prompt.
+type ExampleSlot struct {
+	Fields []Text
+	Labels []string
+}
+
+// Messages fills the template: a system message, if the template has that part, and a user message.
+func (t *Template) Messages(in Input) ([]Message, error) {
+	slots, err := t.slots(in)
+	if err != nil {
+		return nil, err
+	}
+	var out []Message
+	for _, role := range []string{"system", "user"} {
+		if t.tree.Lookup(role) == nil {
+			continue
+		}
+		content, err := t.render(role, slots)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Message{role, content})
+	}
+	return out, nil
+}
+
+// Join is all that messages say as one text, for showing it and for finding its parts in a reply.
+func Join(messages []Message) string {
+	texts := make([]string, len(messages))
+	for i, m := range messages {
+		texts[i] = m.Content
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func (t *Template) slots(in Input) (*Slots, error) {
+	if err := t.check(in); err != nil {
+		return nil, err
+	}
+	values := slices.Clone(in.Values)
+	for _, e := range in.Examples {
+		values = append(values, e.Values...)
+	}
+	code := fence(t.hash, values)
+	s := &Slots{
+		Title: in.Task.Title, Description: cmp.Or(in.Task.Description, in.Task.Title),
+		Fields: texts(in.Task, in.Values, code), ErrorAware: in.Mode == ErrorAware, JSON: in.JSON, Fence: code, kind: t.Kind,
+	}
+	for _, y := range in.Task.Types {
+		if y.NoError {
+			s.NoError = y.Name
+		} else {
+			s.Types = append(s.Types, labelSlot(y))
+		}
+	}
+	for i, e := range in.Examples {
+		labels, err := canonical(in.Task, e.Labels)
+		if err != nil {
+			return nil, fmt.Errorf("example %d: %w", i+1, err)
+		}
+		s.examples = append(s.examples, ExampleSlot{texts(in.Task, e.Values, code), labels})
+	}
+	return s, s.setDimensions(in)
+}
+
+func (t *Template) check(in Input) error {
+	if in.Task == nil {
+		return errors.New("prompt: no taxonomy")
+	}
+	if n := len(in.Task.Fields); len(in.Values) != n {
+		return fmt.Errorf("prompt: %d texts for the %d fields of %s", len(in.Values), n, in.Task.ID())
+	}
+	for i, e := range in.Examples {
+		if n := len(in.Task.Fields); len(e.Values) != n {
+			return fmt.Errorf("prompt: example %d has %d texts for the %d fields of %s", i+1, len(e.Values), n, in.Task.ID())
+		}
+	}
+	if t.Kind != Identify && in.Mode != Vanilla && in.Mode != ErrorAware {
+		return fmt.Errorf("prompt: mode is %q; it is %s or %s", in.Mode, Vanilla, ErrorAware)
+	}
+	if (t.Kind == Judge) != (in.Dimension != nil) {
+		return fmt.Errorf("prompt: a template of kind %s needs a dimension if it is %s, and takes none otherwise", t.Kind, Judge)
+	}
+	return nil
+}
+
+func (s *Slots) setDimensions(in Input) error {
+	var ds []taxonomy.Dimension
+	switch s.kind {
+	case Judge:
+		ds = []taxonomy.Dimension{*in.Dimension}
+	case Joint:
+		if ds = in.Task.Dimensions; len(ds) == 0 {
+			return fmt.Errorf("%s has no dimensions to judge", in.Task.ID())
+		}
+	}
+	for i := range ds {
+		d, err := dimensionSlot(in, &ds[i])
+		if err != nil {
+			return err
+		}
+		s.dimensions = append(s.dimensions, d)
+	}
+	return nil
+}
+
+func dimensionSlot(in Input, d *taxonomy.Dimension) (DimensionSlot, error) {
+	s := DimensionSlot{Name: d.Name, Key: d.Key, Definition: d.Definition, Criteria: d.Criteria, Steps: d.Steps}
+	if n := len(d.Criteria); n > 0 {
+		s.Low, s.High = d.Criteria[0].Score, d.Criteria[n-1].Score
+	}
+	if in.Mode != ErrorAware {
+		return s, nil
+	}
+	shown, err := Shown(in.Task, d, in.Errors, in.PaperWording)
+	if err != nil {
+		return s, err
+	}
+	s.ErrorAware = true
+	for _, name := range shown {
+		i, _ := in.Task.Index(name)
+		s.Errors = append(s.Errors, labelSlot(in.Task.Types[i]))
+	}
+	s.Elsewhere = len(shown) == 0 && len(in.Errors) > 0
+	return s, nil
+}
+
+func labelSlot(y taxonomy.Type) LabelSlot {
+	return LabelSlot{y.Name, y.Code, y.Category, y.Definition}
+}
+
+func texts(t *taxonomy.Taxonomy, values []string, code string) []Text {
+	out := make([]Text, len(values))
+	for i, f := range t.Fields {
+		out[i] = Text{f.Name, f.Definition, block(f.Name, values[i], code)}
+	}
+	return out
+}
+
+// Shown are the labels that the error-aware prompt for d shows of a row with these labels: the errors mapped to d,
+// in the taxonomy's order; No Error if the row has no errors or, in the paper's wording, none mapped to d.
+func Shown(t *taxonomy.Taxonomy, d *taxonomy.Dimension, labels []string, paperWording bool) ([]string, error) {
+	labels, err := canonical(t, labels)
+	if err != nil {
+		return nil, err
+	}
+	no := t.NoErrorIndex()
+	clean := len(labels) == 0 || no >= 0 && labels[0] == t.Types[no].Name
+	labels = slices.DeleteFunc(labels, func(l string) bool {
+		return clean || !slices.Contains(d.Types, l)
+	})
+	if len(labels) == 0 && no >= 0 && (clean || paperWording) {
+		labels = []string{t.Types[no].Name}
+	}
+	return labels, nil
+}
+
+// canonical turns names and codes into names in the taxonomy's order, each once.
+func canonical(t *taxonomy.Taxonomy, given []string) ([]string, error) {
+	no := t.NoErrorIndex()
+	if given == nil || no >= 0 && len(given) == 0 {
+		return nil, errors.New("the row has no labels: it was not looked at, and unknown is not the same as no error")
+	}
+	found := make([]bool, len(t.Types))
+	for _, g := range given {
+		i, ok := t.Index(g)
+		if !ok {
+			return nil, fmt.Errorf("%s has no label %q", t.ID(), g)
+		}
+		found[i] = true
+	}
+	labels := []string{}
+	for i, y := range t.Types {
+		if found[i] {
+			labels = append(labels, y.Name)
+		}
+	}
+	if no >= 0 && found[no] && len(labels) > 1 {
+		return nil, fmt.Errorf("%q stands beside other labels; it means that there is none", t.Types[no].Name)
+	}
+	return labels, nil
+}
+
+// exampleSlots has values in every slot of a kind, so that a template that is executed on it meets all that it names.
+func exampleSlots(kind string) *Slots {
+	text := slices.Repeat([]Text{{"text", "a text", "[begin]\n[end]"}}, exampleLength)
+	labels := slices.Repeat([]LabelSlot{{"Label", "L", "category", "a label"}}, exampleLength)
+	d := DimensionSlot{
+		Name: "Quality", Key: "quality", Definition: "a quality",
+		Criteria: slices.Repeat([]taxonomy.Criterion{{Score: 1, Text: "low"}}, exampleLength),
+		Steps:    slices.Repeat([]string{"Look."}, exampleLength), Errors: labels, Elsewhere: true, Low: 1, High: 2, ErrorAware: true,
+	}
+	return &Slots{
+		Title: "Title", Description: "Description", Fields: text, Types: labels, NoError: "No Error", ErrorAware: true, JSON: true,
+		Fence: "0", kind: kind, dimensions: slices.Repeat([]DimensionSlot{d}, exampleLength),
+		examples: []ExampleSlot{{text, []string{"Label"}}},
+	}
+}
+
+// exampleLength is that of the example's lists: a template may name a field by its place.
+const exampleLength = 20
+
+// slotsOf lists for a message what stands where a slot was not found; typeName is Go's, "prompt.Text".
+func slotsOf(typeName string) string {
+	for _, v := range []any{&Slots{}, &Text{}, &LabelSlot{}, &DimensionSlot{}, &ExampleSlot{}, &taxonomy.Criterion{}} {
+		t := reflect.TypeOf(v)
+		if strings.TrimPrefix(typeName, "*") != t.Elem().String() {
+			continue
+		}
+		var names []string
+		for _, f := range reflect.VisibleFields(t.Elem()) {
+			if f.IsExported() {
+				names = append(names, "."+f.Name)
+			}
+		}
+		for i := range t.NumMethod() {
+			names = append(names, "."+t.Method(i).Name)
+		}
+		return "there are " + strings.Join(names, ", ")
+	}
+	return "nothing has slots there"
+}

@@ -1,0 +1,142 @@
+package prompt
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func part(name, body string) string { return `{{define "` + name + `"}}` + body + "{{end}}\n" }
+
+func source(kind, user string) string {
+	return part("kind", kind) + part("version", "1.0") + part("user", user)
+}
+
+func TestBadTemplates(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"syntax":               {source(Judge, "\n{{.Fence"), "own.tmpl:4: "},
+		"unknown function":     {source(Judge, "\n{{passage}}"), `own.tmpl:4: function "passage" not defined`},
+		"unknown slot":         {source(Judge, "\n\n{{.Passage}}"), "own.tmpl:5: unknown slot {{.Passage}}; there are .Title, .Description, .Fields"},
+		"slot in an if":        {source(Judge, "{{if false}}\n{{.Nope}}{{end}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
+		"slot in an else":      {source(Judge, "{{if true}}{{else}}\n{{.Nope}}{{end}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
+		"slot in an else if":   {source(Judge, "{{if true}}{{else if .JSON}}\n\n{{.Nope}}{{end}}"), "own.tmpl:5: unknown slot {{.Nope}}"},
+		"slot in a condition":  {source(Judge, "{{if .Nope}}{{end}}"), "own.tmpl:3: unknown slot {{.Nope}}"},
+		"slot behind an or":    {source(Judge, "{{if or .JSON .Nope}}{{end}}"), "own.tmpl:3: unknown slot {{.Nope}}"},
+		"slot in a range":      {source(Judge, "{{range .Fields}}{{.Text}}{{end}}"), "own.tmpl:3: unknown slot {{.Text}}; there are .Name, .Definition, .Block"},
+		"slot after a break":   {source(Judge, "{{range .Fields}}{{if true}}{{break}}{{end}}{{.Nope}}{{end}}"), "unknown slot {{.Nope}}"},
+		"slot in range's else": {source(Judge, "{{range .Fields}}{{else}}{{.Nope}}{{end}}"), "unknown slot {{.Nope}}"},
+		"slot in with's else":  {source(Judge, "{{with .Fence}}{{.}}{{else}}{{.Nope}}{{end}}"), "unknown slot {{.Nope}}"},
+		"slot of a variable":   {source(Judge, "{{$d := .Dimension}}{{$d.Nope}}"), "unknown slot {{$d.Nope}}; there are .Name, .Key"},
+		"slot in a part":       {source(Judge, `{{template "x" .Dimension}}`) + part("x", "{{.Fence}}"), "own.tmpl:4: unknown slot {{.Fence}}; there are .Name, .Key"},
+		"slot in system":       {source(Judge, "x") + part("system", "{{.Nope}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
+		"slot of another kind": {source(Judge, "{{range .Dimensions}}{{end}}"), "the slot .Dimensions belongs to templates of kind joint; this one is of kind judge"},
+		"examples in joint":    {source(Joint, "{{.Examples}}"), "the slot .Examples belongs to templates of kind identify"},
+		"dimension in joint":   {source(Joint, "\n{{.Dimension.Name}}"), "own.tmpl:4: "},
+		"unknown part":         {source(Judge, `{{template "x"}}`), `own.tmpl:3: {{template "x"}}: template "x" not defined`},
+		"no user":              {part("kind", Judge) + part("version", "1"), `own.tmpl:1: the part "user" is missing`},
+		"no version":           {part("kind", Judge) + part("user", "x"), `own.tmpl:1: the part "version" is missing`},
+		"empty file":           {"", `own.tmpl:1: the part "kind" is missing`},
+		"part twice":           {source(Judge, "x") + part("user", "y"), "own.tmpl:4: "},
+		"unknown kind":         {source("jugde", "x"), `own.tmpl:1: kind is "jugde"; it is one of judge, joint, identify`},
+		"no word as version":   {part("kind", Judge) + part("version", "1 0") + part("user", "x"), `own.tmpl:2: version is "1 0"`},
+		"slot in kind":         {part("kind", "{{.X}}") + part("version", "1") + part("user", "x"), "own.tmpl:1: "},
+		"text outside":         {source(Judge, "x") + "\nhello\n", "own.tmpl:3: this stands outside of every part"},
+		"slot outside":         {source(Judge, "x") + "\n{{.Fence}}\n", "own.tmpl:5: this stands outside of every part"},
+		"recursion":            {source(Judge, `{{template "user" .}}`), "own.tmpl:3: "},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			tmpl, err := Parse([]byte(test.text), "own.tmpl")
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("%v; want %q (%v)", err, test.want, tmpl)
+			}
+		})
+	}
+}
+
+func TestOwnTemplate(t *testing.T) {
+	text := source(Judge, "{{with $d := .Dimension}}{{$d.Name}} {{$d.Low}}-{{$d.High}}{{end}} {{(index .Fields 2).Block}}{{range .Types}}{{continue}}{{end}}")
+	file := filepath.Join(t.TempDir(), "own.tmpl")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tmpl, err := Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	qg := task(t, "question-generation")
+	m, err := tmpl.Messages(Input{Task: qg, Dimension: &qg.Dimensions[0], Values: benign, Mode: Vanilla})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := fence(tmpl.Hash(), benign)
+	if want := "Fluency 1-3 [begin passage " + code + "]\n" + benign[2] + "\n[end passage " + code + "]"; len(m) != 1 || m[0] != (Message{"user", want}) {
+		t.Errorf("%q; want one user message, %q", m, want)
+	}
+	sum := sha256.Sum256([]byte(text))
+	if tmpl.Hash() != hex.EncodeToString(sum[:]) || tmpl.ID() != "judge@1.0" {
+		t.Errorf("%s, %s", tmpl.ID(), tmpl.Hash())
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(), "neither a file nor built in (built in: judge, joint, identify)") {
+		t.Error(err)
+	}
+}
+
+func TestBuiltins(t *testing.T) {
+	hashes := map[string]bool{}
+	for _, name := range Builtins() {
+		tmpl, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := BuiltinSource(name)
+		if err != nil || tmpl.Kind != name || bytes.Contains(src, []byte("question")) {
+			t.Errorf("%s: kind %s, %v; a built-in template names no task", name, tmpl.Kind, err)
+		}
+		hashes[tmpl.Hash()] = true
+	}
+	if len(hashes) != 3 {
+		t.Errorf("%d hashes of three templates", len(hashes))
+	}
+	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(), "there are judge, joint, identify") {
+		t.Error(err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range Builtins() {
+		src, err := BuiltinSource(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(src))
+	}
+	f.Add(source(Judge, "{{if or .JSON .Nope}}{{break}}{{end}}"))
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "template") || strings.Contains(text, "block") || strings.Contains(text, "range") {
+			return // may repeat itself without end: the file is the user's own
+		}
+		tmpl, err := Parse([]byte(text), "own.tmpl")
+		if (tmpl == nil) != (err != nil) {
+			t.Fatalf("%v and %v", tmpl, err)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "own.tmpl:") {
+			t.Fatalf("%v names no line", err)
+		}
+	})
+}
+
+func BenchmarkMessages(b *testing.B) {
+	tmpl, qg := builtin(b, Judge)
+	values := []string{"When did the store open?", "1764", strings.Repeat("The salt store opened in 1764. ", 30)}
+	in := Input{Task: qg, Dimension: &qg.Dimensions[6], Values: values, Mode: ErrorAware, Errors: []string{"Vague"}}
+	for b.Loop() {
+		if _, err := tmpl.Messages(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panel is one of several scatter plots side by side.
+type Panel struct {
+	Name   string
+	X      []float64
+	Series []Series // at most MaxSystems
+}
+
+// Series are the points of one colour.
+type Series struct {
+	Name string
+	Y    []float64 // as many as the panel's X
+}
+
+// Sizes of a scatter plot.
+const (
+	panelSize    = 2.9 * vg.Inch
+	panelColumns = 3
+	titleRow     = vg.Length(22)
+)
+
+// Scatter draws a panel each, all on the same scale, with the line on which both are equal. Points are translucent, so that
+// many at one place are darker. The format is "svg" or "png".
+func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byte, error) {
+	if len(panels) == 0 || len(panels[0].Series) > MaxSystems {
+		return nil, fmt.Errorf("a chart shows at least 1 panel, and at most %d series", MaxSystems)
+	}
+	columns := min(panelColumns, len(panels))
+	rows := (len(panels) + columns - 1) / columns
+	strip := vg.Length(len(panels[0].Series)) * legendRow
+	width := vg.Length(columns)*panelSize + 2*margin
+	c, err := draw.NewFormattedCanvas(width, titleRow+vg.Length(rows)*panelSize+strip+2*margin, format)
+	if err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	all := draw.New(c)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	page := draw.Crop(all, margin, -margin, margin, -margin)
+	heading := plot.New().Title.TextStyle
+	heading.Font = sans(12)
+	page.FillText(heading, vg.Point{X: page.Center().X, Y: page.Max.Y - titleRow/2}, title)
+	low, high := limits(panels)
+	for i, p := range panels {
+		x, y := vg.Length(i%columns)*panelSize, vg.Length(rows-1-i/columns)*panelSize+strip
+		tile := draw.Canvas{Canvas: page.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: page.Min.X + x, Y: page.Min.Y + y}}}
+		tile.Max = vg.Point{X: tile.Min.X + panelSize, Y: tile.Min.Y + panelSize}
+		p.plot(xLabel, yLabel, low, high).Draw(draw.Crop(tile, 0, -8, 0, -6))
+	}
+	legend := plot.NewLegend()
+	for i, s := range panels[0].Series {
+		legend.Add(cut(s.Name), points{fill: shade(i, 0xff)})
+	}
+	style(&legend)
+	legend.Draw(draw.Crop(page, 0, 0, 0, strip-page.Size().Y))
+	var out bytes.Buffer
+	if _, err := c.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
+}
+
+// limits of both axes: whole numbers around all points.
+func limits(panels []Panel) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, p := range panels {
+		for i, x := range p.X {
+			low, high = math.Min(low, x), math.Max(high, x)
+			for _, s := range p.Series {
+				low, high = math.Min(low, s.Y[i]), math.Max(high, s.Y[i])
+			}
+		}
+	}
+	if low > high {
+		return 0, 1
+	}
+	low, high = math.Floor(low), math.Ceil(high)
+	return low, math.Max(high, low+1)
+}
+
+func (p *Panel) plot(xLabel, yLabel string, low, high float64) *plot.Plot {
+	g := plot.New()
+	g.Title.Text, g.Title.TextStyle.Font, g.Title.Padding = fmt.Sprintf("%s (%d rows)", cut(p.Name), len(p.X)), sans(10), 4
+	space := (high - low) / 25
+	for _, a := range []*plot.Axis{&g.X, &g.Y} {
+		a.Min, a.Max, a.Padding = low-space, high+space, 0
+		a.Label.TextStyle.Font, a.Tick.Label.Font = sans(9), sans(9)
+		var ticks plot.ConstantTicks
+		for v, step := low, math.Ceil((high-low)/10); v <= high; v += step {
+			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
+		}
+		a.Tick.Marker = ticks
+	}
+	g.X.Label.Text, g.Y.Label.Text = xLabel, yLabel
+	g.Add(diagonal{low, high})
+	for i, s := range p.Series {
+		g.Add(points{x: p.X, y: s.Y, fill: shade(i, 0x50)})
+	}
+	return g
+}
+
+func shade(i int, alpha uint8) color.NRGBA {
+	c := color.NRGBAModel.Convert(palette[i]).(color.NRGBA)
+	c.A = alpha
+	return c
+}
+
+// points are dots.
+type points struct {
+	x, y []float64
+	fill color.Color
+}
+
+// Plot implements plot.Plotter.
+func (p points) Plot(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
+	dot := draw.GlyphStyle{Color: p.fill, Radius: 2.2, Shape: draw.CircleGlyph{}}
+	for i := range p.x {
+		c.DrawGlyph(dot, vg.Point{X: x(p.x[i]), Y: y(p.y[i])})
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer, for the legend.
+func (p points) Thumbnail(c *draw.Canvas) { rectangle(c, p.fill, c.Min, c.Max) }
+
+// diagonal is where both values are equal.
+type diagonal struct{ low, high float64 }
+
+// Plot implements plot.Plotter.
+func (d diagonal) Plot(c draw.Canvas, g *plot.Plot) {
+	x, y := g.Transforms(&c)
+	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0xb0}, Width: 0.7}, x(d.low), y(d.low), x(d.high), y(d.high))
+}

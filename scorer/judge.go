@@ -1,0 +1,163 @@
+package scorer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Judge is a language model that judges rows.
+type Judge struct {
+	Name string // in records; no other on its panel has it, and it is not dataset.JudgeOffline
+	// Client makes the calls; retries, limits and memory are its decorators. If it has the method Reject of
+	// journal.Client, it hears of replies without a verdict.
+	Client      llm.Client
+	Model       string   // as the endpoint names it
+	Temperature *float64 // see llm.Request
+	Seed        *int64   // of the first judgement; the n-th repeat is asked with n more. nil leaves it out
+	MaxTokens   int      // of a reply, > 0
+	Lines       bool     // ask for lines of text; otherwise for JSON, by schema where the endpoint takes one
+}
+
+// How the values of several judgements become one. An unscored judgement has no part in it.
+const (
+	Mean     = "mean"     // of the judges' means over their repeats
+	Median   = "median"   // of the judges' means over their repeats; of an even number, the mean of the middle two
+	Majority = "majority" // the value given most often; where several are, their mean
+)
+
+// Aggregates are the ways that there are, the default first.
+func Aggregates() []string { return []string{Mean, Median, Majority} }
+
+// PanelOptions say how rows are judged.
+type PanelOptions struct {
+	Taxonomy *taxonomy.Taxonomy
+	Template *prompt.Template // of kind prompt.Judge: a call for each dimension; of kind prompt.Joint: one for all
+	// Modes are dataset.ModeVanilla, dataset.ModeErrorAware or both. A score is that of the error-aware judgements
+	// where there are any; the others stand beside it.
+	Modes        []string
+	Repeats      int     // judgements of each kind, >= 1
+	Attempts     int     // calls for one judgement while replies hold no verdict, >= 1
+	Aggregate    string  // one of Aggregates
+	PaperWording bool    // see prompt.Input
+	Workers      int     // judgements under way at once, >= 1; how many calls are in flight is the clients' to limit
+	Plant        float64 // share of error-aware judgements, 0 to 1, that are made a second time with a wrong label shown
+	PlantSeed    uint64  // chooses where, and which label
+	Cascade      Cascade
+}
+
+// Cascade leaves to the offline scorer what the identifier is sure of.
+type Cascade struct {
+	// Sure is the least certainty, max(p, 1−p) over the errors that bear on a dimension, from which on it is scored offline:
+	// 0.5 to 1. 0 asks the judges about everything. With prompt.Joint it holds for all dimensions of a row together.
+	Sure  float64
+	Audit float64 // share of those, 0 to 1, that the judges are asked about as well; values stay the offline ones
+	Seed  uint64  // chooses them
+}
+
+// DefaultPanelOptions are one error-aware judgement of each dimension, with up to three calls, 16 under way. Taxonomy and
+// Template are missing.
+func DefaultPanelOptions() PanelOptions {
+	return PanelOptions{Modes: []string{dataset.ModeErrorAware}, Repeats: 1, Attempts: 3, Aggregate: Mean, Workers: 16}
+}
+
+// Validate joins all faults of o.
+func (o *PanelOptions) Validate() error {
+	var faults []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf("judging: "+format, args...))
+		}
+	}
+	check(o.Taxonomy != nil && len(o.Taxonomy.Dimensions) > 0, "the taxonomy has no dimensions")
+	check(o.Template != nil && (o.Template.Kind == prompt.Judge || o.Template.Kind == prompt.Joint), "the template is of kind %s or %s", prompt.Judge, prompt.Joint)
+	check(len(o.Modes) > 0, "no mode; give %s, %s or both", dataset.ModeVanilla, dataset.ModeErrorAware)
+	for i, m := range o.Modes {
+		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m), "mode %q is unknown, or given twice", m)
+	}
+	check(o.Repeats >= 1, "%d repeats; at least 1 is needed", o.Repeats)
+	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
+	check(o.Workers >= 1, "%d workers; at least 1 is needed", o.Workers)
+	check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s", o.Aggregate, strings.Join(Aggregates(), ", "))
+	check(o.Plant >= 0 && o.Plant <= 1, "labels are planted in a share of 0 to 1; got %v", o.Plant)
+	check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware), "only error-aware judgements show labels, so only there can wrong ones be planted")
+	check(o.Plant == 0 || o.Template == nil || o.Template.Kind == prompt.Judge, "a planted label bears on one dimension; ask for one dimension a call")
+	check(o.Cascade.Sure == 0 || o.Cascade.Sure >= 0.5 && o.Cascade.Sure <= 1, "a certainty is 0.5 to 1; got %v", o.Cascade.Sure)
+	check(o.Cascade.Audit >= 0 && o.Cascade.Audit <= 1, "a share to audit is 0 to 1; got %v", o.Cascade.Audit)
+	return errors.Join(faults...)
+}
+
+func (j *Judge) validate() error {
+	switch {
+	case j.Name == "" || j.Name == dataset.JudgeOffline:
+		return fmt.Errorf("judge %q needs another name", j.Name)
+	case j.Client == nil || j.Model == "":
+		return fmt.Errorf("judge %s has no model or no client", j.Name)
+	case j.MaxTokens <= 0:
+		return fmt.Errorf("judge %s: %d tokens for a reply; give a number above 0", j.Name, j.MaxTokens)
+	}
+	return nil
+}
+
+// Panel asks judges about rows. Safe for concurrent use.
+type Panel struct {
+	o       PanelOptions
+	judges  []*member
+	offline *Offline      // nil without a cascade
+	schemas []*llm.Schema // one a dimension, or one for all
+}
+
+// NewPanel checks judges and options.
+func NewPanel(judges []Judge, o PanelOptions) (*Panel, error) {
+	faults := []error{o.Validate()}
+	p := &Panel{o: o}
+	for i := range judges {
+		faults = append(faults, judges[i].validate())
+		if slices.ContainsFunc(p.judges, func(m *member) bool { return m.Name == judges[i].Name }) {
+			faults = append(faults, fmt.Errorf("judge %s is on the panel twice", judges[i].Name))
+		}
+		p.judges = append(p.judges, &member{Judge: judges[i]})
+	}
+	if len(judges) == 0 {
+		faults = append(faults, errors.New("no judge"))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if err := p.setSchemas(); err != nil {
+		return nil, err
+	}
+	if o.Cascade.Sure > 0 {
+		offline, err := NewOffline(o.Taxonomy, OfflineOptions{})
+		if err != nil {
+			return nil, err
+		}
+		p.offline = offline
+	}
+	return p, nil
+}
+
+func (p *Panel) joint() bool { return p.o.Template.Kind == prompt.Joint }
+
+func (p *Panel) setSchemas() error {
+	ds := p.o.Taxonomy.Dimensions
+	if p.joint() {
+		s, err := JointSchema(ds)
+		p.schemas = []*llm.Schema{s}
+		return err
+	}
+	for i := range ds {
+		s, err := VerdictSchema(&ds[i])
+		if err != nil {
+			return err
+		}
+		p.schemas = append(p.schemas, s)
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package scorer
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// ReasonUntagged: the judgement was to be error-aware, and nobody has looked for errors in the row.
+const ReasonUntagged = "untagged"
+
+// Question is one call that a row needs.
+type Question struct {
+	Judge     string
+	Dimension string // its key; empty if the call is about all
+	Mode      string
+	Repeat    int
+	Planted   string // the wrong label shown; empty is none
+	Request   *llm.Request
+
+	prompt string // all that is said to the judge
+	judge  *member
+	about  []taxonomy.Dimension
+	runs   []*dataset.Run // to fill, one for each of about
+}
+
+// plan is what becomes of a row.
+type plan struct {
+	offline   []*dataset.Run   // by dimension; nil where the judges decide
+	runs      [][]*dataset.Run // by dimension
+	questions []*Question
+}
+
+// Questions are the calls that a row needs, if each first reply holds its verdicts.
+func (p *Panel) Questions(row *dataset.Row) ([]*Question, error) {
+	plan, err := p.plan(row)
+	if err != nil {
+		return nil, err
+	}
+	return plan.questions, nil
+}
+
+func (p *Panel) plan(row *dataset.Row) (*plan, error) {
+	d, err := row.Diagnosis()
+	if err != nil {
+		return nil, err
+	}
+	ds := p.o.Taxonomy.Dimensions
+	out := &plan{offline: make([]*dataset.Run, len(ds)), runs: make([][]*dataset.Run, len(ds))}
+	audited := p.cascade(out, row, d)
+	b := &builder{panel: p, plan: out, row: row, diagnosis: d}
+	for _, j := range p.judges {
+		for _, mode := range p.o.Modes {
+			for repeat := range p.o.Repeats {
+				if p.joint() {
+					if out.offline[0] == nil || audited[0] {
+						b.add(j, mode, repeat, "", ds, 0)
+					}
+					continue
+				}
+				for i := range ds {
+					if out.offline[i] != nil && !audited[i] {
+						continue
+					}
+					b.add(j, mode, repeat, "", ds[i:i+1], i)
+					if mode == dataset.ModeErrorAware {
+						b.plant(j, repeat, i)
+					}
+				}
+			}
+		}
+	}
+	if b.err != nil {
+		return nil, fmt.Errorf("row %s: %w", row.ID, b.err)
+	}
+	return out, nil
+}
+
+// builder adds judgements to a plan.
+type builder struct {
+	panel     *Panel
+	plan      *plan
+	row       *dataset.Row
+	diagnosis *dataset.Diagnosis
+	err       error
+}
+
+// add plans a judgement on the dimensions ds, of which the first is number at.
+func (b *builder) add(j *member, mode string, repeat int, planted string, ds []taxonomy.Dimension, at int) {
+	q := &Question{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted, judge: j, about: ds}
+	if !b.panel.joint() {
+		q.Dimension = ds[0].Key
+	}
+	for i := range ds {
+		run := &dataset.Run{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted}
+		q.runs = append(q.runs, run)
+		b.plan.runs[at+i] = append(b.plan.runs[at+i], run)
+	}
+	if mode == dataset.ModeErrorAware {
+		if err := untagged(b.diagnosis); err != nil {
+			q.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(err.Error(), dataset.StatusUntagged+": ")})
+			return
+		}
+	}
+	if err := b.write(q, at); err != nil {
+		b.err = err
+		return
+	}
+	b.plan.questions = append(b.plan.questions, q)
+}
+
+// write makes the request of a question.
+func (b *builder) write(q *Question, at int) error {
+	o := &b.panel.o
+	in := prompt.Input{Task: o.Taxonomy, Values: b.row.Values, Mode: q.Mode, PaperWording: o.PaperWording, JSON: !q.judge.Lines}
+	if !b.panel.joint() {
+		in.Dimension = &q.about[0]
+	}
+	if q.Mode == dataset.ModeErrorAware {
+		in.Errors = b.labels(q.Planted)
+		for i := range q.about {
+			shown, err := prompt.Shown(o.Taxonomy, &q.about[i], in.Errors, o.PaperWording)
+			if err != nil {
+				return err
+			}
+			q.runs[i].ErrorsShown = shown
+		}
+	}
+	messages, err := o.Template.Messages(in)
+	if err != nil {
+		return err
+	}
+	q.prompt = prompt.Join(messages)
+	q.Request = &llm.Request{Model: q.judge.Model, Temperature: q.judge.Temperature, MaxTokens: q.judge.MaxTokens, Repeat: q.Repeat}
+	for _, m := range messages {
+		q.Request.Messages = append(q.Request.Messages, llm.Message(m))
+	}
+	if q.judge.Seed != nil {
+		q.Request.Seed = new(*q.judge.Seed + int64(q.Repeat))
+	}
+	if !q.judge.Lines {
+		q.Request.Schema = b.panel.schemas[at]
+	}
+	return nil
+}
+
+// labels are those of the row, with the planted one.
+func (b *builder) labels(planted string) []string {
+	if planted == "" {
+		return b.diagnosis.Labels
+	}
+	t := b.panel.o.Taxonomy
+	labels := slices.DeleteFunc(slices.Clone(b.diagnosis.Labels), func(l string) bool {
+		i, ok := t.Index(l)
+		return ok && t.Types[i].NoError
+	})
+	return append(labels, planted)
+}
+
+// plant plans the judgement on dimension at once more with a wrong label, if chance wants it.
+func (b *builder) plant(j *member, repeat, at int) {
+	p := b.panel
+	d := &p.o.Taxonomy.Dimensions[at]
+	share, choice := chance(p.o.PlantSeed, "plant", b.row.ID, d.Key)
+	if share >= p.o.Plant || untagged(b.diagnosis) != nil {
+		return
+	}
+	if wrong := b.wrong(d); len(wrong) > 0 {
+		b.add(j, dataset.ModeErrorAware, repeat, wrong[choice%uint64(len(wrong))], p.o.Taxonomy.Dimensions[at:at+1], at)
+	}
+}
+
+// wrong are the errors that bear on d and that the row does not have.
+func (b *builder) wrong(d *taxonomy.Dimension) []string {
+	t := b.panel.o.Taxonomy
+	has := map[int]bool{}
+	for _, l := range b.diagnosis.Labels {
+		if i, ok := t.Index(l); ok {
+			has[i] = true
+		}
+	}
+	var out []string
+	for _, name := range d.Types {
+		if i, ok := t.Index(name); ok && !has[i] && !t.Types[i].NoError {
+			out = append(out, t.Types[i].Name)
+		}
+	}
+	return out
+}
+
+// cascade fills in the offline scores of what the identifier is sure of, and tells which are to be audited.
+func (p *Panel) cascade(out *plan, row *dataset.Row, d *dataset.Diagnosis) (audited []bool) {
+	ds := p.o.Taxonomy.Dimensions
+	audited = make([]bool, len(ds))
+	if p.offline == nil || untagged(d) != nil {
+		return audited
+	}
+	sure := true
+	for i := range ds {
+		if p.offline.sure(d.Probabilities, ds[i].Key, p.o.Cascade.Sure) {
+			out.offline[i] = &p.offline.judge(d, ds[i].Key).Runs[0]
+		}
+		sure = sure && out.offline[i] != nil
+		key := ds[i].Key
+		if p.joint() {
+			key = ""
+		}
+		share, _ := chance(p.o.Cascade.Seed, "audit", row.ID, key)
+		audited[i] = share < p.o.Cascade.Audit
+	}
+	if p.joint() && !sure {
+		clear(out.offline)
+	}
+	return audited
+}
+
+// sure tells whether every error that bears on a dimension is either there or not, with that certainty.
+func (s *Offline) sure(p dataset.Probabilities, dimension string, certainty float64) bool {
+	for _, e := range s.dimensions[dimension].errors {
+		q, ok := p.Get(e.label)
+		if !ok {
+			return false
+		}
+		if q = s.calibrated(e.label, q); max(q, 1-q) < certainty {
+			return false
+		}
+	}
+	return true
+}
+
+// chance is a number of [0, 1) and a large one, that depend on nothing but the arguments: neither on the order of rows
+// nor on the machine.
+func chance(seed uint64, words ...string) (share float64, choice uint64) {
+	h := sha256.New()
+	h.Write(binary.BigEndian.AppendUint64(nil, seed))
+	for _, w := range words {
+		h.Write(binary.AppendUvarint(nil, uint64(len(w))))
+		h.Write([]byte(w))
+	}
+	sum := h.Sum(nil)
+	const bits = 53 // of a float64's mantissa
+	return float64(binary.BigEndian.Uint64(sum)>>(64-bits)) / (1 << bits), binary.BigEndian.Uint64(sum[8:])
+}
