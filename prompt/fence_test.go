@@ -146,7 +146,7 @@ func TestClean(t *testing.T) {
 		}
 	}
 	for _, same := range []string{
-		"", "When did it open?", "a\n\tb", "naïve café — “quoted” 3/4", "漢字とかな, кириллица, العربية", "می‌خواهم", "👩‍👩‍👧 ❤️ 1️⃣",
+		"", "When did it open?", "a\n\tb", "naïve café — “quoted” 3/4", "漢字とかな, кириллица, العربية", "می\u200cخواهم", "👩\u200d👩\u200d👧 ❤️ 1️⃣",
 		"a < b | c [1] [[1, 2]] x<y>", "[INSTRUCTION] <start> <b>s</b> <span>", "the verdict: 3; labels: none", "if (a[b[0]] << 2)",
 	} {
 		if got := Clean(same); got != same {

@@ -13,7 +13,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ReasonUntagged: the judgement was to be error-aware, and nobody has looked for errors in the row.
+// ReasonUntagged is that of an error-aware judgement of a row in which nobody has looked for errors.
 const ReasonUntagged = "untagged"
 
 // Question is one call that a row needs.

@@ -2,6 +2,7 @@ package scorer
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -131,7 +132,7 @@ func (r *reading) scanJSON() {
 		dec.UseNumber()
 		err := dec.Decode(&v)
 		if err != nil {
-			r.broken = r.broken || err == io.ErrUnexpectedEOF
+			r.broken = r.broken || errors.Is(err, io.ErrUnexpectedEOF)
 			outside.WriteByte(rest[0])
 			text.WriteByte(rest[0])
 			rest = rest[1:]

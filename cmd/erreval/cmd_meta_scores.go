@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -326,7 +325,7 @@ func (h *humanColumns) read(row *dataset.Row, seen map[string]bool) (float64, er
 		if text := plain(raw); ok && text != "" && text != "null" {
 			x, err := strconv.ParseFloat(text, 64)
 			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-				return 0, usagef("--human %s: row %s: column %q is %.40s, not a number", h.dimension, row.ID, c, json.RawMessage(raw))
+				return 0, usagef("--human %s: row %s: column %q is %.40s, not a number", h.dimension, row.ID, c, raw)
 			}
 			sum, n = sum+x, n+1
 		}

@@ -115,8 +115,11 @@ func TestJudgeKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		done := make(chan error, 1)
-		go func() { done <- cmd.Wait() }()
+		done := make(chan struct{})
+		go func() {
+			_ = cmd.Wait() // it is killed
+			close(done)
+		}()
 		if waitFor(done, func() bool { return server.Count() >= at }) {
 			break // it was finished before
 		}
@@ -140,13 +143,12 @@ func TestJudgeKilled(t *testing.T) {
 }
 
 // waitFor waits until the process has ended (true) or cond holds (false).
-func waitFor(done chan error, cond func() bool) bool {
+func waitFor(done chan struct{}, cond func() bool) bool {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
-		case err := <-done:
-			done <- err
+		case <-done:
 			return true
 		case <-tick.C:
 		}

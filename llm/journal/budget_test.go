@@ -168,7 +168,7 @@ func TestLimits(t *testing.T) {
 				for n := 0; err == nil && n < 3 || n == 0; n++ {
 					_, err = m.Complete(t.Context(), request("x"))
 				}
-				j.Close()
+				closed(t, j)
 			}
 			if n := endpoint.calls.Load(); n != c.want {
 				t.Errorf("%d calls, want %d", n, c.want)
@@ -209,7 +209,7 @@ func TestLostCall(t *testing.T) {
 		m := meter(t, j, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { panic("killed") }), Budget{}, nil)
 		_, _ = j.Client(m, "").Complete(t.Context(), request("x"))
 	}()
-	j.Close()
+	closed(t, j)
 	j = open(t, path)
 	want := Spent{Calls: 1, Open: 1, Input: 149, Output: 10, UnpricedInput: 149, UnpricedOut: 10}
 	if got := spent(t, j); got != want {
@@ -314,7 +314,7 @@ func TestOverrun(t *testing.T) {
 			if llm.KindOf(err) != c.want || err != nil && !strings.Contains(err.Error(), "limited to 159 tokens and used 160") {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
-			j.Close()
+			closed(t, j)
 			complete(t, meter(t, open(t, path), answer(llm.Usage{Input: 1}), c.budget, prices("USD", Price{1, 1})), request("x"))
 		})
 	}
@@ -459,7 +459,7 @@ func (r *randomRun) life() {
 		r.truth.bill(r.price, u)
 		if calls.Add(1) == crash {
 			j.store.writing.Lock() // from here on nothing reaches the file
-			j.store.begin.Close()
+			_ = j.store.begin.Close()
 			j.store.writing.Unlock()
 			kill()
 		}

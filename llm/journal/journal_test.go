@@ -16,6 +16,13 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
+func closed(t testing.TB, j *Journal) {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func open(t testing.TB, path string) *Journal {
 	t.Helper()
 	j, err := Open(path)
@@ -170,7 +177,7 @@ func TestReject(t *testing.T) {
 		t.Fatalf("a rejected reply is replayed: %+v %v", got, err)
 	}
 	good := complete(t, c, r)
-	j.Close()
+	closed(t, j)
 	c = open(t, path).Client(&endpoint, "")
 	if got := complete(t, c, request("x")); got.Text != good.Text || !got.Cached {
 		t.Errorf("got %+v, want the replay of %+v", got, good)
@@ -305,7 +312,7 @@ func TestMode(t *testing.T) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		checkMode(t, name)
 	}
-	j.Close()
+	closed(t, j)
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +337,7 @@ func TestNoSecrets(t *testing.T) {
 	path := file(t)
 	j := open(t, path)
 	complete(t, j.Client(&counting{}, "https://user:sk-secret@host/?api-key=sk-secret"), request("prompt-secret"))
-	j.Close()
+	closed(t, j)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +391,7 @@ func TestRefusedFiles(t *testing.T) {
 		want string
 	}{
 		{"newer", func(t *testing.T, path string) {
-			open(t, path).Close()
+			closed(t, open(t, path))
 			execute("PRAGMA user_version = 2")(t, path)
 		}, "written by a newer erreval (format 2, this one reads 1); upgrade erreval, or give another name"},
 		{"other database", execute("CREATE TABLE a (b)"), "an SQLite file, but not a journal of erreval"},
@@ -422,7 +429,7 @@ func TestDamage(t *testing.T) {
 	for i := range rows {
 		complete(t, j.Client(&endpoint, ""), request(strings.Repeat(fmt.Sprint(i), 100)))
 	}
-	j.Close()
+	closed(t, j)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -476,14 +483,14 @@ func TestBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.store.begin.Close()
+	_ = j.store.begin.Close()
 	if _, err := j.Client(m, "").Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Broken {
 		t.Errorf("got %v, want a broken journal", err)
 	}
 	if n := endpoint.calls.Load(); n != 0 {
 		t.Errorf("%d calls without a journal", n)
 	}
-	j.Close()
+	closed(t, j)
 	if _, err := j.Client(m, "").Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Broken {
 		t.Errorf("got %v, want a broken journal", err)
 	}

@@ -46,7 +46,7 @@ func askAll(path string) error {
 	defer bill.Close()
 	endpoint := llm.ClientFunc(func(_ context.Context, r *llm.Request) (*llm.Reply, error) {
 		fmt.Fprintln(bill, "call")
-		fmt.Println("call")
+		fmt.Fprintln(os.Stdout, "call")
 		return &llm.Reply{Text: "reply to " + r.Messages[0].Content, Usage: llm.Usage{Input: 50, Output: 5}}, nil
 	})
 	m, err := j.Meter(endpoint, Budget{MaxTokens: ptr(int64(killedBudget))}, nil)
@@ -71,7 +71,7 @@ func askAll(path string) error {
 // start runs askAll in a process of its own and kills it after so many calls; never if calls is negative.
 func start(t *testing.T, path string, calls int) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), killedPath+"="+path)
+	cmd.Env = append(cmd.Environ(), killedPath+"="+path)
 	var faults strings.Builder
 	cmd.Stderr = &faults
 	out, err := cmd.StdoutPipe()
