@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -328,7 +328,7 @@ func (r *benchRun) openPeers() (*bench.Peers, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.figures.PeersModel = m.Manifest.ID() + ", " + or(m.Manifest.Precision, "precision not stated")
+	r.figures.PeersModel = m.Manifest.ID() + ", " + cmp.Or(m.Manifest.Precision, "precision not stated")
 	runner, err := r.e.openThreads(m, r.o.device, r.library, r.figures.Cores)
 	if err != nil {
 		return nil, err
@@ -373,11 +373,8 @@ func (r *benchRun) latency(ctx context.Context) (latency, error) {
 }
 
 func (f *benchFigures) print(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
-	line("model", "%s, %s, on %s with %d cores, ONNX Runtime %s", f.Model, or(f.Precision, "precision not stated"), f.Device, f.Cores, f.Runtime)
+	line, flush := namedLines(w)
+	line("model", "%s, %s, on %s with %d cores, ONNX Runtime %s", f.Model, cmp.Or(f.Precision, "precision not stated"), f.Device, f.Cores, f.Runtime)
 	line("rows", "%d of %.0f tokens on average, %d rounds", f.Rows, f.Tokens, f.Rounds)
 	line("rows/s", "%.1f", f.RowsPerS)
 	line("tokens/s", "%.0f", f.TokensPerS)
@@ -393,7 +390,7 @@ func (f *benchFigures) print(w io.Writer) error {
 			line("against "+name, "%.1f× (%.1f rows/s, %s)", f.Ratios[name], rate, f.PeersModel)
 		}
 	}
-	return tw.Flush()
+	return flush()
 }
 
 func (f *benchFigures) peak() string {

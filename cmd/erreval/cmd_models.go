@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,7 +137,7 @@ func listModels(e *env, asJSON bool) error {
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 	for _, m := range all {
-		fmt.Fprintf(tw, "%s\t%s, %s, %s, %.1f MB%s\n", m.Model, m.ID, m.Taxonomy, or(m.Precision, "precision not stated"), float64(m.Size)/1e6, prefixed(", from ", m.Source))
+		fmt.Fprintf(tw, "%s\t%s, %s, %s, %.1f MB%s\n", m.Model, m.ID, m.Taxonomy, cmp.Or(m.Precision, "precision not stated"), float64(m.Size)/1e6, prefixed(", from ", m.Source))
 	}
 	return errors.Join(tw.Flush(), err)
 }
@@ -190,21 +191,18 @@ func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
 
 func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error {
 	m := &model.Manifest
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line, flush := namedLines(w)
 	line("model", "%s (%s)", m.ID(), model.Source)
 	if m.Source != "" {
 		line("imported", "from %s", m.Source)
 	}
-	line("encoder", "%s, %d layers of %d, %s", m.Architecture, m.Layers, m.HiddenSize, or(m.Precision, "precision not stated"))
+	line("encoder", "%s, %d layers of %d, %s", m.Architecture, m.Layers, m.HiddenSize, cmp.Or(m.Precision, "precision not stated"))
 	line("taxonomy", "%s", m.Taxonomy)
 	line("input", "%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		line("file", "%s, %d bytes, SHA-256 %s", name, m.Files[name].Size, m.Files[name].SHA256)
 	}
-	line("licence", "%s", or(m.Licence, "not stated"))
+	line("licence", "%s", cmp.Or(m.Licence, "not stated"))
 	for _, d := range m.TrainingData {
 		line("trained on", "%s, %d rows, %s", d.Name, d.Rows, d.Licence)
 	}
@@ -217,14 +215,7 @@ func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error
 			line("threshold", "%.3f %s", m.Thresholds[label], label)
 		}
 	}
-	return tw.Flush()
-}
-
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
+	return flush()
 }
 
 // compact is a figure, or a group of figures, on one line.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -221,17 +220,9 @@ func compareVerdicts(errorTypes []string, got, want []verdict) selfCheck {
 				c.Flipped++
 			}
 		}
-		c.Shift = max(c.Shift, largestDifference(got[i].logits, want[i].logits))
+		c.Shift = max(c.Shift, identifier.LargestDifference(got[i].logits, want[i].logits))
 	}
 	return selfCheck{Rows: len(got), FP32: c}
-}
-
-func largestDifference(a, b []float32) float64 {
-	worst := 0.0
-	for i := range a {
-		worst = max(worst, math.Abs(float64(a[i])-float64(b[i])))
-	}
-	return worst
 }
 
 // keepProbes writes what was found into the manifest.
@@ -303,7 +294,7 @@ func (r *importRun) verify(ctx context.Context, m *models.Model, id *identifier.
 		if err != nil {
 			return withCode(exitUnfit, fmt.Errorf("%s: row %s: %w", r.o.Verify, row.ID, err))
 		}
-		if diff := largestDifference(logits, row.Logits); !(diff <= v.Worst) || worst == "" {
+		if diff := identifier.LargestDifference(logits, row.Logits); !(diff <= v.Worst) || worst == "" {
 			v.Worst, worst = diff, row.ID
 		}
 	}

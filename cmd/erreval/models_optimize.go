@@ -79,7 +79,7 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 		if err != nil {
 			return err
 		}
-		shift := largestDifference(got, want)
+		shift := identifier.LargestDifference(got, want)
 		if !(shift <= tolerances[precision]) {
 			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the export's (at most %g is allowed)",
 				precision, shift, tolerances[precision])}
