@@ -93,12 +93,7 @@ func TestJudgeKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(out string) *exec.Cmd {
-		exe, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), exe)
-		cmd.Args = []string{"erreval", "score", in, "-o", out, "--judge", "fair", "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume"}
+		cmd := command(t, "score", in, "-o", out, "--judge", "fair", "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume")
 		cmd.Stderr = &bytes.Buffer{}
 		return cmd
 	}

@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/identifier/ort/orttest"
-	"github.com/erreval/erreval/internal/nativelib"
 )
 
 // startEndless starts erreval on a FIFO that holds one row of so many bytes, and never ends.
@@ -33,13 +31,7 @@ func startEndless(t *testing.T, size int, flags ...string) (cmd *exec.Cmd, stdou
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	t.Cleanup(func() { signal.Stop(signals) })
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd = exec.CommandContext(t.Context(), exe)
-	cmd.Args = append([]string{"erreval", "identify", fifo, "--model", tinyBERT}, flags...)
-	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	cmd = command(t, append([]string{"identify", fifo, "--model", tinyBERT}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +43,8 @@ func startEndless(t *testing.T, size int, flags ...string) (cmd *exec.Cmd, stdou
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintf(w, `{"id":"a1","question":"Who?","answer":"Oke","passage":"A mason.","note":"%0*d"}`+"\n", size, 0); err != nil {
-		t.Fatal(err)
-	}
+	// More than a pipe holds would wait for ever where the process has ended: what reads its output then fails instead.
+	go fmt.Fprintf(w, `{"id":"a1","question":"Who?","answer":"Oke","passage":"A mason.","note":"%0*d"}`+"\n", size, 0)
 	return cmd, bufio.NewReader(out), bufio.NewReader(diagnostics)
 }
 
@@ -116,13 +107,8 @@ func TestBrokenPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Args, cmd.Stdout = []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--table"}, w
-	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	cmd := command(t, "identify", in, "-o", out, "--model", tinyBERT, "--table")
+	cmd.Stdout = w
 	_ = cmd.Run() // how it ended is looked at
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE {
 		t.Errorf("it ended with %v", cmd.ProcessState)
