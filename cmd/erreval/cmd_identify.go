@@ -198,7 +198,7 @@ func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err e
 	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
 		return nil, err
 	}
-	if r.model, err = r.e.openModel(o.Model, o.Join, r.taxonomy); err != nil {
+	if r.model, err = r.e.openModel(ctx, o.Model, o.Join, r.taxonomy); err != nil {
 		return nil, err
 	}
 	options := scheduleFor(o.Device, o.Workers)

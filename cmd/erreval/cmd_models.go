@@ -61,7 +61,7 @@ Whether a model of your own fits, and the tokens it sees:
 					if err := wantArgs(ctx, 0, 1, "at most one model"); err != nil {
 						return err
 					}
-					return modelInfo(e, ctx.Args().First(), ctx.String("join"), ctx.String("taxonomy"), ctx.Bool("json"))
+					return modelInfo(ctx.Context, e, ctx.Args().First(), ctx.String("join"), ctx.String("taxonomy"), ctx.Bool("json"))
 				},
 			},
 			{
@@ -171,7 +171,7 @@ func embeddedManifest() (*models.Manifest, error) {
 	return models.ParseManifest(data)
 }
 
-func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
+func modelInfo(ctx context.Context, e *env, name, join, taxonomyName string, asJSON bool) error {
 	if name == "" {
 		name = defaultModel
 	}
@@ -179,7 +179,7 @@ func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	m, err := e.openModel(name, join, t)
+	m, err := e.openModel(ctx, name, join, t)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ type tokens struct {
 }
 
 func tokenize(ctx context.Context, e *env, o *tokenizeOptions) error {
-	m, err := e.openModel(o.model, o.join, o.taxonomy)
+	m, err := e.openModel(ctx, o.model, o.join, o.taxonomy)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,6 +91,67 @@ func TestFirstInterrupt(t *testing.T) {
 	}
 	if kept := contentOf(t, dataset.PartialPath(out)); !strings.Contains(kept, `"id":"a1"`) || !strings.HasSuffix(kept, "\n") {
 		t.Errorf("kept: %q", kept)
+	}
+}
+
+// TestInterruptWhileOpening: a model that takes long to open, here for ever, does not hold the end up.
+func TestInterruptWhileOpening(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"config.json", "tokenizer.json"} {
+		data, err := os.ReadFile(filepath.Join(tinyBERT, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	graph := filepath.Join(dir, "model.onnx")
+	if err := syscall.Mkfifo(graph, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, "identify", filepath.Join(tinyBERT, "rows.jsonl"), "-o", "-", "--model", dir)
+	diagnostics, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		w, err := os.OpenFile(graph, os.O_WRONLY, 0) // waits until the graph is read
+		if err == nil {
+			defer w.Close()
+			err = cmd.Process.Signal(os.Interrupt)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		<-t.Context().Done()
+	}()
+	said, err := io.ReadAll(diagnostics) // until the process is gone
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit code is looked at
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(string(said), "error: interrupted while a model was being opened") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+// TestUnlessInterrupted: what was made before the interrupt is given, and a call that does not return is left behind.
+func TestUnlessInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if got, err := unlessInterrupted(ctx, func() (int, error) { return 7, io.EOF }); got != 7 || !errors.Is(err, io.EOF) {
+		t.Errorf("got %d, %v", got, err)
+	}
+	_, err := unlessInterrupted(ctx, func() (int, error) {
+		cancel()
+		<-t.Context().Done() // when this test has ended
+		return 7, nil
+	})
+	if exitCode(err) != exitInterrupted {
+		t.Errorf("got %v", err)
 	}
 }
 
