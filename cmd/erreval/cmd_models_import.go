@@ -160,7 +160,12 @@ func runImport(ctx context.Context, e *env, o *importOptions) (err error) {
 	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.draft.Discard()) }()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = errInterrupted // whatever it was at
+		}
+		err = errors.Join(err, r.draft.Discard())
+	}()
 	if err := r.fill(ctx); err != nil {
 		return err
 	}

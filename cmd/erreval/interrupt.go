@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// errInterrupted stands for a call that unlessInterrupted left behind.
-var errInterrupted = withCode(exitInterrupted, errors.New("interrupted while a model was being opened"))
+// errInterrupted is what a command says that was interrupted while it made or opened a model.
+var errInterrupted = withCode(exitInterrupted, errors.New("interrupted before the model was ready"))
 
-// unlessInterrupted is what f gives, or an error as soon as ctx ends. It is for calls that take seconds with large models
+// unlessInterrupted is what f gives, or errInterrupted as soon as ctx ends. It is for calls that take seconds with large models
 // and cannot be told to stop, such as ONNX Runtime's opening of a session: f then goes on until the process ends. It must
 // write no file, and nothing that its caller reads later.
 func unlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {

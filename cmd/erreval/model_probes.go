@@ -102,7 +102,7 @@ func (e *env) compareProbes(ctx context.Context, m *models.Model, id *identifier
 	c := &probeResult{Key: key}
 	if c.Worst, err = id.Check(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, errInterrupted
 		}
 		c.Fault = fmt.Sprintf("the model %s computes otherwise here: %v", m.Manifest.ID(), err)
 	}
