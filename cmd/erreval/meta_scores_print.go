@@ -115,7 +115,7 @@ func (r *scoresReport) differences() report.Section {
 	line := func(name string, figures map[string]testFigure) {
 		cells := []string{name}
 		for _, m := range scoreMetrics[:to] {
-			cells = append(cells, figures[m.Key].text())
+			cells = append(cells, figures[m.Key].text("%+.3f"))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -127,8 +127,8 @@ func (r *scoresReport) differences() report.Section {
 }
 
 // text is the difference with its interval and p-value.
-func (f testFigure) text() string {
-	s := f.figure.text("%+.3f")
+func (f testFigure) text(format string) string {
+	s := f.figure.text(format)
 	if math.IsNaN(float64(f.P)) {
 		return s
 	}
