@@ -156,7 +156,7 @@ func liftTable(rows []liftRow) report.Table {
 }
 
 // drawLift draws the lift of each dimension with its interval.
-func drawLift(file string, rows []liftRow) error {
+func drawLift(plot *plotOptions, rows []liftRow) error {
 	var marks []chart.Mark
 	for _, r := range rows {
 		if r.Rows > 0 {
@@ -165,7 +165,7 @@ func drawLift(file string, rows []liftRow) error {
 		}
 	}
 	title := fmt.Sprintf("Lift: what showing the errors changes, with %.0f %% intervals", 100*stats.Level)
-	return writePlot(file, func(format string) ([]byte, error) {
+	return plot.write(func(format string) ([]byte, error) {
 		return chart.Intervals(title, "error-aware minus vanilla", marks, format)
 	})
 }
