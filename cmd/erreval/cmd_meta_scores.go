@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/scorer"
 )
@@ -107,6 +106,11 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	t, err := openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.preds), "question-generation"))
 	if err != nil {
 		return nil, err
+	}
+	for _, file := range o.preds {
+		if made := readRecord(file); made != nil && made.Taxonomy.ID != "" && made.Taxonomy.ID != t.ID() {
+			return nil, withCode(exitUnfit, fmt.Errorf("%s was scored with the taxonomy %s, not %s; give that one with --taxonomy", file, made.Taxonomy.ID, t.ID()))
+		}
 	}
 	if o.rowInput, err = openRowInput(ctx, t); err != nil {
 		return nil, err
@@ -303,13 +307,8 @@ func (s *scoredSet) open(file string, o *metaScoresOptions) []*scoredFile {
 
 // recordedAggregate is how the run that wrote file put judgements together, or "".
 func recordedAggregate(file string) string {
-	if made, err := runrecord.Read(file); err == nil {
-		if options, ok := made.Options.(map[string]any); ok {
-			how, _ := options["aggregate"].(string)
-			if slices.Contains(scorer.Aggregates(), how) {
-				return how
-			}
-		}
+	if made := readRecord(file); made != nil && slices.Contains(scorer.Aggregates(), made.Options.Aggregate) {
+		return made.Options.Aggregate
 	}
 	return ""
 }
