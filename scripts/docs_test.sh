@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-pages="README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md"
+pages="README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md docs/scoring.md"
 [ "${1:-}" != --write ] || pages=''
 for page in $pages; do
   copy=$tmp/$(basename "$page" .md)
@@ -20,11 +20,14 @@ for page in $pages; do
   echo "-- $page: $(grep -c . "$tmp/commands.sh") lines"
   # Later pages take for granted that erreval is on PATH.
   case $page in README.md | docs/getting-started.md) ;; *) make -s -C "$copy" setup ;; esac
-  environment=()
+  environment=() judge=()
   case $page in # models that a page imports must not take the place of the user's
     docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
+    docs/scoring.md) # a script plays the judges
+      go build -o "$tmp/withjudge" ./scripts/withjudge
+      judge=("$tmp/withjudge") ;;
   esac
-  (cd "$copy" && env "${environment[@]}" PATH="$copy/bin:$PATH" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
+  (cd "$copy" && env "${environment[@]}" PATH="$copy/bin:$PATH" "${judge[@]}" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
 done
 
 # Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.
