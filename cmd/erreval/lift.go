@@ -24,7 +24,7 @@ type liftRow struct {
 	Vanilla    number `json:"vanilla"`     // mean
 	ErrorAware number `json:"error_aware"` // mean
 	Lift       number `json:"lift"`        // ErrorAware − Vanilla
-	Low        number `json:"low"`         // end of its interval; undefined with a single group
+	Low        number `json:"low"`         // end of its interval; undefined where the rows are of a single group
 	High       number `json:"high"`        // the other end
 	P          number `json:"p"`           // that the lift is not 0
 	Changed    int    `json:"changed"`     // rows whose values differ
@@ -107,6 +107,17 @@ func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	return vanilla / n, aware / n
 }
 
+// groups counts those with rows.
+func (d *liftDimension) groups() int {
+	n := 0
+	for _, s := range d.sums {
+		if s.rows > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func (l *liftCount) values(weight []int32) []float64 {
 	out := make([]float64, len(l.dimensions))
 	for i, d := range l.dimensions {
@@ -116,11 +127,8 @@ func (l *liftCount) values(weight []int32) []float64 {
 	return out
 }
 
-// rows computes the figures; intervals need two groups.
+// rows computes the figures; an interval needs rows in two groups.
 func (l *liftCount) rows(ctx context.Context, resamples int, seed uint64) ([]liftRow, error) {
-	if len(l.groups) < 2 {
-		resamples = 0
-	}
 	samples, err := stats.Bootstrap(ctx, len(l.groups), resamples, seed, l.values)
 	if err != nil {
 		return nil, err
@@ -131,7 +139,7 @@ func (l *liftCount) rows(ctx context.Context, resamples int, seed uint64) ([]lif
 		r := d.liftRow
 		r.Vanilla, r.ErrorAware, r.Lift = number(vanilla), number(aware), number(aware-vanilla)
 		r.Low, r.High, r.P = number(math.NaN()), number(math.NaN()), number(math.NaN())
-		if column := columnOf(samples, i); len(column) > 0 {
+		if column := columnOf(samples, i); len(column) > 0 && d.groups() > 1 {
 			interval := stats.Intervals(column)[0]
 			r.Low, r.High = number(interval.Low), number(interval.High)
 			r.P = number(stats.PairedP(slices.Concat(column...)))
