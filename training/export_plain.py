@@ -1,45 +1,33 @@
-"""Writes a checkpoint as the plain fp32 ONNX export that a script would run: torch.onnx as Optimum calls it, nothing rewritten.
+"""Exports a Hugging Face sequence classifier as it is, without a rewrite: what users of a Python script run, and so the peers of
+`make bench PEERS=DIR`.
 
-    python export_plain.py CHECKPOINT OUT
-    erreval models import OUT --labels taxonomy --name plain
-    erreval bench --model INT8-IMPORT --compare --peers plain
+    python export_plain.py CHECKPOINT DIR
 """
-import argparse
 import pathlib
-import warnings
+import shutil
+import sys
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForSequenceClassification
+
+source, out = map(pathlib.Path, sys.argv[1:])
+out.mkdir(parents=True, exist_ok=True)
+model = AutoModelForSequenceClassification.from_pretrained(source, attn_implementation="eager").eval()
+names = ["input_ids", "attention_mask"] + ["token_type_ids"] * (model.config.type_vocab_size > 1)
 
 
 class Logits(torch.nn.Module):
-    """Inputs by position, as the exporter wants them."""
-
-    def __init__(self, model, inputs):
+    def __init__(self):
         super().__init__()
-        self.model, self.inputs = model, inputs
+        self.model = model
 
-    def forward(self, *tensors):
-        return self.model(**dict(zip(self.inputs, tensors))).logits
-
-
-def main():
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("checkpoint")
-    args.add_argument("out", type=pathlib.Path)
-    args = args.parse_args()
-    warnings.simplefilter("ignore")
-    model = AutoModelForSequenceClassification.from_pretrained(args.checkpoint, dtype=torch.float32).eval()
-    inputs = ["input_ids", "attention_mask"] + ["token_type_ids"] * (getattr(model.config, "type_vocab_size", 0) > 1)
-    ids = torch.arange(3, 17).reshape(2, 7)
-    feed = (ids, torch.ones_like(ids), torch.zeros_like(ids))[:len(inputs)]
-    axes = {name: {0: "batch", 1: "sequence"} for name in inputs} | {"logits": {0: "batch"}}
-    args.out.mkdir(parents=True)
-    model.config.to_json_file(args.out / "config.json")
-    AutoTokenizer.from_pretrained(args.checkpoint, use_fast=True).save_pretrained(args.out)
-    torch.onnx.export(Logits(model, inputs).eval(), feed, args.out / "model.onnx", opset_version=17, input_names=inputs, output_names=["logits"],
-                      dynamic_axes=axes, dynamo=False)
+    def forward(self, *inputs):
+        return self.model(**dict(zip(names, inputs))).logits
 
 
-if __name__ == "__main__":
-    main()
+ids = torch.ones(2, 7, dtype=torch.long)
+torch.onnx.export(Logits(), tuple(ids * (n != "token_type_ids") for n in names), str(out / "model.onnx"), input_names=names,
+                  output_names=["logits"], dynamic_axes={n: {0: "rows", 1: "tokens"} for n in names} | {"logits": {0: "rows"}},
+                  opset_version=17, dynamo=False)
+for name in ("config.json", "tokenizer.json"):
+    shutil.copy(source / name, out / name)

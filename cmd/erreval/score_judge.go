@@ -248,6 +248,7 @@ func (j *judges) seat(t *taxonomy.Taxonomy) error {
 	}
 	client := llm.Client(j.endpoint)
 	if j.o.calls() {
+		// Next to the endpoint, so that a place is free again while the journal writes what a call has brought.
 		meter, err := j.journal.Meter(finishing(j.endpoint), j.o.Budget, j.prices)
 		if err != nil {
 			return withCode(exitUsage, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -13,9 +14,15 @@ import (
 	"github.com/erreval/erreval/scorer"
 )
 
+// judgingGC is for a heap of a few MB, through which prompts and replies pass quickly: a fifth of the time at Go's 100.
+const judgingGC = 400
+
 // judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
 func (f *scoreFile) judged(ctx context.Context) error {
 	j := f.score.judges
+	if f.run.e.getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(judgingGC))
+	}
 	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
 		row, err := f.next(ctx)
 		if err == nil {
@@ -57,7 +64,7 @@ func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) err
 	}
 	f.last = row.Line
 	f.score.summary.add(scores, false)
-	f.score.summary.Judging.add(scores)
+	f.score.summary.Judging.add(row, scores)
 	err := f.write(row, nil)
 	f.run.progress.show(f.score.summary.Rows)
 	return err
@@ -251,10 +258,11 @@ func (r *scoreRun) closeJudging() error {
 	if s == nil {
 		return nil
 	}
-	s.finish()
-	var err error
+	err := s.finish()
 	if s.Judgements > 0 || r.summary.Rows == 0 {
-		s.Usage, err = r.judges.usage()
+		var fault error
+		s.Usage, fault = r.judges.usage()
+		err = errors.Join(err, fault)
 	}
 	if s.unavailable() {
 		err = errors.Join(err, withCode(exitJudge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
