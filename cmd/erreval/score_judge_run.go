@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -22,9 +23,15 @@ func (r *scoreRun) sayJudges() {
 	}
 }
 
+// judgingGC is for a heap of a few MB, through which prompts and replies pass quickly: a fifth of the time at Go's 100.
+const judgingGC = 400
+
 // judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
 func (f *scoreFile) judged(ctx context.Context) error {
 	j := f.score.judges
+	if f.run.e.getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(judgingGC))
+	}
 	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
 		row, err := f.next(ctx)
 		if err == nil {
