@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // scoreOptions are the command's flags and argument.
@@ -125,7 +126,7 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	if err := r.clear(); err != nil {
 		return err
 	}
-	if err := r.judges.openJournal(r.rows.taxonomy); err != nil {
+	if err := r.judges.openJournal(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.judges.close()) }()
@@ -144,6 +145,16 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 func (r *scoreRun) clear() error {
 	if !r.o.Judge.calls() {
 		return nil
+	}
+	for _, other := range []string{r.o.Input, r.o.Output, dataset.PartialPath(r.o.Output), runrecord.Path(r.o.Output)} {
+		if other != stdio && dataset.SameFile(r.judges.path, other) {
+			return usagef("the journal %s would be the same file as %s; choose another name with --journal", r.judges.path, other)
+		}
+	}
+	if r.o.Output != stdio {
+		if err := dataset.CheckOutput(r.o.Output, r.o.Overwrite || r.o.Resume, r.o.Input); err != nil {
+			return err
+		}
 	}
 	if err := r.judges.startOver(r.o.Output); err != nil {
 		return err
@@ -296,8 +307,8 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	if d != nil && d.Taxonomy != "" && d.Taxonomy != t.ID() {
-		return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
+	if err := fitsTaxonomy(row, d, t); err != nil {
+		return err
 	}
 	scores := f.score.scorer.Judge(d)
 	for _, dimension := range t.Dimensions {
@@ -306,6 +317,14 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 		}
 	}
 	return nil
+}
+
+// fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
+func fitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) error {
+	if d == nil || d.Taxonomy == "" || d.Taxonomy == t.ID() {
+		return nil
+	}
+	return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
 }
 
 // recall takes the scores of a row from the output of an earlier run. It tells false for a row that is new.

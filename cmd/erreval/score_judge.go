@@ -187,6 +187,7 @@ func (o *judgeOptions) calls() bool { return o != nil && !o.DryRun && o.ShowProm
 type judges struct {
 	o        *judgeOptions
 	panel    *scorer.Panel
+	taxonomy *taxonomy.Taxonomy
 	template *prompt.Template
 	prices   *journal.Prices
 	journal  *journal.Journal  // nil where nothing is called and there is none
@@ -199,7 +200,7 @@ type judges struct {
 
 // newJudges makes the panel, and finds what is wrong with it while there is no journal yet.
 func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges, err error) {
-	j = &judges{o: o, path: o.Journal}
+	j = &judges{o: o, taxonomy: t, path: o.Journal}
 	if j.path == "" && output != stdio && output != "" {
 		j.path = output + ".journal"
 	}
@@ -219,11 +220,11 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges,
 	if err := j.readPrices(); err != nil {
 		return nil, withCode(exitUsage, err)
 	}
-	return j, j.seat(t)
+	return j, j.seat()
 }
 
 // openJournal puts the journal between panel and endpoints. Without calls, it is only looked into if it is there.
-func (j *judges) openJournal(t *taxonomy.Taxonomy) (err error) {
+func (j *judges) openJournal() (err error) {
 	if _, err := os.Stat(j.path); !j.o.calls() && err != nil {
 		return nil
 	}
@@ -231,7 +232,7 @@ func (j *judges) openJournal(t *taxonomy.Taxonomy) (err error) {
 		return err
 	}
 	if j.before, err = j.journal.Spent(); err == nil {
-		err = j.seat(t)
+		err = j.seat()
 	}
 	if err != nil {
 		err = errors.Join(err, j.close())
@@ -282,7 +283,7 @@ type seat struct {
 }
 
 // seat makes the judges' clients and the panel.
-func (j *judges) seat(t *taxonomy.Taxonomy) error {
+func (j *judges) seat() error {
 	var members []scorer.Judge
 	var shared *seat
 	j.seats, j.clients = nil, nil
@@ -308,7 +309,7 @@ func (j *judges) seat(t *taxonomy.Taxonomy) error {
 		members = append(members, judge)
 	}
 	options := j.o.Panel
-	options.Taxonomy, options.Template = t, j.template
+	options.Taxonomy, options.Template = j.taxonomy, j.template
 	var err error
 	if j.panel, err = scorer.NewPanel(members, options); err != nil {
 		return withCode(exitUsage, err)

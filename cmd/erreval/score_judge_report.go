@@ -24,8 +24,9 @@ type judgeSummary struct {
 	Anchoring  *anchoring     `json:"anchoring,omitempty"` // with --plant
 	Cascade    *cascadeCount  `json:"cascade,omitempty"`
 
-	judges *judges
-	scales map[string][]float64
+	judges  *judges
+	scales  map[string][]float64
+	example string // reason of the first unscored one
 }
 
 // liftRow is what showing the errors changes in one dimension, over the rows that have both values.
@@ -91,7 +92,8 @@ func (s *judgeSummary) add(scores map[string]*dataset.Score) {
 	for i := range s.Lift {
 		s.Lift[i].add(scores[s.Lift[i].Dimension])
 	}
-	for key, score := range scores {
+	for _, key := range slices.Sorted(maps.Keys(scores)) {
+		score := scores[key]
 		for _, run := range score.Runs {
 			s.count(run)
 		}
@@ -114,6 +116,9 @@ func (s *judgeSummary) count(run dataset.Run) {
 	s.Judgements++
 	if run.Value == nil {
 		s.Unscored++
+		if s.example == "" {
+			s.example = run.Reason
+		}
 		reason, _, _ := strings.Cut(run.Reason, ":")
 		s.Reasons[reason]++
 	}
@@ -232,7 +237,14 @@ func (s *judgeSummary) print(w io.Writer) error {
 	if s.Usage == nil {
 		return nil
 	}
+	if s.Judgements == 0 { // a run that could not begin
+		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+		return nil
+	}
 	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	if strings.Contains(s.example, ": ") { // with details
+		fmt.Fprintf(w, "the first of them: %s\n", s.example)
+	}
 	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
 	if p := s.Panel; p != nil {
 		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"), percent(p.Differ, p.Scores))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -49,7 +50,8 @@ func (f *scoreFile) judged(ctx context.Context) error {
 	return nil
 }
 
-// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many.
+// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
+// labels are of another taxonomy.
 func (j *judges) fits(row *dataset.Row) error {
 	d, err := row.Diagnosis()
 	if err != nil {
@@ -59,7 +61,10 @@ func (j *judges) fits(row *dataset.Row) error {
 		return usagef("%s: row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.Source, row.ID)
 	}
 	j.first = true
-	return nil
+	if p := j.o.Panel; p.Cascade.Sure == 0 && !slices.Contains(p.Modes, dataset.ModeErrorAware) {
+		return nil // nobody is shown labels
+	}
+	return fitsTaxonomy(row, d, j.taxonomy)
 }
 
 // keep writes a judged row.
