@@ -192,10 +192,9 @@ type judges struct {
 	prices   *journal.Prices
 	journal  *journal.Journal  // nil where nothing is called and there is none
 	clients  []*journal.Client // by judge
-	seats    []seat            // by judge
+	seats    []*seat           // by judge
 	path     string            // of the journal
-	before   journal.Spent
-	first    bool // a row was looked at
+	first    bool              // a row was looked at
 }
 
 // newJudges makes the panel, and finds what is wrong with it while there is no journal yet.
@@ -231,13 +230,10 @@ func (j *judges) openJournal() (err error) {
 	if j.journal, err = journal.Open(j.path); err != nil {
 		return err
 	}
-	if j.before, err = j.journal.Spent(); err == nil {
-		err = j.seat()
+	if err := j.seat(); err != nil {
+		return errors.Join(err, j.close())
 	}
-	if err != nil {
-		err = errors.Join(err, j.close())
-	}
-	return err
+	return nil
 }
 
 func (j *judges) close() error {
@@ -279,7 +275,8 @@ func (j *judges) priced(model string) bool { _, ok := j.prices.Models[model]; re
 // seat is what stands behind a judge.
 type seat struct {
 	endpoint *openai.Client
-	client   llm.Client // with budget, limits and retries around it
+	client   llm.Client     // with budget, limits and retries around it
+	meter    *journal.Meter // nil where nothing is called
 }
 
 // seat makes the judges' clients and the panel.
@@ -299,7 +296,7 @@ func (j *judges) seat() error {
 		if !s.own() {
 			shared = at
 		}
-		j.seats = append(j.seats, *at)
+		j.seats = append(j.seats, at)
 		judge := scorer.Judge{Name: s.Name, Model: s.Model, Client: at.client, Temperature: &s.Temperature, Seed: &s.Seed,
 			MaxTokens: s.ReplyTokens, Lines: s.Lines}
 		if j.journal != nil {
@@ -321,13 +318,13 @@ func (j *judges) seat() error {
 func (j *judges) connect(s *judgeSettings) (*seat, error) {
 	endpoint, err := openai.New(s.Endpoint)
 	if err != nil || j.journal == nil || !j.o.calls() {
-		return &seat{endpoint, endpoint}, err
+		return &seat{endpoint: endpoint, client: endpoint}, err
 	}
 	meter, err := j.journal.Meter(finishing(endpoint), j.o.Budget, j.prices)
 	if err != nil {
 		return nil, err
 	}
-	return &seat{endpoint, llm.Retry(llm.Limit(meter, s.Limits), llm.DefaultRetryOptions())}, nil
+	return &seat{endpoint, llm.Retry(llm.Limit(meter, s.Limits), llm.DefaultRetryOptions()), meter}, nil
 }
 
 // finishing makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
@@ -395,6 +392,7 @@ func (j *judges) record(r *scoreRun) any {
 // judgeUsage is what judges used, for the run record.
 type judgeUsage struct {
 	ThisRun   used              `json:"this_run"`
+	ByJudge   map[string]used   `json:"by_judge"`
 	Journal   used              `json:"journal"` // by all runs with this journal
 	Budget    journal.Budget    `json:"budget"`
 	Currency  string            `json:"currency,omitempty"`
@@ -415,6 +413,18 @@ type used struct {
 	Cost   float64 `json:"cost"` // of models with a price
 }
 
+func usedOf(s journal.Spent) used { return used{s.Calls, s.Input, s.Output, s.Cost} }
+
+// thisRun is what the judges used: of a seat that they share, each another model.
+func (j *judges) thisRun() used {
+	var sum used
+	for i := range j.o.Judges {
+		u := j.seats[i].meter.Used(j.o.Judges[i].Model)
+		sum = used{sum.Calls + u.Calls, sum.Input + u.Input, sum.Output + u.Output, sum.Cost + u.Cost}
+	}
+	return sum
+}
+
 // usage reads the journal.
 func (j *judges) usage() (*judgeUsage, error) {
 	now, err := j.journal.Spent()
@@ -422,11 +432,10 @@ func (j *judges) usage() (*judgeUsage, error) {
 		return nil, err
 	}
 	u := &judgeUsage{Budget: j.o.Budget, Currency: now.Currency, PriceDate: j.prices.Date.Format(time.DateOnly), Prices: map[string]*price{},
-		Rejected: map[string]string{},
-		Journal:  used{now.Calls, now.Input, now.Output, now.Cost},
-		ThisRun:  used{now.Calls - j.before.Calls, now.Input - j.before.Input, now.Output - j.before.Output, now.Cost - j.before.Cost}}
+		Rejected: map[string]string{}, Journal: usedOf(now), ByJudge: map[string]used{}, ThisRun: j.thisRun()}
 	for i := range j.o.Judges {
 		s := &j.o.Judges[i]
+		u.ByJudge[s.Name] = usedOf(j.seats[i].meter.Used(s.Model))
 		u.Prices[s.Model] = nil
 		if p, ok := j.prices.Models[s.Model]; ok {
 			u.Prices[s.Model] = &price{p.Input, p.Output}

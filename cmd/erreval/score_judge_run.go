@@ -115,12 +115,7 @@ func (f *scoreFile) stopped(err error) error {
 
 // note is the part of the progress line that concerns judges.
 func (r *scoreRun) note() string {
-	spent, err := r.judges.journal.Spent()
-	if err != nil {
-		return "" // the run will meet it
-	}
-	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(used{Calls: spent.Calls - r.judges.before.Calls,
-		Input: spent.Input - r.judges.before.Input, Output: spent.Output - r.judges.before.Output, Cost: spent.Cost - r.judges.before.Cost}))
+	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(r.judges.thisRun()))
 }
 
 // forecast is what a run would do.
