@@ -68,7 +68,7 @@ func TestConfigPrecedence(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = read("base-url")
-	if e := s.Endpoint; !s.Moved || e.BaseURL != "https://base.example/v1" || e.Key != "usual" || s.KeyEnv != "" || e.AzureVersion != "2020-01-01" ||
+	if e := s.Endpoint; s.Address != "https://x.example/v1" || e.BaseURL != "https://base.example/v1" || e.Key != "usual" || s.KeyEnv != "" || e.AzureVersion != "2020-01-01" ||
 		!maps.Equal(e.Headers, map[string]string{"X-Run": "7"}) || s.Temperature != 0.5 {
 		t.Errorf("%+v", s)
 	}
