@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // scoreOptions are the command's flags and argument.
@@ -56,6 +57,9 @@ prompts and the cost first, and bound what is spent. The same line again goes on
    erreval score tagged.jsonl -o scored.jsonl --judge gpt-4o-mini --max-cost 5
    erreval score tagged.jsonl -o scored.jsonl --judge llama3.1 --base-url http://localhost:11434/v1
    erreval score tagged.jsonl -o scored.jsonl --judge gpt-4o-mini,gpt-4.1-nano --mode both
+
+Judges behind different endpoints, by names that erreval.yaml gives them (docs/scoring.md):
+   erreval score tagged.jsonl -o scored.jsonl --judge small,local
 
 Measure the scores against people's:
    erreval meta scores --human fluency=rating scored.jsonl
@@ -106,42 +110,84 @@ type scoreRun struct {
 }
 
 func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
-	rows := &identifyRun{e: e, progress: newProgress(e, o.Quiet), total: &identifySummary{},
-		o: &identifyOptions{Inputs: []string{o.Input}, Output: o.Output, Limit: o.Limit, Overwrite: o.Overwrite, Resume: o.Resume, Quiet: o.Quiet}}
-	r := &scoreRun{o: o, rows: rows}
-	if rows.files, err = o.Files.open(); err != nil {
+	r := newScoreRun(e, o)
+	if err := r.open(); err != nil {
+		return err
+	}
+	if o.Judge == nil {
+		if r.scorer, err = scorer.NewOffline(r.rows.taxonomy, scorer.OfflineOptions{}); err != nil {
+			return withCode(exitUnfit, err)
+		}
+		return r.write(ctx, e)
+	}
+	if r.judges, err = newJudges(o.Judge, r.rows.taxonomy, o.Output); err != nil {
+		return err
+	}
+	if err := r.clear(); err != nil {
+		return err
+	}
+	if err := r.judges.openJournal(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.judges.close()) }()
+	switch {
+	case o.Judge.ShowPrompt != "":
+		return r.showPrompt(ctx, e)
+	case o.Judge.DryRun:
+		return r.dryRun(ctx, e)
+	}
+	r.sayJudges()
+	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
+	return r.write(ctx, e)
+}
+
+// clear makes room for the output before there is a journal: a run that cannot begin leaves none.
+func (r *scoreRun) clear() error {
+	if !r.o.Judge.calls() {
+		return nil
+	}
+	for _, other := range []string{r.o.Input, r.o.Output, dataset.PartialPath(r.o.Output), runrecord.Path(r.o.Output)} {
+		if other != stdio && dataset.SameFile(r.judges.path, other) {
+			return usagef("the journal %s would be the same file as %s; choose another name with --journal", r.judges.path, other)
+		}
+	}
+	if r.o.Output != stdio {
+		if err := dataset.CheckOutput(r.o.Output, r.o.Overwrite || r.o.Resume, r.o.Input); err != nil {
+			return err
+		}
+	}
+	if err := r.judges.startOver(r.o.Output); err != nil {
+		return err
+	}
+	return r.rows.o.checkOutputs([]string{r.o.Output})
+}
+
+func newScoreRun(e *env, o *scoreOptions) *scoreRun {
+	return &scoreRun{o: o, rows: &identifyRun{e: e, progress: newProgress(e, o.Quiet), total: &identifySummary{},
+		o: &identifyOptions{Inputs: []string{o.Input}, Output: o.Output, Limit: o.Limit, Overwrite: o.Overwrite, Resume: o.Resume, Quiet: o.Quiet}}}
+}
+
+// open looks at the input and finds out which taxonomy it is of.
+func (r *scoreRun) open() (err error) {
+	rows := r.rows
+	if rows.files, err = r.o.Files.open(); err != nil {
 		return err
 	}
 	if err := checkInputs(rows.o.Inputs); err != nil {
 		return err
 	}
-	name := cmp.Or(o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
+	name := cmp.Or(r.o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
 	if rows.taxonomy, err = openTaxonomy(name); err != nil {
 		return err
 	}
-	if rows.columns, err = parseMap(o.Map, rows.taxonomy.FieldNames()); err != nil {
-		return err
-	}
 	r.summary = newScoreSummary(rows.taxonomy)
-	if o.Judge != nil {
-		if r.judges, err = openJudges(o.Judge, rows.taxonomy, o.Output); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, r.judges.close()) }()
-		switch {
-		case o.Judge.ShowPrompt != "":
-			return r.showPrompt(ctx, e)
-		case o.Judge.DryRun:
-			return r.dryRun(ctx, e)
-		}
-		if err := r.judges.startOver(o.Output); err != nil {
-			return err
-		}
-		r.summary.Judging, rows.progress.more = newJudgeSummary(r.judges, rows.taxonomy), r.note
-	} else if r.scorer, err = scorer.NewOffline(rows.taxonomy, scorer.OfflineOptions{}); err != nil {
-		return withCode(exitUnfit, err)
-	}
-	if err := rows.o.checkOutputs([]string{o.Output}); err != nil {
+	rows.columns, err = parseMap(r.o.Map, rows.taxonomy.FieldNames())
+	return err
+}
+
+// write makes the output, unless an earlier run has.
+func (r *scoreRun) write(ctx context.Context, e *env) error {
+	if err := r.rows.o.checkOutputs([]string{r.o.Output}); err != nil {
 		return err
 	}
 	if done, err := r.finished(ctx); done || err != nil {
@@ -261,8 +307,8 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	if d != nil && d.Taxonomy != "" && d.Taxonomy != t.ID() {
-		return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
+	if err := fitsTaxonomy(row, d, t); err != nil {
+		return err
 	}
 	scores := f.score.scorer.Judge(d)
 	for _, dimension := range t.Dimensions {
@@ -271,6 +317,14 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 		}
 	}
 	return nil
+}
+
+// fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
+func fitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) error {
+	if d == nil || d.Taxonomy == "" || d.Taxonomy == t.ID() {
+		return nil
+	}
+	return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
 }
 
 // recall takes the scores of a row from the output of an earlier run. It tells false for a row that is new.

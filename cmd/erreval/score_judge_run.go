@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -13,6 +14,15 @@ import (
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/scorer"
 )
+
+// sayJudges names what stands behind a name that a file in the current directory may have given a meaning.
+func (r *scoreRun) sayJudges() {
+	for i := range r.judges.o.Judges {
+		if s := &r.judges.o.Judges[i]; s.own() {
+			r.rows.say("judge %s is %s at %s, see %s", s.Name, s.Model, hostOf(s.Endpoint.BaseURL), s.File)
+		}
+	}
+}
 
 // judgingGC is for a heap of a few MB, through which prompts and replies pass quickly: a fifth of the time at Go's 100.
 const judgingGC = 400
@@ -40,7 +50,8 @@ func (f *scoreFile) judged(ctx context.Context) error {
 	return nil
 }
 
-// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many.
+// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
+// labels are of another taxonomy.
 func (j *judges) fits(row *dataset.Row) error {
 	d, err := row.Diagnosis()
 	if err != nil {
@@ -50,7 +61,10 @@ func (j *judges) fits(row *dataset.Row) error {
 		return usagef("%s: row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.Source, row.ID)
 	}
 	j.first = true
-	return nil
+	if p := j.o.Panel; p.Cascade.Sure == 0 && !slices.Contains(p.Modes, dataset.ModeErrorAware) {
+		return nil // nobody is shown labels
+	}
+	return fitsTaxonomy(row, d, j.taxonomy)
 }
 
 // keep writes a judged row.
@@ -101,12 +115,7 @@ func (f *scoreFile) stopped(err error) error {
 
 // note is the part of the progress line that concerns judges.
 func (r *scoreRun) note() string {
-	spent, err := r.judges.journal.Spent()
-	if err != nil {
-		return "" // the run will meet it
-	}
-	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(used{Calls: spent.Calls - r.judges.before.Calls,
-		Input: spent.Input - r.judges.before.Input, Output: spent.Output - r.judges.before.Output, Cost: spent.Cost - r.judges.before.Cost}))
+	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(r.judges.thisRun()))
 }
 
 // forecast is what a run would do.
@@ -154,8 +163,8 @@ func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
 		return err
 	}
 	f.Rejected = len(faults)
-	for _, model := range j.o.Judges {
-		if _, ok := j.prices.Models[model]; !ok {
+	for i := range j.o.Judges {
+		if model := j.o.Judges[i].Model; !j.priced(model) {
 			f.unpriced = append(f.unpriced, model)
 		}
 	}
@@ -171,7 +180,7 @@ func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
 
 func (f *forecast) add(j *judges, q *scorer.Question) error {
 	f.Calls++
-	for i, name := range j.o.Judges {
+	for i, name := range j.o.names() {
 		if name != q.Judge || len(j.clients) == 0 {
 			continue
 		}
@@ -221,7 +230,7 @@ func (r *scoreRun) showPrompt(ctx context.Context, e *env) error {
 		}
 		questions, err := r.judges.panel.Questions(row)
 		for _, q := range questions {
-			if q.Judge == r.judges.o.Judges[0] && q.Repeat == 0 {
+			if q.Judge == r.judges.o.Judges[0].Name && q.Repeat == 0 {
 				printQuestion(e, q)
 			}
 		}
