@@ -67,8 +67,7 @@ func jointJSON(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 		if m, ok := named(v, d, depth); ok {
 			return m, true
 		}
-		name, _ := field(v, nameKeys...)
-		if name, ok := name.(string); ok && (fold(name) == fold(d.Name) || fold(name) == fold(d.Key)) {
+		if named, about := names(v, d); named && about {
 			return markOf(v, d, depth)
 		}
 		for _, key := range sortedKeys(v) {
@@ -99,9 +98,9 @@ func sortedKeys(v map[string]any) []string {
 func (r *reading) askedFor(d *taxonomy.Dimension) (mark, bool) {
 	all := askedForm.FindAllStringSubmatchIndex(r.text, -1)
 	for i, at := range slices.Backward(all) {
-		name := fold(strings.Trim(r.text[at[2]:at[3]], " *_\"'"))
+		name := strings.Trim(r.text[at[2]:at[3]], " *_\"'")
 		m, after := markAt(r.text, at, 2)
-		if name != fold(d.Name) && name != fold(d.Key) || glued.MatchString(after) {
+		if !isName(name, d) || glued.MatchString(after) {
 			continue
 		}
 		from := 0

@@ -68,10 +68,8 @@ func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 		if m, ok := named(v, d, depth); ok {
 			return m, true
 		}
-		if other, ok := field(v, nameKeys...); ok {
-			if name, ok := other.(string); ok && fold(name) != fold(d.Name) && fold(name) != fold(d.Key) && hasScore(v) && depth > 0 {
-				return mark{}, false
-			}
+		if named, about := names(v, d); named && !about && hasScore(v) && depth > 0 {
+			return mark{}, false
 		}
 		if score, ok := field(v, scoreKeys...); ok {
 			m, ok := markOfScalar(score)
@@ -90,6 +88,17 @@ func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 		}
 	}
 	return mark{}, false
+}
+
+// names tells whether an object says what it is about, as {"dimension": "fluency"} does, and whether that is d.
+func names(v map[string]any, d *taxonomy.Dimension) (named, about bool) {
+	value, _ := field(v, nameKeys...)
+	name, named := value.(string)
+	return named, named && isName(name, d)
+}
+
+func isName(text string, d *taxonomy.Dimension) bool {
+	return fold(text) == fold(d.Name) || fold(text) == fold(d.Key)
 }
 
 func hasScore(v map[string]any) bool { _, ok := field(v, scoreKeys...); return ok }

@@ -106,42 +106,60 @@ type scoreRun struct {
 }
 
 func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
-	rows := &identifyRun{e: e, progress: newProgress(e, o.Quiet), total: &identifySummary{},
-		o: &identifyOptions{Inputs: []string{o.Input}, Output: o.Output, Limit: o.Limit, Overwrite: o.Overwrite, Resume: o.Resume, Quiet: o.Quiet}}
-	r := &scoreRun{o: o, rows: rows}
-	if rows.files, err = o.Files.open(); err != nil {
+	r := newScoreRun(e, o)
+	if err := r.open(); err != nil {
+		return err
+	}
+	if o.Judge != nil {
+		if r.judges, err = openJudges(o.Judge, r.rows.taxonomy, o.Output); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.judges.close()) }()
+	}
+	switch {
+	case o.Judge == nil:
+		if r.scorer, err = scorer.NewOffline(r.rows.taxonomy, scorer.OfflineOptions{}); err != nil {
+			return withCode(exitUnfit, err)
+		}
+	case o.Judge.ShowPrompt != "":
+		return r.showPrompt(ctx, e)
+	case o.Judge.DryRun:
+		return r.dryRun(ctx, e)
+	default:
+		if err := r.judges.startOver(o.Output); err != nil {
+			return err
+		}
+		r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
+	}
+	return r.write(ctx, e)
+}
+
+func newScoreRun(e *env, o *scoreOptions) *scoreRun {
+	return &scoreRun{o: o, rows: &identifyRun{e: e, progress: newProgress(e, o.Quiet), total: &identifySummary{},
+		o: &identifyOptions{Inputs: []string{o.Input}, Output: o.Output, Limit: o.Limit, Overwrite: o.Overwrite, Resume: o.Resume, Quiet: o.Quiet}}}
+}
+
+// open looks at the input and finds out which taxonomy it is of.
+func (r *scoreRun) open() (err error) {
+	rows := r.rows
+	if rows.files, err = r.o.Files.open(); err != nil {
 		return err
 	}
 	if err := checkInputs(rows.o.Inputs); err != nil {
 		return err
 	}
-	name := cmp.Or(o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
+	name := cmp.Or(r.o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
 	if rows.taxonomy, err = openTaxonomy(name); err != nil {
 		return err
 	}
-	if rows.columns, err = parseMap(o.Map, rows.taxonomy.FieldNames()); err != nil {
-		return err
-	}
 	r.summary = newScoreSummary(rows.taxonomy)
-	if o.Judge != nil {
-		if r.judges, err = openJudges(o.Judge, rows.taxonomy, o.Output); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, r.judges.close()) }()
-		switch {
-		case o.Judge.ShowPrompt != "":
-			return r.showPrompt(ctx, e)
-		case o.Judge.DryRun:
-			return r.dryRun(ctx, e)
-		}
-		if err := r.judges.startOver(o.Output); err != nil {
-			return err
-		}
-		r.summary.Judging, rows.progress.more = newJudgeSummary(r.judges, rows.taxonomy), r.note
-	} else if r.scorer, err = scorer.NewOffline(rows.taxonomy, scorer.OfflineOptions{}); err != nil {
-		return withCode(exitUnfit, err)
-	}
-	if err := rows.o.checkOutputs([]string{o.Output}); err != nil {
+	rows.columns, err = parseMap(r.o.Map, rows.taxonomy.FieldNames())
+	return err
+}
+
+// write makes the output, unless an earlier run has.
+func (r *scoreRun) write(ctx context.Context, e *env) error {
+	if err := r.rows.o.checkOutputs([]string{r.o.Output}); err != nil {
 		return err
 	}
 	if done, err := r.finished(ctx); done || err != nil {

@@ -218,16 +218,21 @@ func (j *judges) close() error {
 	return j.journal.Close()
 }
 
+// openPrices reads a price list; path "" is the built-in one.
+func openPrices(path string) (*journal.Prices, error) {
+	if path == "" {
+		return journal.DefaultPrices()
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--prices: %w", err)
+	}
+	return journal.ParsePrices(data, path)
+}
+
 func (j *judges) readPrices() (err error) {
-	j.prices = journal.DefaultPrices()
-	if j.o.Prices != "" {
-		data, err := os.ReadFile(j.o.Prices)
-		if err != nil {
-			return fmt.Errorf("--prices: %w", err)
-		}
-		if j.prices, err = journal.ParsePrices(data, j.o.Prices); err != nil {
-			return err
-		}
+	if j.prices, err = openPrices(j.o.Prices); err != nil {
+		return err
 	}
 	if j.o.Budget.MaxCost == nil {
 		return nil

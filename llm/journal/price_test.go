@@ -9,7 +9,10 @@ import (
 )
 
 func TestDefaultPrices(t *testing.T) {
-	p := DefaultPrices()
+	p, err := DefaultPrices()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if p.Currency != "USD" || p.Date.Format(time.DateOnly) != "2026-03-21" {
 		t.Errorf("the list is in %s of %s", p.Currency, p.Date)
 	}
@@ -35,22 +38,22 @@ func TestParsePricesFaults(t *testing.T) {
 	const head = "currency: USD\ndate: 2026-01-02\nmodels:\n"
 	for _, c := range []struct{ data, want string }{
 		{"", "p:1: the file is empty"},
-		{"a", "p:1: a price file is a mapping"},
+		{"a", "p:1: a price file must be a mapping"},
 		{"models: {", "p:1: not YAML"},
-		{"\n\nx: 1\n", "p:3: a price file has no key \"x\"; it has [\"currency\" \"date\" \"models\"]\n" +
-			"p:3: a price file lacks \"currency\"\np:3: a price file lacks \"date\"\np:3: a price file lacks \"models\""},
+		{"\n\nx: 1\n", "p:3: unknown key \"x\" in a price file; it may have currency, date, models\n" +
+			"p:3: a price file needs the key \"currency\"\np:3: a price file needs the key \"date\"\np:3: a price file needs the key \"models\""},
 		{"currency: usd\ndate: 2.1.2026\nmodels: {}", "p:1: currency is three capital letters, such as USD; got \"usd\"\n" +
 			"p:2: date is the day the prices were taken, such as 2026-03-21; got \"2.1.2026\""},
-		{head + "  a: 3", "p:4: \"a\" is a mapping"},
-		{head + "  a: {input: 1}", "p:4: \"a\" lacks \"output\""},
-		{head + "  a: {input: 1, output: 1}\n  a: {input: 1, output: 1}", "p:5: models has \"a\" twice"},
-		{head + "  a: {input: 1, output: 1, cached: 1}", "p:4: \"a\" has no key \"cached\""},
-		{head + "  a: {input: -1, output: '1'}", "p:4: a price is a number of 0 to 1e+06 per million tokens; got \"-1\"\n" +
-			"p:4: a price is a number of 0 to 1e+06 per million tokens; got \"1\""},
-		{head + "  a: {input: .nan, output: .inf}", "got \".nan\"\np:4: a price is a number"},
-		{head + "  a: {input: 1e7, output: [1]}", "got \"1e7\"\np:4: a price is a number"},
+		{head + "  a: 3", "p:4: \"a\" must be a mapping"},
+		{head + "  a: {input: 1}", "p:4: \"a\" needs the key \"output\""},
+		{head + "  a: {input: 1, output: 1}\n  a: {input: 1, output: 1}", "p:5: key \"a\" is given twice (first on line 4)"},
+		{head + "  a: {input: 1, output: 1, cached: 1}", "p:4: unknown key \"cached\" in \"a\""},
+		{head + "  a: {input: -1, output: '1'}", "p:4: input: a price of 0 to 1e+06 per million tokens is expected, not \"-1\"\n" +
+			"p:4: output: a price of 0 to 1e+06 per million tokens is expected, not \"1\""},
+		{head + "  a: {input: .nan, output: .inf}", "not \".nan\"\np:4: output: a price"},
+		{head + "  a: {input: 1e7, output: [1]}", "not \"1e7\"\np:4: output: a price"},
 		{head + "  ? [a]\n  : {input: 1, output: 1}", "p:4: models has a key that is no name"},
-		{head + "  a: &x {input: 1, output: 1}\n  b: *x", "p:5: \"b\" is a mapping"},
+		{head + "  a: &x {input: 1, output: 1}\n  b: *x", "p:5: \"b\" must be a mapping"},
 		{head + "  {}\n---\na: 1", "p:5: a second document"},
 	} {
 		p, err := ParsePrices([]byte(c.data), "p")
