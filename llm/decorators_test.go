@@ -197,6 +197,34 @@ func TestLimitRPM(t *testing.T) {
 	})
 }
 
+// The exchanges of one call keep to the rate as well, and each of nested decorators has its say.
+func TestAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llm.ClientFunc(func(ctx context.Context, _ *llm.Request) (*llm.Reply, error) {
+			for range 2 {
+				if err := llm.Again(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return &llm.Reply{Text: "3"}, nil
+		})
+		asked := 0
+		outer := llm.WithAgain(t.Context(), func(context.Context) error { asked++; return nil })
+		start := time.Now()
+		if _, err := llm.Limit(model, llm.LimitOptions{RPM: 60}).Complete(outer, llmtest.Sample(0)); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 2*time.Second || asked != 2 {
+			t.Errorf("three exchanges at 60 a minute took %s, and the outer decorator was asked %d times", took, asked)
+		}
+		enough := errors.New("enough")
+		never := llm.WithAgain(t.Context(), func(context.Context) error { return enough })
+		if _, err := llm.Limit(model, llm.LimitOptions{InFlight: 1}).Complete(never, llmtest.Sample(0)); !errors.Is(err, enough) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // A call is guessed at its input's bytes / 3 + 64 and uses fewer: the rest has to come back.
 func TestLimitTPM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

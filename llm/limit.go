@@ -78,7 +78,7 @@ func (l *limiter) Complete(ctx context.Context, r *Request) (*Reply, error) {
 	if err := l.pace(ctx, guess); err != nil {
 		return nil, err
 	}
-	reply, err := l.client.Complete(ctx, r)
+	reply, err := l.client.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.pace(ctx, 0) }), r)
 	if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
 		l.gate.shut(cmp.Or(e.After, unnamedWait))
 	}

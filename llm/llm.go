@@ -82,3 +82,24 @@ type ClientFunc func(ctx context.Context, r *Request) (*Reply, error)
 
 // Complete calls f.
 func (f ClientFunc) Complete(ctx context.Context, r *Request) (*Reply, error) { return f(ctx, r) }
+
+type againKey struct{}
+
+// WithAgain lets allow decide on each further exchange that a client makes for one call; what ctx holds already decides
+// first. It is for decorators that count or pace exchanges.
+func WithAgain(ctx context.Context, allow func(context.Context) error) context.Context {
+	return context.WithValue(ctx, againKey{}, func(inner context.Context) error {
+		if err := Again(ctx); err != nil {
+			return err
+		}
+		return allow(inner)
+	})
+}
+
+// Again is to be called by a client before each exchange of a call but the first. An error forbids it, and is the call's.
+func Again(ctx context.Context) error {
+	if allow, ok := ctx.Value(againKey{}).(func(context.Context) error); ok {
+		return allow(ctx)
+	}
+	return nil
+}

@@ -16,10 +16,10 @@ var (
 	listKeys   = []string{"labels", "errors", "errortypes", "errorlabels", "types", "label"}
 )
 
+var keyPunctuation = strings.NewReplacer("_", "", " ", "", "-", "")
+
 // fold is a key without case and punctuation.
-func fold(key string) string {
-	return strings.NewReplacer("_", "", " ", "", "-", "").Replace(strings.ToLower(key))
-}
+func fold(key string) string { return keyPunctuation.Replace(strings.ToLower(key)) }
 
 // field looks a key up, the wanted ones in order.
 func field(object map[string]any, wanted ...string) (any, bool) {

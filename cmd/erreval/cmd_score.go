@@ -57,6 +57,9 @@ prompts and the cost first, and bound what is spent. The same line again goes on
    erreval score tagged.jsonl -o scored.jsonl --judge llama3.1 --base-url http://localhost:11434/v1
    erreval score tagged.jsonl -o scored.jsonl --judge gpt-4o-mini,gpt-4.1-nano --mode both
 
+Judges behind different endpoints, by names that erreval.yaml gives them (docs/scoring.md):
+   erreval score tagged.jsonl -o scored.jsonl --judge small,local
+
 Measure the scores against people's:
    erreval meta scores --human fluency=rating scored.jsonl
 
@@ -110,28 +113,42 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if o.Judge != nil {
-		if r.judges, err = openJudges(o.Judge, r.rows.taxonomy, o.Output); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, r.judges.close()) }()
-	}
-	switch {
-	case o.Judge == nil:
+	if o.Judge == nil {
 		if r.scorer, err = scorer.NewOffline(r.rows.taxonomy, scorer.OfflineOptions{}); err != nil {
 			return withCode(exitUnfit, err)
 		}
+		return r.write(ctx, e)
+	}
+	if r.judges, err = newJudges(o.Judge, r.rows.taxonomy, o.Output); err != nil {
+		return err
+	}
+	if err := r.clear(); err != nil {
+		return err
+	}
+	if err := r.judges.openJournal(r.rows.taxonomy); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.judges.close()) }()
+	switch {
 	case o.Judge.ShowPrompt != "":
 		return r.showPrompt(ctx, e)
 	case o.Judge.DryRun:
 		return r.dryRun(ctx, e)
-	default:
-		if err := r.judges.startOver(o.Output); err != nil {
-			return err
-		}
-		r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	}
+	r.sayJudges()
+	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	return r.write(ctx, e)
+}
+
+// clear makes room for the output before there is a journal: a run that cannot begin leaves none.
+func (r *scoreRun) clear() error {
+	if !r.o.Judge.calls() {
+		return nil
+	}
+	if err := r.judges.startOver(r.o.Output); err != nil {
+		return err
+	}
+	return r.rows.o.checkOutputs([]string{r.o.Output})
 }
 
 func newScoreRun(e *env, o *scoreOptions) *scoreRun {

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
-// repository's testdata, $HUB plays the Hugging Face hub, $JUDGE an endpoint with judges.
+// repository's testdata, $HUB plays the Hugging Face hub, $JUDGE and $JUDGE2 endpoints
+// with judges.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
@@ -35,7 +36,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, judge := newHub(t), newJudge(t)
+	server, judge, judge2 := newHub(t), newJudge(t, judgeModels), newJudge(t, generous)
 	library := orttest.Library(t) // scripts have no HOME, so no cache to find it in
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -46,11 +47,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CHECKPOINTS", checkpoints)                                    // tiny random ones, with torch's logits
 			e.Setenv("HUB", server)
 			e.Setenv("JUDGE", judge)
+			e.Setenv("JUDGE2", judge2)
 			e.Setenv(nativelib.EnvVar, library)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
-			"spoil": cmdSpoil, "flip": cmdFlip},
+			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand},
 	})
 }
 

@@ -25,27 +25,32 @@ import (
 
 // judgeOptions are the flags of score that concern judges.
 type judgeOptions struct {
-	Judges      []string // models
-	Endpoint    openai.Options
-	Limits      llm.LimitOptions
-	Budget      journal.Budget
-	Prices      string // file; "" is the built-in list
-	Journal     string // file; "" is OUT.journal
-	Template    string // built-in name or file; "" is the one that Joint asks for
-	Joint       bool
-	Lines       bool
-	Temperature float64
-	Seed        int64
-	ReplyTokens int
-	Panel       scorer.PanelOptions
-	DryRun      bool
-	ShowPrompt  string // id of a row
+	Judges     []judgeSettings
+	Base       judgeSettings // of a judge that erreval.yaml does not name
+	Budget     journal.Budget
+	Prices     string // file; "" is the built-in list
+	Journal    string // file; "" is OUT.journal
+	Template   string // built-in name or file; "" is the one that Joint asks for
+	Joint      bool
+	Panel      scorer.PanelOptions
+	DryRun     bool
+	ShowPrompt string // id of a row
+}
+
+// names are those of the judges.
+func (o *judgeOptions) names() []string {
+	var names []string
+	for i := range o.Judges {
+		names = append(names, o.Judges[i].Name)
+	}
+	return names
 }
 
 func judgeFlags() []cli.Flag {
 	limits, panel, endpoint := llm.DefaultLimitOptions(), scorer.DefaultPanelOptions(), openai.DefaultOptions()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"), Usage: "ask the language model `NAME`, or several: NAME,NAME; the key is in OPENAI_API_KEY"},
+		&cli.StringFlag{Name: "config", EnvVars: envName("config"), Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
 		&cli.StringFlag{Name: "base-url", Value: endpoint.BaseURL, EnvVars: []string{"OPENAI_BASE_URL"}, Usage: "`URL` of an OpenAI-compatible endpoint"},
 		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
 		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"), Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
@@ -82,34 +87,54 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	if ctx.String("judge") == "" {
 		return nil, onlyWithJudge(ctx)
 	}
-	o := &judgeOptions{Endpoint: openai.Options{BaseURL: ctx.String("base-url"), Key: e.getenv("OPENAI_API_KEY"),
-		AzureVersion: ctx.String("azure-version"), Timeout: ctx.Duration("timeout")},
-		Limits: llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
-		Prices: ctx.String("prices"), Journal: ctx.String("journal"), Template: ctx.String("template"), Joint: ctx.Bool("joint"),
-		Lines: ctx.Bool("lines"), Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"), ReplyTokens: ctx.Int("reply-tokens"),
+	o := &judgeOptions{Prices: ctx.String("prices"), Journal: ctx.String("journal"), Template: ctx.String("template"), Joint: ctx.Bool("joint"),
 		DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"), Panel: scorer.DefaultPanelOptions()}
-	for name := range strings.SplitSeq(ctx.String("judge"), ",") {
-		o.Judges = append(o.Judges, strings.TrimSpace(name))
+	var err error
+	if o.Base, err = readBase(ctx, e); err != nil {
+		return nil, err
+	}
+	if o.Judges, err = seats(ctx, e, o.Base); err != nil {
+		return nil, err
 	}
 	p := &o.Panel
 	p.Modes, p.Repeats, p.Attempts, p.Aggregate = []string{ctx.String("mode")}, ctx.Int("repeats"), ctx.Int("attempts"), ctx.String("aggregate")
 	if ctx.String("mode") == "both" {
 		p.Modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
 	}
-	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Seed)
-	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Seed)}
-	p.Workers = 2 * max(o.Limits.InFlight, 1) // those that pause hold no place among the calls in flight
+	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Base.Seed)
+	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Base.Seed)}
+	p.Workers = 2 * o.inFlight() // those that pause hold no place among the calls in flight
 	o.readBudget(ctx)
-	var err error
-	o.Endpoint.Headers, err = parseHeaders(ctx.StringSlice("header"))
-	return o, errors.Join(err, o.validate())
+	return o, o.validate()
+}
+
+// readBase reads what holds for judges without an entry in erreval.yaml.
+func readBase(ctx *cli.Context, e *env) (judgeSettings, error) {
+	headers, err := parseHeaders(ctx.StringSlice("header"))
+	return judgeSettings{Endpoint: openai.Options{BaseURL: cmp.Or(ctx.String("base-url"), openai.DefaultOptions().BaseURL), Key: e.getenv("OPENAI_API_KEY"),
+		AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout")},
+		Limits: llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
+		Lines:  ctx.Bool("lines"), Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"), ReplyTokens: ctx.Int("reply-tokens")}, err
+}
+
+// inFlight is how many calls all judges may have under way. Those without an entry share one limit.
+func (o *judgeOptions) inFlight() int {
+	n, shared := 0, 0
+	for i := range o.Judges {
+		if s := &o.Judges[i]; s.own() {
+			n += s.Limits.InFlight
+		} else {
+			shared = s.Limits.InFlight
+		}
+	}
+	return max(n+shared, 1)
 }
 
 // onlyWithJudge refuses flags that would do nothing.
 func onlyWithJudge(ctx *cli.Context) error {
 	for _, f := range judgeFlags() {
 		name := f.Names()[0]
-		if ctx.IsSet(name) && name != "base-url" && name != "azure-version" { // these two may be set in the environment
+		if ctx.IsSet(name) && !slices.Contains([]string{"base-url", "azure-version", "config"}, name) { // these may be set in the environment
 			return usagef("--%s is for judges; name one with --judge, as in --judge gpt-4o-mini", name)
 		}
 	}
@@ -142,16 +167,13 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 }
 
 func (o *judgeOptions) validate() error {
-	faults := []error{o.Endpoint.Validate(), o.Limits.Validate(), o.Budget.Validate()}
-	if o.Temperature < 0 || o.Temperature > 2 {
-		faults = append(faults, fmt.Errorf("--temperature %v: give 0 to 2", o.Temperature))
+	faults, seen := []error{o.Budget.Validate()}, false
+	for i := range o.Judges {
+		if s := &o.Judges[i]; s.own() || !seen { // those without an entry have the same faults
+			faults, seen = append(faults, s.validate(o.calls())), seen || !s.own()
+		}
 	}
-	if o.Limits.InFlight < 1 {
-		faults = append(faults, fmt.Errorf("--in-flight %d: give 1 or more", o.Limits.InFlight))
-	}
-	if o.Endpoint.Key == "" && o.Endpoint.BaseURL == openai.DefaultOptions().BaseURL && !o.DryRun && o.ShowPrompt == "" {
-		faults = append(faults, errors.New("no key: set OPENAI_API_KEY, or give an endpoint that needs none with --base-url or OPENAI_BASE_URL"))
-	}
+	faults = append(faults, sameCalls(o.Judges))
 	if err := errors.Join(faults...); err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -167,16 +189,16 @@ type judges struct {
 	panel    *scorer.Panel
 	template *prompt.Template
 	prices   *journal.Prices
-	journal  *journal.Journal // nil where nothing is called and there is none
-	clients  []*journal.Client
-	endpoint *openai.Client
-	path     string // of the journal
+	journal  *journal.Journal  // nil where nothing is called and there is none
+	clients  []*journal.Client // by judge
+	seats    []seat            // by judge
+	path     string            // of the journal
 	before   journal.Spent
 	first    bool // a row was looked at
 }
 
-// openJudges makes the panel. Without calls, a journal is only looked into if it is there.
-func openJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges, err error) {
+// newJudges makes the panel, and finds what is wrong with it while there is no journal yet.
+func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges, err error) {
 	j = &judges{o: o, path: o.Journal}
 	if j.path == "" && output != stdio && output != "" {
 		j.path = output + ".journal"
@@ -197,18 +219,24 @@ func openJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges
 	if err := j.readPrices(); err != nil {
 		return nil, withCode(exitUsage, err)
 	}
-	if _, err := os.Stat(j.path); o.calls() || err == nil {
-		if j.journal, err = journal.Open(j.path); err != nil {
-			return nil, err
-		}
-		if j.before, err = j.journal.Spent(); err != nil {
-			return nil, errors.Join(err, j.close())
-		}
+	return j, j.seat(t)
+}
+
+// openJournal puts the journal between panel and endpoints. Without calls, it is only looked into if it is there.
+func (j *judges) openJournal(t *taxonomy.Taxonomy) (err error) {
+	if _, err := os.Stat(j.path); !j.o.calls() && err != nil {
+		return nil
 	}
-	if err := j.seat(t); err != nil {
-		return nil, errors.Join(err, j.close())
+	if j.journal, err = journal.Open(j.path); err != nil {
+		return err
 	}
-	return j, nil
+	if j.before, err = j.journal.Spent(); err == nil {
+		err = j.seat(t)
+	}
+	if err != nil {
+		err = errors.Join(err, j.close())
+	}
+	return err
 }
 
 func (j *judges) close() error {
@@ -237,44 +265,68 @@ func (j *judges) readPrices() (err error) {
 	if j.o.Budget.MaxCost == nil {
 		return nil
 	}
-	for _, model := range j.o.Judges {
-		if _, ok := j.prices.Models[model]; !ok {
+	for i := range j.o.Judges {
+		if model := j.o.Judges[i].Model; !j.priced(model) {
 			return fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices", model)
 		}
 	}
 	return nil
 }
 
+func (j *judges) priced(model string) bool { _, ok := j.prices.Models[model]; return ok }
+
+// seat is what stands behind a judge.
+type seat struct {
+	endpoint *openai.Client
+	client   llm.Client // with budget, limits and retries around it
+}
+
 // seat makes the judges' clients and the panel.
 func (j *judges) seat(t *taxonomy.Taxonomy) error {
-	var err error
-	if j.endpoint, err = openai.New(j.o.Endpoint); err != nil {
-		return withCode(exitUsage, err)
-	}
-	client := llm.Client(j.endpoint)
-	if j.o.calls() {
-		meter, err := j.journal.Meter(finishing(j.endpoint), j.o.Budget, j.prices)
-		if err != nil {
-			return withCode(exitUsage, err)
-		}
-		client = llm.Retry(llm.Limit(meter, j.o.Limits), llm.DefaultRetryOptions())
-	}
 	var members []scorer.Judge
-	for _, name := range j.o.Judges {
-		judge := scorer.Judge{Name: name, Model: name, Client: client, Temperature: &j.o.Temperature, Seed: &j.o.Seed,
-			MaxTokens: j.o.ReplyTokens, Lines: j.o.Lines}
+	var shared *seat
+	j.seats, j.clients = nil, nil
+	for i := range j.o.Judges {
+		s := &j.o.Judges[i]
+		at := shared
+		if at == nil || s.own() {
+			var err error
+			if at, err = j.connect(s); err != nil {
+				return withCode(exitUsage, err)
+			}
+		}
+		if !s.own() {
+			shared = at
+		}
+		j.seats = append(j.seats, *at)
+		judge := scorer.Judge{Name: s.Name, Model: s.Model, Client: at.client, Temperature: &s.Temperature, Seed: &s.Seed,
+			MaxTokens: s.ReplyTokens, Lines: s.Lines}
 		if j.journal != nil {
-			c := j.journal.Client(client, j.o.Endpoint.BaseURL+" "+j.o.Endpoint.AzureVersion)
+			c := j.journal.Client(at.client, s.Endpoint.BaseURL+" "+s.Endpoint.AzureVersion)
 			j.clients, judge.Client = append(j.clients, c), c
 		}
 		members = append(members, judge)
 	}
 	options := j.o.Panel
 	options.Taxonomy, options.Template = t, j.template
+	var err error
 	if j.panel, err = scorer.NewPanel(members, options); err != nil {
 		return withCode(exitUsage, err)
 	}
 	return nil
+}
+
+// connect makes the client of a judge.
+func (j *judges) connect(s *judgeSettings) (*seat, error) {
+	endpoint, err := openai.New(s.Endpoint)
+	if err != nil || j.journal == nil || !j.o.calls() {
+		return &seat{endpoint, endpoint}, err
+	}
+	meter, err := j.journal.Meter(finishing(endpoint), j.o.Budget, j.prices)
+	if err != nil {
+		return nil, err
+	}
+	return &seat{endpoint, llm.Retry(llm.Limit(meter, s.Limits), llm.DefaultRetryOptions())}, nil
 }
 
 // finishing makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
@@ -284,44 +336,59 @@ func finishing(c llm.Client) llm.Client {
 	})
 }
 
-// host names the endpoint for records, without path or secret.
-func (j *judges) host() string {
-	u, err := url.Parse(j.o.Endpoint.BaseURL)
+// hostOf names an endpoint for records, without path or secret.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
 	return u.Host
 }
 
-// judgeRecord is the options part of OUT.run.json for a run with judges. It holds no key, header or path.
+// judgeRecord is the options part of OUT.run.json for a run with judges. It holds no key, header's value or path.
+// Endpoint, azure_version, temperature, reply_tokens and lines are those of judges without an entry in erreval.yaml; so is seed,
+// which also chooses what is planted and audited.
 type judgeRecord struct {
-	Judge        []string          `json:"judge"`
-	Endpoint     string            `json:"endpoint"` // host
-	AzureVersion string            `json:"azure_version,omitempty"`
-	Map          map[string]string `json:"map"` // field to column
-	Limit        int               `json:"limit"`
-	Modes        []string          `json:"modes"`
-	Repeats      int               `json:"repeats"`
-	Joint        bool              `json:"joint"`
-	Aggregate    string            `json:"aggregate"`
-	Attempts     int               `json:"attempts"`
-	Temperature  float64           `json:"temperature"`
-	Seed         int64             `json:"seed"`
-	ReplyTokens  int               `json:"reply_tokens"`
-	Lines        bool              `json:"lines"`
-	PaperWording bool              `json:"paper_wording"`
-	Template     string            `json:"template"` // id, and hash of its file
-	Plant        float64           `json:"plant"`
-	Cascade      float64           `json:"cascade"`
-	Audit        float64           `json:"audit"`
+	Judge        []string              `json:"judge"`
+	Endpoint     string                `json:"endpoint,omitempty"` // host
+	AzureVersion string                `json:"azure_version,omitempty"`
+	Map          map[string]string     `json:"map"` // field to column
+	Limit        int                   `json:"limit"`
+	Modes        []string              `json:"modes"`
+	Repeats      int                   `json:"repeats"`
+	Joint        bool                  `json:"joint"`
+	Aggregate    string                `json:"aggregate"`
+	Attempts     int                   `json:"attempts"`
+	Temperature  float64               `json:"temperature"`
+	Seed         int64                 `json:"seed"`
+	ReplyTokens  int                   `json:"reply_tokens"`
+	Lines        bool                  `json:"lines"`
+	PaperWording bool                  `json:"paper_wording"`
+	Template     string                `json:"template"` // id, and hash of its file
+	Plant        float64               `json:"plant"`
+	Cascade      float64               `json:"cascade"`
+	Audit        float64               `json:"audit"`
+	Configured   map[string]judgeEntry `json:"configured,omitempty"` // judges with an entry
 }
 
 func (j *judges) record(r *scoreRun) any {
-	o, p := j.o, j.o.Panel
-	return judgeRecord{Judge: o.Judges, Endpoint: j.host(), AzureVersion: o.Endpoint.AzureVersion, Map: r.rows.columns, Limit: r.o.Limit,
-		Modes: p.Modes, Repeats: p.Repeats, Joint: o.Joint, Aggregate: p.Aggregate, Attempts: p.Attempts, Temperature: o.Temperature,
-		Seed: o.Seed, ReplyTokens: o.ReplyTokens, Lines: o.Lines, PaperWording: p.PaperWording,
+	o, p, base := j.o, j.o.Panel, j.o.Base
+	rec := judgeRecord{Judge: o.names(), Endpoint: hostOf(base.Endpoint.BaseURL), AzureVersion: base.Endpoint.AzureVersion, Map: r.rows.columns,
+		Limit: r.o.Limit, Modes: p.Modes, Repeats: p.Repeats, Joint: o.Joint, Aggregate: p.Aggregate, Attempts: p.Attempts,
+		Temperature: base.Temperature, Seed: base.Seed, ReplyTokens: base.ReplyTokens, Lines: base.Lines, PaperWording: p.PaperWording,
 		Template: j.template.ID() + " sha256:" + j.template.Hash(), Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
+	for i := range o.Judges {
+		if s := &o.Judges[i]; s.own() {
+			if rec.Configured == nil {
+				rec.Configured = map[string]judgeEntry{}
+			}
+			rec.Configured[s.Name] = s.entry()
+		}
+	}
+	if len(rec.Configured) == len(o.Judges) {
+		rec.Endpoint, rec.AzureVersion = "", "" // nobody was asked there
+	}
+	return rec
 }
 
 // judgeUsage is what judges used, for the run record.
@@ -331,8 +398,8 @@ type judgeUsage struct {
 	Budget    journal.Budget    `json:"budget"`
 	Currency  string            `json:"currency,omitempty"`
 	PriceDate string            `json:"price_date,omitempty"`
-	Prices    map[string]*price `json:"prices"`             // per million tokens; null is not known
-	Rejected  map[string]string `json:"rejected,omitempty"` // what a model's endpoint did not take
+	Prices    map[string]*price `json:"prices"`             // by model, per million tokens; null is not known
+	Rejected  map[string]string `json:"rejected,omitempty"` // what a judge's endpoint did not take
 }
 
 type price struct {
@@ -357,13 +424,14 @@ func (j *judges) usage() (*judgeUsage, error) {
 		Rejected: map[string]string{},
 		Journal:  used{now.Calls, now.Input, now.Output, now.Cost},
 		ThisRun:  used{now.Calls - j.before.Calls, now.Input - j.before.Input, now.Output - j.before.Output, now.Cost - j.before.Cost}}
-	for _, model := range j.o.Judges {
-		u.Prices[model] = nil
-		if p, ok := j.prices.Models[model]; ok {
-			u.Prices[model] = &price{p.Input, p.Output}
+	for i := range j.o.Judges {
+		s := &j.o.Judges[i]
+		u.Prices[s.Model] = nil
+		if p, ok := j.prices.Models[s.Model]; ok {
+			u.Prices[s.Model] = &price{p.Input, p.Output}
 		}
-		if names := j.endpoint.Rejected(model); len(names) > 0 {
-			u.Rejected[model] = strings.Join(names, ", ")
+		if names := j.seats[i].endpoint.Rejected(s.Model); len(names) > 0 {
+			u.Rejected[s.Name] = strings.Join(names, ", ")
 		}
 	}
 	return u, nil
@@ -371,7 +439,7 @@ func (j *judges) usage() (*judgeUsage, error) {
 
 // text is what was spent, in words.
 func (j *judges) text(u used) string {
-	priced := slices.ContainsFunc(j.o.Judges, func(m string) bool { _, ok := j.prices.Models[m]; return ok })
+	priced := slices.ContainsFunc(j.o.Judges, func(s judgeSettings) bool { return j.priced(s.Model) })
 	text := fmt.Sprintf("%s, %d tokens in, %d out", plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
 	if priced {
 		text += fmt.Sprintf(", %.4f %s", u.Cost, j.prices.Currency)

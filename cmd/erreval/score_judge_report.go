@@ -232,7 +232,7 @@ func (s *judgeSummary) print(w io.Writer) error {
 	if s.Usage == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Judges, ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
 	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
 	if p := s.Panel; p != nil {
 		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"), percent(p.Differ, p.Scores))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -13,9 +14,24 @@ import (
 	"github.com/erreval/erreval/scorer"
 )
 
+// sayJudges names what stands behind a name that a file in the current directory may have given a meaning.
+func (r *scoreRun) sayJudges() {
+	for i := range r.judges.o.Judges {
+		if s := &r.judges.o.Judges[i]; s.own() {
+			r.rows.say("judge %s is %s at %s, see %s", s.Name, s.Model, hostOf(s.Endpoint.BaseURL), s.File)
+		}
+	}
+}
+
+// judgingGC is for a heap of a few MB, through which prompts and replies pass quickly: a fifth of the time at Go's 100.
+const judgingGC = 400
+
 // judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
 func (f *scoreFile) judged(ctx context.Context) error {
 	j := f.score.judges
+	if f.run.e.getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(judgingGC))
+	}
 	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
 		row, err := f.next(ctx)
 		if err == nil {
@@ -147,8 +163,8 @@ func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
 		return err
 	}
 	f.Rejected = len(faults)
-	for _, model := range j.o.Judges {
-		if _, ok := j.prices.Models[model]; !ok {
+	for i := range j.o.Judges {
+		if model := j.o.Judges[i].Model; !j.priced(model) {
 			f.unpriced = append(f.unpriced, model)
 		}
 	}
@@ -164,7 +180,7 @@ func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
 
 func (f *forecast) add(j *judges, q *scorer.Question) error {
 	f.Calls++
-	for i, name := range j.o.Judges {
+	for i, name := range j.o.names() {
 		if name != q.Judge || len(j.clients) == 0 {
 			continue
 		}
@@ -214,7 +230,7 @@ func (r *scoreRun) showPrompt(ctx context.Context, e *env) error {
 		}
 		questions, err := r.judges.panel.Questions(row)
 		for _, q := range questions {
-			if q.Judge == r.judges.o.Judges[0] && q.Repeat == 0 {
+			if q.Judge == r.judges.o.Judges[0].Name && q.Repeat == 0 {
 				printQuestion(e, q)
 			}
 		}

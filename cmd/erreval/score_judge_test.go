@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
@@ -25,23 +27,66 @@ import (
 //	strict  gives 1
 //	moody   is like strict, and gives 7 for clarity, which is not on the scale
 //	secret  wants a key
+//	red     wants a header X-Team of red
+//	dep.1   wants to be called as an Azure deployment
+//
+// The others give 1. Asked about all dimensions at once, each gives its verdict on every one.
 func judgeModels(c *llmtest.Call) llmtest.Step {
 	text := promptText(c)
-	verdict := 1
+	verdict := func(string) int { return 1 }
 	switch c.Request.Model {
+	case "red":
+		if c.Header.Get("X-Team") != "red" {
+			return llmtest.Fail(http.StatusForbidden, "forbidden", "Not your team.")
+		}
+	case "dep.1":
+		if c.Path != "/v1/openai/deployments/dep.1/chat/completions?api-version=2024-10-21" || c.Header.Get("Api-Key") != "sk-secret-key" || c.Header.Get("Authorization") != "" {
+			return llmtest.Fail(http.StatusNotFound, "DeploymentNotFound", "No deployment at "+c.Path)
+		}
 	case "secret":
 		if c.Header.Get("Authorization") != "Bearer sk-right" {
 			return llmtest.Fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided.")
 		}
 	case "moody":
 		if strings.Contains(text, "\nClarity: ") {
-			verdict = 7
+			verdict = func(string) int { return 7 }
 		}
 	case "fair":
-		_, labels, _ := strings.Cut(text, "# Labels")
-		verdict = max(1, 3-strings.Count(labels, "\n- ")+strings.Count(labels, "\n- No Error"))
+		verdict = func(labels string) int {
+			return max(1, 3-strings.Count(labels, "\n- ")+strings.Count(labels, "\n- No Error"))
+		}
 	}
-	return llmtest.Text(fmt.Sprintf(`{"reason": "As the criteria say.", "score": %d}`, verdict))
+	return llmtest.Text(verdictText(c, verdict))
+}
+
+// verdictText is the verdict on the labels shown, in the form that the call asks for.
+func verdictText(c *llmtest.Call, verdict func(labels string) int) string {
+	one := func(labels string) string {
+		return fmt.Sprintf(`{"reason": "As the criteria say.", "score": %d}`, verdict(labels))
+	}
+	text := promptText(c)
+	var each []string
+	for i, part := range strings.Split(text, "\n# Requirement ") {
+		key, _, _ := strings.Cut(part, "\n")
+		_, labels, _ := strings.Cut(part, "\nLabels:")
+		labels, _, _ = strings.Cut(labels, "\n# ")
+		if i > 0 {
+			each = append(each, fmt.Sprintf("%q: %s", key, one(labels)))
+		}
+	}
+	if each != nil {
+		return "{" + strings.Join(each, ", ") + "}"
+	}
+	_, labels, _ := strings.Cut(text, "# Labels")
+	return one(labels)
+}
+
+// generous gives 3, to who has its key.
+func generous(c *llmtest.Call) llmtest.Step {
+	if c.Header.Get("Authorization") != "Bearer sk-second" {
+		return llmtest.Fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided.")
+	}
+	return llmtest.Text(verdictText(c, func(string) int { return 3 }))
 }
 
 func promptText(c *llmtest.Call) string {
@@ -52,8 +97,16 @@ func promptText(c *llmtest.Call) string {
 	return b.String()
 }
 
-// newJudge serves judgeModels.
-func newJudge(t *testing.T) string { return llmtest.NewServer(judgeModels).Start(t) }
+// newJudge serves s.
+func newJudge(t *testing.T, s llmtest.Script) string { return llmtest.NewServer(s).Start(t) }
+
+// cmdExpand runs "expand FILE": it puts the values of $NAMES into a file.
+func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
+}
 
 // sizeOf is a size that scripts/kill_score.sh sets.
 func sizeOf(t *testing.T, name string, small int) int {

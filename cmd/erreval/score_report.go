@@ -128,7 +128,7 @@ func (s *scoreSummary) by() string {
 	if s.Judging == nil {
 		return dataset.JudgeOffline
 	}
-	return "by " + strings.Join(s.Judging.judges.o.Judges, ", ")
+	return "by " + strings.Join(s.Judging.judges.o.names(), ", ")
 }
 
 // incomplete says what has no score, and where to look.

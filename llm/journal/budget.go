@@ -209,7 +209,7 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	if ctx.Err() != nil {
 		return nil, errors.Join(context.Cause(ctx), m.settle(r.Model, reserved, account{}, nil))
 	}
-	reply, err := m.next.Complete(ctx, r)
+	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.again(r.Model) }), r)
 	var keep func(*transaction) error
 	note, _ := ctx.Value(memoKey{}).(*memo)
 	if err == nil && note != nil && note.journal == m.journal {
@@ -222,6 +222,24 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 		note.kept = true
 	}
 	return reply, err
+}
+
+// again counts a further exchange of a call, which the endpoint turned down before.
+func (m *Meter) again(model string) error {
+	var refused error
+	err := m.journal.store.write(change{apply: func(t *transaction) (err error) {
+		if refused, err = m.refuse(t, model, account{}); err != nil || refused != nil {
+			return err
+		}
+		return t.charge(model, account{calls: 1})
+	}})
+	if err != nil {
+		return m.journal.broken(err)
+	}
+	if refused != nil {
+		return &llm.Error{Kind: llm.Budget, Err: refused}
+	}
+	return nil
 }
 
 // charge is one call of model with usage u.
@@ -255,7 +273,8 @@ func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err err
 		return m.charge(model, settled(reply.Usage, worst))
 	case unsent(err):
 		return account{}
-	case turnedDown(err):
+	case turnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
+
 		return account{calls: 1}
 	}
 	return m.charge(model, worst)

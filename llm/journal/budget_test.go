@@ -142,6 +142,32 @@ func TestMaxTokensIsNeeded(t *testing.T) {
 	}
 }
 
+// Exchanges in which a client learns what the endpoint rejects are calls, too.
+func TestFurtherExchanges(t *testing.T) {
+	for allowed, want := range map[int64]Spent{
+		2: {Calls: 2},
+		3: {Calls: 3, Input: 7, Output: 3, UnpricedInput: 7, UnpricedOut: 3},
+	} {
+		j := open(t, file(t))
+		made := int64(1)
+		m := meter(t, j, llm.ClientFunc(func(ctx context.Context, _ *llm.Request) (*llm.Reply, error) {
+			for ; made < 3; made++ {
+				if err := llm.Again(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return &llm.Reply{Text: "3", Usage: llm.Usage{Input: 7, Output: 3}}, nil
+		}), Budget{MaxCalls: &allowed}, nil)
+		_, err := m.Complete(t.Context(), request("x"))
+		if refused := llm.KindOf(err) == llm.Budget; made != allowed || refused != (allowed < 3) {
+			t.Errorf("%d allowed: %d made, %v", allowed, made, err)
+		}
+		if got := spent(t, j); got != want {
+			t.Errorf("%d allowed: got %+v, want %+v", allowed, got, want)
+		}
+	}
+}
+
 // Each limit allows the calls whose worst case fits beside what was used, over two openings of the file.
 func TestLimits(t *testing.T) {
 	// A call reserves 159 tokens and 149 x 1e-3 + 10 x 2e-3 = 0.169; it uses 10 tokens and 7e-3 + 6e-3 = 0.013.

@@ -4,7 +4,6 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -58,6 +57,9 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 	for without := known; ; {
 		reply, err := c.call(ctx, r, without)
 		if next, ok := without.learn(err); ok {
+			if err := llm.Again(ctx); err != nil {
+				return nil, err
+			}
 			without = next
 			continue
 		}
@@ -72,8 +74,8 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 func (c *Client) call(ctx context.Context, r *llm.Request, without habit) (*llm.Reply, error) {
 	bounded, cancel := context.WithTimeout(ctx, c.wire.o.Timeout)
 	defer cancel()
-	request, extra := translate(r, without)
-	response, err := c.api.CreateChatCompletion(context.WithValue(bounded, extraKey{}, extra), request)
+	request, temperature := translate(r, without)
+	response, err := c.send(context.WithValue(bounded, temperatureKey{}, temperature), request)
 	if err == nil {
 		return c.reply(r.Model, &response)
 	}
@@ -110,12 +112,21 @@ func (c *Client) typed(model string, err error) error {
 		"check that the base URL is that of an OpenAI-compatible endpoint")
 }
 
-type extraKey struct{}
+type temperatureKey struct{}
 
-// translate is r for go-openai, and what has to go into the body beside it: the library leaves out a temperature of 0 and
-// rounds others. It still gets a temperature above 0, for it knows models that reject one and says so before sending.
-func translate(r *llm.Request, without habit) (api.ChatCompletionRequest, map[string]any) {
-	request, extra := api.ChatCompletionRequest{Model: r.Model}, map[string]any{}
+// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so wire puts it in;
+// but the library knows models that reject one, and says so.
+func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
+	if err := api.NewReasoningValidator().Validate(request); err != nil {
+		return api.ChatCompletionResponse{}, err
+	}
+	request.Temperature = 0
+	return c.api.CreateChatCompletion(ctx, request)
+}
+
+// translate is r for go-openai, with the exact temperature beside it; nil for none.
+func translate(r *llm.Request, without habit) (request api.ChatCompletionRequest, temperature *float64) {
+	request.Model = r.Model
 	for _, m := range r.Messages {
 		role := m.Role
 		if role == llm.System && without.system {
@@ -129,10 +140,10 @@ func translate(r *llm.Request, without habit) (api.ChatCompletionRequest, map[st
 		request.MaxTokens = r.MaxTokens //nolint:staticcheck // deprecated at OpenAI, the only name that most others know
 	}
 	if r.Temperature != nil && !without.temperature {
-		request.Temperature, extra["temperature"] = float32(*r.Temperature), *r.Temperature
+		request.Temperature, temperature = float32(*r.Temperature), r.Temperature
 	}
 	if r.Seed != nil && !without.seed {
-		extra["seed"] = *r.Seed
+		request.Seed = new(int(*r.Seed))
 	}
 	if r.Schema != nil && !without.schema {
 		request.ResponseFormat = &api.ChatCompletionResponseFormat{
@@ -140,7 +151,7 @@ func translate(r *llm.Request, without habit) (api.ChatCompletionRequest, map[st
 			JSONSchema: &api.ChatCompletionResponseFormatJSONSchema{Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: true},
 		}
 	}
-	return request, extra
+	return request, temperature
 }
 
 // reply reads the first choice.
@@ -195,20 +206,4 @@ func promptFiltered(results []api.PromptFilterResult) bool {
 		}
 	}
 	return false
-}
-
-// withExtra is a request's JSON body with fields added or replaced.
-func withExtra(body []byte, extra map[string]any) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return nil, err
-	}
-	for name, value := range extra {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		fields[name] = raw
-	}
-	return json.Marshal(fields)
 }

@@ -113,7 +113,7 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// prepare puts headers and extra fields into req.
+// prepare puts headers and the temperature into req.
 func (w *wire) prepare(req *http.Request) error {
 	if w.o.Key == "" {
 		req.Header.Del("api-key") // the library sends an empty one
@@ -121,17 +121,15 @@ func (w *wire) prepare(req *http.Request) error {
 	for name, value := range w.o.Headers {
 		req.Header.Set(name, value)
 	}
-	extra, _ := req.Context().Value(extraKey{}).(map[string]any)
-	if len(extra) == 0 {
+	temperature, _ := req.Context().Value(temperatureKey{}).(*float64)
+	if temperature == nil {
 		return nil
 	}
 	body, err := io.ReadAll(req.Body)
-	if err == nil {
-		body, err = withExtra(body, extra)
-	}
 	if err != nil {
 		return err
 	}
+	body = append(fmt.Appendf(nil, `{"temperature":%v,`, *temperature), bytes.TrimPrefix(body, []byte("{"))...)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return nil
