@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -45,6 +47,8 @@ type identifyOptions struct {
 	Gates      gateOptions
 	Quiet      bool
 	JSON       bool
+	Judge      *judgeOptions // nil is the local model
+	Examples   string        // file, or ""; only with Judge
 }
 
 func identifyCommand(e *env) *cli.Command {
@@ -79,12 +83,10 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 		Flags: append([]cli.Flag{
 			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
 			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
-			&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
-				Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
-			&cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"},
-			overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
+			thresholdFlag(), labelsOnlyFlag(), overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-		}, append(fileFlags(), gateFlags()...)...),
+			identifierFlag(),
+		}, slices.Concat(fileFlags(), gateFlags(), labellerFlags())...),
 		Action: func(ctx *cli.Context) error {
 			o = identifyOptions{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Model: ctx.String("model"),
 				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
@@ -99,13 +101,25 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 			if o.Inputs, err = expandGlobs(o.Inputs); err != nil {
 				return err
 			}
-			if err := o.validate(); err != nil {
+			if err := errors.Join(o.readIdentifier(ctx, e), o.validate()); err != nil {
 				return err
 			}
 			return runIdentify(ctx.Context, e, &o)
 		},
 	}
 }
+
+func thresholdFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
+		Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"}
+}
+
+func labelsOnlyFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"}
+}
+
+// writes tells whether the run makes an output: not where it only tells what it would do.
+func (o *identifyOptions) writes() bool { return o.Judge == nil || o.Judge.calls() }
 
 func (o *identifyOptions) validate() error {
 	var errs []error
@@ -115,7 +129,7 @@ func (o *identifyOptions) validate() error {
 		}
 	}
 	check(len(o.Inputs) > 0, `no input; give a file of rows, or "-" for standard input`)
-	check(o.Output != "" || o.Table, `no output; give -o OUT, -o - for standard output, or --table`)
+	check(o.Output != "" || o.Table || !o.writes(), `no output; give -o OUT, -o - for standard output, or --table`)
 	check(o.Output != stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
 	check(o.Output != stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
 	check(o.Output != stdio && o.Output != "" || !o.Resume, "--resume goes on with a file; give it with -o OUT")
@@ -135,10 +149,12 @@ func (o *identifyOptions) validate() error {
 type identifyRun struct {
 	e          *env
 	o          *identifyOptions
-	model      *models.Model
+	model      *models.Model // nil with judges
 	taxonomy   *taxonomy.Taxonomy
-	identifier *identifier.Identifier
-	columns    map[string]string // field to column
+	identifier *identifier.Identifier // nil with judges
+	judges     *judges                // the language model, or nil
+	examples   *runrecord.Input       // shown to it, or nil
+	columns    map[string]string      // field to column
 	workers    int
 	shard      *runrecord.Shard // or nil
 	gates      []gate.Gate
@@ -162,17 +178,29 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.Gates.check(e), checkInputs(o.Inputs), o.checkOutputs(outputs)); err != nil {
+	faults := []error{o.Gates.check(e), checkInputs(o.Inputs)}
+	if o.Judge == nil {
+		faults = append(faults, o.checkOutputs(outputs)) // before the model is loaded
+	}
+	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	closeRunner, err := r.open(ctx)
+	closeModel, err := r.open(ctx, outputs)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeRunner()) }()
+	defer func() { err = errors.Join(err, closeModel()) }()
+	if !o.writes() {
+		return r.forecast(ctx)
+	}
+	return r.all(ctx, outputs)
+}
+
+// all tags the inputs, one after the other.
+func (r *identifyRun) all(ctx context.Context, outputs []string) error {
 	r.total = newSummary(r)
-	for i, in := range o.Inputs {
-		if o.Limit > 0 && r.read >= o.Limit {
+	for i, in := range r.o.Inputs {
+		if r.o.Limit > 0 && r.read >= r.o.Limit {
 			break
 		}
 		done, err := r.finished(ctx, in, outputs[i])
@@ -186,8 +214,8 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	return r.close(true)
 }
 
-// open loads taxonomy, model, library and identifier.
-func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err error) {
+// open loads taxonomy and identifier.
+func (r *identifyRun) open(ctx context.Context, outputs []string) (closeModel func() error, err error) {
 	o := r.o
 	if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
 		return nil, err
@@ -198,6 +226,15 @@ func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err e
 	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
 		return nil, err
 	}
+	if o.Judge != nil {
+		return r.openLabeller(ctx, outputs)
+	}
+	return r.openLocal(ctx)
+}
+
+// openLocal loads model and library.
+func (r *identifyRun) openLocal(ctx context.Context) (closeRunner func() error, err error) {
+	o := r.o
 	if r.model, err = r.e.openModel(o.Model, o.Join, r.taxonomy); err != nil {
 		return nil, err
 	}
@@ -231,6 +268,7 @@ func (r *identifyRun) say(format string, args ...any) {
 func (r *identifyRun) close(ended bool) error {
 	r.progress.clear()
 	r.total.finish()
+	asking := r.closeAsking()
 	r.total.Gates = checkGates(nil, gate.Counts{})
 	if ended {
 		r.total.Gates = checkGates(r.gates, r.total.counts(r.noError()))
@@ -239,7 +277,7 @@ func (r *identifyRun) close(ended bool) error {
 	if ended {
 		err = errors.Join(err, r.total.publish(r.e, r.o))
 	}
-	return errors.Join(err, r.incomplete(), missedGates(r.total.Gates))
+	return errors.Join(err, asking, r.incomplete(), missedGates(r.total.Gates))
 }
 
 func (r *identifyRun) noError() string {
@@ -294,8 +332,12 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	}
 	defer f.source.Close()
 	defer f.reader.Close()
-	// The first interruption ends the reading; what is in flight is finished and kept.
-	err = r.identifier.Identify(context.WithoutCancel(ctx), func() (*dataset.Row, error) { return f.next(ctx) }, f.emit)
+	next := func() (*dataset.Row, error) { return f.next(ctx) }
+	if r.judges != nil {
+		err = f.ask(ctx, next)
+	} else { // the first interruption ends the reading; what is in flight is finished and kept
+		err = r.identifier.Identify(context.WithoutCancel(ctx), next, f.emit)
+	}
 	f.summary.finish()
 	r.total.merge(f.summary)
 	r.read += f.rows
@@ -324,6 +366,7 @@ type identifyFile struct {
 	rows    int // read so far
 	faults  int // lines read that are no rows
 	noted   map[string]bool
+	before  journal.Spent // with judges: what the journal held when the file was begun
 
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
 	out    *dataset.Output
@@ -333,6 +376,12 @@ type identifyFile struct {
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
 	f := &identifyFile{run: r, name: in, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
+	var err error
+	if r.judges != nil {
+		if f.before, err = r.judges.journal.Spent(); err != nil {
+			return nil, err
+		}
+	}
 	source, info, err := openInput(ctx, r.e, in)
 	if err != nil {
 		return nil, err

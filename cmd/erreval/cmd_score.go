@@ -125,17 +125,19 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	if err := r.clear(); err != nil {
 		return err
 	}
-	if err := r.judges.openJournal(r.rows.taxonomy); err != nil {
+	if err := r.judges.openJournal(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.judges.close()) }()
 	switch {
 	case o.Judge.ShowPrompt != "":
-		return r.showPrompt(ctx, e)
+		rows, questions := r.asked(ctx, e)
+		return r.judges.showPrompt(e, o.Input, rows, questions)
 	case o.Judge.DryRun:
-		return r.dryRun(ctx, e)
+		rows, questions := r.asked(ctx, e)
+		return r.judges.dryRun(e, o.JSON, rows, questions)
 	}
-	r.sayJudges()
+	r.judges.say(r.rows)
 	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	return r.write(ctx, e)
 }
@@ -145,7 +147,7 @@ func (r *scoreRun) clear() error {
 	if !r.o.Judge.calls() {
 		return nil
 	}
-	if err := r.judges.startOver(r.o.Output); err != nil {
+	if err := startOver(r.o.Output, func(old *runrecord.Record) bool { return old.Command == "score" }); err != nil {
 		return err
 	}
 	return r.rows.o.checkOutputs([]string{r.o.Output})
@@ -336,7 +338,7 @@ func (f *scoreFile) finish(err error) error {
 		input.Changed = f.changed
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
-			f.record.Usage, err = f.score.judges.usage()
+			f.record.Usage, err = f.score.judges.usage(f.score.judges.before)
 		}
 		err = errors.Join(err, f.record.Write(f.path))
 	}
@@ -360,7 +362,7 @@ type scoreRecord struct {
 func (r *scoreRun) newRecord() *runrecord.Record {
 	var options any = scoreRecord{Judge: dataset.JudgeOffline, Map: r.rows.columns, Limit: r.o.Limit}
 	if r.judges != nil {
-		options = r.judges.record(r)
+		options = r.judgeRecord()
 	}
 	rec := runrecord.New("score", options)
 	rec.Taxonomy = &runrecord.Artefact{ID: r.rows.taxonomy.ID(), SHA256: r.rows.taxonomy.Hash()}
