@@ -30,9 +30,13 @@ import (
 //	red     wants a header X-Team of red
 //	dep.1   wants to be called as an Azure deployment
 //
-// The others give 1. Asked about all dimensions at once, each gives its verdict on every one.
+// The others give 1. Asked about all dimensions at once, each gives its verdict on every one. Asked for errors, they are
+// labelModels.
 func judgeModels(c *llmtest.Call) llmtest.Step {
 	text := promptText(c)
+	if strings.Contains(text, "\n# Error types\n") {
+		return labelModels(c)
+	}
 	verdict := func(string) int { return 1 }
 	switch c.Request.Model {
 	case "red":
