@@ -15,8 +15,8 @@ import (
 // MaxExamples are as many as a prompt shows: each costs as much as a row, in every call.
 const MaxExamples = 32
 
-// LabelShare is the share of repeats from which on a label is given.
-const LabelShare = 0.5
+// labelShare is the share of repeats from which on a label is given.
+const labelShare = 0.5
 
 // LabellerOptions say how a language model looks for errors.
 type LabellerOptions struct {
@@ -26,7 +26,7 @@ type LabellerOptions struct {
 	// those of an example is asked about without it.
 	Examples []prompt.Example
 	// Repeats is how often each row is asked about, >= 1. With several, a label's probability is the share of the repeats
-	// with labels that give it, and those of LabelShare or more are given. With one there are no probabilities.
+	// with labels that give it, and those of one half or more are given. With one there are no probabilities.
 	Repeats  int
 	Attempts int // calls for one repeat while replies hold no labels, >= 1
 	Workers  int // questions under way at once, >= 1; how many calls are in flight is the client's to limit
@@ -155,7 +155,7 @@ func shares(all [][]string, t *taxonomy.Taxonomy) ([]string, dataset.Probabiliti
 			}
 		}
 		p[i] = dataset.Probability{Label: y.Name, P: float64(n) / float64(len(all))}
-		if !y.NoError && p[i].P >= LabelShare {
+		if !y.NoError && p[i].P >= labelShare {
 			labels = append(labels, y.Name)
 		}
 	}

@@ -78,8 +78,17 @@ Go on after an interruption; tag one part of five; fail where there is too much:
    erreval identify rows.jsonl -o part2.jsonl --shard 2/5
    erreval identify rows.jsonl -o tagged.jsonl --fail-on "Factual Error>5%" --fail-on "untagged>0"
 
+Let a language model find the errors, by the taxonomy's definitions and, if you like, labelled examples (OPENAI_API_KEY
+holds the key); look at prompt and cost first, bound what is spent, and compare it with the local model:
+   erreval identify rows.jsonl --identifier llm --judge gpt-4o-mini --show-prompt q1
+   erreval identify rows.jsonl --identifier llm --judge gpt-4o-mini --dry-run
+   erreval identify rows.jsonl -o llm.jsonl --identifier llm --judge gpt-4o-mini --max-cost 5
+   erreval identify rows.jsonl -o few.jsonl --identifier llm --judge gpt-4o-mini --examples labelled.jsonl
+   erreval meta labels --gold gold.jsonl tagged.jsonl llm.jsonl
+
 Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines were no rows,
-OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected.`,
+OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected. docs/evaluation.md says
+more about language models.`,
 		Flags: append([]cli.Flag{
 			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
 			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
@@ -101,7 +110,10 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 			if o.Inputs, err = expandGlobs(o.Inputs); err != nil {
 				return err
 			}
-			if err := errors.Join(o.readIdentifier(ctx, e), o.validate()); err != nil {
+			if err := o.readIdentifier(ctx, e); err != nil {
+				return err
+			}
+			if err := o.validate(); err != nil {
 				return err
 			}
 			return runIdentify(ctx.Context, e, &o)
