@@ -19,7 +19,7 @@ func (p *Panel) scores(plan *plan) map[string]*dataset.Score {
 			s.Runs = append(s.Runs, *run)
 		}
 		decisive := p.decisive(s.Runs)
-		if v, ok := aggregate(decisive, p.o.Aggregate); ok {
+		if v, ok := Aggregate(decisive, p.o.Aggregate); ok {
 			s.Value = new(rounded(v))
 		} else {
 			s.Status, s.Reason = dataset.StatusUnscored, reasons(decisive)
@@ -41,8 +41,8 @@ func (p *Panel) decisive(runs []dataset.Run) []dataset.Run {
 	return slices.DeleteFunc(slices.Clone(runs), func(r dataset.Run) bool { return r.Planted != "" || r.Mode != mode })
 }
 
-// aggregate puts the values together; false if there is none.
-func aggregate(runs []dataset.Run, how string) (float64, bool) {
+// Aggregate puts the values of runs together in one of the ways that Aggregates lists; false if no run has a value.
+func Aggregate(runs []dataset.Run, how string) (float64, bool) {
 	var all []float64
 	byJudge := map[string][]float64{}
 	for _, r := range runs {

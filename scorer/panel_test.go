@@ -77,7 +77,7 @@ func TestAggregate(t *testing.T) {
 		{[]dataset.Run{run("a", 1), run("b", 1), run("c", 3), run("d", 2)}, map[string]float64{Mean: 1.75, Median: 1.5, Majority: 1}},
 	} {
 		for _, how := range Aggregates() {
-			got, ok := aggregate(c.runs, how)
+			got, ok := Aggregate(c.runs, how)
 			if want, known := c.want[how]; ok != known || got != want {
 				t.Errorf("%s of %v: %v, %v; want %v", how, c.runs, got, ok, want)
 			}

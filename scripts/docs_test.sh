@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Runs what the documents tell a user to type: every ```sh block of the pages below, page by page, each
 # in a copy of the tree of its own. Other blocks (```text, ```json) are not run. The reader's own file
-# mine.jsonl is played by the samples.
+# mine.jsonl is played by the samples. Of docs/worked-example.md the output and the pictures are compared as well, seconds left
+# out; --write makes them anew.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-for page in README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md; do
+pages="README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md docs/scoring.md"
+[ "${1:-}" != --write ] || pages=''
+for page in $pages; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
   cp testdata/samples/questions.jsonl "$copy/mine.jsonl"
@@ -17,9 +20,33 @@ for page in README.md docs/getting-started.md docs/evaluation.md docs/reading.md
   echo "-- $page: $(grep -c . "$tmp/commands.sh") lines"
   # Later pages take for granted that erreval is on PATH.
   case $page in README.md | docs/getting-started.md) ;; *) make -s -C "$copy" setup ;; esac
-  environment=()
+  environment=() judge=()
   case $page in # models that a page imports must not take the place of the user's
     docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
+    docs/scoring.md) # a script plays the judges
+      go build -o "$tmp/withjudge" ./scripts/withjudge
+      judge=("$tmp/withjudge") ;;
   esac
-  (cd "$copy" && env "${environment[@]}" PATH="$copy/bin:$PATH" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
+  (cd "$copy" && env "${environment[@]}" PATH="$copy/bin:$PATH" "${judge[@]}" bash -eux -o pipefail "$tmp/commands.sh") || { echo "$page: a command fails (above)"; exit 1; }
+done
+
+# Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.
+words() { sed -E 's/[-0-9.e]+//g' "$1"; }
+page=docs/worked-example.md
+copy=$tmp/worked-example
+scripts/copy_tree.sh "$copy"
+make -s setup
+mkdir -p "$copy/bin" && cp bin/erreval "$copy/bin"
+echo "-- $page, with its output"
+(cd "$copy" && PATH="$copy/bin:$PATH" scripts/page_output.sh $page) >"$tmp/made.md" || { echo "$page: a command fails (above)"; exit 1; }
+if [ "${1:-}" = --write ]; then
+  cp "$tmp/made.md" $page
+  cp "$copy/lift.svg" docs/worked-example-lift.svg
+  cp "$copy/scores.svg" docs/worked-example-scores.svg
+  exit
+fi
+seconds='s/in [0-9.]+ s( \([0-9.]+ a second\))?/in # s/'
+diff <(sed -E "$seconds" $page) <(sed -E "$seconds" "$tmp/made.md") || { echo "$page does not show what its commands print; run scripts/docs_test.sh --write"; exit 1; }
+for picture in lift scores; do
+  diff <(words "docs/worked-example-$picture.svg") <(words "$copy/$picture.svg") >/dev/null || { echo "docs/worked-example-$picture.svg is not what the page draws; run scripts/docs_test.sh --write"; exit 1; }
 done

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/scorer"
 )
 
 const metaScoresDescription = `Scores (column scores.<dimension>) against columns with people's scores; several columns of one
@@ -21,6 +23,11 @@ dimension are averaged:
 
 Two judges on the same rows, with intervals and p-values of the difference:
    erreval meta scores --human fluency=fluency offline.jsonl judge.jsonl
+
+Did the errors help? The file of "erreval score --mode both" has both modes of the same rows: how well each agrees
+with people, the difference, and the lift, which needs no human scores:
+   erreval meta scores --by mode --human fluency=fluency scored.jsonl --lift-plot lift.svg
+   erreval meta scores --by mode scored.jsonl
 
 Systems by another column than "system"; a picture; figures for a program or a page:
    erreval meta scores --human fluency=fluency scored.jsonl --system model --plot scores.svg
@@ -38,7 +45,9 @@ type metaScoresOptions struct {
 	system  string  // column; "" is bySystem where there is one
 	low     float64 // people's score up to which a row counts as low
 	high    float64 // value from which it is judged high
-	plot    statsOptions
+	byMode  bool    // the modes of one file instead of files
+	plot    plotOptions
+	lift    plotOptions     // of the lift
 	columns map[string]bool // those of human that some row has
 }
 
@@ -62,6 +71,7 @@ func metaScoresCommand(e *env) *cli.Command {
 		Description: metaScoresDescription,
 		Flags: append(rowFlags(),
 			&cli.StringSliceFlag{Name: "human", Usage: "people's scores of a dimension, `DIMENSION=COLUMN[,COLUMN2]`; may be repeated"},
+			&cli.StringFlag{Name: "by", Usage: "`mode`: compare the vanilla and the error-aware judgements in one file, and report the lift"},
 			&cli.StringFlag{Name: "system", Usage: "`COLUMN` that names the system a row is of (default: system, where there is one)"},
 			&cli.Float64Flag{Name: "low", Value: defaultLow, Usage: "a row whose human score is at most `SCORE` is low"},
 			&cli.Float64Flag{Name: "high", Value: defaultHigh, Usage: "a low row is overestimated from `SCORE` on"},
@@ -71,6 +81,7 @@ func metaScoresCommand(e *env) *cli.Command {
 			&cli.IntFlag{Name: "bootstrap", Value: stats.DefaultResamples, Usage: "`N` resamples for the intervals; 0: no intervals"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the resampling"},
 			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg or .png"},
+			&cli.StringFlag{Name: "lift-plot", Usage: "with --by mode, draw the lift of each dimension to `FILE`, .svg or .png"},
 			overwriteFlag(), jsonFlag(), markdownFlag()),
 		Action: func(ctx *cli.Context) error {
 			o, err := metaScoresOptionsFrom(ctx)
@@ -87,7 +98,7 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 		return nil, err
 	}
 	o := &metaScoresOptions{system: ctx.String("system"), low: ctx.Float64("low"), high: ctx.Float64("high"), columns: map[string]bool{},
-		plot: statsOptions{plot: ctx.String("plot"), overwrite: ctx.Bool("overwrite")}}
+		plot: readPlotOptions(ctx, "plot"), lift: readPlotOptions(ctx, "lift-plot"), byMode: ctx.String("by") == "mode"}
 	o.preds, o.group, o.resamples, o.seed = ctx.Args().Slice(), ctx.String("group"), ctx.Int("bootstrap"), ctx.Uint64("seed")
 	if err := checkInputs(o.preds); err != nil {
 		return nil, err
@@ -95,6 +106,11 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	t, err := openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.preds), "question-generation"))
 	if err != nil {
 		return nil, err
+	}
+	for _, file := range o.preds {
+		if made := readRecord(file); made != nil && made.Taxonomy.ID != "" && made.Taxonomy.ID != t.ID() {
+			return nil, withCode(exitUnfit, fmt.Errorf("%s was scored with the taxonomy %s, not %s; give that one with --taxonomy", file, made.Taxonomy.ID, t.ID()))
+		}
 	}
 	if o.rowInput, err = openRowInput(ctx, t); err != nil {
 		return nil, err
@@ -108,6 +124,9 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	if err := o.parseHuman(ctx.StringSlice("human")); err != nil {
 		return nil, err
 	}
+	if by := ctx.String("by"); by != "" && !o.byMode {
+		return nil, usagef("--by %s: there is only --by mode", by)
+	}
 	switch {
 	case o.group == "none":
 		o.group = ""
@@ -117,12 +136,18 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	switch {
 	case o.resamples < 0:
 		return nil, usagef("--bootstrap %d: a number of resamples, 0 for no intervals", o.resamples)
+	case o.byMode && len(o.preds) > 1:
+		return nil, usagef("--by mode compares the modes of one file; give one")
+	case !o.byMode && o.lift.file != "":
+		return nil, usagef("--lift-plot draws what --by mode reports; give that as well")
+	case len(o.human) == 0 && o.plot.file != "":
+		return nil, usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
 	case countOf(o.preds, stdio) > 1:
 		return nil, usagef(`standard input "-" can be read once`)
 	case !(o.low < o.high):
 		return nil, usagef("--low %v, --high %v: a low row is overestimated from a higher score on", o.low, o.high)
 	}
-	return o, o.plot.checkPlot()
+	return o, errors.Join(o.plot.check(), o.lift.check())
 }
 
 // parseHuman reads the values of --human, in the taxonomy's order.
@@ -150,7 +175,7 @@ func (o *metaScoresOptions) parseHuman(pairs []string) error {
 	for name := range of {
 		return usagef("--human: %s has no dimension %q; its dimensions are %s", o.taxonomy.ID(), name, strings.Join(keys, ", "))
 	}
-	if len(o.human) == 0 {
+	if len(o.human) == 0 && !o.byMode {
 		return usagef("no people's scores; give --human DIMENSION=COLUMN; the dimensions are %s", strings.Join(keys, ", "))
 	}
 	return nil
@@ -166,16 +191,27 @@ type scoredRow struct {
 // scoredFile is parallel to the rows: values by dimension and row, NaN where there is none.
 type scoredFile struct {
 	file    string
+	mode    string // of the runs that make the values; "" takes the scores' own
 	values  [][]float64
 	repeats []map[[2]string][][]float64 // by dimension: judge and mode to the values of each row
 	missing int                         // rows of the first file whose id, with the same text, is not here
 	faults  []error
 }
 
+// name is what reports call it.
+func (f *scoredFile) name() string {
+	if f.mode != "" {
+		return f.file + ", " + f.mode
+	}
+	return f.file
+}
+
 type scoredSet struct {
 	rows  []scoredRow
 	index map[string]int
 	files []*scoredFile
+	lift  *liftCount // with --by mode
+	how   string     // the file's scores are put together
 }
 
 func runMetaScores(ctx context.Context, e *env, o *metaScoresOptions) error {
@@ -188,13 +224,19 @@ func runMetaScores(ctx context.Context, e *env, o *metaScoresOptions) error {
 		return err
 	}
 	var code error
-	for _, f := range set.files {
-		if warnFaults(e, f.faults) != nil || f.missing > 0 || r.incomplete() {
+	for i, f := range set.files {
+		again := i > 0 && f.mode != "" // the faults of one file, twice
+		if !again && warnFaults(e, f.faults) != nil || f.missing > 0 || r.incomplete() {
 			code = withCode(exitIncomplete, nil)
 		}
 	}
-	if o.plot.plot != "" {
+	if o.plot.file != "" {
 		if err := drawScores(o, set); err != nil {
+			return err
+		}
+	}
+	if o.lift.file != "" {
+		if err := drawLift(&o.lift, r.Lift); err != nil {
 			return err
 		}
 	}
@@ -209,26 +251,22 @@ func loadScores(ctx context.Context, e *env, o *metaScoresOptions) (*scoredSet, 
 	seen := &goldSet{file: o.preds[0], columns: map[string][]string{}}
 	rows := 0
 	for i, file := range o.preds {
-		f := &scoredFile{file: file, values: make([][]float64, len(o.human)), repeats: make([]map[[2]string][][]float64, len(o.human))}
-		for d := range o.human {
-			f.repeats[d] = map[[2]string][][]float64{}
-			f.values[d] = nans(len(set.rows))
-		}
-		f.missing = len(set.rows)
-		set.files = append(set.files, f)
-		var err error
-		f.faults, err = o.eachRow(ctx, e, file, func(row *dataset.Row) error {
+		files := set.open(file, o)
+		faults, err := o.eachRow(ctx, e, file, func(row *dataset.Row) error {
 			if i > 0 {
-				return set.join(f, row, o)
+				return set.join(files[0], row, o)
 			}
 			rows++
 			if !seen.matches(row, o.where) {
 				return nil
 			}
-			return set.add(f, row, o)
+			return set.add(row, o)
 		})
 		if err != nil {
 			return nil, err
+		}
+		for _, f := range files {
+			f.faults = faults
 		}
 	}
 	switch {
@@ -247,10 +285,38 @@ func loadScores(ctx context.Context, e *env, o *metaScoresOptions) (*scoredSet, 
 	return set, nil
 }
 
+// open makes what the rows of a file go to: one, or one a mode.
+func (s *scoredSet) open(file string, o *metaScoresOptions) []*scoredFile {
+	modes := []string{""}
+	if o.byMode {
+		modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
+		s.how = cmp.Or(recordedAggregate(file), scorer.Mean)
+		s.lift = newLift(o.taxonomy, s.how)
+	}
+	before := len(s.files)
+	for _, mode := range modes {
+		f := &scoredFile{file: file, mode: mode, missing: len(s.rows), values: make([][]float64, len(o.human)), repeats: make([]map[[2]string][][]float64, len(o.human))}
+		for d := range o.human {
+			f.repeats[d] = map[[2]string][][]float64{}
+			f.values[d] = nans(len(s.rows))
+		}
+		s.files = append(s.files, f)
+	}
+	return s.files[before:]
+}
+
+// recordedAggregate is how the run that wrote file put judgements together, or "".
+func recordedAggregate(file string) string {
+	if made := readRecord(file); made != nil && slices.Contains(scorer.Aggregates(), made.Options.Aggregate) {
+		return made.Options.Aggregate
+	}
+	return ""
+}
+
 func nans(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 
 // add takes a row of the first file.
-func (s *scoredSet) add(f *scoredFile, row *dataset.Row, o *metaScoresOptions) error {
+func (s *scoredSet) add(row *dataset.Row, o *metaScoresOptions) error {
 	r := scoredRow{text: textHash(row.Values)}
 	var err error
 	if r.group, err = groupOf(row, &o.metaOptions); err != nil {
@@ -272,10 +338,20 @@ func (s *scoredSet) add(f *scoredFile, row *dataset.Row, o *metaScoresOptions) e
 	}
 	s.index[row.ID] = len(s.rows)
 	s.rows = append(s.rows, r)
-	for d := range f.values {
-		f.values[d] = append(f.values[d], math.NaN())
+	scores, err := row.Scores()
+	if err != nil {
+		return err
 	}
-	return f.take(len(s.rows)-1, row, o)
+	if s.lift != nil {
+		s.lift.add(r.group, scores)
+	}
+	for _, f := range s.files {
+		for d := range f.values {
+			f.values[d] = append(f.values[d], math.NaN())
+		}
+		f.take(len(s.rows)-1, scores, s.how, o)
+	}
+	return nil
 }
 
 // join takes a row of the second file.
@@ -285,26 +361,27 @@ func (s *scoredSet) join(f *scoredFile, row *dataset.Row, o *metaScoresOptions) 
 		return nil
 	}
 	f.missing--
-	return f.take(i, row, o)
-}
-
-// take reads the scores of row i.
-func (f *scoredFile) take(i int, row *dataset.Row, o *metaScoresOptions) error {
 	scores, err := row.Scores()
 	if err != nil {
 		return err
 	}
+	f.take(i, scores, s.how, o)
+	return nil
+}
+
+// take reads the scores of row i.
+func (f *scoredFile) take(i int, scores map[string]*dataset.Score, how string, o *metaScoresOptions) {
 	for d, h := range o.human {
 		s := scores[h.dimension]
 		if s == nil {
 			continue
 		}
-		if s.Value != nil {
-			f.values[d][i] = *s.Value
+		if v, ok := f.value(s, how); ok {
+			f.values[d][i] = v
 		}
 		runs := map[[2]string][]float64{}
 		for _, r := range s.Runs {
-			if r.Value != nil && r.Planted == "" {
+			if r.Value != nil && r.Planted == "" && (f.mode == "" || r.Mode == f.mode) {
 				key := [2]string{r.Judge, r.Mode}
 				runs[key] = append(runs[key], *r.Value)
 			}
@@ -313,7 +390,17 @@ func (f *scoredFile) take(i int, row *dataset.Row, o *metaScoresOptions) error {
 			f.repeats[d][key] = append(f.repeats[d][key], values)
 		}
 	}
-	return nil
+}
+
+// value is a score's own, or what its runs of one mode make.
+func (f *scoredFile) value(s *dataset.Score, how string) (float64, bool) {
+	switch {
+	case f.mode != "":
+		return modeValue(s.Runs, f.mode, how)
+	case s.Value != nil:
+		return *s.Value, true
+	}
+	return 0, false
 }
 
 // read is the mean of the columns that have a number; NaN if none has.

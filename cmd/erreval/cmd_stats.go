@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -39,8 +35,7 @@ type statsOptions struct {
 	by        string // column, byFile, byNothing or "" for what there is
 	groups    *metaOptions
 	intervals report.IntervalOptions
-	plot      string // file, or ""
-	overwrite bool
+	plot      plotOptions
 	form      reportForm
 	gates     []gate.Gate
 }
@@ -84,7 +79,7 @@ func statsOptionsFrom(ctx *cli.Context) (*statsOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &statsOptions{lookOptions: *look, by: ctx.String("by"), plot: ctx.String("plot"), overwrite: ctx.Bool("overwrite")}
+	o := &statsOptions{lookOptions: *look, by: ctx.String("by"), plot: readPlotOptions(ctx, "plot")}
 	if o.groups, o.intervals, err = o.grouping(ctx); err != nil {
 		return nil, err
 	}
@@ -100,21 +95,7 @@ func statsOptionsFrom(ctx *cli.Context) (*statsOptions, error) {
 	if o.gates, err = parseGates(ctx.StringSlice("fail-on"), o.taxonomy); err != nil {
 		return nil, err
 	}
-	return o, o.checkPlot()
-}
-
-// checkPlot finds a file that cannot be drawn to before anything is read.
-func (o *statsOptions) checkPlot() error {
-	if o.plot == "" {
-		return nil
-	}
-	if !slices.Contains([]string{".svg", ".png"}, filepath.Ext(o.plot)) {
-		return usagef("--plot %s: the name ends with .svg or .png", o.plot)
-	}
-	if _, err := os.Lstat(o.plot); !errors.Is(err, fs.ErrNotExist) && !o.overwrite {
-		return fmt.Errorf("--plot: %s exists already; replace it with --overwrite, or choose another name", o.plot)
-	}
-	return nil
+	return o, o.plot.check()
 }
 
 func runStats(ctx context.Context, e *env, o *statsOptions) error {
@@ -123,8 +104,8 @@ func runStats(ctx context.Context, e *env, o *statsOptions) error {
 		return err
 	}
 	code := warnFaults(e, faults)
-	if o.plot != "" {
-		if err := drawStats(s, o.plot); err != nil {
+	if o.plot.file != "" {
+		if err := drawStats(s, &o.plot); err != nil {
 			return err
 		}
 	}
@@ -224,28 +205,12 @@ func (o *statsOptions) byName(named bool) string {
 	return ""
 }
 
-func drawStats(s *report.Stats, file string) error {
-	return writePlot(file, func(format string) ([]byte, error) {
+func drawStats(s *report.Stats, plot *plotOptions) error {
+	return plot.write(func(format string) ([]byte, error) {
 		data, err := chart.Stats(s, format)
 		if err != nil {
 			err = fmt.Errorf("%w; choose some with --where, or --by none", err)
 		}
 		return data, err
 	})
-}
-
-// writePlot writes a picture, whole or not at all; its format is the file's extension.
-func writePlot(file string, draw func(format string) ([]byte, error)) error {
-	data, err := draw(strings.TrimPrefix(filepath.Ext(file), "."))
-	if err != nil {
-		return fmt.Errorf("--plot %s: %w", file, err)
-	}
-	partial := dataset.PartialPath(file)
-	if err := os.WriteFile(partial, data, 0o666); err != nil {
-		return fmt.Errorf("--plot: %w", err)
-	}
-	if err := os.Rename(partial, file); err != nil {
-		return fmt.Errorf("--plot: %w", errors.Join(err, os.Remove(partial)))
-	}
-	return nil
 }

@@ -64,11 +64,12 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	return o, nil
 }
 
-// madeWith is what a look at a tagged file takes from its run record.
+// madeWith is what a look at a file takes from its run record.
 type madeWith struct {
 	Taxonomy runrecord.Artefact `json:"taxonomy"`
 	Options  struct {
 		Thresholds dataset.Probabilities `json:"thresholds"`
+		Aggregate  string                `json:"aggregate"` // of a run with judges
 	} `json:"options"`
 }
 

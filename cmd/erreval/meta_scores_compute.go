@@ -40,15 +40,20 @@ type scoresReport struct {
 	High       float64             `json:"high"`
 	Systems    int                 `json:"systems"`
 	Rows       int                 `json:"rows"`
+	By         string              `json:"by,omitempty"`   // "mode": Files are the modes of one file
+	Lift       []liftRow           `json:"lift,omitempty"` // by mode
 	Files      []scoresFile        `json:"files"`
 	Difference *scoresDifference   `json:"difference,omitempty"` // second minus first; only with two
+
+	input string // the first file
 }
 
 // scoresFile are the figures of one file.
 type scoresFile struct {
 	File        string            `json:"file"`
-	Missing     int               `json:"missing"`  // rows of the first file that are not here with the same text
-	Rejected    int               `json:"rejected"` // lines that are no rows
+	Mode        string            `json:"mode,omitempty"` // of the judgements that make the values
+	Missing     int               `json:"missing"`        // rows of the first file that are not here with the same text
+	Rejected    int               `json:"rejected"`       // lines that are no rows
 	Dimensions  []scoresDimension `json:"dimensions"`
 	Average     map[string]figure `json:"average"`     // over the dimensions in which the figure is defined
 	AveragedBy  map[string]int    `json:"averaged_by"` // figure to the number of those dimensions
@@ -100,7 +105,7 @@ func (r *scoresReport) incomplete() bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(r.Lift, func(l liftRow) bool { return l.Unscored > 0 })
 }
 
 // scoreFrame holds what is resampled: for each file and dimension, rows with a human score and values in every file.
@@ -245,6 +250,16 @@ func (f *scoreFrame) values(weight []int32) []float64 {
 
 func computeScores(ctx context.Context, o *metaScoresOptions, set *scoredSet) (*scoresReport, error) {
 	f := newScoreFrame(o, set)
+	r := &scoresReport{Taxonomy: o.taxonomy.ID(), Where: o.where, Human: map[string][]string{}, Group: o.group, Groups: f.groups, Resamples: o.resamples,
+		Seed: o.seed, Level: stats.Level, Low: o.low, High: o.high, Systems: f.systems, Rows: len(set.rows), Files: []scoresFile{}, input: o.preds[0]}
+	if set.lift != nil {
+		if err := r.addLift(ctx, o, set); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.human) == 0 {
+		return r, nil
+	}
 	if !slices.ContainsFunc(f.rows, func(rows []int) bool { return len(rows) > 0 }) {
 		return nil, fmt.Errorf("no row has both a human score and a value in every file; score the rows first, as in: erreval score %s -o scored.jsonl", o.preds[0])
 	}
@@ -253,8 +268,6 @@ func computeScores(ctx context.Context, o *metaScoresOptions, set *scoredSet) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &scoresReport{Taxonomy: o.taxonomy.ID(), Where: o.where, Human: map[string][]string{}, Group: o.group, Groups: f.groups, Resamples: o.resamples,
-		Seed: o.seed, Level: stats.Level, Low: o.low, High: o.high, Systems: f.systems, Rows: len(set.rows)}
 	for _, h := range o.human {
 		r.Human[h.dimension] = h.columns
 	}
@@ -275,9 +288,21 @@ func computeScores(ctx context.Context, o *metaScoresOptions, set *scoredSet) (*
 	return r, nil
 }
 
+// addLift adds the difference between the modes of a file.
+func (r *scoresReport) addLift(ctx context.Context, o *metaScoresOptions, set *scoredSet) (err error) {
+	r.By = "mode"
+	if r.Lift, err = set.lift.rows(ctx, o.resamples, o.seed); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.Lift, func(l liftRow) bool { return l.Rows > 0 }) {
+		return fmt.Errorf("no row of %s was judged in both modes; judge it so first, as in: erreval score tagged.jsonl -o scored.jsonl --judge gpt-4o-mini --mode both", o.preds[0])
+	}
+	return nil
+}
+
 func (f *scoreFrame) fileReport(file *scoredFile, at int, values []float64, samples [][]float64) scoresFile {
 	blocks := len(f.o.human) + 1
-	r := scoresFile{File: file.file, Missing: file.missing, Rejected: len(file.faults), AveragedBy: map[string]int{}, Reliability: []reliability{}}
+	r := scoresFile{File: file.file, Mode: file.mode, Missing: file.missing, Rejected: len(file.faults), AveragedBy: map[string]int{}, Reliability: []reliability{}}
 	if at == 0 {
 		r.Missing = 0
 	}
@@ -381,11 +406,11 @@ func drawScores(o *metaScoresOptions, set *scoredSet) error {
 	for d, h := range o.human {
 		p := chart.Panel{Name: h.dimension, X: f.humanScores(d)}
 		for _, file := range set.files {
-			p.Series = append(p.Series, chart.Series{Name: file.file, Y: pick(file.values[d], f.rows[d])})
+			p.Series = append(p.Series, chart.Series{Name: file.name(), Y: pick(file.values[d], f.rows[d])})
 		}
 		panels = append(panels, p)
 	}
-	return writePlot(o.plot.plot, func(format string) ([]byte, error) {
+	return o.plot.write(func(format string) ([]byte, error) {
 		return chart.Scatter("Score and human score", "human score", "score", panels, format)
 	})
 }

@@ -12,11 +12,14 @@ import (
 
 // Report is what there is to read in the figures.
 func (r *scoresReport) Report() *report.Report {
-	title := "Scores against human scores: " + r.Files[0].File
+	title := "Scores against human scores: " + r.input
 	for _, column := range slices.Sorted(maps.Keys(r.Where)) {
 		title += fmt.Sprintf(", %s=%s", column, r.Where[column])
 	}
 	out := &report.Report{Title: title + ", taxonomy " + r.Taxonomy, Facts: r.facts()}
+	if r.Lift != nil {
+		out.Sections = append(out.Sections, report.Section{Title: "lift: error-aware minus vanilla in " + r.input, Table: liftTable(r.Lift)})
+	}
 	for i := range r.Files {
 		out.Sections = append(out.Sections, r.file(&r.Files[i])...)
 	}
@@ -31,7 +34,9 @@ func (r *scoresReport) facts() []string {
 	for _, d := range slices.Sorted(maps.Keys(r.Human)) {
 		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))
 	}
-	lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g whose value is at least %g", r.Low, r.High))
+	if len(r.Human) > 0 {
+		lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g whose value is at least %g", r.Low, r.High))
+	}
 	if r.Resamples > 0 && r.Groups < fewGroups {
 		lines = append(lines, fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", r.Groups))
 	}
@@ -54,13 +59,13 @@ func (r *scoresReport) file(f *scoresFile) []report.Section {
 	if f.Rejected > 0 {
 		notes = append(notes, plural(f.Rejected, "line is no row", "lines are no rows"))
 	}
-	sections := []report.Section{{Title: "rows of " + f.File, Notes: notes, Table: counts},
-		{Title: "instances in " + f.File, Table: f.table(0, firstSystemMetric)}}
+	sections := []report.Section{{Title: "rows of " + f.name(), Notes: notes, Table: counts},
+		{Title: "instances in " + f.name(), Table: f.table(0, firstSystemMetric)}}
 	if r.Systems > 1 {
-		sections = append(sections, report.Section{Title: fmt.Sprintf("means of %d systems in %s", r.Systems, f.File), Table: f.table(firstSystemMetric, len(scoreMetrics))})
+		sections = append(sections, report.Section{Title: fmt.Sprintf("means of %d systems in %s", r.Systems, f.name()), Table: f.table(firstSystemMetric, len(scoreMetrics))})
 	}
 	if len(f.Reliability) > 0 {
-		sections = append(sections, report.Section{Title: "repeats in " + f.File, Table: repeatTable(f.Reliability)})
+		sections = append(sections, report.Section{Title: "repeats in " + f.name(), Table: repeatTable(f.Reliability)})
 	}
 	return sections
 }
@@ -99,6 +104,17 @@ func repeatTable(rows []reliability) report.Table {
 	return t
 }
 
+// name is the file, or the mode that is looked at in it.
+func (f *scoresFile) name() string { return (&scoredFile{file: f.File, mode: f.Mode}).name() }
+
+// compared says what differences are of.
+func (r *scoresReport) compared() string {
+	if r.By != "" {
+		return "did the errors help? error-aware minus vanilla in " + r.input
+	}
+	return fmt.Sprintf("second (%s) minus first (%s)", r.Files[1].File, r.Files[0].File)
+}
+
 func (r *scoresReport) differences() report.Section {
 	to := len(scoreMetrics)
 	if r.Systems < 2 {
@@ -115,7 +131,7 @@ func (r *scoresReport) differences() report.Section {
 	line := func(name string, figures map[string]testFigure) {
 		cells := []string{name}
 		for _, m := range scoreMetrics[:to] {
-			cells = append(cells, figures[m.Key].text())
+			cells = append(cells, figures[m.Key].text("%+.3f"))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -123,12 +139,12 @@ func (r *scoresReport) differences() report.Section {
 		line(d.Dimension, d.Metrics)
 	}
 	line("average", r.Difference.Average)
-	return report.Section{Title: fmt.Sprintf("second (%s) minus first (%s)", r.Files[1].File, r.Files[0].File), Table: t}
+	return report.Section{Title: r.compared(), Table: t}
 }
 
 // text is the difference with its interval and p-value.
-func (f testFigure) text() string {
-	s := f.figure.text("%+.3f")
+func (f testFigure) text(format string) string {
+	s := f.figure.text(format)
 	if math.IsNaN(float64(f.P)) {
 		return s
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -10,34 +11,26 @@ import (
 	"text/tabwriter"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/taxonomy"
 )
 
 // judgeSummary is what judges did, counted.
 type judgeSummary struct {
-	Judgements int            `json:"judgements"`          // scored and unscored, planted ones included
-	Unscored   int            `json:"unscored"`            // of these
-	Reasons    map[string]int `json:"reasons"`             // of the unscored
-	Usage      *judgeUsage    `json:"usage,omitempty"`     // nil where the output was finished already
-	Lift       []liftRow      `json:"lift,omitempty"`      // with both modes
-	Panel      *agreement     `json:"panel,omitempty"`     // with several judges
-	Anchoring  *anchoring     `json:"anchoring,omitempty"` // with --plant
+	Judgements int            `json:"judgements"`            // scored and unscored, planted ones included
+	Unscored   int            `json:"unscored"`              // of these
+	Reasons    map[string]int `json:"reasons"`               // of the unscored
+	Usage      *judgeUsage    `json:"usage,omitempty"`       // nil where the output was finished already
+	Lift       []liftRow      `json:"lift,omitempty"`        // with both modes
+	LiftGroups int            `json:"lift_groups,omitempty"` // that its intervals resample, by the taxonomy's group field
+	Panel      *agreement     `json:"panel,omitempty"`       // with several judges
+	Anchoring  *anchoring     `json:"anchoring,omitempty"`   // with --plant
 	Cascade    *cascadeCount  `json:"cascade,omitempty"`
 
 	judges *judges
 	scales map[string][]float64
-}
-
-// liftRow is what showing the errors changes in one dimension, over the rows that have both values.
-type liftRow struct {
-	Dimension  string `json:"dimension"`
-	Rows       int    `json:"rows"`
-	Vanilla    number `json:"vanilla"`     // mean
-	ErrorAware number `json:"error_aware"` // mean
-	Lift       number `json:"lift"`        // ErrorAware − Vanilla
-	Changed    int    `json:"changed"`     // rows whose values differ
-
-	vanilla, aware float64 // sums
+	lift   *liftCount // or nil
+	group  int        // index of the field that lift resamples by; -1 is none
 }
 
 // agreement of a panel: scores with values of two judges or more.
@@ -70,9 +63,9 @@ func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
 		for _, c := range d.Criteria {
 			s.scales[d.Key] = append(s.scales[d.Key], float64(c.Score))
 		}
-		if len(p.Modes) > 1 {
-			s.Lift = append(s.Lift, liftRow{Dimension: d.Key})
-		}
+	}
+	if len(p.Modes) > 1 {
+		s.lift, s.group = newLift(t, p.Aggregate), slices.Index(t.FieldNames(), t.GroupField())
 	}
 	if len(j.o.Judges) > 1 {
 		s.Panel = &agreement{}
@@ -87,9 +80,13 @@ func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
 }
 
 // add counts one row.
-func (s *judgeSummary) add(scores map[string]*dataset.Score) {
-	for i := range s.Lift {
-		s.Lift[i].add(scores[s.Lift[i].Dimension])
+func (s *judgeSummary) add(row *dataset.Row, scores map[string]*dataset.Score) {
+	if s.lift != nil {
+		group := row.ID
+		if s.group >= 0 {
+			group = row.Values[s.group]
+		}
+		s.lift.add(group, scores)
 	}
 	for key, score := range scores {
 		for _, run := range score.Runs {
@@ -129,20 +126,6 @@ func meanValue(runs []dataset.Run, fits func(*dataset.Run) bool) (float64, bool)
 		}
 	}
 	return sum / float64(n), n > 0
-}
-
-func (l *liftRow) add(score *dataset.Score) {
-	vanilla, okV := meanValue(score.Runs, func(r *dataset.Run) bool { return r.Mode == dataset.ModeVanilla })
-	aware, okA := meanValue(score.Runs, func(r *dataset.Run) bool { return r.Mode == dataset.ModeErrorAware })
-	if !okV || !okA {
-		return
-	}
-	l.Rows++
-	l.vanilla += vanilla
-	l.aware += aware
-	if vanilla != aware {
-		l.Changed++
-	}
 }
 
 func (a *agreement) add(score *dataset.Score) {
@@ -212,12 +195,11 @@ func nearest(scale []float64, v float64) float64 {
 	})
 }
 
-// finish computes rates from counts.
-func (s *judgeSummary) finish() {
-	for i := range s.Lift {
-		l := &s.Lift[i]
-		n := float64(l.Rows)
-		l.Vanilla, l.ErrorAware, l.Lift = number(l.vanilla/n), number(l.aware/n), number((l.aware-l.vanilla)/n)
+// finish computes rates and lift from counts.
+func (s *judgeSummary) finish() (err error) {
+	if s.lift != nil {
+		s.LiftGroups = len(s.lift.groups)
+		s.Lift, err = s.lift.rows(context.Background(), stats.DefaultResamples, liftSeed) // of an interrupted run as well
 	}
 	if a := s.Anchoring; a != nil {
 		a.Rate = number(float64(a.Followed) / float64(a.Told))
@@ -225,7 +207,11 @@ func (s *judgeSummary) finish() {
 	if c := s.Cascade; c != nil {
 		c.Rate = number(float64(c.Changed) / float64(c.Audited))
 	}
+	return err
 }
+
+// liftSeed is that of the lift's resampling: the default of meta scores, so that both say the same.
+const liftSeed = 1
 
 // print writes what judges did to w.
 func (s *judgeSummary) print(w io.Writer) error {
@@ -249,11 +235,17 @@ func (s *judgeSummary) print(w io.Writer) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "lift\tvanilla\terror-aware\tdifference\tchanged\t\n")
+	fmt.Fprintf(t, "lift\tvanilla\terror-aware\tdifference, %.0f %% interval\tchanged\t\n", 100*stats.Level)
 	for _, l := range s.Lift {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d of %d\t\n", l.Dimension, fixed("%.2f", l.Vanilla), fixed("%.2f", l.ErrorAware), fixed("%+.2f", l.Lift), l.Changed, l.Rows)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d of %d\t\n", l.Dimension, fixed("%.2f", l.Vanilla), fixed("%.2f", l.ErrorAware), l.text(), l.Changed, l.Rows)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if s.LiftGroups < fewGroups {
+		fmt.Fprintf(w, "lift: %s, too few for an interval to trust\n", plural(s.LiftGroups, "group", "groups"))
+	}
+	return nil
 }
 
 func (s *judgeSummary) reasons() string {

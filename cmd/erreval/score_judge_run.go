@@ -75,7 +75,7 @@ func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) err
 	}
 	f.last = row.Line
 	f.score.summary.add(scores, false)
-	f.score.summary.Judging.add(scores)
+	f.score.summary.Judging.add(row, scores)
 	err := f.write(row, nil)
 	f.run.progress.show(f.score.summary.Rows)
 	return err
@@ -271,10 +271,11 @@ func (r *scoreRun) closeJudging() error {
 	if s == nil {
 		return nil
 	}
-	s.finish()
-	var err error
+	err := s.finish()
 	if s.Judgements > 0 || r.summary.Rows == 0 {
-		s.Usage, err = r.judges.usage(r.judges.before)
+		var fault error
+		s.Usage, fault = r.judges.usage(r.judges.before)
+		err = errors.Join(err, fault)
 	}
 	if s.unavailable() {
 		err = errors.Join(err, withCode(exitJudge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))

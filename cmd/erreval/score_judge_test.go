@@ -25,6 +25,7 @@ import (
 // judgeModels is an endpoint with models of known bias:
 //
 //	fair    takes a point off for each label that it is shown: 3, 2, 1
+//	partial does so for fluency, and gives 3 for the rest
 //	strict  gives 1
 //	moody   is like strict, and gives 7 for clarity, which is not on the scale
 //	secret  wants a key
@@ -56,7 +57,11 @@ func judgeModels(c *llmtest.Call) llmtest.Step {
 		if strings.Contains(text, "\nClarity: ") {
 			verdict = func(string) int { return 7 }
 		}
-	case "fair":
+	case "fair", "partial":
+		if c.Request.Model == "partial" && !strings.Contains(text, "\nFluency: ") {
+			verdict = func(string) int { return 3 }
+			break
+		}
 		verdict = func(labels string) int {
 			return max(1, 3-strings.Count(labels, "\n- ")+strings.Count(labels, "\n- No Error"))
 		}

@@ -31,8 +31,8 @@ const (
 	titleRow     = vg.Length(22)
 )
 
-// Scatter draws a panel each, all on the same scale, with the line on which both are equal. Points are translucent, so that
-// many at one place are darker. The format is "svg" or "png".
+// Scatter draws a panel each, all on the same scale, with the line on which both are equal. Equal points are one dot, whose
+// area is their number; the dots of several series stand beside each other. The format is "svg" or "png".
 func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byte, error) {
 	if len(panels) == 0 || len(panels[0].Series) > MaxSystems {
 		return nil, fmt.Errorf("a chart shows at least 1 panel, and at most %d series", MaxSystems)
@@ -53,11 +53,12 @@ func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byt
 	heading.Font = sans(12)
 	page.FillText(heading, vg.Point{X: page.Center().X, Y: page.Max.Y - titleRow/2}, title)
 	low, high := limits(panels)
+	unit := dotUnit(panels)
 	for i, p := range panels {
 		x, y := vg.Length(i%columns)*panelSize, vg.Length(rows-1-i/columns)*panelSize+strip
 		tile := draw.Canvas{Canvas: page.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: page.Min.X + x, Y: page.Min.Y + y}}}
 		tile.Max = vg.Point{X: tile.Min.X + panelSize, Y: tile.Min.Y + panelSize}
-		p.plot(xLabel, yLabel, low, high).Draw(draw.Crop(tile, 0, -8, 0, -6))
+		p.plot(xLabel, yLabel, low, high, unit).Draw(draw.Crop(tile, 0, -8, 0, -6))
 	}
 	legend := plot.NewLegend()
 	for i, s := range panels[0].Series {
@@ -90,10 +91,10 @@ func limits(panels []Panel) (low, high float64) {
 	return low, math.Max(high, low+1)
 }
 
-func (p *Panel) plot(xLabel, yLabel string, low, high float64) *plot.Plot {
+func (p *Panel) plot(xLabel, yLabel string, low, high float64, unit vg.Length) *plot.Plot {
 	g := plot.New()
 	g.Title.Text, g.Title.TextStyle.Font, g.Title.Padding = fmt.Sprintf("%s (%d rows)", cut(p.Name), len(p.X)), sans(10), 4
-	space := (high - low) / 25
+	space := (high - low) / 10
 	for _, a := range []*plot.Axis{&g.X, &g.Y} {
 		a.Min, a.Max, a.Padding = low-space, high+space, 0
 		a.Label.TextStyle.Font, a.Tick.Label.Font = sans(9), sans(9)
@@ -106,7 +107,8 @@ func (p *Panel) plot(xLabel, yLabel string, low, high float64) *plot.Plot {
 	g.X.Label.Text, g.Y.Label.Text = xLabel, yLabel
 	g.Add(diagonal{low, high})
 	for i, s := range p.Series {
-		g.Add(points{x: p.X, y: s.Y, fill: shade(i, 0x50)})
+		offset := (vg.Length(i) - vg.Length(len(p.Series)-1)/2) * seriesGap
+		g.Add(points{dots: count(p.X, s.Y), fill: shade(i, 0x80), offset: offset, unit: unit})
 	}
 	return g
 }
@@ -117,18 +119,59 @@ func shade(i int, alpha uint8) color.NRGBA {
 	return c
 }
 
-// points are dots.
+// Sizes of dots.
+const (
+	dotRadius = vg.Length(2.2) // of a single point
+	dotLimit  = vg.Length(12)  // of the largest dot
+	seriesGap = vg.Length(5)
+)
+
+// count tells how many points are at each place, in the order of their first occurrence.
+func count(x, y []float64) []dot {
+	var dots []dot
+	at := map[[2]float64]int{}
+	for i := range x {
+		place := [2]float64{x[i], y[i]}
+		if _, ok := at[place]; !ok {
+			at[place] = len(dots)
+			dots = append(dots, dot{x: x[i], y: y[i]})
+		}
+		dots[at[place]].points++
+	}
+	return dots
+}
+
+type dot struct {
+	x, y   float64
+	points int
+}
+
+// dotUnit is the radius of a single point, smaller where the largest dot would be too large.
+func dotUnit(panels []Panel) vg.Length {
+	most := 1
+	for _, p := range panels {
+		for _, s := range p.Series {
+			for _, d := range count(p.X, s.Y) {
+				most = max(most, d.points)
+			}
+		}
+	}
+	return min(dotRadius, dotLimit/vg.Length(math.Sqrt(float64(most))))
+}
+
+// points are the dots of a series.
 type points struct {
-	x, y []float64
-	fill color.Color
+	dots         []dot
+	fill         color.Color
+	offset, unit vg.Length // to the right; radius of a single point
 }
 
 // Plot implements plot.Plotter.
 func (p points) Plot(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
-	dot := draw.GlyphStyle{Color: p.fill, Radius: 2.2, Shape: draw.CircleGlyph{}}
-	for i := range p.x {
-		c.DrawGlyph(dot, vg.Point{X: x(p.x[i]), Y: y(p.y[i])})
+	for _, d := range p.dots {
+		radius := p.unit * vg.Length(math.Sqrt(float64(d.points)))
+		c.DrawGlyph(draw.GlyphStyle{Color: p.fill, Radius: radius, Shape: draw.CircleGlyph{}}, vg.Point{X: x(d.x) + p.offset, Y: y(d.y)})
 	}
 }
 

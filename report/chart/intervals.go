@@ -1,0 +1,107 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Mark is a value with its interval; without one, Low and High are NaN.
+type Mark struct {
+	Name             string
+	Value, Low, High float64
+}
+
+// Intervals draws a dot and its interval for each mark, from top to bottom, beside a line at 0. Undefined values leave their
+// place empty. The format is "svg" or "png".
+func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error) {
+	if len(marks) == 0 {
+		return nil, errors.New("a chart shows at least 1 value")
+	}
+	p := plot.New()
+	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = title, sans(12), 8
+	p.X.Label.Text, p.X.Label.TextStyle.Font = xLabel, sans(10)
+	p.X.Tick.Label.Font, p.Y.Tick.Label.Font = sans(10), sans(10)
+	p.X.Padding, p.Y.Padding = 0, 0
+	p.Y.Min, p.Y.Max = -0.5, float64(len(marks))-0.5
+	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
+	names := make(plot.ConstantTicks, len(marks))
+	for i, m := range marks {
+		names[i] = plot.Tick{Value: position(i, len(marks)), Label: cut(m.Name)}
+	}
+	p.Y.Tick.Marker = names
+	low, high, ticks := spread(marks)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = low, high, ticks
+	p.Add(grid(ticks), whiskers(marks))
+	c, err := draw.NewFormattedCanvas(width, vg.Length(len(marks))*2*legendRow+rest, format)
+	if err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	all := draw.New(c)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	p.Draw(draw.Crop(all, margin, -2*margin, margin, -margin))
+	var out bytes.Buffer
+	if _, err := c.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("chart: %w", err)
+	}
+	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
+}
+
+// spread is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.
+func spread(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
+	for _, m := range marks {
+		for _, v := range []float64{m.Value, m.Low, m.High} {
+			if v < low { // false for NaN
+				low = v
+			}
+			if v > high {
+				high = v
+			}
+		}
+	}
+	if low == high {
+		low, high = -1, 1
+	}
+	step := math.Pow(10, math.Floor(math.Log10(high-low)))
+	for _, part := range []float64{0.1, 0.2, 0.5} {
+		if (high-low)/(step*part) <= 8 {
+			step *= part
+			break
+		}
+	}
+	first, last := math.Floor(low/step), math.Ceil(high/step)
+	for i := first; i <= last; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: fmt.Sprintf("%.4g", i*step)})
+	}
+	return first * step, last * step, ticks
+}
+
+// whiskers are marks from top to bottom.
+type whiskers []Mark
+
+// Plot implements plot.Plotter.
+func (w whiskers) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x30}, Width: 1}, x(0), c.Min.Y, x(0), c.Max.Y)
+	line := draw.LineStyle{Color: palette[0], Width: 1.6}
+	for i, m := range w {
+		if math.IsNaN(m.Value) {
+			continue
+		}
+		at := y(position(i, len(w)))
+		if !math.IsNaN(m.Low) {
+			c.StrokeLine2(line, x(m.Low), at, x(m.High), at)
+			for _, end := range []float64{m.Low, m.High} {
+				c.StrokeLine2(line, x(end), at-4, x(end), at+4)
+			}
+		}
+		c.DrawGlyph(draw.GlyphStyle{Color: palette[0], Radius: 3.5, Shape: draw.CircleGlyph{}}, vg.Point{X: x(m.Value), Y: at})
+	}
+}
