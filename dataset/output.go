@@ -36,16 +36,13 @@ func RejectedPath(out string) string { return out + ".rejected.jsonl" }
 // Create starts an output at path. An existing file, or the rows of an interrupted run, are refused
 // unless overwrite is set; one of the inputs is refused always.
 func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
-	if err := errors.Join(checkInputs(path, inputs), checkTarget(path, overwrite)); err != nil {
+	if err := CheckOutput(path, overwrite, inputs...); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(PartialPath(path)); err == nil && info.Size() > 0 && !overwrite {
 		return nil, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, or start again with --overwrite", PartialPath(path))
 	}
 	f, err := openPartial(path, os.O_CREATE)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("output %s: the folder %s does not exist; make it first, as in: mkdir -p %[2]s", path, filepath.Dir(path))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
@@ -55,10 +52,22 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 	return &Output{path: path, file: f, writer: NewWriter(f)}, removeStale(PartialPath(RejectedPath(path)))
 }
 
+// CheckOutput finds what Create would refuse, but for the rows of an interrupted run, before anything is written.
+func CheckOutput(path string, overwrite bool, inputs ...string) error {
+	return errors.Join(checkInputs(path, inputs), checkTarget(path, overwrite), checkFolder(path))
+}
+
+func checkFolder(path string) error {
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("output %s: the folder %s does not exist; make it first, as in: mkdir -p %[2]s", path, filepath.Dir(path))
+	}
+	return nil
+}
+
 func checkInputs(path string, inputs []string) error {
 	for _, in := range inputs {
 		for _, out := range []string{path, PartialPath(path), RejectedPath(path)} {
-			if sameFile(in, out) {
+			if SameFile(in, out) {
 				return fmt.Errorf("output %s is also an input (%s); choose another name with -o", out, in)
 			}
 		}
@@ -89,7 +98,8 @@ func checkTarget(path string, overwrite bool) error {
 	return nil
 }
 
-func sameFile(a, b string) bool {
+// SameFile tells whether two names are of one file.
+func SameFile(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true
 	}

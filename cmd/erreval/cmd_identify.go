@@ -17,7 +17,6 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -378,7 +377,7 @@ type identifyFile struct {
 	rows    int // read so far
 	faults  int // lines read that are no rows
 	noted   map[string]bool
-	before  journal.Spent // with judges: what the journal held when the file was begun
+	before  used // by a language model, for earlier files
 
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
 	out    *dataset.Output
@@ -388,11 +387,8 @@ type identifyFile struct {
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
 	f := &identifyFile{run: r, name: in, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
-	var err error
 	if r.judges != nil {
-		if f.before, err = r.judges.journal.Spent(); err != nil {
-			return nil, err
-		}
+		f.before = r.judges.thisRun()
 	}
 	source, info, err := openInput(ctx, r.e, in)
 	if err != nil {

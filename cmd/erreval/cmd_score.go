@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // scoreOptions are the command's flags and argument.
@@ -146,6 +147,14 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 func (r *scoreRun) clear() error {
 	if !r.o.Judge.calls() {
 		return nil
+	}
+	if err := r.judges.checkPath(r.o.Input, r.o.Output); err != nil {
+		return err
+	}
+	if r.o.Output != stdio {
+		if err := dataset.CheckOutput(r.o.Output, r.o.Overwrite || r.o.Resume, r.o.Input); err != nil {
+			return err
+		}
 	}
 	if err := startOver(r.o.Output, func(old *runrecord.Record) bool { return old.Command == "score" }); err != nil {
 		return err
@@ -298,8 +307,8 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	if d != nil && d.Taxonomy != "" && d.Taxonomy != t.ID() {
-		return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
+	if err := fitsTaxonomy(row, d, t); err != nil {
+		return err
 	}
 	scores := f.score.scorer.Judge(d)
 	for _, dimension := range t.Dimensions {
@@ -308,6 +317,14 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 		}
 	}
 	return nil
+}
+
+// fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
+func fitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) error {
+	if d == nil || d.Taxonomy == "" || d.Taxonomy == t.ID() {
+		return nil
+	}
+	return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
 }
 
 // recall takes the scores of a row from the output of an earlier run. It tells false for a row that is new.
@@ -338,7 +355,7 @@ func (f *scoreFile) finish(err error) error {
 		input.Changed = f.changed
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
-			f.record.Usage, err = f.score.judges.usage(f.score.judges.before)
+			f.record.Usage, err = f.score.judges.usage()
 		}
 		err = errors.Join(err, f.record.Write(f.path))
 	}

@@ -75,7 +75,7 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 			return nil, withCode(exitUsage, fmt.Errorf("--examples: %w", err))
 		}
 	}
-	r.judges, err = newModels(o, prompt.Identify, r.o.Output, func(j *judges, members []scorer.Judge) (err error) {
+	r.judges, err = newModels(o, r.taxonomy, prompt.Identify, r.o.Output, func(j *judges, members []scorer.Judge) (err error) {
 		options.Template = j.template
 		j.labeller, err = scorer.NewLabeller(members[0], options)
 		return err
@@ -88,19 +88,33 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 			return nil, err
 		}
 		r.judges.say(r)
-		r.progress.more = r.judges.note
+		r.progress.more = func() string { return ", " + r.judges.text(r.judges.thisRun()) }
 	}
 	return r.judges.close, r.judges.openJournal()
 }
 
 // clear makes room for the outputs.
 func (r *identifyRun) clear(outputs []string) error {
-	for _, out := range outputs {
+	for i, out := range outputs {
+		if err := r.judges.checkPath(r.o.Inputs[i], out); err != nil {
+			return err
+		}
 		if err := startOver(out, sameKind); err != nil {
 			return err
 		}
 	}
-	return r.o.checkOutputs(outputs)
+	if err := r.o.checkOutputs(outputs); err != nil { // makes their folder
+		return err
+	}
+	for _, out := range outputs {
+		if out == stdio || out == "" {
+			continue
+		}
+		if err := dataset.CheckOutput(out, r.o.Overwrite || r.o.Resume, r.o.Inputs...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readExamples reads the labelled rows that prompts show.
@@ -185,7 +199,19 @@ func (f *identifyFile) ask(ctx context.Context, next func() (*dataset.Row, error
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // of an interruption the caller tells
 	}
-	return f.stopped(err, j, f.summary.Rows, f.summary.recordCounts(), f.before)
+	return f.stopped(err, j, f.summary.Rows, f.summary.recordCounts(), f.usage)
+}
+
+// usage is what the language model used for this file.
+func (f *identifyFile) usage() (*judgeUsage, error) {
+	j := f.run.judges
+	u, err := j.usage()
+	if err == nil {
+		now, was := u.ThisRun, f.before
+		u.ThisRun = used{now.Calls - was.Calls, now.Input - was.Input, now.Output - was.Output, now.Cost - was.Cost}
+		u.ByJudge = map[string]used{j.o.Judges[0].Name: u.ThisRun}
+	}
+	return u, err
 }
 
 // labellerRecord is the options part of OUT.run.json with a language model as identifier.
@@ -201,7 +227,7 @@ func (r *identifyRun) closeAsking() error {
 	if r.judges == nil || s.Rows > 0 && s.Rows == s.Resumed {
 		return nil
 	}
-	usage, err := r.judges.usage(r.judges.before)
+	usage, err := r.judges.usage()
 	if err != nil {
 		return err
 	}

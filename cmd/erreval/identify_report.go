@@ -368,8 +368,8 @@ func (r *identifyRun) modelRecord() *runrecord.Artefact {
 
 // writeRecord puts the run record beside the output.
 func (f *identifyFile) writeRecord() error {
-	if j := f.run.judges; j != nil {
-		usage, err := j.usage(f.before)
+	if f.run.judges != nil {
+		usage, err := f.usage()
 		if err != nil {
 			return err
 		}

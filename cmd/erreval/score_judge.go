@@ -207,14 +207,14 @@ type judges struct {
 	panel    *scorer.Panel                       // in score
 	labeller *scorer.Labeller                    // in identify
 	use      func(*judges, []scorer.Judge) error // makes one of the two
+	taxonomy *taxonomy.Taxonomy
 	template *prompt.Template
 	prices   *journal.Prices
 	journal  *journal.Journal  // nil where nothing is called and there is none
 	clients  []*journal.Client // by judge
-	seats    []seat            // by judge
+	seats    []*seat           // by judge
 	path     string            // of the journal
-	before   journal.Spent
-	first    bool // a row was looked at
+	first    bool              // a row was looked at
 }
 
 // newJudges makes the panel, and finds what is wrong with it while there is no journal yet.
@@ -223,17 +223,17 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (*judges, e
 	if o.Joint {
 		kind = prompt.Joint
 	}
-	return newModels(o, kind, output, func(j *judges, members []scorer.Judge) (err error) {
+	return newModels(o, t, kind, output, func(j *judges, members []scorer.Judge) (err error) {
 		options := o.Panel
-		options.Taxonomy, options.Template = t, j.template
+		options.Taxonomy, options.Template = j.taxonomy, j.template
 		j.panel, err = scorer.NewPanel(members, options)
 		return err
 	})
 }
 
 // newModels makes models that are asked by a kind of templates; use puts them to work.
-func newModels(o *judgeOptions, kind, output string, use func(*judges, []scorer.Judge) error) (j *judges, err error) {
-	j = &judges{o: o, use: use, path: o.Journal}
+func newModels(o *judgeOptions, t *taxonomy.Taxonomy, kind, output string, use func(*judges, []scorer.Judge) error) (j *judges, err error) {
+	j = &judges{o: o, use: use, taxonomy: t, path: o.Journal}
 	if j.path == "" && output != stdio && output != "" {
 		j.path = filepath.Clean(output) + ".journal"
 	}
@@ -252,6 +252,16 @@ func newModels(o *judgeOptions, kind, output string, use func(*judges, []scorer.
 	return j, j.seat()
 }
 
+// checkPath refuses a journal that would be the input, or one of the files of the output.
+func (j *judges) checkPath(input, output string) error {
+	for _, other := range []string{input, output, dataset.PartialPath(output), runrecord.Path(output)} {
+		if other != stdio && other != "" && dataset.SameFile(j.path, other) {
+			return usagef("the journal %s would be the same file as %s; choose another name with --journal", j.path, other)
+		}
+	}
+	return nil
+}
+
 // openJournal puts the journal between models and endpoints. Without calls, it is only looked into if it is there.
 func (j *judges) openJournal() (err error) {
 	if _, err := os.Stat(j.path); !j.o.calls() && err != nil {
@@ -260,13 +270,10 @@ func (j *judges) openJournal() (err error) {
 	if j.journal, err = journal.Open(j.path); err != nil {
 		return err
 	}
-	if j.before, err = j.journal.Spent(); err == nil {
-		err = j.seat()
+	if err := j.seat(); err != nil {
+		return errors.Join(err, j.close())
 	}
-	if err != nil {
-		err = errors.Join(err, j.close())
-	}
-	return err
+	return nil
 }
 
 func (j *judges) close() error {
@@ -308,7 +315,8 @@ func (j *judges) priced(model string) bool { _, ok := j.prices.Models[model]; re
 // seat is what stands behind a judge.
 type seat struct {
 	endpoint *openai.Client
-	client   llm.Client // with budget, limits and retries around it
+	client   llm.Client     // with budget, limits and retries around it
+	meter    *journal.Meter // nil where nothing is called
 }
 
 // seat makes the models' clients, and puts them to work.
@@ -328,7 +336,7 @@ func (j *judges) seat() error {
 		if !s.own() {
 			shared = at
 		}
-		j.seats = append(j.seats, *at)
+		j.seats = append(j.seats, at)
 		judge := scorer.Judge{Name: s.Name, Model: s.Model, Client: at.client, Temperature: &s.Temperature, Seed: &s.Seed,
 			MaxTokens: s.ReplyTokens, Lines: s.Lines}
 		if j.journal != nil {
@@ -347,13 +355,13 @@ func (j *judges) seat() error {
 func (j *judges) connect(s *judgeSettings) (*seat, error) {
 	endpoint, err := openai.New(s.Endpoint)
 	if err != nil || j.journal == nil || !j.o.calls() {
-		return &seat{endpoint, endpoint}, err
+		return &seat{endpoint: endpoint, client: endpoint}, err
 	}
 	meter, err := j.journal.Meter(finishing(endpoint), j.o.Budget, j.prices)
 	if err != nil {
 		return nil, err
 	}
-	return &seat{endpoint, llm.Retry(llm.Limit(meter, s.Limits), llm.DefaultRetryOptions())}, nil
+	return &seat{endpoint, llm.Retry(llm.Limit(meter, s.Limits), llm.DefaultRetryOptions()), meter}, nil
 }
 
 // finishing makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
@@ -432,6 +440,7 @@ func (r *scoreRun) judgeRecord() judgeRecord {
 // judgeUsage is what judges used, for the run record.
 type judgeUsage struct {
 	ThisRun   used              `json:"this_run"`
+	ByJudge   map[string]used   `json:"by_judge"`
 	Journal   used              `json:"journal"` // by all runs with this journal
 	Budget    journal.Budget    `json:"budget"`
 	Currency  string            `json:"currency,omitempty"`
@@ -452,18 +461,29 @@ type used struct {
 	Cost   float64 `json:"cost"` // of models with a price
 }
 
-// usage reads the journal. What this run used is counted since that.
-func (j *judges) usage(since journal.Spent) (*judgeUsage, error) {
+func usedOf(s journal.Spent) used { return used{s.Calls, s.Input, s.Output, s.Cost} }
+
+// thisRun is what the judges used: of a seat that they share, each another model.
+func (j *judges) thisRun() used {
+	var sum used
+	for i := range j.o.Judges {
+		u := j.seats[i].meter.Used(j.o.Judges[i].Model)
+		sum = used{sum.Calls + u.Calls, sum.Input + u.Input, sum.Output + u.Output, sum.Cost + u.Cost}
+	}
+	return sum
+}
+
+// usage reads the journal.
+func (j *judges) usage() (*judgeUsage, error) {
 	now, err := j.journal.Spent()
 	if err != nil {
 		return nil, err
 	}
 	u := &judgeUsage{Budget: j.o.Budget, Currency: now.Currency, PriceDate: j.prices.Date.Format(time.DateOnly), Prices: map[string]*price{},
-		Rejected: map[string]string{},
-		Journal:  used{now.Calls, now.Input, now.Output, now.Cost},
-		ThisRun:  usedSince(since, now)}
+		Rejected: map[string]string{}, Journal: usedOf(now), ByJudge: map[string]used{}, ThisRun: j.thisRun()}
 	for i := range j.o.Judges {
 		s := &j.o.Judges[i]
+		u.ByJudge[s.Name] = usedOf(j.seats[i].meter.Used(s.Model))
 		u.Prices[s.Model] = nil
 		if p, ok := j.prices.Models[s.Model]; ok {
 			u.Prices[s.Model] = &price{p.Input, p.Output}
@@ -473,19 +493,6 @@ func (j *judges) usage(since journal.Spent) (*judgeUsage, error) {
 		}
 	}
 	return u, nil
-}
-
-func usedSince(since, now journal.Spent) used {
-	return used{now.Calls - since.Calls, now.Input - since.Input, now.Output - since.Output, now.Cost - since.Cost}
-}
-
-// note is the part of the progress line that concerns models.
-func (j *judges) note() string {
-	now, err := j.journal.Spent()
-	if err != nil {
-		return "" // the run will meet it
-	}
-	return ", " + j.text(usedSince(j.before, now))
 }
 
 // text is what was spent, in words.

@@ -27,10 +27,11 @@ type judgeSummary struct {
 	Anchoring  *anchoring     `json:"anchoring,omitempty"`   // with --plant
 	Cascade    *cascadeCount  `json:"cascade,omitempty"`
 
-	judges *judges
-	scales map[string][]float64
-	lift   *liftCount // or nil
-	group  int        // index of the field that lift resamples by; -1 is none
+	judges  *judges
+	scales  map[string][]float64
+	example string     // reason of the first unscored one
+	lift    *liftCount // or nil
+	group   int        // index of the field that lift resamples by; -1 is none
 }
 
 // agreement of a panel: scores with values of two judges or more.
@@ -88,7 +89,8 @@ func (s *judgeSummary) add(row *dataset.Row, scores map[string]*dataset.Score) {
 		}
 		s.lift.add(group, scores)
 	}
-	for key, score := range scores {
+	for _, key := range slices.Sorted(maps.Keys(scores)) {
+		score := scores[key]
 		for _, run := range score.Runs {
 			s.count(run)
 		}
@@ -111,6 +113,9 @@ func (s *judgeSummary) count(run dataset.Run) {
 	s.Judgements++
 	if run.Value == nil {
 		s.Unscored++
+		if s.example == "" {
+			s.example = run.Reason
+		}
 		reason, _, _ := strings.Cut(run.Reason, ":")
 		s.Reasons[reason]++
 	}
@@ -218,7 +223,14 @@ func (s *judgeSummary) print(w io.Writer) error {
 	if s.Usage == nil {
 		return nil
 	}
+	if s.Judgements == 0 { // a run that could not begin
+		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+		return nil
+	}
 	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	if strings.Contains(s.example, ": ") { // with details
+		fmt.Fprintf(w, "the first of them: %s\n", s.example)
+	}
 	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
 	if p := s.Panel; p != nil {
 		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"), percent(p.Differ, p.Scores))

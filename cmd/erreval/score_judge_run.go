@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -46,12 +47,13 @@ func (f *scoreFile) judged(ctx context.Context) error {
 		return nil // the caller says so
 	case err != nil:
 		r := f.score
-		return f.stopped(err, r.judges, r.summary.Rows, r.summary.counts(), r.judges.before)
+		return f.stopped(err, r.judges, r.summary.Rows, r.summary.counts(), r.judges.usage)
 	}
 	return nil
 }
 
-// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many.
+// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
+// labels are of another taxonomy.
 func (j *judges) fits(row *dataset.Row) error {
 	d, err := row.Diagnosis()
 	if err != nil {
@@ -61,7 +63,10 @@ func (j *judges) fits(row *dataset.Row) error {
 		return usagef("%s: row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.Source, row.ID)
 	}
 	j.first = true
-	return nil
+	if p := j.o.Panel; p.Cascade.Sure == 0 && !slices.Contains(p.Modes, dataset.ModeErrorAware) {
+		return nil // nobody is shown labels
+	}
+	return fitsTaxonomy(row, d, j.taxonomy)
 }
 
 // keep writes a judged row.
@@ -83,7 +88,7 @@ func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) err
 
 // stopped says what a run that ended early has done, and how it goes on. Where the model or the budget ended it, its record
 // beside OUT.partial says so, with the counts of the rows there.
-func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string]int, since journal.Spent) error {
+func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string]int, used func() (*judgeUsage, error)) error {
 	kind := llm.KindOf(err)
 	if kind == 0 {
 		return err
@@ -95,7 +100,7 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 	text += fmt.Sprintf(": %v\nthe replies so far are in %s: the same command goes on from there, and pays for none of them again", err, j.path)
 	if f.out != nil {
 		f.record.Stopped, f.record.Counts = kind.String(), counts
-		usage, fault := j.usage(since)
+		usage, fault := used()
 		f.record.Usage = usage
 		err = errors.Join(fault, f.record.Write(dataset.PartialPath(f.path)))
 		if err != nil {
@@ -110,7 +115,7 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 
 // note is the part of the progress line that concerns judges.
 func (r *scoreRun) note() string {
-	return fmt.Sprintf(", %d unscored%s", r.summary.Unscored, r.judges.note())
+	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(r.judges.thisRun()))
 }
 
 // forecast is what a run would do.
@@ -274,7 +279,7 @@ func (r *scoreRun) closeJudging() error {
 	err := s.finish()
 	if s.Judgements > 0 || r.summary.Rows == 0 {
 		var fault error
-		s.Usage, fault = r.judges.usage(r.judges.before)
+		s.Usage, fault = r.judges.usage()
 		err = errors.Join(err, fault)
 	}
 	if s.unavailable() {

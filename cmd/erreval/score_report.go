@@ -116,6 +116,9 @@ func (s *scoreSummary) print(e *env, o *scoreOptions) error {
 	}
 	fmt.Fprintf(e.err, "%s in %.1f s, scored %s: %d unscored; %s rejected\n", plural(s.Rows, "row", "rows"), s.Seconds, s.by(),
 		s.Unscored, plural(s.Rejected, "line", "lines"))
+	if s.Rows == 0 {
+		return nil
+	}
 	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, d := range s.Dimensions {
 		fmt.Fprintf(w, "%s\t%d scored\tmean %s\t\n", d.Dimension, d.Scored, fixed("%.2f", d.Mean))

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/erreval/erreval/llm"
 )
@@ -82,9 +83,7 @@ func (j *Journal) Spent() (Spent, error) {
 	for _, a := range books {
 		sum.add(*a)
 	}
-	s := Spent{Calls: sum.calls, Open: sum.open, Input: sum.input, Output: sum.output,
-		Cost: float64(sum.cost) / nano, UnpricedInput: sum.unpricedInput, UnpricedOut: sum.unpricedOutput,
-		Overruns: sum.overruns}
+	s := sum.spent()
 	s.Currency, err = j.currency()
 	return s, err
 }
@@ -114,6 +113,12 @@ func (a *account) add(d account) {
 	a.changed = true
 }
 
+// spent is a without its currency.
+func (a *account) spent() Spent {
+	return Spent{Calls: a.calls, Open: a.open, Input: a.input, Output: a.output, Cost: float64(a.cost) / nano,
+		UnpricedInput: a.unpricedInput, UnpricedOut: a.unpricedOutput, Overruns: a.overruns}
+}
+
 func (a account) minus() account {
 	return account{calls: -a.calls, open: -a.open, input: -a.input, output: -a.output, cost: -a.cost,
 		unpricedInput: -a.unpricedInput, unpricedOutput: -a.unpricedOutput, overruns: -a.overruns}
@@ -134,9 +139,31 @@ type Meter struct {
 	next    llm.Client
 	budget  Budget
 	prices  *Prices
+
+	mu   sync.Mutex
+	used map[string]*account // by model; calls that are over
 }
 
 var _ llm.Client = (*Meter)(nil)
+
+// Used is what calls of model through m have used that are over, whatever else uses the journal.
+func (m *Meter) Used(model string) Spent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.used[model]; a != nil {
+		return a.spent()
+	}
+	return Spent{}
+}
+
+func (m *Meter) use(model string, a account) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.used[model] == nil {
+		m.used[model] = &account{}
+	}
+	m.used[model].add(a)
+}
 
 // Meter decorates next, the endpoint's client. A call for which the budget has no room is not made and fails with
 // llm.Budget; one that may find room once others in flight settle waits for them. The price list may be nil if b does
@@ -158,7 +185,7 @@ func (j *Journal) Meter(next llm.Client, b Budget, prices *Prices) (*Meter, erro
 			return nil, err
 		}
 	}
-	return &Meter{j, next, b, prices}, nil
+	return &Meter{journal: j, next: next, budget: b, prices: prices, used: map[string]*account{}}, nil
 }
 
 func (j *Journal) currency() (string, error) {
@@ -215,9 +242,11 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	if err == nil && note != nil && note.journal == m.journal {
 		keep = func(t *transaction) error { return note.keep(t, reply) }
 	}
-	if fault := m.settle(r.Model, reserved, m.outcome(r.Model, worst, reply, err), keep); fault != nil {
+	used := m.outcome(r.Model, worst, reply, err)
+	if fault := m.settle(r.Model, reserved, used, keep); fault != nil {
 		return nil, errors.Join(fault, err)
 	}
+	m.use(r.Model, used)
 	if keep != nil {
 		note.kept = true
 	}
@@ -239,6 +268,7 @@ func (m *Meter) again(model string) error {
 	if refused != nil {
 		return &llm.Error{Kind: llm.Budget, Err: refused}
 	}
+	m.use(model, account{calls: 1})
 	return nil
 }
 

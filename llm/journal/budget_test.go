@@ -111,7 +111,8 @@ func TestCharges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := open(t, file(t))
-			_, failed := meter(t, j, c.next, Budget{}, prices("USD", Price{1000, 2000})).Complete(t.Context(), request("x"))
+			m := meter(t, j, c.next, Budget{}, prices("USD", Price{1000, 2000}))
+			_, failed := m.Complete(t.Context(), request("x"))
 			_, wanted := c.next.Complete(t.Context(), nil)
 			if !errors.Is(failed, wanted) {
 				t.Errorf("got %v, want the endpoint's error %v", failed, wanted)
@@ -120,6 +121,11 @@ func TestCharges(t *testing.T) {
 			c.want.Currency = "USD"
 			if got := spent(t, j); got != c.want {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+			other := meter(t, j, c.next, Budget{}, prices("USD", Price{1000, 2000}))
+			c.want.Currency = ""
+			if got := m.Used(request("x").Model); got != c.want || other.Used(request("x").Model) != (Spent{}) {
+				t.Errorf("through this meter %+v, want %+v", got, c.want)
 			}
 		})
 	}

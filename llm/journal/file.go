@@ -236,6 +236,7 @@ func (s *store) close() error {
 // Primary result codes of SQLite: https://sqlite.org/rescode.html
 const (
 	codeBusy    = 5
+	codeIO      = 10
 	codeCorrupt = 11
 	codeFull    = 13
 	codeNotADB  = 26
@@ -256,6 +257,8 @@ func explain(path string, err error) error {
 		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
 	case codeCorrupt, codeNotADB:
 		advice = "damaged, or not a journal; move it away to start a new one (its replies will be asked and paid for again): "
+	case codeIO:
+		advice = "it cannot be read or written; see whether the disk, a quota or a limit of file sizes is at its end: "
 	case codeFull:
 		advice = "the disk is full; free some space and run the same command again: "
 	}

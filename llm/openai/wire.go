@@ -3,11 +3,13 @@ package openai
 import (
 	"bytes"
 	"cmp"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -90,8 +92,7 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the URL
 		}
-		// Text only: the end of a call in a time-out is not the end of the run.
-		return nil, w.fail(llm.Transient, 0, errors.New(err.Error()), "check the base URL and the network")
+		return nil, w.fail(llm.Transient, 0, unconnected(err), "check the base URL and the network")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
@@ -111,6 +112,20 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// unconnected is err's text: the end of a call in a time-out is not the end of the run. That no connection was made stays to be
+// seen, as nothing was sent then.
+func unconnected(err error) error {
+	text := errors.New(err.Error())
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return &net.OpError{Op: op.Op, Net: op.Net, Source: op.Source, Addr: op.Addr, Err: errors.New(op.Err.Error())}
+	}
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	if badCertificate || errors.Is(err, http.ErrSchemeMismatch) {
+		return &net.OpError{Op: "dial", Net: "tls", Err: text}
+	}
+	return text
 }
 
 // prepare puts headers and the temperature into req.
@@ -164,7 +179,11 @@ func (w *wire) refusal(resp *http.Response, f *fault) error {
 	case kind == llm.Transient && after > 0:
 		kind = llm.Wait
 	}
-	if advice == "" {
+	switch {
+	case advice != "":
+	case resp.StatusCode == http.StatusUnauthorized && w.o.Key == "" && len(w.o.Headers) == 0:
+		advice = "no key was sent; set one"
+	default:
 		advice = f.advice(kind)
 	}
 	err := w.fail(kind, resp.StatusCode, f, advice)
