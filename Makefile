@@ -85,9 +85,10 @@ model: setup ## make the default model: MATERIAL=DIR [WORK=DIR] (hours on two co
 	@[ -n "$(MATERIAL)" ] || { echo "make model needs MATERIAL=DIR, the folder that training/README.md describes" >&2; exit 2; }
 	training/make_model.sh "$(MATERIAL)" "$(WORK)"
 
-model-eval: setup ## the figures of the model card: [WORK=DIR] [MODEL=default or DIR], after make model
+model-eval: setup ## the figures of the model card, and erreval beside torch: [WORK=DIR] [MODEL=default or DIR], after make model
 	@[ -d "$(WORK)/data" ] || { echo "$(WORK)/data is missing: make model makes it, or give WORK=DIR" >&2; exit 2; }
 	training/eval.sh "$(WORK)/data" "$(MODEL)" "$(WORK)/eval"
+	training/witness.sh "$(WORK)/checkpoint" "$(WORK)/data/tune_real.jsonl" "$(WORK)/eval" "$(or $(wildcard $(WORK)/venv/bin/python),$(PYTHON))"
 
 clean: ## remove what was built here; erreval's cache stays
 	rm -rf bin .cache

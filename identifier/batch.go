@@ -53,7 +53,7 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 		defer close(batches)
 		encoders := id.newEncoders()
 		for w := range windows {
-			for _, b := range id.cutBatches(encodeAll(ctx, id, encoders, w)) {
+			for _, b := range id.cutBatches(id.encodeAll(ctx, encoders, w)) {
 				batches <- b
 			}
 		}
@@ -115,7 +115,7 @@ func (id *Identifier) newEncoders() []*Encoder {
 }
 
 // encodeAll encodes a window. Rows that cannot be encoded, and all rows once ctx has ended, are settled and left out.
-func encodeAll(ctx context.Context, id *Identifier, encoders []*Encoder, window []*job) []*item {
+func (id *Identifier) encodeAll(ctx context.Context, encoders []*Encoder, window []*job) []*item {
 	items := make([]*item, len(window))
 	var at atomic.Int64
 	var wg sync.WaitGroup

@@ -35,7 +35,7 @@ func TestBatchesEqualRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compareRows(t, id, fmt.Sprintf("%s, %d tokens", name, o.BatchTokens), cases(t, name, models.JoinFields))
+			compareRows(t, id, fmt.Sprintf("%s, %d tokens", name, o.BatchTokens), cases(t, name, models.JoinFields), tolerance(name))
 		}
 	}
 }

@@ -176,7 +176,7 @@ func (id *Identifier) Check(ctx context.Context) (worst float64, err error) {
 		if _, err := w.run(ctx, id.values(probe.Fields)); err != nil {
 			return worst, fmt.Errorf("probe %d: %w", i+1, err)
 		}
-		diff := maxDiff(w.logits, probe.Logits)
+		diff := LargestDifference(w.logits, probe.Logits)
 		if !(diff <= tolerance) {
 			errs = append(errs, fmt.Errorf("probe %d: a logit differs by %.2g from the manifest's (tolerance %g); "+
 				"this processor or library computes the model differently", i+1, diff, tolerance))
@@ -195,10 +195,11 @@ func (id *Identifier) values(fields map[string]string) []string {
 	return values
 }
 
-func maxDiff(a, b []float32) float64 {
+// LargestDifference is that between two lists of logits of one length, position by position; NaN if one of them is NaN.
+func LargestDifference(a, b []float32) float64 {
 	worst := 0.0
 	for i := range a {
-		worst = max(worst, math.Abs(float64(a[i])-float64(b[i]))) // NaN stays NaN
+		worst = max(worst, math.Abs(float64(a[i])-float64(b[i])))
 	}
 	return worst
 }

@@ -68,12 +68,21 @@ func TestEndToEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compareRows(t, id, name+" "+join, cases(t, name, join))
+			compareRows(t, id, name+" "+join, cases(t, name, join), tolerance(name))
 		}
 	}
 }
 
-func compareRows(t *testing.T, id *identifier.Identifier, what string, rows []recorded) {
+// tolerance of a fixture's logits. Those of int8 were recorded on one processor: others round otherwise, and without VNNI
+// their sums saturate. Quantising itself moved these logits by up to 0.06.
+func tolerance(fixture string) float64 {
+	if fixture == "bert-int8" {
+		return 0.1
+	}
+	return 1e-4
+}
+
+func compareRows(t *testing.T, id *identifier.Identifier, what string, rows []recorded, tolerance float64) {
 	t.Helper()
 	next := 0
 	read := func() (*dataset.Row, error) {
@@ -96,7 +105,7 @@ func compareRows(t *testing.T, id *identifier.Identifier, what string, rows []re
 		}
 		for i, p := range d.Probabilities {
 			// The logit is compared, not the probability: its tolerance means the same everywhere.
-			if logit := math.Log(p.P / (1 - p.P)); !(math.Abs(logit-want[i]) <= 1e-4) {
+			if logit := math.Log(p.P / (1 - p.P)); !(math.Abs(logit-want[i]) <= tolerance) {
 				t.Errorf("%s %s: the logit of %s is %v, want %v", what, row.ID, p.Label, logit, want[i])
 			}
 		}
@@ -425,7 +434,7 @@ func TestConcurrentUse(t *testing.T) {
 	rows := cases(t, "bert", models.JoinFields)
 	var wg sync.WaitGroup
 	for range 3 {
-		wg.Go(func() { compareRows(t, id, "concurrent", rows) })
+		wg.Go(func() { compareRows(t, id, "concurrent", rows, 1e-4) })
 	}
 	wg.Wait()
 }

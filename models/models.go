@@ -81,17 +81,24 @@ func (m *Model) fromManifest(data []byte) error {
 		return err
 	}
 	m.Manifest = *manifest
+	return m.verifyFiles(GraphFile)
+}
+
+// verifyFiles checks the files that the manifest lists, either those of the fallback or all others: as the graph is, which
+// it notes.
+func (m *Model) verifyFiles(graph string) error {
+	ofFallback := func(name string) bool { return path.Dir(name) == path.Dir(FallbackFile) }
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(manifest.Files)) {
-		if path.Dir(name) == path.Dir(FallbackFile) {
+	for _, name := range slices.Sorted(maps.Keys(m.Manifest.Files)) {
+		if ofFallback(name) != ofFallback(graph) {
 			continue
 		}
 		content, err := m.verified(name)
 		if err != nil {
 			errs = append(errs, err)
 		}
-		if name == GraphFile {
-			m.setGraph(name, content, manifest.Files[name])
+		if name == graph {
+			m.setGraph(name, content, m.Manifest.Files[name])
 		}
 	}
 	return errors.Join(errs...)
@@ -114,21 +121,8 @@ func (m *Model) Fallback() (*Model, error) {
 }
 
 func (m *Model) fallBack() error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(m.Manifest.Files)) {
-		if path.Dir(name) != path.Dir(FallbackFile) {
-			continue
-		}
-		content, err := m.verified(name)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if name == FallbackFile {
-			m.setGraph(name, content, m.Manifest.Files[name])
-		}
-	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
+	if err := m.verifyFiles(FallbackFile); err != nil {
+		return err
 	}
 	g, err := readGraph(m.FS, FallbackFile)
 	if err != nil {

@@ -95,7 +95,10 @@ func Parse(data []byte, file string) (*Template, error) {
 	if t.Version == "" || strings.ContainsAny(t.Version, " \t\n@") {
 		return nil, fmt.Errorf("%s:%d: version is %q; a word such as 1.0 is expected", file, lineOf(tree, "version", data), t.Version)
 	}
-	return t, t.checkSlots()
+	if err := t.checkSlots(); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // Hash is the SHA-256 of the template's file, in hex.

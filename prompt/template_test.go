@@ -116,6 +116,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(src))
 	}
 	f.Add(source(Judge, "{{if or .JSON .Nope}}{{break}}{{end}}"))
+	f.Add(source(Judge, "{{if or .JSON .Nope}}{x}{{end}}"))
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "template") || strings.Contains(text, "block") || strings.Contains(text, "range") {
 			return // may repeat itself without end: the file is the user's own

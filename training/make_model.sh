@@ -8,6 +8,7 @@ root=$(dirname "$here")
 material=${1:?usage: make_model.sh MATERIAL WORK [train.py options]}
 work=${2:?usage: make_model.sh MATERIAL WORK [train.py options]}
 shift 2
+export ORT_DISABLE_TELEMETRY=1 # for export.py; erreval sees to itself
 mkdir -p "$work"
 [ -x "$work/venv/bin/python" ] || { python3 -m venv "$work/venv"; "$work/venv/bin/pip" install -q -r "$here/requirements.txt"; }
 python="$work/venv/bin/python"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -186,7 +186,7 @@ func (r *benchRun) say(format string, args ...any) {
 // open opens the model and its rows.
 func (r *benchRun) open(ctx context.Context) (err error) {
 	o := r.o
-	if r.model, err = r.e.openModel(o.model, o.join, o.taxonomy); err != nil {
+	if r.model, err = r.e.openModel(ctx, o.model, o.join, o.taxonomy); err != nil {
 		return err
 	}
 	if r.library, err = r.e.deviceLibrary(o.device, o.library); err != nil {
@@ -257,10 +257,10 @@ func (r *benchRun) warm(ctx context.Context) error {
 func (r *benchRun) identify(ctx context.Context) error { return bench.Identify(ctx, r.id, r.rows) }
 
 // reopen opens the graph that is measured once more.
-func (r *benchRun) reopen() (*models.Model, error) {
-	m, err := r.e.openModel(r.o.model, r.o.join, r.o.taxonomy)
+func (r *benchRun) reopen(ctx context.Context) (*models.Model, error) {
+	m, err := r.e.openModel(ctx, r.o.model, r.o.join, r.o.taxonomy)
 	if err == nil && m.SHA256 != r.model.SHA256 {
-		return m.Fallback()
+		return unlessInterrupted(ctx, m.Fallback)
 	}
 	return m, err
 }
@@ -273,11 +273,12 @@ func (r *benchRun) count(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	open := func(profile string) (*ort.Runner, error) {
-		m, err := r.reopen()
+		m, err := r.reopen(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return ort.Open(m, ort.Options{Library: r.library, Device: r.o.device, Threads: 1, GPUMemory: r.e.gpuMemory, Profile: profile})
+		o := ort.Options{Library: r.library, Device: r.o.device, Threads: 1, GPUMemory: r.e.gpuMemory, Profile: profile}
+		return unlessInterrupted(ctx, func() (*ort.Runner, error) { return ort.Open(m, o) })
 	}
 	sum, products, err := bench.Count(ctx, open, len(r.model.Manifest.Labels), r.lengths, dir)
 	if err != nil {
@@ -299,7 +300,7 @@ func (r *benchRun) count(ctx context.Context) error {
 func (r *benchRun) measure(ctx context.Context) error {
 	names, turns := []string{""}, []func(context.Context) error{r.identify}
 	if r.o.compare {
-		peers, err := r.openPeers()
+		peers, err := r.openPeers(ctx)
 		if err != nil {
 			return err
 		}
@@ -320,16 +321,16 @@ func (r *benchRun) measure(ctx context.Context) error {
 	return err
 }
 
-func (r *benchRun) openPeers() (*bench.Peers, error) {
-	m, err := r.reopen()
+func (r *benchRun) openPeers(ctx context.Context) (*bench.Peers, error) {
+	m, err := r.reopen(ctx)
 	if r.o.peers != "" {
-		m, err = r.e.openModel(r.o.peers, r.o.join, r.o.taxonomy)
+		m, err = r.e.openModel(ctx, r.o.peers, r.o.join, r.o.taxonomy)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.figures.PeersModel = m.Manifest.ID() + ", " + or(m.Manifest.Precision, "precision not stated")
-	runner, err := r.e.openThreads(m, r.o.device, r.library, r.figures.Cores)
+	r.figures.PeersModel = m.Manifest.ID() + ", " + cmp.Or(m.Manifest.Precision, "precision not stated")
+	runner, err := r.e.openThreads(ctx, m, r.o.device, r.library, r.figures.Cores)
 	if err != nil {
 		return nil, err
 	}
@@ -373,11 +374,8 @@ func (r *benchRun) latency(ctx context.Context) (latency, error) {
 }
 
 func (f *benchFigures) print(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
-	line("model", "%s, %s, on %s with %d cores, ONNX Runtime %s", f.Model, or(f.Precision, "precision not stated"), f.Device, f.Cores, f.Runtime)
+	line, flush := namedLines(w)
+	line("model", "%s, %s, on %s with %d cores, ONNX Runtime %s", f.Model, cmp.Or(f.Precision, "precision not stated"), f.Device, f.Cores, f.Runtime)
 	line("rows", "%d of %.0f tokens on average, %d rounds", f.Rows, f.Tokens, f.Rounds)
 	line("rows/s", "%.1f", f.RowsPerS)
 	line("tokens/s", "%.0f", f.TokensPerS)
@@ -393,7 +391,7 @@ func (f *benchFigures) print(w io.Writer) error {
 			line("against "+name, "%.1f× (%.1f rows/s, %s)", f.Ratios[name], rate, f.PeersModel)
 		}
 	}
-	return tw.Flush()
+	return flush()
 }
 
 func (f *benchFigures) peak() string {

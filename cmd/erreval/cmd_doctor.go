@@ -94,36 +94,50 @@ func printFindings(w io.Writer, findings []finding) error {
 
 // examine makes the checks in the order in which a fault explains the later ones.
 func examine(ctx context.Context, e *env, o doctorOptions) []finding {
-	asked := isCUDA(o.device)
-	named, noCUDA := e.deviceLibrary(o.device, o.library)
-	if noCUDA != nil {
+	check := checkRuntime
+	if isCUDA(o.device) {
+		check = checkCUDA
+	}
+	findings, library, usable := check(e, o)
+	if !usable {
+		o.device = "cpu" // so that the model is looked at all the same
+	}
+	return append(findings, checkModel(ctx, e, library, o), checkCache(e), checkTerminal(e))
+}
+
+// checkRuntime looks at the library, whose path is "" on a fault, and at the CPU; usable tells of the device asked for.
+func checkRuntime(e *env, o doctorOptions) (findings []finding, path string, usable bool) {
+	library, path := checkLibrary(e, o.library)
+	findings = []finding{library}
+	if path != "" {
+		findings = append(findings, checkDevice(path, "cpu", "erreval setup --force"), noteCUDA(e))
+	}
+	return findings, path, true
+}
+
+// checkCUDA is checkRuntime where a GPU is asked for.
+func checkCUDA(e *env, o doctorOptions) (findings []finding, path string, usable bool) {
+	named, missing := e.deviceLibrary(o.device, o.library)
+	if missing != nil {
 		named = o.library
 	}
 	library, path := checkLibrary(e, named)
-	next := ""
-	if asked {
-		next = "unset " + nativelib.EnvVar + "; erreval setup --cuda" // the library is one that the user named
-		if named != o.library {
-			library.Detail = strings.Replace(library.Detail, "from the flag", "for CUDA from the cache", 1)
-			next = "nvidia-smi" // all libraries are loaded: what fails is the driver or the card
-		}
+	next := "unset " + nativelib.EnvVar + "; erreval setup --cuda" // the library is one that the user named
+	if named != o.library {
+		library.Detail = strings.Replace(library.Detail, "from the flag", "for CUDA from the cache", 1)
+		next = "nvidia-smi" // all libraries are loaded: what fails is the driver or the card
 	}
-	findings := []finding{library}
+	findings = []finding{library}
 	if path != "" {
 		findings = append(findings, checkDevice(path, "cpu", "erreval setup --force"))
 	}
 	switch {
-	case noCUDA != nil:
-		findings = append(findings, finding{"cuda", findingFault, noCUDA.Error(), cudaRemedy(noCUDA)})
-	case path != "" && asked:
-		findings = append(findings, checkDevice(path, o.device, next))
+	case missing != nil:
+		findings = append(findings, finding{"cuda", findingFault, missing.Error(), cudaRemedy(missing)})
 	case path != "":
-		findings = append(findings, noteCUDA(e))
+		findings = append(findings, checkDevice(path, o.device, next))
 	}
-	if asked && findings[len(findings)-1].State == findingFault {
-		o.device = "cpu" // so that the model is looked at all the same
-	}
-	return append(findings, checkModel(ctx, e, path, o), checkCache(e), checkTerminal(e))
+	return findings, path, findings[len(findings)-1].State != findingFault
 }
 
 // checkLibrary finds, verifies and loads the library; path is "" on a fault.
@@ -181,7 +195,11 @@ func noteCUDA(e *env) finding {
 
 // checkModel opens the model and, where there is a library, runs its probe rows.
 func checkModel(ctx context.Context, e *env, library string, o doctorOptions) finding {
-	m, t, err := openForDoctor(e, o)
+	t, err := taxonomy.Open(o.taxonomy)
+	if err != nil {
+		return modelFault(err, o)
+	}
+	m, err := e.openModel(ctx, o.model, "", t)
 	if err != nil {
 		return modelFault(err, o)
 	}
@@ -189,43 +207,46 @@ func checkModel(ctx context.Context, e *env, library string, o doctorOptions) fi
 	if library == "" {
 		return finding{Name: "model", State: findingNote, Detail: name + ": files are right; its probe rows need the library"}
 	}
-	start := time.Now()
-	worst, err := runProbes(ctx, m, t, library, o.device)
+	f, err := runProbes(ctx, e, m, t, library, o.device)
 	if err != nil {
 		return modelFault(fmt.Errorf("%s: %w", name, err), o)
 	}
-	return finding{Name: "model", State: findingOK, Detail: fmt.Sprintf("%s: %d probe rows in %d ms, largest difference of a logit %.2g",
-		name, len(m.Manifest.Probes), time.Since(start).Milliseconds(), worst)}
+	f.Detail = name + ": " + f.Detail
+	return f
 }
 
 func modelFault(err error, o doctorOptions) finding {
 	next := "erreval models info " + o.model
-	if o.model == "default" {
+	if o.model == defaultModel {
 		next = "build erreval again (make build); if that does not help, report it with this line"
 	}
 	return finding{"model", findingFault, err.Error(), next}
 }
 
-func openForDoctor(e *env, o doctorOptions) (*models.Model, *taxonomy.Taxonomy, error) {
-	t, err := taxonomy.Open(o.taxonomy)
+// runProbes runs the probe rows. Where they are off, and the model has an fp32 graph, which identify then runs, it opens that.
+func runProbes(ctx context.Context, e *env, m *models.Model, t *taxonomy.Taxonomy, library, device string) (f finding, err error) {
+	start := time.Now()
+	id, runner, err := e.newIdentifier(ctx, m, t, device, library, identifier.DefaultOptions())
 	if err != nil {
-		return nil, nil, err
-	}
-	m, err := e.openModel(o.model, "", t)
-	return m, t, err
-}
-
-func runProbes(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, library, device string) (worst float64, err error) {
-	runner, err := ort.Open(m, ort.Options{Library: library, Device: device, Threads: 1})
-	if err != nil {
-		return 0, err
+		return f, err
 	}
 	defer func() { err = errors.Join(err, runner.Close()) }()
-	id, err := identifier.New(m, t, runner, identifier.DefaultOptions())
-	if err != nil {
-		return 0, err
+	worst, off := id.Check(ctx)
+	if off == nil {
+		return finding{Name: "model", State: findingOK, Detail: fmt.Sprintf("%d probe rows in %d ms, largest difference of a logit %.2g",
+			len(m.Manifest.Probes), time.Since(start).Milliseconds(), worst)}, nil
 	}
-	return id.Check(ctx)
+	if ctx.Err() != nil {
+		return f, off
+	}
+	if !m.HasFallback() {
+		return f, fmt.Errorf("%w; identify runs it all the same, and says so at every run", off)
+	}
+	_, fallback, err := e.openFallback(ctx, m, t, device, library, identifier.DefaultOptions())
+	if err != nil {
+		return f, errors.Join(off, err)
+	}
+	return finding{Name: "model", State: findingNote, Detail: fmt.Sprintf("its fp32 graph runs here, as in identify, since its own computes otherwise: %v", off)}, fallback.Close()
 }
 
 // checkCache makes the folder if need be and writes a file there.

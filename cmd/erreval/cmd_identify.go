@@ -246,7 +246,7 @@ func (r *identifyRun) open(ctx context.Context, outputs []string) (closeModel fu
 // openLocal loads model and library.
 func (r *identifyRun) openLocal(ctx context.Context) (closeRunner func() error, err error) {
 	o := r.o
-	if r.model, err = r.e.openModel(o.Model, o.Join, r.taxonomy); err != nil {
+	if r.model, err = r.e.openModel(ctx, o.Model, o.Join, r.taxonomy); err != nil {
 		return nil, err
 	}
 	options := scheduleFor(o.Device, o.Workers)

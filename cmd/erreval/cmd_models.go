@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ Whether a model of your own fits, and the tokens it sees:
 					if err := wantArgs(ctx, 0, 1, "at most one model"); err != nil {
 						return err
 					}
-					return modelInfo(e, ctx.Args().First(), ctx.String("join"), ctx.String("taxonomy"), ctx.Bool("json"))
+					return modelInfo(ctx.Context, e, ctx.Args().First(), ctx.String("join"), ctx.String("taxonomy"), ctx.Bool("json"))
 				},
 			},
 			{
@@ -136,7 +137,7 @@ func listModels(e *env, asJSON bool) error {
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 	for _, m := range all {
-		fmt.Fprintf(tw, "%s\t%s, %s, %s, %.1f MB%s\n", m.Model, m.ID, m.Taxonomy, or(m.Precision, "precision not stated"), float64(m.Size)/1e6, prefixed(", from ", m.Source))
+		fmt.Fprintf(tw, "%s\t%s, %s, %s, %.1f MB%s\n", m.Model, m.ID, m.Taxonomy, cmp.Or(m.Precision, "precision not stated"), float64(m.Size)/1e6, prefixed(", from ", m.Source))
 	}
 	return errors.Join(tw.Flush(), err)
 }
@@ -170,7 +171,7 @@ func embeddedManifest() (*models.Manifest, error) {
 	return models.ParseManifest(data)
 }
 
-func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
+func modelInfo(ctx context.Context, e *env, name, join, taxonomyName string, asJSON bool) error {
 	if name == "" {
 		name = defaultModel
 	}
@@ -178,7 +179,7 @@ func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	m, err := e.openModel(name, join, t)
+	m, err := e.openModel(ctx, name, join, t)
 	if err != nil {
 		return err
 	}
@@ -190,21 +191,18 @@ func modelInfo(e *env, name, join, taxonomyName string, asJSON bool) error {
 
 func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error {
 	m := &model.Manifest
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line, flush := namedLines(w)
 	line("model", "%s (%s)", m.ID(), model.Source)
 	if m.Source != "" {
 		line("imported", "from %s", m.Source)
 	}
-	line("encoder", "%s, %d layers of %d, %s", m.Architecture, m.Layers, m.HiddenSize, or(m.Precision, "precision not stated"))
+	line("encoder", "%s, %d layers of %d, %s", m.Architecture, m.Layers, m.HiddenSize, cmp.Or(m.Precision, "precision not stated"))
 	line("taxonomy", "%s", m.Taxonomy)
 	line("input", "%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		line("file", "%s, %d bytes, SHA-256 %s", name, m.Files[name].Size, m.Files[name].SHA256)
 	}
-	line("licence", "%s", or(m.Licence, "not stated"))
+	line("licence", "%s", cmp.Or(m.Licence, "not stated"))
 	for _, d := range m.TrainingData {
 		line("trained on", "%s, %d rows, %s", d.Name, d.Rows, d.Licence)
 	}
@@ -217,14 +215,7 @@ func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error
 			line("threshold", "%.3f %s", m.Thresholds[label], label)
 		}
 	}
-	return tw.Flush()
-}
-
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
+	return flush()
 }
 
 // compact is a figure, or a group of figures, on one line.
@@ -271,7 +262,7 @@ type tokens struct {
 }
 
 func tokenize(ctx context.Context, e *env, o *tokenizeOptions) error {
-	m, err := e.openModel(o.model, o.join, o.taxonomy)
+	m, err := e.openModel(ctx, o.model, o.join, o.taxonomy)
 	if err != nil {
 		return err
 	}

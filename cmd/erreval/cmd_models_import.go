@@ -160,7 +160,12 @@ func runImport(ctx context.Context, e *env, o *importOptions) (err error) {
 	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.draft.Discard()) }()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = errInterrupted // whatever it was at
+		}
+		err = errors.Join(err, r.draft.Discard())
+	}()
 	if err := r.fill(ctx); err != nil {
 		return err
 	}
@@ -284,13 +289,13 @@ func (r *importRun) convert(ctx context.Context) error {
 	if err != nil {
 		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
 	}
-	return r.write(func(to string, o convert.Options) (*convert.Result, error) {
+	return r.write(ctx, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Convert(ctx, r.o.Source, to, o)
 	})
 }
 
 // write fills the draft with what convert makes, and with its fp32 twin where that has another precision.
-func (r *importRun) write(convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
+func (r *importRun) write(ctx context.Context, convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
 	r.say("converting %s to %s", r.o.Source, o.Precision)
 	result, err := convertTo(r.draft.Dir, o)
@@ -308,7 +313,7 @@ func (r *importRun) write(convertTo func(dir string, o convert.Options) (*conver
 		}
 	}
 	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
-	return r.describe(&models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize, Layers: result.Layers,
+	return r.describe(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize, Layers: result.Layers,
 		Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens, Inputs: result.Inputs, Output: result.Output})
 }
 
@@ -334,7 +339,7 @@ func (r *importRun) takeModel() error {
 var companions = []string{"config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
 
 // describe completes the draft with the tokenizer and a first manifest.
-func (r *importRun) describe(c *models.Classifier) (err error) {
+func (r *importRun) describe(ctx context.Context, c *models.Classifier) (err error) {
 	for _, name := range companions {
 		if err := r.copy(name, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -345,7 +350,7 @@ func (r *importRun) describe(c *models.Classifier) (err error) {
 	}
 	r.report.Names = c.Labels
 	r.manifest.Source, r.manifest.Licence = r.o.Origin, findLicence(r.source)
-	if err := r.manifest.Seal(r.draft.Dir); err != nil {
+	if _, err := unlessInterrupted(ctx, func() (any, error) { return nil, r.manifest.Seal(r.draft.Dir) }); err != nil {
 		return err
 	}
 	return r.manifest.Write(r.draft.Dir)

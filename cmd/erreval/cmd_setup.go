@@ -90,7 +90,11 @@ func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 	}
 	say("ONNX Runtime %s %s, and loads", version, what)
 	if usual, _ := nativelib.CacheDir(e.getenv); o.dir != "" && !strings.HasPrefix(f.Path, usual) {
-		say("set ERREVAL_CACHE=%s so that the other commands find it", o.dir)
+		dir, err := filepath.Abs(o.dir)
+		if err != nil {
+			return err
+		}
+		say("set ERREVAL_CACHE=%s so that the other commands find it", dir)
 	}
 	_, err = fmt.Fprintln(e.out, f.Path)
 	return err

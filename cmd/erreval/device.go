@@ -42,9 +42,13 @@ func scheduleFor(device string, workers int) identifier.Options {
 // parseSize reads "8GB", "900MB" or a number of bytes; "" is 0.
 func parseSize(text string) (int64, error) {
 	number, unit := strings.ToUpper(strings.TrimSpace(text)), 1.0
-	for suffix, n := range map[string]float64{"GB": 1e9, "MB": 1e6, "GIB": 1 << 30, "MIB": 1 << 20} {
-		if rest, ok := strings.CutSuffix(number, suffix); ok {
-			number, unit = strings.TrimSpace(rest), n
+	for _, u := range []struct {
+		suffix string
+		bytes  float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"GIB", 1 << 30}, {"MIB", 1 << 20}} {
+		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
 		}
 	}
 	if text == "" {

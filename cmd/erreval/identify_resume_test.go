@@ -17,8 +17,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/identifier/ort/orttest"
-	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
@@ -105,13 +103,7 @@ type process struct {
 // identifyProcess starts the test's program anew, which under that name is erreval (testscript.Main).
 func identifyProcess(t *testing.T, in, out string, flags ...string) *process {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{cmd: exec.CommandContext(t.Context(), exe), ended: make(chan struct{})}
-	p.cmd.Args = append([]string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--quiet"}, flags...)
-	p.cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	p := &process{cmd: command(t, append([]string{"identify", in, "-o", out, "--model", tinyBERT, "--quiet"}, flags...)...), ended: make(chan struct{})}
 	p.cmd.Stderr = &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

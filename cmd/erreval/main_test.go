@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,10 +38,11 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, judge, judge2 := newHub(t), newJudge(t, judgeModels), newJudge(t, generous)
-	library := orttest.Library(t) // scripts have no HOME, so no cache to find it in
+	library := orttest.Library(t) // the scripts' HOME has no cache to find it in
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home")) // testscript's own is /no-home, which root would make
 			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
@@ -54,6 +56,19 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
 			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand},
 	})
+}
+
+// command is this program in a process of its own, which finds the library and keeps its cache to itself.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Args = append([]string{"erreval"}, args...)
+	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t), "ERREVAL_CACHE="+t.TempDir())
+	return cmd
 }
 
 // cmdStatus runs "status CODE program args…" and wants that exit code.

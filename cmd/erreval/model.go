@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -41,14 +42,13 @@ func (e *env) modelDir(name string) string {
 }
 
 // openModel opens the embedded model, an imported one or one in a directory, and checks it against t.
-func (e *env) openModel(name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
-	var m *models.Model
-	var err error
-	if name == defaultModel {
-		m, err = models.OpenFS(embedded.Default(), defaultModel, t)
-	} else {
-		m, err = models.Open(e.modelDir(name), t)
-	}
+func (e *env) openModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
+	m, err := unlessInterrupted(ctx, func() (*models.Model, error) {
+		if name == defaultModel {
+			return models.OpenFS(embedded.Default(), defaultModel, t)
+		}
+		return models.Open(e.modelDir(name), t)
+	})
 	if err != nil {
 		return nil, withCode(exitUnfit, err)
 	}
@@ -66,12 +66,12 @@ func (e *env) openModel(name, join string, t *taxonomy.Taxonomy) (*models.Model,
 }
 
 // openRunner opens a model's graph, whose bytes it lets go, for Runs of one thread each.
-func (e *env) openRunner(m *models.Model, device, library string) (*ort.Runner, error) {
-	return e.openThreads(m, device, library, 1)
+func (e *env) openRunner(ctx context.Context, m *models.Model, device, library string) (*ort.Runner, error) {
+	return e.openThreads(ctx, m, device, library, 1)
 }
 
 // openThreads is openRunner with threads in each Run.
-func (e *env) openThreads(m *models.Model, device, library string, threads int) (*ort.Runner, error) {
+func (e *env) openThreads(ctx context.Context, m *models.Model, device, library string, threads int) (*ort.Runner, error) {
 	found, err := e.locateLibrary(library)
 	if err != nil {
 		return nil, err
@@ -84,8 +84,10 @@ func (e *env) openThreads(m *models.Model, device, library string, threads int) 
 	if err := checkUsable(m, device, found.Path); err != nil {
 		return nil, err
 	}
-	runner, err := ort.Open(m, o)
-	m.Graph = nil
+	runner, err := unlessInterrupted(ctx, func() (*ort.Runner, error) { return ort.Open(m, o) })
+	if err == nil {
+		m.Graph = nil
+	}
 	return runner, err
 }
 

@@ -38,7 +38,7 @@ func (e *env) openIdentifier(ctx context.Context, m *models.Model, t *taxonomy.T
 	if err != nil {
 		return nil, nil, err
 	}
-	id, runner, err := e.newIdentifier(m, t, device, library, o)
+	id, runner, err := e.newIdentifier(ctx, m, t, device, library, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,16 +57,21 @@ func (e *env) openIdentifier(ctx context.Context, m *models.Model, t *taxonomy.T
 	if err := runner.Close(); err != nil {
 		return nil, nil, err
 	}
-	fallback, err := m.Fallback()
+	return e.openFallback(ctx, m, t, device, library, o)
+}
+
+// openFallback opens m's fp32 graph, which takes the place of its own.
+func (e *env) openFallback(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, device, library string, o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
+	fallback, err := unlessInterrupted(ctx, m.Fallback)
 	if err != nil {
 		return nil, nil, withCode(exitUnfit, err)
 	}
 	*m = *fallback
-	return e.newIdentifier(m, t, device, library, o)
+	return e.newIdentifier(ctx, m, t, device, library, o)
 }
 
-func (e *env) newIdentifier(m *models.Model, t *taxonomy.Taxonomy, device, library string, o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
-	runner, err := e.openRunner(m, device, library)
+func (e *env) newIdentifier(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, device, library string, o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
+	runner, err := e.openRunner(ctx, m, device, library)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +102,7 @@ func (e *env) compareProbes(ctx context.Context, m *models.Model, id *identifier
 	c := &probeResult{Key: key}
 	if c.Worst, err = id.Check(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, errInterrupted
 		}
 		c.Fault = fmt.Sprintf("the model %s computes otherwise here: %v", m.Manifest.ID(), err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -94,6 +93,11 @@ func samples(fields []string, maxTokens int) []map[string]string {
 	return append(rows, long)
 }
 
+// openDraft opens the draft as any model.
+func (r *importRun) openDraft(ctx context.Context) (*models.Model, error) {
+	return unlessInterrupted(ctx, func() (*models.Model, error) { return models.Open(r.draft.Dir, r.taxonomy) })
+}
+
 // verdict is what a graph says of a row.
 type verdict struct {
 	logits []float32
@@ -102,7 +106,7 @@ type verdict struct {
 
 // examine opens the draft as it will be used, runs the sample rows and the reference, and completes the manifest.
 func (r *importRun) examine(ctx context.Context) error {
-	m, err := models.Open(r.draft.Dir, r.taxonomy)
+	m, err := r.openDraft(ctx)
 	if err != nil {
 		return withCode(exitUnfit, r.hideDraft(err))
 	}
@@ -127,7 +131,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) 
 		}
 	}
 	r.say("checking it on %d sample rows", len(rows))
-	id, runner, err := r.e.newIdentifier(m, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
+	id, runner, err := r.e.newIdentifier(ctx, m, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
 	if err != nil {
 		return err
 	}
@@ -154,12 +158,12 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) 
 
 // runFallback runs the fp32 graph, which is removed again unless it is to be kept.
 func (r *importRun) runFallback(ctx context.Context, m *models.Model, rows []map[string]string) ([]verdict, error) {
-	twin, err := m.Fallback()
+	twin, err := unlessInterrupted(ctx, m.Fallback)
 	if err != nil {
 		return nil, withCode(exitUnfit, r.hideDraft(err))
 	}
 	var out []verdict
-	err = r.running(twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
+	err = r.running(ctx, twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
 		out, err = runRows(ctx, id, rows)
 		return err
 	})
@@ -176,8 +180,8 @@ func (r *importRun) runFallback(ctx context.Context, m *models.Model, rows []map
 }
 
 // running opens m on the CPU for f.
-func (r *importRun) running(m *models.Model, f func(*identifier.Identifier, *ort.Runner) error) (err error) {
-	id, runner, err := r.e.newIdentifier(m, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
+func (r *importRun) running(ctx context.Context, m *models.Model, f func(*identifier.Identifier, *ort.Runner) error) (err error) {
+	id, runner, err := r.e.newIdentifier(ctx, m, r.taxonomy, "cpu", r.o.Library, identifier.DefaultOptions())
 	if err != nil {
 		return err
 	}
@@ -221,17 +225,9 @@ func compareVerdicts(errorTypes []string, got, want []verdict) selfCheck {
 				c.Flipped++
 			}
 		}
-		c.Shift = max(c.Shift, largestDifference(got[i].logits, want[i].logits))
+		c.Shift = max(c.Shift, identifier.LargestDifference(got[i].logits, want[i].logits))
 	}
 	return selfCheck{Rows: len(got), FP32: c}
-}
-
-func largestDifference(a, b []float32) float64 {
-	worst := 0.0
-	for i := range a {
-		worst = max(worst, math.Abs(float64(a[i])-float64(b[i])))
-	}
-	return worst
 }
 
 // keepProbes writes what was found into the manifest.
@@ -303,7 +299,7 @@ func (r *importRun) verify(ctx context.Context, m *models.Model, id *identifier.
 		if err != nil {
 			return withCode(exitUnfit, fmt.Errorf("%s: row %s: %w", r.o.Verify, row.ID, err))
 		}
-		if diff := largestDifference(logits, row.Logits); !(diff <= v.Worst) || worst == "" {
+		if diff := identifier.LargestDifference(logits, row.Logits); !(diff <= v.Worst) || worst == "" {
 			v.Worst, worst = diff, row.ID
 		}
 	}

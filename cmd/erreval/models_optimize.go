@@ -30,7 +30,7 @@ func (r *importRun) takeExport(ctx context.Context) error {
 		}
 	}
 	r.report.Notes = []string{"a plain ONNX export: its graph is taken as it is"}
-	if err := r.describe(c); err != nil || !r.o.Optimize {
+	if err := r.describe(ctx, c); err != nil || !r.o.Optimize {
 		return err
 	}
 	return r.optimize(ctx, c.Files[0])
@@ -44,7 +44,7 @@ func (r *importRun) optimize(ctx context.Context, graph string) (err error) {
 	}
 	spare := fused.draft
 	defer func() { err = errors.Join(err, spare.Discard()) }()
-	err = fused.write(func(to string, o convert.Options) (*convert.Result, error) {
+	err = fused.write(ctx, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Optimize(ctx, r.source, graph, to, o)
 	})
 	if err == nil {
@@ -79,7 +79,7 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 		if err != nil {
 			return err
 		}
-		shift := largestDifference(got, want)
+		shift := identifier.LargestDifference(got, want)
 		if !(shift <= tolerances[precision]) {
 			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the export's (at most %g is allowed)",
 				precision, shift, tolerances[precision])}
@@ -93,14 +93,14 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 
 // logits are those of the draft for the sample rows, one after the other, and for a row with padding.
 func (r *importRun) logits(ctx context.Context, precision string) (out []float32, err error) {
-	m, err := models.Open(r.draft.Dir, r.taxonomy)
+	m, err := r.openDraft(ctx)
 	if err == nil && precision == convert.FP32 && m.HasFallback() {
-		m, err = m.Fallback()
+		m, err = unlessInterrupted(ctx, m.Fallback)
 	}
 	if err != nil {
 		return nil, withCode(exitUnfit, r.hideDraft(err))
 	}
-	err = r.running(m, func(id *identifier.Identifier, runner *ort.Runner) error {
+	err = r.running(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
 		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -34,10 +35,7 @@ func (p *importReport) print(e *env, r *importRun) error {
 	if r.o.JSON {
 		return writeJSON(e.out, p)
 	}
-	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line, flush := namedLines(e.out)
 	line("model", "%s, %s, %.1f MB", p.ID, cmp.Or(p.Precision, "precision not stated"), float64(p.Size)/1e6)
 	line("encoder", "%s, %d layers of %d%s", m.Architecture, m.Layers, m.HiddenSize, prefixed(", head ", p.Head))
 	line("input", "%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
@@ -51,7 +49,7 @@ func (p *importReport) print(e *env, r *importRun) error {
 		line("verified", "%s: %s, largest difference of a logit %.2g (tolerance %g)", v.Reference, plural(v.Rows, "row", "rows"), v.Worst, v.Tolerance)
 	}
 	line("written", "%s; use it with --model %s", p.Dir, p.Model)
-	return tw.Flush()
+	return flush()
 }
 
 // asFolder writes dir so that it is not taken for the name of an imported model.
@@ -91,7 +89,7 @@ func licenceWords(licence string) string {
 	if licence == unknownLicence {
 		return "unknown: neither config.json nor README.md names one"
 	}
-	return or(licence, "not stated")
+	return cmp.Or(licence, "not stated")
 }
 
 func prefixed(prefix, s string) string {
@@ -99,4 +97,12 @@ func prefixed(prefix, s string) string {
 		return ""
 	}
 	return prefix + s
+}
+
+// namedLines prints lines of a name and what it says, in two columns; flush ends them.
+func namedLines(w io.Writer) (line func(name, format string, args ...any), flush func() error) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	return func(name, format string, args ...any) {
+		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}, tw.Flush
 }

@@ -143,7 +143,7 @@ func TestJudgeKilled(t *testing.T) {
 }
 
 // testKilled kills a command that makes so many calls a row.
-func testKilled(t *testing.T, rows, perRow, kills int, command ...string) {
+func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
 	const inFlight = 4
 	server := llmtest.NewServer(func(c *llmtest.Call) llmtest.Step {
 		step := judgeModels(c)
@@ -164,12 +164,7 @@ func testKilled(t *testing.T, rows, perRow, kills int, command ...string) {
 		t.Fatal(err)
 	}
 	run := func(out string) *exec.Cmd {
-		exe, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), exe)
-		cmd.Args = slices.Concat([]string{"erreval"}, command, []string{in, "-o", out, "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume"})
+		cmd := command(t, slices.Concat(line, []string{in, "-o", out, "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume"})...)
 		cmd.Stderr = &bytes.Buffer{}
 		return cmd
 	}

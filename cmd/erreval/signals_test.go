@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,33 +15,32 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/identifier/ort/orttest"
-	"github.com/erreval/erreval/internal/nativelib"
 )
+
+// newFIFO makes a FIFO that never ends, since the test holds it.
+func newFIFO(t *testing.T, path string) *os.File {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.OpenFile(path, os.O_RDWR, 0) // read and write: opening waits for nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
 
 // startEndless starts erreval on a FIFO that holds one row of so many bytes, and never ends.
 func startEndless(t *testing.T, size int, flags ...string) (cmd *exec.Cmd, stdout, stderr *bufio.Reader) {
 	t.Helper()
 	fifo := filepath.Join(t.TempDir(), "in.jsonl")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w, err := os.OpenFile(fifo, os.O_RDWR, 0) // read and write: opening waits for nobody
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := newFIFO(t, fifo)
 	// A caught signal has its default effect in a new process, an ignored one (nohup) would stay ignored.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	t.Cleanup(func() { signal.Stop(signals) })
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd = exec.CommandContext(t.Context(), exe)
-	cmd.Args = append([]string{"erreval", "identify", fifo}, flags...)
-	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	cmd = command(t, append([]string{"identify", fifo}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +52,8 @@ func startEndless(t *testing.T, size int, flags ...string) (cmd *exec.Cmd, stdou
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintf(w, `{"id":"a1","question":"Who?","answer":"Oke","passage":"A mason.","note":"%0*d"}`+"\n", size, 0); err != nil {
-		t.Fatal(err)
-	}
+	// More than a pipe holds would wait for ever where the process has ended: what reads its output then fails instead.
+	go fmt.Fprintf(w, `{"id":"a1","question":"Who?","answer":"Oke","passage":"A mason.","note":"%0*d"}`+"\n", size, 0)
 	return cmd, bufio.NewReader(out), bufio.NewReader(diagnostics)
 }
 
@@ -108,6 +108,50 @@ func testFirstInterrupt(t *testing.T, identifier ...string) {
 	}
 }
 
+// TestInterruptWhileOpening: a model that takes long to open, here for ever, does not hold the end up.
+func TestInterruptWhileOpening(t *testing.T) {
+	dir := t.TempDir()
+	w := newFIFO(t, filepath.Join(dir, "manifest.json"))
+	cmd := command(t, "identify", filepath.Join(tinyBERT, "rows.jsonl"), "-o", "-", "--model", dir)
+	diagnostics, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		// More than a pipe holds is gone when the model is being read.
+		if _, err := w.Write(make([]byte, 2<<20)); err == nil {
+			_ = cmd.Process.Signal(os.Interrupt) // how it ends is looked at
+		}
+	}()
+	said, err := io.ReadAll(diagnostics) // until the process is gone
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit code is looked at
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(string(said), "error: interrupted before the model was ready") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+// TestUnlessInterrupted: what was made before the interrupt is given, and a call that does not return is left behind.
+func TestUnlessInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if got, err := unlessInterrupted(ctx, func() (int, error) { return 7, io.EOF }); got != 7 || !errors.Is(err, io.EOF) {
+		t.Errorf("got %d, %v", got, err)
+	}
+	_, err := unlessInterrupted(ctx, func() (int, error) {
+		cancel()
+		<-t.Context().Done() // when this test has ended
+		return 7, nil
+	})
+	if exitCode(err) != exitInterrupted {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestBrokenPipe: where nobody reads standard output the process ends as others do, and --resume goes on.
 func TestBrokenPipe(t *testing.T) {
 	dir := t.TempDir()
@@ -123,13 +167,8 @@ func TestBrokenPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Args, cmd.Stdout = []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--table"}, w
-	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t))
+	cmd := command(t, "identify", in, "-o", out, "--model", tinyBERT, "--table")
+	cmd.Stdout = w
 	_ = cmd.Run() // how it ended is looked at
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE {
 		t.Errorf("it ended with %v", cmd.ProcessState)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/erreval/erreval/identifier"
@@ -31,6 +32,18 @@ func open(t *testing.T, name string) (*models.Model, *taxonomy.Taxonomy) {
 		t.Fatal(err)
 	}
 	return m, tax
+}
+
+// TestRowsWithoutTokens: a tokenizer that knows no letter is an error.
+func TestRowsWithoutTokens(t *testing.T) {
+	m, tax := open(t, "roberta")
+	m.FS = fstest.MapFS{"tokenizer.json": {Data: []byte(`{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+		"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}, "post_processor": null, "decoder": null,
+		"model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null, "fuse_unk": false,
+		"byte_fallback": false, "vocab": {"<s>": 0, "<pad>": 1, "</s>": 2}, "merges": []}}`)}}
+	if _, err := bench.Rows(m, tax, 1); err == nil || !strings.Contains(err.Error(), "no tokens for English text") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestRows: the lengths of the made-up rows are those of docs/performance.md: 43 to 798 tokens, 198 on average, 906 bytes.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -74,7 +75,8 @@ func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) 
 // grow gives the text of the body with which a row has about target tokens.
 func grow(enc *identifier.Encoder, values []string, body, at, target int) (string, error) {
 	values[body] = ""
-	for {
+	before := -1 // tokens when all sentences were last begun with
+	for i := 0; ; i++ {
 		e, err := enc.Encode(values)
 		if err != nil {
 			return "", err
@@ -83,7 +85,12 @@ func grow(enc *identifier.Encoder, values []string, body, at, target int) (strin
 			words := strings.Fields(values[body])
 			return strings.Join(words[:max(0, len(words)-int(float64(over)/1.3))], " "), nil // about 1.3 tokens a word
 		}
-		values[body] += long[at%len(long)]
-		at++
+		if i%len(long) == 0 {
+			if len(e.IDs) <= before {
+				return "", errors.New("the model's tokenizer has no tokens for English text; rows of the right lengths cannot be made, give your own with --rows")
+			}
+			before = len(e.IDs)
+		}
+		values[body] += long[(at+i)%len(long)]
 	}
 }

@@ -2,10 +2,15 @@ package ort
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	onnx "github.com/yalue/onnxruntime_go"
 )
+
+// noTelemetry, if set before the library starts, keeps published builds since 1.29 from writing a device id and events
+// into the user's cache, and from sending them to Microsoft.
+const noTelemetry = "ORT_DISABLE_TELEMETRY"
 
 // library is the process's ONNX Runtime: it can be loaded once, and stays.
 var library struct {
@@ -22,6 +27,9 @@ func initialise(path string) error {
 			return fmt.Errorf("ort: this process already runs %s; it cannot load %s as well", library.path, path)
 		}
 		return nil
+	}
+	if err := os.Setenv(noTelemetry, "1"); err != nil {
+		return fmt.Errorf("ort: %w", err)
 	}
 	onnx.SetSharedLibraryPath(path)
 	if err := onnx.InitializeEnvironment(onnx.WithLogLevelFatal()); err != nil {

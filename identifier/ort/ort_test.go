@@ -56,19 +56,23 @@ func load(t testing.TB, name string) fixture {
 	return fixture{read("model.onnx"), manifest.Inputs, recorded.Cases}
 }
 
-// compare fails where a logit lies further than 1e-4 from the recorded one.
-func compare(t *testing.T, what string, got []float32, want []float64) {
+// exact is how far a logit in fp32 may lie from the recorded one. Those of int8 were recorded on one processor: others
+// round otherwise, and without VNNI their sums saturate. Quantising itself moved the fixture's logits by up to 0.06.
+const exact, quantised = 1e-4, 0.1
+
+// compare fails where a logit lies too far from the recorded one.
+func compare(t *testing.T, what string, got []float32, want []float64, tolerance float64) {
 	t.Helper()
 	for i := range want {
-		if diff := math.Abs(float64(got[i]) - want[i]); !(diff <= 1e-4) {
+		if diff := math.Abs(float64(got[i]) - want[i]); !(diff <= tolerance) {
 			t.Errorf("%s: logit %d is %v, want %v", what, i, got[i], want[i])
 		}
 	}
 }
 
-// TestLogitsEqualTorch compares every recorded row of the fp32 models, eight at a time, as the identifier runs them.
+// TestLogitsEqualTorch compares every recorded row, eight at a time, as the identifier runs them.
 func TestLogitsEqualTorch(t *testing.T) {
-	for _, name := range []string{"roberta", "bert", "bert-int8"} {
+	for name, tolerance := range map[string]float64{"roberta": exact, "bert": exact, "bert-int8": quantised} {
 		f := load(t, name)
 		r := orttest.Runner(t, f.graph, f.inputs, "logits")
 		var wg sync.WaitGroup
@@ -79,8 +83,8 @@ func TestLogitsEqualTorch(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				compare(t, name+" "+c.ID+" "+c.Join+" onnxruntime", logits, c.ORT)
-				compare(t, name+" "+c.ID+" "+c.Join+" torch", logits, c.Torch)
+				compare(t, name+" "+c.ID+" "+c.Join+" onnxruntime", logits, c.ORT, tolerance)
+				compare(t, name+" "+c.ID+" "+c.Join+" torch", logits, c.Torch, tolerance)
 			})
 		}
 		wg.Wait()
@@ -107,8 +111,8 @@ func TestBatchEqualsRows(t *testing.T) {
 	if err := r.Run(t.Context(), in, logits); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "first", logits[:len(a.ORT)], a.Torch)
-	compare(t, "second", logits[len(a.ORT):], b.Torch)
+	compare(t, "first", logits[:len(a.ORT)], a.Torch, exact)
+	compare(t, "second", logits[len(a.ORT):], b.Torch, exact)
 }
 
 func TestRunRefuses(t *testing.T) {
@@ -155,7 +159,7 @@ func TestRunIsCancelled(t *testing.T) {
 	if err := r.Run(t.Context(), f.cases[0].input(), logits); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "after a cancelled run", logits, f.cases[0].Torch)
+	compare(t, "after a cancelled run", logits, f.cases[0].Torch, exact)
 }
 
 func TestClose(t *testing.T) {
@@ -264,5 +268,5 @@ func TestCUDA(t *testing.T) {
 	if err := r.Run(t.Context(), f.cases[0].input(), logits); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "cuda", logits, f.cases[0].Torch)
+	compare(t, "cuda", logits, f.cases[0].Torch, exact)
 }

@@ -24,16 +24,16 @@ import (
 	"time"
 )
 
-// DefaultEndpoint is the hub that a Client without an Endpoint asks.
-const DefaultEndpoint = "https://huggingface.co"
+// defaultEndpoint is the hub that a Client without an Endpoint asks.
+const defaultEndpoint = "https://huggingface.co"
 
-// DefaultRevision is the branch that Pull takes for the revision "".
-const DefaultRevision = "main"
+// defaultRevision is the branch that Pull takes for the revision "".
+const defaultRevision = "main"
 
 // Client says where repositories come from and where they go. It may be used by several goroutines, and several
 // processes may pull the same repository into the same cache. Only Cache must be set.
 type Client struct {
-	// Endpoint is the hub's address, such as HF_ENDPOINT names a mirror; "" is DefaultEndpoint.
+	// Endpoint is the hub's address, such as HF_ENDPOINT names a mirror; "" is https://huggingface.co.
 	Endpoint string
 	// Token (HF_TOKEN) goes to Endpoint only, never to another host that a redirect names. "" asks anonymously.
 	Token string
@@ -117,7 +117,7 @@ func (c *Client) newPull(repo, revision string) (*pull, error) {
 		return nil, fmt.Errorf("%q is no repository's name; give ORG/NAME as in its address on the hub", repo)
 	}
 	if revision == "" {
-		revision = DefaultRevision
+		revision = defaultRevision
 	}
 	if err := checkName(revision); err != nil {
 		return nil, fmt.Errorf("revision %w; give a branch, a tag or a commit", err)
@@ -125,9 +125,9 @@ func (c *Client) newPull(repo, revision string) (*pull, error) {
 	if c.Cache == "" {
 		return nil, errors.New("hub: no cache folder given")
 	}
-	endpoint, err := url.Parse(strings.TrimRight(cmp.Or(c.Endpoint, DefaultEndpoint), "/"))
+	endpoint, err := url.Parse(strings.TrimRight(cmp.Or(c.Endpoint, defaultEndpoint), "/"))
 	if err != nil || endpoint.Host == "" || (endpoint.Scheme != "https" && endpoint.Scheme != "http") {
-		return nil, fmt.Errorf("HF_ENDPOINT %q is no address; give one like %s", c.Endpoint, DefaultEndpoint)
+		return nil, fmt.Errorf("HF_ENDPOINT %q is no address; give one like %s", c.Endpoint, defaultEndpoint)
 	}
 	p := &pull{Client: c, repo: repo, revision: revision, endpoint: endpoint, checked: map[string]bool{},
 		dir: filepath.Join(c.Cache, "models--"+strings.ReplaceAll(repo, "/", "--"))}
