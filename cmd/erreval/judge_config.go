@@ -37,7 +37,7 @@ type judgeSettings struct {
 	ReplyTokens int
 	Lines       bool
 	File        string // that has an entry of it, and with it a client and limits of its own; "" is none
-	Moved       bool   // the entry has a base_url that a flag or the environment took the place of
+	Address     string // the entry's base_url; Endpoint has another where a flag or the environment took its place
 }
 
 func (s *judgeSettings) own() bool { return s.File != "" }
@@ -61,7 +61,7 @@ func seats(ctx *cli.Context, e *env, base judgeSettings) ([]judgeSettings, error
 		if s.KeyEnv != "" {
 			s.Endpoint.Key = e.getenv(s.KeyEnv)
 		}
-		if s.Moved {
+		if s.Address != "" && s.Address != s.Endpoint.BaseURL {
 			e.warn("judge %s is asked at the address of --base-url or OPENAI_BASE_URL, not at its base_url in %s", name, s.File)
 		}
 		out = append(out, s)
@@ -144,7 +144,7 @@ type entryEndpoint struct {
 // reach points s to the endpoint of its entry.
 func (s *judgeSettings) reach(e entryEndpoint, given func(string) bool) {
 	if e.BaseURL != "" {
-		if s.Moved = given("base-url"); s.Moved {
+		if s.Address = e.BaseURL; given("base-url") && s.Endpoint.BaseURL != e.BaseURL {
 			return
 		}
 		s.Endpoint.BaseURL, s.Endpoint.Key = e.BaseURL, "" // the usual key is not for every address
@@ -236,7 +236,7 @@ func (s *judgeSettings) validate(calls bool) error {
 	case s.Endpoint.Key != "" || !calls:
 	case s.KeyEnv != "":
 		check(false, "judge %s: no key: set the environment variable %s, which its key_env names", s.Name, s.KeyEnv)
-	case s.own() && s.Endpoint.BaseURL == openai.DefaultOptions().BaseURL:
+	case s.Address == openai.DefaultOptions().BaseURL && s.Address == s.Endpoint.BaseURL:
 		check(false, "judge %s: no key: say with key_env which environment variable holds it", s.Name)
 	default:
 		check(s.Endpoint.BaseURL != openai.DefaultOptions().BaseURL, "no key: set OPENAI_API_KEY, or give an endpoint that needs none with --base-url or OPENAI_BASE_URL")

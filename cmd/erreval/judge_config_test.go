@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestConfigPrecedence(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = read("base-url")
-	if e := s.Endpoint; !s.Moved || e.BaseURL != "https://base.example/v1" || e.Key != "usual" || s.KeyEnv != "" || e.AzureVersion != "2020-01-01" ||
+	if e := s.Endpoint; s.Address != "https://x.example/v1" || e.BaseURL != "https://base.example/v1" || e.Key != "usual" || s.KeyEnv != "" || e.AzureVersion != "2020-01-01" ||
 		!maps.Equal(e.Headers, map[string]string{"X-Run": "7"}) || s.Temperature != 0.5 {
 		t.Errorf("%+v", s)
 	}
@@ -75,6 +76,17 @@ func TestConfigPrecedence(t *testing.T) {
 	judges, err := parseConfig([]byte(own), "f", baseOf(), flags("azure-version"))
 	if e := judges["mini"].Endpoint; err != nil || e.Key != "" || e.AzureVersion != "" {
 		t.Errorf("the usual key, or Azure's style, at an address of its own: %v", err)
+	}
+}
+
+// TestConfigInDocs: the example that people copy is read.
+func TestConfigInDocs(t *testing.T) {
+	page := contentOf(t, filepath.Join("..", "..", "docs", "scoring.md"))
+	_, example, found := strings.Cut(page, "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	judges, err := parseConfig([]byte(example), "scoring.md", baseOf(), flags())
+	if !found || err != nil || judges["team"].KeyEnv != "TEAM_KEY" || judges["local"].Endpoint.BaseURL != "http://localhost:11434/v1" {
+		t.Errorf("%v, %+v", err, judges)
 	}
 }
 
