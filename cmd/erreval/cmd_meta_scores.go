@@ -103,7 +103,7 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	if err := checkInputs(o.preds); err != nil {
 		return nil, err
 	}
-	t, err := openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.preds), "question-generation"))
+	t, err := taxonomyOf(ctx.String("taxonomy"), o.preds)
 	if err != nil {
 		return nil, err
 	}
