@@ -59,8 +59,9 @@ type humanColumns struct {
 
 // Defaults of the overestimation rate: the ErrEval paper's, on scales from 1 to 3.
 const (
-	defaultLow  = 2
-	defaultHigh = 2.5
+	defaultLow      = 2
+	defaultHigh     = 2.5
+	defaultTopScore = 3
 )
 
 func metaScoresCommand(e *env) *cli.Command {
