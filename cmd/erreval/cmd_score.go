@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,8 +175,7 @@ func (r *scoreRun) open() (err error) {
 	if err := checkInputs(rows.o.Inputs); err != nil {
 		return err
 	}
-	name := cmp.Or(r.o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
-	if rows.taxonomy, err = openTaxonomy(name); err != nil {
+	if rows.taxonomy, err = taxonomyOf(r.o.Taxonomy, rows.o.Inputs); err != nil {
 		return err
 	}
 	r.summary = newScoreSummary(rows.taxonomy)
