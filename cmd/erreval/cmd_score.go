@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -351,6 +353,7 @@ func (f *scoreFile) finish(err error) error {
 	if err == nil {
 		input := f.input.Input()
 		input.Changed = f.changed
+		f.record.Notes = slices.Sorted(maps.Keys(f.noted))
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
 			f.record.Usage, err = f.score.judges.usage()
