@@ -114,7 +114,11 @@ func printTaxonomy(w io.Writer, t *taxonomy.Taxonomy) {
 	}
 	fmt.Fprint(w, "\nError types\n")
 	for _, y := range t.Types {
-		fmt.Fprintf(w, "  %s (%s, %s)\n      %s\n", y.Name, y.Code, y.Category, y.Definition)
+		severity := ""
+		if y.Severity > 0 {
+			severity = fmt.Sprintf(", severity %g", y.Severity)
+		}
+		fmt.Fprintf(w, "  %s (%s, %s%s)\n      %s\n", y.Name, y.Code, y.Category, severity, y.Definition)
 	}
 	for i, d := range t.Dimensions {
 		if i == 0 {
