@@ -372,7 +372,7 @@ func BenchmarkParseVerdict(b *testing.B) {
 func TestReasonsHoldNothingForATerminal(t *testing.T) {
 	prompt, d := judgePrompt(t)
 	for _, finish := range []string{llm.FinishStop, llm.FinishRefuse} {
-		_, _, err := ParseVerdict(&llm.Reply{Text: "no\x1b[2J\x1b]0;owned\a\r\nsay\u202e\x9b", Finish: finish}, prompt, d)
+		_, _, err := ParseVerdict(&llm.Reply{Text: "no\x1b[2J\x1b]0;owned\a\r\nsay\u202e\u009b", Finish: finish}, prompt, d)
 		if u, ok := errors.AsType[*Unscored](err); !ok || u.Detail != "no [2J ]0;owned say" {
 			t.Errorf("%s: %q", finish, err)
 		}
