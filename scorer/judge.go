@@ -93,6 +93,14 @@ func (o *PanelOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
+// DecisiveMode is that of the judgements that make the values.
+func (o *PanelOptions) DecisiveMode() string {
+	if slices.Contains(o.Modes, dataset.ModeErrorAware) {
+		return dataset.ModeErrorAware
+	}
+	return dataset.ModeVanilla
+}
+
 func (j *Judge) validate() error {
 	switch {
 	case j.Name == "" || j.Name == dataset.JudgeOffline:
