@@ -111,7 +111,7 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 // readBase reads what holds for judges without an entry in erreval.yaml.
 func readBase(ctx *cli.Context, e *env) (judgeSettings, error) {
 	headers, err := parseHeaders(ctx.StringSlice("header"))
-	return judgeSettings{Endpoint: openai.Options{BaseURL: cmp.Or(ctx.String("base-url"), openai.DefaultOptions().BaseURL), Key: e.getenv("OPENAI_API_KEY"),
+	return judgeSettings{Endpoint: openai.Options{BaseURL: cmp.Or(strings.TrimRight(ctx.String("base-url"), "/"), openai.DefaultOptions().BaseURL), Key: e.getenv("OPENAI_API_KEY"),
 		AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout")},
 		Limits: llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
 		Lines:  ctx.Bool("lines"), Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"), ReplyTokens: ctx.Int("reply-tokens")}, err
@@ -134,6 +134,9 @@ func (o *judgeOptions) inFlight() int {
 func onlyWithJudge(ctx *cli.Context) error {
 	for _, f := range judgeFlags() {
 		name := f.Names()[0]
+		if name == "judge" && ctx.IsSet(name) {
+			return usagef("--judge is empty: name a judge, or leave it and ERREVAL_JUDGE out to score offline")
+		}
 		if ctx.IsSet(name) && !slices.Contains([]string{"base-url", "azure-version", "config"}, name) { // these may be set in the environment
 			return usagef("--%s is for judges; name one with --judge, as in --judge gpt-4o-mini", name)
 		}

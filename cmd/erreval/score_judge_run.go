@@ -229,6 +229,9 @@ func (r *scoreRun) showPrompt(ctx context.Context, e *env) error {
 			return err
 		}
 		questions, err := r.judges.panel.Questions(row)
+		if err == nil && len(questions) == 0 {
+			r.rows.say("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+		}
 		for _, q := range questions {
 			if q.Judge == r.judges.o.Judges[0].Name && q.Repeat == 0 {
 				printQuestion(e, q)
