@@ -194,6 +194,28 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// Who only counts Attempt up gets of each attempt its own reply, in every run.
+func TestAttemptsKeepTheirReplies(t *testing.T) {
+	var endpoint counting
+	c := open(t, file(t)).Client(&endpoint, "")
+	var first []string
+	for again := range 2 {
+		for attempt := range 3 {
+			r := request("x")
+			r.Attempt = attempt
+			got := complete(t, c, r)
+			if again == 0 {
+				first = append(first, got.Text)
+			} else if got.Text != first[attempt] || !got.Cached {
+				t.Errorf("attempt %d: %q, was %q", attempt, got.Text, first[attempt])
+			}
+		}
+	}
+	if endpoint.calls.Load() != 3 || first[0] == first[1] || first[1] == first[2] {
+		t.Errorf("%d calls with %q, want 3", endpoint.calls.Load(), first)
+	}
+}
+
 // Two who got the same useless reply both reject it, one after the other has asked again.
 func TestRejectTwice(t *testing.T) {
 	var endpoint counting
