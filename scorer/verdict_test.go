@@ -169,6 +169,7 @@ var verdicts = []struct {
 	{"number, dash, reason", "2 - the answer is a part of it.", 2},
 	{"reason, then number", "The answer is a part.\n\n2", 2},
 	{"number off scale", "7", ReasonOffScale},
+	{"number, negative", "-1", ReasonOffScale},
 	{"a year", "1764", ReasonOffScale},
 	{"numbered list only", "1 - The passage gives a year.\n2 - The question asks for it.", ReasonMissing},
 	// Sentences.
