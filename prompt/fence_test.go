@@ -236,3 +236,22 @@ func TestTaxonomyIsTrusted(t *testing.T) {
 		t.Errorf("criteria are not as given:\n%s", got)
 	}
 }
+
+func TestFenceIsInNoValue(t *testing.T) {
+	for value, want := range map[string]bool{"x 0a1b2c y": true, "x 0A1B2C y": true, "x 0a1b2 c": false} {
+		if got := containsAny([]string{"other", value}, "0a1b2c"); got != want {
+			t.Errorf("%q: %v", value, got)
+		}
+	}
+	if fence("", []string{"ab", "c"}) == fence("", []string{"a", "bc"}) {
+		t.Error("where one value ends and the next begins is not in the fence")
+	}
+}
+
+func TestCleanSpellsOutAJoinerWithNothingToJoin(t *testing.T) {
+	for text, want := range map[string]string{"\u200dx": "[U+200D]x", "x \u200dy": "x [U+200D]y", "x\u200dy": "x\u200dy", "\ufe0f": "[U+FE0F]"} {
+		if got := Clean(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -80,6 +80,29 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
+// A run does not hold an outage in the one before against a judge.
+func TestDownIsOfOneRun(t *testing.T) {
+	calls := 0
+	model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
+		if calls++; calls <= downAtOnce+1 {
+			return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
+		}
+		return &llm.Reply{Text: "[[verdict: 2]]"}, nil
+	})
+	o := options(t)
+	o.Workers = 1
+	p, err := NewPanel([]Judge{judge("m", model)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []llm.Kind{llm.Unavailable, 0} {
+		err := p.Score(t.Context(), rowsOf(t, 2, "Vague"), func(*dataset.Row, map[string]*dataset.Score) error { return nil })
+		if llm.KindOf(err) != want {
+			t.Errorf("run %d: %v", i+1, err)
+		}
+	}
+}
+
 // A row that is whole, behind one that is not, is not emitted: rows would be lost in the midst of the output.
 func TestNothingBehindATornRow(t *testing.T) {
 	var answered atomic.Int64
