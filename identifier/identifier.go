@@ -1,7 +1,13 @@
 // Package identifier finds errors in rows: it encodes a row's fields as a model wants them, runs the model and turns
 // its logits into a diagnosis.
 //
-// What runs the model is a Runner; identifier/ort is the one that ships.
+// Four things make an [Identifier]: a taxonomy (package taxonomy), a model that fits it (package models: the embedded
+// default, an imported one, or a folder), a [Runner] that computes logits, and [Options]. The Runner that ships is that of
+// identifier/ort, which needs ONNX Runtime's shared library. [Identifier.Identify] takes a stream of rows, in order and in flat
+// memory; [Identifier.Tag] takes one. A row that cannot be looked at has a diagnosis that says why: it is never one
+// without error.
+//
+// A language model as identifier is scorer.Labeller; its records are the same.
 package identifier
 
 import (

@@ -29,6 +29,15 @@ func (f fake) Run(ctx context.Context, in identifier.Input, logits []float32) er
 	return f(ctx, in, logits)
 }
 
+// libraryPath is for examples.
+func libraryPath() string {
+	path, err := orttest.Find()
+	if err != nil {
+		panic(err) // there is no test to fail
+	}
+	return path
+}
+
 func newIdentifier(t testing.TB, r identifier.Runner, o identifier.Options) *identifier.Identifier {
 	t.Helper()
 	id, err := identifier.New(open(t, "bert", models.JoinFields), questions(t), r, o)

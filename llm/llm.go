@@ -1,6 +1,10 @@
 // Package llm is what the project asks of a language model: one call with messages in, one reply out, and errors
-// that say what to do next. Retry and Limit decorate any Client; llm/journal adds memory and budget, llm/openai
-// speaks to an endpoint, llm/llmtest stands in for one.
+// that say what to do next.
+//
+// A [Client] has one method, so that any model can be one ([ClientFunc]); llm/openai speaks to OpenAI-compatible endpoints.
+// [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds memory and a budget. The order that keeps
+// both honest, from the outside in: the journal's Client, Retry, Limit, the journal's Meter, the endpoint. [KindOf] tells what an
+// error means for this call and for the next. llm/llmtest stands in for a model in tests, and checks a Client or decorator of one's own.
 package llm
 
 import (

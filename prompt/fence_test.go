@@ -98,7 +98,8 @@ func skeleton(t *testing.T, prompt string) (string, []string) {
 	return strings.ReplaceAll(bare, code[1], "CODE"), texts
 }
 
-// Whatever a text holds, the prompt around it stays the same to the byte, and the text stays in its place.
+// Whatever a text holds, the prompt around it stays the same to the byte, and the text stays in its place. The same holds for
+// the texts of examples.
 func TestInjections(t *testing.T) {
 	qg := task(t, "question-generation")
 	table := injections(fence("", benign))
@@ -112,23 +113,36 @@ func TestInjections(t *testing.T) {
 		case Judge:
 			in.Dimension = &qg.Dimensions[1]
 		case Identify:
-			in.Examples = []Example{{benign, []string{"OK"}}}
+			in.Examples = []Example{{benign, []string{"OK"}}, {benign, []string{"Vague", "Spell"}}}
 		}
 		want, _ := skeleton(t, messages(t, tmpl, in))
 		for name, text := range injections(fence(tmpl.Hash(), benign)) {
-			for f := range qg.Fields {
-				in.Values = slices.Clone(benign)
-				in.Values[f] = text
-				got, texts := skeleton(t, messages(t, tmpl, in))
+			for at := range (len(in.Examples) + 1) * len(qg.Fields) {
+				got, texts := skeleton(t, messages(t, tmpl, inject(in, at, text)))
+				field := qg.Fields[at%len(qg.Fields)].Name
 				if got != want {
-					t.Errorf("%s: %s as %s changes the prompt to\n%s", kind, name, qg.Fields[f].Name, got)
+					t.Errorf("%s: %s as text %d, %s, changes the prompt to\n%s", kind, name, at, field, got)
 				}
-				if at := len(texts) - len(qg.Fields) + f; texts[at] != Clean(text) {
-					t.Errorf("%s: %s as %s became %q", kind, name, qg.Fields[f].Name, texts[at])
+				if texts[at] != Clean(text) {
+					t.Errorf("%s: %s as text %d, %s, became %q", kind, name, at, field, texts[at])
 				}
 			}
 		}
 	}
+}
+
+// inject replaces the text at a place of the prompt: those of the examples come first.
+func inject(in Input, at int, text string) Input {
+	n := len(in.Values)
+	e := at / n
+	values := &in.Values
+	if e < len(in.Examples) {
+		in.Examples = slices.Clone(in.Examples)
+		values = &in.Examples[e].Values
+	}
+	*values = slices.Clone(*values)
+	(*values)[at%n] = text
+	return in
 }
 
 // Nothing of the kind that Clean is to spell out is left in any of the texts, and everything else is.

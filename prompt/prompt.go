@@ -2,8 +2,11 @@
 // the errors found in it, or to find the errors. The wording is data: templates beside the code, with kind, version
 // and hash, which users can replace by their own.
 //
-// Texts under evaluation stand between fence lines that no text can forge (see Clean for what else is done to
-// them). A template cannot show them in any other way.
+// [Builtin] or [Open] gives a [Template], and [Template.Messages] fills it with an [Input]: the task's taxonomy, the row's texts, and
+// what its kind needs besides. [Parse] says how a template is written; the fields and methods of [Slots] are what it can show.
+//
+// Texts under evaluation, and those of examples, stand between fence lines that no text can forge (see [Clean] for what else is
+// done to them). A template cannot show them in any other way.
 package prompt
 
 import (

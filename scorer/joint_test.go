@@ -143,6 +143,10 @@ func TestParseLabels(t *testing.T) {
 		{"label, name with and-like parts", "Labels: Unnecessary Copy from Passage", []string{"Unnecessary Copy from Passage"}},
 		{"list", "The errors are:\n- **Vague**: \"it\" refers to nothing\n- Off Topic (another subject)\n", []string{"Vague", "Off Topic"}},
 		{"numbered list", "1. Vague\n2. Spell Error", []string{"Spell Error", "Vague"}},
+		{"list that goes through the types", "- Vague: no\n- Off Topic: yes, another subject", ReasonMissing},
+		{"list that denies", "- Vague (does not apply)\n- Off Topic – not present", ReasonMissing},
+		{"list of one that is no denial", "- Vague: nobody says who \"he\" is, not even the passage", []string{"Vague"}},
+		{"list that goes through, then the labels", "- Vague: no\n- Off Topic: yes\n[[labels: Off Topic]]", []string{"Off Topic"}},
 		{"alone", "Vague", []string{"Vague"}},
 		{"alone, several", "Vague, Off Topic", []string{"Vague", "Off Topic"}},
 		{"alone, quoted", "\"No Error\".", []string{"No Error"}},
@@ -178,6 +182,12 @@ func TestLabelsPromptRepeated(t *testing.T) {
 	}
 	got, err := ParseLabels(&llm.Reply{Text: asked + "\n[[labels: Off Topic]]"}, asked, qg)
 	if err != nil || !slices.Equal(got, []string{"Off Topic"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	// An answer in the examples' form is one, however much it looks like theirs.
+	in.Examples = []prompt.Example{{Values: row, Labels: []string{"OTA"}}}
+	got, err = ParseLabels(&llm.Reply{Text: "Labels: Off Target Answer"}, promptOf(t, prompt.Identify, in), qg)
+	if err != nil || !slices.Equal(got, []string{"Off Target Answer"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for finish, want := range map[string]string{llm.FinishLength: ReasonCut, llm.FinishFilter: ReasonFiltered} {

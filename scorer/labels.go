@@ -15,6 +15,7 @@ var (
 	labelledNames = regexp.MustCompile(`(?im)^[\s>*_#-]*(?:the\s+|final\s+|error\s+|applicable\s+|identified\s+)*(?:labels?|errors?|types?)(?:\s+(?:that\s+apply|found))?[\s*_]*[:：][\s*_]*(\S[^\n]*)$`)
 	bullet        = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s+(.+)$`)
 	nothing       = regexp.MustCompile(`(?i)^\W*(?:none|no labels?|no errors?|n/a|nothing)\W*$`)
+	denied        = regexp.MustCompile(`(?i)^[\s:–—(-]*(?:no|not|none|nothing|never|absent|n/a|false|0)\b|(?:n't|n’t|\bnot|\bno longer) (?:apply|applicable|present|found|the case|an? )|✗|❌`)
 	aside         = regexp.MustCompile(`\s*(?:[:–—(]|\s-\s).*$`) // "Vague: the pronoun …", "Vague (it)"
 )
 
@@ -24,7 +25,7 @@ var (
 // taxonomy does not have is an error, and so is a reply without labels: nothing said is not nothing found. The error
 // is an *Unscored.
 func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]string, error) {
-	r, err := read(reply, prompt)
+	r, err := readOwn(reply, prompt, labelledNames) // as examples in the prompt have them
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +104,23 @@ func namesIn(text string, t *taxonomy.Taxonomy) ([]string, error) {
 }
 
 // listed reads lines such as "- Vague: the pronoun refers to nothing". Lines that begin with no label are prose, as
-// long as there is one that does.
+// long as there is one that does. A list that goes through the types, "- Vague: no", is none of labels.
 func listed(text string, t *taxonomy.Taxonomy) ([]string, bool) {
 	var names []string
 	for line := range strings.Lines(text) {
-		if m := bullet.FindStringSubmatch(strings.TrimRight(line, "\n\r ")); m != nil {
-			name := strings.Trim(aside.ReplaceAllString(strings.ReplaceAll(m[1], "*", ""), ""), " `.\"'")
-			if _, ok := t.Index(name); ok {
-				names = append(names, name)
-			}
+		m := bullet.FindStringSubmatch(strings.TrimRight(line, "\n\r "))
+		if m == nil {
+			continue
 		}
+		item := strings.ReplaceAll(m[1], "*", "")
+		name := strings.Trim(aside.ReplaceAllString(item, ""), " `.\"'")
+		if _, ok := t.Index(name); !ok {
+			continue
+		}
+		if denied.MatchString(aside.FindString(item)) {
+			return nil, false
+		}
+		names = append(names, name)
 	}
 	return names, len(names) > 0
 }

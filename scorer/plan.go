@@ -28,8 +28,14 @@ type Question struct {
 
 	prompt string // all that is said to the judge
 	judge  *member
-	about  []taxonomy.Dimension
-	runs   []*dataset.Run // to fill, one for each of about
+	answer answer
+}
+
+// answer is what a question is to be filled with.
+type answer interface {
+	// read tells how much of what was asked for a reply holds, whether that is all, and how to keep it.
+	read(reply *llm.Reply, prompt string) (found int, whole bool, keep func())
+	unscored(u *Unscored)
 }
 
 // plan is what becomes of a row.
@@ -105,20 +111,21 @@ func (p *Panel) unshown(d *dataset.Diagnosis) error {
 
 // add plans a judgement on the dimensions ds, of which the first is number at.
 func (b *builder) add(j *member, mode string, repeat int, planted string, ds []taxonomy.Dimension, at int) {
-	q := &Question{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted, judge: j, about: ds}
-	if !b.panel.joint() {
+	a := &judgement{about: ds, joint: b.panel.joint()}
+	q := &Question{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted, judge: j, answer: a}
+	if !a.joint {
 		q.Dimension = ds[0].Key
 	}
 	for i := range ds {
 		run := &dataset.Run{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted}
-		q.runs = append(q.runs, run)
+		a.runs = append(a.runs, run)
 		b.plan.runs[at+i] = append(b.plan.runs[at+i], run)
 	}
 	if mode == dataset.ModeErrorAware && b.unshown != nil {
-		q.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(b.unshown.Error(), dataset.StatusUntagged+": ")})
+		a.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(b.unshown.Error(), dataset.StatusUntagged+": ")})
 		return
 	}
-	if err := b.write(q, at); err != nil {
+	if err := b.write(q, a, at); err != nil {
 		b.err = err
 		return
 	}
@@ -126,23 +133,28 @@ func (b *builder) add(j *member, mode string, repeat int, planted string, ds []t
 }
 
 // write makes the request of a question.
-func (b *builder) write(q *Question, at int) error {
+func (b *builder) write(q *Question, a *judgement, at int) error {
 	o := &b.panel.o
 	in := prompt.Input{Task: o.Taxonomy, Values: b.row.Values, Mode: q.Mode, PaperWording: o.PaperWording, JSON: !q.judge.Lines}
-	if !b.panel.joint() {
-		in.Dimension = &q.about[0]
+	if !a.joint {
+		in.Dimension = &a.about[0]
 	}
 	if q.Mode == dataset.ModeErrorAware {
 		in.Errors = b.labels(q.Planted)
-		for i := range q.about {
-			shown, err := prompt.Shown(o.Taxonomy, &q.about[i], in.Errors, o.PaperWording)
+		for i := range a.about {
+			shown, err := prompt.Shown(o.Taxonomy, &a.about[i], in.Errors, o.PaperWording)
 			if err != nil {
 				return err
 			}
-			q.runs[i].ErrorsShown = shown
+			a.runs[i].ErrorsShown = shown
 		}
 	}
-	messages, err := o.Template.Messages(in)
+	return q.write(o.Template, in, b.panel.schemas[at])
+}
+
+// write makes the request.
+func (q *Question) write(t *prompt.Template, in prompt.Input, s *llm.Schema) error {
+	messages, err := t.Messages(in)
 	if err != nil {
 		return err
 	}
@@ -154,8 +166,8 @@ func (b *builder) write(q *Question, at int) error {
 	if q.judge.Seed != nil {
 		q.Request.Seed = new(*q.judge.Seed + int64(q.Repeat))
 	}
-	if !q.judge.Lines {
-		q.Request.Schema = b.panel.schemas[at]
+	if in.JSON {
+		q.Request.Schema = s
 	}
 	return nil
 }

@@ -27,7 +27,11 @@ type reading struct {
 }
 
 // read checks how the reply ended and takes out of it what is no answer. The error is an *Unscored.
-func read(reply *llm.Reply, prompt string) (*reading, error) {
+func read(reply *llm.Reply, prompt string) (*reading, error) { return readOwn(reply, prompt, nil) }
+
+// readOwn is read where lines that match own are the reply's, though the prompt has the like, unless they follow a
+// repeated line. nil matches none.
+func readOwn(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, error) {
 	switch strings.ToLower(reply.Finish) {
 	case llm.FinishFilter:
 		return nil, &Unscored{ReasonFiltered, "the endpoint's content filter withheld the reply"}
@@ -41,7 +45,7 @@ func read(reply *llm.Reply, prompt string) (*reading, error) {
 		return nil, &Unscored{ReasonCut, "the reply ends within the model's thoughts; raise the maximum of tokens"}
 	}
 	text = strings.ToValidUTF8(text[max(0, len(text)-maxText):], "\uFFFD")
-	r := &reading{prompt: prompt, text: strings.TrimSpace(withoutEcho(text, prompt))}
+	r := &reading{prompt: prompt, text: strings.TrimSpace(withoutEcho(text, prompt, own))}
 	r.scanJSON()
 	return r, nil
 }
@@ -72,14 +76,17 @@ func withoutThoughts(text string) (string, bool) {
 }
 
 // withoutEcho leaves out lines of the prompt that the reply repeats, and the shorter lines that follow them in both.
-func withoutEcho(text, prompt string) string {
+func withoutEcho(text, prompt string, own *regexp.Regexp) string {
 	if prompt == "" {
 		return text
 	}
 	lines := strings.Split(text, "\n")
 	var kept []string
 	for i := 0; i < len(lines); {
-		n := echoed(lines[i:], prompt)
+		n := 0
+		if own == nil || !own.MatchString(lines[i]) {
+			n = echoed(lines[i:], prompt)
+		}
 		if n == 0 {
 			kept = append(kept, lines[i])
 			n = 1

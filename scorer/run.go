@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // Score judges the rows that next gives until io.EOF and hands them, in order, with a score for every dimension (key to
@@ -24,34 +25,56 @@ import (
 // first that is not whole are emitted; the error is what ended the run. Calls get a context that ends with the run: give
 // judges a client that finishes a call all the same, if its reply shall not be lost.
 func (p *Panel) Score(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, map[string]*dataset.Score) error) error {
+	d := &desk{judges: p.judges, workers: p.o.Workers, attempts: p.o.Attempts}
+	return d.run(ctx, next, func(row *dataset.Row) ([]*Question, func() error, error) {
+		plan, err := p.plan(row)
+		if err != nil {
+			return nil, nil, err
+		}
+		return plan.questions, func() error { return emit(row, p.scores(plan)) }, nil
+	})
+}
+
+// desk is where the questions about rows are asked, many at once, and rows leave in the order they came in.
+type desk struct {
+	judges   []*member
+	workers  int
+	attempts int
+}
+
+// planner gives a row's questions, and what to do when all are answered.
+type planner func(*dataset.Row) (questions []*Question, emit func() error, err error)
+
+// run does what Score promises.
+func (d *desk) run(ctx context.Context, next func() (*dataset.Row, error), plan planner) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	for _, j := range p.judges {
+	for _, j := range d.judges {
 		j.health.reset()
 	}
 	jobs := make(chan job)
-	rows := make(chan *rowJob, rowsPerWorker*p.o.Workers)
+	rows := make(chan *rowJob, rowsPerWorker*d.workers)
 	var g errgroup.Group
 	g.Go(func() error {
 		defer close(rows)
 		defer close(jobs)
-		err := p.feed(ctx, next, rows, jobs)
+		err := feed(ctx, next, plan, rows, jobs)
 		if err != nil {
 			stop(err) // of several errors, the first is the cause
 		}
 		return err
 	})
-	for range p.o.Workers {
+	for range d.workers {
 		g.Go(func() error {
 			for j := range jobs {
-				j.do(ctx, p, stop)
+				j.do(ctx, d.attempts, stop)
 			}
 			return nil
 		})
 	}
 	var torn bool
 	g.Go(func() error {
-		torn = p.collect(rows, emit, stop)
+		torn = collect(rows, stop)
 		return nil
 	})
 	if err := g.Wait(); err != nil || torn {
@@ -65,11 +88,11 @@ const rowsPerWorker = 4
 
 // rowJob is a row under way.
 type rowJob struct {
-	row  *dataset.Row
-	plan *plan
-	left atomic.Int64  // questions
-	done chan struct{} // closed when none is left
-	torn atomic.Bool   // a question was not answered, since the run ended
+	questions []*Question
+	emit      func() error
+	left      atomic.Int64  // questions
+	done      chan struct{} // closed when none is left
+	torn      atomic.Bool   // a question was not answered, since the run ended
 }
 
 // job is one question of a row.
@@ -78,10 +101,10 @@ type job struct {
 	question *Question
 }
 
-func (j job) do(ctx context.Context, p *Panel, stop context.CancelCauseFunc) {
+func (j job) do(ctx context.Context, attempts int, stop context.CancelCauseFunc) {
 	err := context.Cause(ctx)
 	if err == nil {
-		if err = j.question.ask(ctx, p.o.Attempts); err != nil {
+		if err = j.question.ask(ctx, attempts); err != nil {
 			stop(err)
 		}
 	}
@@ -98,7 +121,7 @@ func (j job) end(err error) {
 }
 
 // feed reads rows and hands out their questions.
-func (p *Panel) feed(ctx context.Context, next func() (*dataset.Row, error), rows chan<- *rowJob, jobs chan<- job) error {
+func feed(ctx context.Context, next func() (*dataset.Row, error), plan planner, rows chan<- *rowJob, jobs chan<- job) error {
 	for ctx.Err() == nil {
 		row, err := next()
 		if errors.Is(err, io.EOF) {
@@ -107,13 +130,12 @@ func (p *Panel) feed(ctx context.Context, next func() (*dataset.Row, error), row
 		if err != nil {
 			return err
 		}
-		plan, err := p.plan(row)
-		if err != nil {
+		r := &rowJob{done: make(chan struct{})}
+		if r.questions, r.emit, err = plan(row); err != nil {
 			return err
 		}
-		r := &rowJob{row: row, plan: plan, done: make(chan struct{})}
-		r.left.Store(int64(len(plan.questions)))
-		if len(plan.questions) == 0 {
+		r.left.Store(int64(len(r.questions)))
+		if len(r.questions) == 0 {
 			close(r.done)
 		}
 		select {
@@ -127,7 +149,7 @@ func (p *Panel) feed(ctx context.Context, next func() (*dataset.Row, error), row
 }
 
 func (r *rowJob) feed(ctx context.Context, jobs chan<- job) {
-	for _, q := range r.plan.questions {
+	for _, q := range r.questions {
 		j := job{r, q}
 		select {
 		case jobs <- j:
@@ -138,13 +160,13 @@ func (r *rowJob) feed(ctx context.Context, jobs chan<- job) {
 }
 
 // collect emits rows in order, up to the first that is not whole, and tells whether there was one.
-func (p *Panel) collect(rows <-chan *rowJob, emit func(*dataset.Row, map[string]*dataset.Score) error, stop context.CancelCauseFunc) (torn bool) {
+func collect(rows <-chan *rowJob, stop context.CancelCauseFunc) (torn bool) {
 	for r := range rows { // to its end, as the reader waits for room in it
 		<-r.done
 		if torn = torn || r.torn.Load(); torn {
 			continue
 		}
-		if err := emit(r.row, p.scores(r.plan)); err != nil {
+		if err := r.emit(); err != nil {
 			stop(err)
 			torn = true
 		}
@@ -197,9 +219,9 @@ type rejecter interface {
 	Reject(r *llm.Request, reply *llm.Reply) error
 }
 
-// ask fills in the runs. The error is one that ends the run.
+// ask fills in the answer. The error is one that ends the run.
 func (q *Question) ask(ctx context.Context, attempts int) error {
-	best := -1 // verdicts in the reply that is kept
+	best := -1 // found in the reply that is kept
 	for attempt := range attempts {
 		request := *q.Request
 		request.Attempt = attempt
@@ -210,13 +232,12 @@ func (q *Question) ask(ctx context.Context, attempts int) error {
 		if !reply.Cached {
 			q.judge.health.reply()
 		}
-		verdicts := q.read(reply)
-		n := found(verdicts)
-		if n > best {
-			q.keep(verdicts)
-			best = n
+		found, whole, keep := q.answer.read(reply, q.prompt)
+		if found > best {
+			keep()
+			best = found
 		}
-		if n == len(verdicts) {
+		if whole {
 			return nil
 		}
 		if r, ok := q.judge.Client.(rejecter); ok {
@@ -250,16 +271,29 @@ func (q *Question) fail(ctx context.Context, err error, best int) error {
 		return fmt.Errorf("judge %s: %w", q.Judge, err)
 	}
 	if best <= 0 {
-		q.unscored(u)
+		q.answer.unscored(u)
 	}
 	return nil
 }
 
-func (q *Question) read(reply *llm.Reply) []Verdict {
-	if q.Dimension == "" {
-		return ParseJoint(reply, q.prompt, q.about)
+// judgement is an answer in verdicts.
+type judgement struct {
+	about []taxonomy.Dimension
+	joint bool
+	runs  []*dataset.Run // to fill, one for each of about
+}
+
+func (j *judgement) read(reply *llm.Reply, prompt string) (n int, whole bool, keep func()) {
+	verdicts := j.verdicts(reply, prompt)
+	n = found(verdicts)
+	return n, n == len(verdicts), func() { j.keep(verdicts) }
+}
+
+func (j *judgement) verdicts(reply *llm.Reply, prompt string) []Verdict {
+	if j.joint {
+		return ParseJoint(reply, prompt, j.about)
 	}
-	value, explanation, err := ParseVerdict(reply, q.prompt, &q.about[0])
+	value, explanation, err := ParseVerdict(reply, prompt, &j.about[0])
 	return []Verdict{{value, explanation, err}}
 }
 
@@ -273,9 +307,9 @@ func found(verdicts []Verdict) int {
 	return n
 }
 
-func (q *Question) keep(verdicts []Verdict) {
+func (j *judgement) keep(verdicts []Verdict) {
 	for i, v := range verdicts {
-		run := q.runs[i]
+		run := j.runs[i]
 		run.Value, run.Status, run.Reason, run.Explanation = nil, "", "", v.Explanation
 		if v.Err == nil {
 			run.Value = &v.Value
@@ -285,8 +319,8 @@ func (q *Question) keep(verdicts []Verdict) {
 	}
 }
 
-func (q *Question) unscored(u *Unscored) {
-	for _, run := range q.runs {
+func (j *judgement) unscored(u *Unscored) {
+	for _, run := range j.runs {
 		run.Value, run.Status, run.Reason = nil, dataset.StatusUnscored, reasonText(u)
 	}
 }

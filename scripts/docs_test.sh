@@ -23,7 +23,7 @@ for page in $pages; do
   environment=() judge=()
   case $page in # models that a page imports must not take the place of the user's
     docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
-    docs/scoring.md) # a script plays the judges
+    docs/scoring.md | docs/evaluation.md) # a script plays the language models
       go build -o "$tmp/withjudge" ./scripts/withjudge
       judge=("$tmp/withjudge") ;;
   esac

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,6 +46,8 @@ type identifyOptions struct {
 	Gates      gateOptions
 	Quiet      bool
 	JSON       bool
+	Judge      *judgeOptions // nil is the local model
+	Examples   string        // file, or ""; only with Judge
 }
 
 func identifyCommand(e *env) *cli.Command {
@@ -74,17 +77,24 @@ Go on after an interruption; tag one part of five; fail where there is too much:
    erreval identify rows.jsonl -o part2.jsonl --shard 2/5
    erreval identify rows.jsonl -o tagged.jsonl --fail-on "Factual Error>5%" --fail-on "untagged>0"
 
+Let a language model find the errors, by the taxonomy's definitions and, if you like, labelled examples (OPENAI_API_KEY
+holds the key); look at prompt and cost first, bound what is spent, and compare it with the local model:
+   erreval identify rows.jsonl --identifier llm --judge gpt-4o-mini --show-prompt q1
+   erreval identify rows.jsonl --identifier llm --judge gpt-4o-mini --dry-run
+   erreval identify rows.jsonl -o llm.jsonl --identifier llm --judge gpt-4o-mini --max-cost 5
+   erreval identify rows.jsonl -o few.jsonl --identifier llm --judge gpt-4o-mini --examples labelled.jsonl
+   erreval meta labels --gold gold.jsonl tagged.jsonl llm.jsonl
+
 Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines were no rows,
-OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected.`,
+OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected. docs/evaluation.md says
+more about language models.`,
 		Flags: append([]cli.Flag{
 			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
 			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
-			&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
-				Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
-			&cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"},
-			overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
+			thresholdFlag(), labelsOnlyFlag(), overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-		}, append(fileFlags(), gateFlags()...)...),
+			identifierFlag(),
+		}, slices.Concat(fileFlags(), gateFlags(), labellerFlags())...),
 		Action: func(ctx *cli.Context) error {
 			o = identifyOptions{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Model: ctx.String("model"),
 				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
@@ -99,6 +109,9 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 			if o.Inputs, err = expandGlobs(o.Inputs); err != nil {
 				return err
 			}
+			if err := o.readIdentifier(ctx, e); err != nil {
+				return err
+			}
 			if err := o.validate(); err != nil {
 				return err
 			}
@@ -106,6 +119,18 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 		},
 	}
 }
+
+func thresholdFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
+		Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"}
+}
+
+func labelsOnlyFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"}
+}
+
+// writes tells whether the run makes an output: not where it only tells what it would do.
+func (o *identifyOptions) writes() bool { return o.Judge == nil || o.Judge.calls() }
 
 func (o *identifyOptions) validate() error {
 	var errs []error
@@ -115,7 +140,7 @@ func (o *identifyOptions) validate() error {
 		}
 	}
 	check(len(o.Inputs) > 0, `no input; give a file of rows, or "-" for standard input`)
-	check(o.Output != "" || o.Table, `no output; give -o OUT, -o - for standard output, or --table`)
+	check(o.Output != "" || o.Table || !o.writes(), `no output; give -o OUT, -o - for standard output, or --table`)
 	check(o.Output != stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
 	check(o.Output != stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
 	check(o.Output != stdio && o.Output != "" || !o.Resume, "--resume goes on with a file; give it with -o OUT")
@@ -135,10 +160,12 @@ func (o *identifyOptions) validate() error {
 type identifyRun struct {
 	e          *env
 	o          *identifyOptions
-	model      *models.Model
+	model      *models.Model // nil with judges
 	taxonomy   *taxonomy.Taxonomy
-	identifier *identifier.Identifier
-	columns    map[string]string // field to column
+	identifier *identifier.Identifier // nil with judges
+	judges     *judges                // the language model, or nil
+	examples   *runrecord.Input       // shown to it, or nil
+	columns    map[string]string      // field to column
 	workers    int
 	shard      *runrecord.Shard // or nil
 	gates      []gate.Gate
@@ -162,17 +189,29 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.Gates.check(e), checkInputs(o.Inputs), o.checkOutputs(outputs)); err != nil {
+	faults := []error{o.Gates.check(e), checkInputs(o.Inputs)}
+	if o.Judge == nil {
+		faults = append(faults, o.checkOutputs(outputs)) // before the model is loaded
+	}
+	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	closeRunner, err := r.open(ctx)
+	closeModel, err := r.open(ctx, outputs)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeRunner()) }()
+	defer func() { err = errors.Join(err, closeModel()) }()
+	if !o.writes() {
+		return r.forecast(ctx)
+	}
+	return r.all(ctx, outputs)
+}
+
+// all tags the inputs, one after the other.
+func (r *identifyRun) all(ctx context.Context, outputs []string) error {
 	r.total = newSummary(r)
-	for i, in := range o.Inputs {
-		if o.Limit > 0 && r.read >= o.Limit {
+	for i, in := range r.o.Inputs {
+		if r.o.Limit > 0 && r.read >= r.o.Limit {
 			break
 		}
 		done, err := r.finished(ctx, in, outputs[i])
@@ -186,8 +225,8 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
 	return r.close(true)
 }
 
-// open loads taxonomy, model, library and identifier.
-func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err error) {
+// open loads taxonomy and identifier.
+func (r *identifyRun) open(ctx context.Context, outputs []string) (closeModel func() error, err error) {
 	o := r.o
 	if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
 		return nil, err
@@ -198,6 +237,15 @@ func (r *identifyRun) open(ctx context.Context) (closeRunner func() error, err e
 	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
 		return nil, err
 	}
+	if o.Judge != nil {
+		return r.openLabeller(ctx, outputs)
+	}
+	return r.openLocal(ctx)
+}
+
+// openLocal loads model and library.
+func (r *identifyRun) openLocal(ctx context.Context) (closeRunner func() error, err error) {
+	o := r.o
 	if r.model, err = r.e.openModel(ctx, o.Model, o.Join, r.taxonomy); err != nil {
 		return nil, err
 	}
@@ -231,6 +279,7 @@ func (r *identifyRun) say(format string, args ...any) {
 func (r *identifyRun) close(ended bool) error {
 	r.progress.clear()
 	r.total.finish()
+	asking := r.closeAsking()
 	r.total.Gates = checkGates(nil, gate.Counts{})
 	if ended {
 		r.total.Gates = checkGates(r.gates, r.total.counts(r.noError()))
@@ -239,7 +288,7 @@ func (r *identifyRun) close(ended bool) error {
 	if ended {
 		err = errors.Join(err, r.total.publish(r.e, r.o))
 	}
-	return errors.Join(err, r.incomplete(), missedGates(r.total.Gates))
+	return errors.Join(err, asking, r.incomplete(), missedGates(r.total.Gates))
 }
 
 func (r *identifyRun) noError() string {
@@ -294,8 +343,12 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	}
 	defer f.source.Close()
 	defer f.reader.Close()
-	// The first interruption ends the reading; what is in flight is finished and kept.
-	err = r.identifier.Identify(context.WithoutCancel(ctx), func() (*dataset.Row, error) { return f.next(ctx) }, f.emit)
+	next := func() (*dataset.Row, error) { return f.next(ctx) }
+	if r.judges != nil {
+		err = f.ask(ctx, next)
+	} else { // the first interruption ends the reading; what is in flight is finished and kept
+		err = r.identifier.Identify(context.WithoutCancel(ctx), next, f.emit)
+	}
 	f.summary.finish()
 	r.total.merge(f.summary)
 	r.read += f.rows
@@ -324,6 +377,7 @@ type identifyFile struct {
 	rows    int // read so far
 	faults  int // lines read that are no rows
 	noted   map[string]bool
+	before  used // by a language model, for earlier files
 
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
 	out    *dataset.Output
@@ -333,6 +387,9 @@ type identifyFile struct {
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
 	f := &identifyFile{run: r, name: in, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
+	if r.judges != nil {
+		f.before = r.judges.thisRun()
+	}
 	source, info, err := openInput(ctx, r.e, in)
 	if err != nil {
 		return nil, err

@@ -132,11 +132,13 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	defer func() { err = errors.Join(err, r.judges.close()) }()
 	switch {
 	case o.Judge.ShowPrompt != "":
-		return r.showPrompt(ctx, e)
+		rows, questions := r.asked(ctx, e)
+		return r.judges.showPrompt(e, o.Input, rows, questions)
 	case o.Judge.DryRun:
-		return r.dryRun(ctx, e)
+		rows, questions := r.asked(ctx, e)
+		return r.judges.dryRun(e, o.JSON, rows, questions)
 	}
-	r.sayJudges()
+	r.judges.say(r.rows)
 	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	return r.write(ctx, e)
 }
@@ -146,17 +148,15 @@ func (r *scoreRun) clear() error {
 	if !r.o.Judge.calls() {
 		return nil
 	}
-	for _, other := range []string{r.o.Input, r.o.Output, dataset.PartialPath(r.o.Output), runrecord.Path(r.o.Output)} {
-		if other != stdio && dataset.SameFile(r.judges.path, other) {
-			return usagef("the journal %s would be the same file as %s; choose another name with --journal", r.judges.path, other)
-		}
+	if err := r.judges.checkPath(r.o.Input, r.o.Output); err != nil {
+		return err
 	}
 	if r.o.Output != stdio {
 		if err := dataset.CheckOutput(r.o.Output, r.o.Overwrite || r.o.Resume, r.o.Input); err != nil {
 			return err
 		}
 	}
-	if err := r.judges.startOver(r.o.Output); err != nil {
+	if err := startOver(r.o.Output, func(old *runrecord.Record) bool { return old.Command == "score" }); err != nil {
 		return err
 	}
 	return r.rows.o.checkOutputs([]string{r.o.Output})
@@ -379,7 +379,7 @@ type scoreRecord struct {
 func (r *scoreRun) newRecord() *runrecord.Record {
 	var options any = scoreRecord{Judge: dataset.JudgeOffline, Map: r.rows.columns, Limit: r.o.Limit}
 	if r.judges != nil {
-		options = r.judges.record(r)
+		options = r.judgeRecord()
 	}
 	rec := runrecord.New("score", options)
 	rec.Taxonomy = &runrecord.Artefact{ID: r.rows.taxonomy.ID(), SHA256: r.rows.taxonomy.Hash()}

@@ -47,6 +47,20 @@ func reorder(app *cli.App, args []string) []string {
 	return out
 }
 
+// typed tells whether a flag, by one of its names, stands on the command line rather than in the environment.
+func (e *env) typed(names []string) bool {
+	for _, arg := range e.args {
+		if arg == "--" {
+			return false
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}
+
 func findCommand(commands []*cli.Command, name string) *cli.Command {
 	for _, c := range commands {
 		if c.HasName(name) {

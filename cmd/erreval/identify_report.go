@@ -21,20 +21,23 @@ import (
 
 // identifySummary is what a run found, counted.
 type identifySummary struct {
-	Rows          int           `json:"rows"`          // read and given out
-	Tagged        int           `json:"tagged"`        // rows in which errors could be looked for
-	Untagged      int           `json:"untagged"`      // the other ones
-	Rejected      int           `json:"rejected"`      // lines that are no rows
-	Truncated     int           `json:"truncated"`     // tagged rows of which tokens were cut
-	WithoutError  int           `json:"without_error"` // tagged rows in which no error was found
-	Resumed       int           `json:"resumed"`       // rows that an earlier run tagged
-	Labels        []labelCount  `json:"labels"`        // error types, in the taxonomy's order
-	Seconds       float64       `json:"seconds"`
-	RowsPerSecond float64       `json:"rows_per_second"` // of those tagged now
-	Model         string        `json:"model"`
-	Taxonomy      string        `json:"taxonomy"`
-	Gates         []gate.Result `json:"gates"` // what came of --fail-on
+	Rows          int            `json:"rows"`          // read and given out
+	Tagged        int            `json:"tagged"`        // rows in which errors could be looked for
+	Untagged      int            `json:"untagged"`      // the other ones
+	Rejected      int            `json:"rejected"`      // lines that are no rows
+	Truncated     int            `json:"truncated"`     // tagged rows of which tokens were cut
+	WithoutError  int            `json:"without_error"` // tagged rows in which no error was found
+	Resumed       int            `json:"resumed"`       // rows that an earlier run tagged
+	Labels        []labelCount   `json:"labels"`        // error types, in the taxonomy's order
+	Seconds       float64        `json:"seconds"`
+	RowsPerSecond float64        `json:"rows_per_second"` // of those tagged now
+	Model         string         `json:"model"`
+	Taxonomy      string         `json:"taxonomy"`
+	Gates         []gate.Result  `json:"gates"`             // what came of --fail-on
+	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, with a language model
+	Usage         *judgeUsage    `json:"usage,omitempty"`   // of a language model; nil where the output was finished already
 
+	spent string // Usage in words, or ""
 	start time.Time
 	index map[string]int // label to its place in Labels
 }
@@ -46,7 +49,10 @@ type labelCount struct {
 }
 
 func newSummary(r *identifyRun) *identifySummary {
-	s := &identifySummary{Model: r.model.Manifest.ID(), Taxonomy: r.taxonomy.ID(), start: time.Now(), index: map[string]int{}}
+	s := &identifySummary{Model: r.modelRecord().ID, Taxonomy: r.taxonomy.ID(), start: time.Now(), index: map[string]int{}}
+	if r.judges != nil {
+		s.Reasons = map[string]int{}
+	}
 	for _, t := range r.taxonomy.Types {
 		if !t.NoError {
 			s.index[t.Name] = len(s.Labels)
@@ -60,6 +66,10 @@ func (s *identifySummary) add(d *dataset.Diagnosis) {
 	s.Rows++
 	if d.Status == dataset.StatusUntagged {
 		s.Untagged++
+		if s.Reasons != nil {
+			reason, _, _ := strings.Cut(d.Reason, ":")
+			s.Reasons[reason]++
+		}
 		return
 	}
 	s.Tagged++
@@ -89,6 +99,9 @@ func (s *identifySummary) merge(o *identifySummary) {
 	for i := range s.Labels {
 		s.Labels[i].Rows += o.Labels[i].Rows
 	}
+	for reason, n := range o.Reasons {
+		s.Reasons[reason] += n
+	}
 }
 
 func (s *identifySummary) finish() {
@@ -102,6 +115,11 @@ func (s *identifySummary) restore(counts map[string]int) {
 	s.Rejected, s.Truncated, s.WithoutError = counts["rejected"], counts["truncated"], counts["without_error"]
 	for i := range s.Labels {
 		s.Labels[i].Rows = counts["label."+s.Labels[i].Label]
+	}
+	for name, n := range counts {
+		if reason, ok := strings.CutPrefix(name, "reason."); ok && s.Reasons != nil {
+			s.Reasons[reason] = n
+		}
 	}
 }
 
@@ -122,6 +140,12 @@ func (s *identifySummary) print(e *env, o *identifyOptions) error {
 	fmt.Fprintf(e.err, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
 		plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError, percent(s.WithoutError, s.Tagged),
 		s.Truncated, s.Untagged, plural(s.Rejected, "line", "lines"))
+	if len(s.Reasons) > 0 {
+		fmt.Fprintf(e.err, "untagged: %s\n", countsText(s.Reasons))
+	}
+	if s.spent != "" {
+		fmt.Fprintln(e.err, s.spent)
+	}
 	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range s.Labels {
 		fmt.Fprintf(w, "%s\t%d\t%s\t\n", l.Label, l.Rows, percent(l.Rows, s.Tagged))
@@ -321,26 +345,54 @@ type identifyRecord struct {
 }
 
 func (r *identifyRun) newRecord() *runrecord.Record {
-	rec := runrecord.New("identify", identifyRecord{Device: r.o.Device, Join: r.model.Manifest.Join, Map: r.columns,
-		Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly})
-	rec.Shard = r.shard
-	rec.Model = &runrecord.Artefact{ID: r.model.Manifest.ID(), SHA256: r.model.SHA256}
+	var options any
+	if r.judges != nil {
+		options = labellerRecord{Identifier: identifierLLM, askRecord: r.judges.record(r.columns, r.o.Limit), Examples: r.examples}
+	} else {
+		options = identifyRecord{Device: r.o.Device, Join: r.model.Manifest.Join, Map: r.columns,
+			Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly}
+	}
+	rec := runrecord.New("identify", options)
+	rec.Shard, rec.Model = r.shard, r.modelRecord()
 	rec.Taxonomy = &runrecord.Artefact{ID: r.taxonomy.ID(), SHA256: r.taxonomy.Hash()}
 	return rec
 }
 
+// modelRecord names who finds the errors. A language model has no file to hash.
+func (r *identifyRun) modelRecord() *runrecord.Artefact {
+	if r.judges != nil {
+		return &runrecord.Artefact{ID: r.judges.o.Judges[0].Name}
+	}
+	return &runrecord.Artefact{ID: r.model.Manifest.ID(), SHA256: r.model.SHA256}
+}
+
 // writeRecord puts the run record beside the output.
 func (f *identifyFile) writeRecord() error {
-	s := f.summary
+	if f.run.judges != nil {
+		usage, err := f.usage()
+		if err != nil {
+			return err
+		}
+		f.record.Usage = usage
+	}
 	input := f.input.Input()
 	input.Changed = f.changed
 	f.record.Inputs = []runrecord.Input{input}
-	f.record.Counts = map[string]int{"rows": s.Rows, "tagged": s.Tagged, "untagged": s.Untagged, "rejected": s.Rejected,
+	f.record.Counts = f.summary.recordCounts()
+	return f.record.Write(f.path)
+}
+
+// recordCounts are those of the run record.
+func (s *identifySummary) recordCounts() map[string]int {
+	counts := map[string]int{"rows": s.Rows, "tagged": s.Tagged, "untagged": s.Untagged, "rejected": s.Rejected,
 		"truncated": s.Truncated, "without_error": s.WithoutError}
 	for _, l := range s.Labels {
-		f.record.Counts["label."+l.Label] = l.Rows
+		counts["label."+l.Label] = l.Rows
 	}
-	return f.record.Write(f.path)
+	for reason, n := range s.Reasons {
+		counts["reason."+reason] = n
+	}
+	return counts
 }
 
 // width is the number of columns to print in.

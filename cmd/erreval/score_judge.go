@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// judgeOptions are the flags of score that concern judges.
+// judgeOptions are the flags that concern language models.
 type judgeOptions struct {
 	Judges     []judgeSettings
 	Base       judgeSettings // of a judge that erreval.yaml does not name
@@ -32,7 +33,7 @@ type judgeOptions struct {
 	Journal    string // file; "" is OUT.journal
 	Template   string // built-in name or file; "" is the one that Joint asks for
 	Joint      bool
-	Panel      scorer.PanelOptions
+	Panel      scorer.PanelOptions // of it, identify takes Repeats, Attempts and Workers
 	DryRun     bool
 	ShowPrompt string // id of a row
 }
@@ -46,25 +47,22 @@ func (o *judgeOptions) names() []string {
 	return names
 }
 
-func judgeFlags() []cli.Flag {
+// askFlags are those of every command that asks a language model.
+func askFlags() []cli.Flag {
 	limits, panel, endpoint := llm.DefaultLimitOptions(), scorer.DefaultPanelOptions(), openai.DefaultOptions()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"), Usage: "ask the language model `NAME`, or several: NAME,NAME; the key is in OPENAI_API_KEY"},
+		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"), Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in OPENAI_API_KEY"},
 		&cli.StringFlag{Name: "config", EnvVars: envName("config"), Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
 		&cli.StringFlag{Name: "base-url", Value: endpoint.BaseURL, EnvVars: []string{"OPENAI_BASE_URL"}, Usage: "`URL` of an OpenAI-compatible endpoint"},
 		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
 		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"), Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
-		&cli.StringFlag{Name: "mode", Value: panel.Modes[0], Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
 		&cli.IntFlag{Name: "repeats", Value: panel.Repeats, Usage: "ask everything `K` times, with --seed, --seed plus 1 and so on"},
-		&cli.BoolFlag{Name: "joint", Usage: "ask about all dimensions in one call: cheaper"},
-		&cli.StringFlag{Name: "aggregate", Value: panel.Aggregate, Usage: "`HOW` several judgements become one value: " + strings.Join(scorer.Aggregates(), ", ")},
-		&cli.IntFlag{Name: "attempts", Value: panel.Attempts, Usage: "ask up to `N` times where a reply holds no verdict"},
-		&cli.Float64Flag{Name: "temperature", Usage: "`T` of the judge, 0 to 2"},
-		&cli.Int64Flag{Name: "seed", Usage: "`SEED` of the judge; also chooses what --plant and --audit take"},
+		&cli.IntFlag{Name: "attempts", Value: panel.Attempts, Usage: "ask up to `N` times where a reply does not hold what was asked for"},
+		&cli.Float64Flag{Name: "temperature", Usage: "`T` of the model, 0 to 2"},
+		&cli.Int64Flag{Name: "seed", Usage: "`SEED` of the model; in score it also chooses what --plant and --audit take"},
 		&cli.IntFlag{Name: "reply-tokens", Value: 1000, Usage: "`N` tokens at most in a reply; reasoning models need more"},
 		&cli.BoolFlag{Name: "lines", Usage: "ask for lines of text instead of JSON"},
 		&cli.StringFlag{Name: "template", Usage: "prompt `TEMPLATE`: a built-in name or a file"},
-		&cli.BoolFlag{Name: "paper-wording", Usage: "show No Error also where a row has errors none of which bears on the dimension, as the ErrEval paper does"},
 		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
 		&cli.Float64Flag{Name: "max-cost", Usage: "spend at most `COST` in all runs with this journal, in the price list's currency"},
 		&cli.Int64Flag{Name: "max-tokens", Usage: "use at most `N` tokens in all runs with this journal"},
@@ -74,20 +72,50 @@ func judgeFlags() []cli.Flag {
 		&cli.IntFlag{Name: "tpm", Usage: "at most `N` tokens a minute; 0 is no limit"},
 		&cli.IntFlag{Name: "in-flight", Value: limits.InFlight, Usage: "`N` calls at the same time"},
 		&cli.DurationFlag{Name: "timeout", Value: endpoint.Timeout, Usage: "`TIME` that one call may take"},
-		&cli.Float64Flag{Name: "plant", Usage: "judge this `SHARE` once more with a wrong label shown, and report how often the judge follows it"},
-		&cli.Float64Flag{Name: "cascade", Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
-		&cli.Float64Flag{Name: "audit", Value: 0.05, Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "print calls, tokens and the highest cost, and call nothing"},
-		&cli.StringFlag{Name: "show-prompt", Usage: "print what a judge is asked about the row `ID`, and call nothing"},
+		&cli.StringFlag{Name: "show-prompt", Usage: "print what the model is asked about the row `ID`, and call nothing"},
 	}
 }
 
-// readJudgeOptions reads the flags; nil without a judge.
+// judgeFlags are those of score.
+func judgeFlags() []cli.Flag {
+	panel := scorer.DefaultPanelOptions()
+	return append(askFlags(),
+		&cli.StringFlag{Name: "mode", Value: panel.Modes[0], Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
+		&cli.BoolFlag{Name: "joint", Usage: "ask about all dimensions in one call: cheaper"},
+		&cli.StringFlag{Name: "aggregate", Value: panel.Aggregate, Usage: "`HOW` several judgements become one value: " + strings.Join(scorer.Aggregates(), ", ")},
+		&cli.BoolFlag{Name: "paper-wording", Usage: "show No Error also where a row has errors none of which bears on the dimension, as the ErrEval paper does"},
+		&cli.Float64Flag{Name: "plant", Usage: "judge this `SHARE` once more with a wrong label shown, and report how often the judge follows it"},
+		&cli.Float64Flag{Name: "cascade", Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
+		&cli.Float64Flag{Name: "audit", Value: 0.05, Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"})
+}
+
+// readJudgeOptions reads the flags of score; nil without a judge.
 func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	if ctx.String("judge") == "" {
-		return nil, onlyWithJudge(ctx)
+		if e.typed([]string{"judge"}) { // as by an empty variable: offline is not what is wanted
+			return nil, usagef("--judge is empty: name a judge, or leave it out to score offline")
+		}
+		return nil, onlyWith(ctx, e, judgeFlags(), "--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
 	}
-	o := &judgeOptions{Prices: ctx.String("prices"), Journal: ctx.String("journal"), Template: ctx.String("template"), Joint: ctx.Bool("joint"),
+	o, err := readAskOptions(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	o.Joint = ctx.Bool("joint")
+	p := &o.Panel
+	p.Modes, p.Aggregate = []string{ctx.String("mode")}, ctx.String("aggregate")
+	if ctx.String("mode") == "both" {
+		p.Modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
+	}
+	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Base.Seed)
+	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Base.Seed)}
+	return o, nil
+}
+
+// readAskOptions reads the flags of every command that asks a language model.
+func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
+	o := &judgeOptions{Prices: ctx.String("prices"), Journal: ctx.String("journal"), Template: ctx.String("template"),
 		DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"), Panel: scorer.DefaultPanelOptions()}
 	var err error
 	if o.Base, err = readBase(ctx, e); err != nil {
@@ -96,14 +124,8 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	if o.Judges, err = seats(ctx, e, o.Base); err != nil {
 		return nil, err
 	}
-	p := &o.Panel
-	p.Modes, p.Repeats, p.Attempts, p.Aggregate = []string{ctx.String("mode")}, ctx.Int("repeats"), ctx.Int("attempts"), ctx.String("aggregate")
-	if ctx.String("mode") == "both" {
-		p.Modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
-	}
-	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Base.Seed)
-	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Base.Seed)}
-	p.Workers = 2 * o.inFlight() // those that pause hold no place among the calls in flight
+	o.Panel.Repeats, o.Panel.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
+	o.Panel.Workers = 2 * o.inFlight() // those that pause hold no place among the calls in flight
 	o.readBudget(ctx)
 	return o, o.validate()
 }
@@ -130,15 +152,11 @@ func (o *judgeOptions) inFlight() int {
 	return max(n+shared, 1)
 }
 
-// onlyWithJudge refuses flags that would do nothing.
-func onlyWithJudge(ctx *cli.Context) error {
-	for _, f := range judgeFlags() {
-		name := f.Names()[0]
-		if name == "judge" && ctx.IsSet(name) {
-			return usagef("--judge is empty: name a judge, or leave it and ERREVAL_JUDGE out to score offline")
-		}
-		if ctx.IsSet(name) && !slices.Contains([]string{"base-url", "azure-version", "config"}, name) { // these may be set in the environment
-			return usagef("--%s is for judges; name one with --judge, as in --judge gpt-4o-mini", name)
+// onlyWith refuses flags that would do nothing.
+func onlyWith(ctx *cli.Context, e *env, flags []cli.Flag, why string) error {
+	for _, f := range flags {
+		if name := f.Names()[0]; ctx.IsSet(name) && e.typed(f.Names()) { // the environment may hold what another command needs
+			return usagef(why, name)
 		}
 	}
 	return nil
@@ -186,10 +204,12 @@ func (o *judgeOptions) validate() error {
 // calls tells whether the run calls judges and writes an output.
 func (o *judgeOptions) calls() bool { return o != nil && !o.DryRun && o.ShowPrompt == "" }
 
-// judges are the panel of a run, with what stands behind it.
+// judges are the models that a run asks, with what stands behind them.
 type judges struct {
 	o        *judgeOptions
-	panel    *scorer.Panel
+	panel    *scorer.Panel                       // in score
+	labeller *scorer.Labeller                    // in identify
+	use      func(*judges, []scorer.Judge) error // makes one of the two
 	taxonomy *taxonomy.Taxonomy
 	template *prompt.Template
 	prices   *journal.Prices
@@ -201,17 +221,27 @@ type judges struct {
 }
 
 // newJudges makes the panel, and finds what is wrong with it while there is no journal yet.
-func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges, err error) {
-	j = &judges{o: o, taxonomy: t, path: o.Journal}
-	if j.path == "" && output != stdio && output != "" {
-		j.path = output + ".journal"
-	}
-	if j.path == "" && o.calls() {
-		return nil, usagef("the output is no file; say with --journal FILE where replies are kept")
-	}
+func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (*judges, error) {
 	kind := prompt.Judge
 	if o.Joint {
 		kind = prompt.Joint
+	}
+	return newModels(o, t, kind, output, func(j *judges, members []scorer.Judge) (err error) {
+		options := o.Panel
+		options.Taxonomy, options.Template = j.taxonomy, j.template
+		j.panel, err = scorer.NewPanel(members, options)
+		return err
+	})
+}
+
+// newModels makes models that are asked by a kind of templates; use puts them to work.
+func newModels(o *judgeOptions, t *taxonomy.Taxonomy, kind, output string, use func(*judges, []scorer.Judge) error) (j *judges, err error) {
+	j = &judges{o: o, use: use, taxonomy: t, path: o.Journal}
+	if j.path == "" && output != stdio && output != "" {
+		j.path = filepath.Clean(output) + ".journal"
+	}
+	if j.path == "" && o.calls() {
+		return nil, usagef("the output is no file; say with --journal FILE where replies are kept")
 	}
 	if j.template, err = prompt.Open(cmp.Or(o.Template, kind)); err != nil {
 		return nil, withCode(exitUsage, err)
@@ -225,7 +255,17 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (j *judges,
 	return j, j.seat()
 }
 
-// openJournal puts the journal between panel and endpoints. Without calls, it is only looked into if it is there.
+// checkPath refuses a journal that would be the input, or one of the files of the output.
+func (j *judges) checkPath(input, output string) error {
+	for _, other := range []string{input, output, dataset.PartialPath(output), runrecord.Path(output)} {
+		if other != stdio && other != "" && dataset.SameFile(j.path, other) {
+			return usagef("the journal %s would be the same file as %s; choose another name with --journal", j.path, other)
+		}
+	}
+	return nil
+}
+
+// openJournal puts the journal between models and endpoints. Without calls, it is only looked into if it is there.
 func (j *judges) openJournal() (err error) {
 	if _, err := os.Stat(j.path); !j.o.calls() && err != nil {
 		return nil
@@ -282,7 +322,7 @@ type seat struct {
 	meter    *journal.Meter // nil where nothing is called
 }
 
-// seat makes the judges' clients and the panel.
+// seat makes the models' clients, and puts them to work.
 func (j *judges) seat() error {
 	var members []scorer.Judge
 	var shared *seat
@@ -308,10 +348,7 @@ func (j *judges) seat() error {
 		}
 		members = append(members, judge)
 	}
-	options := j.o.Panel
-	options.Taxonomy, options.Template = j.taxonomy, j.template
-	var err error
-	if j.panel, err = scorer.NewPanel(members, options); err != nil {
+	if err := j.use(j, members); err != nil {
 		return withCode(exitUsage, err)
 	}
 	return nil
@@ -346,38 +383,31 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// judgeRecord is the options part of OUT.run.json for a run with judges. It holds no key, header's value or path.
-// Endpoint, azure_version, temperature, reply_tokens and lines are those of judges without an entry in erreval.yaml; so is seed,
-// which also chooses what is planted and audited.
-type judgeRecord struct {
+// askRecord is what the options part of OUT.run.json says about the models asked. It holds no key, header's value or path.
+// Endpoint, azure_version, temperature, reply_tokens and lines are those of models without an entry in erreval.yaml; so is seed,
+// which in score also chooses what is planted and audited.
+type askRecord struct {
 	Judge        []string              `json:"judge"`
 	Endpoint     string                `json:"endpoint,omitempty"` // host
 	AzureVersion string                `json:"azure_version,omitempty"`
 	Map          map[string]string     `json:"map"` // field to column
 	Limit        int                   `json:"limit"`
-	Modes        []string              `json:"modes"`
 	Repeats      int                   `json:"repeats"`
-	Joint        bool                  `json:"joint"`
-	Aggregate    string                `json:"aggregate"`
 	Attempts     int                   `json:"attempts"`
 	Temperature  float64               `json:"temperature"`
 	Seed         int64                 `json:"seed"`
 	ReplyTokens  int                   `json:"reply_tokens"`
 	Lines        bool                  `json:"lines"`
-	PaperWording bool                  `json:"paper_wording"`
-	Template     string                `json:"template"` // id, and hash of its file
-	Plant        float64               `json:"plant"`
-	Cascade      float64               `json:"cascade"`
-	Audit        float64               `json:"audit"`
+	Template     string                `json:"template"`             // id, and hash of its file
 	Configured   map[string]judgeEntry `json:"configured,omitempty"` // judges with an entry
 }
 
-func (j *judges) record(r *scoreRun) any {
+// record is how rows read by columns are asked about.
+func (j *judges) record(columns map[string]string, limit int) askRecord {
 	o, p, base := j.o, j.o.Panel, j.o.Base
-	rec := judgeRecord{Judge: o.names(), Endpoint: hostOf(base.Endpoint.BaseURL), AzureVersion: base.Endpoint.AzureVersion, Map: r.rows.columns,
-		Limit: r.o.Limit, Modes: p.Modes, Repeats: p.Repeats, Joint: o.Joint, Aggregate: p.Aggregate, Attempts: p.Attempts,
-		Temperature: base.Temperature, Seed: base.Seed, ReplyTokens: base.ReplyTokens, Lines: base.Lines, PaperWording: p.PaperWording,
-		Template: j.template.ID() + " sha256:" + j.template.Hash(), Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
+	rec := askRecord{Judge: o.names(), Endpoint: hostOf(base.Endpoint.BaseURL), AzureVersion: base.Endpoint.AzureVersion, Map: columns,
+		Limit: limit, Repeats: p.Repeats, Attempts: p.Attempts, Temperature: base.Temperature, Seed: base.Seed,
+		ReplyTokens: base.ReplyTokens, Lines: base.Lines, Template: j.template.ID() + " sha256:" + j.template.Hash()}
 	for i := range o.Judges {
 		if s := &o.Judges[i]; s.own() {
 			if rec.Configured == nil {
@@ -390,6 +420,24 @@ func (j *judges) record(r *scoreRun) any {
 		rec.Endpoint, rec.AzureVersion = "", "" // nobody was asked there
 	}
 	return rec
+}
+
+// judgeRecord is the options part of OUT.run.json for a run of score with judges.
+type judgeRecord struct {
+	askRecord
+	Modes        []string `json:"modes"`
+	Joint        bool     `json:"joint"`
+	Aggregate    string   `json:"aggregate"`
+	PaperWording bool     `json:"paper_wording"`
+	Plant        float64  `json:"plant"`
+	Cascade      float64  `json:"cascade"`
+	Audit        float64  `json:"audit"`
+}
+
+func (r *scoreRun) judgeRecord() judgeRecord {
+	o, p := r.judges.o, r.judges.o.Panel
+	return judgeRecord{askRecord: r.judges.record(r.rows.columns, r.o.Limit), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
+		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
 }
 
 // judgeUsage is what judges used, for the run record.
@@ -460,15 +508,15 @@ func (j *judges) text(u used) string {
 	return text
 }
 
-// startOver removes what an earlier run with judges left of its output: every reply in it is in the journal, so the rows are
+// startOver removes what an earlier run like this one left of its output: every reply in it is in the journal, so the rows are
 // made again at once, and those that had no reply are asked about again.
-func (j *judges) startOver(out string) error {
-	if out == stdio {
+func startOver(out string, like func(*runrecord.Record) bool) error {
+	if out == stdio || out == "" {
 		return nil
 	}
 	partial := dataset.PartialPath(out)
 	old, err := runrecord.Read(partial)
-	if err != nil || old.Command != "score" {
+	if err != nil || !like(old) {
 		return nil // not ours to remove: whoever creates the output says what to do
 	}
 	return errors.Join(removeIfThere(partial), removeIfThere(runrecord.Path(partial)))

@@ -261,14 +261,10 @@ func (s *judgeSummary) print(w io.Writer) error {
 }
 
 func (s *judgeSummary) reasons() string {
-	var parts []string
-	for _, reason := range slices.Sorted(maps.Keys(s.Reasons)) {
-		parts = append(parts, fmt.Sprintf("%s %d", reason, s.Reasons[reason]))
-	}
-	if parts == nil {
+	if len(s.Reasons) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return " (" + countsText(s.Reasons) + ")"
 }
 
 // unavailable tells whether judges answered nothing at all.

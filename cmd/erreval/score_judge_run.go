@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,11 @@ import (
 	"github.com/erreval/erreval/scorer"
 )
 
-// sayJudges names what stands behind a name that a file in the current directory may have given a meaning.
-func (r *scoreRun) sayJudges() {
-	for i := range r.judges.o.Judges {
-		if s := &r.judges.o.Judges[i]; s.own() {
-			r.rows.say("judge %s is %s at %s, see %s", s.Name, s.Model, hostOf(s.Endpoint.BaseURL), s.File)
+// say names what stands behind a name that a file in the current directory may have given a meaning.
+func (j *judges) say(r *identifyRun) {
+	for i := range j.o.Judges {
+		if s := &j.o.Judges[i]; s.own() {
+			r.say("judge %s is %s at %s, see %s", s.Name, s.Model, hostOf(s.Endpoint.BaseURL), s.File)
 		}
 	}
 }
@@ -45,7 +46,8 @@ func (f *scoreFile) judged(ctx context.Context) error {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return nil // the caller says so
 	case err != nil:
-		return f.stopped(err)
+		r := f.score
+		return f.stopped(err, r.judges, r.summary.Rows, r.summary.counts(), r.judges.usage)
 	}
 	return nil
 }
@@ -84,23 +86,21 @@ func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) err
 	return err
 }
 
-// stopped says what a run that ended early has done, and how it goes on. Where the judge or the budget ended it, its record
-// beside OUT.partial says so.
-func (f *scoreFile) stopped(err error) error {
+// stopped says what a run that ended early has done, and how it goes on. Where the model or the budget ended it, its record
+// beside OUT.partial says so, with the counts of the rows there.
+func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string]int, used func() (*judgeUsage, error)) error {
 	kind := llm.KindOf(err)
 	if kind == 0 {
 		return err
 	}
-	r := f.score
-	text := fmt.Sprintf("stopped after %s", plural(r.summary.Rows, "row", "rows"))
-	if f.out != nil && r.summary.Rows > 0 {
-		text += ", which " + map[bool]string{true: "is", false: "are"}[r.summary.Rows == 1] + " in " + dataset.PartialPath(f.path)
+	text := fmt.Sprintf("stopped after %s", plural(rows, "row", "rows"))
+	if f.out != nil && rows > 0 {
+		text += ", which " + map[bool]string{true: "is", false: "are"}[rows == 1] + " in " + dataset.PartialPath(f.path)
 	}
-	text += fmt.Sprintf(": %v\nthe replies so far are in %s: the same command goes on from there, and pays for none of them again", err, r.judges.path)
+	text += fmt.Sprintf(": %v\nthe replies so far are in %s: the same command goes on from there, and pays for none of them again", err, j.path)
 	if f.out != nil {
-		f.record.Stopped = kind.String()
-		f.record.Counts = r.summary.counts()
-		usage, fault := r.judges.usage()
+		f.record.Stopped, f.record.Counts = kind.String(), counts
+		usage, fault := used()
 		f.record.Usage = usage
 		err = errors.Join(fault, f.record.Write(dataset.PartialPath(f.path)))
 		if err != nil {
@@ -138,16 +138,30 @@ type forecast struct {
 // bytesPerToken estimates: about 4 in English.
 const bytesPerToken = 4
 
-// dryRun prints what a run would call.
-func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
-	j := r.judges
-	f := &forecast{Attempts: j.o.Panel.Attempts, Currency: j.prices.Currency, PriceDate: j.prices.Date.Format("2006-01-02")}
+// asked goes through the rows that a run would ask about. It gives the number of lines that are no rows.
+type asked func(visit func(*dataset.Row) error) (rejected int, err error)
+
+// asked are the rows of the input, with the judges' questions about them.
+func (r *scoreRun) asked(ctx context.Context, e *env) (asked, func(*dataset.Row) ([]*scorer.Question, error)) {
 	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
-	faults, err := in.eachRow(ctx, e, r.o.Input, func(row *dataset.Row) error {
-		if err := j.fits(row); err != nil {
-			return err
+	rows := func(visit func(*dataset.Row) error) (int, error) {
+		faults, err := in.eachRow(ctx, e, r.o.Input, visit)
+		return len(faults), err
+	}
+	return rows, func(row *dataset.Row) ([]*scorer.Question, error) {
+		if err := r.judges.fits(row); err != nil {
+			return nil, err
 		}
-		questions, err := j.panel.Questions(row)
+		return r.judges.panel.Questions(row)
+	}
+}
+
+// dryRun prints what a run would call.
+func (j *judges) dryRun(e *env, asJSON bool, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+	f := &forecast{Attempts: j.o.Panel.Attempts, Currency: j.prices.Currency, PriceDate: j.prices.Date.Format("2006-01-02")}
+	var err error
+	f.Rejected, err = rows(func(row *dataset.Row) error {
+		questions, err := questions(row)
 		if err != nil {
 			return err
 		}
@@ -162,7 +176,6 @@ func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	f.Rejected = len(faults)
 	for i := range j.o.Judges {
 		if model := j.o.Judges[i].Model; !j.priced(model) {
 			f.unpriced = append(f.unpriced, model)
@@ -171,7 +184,7 @@ func (r *scoreRun) dryRun(ctx context.Context, e *env) error {
 	if f.unpriced == nil {
 		f.MaxCost = &f.maxCostSum
 	}
-	if r.o.JSON {
+	if asJSON {
 		return writeJSON(e.out, f)
 	}
 	f.print(e)
@@ -212,41 +225,37 @@ func (f *forecast) print(e *env) {
 	} else {
 		fmt.Fprintf(e.out, "cost: not known, as there is no price of %s; give it in a file with --prices\n", strings.Join(f.unpriced, ", "))
 	}
-	fmt.Fprintf(e.out, "A reply without a verdict is asked for again, up to %s in all; --max-cost, --max-tokens and --max-calls bound everything.\n",
+	fmt.Fprintf(e.out, "A reply that does not hold what was asked for is asked for again, up to %s in all; --max-cost, --max-tokens and --max-calls bound everything.\n",
 		plural(f.Attempts, "time", "times"))
 }
 
 // showPrompt prints all that the first judge is asked about a row.
-func (r *scoreRun) showPrompt(ctx context.Context, e *env) error {
-	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
+func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
 	found := false
-	_, err := in.eachRow(ctx, e, r.o.Input, func(row *dataset.Row) error {
-		if row.ID != r.judges.o.ShowPrompt || found {
+	_, err := rows(func(row *dataset.Row) error {
+		if row.ID != j.o.ShowPrompt || found {
 			return nil
 		}
 		found = true
-		if err := r.judges.fits(row); err != nil {
-			return err
-		}
-		questions, err := r.judges.panel.Questions(row)
+		questions, err := questions(row)
 		if err == nil && len(questions) == 0 {
-			r.rows.say("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+			e.warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
 		}
 		for _, q := range questions {
-			if q.Judge == r.judges.o.Judges[0].Name && q.Repeat == 0 {
+			if q.Judge == j.o.Judges[0].Name && q.Repeat == 0 {
 				printQuestion(e, q)
 			}
 		}
 		return err
 	})
 	if err == nil && !found {
-		err = usagef("--show-prompt: %s has no row %q", r.o.Input, r.judges.o.ShowPrompt)
+		err = usagef("--show-prompt: %s has no row %q", input, j.o.ShowPrompt)
 	}
 	return err
 }
 
 func printQuestion(e *env, q *scorer.Question) {
-	title := q.Mode
+	title := cmp.Or(q.Mode, prompt.Identify)
 	if q.Dimension != "" {
 		title = q.Dimension + ", " + title
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,9 +32,13 @@ import (
 //	red     wants a header X-Team of red
 //	dep.1   wants to be called as an Azure deployment
 //
-// The others give 1. Asked about all dimensions at once, each gives its verdict on every one.
+// The others give 1. Asked about all dimensions at once, each gives its verdict on every one. Asked for errors, they are
+// labelModels.
 func judgeModels(c *llmtest.Call) llmtest.Step {
 	text := promptText(c)
+	if strings.Contains(text, "\n# Error types\n") {
+		return labelModels(c)
+	}
 	verdict := func(string) int { return 1 }
 	switch c.Request.Model {
 	case "red":
@@ -131,7 +136,15 @@ func sizeOf(t *testing.T, name string, small int) int {
 // makes, and no call that had its reply is made again.
 func TestJudgeKilled(t *testing.T) {
 	rows, kills := sizeOf(t, "KILL_ROWS", 12), sizeOf(t, "KILLS", 3)
-	const inFlight, dimensions = 4, 7
+	t.Run("score", func(t *testing.T) { testKilled(t, rows, 7, kills, "score", "--judge", "fair") })
+	t.Run("identify", func(t *testing.T) {
+		testKilled(t, rows, 3, kills, "identify", "--identifier", "llm", "--judge", "finder", "--repeats", "3")
+	})
+}
+
+// testKilled kills a command that makes so many calls a row.
+func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
+	const inFlight = 4
 	server := llmtest.NewServer(func(c *llmtest.Call) llmtest.Step {
 		step := judgeModels(c)
 		return func(ctx context.Context, w http.ResponseWriter, c *llmtest.Call) {
@@ -144,26 +157,26 @@ func TestJudgeKilled(t *testing.T) {
 	in, want, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "want.jsonl"), filepath.Join(dir, "out.jsonl")
 	var b strings.Builder
 	for i := range rows {
-		fmt.Fprintf(&b, `{"id":"r%d","passage":"Wall %d is old.","answer":"Oke","question":"Who built wall %d?","diagnosis":{"labels":[%q]}}`+"\n", i, i, i,
-			[]string{"Vague", "No Error", "Off Topic"}[i%3])
+		fmt.Fprintf(&b, `{"id":"r%d","passage":"Wall %d is old.","answer":"Oke","question":"Who %s wall %d?","diagnosis":{"labels":[%q]}}`+"\n", i, i,
+			[]string{"built", "bilt"}[i%2], i, []string{"Vague", "No Error", "Off Topic"}[i%3])
 	}
 	if err := os.WriteFile(in, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := func(out string) *exec.Cmd {
-		cmd := command(t, "score", in, "-o", out, "--judge", "fair", "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume")
+		cmd := command(t, slices.Concat(line, []string{in, "-o", out, "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume"})...)
 		cmd.Stderr = &bytes.Buffer{}
 		return cmd
 	}
 	if cmd := run(want); cmd.Run() != nil {
 		t.Fatalf("the undisturbed run: %v", cmd.Stderr)
 	}
-	if n := server.Count(); n != rows*dimensions {
-		t.Fatalf("%d calls, want %d", n, rows*dimensions)
+	if n := server.Count(); n != rows*perRow {
+		t.Fatalf("%d calls, want %d", n, rows*perRow)
 	}
 	killed := 0
 	for killed < kills {
-		at := server.Count() + 1 + rand.IntN(rows*dimensions/kills)
+		at := server.Count() + 1 + rand.IntN(rows*perRow/kills)
 		cmd := run(out)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -187,8 +200,8 @@ func TestJudgeKilled(t *testing.T) {
 	if contentOf(t, out) != contentOf(t, want) {
 		t.Errorf("after %d kills the output differs", killed)
 	}
-	if n := server.Count() - rows*dimensions; n < rows*dimensions || n > rows*dimensions+killed*inFlight {
-		t.Errorf("%d calls with %d kills; want %d and at most %d a kill more", n, killed, rows*dimensions, inFlight)
+	if n := server.Count() - rows*perRow; n < rows*perRow || n > rows*perRow+killed*inFlight {
+		t.Errorf("%d calls with %d kills; want %d and at most %d a kill more", n, killed, rows*perRow, inFlight)
 	}
 	if _, err := os.Stat(dataset.PartialPath(out)); err == nil {
 		t.Error("OUT.partial is left")
@@ -227,7 +240,9 @@ func TestFinishing(t *testing.T) {
 
 // TestAgreementIsOfTheValues: with both modes, judges agree or not in the one that makes the score's value.
 func TestAgreementIsOfTheValues(t *testing.T) {
-	run := func(judge, mode string, v float64) dataset.Run { return dataset.Run{Judge: judge, Mode: mode, Value: &v} }
+	run := func(judge, mode string, v float64) dataset.Run {
+		return dataset.Run{Judge: judge, Mode: mode, Value: &v}
+	}
 	vanilla, aware := dataset.ModeVanilla, dataset.ModeErrorAware
 	for _, c := range []struct {
 		score  dataset.Score

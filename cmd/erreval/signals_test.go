@@ -40,7 +40,7 @@ func startEndless(t *testing.T, size int, flags ...string) (cmd *exec.Cmd, stdou
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	t.Cleanup(func() { signal.Stop(signals) })
-	cmd = command(t, append([]string{"identify", fifo, "--model", tinyBERT}, flags...)...)
+	cmd = command(t, append([]string{"identify", fifo}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -76,8 +76,15 @@ func interrupt(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 
 // TestFirstInterrupt: it ends the run, though the input never does, and keeps the rows.
 func TestFirstInterrupt(t *testing.T) {
+	t.Run("local", func(t *testing.T) { testFirstInterrupt(t, "--model", tinyBERT) })
+	t.Run("llm", func(t *testing.T) {
+		testFirstInterrupt(t, "--identifier", "llm", "--judge", "finder", "--base-url", newJudge(t, judgeModels))
+	})
+}
+
+func testFirstInterrupt(t *testing.T, identifier ...string) {
 	out := filepath.Join(t.TempDir(), "out.jsonl")
-	cmd, stdout, stderr := startEndless(t, 10, "-o", out, "--table")
+	cmd, stdout, stderr := startEndless(t, 10, append(identifier, "-o", out, "--table")...)
 	for line := ""; !strings.HasPrefix(line, "1 "); { // the row is done
 		var err error
 		if line, err = stdout.ReadString('\n'); err != nil {
@@ -176,7 +183,7 @@ func TestBrokenPipe(t *testing.T) {
 
 // TestSecondInterrupt: a run that cannot finish what is in flight, since nobody takes its output, ends at the second signal.
 func TestSecondInterrupt(t *testing.T) {
-	cmd, stdout, stderr := startEndless(t, 300<<10, "-o", "-") // more than the pipe and the reader take
+	cmd, stdout, stderr := startEndless(t, 300<<10, "--model", tinyBERT, "-o", "-") // more than the pipe and the reader take
 	if _, err := stdout.ReadByte(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package embedded holds the default model inside the program. Only cmd imports it, so that a library user does not
+// Package embedded holds the default model inside the program. Of this module only cmd imports it, so that a library user does not
 // carry its bytes.
 package embedded
 

@@ -12,7 +12,8 @@ import (
 )
 
 // judge is a script of known bias. It gives the highest score, one less where the text under evaluation has no question mark,
-// and one less for each error that it is shown, whether the error is there or not; never less than the lowest score.
+// and one less for each error that it is shown, whether the error is there or not; never less than the lowest score. Asked for
+// errors, it finds that a text without a question mark is no question, and nothing else.
 func judge(c *llmtest.Call) llmtest.Step {
 	var prompt strings.Builder
 	for _, m := range c.Request.Messages {
@@ -20,7 +21,7 @@ func judge(c *llmtest.Call) llmtest.Step {
 	}
 	reply, ok := answer(prompt.String())
 	if !ok {
-		return llmtest.Fail(http.StatusBadRequest, "invalid_request_error", "The scripted judge knows the built-in templates judge and joint alone.")
+		return llmtest.Fail(http.StatusBadRequest, "invalid_request_error", "The scripted judge knows the built-in templates alone.")
 	}
 	return llmtest.Text(reply)
 }
@@ -36,8 +37,11 @@ var (
 	fenced    = regexp.MustCompile(`(?s)\n\[begin [^\n]*\]\n(.*?)\n\[end `)
 )
 
-// answer is the reply to a prompt about one dimension, or about several; false if it is neither.
+// answer is the reply to a prompt about one dimension, about several, or about errors; false if it is none of these.
 func answer(prompt string) (string, bool) {
+	if strings.Contains(prompt, "\n# Error types\n") {
+		return labels(prompt)
+	}
 	text := fenced.FindStringSubmatch(prompt)
 	dimensions, rest, ok := strings.Cut(prompt, "\n# Texts\n")
 	parts := heading.FindAllStringSubmatchIndex(dimensions, -1)
@@ -59,6 +63,21 @@ func answer(prompt string) (string, bool) {
 		all[dimensions[at[2]:at[3]]] = rule(text[1], part, labels)
 	}
 	return marshal(all)
+}
+
+func labels(prompt string) (string, bool) {
+	if _, last, ok := strings.Cut(prompt, "\n## To be examined\n"); ok { // examples stand above
+		prompt = last
+	}
+	text := fenced.FindStringSubmatch(prompt)
+	if text == nil {
+		return "", false
+	}
+	found := []string{}
+	if !strings.Contains(text[1], "?") {
+		found = []string{"Not A Question"}
+	}
+	return marshal(map[string]any{"labels": found})
 }
 
 func marshal(v any) (string, bool) {

@@ -46,6 +46,21 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 	}
+	template, err := prompt.Builtin(prompt.Identify)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for question, want := range map[string]string{"Who built it?": `{"labels":[]}`, "It was built": `{"labels":["Not A Question"]}`} {
+		for _, examples := range [][]prompt.Example{nil, {{Values: []string{"Oke?", "Oke", "Oke."}, Labels: []string{"Vague"}}}} {
+			messages, err := template.Messages(prompt.Input{Task: task, Values: []string{question, "Oke", "Oke built the wall."}, JSON: true, Examples: examples})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := answer(prompt.Join(messages)); !ok || got != want {
+				t.Errorf("%q: %s; want %s", question, got, want)
+			}
+		}
+	}
 	if got, ok := answer("Is it good?"); ok {
 		t.Errorf("a prompt of its own: %s", got)
 	}

@@ -12,16 +12,21 @@ import (
 // Library is the path of ONNX Runtime, found as the program finds it. A test fails without: 'make setup' fetches it.
 func Library(tb testing.TB) string {
 	tb.Helper()
-	getenv := os.Getenv //nolint:forbidigo // tests have no command line
-	cache, err := nativelib.CacheDir(getenv)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	path, err := nativelib.Find(nativelib.Options{Env: getenv(nativelib.EnvVar), CacheDir: cache})
+	path, err := Find()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// Find is Library for examples, which have no testing.TB.
+func Find() (string, error) {
+	getenv := os.Getenv //nolint:forbidigo // tests have no command line
+	cache, err := nativelib.CacheDir(getenv)
+	if err != nil {
+		return "", err
+	}
+	return nativelib.Find(nativelib.Options{Env: getenv(nativelib.EnvVar), CacheDir: cache})
 }
 
 // Runner opens a graph with the inputs given, and closes it when the test ends.
