@@ -128,6 +128,7 @@ func TestParseLabels(t *testing.T) {
 		{"JSON in a code block", "Here:\n```json\n{\"labels\": [\"Vague\"]}\n```", []string{"Vague"}},
 		{"JSON, other keys", `{"error_types": ["Vague"]}`, []string{"Vague"}},
 		{"JSON, objects", `{"errors": [{"name": "Vague", "place": "it"}, {"name": "Off Topic"}]}`, []string{"Vague", "Off Topic"}},
+		{"JSON, objects that go through the types", `{"labels": [{"name": "Vague", "present": false}, {"name": "Off Topic", "present": true}]}`, ReasonMissing},
 		{"JSON, one text", `{"labels": "Vague; Off Topic"}`, []string{"Vague", "Off Topic"}},
 		{"JSON, empty list", `{"labels": []}`, []string{"No Error"}},
 		{"JSON, unknown", `{"labels": ["Vague", "Dull"]}`, ReasonUnknownLabel},
