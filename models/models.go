@@ -278,6 +278,11 @@ func (m *Model) beside(file string) (File, error) {
 // Fits reports why the model's labels and fields are not those of t.
 func (m *Manifest) Fits(t *taxonomy.Taxonomy) error {
 	var f faults
+	if !m.sameTask(t) {
+		f.check(false, "the model was trained on the taxonomy %s, not on %s; give that one with --taxonomy, or a model of your task with --model; --identifier llm has a language model find the errors, and needs none",
+			m.Taxonomy, t.ID())
+		return errors.Join(f...)
+	}
 	for _, label := range m.Labels {
 		i, ok := t.Index(label)
 		f.check(ok, "the taxonomy %s has no error type %q; its types are %s; give the taxonomy the model was trained on (%s) with --taxonomy",
@@ -290,6 +295,15 @@ func (m *Manifest) Fits(t *taxonomy.Taxonomy) error {
 			t.ID(), field, strings.Join(t.FieldNames(), ", "))
 	}
 	return errors.Join(f...)
+}
+
+// sameTask tells whether t has any of the model's labels that are errors, or at least the name of the model's taxonomy.
+func (m *Manifest) sameTask(t *taxonomy.Taxonomy) bool {
+	name, _, _ := strings.Cut(m.Taxonomy, "@")
+	return name == "" || name == t.Name || slices.ContainsFunc(m.Labels, func(label string) bool {
+		i, ok := t.Index(label)
+		return ok && !t.Types[i].NoError
+	})
 }
 
 // Export writes the model in fsys to dir, which must be empty or not exist: the manifest, every file that it lists, and

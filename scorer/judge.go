@@ -85,7 +85,7 @@ func (o *PanelOptions) Validate() error {
 	check(o.Template != nil && (o.Template.Kind == prompt.Judge || o.Template.Kind == prompt.Joint), "the template is of kind %s or %s", prompt.Judge, prompt.Joint)
 	check(len(o.Modes) > 0, "no mode; give %s, %s or both", dataset.ModeVanilla, dataset.ModeErrorAware)
 	for i, m := range o.Modes {
-		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m), "mode %q is unknown, or given twice", m)
+		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m), "mode %q is unknown, or given twice; there are %s and %s", m, dataset.ModeVanilla, dataset.ModeErrorAware)
 	}
 	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
 	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)

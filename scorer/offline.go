@@ -113,7 +113,7 @@ func (s *Offline) Score(p dataset.Probabilities, dimension string) (value, uncer
 	for _, e := range d.errors {
 		q, ok := p.Get(e.label)
 		if !ok || !(q >= 0 && q <= 1) {
-			return 0, 0, fmt.Errorf("no probability of %q; tag the row with its probabilities (without --labels-only)", e.label)
+			return 0, 0, fmt.Errorf("no probability of %q; tag the file without --labels-only, or with --repeats if a language model tags it", e.label)
 		}
 		q = s.calibrated(e.label, q)
 		left := 1 - e.severity
@@ -162,7 +162,7 @@ func (s *Offline) judge(d *dataset.Diagnosis, key string) *dataset.Score {
 func untagged(d *dataset.Diagnosis) error {
 	switch {
 	case d == nil:
-		return errors.New("no diagnosis; tag the row first")
+		return errors.New("no diagnosis; tag the file with erreval identify first")
 	case d.Status != "":
 		return errors.New(strings.TrimSuffix(d.Status+": "+d.Reason, ": "))
 	}

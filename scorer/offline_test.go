@@ -162,9 +162,9 @@ func TestOfflineRecord(t *testing.T) {
 		t.Errorf("%d dimensions; fluency %+v", len(scores), scores["fluency"])
 	}
 	for reason, d := range map[string]*dataset.Diagnosis{
-		"no diagnosis; tag the row first": nil,
-		"untagged: the text is empty":     {Status: dataset.StatusUntagged, Reason: "the text is empty"},
-		`no probability of "Incomplete"`:  {Labels: []string{"Vague"}},
+		"no diagnosis; tag the file with erreval identify first": nil,
+		"untagged: the text is empty":                            {Status: dataset.StatusUntagged, Reason: "the text is empty"},
+		`no probability of "Incomplete"`:                         {Labels: []string{"Vague"}},
 	} {
 		got := s.Judge(d)["fluency"]
 		if got.Value != nil || got.Status != dataset.StatusUnscored || !strings.HasPrefix(got.Reason, reason) || got.Runs[0].Status != dataset.StatusUnscored {

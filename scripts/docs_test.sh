@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-pages="README.md docs/getting-started.md docs/evaluation.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md docs/scoring.md"
+pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/long-runs.md docs/ci.md docs/models.md docs/scoring.md"
 [ "${1:-}" != --write ] || pages=''
 for page in $pages; do
   copy=$tmp/$(basename "$page" .md)
@@ -23,7 +23,7 @@ for page in $pages; do
   environment=() judge=()
   case $page in # models that a page imports must not take the place of the user's
     docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
-    docs/scoring.md | docs/evaluation.md) # a script plays the language models
+    docs/scoring.md | docs/evaluation.md | docs/own-task.md) # a script plays the language models
       go build -o "$tmp/withjudge" ./scripts/withjudge
       judge=("$tmp/withjudge") ;;
   esac

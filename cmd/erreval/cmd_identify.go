@@ -304,15 +304,23 @@ func (r *identifyRun) incomplete() error {
 	}
 	var parts []string
 	if n := r.total.Untagged; n > 0 {
-		parts = append(parts, plural(n, "row was", "rows were")+" not tagged: see its diagnosis.reason")
+		parts = append(parts, plural(n, "row was", "rows were")+" not tagged: diagnosis.reason says why")
 	}
 	if n := r.total.Rejected; n > 0 {
-		parts = append(parts, plural(n, "line was no row", "lines were no rows")+r.whereRejected())
+		parts = append(parts, plural(n, "line was no row", "lines were no rows")+r.whereRejected()+noRowLeft(r.total.Rows))
 	}
 	if len(r.changed) > 0 {
 		parts = append(parts, strings.Join(r.changed, "; ")+": the rows that were read are tagged; tag the file again once nothing changes it")
 	}
 	return withCode(exitIncomplete, errors.New(strings.Join(parts, "; ")))
+}
+
+// noRowLeft says what to do where nothing but rejected lines was read.
+func noRowLeft(rows int) string {
+	if rows > 0 {
+		return ""
+	}
+	return "; no row is left: mend the file or name its columns with --map, and run again with --overwrite"
 }
 
 // whereRejected says where the lines are that are no rows. A run that did not end meets them again.

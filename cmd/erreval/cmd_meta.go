@@ -66,7 +66,8 @@ func metaCommand(e *env) *cli.Command {
 }
 
 func metaFlags() []cli.Flag {
-	return append(rowFlags(), taxonomyFlag(),
+	return append(rowFlags(),
+		&cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"), Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in PRED.run.json, else question-generation)"},
 		&cli.StringFlag{Name: "gold", Usage: "`FILE` whose column labels holds the gold labels (default: PRED itself)"},
 		&cli.StringSliceFlag{Name: "where", Usage: "only gold rows with this value, `COLUMN=VALUE`; may be repeated"},
 		&cli.StringFlag{Name: "group", Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"},
@@ -82,7 +83,7 @@ func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
 	if err := wantArgs(ctx, 1, 2, "one or two files with predictions"); err != nil {
 		return nil, err
 	}
-	t, err := openTaxonomy(ctx.String("taxonomy"))
+	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice())
 	if err != nil {
 		return nil, err
 	}

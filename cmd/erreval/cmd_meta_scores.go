@@ -59,8 +59,9 @@ type humanColumns struct {
 
 // Defaults of the overestimation rate: the ErrEval paper's, on scales from 1 to 3.
 const (
-	defaultLow  = 2
-	defaultHigh = 2.5
+	defaultLow      = 2
+	defaultHigh     = 2.5
+	defaultTopScore = 3
 )
 
 func metaScoresCommand(e *env) *cli.Command {
@@ -103,7 +104,7 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	if err := checkInputs(o.preds); err != nil {
 		return nil, err
 	}
-	t, err := openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.preds), "question-generation"))
+	t, err := taxonomyOf(ctx.String("taxonomy"), o.preds)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -176,8 +177,7 @@ func (r *scoreRun) open() (err error) {
 	if err := checkInputs(rows.o.Inputs); err != nil {
 		return err
 	}
-	name := cmp.Or(r.o.Taxonomy, recordedTaxonomy(rows.o.Inputs), "question-generation")
-	if rows.taxonomy, err = openTaxonomy(name); err != nil {
+	if rows.taxonomy, err = taxonomyOf(r.o.Taxonomy, rows.o.Inputs); err != nil {
 		return err
 	}
 	r.summary = newScoreSummary(rows.taxonomy)
@@ -353,6 +353,7 @@ func (f *scoreFile) finish(err error) error {
 	if err == nil {
 		input := f.input.Input()
 		input.Changed = f.changed
+		f.record.Notes = slices.Sorted(maps.Keys(f.noted))
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
 			f.record.Usage, err = f.score.judges.usage()

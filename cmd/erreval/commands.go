@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/erreval/erreval/internal/runrecord"
@@ -136,6 +137,9 @@ func wantArgs(ctx *cli.Context, min, max int, what string) error {
 	if n >= min && (max < 0 || n <= max) {
 		return nil
 	}
-	return usagef("%s takes %s, got %d: %s\nsee '%s --help'",
-		ctx.Command.HelpName, what, n, strings.Join(ctx.Args().Slice(), " "), ctx.Command.HelpName)
+	got := "0"
+	if n > 0 {
+		got = fmt.Sprintf("%d: %s", n, strings.Join(ctx.Args().Slice(), " "))
+	}
+	return usagef("%s takes %s, got %s\nsee '%s --help'", ctx.Command.HelpName, what, got, ctx.Command.HelpName)
 }

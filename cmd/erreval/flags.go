@@ -167,6 +167,8 @@ func parseMap(pairs []string, fields []string) (map[string]string, error) {
 		switch {
 		case !ok || field == "" || column == "":
 			return nil, usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
+		case !slices.Contains(fields, field) && slices.Contains(fields, column):
+			return nil, usagef("--map %q: the taxonomy's field comes first: --map %s=%s", pair, column, field)
 		case !slices.Contains(fields, field):
 			return nil, usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field, strings.Join(fields, ", "))
 		case m[field] != "":

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -377,6 +379,7 @@ func (f *identifyFile) writeRecord() error {
 	}
 	input := f.input.Input()
 	input.Changed = f.changed
+	f.record.Notes = slices.Sorted(maps.Keys(f.noted))
 	f.record.Inputs = []runrecord.Input{input}
 	f.record.Counts = f.summary.recordCounts()
 	return f.record.Write(f.path)

@@ -37,8 +37,9 @@ type judgeSettings struct {
 	Seed        int64
 	ReplyTokens int
 	Lines       bool
-	File        string // that has an entry of it, and with it a client and limits of its own; "" is none
-	Address     string // the entry's base_url; Endpoint has another where a flag or the environment took its place
+	File        string   // that has an entry of it, and with it a client and limits of its own; "" is none
+	Address     string   // the entry's base_url; Endpoint has another where a flag or the environment took its place
+	Others      []string // names of entries, of a judge without one
 }
 
 func (s *judgeSettings) own() bool { return s.File != "" }
@@ -58,6 +59,7 @@ func seats(ctx *cli.Context, e *env, base judgeSettings) ([]judgeSettings, error
 		if !ok {
 			s = base
 			s.Name, s.Model = name, name
+			s.Others = slices.Sorted(maps.Keys(entries))
 		}
 		if s.KeyEnv != "" {
 			s.Endpoint.Key = e.getenv(s.KeyEnv)
@@ -244,10 +246,18 @@ func (s *judgeSettings) validate(calls bool) error {
 		check(false, "judge %s: no key: set the environment variable %s, which its key_env names", s.Name, s.KeyEnv)
 	case s.Address == openai.DefaultOptions().BaseURL && s.Address == s.Endpoint.BaseURL:
 		check(false, "judge %s: no key: say with key_env which environment variable holds it", s.Name)
-	default:
-		check(s.Endpoint.BaseURL != openai.DefaultOptions().BaseURL, "no key: set OPENAI_API_KEY, or give an endpoint that needs none with --base-url or OPENAI_BASE_URL")
+	case s.Endpoint.BaseURL == openai.DefaultOptions().BaseURL:
+		check(false, "no key: set OPENAI_API_KEY, or give an endpoint that needs none with --base-url or OPENAI_BASE_URL%s", s.noEntry())
 	}
 	return errors.Join(faults...)
+}
+
+// noEntry says that the name may be a slip of the pen.
+func (s *judgeSettings) noEntry() string {
+	if len(s.Others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the configuration has no judge %q, but %s", s.Name, strings.Join(s.Others, ", "))
 }
 
 // sameCalls names two judges who would be asked the very same: one would get the other's replies.

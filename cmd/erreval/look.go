@@ -50,7 +50,7 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	if err := checkInputs(o.paths); err != nil {
 		return nil, err
 	}
-	t, err := openTaxonomy(cmp.Or(ctx.String("taxonomy"), recordedTaxonomy(o.paths), "question-generation"))
+	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +83,21 @@ func readRecord(file string) *madeWith {
 	return made
 }
 
-// recordedTaxonomy is the built-in taxonomy that the first run record names, or "".
-func recordedTaxonomy(files []string) string {
+// taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record beside
+// the files names, or that of question generation. The record of a taxonomy of the user's own does not say where its file is.
+func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {
 		made := readRecord(file)
-		if made == nil {
+		if given != "" || made == nil || made.Taxonomy.ID == "" {
 			continue
 		}
 		name, _, _ := strings.Cut(made.Taxonomy.ID, "@")
-		if slices.Contains(taxonomy.Builtins(), name) {
-			return name
+		if !slices.Contains(taxonomy.Builtins(), name) {
+			return nil, withCode(exitUnfit, fmt.Errorf("%s was made with the taxonomy %s, which is not built in: give its file with --taxonomy FILE", file, made.Taxonomy.ID))
 		}
+		given = name
 	}
-	return ""
+	return openTaxonomy(cmp.Or(given, "question-generation"))
 }
 
 // each calls f for every row of a file that --where lets through, with its diagnosis or nil.
@@ -121,6 +123,9 @@ func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dat
 
 func (o *lookOptions) unfit(what, found string) error {
 	name, _, _ := strings.Cut(found, "@")
+	if !slices.Contains(taxonomy.Builtins(), name) {
+		name = "FILE"
+	}
 	return withCode(exitUnfit, fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: choose it with --taxonomy %s",
 		what, found, o.taxonomy.ID(), name))
 }

@@ -45,7 +45,8 @@ type scoresReport struct {
 	Files      []scoresFile        `json:"files"`
 	Difference *scoresDifference   `json:"difference,omitempty"` // second minus first; only with two
 
-	input string // the first file
+	input string   // the first file
+	scale []string // what the limits of overestimation do not fit
 }
 
 // scoresFile are the figures of one file.
@@ -212,6 +213,25 @@ func (f *scoreFrame) humanScores(d int) []float64 {
 	return out
 }
 
+// misfits says where human scores, or the default limits of overestimation, belong to another scale than the dimension's.
+func (f *scoreFrame) misfits(d int) (lines []string) {
+	top, key, human := 0, f.o.human[d].dimension, f.humanScores(d)
+	for _, dimension := range f.o.taxonomy.Dimensions {
+		if dimension.Key == key {
+			top = len(dimension.Criteria) // they run 1, 2, 3 …
+		}
+	}
+	if len(human) == 0 || f.o.low != defaultLow || f.o.high != defaultHigh {
+		return nil
+	}
+	if least, most := slices.Min(human), slices.Max(human); least < 1 || most > float64(top) {
+		lines = append(lines, fmt.Sprintf("human scores of %s are %g to %g, its scale is 1 to %d: correlations hold, for overestimated set --low and --high", key, least, most, top))
+	} else if top != defaultTopScore {
+		lines = append(lines, fmt.Sprintf("the scale of %s is 1 to %d, the limits of overestimated are made for 1 to %d: set --low and --high", key, top, defaultTopScore))
+	}
+	return lines
+}
+
 // average chooses the dimensions in which a figure is defined in every file.
 func (f *scoreFrame) average() {
 	f.averaged = make([][]int, len(scoreMetrics))
@@ -268,8 +288,9 @@ func computeScores(ctx context.Context, o *metaScoresOptions, set *scoredSet) (*
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range o.human {
+	for d, h := range o.human {
 		r.Human[h.dimension] = h.columns
+		r.scale = append(r.scale, f.misfits(d)...)
 	}
 	width := (len(o.human) + 1) * len(scoreMetrics)
 	for i, file := range set.files {

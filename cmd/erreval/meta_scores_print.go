@@ -37,6 +37,7 @@ func (r *scoresReport) facts() []string {
 	if len(r.Human) > 0 {
 		lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g whose value is at least %g", r.Low, r.High))
 	}
+	lines = append(lines, r.scale...)
 	if r.Resamples > 0 && r.Groups < fewGroups {
 		lines = append(lines, fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", r.Groups))
 	}

@@ -73,7 +73,7 @@ func askFlags() []cli.Flag {
 		&cli.IntFlag{Name: "in-flight", Value: limits.InFlight, Usage: "`N` calls at the same time"},
 		&cli.DurationFlag{Name: "timeout", Value: endpoint.Timeout, Usage: "`TIME` that one call may take"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "print calls, tokens and the highest cost, and call nothing"},
-		&cli.StringFlag{Name: "show-prompt", Usage: "print what the model is asked about the row `ID`, and call nothing"},
+		&cli.StringFlag{Name: "show-prompt", Usage: "print what the model is asked about the row `ID` (ID* for what it begins with, * for the first), and call nothing"},
 	}
 }
 
@@ -103,6 +103,9 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 		return nil, err
 	}
 	o.Joint = ctx.Bool("joint")
+	if err := checkWays(ctx); err != nil {
+		return nil, err
+	}
 	p := &o.Panel
 	p.Modes, p.Aggregate = []string{ctx.String("mode")}, ctx.String("aggregate")
 	if ctx.String("mode") == "both" {
@@ -111,6 +114,26 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Base.Seed)
 	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Base.Seed)}
 	return o, nil
+}
+
+// checkWays says of flags what the panel would say of options.
+func checkWays(ctx *cli.Context) error {
+	mode, plant, sure, audit := ctx.String("mode"), ctx.Float64("plant"), ctx.Float64("cascade"), ctx.Float64("audit")
+	switch {
+	case !slices.Contains([]string{dataset.ModeErrorAware, dataset.ModeVanilla, "both"}, mode):
+		return usagef("--mode %q: it is %s, %s or both", mode, dataset.ModeErrorAware, dataset.ModeVanilla)
+	case plant < 0 || plant > 1:
+		return usagef("--plant %v: give a share of 0 to 1, as in 0.1", plant)
+	case plant > 0 && ctx.Bool("joint"):
+		return usagef("--plant: a planted label bears on one dimension; leave out --joint, which asks about all in one call")
+	case plant > 0 && mode == dataset.ModeVanilla:
+		return usagef("--plant: --mode %s shows no labels, so none can be planted; give another mode", mode)
+	case sure != 0 && (sure < 0.5 || sure > 1):
+		return usagef("--cascade %v: give a certainty of 0.5 to 1, as in 0.9", sure)
+	case audit < 0 || audit > 1:
+		return usagef("--audit %v: give a share of 0 to 1, as in 0.05", audit)
+	}
+	return nil
 }
 
 // readAskOptions reads the flags of every command that asks a language model.

@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/scorer"
 )
 
@@ -60,7 +61,7 @@ func (j *judges) fits(row *dataset.Row) error {
 		return err
 	}
 	if d == nil && !j.first && strings.Join(j.o.Panel.Modes, "") != dataset.ModeVanilla {
-		return usagef("%s: row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.Source, row.ID)
+		return usagef("row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.ID)
 	}
 	j.first = true
 	if p := j.o.Panel; p.Cascade.Sure == 0 && !slices.Contains(p.Modes, dataset.ModeErrorAware) {
@@ -231,9 +232,10 @@ func (f *forecast) print(e *env) {
 
 // showPrompt prints all that the first judge is asked about a row.
 func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
-	found := false
+	found, first := false, ""
 	_, err := rows(func(row *dataset.Row) error {
-		if row.ID != j.o.ShowPrompt || found {
+		first = cmp.Or(first, row.ID)
+		if !sameID(j.o.ShowPrompt, row.ID) || found {
 			return nil
 		}
 		found = true
@@ -249,7 +251,7 @@ func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*da
 		return err
 	})
 	if err == nil && !found {
-		err = usagef("--show-prompt: %s has no row %q", input, j.o.ShowPrompt)
+		err = usagef("--show-prompt: %s has no row %q; its first is %q; ID* is what an id begins with, and * the first row", input, j.o.ShowPrompt, report.ShortID(first))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,8 @@ type scoreSummary struct {
 	Taxonomy      string           `json:"taxonomy"`
 	Judging       *judgeSummary    `json:"judging,omitempty"` // with --judge
 
-	start time.Time
+	start  time.Time
+	reason string // of the first score without a value
 }
 
 // scoreDimension counts the rows of one dimension.
@@ -60,6 +62,9 @@ func (s *scoreSummary) add(scores map[string]*dataset.Score, resumed bool) {
 		score := scores[d.Dimension]
 		if score == nil || score.Value == nil {
 			d.Unscored++
+			if score != nil {
+				s.reason = cmp.Or(s.reason, score.Reason)
+			}
 			missing = true
 			continue
 		}
@@ -134,14 +139,22 @@ func (s *scoreSummary) by() string {
 	return "by " + strings.Join(s.Judging.judges.o.names(), ", ")
 }
 
+// why is the first reason of rows that were scored offline; of those judged, the reasons are counted above.
+func (s *scoreSummary) why() string {
+	if s.reason == "" || s.Judging != nil {
+		return "scores.DIMENSION.reason says why"
+	}
+	return "the first for this reason: " + s.reason
+}
+
 // incomplete says what has no score, and where to look.
 func (s *scoreSummary) incomplete(r *identifyRun) string {
 	var parts []string
 	if s.Unscored > 0 {
-		parts = append(parts, plural(s.Unscored, "row was", "rows were")+" not scored: see the reason in its column scores")
+		parts = append(parts, plural(s.Unscored, "row was", "rows were")+" not scored: "+s.why())
 	}
 	if s.Rejected > 0 {
-		parts = append(parts, plural(s.Rejected, "line was no row", "lines were no rows")+r.whereRejected())
+		parts = append(parts, plural(s.Rejected, "line was no row", "lines were no rows")+r.whereRejected()+noRowLeft(s.Rows))
 	}
 	for _, c := range r.changed {
 		parts = append(parts, c+": the rows that were read are scored; score the file again once nothing changes it")

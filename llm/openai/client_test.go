@@ -507,7 +507,7 @@ func TestOptions(t *testing.T) {
 		{func(o *openai.Options) { o.BaseURL = "https://h/v1/chat/completions/" }, "leave out /chat/completions"},
 		{func(o *openai.Options) { o.BaseURL = "https://user:0123456789abcdef@h/v1" }, "holds a password"},
 		{func(o *openai.Options) { o.BaseURL = "https://h/v1?key=" + secretKey }, "holds a password"},
-		{func(o *openai.Options) { o.BaseURL = "http://%zz" + secretKey }, "the base URL is none"},
+		{func(o *openai.Options) { o.BaseURL = "http://%zz" + secretKey }, "the base URL cannot be read"},
 		{func(o *openai.Options) { o.Key = secretKey + "\n" }, "the key holds a space"},
 		{func(o *openai.Options) { o.Headers = map[string]string{"X": secretKey + "\r\nY: z"} }, `header "X" cannot be sent`},
 		{func(o *openai.Options) { o.Timeout = 0 }, "time-out 0s"},

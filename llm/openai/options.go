@@ -52,7 +52,7 @@ func (o Options) validateURL() error {
 	u, err := url.Parse(o.BaseURL)
 	switch {
 	case err != nil:
-		return errors.New("endpoint: the base URL is none: it looks like https://api.openai.com/v1")
+		return errors.New("endpoint: the base URL cannot be read; it looks like https://api.openai.com/v1 or http://localhost:11434/v1")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("endpoint: the base URL holds a password, a query or a fragment: keys go in their own setting, " +
 			"other secrets into headers")

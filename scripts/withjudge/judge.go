@@ -13,7 +13,8 @@ import (
 
 // judge is a script of known bias. It gives the highest score, one less where the text under evaluation has no question mark,
 // and one less for each error that it is shown, whether the error is there or not; never less than the lowest score. Asked for
-// errors, it finds that a text without a question mark is no question, and nothing else.
+// errors, it finds that a text without a question mark is no question, or where the task has no such error, that it has the first
+// one of the list; and nothing else.
 func judge(c *llmtest.Call) llmtest.Step {
 	var prompt strings.Builder
 	for _, m := range c.Request.Messages {
@@ -34,6 +35,7 @@ type verdict struct {
 var (
 	heading   = regexp.MustCompile(`(?m)^# Requirement(?: (\w+))?$`)
 	criterion = regexp.MustCompile(`(?m)^(\d+) = `)
+	kind      = regexp.MustCompile(`(?m)^- ([^:\n]+): `)
 	fenced    = regexp.MustCompile(`(?s)\n\[begin [^\n]*\]\n(.*?)\n\[end `)
 )
 
@@ -66,16 +68,22 @@ func answer(prompt string) (string, bool) {
 }
 
 func labels(prompt string) (string, bool) {
+	_, types, _ := strings.Cut(prompt, "\n# Error types\n")
+	first := kind.FindStringSubmatch(types)
 	if _, last, ok := strings.Cut(prompt, "\n## To be examined\n"); ok { // examples stand above
 		prompt = last
 	}
 	text := fenced.FindStringSubmatch(prompt)
-	if text == nil {
+	if text == nil || first == nil {
 		return "", false
 	}
 	found := []string{}
-	if !strings.Contains(text[1], "?") {
+	switch {
+	case strings.Contains(text[1], "?"):
+	case strings.Contains(types, "- Not A Question: "):
 		found = []string{"Not A Question"}
+	default:
+		found = first[1:]
 	}
 	return marshal(map[string]any{"labels": found})
 }

@@ -61,6 +61,17 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 	}
+	other, err := taxonomy.Builtin("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := template.Messages(prompt.Input{Task: other, Values: []string{"No.", "Name a river."}, JSON: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := answer(prompt.Join(messages)); !ok || got != `{"labels":["Request Following"]}` {
+		t.Errorf("another task: %s", got)
+	}
 	if got, ok := answer("Is it good?"); ok {
 		t.Errorf("a prompt of its own: %s", got)
 	}
