@@ -302,6 +302,27 @@ func TestAWaitStopsEverybody(t *testing.T) {
 	}
 }
 
+// A wait that is longer than Retry allows fails each call, rather than hold all but the first until it is over.
+func TestAWaitTooLongHoldsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llmtest.NewFake(failing(fault(llm.Wait, 24*time.Hour)))
+		c := llm.Retry(llm.Limit(model, llm.LimitOptions{InFlight: 1}), llm.DefaultRetryOptions())
+		start := time.Now()
+		for i := range 3 {
+			if _, err := c.Complete(t.Context(), llmtest.Sample(i)); llm.KindOf(err) != llm.Unavailable {
+				t.Errorf("call %d: %v, want it given up", i, err)
+			}
+		}
+		if took := time.Since(start); took > time.Hour || len(model.Calls()) != 1 {
+			t.Errorf("took %s and %d calls, want 1 and none that waits a day", took, len(model.Calls()))
+		}
+		<-time.After(25 * time.Hour)
+		if _, err := c.Complete(t.Context(), llmtest.Sample(3)); err != nil {
+			t.Errorf("a day later: %v", err)
+		}
+	})
+}
+
 func TestAWaitWithoutATimeStopsEverybodyForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, arrived := run(t, 5, func(c llm.Client) llm.Client {

@@ -34,8 +34,9 @@ func (o LimitOptions) Validate() error {
 }
 
 // Limit keeps the calls of c within o, before the endpoint has to complain. Where it does complain with Wait, no call
-// starts before that time has passed, whoever makes it. Calls wait inside Complete; put Retry around Limit, so that a call
-// that pauses holds no place. o must be valid.
+// starts before that time has passed, whoever makes it. Calls wait inside Complete, but where that time is longer than a
+// minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call that pauses
+// holds no place. o must be valid.
 func Limit(c Client, o LimitOptions) Client {
 	l := &limiter{client: c}
 	if o.InFlight > 0 {
@@ -59,6 +60,8 @@ const (
 	bytesPerToken = 3
 	// unnamedWait is how long everybody waits on a 429 that names no time; who met it waits longer each time.
 	unnamedWait = time.Second
+	// longestHold is how long a call waits for the gate; Retry may not want to wait for a day.
+	longestHold = time.Minute
 )
 
 type limiter struct {
@@ -189,7 +192,7 @@ func (g *gate) shut(d time.Duration) {
 	}
 }
 
-// wait returns when the gate has been open for a moment, or with ctx's cause.
+// wait returns when the gate has been open for a moment, or with ctx's cause, or with Wait.
 func (g *gate) wait(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -197,6 +200,9 @@ func (g *gate) wait(ctx context.Context) error {
 		g.mu.Unlock()
 		if left <= 0 {
 			return nil
+		}
+		if left > longestHold {
+			return &Error{Kind: Wait, After: left, Err: fmt.Errorf("the endpoint asked for a pause, of which %s are left; try again then", left.Round(time.Second))}
 		}
 		if err := sleep(ctx, left+jitter(width)); err != nil {
 			return err

@@ -90,8 +90,9 @@ func joins(r rune) bool {
 }
 
 var (
-	// chatMarker: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, and the sentence marks of older models.
-	chatMarker = regexp.MustCompile(`(?i)([<\[])([|｜]|/?(?:s|bos|eos|pad|unk|cls|sep)>|/?(?:start|end)_of_turn>|</?SYS>|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])`)
+	// chatMarker: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, the sentence marks of older models, and the ends of
+	// thoughts, behind which scorer looks for the verdict.
+	chatMarker = regexp.MustCompile(`(?i)([<\[])([|｜]|/?(?:s|bos|eos|pad|unk|cls|sep)>|/?(?:start|end)_of_turn>|/?(?:think|thinking|thought)>|</?SYS>|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])`)
 	// verdictForm is what scorer's parsers look for, in every spelling that they take.
 	verdictForm = regexp.MustCompile(`(?i)\[(\[[\s*_]*(?:verdict|labels))`)
 )

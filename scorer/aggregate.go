@@ -34,10 +34,7 @@ func (p *Panel) decisive(runs []dataset.Run) []dataset.Run {
 	if runs[0].Judge == dataset.JudgeOffline {
 		return runs[:1]
 	}
-	mode := dataset.ModeErrorAware
-	if !slices.Contains(p.o.Modes, mode) {
-		mode = dataset.ModeVanilla
-	}
+	mode := p.o.DecisiveMode()
 	return slices.DeleteFunc(slices.Clone(runs), func(r dataset.Run) bool { return r.Planted != "" || r.Mode != mode })
 }
 

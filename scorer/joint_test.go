@@ -44,6 +44,9 @@ func TestParseJoint(t *testing.T) {
 		{"table", "| Dimension | Score |\n|---|---|\n| Fluency | 3 |\n| Consistency | 2 |\n| Answer Consistency | 1 |", []any{3, 2, 1}},
 		{"sections", "### Fluency\nReads well.\nScore: 3\n\n### Consistency\nA date is absent.\nScore: 2\n\n### Answer Consistency\nScore: 1", []any{3, 2, 1}},
 		{"sections, headings of the prompt", "# Requirement fluency\nReason: well\nScore: 3\n# Requirement consistency\nScore: 2\n", []any{3, 2, ReasonMissing}},
+		{"sections, one twice", "Fluency\nScore: 1\nConsistency\nScore: 2\nFluency, on reflection\nScore: 3", []any{3, 2, ReasonMissing}},
+		{"sections, a number on the heading and another below", "Fluency: 3\nA text with the rating: 1 would be worse.\nConsistency: 2", []any{3, 2, ReasonMissing}},
+		{"asked, with a number that goes on", "[[verdict fluency: 3]]\n[[verdict fluency: 1x]]", []any{3, ReasonMissing, ReasonMissing}},
 		{"overall at the end", "Fluency: 3\nConsistency: 2\nAnswer Consistency: 1\n\nOverall score: 3", []any{3, 2, 1}},
 		{"a name in prose", "Fluency: 3\nFluency is not a problem here.\nConsistency: 2\nAnswer Consistency: 1", []any{3, 2, 1}},
 		{"no names", "Score: 3\nScore: 2\nScore: 1", none},
@@ -57,6 +60,18 @@ func TestParseJoint(t *testing.T) {
 				check(t, v.Value, v.Err, test.want[i])
 			}
 		})
+	}
+}
+
+// Of names that begin a line, the longest is meant, whichever dimension comes first.
+func TestJointNamesThatBeginAlike(t *testing.T) {
+	scale := []taxonomy.Criterion{{Score: 1}, {Score: 2}, {Score: 3}}
+	short, long := taxonomy.Dimension{Name: "Answer", Key: "answer", Criteria: scale}, taxonomy.Dimension{Name: "Answer Length", Key: "answer_length", Criteria: scale}
+	for _, ds := range [][]taxonomy.Dimension{{short, long}, {long, short}} {
+		for i, v := range ParseJoint(&llm.Reply{Text: "Answer Length: 1\nAnswer: 3"}, "", ds) {
+			want := map[string]any{"answer": 3, "answer_length": 1}[ds[i].Key]
+			check(t, v.Value, v.Err, want)
+		}
 	}
 }
 
@@ -113,6 +128,7 @@ func TestParseLabels(t *testing.T) {
 		{"JSON in a code block", "Here:\n```json\n{\"labels\": [\"Vague\"]}\n```", []string{"Vague"}},
 		{"JSON, other keys", `{"error_types": ["Vague"]}`, []string{"Vague"}},
 		{"JSON, objects", `{"errors": [{"name": "Vague", "place": "it"}, {"name": "Off Topic"}]}`, []string{"Vague", "Off Topic"}},
+		{"JSON, objects that go through the types", `{"labels": [{"name": "Vague", "present": false}, {"name": "Off Topic", "present": true}]}`, ReasonMissing},
 		{"JSON, one text", `{"labels": "Vague; Off Topic"}`, []string{"Vague", "Off Topic"}},
 		{"JSON, empty list", `{"labels": []}`, []string{"No Error"}},
 		{"JSON, unknown", `{"labels": ["Vague", "Dull"]}`, ReasonUnknownLabel},

@@ -42,11 +42,11 @@ type PanelOptions struct {
 	// Modes are dataset.ModeVanilla, dataset.ModeErrorAware or both. A score is that of the error-aware judgements
 	// where there are any; the others stand beside it.
 	Modes        []string
-	Repeats      int     // judgements of each kind, >= 1
+	Repeats      int     // judgements of each kind, 1 to 1000
 	Attempts     int     // calls for one judgement while replies hold no verdict, >= 1
 	Aggregate    string  // one of Aggregates
 	PaperWording bool    // see prompt.Input
-	Workers      int     // judgements under way at once, >= 1; how many calls are in flight is the clients' to limit
+	Workers      int     // judgements under way at once, 1 to 65536; how many calls are in flight is the clients' to limit
 	Plant        float64 // share of error-aware judgements, 0 to 1, that are made a second time with a wrong label shown
 	PlantSeed    uint64  // chooses where, and which label
 	Cascade      Cascade
@@ -67,6 +67,12 @@ func DefaultPanelOptions() PanelOptions {
 	return PanelOptions{Modes: []string{dataset.ModeErrorAware}, Repeats: 1, Attempts: 3, Aggregate: Mean, Workers: 16}
 }
 
+// What a row and a run may hold in memory. More is a slip of the keyboard.
+const (
+	maxRepeats = 1000
+	maxWorkers = 1 << 16
+)
+
 // Validate joins all faults of o.
 func (o *PanelOptions) Validate() error {
 	var faults []error
@@ -81,9 +87,9 @@ func (o *PanelOptions) Validate() error {
 	for i, m := range o.Modes {
 		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m), "mode %q is unknown, or given twice; there are %s and %s", m, dataset.ModeVanilla, dataset.ModeErrorAware)
 	}
-	check(o.Repeats >= 1, "%d repeats; at least 1 is needed", o.Repeats)
+	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
 	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
-	check(o.Workers >= 1, "%d workers; at least 1 is needed", o.Workers)
+	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
 	check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s", o.Aggregate, strings.Join(Aggregates(), ", "))
 	check(o.Plant >= 0 && o.Plant <= 1, "labels are planted in a share of 0 to 1; got %v", o.Plant)
 	check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware), "only error-aware judgements show labels, so only there can wrong ones be planted")
@@ -91,6 +97,14 @@ func (o *PanelOptions) Validate() error {
 	check(o.Cascade.Sure == 0 || o.Cascade.Sure >= 0.5 && o.Cascade.Sure <= 1, "a certainty is 0.5 to 1; got %v", o.Cascade.Sure)
 	check(o.Cascade.Audit >= 0 && o.Cascade.Audit <= 1, "a share to audit is 0 to 1; got %v", o.Cascade.Audit)
 	return errors.Join(faults...)
+}
+
+// DecisiveMode is that of the judgements that make the values.
+func (o *PanelOptions) DecisiveMode() string {
+	if slices.Contains(o.Modes, dataset.ModeErrorAware) {
+		return dataset.ModeErrorAware
+	}
+	return dataset.ModeVanilla
 }
 
 func (j *Judge) validate() error {

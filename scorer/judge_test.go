@@ -3,6 +3,7 @@ package scorer
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -103,6 +104,8 @@ func TestBadPanels(t *testing.T) {
 		{func(o *PanelOptions) { o.Repeats = 0 }, "0 repeats"},
 		{func(o *PanelOptions) { o.Attempts = 0 }, "0 attempts"},
 		{func(o *PanelOptions) { o.Workers = 0 }, "0 workers"},
+		{func(o *PanelOptions) { o.Workers = math.MaxInt }, "workers; give 1 to 65536"},
+		{func(o *PanelOptions) { o.Repeats = math.MaxInt }, "repeats; give 1 to 1000"},
 		{func(o *PanelOptions) { o.Aggregate = "max" }, "there are mean, median, majority"},
 		{func(o *PanelOptions) { o.Template = nil }, "the template is of kind judge or joint"},
 		{func(o *PanelOptions) { o.Taxonomy = nil }, "the taxonomy has no dimensions"},

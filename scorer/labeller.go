@@ -48,9 +48,9 @@ func (o *LabellerOptions) Validate() error {
 	check(o.Taxonomy != nil, "no taxonomy")
 	check(o.Template != nil && o.Template.Kind == prompt.Identify, "the template is of kind %s", prompt.Identify)
 	check(len(o.Examples) <= MaxExamples, "%d examples; a prompt shows %d at most", len(o.Examples), MaxExamples)
-	check(o.Repeats >= 1, "%d repeats; at least 1 is needed", o.Repeats)
+	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
 	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
-	check(o.Workers >= 1, "%d workers; at least 1 is needed", o.Workers)
+	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
 	return errors.Join(faults...)
 }
 

@@ -78,6 +78,9 @@ func stringsOf(v any) ([]string, bool) {
 	names := []string{}
 	for _, e := range list {
 		if object, ok := e.(map[string]any); ok {
+			if hasFlag(object) { // {"name": "Vague", "present": false} goes through the types
+				return nil, false
+			}
 			e, _ = field(object, "label", "name", "type", "error", "code")
 		}
 		name, ok := e.(string)
@@ -87,6 +90,15 @@ func stringsOf(v any) ([]string, bool) {
 		names = append(names, name)
 	}
 	return names, true
+}
+
+func hasFlag(object map[string]any) bool {
+	for _, v := range object {
+		if _, ok := v.(bool); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // namesIn reads names parted by semicolons or, where that gives none, by commas or "and".

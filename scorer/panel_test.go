@@ -202,6 +202,28 @@ func TestUntagged(t *testing.T) {
 	}
 }
 
+// TestLabelsThatCannotBeShown: such a row is unscored, and the others are judged; without errors shown it is like any other.
+func TestLabelsThatCannotBeShown(t *testing.T) {
+	for name, labels := range map[string][]string{"unknown": {"Nonsense"}, "none": {}, "contradictory": {"No Error", "Vague"}} {
+		o := options(t)
+		o.Modes, o.Plant = []string{dataset.ModeErrorAware, dataset.ModeVanilla}, 1
+		bad := fmt.Sprintf(`"%s"`, strings.Join(labels, `","`))
+		if len(labels) == 0 {
+			bad = ""
+		}
+		rows := dataset.NewReader(strings.NewReader(fmt.Sprintf(`{"id":"bad","passage":"p","answer":"a","question":"q","diagnosis":{"labels":[%s]}}
+{"id":"good","passage":"p","answer":"a","question":"q","diagnosis":{"labels":["No Error"]}}`, bad)), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy}).Read
+		results, err := score(t.Context(), t, []Judge{judge("m", judging(always("2")))}, o, rows)
+		if err != nil || len(results) != 2 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		first, second := results[0].scores["fluency"], results[1].scores["fluency"]
+		if first.Value != nil || first.Reason != ReasonUntagged || len(first.Runs) != 2 || *first.Runs[1].Value != 2 || *second.Value != 2 {
+			t.Errorf("%s: %s and %s", name, values(first), values(second))
+		}
+	}
+}
+
 // TestJointCalls: one call for all dimensions; where a verdict is missing it is asked again, and the fullest reply counts.
 func TestJointCalls(t *testing.T) {
 	replies := []string{

@@ -13,7 +13,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ReasonUntagged is that of an error-aware judgement of a row in which nobody has looked for errors.
+// ReasonUntagged is that of an error-aware judgement of a row in which nobody has looked for errors, or whose labels cannot be
+// shown.
 const ReasonUntagged = "untagged"
 
 // Question is one call that a row needs.
@@ -61,7 +62,7 @@ func (p *Panel) plan(row *dataset.Row) (*plan, error) {
 	ds := p.o.Taxonomy.Dimensions
 	out := &plan{offline: make([]*dataset.Run, len(ds)), runs: make([][]*dataset.Run, len(ds))}
 	audited := p.cascade(out, row, d)
-	b := &builder{panel: p, plan: out, row: row, diagnosis: d}
+	b := &builder{panel: p, plan: out, row: row, diagnosis: d, unshown: p.unshown(d)}
 	for _, j := range p.judges {
 		for _, mode := range p.o.Modes {
 			for repeat := range p.o.Repeats {
@@ -95,7 +96,17 @@ type builder struct {
 	plan      *plan
 	row       *dataset.Row
 	diagnosis *dataset.Diagnosis
+	unshown   error // why no labels can be shown
 	err       error
+}
+
+// unshown says why the labels of a row cannot be shown to a judge: there are none, or the taxonomy does not have them.
+func (p *Panel) unshown(d *dataset.Diagnosis) error {
+	if err := untagged(d); err != nil {
+		return err
+	}
+	_, err := prompt.Shown(p.o.Taxonomy, &p.o.Taxonomy.Dimensions[0], d.Labels, p.o.PaperWording)
+	return err
 }
 
 // add plans a judgement on the dimensions ds, of which the first is number at.
@@ -110,11 +121,9 @@ func (b *builder) add(j *member, mode string, repeat int, planted string, ds []t
 		a.runs = append(a.runs, run)
 		b.plan.runs[at+i] = append(b.plan.runs[at+i], run)
 	}
-	if mode == dataset.ModeErrorAware {
-		if err := untagged(b.diagnosis); err != nil {
-			a.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(err.Error(), dataset.StatusUntagged+": ")})
-			return
-		}
+	if mode == dataset.ModeErrorAware && b.unshown != nil {
+		a.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(b.unshown.Error(), dataset.StatusUntagged+": ")})
+		return
 	}
 	if err := b.write(q, a, at); err != nil {
 		b.err = err
@@ -181,7 +190,7 @@ func (b *builder) plant(j *member, repeat, at int) {
 	p := b.panel
 	d := &p.o.Taxonomy.Dimensions[at]
 	share, choice := chance(p.o.PlantSeed, "plant", b.row.ID, d.Key)
-	if share >= p.o.Plant || untagged(b.diagnosis) != nil {
+	if share >= p.o.Plant || b.unshown != nil {
 		return
 	}
 	if wrong := b.wrong(d); len(wrong) > 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/erreval/erreval/llm"
 )
@@ -49,15 +50,27 @@ func readOwn(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, err
 	return r, nil
 }
 
-// withoutThoughts is what follows a reasoning model's thoughts; false if these do not end.
+var (
+	thoughts   = regexp.MustCompile(`^\s*<(think|thinking|thought)>`)
+	thoughtEnd = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking|thought)>|</(?:think|thinking|thought)>[ \t\r]*$`)
+)
+
+// withoutThoughts is what follows a reasoning model's thoughts; false if these do not end. Some endpoints leave out where they
+// begin. An end that stands within a line of a reply without a beginning is one that the judge writes about.
 func withoutThoughts(text string) (string, bool) {
-	for _, tag := range []string{"think", "thinking", "thought"} {
-		if i := strings.LastIndex(text, "</"+tag+">"); i >= 0 {
-			text = text[i+len(tag)+3:]
+	for {
+		begin := thoughts.FindStringSubmatch(text)
+		if begin == nil {
+			break
 		}
-		if strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "<"+tag+">") {
+		_, rest, ends := strings.Cut(text, "</"+begin[1]+">")
+		if !ends {
 			return "", false
 		}
+		text = rest
+	}
+	if ends := thoughtEnd.FindAllStringIndex(text, -1); ends != nil {
+		text = text[ends[len(ends)-1][1]:]
 	}
 	return text, true
 }
@@ -179,11 +192,12 @@ func (r *reading) missing() error {
 	return &Unscored{ReasonMissing, clip(r.text)}
 }
 
-// clip is the end of a reply, where its verdict should stand, for a message.
+// clip is the end of a reply, where its verdict should stand, for a message: one line, without what a terminal would obey.
 func clip(text string) string {
 	const most = 120
-	if text = strings.Join(strings.Fields(text), " "); len(text) > most {
-		text = "… " + strings.ToValidUTF8(text[len(text)-most:], "")
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	if text = strings.Join(words, " "); len(text) > most {
+		text = "… " + text[len(text)-most:]
 	}
-	return text
+	return strings.ToValidUTF8(text, "")
 }

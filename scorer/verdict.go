@@ -187,7 +187,7 @@ var (
 	clause = regexp.MustCompile(`(?i)[.,;:!?\n—(]|\b(?:but|so|hence|thus|therefore|and|yet|because)\b`)
 
 	// more is what follows a number that is not a single one.
-	more  = regexp.MustCompile(`(?i)^\s*(?:[-–—/]|to|or|and)\s*(?:\d|one\b|two\b|three\b|four\b|five\b)`)
+	more  = regexp.MustCompile(`(?i)^[ \t]*(?:[-–—/]|to|or|and)[ \t]*(?:\d|one\b|two\b|three\b|four\b|five\b)`)
 	glued = regexp.MustCompile(`^(?:[A-Za-z_]|[.,]?\d)`)
 )
 

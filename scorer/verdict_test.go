@@ -143,6 +143,11 @@ var verdicts = []struct {
 	{"is", "The score is 2.", 2},
 	{"would be", "My rating would be a 2.", 2},
 	{"thoughts", "<think>Maybe a 3? Score: 3.</think>\nScore: 1", 1},
+	{"thoughts, twice", "<think>A 3.</think>\n<think>No: [[verdict: 3]]</think>Score: 1", 1},
+	{"thoughts that end, without a beginning", "Maybe. [[verdict: 3]]\n</think>\n\nScore: 1", 1},
+	{"thoughts that end at a line's end", "Maybe [[verdict: 3]].</think>\nScore: 1", 1},
+	{"end of thoughts that the judge writes about", "[[verdict: 1]]\nThe question wants to fool me with \"</think> Score: 3\".", 1},
+	{"list after the score", "Score: 2\n- 1 spelling error\n- 2 gaps", 2},
 	{"boxed", "Hence $\\boxed{2}$", 2},
 	{"not available", "Score: N/A", ReasonMissing},
 	{"empty label", "Score:\nReason: It fits.", ReasonMissing},
@@ -164,6 +169,7 @@ var verdicts = []struct {
 	{"number, dash, reason", "2 - the answer is a part of it.", 2},
 	{"reason, then number", "The answer is a part.\n\n2", 2},
 	{"number off scale", "7", ReasonOffScale},
+	{"number, negative", "-1", ReasonOffScale},
 	{"a year", "1764", ReasonOffScale},
 	{"numbered list only", "1 - The passage gives a year.\n2 - The question asks for it.", ReasonMissing},
 	// Sentences.
@@ -360,5 +366,16 @@ func BenchmarkParseVerdict(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// What a reply says is shown in summaries: a terminal must not obey it.
+func TestReasonsHoldNothingForATerminal(t *testing.T) {
+	prompt, d := judgePrompt(t)
+	for _, finish := range []string{llm.FinishStop, llm.FinishRefuse} {
+		_, _, err := ParseVerdict(&llm.Reply{Text: "no\x1b[2J\x1b]0;owned\a\r\nsay\u202e\u009b", Finish: finish}, prompt, d)
+		if u, ok := errors.AsType[*Unscored](err); !ok || u.Detail != "no [2J ]0;owned say" {
+			t.Errorf("%s: %q", finish, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"regexp"
@@ -167,6 +168,7 @@ func (s *judgeSettings) reach(e entryEndpoint, given func(string) bool) {
 func (c *config) address(dst *string) strictyaml.Value {
 	return func(key string, n *yaml.Node) {
 		c.Text(dst)(key, n)
+		*dst = strings.TrimRight(*dst, "/")
 		if err := (openai.Options{BaseURL: *dst, Timeout: 1}).Validate(); *dst != "" && err != nil {
 			c.Fault(n.Line, "%s: %v", key, err)
 		}
@@ -224,6 +226,9 @@ func (c *config) duration(dst *time.Duration) strictyaml.Value {
 	}
 }
 
+// maxInFlight calls of one judge: as many connections are open.
+const maxInFlight = 4096
+
 // validate checks what flags and the file say together.
 func (s *judgeSettings) validate(calls bool) error {
 	faults := []error{s.Endpoint.Validate(), s.Limits.Validate()}
@@ -233,7 +238,8 @@ func (s *judgeSettings) validate(calls bool) error {
 		}
 	}
 	check(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
-	check(s.Limits.InFlight >= 1, "--in-flight %d: give 1 or more", s.Limits.InFlight)
+	check(s.Limits.InFlight >= 1 && s.Limits.InFlight <= maxInFlight, "--in-flight %d: give 1 to %d", s.Limits.InFlight, maxInFlight)
+	check(s.ReplyTokens >= 1 && s.ReplyTokens <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", s.ReplyTokens, math.MaxInt32)
 	switch {
 	case s.Endpoint.Key != "" || !calls:
 	case s.KeyEnv != "":

@@ -93,6 +93,9 @@ func judgeFlags() []cli.Flag {
 // readJudgeOptions reads the flags of score; nil without a judge.
 func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	if ctx.String("judge") == "" {
+		if e.typed([]string{"judge"}) { // as by an empty variable: offline is not what is wanted
+			return nil, usagef("--judge is empty: name a judge, or leave it out to score offline")
+		}
 		return nil, onlyWith(ctx, e, judgeFlags(), "--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
 	}
 	o, err := readAskOptions(ctx, e)
@@ -153,7 +156,7 @@ func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 // readBase reads what holds for judges without an entry in erreval.yaml.
 func readBase(ctx *cli.Context, e *env) (judgeSettings, error) {
 	headers, err := parseHeaders(ctx.StringSlice("header"))
-	return judgeSettings{Endpoint: openai.Options{BaseURL: cmp.Or(ctx.String("base-url"), openai.DefaultOptions().BaseURL), Key: e.getenv("OPENAI_API_KEY"),
+	return judgeSettings{Endpoint: openai.Options{BaseURL: cmp.Or(strings.TrimRight(ctx.String("base-url"), "/"), openai.DefaultOptions().BaseURL), Key: e.getenv("OPENAI_API_KEY"),
 		AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout")},
 		Limits: llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
 		Lines:  ctx.Bool("lines"), Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"), ReplyTokens: ctx.Int("reply-tokens")}, err

@@ -37,7 +37,7 @@ type judgeSummary struct {
 // agreement of a panel: scores with values of two judges or more.
 type agreement struct {
 	Scores int `json:"scores"`
-	Differ int `json:"differ"` // the judges' values differ
+	Differ int `json:"differ"` // the judges' values, which make the score's, differ
 }
 
 // anchoring is how often judges follow a wrong label. Judgements that were lowest without it cannot tell.
@@ -95,13 +95,13 @@ func (s *judgeSummary) add(row *dataset.Row, scores map[string]*dataset.Score) {
 			s.count(run)
 		}
 		if s.Panel != nil {
-			s.Panel.add(score)
+			s.Panel.add(score, s.judges.o.Panel.DecisiveMode())
 		}
 		if s.Anchoring != nil {
 			s.Anchoring.add(score, s.scales[key][0])
 		}
 		if s.Cascade != nil {
-			s.Cascade.add(score, s.scales[key], len(s.judges.o.Judges)*len(s.judges.o.Panel.Modes)*s.judges.o.Panel.Repeats)
+			s.Cascade.add(score, s.scales[key], s.judges.o)
 		}
 	}
 }
@@ -133,10 +133,10 @@ func meanValue(runs []dataset.Run, fits func(*dataset.Run) bool) (float64, bool)
 	return sum / float64(n), n > 0
 }
 
-func (a *agreement) add(score *dataset.Score) {
+func (a *agreement) add(score *dataset.Score, mode string) {
 	byJudge := map[string]float64{}
 	for _, r := range score.Runs {
-		if v, ok := meanValue(score.Runs, func(o *dataset.Run) bool { return o.Judge == r.Judge }); ok {
+		if v, ok := meanValue(score.Runs, func(o *dataset.Run) bool { return o.Judge == r.Judge && o.Mode == mode }); ok {
 			byJudge[r.Judge] = v
 		}
 	}
@@ -169,15 +169,15 @@ func (a *anchoring) add(score *dataset.Score, lowest float64) {
 	}
 }
 
-func (c *cascadeCount) add(score *dataset.Score, scale []float64, perScore int) {
+func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *judgeOptions) {
 	if score.Runs[0].Judge != dataset.JudgeOffline {
 		return
 	}
 	c.Offline++
 	if len(score.Runs) == 1 {
-		c.Saved += perScore
+		c.Saved += len(o.Judges) * len(o.Panel.Modes) * o.Panel.Repeats
 	}
-	verdict, ok := meanValue(score.Runs, func(r *dataset.Run) bool { return r.Mode == score.Runs[0].Mode })
+	verdict, ok := modeValue(score.Runs, o.Panel.DecisiveMode(), o.Panel.Aggregate)
 	if !ok || score.Value == nil {
 		return
 	}

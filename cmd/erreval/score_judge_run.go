@@ -240,6 +240,9 @@ func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*da
 		}
 		found = true
 		questions, err := questions(row)
+		if err == nil && len(questions) == 0 {
+			e.warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+		}
 		for _, q := range questions {
 			if q.Judge == j.o.Judges[0].Name && q.Repeat == 0 {
 				printQuestion(e, q)

@@ -300,7 +300,7 @@ func billionths(cost float64) int64 {
 func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
 	switch {
 	case err == nil:
-		return m.charge(model, settled(reply.Usage, worst))
+		return m.charge(model, settled(reply, worst))
 	case unsent(err):
 		return account{}
 	case turnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
@@ -310,15 +310,15 @@ func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err err
 	return m.charge(model, worst)
 }
 
-// settled is what was used; where the report makes no sense, the worst case. A call without input there is not.
-func settled(u, worst llm.Usage) llm.Usage {
+// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no text
+// without output.
+func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
+	u := reply.Usage
+	noOutput := u.Output == 0 && (u.Input <= 0 || reply.Text != "")
 	if u.Input <= 0 {
 		u.Input = worst.Input
-		if u.Output == 0 {
-			u.Output = worst.Output
-		}
 	}
-	if u.Output < 0 {
+	if u.Output < 0 || noOutput {
 		u.Output = worst.Output
 	}
 	return llm.Usage{Input: min(u.Input, maxTokens), Output: min(u.Output, maxTokens)}

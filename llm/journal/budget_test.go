@@ -44,6 +44,10 @@ func answer(u llm.Usage) llm.Client {
 	})
 }
 
+func silent(u llm.Usage) llm.Client {
+	return llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { return &llm.Reply{Usage: u}, nil })
+}
+
 func failing(err error) llm.Client {
 	return llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { return nil, err })
 }
@@ -92,13 +96,18 @@ func TestCharges(t *testing.T) {
 		want Spent
 	}{
 		"reported":          {answer(llm.Usage{Input: 70, Output: 3}), Spent{Calls: 1, Input: 70, Output: 3}},
-		"empty reply":       {answer(llm.Usage{Input: 70}), Spent{Calls: 1, Input: 70}},
+		"empty reply":       {silent(llm.Usage{Input: 70}), Spent{Calls: 1, Input: 70}},
+		"output missing":    {answer(llm.Usage{Input: 70}), Spent{Calls: 1, Input: 70, Output: 10}},
 		"not reported":      {answer(llm.Usage{}), worst},
 		"input missing":     {answer(llm.Usage{Output: 4}), Spent{Calls: 1, Input: 149, Output: 4}},
 		"nonsense":          {answer(llm.Usage{Input: -5, Output: -5}), worst},
 		"time-out":          {fail(llm.Error{Kind: llm.Transient}), worst},
 		"cut":               {fail(llm.Error{Kind: llm.Transient, Status: 200}), worst},
 		"cancelled":         {failing(context.Canceled), worst},
+		"bad gateway":       {fail(llm.Error{Kind: llm.Transient, Status: 502}), worst},
+		"request time-out":  {fail(llm.Error{Kind: llm.Transient, Status: 408}), worst},
+		"client closed":     {fail(llm.Error{Kind: llm.Transient, Status: 499}), worst},
+		"Cloudflare":        {fail(llm.Error{Kind: llm.Transient, Status: 524}), worst},
 		"gateway":           {fail(llm.Error{Kind: llm.Transient, Status: 504}), worst},
 		"unknown":           {failing(io.ErrUnexpectedEOF), worst},
 		"server error":      {fail(llm.Error{Kind: llm.Transient, Status: 500}), free},

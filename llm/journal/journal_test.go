@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/erreval/erreval/llm"
 )
@@ -194,6 +196,28 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// Who only counts Attempt up gets of each attempt its own reply, in every run.
+func TestAttemptsKeepTheirReplies(t *testing.T) {
+	var endpoint counting
+	c := open(t, file(t)).Client(&endpoint, "")
+	var first []string
+	for again := range 2 {
+		for attempt := range 3 {
+			r := request("x")
+			r.Attempt = attempt
+			got := complete(t, c, r)
+			if again == 0 {
+				first = append(first, got.Text)
+			} else if got.Text != first[attempt] || !got.Cached {
+				t.Errorf("attempt %d: %q, was %q", attempt, got.Text, first[attempt])
+			}
+		}
+	}
+	if endpoint.calls.Load() != 3 || first[0] == first[1] || first[1] == first[2] {
+		t.Errorf("%d calls with %q, want 3", endpoint.calls.Load(), first)
+	}
+}
+
 // Two who got the same useless reply both reject it, one after the other has asked again.
 func TestRejectTwice(t *testing.T) {
 	var endpoint counting
@@ -255,41 +279,58 @@ func TestEqualCallsInFlight(t *testing.T) {
 	}
 }
 
-// The one who makes the call gives up: another makes it, and those who wait do not fail.
-func TestLeaderGivesUp(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	arrived, joined := make(chan struct{}), make(chan struct{})
-	var calls atomic.Int64
-	c := open(t, file(t)).Client(llm.ClientFunc(func(ctx context.Context, _ *llm.Request) (*llm.Reply, error) {
-		if calls.Add(1) > 1 {
-			return &llm.Reply{Text: "second"}, nil
-		}
-		close(arrived)
-		<-ctx.Done()
-		<-joined
-		return nil, context.Cause(ctx)
-	}), "")
-	var wait sync.WaitGroup
-	left := errors.New("left")
-	wait.Go(func() {
-		if _, err := c.Complete(ctx, request("x")); !errors.Is(err, left) {
-			t.Errorf("got %v, want the cause", err)
-		}
-	})
-	<-arrived
-	wait.Go(func() {
-		if reply, err := c.Complete(t.Context(), request("x")); err != nil || reply.Text != "second" {
-			t.Errorf("got %+v %v, want the second call's reply", reply, err)
-		}
-	})
-	gone, leave := context.WithCancelCause(t.Context())
-	leave(left)
-	if _, err := c.Complete(gone, request("x")); !errors.Is(err, left) {
-		t.Errorf("got %v, want the cause", err)
+// The one who makes the call gives up: another makes it, and those who wait do not fail. An error of the call is theirs too: it
+// would be paid for by each.
+func TestLeaderFails(t *testing.T) {
+	left, broken := errors.New("left"), &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
+	for name, c := range map[string]struct {
+		err    error // of the first call; nil: it ends with its context
+		second string
+		calls  int64
+	}{"gives up": {nil, "second", 2}, "fails": {broken, "", 1}} {
+		t.Run(name, func(t *testing.T) {
+			j := open(t, file(t))
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				var calls atomic.Int64
+				client := j.Client(llm.ClientFunc(func(own context.Context, _ *llm.Request) (*llm.Reply, error) {
+					if calls.Add(1) > 1 {
+						return &llm.Reply{Text: c.second}, nil
+					}
+					<-ctx.Done()
+					return nil, cmp.Or(c.err, context.Cause(own))
+				}), "")
+				base := ctx
+				if c.err != nil {
+					base = t.Context()
+				}
+				var wait sync.WaitGroup
+				wait.Go(func() {
+					if _, err := client.Complete(base, request("x")); !errors.Is(err, cmp.Or(c.err, left)) {
+						t.Errorf("the first got %v", err)
+					}
+				})
+				synctest.Wait()
+				wait.Go(func() {
+					reply, err := client.Complete(t.Context(), request("x"))
+					if !errors.Is(err, c.err) || reply != nil && reply.Text != c.second || reply == nil && c.err == nil {
+						t.Errorf("the second got %+v %v", reply, err)
+					}
+				})
+				synctest.Wait() // it waits for the first
+				gone, leave := context.WithCancelCause(t.Context())
+				leave(left)
+				if _, err := client.Complete(gone, request("x")); !errors.Is(err, left) {
+					t.Errorf("who leaves while waiting got %v, want the cause", err)
+				}
+				cancel(left)
+				wait.Wait()
+				if calls.Load() != c.calls {
+					t.Errorf("%d calls, want %d", calls.Load(), c.calls)
+				}
+			})
+		})
 	}
-	cancel(left)
-	close(joined)
-	wait.Wait()
 }
 
 // What is paid for is kept, also if the caller has left by the time that it comes.

@@ -187,6 +187,11 @@ func TestErrors(t *testing.T) {
 			"content_filter_results":{"hate":{"filtered":true}}}]}`), llm.Filtered, "filter stopped the prompt; another judge"},
 		{"429 with 200", llmtest.Raw(`{"error":{"code":429,"message":"slow down"}}`), llm.Wait, "429 Too Many Requests: slow down; "},
 		{"finish error", llmtest.Raw(`{"choices":[{"message":{"content":"x"},"finish_reason":"error"}]}`), llm.Transient, "ended with an error"},
+		{"503 with 200", llmtest.Raw(`{"error":{"code":503,"message":"no worker"}}`), llm.Transient, "503 Service Unavailable: no worker; "},
+		{"no code with 200", llmtest.Raw(`{"error":{"code":99,"message":"odd"}}`), llm.Transient, "502 Bad Gateway: odd; "},
+		{"method", raw(405, ""), llm.Auth, "405 Method Not Allowed; check the model's name and the base URL"},
+		{"conflict", raw(409, `{"error":{"message":"busy"}}`), llm.Transient, "409 Conflict: busy; try again later"},
+		{"large", llmtest.Raw(`{"choices":[` + strings.Repeat(" ", 10<<20)), llm.Transient, "the reply is larger than 10 MB; check that the base URL"},
 		{"529", raw(529, `{"error":{"message":"Overloaded"}}`), llm.Transient, "529: Overloaded; "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

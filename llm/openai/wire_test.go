@@ -48,14 +48,22 @@ func TestNoKey(t *testing.T) {
 	server := llmtest.NewServer(llmtest.Always(llmtest.Fail(http.StatusUnauthorized, "", "Who are you?")))
 	o := openai.DefaultOptions()
 	o.BaseURL, o.HTTP = llmtest.PipeURL, server.Pipe(t)
-	for key, want := range map[string]string{"": "; no key was sent; set one", "a-key": "; check the key"} {
-		o.Key = key
+	for _, c := range []struct{ key, azure, want string }{
+		{"", "", "Who are you?; no key was sent; set one"}, {"", "2024-10-21", "; no key was sent; set one"},
+		{"a-key", "", "; check the key"}, {"you", "", "Who are [hidden]?; check the key"}, // however short it is
+	} {
+		o.Key, o.AzureVersion = c.key, c.azure
 		client, err := openai.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); llm.KindOf(err) != llm.Auth || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("key %q: %v", key, err)
+		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); llm.KindOf(err) != llm.Auth || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("key %q: %v", c.key, err)
+		}
+	}
+	for _, call := range server.Calls() {
+		if values, sent := call.Header["Api-Key"]; sent {
+			t.Errorf("%s: an api-key of %q was sent", call.Path, values)
 		}
 	}
 }
