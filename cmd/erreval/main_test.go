@@ -51,12 +51,16 @@ func TestScripts(t *testing.T) {
 			e.Setenv("JUDGE", judge)
 			e.Setenv("JUDGE2", judge2)
 			e.Setenv(nativelib.EnvVar, library)
+			e.Setenv("GORACE", impatient)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
 			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand},
 	})
 }
+
+// impatient takes the second off that the race detector otherwise waits at the end of each process. What it found before counts.
+const impatient = "atexit_sleep_ms=0"
 
 // command is this program in a process of its own, which finds the library and keeps its cache to itself.
 func command(t *testing.T, args ...string) *exec.Cmd {
@@ -67,7 +71,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Args = append([]string{"erreval"}, args...)
-	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t), "ERREVAL_CACHE="+t.TempDir())
+	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t), "ERREVAL_CACHE="+t.TempDir(), "GORACE="+impatient)
 	return cmd
 }
 
