@@ -307,7 +307,7 @@ func TestExplanation(t *testing.T) {
 func TestLongReply(t *testing.T) {
 	asked, d := judgePrompt(t)
 	for _, piece := range []string{"x", "word ", "{", "[[", "{\"a\":", "score: 9 ", "\n", "[[verdict: ", "“", "é", "1", "<think>"} {
-		reply := strings.Repeat(piece, 10<<20/len(piece)) + "\n[[verdict: 2]]"
+		reply := strings.Repeat(piece, 1<<20/len(piece)) + "\n[[verdict: 2]]"
 		got, _, err := ParseVerdict(&llm.Reply{Text: reply}, asked, d)
 		joint := ParseJoint(&llm.Reply{Text: reply}, asked, []taxonomy.Dimension{*d})
 		if _, err := ParseLabels(&llm.Reply{Text: reply}, asked, task(t)); joint[0].Err == nil || err == nil {
