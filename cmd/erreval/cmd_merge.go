@@ -360,7 +360,7 @@ func (m *merger) record() *runrecord.Record {
 		for name, n := range p.record.Counts {
 			r.Counts[name] += n
 		}
-		r.Parts = append(r.Parts, runrecord.Part{File: filepath.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool})
+		r.Parts = append(r.Parts, runrecord.Part{File: filepath.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool, Usage: p.record.Usage})
 	}
 	if m.shards {
 		r.Inputs = first.Inputs

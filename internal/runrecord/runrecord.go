@@ -55,6 +55,7 @@ type Part struct {
 	File  string `json:"file"`            // without its folder
 	Shard *Shard `json:"shard,omitempty"` // absent for a whole output
 	Tool  Build  `json:"tool"`            // that made it
+	Usage any    `json:"usage,omitempty"` // its record's
 }
 
 // Input is one file read.
