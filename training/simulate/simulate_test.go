@@ -34,7 +34,7 @@ func generate(t *testing.T, o Options) []Example {
 
 // only asks for many copies of one label.
 func only(code string) Options {
-	return Options{Seed: 3, Copies: 60, Mix: map[string]float64{code: 1}}
+	return Options{Seed: 3, Copies: 60, Rules: newest, Mix: map[string]float64{code: 1}}
 }
 
 func TestSameSeedSameExamples(t *testing.T) {
@@ -98,7 +98,7 @@ func TestInvariants(t *testing.T) {
 func sameWordCount(a, b string) bool { return len(strings.Fields(a)) == len(strings.Fields(b)) }
 
 func TestMixSetsTheShares(t *testing.T) {
-	o := Options{Seed: 1, Copies: 200, Mix: map[string]float64{"OK": 1, "OTA": 3}}
+	o := Options{Seed: 1, Copies: 200, Rules: 1, Mix: map[string]float64{"OK": 1, "OTA": 3}}
 	for _, e := range generate(t, o) {
 		if !slices.Contains([]string{"OK", "OTA"}, e.Labels[0]) {
 			t.Fatalf("label %v was not asked for", e.Labels)

@@ -1,0 +1,4 @@
+package simulate
+
+// moreRules are those that set 2 adds.
+var moreRules = []rule{}
