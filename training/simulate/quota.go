@@ -7,8 +7,11 @@ import (
 	"slices"
 )
 
-// seconds are the errors that can stand beside any other: what the question means stays as it was.
-var seconds = []string{"Spell", "Gram", "Copy"}
+// seconds are, for each error, those that can be planted after it so that both are there: what the question means stays as it was.
+var seconds = map[string][]string{
+	"OTA": {"Spell", "Gram", "Copy"}, "Fact": {"Spell", "Gram", "Copy"}, "INM": {"Spell", "Gram", "Copy"}, "OTP": {"Spell", "Gram"}, "Vague": {"Spell", "Gram"},
+	"Spell": {"Gram", "Copy"}, "Gram": {"Spell", "Copy"}, "Copy": {"Spell", "Gram"}, "Inc": {"Spell"}, "NAQ": {"Spell"},
+}
 
 // addSecond gives a share of the examples with an error one more, of those that the mix has.
 func (m *maker) addSecond(ex *Example, mix map[string]float64) {
@@ -16,8 +19,8 @@ func (m *maker) addSecond(ex *Example, mix map[string]float64) {
 		return
 	}
 	fit := map[string]float64{}
-	for _, code := range seconds {
-		if mix[code] > 0 && !slices.Contains(ex.Labels, code) {
+	for _, code := range seconds[ex.Labels[0]] {
+		if mix[code] > 0 {
 			fit[code] = mix[code]
 		}
 	}

@@ -145,17 +145,23 @@ type maker struct {
 	byTitle   map[string][]int
 }
 
-// Generate makes up to o.Copies examples of every row, in the rows' order, and hands each to emit. A row that no rule of
-// the drawn kind fits is tried with other kinds; equal examples of one row are made once. It stops at emit's first error.
-func Generate(rows []Row, o Options, emit func(Example) error) error {
-	if err := o.Validate(); err != nil {
-		return err
-	}
+func newMaker(rows []Row, o Options) *maker {
 	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rules: table(o.Rules), combined: o.Combined, rows: rows, byPassage: map[string][]int{}, byTitle: map[string][]int{}}
 	for i, r := range rows {
 		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], i)
 		m.byTitle[r.Title] = append(m.byTitle[r.Title], i)
 	}
+	return m
+}
+
+// Generate makes up to o.Copies examples of every row, or as many as o.Total or o.PerError say, in the rows' order, and hands
+// each to emit. A row that no rule of
+// the drawn kind fits is tried with other kinds; equal examples of one row are made once. It stops at emit's first error.
+func Generate(rows []Row, o Options, emit func(Example) error) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	m := newMaker(rows, o)
 	if quotas := o.quotas(); quotas != nil {
 		return m.fill(quotas, emit)
 	}
