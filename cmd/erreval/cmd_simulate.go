@@ -42,16 +42,22 @@ the one for no error are left out. Every example carries labels (codes), the mec
 Rows for a verifier, from rows with labels (and, for near misses, the diagnosis of an identifier); for any taxonomy:
    erreval simulate labelled.jsonl -o verifier.jsonl --verifier --negatives 0.5
 
+Errors written by a language model, for any taxonomy: the first judge writes, shown an example; a text is kept where two
+judges are at least 0.8 sure of the error, else it goes to OUT.rejected.jsonl. Look at prompt and cost first:
+   erreval simulate rows.jsonl --judge gpt-4o,gpt-4o-mini --show-prompt '*'
+   erreval simulate rows.jsonl --judge gpt-4o,gpt-4o-mini --dry-run
+   erreval simulate rows.jsonl -o written.jsonl --judge gpt-4o,gpt-4o-mini --examples seeds.jsonl --max-cost 5
+
 docs/refinement.md lists the mechanisms.`,
 		Flags: slices.Concat(rowFlags(), []cli.Flag{outFlag(), overwriteFlag(), taxonomyFlag(),
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},
-			ruleFlags(), verifierFlags()),
+			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), writerFlags()),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
 				return err
 			}
-			if ctx.String("output") == "" {
+			if ctx.String("output") == "" && !e.typed([]string{"judge"}) { // ERREVAL_JUDGE alone asks nobody
 				return usagef("erreval simulate needs -o OUT, the file to write")
 			}
 			t, err := openTaxonomy(ctx.String("taxonomy"))
@@ -62,15 +68,35 @@ docs/refinement.md lists the mechanisms.`,
 			if o.rowInput, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
-			if ctx.Bool("verifier") {
-				return verifierAction(ctx, e, o)
+			if o.limit = ctx.Int("limit"); o.limit < 0 {
+				return usagef("--limit %d: give a number of rows, or 0 for all", o.limit)
 			}
-			return rulesAction(ctx, e, o)
+			return o.action(ctx, e)
 		},
 	}
 }
 
-// ruleFlags are those of the rules alone.
+// action chooses who makes the rows, and refuses the flags of others.
+func (o *simulateOptions) action(ctx *cli.Context, e *env) error {
+	if ctx.Bool("verifier") {
+		if err := onlyWith(ctx, e, slices.Concat(ruleFlags(), writerFlags()), "--%s plants errors; it does not go with --verifier"); err != nil {
+			return err
+		}
+		return verifierAction(ctx, e, o)
+	}
+	if err := onlyWith(ctx, e, verifierFlags(), "--%s goes with --verifier"); err != nil {
+		return err
+	}
+	if e.typed([]string{"judge"}) {
+		return writerAction(ctx, e, o)
+	}
+	if err := onlyWith(ctx, e, writerFlags(), "--%s is for language models that write; name them with --judge"); err != nil {
+		return err
+	}
+	return rulesAction(ctx, e, o)
+}
+
+// ruleFlags are those of the rules; a language model takes all but the last two.
 func ruleFlags() []cli.Flag {
 	def := simulate.DefaultOptions()
 	return []cli.Flag{
@@ -85,9 +111,6 @@ func ruleFlags() []cli.Flag {
 }
 
 func rulesAction(ctx *cli.Context, e *env, o *simulateOptions) error {
-	if err := onlyWith(ctx, e, verifierFlags(), "--%s goes with --verifier"); err != nil {
-		return err
-	}
 	bound, err := simulate.Bind(o.taxonomy)
 	if err != nil {
 		return withCode(exitUnfit, err)

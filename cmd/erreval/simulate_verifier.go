@@ -20,9 +20,6 @@ func verifierFlags() []cli.Flag {
 
 // verifierAction makes rows for a verifier.
 func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
-	if err := onlyWith(ctx, e, ruleFlags(), "--%s plants errors; it does not go with --verifier"); err != nil {
-		return err
-	}
 	opts := simulate.VerifierOptions{Taxonomy: o.taxonomy, Seed: ctx.Uint64("seed"), Negatives: ctx.Float64("negatives")}
 	if err := opts.Validate(); err != nil {
 		return usagef("--negatives: %v", err)
