@@ -50,7 +50,6 @@ type writtenRun struct {
 	confirm *prompt.Template
 	rows    []*dataset.Row
 	faults  []error
-	inputs  []runrecord.Input
 	sum     *writtenSummary
 }
 
