@@ -48,7 +48,7 @@ judges are at least 0.8 sure of the error, else it goes to OUT.rejected.jsonl. L
    erreval simulate rows.jsonl --judge gpt-4o,gpt-4o-mini --dry-run
    erreval simulate rows.jsonl -o written.jsonl --judge gpt-4o,gpt-4o-mini --examples seeds.jsonl --max-cost 5
 
-docs/refinement.md lists the mechanisms.`,
+docs/simulate.md lists the mechanisms.`,
 		Flags: slices.Concat(rowFlags(), []cli.Flag{outFlag(), overwriteFlag(), taxonomyFlag(),
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -214,4 +215,29 @@ func FuzzRules(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPageNamesEveryMechanism keeps docs/simulate.md whole.
+func TestPageNamesEveryMechanism(t *testing.T) {
+	page, err := os.ReadFile("../../docs/simulate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := taxonomy.Builtin(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range Codes() {
+		i, _ := own.Index(code)
+		_, line, ok := strings.Cut(string(page), "\n| "+own.Types[i].Name+" |")
+		line, _, _ = strings.Cut(line, "\n")
+		for _, name := range Mechanisms(code) {
+			if !ok || !strings.Contains(line, "`"+name+"`") {
+				t.Errorf("the line of %s lacks %s", own.Types[i].Name, name)
+			}
+		}
+		if got, want := strings.Count(line, "`")/2, len(Mechanisms(code)); got != want {
+			t.Errorf("the line of %s names %d mechanisms, there are %d", own.Types[i].Name, got, want)
+		}
+	}
 }
