@@ -484,7 +484,9 @@ func nounPhrase(words []string) (from, to int, ok bool) {
 			if next >= len(words) || isFunction(words[next]) {
 				break
 			}
-			to = next + 1
+			if to = next + 1; to < len(words) && !isFunction(words[to]) {
+				return 0, 0, false // "of the largest reservoir", "of Ostvik junior"
+			}
 		}
 		return from, to, true
 	}
@@ -554,7 +556,7 @@ func (m *maker) needless(r Row, least, most int) (string, bool) {
 	return pick(m, fit)
 }
 
-var openings = regexp.MustCompile(`^(?:Because|Although|Since|However|Despite|Later|Once|Upon|Until|Today|Many|Most|Several|One|Two) `)
+var openings = regexp.MustCompile(`^(?:Because|Although|Since|However|Despite|Later|Once|Upon|Until|Today|Many|Most|Several|One|Two|[A-Z][a-z]+ly) `)
 
 // lowerOpening is a clause as it stands within a sentence.
 func lowerOpening(c string) string {
