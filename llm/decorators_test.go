@@ -411,7 +411,7 @@ func TestLimiterHalves(t *testing.T) {
 			return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 				most.Store(max(most.Load(), n.Add(1)))
 				defer n.Add(-1)
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				return c.Complete(ctx, r)
 			})
 		}
