@@ -83,7 +83,7 @@ func TestOwnTemplate(t *testing.T) {
 	if tmpl.Hash() != hex.EncodeToString(sum[:]) || tmpl.ID() != "judge@1.0" {
 		t.Errorf("%s, %s", tmpl.ID(), tmpl.Hash())
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(), "neither a file nor built in (built in: judge, joint, identify)") {
+	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(), "neither a file nor built in (built in: judge, joint, identify, simulate, confirm)") {
 		t.Error(err)
 	}
 }
@@ -101,10 +101,10 @@ func TestBuiltins(t *testing.T) {
 		}
 		hashes[tmpl.Hash()] = true
 	}
-	if len(hashes) != 3 {
-		t.Errorf("%d hashes of three templates", len(hashes))
+	if len(hashes) != 5 {
+		t.Errorf("%d hashes of five templates", len(hashes))
 	}
-	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(), "there are judge, joint, identify") {
+	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(), "there are judge, joint, identify, simulate, confirm") {
 		t.Error(err)
 	}
 }

@@ -33,9 +33,12 @@ import (
 //	dep.1   wants to be called as an Azure deployment
 //
 // The others give 1. Asked about all dimensions at once, each gives its verdict on every one. Asked for errors, they are
-// labelModels.
+// labelModels; asked to write one, or whether it is there, simulateModels.
 func judgeModels(c *llmtest.Call) llmtest.Step {
 	text := promptText(c)
+	if strings.Contains(text, "\n# Error\n") {
+		return simulateModels(c)
+	}
 	if strings.Contains(text, "\n# Error types\n") {
 		return labelModels(c)
 	}
