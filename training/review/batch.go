@@ -1,7 +1,7 @@
 // Package review holds what passes between a batch of rows and the people who label it: the frozen items, the answers, and
 // what they become when they are merged. It names no task: fields and labels are the taxonomy's.
 //
-// A batch is a folder: batch.json, items.jsonl, answers/REVIEWER.jsonl. Its items never change once it is made.
+// A batch is a folder: batch.json, items.jsonl, answers/*.jsonl. Its items never change once it is made.
 package review
 
 import (
@@ -41,13 +41,11 @@ func Reasons() []string { return slices.Clone(reasons) }
 
 // Names of the files in a batch's folder.
 const (
-	BatchFile   = "batch.json"
-	ItemsFile   = "items.jsonl"
-	AutoFile    = "auto.jsonl"
-	AnswersDir  = "answers"
-	MergeFile   = "merge.json"
-	ExportDir   = "export"
-	answersType = ".jsonl"
+	BatchFile  = "batch.json"
+	ItemsFile  = "items.jsonl"
+	AutoFile   = "auto.jsonl" // rows proposed for automatic addition
+	AnswersDir = "answers"    // *.jsonl, of the review page
+	ExportDir  = "export"
 )
 
 // Batch is the content of batch.json.
