@@ -27,14 +27,14 @@ import (
 const (
 	Uncertain    = "uncertain"    // eq. 3 of ErrEval: the identifier is unsure
 	Inconsistent = "inconsistent" // eq. 4: identifier and verifier differ
-	Conflict     = "conflict"     // a judge's scores speak against the labels
+	Conflicting  = "conflict"     // a judge's scores speak against the labels
 	Rare         = "rare"         // it may hold a label of which there are few rows
 	Mistake      = "mistake"      // a row of the training set whose labels are doubtful
 	Random       = "random"       // of the slice that measures quality; never trained on
 	Control      = "control"      // another item's row once more, to measure the reviewer's own consistency
 )
 
-var reasons = []string{Uncertain, Inconsistent, Conflict, Rare, Mistake, Random, Control}
+var reasons = []string{Uncertain, Inconsistent, Conflicting, Rare, Mistake, Random, Control}
 
 // Reasons are the values of Item.Reason.
 func Reasons() []string { return slices.Clone(reasons) }
