@@ -37,7 +37,7 @@ func (s *survey) whyConflict(c *candidate) string {
 }
 
 func (s *survey) whyRare(c *candidate, i int) string {
-	name := s.in.Taxonomy.Types[i].Name
+	name := s.in.Meter.taxonomy.Types[i].Name
 	return fmt.Sprintf("it may be %s, of which the training set has %s: probability %s with the threshold moved to 0.5",
 		name, rows(s.in.Counts[name]), number(c.signals.centred[i]))
 }

@@ -26,7 +26,7 @@ func newPicker(s *survey) *picker {
 	for _, used := range s.in.Used.rows {
 		p.like.add(used.id, used.sketch)
 	}
-	for _, t := range s.in.Taxonomy.Types {
+	for _, t := range s.in.Meter.taxonomy.Types {
 		p.labels = append(p.labels, s.in.Counts[t.Name])
 	}
 	return p

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 // Why a row is chosen.
@@ -28,16 +26,13 @@ const (
 // Input is what a batch is chosen from.
 type Input struct {
 	Options
-	Taxonomy *taxonomy.Taxonomy
 	Pool     Pool
 	Meter    *Meter
-	Used     *Used          // rows of the pool that cannot be chosen
+	Used     *Used          // rows that cannot be chosen
 	Counts   map[string]int // rows of the training set with each label, by name; makes rare types rare
 	Mistakes []Doubt        // rows of the training set that may be labelled wrongly
 	Seed     int64
 	Watch    string // id of a row to be explained, or ""
-
-	groupField int
 }
 
 // Doubt is a row of the training set whose labels may be wrong.
@@ -81,7 +76,6 @@ func Select(in Input) (*Batch, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	in.groupField = slices.Index(in.Taxonomy.FieldNames(), in.Taxonomy.GroupField())
 	s := newSurvey(&in)
 	watched, err := s.watch()
 	if err != nil {

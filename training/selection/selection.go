@@ -20,6 +20,7 @@
 package selection
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 
@@ -36,7 +37,7 @@ type Options struct {
 	Inconsistency float64 // reliable rows lie below; 0 (none does) to 1
 	Conflict      float64 // unreliable rows have this conflict or more; over 0, to 1
 	PerGroup      int     // rows of one group (such as a passage) in a batch, as long as other groups have some; 0 is any number
-	Group         string  // column by which rows are grouped; "" is the taxonomy's group field
+	Group         string  // column that rows of a group share; "" is each row by itself. No key of the YAML section: the workspace has it
 	System        string  // column of the system that wrote a row; systems take turns
 	NearDuplicate float64 // rows whose fields are all this much alike are told once; over 0, to 1 (Jaccard of four-letter pieces)
 	Shares        Shares
@@ -98,20 +99,24 @@ func (s *Shares) named() []share {
 		{Inconsistent, s.Inconsistent}, {Rare, s.Rare}}
 }
 
-// Keys are those of a YAML section for o, which holds the defaults.
-func (o *Options) Keys(r *strictyaml.Reader) []strictyaml.Key {
+// Parse reads a YAML section strictly; what it leaves out has its default, and so has everything where n is nil. file stands in
+// the messages. The error joins all faults.
+func Parse(n *yaml.Node, file string) (Options, error) {
+	o, r := DefaultOptions(), &strictyaml.Reader{File: file}
+	if n == nil {
+		return o, nil
+	}
 	part := func(dst *float64) strictyaml.Value {
 		return r.Float(dst, "a number from 0 to 1", func(x float64) bool { return x >= 0 && x <= 1 })
 	}
 	s := &o.Shares
-	return []strictyaml.Key{
+	r.Mapping(n, "select",
 		strictyaml.May("size", r.IntFrom(1, &o.Size)),
 		strictyaml.May("automatic", r.IntFrom(0, &o.Automatic)),
 		strictyaml.May("uncertainty", part(&o.Uncertainty)),
 		strictyaml.May("inconsistency", part(&o.Inconsistency)),
 		strictyaml.May("conflict", part(&o.Conflict)),
 		strictyaml.May("per_group", r.IntFrom(0, &o.PerGroup)),
-		strictyaml.May("group", r.Text(&o.Group)),
 		strictyaml.May("system", r.Text(&o.System)),
 		strictyaml.May("near_duplicate", part(&o.NearDuplicate)),
 		strictyaml.May("shares", func(_ string, n *yaml.Node) {
@@ -119,5 +124,17 @@ func (o *Options) Keys(r *strictyaml.Reader) []strictyaml.Key {
 				strictyaml.May(Mistake, part(&s.Mistake)), strictyaml.May(Conflicting, part(&s.Conflict)),
 				strictyaml.May(Inconsistent, part(&s.Inconsistent)), strictyaml.May(Rare, part(&s.Rare)))
 		}),
+	)
+	if err := r.Err(); err != nil {
+		return o, err
 	}
+	if err := o.Validate(); err != nil {
+		return o, fmt.Errorf("%s:%d: select: %w", file, n.Line, err)
+	}
+	return o, nil
 }
+
+// Text is the commented YAML section of the defaults.
+//
+//go:embed select.yaml
+var Text string

@@ -144,12 +144,7 @@ func unit(key uint64) float64 { return float64(key>>11) / (1 << 53) }
 
 // groupOf is a hash of the group that a row belongs to; 0 is none.
 func (in *Input) groupOf(row *dataset.Row) uint64 {
-	value := ""
-	if in.Group != "" {
-		value = text(row, in.Group)
-	} else if at := in.groupField; at >= 0 && at < len(row.Values) {
-		value = row.Values[at]
-	}
+	value := text(row, in.Group)
 	if value == "" {
 		return 0
 	}
