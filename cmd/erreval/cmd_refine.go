@@ -22,6 +22,8 @@ docs/refinement.md goes through the whole loop.`,
 		Subcommands: []*cli.Command{
 			refineInitCommand(e),
 			refineStatusCommand(e),
+			refineSetupCommand(e),
+			refineTrainCommand(e),
 			refineUndoCommand(e),
 		},
 	}

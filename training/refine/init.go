@@ -65,6 +65,7 @@ var readme string
 const gitignore = `# Weights and what can be made again; everything else is worth keeping.
 iterations/*/model/
 iterations/*/verifier/
+iterations/*/checkpoint/
 *.tagged.jsonl
 .tmp/
 .commit/
@@ -220,9 +221,13 @@ func (b *builder) split(dev *dataset.Output, rows []*dataset.Row) ([]*dataset.Ro
 	}
 	slices.SortFunc(order, func(x, y [32]byte) int { return slices.Compare(x[:], y[:]) })
 	want := int(b.o.DevShare*float64(len(real)) + 0.5)
-	for i, taken := 0, 0; i < len(order)-1 && (taken < want || i == 0); i++ {
-		b.groups[order[i]] = true
-		taken += size[order[i]]
+	taken := 0
+	for i, g := range order[:max(len(order)-1, 0)] {
+		if i > 0 && taken+size[g]/2 >= want { // a large group may be too much
+			continue
+		}
+		b.groups[g] = true
+		taken += size[g]
 	}
 	return b.takeDev(dev, rows, len(real) < len(rows))
 }

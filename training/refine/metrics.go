@@ -11,16 +11,19 @@ import (
 
 // Metrics is metrics.json of an iteration: what was measured, against what, and what was made of it.
 type Metrics struct {
-	Iteration int             `json:"iteration"`
-	Model     string          `json:"model"`            // name@version
-	Taxonomy  string          `json:"taxonomy"`         // name@version
-	Before    string          `json:"before,omitempty"` // the model it is compared with, name@version; absent if there was none
-	Training  TrainingCounts  `json:"training"`
-	Dev       *Evaluation     `json:"dev,omitempty"`    // on dev.jsonl, on which thresholds were chosen; absent without such rows
-	Random    *Evaluation     `json:"random,omitempty"` // on the reviewed rows of random slices; absent without such rows
-	Verifier  *VerifierScores `json:"verifier,omitempty"`
-	Promoted  bool            `json:"promoted"` // it is in use from here on
-	Why       string          `json:"why"`      // a sentence
+	Iteration int            `json:"iteration"`
+	Model     string         `json:"model"`            // name@version
+	Taxonomy  string         `json:"taxonomy"`         // name@version
+	Before    string         `json:"before,omitempty"` // the model it is compared with, name@version; absent if there was none
+	Training  TrainingCounts `json:"training"`
+	// Thresholds of the identifier, chosen on the development rows.
+	Thresholds map[string]float64 `json:"thresholds"`
+	Dev        *Evaluation        `json:"dev,omitempty"`    // on dev.jsonl, on which thresholds were chosen; absent without such rows
+	Random     *Evaluation        `json:"random,omitempty"` // on the reviewed rows of random slices; absent without such rows
+	Verifier   *VerifierScores    `json:"verifier,omitempty"`
+	Promoted   bool               `json:"promoted"` // it is in use from here on
+	Why        string             `json:"why"`      // a sentence
+	Inputs     string             `json:"inputs"`   // SHA-256 of all that the training depends on
 }
 
 // TrainingCounts say what an iteration was trained on.
@@ -63,13 +66,12 @@ type Difference struct {
 
 // LabelFigures are those of one label.
 type LabelFigures struct {
-	Label     string  `json:"label"`
-	Support   int     `json:"support"`
-	Predicted int     `json:"predicted"`
-	Precision Number  `json:"precision"`
-	Recall    Number  `json:"recall"`
-	F1        Number  `json:"f1"`
-	Threshold float64 `json:"threshold,omitempty"` // absent for the label of rows without errors
+	Label     string `json:"label"`
+	Support   int    `json:"support"`
+	Predicted int    `json:"predicted"`
+	Precision Number `json:"precision"`
+	Recall    Number `json:"recall"`
+	F1        Number `json:"f1"`
 }
 
 // VerifierScores are those of the paper's Table 8, on label sets of development rows: the right ones and as many wrong ones.
