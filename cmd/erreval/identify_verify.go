@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -35,7 +36,7 @@ func (r *identifyRun) openVerifier(ctx context.Context, o identifier.Options) (c
 	v := &verifier{taxonomy: r.taxonomy}
 	task := refine.VerifierTask(r.taxonomy)
 	if v.model, err = r.e.openModel(ctx, r.o.Verifier, "", task); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--verifier %s cannot be used (erreval refine train makes verifiers): %w", r.o.Verifier, err)
 	}
 	o.Thresholds, o.LabelsOnly = nil, false
 	id, runner, err := r.e.openIdentifier(ctx, v.model, task, r.o.Device, r.o.Library, o, r.e.warn)
