@@ -24,6 +24,7 @@ docs/refinement.md goes through the whole loop.`,
 			refineStatusCommand(e),
 			refineSetupCommand(e),
 			refineTrainCommand(e),
+			refineReportCommand(e),
 			refineUndoCommand(e),
 		},
 	}
