@@ -26,6 +26,7 @@ docs/refinement.md goes through the whole loop.`,
 			refineExportCommand(e),
 			refineMergeCommand(e),
 			refineTrainCommand(e),
+			refineReportCommand(e),
 			refineUndoCommand(e),
 		},
 	}
