@@ -10,7 +10,7 @@ when it is run again with the same config.json, and ends with the same weights. 
   task        "identifier": rows -> labels; "verifier": labels and row -> is this label set right
   encoder     folder or hub name; init: folder of a checkpoint to begin with instead, or ""
   fields      the task's text fields in the taxonomy's order (the verifier's `labels` goes before them by itself)
-  labels      the taxonomy's labels in its order; no_error: the one that means none of the others
+  labels      the taxonomy's labels in its order; no_error: the one that means none of the others, or ""
   train, dev  JSON Lines with the fields and `labels` (names), the verifier's with `right` (0 or 1) as well
   out         folder for the checkpoint, result.json and, until it is done, the state of the run
 and, with these defaults (rate, batch, epochs and tokens are those of the ErrEval paper, Appendix F):
@@ -21,6 +21,7 @@ import json
 import os
 import pathlib
 import random
+import signal
 import sys
 import time
 
@@ -44,6 +45,23 @@ RIGHT = "Right Labels"
 # Padded tokens of a pass on a CPU, where more is no faster and only takes memory. A GPU is given the whole batch, and less once that does not fit.
 CPU_TOKENS = 4096
 CLIP, DECAY, WARM = 1.0, 0.01, 0.06
+
+
+class Stop:
+    """Remembers that the run was told to stop, which it does between two steps."""
+
+    told = 0
+
+    def watch(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.remember)
+
+    def remember(self, number, _):
+        self.told = number
+        signal.signal(number, signal.SIG_DFL)  # a second time ends it at once
+
+
+STOP = Stop()
 
 
 class Bad(Exception):
@@ -70,7 +88,7 @@ def configure(path):
     c = DEFAULTS | c
     if c["task"] not in ("identifier", "verifier"):
         raise Bad(f"{path}: task is {c['task']!r}; it must be identifier or verifier")
-    if c["no_error"] not in c["labels"]:
+    if c["no_error"] and c["no_error"] not in c["labels"]:
         raise Bad(f"{path}: no_error {c['no_error']!r} is not among the labels")
     c["head_lr"] = c["head_lr"] or 10 * c["lr"]
     if c["task"] == "verifier" and c["fields"][0] != "labels":
@@ -87,8 +105,10 @@ def read(path, c):
             if line.strip():
                 try:
                     text, target = example(json.loads(line), c)
-                except (ValueError, KeyError, TypeError) as e:
-                    raise Bad(f"{path}:{n}: {type(e).__name__}: {e}") from e
+                except KeyError as e:
+                    raise Bad(f"{path}:{n}: the row has no column {e}") from e
+                except (ValueError, TypeError) as e:
+                    raise Bad(f"{path}:{n}: {e}") from e
                 texts.append(text)
                 targets.append(target)
     if not texts:
@@ -97,7 +117,7 @@ def read(path, c):
 
 
 def example(row, c):
-    labels = row["labels"] or [c["no_error"]]
+    labels = row["labels"] or [c["no_error"]] * bool(c["no_error"])
     if unknown := set(labels) - set(c["labels"]):
         raise ValueError(f"{', '.join(sorted(unknown))} is not a label of this taxonomy")
     if c["task"] == "identifier":
@@ -217,9 +237,10 @@ def judge(z, y, c):
     for t in np.round(np.arange(0.05, 0.96, 0.05), 2):
         said = p >= t
         if c["task"] == "identifier":
-            ok = c["labels"].index(c["no_error"])
-            said[:, ok] = False
-            said[:, ok] = ~said.any(1)
+            if c["no_error"]:
+                ok = c["labels"].index(c["no_error"])
+                said[:, ok] = False
+                said[:, ok] = ~said.any(1)
             scores[float(t)] = 2 * (said & (y > 0)).sum() / max(said.sum() + (y > 0).sum(), 1)
         else:
             scores[float(t)] = (said == (y > 0)).mean()
@@ -305,9 +326,11 @@ def train(run, opt, state, data, dev, c):
             at["seconds"] = time.time() - started
             if at["step"] % 10 == 0:
                 say(step=at["step"], steps=steps, epoch=at["epoch"] + 1, loss=round(loss, 4), seconds=round(at["seconds"]))
-            if time.time() - saved > 60 * c["save_minutes"]:
+            if time.time() - saved > 60 * c["save_minutes"] or STOP.told:
                 state.save(run, opt)
                 saved = time.time()
+            if STOP.told:
+                sys.exit(128 + STOP.told)
         at["epoch"], at["batch"] = at["epoch"] + 1, 0
         res = judge(run.predict(dev_rows), dev_targets, c)
         score = [res["dev_micro_f1"], -res["dev_loss"]]
@@ -357,6 +380,7 @@ def main(path):
     for g in opt.param_groups:
         g["initial_lr"] = g["lr"]
     state.restore(run, opt)
+    STOP.watch()
     say(rows=len(data[0]), dev=len(dev[0]), parameters=sum(p.numel() for p in model.parameters()), device=str(run.device), dtype=str(run.dtype or torch.float32),
         step=state.at["step"], epoch=state.at["epoch"])
     train(run, opt, state, data, dev, c)
@@ -372,5 +396,3 @@ if __name__ == "__main__":
         main(sys.argv[1])
     except (Bad, OSError) as e:
         sys.exit(f"finetune.py: {e}")
-    except KeyboardInterrupt:
-        sys.exit(130)
