@@ -146,7 +146,8 @@ type ExampleSlot struct {
 	Labels []string
 }
 
-// Messages fills the template: a system message, if the template has that part, and a user message.
+// Messages fills the template: a system message, if the template has that part, and a user message. What in.Task points to must not
+// change any more.
 func (t *Template) Messages(in Input) ([]Message, error) {
 	slots, err := t.slots(in)
 	if err != nil {
@@ -157,7 +158,7 @@ func (t *Template) Messages(in Input) ([]Message, error) {
 		if t.tree.Lookup(role) == nil {
 			continue
 		}
-		content, err := t.render(role, slots)
+		content, err := t.fill(role, in, slots)
 		if err != nil {
 			return nil, err
 		}

@@ -30,8 +30,10 @@ type Template struct {
 	Kind    string // Judge, Joint, Identify, Simulate or Confirm
 	Version string // as the file says, "1.0"
 
-	hash string
-	tree *template.Template
+	hash      string
+	tree      *template.Template
+	plain     bool // see plain
+	skeletons skeletons
 }
 
 //go:embed builtin/*.tmpl
@@ -85,7 +87,7 @@ func Parse(data []byte, file string) (*Template, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree}
+	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree, plain: plain(tree)}
 	for name, dst := range map[string]*string{"kind": &t.Kind, "version": &t.Version} {
 		if *dst, err = t.render(name, nil); err != nil {
 			return nil, err
