@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Answer is one line of answers/REVIEWER.jsonl: what a reviewer says of an item. A file has one line an item.
+// Answer is one line of answers/REVIEWER.jsonl: what a reviewer says of an item.
 type Answer struct {
 	ItemID     string    `json:"item_id"`
 	Reviewer   string    `json:"reviewer"`
@@ -91,7 +90,8 @@ func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, erro
 	return answers, err
 }
 
-// LoadAnswers reads a reviewer's answers in the batch; none is no error.
+// LoadAnswers reads a reviewer's answers in the batch, in the order of the items; none is no error. Of several answers to an
+// item the last one counts, as the review page writes them.
 func (f *Frozen) LoadAnswers(reviewer string) ([]Answer, error) {
 	if err := CheckReviewer(reviewer); err != nil {
 		return nil, err
@@ -104,33 +104,35 @@ func (f *Frozen) LoadAnswers(reviewer string) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := ReadAnswers(bytes.NewReader(data), path, f.Taxonomy)
-	faults := []error{err}
-	for i := range answers {
-		faults = append(faults, f.Fits(&answers[i]))
-		if answers[i].Reviewer != reviewer {
-			faults = append(faults, fmt.Errorf("%s: an answer of %q in the file of %q", answers[i].Place, answers[i].Reviewer, reviewer))
-		}
-	}
-	return answers, errors.Join(faults...)
+	entries, err := f.readLog(path, reviewer, wholeLines(data))
+	return f.counting(entries), err
 }
 
-// SaveAnswers replaces a reviewer's file, whole or not at all, in the order of the items.
+// SaveAnswers replaces a reviewer's file, whole or not at all, in the order of the items. A review that is going on under that
+// name is an error.
 func (f *Frozen) SaveAnswers(reviewer string, answers []Answer) error {
 	if err := CheckReviewer(reviewer); err != nil {
-		return err
-	}
-	sorted := slices.Clone(answers)
-	slices.SortStableFunc(sorted, func(a, b Answer) int { return f.index[a.ItemID] - f.index[b.ItemID] })
-	data, err := marshalLines(sorted)
-	if err != nil {
 		return err
 	}
 	path := AnswersPath(f.Dir, reviewer)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return replaceFile(path, data)
+	lock, err := lockAnswers(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.writeAnswers(reviewer, answers), lock.Close())
+}
+
+func (f *Frozen) writeAnswers(reviewer string, answers []Answer) error {
+	sorted := slices.Clone(answers)
+	slices.SortStableFunc(sorted, func(a, b Answer) int { return f.index[a.ItemID] - f.index[b.ItemID] })
+	data, err := marshalLines(sorted)
+	if err != nil {
+		return err
+	}
+	return replaceFile(AnswersPath(f.Dir, reviewer), data)
 }
 
 // Reviewers are those with a file of answers, in the order of their names.
