@@ -11,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -83,7 +83,7 @@ const patience = 10 * time.Second
 // Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.
 func (p *Page) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: p, ReadTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		ErrorLog: log.New(io.Discard, "", 0)}
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
