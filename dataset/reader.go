@@ -233,7 +233,7 @@ func (r *Reader) flatEmpty(raw json.RawMessage) bool {
 	return r.opt.Format.is(CSV, TSV) && string(raw) == `""`
 }
 
-// makeID is the SHA-256 of the fields, with #2, #3 … for rows that are equal.
+// makeID is the hash of the fields, with #2, #3 … for rows that are equal.
 func (r *Reader) makeID(row *Row) error {
 	sum := textSum(row.Values)
 	n, err := r.made.count(short(sum))
@@ -244,13 +244,16 @@ func (r *Reader) makeID(row *Row) error {
 	return err
 }
 
-// TextSHA256 is the hash of a row's fields (in the taxonomy's order) that a row without an id has for one, in hex.
+// TextHash is the TextSHA256 of the row's fields. Two rows are the same text exactly where it is equal.
+func (r *Row) TextHash() string { return TextSHA256(r.Values) }
+
+// TextSHA256 is the SHA-256 of a task's fields (in the taxonomy's order), each with its length in front, in hex: the id that a
+// row gets where it has none of its own.
 func TextSHA256(values []string) string {
 	sum := textSum(values)
 	return hex.EncodeToString(sum[:])
 }
 
-// textSum is the SHA-256 of the length-prefixed fields.
 func textSum(values []string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var size [8]byte

@@ -45,6 +45,8 @@ type importOptions struct {
 	Library    string
 	Quiet      bool
 	JSON       bool
+
+	task *taxonomy.Taxonomy // instead of Taxonomy, of a task that no file describes; or nil
 }
 
 func importFlags() []cli.Flag {
@@ -196,8 +198,10 @@ func (r *importRun) prepare() (to string, err error) {
 	if _, err := r.e.locateLibrary(o.Library); err != nil {
 		return "", err
 	}
-	if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
-		return "", err
+	if r.taxonomy = o.task; r.taxonomy == nil {
+		if r.taxonomy, err = openTaxonomy(o.Taxonomy); err != nil {
+			return "", err
+		}
 	}
 	if o.Origin == "" {
 		abs, err := filepath.Abs(o.Source)

@@ -19,6 +19,7 @@ func commands(e *env) []*cli.Command {
 		showCommand(e),
 		statsCommand(e),
 		diffCommand(e),
+		refineCommand(e),
 		simulateCommand(e),
 		metaCommand(e),
 		setupCommand(e),

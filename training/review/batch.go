@@ -1,7 +1,7 @@
 // Package review holds what passes between a batch of rows and the people who label it: the frozen items, the answers, and
 // what they become when they are merged. It names no task: fields and labels are the taxonomy's.
 //
-// A batch is a folder: batch.json, items.jsonl, answers/REVIEWER.jsonl. Its items never change once it is made.
+// A batch is a folder: batch.json, items.jsonl, answers/*.jsonl. Its items never change once it is made.
 package review
 
 import (
@@ -27,27 +27,25 @@ import (
 const (
 	Uncertain    = "uncertain"    // eq. 3 of ErrEval: the identifier is unsure
 	Inconsistent = "inconsistent" // eq. 4: identifier and verifier differ
-	Conflict     = "conflict"     // a judge's scores speak against the labels
+	Conflicting  = "conflict"     // a judge's scores speak against the labels
 	Rare         = "rare"         // it may hold a label of which there are few rows
 	Mistake      = "mistake"      // a row of the training set whose labels are doubtful
 	Random       = "random"       // of the slice that measures quality; never trained on
 	Control      = "control"      // another item's row once more, to measure the reviewer's own consistency
 )
 
-var reasons = []string{Uncertain, Inconsistent, Conflict, Rare, Mistake, Random, Control}
+var reasons = []string{Uncertain, Inconsistent, Conflicting, Rare, Mistake, Random, Control}
 
 // Reasons are the values of Item.Reason.
 func Reasons() []string { return slices.Clone(reasons) }
 
 // Names of the files in a batch's folder.
 const (
-	BatchFile   = "batch.json"
-	ItemsFile   = "items.jsonl"
-	AutoFile    = "auto.jsonl"
-	AnswersDir  = "answers"
-	MergeFile   = "merge.json"
-	ExportDir   = "export"
-	answersType = ".jsonl"
+	BatchFile  = "batch.json"
+	ItemsFile  = "items.jsonl"
+	AutoFile   = "auto.jsonl" // rows proposed for automatic addition
+	AnswersDir = "answers"    // *.jsonl, of the review page
+	ExportDir  = "export"
 )
 
 // Batch is the content of batch.json.

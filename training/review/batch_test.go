@@ -139,46 +139,70 @@ func TestReadItemsRefuses(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
-	f := wallBatch(t)
-	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-	answers := []Answer{
-		{ItemID: "B001-0003", Reviewer: "anna", Labels: []string{"Vague", "Spell Error"}, Notes: "<two>", Time: at, TextSHA256: f.All[2].TextSHA256},
-		{ItemID: "B001-0001", Reviewer: "anna", Labels: []string{}, Skipped: true, TextSHA256: f.All[0].TextSHA256},
-	}
-	if err := f.SaveAnswers("anna", answers); err != nil {
+// save writes lines as the review page's file of a reviewer.
+func save(t testing.TB, f *Frozen, name string, answers ...Answer) {
+	t.Helper()
+	data, err := marshalLines(answers)
+	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := f.LoadAnswers("anna")
-	if err != nil || len(got) != 2 {
+	dir := filepath.Join(f.Dir, AnswersDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answer is one of anna's, unless the reviewer is another.
+func (f *Frozen) answer(i int, reviewer string, labels ...string) Answer {
+	return Answer{ItemID: f.All[i].ItemID, Reviewer: reviewer, Labels: labels, TextSHA256: f.All[i].TextSHA256}
+}
+
+func TestAnswers(t *testing.T) {
+	f := wallBatch(t)
+	if none, err := f.Answers(); err != nil || none != nil {
+		t.Errorf("before any answer: %v, %v", none, err)
+	}
+	last := f.answer(2, "anna", "spell", "Vague")
+	last.Notes, last.Time = "<two>", time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	skipped := f.answer(0, "anna")
+	skipped.Skipped = true
+	save(t, f, "anna.jsonl", f.answer(2, "anna", "No Error"), skipped, last)
+	save(t, f, "ben.jsonl", f.answer(2, "ben", "No Error"))
+	// A line without its end was cut off in writing.
+	file, err := os.OpenFile(filepath.Join(f.Dir, AnswersDir, "ben.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString(`{"item_id":"B001`); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Answers()
+	if err != nil || len(got) != 3 {
 		t.Fatal(got, err)
 	}
-	want := Answer{ItemID: "B001-0003", Reviewer: "anna", Labels: []string{"Spell Error", "Vague"}, Notes: "<two>", Time: at, TextSHA256: f.All[2].TextSHA256,
-		Place: AnswersPath(f.Dir, "anna") + ":2"}
-	if !reflect.DeepEqual(got[1], want) || got[0].ItemID != "B001-0001" || !got[0].Skipped {
+	want := last
+	want.Labels, want.Place = []string{"Spell Error", "Vague"}, Place{File: filepath.Join(f.Dir, AnswersDir, "anna.jsonl"), Line: 3}
+	if !reflect.DeepEqual(got[0], want) || !got[1].Skipped || got[2].Reviewer != "ben" {
 		t.Errorf("got %+v", got)
-	}
-	if names, err := f.Reviewers(); err != nil || !reflect.DeepEqual(names, []string{"anna"}) {
-		t.Errorf("reviewers %v, %v", names, err)
-	}
-	if none, err := f.LoadAnswers("ben"); err != nil || none != nil {
-		t.Errorf("ben: %v, %v", none, err)
-	}
-	if err := f.SaveAnswers("../ben", nil); err == nil {
-		t.Error("a reviewer's name leads out of the folder")
 	}
 }
 
 func TestReadAnswersRefuses(t *testing.T) {
-	const good = `{"item_id":"a","reviewer":"anna","labels":["Vague"],"notes":"","skipped":false,"text_sha256":"00"}`
+	const good = `{"item_id":"a","reviewer":"anna","labels":["Vague"],"notes":"","skipped":false,"text_sha256":"00"}` + "\n"
 	for _, c := range []struct{ from, to, want string }{
 		{`"notes"`, `"note"`, `a.jsonl:1: unknown key "note"`},
-		{`["Vague"]`, `["Vag"]`, `a.jsonl:1: item a: question-generation@1.0 has no label "Vag"; did you mean "Vague"`},
+		{`["Vague"]`, `["Vagu"]`, `a.jsonl:1: item a: question-generation@1.0 has no label "Vagu"; did you mean "Vague"`},
 		{`["Vague"]`, `["Vague","No Error"]`, `a.jsonl:1: item a: "No Error" stands beside other labels`},
 		{`["Vague"]`, `[]`, `a.jsonl:1: item a: no label; write "No Error"`},
-		{`false`, `true`, `a.jsonl:1: item a is skipped and has labels (Vague)`},
-		{`"anna"`, `"an na"`, `a.jsonl:1: "an na" is no reviewer's name`},
-		{good, good + "\n" + good, "a.jsonl:2: item a is answered already on line 1"},
+		{`false`, `true`, `a.jsonl:1: item a: it is skipped and has labels (Vague)`},
+		{`"anna"`, `"anna "`, `a.jsonl:1: item a: "anna " is no reviewer's name`},
+		{`"anna"`, `""`, `a.jsonl:1: item a: no reviewer is named`},
 	} {
 		_, err := ReadAnswers(strings.NewReader(strings.Replace(good, c.from, c.to, 1)), "a.jsonl", questions(t))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -40,9 +40,18 @@ func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() 
 			err = done()
 		}
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s:%d: %w", file, row.Line, err))
+			faults = append(faults, placed(err, Place{File: file, Line: row.Line}))
 		}
 	}
+}
+
+// placed gives an error its place, unless it has one.
+func placed(err error, p Place) error {
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return fault
+	}
+	return &Fault{Place: p, Reason: err.Error()}
 }
 
 // decode puts every column of the row into its place; one without a place is a fault.

@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -30,6 +32,24 @@ type Log struct {
 type entry struct {
 	Answer
 	at int64 // where it begins
+}
+
+// longestStem is how many bytes of a reviewer's name stand in that of a file.
+const longestStem = 40
+
+// AnswersPath is where the answers of a reviewer are, in a batch's folder. Two names never share a file, whatever is in them.
+func AnswersPath(batchDir, reviewer string) string {
+	stem := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(reviewer))
+	if stem != reviewer || len(stem) > longestStem {
+		sum := sha256.Sum256([]byte(reviewer))
+		stem = fmt.Sprintf("%s-%x", stem[:min(len(stem), longestStem)], sum[:4])
+	}
+	return filepath.Join(batchDir, AnswersDir, stem+".jsonl")
 }
 
 // errRefused is that of an answer that cannot be, as opposed to one that could not be written.
@@ -126,7 +146,7 @@ func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 	var entries []entry
 	starts := lineStarts(data)
 	err := eachLine(bytes.NewReader(data), path, func(row *dataset.Row) (keys, func() error) {
-		e := entry{Answer: Answer{Place: fmt.Sprintf("%s:%d", path, row.Line)}, at: starts[row.Line-1]}
+		e := entry{Answer: Answer{Place: Place{File: path, Line: row.Line}}, at: starts[row.Line-1]}
 		return e.keys(), func() error {
 			if err := e.Check(f.Taxonomy); err != nil {
 				return err
@@ -139,7 +159,7 @@ func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 	for i := range entries {
 		faults = append(faults, f.Fits(&entries[i].Answer))
 		if entries[i].Reviewer != reviewer {
-			faults = append(faults, fmt.Errorf("%s: an answer of %q in the file of %q", entries[i].Place, entries[i].Reviewer, reviewer))
+			faults = append(faults, entries[i].fault("an answer of %q in the file of %q; take the line to that reviewer's", entries[i].Reviewer, reviewer))
 		}
 	}
 	return entries, errors.Join(faults...)
@@ -191,11 +211,12 @@ func syncFolder(path string) error {
 // Add checks the answer (see Refused) and saves it. Its reviewer and the hash of its text are filled in.
 func (l *Log) Add(a Answer) error {
 	a.Reviewer = l.reviewer
-	i, ok := l.frozen.Find(a.ItemID)
-	if !ok {
-		return refused{fmt.Errorf("the batch %s has no item %q", l.frozen.ID, a.ItemID)}
+	if i, ok := l.frozen.Find(a.ItemID); ok {
+		a.TextSHA256 = l.frozen.All[i].TextSHA256
 	}
-	a.TextSHA256 = l.frozen.All[i].TextSHA256
+	if err := l.frozen.Fits(&a); err != nil {
+		return refused{err}
+	}
 	if err := a.Check(l.frozen.Taxonomy); err != nil {
 		return refused{err}
 	}
@@ -246,7 +267,10 @@ func (l *Log) Close() error {
 	defer l.mu.Unlock()
 	var err error
 	if answers := l.frozen.counting(l.entries); len(answers) < len(l.entries) {
-		err = l.frozen.writeAnswers(l.reviewer, answers)
+		var data []byte
+		if data, err = marshalLines(answers); err == nil {
+			err = replaceFile(AnswersPath(l.frozen.Dir, l.reviewer), data)
+		}
 	}
 	return errors.Join(err, l.file.Close())
 }

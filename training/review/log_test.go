@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,8 +67,8 @@ func TestLog(t *testing.T) {
 	if got := content(t, path); !strings.HasPrefix(got, first) || strings.Count(got, "\n") != 3 {
 		t.Errorf("the file is %s", got)
 	}
-	loaded, err := f.LoadAnswers("anna")
-	if err != nil || short(loaded) != "0001 skipped; 0002 No Error" {
+	loaded, err := f.Answers()
+	if err != nil || short(loaded) != "0002 No Error; 0001 skipped" {
 		t.Errorf("loaded %s, %v", short(loaded), err)
 	}
 	for _, want := range []struct{ taken, left string }{{"0002 No Error", "0001 skipped; 0002 Incomplete+Vague"}, {"0001 skipped", "0002 Incomplete+Vague"}} {
@@ -116,7 +115,7 @@ func TestLogTorn(t *testing.T) {
 		if cut >= len(whole)-1 { // only the newline is missing
 			want += "; 0002 No Error"
 		}
-		loaded, err := f.LoadAnswers("anna")
+		loaded, err := f.Answers()
 		if err != nil || short(loaded) != want {
 			t.Fatalf("cut at %d: loaded %s, %v", cut, short(loaded), err)
 		}
@@ -131,7 +130,7 @@ func TestLogTorn(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if loaded, err := f.LoadAnswers("anna"); err != nil || short(loaded) != want+"; 0003 skipped" {
+		if loaded, err := f.Answers(); err != nil || short(loaded) != want+"; 0003 skipped" {
 			t.Errorf("cut at %d, read again: %s, %v", cut, short(loaded), err)
 		}
 	}
@@ -144,7 +143,7 @@ func TestLogRefuses(t *testing.T) {
 		answer Answer
 		want   string
 	}{
-		{answer("B001-0009", "Vague"), `the batch B001 has no item "B001-0009"`},
+		{answer("B001-0009", "Vague"), "item B001-0009: the batch B001 has no such item"},
 		{answer("B001-0001", "Vague", "No Error"), "No Error"},
 		{answer("B001-0001", "Wrong"), "Wrong"},
 		{Answer{ItemID: "B001-0001"}, "item B001-0001: "},
@@ -157,10 +156,29 @@ func TestLogRefuses(t *testing.T) {
 	if got := content(t, AnswersPath(f.Dir, "anna")); got != "" {
 		t.Errorf("written: %s", got)
 	}
-	for _, name := range []string{"", ".", "../anna", "a/b", "a b", "-x", "a\x00", strings.Repeat("a", 65)} {
-		if _, err := f.OpenLog(name); err == nil || !strings.Contains(err.Error(), "no reviewer's name") {
+	for _, name := range []string{"", " a", "a\x00", strings.Repeat("a", 101)} {
+		if _, err := f.OpenLog(name); err == nil || !strings.Contains(err.Error(), "reviewer") {
 			t.Errorf("reviewer %q: %v", name, err)
 		}
+	}
+}
+
+// TestAnswersPath: each name has a file of its own, in the folder, also where file systems do not tell capitals apart.
+func TestAnswersPath(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"anna", "Anna", "ANNA", "../anna", "..-anna", "a/b", "a b", "a-b", "a\\b", ".", "..", "con", "Änne", "Ånne", "anna.jsonl", strings.Repeat("x", 99), strings.Repeat("x", 100)} {
+		path := AnswersPath("batch", name)
+		base := filepath.Base(path)
+		if filepath.Dir(path) != filepath.Join("batch", AnswersDir) || strings.Trim(base, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || base[0] == '.' || len(base) > 60 {
+			t.Errorf("%q has %s", name, path)
+		}
+		if other, taken := seen[strings.ToLower(base)]; taken {
+			t.Errorf("%q and %q share %s", name, other, path)
+		}
+		seen[strings.ToLower(base)] = name
+	}
+	if got := AnswersPath("b", "anna_2"); got != filepath.Join("b", "answers", "anna_2.jsonl") {
+		t.Errorf("a plain name has %s", got)
 	}
 }
 
@@ -176,9 +194,9 @@ func TestLogSpoilt(t *testing.T) {
 	whole := content(t, path)
 	for _, c := range []struct{ from, to, want string }{
 		{`{"item_id":"B001-0001"`, `{"item_id":"B001-0001`, "anna.jsonl:1: "},
-		{"B001-0002", "B001-0007", `anna.jsonl:2: the batch B001 has no item "B001-0007"`},
+		{"B001-0002", "B001-0007", "anna.jsonl:2: item B001-0007: the batch B001 has no such item"},
 		{`["Vague"]`, `["Vauge"]`, "anna.jsonl:1: item B001-0001: "},
-		{`"reviewer":"anna"`, `"reviewer":"bob"`, `anna.jsonl:1: an answer of "bob" in the file of "anna"`},
+		{`"reviewer":"anna"`, `"reviewer":"bob"`, `anna.jsonl:1: item B001-0001: an answer of "bob" in the file of "anna"`},
 		{`"text_sha256":"`, `"text_sha256":"0`, "anna.jsonl:1: item B001-0001: the reviewer saw another text"},
 	} {
 		spoilt := strings.Replace(whole, c.from, c.to, 1)
@@ -201,9 +219,6 @@ func TestLogAlone(t *testing.T) {
 	if _, err := f.OpenLog("anna"); err == nil || !strings.Contains(err.Error(), "in use by another review") {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := f.SaveAnswers("anna", nil); err == nil || !strings.Contains(err.Error(), "in use by another review") {
-		t.Errorf("an import meanwhile: %v", err)
-	}
 	bob := openLog(t, f, "bob")
 	var both sync.WaitGroup
 	for i, l := range []*Log{anna, bob, anna, bob} {
@@ -223,13 +238,10 @@ func TestLogAlone(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		loaded, err := f.LoadAnswers(l.reviewer)
+		loaded, err := f.readAnswers(AnswersPath(f.Dir, l.reviewer))
 		if err != nil || !reflect.DeepEqual(placeless(loaded), placeless(l.Answers())) {
 			t.Errorf("%s: %v; %v", l.reviewer, loaded, err)
 		}
-	}
-	if names, err := f.Reviewers(); err != nil || !slices.Equal(names, []string{"anna", "bob"}) {
-		t.Errorf("reviewers %v, %v", names, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(f.Dir, AnswersDir, ".*")); err != nil || left != nil {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/training/refine"
+)
+
+// refineCommand gathers the steps of the refinement loop, in the order in which they are taken. One file a command: refine_<name>.go.
+func refineCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:  "refine",
+		Usage: "make the identifier better: choose rows, review them, retrain, and see whether it helped",
+		Description: `A folder holds all of it; status says what comes next:
+   erreval refine init work --pool unlabelled.jsonl --train labelled.jsonl
+   erreval refine status work
+
+docs/refinement.md goes through the whole loop.`,
+		Subcommands: []*cli.Command{
+			refineInitCommand(e),
+			refineStatusCommand(e),
+			refineSetupCommand(e),
+			refineExportCommand(e),
+			refineReviewCommand(e),
+			refineMergeCommand(e),
+			refineTrainCommand(e),
+			refineUndoCommand(e),
+		},
+	}
+}
+
+// openWorkspace opens the workspace that is a command's only argument.
+func openWorkspace(ctx *cli.Context) (*refine.Workspace, error) {
+	if err := wantArgs(ctx, 1, 1, "the folder of a workspace"); err != nil {
+		return nil, err
+	}
+	return openWorkspaceAt(ctx.Args().First())
+}
+
+func openWorkspaceAt(dir string) (*refine.Workspace, error) {
+	w, err := refine.Open(dir)
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	return w, nil
+}
+
+// typedLine is the command line as it was typed, to be pasted into a shell.
+func (e *env) typedLine() string {
+	line := ""
+	for i, word := range e.args {
+		if i == 0 {
+			line = "erreval"
+			continue
+		}
+		line += " " + shellQuote(word)
+	}
+	return line
+}
+
+// explainBusy adds what to try to the error of a step that could not begin.
+func explainBusy(w *refine.Workspace, err error) error {
+	if errors.Is(err, refine.ErrBusy) {
+		return fmt.Errorf("%s: %w", w.Dir, err)
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/refine"
+	"github.com/erreval/erreval/training/review"
+)
+
+func refineInitCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "init", Usage: "make a workspace of unlabelled rows, and of labelled ones if there are any", ArgsUsage: "DIR",
+		Description: `Rows of any format that identify reads. Labelled rows are divided into training and development rows:
+   erreval refine init work --pool questions.csv --train labelled.jsonl --dev-share 0.2
+
+Development rows of your own, and a taxonomy of your own:
+   erreval refine init work --pool pool.jsonl --train start.jsonl --dev dev.jsonl --taxonomy mine.yaml
+
+Rows are divided by whole groups: by default by the taxonomy's field marked "group" (for questions the
+passage), else by its last field; --group none takes each row by itself. Rows of the pool and of the
+training set that share their group with a development row are put aside (held.jsonl). What is no row,
+has no usable labels, or is there already is kept with its reason in *.rejected.jsonl.`,
+		Flags: append(rowFlags(), taxonomyFlag(),
+			&cli.StringFlag{Name: "pool", Usage: "`FILE` of unlabelled rows, of which batches are chosen"},
+			&cli.StringFlag{Name: "train", Usage: "`FILE` of labelled rows to begin with"},
+			&cli.StringFlag{Name: "dev", Usage: "`FILE` of labelled rows that are never trained on (default: a share of --train)"},
+			&cli.Float64Flag{Name: "dev-share", Value: 0.2, Usage: "`SHARE` of the rows of --train that become development rows"},
+			&cli.StringFlag{Name: "group", Usage: "field or column that rows share, `FIELD`, or none (default: the taxonomy's group field, else its last one)"},
+			&cli.StringFlag{Name: "start", Usage: "`MODEL` before the first iteration, as in --model, or none (default: the one inside the program, where it fits the taxonomy)"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the division into training and development rows"},
+			jsonFlag(), quietFlag()),
+		Action: func(ctx *cli.Context) error { return runRefineInit(ctx, e) },
+	}
+}
+
+func runRefineInit(ctx *cli.Context, e *env) error {
+	if err := wantArgs(ctx, 1, 1, "one folder to make"); err != nil {
+		return err
+	}
+	o, closeAll, err := refineInitOptions(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	dir := ctx.Args().First()
+	made, err := refine.Init(dir, *o)
+	if err != nil {
+		return err
+	}
+	if !ctx.Bool("quiet") {
+		sayRejected(e, dir, made)
+	}
+	if ctx.Bool("json") {
+		return writeJSON(e.out, made)
+	}
+	return printMade(e, dir, o.Taxonomy, made)
+}
+
+func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAll func(), err error) {
+	pool, share := ctx.String("pool"), ctx.Float64("dev-share")
+	switch {
+	case pool == "":
+		return nil, nil, usagef("erreval refine init needs --pool FILE, the unlabelled rows")
+	case !(share > 0 && share < 1):
+		return nil, nil, usagef("--dev-share %v: give a share over 0 and below 1, as in 0.2", share)
+	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, stdio) > 1:
+		return nil, nil, usagef(`standard input "-" can be read once`)
+	}
+	o = &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Sections: []string{review.ConfigText}, Command: e.typedLine()}
+	name := ctx.String("taxonomy")
+	if o.Taxonomy, err = openTaxonomy(name); err != nil {
+		return nil, nil, err
+	}
+	if !slices.Contains(taxonomy.Builtins(), name) {
+		if o.YAML, err = os.ReadFile(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.Start == "" && o.Taxonomy.Name != taxonomy.Builtins()[0] {
+		o.Start = refine.StartNone // the model inside the program knows the first one's errors
+	}
+	if o.Group, err = groupFlag(ctx, o.Taxonomy); err != nil {
+		return nil, nil, err
+	}
+	in, err := openRowInput(ctx, o.Taxonomy)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeAll, err = openSources(ctx, e, in, o)
+	return o, closeAll, err
+}
+
+func groupFlag(ctx *cli.Context, t *taxonomy.Taxonomy) (string, error) {
+	switch group := ctx.String("group"); group {
+	case "":
+		return refine.DefaultGroup(t), nil
+	case "none":
+		return "", nil
+	default:
+		return group, nil
+	}
+}
+
+func openSources(ctx *cli.Context, e *env, in rowInput, o *refine.InitOptions) (closeAll func(), err error) {
+	var closers []func()
+	closeAll = func() {
+		for _, f := range closers {
+			f()
+		}
+	}
+	for flag, to := range map[string]*dataset.Source{"pool": &o.Pool, "train": &o.Train, "dev": &o.Dev} {
+		file := ctx.String(flag)
+		if file == "" {
+			continue
+		}
+		if err := checkInputs([]string{file}); err != nil {
+			closeAll()
+			return nil, err
+		}
+		rows, closeRows, err := in.files.openRows(ctx.Context, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns})
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		closers = append(closers, closeRows)
+		*to = interruptibleSource{ctx.Context, rows}
+	}
+	return closeAll, nil
+}
+
+// interruptibleSource ends with its context.
+type interruptibleSource struct {
+	ctx context.Context
+	dataset.Source
+}
+
+func (s interruptibleSource) Read() (*dataset.Row, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.Source.Read()
+}
+
+func sayRejected(e *env, dir string, made *refine.Made) {
+	for _, fault := range made.Examples {
+		fmt.Fprintf(e.err, "warning: %s\n", report.Printable(fault.Error()))
+	}
+	if more := made.Rejected - len(made.Examples); more > 0 {
+		fmt.Fprintf(e.err, "warning: and %d more like these\n", more)
+	}
+	if made.Rejected > 0 {
+		fmt.Fprintf(e.err, "warning: %s left out, %s of them duplicates; they are kept in %s\n", plural(made.Rejected, "row was", "rows were"),
+			fmt.Sprint(made.Duplicates), "*.rejected.jsonl of "+dir)
+	}
+}
+
+func printMade(e *env, dir string, t *taxonomy.Taxonomy, made *refine.Made) error {
+	line, flush := namedLines(e.out)
+	line("workspace", "%s, %s", dir, t.ID())
+	line("groups", "%s", groupWords(made.Group))
+	line("pool", "%s", plural(made.Pool, "row", "rows"))
+	line("training", "%s", plural(made.Train, "row", "rows"))
+	line("development", "%s of %s", plural(made.Dev, "row", "rows"), plural(made.Groups, "group", "groups"))
+	if made.Held > 0 {
+		line("put aside", "%s that share their group with a development row", plural(made.Held, "row", "rows"))
+	}
+	line("next", "erreval refine status %s", shellQuote(dir))
+	return flush()
+}
+
+func groupWords(group string) string {
+	if group == "" {
+		return "each row by itself"
+	}
+	return "rows with the same " + group
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func refineUndoCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "undo", Usage: "take the last step back", ArgsUsage: "DIR",
+		Description: `What the step made moves to .undone/N in the workspace, answers of reviewers included; nothing is deleted.
+It can be repeated, down to what init made:
+   erreval refine undo work`,
+		Action: func(ctx *cli.Context) error {
+			w, err := openWorkspace(ctx)
+			if err != nil {
+				return err
+			}
+			step, to, err := w.Undo()
+			if err != nil {
+				return explainBusy(w, err)
+			}
+			fmt.Fprintf(e.out, "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to, strings.Join(step.Made, ", "))
+			return nil
+		},
+	}
+}

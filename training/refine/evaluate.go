@@ -1,0 +1,236 @@
+package refine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// labelled are rows with their labels.
+type labelled struct {
+	rows   []*dataset.Row
+	labels [][]string
+}
+
+func (l *labelled) add(t *taxonomy.Taxonomy, row *dataset.Row) error {
+	labels, err := row.Labels(t)
+	l.rows, l.labels = append(l.rows, row), append(l.labels, labels)
+	return err
+}
+
+// evaluate compares diagnoses with labels; before is nil where there is nothing to compare with.
+func (w *Workspace) evaluate(ctx context.Context, gold *labelled, found, before []*dataset.Diagnosis, seen map[string]bool) (*Evaluation, error) {
+	frame := stats.Table{}
+	var err error
+	if frame.Gold, err = w.sets(gold.labels); err != nil {
+		return nil, err
+	}
+	trained := 0
+	frame.Group, frame.Groups, trained = w.groupNumbers(gold.rows, seen)
+	subjects := [][]*dataset.Diagnosis{found}
+	if before != nil {
+		subjects = append(subjects, before)
+	}
+	var evaluators []*stats.Evaluator
+	for _, ds := range subjects {
+		ev, err := w.evaluator(frame, ds)
+		if err != nil {
+			return nil, err
+		}
+		evaluators = append(evaluators, ev)
+	}
+	e := &Evaluation{Rows: len(gold.rows), Groups: frame.Groups, Trained: trained, MinSupport: w.Config.Promote.MinSupport, Resamples: w.Config.Promote.Resamples}
+	if err := e.figures(ctx, evaluators, uint64(w.Config.Train.Seed)); err != nil {
+		return nil, err
+	}
+	e.labels(w.Taxonomy, evaluators[0])
+	return e, e.constant(w, frame)
+}
+
+func (w *Workspace) statsOptions() stats.Options {
+	return stats.Options{MinSupport: w.Config.Promote.MinSupport, NoError: w.Taxonomy.NoErrorIndex()}
+}
+
+func (w *Workspace) evaluator(frame stats.Table, found []*dataset.Diagnosis) (*stats.Evaluator, error) {
+	for _, d := range found {
+		set, err := w.predicted(d)
+		if err != nil {
+			return nil, err
+		}
+		frame.Pred = append(frame.Pred, set)
+	}
+	return stats.NewEvaluator(&frame, w.statsOptions())
+}
+
+// predicted is nil for a row that could not be looked at: it misses all its labels.
+func (w *Workspace) predicted(d *dataset.Diagnosis) ([]bool, error) {
+	if d == nil || d.Status == dataset.StatusUntagged {
+		return nil, nil
+	}
+	return w.set(d.Labels)
+}
+
+func (w *Workspace) set(labels []string) ([]bool, error) {
+	set := make([]bool, len(w.Taxonomy.Types))
+	for _, name := range labels {
+		i, ok := w.Taxonomy.Index(name)
+		if !ok {
+			return nil, fmt.Errorf("%s has no label %q; the model is for another taxonomy", w.Taxonomy.ID(), name)
+		}
+		set[i] = true
+	}
+	return set, nil
+}
+
+func (w *Workspace) sets(labels [][]string) (sets [][]bool, err error) {
+	for _, names := range labels {
+		set, err := w.set(names)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+// groupNumbers numbers the groups of rows, and counts the rows whose group is in seen.
+func (w *Workspace) groupNumbers(rows []*dataset.Row, seen map[string]bool) (of []int, groups, among int) {
+	number := map[string]int{}
+	for _, row := range rows {
+		g := w.GroupOf(row)
+		if _, ok := number[g]; !ok {
+			number[g] = len(number)
+		}
+		of = append(of, number[g])
+		among += count(seen[g])
+	}
+	return of, len(number), among
+}
+
+// figures resamples all subjects together, so that the difference of the first two is a paired one.
+func (e *Evaluation) figures(ctx context.Context, subjects []*stats.Evaluator, seed uint64) error {
+	all := func(weight []int32) (v []float64) {
+		for _, s := range subjects {
+			v = append(v, s.Values(weight)...)
+		}
+		n := len(stats.Metrics())
+		for i := 0; len(subjects) > 1 && i < n; i++ {
+			v = append(v, v[i]-v[n+i])
+		}
+		return v
+	}
+	values := all(nil)
+	samples, err := stats.Bootstrap(ctx, subjects[0].Groups(), e.Resamples, seed, all)
+	if err != nil {
+		return err
+	}
+	intervals, n := stats.Intervals(samples), len(stats.Metrics())
+	e.Figures = map[string]*Figure{}
+	for i, m := range stats.Metrics() {
+		if math.IsNaN(values[i]) {
+			continue // ranking and calibration need probabilities of both models
+		}
+		f := &Figure{Value: Number(values[i]), Low: Number(intervals[i].Low), High: Number(intervals[i].High)}
+		if len(subjects) > 1 {
+			d := 2*n + i
+			f.Difference = &Difference{Before: Number(values[n+i]), Value: Number(values[d]), Low: Number(intervals[d].Low), High: Number(intervals[d].High),
+				P: Number(stats.PairedP(columnOf(samples, d)))}
+		}
+		e.Figures[m.Key] = f
+	}
+	return nil
+}
+
+func columnOf(rows [][]float64, i int) (column []float64) {
+	for _, row := range rows {
+		column = append(column, row[i])
+	}
+	return column
+}
+
+func (e *Evaluation) labels(t *taxonomy.Taxonomy, ev *stats.Evaluator) {
+	for i, l := range ev.Labels() {
+		e.Labels = append(e.Labels, LabelFigures{Label: t.Types[i].Name, Support: l.Support, Predicted: l.Predicted,
+			Precision: Number(l.Precision), Recall: Number(l.Recall), F1: Number(l.F1)})
+	}
+}
+
+// constant measures what one gets by giving every row the most frequent label set.
+func (e *Evaluation) constant(w *Workspace, frame stats.Table) error {
+	frame.Pred = stats.Constant(stats.MostFrequentSet(frame.Gold), len(frame.Gold))
+	ev, err := stats.NewEvaluator(&frame, w.statsOptions())
+	if err != nil {
+		return err
+	}
+	e.Constant = map[string]Number{}
+	for i, v := range ev.Values(nil) {
+		if !math.IsNaN(v) {
+			e.Constant[stats.Metrics()[i].Key] = Number(v)
+		}
+	}
+	return nil
+}
+
+// chooseThresholds takes for each error the probability from which giving it has the highest F1 on rows with known labels. Of
+// equally good ones the middle of the widest range counts, which moves least on new rows. A label with fewer rows than
+// minSupport keeps 0.5: of so few, the best threshold is chance.
+func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis, minSupport int) map[string]float64 {
+	chosen := map[string]float64{}
+	for _, y := range t.Types {
+		if y.NoError {
+			continue
+		}
+		var p []float64
+		var yes []bool
+		for i, d := range found {
+			if v, ok := d.Probabilities.Get(y.Name); ok {
+				p, yes = append(p, v), append(yes, slices.Contains(gold.labels[i], y.Name))
+			}
+		}
+		chosen[y.Name] = 0.5
+		if support := len(slices.DeleteFunc(slices.Clone(yes), func(b bool) bool { return !b })); support >= minSupport {
+			chosen[y.Name] = bestThreshold(p, yes)
+		}
+	}
+	return chosen
+}
+
+// bestThreshold looks at every cut between two neighbouring probabilities.
+func bestThreshold(p []float64, yes []bool) float64 {
+	order := make([]int, len(p))
+	support := 0
+	for i := range order {
+		order[i] = i
+		support += count(yes[i])
+	}
+	slices.SortFunc(order, func(a, b int) int { // from the highest probability down
+		switch {
+		case p[a] > p[b]:
+			return -1
+		case p[a] < p[b]:
+			return 1
+		}
+		return 0
+	})
+	best, width, threshold, hits := -1.0, 0.0, 0.5, 0
+	for k, i := range order {
+		hits += count(yes[i])
+		next := 0.0
+		if k+1 < len(order) {
+			next = p[order[k+1]]
+		}
+		if next == p[i] { // no cut between equal ones
+			continue
+		}
+		f1 := 2 * float64(hits) / float64(k+1+support)
+		if f1 > best || f1 == best && p[i]-next > width {
+			best, width, threshold = f1, p[i]-next, (p[i]+next)/2
+		}
+	}
+	return threshold
+}

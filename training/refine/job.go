@@ -1,0 +1,157 @@
+package refine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Job is the config.json of a trainer: what it is to make of which rows. The trainer writes a Hugging Face sequence-classification
+// checkpoint and result.json to Out, progress as JSON lines to standard output, and anything else to standard error. Run again
+// with the same file, it goes on where it was.
+type Job struct {
+	Task      string   `json:"task"`    // TaskIdentifier or TaskVerifier
+	Encoder   string   `json:"encoder"` // folder, or name on the hub
+	Init      string   `json:"init"`    // folder of a checkpoint to begin with instead; "" is none
+	Fields    []string `json:"fields"`  // of the task; a verifier reads the labels before them
+	Labels    []string `json:"labels"`
+	NoError   string   `json:"no_error"` // "" where the taxonomy has none
+	Train     string   `json:"train"`    // JSON Lines: fields and labels (names); for a verifier also right, 0 or 1
+	Dev       string   `json:"dev"`
+	Out       string   `json:"out"`
+	Device    string   `json:"device"`
+	Epochs    int      `json:"epochs"`
+	Batch     int      `json:"batch"`
+	Rate      float64  `json:"lr"`
+	Patience  int      `json:"patience"`
+	Seed      int      `json:"seed"`
+	MaxTokens int      `json:"max_tokens"`
+}
+
+// Tasks of a Job.
+const (
+	TaskIdentifier = "identifier"
+	TaskVerifier   = "verifier"
+)
+
+// Progress is one line of a trainer. What a line does not say is zero.
+type Progress struct {
+	Step  int      `json:"step"`
+	Steps int      `json:"steps"` // at most
+	Epoch int      `json:"epoch"`
+	Loss  float64  `json:"loss"`
+	Dev   *float64 `json:"dev_micro_f1"` // nil between the looks at the development rows
+}
+
+// names in the folder of a job, beside Out.
+const (
+	jobFile  = "config.json"
+	doneFile = "done" // the trainer ended well
+)
+
+// run runs a trainer in dir unless it has ended well there before. What it writes to standard error goes to log as well.
+func (j *Job) run(ctx context.Context, dir string, command []string, log io.Writer, progress func(Progress)) error {
+	done := filepath.Join(dir, doneFile)
+	if _, err := os.Stat(done); err == nil {
+		return nil
+	}
+	config, err := json.MarshalIndent(j, "", "  ")
+	if err == nil {
+		err = errors.Join(os.MkdirAll(dir, 0o777), writeWhole(filepath.Join(dir, jobFile), append(config, '\n')))
+	}
+	if err != nil {
+		return err
+	}
+	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), log, progress); err != nil {
+		return fmt.Errorf("training the %s: %w", j.Task, err)
+	}
+	for _, name := range []string{"config.json", "tokenizer.json", "result.json"} {
+		if _, err := os.Stat(filepath.Join(j.Out, name)); err != nil {
+			return fmt.Errorf("training the %s: the trainer ended without an error, but left no %s: %w", j.Task, name, err)
+		}
+	}
+	return writeWhole(done, nil)
+}
+
+// grace is how long a trainer may take to save its state once it is told to stop.
+const grace = 20 * time.Second
+
+func runTrainer(ctx context.Context, command []string, log io.Writer, progress func(Progress)) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, grace
+	var last tail
+	cmd.Stderr = io.MultiWriter(log, &last)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	end, err := startBound(cmd)
+	if err != nil {
+		return fmt.Errorf("the trainer cannot be started: %w", err)
+	}
+	defer end()
+	readErr := readProgress(out, log, progress)
+	err = errors.Join(readErr, cmd.Wait())
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%w\n%s", err, last.text())
+	}
+	return nil
+}
+
+// readProgress passes on what it understands; everything goes to the log.
+func readProgress(r io.Reader, log io.Writer, progress func(Progress)) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			if _, err := log.Write(line); err != nil {
+				return err
+			}
+			var p Progress
+			if json.Unmarshal(line, &p) == nil && p.Step > 0 {
+				progress(p)
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+const tailSize = 2000
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if len(t.b) > 2*tailSize {
+		t.b = bytes.Clone(t.b[len(t.b)-tailSize:])
+	}
+	return len(p), nil
+}
+
+func (t *tail) text() string {
+	b := t.b
+	if len(b) > tailSize {
+		b = b[len(b)-tailSize:]
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(string(b)), "?")
+}

@@ -1,0 +1,126 @@
+package refine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+)
+
+// Metrics is metrics.json of an iteration: what was measured, against what, and what was made of it.
+type Metrics struct {
+	Iteration int            `json:"iteration"`
+	Model     string         `json:"model"`            // name@version
+	Taxonomy  string         `json:"taxonomy"`         // name@version
+	Before    string         `json:"before,omitempty"` // the model it is compared with, name@version; absent if there was none
+	Training  TrainingCounts `json:"training"`
+	// Thresholds of the identifier, chosen on the development rows.
+	Thresholds map[string]float64 `json:"thresholds"`
+	Dev        *Evaluation        `json:"dev,omitempty"`    // on dev.jsonl, on which thresholds were chosen; absent without such rows
+	Random     *Evaluation        `json:"random,omitempty"` // on the reviewed rows of random slices; absent without such rows
+	Verifier   *VerifierScores    `json:"verifier,omitempty"`
+	Promoted   bool               `json:"promoted"` // it is in use from here on
+	Why        string             `json:"why"`      // a sentence
+	Inputs     string             `json:"inputs"`   // SHA-256 of all that the training depends on
+}
+
+// TrainingCounts say what an iteration was trained on.
+type TrainingCounts struct {
+	Rows   int            `json:"rows"`
+	Kinds  map[string]int `json:"kinds"`  // provenance to rows
+	Labels map[string]int `json:"labels"` // label to rows
+	Left   int            `json:"left"`   // rows left out, since a development row shares their group
+}
+
+// Evaluation are the figures of one set of rows.
+type Evaluation struct {
+	Rows       int                `json:"rows"`
+	Groups     int                `json:"groups"` // by which intervals resample
+	Figures    map[string]*Figure `json:"figures"`
+	Constant   map[string]Number  `json:"constant"` // of the most frequent label set, given for every row
+	Labels     []LabelFigures     `json:"labels"`
+	Trained    int                `json:"groups_trained,omitempty"` // rows of which another row of the group is in the training set
+	MinSupport int                `json:"min_support"`
+	Resamples  int                `json:"resamples"`
+	SameAsDev  bool               `json:"same_as_dev,omitempty"` // these rows also chose thresholds and the best epoch
+}
+
+// Figure is one number with its 95 % interval, and what it was with the model before.
+type Figure struct {
+	Value      Number      `json:"value"`
+	Low        Number      `json:"low"`
+	High       Number      `json:"high"`
+	Difference *Difference `json:"difference,omitempty"` // absent where there was no model before
+}
+
+// Difference is an iteration's figure minus that of the model before, on the same rows.
+type Difference struct {
+	Before Number `json:"before"`
+	Value  Number `json:"value"`
+	Low    Number `json:"low"` // of the paired 95 % interval
+	High   Number `json:"high"`
+	P      Number `json:"p"` // two-sided
+}
+
+// LabelFigures are those of one label.
+type LabelFigures struct {
+	Label     string `json:"label"`
+	Support   int    `json:"support"`
+	Predicted int    `json:"predicted"`
+	Precision Number `json:"precision"`
+	Recall    Number `json:"recall"`
+	F1        Number `json:"f1"`
+}
+
+// VerifierScores are those of the paper's Table 8, on label sets of development rows: the right ones and as many wrong ones.
+type VerifierScores struct {
+	Model     string `json:"model"`
+	Rows      int    `json:"rows"`
+	Right     int    `json:"right"` // of the rows
+	Accuracy  Number `json:"accuracy"`
+	Precision Number `json:"precision"`
+	Recall    Number `json:"recall"`
+	F1        Number `json:"f1"`
+}
+
+// MetricsFile is the name of an iteration's figures.
+const MetricsFile = "metrics.json"
+
+// Metrics reads the figures of an iteration.
+func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
+	path := w.Path(IterationDir, IterationName(iteration), MetricsFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; the iteration was changed by hand: put it back, or take it back with: erreval refine undo %s", err, w.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &Metrics{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Number is a figure that may be undefined (NaN): null in JSON.
+type Number float64
+
+// MarshalJSON keeps six significant digits.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) {
+		return []byte("null"), nil
+	}
+	return fmt.Appendf(nil, "%.6g", float64(n)), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(n))
+}

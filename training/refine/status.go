@@ -1,0 +1,300 @@
+package refine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Status says where a workspace stands. Its JSON keys are stable.
+type Status struct {
+	Dir        string          `json:"dir"`
+	Taxonomy   string          `json:"taxonomy"` // name@version
+	Group      string          `json:"group"`    // "" is each row by itself
+	Pool       int             `json:"pool"`     // rows
+	Dev        int             `json:"dev"`
+	Held       int             `json:"held"`
+	Random     int             `json:"random"` // reviewed rows of random slices
+	Training   TrainingCounts  `json:"training"`
+	Batches    []BatchStatus   `json:"batches"`
+	Iterations []IterationLine `json:"iterations"`
+	Current    int             `json:"current"` // iteration in use; -1 is the model to start from
+	Model      string          `json:"model"`   // as in --model; "" is none
+	Steps      int             `json:"steps"`   // in the log
+	Last       Entry           `json:"last"`
+	Next       string          `json:"next"` // the command to type
+	Why        string          `json:"why"`  // a sentence
+}
+
+// BatchStatus is one batch.
+type BatchStatus struct {
+	ID        string         `json:"id"`
+	Iteration int            `json:"iteration"` // whose model chose it; -1 is the model to start from
+	Items     int            `json:"items"`
+	Answers   map[string]int `json:"answers"` // reviewer to items answered, skipped ones not counted
+	Merged    bool           `json:"merged"`
+}
+
+// IterationLine is one iteration in short.
+type IterationLine struct {
+	Iteration int               `json:"iteration"`
+	Promoted  bool              `json:"promoted"`
+	Figures   map[string]Number `json:"figures"`            // on the development rows
+	Verifier  *Number           `json:"verifier,omitempty"` // F1
+	Why       string            `json:"why"`
+}
+
+// Status looks at everything. What a person changed by hand so that it cannot be read is an error that names the place.
+func (w *Workspace) Status() (*Status, error) {
+	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), Group: w.Config.Group, Batches: []BatchStatus{}, Iterations: []IterationLine{}}
+	var err error
+	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches, w.lookAtIterations, w.lastStep} {
+		err = errors.Join(err, part(s))
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.next(s)
+	return s, nil
+}
+
+func (w *Workspace) countRows(s *Status) (err error) {
+	random, err := w.RandomFiles()
+	for _, c := range []struct {
+		files []string
+		n     *int
+	}{{[]string{w.Path(PoolFile)}, &s.Pool}, {[]string{w.Path(DevFile)}, &s.Dev}, {[]string{w.Path(HeldFile)}, &s.Held}, {random, &s.Random}} {
+		for _, file := range c.files {
+			n, lineErr := lines(file)
+			*c.n, err = *c.n+n, errors.Join(err, lineErr)
+		}
+	}
+	return err
+}
+
+// lines counts the lines of a file of erreval's own, each of which is a row.
+func lines(path string) (int, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	n, block := 0, make([]byte, 1<<16)
+	for {
+		k, err := f.Read(block)
+		n += bytes.Count(block[:k], []byte("\n"))
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (w *Workspace) countTraining(s *Status) error {
+	s.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
+	files, err := w.TrainFiles()
+	for _, file := range files {
+		err = errors.Join(err, w.EachRow(file, s.Training.add(w)))
+	}
+	return err
+}
+
+func (c *TrainingCounts) add(w *Workspace) func(*dataset.Row) error {
+	return func(row *dataset.Row) error {
+		labels, err := row.Labels(w.Taxonomy)
+		if err != nil {
+			return err
+		}
+		p, err := ProvenanceOf(row)
+		if err != nil {
+			return err
+		}
+		c.Rows++
+		c.Kinds[p.Kind]++
+		for _, label := range labels {
+			c.Labels[label]++
+		}
+		return nil
+	}
+}
+
+func (w *Workspace) lookAtBatches(s *Status) error {
+	numbers, err := w.Batches()
+	for _, n := range numbers {
+		b, batchErr := w.batchStatus(BatchName(n))
+		err = errors.Join(err, batchErr)
+		s.Batches = append(s.Batches, b)
+	}
+	return err
+}
+
+func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
+	b := BatchStatus{ID: id, Answers: map[string]int{}}
+	path := w.Path(BatchesDir, id, "batch.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return b, err
+	}
+	var batch struct {
+		Iteration int `json:"iteration"`
+	}
+	if err := json.Unmarshal(data, &batch); err != nil {
+		return b, fmt.Errorf("%s: %w", path, err)
+	}
+	b.Iteration = batch.Iteration
+	if b.Items, err = lines(w.Path(BatchesDir, id, "items.jsonl")); err != nil {
+		return b, err
+	}
+	_, err = os.Stat(w.Path(BatchesDir, id, "merge.json"))
+	b.Merged = err == nil
+	return b, w.countAnswers(&b)
+}
+
+// countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.
+func (w *Workspace) countAnswers(b *BatchStatus) error {
+	files, err := w.files(filepath.Join(BatchesDir, b.ID, "answers"))
+	for _, file := range files {
+		data, readErr := os.ReadFile(file)
+		err = errors.Join(err, readErr)
+		answered := map[string]bool{}
+		for line := range bytes.Lines(data) {
+			var a struct {
+				Item    string `json:"item_id"`
+				Skipped bool   `json:"skipped"`
+			}
+			if json.Unmarshal(line, &a) == nil {
+				answered[a.Item] = !a.Skipped
+			}
+		}
+		n := 0
+		for _, yes := range answered {
+			if yes {
+				n++
+			}
+		}
+		b.Answers[strings.TrimSuffix(filepath.Base(file), ".jsonl")] = n
+	}
+	return err
+}
+
+func (w *Workspace) lookAtIterations(s *Status) error {
+	numbers, err := w.Iterations()
+	s.Current = -1
+	for _, n := range numbers {
+		m, metricsErr := w.Metrics(n)
+		if metricsErr != nil {
+			err = errors.Join(err, metricsErr)
+			continue
+		}
+		line := IterationLine{Iteration: n, Promoted: m.Promoted, Why: m.Why, Figures: map[string]Number{}}
+		if measured := m.Measured(); measured != nil {
+			for key, f := range measured.Figures {
+				line.Figures[key] = f.Value
+			}
+		}
+		if m.Verifier != nil {
+			line.Verifier = &m.Verifier.F1
+		}
+		if m.Promoted {
+			s.Current = n
+		}
+		s.Iterations = append(s.Iterations, line)
+	}
+	s.Model = w.ModelOf(s.Current)
+	return err
+}
+
+// Measured are the figures by which an iteration is judged: on the development rows, or without such on those of random slices.
+func (m *Metrics) Measured() *Evaluation {
+	if m.Dev != nil {
+		return m.Dev
+	}
+	return m.Random
+}
+
+func (w *Workspace) lastStep(s *Status) error {
+	log, err := w.Log()
+	if s.Steps = len(log); s.Steps > 0 {
+		s.Last = log[s.Steps-1]
+	}
+	return err
+}
+
+// next finds the command that goes on from here.
+func (w *Workspace) next(s *Status) {
+	say := func(command, why string, args ...any) {
+		s.Next, s.Why = "erreval refine "+command+" "+shellWord(w.Dir), fmt.Sprintf(why, args...)
+	}
+	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return !b.Merged }); at >= 0 {
+		s.waiting(s.Batches[at], say)
+		return
+	}
+	trained := len(s.Iterations)
+	switch merged := w.mergedSince(s); {
+	case merged != "":
+		say("train", "the answers of %s are in the training set, and no model has seen them", merged)
+	case trained == 0 && s.Training.Rows > 0:
+		say("train", "no model was trained yet, and there are %d labelled rows", s.Training.Rows)
+	case trained == 0 && s.Model == "":
+		s.Next, s.Why = "", "there is neither a model to start from nor a labelled row: make the workspace anew with --train, or name a model as start in refine.yaml"
+	default:
+		say("select", "the rows of the pool that teach most are worth a look")
+	}
+}
+
+func (s *Status) waiting(b BatchStatus, say func(command, why string, args ...any)) {
+	for _, n := range b.Answers {
+		if n >= b.Items {
+			say("merge", "all %d items of %s are answered", b.Items, b.ID)
+			return
+		}
+	}
+	done := 0
+	for _, n := range b.Answers {
+		done = max(done, n)
+	}
+	say("review", "%s waits for a reviewer: %d of %d items are answered", b.ID, done, b.Items)
+}
+
+// mergedSince is the last batch merged after the last training, or "".
+func (w *Workspace) mergedSince(s *Status) string {
+	last := ""
+	log, err := w.Log()
+	if err != nil {
+		return "" // lastStep has said so
+	}
+	for _, entry := range log {
+		switch {
+		case strings.HasPrefix(entry.Step, StepTrain):
+			last = ""
+		case strings.HasPrefix(entry.Step, StepMerge):
+			last = strings.TrimPrefix(entry.Step, StepMerge)
+		}
+	}
+	return last
+}
+
+// shellWord writes a word so that a shell takes it as one.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r > 127 || strings.ContainsRune("-_./+:@%", r) || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

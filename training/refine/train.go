@@ -1,0 +1,459 @@
+package refine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/simulate"
+)
+
+// workDir holds what a training needs to go on; it is gone when the iteration stands.
+const workDir = ".work"
+
+// TrainOptions are the hands of Train, which itself can neither run a model nor make one.
+type TrainOptions struct {
+	Trainer []string // command; the path of a Job is appended
+	Encoder string   // for the Job
+	Line    string   // command line of the step, for the log
+	Again   bool     // train even if nothing has changed since the last iteration
+
+	// Import makes a model directory of a checkpoint.
+	Import func(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error
+	// SetThresholds writes thresholds, by label, into a model directory.
+	SetThresholds func(dir string, thresholds map[string]float64) error
+	// Identify diagnoses rows with a model, as --model names it, and gives the model's id.
+	Identify func(ctx context.Context, model string, task *taxonomy.Taxonomy, rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error)
+	// Commands are the erreval commands that do the same one by one, for commands.txt.
+	Commands func(iteration int) []string
+	Say      func(format string, args ...any)
+	Progress func(task string, p Progress)
+}
+
+// ErrDone says that the last iteration was trained on these rows with these settings.
+var ErrDone = errors.New("nothing has changed since it was trained; to train again all the same, give --again")
+
+// ErrNoDev says that there are no rows to measure on.
+var ErrNoDev = errors.New("no development rows and no reviewed rows of a random slice: without them nothing can be measured; make the workspace with --train or --dev, or review a batch first")
+
+// ErrNoRows says that there is nothing to train on.
+var ErrNoRows = errors.New("the training set has no rows; review a batch and merge it, or make the workspace with --train")
+
+// training is one run of Train.
+type training struct {
+	w         *Workspace
+	o         *TrainOptions
+	u         *Unit
+	iteration int
+	before    int    // iteration in use
+	work      string // folder of this run
+	log       *os.File
+	train     labelled
+	dev       labelled
+	random    labelled
+	groups    map[string]bool // of the training rows
+	metrics   Metrics
+	record    *runrecord.Record
+}
+
+// Train makes the next iteration: identifier and verifier are trained, imported, measured against the model in use, and promoted
+// if they are better. Stopped at any point, it goes on where it was when it is called again.
+func (w *Workspace) Train(ctx context.Context, o TrainOptions) (m *Metrics, err error) {
+	all, err := w.Iterations()
+	if err != nil {
+		return nil, err
+	}
+	t := &training{w: w, o: &o, groups: map[string]bool{}, record: runrecord.New("refine train", w.Config.Train)}
+	if len(all) > 0 {
+		t.iteration = all[len(all)-1] + 1
+	}
+	if t.before, err = w.Current(); err != nil {
+		return nil, err
+	}
+	if t.u, err = w.Begin(StepTrain + IterationName(t.iteration)); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, t.u.Discard()) }()
+	if err := t.collect(); err != nil {
+		return nil, err
+	}
+	if err := t.prepare(); err != nil {
+		return nil, err
+	}
+	err = t.run(ctx)
+	if err = errors.Join(err, t.log.Close()); err != nil {
+		return nil, err
+	}
+	if err := t.u.Commit(o.Line); err != nil {
+		return nil, err
+	}
+	return &t.metrics, os.RemoveAll(w.Path(workDir))
+}
+
+// collect reads the rows. None of the training set shares its group with a development row.
+func (t *training) collect() error {
+	w, held := t.w, map[string]bool{}
+	err := w.EachRow(w.Path(DevFile), func(row *dataset.Row) error {
+		held[w.GroupOf(row)] = true
+		return t.dev.add(w.Taxonomy, row)
+	})
+	files, randomErr := w.RandomFiles()
+	err = errors.Join(err, randomErr)
+	for _, file := range files {
+		err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error { return t.random.add(w.Taxonomy, row) }))
+	}
+	never := map[string]bool{}
+	for _, row := range t.random.rows {
+		never[row.TextHash()] = true
+	}
+	t.metrics.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
+	counted := t.metrics.Training.add(w)
+	files, trainErr := w.TrainFiles()
+	err = errors.Join(err, trainErr)
+	for _, file := range files {
+		err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error {
+			if held[w.GroupOf(row)] || never[row.TextHash()] {
+				t.metrics.Training.Left++
+				return nil
+			}
+			t.groups[w.GroupOf(row)] = true
+			return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
+		}))
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(t.train.rows) == 0:
+		return ErrNoRows
+	case len(t.dev.rows)+len(t.random.rows) == 0:
+		return ErrNoDev
+	}
+	return nil
+}
+
+// choosing are the rows that choose thresholds and the best epoch.
+func (t *training) choosing() *labelled {
+	if len(t.dev.rows) > 0 {
+		return &t.dev
+	}
+	return &t.random
+}
+
+// prepare makes the folder of this run, whose name says what is trained on and how, or finds it.
+func (t *training) prepare() error {
+	m := &t.metrics
+	train, dev, err := rowsText(t.train.rows), rowsText(t.choosing().rows), error(nil)
+	m.Iteration, m.Taxonomy = t.iteration, t.w.Taxonomy.ID()
+	m.Inputs, err = hashOf(t.w.Taxonomy.Hash(), t.w.Config.Train, t.o.Trainer, t.o.Encoder, train, dev, t.init(TaskIdentifier))
+	if err != nil {
+		return err
+	}
+	if last, err := t.w.Metrics(t.iteration - 1); t.iteration > 0 && !t.o.Again && (err != nil || last.Inputs == m.Inputs) {
+		return errors.Join(err, fmt.Errorf("iteration %s: %w", IterationName(t.iteration-1), ErrDone))
+	}
+	t.work = t.w.Path(workDir, m.Inputs[:16])
+	if err := os.MkdirAll(t.work, 0o777); err != nil {
+		return err
+	}
+	if err := errors.Join(writeWhole(filepath.Join(t.work, "train.jsonl"), train), writeWhole(filepath.Join(t.work, "dev.jsonl"), dev)); err != nil {
+		return err
+	}
+	t.log, err = os.OpenFile(filepath.Join(t.work, "train.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	return err
+}
+
+func hashOf(parts ...any) (string, error) {
+	h := sha256.New()
+	for _, part := range parts {
+		data, err := json.Marshal(part)
+		if err != nil {
+			return "", err
+		}
+		h.Write(append(data, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func rowsText(rows []*dataset.Row) []byte {
+	var b bytes.Buffer
+	out := dataset.NewWriter(&b)
+	for _, row := range rows {
+		_ = out.Write(row) // a Buffer takes everything
+	}
+	_ = out.Flush()
+	return b.Bytes()
+}
+
+// init is the checkpoint to begin with, or "".
+func (t *training) init(task string) string {
+	if t.w.Config.Train.From != FromLast || t.before < 0 {
+		return ""
+	}
+	dir := t.w.Path(IterationDir, IterationName(t.before), checkpointDir, task)
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// checkpointDir of an iteration holds what a later one goes on from; it is kept only where the settings ask for that.
+const checkpointDir = "checkpoint"
+
+func (t *training) run(ctx context.Context) error {
+	t.o.Say("iteration %s: %d rows to train on, %d to choose by; %d left out, since a development row shares their group",
+		IterationName(t.iteration), len(t.train.rows), len(t.choosing().rows), t.metrics.Training.Left)
+	model, err := t.make(ctx, TaskIdentifier, "model", t.w.Taxonomy, filepath.Join(t.work, "train.jsonl"), filepath.Join(t.work, "dev.jsonl"))
+	if err != nil {
+		return err
+	}
+	found, err := t.threshold(ctx, model)
+	if err != nil {
+		return err
+	}
+	if t.w.Config.Train.Verifier {
+		if err := t.verifier(ctx, found); err != nil {
+			return err
+		}
+	}
+	if err := t.measure(ctx, model); err != nil {
+		return err
+	}
+	t.decide()
+	return t.write()
+}
+
+// make trains a model and imports it; it gives the folder.
+func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.Taxonomy, train, dev string) (string, error) {
+	c, dir := t.w.Config.Train, filepath.Join(t.work, task)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	train, trainErr := filepath.Abs(train)
+	dev, devErr := filepath.Abs(dev)
+	if err := errors.Join(trainErr, devErr); err != nil {
+		return "", err
+	}
+	job := &Job{Task: task, Encoder: t.o.Encoder, Init: t.init(task), Fields: t.w.Taxonomy.FieldNames(), Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy),
+		Train: train, Dev: dev, Out: filepath.Join(abs, "out"), Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
+		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}
+	t.o.Say("training the %s", task)
+	if err := job.run(ctx, dir, t.o.Trainer, t.log, func(p Progress) { t.o.Progress(task, p) }); err != nil {
+		return "", err
+	}
+	to, err := t.path(folder)
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("%s-%s", of.Name, IterationName(t.iteration))
+	if err := t.o.Import(ctx, job.Out, to, of, name); err != nil {
+		return "", fmt.Errorf("importing the %s: %w", task, err)
+	}
+	return to, t.keep(job, task)
+}
+
+// keep puts what stays of a training into the iteration.
+func (t *training) keep(job *Job, task string) error {
+	config, err := t.path(task + ".json")
+	if err != nil {
+		return err
+	}
+	result, err := t.path(task + ".result.json")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(copyFile(filepath.Join(filepath.Dir(job.Out), jobFile), config), copyFile(filepath.Join(job.Out, "result.json"), result))
+	if err != nil || t.w.Config.Train.From != FromLast {
+		return err
+	}
+	to, err := t.path(checkpointDir, task)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(to, os.DirFS(job.Out))
+}
+
+func (t *training) path(elem ...string) (string, error) {
+	return t.u.Path(append([]string{IterationDir, IterationName(t.iteration)}, elem...)...)
+}
+
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o666)
+}
+
+func noError(t *taxonomy.Taxonomy) string {
+	if i := t.NoErrorIndex(); i >= 0 {
+		return t.Types[i].Name
+	}
+	return ""
+}
+
+// threshold chooses the identifier's thresholds, and gives what it finds with them in the rows that chose.
+func (t *training) threshold(ctx context.Context, model string) ([]*dataset.Diagnosis, error) {
+	rows := t.choosing()
+	found, id, err := t.o.Identify(ctx, model, t.w.Taxonomy, rows.rows)
+	if err != nil {
+		return nil, err
+	}
+	t.metrics.Model = id
+	t.metrics.Thresholds = chooseThresholds(t.w.Taxonomy, rows, found, t.w.Config.Promote.MinSupport)
+	if err := t.o.SetThresholds(model, t.metrics.Thresholds); err != nil {
+		return nil, err
+	}
+	found, _, err = t.o.Identify(ctx, model, t.w.Taxonomy, rows.rows)
+	return found, err
+}
+
+// verifier trains and measures the verifier. The mistakes that the identifier makes on rows it was not trained on are among
+// those that the verifier learns to see.
+func (t *training) verifier(ctx context.Context, found []*dataset.Diagnosis) error {
+	known, wanted := judged(t.choosing(), found), judged(&t.train, nil)
+	train, err := t.w.verifierRows(wanted, known)
+	if err != nil {
+		return err
+	}
+	dev, err := t.w.verifierRows(known, nil)
+	if err != nil {
+		return err
+	}
+	trainFile, devFile := filepath.Join(t.work, "verifier-train.jsonl"), filepath.Join(t.work, "verifier-dev.jsonl")
+	if err := errors.Join(writeWhole(trainFile, rowsText(train)), writeWhole(devFile, rowsText(dev))); err != nil {
+		return err
+	}
+	task := VerifierTask(t.w.Taxonomy)
+	model, err := t.make(ctx, TaskVerifier, "verifier", task, trainFile, devFile)
+	if err != nil {
+		return err
+	}
+	t.metrics.Verifier, err = measureVerifier(ctx, t.o, model, task, dev)
+	return err
+}
+
+func judged(l *labelled, found []*dataset.Diagnosis) []simulate.Judged {
+	out := make([]simulate.Judged, len(l.rows))
+	for i, row := range l.rows {
+		out[i] = simulate.Judged{Row: row, Labels: l.labels[i]}
+		if found != nil {
+			out[i].Diagnosis = found[i]
+		}
+	}
+	return out
+}
+
+// measure compares the new model with the one in use, on the same rows.
+func (t *training) measure(ctx context.Context, model string) error {
+	before := t.w.ModelOf(t.before)
+	for _, part := range []struct {
+		rows *labelled
+		to   **Evaluation
+	}{{&t.dev, &t.metrics.Dev}, {&t.random, &t.metrics.Random}} {
+		if len(part.rows.rows) == 0 {
+			continue
+		}
+		found, _, err := t.o.Identify(ctx, model, t.w.Taxonomy, part.rows.rows)
+		if err != nil {
+			return err
+		}
+		var earlier []*dataset.Diagnosis
+		if before != "" {
+			if earlier, t.metrics.Before, err = t.o.Identify(ctx, before, t.w.Taxonomy, part.rows.rows); err != nil {
+				return fmt.Errorf("the model in use, %s: %w", before, err)
+			}
+		}
+		e, err := t.w.evaluate(ctx, part.rows, found, earlier, t.groups)
+		if err != nil {
+			return err
+		}
+		*part.to = e
+	}
+	if t.metrics.Dev == nil {
+		t.metrics.Random.SameAsDev = true
+	}
+	return nil
+}
+
+// decide promotes by the rule of the settings, on the rows of Measured.
+func (t *training) decide() {
+	m, p := &t.metrics, t.w.Config.Promote
+	f := m.Measured().Figures[p.Metric]
+	switch {
+	case f == nil:
+		m.Promoted, m.Why = t.before < 0 && m.Before == "", fmt.Sprintf("%s is not defined on these rows: too few of each label", p.Metric)
+	case f.Difference == nil:
+		m.Promoted, m.Why = true, fmt.Sprintf("it is the first model: %s %.3f", p.Metric, float64(f.Value))
+	default:
+		d := f.Difference
+		better := d.Value > 0
+		if p.Rule == RuleInterval {
+			better = d.Low > 0
+		}
+		m.Promoted = better
+		m.Why = fmt.Sprintf("%s %.3f against %.3f of %s on the same %d rows, %+.3f [%+.3f, %+.3f]; by the rule %q it is %s", p.Metric,
+			float64(f.Value), float64(d.Before), m.Before, m.Measured().Rows, float64(d.Value), float64(d.Low), float64(d.High), p.Rule,
+			map[bool]string{true: "promoted", false: "not promoted, and the one before stays in use"}[better])
+	}
+}
+
+func (t *training) write() error {
+	metrics, err := json.MarshalIndent(&t.metrics, "", "  ")
+	if err != nil {
+		return err
+	}
+	lines := []string{"# The step:", t.o.Line, "", "# The trainer, as it was run:"}
+	for _, task := range []string{TaskIdentifier, TaskVerifier} {
+		if task == TaskIdentifier || t.w.Config.Train.Verifier {
+			lines = append(lines, strings.Join(append(t.o.Trainer[:len(t.o.Trainer):len(t.o.Trainer)], filepath.Join(t.work, task, jobFile)), " "))
+		}
+	}
+	lines = append(append(lines, "", "# What else the step did, command by command:"), t.o.Commands(t.iteration)...)
+	for name, data := range map[string][]byte{MetricsFile: append(metrics, '\n'), "commands.txt": []byte(strings.Join(lines, "\n") + "\n")} {
+		path, pathErr := t.path(name)
+		err = errors.Join(err, pathErr, os.WriteFile(path, data, 0o666))
+	}
+	return errors.Join(err, t.copyLog(), t.writeRecord())
+}
+
+// writeRecord puts run.json beside the figures.
+func (t *training) writeRecord() error {
+	path, err := t.path("run")
+	if err != nil {
+		return err
+	}
+	w := t.w
+	t.record.Taxonomy = &runrecord.Artefact{ID: w.Taxonomy.ID(), SHA256: w.Taxonomy.Hash()}
+	t.record.Counts = map[string]int{"train": len(t.train.rows), "dev": len(t.dev.rows), "random": len(t.random.rows), "left_out": t.metrics.Training.Left}
+	return errors.Join(t.record.Write(path), os.Rename(runrecord.Path(path), path+".json"))
+}
+
+func (t *training) copyLog() error {
+	path, err := t.path("train.log")
+	if err != nil {
+		return err
+	}
+	from, err := os.Open(t.log.Name())
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}

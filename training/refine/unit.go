@@ -1,0 +1,316 @@
+package refine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is decided,
+// and whoever opens the workspace next finishes moving the files to their places.
+const (
+	tempDir   = ".tmp"
+	commitDir = ".commit"
+	undoDir   = ".undo"   // as commitDir, for a step that is taken back
+	undoneDir = ".undone" // what was taken back, by number
+	lockFile  = ".lock"
+	planFile  = "unit.json" // in commitDir and undoDir: the Entry
+	filesDir  = "files"     // likewise: what moves
+)
+
+// What steps are called, with the name of what they make behind it: "batch B001", "merge B001", "train 00".
+const (
+	StepBatch = "batch "
+	StepMerge = "merge "
+	StepTrain = "train "
+)
+
+// ErrBusy says that another process is at a step of the same workspace.
+var ErrBusy = errors.New("another erreval is at work in this workspace; wait for it to end")
+
+// Unit is a step on its way: its files become part of the workspace together, or not at all.
+type Unit struct {
+	w    *Workspace
+	lock *os.File
+	step string
+	done bool
+}
+
+// Begin starts a step, such as StepBatch+"B001"; until it ends, no other process can begin one. The error is ErrBusy if one has.
+func (w *Workspace) Begin(step string) (*Unit, error) {
+	lock, err := w.lock(syscall.LOCK_NB)
+	if err != nil {
+		return nil, err
+	}
+	u := &Unit{w: w, lock: lock, step: step}
+	// A step that was killed before it was decided leaves files that nobody wants.
+	if err := errors.Join(w.finish(), os.RemoveAll(w.Path(tempDir)), os.MkdirAll(w.Path(tempDir, filesDir), 0o777)); err != nil {
+		return nil, errors.Join(err, u.Discard())
+	}
+	return u, nil
+}
+
+// Path is where a file is to be written that will stand at the same place in the workspace. Its folder is made.
+func (u *Unit) Path(elem ...string) (string, error) {
+	path := u.w.Path(append([]string{tempDir, filesDir}, elem...)...)
+	return path, os.MkdirAll(filepath.Dir(path), 0o777)
+}
+
+// Commit puts the step's files in their places and into the log. command is the line that can be typed to do it again.
+func (u *Unit) Commit(command string) error {
+	entry := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: u.step, Command: command}
+	var err error
+	if entry.Made, err = u.w.made(u.w.Path(tempDir, filesDir), "."); err != nil {
+		return err
+	}
+	if len(entry.Made) == 0 {
+		return fmt.Errorf("%s: the step made nothing", u.step)
+	}
+	if err := u.decide(entry); err != nil {
+		return err
+	}
+	return errors.Join(u.w.finish(), u.Discard())
+}
+
+func (u *Unit) decide(entry Entry) error {
+	data, err := json.MarshalIndent(entry, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(u.w.Path(tempDir, planFile), data); err != nil {
+		return err
+	}
+	if err := syncTree(u.w.Path(tempDir)); err != nil {
+		return err
+	}
+	return os.Rename(u.w.Path(tempDir), u.w.Path(commitDir))
+}
+
+// Discard ends a step; what was not committed is gone. It may be called after Commit.
+func (u *Unit) Discard() error {
+	if u.done {
+		return nil
+	}
+	u.done = true
+	return errors.Join(os.RemoveAll(u.w.Path(tempDir)), u.lock.Close())
+}
+
+// made lists what a folder adds to the workspace: the outermost files and folders that are not there yet. One that is there
+// already is an error.
+func (w *Workspace) made(from, rel string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(from, rel))
+	var out []string
+	for _, entry := range entries {
+		path := filepath.Join(rel, entry.Name())
+		info, statErr := os.Lstat(w.Path(path))
+		switch {
+		case errors.Is(statErr, fs.ErrNotExist):
+			out = append(out, filepath.ToSlash(path))
+		case statErr != nil:
+			return nil, statErr
+		case entry.IsDir() && info.IsDir():
+			below, err := w.made(from, path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, below...)
+		default:
+			return nil, fmt.Errorf("%s is there already; take the step that made it back with: erreval refine undo %s", w.Path(path), w.Dir)
+		}
+	}
+	return out, err
+}
+
+// lock keeps other processes from beginning a step until the file is closed. It ends with the process, however that ends.
+func (w *Workspace) lock(how int) (*os.File, error) {
+	f, err := os.OpenFile(w.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|how); errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errors.Join(ErrBusy, f.Close())
+	}
+	return f, nil // a file system without locks is no reason to refuse work
+}
+
+// recover finishes what a killed process had decided on.
+func (w *Workspace) recover() error {
+	if !w.decided() {
+		return nil
+	}
+	lock, err := w.lock(0) // a living process that is at it ends soon
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.finish(), lock.Close())
+}
+
+func (w *Workspace) decided() bool {
+	_, commit := os.Lstat(w.Path(commitDir))
+	_, undo := os.Lstat(w.Path(undoDir))
+	return commit == nil || undo == nil
+}
+
+// finish moves the files of a decided step or undoing. Each part of it may have been done before.
+func (w *Workspace) finish() error {
+	if err := w.finishCommit(); err != nil {
+		return err
+	}
+	return w.finishUndo()
+}
+
+func (w *Workspace) plan(folder string) (entry Entry, ok bool, err error) {
+	data, err := os.ReadFile(w.Path(folder, planFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return entry, false, nil
+	}
+	if err != nil {
+		return entry, false, err
+	}
+	if err := json.Unmarshal(data, &entry); err != nil {
+		return entry, false, fmt.Errorf("%s: %w", w.Path(folder, planFile), err)
+	}
+	return entry, true, nil
+}
+
+func (w *Workspace) finishCommit() error {
+	entry, ok, err := w.plan(commitDir)
+	if err != nil {
+		return err
+	}
+	if !ok { // nothing, or its last part: the folder is being removed
+		return os.RemoveAll(w.Path(commitDir))
+	}
+	for _, path := range entry.Made {
+		if err := moveIfThere(w.Path(commitDir, filesDir, path), w.Path(path)); err != nil {
+			return err
+		}
+	}
+	entries, err := w.Log()
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 || !same(entries[len(entries)-1], entry) {
+		if err := w.writeLog(append(entries, entry)); err != nil {
+			return err
+		}
+	}
+	return w.drop(commitDir)
+}
+
+// drop removes a folder of a finished plan, the plan first: without it there is nothing to finish.
+func (w *Workspace) drop(folder string) error {
+	return errors.Join(os.Remove(w.Path(folder, planFile)), os.RemoveAll(w.Path(folder)))
+}
+
+func same(a, b Entry) bool {
+	return a.Step == b.Step && a.Time.Equal(b.Time) && slices.Equal(a.Made, b.Made)
+}
+
+func moveIfThere(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// Undo takes the last step back: what it made goes to .undone/N. It says which step that was, and where its files are.
+// The making of the workspace itself cannot be taken back.
+func (w *Workspace) Undo() (undone Entry, to string, err error) {
+	lock, err := w.lock(syscall.LOCK_NB)
+	if err != nil {
+		return undone, "", err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	entries, err := errorsThen(w.finish(), w.Log)
+	if err != nil {
+		return undone, "", err
+	}
+	if len(entries) < 2 {
+		return undone, "", fmt.Errorf("%s: no step to take back; the workspace is as init made it (to be rid of it, remove the folder)", w.Dir)
+	}
+	undone = entries[len(entries)-1]
+	if to, err = w.freeUndone(); err != nil {
+		return undone, "", err
+	}
+	data, err := json.MarshalIndent(undone, "", "  ")
+	if err != nil {
+		return undone, "", err
+	}
+	temp := w.Path(tempDir)
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), writeWhole(filepath.Join(temp, planFile), data), os.Rename(temp, w.Path(undoDir))); err != nil {
+		return undone, "", err
+	}
+	return undone, to, w.finishUndo()
+}
+
+func errorsThen[T any](err error, f func() (T, error)) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return f()
+}
+
+func (w *Workspace) freeUndone() (string, error) {
+	for n := 1; ; n++ {
+		path := w.Path(undoneDir, strconv.Itoa(n))
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+func (w *Workspace) finishUndo() error {
+	entry, ok, err := w.plan(undoDir)
+	if err != nil || !ok {
+		return err
+	}
+	for _, path := range entry.Made {
+		if err := moveIfThere(w.Path(path), w.Path(undoDir, filesDir, path)); err != nil {
+			return err
+		}
+	}
+	entries, err := w.Log()
+	if err != nil {
+		return err
+	}
+	if n := len(entries); n > 0 && same(entries[n-1], entry) {
+		if err := w.writeLog(entries[:n-1]); err != nil {
+			return err
+		}
+	}
+	to, err := w.freeUndone()
+	if err != nil {
+		return err
+	}
+	return moveIfThere(w.Path(undoDir), to)
+}
+
+// syncTree makes a folder's files safe from a power cut before anything refers to them.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Sync(), f.Close())
+	})
+}

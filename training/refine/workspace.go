@@ -1,0 +1,346 @@
+// Package refine is the workspace in which an identifier is made better: a folder of plain files that holds the pool of
+// unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained iterations.
+// Each step appears whole or not at all, is written down in log.jsonl, and can be taken back.
+package refine
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Names in a workspace.
+const (
+	ConfigFile   = "refine.yaml"
+	TaxonomyFile = "taxonomy.yaml" // only with a taxonomy of one's own
+	PoolFile     = "pool.jsonl"    // unlabelled rows
+	DevFile      = "dev.jsonl"     // frozen development rows, with labels
+	HeldFile     = "held.jsonl"    // rows that share their group with a development row: never trained on
+	LogFile      = "log.jsonl"     // one Entry a line
+	TrainDir     = "train"         // *.jsonl in name order are the training set
+	RandomDir    = "random"        // reviewed rows of random slices: they measure, and are never trained on
+	BatchesDir   = "batches"
+	IterationDir = "iterations"
+	TaggedFile   = "pool.tagged.jsonl" // the pool with diagnoses, in an iteration's folder
+	StartRows    = "start.jsonl"       // rows given at the beginning, in TrainDir
+	startDir     = "start"             // stands for an iteration where the model is the one to start from
+)
+
+// ColumnProvenance says who or what labelled a row: a Provenance.
+const ColumnProvenance = "provenance"
+
+// Kinds of provenance.
+const (
+	KindStart     = "start"     // given at init
+	KindSimulated = "simulated" // an error was planted on purpose
+	KindReview    = "review"    // a person decided
+	KindAuto      = "auto"      // identifier and verifier agreed
+)
+
+// Provenance says where a training row's labels come from.
+type Provenance struct {
+	Kind      string   `json:"kind"`
+	By        []string `json:"by,omitempty"`    // reviewers, or the models that agreed
+	Iteration int      `json:"iteration"`       // whose model chose the row; 0 for rows of the start
+	Batch     string   `json:"batch,omitempty"` // B001; "" for rows of the start
+}
+
+// Workspace is an opened folder.
+type Workspace struct {
+	Dir      string
+	Config   Config
+	Taxonomy *taxonomy.Taxonomy
+}
+
+// Open opens the workspace in dir. What a killed step had decided on is finished first.
+func Open(dir string) (*Workspace, error) {
+	data, err := os.ReadFile(filepath.Join(dir, ConfigFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is no workspace: it has no %s; make one with: erreval refine init %[1]s --pool FILE", dir, ConfigFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	w := &Workspace{Dir: dir}
+	if w.Config, err = ParseConfig(data, filepath.Join(dir, ConfigFile)); err != nil {
+		return nil, err
+	}
+	if w.Taxonomy, err = w.openTaxonomy(); err != nil {
+		return nil, err
+	}
+	return w, w.recover()
+}
+
+func (w *Workspace) openTaxonomy() (*taxonomy.Taxonomy, error) {
+	name := w.Config.Taxonomy
+	if !slices.Contains(taxonomy.Builtins(), name) && !filepath.IsAbs(name) {
+		name = w.Path(name)
+	}
+	return taxonomy.Open(name)
+}
+
+// TaxonomySource is what --taxonomy takes for the workspace's taxonomy.
+func (w *Workspace) TaxonomySource() string {
+	if name := w.Config.Taxonomy; slices.Contains(taxonomy.Builtins(), name) || filepath.IsAbs(name) {
+		return name
+	}
+	return w.Path(w.Config.Taxonomy)
+}
+
+// Path is a place in the workspace.
+func (w *Workspace) Path(elem ...string) string {
+	return filepath.Join(append([]string{w.Dir}, elem...)...)
+}
+
+// BatchName is that of the nth batch, from 1: "B001".
+func BatchName(n int) string { return fmt.Sprintf("B%03d", n) }
+
+// IterationName is that of the nth iteration, from 0: "00".
+func IterationName(n int) string { return fmt.Sprintf("%02d", n) }
+
+var (
+	batchName     = regexp.MustCompile(`^B(\d{3,})$`)
+	iterationName = regexp.MustCompile(`^(\d{2,})$`)
+)
+
+// Batches are the numbers of the batches made so far, rising.
+func (w *Workspace) Batches() ([]int, error) { return w.numbered(BatchesDir, batchName) }
+
+// Iterations are the numbers of the iterations trained so far, rising.
+func (w *Workspace) Iterations() ([]int, error) { return w.numbered(IterationDir, iterationName) }
+
+func (w *Workspace) numbered(folder string, pattern *regexp.Regexp) ([]int, error) {
+	entries, err := os.ReadDir(w.Path(folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	var out []int
+	for _, entry := range entries {
+		m := pattern.FindStringSubmatch(entry.Name())
+		if m == nil || !entry.IsDir() {
+			continue
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w.Path(folder, entry.Name()), err)
+		}
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Current is the iteration whose model is in use: the last promoted one; -1 is the model to start from.
+func (w *Workspace) Current() (int, error) {
+	all, err := w.Iterations()
+	if err != nil {
+		return -1, err
+	}
+	for _, n := range slices.Backward(all) {
+		m, err := w.Metrics(n)
+		if err != nil {
+			return -1, err
+		}
+		if m.Promoted {
+			return n, nil
+		}
+	}
+	return -1, nil
+}
+
+// ModelOf is what --model takes for an iteration's identifier: its folder, or for -1 the model to start from, which is ""
+// where the workspace starts without one.
+func (w *Workspace) ModelOf(iteration int) string {
+	switch {
+	case iteration >= 0:
+		return w.Path(IterationDir, IterationName(iteration), "model")
+	case w.Config.Start == StartNone:
+		return ""
+	case strings.ContainsRune(w.Config.Start, filepath.Separator) && !filepath.IsAbs(w.Config.Start):
+		return w.Path(w.Config.Start)
+	}
+	return w.Config.Start
+}
+
+// VerifierOf is the folder of an iteration's verifier, or "" where it has none.
+func (w *Workspace) VerifierOf(iteration int) string {
+	if iteration < 0 {
+		return ""
+	}
+	dir := w.Path(IterationDir, IterationName(iteration), "verifier")
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// TaggedPath is where the pool stands with an iteration's diagnoses; -1 is the model to start from.
+func (w *Workspace) TaggedPath(iteration int) string {
+	if iteration < 0 {
+		return w.Path(startDir, TaggedFile)
+	}
+	return w.Path(IterationDir, IterationName(iteration), TaggedFile)
+}
+
+// TrainFiles are the files of the training set, the start first.
+func (w *Workspace) TrainFiles() ([]string, error) {
+	files, err := w.files(TrainDir)
+	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return files, err
+}
+
+func rank(file string) int {
+	if filepath.Base(file) == StartRows {
+		return 0
+	}
+	return 1
+}
+
+// RandomFiles are the files of reviewed rows of random slices, in name order.
+func (w *Workspace) RandomFiles() ([]string, error) { return w.files(RandomDir) }
+
+func (w *Workspace) files(folder string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(escapeGlob(w.Path(folder)), "*.jsonl"))
+	slices.Sort(files)
+	return files, err
+}
+
+var globSpecial = regexp.MustCompile(`[*?\[\\]`)
+
+func escapeGlob(path string) string { return globSpecial.ReplaceAllString(path, `\$0`) }
+
+// EachRow calls f for the rows of a JSON Lines file of the workspace. A line that is no row ends it: erreval wrote the file.
+func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error) {
+	r, err := dataset.Open(path, dataset.Options{Taxonomy: w.Taxonomy})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(row); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
+		}
+	}
+}
+
+// ProvenanceOf reads a row's provenance; a row without any is one of the start.
+func ProvenanceOf(row *dataset.Row) (p Provenance, err error) {
+	raw, ok := row.Get(ColumnProvenance)
+	if !ok || string(raw) == "null" {
+		return Provenance{Kind: KindStart}, nil
+	}
+	if err = json.Unmarshal(raw, &p); err != nil || p.Kind == "" {
+		return p, fmt.Errorf("row %s: the column %q holds %.60s, where {\"kind\": …} is expected", row.ID, ColumnProvenance, raw)
+	}
+	return p, nil
+}
+
+// GroupOf is what a row shares with others of its group; "" groups every row by itself.
+func (w *Workspace) GroupOf(row *dataset.Row) string { return groupOf(row, w.Taxonomy, w.Config.Group) }
+
+func groupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) string {
+	if group == "" {
+		return row.TextHash()
+	}
+	if i := slices.Index(t.FieldNames(), group); i >= 0 {
+		return row.Values[i]
+	}
+	raw, ok := row.Get(group)
+	if !ok {
+		return row.TextHash()
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// Entry is one step in the log.
+type Entry struct {
+	Time    time.Time `json:"time"` // UTC
+	Step    string    `json:"step"` // "init", "batch B001"
+	Command string    `json:"command"`
+	Made    []string  `json:"made"` // files and folders, from the workspace's folder
+}
+
+// Log lists the steps, oldest first.
+func (w *Workspace) Log() ([]Entry, error) {
+	data, err := os.ReadFile(w.Path(LogFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	var out []Entry
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, max(len(data), 1<<16)+1)
+	for line := 1; lines.Scan(); line++ {
+		var entry Entry
+		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+			return nil, fmt.Errorf("%s:%d: no step: %w; put the line right or take it out", w.Path(LogFile), line, err)
+		}
+		out = append(out, entry)
+	}
+	return out, lines.Err()
+}
+
+func (w *Workspace) writeLog(entries []Entry) error {
+	var b bytes.Buffer
+	for _, entry := range entries {
+		line, err := marshalLine(entry)
+		if err != nil {
+			return err
+		}
+		b.Write(line)
+	}
+	return writeWhole(w.Path(LogFile), b.Bytes())
+}
+
+func marshalLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// writeWhole replaces a file: it is the old one or the new one, whatever happens.
+func writeWhole(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
