@@ -27,6 +27,7 @@ docs/refinement.md goes through the whole loop.`,
 			refineReviewCommand(e),
 			refineMergeCommand(e),
 			refineTrainCommand(e),
+			refineReportCommand(e),
 			refineUndoCommand(e),
 		},
 	}

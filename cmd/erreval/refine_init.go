@@ -170,7 +170,7 @@ func printMade(e *env, dir string, t *taxonomy.Taxonomy, made *refine.Made) erro
 	line("training", "%s", plural(made.Train, "row", "rows"))
 	line("development", "%s of %s", plural(made.Dev, "row", "rows"), plural(made.Groups, "group", "groups"))
 	if made.Held > 0 {
-		line("put aside", "%s that share their group with a development row", plural(made.Held, "row", "rows"))
+		line("put aside", "%s of a group with development rows", plural(made.Held, "row", "rows"))
 	}
 	line("next", "erreval refine status %s", shellQuote(dir))
 	return flush()

@@ -67,14 +67,14 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if len(faults) == 0 && len(answers) == 0 && earlier.Number == 0 {
+		return fmt.Errorf("nobody has answered %s yet; review it with: erreval refine review %s, or name files", m.f.ID, m.w.Dir)
+	}
 	if len(faults) == 0 {
 		m.out, faults = m.f.Merge(earlier, answers, review.MergeOptions{Partial: ctx.Bool("partial")})
 	}
 	if len(faults) > 0 {
 		return m.reject(faults)
-	}
-	if len(answers) == 0 && earlier.Number == 0 {
-		return fmt.Errorf("nobody has answered %s yet; review it with: erreval refine review %s, or name files", m.f.ID, m.w.Dir)
 	}
 	fresh := m.out.New(earlier)
 	if fresh {
