@@ -268,8 +268,8 @@ func (l *Log) Close() error {
 	var err error
 	if answers := l.frozen.counting(l.entries); len(answers) < len(l.entries) {
 		var data []byte
-		if data, err = marshalLines(answers); err == nil {
-			err = replaceFile(AnswersPath(l.frozen.Dir, l.reviewer), data)
+		if data, err = Lines(answers); err == nil {
+			err = ReplaceFile(AnswersPath(l.frozen.Dir, l.reviewer), data)
 		}
 	}
 	return errors.Join(err, l.file.Close())
