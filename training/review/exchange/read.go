@@ -48,7 +48,7 @@ type reader struct {
 	sheet    bool
 	header   []string // of the row at hand
 	reviewer string   // given beside the file; "" is none
-	tool     bool // users are called as the tool does
+	tool     bool     // users are called as the tool does
 	named    map[string]bool
 	seen     map[[2]string]review.Place // item and reviewer
 	answers  []review.Answer
