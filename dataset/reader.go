@@ -235,7 +235,7 @@ func (r *Reader) flatEmpty(raw json.RawMessage) bool {
 
 // makeID is the hash of the fields, with #2, #3 … for rows that are equal.
 func (r *Reader) makeID(row *Row) error {
-	sum := row.textSum()
+	sum := textSum(row.Values)
 	n, err := r.made.count(short(sum))
 	row.ID = hex.EncodeToString(sum[:])
 	if n > 1 {
@@ -244,17 +244,20 @@ func (r *Reader) makeID(row *Row) error {
 	return err
 }
 
-// TextHash is the SHA-256 of the task's fields, each with its length in front, in hex: the id that the row gets where it has
-// none of its own. Two rows are the same text exactly where it is equal.
-func (r *Row) TextHash() string {
-	sum := r.textSum()
+// TextHash is the TextSHA256 of the row's fields. Two rows are the same text exactly where it is equal.
+func (r *Row) TextHash() string { return TextSHA256(r.Values) }
+
+// TextSHA256 is the SHA-256 of a task's fields (in the taxonomy's order), each with its length in front, in hex: the id that a
+// row gets where it has none of its own.
+func TextSHA256(values []string) string {
+	sum := textSum(values)
 	return hex.EncodeToString(sum[:])
 }
 
-func (r *Row) textSum() (sum [sha256.Size]byte) {
+func textSum(values []string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var size [8]byte
-	for _, v := range r.Values {
+	for _, v := range values {
 		binary.BigEndian.PutUint64(size[:], uint64(len(v)))
 		h.Write(size[:])
 		io.WriteString(h, v)

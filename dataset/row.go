@@ -100,7 +100,7 @@ func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
 	}
-	labels, err := canonical(given, t)
+	labels, err := CanonicalLabels(given, t)
 	if err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
 	}
@@ -124,8 +124,9 @@ func labelList(raw json.RawMessage) ([]string, error) {
 	return names, nil
 }
 
-// canonical turns names and codes into names in the taxonomy's order, each once.
-func canonical(given []string, t *taxonomy.Taxonomy) ([]string, error) {
+// CanonicalLabels turns names and codes into the taxonomy's names, in its order, each once; blank ones are left out. It refuses
+// an unknown name (and suggests the nearest), the no-error label beside another, and no label where there is a no-error label.
+func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 	found := make([]bool, len(t.Types))
 	n := 0
 	for _, g := range given {

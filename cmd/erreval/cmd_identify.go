@@ -29,6 +29,7 @@ type identifyOptions struct {
 	Inputs     []string // files of rows, or "-"
 	Output     string   // file, folder or "-"; "" only with Table
 	Model      string
+	Verifier   string // "" is none
 	Taxonomy   string
 	Device     string
 	Library    string // of ONNX Runtime; "" looks for it
@@ -48,6 +49,7 @@ type identifyOptions struct {
 	JSON       bool
 	Judge      *judgeOptions // nil is the local model
 	Examples   string        // file, or ""; only with Judge
+	GoOn       string        // what to type after an interruption; "" is the line as typed, with --resume
 }
 
 func identifyCommand(e *env) *cli.Command {
@@ -90,14 +92,14 @@ OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines r
 more about language models.`,
 		Flags: append([]cli.Flag{
 			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
-			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(), workersFlag(),
-			thresholdFlag(), labelsOnlyFlag(), overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
+			modelFlag(), verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(),
+			workersFlag(), thresholdFlag(), labelsOnlyFlag(), overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
 			identifierFlag(),
 		}, slices.Concat(fileFlags(), gateFlags(), labellerFlags())...),
 		Action: func(ctx *cli.Context) error {
 			o = identifyOptions{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Model: ctx.String("model"),
-				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
+				Verifier: ctx.String("verifier"), Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Join: ctx.String("join"), Map: ctx.StringSlice("map"),
 				Thresholds: ctx.StringSlice("threshold"), Limit: ctx.Int("limit"), Workers: ctx.Int("workers"),
 				LabelsOnly: ctx.Bool("labels-only"), Table: ctx.Bool("table"), Overwrite: ctx.Bool("overwrite"),
 				Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"), Library: ctx.String("ort-lib"), Files: readFileOptions(ctx),
@@ -144,6 +146,7 @@ func (o *identifyOptions) validate() error {
 	check(o.Output != stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
 	check(o.Output != stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
 	check(o.Output != stdio && o.Output != "" || !o.Resume, "--resume goes on with a file; give it with -o OUT")
+	check(o.Verifier == "" || o.Judge == nil, "--verifier follows the local model; leave it out with --identifier llm")
 	check(o.Limit >= 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
 	check(o.Workers >= 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Workers)
 	stdin := 0
@@ -163,6 +166,7 @@ type identifyRun struct {
 	model      *models.Model // nil with judges
 	taxonomy   *taxonomy.Taxonomy
 	identifier *identifier.Identifier // nil with judges
+	verifier   *verifier              // or nil
 	judges     *judges                // the language model, or nil
 	examples   *runrecord.Input       // shown to it, or nil
 	columns    map[string]string      // field to column
@@ -260,10 +264,18 @@ func (r *identifyRun) openLocal(ctx context.Context) (closeRunner func() error, 
 		return nil, err
 	}
 	r.identifier = id
+	closeRunner = runner.Close
+	if o.Verifier != "" {
+		closeSecond, err := r.openVerifier(ctx, options)
+		if err != nil {
+			return nil, errors.Join(err, runner.Close())
+		}
+		closeRunner = func() error { return errors.Join(closeSecond(), runner.Close()) }
+	}
 	if r.model.Plain {
 		r.say("%s has no manifest: its fields are joined as %q (--join), its thresholds are 0.5 (--threshold)", r.model.Source, r.model.Manifest.Join)
 	}
-	return runner.Close, nil
+	return closeRunner, nil
 }
 
 // say prints a note, unless --quiet.
@@ -355,7 +367,7 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	if r.judges != nil {
 		err = f.ask(ctx, next)
 	} else { // the first interruption ends the reading; what is in flight is finished and kept
-		err = r.identifier.Identify(context.WithoutCancel(ctx), next, f.emit)
+		err = r.tag(context.WithoutCancel(ctx), next, f.emit)
 	}
 	f.summary.finish()
 	r.total.merge(f.summary)

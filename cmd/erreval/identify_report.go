@@ -344,6 +344,7 @@ type identifyRecord struct {
 	Limit      int                   `json:"limit"`
 	Workers    int                   `json:"workers"`
 	LabelsOnly bool                  `json:"labels_only"`
+	Verifier   *runrecord.Artefact   `json:"verifier,omitempty"`
 }
 
 func (r *identifyRun) newRecord() *runrecord.Record {
@@ -352,7 +353,7 @@ func (r *identifyRun) newRecord() *runrecord.Record {
 		options = labellerRecord{Identifier: identifierLLM, askRecord: r.judges.record(r.columns, r.o.Limit), Examples: r.examples}
 	} else {
 		options = identifyRecord{Device: r.o.Device, Join: r.model.Manifest.Join, Map: r.columns,
-			Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly}
+			Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly, Verifier: r.verifier.record()}
 	}
 	rec := runrecord.New("identify", options)
 	rec.Shard, rec.Model = r.shard, r.modelRecord()

@@ -55,7 +55,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
-			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand},
+			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand,
+			"freeze": cmdFreeze, "setcell": cmdSetCell},
 	})
 }
 

@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/report"
 )
 
@@ -158,11 +157,19 @@ func others(values []string, but int) []string {
 	return slices.Concat(values[:but], values[but+1:])
 }
 
+func oneLine(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = report.Printable(t)
+	}
+	return out
+}
+
 // highlight marks where the text has one of the targets, word for word; case and white space do not matter.
 func (p *showPrinter) highlight(content string, targets []string) string {
 	var b strings.Builder
 	end := 0
-	for _, at := range occurrences(content, targets) {
+	for _, at := range wordmatch.Find(content, oneLine(targets)) {
 		b.WriteString(content[end:at[0]])
 		found := content[at[0]:at[1]]
 		if p.color {
@@ -173,48 +180,6 @@ func (p *showPrinter) highlight(content string, targets []string) string {
 		end = at[1]
 	}
 	return b.String() + content[end:]
-}
-
-// longestTarget: longer texts are no answers to look for, and make slow patterns.
-const longestTarget = 2000
-
-func occurrences(content string, targets []string) [][]int {
-	var patterns []string
-	for _, t := range targets {
-		words := strings.Fields(report.Printable(t))
-		if len(words) == 0 || len(t) > longestTarget {
-			continue
-		}
-		for i, w := range words {
-			words[i] = regexp.QuoteMeta(w)
-		}
-		patterns = append(patterns, strings.Join(words, `\s+`))
-	}
-	if len(patterns) == 0 {
-		return nil
-	}
-	slices.SortFunc(patterns, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	re, err := regexp.Compile(`(?i)` + strings.Join(patterns, "|"))
-	if err != nil { // too large for a pattern: nothing is marked
-		return nil
-	}
-	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool { return !wholeWords(content, at[0], at[1]) })
-}
-
-// wholeWords tells whether no word goes on beyond the place, in scripts that put spaces between words.
-func wholeWords(s string, from, to int) bool {
-	before, _ := utf8.DecodeLastRuneInString(s[:from])
-	begin, _ := utf8.DecodeRuneInString(s[from:])
-	last, _ := utf8.DecodeLastRuneInString(s[:to])
-	after, _ := utf8.DecodeRuneInString(s[to:])
-	return !(inWord(before) && inWord(begin)) && !(inWord(last) && inWord(after))
-}
-
-func inWord(r rune) bool {
-	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
-		return false
-	}
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
 }
 
 // otherColumnLength: longer values are left out of the line of other columns.

@@ -3,6 +3,7 @@
 
     python identifier/testdata/make_fixtures.py            # needs torch, transformers, tokenizers, onnx, onnxruntime
     python identifier/testdata/make_fixtures.py --placeholder  # also rewrites models/embedded/default
+    python identifier/testdata/make_fixtures.py --verifier     # rewrites verifier alone, with bert's tokenizer and labels
 
 Each directory holds a model (model.onnx, tokenizer.json, config.json, manifest.json) and cases.json: rows with the
 ids that Hugging Face's tokenizer gives them, the tokens cut per field, and the logits of torch and of onnxruntime-Python.
@@ -259,11 +260,60 @@ def make(out, name, tok, model, inputs, spec, int8=False, cases=True):
         write_commands(out, manifest, recorded, tok)
 
 
+def verifier():
+    """A model of one logit that reads bert's labels before the row, with torch's probabilities for bert's tagged rows."""
+    out = HERE / "verifier"
+    out.mkdir(exist_ok=True)
+    tok = Tokenizer.from_file(str(HERE / "bert" / "tokenizer.json"))
+    tok.no_truncation()
+    tok.no_padding()
+    tok.save(str(out / "tokenizer.json"))
+    fields, label = ["labels", *FIELDS], "Right Labels"
+    spec = {"separator": "[SEP]", "start": "[CLS]", "end": "[SEP]", "pad": "[PAD]", "segments": [0, 0, 1, 1], "max_tokens": 128}
+    cfg = BertConfig(vocab_size=tok.get_vocab_size(), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+                     intermediate_size=32, max_position_embeddings=128, type_vocab_size=2, pad_token_id=0, num_labels=1,
+                     attn_implementation="eager")
+    model, inputs = spread(BertForSequenceClassification(cfg), 5), ["input_ids", "attention_mask", "token_type_ids"]
+
+    def logit(row):
+        tok.encode_special_tokens = True
+        parts = [tok.encode(row[f], add_special_tokens=False).ids for f in fields]
+        over = sum(map(len, parts)) + len(parts) + 1 - spec["max_tokens"]
+        for i in reversed(range(len(parts))):
+            gone = max(0, min(over, len(parts[i])))
+            parts[i], over = parts[i][:len(parts[i]) - gone], over - gone
+        ids, types = [tok.token_to_id("[CLS]")], [0]
+        for p, segment in zip(parts, spec["segments"]):
+            ids, types = ids + p + [tok.token_to_id("[SEP]")], types + [segment] * (len(p) + 1)
+        with torch.no_grad():
+            return float(model(**{k: torch.tensor([v]) for k, v in zip(inputs, (ids, [1] * len(ids), types))}).logits[0, 0])
+
+    rows = [json.loads(l) for l in (HERE / "bert" / "tagged.jsonl").read_text(encoding="utf-8").splitlines()]
+    texts = [{"labels": ", ".join(r["diagnosis"]["labels"]), **{f: r[f] for f in FIELDS}} for r in rows]
+    first = [logit(t) for t in texts]  # far from 0 and close together: spread out around 0
+    model.classifier.weight.data *= 100
+    model.classifier.bias.data = (model.classifier.bias.data - float(np.mean(first))) * 100
+    logits = [logit(t) for t in texts]
+    export(model, inputs, out / "model.onnx")
+    with (out / "verified.jsonl").open("w") as f:
+        for r, x in zip(rows, logits):
+            f.write(json.dumps({"id": r["id"], "probability": round(1 / (1 + float(np.exp(-x))), 6)}) + "\n")
+    write(out / "manifest.json", {
+        "format": 1, "name": "tiny-verifier", "version": "1", "architecture": "bert", "hidden_size": 16, "layers": 1,
+        "precision": "fp32", "taxonomy": "question-generation-verifier@1.0", "labels": [label], "fields": fields, "join": "fields", **spec,
+        "activation": "sigmoid", "thresholds": {label: 0.5}, "inputs": inputs, "output": "logits",
+        "files": {f: sha(out / f) for f in ("model.onnx", "tokenizer.json")}, "licence": "Apache-2.0", "training_data": [],
+        "quality": {}, "probes": [{"fields": t, "logits": [round(x, 6)]} for t, x in zip(texts[:3], logits)]})
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--placeholder", action="store_true", help="rewrite models/embedded/default with a random model")
+    args.add_argument("--verifier", action="store_true", help="rewrite verifier alone")
     args = args.parse_args()
     torch.manual_seed(1)
+    if args.verifier:
+        return verifier()
     rob = {"separator": "</s>", "start": "<s>", "end": "</s>", "pad": "<pad>", "segments": [0, 0, 0], "max_tokens": 512}
     brt = {"separator": "[SEP]", "start": "[CLS]", "end": "[SEP]", "pad": "[PAD]", "segments": [0, 1, 1], "max_tokens": 128}
     three = ["input_ids", "attention_mask", "token_type_ids"]

@@ -119,18 +119,14 @@ func (t *training) collect() error {
 	}
 	t.metrics.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
 	counted := t.metrics.Training.add(w)
-	files, trainErr := w.TrainFiles()
-	err = errors.Join(err, trainErr)
-	for _, file := range files {
-		err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error {
-			if held[w.GroupOf(row)] || never[row.TextHash()] {
-				t.metrics.Training.Left++
-				return nil
-			}
-			t.groups[w.GroupOf(row)] = true
-			return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
-		}))
-	}
+	err = errors.Join(err, w.EachTraining(func(_ string, row *dataset.Row) error {
+		if held[w.GroupOf(row)] || never[row.TextHash()] {
+			t.metrics.Training.Left++
+			return nil
+		}
+		t.groups[w.GroupOf(row)] = true
+		return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
+	}))
 	switch {
 	case err != nil:
 		return err

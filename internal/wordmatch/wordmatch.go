@@ -1,0 +1,56 @@
+// Package wordmatch finds where a text says another one word for word, such as an answer in its passage; case and white
+// space do not matter.
+package wordmatch
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// longestTarget: longer texts are no answers to look for, and make slow patterns.
+const longestTarget = 2000
+
+// Find gives the places [from, to) of the targets in content, in order and apart. Where two begin at the same place the
+// longer one counts.
+func Find(content string, targets []string) [][]int {
+	var patterns []string
+	for _, t := range targets {
+		words := strings.Fields(t)
+		if len(words) == 0 || len(t) > longestTarget {
+			continue
+		}
+		for i, w := range words {
+			words[i] = regexp.QuoteMeta(w)
+		}
+		patterns = append(patterns, strings.Join(words, `\s+`))
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	slices.SortFunc(patterns, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	re, err := regexp.Compile(`(?i)` + strings.Join(patterns, "|"))
+	if err != nil { // too large for a pattern: nothing is marked
+		return nil
+	}
+	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool { return !wholeWords(content, at[0], at[1]) })
+}
+
+// wholeWords tells whether no word goes on beyond the place, in scripts that put spaces between words.
+func wholeWords(s string, from, to int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:from])
+	begin, _ := utf8.DecodeRuneInString(s[from:])
+	last, _ := utf8.DecodeLastRuneInString(s[:to])
+	after, _ := utf8.DecodeRuneInString(s[to:])
+	return !(inWord(before) && inWord(begin)) && !(inWord(last) && inWord(after))
+}
+
+func inWord(r rune) bool {
+	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+		return false
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
+}

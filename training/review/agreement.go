@@ -1,0 +1,161 @@
+package review
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/stats"
+)
+
+// Agreement says how far reviewers agree on the items that at least two of them decided; control rows do not count. Figures
+// that are not defined (all answers the same, for α and κ) are absent.
+type Agreement struct {
+	Items   int              `json:"items"`
+	Exact   float64          `json:"exact"`             // share of items on which all gave the same labels
+	Alpha   *float64         `json:"alpha,omitempty"`   // Krippendorff's, whole label sets as names
+	Jaccard *float64         `json:"jaccard,omitempty"` // mean overlap of the label sets; of two reviewers
+	Labels  []LabelAgreement `json:"labels"`            // in the taxonomy's order
+}
+
+// LabelAgreement is the agreement on one label: given or not.
+type LabelAgreement struct {
+	Label string   `json:"label"`
+	Given int      `json:"given"`           // items on which anybody gave it
+	Both  int      `json:"both"`            // items on which everybody did
+	Alpha *float64 `json:"alpha,omitempty"` // Krippendorff's, nominal
+	Kappa *float64 `json:"kappa,omitempty"` // Cohen's; of two reviewers, on the items that both decided
+}
+
+// agreement is nil without an item that two decided.
+func (f *Frozen) agreement(byItem map[string][]Answer) *Agreement {
+	var units [][]Answer
+	names := map[string]bool{}
+	for _, it := range f.All {
+		voices := decided(byItem[it.ItemID], false)
+		if it.Reason == Control || len(voices) < 2 {
+			continue
+		}
+		units = append(units, voices)
+		for _, a := range voices {
+			names[a.Reviewer] = true
+		}
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	a := &Agreement{Items: len(units)}
+	sets := ratings(units, func(x Answer) string { return strings.Join(x.Labels, ";") })
+	same := 0
+	for _, u := range sets {
+		if len(slices.Compact(slices.Sorted(slices.Values(u)))) == 1 {
+			same++
+		}
+	}
+	a.Exact = float64(same) / float64(len(sets))
+	a.Alpha = defined(stats.AlphaNominal(sets))
+	for _, label := range f.Taxonomy.Labels() {
+		a.Labels = append(a.Labels, agreementOn(label, units, len(names) == 2))
+	}
+	if len(names) == 2 {
+		a.Jaccard = defined(f.jaccard(units))
+	}
+	return a
+}
+
+func agreementOn(label string, units [][]Answer, two bool) LabelAgreement {
+	l := LabelAgreement{Label: label}
+	given := ratings(units, func(x Answer) bool { return slices.Contains(x.Labels, label) })
+	for _, u := range given {
+		if slices.Contains(u, true) {
+			l.Given++
+		}
+		if !slices.Contains(u, false) {
+			l.Both++
+		}
+	}
+	l.Alpha = defined(stats.AlphaNominal(given))
+	if two { // answers are in the order of the reviewers' names
+		l.Kappa = defined(stats.Kappa(side(given, 0), side(given, 1)))
+	}
+	return l
+}
+
+func (f *Frozen) jaccard(units [][]Answer) float64 {
+	sets := ratings(units, func(x Answer) []bool {
+		row := make([]bool, len(f.Taxonomy.Types))
+		for k, y := range f.Taxonomy.Types {
+			row[k] = slices.Contains(x.Labels, y.Name)
+		}
+		return row
+	})
+	return stats.Jaccard(side(sets, 0), side(sets, 1))
+}
+
+func ratings[V any](units [][]Answer, value func(Answer) V) [][]V {
+	out := make([][]V, len(units))
+	for i, u := range units {
+		for _, a := range u {
+			out[i] = append(out[i], value(a))
+		}
+	}
+	return out
+}
+
+func side[V any](pairs [][]V, i int) []V {
+	out := make([]V, len(pairs))
+	for j, p := range pairs {
+		out[j] = p[i]
+	}
+	return out
+}
+
+func defined(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+// reviewers sums up each reviewer's answers; those that decide between others do not count.
+func (g *gathered) reviewers() []Reviewer {
+	all := map[string]*Reviewer{}
+	for _, a := range g.sorted() {
+		if a.Resolves {
+			continue
+		}
+		r := all[a.Reviewer]
+		if r == nil {
+			r = &Reviewer{Name: a.Reviewer}
+			all[a.Reviewer] = r
+		}
+		if a.Skipped {
+			r.Skipped++
+			continue
+		}
+		r.Answered++
+		g.consistency(r, &a)
+	}
+	out := []Reviewer{}
+	for _, r := range all {
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b Reviewer) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// consistency compares the answer to a control row with that to the item which it repeats.
+func (g *gathered) consistency(r *Reviewer, a *Answer) {
+	of := g.f.All[g.f.index[a.ItemID]].ControlOf
+	first := g.answers[answerKey{of, a.Reviewer, false}]
+	if of == "" || first == nil || first.Skipped {
+		return
+	}
+	r.Control++
+	if a.same(first) {
+		r.Same++
+	} else {
+		r.Differ = append(r.Differ, a.ItemID)
+	}
+}

@@ -1,0 +1,160 @@
+package review
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Answer is one line of a file of answers: what a reviewer says of an item.
+type Answer struct {
+	ItemID     string    `json:"item_id"`
+	Reviewer   string    `json:"reviewer"`
+	Labels     []string  `json:"labels"` // the taxonomy's names, in its order; empty for a skipped item, or where nothing is wrong and there is no label for that
+	Notes      string    `json:"notes"`
+	Skipped    bool      `json:"skipped"`            // seen, and not decided
+	Time       time.Time `json:"time,omitzero"`      // of the last change, UTC; absent where the tool does not say
+	TextSHA256 string    `json:"text_sha256"`        // of the text that the reviewer saw
+	Resolves   bool      `json:"resolves,omitempty"` // it decides between reviewers who differ, and goes before their answers
+	Place      Place     `json:"-"`                  // where it was read
+}
+
+func (a *Answer) keys() keys {
+	return keys{"item_id": &a.ItemID, "reviewer": &a.Reviewer, "labels": &a.Labels, "notes": &a.Notes, "skipped": &a.Skipped,
+		"time": &a.Time, "text_sha256": &a.TextSHA256, "resolves": &a.Resolves}
+}
+
+// fault is what is wrong with the answer.
+func (a *Answer) fault(format string, args ...any) *Fault {
+	return &Fault{Place: a.Place, ItemID: a.ItemID, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Check puts the labels into the taxonomy's form, and says what contradicts itself in the answer.
+func (a *Answer) Check(t *taxonomy.Taxonomy) error {
+	if err := CheckReviewer(a.Reviewer); err != nil {
+		return a.fault("%v", err)
+	}
+	if a.Skipped {
+		if len(a.Labels) > 0 {
+			return a.fault("it is skipped and has labels (%s); keep one of the two", strings.Join(a.Labels, ", "))
+		}
+		a.Labels = []string{}
+		return nil
+	}
+	labels, err := dataset.CanonicalLabels(a.Labels, t)
+	if err != nil {
+		return a.fault("%v", err)
+	}
+	a.Labels = labels
+	return nil
+}
+
+const longestReviewer = 100 // bytes
+
+// CheckReviewer tells whether a text can be a reviewer's name.
+func CheckReviewer(name string) error {
+	switch {
+	case name == "":
+		return errors.New("no reviewer is named; say who answered, as in: erreval refine merge DIR anna=FILE")
+	case len(name) > longestReviewer || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("%.120q is no reviewer's name; it has up to %d bytes, no blanks around it and no line breaks", name, longestReviewer)
+	}
+	return nil
+}
+
+// ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item counts, as
+// the review page writes them; a last line without its end was cut off in writing and is no answer. The error joins every
+// fault found. Ids and texts are not compared with a batch: Frozen.Fits does.
+func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	var answers []Answer
+	type key struct{ reviewer, item string }
+	at := map[key]int{}
+	err = eachLine(bytes.NewReader(whole), file, func(row *dataset.Row) (keys, func() error) {
+		a := &Answer{Place: Place{File: file, Line: row.Line}}
+		return a.keys(), func() error {
+			if err := a.Check(t); err != nil {
+				return err
+			}
+			k := key{a.Reviewer, a.ItemID}
+			if i, again := at[k]; again {
+				answers[i] = *a
+				return nil
+			}
+			at[k] = len(answers)
+			answers = append(answers, *a)
+			return nil
+		}
+	})
+	return answers, err
+}
+
+// Answers reads answers/*.jsonl of the batch: what was answered on the review page. None is no error.
+func (f *Frozen) Answers() ([]Answer, error) {
+	entries, err := os.ReadDir(filepath.Join(f.Dir, AnswersDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []Answer
+	var faults []error
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".jsonl" {
+			answers, err := f.readAnswers(filepath.Join(f.Dir, AnswersDir, e.Name()))
+			all, faults = append(all, answers...), append(faults, err)
+		}
+	}
+	return all, errors.Join(faults...)
+}
+
+// readAnswers reads a file of answers to this batch; none is no error.
+func (f *Frozen) readAnswers(path string) ([]Answer, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	answers, err := ReadAnswers(bytes.NewReader(data), path, f.Taxonomy)
+	faults := []error{err}
+	for i := range answers {
+		faults = append(faults, f.Fits(&answers[i]))
+	}
+	return answers, errors.Join(faults...)
+}
+
+// Fits says why an answer cannot be one of this batch: an unknown item, or another text than the item's.
+func (f *Frozen) Fits(a *Answer) error {
+	i, ok := f.index[a.ItemID]
+	if !ok {
+		return a.fault("the batch %s has no such item%s", f.ID, f.likely(a.ItemID))
+	}
+	if a.TextSHA256 != f.All[i].TextSHA256 {
+		return a.fault("the reviewer saw another text than the batch has; answer it again on a new export")
+	}
+	return nil
+}
+
+// likely says what an unknown id may have been meant to be.
+func (f *Frozen) likely(id string) string {
+	same := func(it Item) bool { return strings.EqualFold(strings.TrimSpace(id), it.ItemID) }
+	if i := slices.IndexFunc(f.All, same); i >= 0 {
+		return fmt.Sprintf("; did you mean %q?", f.All[i].ItemID)
+	}
+	return ""
+}

@@ -1,0 +1,224 @@
+// Package exchange gives a frozen batch to people in the formats of their tools, and reads what comes back: a workbook, CSV,
+// JSON Lines, records of Argilla, tasks of Label Studio. What tells a reviewer why a row was chosen, or which row repeats
+// which, never leaves the workspace.
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
+)
+
+// Formats of an export.
+const (
+	XLSX        = "xlsx"
+	CSV         = "csv"
+	JSONL       = "jsonl"
+	Argilla     = "argilla"
+	LabelStudio = "label-studio"
+)
+
+// Formats are all that Export knows.
+func Formats() []string { return []string{XLSX, CSV, JSONL, Argilla, LabelStudio} }
+
+// What a reviewer sees of the identifier's proposals.
+const (
+	Hidden        = "hidden" // nothing, so that nobody is led; the default
+	Labels        = "labels"
+	Probabilities = "probabilities" // labels, and how sure the identifier was of each
+)
+
+// Shows are all values of Options.Proposals.
+func Shows() []string { return []string{Hidden, Labels, Probabilities} }
+
+// Options of an export.
+type Options struct {
+	Proposals string // one of Shows; "" is Hidden
+	Reviewer  string // who will answer, written into the file; "" leaves that to the merge
+}
+
+// None stands for "nothing wrong" where the taxonomy has no label for that.
+const None = "(none)"
+
+// choices are what a reviewer chooses among.
+func choices(t *taxonomy.Taxonomy) []string {
+	names := t.Labels()
+	if t.NoErrorIndex() < 0 {
+		names = append(names, None)
+	}
+	return names
+}
+
+// File is one file of an export.
+type File struct {
+	Name string // may have folders in it, parted by slashes
+	Data []byte
+}
+
+// Export writes a batch in a format.
+func Export(f *review.Frozen, format string, o Options) ([]File, error) {
+	if o.Proposals == "" {
+		o.Proposals = Hidden
+	}
+	if !slices.Contains(Shows(), o.Proposals) {
+		return nil, fmt.Errorf("proposals %q: they are %s", o.Proposals, strings.Join(Shows(), ", "))
+	}
+	switch format {
+	case XLSX:
+		return exportWorkbook(f, o)
+	case CSV:
+		return exportRows(f, "review.csv", dataset.Format{Name: dataset.CSV}, o)
+	case JSONL:
+		return exportRows(f, "review.jsonl", dataset.Format{Name: dataset.JSONL}, o)
+	case Argilla:
+		return exportArgilla(f, o)
+	case LabelStudio:
+		return exportLabelStudio(f, o)
+	}
+	return nil, fmt.Errorf("there is no format %q; the formats are %s", format, strings.Join(Formats(), ", "))
+}
+
+// layout names the columns of the flat formats. Fields and labels keep their names; a column of erreval's own that would be
+// called the same gets underscores.
+type layout struct {
+	batch, item, reviewer, labels, skipped, notes, text, proposed, resolves string
+
+	fields []string // in the taxonomy's order
+	types  []string // parallel to choices
+}
+
+func layoutOf(t *taxonomy.Taxonomy) layout {
+	taken := map[string]bool{}
+	free := func(name string) string {
+		for taken[strings.ToLower(name)] {
+			name += "_"
+		}
+		taken[strings.ToLower(name)] = true
+		return name
+	}
+	l := layout{}
+	for _, f := range t.FieldNames() {
+		l.fields = append(l.fields, free(f))
+	}
+	for _, c := range choices(t) {
+		l.types = append(l.types, free(c))
+	}
+	for _, c := range []struct {
+		to   *string
+		name string
+	}{{&l.batch, "batch"}, {&l.item, "item_id"}, {&l.reviewer, "reviewer"}, {&l.labels, "labels"}, {&l.skipped, "skipped"}, {&l.notes, "notes"},
+		{&l.text, "text_sha256"}, {&l.proposed, "proposed"}, {&l.resolves, "resolves"}} {
+		*c.to = free(c.name)
+	}
+	return l
+}
+
+// row builds a row column by column.
+type row struct {
+	dataset.Row
+	err error
+}
+
+func (r *row) set(name string, value any) {
+	if err := r.Set(name, value); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// exportRows writes one row an item, with a column "labels" to be filled in.
+func exportRows(f *review.Frozen, name string, format dataset.Format, o Options) ([]File, error) {
+	var b bytes.Buffer
+	sink, err := dataset.NewSink(&b, format, dataset.SinkOptions{})
+	if err != nil {
+		return nil, err
+	}
+	l := layoutOf(f.Taxonomy)
+	for i := range f.All {
+		r := flatRow(f, &l, i, o)
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := sink.Write(&r.Row); err != nil {
+			return nil, err
+		}
+	}
+	if err := sink.Close(); err != nil {
+		return nil, err
+	}
+	return []File{{name, b.Bytes()}}, nil
+}
+
+func flatRow(f *review.Frozen, l *layout, i int, o Options) *row {
+	r := &row{}
+	r.set(l.batch, f.ID)
+	r.set(l.item, f.All[i].ItemID)
+	for k, name := range l.fields {
+		r.set(name, f.Values[i][k])
+	}
+	if o.Proposals != Hidden {
+		r.set(l.proposed, proposal(&f.All[i], o.Proposals))
+	}
+	r.set(l.labels, nil)
+	r.set(l.skipped, nil)
+	r.set(l.notes, "")
+	r.set(l.reviewer, o.Reviewer)
+	r.set(l.text, f.All[i].TextSHA256)
+	return r
+}
+
+// leastShown is the probability from which a label that is not proposed is shown.
+const leastShown = 0.05
+
+// proposal is what a person reads of it: "Vague 0.83, Spell Error 0.12".
+func proposal(it *review.Item, show string) string {
+	if it.Proposed == nil {
+		return ""
+	}
+	if show != Probabilities || len(it.Proposed.Probabilities) == 0 {
+		return strings.Join(it.Proposed.Labels, ", ")
+	}
+	var parts []string
+	for _, p := range it.Proposed.Probabilities {
+		if p.P >= leastShown || slices.Contains(it.Proposed.Labels, p.Label) {
+			parts = append(parts, fmt.Sprintf("%s %.2f", p.Label, p.P))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Conflicts writes what reviewers disagree on as JSON Lines: each line shows the answers, and has "labels" and "reviewer" to
+// be filled in by whoever decides. Read takes the file back.
+func Conflicts(f *review.Frozen, conflicts []review.Conflict) ([]byte, error) {
+	var b bytes.Buffer
+	w := dataset.NewWriter(&b)
+	l := layoutOf(f.Taxonomy)
+	for _, c := range conflicts {
+		i, _ := f.Find(c.ItemID)
+		r := flatRow(f, &l, i, Options{Proposals: Hidden})
+		r.set(l.resolves, c.Answers)
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := w.Write(&r.Row); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Flush()
+	return b.Bytes(), err
+}
+
+// marshal is indented JSON; <, > and & stay as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}

@@ -1,0 +1,406 @@
+package exchange
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
+)
+
+// record is an item as a file gives it back.
+type record struct {
+	id, batch, hash string
+	values          map[int]string // the fields that the file has, by place in the taxonomy
+	voices          []voice
+}
+
+// voice is what one reviewer says of it; labels is nil where nothing is said.
+type voice struct {
+	reviewer, notes   string
+	labels            []string
+	skipped, resolves bool
+	chosen            bool // in a tool where nothing chosen is no answer
+	time              time.Time
+	column            string // that holds the labels, where it is one of a sheet
+}
+
+// columnError is a fault in one column of a row.
+type columnError struct {
+	column string
+	err    error
+}
+
+func (e *columnError) Error() string { return e.err.Error() }
+
+// reader gathers the answers of one file.
+type reader struct {
+	f        *review.Frozen
+	l        layout
+	file     string
+	unit     string // of its places
+	sheet    bool
+	header   []string // of the row at hand
+	reviewer string   // given beside the file; "" is none
+	tool     bool     // users are called as the tool does
+	named    map[string]bool
+	seen     map[[2]string]review.Place // item and reviewer
+	answers  []review.Answer
+	faults   []error
+}
+
+// Read reads the answers of a file, whose format its name and content tell. reviewer names who filled it in where the file
+// does not say so, or says it with a number of the tool's; "" is not known. The error joins all faults (*review.Fault) found;
+// a file of another batch has one.
+func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, error) {
+	rows, err := dataset.Open(path, dataset.Options{})
+	if err != nil {
+		return nil, review.FaultOf(path, err)
+	}
+	defer rows.Close()
+	format, _ := dataset.FormatOf(path)
+	return read(rows, path, format, f, reviewer)
+}
+
+var units = map[string]string{dataset.XLSX: "row", dataset.Parquet: "row", dataset.JSON: "item"}
+
+func read(rows dataset.Source, path string, format dataset.Format, f *review.Frozen, reviewer string) ([]review.Answer, error) {
+	r := &reader{f: f, l: layoutOf(f.Taxonomy), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX,
+		reviewer: reviewer, named: map[string]bool{}, seen: map[[2]string]review.Place{}}
+	n := 0
+	for ; ; n++ {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			r.faults = append(r.faults, review.FaultOf(path, err))
+			var line *dataset.LineError
+			if errors.As(err, &line) {
+				continue
+			}
+			return nil, errors.Join(r.faults...)
+		}
+		if err := r.row(row); err != nil { // the rest would say the same
+			return nil, err
+		}
+	}
+	if n == 0 {
+		r.fault(review.Place{File: path}, "", errors.New("the file holds no rows; is it the export that was filled in?"))
+	}
+	r.rename()
+	return r.answers, errors.Join(r.faults...)
+}
+
+func (r *reader) fault(p review.Place, item string, err error) {
+	var at *columnError
+	if errors.As(err, &at) && r.sheet {
+		if i := slices.Index(r.header, at.column); i >= 0 {
+			p.Cell = fmt.Sprint(columnName(i), p.Line)
+		}
+	}
+	r.faults = append(r.faults, &review.Fault{Place: p, ItemID: item, Reason: err.Error()})
+}
+
+// columnName is that of a sheet's column, from 0: A, B … Z, AA.
+func columnName(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return columnName(i/26-1) + string(rune('A'+i%26))
+}
+
+// row takes one row; the error is one that holds for the whole file.
+func (r *reader) row(row *dataset.Row) error {
+	r.header = row.Columns()
+	p := review.Place{File: r.file, Line: row.Line, Unit: r.unit}
+	rec, err := r.parser(row)(r, row)
+	if err != nil {
+		var whole *review.Fault
+		if errors.As(err, &whole) {
+			return whole
+		}
+		r.fault(p, "", err)
+		return nil
+	}
+	if rec == nil {
+		return nil
+	}
+	if rec.batch != "" && rec.batch != r.f.ID {
+		return &review.Fault{Place: p, Reason: fmt.Sprintf("the file is of the batch %s, not of %s; merge it with: --batch %[1]s", rec.batch, r.f.ID)}
+	}
+	if err := r.compare(rec); err != nil {
+		r.fault(p, rec.id, err)
+		return nil
+	}
+	for i := range rec.voices {
+		r.take(p, rec, &rec.voices[i])
+	}
+	return nil
+}
+
+func (r *reader) parser(row *dataset.Row) func(*reader, *dataset.Row) (*record, error) {
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(r.header, n) })
+	}
+	switch {
+	case has("fields", "responses"):
+		return readArgilla
+	case has("data") && (has("annotations") || has("predictions")):
+		return readStudio
+	}
+	return readFlat
+}
+
+// compare finds the item and says whether its text is still the one that was given out.
+func (r *reader) compare(rec *record) error {
+	i, ok := r.f.Find(rec.id)
+	if !ok {
+		a := review.Answer{ItemID: rec.id}
+		var fault *review.Fault
+		if errors.As(r.f.Fits(&a), &fault) {
+			return &columnError{r.l.item, errors.New(fault.Reason)}
+		}
+	}
+	for k, name := range r.l.fields {
+		if text, ok := rec.values[k]; ok && plain(text) != plain(r.f.Values[i][k]) {
+			return &columnError{name, fmt.Errorf("the %s was changed; put the text back as it was exported, and write remarks into the notes", name)}
+		}
+	}
+	switch {
+	case rec.hash != "" && rec.hash != r.f.All[i].TextSHA256:
+		return &columnError{r.l.text, fmt.Errorf("%q is that of another text; export the batch again", r.l.text)}
+	case rec.hash == "" && len(rec.values) < len(r.l.fields):
+		return fmt.Errorf("neither the text nor %q is there, so that nothing says what was answered; keep the columns of the export", r.l.text)
+	}
+	return nil
+}
+
+// plain is a text without what programs change on the way: kinds of line ends, control characters, white space around.
+func plain(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	s = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return -1
+		}
+		return c
+	}, s)
+	return strings.TrimSpace(s)
+}
+
+// take makes an answer of what a reviewer says.
+func (r *reader) take(p review.Place, rec *record, v *voice) {
+	if v.labels == nil && !v.skipped {
+		return
+	}
+	i, _ := r.f.Find(rec.id)
+	a := review.Answer{ItemID: rec.id, Reviewer: v.reviewer, Labels: v.labels, Notes: v.notes, Skipped: v.skipped, Resolves: v.resolves,
+		Time: v.time, TextSHA256: r.f.All[i].TextSHA256, Place: p}
+	r.tool = r.tool || v.chosen
+	if a.Reviewer == "" {
+		a.Reviewer = r.reviewer
+	} else {
+		r.named[a.Reviewer] = true
+	}
+	if err := r.check(&a, v); err != nil {
+		r.fault(p, rec.id, err)
+		return
+	}
+	key := [2]string{a.ItemID, a.Reviewer}
+	if first, again := r.seen[key]; again {
+		r.fault(p, rec.id, fmt.Errorf("%s answered it already in %s; keep one of the two", a.Reviewer, first))
+		return
+	}
+	r.seen[key] = p
+	r.answers = append(r.answers, a)
+}
+
+// check puts the labels in the taxonomy's form.
+func (r *reader) check(a *review.Answer, v *voice) error {
+	if r.f.Taxonomy.NoErrorIndex() < 0 && slices.Contains(a.Labels, None) {
+		if len(a.Labels) > 1 {
+			return &columnError{v.column, fmt.Errorf("%q stands beside other labels; it means that there is none", None)}
+		}
+		a.Labels = []string{}
+	} else if v.chosen && len(a.Labels) == 0 && !a.Skipped {
+		return fmt.Errorf("%s chose no label; %q is for a row in which nothing is wrong", a.Reviewer, clean(r.f.Taxonomy))
+	}
+	if err := a.Check(r.f.Taxonomy); err != nil {
+		var fault *review.Fault
+		if errors.As(err, &fault) {
+			return &columnError{v.column, errors.New(fault.Reason)}
+		}
+		return err
+	}
+	return nil
+}
+
+// rename calls the one user of a tool's file as the caller does.
+func (r *reader) rename() {
+	if r.reviewer == "" || len(r.named) == 0 || len(r.named) == 1 && r.named[r.reviewer] {
+		return
+	}
+	if len(r.named) > 1 {
+		var names []string
+		for n := range r.named {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		r.fault(review.Place{File: r.file}, "", fmt.Errorf("it holds answers of %s, and cannot be that of %s alone; name the file without %[2]s=", strings.Join(names, ", "), r.reviewer))
+		return
+	}
+	if !r.tool { // a name that was written on purpose
+		for name := range r.named {
+			r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=", name, r.reviewer))
+		}
+		return
+	}
+	for i := range r.answers {
+		r.answers[i].Reviewer = r.reviewer
+	}
+}
+
+// readFlat takes a row of a sheet, of CSV or of JSON Lines apart; nil is a row that says nothing.
+func readFlat(r *reader, row *dataset.Row) (*record, error) {
+	if !slices.Contains(r.header, r.l.item) {
+		return nil, &review.Fault{Place: review.Place{File: r.file}, Reason: fmt.Sprintf("no column %q; the columns are %s. It is not an export of this batch, or of no kind that is known (%s)", r.l.item, strings.Join(r.header, ", "), strings.Join(Formats(), ", "))}
+	}
+	rec := &record{id: cellText(row, r.l.item), batch: cellText(row, r.l.batch), hash: cellText(row, r.l.text), values: map[int]string{}}
+	for k, name := range r.l.fields {
+		if raw, ok := row.Get(name); ok && string(raw) != "null" {
+			rec.values[k] = cellText(row, name)
+		} else if ok {
+			rec.values[k] = ""
+		}
+	}
+	v := voice{reviewer: strings.TrimSpace(cellText(row, r.l.reviewer)), notes: cellText(row, r.l.notes)}
+	if err := r.flatVoice(row, &v); err != nil {
+		return nil, err
+	}
+	if rec.id == "" {
+		if v.labels == nil && !v.skipped && v.notes == "" {
+			return nil, nil
+		}
+		return nil, &columnError{r.l.item, fmt.Errorf("an answer without an id; %q must stay as it was exported", r.l.item)}
+	}
+	rec.voices = []voice{v}
+	return rec, nil
+}
+
+func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {
+	if v.skipped, err = r.yes(row, r.l.skipped); err != nil {
+		return err
+	}
+	if raw, ok := row.Get(r.l.resolves); ok && string(raw) != "null" && string(raw) != "false" && string(raw) != `""` {
+		v.resolves = true
+	}
+	if text := cellText(row, "time"); text != "" {
+		if v.time, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("the time %.40q is not written as 2006-01-02T15:04:05Z", text)
+		}
+	}
+	if raw, ok := row.Get(r.l.labels); ok {
+		v.column = r.l.labels
+		v.labels, err = labelList(raw)
+		if v.skipped && len(v.labels) == 0 {
+			v.labels = nil
+		}
+		return err
+	}
+	return r.labelColumns(row, v)
+}
+
+// labelList reads a list of names, a text that joins them by semicolons, or what Label Studio's short export has. Nothing is nil.
+func labelList(raw json.RawMessage) ([]string, error) {
+	var list []string
+	var text string
+	var chosen struct {
+		Choices []string `json:"choices"`
+	}
+	switch {
+	case string(raw) == "null":
+		return nil, nil
+	case json.Unmarshal(raw, &list) == nil:
+		return list, nil
+	case json.Unmarshal(raw, &text) == nil:
+		return splitLabels(text), nil
+	case json.Unmarshal(raw, &chosen) == nil && chosen.Choices != nil:
+		return chosen.Choices, nil
+	}
+	return nil, &columnError{"labels", errors.New(`want a list of label names, as in ["A","B"], or one text "A; B"`)}
+}
+
+func splitLabels(text string) []string {
+	var names []string
+	for _, part := range strings.Split(text, ";") {
+		if part = strings.TrimSpace(part); part != "" {
+			names = append(names, part)
+		}
+	}
+	return names
+}
+
+// labelColumns reads one column a label: yes, no or nothing.
+func (r *reader) labelColumns(row *dataset.Row, v *voice) error {
+	if err := r.wantColumns(); err != nil {
+		return err
+	}
+	said := ""
+	for k, name := range r.l.types {
+		yes, err := r.yes(row, name)
+		if err != nil {
+			return err
+		}
+		if cellText(row, name) != "" {
+			said = name
+		}
+		if yes {
+			v.labels, v.column = append(v.labels, choices(r.f.Taxonomy)[k]), name
+		}
+	}
+	if said != "" && v.labels == nil && !v.skipped {
+		return &columnError{said, fmt.Errorf("only no; choose yes under %q if nothing is wrong, or empty the row's cells if it is not answered", clean(r.f.Taxonomy))}
+	}
+	return nil
+}
+
+// wantColumns misses a label's column, for the file as a whole.
+func (r *reader) wantColumns() error {
+	for _, name := range r.l.types {
+		if !slices.Contains(r.header, name) {
+			return &review.Fault{Place: review.Place{File: r.file}, Reason: fmt.Sprintf("no column %q for that label, and no column %q; the columns are %s. Keep the header as it was exported", name, r.l.labels, strings.Join(r.header, ", "))}
+		}
+	}
+	return nil
+}
+
+// yes reads a cell that holds yes, no or nothing.
+func (r *reader) yes(row *dataset.Row, column string) (bool, error) {
+	text := strings.TrimSpace(cellText(row, column))
+	switch strings.ToLower(text) {
+	case "yes", "y", "x", "true", "1":
+		return true, nil
+	case "", "no", "n", "false", "0":
+		return false, nil
+	}
+	return false, &columnError{column, fmt.Errorf("%.40q under %q; write yes or no, or leave it empty", text, column)}
+}
+
+// cellText is a column's text; "" where it is absent or null.
+func cellText(row *dataset.Row, name string) string {
+	raw, ok := row.Get(name)
+	if !ok || string(raw) == "null" {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}

@@ -1,0 +1,122 @@
+package review
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// keys says where each key of a line's object goes.
+type keys map[string]any
+
+// eachLine decodes the objects of a JSON Lines file. to gives the places of a line's values and what to do once they are
+// there. All faults come back joined, each with file:line.
+func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() error)) error {
+	rows := dataset.NewReader(r, file, dataset.Options{})
+	defer rows.Close()
+	var faults []error
+	for {
+		row, err := rows.Read()
+		var line *dataset.LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			return errors.Join(faults...)
+		case errors.As(err, &line):
+			faults = append(faults, err)
+			continue
+		case err != nil:
+			return errors.Join(append(faults, err)...)
+		}
+		places, done := to(row)
+		if err = places.decode(row); err == nil {
+			err = done()
+		}
+		if err != nil {
+			faults = append(faults, placed(err, Place{File: file, Line: row.Line}))
+		}
+	}
+}
+
+// placed gives an error its place, unless it has one.
+func placed(err error, p Place) error {
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return fault
+	}
+	return &Fault{Place: p, Reason: err.Error()}
+}
+
+// decode puts every column of the row into its place; one without a place is a fault.
+func (k keys) decode(row *dataset.Row) error {
+	for _, name := range row.Columns() {
+		to, ok := k[name]
+		if !ok {
+			return fmt.Errorf("unknown key %q; there may be %s", name, strings.Join(k.names(), ", "))
+		}
+		raw, _ := row.Get(name)
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(to); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (k keys) names() []string {
+	var names []string
+	for name := range k {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// marshalLine is v as one line; <, > and & stay as they are.
+func marshalLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// Lines is a JSON Lines file.
+func Lines[T any](list []T) ([]byte, error) {
+	var all []byte
+	for _, v := range list {
+		line, err := marshalLine(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, line...)
+	}
+	return all, nil
+}
+
+// ReplaceFile writes a file that appears whole or not at all: under a temporary name beside it, synced, then renamed.
+func ReplaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+package review
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Merge is what became of a batch's answers: the content of merge.json. A batch may be merged again, when conflicts are
+// decided or missing answers are there; that is merge-2.json and so on, and only adds rows.
+type Merge struct {
+	Batch     string              `json:"batch"`
+	Number    int                 `json:"number"`              // 1 for the first merge of the batch
+	Items     int                 `json:"items"`               // of the batch, without control rows
+	Before    int                 `json:"before"`              // of these, merged before
+	Train     int                 `json:"train"`               // rows added to the training set
+	Random    int                 `json:"random"`              // rows added to those of random slices
+	Auto      int                 `json:"auto"`                // rows added without a reviewer
+	Resolved  int                 `json:"resolved"`            // of the added rows, those that somebody decided after reviewers differed
+	Labels    map[string]int      `json:"labels"`              // added rows with each label
+	Skipped   []string            `json:"skipped,omitempty"`   // items that nobody decided
+	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
+	Conflicts []Conflict          `json:"conflicts,omitempty"` // items that reviewers answered differently
+	Reviewers []Reviewer          `json:"reviewers"`           // by name
+	Agreement *Agreement          `json:"agreement,omitempty"` // absent without an item that two decided
+	Decided   map[string][]string `json:"decided"`             // item to labels, of the rows that this merge adds
+}
+
+// Conflict is an item that reviewers answered differently.
+type Conflict struct {
+	ItemID  string              `json:"item_id"`
+	Answers map[string][]string `json:"answers"` // reviewer to labels
+}
+
+// Reviewer sums up one reviewer's answers.
+type Reviewer struct {
+	Name     string   `json:"name"`
+	Answered int      `json:"answered"` // items decided, control rows included
+	Skipped  int      `json:"skipped"`
+	Control  int      `json:"control"`          // control rows decided whose other item was decided too
+	Same     int      `json:"same"`             // of these, with the same labels both times
+	Differ   []string `json:"differ,omitempty"` // control rows with other labels the second time; the first answer stands
+}
+
+// Decision is an item whose labels are known.
+type Decision struct {
+	Item     *Item
+	Labels   []string
+	By       []string // the reviewers who gave these labels, by name
+	Resolved bool
+}
+
+// MergeOptions say what is merged.
+type MergeOptions struct {
+	Partial bool // leave out items that nobody answered; else each is a fault
+}
+
+// Earlier is what earlier merges of the batch left.
+type Earlier struct {
+	Number  int                 // of the last merge; 0 is none
+	Decided map[string][]string // item to labels, of all
+	Answers []Answer            // that they used, with the last merge's
+}
+
+// Outcome is a merge and what it adds.
+type Outcome struct {
+	Merge
+	Decisions []Decision // in the batch's order
+	Answers   []Answer   // all that were used, to be kept
+}
+
+// New tells whether the merge adds anything to earlier ones.
+func (o *Outcome) New(e *Earlier) bool {
+	return o.Number == 1 || len(o.Decisions) > 0
+}
+
+// Merge puts answers together with those of earlier merges. Where anything is wrong, all faults come back and no outcome;
+// reviewers who differ are none: their items are conflicts, and stay out.
+func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []*Fault) {
+	g := &gathered{f: f, earlier: e, answers: map[answerKey]*Answer{}}
+	g.add(given)
+	g.recall()
+	if len(g.faults) > 0 {
+		return nil, g.faults
+	}
+	out := &Outcome{Merge: Merge{Batch: f.ID, Number: e.Number + 1, Labels: map[string]int{}, Decided: map[string][]string{}}}
+	byItem := g.byItem()
+	for i := range f.All {
+		g.decide(out, &f.All[i], byItem[f.All[i].ItemID])
+	}
+	if !o.Partial {
+		for _, id := range out.Missing {
+			g.fault(Place{}, id, "nobody answered it; answer it or skip it, or leave such items out with --partial")
+		}
+	}
+	if len(g.faults) > 0 {
+		return nil, g.faults
+	}
+	out.Answers = g.sorted()
+	out.Reviewers = g.reviewers()
+	out.Agreement = f.agreement(byItem)
+	return out, nil
+}
+
+type answerKey struct {
+	item, reviewer string
+	resolves       bool
+}
+
+func keyOf(a *Answer) answerKey { return answerKey{a.ItemID, a.Reviewer, a.Resolves} }
+
+// same tells whether two answers say the same; notes and times do not count.
+func (a *Answer) same(b *Answer) bool {
+	return a.Skipped == b.Skipped && slices.Equal(a.Labels, b.Labels)
+}
+
+func (a *Answer) says() string {
+	if a.Skipped {
+		return "skipped"
+	}
+	return says(a.Labels)
+}
+
+func says(labels []string) string {
+	if len(labels) == 0 {
+		return "no label"
+	}
+	return strings.Join(labels, ", ")
+}
+
+// gathered are the answers of all files.
+type gathered struct {
+	f       *Frozen
+	earlier *Earlier
+	answers map[answerKey]*Answer
+	faults  []*Fault
+}
+
+func (g *gathered) fault(p Place, item, format string, args ...any) {
+	g.faults = append(g.faults, &Fault{Place: p, ItemID: item, Reason: fmt.Sprintf(format, args...)})
+}
+
+// add takes the answers of the files. One reviewer's answers to an item in several files must be the same.
+func (g *gathered) add(given []Answer) {
+	for i := range given {
+		a := &given[i]
+		before, again := g.answers[keyOf(a)]
+		switch {
+		case again && !a.same(before):
+			g.fault(a.Place, a.ItemID, "%s answers %s here and %s in %s; keep one of the two", a.Reviewer, a.says(), before.says(), before.Place)
+		case !again:
+			g.answers[keyOf(a)] = a
+		}
+	}
+}
+
+// recall adds what earlier merges used, unless it is given anew. What is merged stays.
+func (g *gathered) recall() {
+	stored := map[answerKey]*Answer{}
+	for i := range g.earlier.Answers {
+		stored[keyOf(&g.earlier.Answers[i])] = &g.earlier.Answers[i]
+	}
+	for k, a := range g.answers {
+		labels, merged := g.earlier.Decided[a.ItemID]
+		if old := stored[k]; !merged || a.Skipped || old != nil && old.same(a) {
+			continue
+		}
+		if !slices.Equal(labels, a.Labels) {
+			g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s; leave the answer out, or take that merge back with refine undo", a.Reviewer, a.says(), says(labels))
+		}
+	}
+	for k, a := range stored {
+		if g.answers[k] == nil {
+			g.answers[k] = a
+		}
+	}
+	slices.SortFunc(g.faults, func(a, b *Fault) int { // a map has no order
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.ItemID, b.ItemID))
+	})
+}
+
+// sorted are all answers in the batch's order, then by reviewer.
+func (g *gathered) sorted() []Answer {
+	var all []Answer
+	for _, a := range g.answers {
+		all = append(all, *a)
+	}
+	slices.SortFunc(all, func(a, b Answer) int {
+		return cmp.Or(g.f.index[a.ItemID]-g.f.index[b.ItemID], cmp.Compare(a.Reviewer, b.Reviewer), cmp.Compare(fmt.Sprint(a.Resolves), fmt.Sprint(b.Resolves)))
+	})
+	return all
+}
+
+func (g *gathered) byItem() map[string][]Answer {
+	m := map[string][]Answer{}
+	for _, a := range g.sorted() {
+		m[a.ItemID] = append(m[a.ItemID], a)
+	}
+	return m
+}
+
+// decide finds an item's labels, or says why there are none.
+func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
+	if len(answers) == 0 {
+		out.Missing = append(out.Missing, it.ItemID)
+	}
+	if it.Reason == Control {
+		return
+	}
+	out.Items++
+	if _, merged := g.earlier.Decided[it.ItemID]; merged {
+		out.Before++
+		return
+	}
+	voices := decided(answers, true)
+	resolved := len(voices) > 0
+	if !resolved {
+		voices = decided(answers, false)
+	}
+	differ := slices.ContainsFunc(voices, func(a Answer) bool { return !a.same(&voices[0]) })
+	switch {
+	case len(voices) == 0 && len(answers) > 0:
+		out.Skipped = append(out.Skipped, it.ItemID)
+	case len(voices) == 0:
+	case differ && resolved:
+		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer, voices[0].says(), voices[1].Reviewer, voices[1].says())
+	case differ:
+		out.Conflicts = append(out.Conflicts, conflict(it, voices))
+	default:
+		out.take(it, voices, resolved)
+	}
+}
+
+// decided are the answers that are no skips: those that resolve, or those that do not.
+func decided(answers []Answer, resolves bool) []Answer {
+	var out []Answer
+	for _, a := range answers {
+		if !a.Skipped && a.Resolves == resolves {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func conflict(it *Item, voices []Answer) Conflict {
+	c := Conflict{ItemID: it.ItemID, Answers: map[string][]string{}}
+	for _, a := range voices {
+		c.Answers[a.Reviewer] = a.Labels
+	}
+	return c
+}
+
+func (o *Outcome) take(it *Item, voices []Answer, resolved bool) {
+	d := Decision{Item: it, Labels: voices[0].Labels, Resolved: resolved}
+	for _, a := range voices {
+		d.By = append(d.By, a.Reviewer)
+	}
+	o.Decisions = append(o.Decisions, d)
+	o.Decided[it.ItemID] = d.Labels
+	for _, l := range d.Labels {
+		o.Labels[l]++
+	}
+	if it.Reason == Random {
+		o.Random++
+	} else {
+		o.Train++
+	}
+	if resolved {
+		o.Resolved++
+	}
+}
+
+// MergeName is the name of a file of the nth merge of a batch: "merge.json", then "merge-2.json".
+func MergeName(stem string, number int, extension string) string {
+	if number > 1 {
+		stem = fmt.Sprintf("%s-%d", stem, number)
+	}
+	return stem + extension
+}
+
+// Stems of the files that a merge leaves in the batch's folder, for MergeName.
+const (
+	MergeStem     = "merge"         // .json: Merge
+	UsedStem      = "merge.answers" // .jsonl: all answers that were used
+	ConflictsStem = "conflicts"     // .jsonl: open conflicts, to be answered and merged; absent without any
+)
+
+// Earlier reads what earlier merges of the batch left.
+func (f *Frozen) Earlier() (*Earlier, error) {
+	e := &Earlier{Decided: map[string][]string{}}
+	for {
+		file := filepath.Join(f.Dir, MergeName(MergeStem, e.Number+1, ".json"))
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		var m Merge
+		if err := json.Unmarshal(data, &m); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for id, labels := range m.Decided {
+			e.Decided[id] = labels
+		}
+		e.Number++
+	}
+	if e.Number == 0 {
+		return e, nil
+	}
+	var err error
+	e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, e.Number, ".jsonl")))
+	return e, err
+}

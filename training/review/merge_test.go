@@ -1,0 +1,274 @@
+package review
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// none is a batch never merged.
+func none() *Earlier { return &Earlier{Decided: map[string][]string{}} }
+
+func faultText(faults []*Fault) string {
+	var lines []string
+	for _, f := range faults {
+		lines = append(lines, f.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// at gives answers places, so that messages can name them.
+func at(file string, answers ...Answer) []Answer {
+	for i := range answers {
+		answers[i].Place = Place{File: file, Line: i + 1}
+	}
+	return answers
+}
+
+func skip(a Answer) Answer {
+	a.Labels, a.Skipped = []string{}, true
+	return a
+}
+
+// Two reviewers: they agree on the first item, differ on the second, and one skips the third.
+func twoReviewers(f *Frozen) []Answer {
+	return append(at("anna.csv", f.answer(0, "anna", "Vague"), f.answer(1, "anna", "No Error"), f.answer(2, "anna", "Off Topic"), f.answer(3, "anna", "No Error")),
+		at("ben.csv", f.answer(0, "ben", "Vague"), f.answer(1, "ben", "Spell Error", "Vague"), skip(f.answer(2, "ben")), f.answer(3, "ben", "Vague"))...)
+}
+
+func TestMerge(t *testing.T) {
+	f := wallBatch(t)
+	out, faults := f.Merge(none(), twoReviewers(f), MergeOptions{})
+	if len(faults) > 0 {
+		t.Fatal(faultText(faults))
+	}
+	if out.Items != 3 || out.Train != 2 || out.Random != 0 || out.Number != 1 || len(out.Missing)+len(out.Skipped) != 0 {
+		t.Errorf("%+v", out.Merge)
+	}
+	if want := map[string][]string{"B001-0001": {"Vague"}, "B001-0003": {"Off Topic"}}; !reflect.DeepEqual(out.Decided, want) {
+		t.Errorf("decided %v", out.Decided)
+	}
+	if want := []Conflict{{"B001-0002", map[string][]string{"anna": {"No Error"}, "ben": {"Spell Error", "Vague"}}}}; !reflect.DeepEqual(out.Conflicts, want) {
+		t.Errorf("conflicts %v", out.Conflicts)
+	}
+	if want := []Reviewer{{Name: "anna", Answered: 4, Control: 1, Differ: []string{"B001-0004"}}, {Name: "ben", Answered: 3, Skipped: 1, Control: 1, Same: 1}}; !reflect.DeepEqual(out.Reviewers, want) {
+		t.Errorf("reviewers %+v", out.Reviewers)
+	}
+	if by := out.Decisions[0].By; !reflect.DeepEqual(by, []string{"anna", "ben"}) || !reflect.DeepEqual(out.Decisions[1].By, []string{"anna"}) {
+		t.Errorf("by %v, %v", by, out.Decisions[1].By)
+	}
+}
+
+// Worked out by hand for the items 1 and 2, which both decided. Vague: (yes, yes), (no, yes). n = 4, of which yes 3: observed
+// disagreement 2 of 4 values, expected 2·3·1 ÷ 3 = 2 of 4: α = 0. κ: same 1/2, chance 1/2·1 + 1/2·0 = 1/2: 0. Sets overlap 1 and 0.
+func TestAgreement(t *testing.T) {
+	f := wallBatch(t)
+	out, _ := f.Merge(none(), twoReviewers(f), MergeOptions{})
+	a := out.Agreement
+	if a.Items != 2 || a.Exact != 0.5 || *a.Jaccard != 0.5 {
+		t.Errorf("%+v", a)
+	}
+	for _, l := range a.Labels {
+		switch l.Label {
+		case "Vague":
+			if l.Given != 2 || l.Both != 1 || math.Abs(*l.Alpha) > 1e-12 || math.Abs(*l.Kappa) > 1e-12 {
+				t.Errorf("%+v: α %v, κ %v", l, *l.Alpha, *l.Kappa)
+			}
+		case "Off Topic": // ben skipped that item
+			if l.Given != 0 || l.Alpha != nil || l.Kappa != nil {
+				t.Errorf("%+v", l)
+			}
+		}
+	}
+	if data, err := json.Marshal(out.Merge); err != nil || strings.Contains(string(data), "NaN") {
+		t.Errorf("%s, %v", data, err)
+	}
+	if out, _ := f.Merge(none(), twoReviewers(f)[:4], MergeOptions{}); out.Agreement != nil {
+		t.Errorf("agreement of one: %+v", out.Agreement)
+	}
+}
+
+// keep stores a merge as the command does.
+func keep(t *testing.T, f *Frozen, out *Outcome) {
+	t.Helper()
+	data, err := json.Marshal(out.Merge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := Lines(out.Answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{MergeName(MergeStem, out.Number, ".json"): data, MergeName(UsedStem, out.Number, ".jsonl"): answers} {
+		if err := os.WriteFile(filepath.Join(f.Dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMergeAgain(t *testing.T) {
+	f := wallBatch(t)
+	merge := func(given []Answer) (*Earlier, *Outcome, string) {
+		e, err := f.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, faults := f.Merge(e, given, MergeOptions{})
+		return e, out, faultText(faults)
+	}
+	_, first, fault := merge(twoReviewers(f))
+	if fault != "" {
+		t.Fatal(fault)
+	}
+	keep(t, f, first)
+
+	e, again, fault := merge(twoReviewers(f))
+	if fault != "" || again.New(e) || again.Before != 2 || len(again.Conflicts) != 1 {
+		t.Errorf("the same files again: %+v %s", again, fault)
+	}
+	if _, _, fault = merge(at("new.csv", f.answer(0, "cleo", "No Error"))); !strings.Contains(fault, "new.csv:1: item B001-0001: cleo answers No Error, but it is merged already as Vague") {
+		t.Errorf("another answer to a merged item: %s", fault)
+	}
+	decision := f.answer(1, "cleo", "Spell Error")
+	decision.Resolves = true
+	e, second, fault := merge(at("conflicts.jsonl", decision))
+	if fault != "" || !second.New(e) {
+		t.Fatalf("%+v %s", second, fault)
+	}
+	keep(t, f, second)
+	if second.Number != 2 || second.Random != 1 || second.Resolved != 1 || len(second.Conflicts) != 0 || !reflect.DeepEqual(second.Decided, map[string][]string{"B001-0002": {"Spell Error"}}) {
+		t.Errorf("%+v", second.Merge)
+	}
+	if by := second.Decisions[0].By; !reflect.DeepEqual(by, []string{"cleo"}) {
+		t.Errorf("by %v", by)
+	}
+	if e, third, fault := merge(append(twoReviewers(f), at("conflicts.jsonl", decision)...)); fault != "" || third.New(e) || third.Before != 3 {
+		t.Errorf("everything again: %+v %s", third, fault)
+	}
+}
+
+// A reviewer may change an answer that is not merged yet.
+func TestMergeChangedAnswer(t *testing.T) {
+	f := wallBatch(t)
+	first, _ := f.Merge(none(), twoReviewers(f), MergeOptions{})
+	keep(t, f, first)
+	e, err := f.Earlier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, faults := f.Merge(e, at("ben2.csv", f.answer(1, "ben", "No Error")), MergeOptions{})
+	if len(faults) > 0 || !reflect.DeepEqual(out.Decided, map[string][]string{"B001-0002": {"No Error"}}) || !reflect.DeepEqual(out.Decisions[0].By, []string{"anna", "ben"}) {
+		t.Errorf("%+v %s", out, faultText(faults))
+	}
+}
+
+func TestMergeFaults(t *testing.T) {
+	f := wallBatch(t)
+	all := twoReviewers(f)[:4]
+	decide := func(reviewer, label string) Answer {
+		a := f.answer(1, reviewer, label)
+		a.Resolves = true
+		return a
+	}
+	for _, c := range []struct {
+		name  string
+		given []Answer
+		want  string
+	}{
+		{"two files of one reviewer differ", append(at("two.csv", f.answer(0, "anna", "No Error")), all...), "anna.csv:1: item B001-0001: anna answers Vague here and No Error in two.csv:1; keep one of the two"},
+		{"a skip and an answer", append(at("two.csv", skip(f.answer(0, "anna"))), all...), "anna answers Vague here and skipped in two.csv:1"},
+		{"missing", all[:2], "item B001-0003: nobody answered it; answer it or skip it, or leave such items out with --partial\nitem B001-0004: nobody"},
+		{"two decisions", append(at("conflicts.jsonl", decide("cleo", "Vague"), decide("dora", "No Error")), all...), "conflicts.jsonl:2: item B001-0002: cleo decides for Vague, and dora for No Error"},
+	} {
+		out, faults := f.Merge(none(), c.given, MergeOptions{})
+		if out != nil || !strings.Contains(faultText(faults), c.want) {
+			t.Errorf("%s: %s, want %s", c.name, faultText(faults), c.want)
+		}
+	}
+	same := append(at("two.csv", f.answer(0, "anna", "Vague")), all...)
+	if out, faults := f.Merge(none(), same, MergeOptions{}); len(faults) > 0 || out.Train != 2 {
+		t.Errorf("the same answer in two files: %s", faultText(faults))
+	}
+	out, faults := f.Merge(none(), all[:1], MergeOptions{Partial: true})
+	if len(faults) > 0 || out.Train != 1 || !reflect.DeepEqual(out.Missing, []string{"B001-0002", "B001-0003", "B001-0004"}) {
+		t.Errorf("partial: %+v %s", out, faultText(faults))
+	}
+}
+
+type made struct{ By []string }
+
+func TestRows(t *testing.T) {
+	f := wallBatch(t)
+	all := twoReviewers(f)[:4]
+	out, _ := f.Merge(none(), all, MergeOptions{})
+	train, random, err := out.Rows(f, func(d *Decision) any { return made{d.By} })
+	if err != nil || len(train) != 2 || len(random) != 1 {
+		t.Fatal(train, random, err)
+	}
+	if got := strings.Join(random[0].Columns(), " "); got != "id answer passage question system labels provenance" {
+		t.Errorf("columns %s", got)
+	}
+	labels, err := random[0].Labels(f.Taxonomy)
+	raw, _ := random[0].Get("provenance")
+	if err != nil || !reflect.DeepEqual(labels, []string{"No Error"}) || string(raw) != `{"By":["anna"]}` || random[0].ID != "row-B001-0002" {
+		t.Errorf("%s: %v, %s, %v", random[0].ID, labels, raw, err)
+	}
+}
+
+func TestAuto(t *testing.T) {
+	f := wallBatch(t)
+	by := func(by []string) any { return made{by} }
+	if rows, err := f.Auto(by); err != nil || rows != nil {
+		t.Errorf("without a file: %v, %v", rows, err)
+	}
+	const fields = `"question":"Who?","answer":"A mason.","passage":"p"`
+	lines := `{"row_id":"x1","why":"w","row":{"id":"x1",` + fields + `,"diagnosis":{"labels":["OK"],"model":"m@1"},"verification":{"probability":0.9,"model":"v@1"}},"proposed":{"labels":["No Error"]}}
+{"row_id":"x2","row":` + string(f.All[0].Row) + `,"proposed":{"labels":["Vague"]}}
+`
+	path := filepath.Join(f.Dir, AutoFile)
+	if err := os.WriteFile(path, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := f.Auto(by)
+	if err != nil || len(rows) != 1 { // the second was reviewed
+		t.Fatal(rows, err)
+	}
+	raw, _ := rows[0].Get("provenance")
+	if got := strings.Join(rows[0].Columns(), " "); got != "id question answer passage labels provenance" || string(raw) != `{"By":["m@1","v@1"]}` {
+		t.Errorf("columns %s, provenance %s", got, raw)
+	}
+	if err := os.WriteFile(path, []byte(`{"row_id":"x1","row":{`+fields+`},"proposed":{"labels":["Vagu"]}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(), `auto.jsonl:1: question-generation@1.0 has no label "Vagu"`) {
+		t.Error(err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	read := func(text string) (Config, error) {
+		var n yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+			t.Fatal(err)
+		}
+		return ReadConfig(n.Content[0].Content[1], "refine.yaml")
+	}
+	if c, err := read(ConfigText); err != nil || c != DefaultConfig() {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := read("review: {proposals: labels}"); err != nil || c.Proposals != "labels" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := read("review:\n  proposals: some\n  more: 1\n"); err == nil || !strings.Contains(err.Error(), `refine.yaml:2: proposals: hidden, labels or probabilities is expected, not "some"`) || !strings.Contains(err.Error(), `unknown key "more"`) {
+		t.Error(err)
+	}
+	if c, err := ReadConfig(nil, ""); err != nil || c != DefaultConfig() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -1,0 +1,60 @@
+package review
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Place is where something stands in a file that a reviewer gave back.
+type Place struct {
+	File string `json:"file"`
+	Line int    `json:"line,omitempty"` // 1-based; 0 is the file as a whole
+	Unit string `json:"unit,omitempty"` // what Line counts: "row" of a sheet, "item" of a JSON list; "" is a line
+	Cell string `json:"cell,omitempty"` // of a sheet: "F7"
+}
+
+func (p Place) String() string {
+	switch {
+	case p.Cell != "":
+		return p.File + ": cell " + p.Cell
+	case p.Line == 0:
+		return p.File
+	case p.Unit != "":
+		return fmt.Sprintf("%s: %s %d", p.File, p.Unit, p.Line)
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// Fault is what keeps a file from being merged.
+type Fault struct {
+	Place
+	ItemID string `json:"item_id,omitempty"`
+	Reason string `json:"reason"` // what is wrong and what to do
+}
+
+func (f *Fault) Error() string {
+	switch {
+	case f.File != "" && f.ItemID != "":
+		return fmt.Sprintf("%s: item %s: %s", f.Place, f.ItemID, f.Reason)
+	case f.ItemID != "":
+		return fmt.Sprintf("item %s: %s", f.ItemID, f.Reason)
+	}
+	return fmt.Sprintf("%s: %s", f.Place, f.Reason)
+}
+
+// FaultOf is an error of reading a file as a fault; nil stays nil.
+func FaultOf(file string, err error) *Fault {
+	var line *dataset.LineError
+	var fault *Fault
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &fault):
+		return fault
+	case errors.As(err, &line):
+		return &Fault{Place: Place{File: line.File, Line: line.Line, Unit: line.Unit}, Reason: line.Err.Error()}
+	}
+	return &Fault{Place: Place{File: file}, Reason: err.Error()}
+}

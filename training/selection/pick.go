@@ -1,0 +1,245 @@
+package selection
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// picker takes rows from rankings, one reason after the other.
+type picker struct {
+	s       *survey
+	like    *likeness // rows used, and those taken
+	groups  map[uint64]int
+	systems map[string]int
+	labels  []int // rows of each type, in the training set and taken
+	picked  []Pick
+	last    map[*ranking]float64 // score of the last row taken
+	taken   map[*ranking]int     // rows taken from it
+	queues  map[*ranking][]*queue
+}
+
+func newPicker(s *survey) *picker {
+	p := &picker{s: s, like: newLikeness(s.in.NearDuplicate), groups: map[uint64]int{}, systems: map[string]int{}, last: map[*ranking]float64{},
+		taken: map[*ranking]int{}, queues: map[*ranking][]*queue{}}
+	for _, used := range s.in.Used.rows {
+		p.like.add(used.id, used.sketch)
+	}
+	for _, t := range s.in.Meter.taxonomy.Types {
+		p.labels = append(p.labels, s.in.Counts[t.Name])
+	}
+	return p
+}
+
+// choose takes the rows of a batch, but for repeated ones. The random slice comes first, so that no other choice bends it.
+func (p *picker) choose() {
+	q, s := p.s.in.quotas(), p.s
+	for _, e := range s.random.sorted() {
+		e.of.taken, p.last[s.random] = Random, e.score
+		p.taken[s.random]++
+		p.like.add(e.of.id, e.of.sketch)
+		p.pick(e.of, Random, s.whyRandom())
+	}
+	left := q[Random] - len(p.picked)
+	left += q[Mistake] - p.mistakes(q[Mistake])
+	left += q[Conflicting] - p.take(s.conflict, q[Conflicting], Conflicting, s.whyConflict)
+	left += q[Inconsistent] - p.take(s.inconsistent, q[Inconsistent], Inconsistent, s.whyInconsistent)
+	left += q[Rare] - p.rare(q[Rare])
+	left += q[Uncertain]
+	left -= p.take(s.uncertain, left, Uncertain, s.whyUncertain)
+	// Where uncertain rows run out, the other unreliable ones follow.
+	left -= p.take(s.inconsistent, left, Inconsistent, s.whyInconsistent)
+	p.take(s.conflict, left, Conflicting, s.whyConflict)
+}
+
+func (p *picker) pick(c *candidate, reason, why string) {
+	p.picked = append(p.picked, Pick{ID: c.id, Reason: reason, Why: why, Signals: c.signals, ControlOf: -1})
+}
+
+// take takes up to n rows of a ranking, best first, while systems take turns and no group gives more than PerGroup, unless
+// there are no others. It gives how many it took.
+func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) string) int {
+	queues := p.queuesOf(r)
+	limit, taken := cmp.Or(p.s.in.PerGroup, math.MaxInt), 0
+	for taken < n {
+		e := p.next(queues, limit)
+		if e == nil && limit > len(r.entries)+p.s.in.Size {
+			break
+		}
+		if e == nil {
+			limit *= 2
+			rewind(queues)
+			continue
+		}
+		p.note(e.of, reason)
+		p.last[r] = e.score
+		p.taken[r]++
+		p.pick(e.of, reason, why(e.of))
+		taken++
+	}
+	rewind(queues)
+	return taken
+}
+
+// note counts a row that is taken.
+func (p *picker) note(c *candidate, reason string) {
+	c.taken = reason
+	p.like.add(c.id, c.sketch)
+	p.groups[c.group]++
+	p.systems[c.system]++
+	for _, i := range c.signals.Found {
+		p.labels[i]++
+	}
+}
+
+// spread is the number of groups that rows were taken of.
+func (p *picker) spread() int {
+	if p.groups[0] > 0 { // no group
+		return len(p.groups) - 1
+	}
+	return len(p.groups)
+}
+
+// queue is what one system has in a ranking, best first.
+type queue struct {
+	entries []*entry
+	at      int // of the first that may still fit
+}
+
+func rewind(queues []*queue) {
+	for _, q := range queues {
+		q.at = 0
+	}
+}
+
+// queuesOf parts a ranking by system.
+func (p *picker) queuesOf(r *ranking) []*queue {
+	if had, ok := p.queues[r]; ok {
+		return had
+	}
+	var queues []*queue
+	of := map[string]*queue{}
+	for _, e := range r.sorted() {
+		q := of[e.of.system]
+		if q == nil {
+			q = &queue{}
+			of[e.of.system] = q
+			queues = append(queues, q)
+		}
+		q.entries = append(q.entries, e)
+	}
+	p.queues[r] = queues
+	return queues
+}
+
+// next is the best row of the system that has given the fewest, whose group has room and that nearly repeats no other.
+func (p *picker) next(queues []*queue, limit int) *entry {
+	for {
+		var best *entry
+		for _, q := range queues {
+			for q.at < len(q.entries) && !p.open(q.entries[q.at].of, limit) {
+				q.at++
+			}
+			if q.at < len(q.entries) && (best == nil || p.turn(q.entries[q.at], best)) {
+				best = q.entries[q.at]
+			}
+		}
+		if best == nil {
+			return nil
+		}
+		id := p.like.find(best.of.sketch)
+		if id == "" {
+			return best
+		}
+		best.of.dropped = "it is nearly the same as row " + id
+	}
+}
+
+// open tells whether a row can be taken as far as its group goes.
+func (p *picker) open(c *candidate, limit int) bool {
+	return c.taken == "" && c.dropped == "" && (c.group == 0 || p.groups[c.group] < limit)
+}
+
+// turn tells whether a goes before b, which is of another system.
+func (p *picker) turn(a, b *entry) bool {
+	x, y := p.systems[a.of.system], p.systems[b.of.system]
+	if x != y {
+		return x < y
+	}
+	return before(a.score, a.of.key, a.of.id, b)
+}
+
+// rare takes rows that may hold an error type, always of the type that has the fewest rows.
+func (p *picker) rare(n int) (taken int) {
+	open := map[int]bool{}
+	for i, r := range p.s.rare {
+		open[i] = len(r.entries) > 0
+	}
+	for taken < n {
+		i := p.rarest(open)
+		if i < 0 {
+			break
+		}
+		had := p.labels[i]
+		if p.take(p.s.rare[i], 1, Rare, func(c *candidate) string { return p.s.whyRare(c, i) }) == 0 {
+			open[i] = false
+			continue
+		}
+		p.labels[i] = had + 1 // also where its probability is below the threshold
+		taken++
+	}
+	return taken
+}
+
+func (p *picker) rarest(open map[int]bool) int {
+	best := -1
+	for i := range p.labels {
+		if open[i] && (best < 0 || p.labels[i] < p.labels[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// mistakes takes the most doubtful rows of the training set.
+func (p *picker) mistakes(n int) int {
+	list := slices.Clone(p.s.in.Mistakes)
+	slices.SortFunc(list, func(a, b Doubt) int { return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Row.ID, b.Row.ID)) })
+	for i, d := range list[:min(n, len(list))] {
+		p.picked = append(p.picked, Pick{ID: d.Row.ID, Row: d.Row, Reason: Mistake, ControlOf: -1,
+			Why: fmt.Sprintf("the labels it has in the training set are doubtful: quality %s, %s", number(d.Score), rank(i+1, len(list)))})
+	}
+	return min(n, len(list))
+}
+
+// automatic takes reliable rows, always of the label that has the fewest; among those of a label, chance decides, so that the
+// easiest do not crowd out the others.
+func (p *picker) automatic() []Pick {
+	before := len(p.picked)
+	counts := make([]int, len(p.s.auto))
+	open := map[int]bool{}
+	for i, r := range p.s.auto {
+		open[i] = len(r.entries) > 0
+	}
+	for n := 0; n < p.s.in.Automatic; {
+		least := -1
+		for i := range counts {
+			if open[i] && (least < 0 || counts[i] < counts[least]) {
+				least = i
+			}
+		}
+		if least < 0 {
+			break
+		}
+		if p.take(p.s.auto[least], 1, Auto, p.s.whyAuto) == 0 {
+			open[least] = false
+			continue
+		}
+		for _, i := range p.s.in.Meter.labelsOf(p.picked[len(p.picked)-1].Signals) {
+			counts[i]++
+		}
+		n++
+	}
+	return slices.Clone(p.picked[before:])
+}

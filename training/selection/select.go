@@ -1,0 +1,151 @@
+package selection
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
+)
+
+// Why a row is chosen: the reasons of a batch's items, and one more.
+const (
+	Random       = review.Random
+	Control      = review.Control
+	Mistake      = review.Mistake
+	Conflicting  = review.Conflicting
+	Inconsistent = review.Inconsistent
+	Rare         = review.Rare
+	Uncertain    = review.Uncertain
+	Auto         = "auto" // proposed without a person
+)
+
+// Input is what a batch is chosen from.
+type Input struct {
+	Options
+	Pool     Pool
+	Meter    *Meter
+	Used     *Used          // rows that cannot be chosen
+	Counts   map[string]int // rows of the training set with each label, by name; makes rare types rare
+	Mistakes []Doubt        // rows of the training set that may be labelled wrongly
+	Seed     int64
+	Watch    string // id of a row to be explained, or ""
+}
+
+// Doubt is a row of the training set whose labels may be wrong.
+type Doubt struct {
+	Row   *dataset.Row
+	Score float64 // label quality: the lower, the more doubtful
+}
+
+// Pick is a chosen row.
+type Pick struct {
+	ID        string
+	Row       *dataset.Row
+	Reason    string
+	Why       string   // a sentence with the numbers
+	Signals   *Signals // nil for a row of the training set
+	ControlOf int      // place in Batch.Items of the row that this one repeats; -1 for all others
+}
+
+// Counts say what the pool holds.
+type Counts struct {
+	Pool     int            // rows
+	Used     map[string]int // rows that cannot be chosen, by where they are
+	Untagged int            // rows without a diagnosis
+	Free     int            // rows that can be chosen
+	Verified int            // of these, those with a verifier's probability
+	Reliable int            // of these, those below all thresholds
+}
+
+// Batch is what was chosen.
+type Batch struct {
+	Items   []Pick // for a person, in the order of reading
+	Auto    []Pick // without one
+	Counts  Counts
+	Systems map[string]int // rows for a person, but random and repeated ones, by system
+	Groups  int            // groups of these rows; 0 where rows have none
+	Watched *Explanation   // of Input.Watch, or nil
+}
+
+// Select chooses a batch. The same rows, seed and options give the same one.
+func Select(in Input) (*Batch, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	s := newSurvey(&in)
+	watched, err := s.watch()
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Pool(s.row); err != nil {
+		return nil, err
+	}
+	p := newPicker(s)
+	p.choose()
+	b := &Batch{Items: p.items(), Counts: s.counts, Systems: maps.Clone(p.systems), Groups: p.spread()}
+	b.Auto = p.automatic()
+	if err := fetch(in.Pool, b); err != nil {
+		return nil, err
+	}
+	if watched != nil {
+		watched.conclude(p, b)
+		b.Watched = watched
+	}
+	return b, nil
+}
+
+// quotas are the rows of each reason; what a reason cannot use goes to uncertain rows.
+func (in *Input) quotas() map[string]int {
+	q, rest := map[string]int{}, in.Size
+	for _, s := range in.Shares.named() {
+		q[s.reason] = min(int(math.Round(s.of*float64(in.Size))), rest)
+		rest -= q[s.reason]
+	}
+	q[Uncertain] = rest
+	return q
+}
+
+// errFetched ends a pass over the pool before its end.
+var errFetched = errors.New("all rows are there")
+
+// fetch reads the rows that were chosen from the pool, in a second pass.
+func fetch(pool Pool, b *Batch) error {
+	missing := map[string][]*Pick{}
+	for _, list := range [][]Pick{b.Items, b.Auto} {
+		for i := range list {
+			if p := &list[i]; p.Row == nil {
+				missing[p.ID] = append(missing[p.ID], p)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	err := pool(func(row *dataset.Row) error {
+		for _, p := range missing[row.ID] {
+			p.Row = row
+		}
+		if delete(missing, row.ID); len(missing) == 0 {
+			return errFetched
+		}
+		return nil
+	})
+	if errors.Is(err, errFetched) || err == nil && len(missing) == 0 {
+		return nil
+	}
+	return cmp.Or(err, fmt.Errorf("%d rows were not in the pool any more when it was read again; do not change it meanwhile", len(missing)))
+}
+
+// text is a column's text; "" where it is absent or something else.
+func text(row *dataset.Row, column string) (s string) {
+	raw, ok := row.Get(column)
+	if !ok || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
