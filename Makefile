@@ -17,7 +17,7 @@ LINT_VERSION := v2.15.0
 
 export CGO_ENABLED := 1
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench fuzz docs model model-eval clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench fuzz docs model model-eval refine-e2e clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -89,6 +89,9 @@ model-eval: setup ## the figures of the model card, and erreval beside torch: [W
 	@[ -d "$(WORK)/data" ] || { echo "$(WORK)/data is missing: make model makes it, or give WORK=DIR" >&2; exit 2; }
 	training/eval.sh "$(WORK)/data" "$(MODEL)" "$(WORK)/eval"
 	training/witness.sh "$(WORK)/checkpoint" "$(WORK)/data/tune_real.jsonl" "$(WORK)/eval" "$(or $(wildcard $(WORK)/venv/bin/python),$(PYTHON))"
+
+refine-e2e: setup ## run the trainer of the refinement loop truly, with tiny encoders: [PYTHON=python3 with torch]
+	training/e2e.sh .cache/refine-e2e "$(PYTHON)"
 
 clean: ## remove what was built here; erreval's cache stays
 	rm -rf bin .cache

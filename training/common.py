@@ -12,6 +12,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 FIELDS = ["question", "answer", "passage"]
 # Token type of each field: the answer stands out from the two texts around it.
 SEGMENTS = [0, 1, 0]
+# The verifier reads the labels before them; "Right Labels" is its one logit.
+VERIFIER_FIELDS, VERIFIER_SEGMENTS, RIGHT = ["labels", *FIELDS], [0, *SEGMENTS], "Right Labels"
 
 
 def read(path):
@@ -88,7 +90,7 @@ def trim(passage, question, answer, words):
 
 
 class Encoder:
-    """Rows to ids, segments and the target's token span; the layout is the manifest's `join: fields`."""
+    """Rows to ids, segments and the target's token span; the layout is the manifest's `join: fields`. With labels it is the verifier's."""
 
     def __init__(self, tokenizer, max_tokens):
         self.t, self.max = tokenizer, max_tokens
@@ -97,26 +99,30 @@ class Encoder:
     def ids(self, text):
         return self.t.encode(text, add_special_tokens=False)
 
-    def __call__(self, question, answer, passage, target="", original=""):
-        parts = [self.ids(question), self.ids(answer), self.ids(passage)]
+    def __call__(self, question, answer, passage, target="", original="", labels=None):
+        texts, segments = [question, answer, passage], SEGMENTS
+        if labels is not None:
+            texts, segments = [labels, *texts], VERIFIER_SEGMENTS
+        parts = [self.ids(t) for t in texts]
         lens = [len(p.ids) for p in parts]
-        over = sum(lens) + 4 - self.max
-        for i in (2, 1, 0):  # the last field is cut first
+        over = sum(lens) + len(parts) + 1 - self.max
+        for i in reversed(range(len(parts))):  # the last field is cut first
             cut = max(0, min(over, lens[i]))
             lens[i] -= cut
             over -= cut
-        ids, seg = [self.cls], [SEGMENTS[0]]
-        for p, n, s in zip(parts, lens, SEGMENTS):
+        ids, seg = [self.cls], [segments[0]]
+        for p, n, s in zip(parts, lens, segments):
             ids += p.ids[:n] + [self.sep]
             seg += [s] * (n + 1)
-        self.highlight(ids, seg, lens)
-        return ids, seg, self.find(target, passage, parts[2], lens[2], lens[0] + lens[1] + 3), self.changed(question, original, parts[0], lens[0])
+        at = len(ids) - 1 - lens[-1]  # where the passage begins
+        self.highlight(ids, seg, at, lens[-2])
+        return ids, seg, self.find(target, passage, parts[-1], lens[-1], at), self.changed(question, original, parts[-3], lens[-3])
 
     @staticmethod
-    def highlight(ids, seg, lens):
+    def highlight(ids, seg, at, n):
         """Gives the answer's token type to the places in the passage where its tokens stand: the manifest's `highlight`."""
-        answer = ids[lens[0] + 2 : lens[0] + 2 + lens[1]]
-        i, end = lens[0] + lens[1] + 3, len(ids) - 1
+        answer = ids[at - 1 - n : at - 1]
+        i, end = at, len(ids) - 1
         while answer and i + len(answer) <= end:
             if ids[i] == answer[0] and ids[i : i + len(answer)] == answer:
                 seg[i : i + len(answer)] = [SEGMENTS[1]] * len(answer)
@@ -165,7 +171,7 @@ def collate(items, pad):
 def predict(model, enc, rows, batch=16, bf16=False):
     """Logits of whole rows, in order."""
     model.eval()
-    items = [enc(r["question"], r["answer"], r["passage"]) for r in rows]
+    items = [enc(r["question"], r["answer"], r["passage"], labels=r.get("set")) for r in rows]
     order = sorted(range(len(rows)), key=lambda i: len(items[i][0]))
     out = np.zeros((len(rows), model.out.out_features), np.float32)
     for k in range(0, len(order), batch):

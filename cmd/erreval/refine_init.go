@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/selection"
 )
 
 func refineInitCommand(e *env) *cli.Command {
@@ -74,7 +75,8 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, stdio) > 1:
 		return nil, nil, usagef(`standard input "-" can be read once`)
 	}
-	o = &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Sections: []string{review.ConfigText}, Command: e.typedLine()}
+	o = &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Command: e.typedLine(),
+		Sections: []string{selection.ConfigText, review.ConfigText}}
 	name := ctx.String("taxonomy")
 	if o.Taxonomy, err = openTaxonomy(name); err != nil {
 		return nil, nil, err
