@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
 			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand,
-			"freeze": cmdFreeze, "setcell": cmdSetCell},
+			"freeze": cmdFreeze, "setcell": cmdSetCell, "reviewing": cmdReviewing},
 	})
 }
 

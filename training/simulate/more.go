@@ -164,8 +164,12 @@ func namesExchanged(_ *maker, r Row) (Example, bool) {
 			names = append(names, s)
 		}
 	}
-	if len(names) < 2 || strings.Contains(r.Question, names[0]+" and ") || strings.Contains(r.Question, names[0]+" or ") {
+	if len(names) < 2 {
 		return Example{}, false
+	}
+	_, between, _ := strings.Cut(r.Question, names[0])
+	if between, _, _ = strings.Cut(between, names[1]); !slices.ContainsFunc(strings.Fields(between), func(w string) bool { return !isFunction(w) }) {
+		return Example{}, false // "A and B", "A of B"
 	}
 	q := strings.NewReplacer(names[0], names[1], names[1], names[0]).Replace(r.Question)
 	return with(r, q, r.Answer, "", "Fact")
@@ -176,7 +180,7 @@ func addedDetail(m *maker, r Row) (Example, bool) {
 	for range attempts {
 		s := m.rows[m.rng.IntN(len(m.rows))]
 		detail, ok := pick(m, spans(s.Passage))
-		if !ok || s.Title == r.Title && s.Passage == r.Passage || shareWord(detail, r.Passage) || len(strings.Fields(detail)) > 3 {
+		if !ok || !plainName.MatchString(detail) || s.Title == r.Title && s.Passage == r.Passage || shareWord(detail, r.Passage) || len(strings.Fields(detail)) > 3 {
 			continue
 		}
 		form := "in " + detail
@@ -189,6 +193,8 @@ func addedDetail(m *maker, r Row) (Example, bool) {
 	}
 	return Example{}, false
 }
+
+var plainName = regexp.MustCompile(`^[\p{L}\d][\p{L}\d .'-]*$`)
 
 func onlyDigits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
@@ -456,16 +462,51 @@ func passageSentence(m *maker, r Row) (Example, bool) {
 	return with(r, s+[]string{".", "?"}[m.rng.IntN(2)], r.Answer, "", "NAQ")
 }
 
-var nounPhrase = regexp.MustCompile(`\b(?:the|this|that) (?:[a-z]+ ){0,2}[a-z]{3,}(?: (?:of|in|at|from|for) (?:the )?[\w'’-]+)*`)
+// nounPhrase finds "the lower quay", with what "of", "in" and the like add to it, behind the question's first two words.
+func nounPhrase(words []string) (from, to int, ok bool) {
+	plain := func(i int) bool { return i < len(words) && ending.MatchString(words[i]) && !isFunction(words[i]) }
+	for from = 2; from < len(words); from++ {
+		if words[from] != "the" {
+			continue
+		}
+		to = from + 1
+		for plain(to) && to < from+4 {
+			to++
+		}
+		if n := to - from - 1; n == 0 || n > 2 || to < len(words) && !isFunction(words[to]) || strings.HasSuffix(strings.TrimRight(words[to-1], "?"), "ed") {
+			continue // what is left would not be a whole phrase
+		}
+		for to+1 < len(words) && slices.Contains([]string{"of", "in", "at", "from", "for"}, words[to]) {
+			next := to + 1
+			if words[next] == "the" {
+				next++
+			}
+			if next >= len(words) || isFunction(words[next]) {
+				break
+			}
+			if to = next + 1; to < len(words) && !isFunction(words[to]) {
+				return 0, 0, false // "of the largest reservoir", "of Ostvik junior"
+			}
+		}
+		return from, to, true
+	}
+	return 0, 0, false
+}
+
+var ending = regexp.MustCompile(`^[a-z]{3,}\??$`)
 
 // nounToPronoun takes the thing away that the question is about: "the harbour bridge in Ostvik" becomes "it".
 func nounToPronoun(m *maker, r Row) (Example, bool) {
-	at := nounPhrase.FindStringIndex(r.Question)
-	if at == nil || at[0] == 0 || len(strings.Fields(r.Question[:at[0]])) < 2 {
+	words := strings.Fields(r.Question)
+	from, to, ok := nounPhrase(words)
+	if !ok {
 		return Example{}, false
 	}
-	p := []string{"it", "this", "they", "that"}[m.rng.IntN(4)]
-	q := r.Question[:at[0]] + p + r.Question[at[1]:]
+	p, _ := pick(m, []string{"it", "this", "that"})
+	if to == len(words) {
+		p += "?"
+	}
+	q := strings.Join(slices.Replace(words, from, to, p), " ")
 	if len(names(q)) > 0 || len(strings.Fields(q)) > 8 {
 		return Example{}, false // what is left may say it all the same
 	}
@@ -475,8 +516,9 @@ func nounToPronoun(m *maker, r Row) (Example, bool) {
 // allNames puts pronouns for every name.
 func allNames(m *maker, r Row) (Example, bool) {
 	q, any := r.Question, false
-	for _, s := range names(r.Question) {
-		if strings.HasPrefix(q, s) {
+	all := names(r.Question)
+	for _, s := range all {
+		if strings.HasPrefix(q, s) || len(all) > 2 || regexp.MustCompile(regexp.QuoteMeta(s)+` (of|for|and) \p{Lu}`).MatchString(q) { // a part of a longer name
 			return Example{}, false
 		}
 		p := []string{"it", "this", "that"}[m.rng.IntN(3)] // the same as subject and as object
@@ -506,12 +548,19 @@ func (m *maker) needless(r Row, least, most int) (string, bool) {
 	for _, s := range sentences(r.Passage) {
 		for _, c := range clauses(s) {
 			c = leadIn.ReplaceAllString(c, "")
-			if n := len(strings.Fields(c)); n >= least && n <= most && !strings.Contains(c, r.Answer) && !strings.Contains(r.Question, c) {
-				fit = append(fit, lowerFirst(c))
+			if n := len(strings.Fields(c)); n >= least && n <= most && !strings.ContainsAny(c, `"()[]`) && !strings.Contains(c, r.Answer) && !strings.Contains(r.Question, c) {
+				fit = append(fit, lowerOpening(c))
 			}
 		}
 	}
 	return pick(m, fit)
+}
+
+var openings = regexp.MustCompile(`^(?:Because|Although|Since|However|Despite|Later|Once|Upon|Until|Today|Many|Most|Several|One|Two|[A-Z][a-z]+ly) `)
+
+// lowerOpening is a clause as it stands within a sentence.
+func lowerOpening(c string) string {
+	return openings.ReplaceAllStringFunc(lowerFirst(c), strings.ToLower)
 }
 
 // appendedClause puts copied matter behind the question.

@@ -47,10 +47,10 @@ func TestMechanisms(t *testing.T) {
 		"cut-word":          {ask("What is said about the older railway?", "it was sold"), `^What is said about the older rai?l?w?$`, ""},
 		"cloze":             {who, `^In 1931 Marta Lind gave the older boat to (____|_____|\.\.\.|\[blank\])[.?]?$`, ""},
 		"passage-sentence":  {who, `^In 1931 Marta Lind gave the older boat to Jonas Berg[.?]$`, ""},
-		"noun-to-pronoun":   {ask("What was the lower quay at the bank?", "sold"), `^What was (it|this|they|that)\?$`, ""},
+		"noun-to-pronoun":   {ask("What was the lower quay at the bank?", "sold"), `^What was (it|this|that)\?$`, ""},
 		"all-names":         {ask("What did Marta Lind give to Jonas Berg?", "the older boat"), `^What did (it|this|that) give to (it|this|that)\?$`, ""},
 		"broad":             {who, `^(What|How) .*Marta Lind\?$`, ""},
-		"appended":          {who, `^To whom did Marta Lind give the older boat in 1931(, given that|, when|, while| and) [a-zL].*\?$`, ""},
+		"appended":          {who, `^To whom did Marta Lind give the older boat in 1931(, given that|, when|, while| and) [a-z].*\?$`, ""},
 		"inserted":          {ask("When did Marta Lind sell it?", "never"), `^When did Marta Lind, \S.*, sell it\?$`, ""},
 	} {
 		at := slices.IndexFunc(moreRules, func(r rule) bool { return r.name == name })
