@@ -17,7 +17,7 @@ cp "$root/bin/erreval" "$tree/bin"
 cd "$tree"
 rm -rf $recorded
 export OMP_NUM_THREADS=1 # the order of sums
-"$python" training/tiny_encoder.py bert encoder testdata/refine/start.jsonl 16 400 2>/dev/null
+"$python" training/tiny_encoder.py bert encoder testdata/refine/start.jsonl 16 400 1 2>/dev/null
 sed -i "s|^trainer: .*|trainer: ['$python', testdata/refine/recorded.py, --record, training/finetune.py]|" testdata/refine/refine.yaml
 PATH="$tree/bin:$PATH" scripts/page_output.sh $page >"$out/refinement.md"
 sed -n '/^## The loop on the sample rows/,/^## The workspace/p' "$out/refinement.md" | sed '$d'

@@ -1,8 +1,8 @@
 """Writes a tiny encoder with random weights, for trying the trainer and the importer: nothing is downloaded.
 
-    python tiny_encoder.py bert|roberta|distilbert OUT TEXT.jsonl [WIDTH [VOCABULARY]]
+    python tiny_encoder.py bert|roberta|distilbert OUT TEXT.jsonl [WIDTH [VOCABULARY [SPREAD]]]
 
-The tokenizer is learned from the rows' texts; two layers of 32, or of WIDTH.
+The tokenizer is learned from the rows' texts; two layers of 32, or of WIDTH. Weights have the standard deviation SPREAD (0.02): with more of it the texts differ more in what comes out.
 """
 import json
 import pathlib
@@ -16,12 +16,12 @@ BERT = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_t
 ROBERTA = {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>", "bos_token": "<s>", "eos_token": "</s>"}
 
 
-def size(width):
-    return {"max_position_embeddings": 140, "hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 2 * width}
+def size(width, spread):
+    return {"max_position_embeddings": 140, "hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 2 * width, "initializer_range": spread}
 
 
-def distil(width):
-    return {"max_position_embeddings": 140, "dim": width, "n_layers": 2, "n_heads": 4, "hidden_dim": 2 * width}
+def distil(width, spread):
+    return {"max_position_embeddings": 140, "dim": width, "n_layers": 2, "n_heads": 4, "hidden_dim": 2 * width, "initializer_range": spread}
 
 
 def wordpiece(texts, vocabulary):
@@ -40,18 +40,18 @@ def bytelevel(texts, vocabulary):
     return PreTrainedTokenizerFast(tokenizer_object=t, **ROBERTA)
 
 
-KINDS = {"bert": (wordpiece, BertModel, lambda n, w: BertConfig(vocab_size=n, **size(w))),
-         "distilbert": (wordpiece, DistilBertModel, lambda n, w: DistilBertConfig(vocab_size=n, **distil(w))),
-         "roberta": (bytelevel, RobertaModel, lambda n, w: RobertaConfig(vocab_size=n, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **size(w)))}
+KINDS = {"bert": (wordpiece, BertModel, lambda n, *w: BertConfig(vocab_size=n, **size(*w))),
+         "distilbert": (wordpiece, DistilBertModel, lambda n, *w: DistilBertConfig(vocab_size=n, **distil(*w))),
+         "roberta": (bytelevel, RobertaModel, lambda n, *w: RobertaConfig(vocab_size=n, type_vocab_size=1, pad_token_id=1, bos_token_id=0, eos_token_id=2, **size(*w)))}
 
 
-def main(kind, out, text, width=32, vocabulary=600):
+def main(kind, out, text, width=32, vocabulary=600, spread=0.02):
     learn, model, config = KINDS[kind]
     with open(text, encoding="utf-8") as f:
         texts = [v for line in f for v in json.loads(line).values() if isinstance(v, str)]
     tokenizer = learn(texts, int(vocabulary))
     torch.manual_seed(5)
-    model(config(len(tokenizer), int(width))).save_pretrained(out)
+    model(config(len(tokenizer), int(width), float(spread))).save_pretrained(out)
     tokenizer.save_pretrained(out)
     path = pathlib.Path(out) / "tokenizer_config.json"
     path.write_text(path.read_text().replace('"TokenizersBackend"', '"PreTrainedTokenizerFast"'))
