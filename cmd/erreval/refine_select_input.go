@@ -47,30 +47,17 @@ func (s *selectRun) useTraining(in *selection.Input) (doubted map[string]*datase
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.w.TrainFiles()
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		err := s.w.EachRow(file, func(row *dataset.Row) error {
-			labels, err := row.Labels(s.w.Taxonomy)
-			if err != nil {
-				return err
-			}
-			for _, l := range labels {
-				in.Counts[l]++
-			}
-			if _, ok := doubted[row.ID]; ok {
-				doubted[row.ID] = row
-			}
-			in.Used.Add(row, "the training set ("+filepath.Base(file)+")")
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	return doubted, s.w.EachTraining(func(file string, row *dataset.Row) error {
+		labels, err := row.Labels(s.w.Taxonomy)
+		for _, l := range labels {
+			in.Counts[l]++
 		}
-	}
-	return doubted, nil
+		if _, ok := doubted[row.ID]; ok {
+			doubted[row.ID] = row
+		}
+		in.Used.Add(row, "the training set ("+filepath.Base(file)+")")
+		return err
+	})
 }
 
 // useMeasuring leaves out the rows that measure.
@@ -136,7 +123,7 @@ func (s *selectRun) doubtsPath() (string, error) {
 	if given := s.ctx.String("mistakes"); given != "" {
 		return given, checkInputs([]string{given})
 	}
-	path := s.w.Path(doubtsFile)
+	path := s.w.Path(qualityFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {

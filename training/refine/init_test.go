@@ -231,3 +231,14 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestInitPool: an empty cell is no label, and a pool without a row is no pool.
+func TestInitPool(t *testing.T) {
+	made, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, `{"note":"n1","page":"A","labels":""}`+"\n"+`{"note":"n2","page":"A","labels":"W"}`, ""))
+	if err != nil || made.Pool != 1 || made.Rejected != 1 {
+		t.Errorf("%+v, %v", made, err)
+	}
+	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "the pool has no rows") {
+		t.Error(err)
+	}
+}
