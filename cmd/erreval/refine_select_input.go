@@ -152,9 +152,9 @@ func (s *selectRun) doubtedIDs() (map[string]*dataset.Row, error) {
 	return ids, s.eachDoubt(func(id string, _ float64) error { ids[id] = nil; return nil })
 }
 
-// doubts takes the ranking over, but for rows that a person looked at in an earlier batch.
+// doubts takes the ranking over, but for rows that a person was shown for that reason before.
 func (s *selectRun) doubts(in *selection.Input, trained map[string]*dataset.Row) error {
-	seen, err := s.reviewed()
+	seen, err := s.checked()
 	if err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func (s *selectRun) doubts(in *selection.Input, trained map[string]*dataset.Row)
 	})
 }
 
-// reviewed are the ids of rows that were items of earlier batches.
-func (s *selectRun) reviewed() (map[string]bool, error) {
+// checked are the ids of rows that earlier batches had as possible mistakes. A doubt that was looked at does not come back.
+func (s *selectRun) checked() (map[string]bool, error) {
 	ids := map[string]bool{}
 	for _, n := range s.batches {
 		name := refine.BatchName(n)
@@ -176,7 +176,9 @@ func (s *selectRun) reviewed() (map[string]bool, error) {
 			continue
 		}
 		if err := s.eachLine(s.w.Path(refine.BatchesDir, name, review.ItemsFile), func(line *dataset.Row) error {
-			ids[columnText(line, "row_id")] = true
+			if columnText(line, "reason") == review.Mistake {
+				ids[columnText(line, "row_id")] = true
+			}
 			return nil
 		}); err != nil {
 			return nil, err

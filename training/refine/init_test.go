@@ -242,3 +242,16 @@ func TestInitPool(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestGroupOfNothing: rows without a value share nothing.
+func TestGroupOfNothing(t *testing.T) {
+	made, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, strings.ReplaceAll(pool, `"D"`, `""`), strings.ReplaceAll(labelledRows, `"C"`, `""`)))
+	if err != nil || made.Pool < 1 || made.Dev+made.Train != 6 || made.Dev > 3 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	w := newWorkspace(t)
+	row := func(note string) *dataset.Row { return &dataset.Row{Values: []string{note, ""}} }
+	if w.GroupOf(row("a")) == w.GroupOf(row("b")) {
+		t.Error("two rows without a page are of one group")
+	}
+}
