@@ -194,6 +194,24 @@ func TestMergeKeepsANewConflict(t *testing.T) {
 	}
 }
 
+// Who skips a row that is merged says nothing against it; a repetition of a skipped row measures nothing.
+func TestMergeSkips(t *testing.T) {
+	f := wallBatch(t)
+	first, _ := f.Merge(none(), twoReviewers(f), MergeOptions{})
+	keep(t, f, first)
+	e, err := f.Earlier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, faults := f.Merge(e, at("cleo.csv", skip(f.answer(0, "cleo")), f.answer(3, "cleo", "Vague")), MergeOptions{})
+	if len(faults) > 0 {
+		t.Fatal(faultText(faults))
+	}
+	if got := out.Reviewers[2]; !reflect.DeepEqual(got, Reviewer{Name: "cleo", Answered: 1, Skipped: 1}) || len(out.Decided) != 0 {
+		t.Errorf("%+v, decided %v", got, out.Decided)
+	}
+}
+
 func TestMergeFaults(t *testing.T) {
 	f := wallBatch(t)
 	all := twoReviewers(f)[:4]
