@@ -17,7 +17,7 @@ LINT_VERSION := v2.15.0
 
 export CGO_ENABLED := 1
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench fuzz docs model model-eval refine-e2e refine-experiment clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench browser-test fuzz docs model model-eval refine-e2e refine-experiment clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -70,6 +70,11 @@ bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=r
 	$(BIN) bench --compare $(if $(PEERS),--peers "$(PEERS)") --history docs/bench-history.tsv
 	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -skip Schedules -benchmem ./identifier/...
 	cd identifier/tokenfile/bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# What drives the browser is a module of its own. Without chromium the tests fail, and say how to get it.
+browser-test: prerequisites ## test the review page in Chromium, by keyboard: [SHOTS=DIR] for pictures of it
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "no Chromium is installed; on Debian: apt-get install chromium" >&2; exit 2; }
+	cd training/review/page/browser && $(GO) test -count=1 . $(if $(SHOTS),-args -shots "$(abspath $(SHOTS))")
 
 fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 	@scripts/fuzz.sh $(FUZZ)

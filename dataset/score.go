@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // ColumnScores holds an object: a dimension's key to its Score.
@@ -48,27 +50,41 @@ type Run struct {
 // Unscored is a score, without runs, that has no value.
 func Unscored(reason string) *Score { return &Score{Status: StatusUnscored, Reason: reason} }
 
-// SetScore puts the score of a dimension (its key, as "answer_consistency") into the row's column "scores". Scores of other
-// dimensions stay as they are.
-func (r *Row) SetScore(dimension string, s *Score) error {
-	if err := s.check(); err != nil {
-		return fmt.Errorf("row %s: score of %s: %w", r.ID, dimension, err)
-	}
-	value, err := marshal(s)
-	if err != nil {
-		return fmt.Errorf("row %s: score of %s: %w", r.ID, dimension, err)
-	}
+// SetScores puts the scores of all dimensions of t, by key, into the row's column "scores". Those of other dimensions stay as they
+// are.
+func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {
 	dimensions, err := r.scoreColumns()
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(dimensions, func(c column) bool { return c.name == dimension })
+	for i := range t.Dimensions {
+		key := t.Dimensions[i].Key
+		if dimensions, err = setScore(dimensions, key, scores[key]); err != nil {
+			return fmt.Errorf("row %s: score of %s: %w", r.ID, key, err)
+		}
+	}
+	return r.Set(ColumnScores, json.RawMessage(appendObject(nil, dimensions)))
+}
+
+// SetScore puts the score of one dimension, by its key, into the row's column "scores".
+func (r *Row) SetScore(dimension string, s *Score) error {
+	return r.SetScores(&taxonomy.Taxonomy{Dimensions: []taxonomy.Dimension{{Key: dimension}}}, map[string]*Score{dimension: s})
+}
+
+func setScore(dimensions []column, key string, s *Score) ([]column, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	value, err := marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(dimensions, func(c column) bool { return c.name == key })
 	if i < 0 {
-		dimensions = append(dimensions, column{name: dimension})
-		i = len(dimensions) - 1
+		return append(dimensions, column{name: key, value: value}), nil
 	}
 	dimensions[i].value = value
-	return r.Set(ColumnScores, json.RawMessage(appendObject(nil, dimensions)))
+	return dimensions, nil
 }
 
 // Scores reads the row's column "scores": dimension to score. It is empty where the column is absent or null.

@@ -400,3 +400,68 @@ func TestErrorText(t *testing.T) {
 		t.Errorf("kind %s of an error without one", got)
 	}
 }
+
+// Between the halves of a Limiter calls can be written down while others are at the endpoint: there are never more than InFlight there,
+// and half as many again begun.
+func TestLimiterHalves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const inFlight, calls = 4, 40
+		var there, begun, most, mostBegun atomic.Int64
+		count := func(n, most *atomic.Int64, c llm.Client) llm.Client {
+			return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+				most.Store(max(most.Load(), n.Add(1)))
+				defer n.Add(-1)
+				<-time.After(time.Second)
+				return c.Complete(ctx, r)
+			})
+		}
+		l := llm.NewLimiter(llm.LimitOptions{InFlight: inFlight})
+		endpoint := count(&there, &most, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { return &llm.Reply{}, nil }))
+		client := l.Pace(count(&begun, &mostBegun, l.Place(endpoint)))
+		start := time.Now()
+		var wait sync.WaitGroup
+		for n := range calls {
+			wait.Go(func() {
+				if _, err := client.Complete(t.Context(), llmtest.Sample(n)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if most.Load() != inFlight || mostBegun.Load() != inFlight*3/2 {
+			t.Errorf("%d at the endpoint and %d begun; want %d and %d", most.Load(), mostBegun.Load(), inFlight, inFlight*3/2)
+		}
+		// Each takes a second at the endpoint and one before; six begun, of which four may be there, make three a second.
+		if took := time.Since(start); took > (calls/3+2)*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// A call on its way to the endpoint when another one hears Wait is held back, and is ErrUnsent where its caller leaves, or where the
+// pause is long.
+func TestPlaceHeedsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pause := 10 * time.Second
+		endpoint := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
+			return nil, &llm.Error{Kind: llm.Wait, After: pause, Err: errors.New("slower")}
+		})
+		client := llm.NewLimiter(llm.LimitOptions{InFlight: 2}).Place(endpoint)
+		start := time.Now()
+		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); errors.Is(err, llm.ErrUnsent) || llm.KindOf(err) != llm.Wait {
+			t.Errorf("got %v from the endpoint", err)
+		}
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if _, err := client.Complete(ctx, llmtest.Sample(1)); !errors.Is(err, llm.ErrUnsent) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want the call unsent", err)
+		}
+		pause = time.Hour
+		if _, err := client.Complete(t.Context(), llmtest.Sample(2)); errors.Is(err, llm.ErrUnsent) || time.Since(start) < 10*time.Second {
+			t.Errorf("got %v after %v, want the endpoint's word after the pause", err, time.Since(start))
+		}
+		if _, err := client.Complete(t.Context(), llmtest.Sample(3)); !errors.Is(err, llm.ErrUnsent) || llm.KindOf(err) != llm.Wait {
+			t.Errorf("got %v, want the call unsent", err)
+		}
+	})
+}

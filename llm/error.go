@@ -64,3 +64,13 @@ func KindOf(err error) Kind {
 	}
 	return 0
 }
+
+// ErrUnsent is in the chain of the error of a call that was not made, where that is known.
+var ErrUnsent = errors.New("the call was not made")
+
+// unsent is an error that is ErrUnsent as well; its text is enough.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+func (unsent) Is(target error) bool { return target == ErrUnsent }

@@ -13,7 +13,7 @@ import (
 type LimitOptions struct {
 	RPM      int // calls per minute, spread evenly
 	TPM      int // tokens per minute, input and output
-	InFlight int // calls at the same moment
+	InFlight int // calls at the endpoint at the same moment
 }
 
 // DefaultLimitOptions are 16 calls in flight and no other limit.
@@ -38,9 +38,26 @@ func (o LimitOptions) Validate() error {
 // minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call that pauses
 // holds no place. o must be valid.
 func Limit(c Client, o LimitOptions) Client {
-	l := &limiter{client: c}
+	l := NewLimiter(o)
+	return l.Pace(l.Place(c))
+}
+
+// Limiter is Limit in two halves, for a decorator between them that has to write something down before and after a call:
+// the endpoint need not wait for that.
+type Limiter struct {
+	places chan struct{} // of calls at the endpoint; nil: no limit
+	begun  chan struct{} // of calls between Pace's two ends; nil: no limit
+	calls  *bucket       // nil: no limit
+	tokens *bucket       // nil: no limit
+	gate   gate
+}
+
+// NewLimiter makes a Limiter. o must be valid.
+func NewLimiter(o LimitOptions) *Limiter {
+	l := &Limiter{}
 	if o.InFlight > 0 {
 		l.places = make(chan struct{}, o.InFlight)
+		l.begun = make(chan struct{}, o.InFlight+o.InFlight/aside)
 	}
 	if o.RPM > 0 {
 		l.calls = newBucket(float64(o.RPM)/60, 1)
@@ -53,6 +70,8 @@ func Limit(c Client, o LimitOptions) Client {
 }
 
 const (
+	// aside: for two calls at the endpoint, one may be about to go there or have come from there. Enough for writing down calls of 5 ms.
+	aside = 2
 	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the rate:
 	// a long run reaches 58/60 of TPM.
 	tokenBurst = 2 * time.Second
@@ -64,57 +83,72 @@ const (
 	longestHold = time.Minute
 )
 
-type limiter struct {
-	client Client
-	places chan struct{} // nil: no limit
-	calls  *bucket       // nil: no limit
-	tokens *bucket       // nil: no limit
-	gate   gate
+// Pace is the outer half: it keeps the rates, and begins no more calls than can soon be made.
+func (l *Limiter) Pace(c Client) Client {
+	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
+		if err := enter(ctx, l.begun); err != nil {
+			return nil, err
+		}
+		defer leave(l.begun)
+		guess := guessTokens(r)
+		if err := l.pace(ctx, guess); err != nil {
+			return nil, err
+		}
+		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.pace(ctx, 0) }), r)
+		if errors.Is(err, ErrUnsent) {
+			l.calls.giveBack(1)
+			l.tokens.giveBack(guess)
+		}
+		if reply != nil && reply.Usage.Known() {
+			l.tokens.giveBack(guess - float64(reply.Usage.Input+reply.Usage.Output))
+		}
+		return reply, err
+	})
 }
 
-func (l *limiter) Complete(ctx context.Context, r *Request) (*Reply, error) {
-	if err := l.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer l.leave()
-	guess := guessTokens(r)
-	if err := l.pace(ctx, guess); err != nil {
-		return nil, err
-	}
-	reply, err := l.client.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.pace(ctx, 0) }), r)
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
-		l.gate.shut(cmp.Or(e.After, unnamedWait))
-	}
-	if reply != nil && reply.Usage.Known() {
-		l.tokens.giveBack(guess - float64(reply.Usage.Input+reply.Usage.Output))
-	}
-	return reply, err
+// Place is the inner half, around the endpoint's client: it bounds how many calls are there, and heeds Wait. Of a call that it did not
+// let go, the error is ErrUnsent.
+func (l *Limiter) Place(c Client) Client {
+	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
+		if err := enter(ctx, l.places); err != nil {
+			return nil, unsent{err}
+		}
+		defer leave(l.places)
+		if err := l.gate.wait(ctx); err != nil { // it was shut after Pace looked
+			return nil, unsent{err}
+		}
+		reply, err := c.Complete(ctx, r)
+		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
+			l.gate.shut(cmp.Or(e.After, unnamedWait))
+		}
+		return reply, err
+	})
 }
 
-// enter takes a place among the calls in flight.
-func (l *limiter) enter(ctx context.Context) error {
+// enter takes one of places.
+func enter(ctx context.Context, places chan struct{}) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	if l.places == nil {
+	if places == nil {
 		return nil
 	}
 	select {
-	case l.places <- struct{}{}:
+	case places <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
 }
 
-func (l *limiter) leave() {
-	if l.places != nil {
-		<-l.places
+func leave(places chan struct{}) {
+	if places != nil {
+		<-places
 	}
 }
 
 // pace waits until the rates and the endpoint allow one call more.
-func (l *limiter) pace(ctx context.Context, tokens float64) error {
+func (l *Limiter) pace(ctx context.Context, tokens float64) error {
 	err := sleep(ctx, max(l.calls.take(1), l.tokens.take(tokens)))
 	if err == nil {
 		err = l.gate.wait(ctx)

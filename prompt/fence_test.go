@@ -114,10 +114,19 @@ func TestInjections(t *testing.T) {
 			in.Dimension = &qg.Dimensions[1]
 		case Identify:
 			in.Examples = []Example{{benign, []string{"OK"}}, {benign, []string{"Vague", "Spell"}}}
+		case Simulate:
+			in.Examples = []Example{{benign, []string{"Vague"}}}
+			in.Target, in.Field = &qg.Types[4], len(qg.Fields)-1 // the last text of the row is not shown
+		case Confirm:
+			in.Target = &qg.Types[4]
+		}
+		shown := (len(in.Examples) + 1) * len(qg.Fields)
+		if kind == Simulate {
+			shown--
 		}
 		want, _ := skeleton(t, messages(t, tmpl, in))
 		for name, text := range injections(fence(tmpl.Hash(), benign)) {
-			for at := range (len(in.Examples) + 1) * len(qg.Fields) {
+			for at := range shown {
 				got, texts := skeleton(t, messages(t, tmpl, inject(in, at, text)))
 				field := qg.Fields[at%len(qg.Fields)].Name
 				if got != want {
@@ -147,7 +156,7 @@ func inject(in Input, at int, text string) Input {
 
 // Nothing of the kind that Clean is to spell out is left in any of the texts, and everything else is.
 func TestClean(t *testing.T) {
-	left := regexp.MustCompile(`[\x{200b}\x{200e}\x{200f}\x{061c}\x{202a}-\x{202e}\x{2060}-\x{2069}\x{feff}\x{180e}\x{ad}\x{2028}\x{2029}\x{85}\x{E0000}-\x{E007f}\x00-\x08\x0b-\x1f\x7f]|<[|｜]|(?i:\[/?INST\]|</?s>|<<|</?think|</thought|_of_turn>$|\[\[[ *_]*(?:verdict|labels))`)
+	left := regexp.MustCompile(`[\x{200b}\x{200e}\x{200f}\x{061c}\x{202a}-\x{202e}\x{2060}-\x{2069}\x{feff}\x{180e}\x{ad}\x{2028}\x{2029}\x{85}\x{E0000}-\x{E007f}\x00-\x08\x0b-\x1f\x7f]|<[|｜]|(?i:\[/?INST\]|</?s>|<<|</?think|</thought|_of_turn>$|\[\[[ *_]*(?:verdict|labels|confidence|begin|end))`)
 	for name, text := range injections("0123456789abcdef") {
 		got := Clean(text)
 		if m := left.FindString(got); m != "" {

@@ -1,5 +1,5 @@
 // Package prompt makes what a language model is asked: to judge a row on one dimension or on all, with or without
-// the errors found in it, or to find the errors. The wording is data: templates beside the code, with kind, version
+// the errors found in it, to find the errors, to write a text that has one, or to say whether a text has it. The wording is data: templates beside the code, with kind, version
 // and hash, which users can replace by their own.
 //
 // [Builtin] or [Open] gives a [Template], and [Template.Messages] fills it with an [Input]: the task's taxonomy, the row's texts, and
@@ -37,7 +37,7 @@ type Input struct {
 	Task      *taxonomy.Taxonomy
 	Dimension *taxonomy.Dimension // of Task; only for templates of kind Judge
 	Values    []string            // the row's texts, in the order of Task.Fields
-	Mode      string              // Vanilla or ErrorAware; not for Identify
+	Mode      string              // Vanilla or ErrorAware; only for Judge and Joint
 	// Errors are all labels of the row, names or codes, whatever they bear on: the error-aware prompt shows those
 	// mapped to the dimension. A row that was not looked at has no error-aware prompt.
 	Errors []string
@@ -45,7 +45,11 @@ type Input struct {
 	// paper does.
 	PaperWording bool
 	JSON         bool      // ask for a JSON object instead of lines of text
-	Examples     []Example // only for Identify; none makes it zero-shot
+	Examples     []Example // only for Identify and Simulate; none makes it zero-shot
+	// Target is the error that is written or looked for, and Field the index in Task.Fields of the text that has it; only for
+	// Simulate, which does not show the text in Values that is to be written, and Confirm.
+	Target *taxonomy.Type
+	Field  int
 }
 
 // Example is a row with its right labels.
@@ -66,6 +70,8 @@ type Slots struct {
 	Fence              string      // the code in the lines around texts
 
 	kind       string
+	target     LabelSlot
+	written    Text
 	dimensions []DimensionSlot
 	examples   []ExampleSlot
 }
@@ -86,13 +92,32 @@ func (s *Slots) Dimensions() ([]DimensionSlot, error) {
 	return s.dimensions, nil
 }
 
-// Examples are rows with their labels, in a template of kind Identify; none in a zero-shot prompt.
+// Examples are rows with their labels, in a template of kind Identify or Simulate; none in a zero-shot prompt.
 func (s *Slots) Examples() ([]ExampleSlot, error) {
-	if s.kind != Identify {
-		return nil, s.misplaced("Examples", Identify)
+	if s.kind != Identify && s.kind != Simulate {
+		return nil, s.misplaced("Examples", Identify+" or "+Simulate)
 	}
 	return s.examples, nil
 }
+
+// Target is the error that is written or looked for, in a template of kind Simulate or Confirm.
+func (s *Slots) Target() (LabelSlot, error) {
+	if !aboutOne(s.kind) {
+		return LabelSlot{}, s.misplaced("Target", Simulate+" or "+Confirm)
+	}
+	return s.target, nil
+}
+
+// Written is the field that has the error, without its text, in a template of kind Simulate or Confirm.
+func (s *Slots) Written() (Text, error) {
+	if !aboutOne(s.kind) {
+		return Text{}, s.misplaced("Written", Simulate+" or "+Confirm)
+	}
+	return s.written, nil
+}
+
+// aboutOne tells whether templates of a kind are about one error type.
+func aboutOne(kind string) bool { return kind == Simulate || kind == Confirm }
 
 func (s *Slots) misplaced(slot, kind string) error {
 	return fmt.Errorf("the slot .%s belongs to templates of kind %s; this one is of kind %s", slot, kind, s.kind)
@@ -121,7 +146,8 @@ type ExampleSlot struct {
 	Labels []string
 }
 
-// Messages fills the template: a system message, if the template has that part, and a user message.
+// Messages fills the template: a system message, if the template has that part, and a user message. What in.Task points to must not
+// change any more.
 func (t *Template) Messages(in Input) ([]Message, error) {
 	slots, err := t.slots(in)
 	if err != nil {
@@ -132,7 +158,7 @@ func (t *Template) Messages(in Input) ([]Message, error) {
 		if t.tree.Lookup(role) == nil {
 			continue
 		}
-		content, err := t.render(role, slots)
+		content, err := t.fill(role, in, slots)
 		if err != nil {
 			return nil, err
 		}
@@ -177,6 +203,12 @@ func (t *Template) slots(in Input) (*Slots, error) {
 		}
 		s.examples = append(s.examples, ExampleSlot{texts(in.Task, e.Values, code), labels})
 	}
+	if aboutOne(t.Kind) {
+		s.target, s.written = labelSlot(*in.Target), Text{Name: in.Task.Fields[in.Field].Name, Definition: in.Task.Fields[in.Field].Definition}
+	}
+	if t.Kind == Simulate {
+		s.Fields = slices.Delete(s.Fields, in.Field, in.Field+1)
+	}
 	return s, s.setDimensions(in)
 }
 
@@ -192,7 +224,10 @@ func (t *Template) check(in Input) error {
 			return fmt.Errorf("prompt: example %d has %d texts for the %d fields of %s", i+1, len(e.Values), n, in.Task.ID())
 		}
 	}
-	if t.Kind != Identify && in.Mode != Vanilla && in.Mode != ErrorAware {
+	if aboutOne(t.Kind) && (in.Target == nil || in.Target.NoError || in.Field < 0 || in.Field >= len(in.Task.Fields)) {
+		return fmt.Errorf("prompt: a template of kind %s needs an error type and one of the fields", t.Kind)
+	}
+	if (t.Kind == Judge || t.Kind == Joint) && in.Mode != Vanilla && in.Mode != ErrorAware {
 		return fmt.Errorf("prompt: mode is %q; it is %s or %s", in.Mode, Vanilla, ErrorAware)
 	}
 	if (t.Kind == Judge) != (in.Dimension != nil) {

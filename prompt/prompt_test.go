@@ -124,6 +124,36 @@ func TestGoldenJointAndIdentify(t *testing.T) {
 	}
 }
 
+// TestGoldenSimulateAndConfirm: what is to be written is not shown, in the example it is.
+func TestGoldenSimulateAndConfirm(t *testing.T) {
+	for _, name := range taxonomy.Builtins() {
+		in := rows[name]
+		in.Task = task(t, name)
+		in.Target = &in.Task.Types[4]
+		write, _ := builtin(t, Simulate)
+		confirm, _ := builtin(t, Confirm)
+		for _, in.JSON = range []bool{false, true} {
+			in.Examples = nil
+			golden(t, messages(t, write, in), name, "simulate.zero-shot"+form(in.JSON)+".txt")
+			golden(t, messages(t, confirm, in), name, "confirm"+form(in.JSON)+".txt")
+			in.Examples = []Example{{in.Values, in.Errors}}
+			golden(t, messages(t, write, in), name, "simulate.one-shot"+form(in.JSON)+".txt")
+		}
+	}
+}
+
+func TestSimulateNeedsAnError(t *testing.T) {
+	write, qg := builtin(t, Simulate)
+	in := rows["question-generation"]
+	in.Task = qg
+	for _, change := range []func(){func() {}, func() { in.Target = &qg.Types[qg.NoErrorIndex()] }, func() { in.Target, in.Field = &qg.Types[0], 3 }} {
+		change()
+		if _, err := write.Messages(in); err == nil || !strings.Contains(err.Error(), "needs an error type and one of the fields") {
+			t.Errorf("%+v: %v", in.Target, err)
+		}
+	}
+}
+
 func form(json bool) string {
 	if json {
 		return ".json"

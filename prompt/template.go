@@ -21,22 +21,26 @@ const (
 	Judge    = "judge"    // one verdict, on Input.Dimension
 	Joint    = "joint"    // one verdict for each dimension of the task
 	Identify = "identify" // the labels that apply
+	Simulate = "simulate" // a text for Input.Field with the error Input.Target
+	Confirm  = "confirm"  // how sure the model is that the text in Input.Field has the error Input.Target
 )
 
 // Template makes messages of an Input. It is safe for concurrent use.
 type Template struct {
-	Kind    string // Judge, Joint or Identify
+	Kind    string // Judge, Joint, Identify, Simulate or Confirm
 	Version string // as the file says, "1.0"
 
-	hash string
-	tree *template.Template
+	hash      string
+	tree      *template.Template
+	plain     bool // see plain
+	skeletons skeletons
 }
 
 //go:embed builtin/*.tmpl
 var builtinFiles embed.FS
 
 // Builtins are the names that Builtin knows.
-func Builtins() []string { return []string{Judge, Joint, Identify} }
+func Builtins() []string { return []string{Judge, Joint, Identify, Simulate, Confirm} }
 
 // Builtin loads an embedded template.
 func Builtin(name string) (*Template, error) {
@@ -70,7 +74,7 @@ func Open(nameOrPath string) (*Template, error) {
 	return Parse(data, nameOrPath)
 }
 
-// Parse reads a template in the syntax of text/template. It consists of named parts: kind (judge, joint or identify),
+// Parse reads a template in the syntax of text/template. It consists of named parts: kind (one of Builtins),
 // version, user, and, if there is to be a system message, system; further parts may be called from these. The slots
 // are the fields of Slots; an unknown one is an error with file and line wherever it stands, in branches that are
 // rarely taken too.
@@ -83,7 +87,7 @@ func Parse(data []byte, file string) (*Template, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree}
+	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree, plain: plain(tree)}
 	for name, dst := range map[string]*string{"kind": &t.Kind, "version": &t.Version} {
 		if *dst, err = t.render(name, nil); err != nil {
 			return nil, err

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,7 +83,7 @@ func TestOwnTemplate(t *testing.T) {
 	if tmpl.Hash() != hex.EncodeToString(sum[:]) || tmpl.ID() != "judge@1.0" {
 		t.Errorf("%s, %s", tmpl.ID(), tmpl.Hash())
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(), "neither a file nor built in (built in: judge, joint, identify)") {
+	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(), "neither a file nor built in (built in: judge, joint, identify, simulate, confirm)") {
 		t.Error(err)
 	}
 }
@@ -99,10 +101,10 @@ func TestBuiltins(t *testing.T) {
 		}
 		hashes[tmpl.Hash()] = true
 	}
-	if len(hashes) != 3 {
-		t.Errorf("%d hashes of three templates", len(hashes))
+	if len(hashes) != 5 {
+		t.Errorf("%d hashes of five templates", len(hashes))
 	}
-	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(), "there are judge, joint, identify") {
+	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(), "there are judge, joint, identify, simulate, confirm") {
 		t.Error(err)
 	}
 }
@@ -140,4 +142,64 @@ func BenchmarkMessages(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A prompt filled into a skeleton is the one that text/template makes, whatever the texts and labels are.
+func TestSkeletons(t *testing.T) {
+	own := `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "user"}}
+{{.Fields}} {{with .Dimension}}{{.Name}}{{end}} {{range $i, $f := .Fields}}{{add $i 1}}{{$f}}{{if $f.Block}}{{template "text" $f}}{{end}}{{end}}{{or .Fence .Title}}
+{{end}}{{define "text"}}{{$b := .Block}}{{$b}}{{end}}`
+	cachedBuiltin, task := builtin(t, Judge)
+	random := rand.New(rand.NewPCG(7, 7))
+	for name, source := range map[string]string{"builtin": "", "own": own} {
+		cached := cachedBuiltin
+		if source != "" {
+			cached = parsed(t, source)
+		}
+		if !cached.plain {
+			t.Fatalf("%s: no skeletons are made", name)
+		}
+		for n := range 300 {
+			in := Input{Task: task, Dimension: &task.Dimensions[n%len(task.Dimensions)], Mode: []string{Vanilla, ErrorAware}[n%2],
+				JSON: n%3 == 0, PaperWording: n%5 == 0, Errors: []string{task.Types[random.IntN(len(task.Types))].Name}}
+			for range task.Fields {
+				in.Values = append(in.Values, strings.Repeat("{{.Block}} \x00 1\x001\x00 "+fmt.Sprint(random.IntN(9)), random.IntN(3)))
+			}
+			got, err := cached.Messages(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slots, err := cached.slots(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := cached.render("user", slots)
+			if last := got[len(got)-1].Content; err != nil || last != want {
+				t.Fatalf("%s: %v\n%q\nwant\n%q", name, err, last, want)
+			}
+		}
+	}
+}
+
+// Templates that compute something from texts have no skeletons.
+func TestNoSkeletons(t *testing.T) {
+	const frame = `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "t"}}{{.}}{{end}}{{define "user"}}%s{{end}}`
+	for _, body := range []string{
+		`{{range .Fields}}{{len .Block}}{{end}}`, `{{range .Fields}}{{.Block | printf "%.3s"}}{{end}}`, `{{if eq .Fence "0"}}x{{end}}`,
+		`{{with index .Fields 0}}{{.Block}}{{end}}`, `{{template "t" (html .Fence)}}`, `{{(printf "%q" .Fence)}}`,
+		`{{if .JSON}}{{else}}{{range .Fields}}{{else}}{{slice .Title 1}}{{end}}{{end}}`,
+	} {
+		if parsed(t, fmt.Sprintf(frame, body)).plain {
+			t.Errorf("%s: taken for plain", body)
+		}
+	}
+}
+
+func parsed(t *testing.T, source string) *Template {
+	t.Helper()
+	tmpl, err := Parse([]byte(source), "own.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tmpl
 }

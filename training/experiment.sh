@@ -21,3 +21,4 @@ run() { # NAME ROWS options
 }
 run real "$material/quizdesign_labels.jsonl" "$@"
 run written "$material/qg_errors_written.jsonl" --passages 300 "$@"
+"$python" "$here/experiment_final.py" "$work/real/final" --base "$base" --taxonomy "$work/taxonomy.json" 2> "$work/final.log"

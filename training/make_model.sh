@@ -18,9 +18,9 @@ tcmalloc=$(ls /usr/lib/*/libtcmalloc_minimal.so.4 2>/dev/null | head -n 1 || tru
 
 "$erreval" taxonomy show question-generation --json > "$work/taxonomy.json"
 "$python" "$here/data.py" --material "$material" --out "$work/data"
-"$erreval" simulate "$work/data/right.jsonl" -o "$work/data/sim_all.jsonl" --copies 4 --seed 21 --overwrite
+"$erreval" simulate "$work/data/right.jsonl" -o "$work/data/sim_all.jsonl" --rules 1 --copies 4 --seed 21 --overwrite
 grep '"source": "quizdesign"' "$work/data/right.jsonl" > "$work/data/right_real.jsonl" # few, and closest to what users have
-"$erreval" simulate "$work/data/right_real.jsonl" -o "$work/data/sim_real.jsonl" --copies 12 --seed 22 --overwrite
+"$erreval" simulate "$work/data/right_real.jsonl" -o "$work/data/sim_real.jsonl" --rules 1 --copies 12 --seed 22 --overwrite
 cat "$work/data/sim_all.jsonl" "$work/data/sim_real.jsonl" > "$work/data/simulated.jsonl"
 LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" --data "$work/data" --out "$work/run" "$@"
 

@@ -49,6 +49,7 @@ type identifyOptions struct {
 	JSON       bool
 	Judge      *judgeOptions // nil is the local model
 	Examples   string        // file, or ""; only with Judge
+	GoOn       string        // what to type after an interruption; "" is the line as typed, with --resume
 }
 
 func identifyCommand(e *env) *cli.Command {

@@ -310,13 +310,7 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 	if err := fitsTaxonomy(row, d, t); err != nil {
 		return err
 	}
-	scores := f.score.scorer.Judge(d)
-	for _, dimension := range t.Dimensions {
-		if err := row.SetScore(dimension.Key, scores[dimension.Key]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return row.SetScores(t, f.score.scorer.Judge(d))
 }
 
 // fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.

@@ -5,65 +5,148 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/simulate"
 )
 
-// simulateOptions are the command's flags and argument.
+// simulateOptions are the flags and argument that every way of simulating has.
 type simulateOptions struct {
 	rowInput
-	simulate.Options
 	file, output string
 	overwrite    bool
+	json         bool
 }
 
 func simulateCommand(e *env) *cli.Command {
-	def := simulate.DefaultOptions()
 	return &cli.Command{
 		Name:      "simulate",
-		Usage:     "plant errors into right rows, as training material (rule-based, seeded)",
+		Usage:     "make training rows with known errors: by rules, by language models, or wrong label sets for a verifier",
 		ArgsUsage: "INPUT",
 		Description: `INPUT holds right human questions: passage, question, answer, and if there is one their title. The
-whole file is held in memory, since wrong answers are looked for in its other rows. Every example
-carries labels (codes), the mechanism that made it and the id of its origin.
+whole file is held in memory, since wrong answers are looked for in its other rows. Rows with labels other than
+the one for no error are left out. Every example carries labels (codes), the mechanism that made it and the id of its origin.
 
-   erreval simulate questions.jsonl -o simulated.jsonl --copies 3 --mix OTA=40`,
-		Flags: append(rowFlags(), outFlag(), overwriteFlag(),
-			&cli.Uint64Flag{Name: "seed", Value: def.Seed, Usage: "the same seed gives the same file"},
-			&cli.IntFlag{Name: "copies", Value: def.Copies, Usage: "examples tried per row"},
-			&cli.StringSliceFlag{Name: "mix", Usage: "relative weight of a label as `CODE=WEIGHT`; repeat it (default " + mixString(def.Mix) + ")"}),
+   erreval simulate questions.jsonl -o simulated.jsonl --copies 3 --mix OTA=40
+   erreval simulate questions.jsonl -o facts.jsonl --mix "Factual Error=2,Vague=1" --only --total 600
+   erreval simulate questions.jsonl -o each.jsonl --per-error 100 --combined 0.2
+
+Rows for a verifier, from rows with labels (and, for near misses, the diagnosis of an identifier); for any taxonomy:
+   erreval simulate labelled.jsonl -o verifier.jsonl --verifier --negatives 0.5
+
+Errors written by a language model, for any taxonomy: the first judge writes, shown an example; a text is kept where two
+judges are at least 0.8 sure of the error, else it goes to OUT.rejected.jsonl. Look at prompt and cost first:
+   erreval simulate rows.jsonl --judge gpt-4o,gpt-4o-mini --show-prompt '*'
+   erreval simulate rows.jsonl --judge gpt-4o,gpt-4o-mini --dry-run
+   erreval simulate rows.jsonl -o written.jsonl --judge gpt-4o,gpt-4o-mini --examples seeds.jsonl --max-cost 5
+
+docs/simulate.md lists the mechanisms.`,
+		Flags: slices.Concat(rowFlags(), []cli.Flag{outFlag(), overwriteFlag(), taxonomyFlag(),
+			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
+			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},
+			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), writerFlags()),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
 				return err
 			}
-			if ctx.String("output") == "" {
+			if ctx.String("output") == "" && !e.typed([]string{"judge"}) { // ERREVAL_JUDGE alone asks nobody
 				return usagef("erreval simulate needs -o OUT, the file to write")
 			}
-			o := &simulateOptions{Options: simulate.Options{Seed: ctx.Uint64("seed"), Copies: ctx.Int("copies"), Mix: def.Mix},
-				file: ctx.Args().First(), output: ctx.String("output"), overwrite: ctx.Bool("overwrite")}
-			if err := addMix(o.Mix, ctx.StringSlice("mix")); err != nil {
-				return usagef("%v", err)
-			}
-			if err := o.Validate(); err != nil {
-				return usagef("%v", err)
-			}
-			t, err := openTaxonomy("question-generation") // the rules know its errors only
+			t, err := openTaxonomy(ctx.String("taxonomy"))
 			if err != nil {
 				return err
 			}
+			o := &simulateOptions{file: ctx.Args().First(), output: ctx.String("output"), overwrite: ctx.Bool("overwrite"), json: ctx.Bool("json")}
 			if o.rowInput, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
-			return runSimulate(ctx.Context, e, o)
+			if o.limit = ctx.Int("limit"); o.limit < 0 {
+				return usagef("--limit %d: give a number of rows, or 0 for all", o.limit)
+			}
+			return o.action(ctx, e)
 		},
 	}
+}
+
+// action chooses who makes the rows, and refuses the flags of others.
+func (o *simulateOptions) action(ctx *cli.Context, e *env) error {
+	if ctx.Bool("verifier") {
+		if err := onlyWith(ctx, e, slices.Concat(ruleFlags(), writerFlags()), "--%s plants errors; it does not go with --verifier"); err != nil {
+			return err
+		}
+		return verifierAction(ctx, e, o)
+	}
+	if err := onlyWith(ctx, e, verifierFlags(), "--%s goes with --verifier"); err != nil {
+		return err
+	}
+	if e.typed([]string{"judge"}) {
+		return writerAction(ctx, e, o)
+	}
+	if err := onlyWith(ctx, e, writerFlags(), "--%s is for language models that write; name them with --judge"); err != nil {
+		return err
+	}
+	return rulesAction(ctx, e, o)
+}
+
+// ruleFlags are those of the rules; a language model takes all but the last two.
+func ruleFlags() []cli.Flag {
+	def := simulate.DefaultOptions()
+	return []cli.Flag{
+		&cli.IntFlag{Name: "copies", Value: def.Copies, Usage: "examples tried per row"},
+		&cli.StringSliceFlag{Name: "mix", Usage: "relative weight of a label, by name or code, as `LABEL=WEIGHT,…`; may be repeated (default " + mixString(def.Mix) + ")"},
+		&cli.BoolFlag{Name: "only", Usage: "make no label but those that --mix names"},
+		&cli.IntFlag{Name: "total", Usage: "make `N` examples in all, each label by its share of the mix, instead of --copies a row"},
+		&cli.IntFlag{Name: "per-error", Usage: "make `N` examples of each error type with a weight in the mix, instead of --copies a row"},
+		&cli.Float64Flag{Name: "combined", Value: def.Combined, Usage: "give this `SHARE` of the erroneous examples a second error"},
+		&cli.IntFlag{Name: "rules", Value: def.Rules, Usage: "set of rules: `1` is what the default model's version 3 was trained on (without combined errors), 2 has more mechanisms"},
+	}
+}
+
+func rulesAction(ctx *cli.Context, e *env, o *simulateOptions) error {
+	bound, err := simulate.Bind(o.taxonomy)
+	if err != nil {
+		return withCode(exitUnfit, err)
+	}
+	r := &ruleRun{o: o, bound: bound}
+	if r.Options, err = readRules(ctx, bound); err != nil {
+		return usagef("%v", err)
+	}
+	if len(bound.Without) > 0 {
+		fmt.Fprintf(e.err, "no rules for %s: a language model can write them, with --judge\n", strings.Join(bound.Without, ", "))
+	}
+	return r.run(ctx.Context, e)
+}
+
+// readRules reads the options of the rules.
+func readRules(ctx *cli.Context, bound *simulate.Binding) (simulate.Options, error) {
+	o := simulate.DefaultOptions()
+	o.Seed, o.Copies, o.Total, o.PerError = ctx.Uint64("seed"), ctx.Int("copies"), ctx.Int("total"), ctx.Int("per-error")
+	if o.Rules, o.Combined = ctx.Int("rules"), ctx.Float64("combined"); o.Rules == 1 && !ctx.IsSet("combined") {
+		o.Combined = 0
+	}
+	if ctx.Bool("only") {
+		if clear(o.Mix); !ctx.IsSet("mix") {
+			return o, errors.New("--only: name the labels with --mix")
+		}
+	}
+	for code := range o.Mix {
+		if !slices.Contains(bound.Codes, code) {
+			delete(o.Mix, code)
+		}
+	}
+	mix, err := parseMix(ctx.StringSlice("mix"), func(label string) (string, bool) { return bound.Code(label) }, bound.Names())
+	for code, w := range mix {
+		o.Mix[code] = w
+	}
+	return o, errors.Join(err, o.Validate())
 }
 
 func mixString(mix map[string]float64) string {
@@ -74,66 +157,167 @@ func mixString(mix map[string]float64) string {
 	return strings.Join(parts, " ")
 }
 
-func addMix(mix map[string]float64, settings []string) error {
-	for _, s := range settings {
-		code, weight, ok := strings.Cut(s, "=")
-		w, err := strconv.ParseFloat(weight, 64)
-		if !ok || err != nil {
-			return fmt.Errorf("--mix %q: give CODE=WEIGHT, such as OTA=30", s)
+// parseMix reads the values of --mix; code finds what a label is called within.
+func parseMix(values []string, code func(string) (string, bool), known []string) (map[string]float64, error) {
+	mix := map[string]float64{}
+	for _, value := range values {
+		for s := range strings.SplitSeq(value, ",") {
+			label, weight, ok := strings.Cut(strings.TrimSpace(s), "=")
+			w, err := strconv.ParseFloat(weight, 64)
+			if !ok || err != nil {
+				return nil, fmt.Errorf("--mix %q: give CODE=WEIGHT, such as OTA=30", s)
+			}
+			c, ok := code(label)
+			if !ok {
+				return nil, fmt.Errorf("mix names %q: choose among %s", label, strings.Join(known, ", "))
+			}
+			mix[c] = w
 		}
-		mix[code] = w
 	}
-	return nil
+	return mix, nil
 }
 
-func runSimulate(ctx context.Context, e *env, o *simulateOptions) error {
-	rows, faults, err := readRightRows(ctx, e, o)
+// ruleRun makes examples by rules.
+type ruleRun struct {
+	simulate.Options
+	o     *simulateOptions
+	bound *simulate.Binding
+}
+
+func (r *ruleRun) run(ctx context.Context, e *env) error {
+	rows, leftOut, faults, err := readRightRows(ctx, e, r.o, r.bound)
 	if err != nil {
 		return err
 	}
+	sum := &simulateSummary{Rows: len(rows), LeftOut: leftOut, taxonomy: r.o.taxonomy, Labels: map[string]int{}, Mechanisms: map[string]int{}}
+	err = r.o.write(func(out *dataset.Output) error {
+		return simulate.Generate(rows, r.Options, func(ex simulate.Example) error {
+			ex.Labels = r.bound.Labels(ex.Labels)
+			sum.add(ex.Labels, ex.Mechanism)
+			row, err := dataset.RowOf(ex)
+			return errors.Join(err, out.Write(row))
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(sum.print(e, r.o.json), warnFaults(e, faults))
+}
+
+// write makes the output; nothing of it is left where make fails.
+func (o *simulateOptions) write(fill func(*dataset.Output) error) error {
 	out, err := dataset.Create(o.output, o.overwrite, o.file)
 	if err != nil {
 		return err
 	}
 	out.Format, out.Options = o.files.format(o.output), o.files.sinkOptions(nil)
-	counts := map[string]int{}
-	err = simulate.Generate(rows, o.Options, func(ex simulate.Example) error {
-		for _, l := range ex.Labels {
-			counts[l]++
-		}
-		row, err := dataset.RowOf(ex)
-		return errors.Join(err, out.Write(row))
-	})
-	if err != nil {
+	if err := fill(out); err != nil {
 		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
 	}
-	if err := out.Commit(); err != nil {
-		return err
+	return out.Commit()
+}
+
+// simulateSummary counts what was made.
+type simulateSummary struct {
+	Rows       int            `json:"rows"`     // that examples were made of
+	LeftOut    int            `json:"left_out"` // rows with errors
+	Examples   int            `json:"examples"`
+	Combined   int            `json:"combined"`   // with several mechanisms
+	Labels     map[string]int `json:"labels"`     // examples that have it
+	Mechanisms map[string]int `json:"mechanisms"` // examples that it made, "a+b" where two did
+
+	taxonomy *taxonomy.Taxonomy
+}
+
+func (s *simulateSummary) add(labels []string, mechanism string) {
+	s.Examples++
+	s.Mechanisms[mechanism]++
+	if strings.Contains(mechanism, "+") {
+		s.Combined++
 	}
-	fmt.Fprintf(e.err, "%d examples of %d rows:", out.Rows(), len(rows))
-	for _, code := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(e.err, " %s %.1f%%", code, 100*float64(counts[code])/float64(max(out.Rows(), 1)))
+	for _, l := range labels {
+		s.Labels[l]++
+	}
+}
+
+func (s *simulateSummary) print(e *env, asJSON bool) error {
+	if asJSON {
+		return writeJSON(e.out, s)
+	}
+	fmt.Fprintf(e.err, "%d examples of %d rows:", s.Examples, s.Rows)
+	if s.Combined > 0 {
+		fmt.Fprintf(e.err, " %d with a second error;", s.Combined)
+	}
+	for _, y := range s.taxonomy.Types {
+		if n := s.Labels[y.Code]; n > 0 {
+			fmt.Fprintf(e.err, " %s %.1f%%", y.Code, 100*float64(n)/float64(s.Examples))
+		}
 	}
 	fmt.Fprintln(e.err)
-	return warnFaults(e, faults)
+	if s.LeftOut > 0 {
+		fmt.Fprintf(e.err, "%s with errors left out\n", plural(s.LeftOut, "row", "rows"))
+	}
+	return s.mechanisms(e.err)
+}
+
+// mechanisms prints how often each mechanism had a part.
+func (s *simulateSummary) mechanisms(w io.Writer) error {
+	parts := map[string]int{}
+	for m, n := range s.Mechanisms {
+		for part := range strings.SplitSeq(m, "+") {
+			parts[part] += n
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, code := range simulate.Codes() {
+		var texts []string
+		for _, name := range simulate.Mechanisms(code) {
+			if n := parts[name]; n > 0 {
+				texts = append(texts, fmt.Sprintf("%s %d", name, n))
+			}
+		}
+		if len(texts) > 0 {
+			fmt.Fprintf(t, "%s\t%s\n", code, strings.Join(texts, ", "))
+		}
+	}
+	return t.Flush()
 }
 
 // readRightRows reads all rows; one with an empty passage, question or answer cannot teach and is an error.
-func readRightRows(ctx context.Context, e *env, o *simulateOptions) (rows []simulate.Row, faults []error, err error) {
+func readRightRows(ctx context.Context, e *env, o *simulateOptions, bound *simulate.Binding) (rows []simulate.Row, leftOut int, faults []error, err error) {
 	fields := o.taxonomy.FieldNames()
 	faults, err = o.eachRow(ctx, e, o.file, func(r *dataset.Row) error {
+		if right, err := isRight(r, o.taxonomy); err != nil || !right {
+			leftOut++
+			return err
+		}
 		if i := slices.Index(r.Values, ""); i >= 0 {
 			return fmt.Errorf("row %s: the %s is empty", r.ID, fields[i])
 		}
-		value := func(field string) string { return r.Values[slices.Index(fields, field)] }
-		rows = append(rows, simulate.Row{ID: r.ID, Title: textOf(r, "title"), Passage: value("passage"),
-			Question: value("question"), Answer: value("answer"), Source: textOf(r, "source")})
+		rows = append(rows, bound.Row(r, textOf(r, "title"), textOf(r, "source")))
 		return nil
 	})
 	if err == nil && len(rows) == 0 && len(faults) > 0 {
 		err = fmt.Errorf("%s: no row could be read; the first fault: %w", o.file, faults[0])
 	}
-	return rows, faults, err
+	if err == nil && len(rows) == 0 && leftOut > 0 {
+		err = fmt.Errorf("%s: every row has labels of errors; examples are made of right rows", o.file)
+	}
+	return rows, leftOut, faults, err
+}
+
+// isRight tells whether a row has no labels, or no errors among them.
+func isRight(r *dataset.Row, t *taxonomy.Taxonomy) (bool, error) {
+	raw, ok := r.Get(dataset.ColumnLabels)
+	if !ok || string(raw) == "null" || string(raw) == `""` || string(raw) == "[]" {
+		return true, nil
+	}
+	labels, err := r.Labels(t)
+	if err != nil {
+		return false, err
+	}
+	no := t.NoErrorIndex()
+	return len(labels) == 0 || no >= 0 && labels[0] == t.Types[no].Name, nil
 }
 
 // textOf is a column's text, or nothing where it is absent or none.

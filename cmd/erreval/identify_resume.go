@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +231,7 @@ func (f *identifyFile) interrupted(in string) error {
 		text += fmt.Sprintf("; %s in %s", plural(f.summary.Rows, "finished row is", "finished rows are"), dataset.PartialPath(f.path))
 	}
 	if f.out != nil {
-		text += "\nto go on: " + resumeLine(f.run.e.args)
+		text += "\nto go on: " + cmp.Or(f.run.o.GoOn, resumeLine(f.run.e.args))
 	}
 	if f.out != nil && in == stdio {
 		text += "\nwith the same standard input from its beginning"

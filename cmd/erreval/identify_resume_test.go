@@ -100,10 +100,15 @@ type process struct {
 	ended  chan struct{}
 }
 
-// identifyProcess starts the test's program anew, which under that name is erreval (testscript.Main).
 func identifyProcess(t *testing.T, in, out string, flags ...string) *process {
 	t.Helper()
-	p := &process{cmd: command(t, append([]string{"identify", in, "-o", out, "--model", tinyBERT, "--quiet"}, flags...)...), ended: make(chan struct{})}
+	return startProcess(t, append([]string{"identify", in, "-o", out, "--model", tinyBERT, "--quiet"}, flags...)...)
+}
+
+// startProcess starts the test's program anew, which under that name is erreval (testscript.Main).
+func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: command(t, args...), ended: make(chan struct{})}
 	p.cmd.Stderr = &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -122,13 +127,21 @@ func (p *process) wait() (code int, err error) {
 
 // killAt kills the process as soon as a file has a size, and tells whether it was still running.
 func (p *process) killAt(path string, size int64) bool {
+	return p.killWhen(func() bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Size() >= size
+	})
+}
+
+// killWhen kills the process as soon as there holds, and tells whether it was still running.
+func (p *process) killWhen(there func() bool) bool {
 	for {
 		select {
 		case <-p.ended:
 			return false
 		default:
 		}
-		if info, err := os.Stat(path); err == nil && info.Size() >= size {
+		if there() {
 			err := p.cmd.Process.Kill()
 			<-p.ended
 			return err == nil

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"erreval": main})
+	testscript.Main(m, map[string]func(){"erreval": main, "faketrainer": fakeTrainer})
 }
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
@@ -55,7 +55,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
-			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand},
+			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand,
+			"freeze": cmdFreeze, "setcell": cmdSetCell, "reviewing": cmdReviewing},
 	})
 }
 

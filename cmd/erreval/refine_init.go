@@ -12,6 +12,8 @@ import (
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
+	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/selection"
 )
 
 func refineInitCommand(e *env) *cli.Command {
@@ -73,7 +75,8 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, stdio) > 1:
 		return nil, nil, usagef(`standard input "-" can be read once`)
 	}
-	o = &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Command: e.typedLine()}
+	o = &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Command: e.typedLine(),
+		Sections: []string{selection.ConfigText, review.ConfigText}}
 	name := ctx.String("taxonomy")
 	if o.Taxonomy, err = openTaxonomy(name); err != nil {
 		return nil, nil, err
@@ -169,7 +172,7 @@ func printMade(e *env, dir string, t *taxonomy.Taxonomy, made *refine.Made) erro
 	line("training", "%s", plural(made.Train, "row", "rows"))
 	line("development", "%s of %s", plural(made.Dev, "row", "rows"), plural(made.Groups, "group", "groups"))
 	if made.Held > 0 {
-		line("put aside", "%s that share their group with a development row", plural(made.Held, "row", "rows"))
+		line("put aside", "%s of a group with development rows", plural(made.Held, "row", "rows"))
 	}
 	line("next", "erreval refine status %s", shellQuote(dir))
 	return flush()

@@ -83,7 +83,7 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 
 func install(ctx context.Context, e *env, environment *training.Environment, force, quiet bool) error {
 	what := "was in the cache"
-	if !environment.Ready() || force {
+	if !environment.Ready() || force || environment.Build == training.CUDABuild { // whether a GPU can be used is found out anew
 		found, err := environment.Install(ctx)
 		if err != nil {
 			return fmt.Errorf("the training environment was not set up: %w", err)

@@ -383,11 +383,12 @@ func (j *judges) connect(s *judgeSettings) (*seat, error) {
 	if err != nil || j.journal == nil || !j.o.calls() {
 		return &seat{endpoint: endpoint, client: endpoint}, err
 	}
-	meter, err := j.journal.Meter(finishing(endpoint), j.o.Budget, j.prices)
+	limiter := llm.NewLimiter(s.Limits)
+	meter, err := j.journal.Meter(limiter.Place(finishing(endpoint)), j.o.Budget, j.prices)
 	if err != nil {
 		return nil, err
 	}
-	return &seat{endpoint, llm.Retry(llm.Limit(meter, s.Limits), llm.DefaultRetryOptions()), meter}, nil
+	return &seat{endpoint, llm.Retry(limiter.Pace(meter), llm.DefaultRetryOptions()), meter}, nil
 }
 
 // finishing makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.

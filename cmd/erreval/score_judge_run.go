@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -29,9 +30,16 @@ func (j *judges) say(r *identifyRun) {
 // judgingGC is for a heap of a few MB, through which prompts and replies pass quickly: a fifth of the time at Go's 100.
 const judgingGC = 400
 
+// judgingThreads share a processor: most of the work is a few microseconds long, and what the journal writes holds a thread
+// meanwhile. On two busy cores a call waits a tenth less for its turn.
+const judgingThreads = 2
+
 // judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
 func (f *scoreFile) judged(ctx context.Context) error {
 	j := f.score.judges
+	if f.run.e.getenv("GOMAXPROCS") == "" {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(judgingThreads * runtime.GOMAXPROCS(0)))
+	}
 	if f.run.e.getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(judgingGC))
 	}
@@ -74,10 +82,8 @@ func (j *judges) fits(row *dataset.Row) error {
 func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, d := range f.run.taxonomy.Dimensions {
-		if err := row.SetScore(d.Key, scores[d.Key]); err != nil {
-			return err
-		}
+	if err := row.SetScores(f.run.taxonomy, scores); err != nil {
+		return err
 	}
 	f.last = row.Line
 	f.score.summary.add(scores, false)

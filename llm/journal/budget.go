@@ -98,7 +98,7 @@ type account struct {
 	unpricedInput, unpricedOutput int64
 	overruns                      int64
 
-	changed bool // in this transaction
+	changed bool // and not written yet
 }
 
 func (a *account) add(d account) {
@@ -165,7 +165,7 @@ func (m *Meter) use(model string, a account) {
 	m.used[model].add(a)
 }
 
-// Meter decorates next, the endpoint's client. A call for which the budget has no room is not made and fails with
+// Meter decorates next, the endpoint's client, or that within a Limiter's Place. A call for which the budget has no room is not made and fails with
 // llm.Budget; one that may find room once others in flight settle waits for them. The price list may be nil if b does
 // not limit the cost. All Meters of a journal share what is spent, each holds its own limits.
 //
@@ -326,6 +326,9 @@ func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
 
 // unsent tells of calls that failed before they reached the endpoint.
 func unsent(err error) bool {
+	if errors.Is(err, llm.ErrUnsent) {
+		return true
+	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
 		return true
 	}

@@ -115,6 +115,7 @@ func TestCharges(t *testing.T) {
 		"refused":           {fail(llm.Error{Kind: llm.Refused, Status: 400}), free},
 		"filtered":          {fail(llm.Error{Kind: llm.Filtered}), free},
 		"refused here":      {fail(llm.Error{Kind: llm.Refused}), Spent{}},
+		"never sent":        {failing(errors.Join(llm.ErrUnsent, context.Canceled)), Spent{}},
 		"nobody listening":  {failing(&llm.Error{Kind: llm.Transient, Err: &net.OpError{Op: "dial"}}), Spent{}},
 		"connection broken": {failing(&llm.Error{Kind: llm.Transient, Err: &net.OpError{Op: "read"}}), worst},
 	} {

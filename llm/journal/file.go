@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	format        = 1          // of the schema below; PRAGMA user_version
+	format        = 2          // of the schema below and of the calls' keys; PRAGMA user_version
 	applicationID = 0x65727276 // "errv": tells a journal from other SQLite files
 	busyTimeout   = 30 * time.Second
 	readers       = 4
-	logPages      = 16384 // of 4 KiB, before the log is folded into the file; SQLite's 1000 make that, and its syncs, a quarter of the time
+	logPages      = 65536 // of 4 KiB, before a writer itself folds the log into the file; foldEvery comes first
 )
 
 // Accounts hold open calls at their reservation, so a call that a crash lost is charged without anybody noticing it.
@@ -61,6 +61,7 @@ func openStore(path, synchronous string) (*store, error) {
 		return nil, err
 	}
 	s := &store{freed: make(chan struct{})}
+	s.folding.SetLimit(1)
 	if err := s.connect(abs, synchronous); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -126,7 +127,23 @@ func (s *store) connect(abs, synchronous string) (err error) {
 	}
 	s.reader.SetMaxOpenConns(readers)
 	s.reader.SetMaxIdleConns(readers)
-	return s.prepare()
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	return s.know()
+}
+
+// know begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they are looked up.
+func (s *store) know() error {
+	var replies bool
+	err := s.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM reply)").Scan(&replies)
+	if err == nil {
+		s.version, err = s.dataVersion()
+	}
+	if err == nil && !replies {
+		s.held.Store(new(filter))
+	}
+	return err
 }
 
 // migrate makes an empty file a journal. Another process may be doing the same.
@@ -217,7 +234,7 @@ func (s *store) prepare() error {
 }
 
 func (s *store) close() error {
-	var faults []error
+	faults := []error{s.folding.Wait()}
 	for _, stmt := range s.prepared { // a connection with one open stays open, and the log beside the file with it
 		faults = append(faults, stmt.Close())
 	}

@@ -5,8 +5,9 @@
 // endpoint's client, and keeps the budget, so that each try of a retried call is charged and no reservation is held
 // while a rate limit makes a call wait:
 //
-//	metered, err := j.Meter(endpoint, budget, prices) // endpoint is a Client, of llm/openai for one
-//	client := j.Client(llm.Retry(llm.Limit(metered, limits), retries), url)
+//	limiter := llm.NewLimiter(limits)
+//	metered, err := j.Meter(limiter.Place(endpoint), budget, prices) // endpoint is a Client, of llm/openai for one
+//	client := j.Client(llm.Retry(limiter.Pace(metered), retries), url)
 //
 // A reply that passes the Meter is kept as it is, in the transaction that settles for it; decorators between the two
 // may repeat and delay calls, but should not change replies.
@@ -19,9 +20,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
 	"sync"
 
 	"github.com/erreval/erreval/llm"
@@ -145,16 +147,42 @@ func cached(r *llm.Reply) *llm.Reply {
 type callID [sha256.Size]byte
 
 func identify(endpoint string, r *llm.Request) (callID, error) {
-	content, err := json.Marshal(struct {
-		Format   int
-		Endpoint string
-		llm.Request
-		Attempt int
-	}{format, endpoint, *r, 0}) // the outer Attempt hides the request's
-	if err != nil {
-		return callID{}, &llm.Error{Kind: llm.Refused, Err: fmt.Errorf("a call that cannot be sent: %w", err)}
+	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
+		return callID{}, &llm.Error{Kind: llm.Refused, Err: errors.New("a call that cannot be sent: its schema is no JSON")}
 	}
-	return sha256.Sum256(content), nil
+	// Every text has its length in front, and whatever can be missing its number, so that no two calls are spelt alike.
+	b := make([]byte, 0, 1<<13)
+	number := func(n int64) { b = binary.AppendVarint(b, n) }
+	text := func(s string) { number(int64(len(s))); b = append(b, s...) }
+	number(format)
+	text(endpoint)
+	text(r.Model)
+	number(int64(len(r.Messages)))
+	for _, m := range r.Messages {
+		text(m.Role)
+		text(m.Content)
+	}
+	if number(given(r.Temperature)); r.Temperature != nil {
+		b = binary.BigEndian.AppendUint64(b, math.Float64bits(*r.Temperature))
+	}
+	if number(given(r.Seed)); r.Seed != nil {
+		number(*r.Seed)
+	}
+	number(int64(r.MaxTokens))
+	if number(given(r.Schema)); r.Schema != nil {
+		text(r.Schema.Name)
+		text(string(r.Schema.JSON))
+	}
+	number(int64(r.Repeat))
+	return sha256.Sum256(b), nil
+}
+
+// given is 1 for what is there.
+func given[T any](p *T) int64 {
+	if p == nil {
+		return 0
+	}
+	return 1
 }
 
 type flightKey struct {
@@ -210,6 +238,7 @@ type memo struct {
 type memoKey struct{}
 
 func (m *memo) keep(t *transaction, r *llm.Reply) error {
+	t.added(m.id)
 	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model, r.Usage.Input, r.Usage.Output)
 	return err
 }
@@ -230,6 +259,9 @@ func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Repl
 }
 
 func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
+	if j.store.lacks(id) {
+		return nil, nil
+	}
 	r := &llm.Reply{Cached: true}
 	err := j.store.getReply.QueryRowContext(background, id[:], attempt).
 		Scan(&r.Text, &r.Finish, &r.Model, &r.Usage.Input, &r.Usage.Output)

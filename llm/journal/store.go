@@ -2,7 +2,13 @@ package journal
 
 import (
 	"database/sql"
+	"encoding/binary"
+	"runtime"
 	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	"modernc.org/sqlite"
 )
 
 // store is the file: one connection that writes, in transactions that serve all who wait, and a few that read.
@@ -24,6 +30,14 @@ type store struct {
 	open    int        // reservations of this process without an outcome
 	freed   chan struct{}
 	overrun error // why no further call is made
+
+	// What this process knows of the file as long as nobody else writes to it, which its data version tells.
+	version uint32              // after the last transaction
+	books   map[string]*account // nil: to be read
+	held    atomic.Pointer[filter]
+
+	written int            // transactions
+	folding errgroup.Group // see fold
 }
 
 // change is something to be written. A change that settles a reservation goes before those that make one, so that
@@ -61,6 +75,7 @@ func (s *store) write(c change) error {
 func (s *store) lead(b *batch) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	runtime.Gosched() // who is about to write comes along: on a busy machine that halves the transactions
 	s.joining.Lock()
 	s.next = nil
 	s.joining.Unlock()
@@ -73,6 +88,9 @@ func (s *store) transact(changes []change) error {
 	err := t.run(changes)
 	if err == nil {
 		s.open += t.opened
+		if s.written++; s.written%foldEvery == 0 {
+			s.folding.TryGo(s.fold)
+		}
 	}
 	settled := 0
 	for _, c := range changes {
@@ -88,29 +106,73 @@ func (s *store) transact(changes []change) error {
 	return err
 }
 
+// foldEvery is in transactions, of some four pages each.
+const foldEvery = 1024
+
+// fold brings the log into the file beside the writer, whom SQLite would otherwise make wait for that, syncs included: most of it
+// while others write, then what came meanwhile, so that the log begins anew.
+func (s *store) fold() error {
+	conn, err := s.writer.Conn(background)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, how := range []string{"PASSIVE", "RESTART"} {
+		if _, err := conn.ExecContext(background, "PRAGMA wal_checkpoint("+how+")"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // transaction is a batch being written.
 type transaction struct {
 	*store
 	opened int // reservations made
-	books  map[string]*account
 }
 
 func (t *transaction) run(changes []change) error {
 	if _, err := t.begin.ExecContext(background); err != nil {
 		return err
 	}
-	err := t.apply(changes)
+	err := t.recall()
+	if err == nil {
+		err = t.apply(changes)
+	}
 	if err == nil {
 		err = t.writeBooks()
 	}
 	if err == nil {
 		_, err = t.commit.ExecContext(background)
 	}
+	if err == nil {
+		t.version, err = t.dataVersion()
+	}
 	if err != nil {
 		// After some faults SQLite has rolled back by itself; then this fails and nothing is lost.
 		_, _ = t.rollback.ExecContext(background)
+		t.books = nil
 	}
 	return err
+}
+
+// recall forgets what another process may have changed since.
+func (s *store) recall() error {
+	version, err := s.dataVersion()
+	if err == nil && version != s.version {
+		s.books = nil
+		s.held.Store(nil)
+	}
+	return err
+}
+
+// dataVersion changes with every transaction on the file, whoever makes it.
+func (s *store) dataVersion() (version uint32, err error) {
+	err = s.conn.Raw(func(driver any) error {
+		version, err = driver.(sqlite.FileControl).FileControlDataVersion("main")
+		return err
+	})
+	return version, err
 }
 
 func (t *transaction) apply(changes []change) error {
@@ -153,6 +215,7 @@ func (t *transaction) writeBooks() error {
 			a.unpricedInput, a.unpricedOutput, a.overruns); err != nil {
 			return err
 		}
+		a.changed = false
 	}
 	return nil
 }
@@ -173,4 +236,46 @@ func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
 		books[model] = a
 	}
 	return books, rows.Err()
+}
+
+// filter tells of most calls that are not in the file that they are not (a Bloom filter): asking SQLite for a new call takes longer than
+// looking here. Its size is fixed, 1 MiB; of a million calls it misses 1 in 40, later on it is of no use.
+type filter [1 << filterBits / 64]atomic.Uint64
+
+const (
+	filterBits   = 23
+	filterProbes = 4
+)
+
+// bits are where id's are: id is a hash, so any of its bits will do.
+func (f *filter) bits(id callID, do func(word *atomic.Uint64, bit uint64) bool) bool {
+	for i := range filterProbes {
+		at := binary.LittleEndian.Uint32(id[4*i:]) % (1 << filterBits)
+		if !do(&f[at/64], 1<<(at%64)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *filter) add(id callID) {
+	f.bits(id, func(word *atomic.Uint64, bit uint64) bool { word.Or(bit); return true })
+}
+
+// may tells whether id may have been added.
+func (f *filter) may(id callID) bool {
+	return f.bits(id, func(word *atomic.Uint64, bit uint64) bool { return word.Load()&bit != 0 })
+}
+
+// added notes that id is being put into the file.
+func (s *store) added(id callID) {
+	if f := s.held.Load(); f != nil {
+		f.add(id)
+	}
+}
+
+// lacks tells that id is not in the file; if it says no, nobody knows.
+func (s *store) lacks(id callID) bool {
+	f := s.held.Load()
+	return f != nil && !f.may(id)
 }

@@ -71,7 +71,8 @@ func secrets(o Options) []string {
 	return pairs
 }
 
-// roomy is the default transport without its limit of two idle connections per host.
+// roomy is the default transport without its limit of two idle connections per host, and with buffers that hold most requests, so that
+// each is one write: the default is 4 KB.
 func roomy() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -79,6 +80,7 @@ func roomy() http.RoundTripper {
 	}
 	t = t.Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
+	t.WriteBufferSize = 16 << 10
 	return t
 }
 
@@ -152,6 +154,9 @@ func (w *wire) prepare(req *http.Request) error {
 
 // disguised is the error in a body that came with status 200, as OpenRouter sends them.
 func disguised(body []byte) (*fault, bool) {
+	if !bytes.Contains(body, []byte(`"error"`)) { // most often
+		return nil, false
+	}
 	var head struct {
 		Error   json.RawMessage   `json:"error"`
 		Choices []json.RawMessage `json:"choices"`

@@ -136,6 +136,9 @@ func (b *builder) build() (*Made, error) {
 		return nil, err
 	}
 	b.made.Held = b.held.Rows()
+	if b.made.Pool+b.made.Held == 0 && len(b.made.Examples) > 0 {
+		return nil, fmt.Errorf("no row of the pool can be used; the first fault: %w", b.made.Examples[0])
+	}
 	if err := b.commitHeld(); err != nil {
 		return nil, err
 	}
@@ -382,6 +385,9 @@ func (b *builder) usable(row *dataset.Row, pool bool) (*dataset.LineError, error
 func (b *builder) fault(row *dataset.Row, pool bool) error {
 	if strings.TrimSpace(row.Values[0]) == "" {
 		return fmt.Errorf("the %s is empty", b.o.Taxonomy.Fields[0].Name)
+	}
+	if _, ok := row.Get(b.group); !ok && b.group != "" && !slices.Contains(b.o.Taxonomy.FieldNames(), b.group) {
+		return fmt.Errorf("no column %q, which tells the groups; give another one with --group, or --group none", b.group)
 	}
 	if !pool {
 		return b.label(row)

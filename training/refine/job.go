@@ -60,8 +60,8 @@ const (
 	doneFile = "done" // the trainer ended well
 )
 
-// run runs a trainer in dir unless it has ended well there before. What it writes to standard error goes to log as well.
-func (j *Job) run(ctx context.Context, dir string, command []string, log io.Writer, progress func(Progress)) error {
+// run runs a trainer in dir unless it has ended well there before. What it writes to standard error goes to journal as well.
+func (j *Job) run(ctx context.Context, dir string, command []string, journal io.Writer, progress func(Progress)) error {
 	done := filepath.Join(dir, doneFile)
 	if _, err := os.Stat(done); err == nil {
 		return nil
@@ -73,7 +73,7 @@ func (j *Job) run(ctx context.Context, dir string, command []string, log io.Writ
 	if err != nil {
 		return err
 	}
-	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), log, progress); err != nil {
+	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), journal, progress); err != nil {
 		return fmt.Errorf("training the %s: %w", j.Task, err)
 	}
 	for _, name := range []string{"config.json", "tokenizer.json", "result.json"} {
@@ -87,11 +87,11 @@ func (j *Job) run(ctx context.Context, dir string, command []string, log io.Writ
 // grace is how long a trainer may take to save its state once it is told to stop.
 const grace = 20 * time.Second
 
-func runTrainer(ctx context.Context, command []string, log io.Writer, progress func(Progress)) error {
+func runTrainer(ctx context.Context, command []string, journal io.Writer, progress func(Progress)) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, grace
 	var last tail
-	cmd.Stderr = io.MultiWriter(log, &last)
+	cmd.Stderr = io.MultiWriter(journal, &last)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func runTrainer(ctx context.Context, command []string, log io.Writer, progress f
 		return fmt.Errorf("the trainer cannot be started: %w", err)
 	}
 	defer end()
-	readErr := readProgress(out, log, progress)
+	readErr := readProgress(out, journal, progress)
 	err = errors.Join(readErr, cmd.Wait())
 	switch {
 	case ctx.Err() != nil:
@@ -112,13 +112,13 @@ func runTrainer(ctx context.Context, command []string, log io.Writer, progress f
 	return nil
 }
 
-// readProgress passes on what it understands; everything goes to the log.
-func readProgress(r io.Reader, log io.Writer, progress func(Progress)) error {
+// readProgress passes on what it understands; everything goes to the journal.
+func readProgress(r io.Reader, journal io.Writer, progress func(Progress)) error {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			if _, err := log.Write(line); err != nil {
+			if _, err := journal.Write(line); err != nil {
 				return err
 			}
 			var p Progress

@@ -41,7 +41,7 @@ type Evaluation struct {
 	Figures    map[string]*Figure `json:"figures"`
 	Constant   map[string]Number  `json:"constant"` // of the most frequent label set, given for every row
 	Labels     []LabelFigures     `json:"labels"`
-	Trained    int                `json:"groups_trained,omitempty"` // rows of which another row of the group is in the training set
+	Trained    int                `json:"rows_of_trained_groups,omitempty"` // rows of which another row of the group is in the training set
 	MinSupport int                `json:"min_support"`
 	Resamples  int                `json:"resamples"`
 	SameAsDev  bool               `json:"same_as_dev,omitempty"` // these rows also chose thresholds and the best epoch

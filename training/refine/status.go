@@ -106,11 +106,8 @@ func lines(path string) (int, error) {
 
 func (w *Workspace) countTraining(s *Status) error {
 	s.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
-	files, err := w.TrainFiles()
-	for _, file := range files {
-		err = errors.Join(err, w.EachRow(file, s.Training.add(w)))
-	}
-	return err
+	add := s.Training.add(w)
+	return w.EachTraining(func(_ string, row *dataset.Row) error { return add(row) })
 }
 
 func (c *TrainingCounts) add(w *Workspace) func(*dataset.Row) error {

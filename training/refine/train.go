@@ -119,18 +119,14 @@ func (t *training) collect() error {
 	}
 	t.metrics.Training = TrainingCounts{Kinds: map[string]int{}, Labels: map[string]int{}}
 	counted := t.metrics.Training.add(w)
-	files, trainErr := w.TrainFiles()
-	err = errors.Join(err, trainErr)
-	for _, file := range files {
-		err = errors.Join(err, w.EachRow(file, func(row *dataset.Row) error {
-			if held[w.GroupOf(row)] || never[row.TextHash()] {
-				t.metrics.Training.Left++
-				return nil
-			}
-			t.groups[w.GroupOf(row)] = true
-			return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
-		}))
-	}
+	err = errors.Join(err, w.EachTraining(func(_ string, row *dataset.Row) error {
+		if held[w.GroupOf(row)] || never[row.TextHash()] {
+			t.metrics.Training.Left++
+			return nil
+		}
+		t.groups[w.GroupOf(row)] = true
+		return errors.Join(counted(row), t.train.add(w.Taxonomy, row))
+	}))
 	switch {
 	case err != nil:
 		return err
@@ -159,10 +155,15 @@ func (t *training) prepare() error {
 	if err != nil {
 		return err
 	}
-	if last, err := t.w.Metrics(t.iteration - 1); t.iteration > 0 && !t.o.Again && (err != nil || last.Inputs == m.Inputs) {
-		return errors.Join(err, fmt.Errorf("iteration %s: %w", IterationName(t.iteration-1), ErrDone))
-	}
 	t.work = t.w.Path(workDir, m.Inputs[:16])
+	if err := t.clear(); err != nil {
+		return err
+	}
+	if done, err := t.done(); err != nil {
+		return err
+	} else if done {
+		return errors.Join(os.RemoveAll(t.w.Path(workDir)), fmt.Errorf("iteration %s: %w", IterationName(t.iteration-1), ErrDone))
+	}
 	if err := os.MkdirAll(t.work, 0o777); err != nil {
 		return err
 	}
@@ -171,6 +172,26 @@ func (t *training) prepare() error {
 	}
 	t.log, err = os.OpenFile(filepath.Join(t.work, "train.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	return err
+}
+
+// clear removes what runs with other rows or settings left.
+func (t *training) clear() error {
+	others, err := filepath.Glob(filepath.Join(escapeGlob(t.w.Path(workDir)), "*"))
+	for _, other := range others {
+		if filepath.Base(other) != filepath.Base(t.work) {
+			err = errors.Join(err, os.RemoveAll(other))
+		}
+	}
+	return err
+}
+
+// done tells whether the last iteration was trained on these rows with these settings.
+func (t *training) done() (bool, error) {
+	if t.iteration == 0 || t.o.Again {
+		return false, nil
+	}
+	last, err := t.w.Metrics(t.iteration - 1)
+	return err == nil && last.Inputs == t.metrics.Inputs, err
 }
 
 func hashOf(parts ...any) (string, error) {

@@ -81,7 +81,7 @@ func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	whole := wholeLines(data)
 	var answers []Answer
 	type key struct{ reviewer, item string }
 	at := map[key]int{}

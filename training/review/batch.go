@@ -134,7 +134,7 @@ func ReadItems(r io.Reader, file string) ([]Item, error) {
 // Freeze writes a new batch's items.jsonl and batch.json into dir, which is there and will be renamed by the caller. It sets
 // what batch.json says of the items.
 func Freeze(dir string, b *Batch, items []Item) error {
-	data, err := marshalLines(items)
+	data, err := Lines(items)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func Freeze(dir string, b *Batch, items []Item) error {
 	for _, it := range items {
 		b.Counts[it.Reason]++
 	}
-	if err := replaceFile(filepath.Join(dir, ItemsFile), data); err != nil {
+	if err := ReplaceFile(filepath.Join(dir, ItemsFile), data); err != nil {
 		return err
 	}
 	return writeJSON(filepath.Join(dir, BatchFile), b)
@@ -154,7 +154,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, append(data, '\n'))
+	return ReplaceFile(path, append(data, '\n'))
 }
 
 // Frozen is a batch with its items, checked against batch.json, the taxonomy and each other. It is not changed.

@@ -142,7 +142,7 @@ func TestReadItemsRefuses(t *testing.T) {
 // save writes lines as the review page's file of a reviewer.
 func save(t testing.TB, f *Frozen, name string, answers ...Answer) {
 	t.Helper()
-	data, err := marshalLines(answers)
+	data, err := Lines(answers)
 	if err != nil {
 		t.Fatal(err)
 	}

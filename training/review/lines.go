@@ -89,8 +89,8 @@ func marshalLine(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// marshalLines is a JSON Lines file.
-func marshalLines[T any](list []T) ([]byte, error) {
+// Lines is a JSON Lines file.
+func Lines[T any](list []T) ([]byte, error) {
 	var all []byte
 	for _, v := range list {
 		line, err := marshalLine(v)
@@ -102,8 +102,8 @@ func marshalLines[T any](list []T) ([]byte, error) {
 	return all, nil
 }
 
-// replaceFile writes a file that appears whole or not at all: under a temporary name beside it, synced, then renamed.
-func replaceFile(path string, data []byte) error {
+// ReplaceFile writes a file that appears whole or not at all: under a temporary name beside it, synced, then renamed.
+func ReplaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

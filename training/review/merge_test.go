@@ -101,7 +101,7 @@ func keep(t *testing.T, f *Frozen, out *Outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, err := marshalLines(out.Answers)
+	answers, err := Lines(out.Answers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,10 +53,10 @@ func (s *survey) whyAuto(c *candidate) string {
 
 // Explanation says why a row was chosen or not.
 type Explanation struct {
-	ID      string
-	Signals *Signals // nil where the row could not be measured
-	Ranks   []Rank   // one for each reason that the row qualifies for
-	Verdict string   // a sentence
+	ID      string   `json:"row_id"`
+	Signals *Signals `json:"signals"` // nil where the row could not be measured
+	Ranks   []Rank   `json:"ranks"`   // one for each reason that the row qualifies for
+	Verdict string   `json:"verdict"` // a sentence
 
 	candidate *candidate
 	rankings  []*ranking
@@ -64,12 +64,12 @@ type Explanation struct {
 
 // Rank is a row's place among those that qualify for a reason.
 type Rank struct {
-	Reason string
-	Score  float64 // by which rows are ranked
-	Place  int     // 1 is the best
-	Of     int     // rows that qualify
-	Last   float64 // score of the last row that was taken; 0 where none was
-	Taken  int     // rows that were taken
+	Reason string  `json:"reason"`
+	Score  float64 `json:"score"` // by which rows are ranked
+	Place  int     `json:"place"` // 1 is the best
+	Of     int     `json:"of"`    // rows that qualify
+	Last   float64 `json:"last"`  // score of the last row that was taken; 0 where none was
+	Taken  int     `json:"taken"` // rows that were taken
 }
 
 // watch finds the row to be explained, and has rankings count those before it.

@@ -93,6 +93,14 @@ func (p *picker) note(c *candidate, reason string) {
 	}
 }
 
+// spread is the number of groups that rows were taken of.
+func (p *picker) spread() int {
+	if p.groups[0] > 0 { // no group
+		return len(p.groups) - 1
+	}
+	return len(p.groups)
+}
+
 // queue is what one system has in a ranking, best first.
 type queue struct {
 	entries []*entry

@@ -9,18 +9,19 @@ import (
 	"math"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
 )
 
-// Why a row is chosen.
+// Why a row is chosen: the reasons of a batch's items, and one more.
 const (
-	Random       = "random"
-	Control      = "control"
-	Mistake      = "mistake"
-	Conflicting  = "conflict"
-	Inconsistent = "inconsistent"
-	Rare         = "rare"
-	Uncertain    = "uncertain"
-	Auto         = "auto" // without a person
+	Random       = review.Random
+	Control      = review.Control
+	Mistake      = review.Mistake
+	Conflicting  = review.Conflicting
+	Inconsistent = review.Inconsistent
+	Rare         = review.Rare
+	Uncertain    = review.Uncertain
+	Auto         = "auto" // proposed without a person
 )
 
 // Input is what a batch is chosen from.
@@ -67,7 +68,7 @@ type Batch struct {
 	Auto    []Pick // without one
 	Counts  Counts
 	Systems map[string]int // rows for a person, but random and repeated ones, by system
-	Groups  int            // groups of these rows
+	Groups  int            // groups of these rows; 0 where rows have none
 	Watched *Explanation   // of Input.Watch, or nil
 }
 
@@ -86,7 +87,7 @@ func Select(in Input) (*Batch, error) {
 	}
 	p := newPicker(s)
 	p.choose()
-	b := &Batch{Items: p.items(), Counts: s.counts, Systems: maps.Clone(p.systems), Groups: len(p.groups)}
+	b := &Batch{Items: p.items(), Counts: s.counts, Systems: maps.Clone(p.systems), Groups: p.spread()}
 	b.Auto = p.automatic()
 	if err := fetch(in.Pool, b); err != nil {
 		return nil, err

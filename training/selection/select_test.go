@@ -407,16 +407,16 @@ func section(t *testing.T, text string) *yaml.Node {
 	return doc.Content[0].Content[1]
 }
 
-func TestParse(t *testing.T) {
+func TestReadConfig(t *testing.T) {
 	want := DefaultOptions()
-	if got, err := Parse(section(t, Text), "refine.yaml"); err != nil || got != want {
+	if got, err := ReadConfig(section(t, ConfigText), "refine.yaml"); err != nil || got != want {
 		t.Errorf("the commented section is not the default:\n%+v\n%+v (%v)", got, want, err)
 	}
-	if got, err := Parse(nil, "refine.yaml"); err != nil || got != want {
+	if got, err := ReadConfig(nil, "refine.yaml"); err != nil || got != want {
 		t.Errorf("no section: %+v, %v", got, err)
 	}
 	want.Size, want.Shares.Rare = 50, 0
-	if got, err := Parse(section(t, "select: {size: 50, shares: {rare: 0}}"), "refine.yaml"); err != nil || got != want {
+	if got, err := ReadConfig(section(t, "select: {size: 50, shares: {rare: 0}}"), "refine.yaml"); err != nil || got != want {
 		t.Errorf("two settings: %+v, %v", got, err)
 	}
 	for text, fault := range map[string]string{
@@ -428,7 +428,7 @@ func TestParse(t *testing.T) {
 		"select:\n  near_duplicate: 0":                "near_duplicate",
 		"select:\n  shares:\n    random: a lot":       "refine.yaml:3: random",
 	} {
-		if _, err := Parse(section(t, text), "refine.yaml"); err == nil || !strings.Contains(err.Error(), fault) {
+		if _, err := ReadConfig(section(t, text), "refine.yaml"); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%s: %v, want %q", text, err, fault)
 		}
 	}

@@ -29,28 +29,28 @@ import (
 	"github.com/erreval/erreval/internal/strictyaml"
 )
 
-// Options say what a batch is made of.
+// Options say what a batch is made of. As JSON they stand in its batch.json.
 type Options struct {
-	Size          int     // rows that a person is given, those of the random slice and repeated ones included; 1 or more
-	Automatic     int     // most reliable rows that are proposed without a person; 0 is none
-	Uncertainty   float64 // reliable rows lie below; 0.5 (none does) to 1
-	Inconsistency float64 // reliable rows lie below; 0 (none does) to 1
-	Conflict      float64 // unreliable rows have this conflict or more; over 0, to 1
-	PerGroup      int     // rows of one group (such as a passage) in a batch, as long as other groups have some; 0 is any number
-	Group         string  // column that rows of a group share; "" is each row by itself. No key of the YAML section: the workspace has it
-	System        string  // column of the system that wrote a row; systems take turns
-	NearDuplicate float64 // rows whose fields are all this much alike are told once; over 0, to 1 (Jaccard of four-letter pieces)
-	Shares        Shares
+	Size          int     `json:"size"`           // rows that a person is given, those of the random slice and repeated ones included; 1 or more
+	Automatic     int     `json:"automatic"`      // most reliable rows that are proposed without a person; 0 is none
+	Uncertainty   float64 `json:"uncertainty"`    // reliable rows lie below; 0.5 (none does) to 1
+	Inconsistency float64 `json:"inconsistency"`  // reliable rows lie below; 0 (none does) to 1
+	Conflict      float64 `json:"conflict"`       // unreliable rows have this conflict or more; over 0, to 1
+	PerGroup      int     `json:"per_group"`      // rows of one group (such as a passage) in a batch, as long as other groups have some; 0 is any number
+	Group         string  `json:"group"`          // column that rows of a group share; "" is each row by itself. No key of the YAML section: the workspace has it
+	System        string  `json:"system"`         // column of the system that wrote a row; systems take turns
+	NearDuplicate float64 `json:"near_duplicate"` // rows whose fields are all this much alike are told once; over 0, to 1 (Jaccard of four-letter pieces)
+	Shares        Shares  `json:"shares"`
 }
 
 // Shares are parts of Options.Size, 0 to 1, together at most 1; uncertain rows get the rest.
 type Shares struct {
-	Random       float64 // drawn uniformly, to measure quality
-	Control      float64 // repeated, to measure the reviewer
-	Mistake      float64 // of the training set, with doubtful labels
-	Conflict     float64 // a judge speaks against the labels
-	Inconsistent float64 // the verifier does
-	Rare         float64 // may hold error types of which there are few rows
+	Random       float64 `json:"random"`       // drawn uniformly, to measure quality
+	Control      float64 `json:"control"`      // repeated, to measure the reviewer
+	Mistake      float64 `json:"mistake"`      // of the training set, with doubtful labels
+	Conflict     float64 `json:"conflict"`     // a judge speaks against the labels
+	Inconsistent float64 `json:"inconsistent"` // the verifier does
+	Rare         float64 `json:"rare"`         // may hold error types of which there are few rows
 }
 
 // DefaultOptions is an hour of a person who needs 18 seconds a row.
@@ -99,9 +99,9 @@ func (s *Shares) named() []share {
 		{Inconsistent, s.Inconsistent}, {Rare, s.Rare}}
 }
 
-// Parse reads a YAML section strictly; what it leaves out has its default, and so has everything where n is nil. file stands in
-// the messages. The error joins all faults.
-func Parse(n *yaml.Node, file string) (Options, error) {
+// ReadConfig reads the section "select" of refine.yaml strictly. What it leaves out has its default, and so has everything where n
+// is nil. file stands in the messages. The error joins all faults.
+func ReadConfig(n *yaml.Node, file string) (Options, error) {
 	o, r := DefaultOptions(), &strictyaml.Reader{File: file}
 	if n == nil {
 		return o, nil
@@ -134,7 +134,7 @@ func Parse(n *yaml.Node, file string) (Options, error) {
 	return o, nil
 }
 
-// Text is the commented YAML section of the defaults.
+// ConfigText is the section with its defaults and comments.
 //
 //go:embed select.yaml
-var Text string
+var ConfigText string

@@ -46,20 +46,20 @@ func Inconsistency(pe, pv float64) float64 { return math.Abs(pe - pv) }
 // Scores of the offline scorer do not count, since they were computed from the same probabilities; nor do judgements of planted
 // errors.
 type Conflict struct {
-	Value     float64
-	Dimension string // whose score it is
-	Type      string // the error that the judge does not see; "" for a fault that no label explains
+	Value     float64 `json:"value"`
+	Dimension string  `json:"dimension"` // whose score it is
+	Type      string  `json:"type"`      // the error that the judge does not see; "" for a fault that no label explains
 }
 
 // Signals are the numbers by which a row is chosen.
 type Signals struct {
-	Confidence    float64  // p_e, 0.5 to 1
-	Least         string   // the error type of the least certain decision
-	Uncertainty   float64  // eq. 3
-	Verified      *float64 // p_v; nil without a verifier
-	Inconsistency float64  // eq. 4; 0 without a verifier
-	Conflict      Conflict // zero without a judge
-	Found         []int    // types found, as places in the taxonomy; empty is none
+	Confidence    float64  `json:"confidence"`    // p_e, 0.5 to 1
+	Least         string   `json:"least"`         // the error type of the least certain decision
+	Uncertainty   float64  `json:"uncertainty"`   // eq. 3
+	Verified      *float64 `json:"verified"`      // p_v; nil without a verifier
+	Inconsistency float64  `json:"inconsistency"` // eq. 4; 0 without a verifier
+	Conflict      Conflict `json:"conflict"`      // zero without a judge
+	Found         []int    `json:"-"`             // types found, as places in the taxonomy; empty is none
 
 	centred []float64 // q of each type of the taxonomy; negative where the model does not know it
 }

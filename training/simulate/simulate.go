@@ -1,8 +1,8 @@
 // Package simulate makes labelled training rows out of right ones: each rule plants one kind of error into a human
 // question, answer and passage, and says which labels the result carries. It is offline and deterministic under a seed.
 //
-// The rules speak of questions, so they serve taxonomies with the labels and fields of question generation; labels are
-// referred to by code, and a rule whose labels the taxonomy lacks is refused by the caller (see Codes).
+// The rules speak of questions, so they serve taxonomies with the fields of question generation; they refer to labels by the
+// codes of that taxonomy, and Bind finds out which of them another one has. [Verifier] is for any taxonomy.
 package simulate
 
 import (
@@ -47,21 +47,41 @@ type Options struct {
 	Copies int
 	// Mix maps a label's code to its relative weight; codes that are left out are not made.
 	Mix map[string]float64
+	// Total, if over 0, asks for so many examples in all, each code's share that of its weight; PerError, if over 0, for so
+	// many of each error code with a weight, and none without error. Copies is then not looked at. Fewer come where the rows
+	// do not lend themselves to more.
+	Total, PerError int
+	// Combined is the share, 0 to 1, of the examples with an error that get a second one, of the language or copied.
+	Combined float64
+	// Rules chooses the rules: 1 are those that the default model's version 3 was trained on, 2 are all.
+	Rules int
 }
 
 // DefaultOptions returns three examples a row, over a third right, with wrong answers as the most frequent error, as in the
 // output of real systems (ANNOTATION guideline: OK 42–46 %, OTA 24–28 %), and more of the kinds that are hard to learn.
 func DefaultOptions() Options {
-	return Options{Seed: 1, Copies: 3, Mix: map[string]float64{
+	return Options{Seed: 1, Copies: 3, Combined: 0.1, Rules: newest, Mix: map[string]float64{
 		"OK": 36, "OTA": 28, "Fact": 14, "INM": 5, "OTP": 1.5, "Spell": 3, "Gram": 14, "Inc": 2, "NAQ": 1.5, "Vague": 1.5, "Copy": 1,
 	}}
 }
+
+// newest is the highest number of a set of rules.
+const newest = 2
 
 // Validate reports every fault of the options at once.
 func (o Options) Validate() error {
 	var faults []error
 	if o.Copies < 1 {
 		faults = append(faults, fmt.Errorf("copies is %d: give at least 1", o.Copies))
+	}
+	if o.Total < 0 || o.PerError < 0 || o.Total > 0 && o.PerError > 0 {
+		faults = append(faults, fmt.Errorf("total is %d and per error %d: give one of them, above 0", o.Total, o.PerError))
+	}
+	if !(o.Combined >= 0 && o.Combined <= 1) {
+		faults = append(faults, fmt.Errorf("combined is %v: give a share of 0 to 1", o.Combined))
+	}
+	if o.Rules < 1 || o.Rules > newest {
+		faults = append(faults, fmt.Errorf("rules is %d: there are sets 1 to %d", o.Rules, newest))
 	}
 	sum := 0.0
 	for code, w := range o.Mix {
@@ -86,6 +106,24 @@ type rule struct {
 	apply      func(*maker, Row) (Example, bool)
 }
 
+// table are all rules that sets up to n have, older ones first.
+func table(n int) []rule {
+	if n < 2 {
+		return rules
+	}
+	return slices.Concat(rules, moreRules)
+}
+
+// Mechanisms are the names of the rules that make a label, by its code.
+func Mechanisms(code string) (out []string) {
+	for _, r := range table(newest) {
+		if r.code == code {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
 // Codes lists the label codes that the rules can make, in the order of the rules.
 func Codes() []string {
 	var out []string
@@ -100,21 +138,32 @@ func Codes() []string {
 // maker holds what the rules look up: the rows that share a passage or a title, and the random source.
 type maker struct {
 	rng       *rand.Rand
+	rules     []rule
+	combined  float64
 	rows      []Row
 	byPassage map[string][]int
 	byTitle   map[string][]int
 }
 
-// Generate makes up to o.Copies examples of every row, in the rows' order, and hands each to emit. A row that no rule of
+func newMaker(rows []Row, o Options) *maker {
+	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rules: table(o.Rules), combined: o.Combined, rows: rows, byPassage: map[string][]int{}, byTitle: map[string][]int{}}
+	for i, r := range rows {
+		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], i)
+		m.byTitle[r.Title] = append(m.byTitle[r.Title], i)
+	}
+	return m
+}
+
+// Generate makes up to o.Copies examples of every row, or as many as o.Total or o.PerError say, in the rows' order, and hands
+// each to emit. A row that no rule of
 // the drawn kind fits is tried with other kinds; equal examples of one row are made once. It stops at emit's first error.
 func Generate(rows []Row, o Options, emit func(Example) error) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rows: rows, byPassage: map[string][]int{}, byTitle: map[string][]int{}}
-	for i, r := range rows {
-		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], i)
-		m.byTitle[r.Title] = append(m.byTitle[r.Title], i)
+	m := newMaker(rows, o)
+	if quotas := o.quotas(); quotas != nil {
+		return m.fill(quotas, emit)
 	}
 	for _, r := range rows {
 		if err := m.examples(r, o, emit); err != nil {
@@ -147,21 +196,32 @@ const attempts = 4
 
 func (m *maker) draw(r Row, mix map[string]float64) (Example, bool) {
 	for range attempts {
-		code := m.pickCode(mix)
-		if ru := m.pickRule(code); ru != nil {
-			if ex, ok := ru.apply(m, r); ok {
-				ex.Mechanism = ru.name
-				if slices.Contains([]string{"OK", "Spell", "Gram", "Fact"}, code) {
-					ex.Original = r.Question
-				}
-				if m.rng.Float64() < wide {
-					m.lengthen(&ex)
-				}
-				return ex, true
-			}
+		if ex, ok := m.make(r, m.pickCode(mix)); ok {
+			m.addSecond(&ex, mix)
+			return ex, true
 		}
 	}
 	return Example{}, false
+}
+
+// make tries one rule of a code.
+func (m *maker) make(r Row, code string) (Example, bool) {
+	ru := m.pickRule(code)
+	if ru == nil {
+		return Example{}, false
+	}
+	ex, ok := ru.apply(m, r)
+	if !ok {
+		return Example{}, false
+	}
+	ex.Mechanism = ru.name
+	if slices.Contains([]string{"OK", "Spell", "Gram", "Fact"}, code) {
+		ex.Original = r.Question
+	}
+	if m.rng.Float64() < wide {
+		m.lengthen(&ex)
+	}
+	return ex, true
 }
 
 // wide is the share of examples whose answer becomes a clause: human question sets have short answers, half of those that
@@ -194,18 +254,18 @@ func (m *maker) pickCode(mix map[string]float64) string {
 
 func (m *maker) pickRule(code string) *rule {
 	sum := 0.0
-	for i := range rules {
-		if rules[i].code == code {
-			sum += rules[i].weight
+	for i := range m.rules {
+		if m.rules[i].code == code {
+			sum += m.rules[i].weight
 		}
 	}
 	x := m.rng.Float64() * sum
-	for i := range rules {
-		if rules[i].code != code {
+	for i := range m.rules {
+		if m.rules[i].code != code {
 			continue
 		}
-		if x -= rules[i].weight; x < 0 {
-			return &rules[i]
+		if x -= m.rules[i].weight; x < 0 {
+			return &m.rules[i]
 		}
 	}
 	return nil

@@ -48,6 +48,7 @@ type reader struct {
 	sheet    bool
 	header   []string // of the row at hand
 	reviewer string   // given beside the file; "" is none
+	tool     bool     // users are called as the tool does
 	named    map[string]bool
 	seen     map[[2]string]review.Place // item and reviewer
 	answers  []review.Answer
@@ -201,6 +202,7 @@ func (r *reader) take(p review.Place, rec *record, v *voice) {
 	i, _ := r.f.Find(rec.id)
 	a := review.Answer{ItemID: rec.id, Reviewer: v.reviewer, Labels: v.labels, Notes: v.notes, Skipped: v.skipped, Resolves: v.resolves,
 		Time: v.time, TextSHA256: r.f.All[i].TextSHA256, Place: p}
+	r.tool = r.tool || v.chosen
 	if a.Reviewer == "" {
 		a.Reviewer = r.reviewer
 	} else {
@@ -251,6 +253,12 @@ func (r *reader) rename() {
 		}
 		slices.Sort(names)
 		r.fault(review.Place{File: r.file}, "", fmt.Errorf("it holds answers of %s, and cannot be that of %s alone; name the file without %[2]s=", strings.Join(names, ", "), r.reviewer))
+		return
+	}
+	if !r.tool { // a name that was written on purpose
+		for name := range r.named {
+			r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=", name, r.reviewer))
+		}
 		return
 	}
 	for i := range r.answers {

@@ -1,6 +1,10 @@
 package page
 
-import "github.com/erreval/erreval/taxonomy"
+import (
+	"slices"
+
+	"github.com/erreval/erreval/taxonomy"
+)
 
 // Keys that labels may have. What is missing among the letters is a command of the page: d, j, k, n, s, u, z. The
 // semicolon begins keys of two strokes, so that there are always enough.
@@ -10,11 +14,29 @@ const (
 	prefixKey  = ";"
 )
 
+// inOrder puts types as the page shows them: the no-error label first, then category by category.
+func inOrder(types []taxonomy.Type) []taxonomy.Type {
+	rank := map[string]int{}
+	for _, y := range types {
+		if _, ok := rank[y.Category]; !ok {
+			rank[y.Category] = len(rank)
+		}
+	}
+	out := slices.Clone(types)
+	slices.SortStableFunc(out, func(a, b taxonomy.Type) int {
+		if a.NoError != b.NoError {
+			return map[bool]int{true: -1, false: 1}[a.NoError]
+		}
+		return rank[a.Category] - rank[b.Category]
+	})
+	return out
+}
+
 // keys gives each type its key, in order: digits, letters, capitals, then ";1" and so on. None begins another.
-func keys(t *taxonomy.Taxonomy) []string {
-	out := make([]string, len(t.Types))
+func keys(types []taxonomy.Type) []string {
+	out := make([]string, len(types))
 	prefix, next := "", 0
-	for i, y := range t.Types {
+	for i, y := range types {
 		if y.NoError {
 			out[i] = noErrorKey
 			continue

@@ -11,70 +11,50 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 //go:embed static
 var static embed.FS
 
-// Review is what a page shows, and where its answers go.
+// Review is what a page shows, and to whom.
 type Review struct {
-	Taxonomy *taxonomy.Taxonomy
-	Batch    string
-	Reviewer string // one reviewer a page; any text
-	Items    []Item // in the order in which they are shown
-	Folder   string // of the files of answers, one a reviewer; made where it is missing
-
-	ShowLabels        bool // the proposed labels
-	ShowProbabilities bool // the probability of each label
-
-	Next string           // the command that comes after the review
-	Now  func() time.Time // nil is time.Now
+	Batch             *review.Frozen
+	Reviewer          string           // see review.CheckReviewer
+	ShowLabels        bool             // the proposed labels
+	ShowProbabilities bool             // the probability of each label
+	Next              string           // the command that comes after the review
+	Now               func() time.Time // nil is time.Now
 }
 
 // Page serves one review to one reviewer.
 type Page struct {
-	review          *Review
-	shown           []shownItem
-	answers         *answers
+	review          Review
+	log             *review.Log
 	token           string
 	host, localhost string // what the header Host may be
 	handler         http.Handler
 }
 
 // New opens the reviewer's answers, those given before included. The address is that of the listener to Serve.
-func New(r *Review, address net.Addr) (*Page, error) {
-	if r.Reviewer == "" {
-		return nil, errors.New("a review needs the reviewer's name")
-	}
+func New(r Review, address net.Addr) (*Page, error) {
 	_, port, err := net.SplitHostPort(address.String())
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{review: r, token: rand.Text(), host: "127.0.0.1:" + port, localhost: "localhost:" + port}
-	allowed := &rules{batch: r.Batch, taxonomy: r.Taxonomy, hashes: make(map[string]string, len(r.Items))}
-	for i := range r.Items {
-		item, err := p.show(&r.Items[i])
-		if err != nil {
-			return nil, fmt.Errorf("batch %s: item %s: %w", r.Batch, r.Items[i].ItemID, err)
-		}
-		p.shown = append(p.shown, item)
-		allowed.hashes[item.ID] = r.Items[i].TextSHA256
+	if r.Now == nil {
+		r.Now = time.Now
 	}
-	if err := os.MkdirAll(r.Folder, 0o777); err != nil {
-		return nil, err
-	}
-	p.answers, err = openAnswers(filepath.Join(r.Folder, FileName(r.Reviewer)), allowed)
+	answers, err := r.Batch.OpenLog(r.Reviewer)
 	if err != nil {
 		return nil, err
 	}
+	p := &Page{review: r, log: answers, token: rand.Text(), host: "127.0.0.1:" + port, localhost: "localhost:" + port}
 	p.handler = p.guard(p.routes())
 	return p, nil
 }
@@ -83,18 +63,18 @@ func New(r *Review, address net.Addr) (*Page, error) {
 func (p *Page) Address() string { return "http://" + p.host + "/#token=" + p.token }
 
 // Close ends the use of the file of answers.
-func (p *Page) Close() error { return p.answers.close() }
+func (p *Page) Close() error { return p.log.Close() }
 
-// Progress counts the items with labels and those that were skipped.
+// Progress counts the items with labels, those that were skipped, and all.
 func (p *Page) Progress() (answered, skipped, total int) {
-	for _, a := range p.answers.current() {
+	for _, a := range p.log.Answers() {
 		if a.Skipped {
 			skipped++
 		} else {
 			answered++
 		}
 	}
-	return answered, skipped, len(p.shown)
+	return answered, skipped, len(p.review.Batch.All)
 }
 
 // patience is how long a request may take, and how long Serve waits at its end for those in flight.
@@ -103,7 +83,7 @@ const patience = 10 * time.Second
 // Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.
 func (p *Page) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: p, ReadTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		ErrorLog: log.New(io.Discard, "", 0)}
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -167,15 +147,14 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	given, err := parseGiven(body)
+	g, err := parseGiven(body)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	err = p.answers.add(p.signed(given))
-	var wrong *refusal
+	err = p.log.Add(review.Answer{ItemID: g.ItemID, Labels: g.Labels, Notes: g.Notes, Skipped: g.Skipped, Time: p.review.Now().UTC().Truncate(time.Second)})
 	switch {
-	case errors.As(err, &wrong):
+	case review.Refused(err):
 		refuse(w, http.StatusUnprocessableEntity, err.Error())
 	case err != nil:
 		refuse(w, http.StatusInternalServerError, "not saved: "+err.Error())
@@ -183,6 +162,9 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{})
 	}
 }
+
+// longestNotes is more than the page lets a person type.
+const longestNotes = 20000 // bytes
 
 // given is an answer as the page sends it.
 type given struct {
@@ -202,29 +184,22 @@ func parseGiven(body []byte) (*given, error) {
 	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token gives it bare
 		return nil, errors.New("this is no answer: something follows it")
 	}
-	return &g, nil
-}
-
-// signed says who answered, when, and to which text.
-func (p *Page) signed(g *given) Answer {
-	now := p.review.Now
-	if now == nil {
-		now = time.Now
+	if len(g.Notes) > longestNotes {
+		return nil, fmt.Errorf("the notes are longer than %d bytes", longestNotes)
 	}
-	return Answer{ItemID: g.ItemID, Reviewer: p.review.Reviewer, Labels: g.Labels, Notes: g.Notes, Skipped: g.Skipped,
-		Time: now().UTC().Format(time.RFC3339), TextSHA256: p.answers.rules.hashes[g.ItemID]}
+	return &g, nil
 }
 
 // postUndo takes the last answer back; the reply has it, and the one that counts now.
 func (p *Page) postUndo(w http.ResponseWriter, _ *http.Request) {
-	last, ok, err := p.answers.undo()
+	last, ok, err := p.log.Undo()
 	switch {
 	case err != nil:
 		refuse(w, http.StatusInternalServerError, "not taken back: "+err.Error())
 	case !ok:
 		refuse(w, http.StatusConflict, "there is no answer to take back")
 	default:
-		reply(w, map[string]any{"taken": given{last.ItemID, last.Labels, last.Notes, last.Skipped}, "answer": shownAnswerOf(p.answers.current()[last.ItemID])})
+		reply(w, map[string]*given{"taken": givenOf(&last), "answer": p.given()[last.ItemID]})
 	}
 }
 

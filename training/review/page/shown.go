@@ -1,10 +1,11 @@
 package page
 
 import (
-	"encoding/json"
-	"fmt"
+	"slices"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wordmatch"
+	"github.com/erreval/erreval/training/review"
 )
 
 // shownBatch is all that the browser gets. It tells nothing by which a control row could be known: of a row only the
@@ -33,11 +34,11 @@ type shownField struct {
 }
 
 type shownItem struct {
-	ID            string             `json:"id"`
-	Texts         [][]piece          `json:"texts"` // one a field
-	Proposed      []string           `json:"proposed,omitempty"`
-	Probabilities map[string]float64 `json:"probabilities,omitempty"`
-	Answer        *given             `json:"answer"` // nil where there is none yet
+	ID            string                `json:"id"`
+	Texts         [][]piece             `json:"texts"` // one a field
+	Proposed      []string              `json:"proposed,omitempty"`
+	Probabilities dataset.Probabilities `json:"probabilities,omitempty"`
+	Answer        *given                `json:"answer"` // nil where there is none yet
 }
 
 // piece is a part of a text; marked where it says another field word for word.
@@ -46,18 +47,37 @@ type piece struct {
 	Mark bool   `json:"mark,omitempty"`
 }
 
-func (p *Page) show(item *Item) (shownItem, error) {
-	texts, err := fieldTexts(item.Row, p.review.Taxonomy.FieldNames())
-	if err != nil {
-		return shownItem{}, err
+// batch is the review as it stands.
+func (p *Page) batch() *shownBatch {
+	t := p.review.Batch.Taxonomy
+	b := &shownBatch{Batch: p.review.Batch.ID, Reviewer: p.review.Reviewer, Task: t.Title, Next: p.review.Next}
+	types := inOrder(t.Types)
+	for i, key := range keys(types) {
+		y := types[i]
+		b.Types = append(b.Types, shownType{y.Name, y.Category, y.Definition, y.NoError, key})
 	}
+	for _, f := range t.Fields {
+		b.Fields = append(b.Fields, shownField{f.Name, f.Definition})
+	}
+	answers := p.given()
+	for i := range p.review.Batch.All {
+		item := p.show(i)
+		item.Answer = answers[item.ID]
+		b.Items = append(b.Items, item)
+	}
+	return b
+}
+
+// show makes what is shown of the ith item.
+func (p *Page) show(i int) shownItem {
+	item, values := &p.review.Batch.All[i], p.review.Batch.Values[i]
 	out := shownItem{ID: item.ItemID}
-	for i, f := range p.review.Taxonomy.Fields {
+	for j, f := range p.review.Batch.Taxonomy.Fields {
 		var others []string
 		if f.Group {
-			others = append(append(others, texts[:i]...), texts[i+1:]...)
+			others = slices.Concat(values[:j], values[j+1:])
 		}
-		out.Texts = append(out.Texts, pieces(texts[i], others))
+		out.Texts = append(out.Texts, pieces(values[j], others))
 	}
 	if item.Proposed != nil && p.review.ShowLabels {
 		out.Proposed = item.Proposed.Labels
@@ -65,28 +85,10 @@ func (p *Page) show(item *Item) (shownItem, error) {
 	if item.Proposed != nil && p.review.ShowProbabilities {
 		out.Probabilities = item.Proposed.Probabilities
 	}
-	return out, nil
+	return out
 }
 
-// fieldTexts reads the task's fields of a row; what is no text is shown as it stands.
-func fieldTexts(row json.RawMessage, fields []string) ([]string, error) {
-	var columns map[string]json.RawMessage
-	if err := json.Unmarshal(row, &columns); err != nil {
-		return nil, err
-	}
-	texts := make([]string, len(fields))
-	for i, f := range fields {
-		raw, ok := columns[f]
-		if !ok {
-			return nil, fmt.Errorf("its row has no field %q", f)
-		}
-		if json.Unmarshal(raw, &texts[i]) != nil {
-			texts[i] = string(raw)
-		}
-	}
-	return texts, nil
-}
-
+// pieces cuts a text where it says one of the targets.
 func pieces(text string, targets []string) []piece {
 	out, end := []piece{}, 0
 	add := func(to int, mark bool) {
@@ -103,28 +105,13 @@ func pieces(text string, targets []string) []piece {
 	return out
 }
 
-// batch is the review as it stands.
-func (p *Page) batch() *shownBatch {
-	r := p.review
-	b := &shownBatch{Batch: r.Batch, Reviewer: r.Reviewer, Task: r.Taxonomy.Title, Next: r.Next, Items: make([]shownItem, len(p.shown))}
-	for i, key := range keys(r.Taxonomy) {
-		y := r.Taxonomy.Types[i]
-		b.Types = append(b.Types, shownType{y.Name, y.Category, y.Definition, y.NoError, key})
+// given are the answers that count, by item.
+func (p *Page) given() map[string]*given {
+	m := map[string]*given{}
+	for _, a := range p.log.Answers() {
+		m[a.ItemID] = givenOf(&a)
 	}
-	for _, f := range r.Taxonomy.Fields {
-		b.Fields = append(b.Fields, shownField{f.Name, f.Definition})
-	}
-	current := p.answers.current()
-	for i, item := range p.shown {
-		item.Answer = shownAnswerOf(current[item.ID])
-		b.Items[i] = item
-	}
-	return b
+	return m
 }
 
-func shownAnswerOf(a *Answer) *given {
-	if a == nil {
-		return nil
-	}
-	return &given{a.ItemID, a.Labels, a.Notes, a.Skipped}
-}
+func givenOf(a *review.Answer) *given { return &given{a.ItemID, a.Labels, a.Notes, a.Skipped} }

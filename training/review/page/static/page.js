@@ -75,6 +75,7 @@ function toggle(type) {
     for (const other of batch.types) if (type.no_error || other.no_error) labels.delete(other.name);
     labels.add(type.name);
   });
+  $(`about-${type.key}`).closest('label').scrollIntoView({ block: 'nearest' });
   say(`${type.name} ${shown().labels.has(type.name) ? 'on' : 'off'}`);
 }
 
@@ -107,8 +108,9 @@ function send(labels, notes, skipped) {
   waiting = waiting.then(() => ask('/answer', answer)).catch((problem) => {
     it.answer = before;
     drafts.set(it.id, draft);
-    goTo(batch.items.indexOf(it));
     warn(`Not saved: ${problem.message}`);
+    goTo(batch.items.indexOf(it));
+    say('');
   });
 }
 
@@ -139,6 +141,8 @@ function goTo(index) {
   at = Math.max(0, Math.min(index, batch.items.length));
   draw();
   scrollTo(0, 0);
+  document.querySelector('article').scrollTop = 0;
+  $('groups').scrollTop = 0;
   (item() ? $('place') : $('end-title')).focus({ preventScroll: true });
 }
 
@@ -233,6 +237,7 @@ function drawItem() {
   const state = drafts.has(it.id) ? 'not saved' : !it.answer ? '' : it.answer.skipped ? 'skipped' : 'saved';
   $('state').textContent = state;
   $('state').className = state.replace(' ', '-');
+  $('chosen').textContent = [...labels].join(', ');
   if ($('fields').dataset.item !== it.id) drawFields(it);
   for (const box of $('groups').querySelectorAll('input')) box.checked = labels.has(box.value);
   if ($('notes').value !== notes) $('notes').value = notes;
@@ -253,11 +258,17 @@ function drawFields(it) {
 
 function text(pieces) {
   if (pieces.length === 0) return [element('em', {}, 'empty')];
-  return pieces.map((p) => (p.mark ? element('mark', {}, p.text) : p.text));
+  return pieces.flatMap((p) => (p.mark ? element('mark', {}, ...visible(p.text)) : visible(p.text)));
+}
+
+// visible shows characters that would only do something, such as turning the direction of writing, by their numbers.
+function visible(words) {
+  return words.split(/([\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e])/).map((part, i) => (i % 2 === 0 ? part
+    : element('span', { className: 'control' }, 'U+' + part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0'))));
 }
 
 function drawEnd(open, skipped) {
-  $('end-title').textContent = open ? 'The end of the batch' : 'All rows have an answer';
+  $('end-title').textContent = open ? 'The end of the batch' : skipped ? 'Every row was seen' : 'All rows have an answer';
   const rest = [];
   if (open) rest.push(`${open} without an answer: go back with ←`);
   if (skipped) rest.push(`${skipped} skipped: go through them with u`);
@@ -267,14 +278,15 @@ function drawEnd(open, skipped) {
 function drawLabels() {
   const groups = Map.groupBy(batch.types, (t) => t.category);
   $('groups').replaceChildren(...[...groups].map(([category, types]) => element('fieldset', {},
-    element('legend', {}, category), ...types.map(drawLabel))));
+    element('legend', { hidden: types.every((t) => t.no_error) }, category), ...types.map(drawLabel))));
 }
 
 function drawLabel(type) {
   const box = element('input', { type: 'checkbox', value: type.name, 'aria-label': type.name, 'aria-keyshortcuts': type.key, 'aria-describedby': `about-${type.key} hint-${type.key}` });
   box.addEventListener('change', () => toggle(type));
-  return element('label', {}, box, element('kbd', {}, type.key), element('span', { className: 'name' }, type.name),
-    element('span', { id: `hint-${type.key}`, className: 'hint' }), element('span', { id: `about-${type.key}`, className: 'about' }, type.definition));
+  return element('label', {}, box, element('kbd', {}, type.key),
+    element('span', {}, element('span', { className: 'name' }, type.name), ' ', element('span', { id: `about-${type.key}`, className: 'about' }, type.definition)),
+    element('span', { id: `hint-${type.key}`, className: 'hint' }));
 }
 
 function drawCommands() {

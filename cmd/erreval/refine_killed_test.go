@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/training/refine"
+)
+
+// TestTrainKilled kills a training with SIGKILL as soon as each of the files is there that it makes on its way, some of them for
+// moments only. The workspace is then as before or as after, and the same line makes the same iteration in the end.
+func TestTrainKilled(t *testing.T) {
+	checkpoint, err := filepath.Abs(filepath.Join("testdata", "checkpoints", "bert"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE_CHECKPOINT", checkpoint)
+	// Where the files lie is no part of what is compared.
+	want := trainedIn(t, newTiny(t))
+	for _, at := range []string{
+		".work/*/identifier/config.json", ".work/*/identifier/out/model.safetensors", ".work/*/identifier/done",
+		".tmp/files/iterations/00/model/manifest.json", ".work/*/verifier-train.jsonl", ".work/*/verifier/done",
+		".tmp/files/iterations/00/verifier/manifest.json", ".tmp/files/iterations/00/metrics.json", ".tmp/unit.json", ".commit", "iterations/00",
+	} {
+		t.Run(strings.ReplaceAll(at, "/", " "), func(t *testing.T) {
+			dir := newTiny(t)
+			p := startProcess(t, "refine", "train", dir, "--quiet")
+			killed := p.killWhen(func() bool {
+				found, err := filepath.Glob(filepath.Join(dir, at))
+				return err == nil && len(found) > 0
+			})
+			w, err := refine.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := w.Status()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Steps != 1+len(s.Iterations) {
+				t.Errorf("%d steps in the log, %d iterations", s.Steps, len(s.Iterations))
+			}
+			if code, err := startProcess(t, "refine", "train", dir, "--quiet").wait(); code != exitOK {
+				t.Fatalf("killed: %v; then %d, %v", killed, code, err)
+			}
+			if got := trainedIn(t, dir); got != want {
+				t.Errorf("another iteration than without a kill:\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// newTiny makes a workspace whose trainer is fakeTrainer.
+func newTiny(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "work")
+	gold := filepath.Join("..", "..", "testdata", "samples", "questions_gold.jsonl")
+	pool := filepath.Join(t.TempDir(), "pool.jsonl")
+	row := `{"question":"Who built it?","answer":"Oke","passage":"Oke built the wall."}` + "\n"
+	if err := os.WriteFile(pool, []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := startProcess(t, "refine", "init", dir, "--pool", pool, "--train", gold, "--start", "none", "--quiet").wait(); code != exitOK {
+		t.Fatal(code, err)
+	}
+	config := "start: none\ngroup: passage\ntrainer: [faketrainer]\ntrain: {encoder: tiny, precision: fp32}\npromote: {resamples: 100}\n"
+	if err := os.WriteFile(filepath.Join(dir, refine.ConfigFile), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// trainedIn trains what is not trained yet, and gives the figures of the first iteration and the hash of its models.
+func trainedIn(t *testing.T, dir string) string {
+	t.Helper()
+	if code, err := startProcess(t, "refine", "train", dir, "--quiet").wait(); code != exitOK {
+		t.Fatal(code, err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".[tcwu]*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	var b bytes.Buffer
+	for _, name := range []string{"metrics.json", "model/manifest.json", "verifier/manifest.json"} {
+		b.WriteString(contentOf(t, filepath.Join(dir, "iterations", "00", name)))
+	}
+	return b.String()
+}

@@ -1,0 +1,485 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/training/llmsim"
+)
+
+// writerFlags are those of language models that write errors, beside the rules' --copies, --mix, --only, --total and --per-error.
+func writerFlags() []cli.Flag {
+	def := llmsim.DefaultOptions()
+	own := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
+		return slices.Contains([]string{"seed", "repeats", "template"}, f.Names()[0])
+	})
+	return append(own,
+		&cli.StringFlag{Name: "writer", Usage: "which `NAME` of --judge writes (default: the first); all of them are asked whether the error is there"},
+		&cli.StringFlag{Name: "field", Usage: "`FIELD` that is written (default: the taxonomy's first, the text under evaluation)"},
+		&cli.StringFlag{Name: "examples", Usage: "labelled rows of `FILE`, one of which each prompt shows (default: the rows with errors in INPUT)"},
+		&cli.IntFlag{Name: "agree", Value: def.Agree, Usage: "keep a text of whose error at least `N` judges are sure"},
+		&cli.Float64Flag{Name: "confidence", Value: def.Confidence, Usage: "`P` from which on a judge is sure, 0 to 1"},
+		&cli.StringFlag{Name: "write-template", Usage: "prompt `TEMPLATE` that asks for texts, of kind simulate"},
+		&cli.StringFlag{Name: "confirm-template", Usage: "prompt `TEMPLATE` that asks for confidence, of kind confirm"})
+}
+
+// writtenRun has errors written by language models.
+type writtenRun struct {
+	e       *env
+	o       *simulateOptions
+	ask     *judgeOptions
+	opts    llmsim.Options
+	mix     llmsim.Mix
+	writer  string
+	from    string // file of examples; "" is the input
+	judges  *judges
+	sim     *llmsim.Simulator
+	confirm *prompt.Template
+	rows    []*dataset.Row
+	faults  []error
+	sum     *writtenSummary
+}
+
+func writerAction(ctx *cli.Context, e *env, o *simulateOptions) error {
+	if ctx.String("judge") == "" {
+		return usagef("--judge is empty: name language models, or leave it out to plant errors by rules")
+	}
+	if err := onlyWith(ctx, e, []cli.Flag{&cli.IntFlag{Name: "combined"}, &cli.IntFlag{Name: "rules"}}, "--%s is for the rules; leave it out with --judge"); err != nil {
+		return err
+	}
+	r := &writtenRun{e: e, o: o, writer: ctx.String("writer"), from: ctx.String("examples"), opts: llmsim.DefaultOptions()}
+	var err error
+	if r.ask, err = readAskOptions(ctx, e); err != nil {
+		return err
+	}
+	if o.output == "" && r.ask.calls() {
+		return usagef("erreval simulate needs -o OUT, the file to write")
+	}
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	return r.run(ctx.Context)
+}
+
+// read reads the options.
+func (r *writtenRun) read(ctx *cli.Context) error {
+	t := r.o.taxonomy
+	r.ask.Template, r.ask.Panel.Repeats = ctx.String("write-template"), 1
+	r.opts.Taxonomy, r.opts.Agree, r.opts.Confidence = t, ctx.Int("agree"), ctx.Float64("confidence")
+	r.opts.Attempts, r.opts.Workers, r.opts.Seed = r.ask.Panel.Attempts, max(1, min(r.ask.Panel.Workers, 64)), ctx.Uint64("seed")
+	if field := ctx.String("field"); field != "" {
+		if r.opts.Field = slices.Index(t.FieldNames(), field); r.opts.Field < 0 {
+			return usagef("--field %q: %s has the fields %s", field, t.ID(), strings.Join(t.FieldNames(), ", "))
+		}
+	}
+	names := r.ask.names()
+	if r.writer == "" {
+		r.writer = names[0]
+	}
+	if !slices.Contains(names, r.writer) {
+		return usagef("--writer %q: it is one of --judge: %s", r.writer, strings.Join(names, ", "))
+	}
+	if r.opts.Agree > len(names) || r.opts.Agree < 1 {
+		return usagef("--agree %d: --judge names %s; name more, as in --judge NAME,NAME, or give another number", r.opts.Agree, plural(len(names), "model", "models"))
+	}
+	if r.opts.Confidence < 0 || r.opts.Confidence > 1 {
+		return usagef("--confidence %v: give 0 to 1, as in 0.8", r.opts.Confidence)
+	}
+	var err error
+	if r.confirm, err = prompt.Open(firstOf(ctx.String("confirm-template"), prompt.Confirm)); err != nil {
+		return withCode(exitUsage, err)
+	}
+	if r.confirm.Kind != prompt.Confirm {
+		return usagef("--confirm-template is of kind %s; it needs one of kind %s", r.confirm.Kind, prompt.Confirm)
+	}
+	return r.readMix(ctx)
+}
+
+func firstOf(given, usual string) string {
+	if given == "" {
+		return usual
+	}
+	return given
+}
+
+// readMix reads which errors, and how many.
+func (r *writtenRun) readMix(ctx *cli.Context) error {
+	t := r.o.taxonomy
+	r.mix = llmsim.Mix{Weights: llmsim.Everything(t), Copies: 1, PerError: ctx.Int("per-error"), Total: ctx.Int("total"), Seed: ctx.Uint64("seed")}
+	if ctx.IsSet("copies") {
+		r.mix.Copies = ctx.Int("copies")
+	}
+	if ctx.Bool("only") {
+		if clear(r.mix.Weights); !ctx.IsSet("mix") {
+			return usagef("--only: name the labels with --mix")
+		}
+	}
+	given, err := parseMix(ctx.StringSlice("mix"), func(label string) (string, bool) {
+		i, ok := t.Index(label)
+		if !ok {
+			return "", false
+		}
+		return t.Types[i].Name, true
+	}, t.Labels())
+	if err != nil {
+		return usagef("%v", err)
+	}
+	for name, w := range given {
+		i, _ := t.Index(name)
+		r.mix.Weights[i] = w
+	}
+	if err := r.mix.Validate(t); err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}
+
+func (r *writtenRun) run(ctx context.Context) (err error) {
+	if err := r.readRows(ctx); err != nil {
+		return err
+	}
+	if r.judges, err = newModels(r.ask, r.o.taxonomy, prompt.Simulate, r.o.output, r.use); err != nil {
+		return err
+	}
+	if r.ask.calls() {
+		if err := r.clear(); err != nil {
+			return err
+		}
+	}
+	if err := r.judges.openJournal(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.judges.close()) }()
+	jobs := llmsim.Plan(r.rows, r.mix)
+	switch {
+	case r.ask.ShowPrompt != "":
+		return r.showPrompt(jobs)
+	case r.ask.DryRun:
+		return r.dryRun(jobs)
+	}
+	return errors.Join(r.write(ctx, jobs), warnFaults(r.e, r.faults))
+}
+
+// use makes the simulator of the models' clients.
+func (r *writtenRun) use(j *judges, members []scorer.Judge) (err error) {
+	var all []llmsim.Model
+	var writer llmsim.Model
+	for _, m := range members {
+		model := llmsim.Model{Name: m.Name, Client: m.Client, Model: m.Model, Temperature: m.Temperature, Seed: m.Seed, MaxTokens: m.MaxTokens, Lines: m.Lines}
+		if all = append(all, model); m.Name == r.writer {
+			writer = model
+		}
+	}
+	r.opts.Write, r.opts.Confirm = j.template, r.confirm
+	r.sim, err = llmsim.New(writer, all, r.opts)
+	return err
+}
+
+// readRows reads the rows to write for, and the examples.
+func (r *writtenRun) readRows(ctx context.Context) (err error) {
+	var wrong []prompt.Example
+	r.sum = &writtenSummary{judges: r.ask.names(), Rejected: map[string]int{}, Asked: map[string]int{}, Kept: map[string]int{}}
+	r.faults, err = r.o.eachRow(ctx, r.e, r.o.file, func(row *dataset.Row) error {
+		right, err := isRight(row, r.o.taxonomy)
+		if err != nil {
+			return err
+		}
+		if right {
+			r.rows = append(r.rows, row)
+			return nil
+		}
+		labels, err := row.Labels(r.o.taxonomy)
+		wrong = append(wrong, prompt.Example{Values: row.Values, Labels: labels})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(r.rows) == 0 {
+		return errors.Join(append([]error{fmt.Errorf("%s: no row to write for; rows with labels of errors serve as examples only", r.o.file)}, r.faults...)...)
+	}
+	if r.opts.Examples = wrong; r.from == "" {
+		return nil
+	}
+	r.opts.Examples = nil
+	faults, err := r.o.eachRow(ctx, r.e, r.from, func(row *dataset.Row) error {
+		labels, err := row.Labels(r.o.taxonomy)
+		r.opts.Examples = append(r.opts.Examples, prompt.Example{Values: row.Values, Labels: labels})
+		return err
+	})
+	if err = errors.Join(append(faults, err)...); err != nil {
+		return withCode(exitUsage, fmt.Errorf("--examples: %w", err))
+	}
+	return nil
+}
+
+// clear makes room for the output before there is a journal: a run that cannot begin leaves none.
+func (r *writtenRun) clear() error {
+	if err := r.judges.checkPath(r.o.file, r.o.output); err != nil {
+		return err
+	}
+	if err := startOver(r.o.output, func(old *runrecord.Record) bool { return old.Command == "simulate" }); err != nil {
+		return err
+	}
+	return dataset.CheckOutput(r.o.output, r.o.overwrite, r.o.inputs(r.from)...)
+}
+
+// inputs are the files that the output must not replace.
+func (o *simulateOptions) inputs(more string) []string {
+	in := []string{o.file}
+	if more != "" {
+		in = append(in, more)
+	}
+	return in
+}
+
+// writtenRecord is the options part of OUT.run.json.
+type writtenRecord struct {
+	askRecord
+	Confirm    string             `json:"confirm_template"` // id, and hash of its file
+	Writer     string             `json:"writer"`
+	Field      string             `json:"field"`
+	Agree      int                `json:"agree"`
+	Confidence float64            `json:"confidence"`
+	Weights    map[string]float64 `json:"mix"` // by label
+	Copies     int                `json:"copies"`
+	PerError   int                `json:"per_error"`
+	Total      int                `json:"total"`
+}
+
+func (r *writtenRun) record() (*runrecord.Record, error) {
+	t := r.o.taxonomy
+	rec := writtenRecord{askRecord: r.judges.record(r.o.columns, r.o.limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
+		Field: t.FieldNames()[r.opts.Field], Agree: r.opts.Agree, Confidence: r.opts.Confidence, Weights: map[string]float64{}, Copies: r.mix.Copies, PerError: r.mix.PerError, Total: r.mix.Total}
+	for i, w := range r.mix.Weights {
+		rec.Weights[t.Types[i].Name] = w
+	}
+	out := runrecord.New("simulate", rec)
+	out.Taxonomy = &runrecord.Artefact{ID: t.ID(), SHA256: t.Hash()}
+	for _, file := range r.o.inputs(r.from) {
+		in, err := hashFile(file)
+		if err != nil {
+			return nil, err
+		}
+		out.Inputs = append(out.Inputs, in)
+	}
+	return out, nil
+}
+
+// hashFile is a file for the record; of standard input nothing is left to hash.
+func hashFile(file string) (runrecord.Input, error) {
+	if file == stdio {
+		return runrecord.Input{File: stdio, Size: -1}, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return runrecord.Input{}, err
+	}
+	defer f.Close()
+	in := runrecord.NewInputReader(file, f)
+	_, err = io.Copy(io.Discard, in)
+	return in.Input(), err
+}
+
+// write makes the output.
+func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
+	rec, err := r.record()
+	if err != nil {
+		return err
+	}
+	out, err := dataset.Create(r.o.output, r.o.overwrite, r.o.inputs(r.from)...)
+	if err != nil {
+		return err
+	}
+	out.Format, out.Options = r.o.files.format(r.o.output), r.o.files.sinkOptions(nil)
+	f := &identifyFile{path: r.o.output, out: out, record: rec}
+	if err := rec.Write(dataset.PartialPath(r.o.output)); err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	p := newProgress(r.e, false)
+	p.begin(-1, &countingReader{})
+	p.more = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.text(r.judges.thisRun())) }
+	err = r.sim.Run(ctx, jobs, func(c *llmsim.Candidate) error {
+		p.show(r.sum.add(r.o.taxonomy.Types[c.Type].Code, c))
+		return r.keep(out, c)
+	})
+	p.clear()
+	rec.Counts = r.sum.counts()
+	if err != nil {
+		return errors.Join(r.stopped(ctx, f, err), f.abort())
+	}
+	if r.sum.Usage, err = r.judges.usage(); err != nil {
+		return errors.Join(err, f.abort())
+	}
+	rec.Usage = r.sum.Usage
+	if err := rec.Write(r.o.output); err != nil {
+		return errors.Join(err, f.abort())
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	return errors.Join(removeIfThere(runrecord.Path(dataset.PartialPath(r.o.output))), r.sum.print(r.e, r))
+}
+
+// keep writes a text to OUT, or to OUT.rejected.jsonl.
+func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
+	row, err := r.sim.Record(c)
+	if err != nil {
+		return err
+	}
+	if c.Rejected == "" {
+		return out.Write(row)
+	}
+	return out.CopyRejected(lineOf(row))
+}
+
+// lineOf is a row as a line of JSON.
+func lineOf(row *dataset.Row) []byte {
+	line := []byte{'{'}
+	for i, name := range row.Columns() {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		value, _ := row.Get(name)
+		quoted, _ := json.Marshal(name) // a string always can
+		line = append(append(append(line, quoted...), ':'), value...)
+	}
+	return append(line, "}\n"...)
+}
+
+// stopped says how a run that ended early goes on.
+func (r *writtenRun) stopped(ctx context.Context, f *identifyFile, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return withCode(exitInterrupted, fmt.Errorf("interrupted after %s; the replies so far are in %s: the same command goes on from there, and pays for none of them again",
+			plural(r.sum.Written, "text", "texts"), r.judges.path))
+	}
+	return f.stopped(err, r.judges, r.sum.Examples, r.sum.counts(), r.judges.usage)
+}
+
+// showPrompt prints what is asked about a row: the first job of it.
+func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
+	for _, j := range jobs {
+		if !sameID(r.ask.ShowPrompt, j.Row.ID) {
+			continue
+		}
+		names, requests, err := r.sim.Requests(j)
+		if err != nil {
+			return err
+		}
+		for i, kind := range []string{prompt.Simulate, prompt.Confirm} {
+			printQuestion(r.e, &scorer.Question{Judge: names[i], Mode: kind, Dimension: r.o.taxonomy.Types[j.Type].Name, Request: requests[i]})
+		}
+		return nil
+	}
+	return usagef("--show-prompt: nothing is written for a row %q of %s; its first is %q; ID* is what an id begins with, and * the first row", r.ask.ShowPrompt, r.o.file, report.ShortID(r.rows[0].ID))
+}
+
+// dryRun prints what would be called. The judges' calls are counted with the row's own text in the place of the one to be
+// written, so of them none is in the journal.
+func (r *writtenRun) dryRun(jobs []llmsim.Job) error {
+	i := 0
+	return r.judges.dryRun(r.e, r.o.json, func(visit func(*dataset.Row) error) (int, error) {
+		for ; i < len(jobs); i++ {
+			if err := visit(jobs[i].Row); err != nil {
+				return 0, err
+			}
+		}
+		return len(r.faults), nil
+	}, func(*dataset.Row) ([]*scorer.Question, error) {
+		names, requests, err := r.sim.Requests(jobs[i])
+		var out []*scorer.Question
+		for k, name := range names {
+			out = append(out, &scorer.Question{Judge: name, Request: requests[k]})
+		}
+		return out, err
+	})
+}
+
+// writtenSummary counts what was written.
+type writtenSummary struct {
+	Written  int            `json:"written"`  // texts asked for
+	Examples int            `json:"examples"` // kept
+	Rejected map[string]int `json:"rejected"` // by reason
+	Unread   int            `json:"unread"`   // replies that did not hold what was asked for
+	ZeroShot int            `json:"zero_shot"`
+	Asked    map[string]int `json:"asked"` // by label
+	Kept     map[string]int `json:"kept"`  // by label
+	Usage    *judgeUsage    `json:"usage,omitempty"`
+
+	judges []string
+}
+
+// add counts a candidate and gives their number.
+func (s *writtenSummary) add(label string, c *llmsim.Candidate) int {
+	s.Written++
+	s.Asked[label]++
+	s.Unread += c.Unread
+	if !c.Example {
+		s.ZeroShot++
+	}
+	if c.Rejected == "" {
+		s.Examples++
+		s.Kept[label]++
+	} else {
+		s.Rejected[c.Rejected]++
+	}
+	return s.Written
+}
+
+func (s *writtenSummary) counts() map[string]int {
+	out := map[string]int{"written": s.Written, "rows": s.Examples, "unread": s.Unread}
+	for reason, n := range s.Rejected {
+		out["rejected."+reason] = n
+	}
+	for label, n := range s.Kept {
+		out["label."+label] = n
+	}
+	return out
+}
+
+func (s *writtenSummary) print(e *env, r *writtenRun) error {
+	if r.o.json {
+		if err := writeJSON(e.out, s); err != nil {
+			return err
+		}
+	} else {
+		s.text(e.err, r)
+	}
+	if s.Written > 0 && s.Rejected[llmsim.Unwritten] == s.Written {
+		return withCode(exitIncomplete, errors.New("no text was written; "+dataset.RejectedPath(r.o.output)+" says why"))
+	}
+	return nil
+}
+
+func (s *writtenSummary) text(w io.Writer, r *writtenRun) {
+	fmt.Fprintf(w, "%s asked of %s, %d kept: at least %d of %s %.2g sure or more", plural(s.Written, "text", "texts"), r.writer, s.Examples, r.opts.Agree, strings.Join(s.judges, ", "), r.opts.Confidence)
+	if len(s.Rejected) > 0 {
+		fmt.Fprintf(w, "; not kept: %s, see %s", countsText(s.Rejected), dataset.RejectedPath(r.o.output))
+	}
+	fmt.Fprintln(w)
+	for _, y := range r.o.taxonomy.Types {
+		if n := s.Asked[y.Code]; n > 0 {
+			fmt.Fprintf(w, "%-8s %d of %d\n", y.Code, s.Kept[y.Code], n)
+		}
+	}
+	if s.ZeroShot > 0 {
+		fmt.Fprintf(w, "%s asked for without an example of the error\n", plural(s.ZeroShot, "text was", "texts were"))
+	}
+	if s.Unread > 0 {
+		fmt.Fprintf(w, "%s not hold what was asked for\n", plural(s.Unread, "reply did", "replies did"))
+	}
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.text(s.Usage.ThisRun), r.judges.text(s.Usage.Journal))
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/simulate"
+)
+
+// verifierFlags are those of rows for a verifier.
+func verifierFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "verifier", Usage: "from rows with labels, make rows with right and wrong label sets for a verifier"},
+		&cli.Float64Flag{Name: "negatives", Value: 0.5, Usage: "with --verifier, `SHARE` of the rows whose label set is wrong"},
+	}
+}
+
+// verifierAction makes rows for a verifier.
+func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
+	opts := simulate.VerifierOptions{Taxonomy: o.taxonomy, Seed: ctx.Uint64("seed"), Negatives: ctx.Float64("negatives")}
+	if err := opts.Validate(); err != nil {
+		return usagef("--negatives: %v", err)
+	}
+	var rows []simulate.Judged
+	faults, err := o.eachRow(ctx.Context, e, o.file, func(r *dataset.Row) error {
+		labels, err := r.Labels(o.taxonomy)
+		if err != nil {
+			return err
+		}
+		d, err := r.Diagnosis()
+		rows = append(rows, simulate.Judged{Row: r, Labels: labels, Diagnosis: d})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return errors.Join(fmt.Errorf("%s: no rows", o.file), warnFaults(e, faults))
+	}
+	sum := &verifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
+	err = o.write(func(out *dataset.Output) error {
+		n := 0
+		return simulate.Verifier(rows, opts, func(r simulate.VerifierRow) error {
+			if n++; r.Right {
+				n = 0
+			}
+			sum.add(r)
+			row, err := r.Record(o.taxonomy, n)
+			if err != nil {
+				return err
+			}
+			return out.Write(row)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(sum.print(e, o.json), warnFaults(e, faults))
+}
+
+// verifierSummary counts rows for a verifier.
+type verifierSummary struct {
+	Rows       int            `json:"rows"` // with labels
+	Right      int            `json:"right"`
+	Wrong      int            `json:"wrong"`
+	Mechanisms map[string]int `json:"mechanisms"` // of the wrong sets
+}
+
+func (s *verifierSummary) add(r simulate.VerifierRow) {
+	if r.Right {
+		s.Right++
+		return
+	}
+	s.Wrong++
+	s.Mechanisms[r.Mechanism]++
+}
+
+func (s *verifierSummary) print(e *env, asJSON bool) error {
+	if asJSON {
+		return writeJSON(e.out, s)
+	}
+	fmt.Fprintf(e.err, "%s with labels: %d right sets, %d wrong ones (%s)\n", plural(s.Rows, "row", "rows"), s.Right, s.Wrong, countsText(s.Mechanisms))
+	return nil
+}

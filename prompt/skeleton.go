@@ -1,0 +1,149 @@
+package prompt
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// skeletons are parts of prompts, executed once for all rows that differ in their texts alone: text/template takes longer for
+// a prompt than anything else that is done about a call. Blocks and fence, which hang on the texts, are put in where their
+// marks stand.
+type skeletons struct {
+	mu   sync.Mutex
+	made map[skeletonKey][]string // text, mark, text, mark, …; nil: to be executed for every row
+}
+
+// skeletonKey is all that a part hangs on but the texts.
+type skeletonKey struct {
+	part        string
+	task        *taxonomy.Taxonomy
+	dimension   *taxonomy.Dimension
+	mode        string
+	errors      string // joined
+	unlabelled  bool
+	paper, json bool
+}
+
+const (
+	mark         = "\x00" // around the number of what is put in
+	maxSkeletons = 4096   // a row's labels are one of 2 to the number of types
+)
+
+// fill executes a part, or fills its skeleton.
+func (t *Template) fill(part string, in Input, s *Slots) (string, error) {
+	if !t.plain || len(in.Examples) > 0 {
+		return t.render(part, s)
+	}
+	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, strings.Join(in.Errors, mark), in.Errors == nil, in.PaperWording, in.JSON}
+	t.skeletons.mu.Lock()
+	pieces, ok := t.skeletons.made[key]
+	t.skeletons.mu.Unlock()
+	if pieces != nil {
+		return s.join(pieces), nil
+	}
+	text, err := t.render(part, s)
+	if err != nil || ok {
+		return text, err
+	}
+	marked, err := t.render(part, s.marked())
+	if err != nil {
+		return "", err
+	}
+	if pieces = strings.Split(marked, mark); !sound(pieces, len(s.Fields)) || s.join(pieces) != text {
+		pieces = nil // the taxonomy has marks of its own
+	}
+	t.skeletons.keep(key, pieces)
+	return text, nil
+}
+
+func (k *skeletons) keep(key skeletonKey, pieces []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made == nil || len(k.made) >= maxSkeletons {
+		k.made = map[skeletonKey][]string{}
+	}
+	k.made[key] = pieces
+}
+
+// marked is s with marks for its fence (0) and its blocks (1, 2, …).
+func (s *Slots) marked() *Slots {
+	c := *s
+	c.Fence, c.Fields = mark+"0"+mark, slices.Clone(s.Fields)
+	for i := range c.Fields {
+		c.Fields[i].Block = mark + strconv.Itoa(i+1) + mark
+	}
+	return &c
+}
+
+func sound(pieces []string, fields int) bool {
+	for i := 1; i < len(pieces); i += 2 {
+		if n, err := strconv.Atoi(pieces[i]); err != nil || n < 0 || n > fields {
+			return false
+		}
+	}
+	return len(pieces)%2 == 1
+}
+
+// join puts s into a sound skeleton.
+func (s *Slots) join(pieces []string) string {
+	var b strings.Builder
+	for i, piece := range pieces {
+		switch n, _ := strconv.Atoi(piece); {
+		case i%2 == 0:
+			b.WriteString(piece)
+		case n == 0:
+			b.WriteString(s.Fence)
+		default:
+			b.WriteString(s.Fields[n-1].Block)
+		}
+	}
+	return b.String()
+}
+
+// plain tells whether a template puts texts where they stand, and computes nothing from them: it calls no function that could.
+func plain(tree *template.Template) bool {
+	for _, part := range tree.Templates() {
+		if part.Tree != nil && !plainNode(part.Root) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainFuncs take numbers, or ask whether something is empty, which no block and no fence is.
+var plainFuncs = []string{"add", "and", "or", "not"}
+
+func plainNode(n parse.Node) bool {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		return n == nil || !slices.ContainsFunc(n.Nodes, func(n parse.Node) bool { return !plainNode(n) })
+	case *parse.ActionNode:
+		return plainNode(n.Pipe)
+	case *parse.IfNode:
+		return plainNode(n.Pipe) && plainNode(n.List) && plainNode(n.ElseList)
+	case *parse.RangeNode:
+		return plainNode(n.Pipe) && plainNode(n.List) && plainNode(n.ElseList)
+	case *parse.WithNode:
+		return plainNode(n.Pipe) && plainNode(n.List) && plainNode(n.ElseList)
+	case *parse.TemplateNode:
+		return plainNode(n.Pipe)
+	case *parse.PipeNode:
+		return n == nil || !slices.ContainsFunc(n.Cmds, func(c *parse.CommandNode) bool {
+			return slices.ContainsFunc(c.Args, func(n parse.Node) bool { return !plainNode(n) })
+		})
+	case *parse.ChainNode:
+		return plainNode(n.Node)
+	case *parse.IdentifierNode:
+		return slices.Contains(plainFuncs, n.Ident)
+	case *parse.TextNode, *parse.FieldNode, *parse.VariableNode, *parse.DotNode, *parse.NilNode, *parse.BoolNode, *parse.NumberNode,
+		*parse.StringNode, *parse.CommentNode, *parse.BreakNode, *parse.ContinueNode:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Rated is a labelled row with probabilities by a model that was not trained on it.
+type Rated struct {
+	RowID         string
+	Labels        []string
+	Probabilities dataset.Probabilities
+}
+
+// Doubt is a line of the ranking of a training set: how far the model bears a row's labels out.
+type Doubt struct {
+	RowID    string    `json:"row_id"`
+	Score    float64   `json:"score"`  // 0 to 1, the lower the more doubtful
+	Labels   []string  `json:"labels"` // as given
+	Issue    bool      `json:"issue"`  // one label at least is probably wrong by confident learning
+	Suspects []Suspect `json:"suspects"`
+}
+
+// Suspect is a label that the row should not have, or should.
+type Suspect struct {
+	Label       string  `json:"label"`
+	Given       bool    `json:"given"`
+	Probability float64 `json:"probability"` // that the row has it
+	Score       float64 `json:"score"`       // quality of this label alone, 0 to 1
+	Issue       bool    `json:"issue"`       // probably wrong by confident learning
+}
+
+// RankQuality ranks rows by the quality of their labels, the most doubtful first, by cleanlab's method for several labels a
+// row: the score of each label, put together by an exponential moving average of 0.8. The no-error label does not enter, as
+// it follows from the others. A row's suspects are its issues, and the label with the lowest score, that first.
+func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod) ([]Doubt, error) {
+	types := slices.DeleteFunc(slices.Clone(t.Types), func(y taxonomy.Type) bool { return y.NoError })
+	if len(types) == 0 {
+		return nil, fmt.Errorf("%s has no label but that for rows without errors", t.ID())
+	}
+	given, p := make([][]bool, len(rows)), make([][]float64, len(rows))
+	for i := range rows {
+		for _, y := range types {
+			q, ok := rows[i].Probabilities.Get(y.Name)
+			if !ok {
+				return nil, fmt.Errorf("row %s: no probability of %q; tag the rows with a model of %s", rows[i].RowID, y.Name, t.ID())
+			}
+			given[i], p[i] = append(given[i], slices.Contains(rows[i].Labels, y.Name)), append(p[i], q)
+		}
+	}
+	issues := make([][]bool, len(types))
+	for k := range types {
+		issues[k] = stats.ConfidentIssues(side(given, k), side(p, k))
+	}
+	doubts := make([]Doubt, len(rows))
+	for i := range rows {
+		scores := method.Scores(given[i], p[i])
+		d := Doubt{RowID: rows[i].RowID, Score: stats.EMA(scores, stats.QualityAlpha), Labels: rows[i].Labels, Suspects: []Suspect{}}
+		worst := slices.Index(scores, slices.Min(scores))
+		for k, y := range types {
+			d.Issue = d.Issue || issues[k][i]
+			if issues[k][i] || k == worst {
+				d.Suspects = append(d.Suspects, Suspect{y.Name, given[i][k], p[i][k], scores[k], issues[k][i]})
+			}
+		}
+		slices.SortStableFunc(d.Suspects, func(a, b Suspect) int { return cmp.Compare(a.Score, b.Score) })
+		doubts[i] = d
+	}
+	slices.SortStableFunc(doubts, func(a, b Doubt) int {
+		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.RowID, b.RowID))
+	})
+	return doubts, nil
+}

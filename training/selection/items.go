@@ -1,0 +1,79 @@
+package selection
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
+)
+
+// autoLine is a line of auto.jsonl: an item without an id and a reason.
+type autoLine struct {
+	RowID         string           `json:"row_id"`
+	Why           string           `json:"why"`
+	Uncertainty   *float64         `json:"uncertainty,omitempty"`
+	Inconsistency *float64         `json:"inconsistency,omitempty"`
+	Row           json.RawMessage  `json:"row"`
+	Proposed      *review.Proposed `json:"proposed"`
+	TextSHA256    string           `json:"text_sha256"`
+}
+
+// Lines are the batch as its files have it: the items of items.jsonl, with ids that begin with the batch's name, and the bytes
+// of auto.jsonl.
+func (b *Batch) Lines(batch string) (items []review.Item, auto []byte, err error) {
+	for i := range b.Items {
+		it, err := itemOf(&b.Items[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		it.ItemID, it.Reason = itemID(batch, i), b.Items[i].Reason
+		if of := b.Items[i].ControlOf; of >= 0 {
+			it.ControlOf = itemID(batch, of)
+		}
+		items = append(items, *it)
+	}
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for i := range b.Auto {
+		it, err := itemOf(&b.Auto[i])
+		if err == nil {
+			err = enc.Encode(autoLine{it.RowID, it.Why, it.Uncertainty, it.Inconsistency, it.Row, it.Proposed, it.TextSHA256})
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return items, lines.Bytes(), nil
+}
+
+func itemID(batch string, i int) string { return fmt.Sprintf("%s-%04d", batch, i+1) }
+
+func itemOf(p *Pick) (*review.Item, error) {
+	it := &review.Item{RowID: p.ID, Why: p.Why, TextSHA256: p.Row.TextHash()}
+	var line bytes.Buffer
+	w := dataset.NewWriter(&line)
+	if err := w.Write(p.Row); err != nil {
+		return nil, err
+	}
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	it.Row = bytes.TrimSuffix(line.Bytes(), []byte("\n"))
+	d, err := p.Row.Diagnosis()
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && d.Status == "" {
+		it.Proposed = &review.Proposed{Labels: d.Labels, Probabilities: d.Probabilities}
+	}
+	if g := p.Signals; g != nil {
+		it.Uncertainty = &g.Uncertainty
+		if g.Verified != nil {
+			it.Inconsistency = &g.Inconsistency
+		}
+	}
+	return it, nil
+}
