@@ -33,15 +33,18 @@ func runFakeTrainer(config string) error {
 	if err := json.Unmarshal(data, &job); err != nil {
 		return err
 	}
-	fmt.Println(`{"step": 1, "steps": 2, "epoch": 1, "loss": 0.5}`)
+	fmt.Fprintln(os.Stdout, `{"step": 1, "steps": 2, "epoch": 1, "loss": 0.5}`)
 	fmt.Fprintln(os.Stderr, "a word of the trainer")
-	fmt.Println(`{"step": 2, "steps": 2, "epoch": 1, "loss": 0.25, "dev_micro_f1": 0.5}`)
+	fmt.Fprintln(os.Stdout, `{"step": 2, "steps": 2, "epoch": 1, "loss": 0.25, "dev_micro_f1": 0.5}`)
 	switch os.Getenv("FAKE_TRAINER") {
 	case "fails":
 		return errors.New("CUDA out of memory; give a smaller batch")
 	case "leaves":
 		return nil
 	case "hangs":
+		if err := os.WriteFile(job.Out+".pid", []byte(fmt.Sprint(os.Getpid())), 0o666); err != nil {
+			return err
+		}
 		select {}
 	}
 	labels := job.Labels

@@ -56,11 +56,12 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if !ctx.Bool("quiet") {
-		sayRejected(e, dir, made)
-	}
+	sayRejected(e, dir, made)
 	if ctx.Bool("json") {
 		return writeJSON(e.out, made)
+	}
+	if ctx.Bool("quiet") {
+		return nil
 	}
 	return printMade(e, dir, o.Taxonomy, made)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -88,4 +89,41 @@ func trainedIn(t *testing.T, dir string) string {
 		b.WriteString(contentOf(t, filepath.Join(dir, "iterations", "00", name)))
 	}
 	return b.String()
+}
+
+// TestTrainStopped: with Ctrl-C the training ends with the line that goes on, and so does the trainer; with kill -9 the trainer
+// ends as well, which would else be in the way of the next one.
+func TestTrainStopped(t *testing.T) {
+	t.Setenv("FAKE_TRAINER", "hangs")
+	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
+		dir := newTiny(t)
+		p := startProcess(t, "refine", "train", dir)
+		trainer := 0
+		for trainer == 0 {
+			select {
+			case <-p.ended:
+				t.Fatalf("it ended by itself: %s", p.stderr.String())
+			default:
+			}
+			found, _ := filepath.Glob(filepath.Join(dir, ".work/*/identifier/out.pid"))
+			for _, path := range found {
+				trainer, _ = strconv.Atoi(contentOf(t, path))
+			}
+		}
+		if err := p.cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		code, message := p.wait()
+		if signal == os.Interrupt && (code != exitInterrupted || !strings.Contains(message.Error(), "interrupted; to go on: erreval refine train "+dir)) {
+			t.Errorf("code %d, %v", code, message)
+		}
+		for running(trainer) { // until the test's time is up
+		}
+	}
+}
+
+// running tells whether a process has not ended, or is not yet taken for ended by whoever inherited it.
+func running(pid int) bool {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err == nil && !strings.Contains(string(data), ") Z ")
 }

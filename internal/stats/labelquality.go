@@ -10,6 +10,7 @@ import (
 // label" against "has not" as the two classes (Thyagarajan et al. 2022). All are 0 to 1, lower is more doubtful.
 type QualityMethod int
 
+// The methods.
 const (
 	SelfConfidence            QualityMethod = iota // the probability of what was given
 	NormalizedMargin                               // (that − the other's + 1) ÷ 2; of two classes it is SelfConfidence

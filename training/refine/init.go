@@ -425,26 +425,9 @@ func (b *builder) label(row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckLabels(b.o.Taxonomy, labels); err != nil {
-		return err
-	}
 	p, err := ProvenanceOf(row)
 	if _, planted := row.Get("mechanism"); planted && p.Kind == KindStart { // a row of erreval simulate
 		p.Kind = KindSimulated
 	}
 	return errors.Join(err, row.Set(dataset.ColumnLabels, labels), row.Set(ColumnProvenance, p))
-}
-
-// CheckLabels tells whether names can be the labels of one row: at least one, and the label of a row without errors alone.
-func CheckLabels(t *taxonomy.Taxonomy, labels []string) error {
-	none := t.NoErrorIndex()
-	switch {
-	case none < 0:
-		return nil
-	case len(labels) == 0:
-		return fmt.Errorf("no label; a row without errors is labelled %q", t.Types[none].Name)
-	case len(labels) > 1 && slices.Contains(labels, t.Types[none].Name):
-		return fmt.Errorf("the labels %s contradict each other: %q says that there is no error", strings.Join(labels, ", "), t.Types[none].Name)
-	}
-	return nil
 }

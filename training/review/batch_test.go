@@ -68,12 +68,6 @@ func wallBatch(t testing.TB) *Frozen {
 		item(t, tax, "B001-0003", Inconsistent, "=1+1; what, \"then\"?", "It \"leans\"", passage), again)
 }
 
-func recipeBatch(t testing.TB) *Frozen {
-	tax := open(t, "testdata/recipes.yaml")
-	return freeze(t, tax, "B002", item(t, tax, "B002-0001", Uncertain, "Beat two eggs.", "three eggs, flour"),
-		item(t, tax, "B002-0002", Random, "Add flour.", "three eggs, flour"))
-}
-
 func TestFreeze(t *testing.T) {
 	f := wallBatch(t)
 	if f.Items != 4 || !reflect.DeepEqual(f.Counts, map[string]int{Uncertain: 1, Random: 1, Inconsistent: 1, Control: 1}) {

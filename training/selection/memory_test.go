@@ -2,6 +2,7 @@ package selection
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -27,13 +28,13 @@ func endless(t testing.TB, n int) Pool {
 					return
 				}
 			}
-			out.Close()
+			_ = out.Close() // of a pipe: nil
 		}()
 		r := dataset.NewReader(in, "pool.jsonl", dataset.Options{Taxonomy: tax, TempDir: t.TempDir()})
 		defer r.Close()
 		for {
 			row, err := r.Read()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			if err == nil {

@@ -378,6 +378,59 @@ func TestMistakesComeFromTheTrainingSet(t *testing.T) {
 	}
 }
 
+func TestConflictingRowsAreChosen(t *testing.T) {
+	judged := func(id, text string, warmth, balance int) string {
+		l := line(id, text, "scene "+id, "", 0, 0, 0.99)
+		return strings.TrimSuffix(l, "}") + fmt.Sprintf(`,"scores":{"warmth":{"value":%d},"balance":{"value":%d}}}`, warmth, balance)
+	}
+	in := input(t, []string{
+		judged("agrees", "one apple falls from the tree", 3, 5),
+		judged("warmth 1", "two boats sail home at night", 1, 5),     // 1 - 0
+		judged("balance 2", "three cats sleep in the house", 3, 2),   // 1 - 1/4
+		judged("balance 3", "four dogs bark outside the gate", 3, 3), // 1 - 2/4: below 0.75
+	}, 2)
+	in.Shares, in.Automatic = Shares{Conflict: 1}, 9
+	b := mustSelect(t, in)
+	got := brief(b)
+	slices.Sort(got)
+	want := []string{
+		"agrees auto -1: reliable: uncertainty 0.50 (below 0.55), inconsistency 0.01 (below 0.20)",
+		"balance 2 conflict -1: a judge scores Balance low, which none of the errors found explains: conflict 0.75 (unreliable from 0.75 on)",
+		"balance 3 auto -1: reliable: uncertainty 0.50 (below 0.55), inconsistency 0.01 (below 0.20)",
+		"warmth 1 conflict -1: a judge scores Warmth low, which none of the errors found explains: conflict 1.00 (unreliable from 0.75 on)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("chosen:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestLines(t *testing.T) {
+	in := input(t, generated(200), 10)
+	in.Shares = Shares{Control: 0.2, Random: 0.2}
+	b := mustSelect(t, in)
+	items, auto, err := b.Lines("B007")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, it := range items {
+		p := b.Items[i]
+		row, err := it.Source(in.Meter.taxonomy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if it.ItemID != fmt.Sprintf("B007-%04d", i+1) || it.RowID != p.ID || it.Reason != p.Reason || row.TextHash() != it.TextSHA256 ||
+			*it.Uncertainty != p.Signals.Uncertainty || (it.Inconsistency == nil) != (p.Signals.Verified == nil) || len(it.Proposed.Labels) == 0 {
+			t.Errorf("item %d is %+v of %+v", i, it, p)
+		}
+		if want := p.ControlOf; want >= 0 && it.ControlOf != items[want].ItemID || want < 0 && it.ControlOf != "" {
+			t.Errorf("item %s repeats %q", it.ItemID, it.ControlOf)
+		}
+	}
+	if n := strings.Count(string(auto), `{"row_id":"r`); n != len(b.Auto) || n == 0 || strings.Contains(string(auto), "item_id") {
+		t.Errorf("%d lines of %d automatic rows: %s", n, len(b.Auto), auto)
+	}
+}
+
 func TestRepeat(t *testing.T) {
 	for n := range 40 {
 		items := make([]Pick, n)

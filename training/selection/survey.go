@@ -42,7 +42,6 @@ type survey struct {
 	rare         []*ranking // one a type; that of the no-error label stays empty
 	auto         []*ranking // one a type; that of the no-error label (or a last one more) is of rows without errors
 
-	watched *candidate // or nil
 }
 
 func newSurvey(in *Input) *survey {

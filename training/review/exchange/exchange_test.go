@@ -29,7 +29,7 @@ func batches(t testing.TB) []*review.Frozen {
 			{"Who built the wall?", "Ines Caldwell", passage}, {"When was it built?", "1802", passage},
 			{"=1+1; what, \"then\"?", "It \"leans\"", passage}, {"Who built the wall?", "Ines Caldwell", passage}}),
 		freeze(t, "testdata/recipes.yaml", "B002", [][]string{
-			{"Beat two eggs.", "three eggs,\nflour"}, {"Add flour.", "three eggs,\nflour"}, {"-Stir.", "@flour"}, {"Wait…", "flour"}}),
+			{"Beat two eggs.", "three eggs,\nflour"}, {"Add flour.", "three eggs,\nflour"}, {"-Stir.", "@flour"}, {"Wait…\r\n", "fl\x01our\r\n"}}),
 	}
 }
 

@@ -183,15 +183,17 @@ func (r *reader) compare(rec *record) error {
 }
 
 // plain is a text without what programs change on the way: kinds of line ends, control characters, white space around.
-func plain(s string) string {
+func plain(s string) string { return strings.TrimSpace(printable(s)) }
+
+// printable has one kind of line ends, and no characters that a sheet cannot hold.
+func printable(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
-	s = strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' || c == '\ufffe' || c == '\uffff' {
 			return -1
 		}
 		return c
 	}, s)
-	return strings.TrimSpace(s)
 }
 
 // take makes an answer of what a reviewer says.

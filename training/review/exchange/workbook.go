@@ -132,7 +132,7 @@ func (w *workbook) add(name string, width int, style string, hidden bool, value 
 		if value == nil {
 			break
 		}
-		text := value(i)
+		text := printable(value(i))
 		if len(utf16.Encode([]rune(text))) > maxCell {
 			w.note(fmt.Errorf("item %s: the column %q is longer than the %d characters that a cell holds; export another format", w.f.All[i].ItemID, name, maxCell))
 			return
@@ -147,14 +147,14 @@ func (w *workbook) add(name string, width int, style string, hidden bool, value 
 // highlight marks in the context where it says another field word for word, such as an answer.
 func (w *workbook) highlight(column, context int) {
 	for i, values := range w.f.Values {
-		others := slices.Delete(slices.Clone(values), context, context+1)
-		places := wordmatch.Find(values[context], others)
+		others, text := slices.Delete(slices.Clone(values), context, context+1), printable(values[context])
+		places := wordmatch.Find(text, others)
 		if len(places) == 0 {
 			continue
 		}
 		cell, err := excelize.CoordinatesToCellName(column, i+2)
 		w.note(err)
-		w.note(w.SetCellRichText(reviewSheet, cell, runs(values[context], places)))
+		w.note(w.SetCellRichText(reviewSheet, cell, runs(text, places)))
 	}
 }
 

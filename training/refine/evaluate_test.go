@@ -1,0 +1,179 @@
+package refine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// TestBestThreshold: F1 by hand. Of 0.9 yes, 0.8 no, 0.6 yes, 0.2 no the cuts give 2·1/(1+2) = 0.67, 2·1/(2+2) = 0.5,
+// 2·2/(3+2) = 0.8, 2·2/(4+2) = 0.67: the third, between 0.6 and 0.2.
+func TestBestThreshold(t *testing.T) {
+	for _, c := range []struct {
+		p    []float64
+		yes  []bool
+		want float64
+	}{
+		{[]float64{0.6, 0.9, 0.2, 0.8}, []bool{true, true, false, false}, 0.4},
+		{[]float64{0.9, 0.1}, []bool{true, false}, 0.5},
+		// Cuts below 0.9 and below 0.6: 2·1/(1+1) = 1 for the first alone.
+		{[]float64{0.9, 0.6, 0.5}, []bool{true, false, false}, 0.75},
+		// Equal ones cannot be told apart: all or none.
+		{[]float64{0.4, 0.4, 0.4}, []bool{true, false, true}, 0.2},
+	} {
+		if got := bestThreshold(c.p, c.yes); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v %v: %v, want %v", c.p, c.yes, got, c.want)
+		}
+	}
+}
+
+func TestChooseThresholds(t *testing.T) {
+	y := notesTaxonomy(t)
+	gold := &labelled{labels: [][]string{{"Wrong"}, {"Wrong", "Long"}, {"Fine"}}}
+	var found []*dataset.Diagnosis
+	for _, p := range []float64{0.3, 0.4, 0.1} {
+		found = append(found, &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Wrong", P: p}, {Label: "Long", P: p}, {Label: "Fine", P: 1 - p}}})
+	}
+	got := chooseThresholds(y, gold, found, 2)
+	// Wrong: all of it between 0.3 and 0.1. Long has one row, fewer than two; Fine follows from the others.
+	if len(got) != 2 || got["Wrong"] != 0.2 || got["Long"] != 0.5 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestEvaluate: four rows of two pages by hand. Right: W, F, W+L, F. The new model says W, F, W, F; the one before W, W, W, W.
+// New: hits 4 of 4 said and 5 right, micro-F1 8/9, exact match 3/4, nothing said too much. Before: hits 2 of 4 said, 4/9, exact
+// 1/4, over-prediction 1/2.
+func TestEvaluate(t *testing.T) {
+	w := newWorkspace(t)
+	w.Config.Promote.MinSupport, w.Config.Promote.Resamples = 1, 200
+	gold := rowsOf(t, w, [][]string{{"Wrong"}, {"Fine"}, {"Wrong", "Long"}, {"Fine"}})
+	found := diagnoses([]string{"Wrong"}, []string{"Fine"}, []string{"Wrong"}, []string{"Fine"})
+	before := diagnoses([]string{"Wrong"}, []string{"Wrong"}, []string{"Wrong"}, []string{"Wrong"})
+	e, err := w.evaluate(t.Context(), gold, found, before, map[string]bool{"page 1": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string][3]float64{
+		"micro_f1": {8.0 / 9, 4.0 / 9, 4.0 / 9}, "exact_match": {0.75, 0.25, 0.5}, "over_prediction": {0, 0.5, -0.5},
+		// Wrong 1, Long 0, Fine 1; before: Wrong 2·2/(4+2).
+		"macro_f1": {2.0 / 3, 2.0 / 9, 4.0 / 9},
+	} {
+		f := e.Figures[key]
+		for i, got := range []Number{f.Value, f.Difference.Before, f.Difference.Value} {
+			if math.Abs(float64(got)-want[i]) > 1e-12 {
+				t.Errorf("%s: figure %d is %v, want %v", key, i, got, want[i])
+			}
+		}
+		if f.Low > f.Value || f.High < f.Value || f.Difference.Low > f.Difference.Value || f.Difference.High < f.Difference.Value {
+			t.Errorf("%s lies outside of its interval: %+v", key, f)
+		}
+	}
+	if e.Rows != 4 || e.Groups != 2 || e.Trained != 2 {
+		t.Errorf("%d rows, %d groups, %d of trained groups", e.Rows, e.Groups, e.Trained)
+	}
+	// The most frequent set is Fine: 2 of 4 said right, 2·2/(4+5).
+	if got := float64(e.Constant["micro_f1"]); math.Abs(got-4.0/9) > 1e-12 {
+		t.Errorf("constant: %v", got)
+	}
+	if l := e.Labels[1]; l.Label != "Long" || l.Support != 1 || l.Predicted != 0 || l.F1 != 0 {
+		t.Errorf("%+v", l)
+	}
+	found[0] = &dataset.Diagnosis{Labels: []string{"Other"}}
+	if _, err := w.evaluate(t.Context(), gold, found, nil, nil); err == nil || !strings.Contains(err.Error(), `no label "Other"`) {
+		t.Error(err)
+	}
+}
+
+func rowsOf(t *testing.T, w *Workspace, labels [][]string) *labelled {
+	t.Helper()
+	l := &labelled{}
+	for i, names := range labels {
+		row, err := dataset.RowOf(map[string]any{"labels": names})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row.ID, row.Values = fmt.Sprint(i), []string{fmt.Sprintf("note %d", i), fmt.Sprintf("page %d", i/2)}
+		if err := l.add(w.Taxonomy, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+func diagnoses(labels ...[]string) (out []*dataset.Diagnosis) {
+	for _, names := range labels {
+		out = append(out, &dataset.Diagnosis{Labels: names})
+	}
+	return out
+}
+
+func TestDecide(t *testing.T) {
+	figure := func(d *Difference) *Figure { return &Figure{Value: 0.6, Difference: d} }
+	nan := Number(math.NaN())
+	for _, c := range []struct {
+		name   string
+		rule   string
+		figure *Figure
+		want   bool
+	}{
+		{"the first", RuleInterval, figure(nil), true},
+		{"higher", RuleEstimate, figure(&Difference{Value: 0.1, Low: -0.1, High: 0.3}), true},
+		{"higher, by chance", RuleInterval, figure(&Difference{Value: 0.1, Low: -0.1, High: 0.3}), false},
+		{"higher for sure", RuleInterval, figure(&Difference{Value: 0.1, Low: 0.01, High: 0.3}), true},
+		{"equal", RuleEstimate, figure(&Difference{}), false},
+		{"unknown", RuleInterval, figure(&Difference{Value: 0.1, Low: nan, High: nan}), false},
+	} {
+		w := &Workspace{Config: DefaultConfig()}
+		w.Config.Promote.Rule = c.rule
+		run := &training{w: w, metrics: Metrics{Dev: &Evaluation{Figures: map[string]*Figure{"micro_f1": c.figure}}}}
+		if run.decide(); run.metrics.Promoted != c.want || run.metrics.Why == "" {
+			t.Errorf("%s: promoted %v, %s", c.name, run.metrics.Promoted, run.metrics.Why)
+		}
+	}
+}
+
+// TestMeasureVerifier: of four label sets two are right; the verifier says so of one right and one wrong one.
+func TestMeasureVerifier(t *testing.T) {
+	var rows []*dataset.Row
+	for _, right := range []int{1, 1, 0, 0} {
+		row, err := dataset.RowOf(map[string]any{"right": right})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	o := &TrainOptions{Identify: func(context.Context, string, *taxonomy.Taxonomy, []*dataset.Row) ([]*dataset.Diagnosis, string, error) {
+		return diagnoses([]string{RightLabels}, nil, []string{RightLabels}, nil), "v@1", nil
+	}}
+	s, err := measureVerifier(t.Context(), o, "dir", nil, rows)
+	if err != nil || *s != (VerifierScores{Model: "v@1", Rows: 4, Right: 2, Accuracy: 0.5, Precision: 0.5, Recall: 0.5, F1: 0.5}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestVerifierTask(t *testing.T) {
+	y := notesTaxonomy(t)
+	v := VerifierTask(y)
+	if got := v.FieldNames(); !slices.Equal(got, []string{"labels", "note", "page"}) || v.NoErrorIndex() != -1 {
+		t.Errorf("%q", got)
+	}
+	if got := VerifierValues(y, []string{"Long", "Wrong"}, []string{"n", "p"}); !slices.Equal(got, []string{"Wrong, Long", "n", "p"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	data, err := json.Marshal([]Number{Number(math.NaN()), 0.25})
+	var back []Number
+	if err != nil || string(data) != "[null,0.25]" || json.Unmarshal(data, &back) != nil || !math.IsNaN(float64(back[0])) || back[1] != 0.25 {
+		t.Errorf("%s, %v, %v", data, back, err)
+	}
+}

@@ -1,0 +1,233 @@
+package refine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+const notes = `
+name: notes
+version: "1.0"
+title: Notes
+fields:
+  - {name: note, definition: the text}
+  - {name: page, definition: where it stands}
+types:
+  - {name: Wrong, code: W, category: Content, definition: It is wrong.}
+  - {name: Long, code: L, category: Form, definition: It is long.}
+  - {name: Fine, code: F, category: None, definition: Nothing is wrong., no_error: true}
+dimensions:
+  - name: Use
+    definition: Is it of use?
+    criteria: [{score: 1, text: "No."}, {score: 2, text: "Yes."}]
+    steps: [Look.]
+    types: [Wrong, Fine]
+`
+
+const pool = `{"id":"p1","note":"n1","page":"A"}
+{"id":"p2","note":"n2","page":"D"}
+`
+
+const labelledRows = `{"id":"a1","note":"a1","page":"A","labels":["W"]}
+{"id":"a2","note":"a2","page":"A","labels":["Fine"]}
+{"id":"b1","note":"b1","page":"B","labels":["Fine"]}
+{"id":"b2","note":"b2","page":"B","labels":["L","W"]}
+{"id":"c1","note":"c1","page":"C","labels":["Wrong"]}
+{"id":"c2","note":"c2","page":"C","labels":["F"]}
+`
+
+func notesTaxonomy(t testing.TB) *taxonomy.Taxonomy {
+	t.Helper()
+	y, err := taxonomy.Parse([]byte(notes), "notes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+func source(t testing.TB, y *taxonomy.Taxonomy, name, text string) dataset.Source {
+	t.Helper()
+	return dataset.NewReader(strings.NewReader(text), name, dataset.Options{Taxonomy: y})
+}
+
+// initOptions are those of rows as JSON Lines; no labelled rows is "".
+func initOptions(t testing.TB, pool, train string) InitOptions {
+	y := notesTaxonomy(t)
+	o := InitOptions{Taxonomy: y, YAML: []byte(notes), Group: DefaultGroup(y), Start: StartNone, Pool: source(t, y, "pool.jsonl", pool), DevShare: 0.34, Seed: 1,
+		Command: "erreval refine init"}
+	if train != "" {
+		o.Train = source(t, y, "train.jsonl", train)
+	}
+	return o
+}
+
+// groupsIn are the pages of the rows of a file.
+func groupsIn(t *testing.T, w *Workspace, path string) (groups []string) {
+	t.Helper()
+	if err := w.EachRow(path, func(row *dataset.Row) error { groups = addOnce(groups, w.GroupOf(row)); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return groups
+}
+
+func addOnce(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// TestSplit: whatever the seed, one of three equal groups is a third of the rows; nothing of it is trained on or in the pool.
+func TestSplit(t *testing.T) {
+	chosen := map[string]bool{}
+	for seed := range uint64(12) {
+		dir := filepath.Join(t.TempDir(), "w")
+		o := initOptions(t, pool, labelledRows)
+		o.Seed = seed
+		made, err := Init(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dev := groupsIn(t, w, w.Path(DevFile))
+		if made.Dev != 2 || made.Train != 4 || made.Groups != 1 || len(dev) != 1 {
+			t.Fatalf("seed %d: %+v, %q", seed, made, dev)
+		}
+		chosen[dev[0]] = true
+		for _, path := range []string{w.Path(TrainDir, StartRows), w.Path(PoolFile)} {
+			if slices.Contains(groupsIn(t, w, path), dev[0]) {
+				t.Errorf("seed %d: group %s is in %s and among the development rows", seed, dev[0], path)
+			}
+		}
+		if want := map[bool]int{true: 1}[dev[0] == "A"]; made.Held != want || made.Pool != 2-want {
+			t.Errorf("seed %d: %d held, %d in the pool", seed, made.Held, made.Pool)
+		}
+	}
+	if len(chosen) != 3 {
+		t.Errorf("twelve seeds chose %v of three groups", chosen)
+	}
+}
+
+// TestSimulatedStayOut: planted rows measure nothing where there are real ones, and those of a development group are put aside.
+func TestSimulatedStayOut(t *testing.T) {
+	rows := labelledRows + `{"id":"s1","note":"s1","page":"A","labels":["L"],"mechanism":"stretched"}
+{"id":"s2","note":"s2","page":"B","labels":["L"],"mechanism":"stretched"}
+{"id":"s3","note":"s3","page":"C","labels":["L"],"provenance":{"kind":"simulated"}}
+`
+	dir := filepath.Join(t.TempDir(), "w")
+	made, err := Init(dir, initOptions(t, pool, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Dev != 2 || made.Train != 6 || made.Held < 1 {
+		t.Errorf("%+v", made)
+	}
+	s, err := w.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Training.Kinds[KindSimulated] != 2 || s.Training.Kinds[KindStart] != 4 || s.Training.Labels["Long"] < 2 {
+		t.Errorf("%+v", s.Training)
+	}
+}
+
+// TestGivenDev: rows of --dev are taken as they are; training rows of their groups are put aside, equal texts are rejected.
+func TestGivenDev(t *testing.T) {
+	o := initOptions(t, pool+`{"id":"p3","note":"b1","page":"B"}`+"\n", labelledRows)
+	o.Dev = source(t, o.Taxonomy, "dev.jsonl", `{"id":"d","note":"d","page":"A","labels":["F"]}
+{"id":"d2","note":"c1","page":"C","labels":["W"]}
+{"id":"d3","note":" ","page":"C","labels":["W"]}
+{"id":"d4","note":"d4","page":"C","labels":[]}
+`)
+	dir := filepath.Join(t.TempDir(), "w")
+	made, err := Init(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of the training rows a1, a2 and c2 are in the groups of d and d2, and c1 is d2 itself; of the pool p1 is in d's, and p3 is b1.
+	if made.Dev != 2 || made.Train != 2 || made.Held != 4 || made.Pool != 1 || made.Rejected != 4 || made.Duplicates != 2 {
+		t.Errorf("%+v", made)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "dev.jsonl.rejected.jsonl"))
+	for _, want := range []string{"the note is empty", "no label; write"} {
+		if err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("no %q in %s, %v", want, data, err)
+		}
+	}
+}
+
+// TestInitRefused: nothing is left of a workspace that could not be made.
+func TestInitRefused(t *testing.T) {
+	parent := t.TempDir()
+	for _, bad := range []string{"no row\n", `{"note":"x","page":"y","labels":["W"]}` + "\n"} {
+		if _, err := Init(filepath.Join(parent, "w"), initOptions(t, bad, "")); err == nil || !strings.Contains(err.Error(), "no row of the pool can be used") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	broken := initOptions(t, pool, "")
+	broken.Pool = failing{}
+	if _, err := Init(filepath.Join(parent, "w"), broken); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read() (*dataset.Row, error) { return nil, fmt.Errorf("the disk is gone") }
+func (failing) Close() error                { return nil }
+
+func TestDefaultGroup(t *testing.T) {
+	y := notesTaxonomy(t)
+	if got := DefaultGroup(y); got != "page" {
+		t.Errorf("without a group field: %q, want the last one", got)
+	}
+	y.Fields[0].Group = true
+	if got := DefaultGroup(y); got != "note" {
+		t.Errorf("with a group field: %q", got)
+	}
+	y.Fields = y.Fields[1:]
+	if got := DefaultGroup(y); got != "" {
+		t.Errorf("one field: %q", got)
+	}
+}
+
+func TestConfigText(t *testing.T) {
+	want := DefaultConfig()
+	want.Group = "passage"
+	got, err := ParseConfig([]byte(ConfigText(want, "select: {size: 3}")), "refine.yaml")
+	if err != nil || got.Select == nil {
+		t.Fatal(err)
+	}
+	got.Select = nil
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the defaults as shown are %+v, not %+v", got, want)
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte(ConfigText(DefaultConfig())))
+	f.Add([]byte("train: {epochs: 0}\ntrainer: [a, b]\nselect: 3"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := ParseConfig(data, "refine.yaml")
+		if err == nil && (c.Train.Epochs < 1 || c.Taxonomy == "") {
+			t.Errorf("%q became %+v", data, c)
+		}
+	})
+}

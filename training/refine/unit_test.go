@@ -1,0 +1,237 @@
+package refine
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// newWorkspace is one with two pool rows and six labelled ones in three groups.
+func newWorkspace(t *testing.T) *Workspace {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "work")
+	if _, err := Init(dir, initOptions(t, pool, labelledRows)); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// put begins a step that makes files, given as names and texts in turn.
+func put(t *testing.T, w *Workspace, step string, files ...string) *Unit {
+	t.Helper()
+	u, err := w.Begin(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(files); i += 2 {
+		path, err := u.Path(files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, files[i+1])
+	}
+	return u
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree is what stands in a workspace but for the lock: names and contents.
+func tree(t *testing.T, w *Workspace) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == lockFile {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(w.Dir, path)
+		if rel == LogFile {
+			data = nil // it has the time in it
+		}
+		b.WriteString(rel + ": " + string(data) + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func steps(t *testing.T, w *Workspace) (names []string) {
+	t.Helper()
+	log, err := w.Log()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range log {
+		names = append(names, entry.Step)
+	}
+	return names
+}
+
+// mergeFiles are those of a step that puts files into several folders.
+var mergeFiles = []string{"batches/B001/merge.json", "{}", "train/B001.jsonl", "1\n", "random/B001.jsonl", "2\n"}
+
+func TestUnit(t *testing.T) {
+	w := newWorkspace(t)
+	before := tree(t, w)
+	if err := put(t, w, StepBatch+"B001", "batches/B001/items.jsonl", "item\n").Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, w); got != before {
+		t.Errorf("a discarded step left\n%s", got)
+	}
+	u := put(t, w, StepBatch+"B001", "batches/B001/items.jsonl", "item\n")
+	if _, err := w.Begin("other"); !errors.Is(err, ErrBusy) {
+		t.Errorf("a second step beside the first: %v", err)
+	}
+	if err := u.Commit("erreval refine select"); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, w, StepMerge+"B001", mergeFiles...).Commit("erreval refine merge"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := w.Log()
+	if err != nil || len(log) != 3 {
+		t.Fatal(log, err)
+	}
+	if want := []string{"batches/B001/merge.json", "random/B001.jsonl", "train/B001.jsonl"}; !slices.Equal(log[2].Made, want) {
+		t.Errorf("made %q, want %q", log[2].Made, want)
+	}
+	u = put(t, w, "again", "train/B001.jsonl", "3\n")
+	if err := u.Commit(""); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a file that is there: %v", err)
+	}
+	if err := u.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	u = put(t, w, "nothing")
+	if err := u.Commit(""); err == nil || !strings.Contains(err.Error(), "made nothing") {
+		t.Errorf("an empty step: %v", err)
+	}
+	if err := u.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{StepMerge + "B001", StepBatch + "B001"} {
+		if got, _, err := w.Undo(); err != nil || got.Step != want {
+			t.Errorf("took back %q, %v; want %q", got.Step, err, want)
+		}
+	}
+	if _, _, err := w.Undo(); err == nil {
+		t.Error("init was taken back")
+	}
+	if data, err := os.ReadFile(w.Path(undoneDir, "1", filesDir, "train", "B001.jsonl")); err != nil || string(data) != "1\n" {
+		t.Errorf("what was taken back: %q, %v", data, err)
+	}
+	if err := os.RemoveAll(w.Path(undoneDir)); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, w); got != before {
+		t.Errorf("after taking everything back:\n%s\nwant\n%s", got, before)
+	}
+}
+
+// TestCutOff: a process may end between any two of the operations by which a decided step or undoing is carried out. Whoever
+// opens the workspace next ends up where the undisturbed process does.
+func TestCutOff(t *testing.T) {
+	whole := newWorkspace(t)
+	if err := put(t, whole, StepMerge+"B001", mergeFiles...).Commit("x"); err != nil {
+		t.Fatal(err)
+	}
+	want, wantSteps := tree(t, whole), steps(t, whole)
+	moves := []string{"batches/B001", "random/B001.jsonl", "train/B001.jsonl"}
+	for done := 0; done <= len(moves)+1; done++ {
+		w := newWorkspace(t)
+		u := put(t, w, StepMerge+"B001", mergeFiles...)
+		entry := Entry{Step: StepMerge + "B001", Command: "x", Made: moves}
+		if err := u.decide(entry); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range moves[:min(done, len(moves))] {
+			if err := moveIfThere(w.Path(commitDir, filesDir, path), w.Path(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if done > len(moves) {
+			log, err := w.Log()
+			if err = errors.Join(err, w.writeLog(append(log, entry))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := u.lock.Close(); err != nil { // the process ends
+			t.Fatal(err)
+		}
+		w, err := Open(w.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tree(t, w); got != want || !slices.Equal(steps(t, w), wantSteps) {
+			t.Errorf("cut off after %d moves:\n%s%v\nwant\n%s%v", done, got, steps(t, w), want, wantSteps)
+		}
+	}
+}
+
+func TestCutOffUndo(t *testing.T) {
+	moves := []string{"batches/B001", "random/B001.jsonl", "train/B001.jsonl"}
+	want := ""
+	for done := 0; done <= len(moves); done++ {
+		w := newWorkspace(t)
+		if err := put(t, w, StepMerge+"B001", mergeFiles...).Commit("x"); err != nil {
+			t.Fatal(err)
+		}
+		log, err := w.Log()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := marshalLine(log[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, w.Path(undoDir, planFile), string(plan))
+		for _, path := range moves[:done] {
+			if err := moveIfThere(w.Path(path), w.Path(undoDir, filesDir, path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w, err = Open(w.Dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := steps(t, w); len(got) != 1 {
+			t.Errorf("cut off after %d moves: steps %v", done, got)
+		}
+		for _, path := range moves {
+			if _, err := os.Stat(w.Path(undoneDir, "1", filesDir, path)); err != nil {
+				t.Errorf("cut off after %d moves: %v", done, err)
+			}
+		}
+		if err := os.Remove(w.Path(undoneDir, "1", planFile)); err != nil {
+			t.Fatal(err)
+		}
+		if got := tree(t, w); want == "" {
+			want = got
+		} else if got != want {
+			t.Errorf("cut off after %d moves:\n%s\nwant\n%s", done, got, want)
+		}
+	}
+}
+
+func TestLogFault(t *testing.T) {
+	w := newWorkspace(t)
+	write(t, w.Path(LogFile), "{\"step\":\"init\"}\nno step\n")
+	if _, err := w.Log(); err == nil || !strings.Contains(err.Error(), "log.jsonl:2: no step") {
+		t.Error(err)
+	}
+}
