@@ -20,5 +20,5 @@ run() { # NAME ROWS options
   cat "$work/$1.md"
 }
 run real "$material/quizdesign_labels.jsonl" "$@"
-run written "$material/qg_errors_written.jsonl" --passages 300 "$@"
+run written "$material/qg_errors_written.jsonl" --passages 200 "$@"
 "$python" "$here/experiment_final.py" "$work/real/final" --base "$base" --taxonomy "$work/taxonomy.json" 2> "$work/final.log"
