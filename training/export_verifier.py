@@ -4,7 +4,8 @@
     erreval models import CHECKPOINT --precision int8 --taxonomy training/e2e_verifier.yaml -o IMPORTED
     python export_verifier.py --base DIR --checkpoint best.pt --taxonomy taxonomy.json --train train.tagged.jsonl --tune tune.tagged.jsonl --graph IMPORTED/model.onnx --out DIR
 
-The threshold is the one with which it is right most often, on `tune`, about what the identifier said; real and written rows count the same.
+The threshold is the one with the best balanced accuracy, on `tune`, about what the identifier said (plain accuracy is best when it calls everything right);
+real and written rows count the same.
 """
 import argparse
 import json
@@ -49,7 +50,7 @@ def scores(p, right, t):
 
 def threshold(p, right, real):
     grid = np.round(np.arange(0.1, 0.91, 0.02), 2)
-    gain = [np.mean([((p[m] >= t) == right[m]).mean() for m in (real, ~real)]) for t in grid]
+    gain = [np.mean([((p[m & k] >= t) == right[m & k]).mean() for m in (real, ~real) for k in (right, ~right)]) for t in grid]
     return float(grid[int(np.argmax(np.convolve(np.pad(gain, 2, mode="edge"), np.ones(5) / 5, "valid")))])
 
 
