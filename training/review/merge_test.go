@@ -168,6 +168,32 @@ func TestMergeChangedAnswer(t *testing.T) {
 	}
 }
 
+// Answers that only differ from others decide no row, but are kept, and so is the conflict.
+func TestMergeKeepsANewConflict(t *testing.T) {
+	f := wallBatch(t)
+	first, _ := f.Merge(none(), at("anna.csv", f.answer(0, "anna", "Vague")), MergeOptions{Partial: true})
+	keep(t, f, first)
+	merge := func() (*Earlier, *Outcome) {
+		e, err := f.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, faults := f.Merge(e, append(at("anna.csv", f.answer(2, "anna", "Vague")), at("ben.csv", f.answer(2, "ben", "No Error"))...), MergeOptions{Partial: true})
+		if len(faults) > 0 {
+			t.Fatal(faultText(faults))
+		}
+		return e, out
+	}
+	e, second := merge()
+	if !second.New(e) || len(second.Decisions) != 0 || len(second.Conflicts) != 1 || len(second.Answers) != 3 {
+		t.Fatalf("new %v: %+v", second.New(e), second)
+	}
+	keep(t, f, second)
+	if e, third := merge(); third.New(e) {
+		t.Errorf("the same again: %+v", third)
+	}
+}
+
 func TestMergeFaults(t *testing.T) {
 	f := wallBatch(t)
 	all := twoReviewers(f)[:4]

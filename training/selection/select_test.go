@@ -500,3 +500,21 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// A group may be a number, and a field's column may have another name in a pool that was tagged elsewhere.
+func TestGroups(t *testing.T) {
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, strings.Replace(line(fmt.Sprint("r", i), strings.Repeat(string(rune('a'+i)), 9), "", "", 0.7, 0, -1), `{`, fmt.Sprintf(`{"doc":%d,`, i%2), 1))
+	}
+	in := input(t, lines, 4)
+	in.Group, in.PerGroup, in.Shares = "doc", 2, Shares{}
+	if b := mustSelect(t, in); b.Groups != 2 || len(b.Items) != 4 {
+		t.Errorf("%d groups, %d items", b.Groups, len(b.Items))
+	}
+	row := &dataset.Row{Values: []string{"a text", "a scene"}}
+	in.Group = "scene"
+	if in.groupOf(row) == 0 {
+		t.Error("a field is no group")
+	}
+}
