@@ -79,7 +79,7 @@ browser-test: prerequisites ## test the review page in Chromium, by keyboard: [S
 fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 	@scripts/fuzz.sh $(FUZZ)
 
-docs: setup ## run the commands of README.md and docs/getting-started.md
+docs: setup ## run the commands of the documents, and compare what some of them show
 	scripts/docs_test.sh
 
 # The material is described in training/README.md; WORK (6 GB with torch) stays out of the tree.
@@ -95,7 +95,8 @@ model-eval: setup ## the figures of the model card, and erreval beside torch: [W
 	training/eval.sh "$(WORK)/data" "$(MODEL)" "$(WORK)/eval"
 	training/witness.sh "$(WORK)/checkpoint" "$(WORK)/data/tune_real.jsonl" "$(WORK)/eval" "$(or $(wildcard $(WORK)/venv/bin/python),$(PYTHON))"
 
-refine-e2e: setup ## run the trainer of the refinement loop truly, with tiny encoders: [PYTHON=python3 with torch]
+refine-e2e: setup ## train truly, with tiny encoders: docs/refinement.md's loop, then stops and imports: [PYTHON=python3 with torch] [RECORD=1]
+	training/e2e_loop.sh .cache/refine-e2e/loop "$(PYTHON)"
 	training/e2e.sh .cache/refine-e2e "$(PYTHON)"
 
 # MATERIAL has quizdesign_labels.jsonl (training/README.md); WORK as for make model.
