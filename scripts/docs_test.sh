@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what the documents tell a user to type: every ```sh block of the pages below, page by page, each
 # in a copy of the tree of its own. Other blocks (```text, ```json) are not run. The reader's own file
-# mine.jsonl is played by the samples. Of docs/worked-example.md the output and the pictures are compared as well, seconds left
-# out; --write makes them anew.
+# mine.jsonl is played by the samples. Of docs/worked-example.md and docs/refinement.md the output is compared as well, seconds left
+# out, and of the former its pictures; --write makes them anew.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -32,21 +32,22 @@ done
 
 # Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.
 words() { sed -E 's/[-0-9.e]+//g' "$1"; }
-page=docs/worked-example.md
-copy=$tmp/worked-example
-scripts/copy_tree.sh "$copy"
 make -s setup
-mkdir -p "$copy/bin" && cp bin/erreval "$copy/bin"
-echo "-- $page, with its output"
-(cd "$copy" && PATH="$copy/bin:$PATH" scripts/page_output.sh $page) >"$tmp/made.md" || { echo "$page: a command fails (above)"; exit 1; }
-if [ "${1:-}" = --write ]; then
-  cp "$tmp/made.md" $page
-  cp "$copy/lift.svg" docs/worked-example-lift.svg
-  cp "$copy/scores.svg" docs/worked-example-scores.svg
-  exit
-fi
-seconds='s/in [0-9.]+ s( \([0-9.]+ a second\))?/in # s/'
-diff <(sed -E "$seconds" $page) <(sed -E "$seconds" "$tmp/made.md") || { echo "$page does not show what its commands print; run scripts/docs_test.sh --write"; exit 1; }
+for page in docs/worked-example.md docs/refinement.md; do
+  copy=$tmp/$(basename "$page" .md)
+  scripts/copy_tree.sh "$copy"
+  mkdir -p "$copy/bin" && cp bin/erreval "$copy/bin"
+  echo "-- $page, with its output"
+  (cd "$copy" && PATH="$copy/bin:$PATH" scripts/page_output.sh $page) >"$tmp/made.md" || { echo "$page: a command fails (above)"; exit 1; }
+  if [ "${1:-}" = --write ]; then
+    cp "$tmp/made.md" $page
+    continue
+  fi
+  seconds='s/in [0-9.]+ s( \([0-9.]+ a second\))?/in # s/'
+  diff <(sed -E "$seconds" $page) <(sed -E "$seconds" "$tmp/made.md") || { echo "$page does not show what its commands print; run scripts/docs_test.sh --write"; exit 1; }
+done
 for picture in lift scores; do
-  diff <(words "docs/worked-example-$picture.svg") <(words "$copy/$picture.svg") >/dev/null || { echo "docs/worked-example-$picture.svg is not what the page draws; run scripts/docs_test.sh --write"; exit 1; }
+  made=$tmp/worked-example/$picture.svg kept=docs/worked-example-$picture.svg
+  [ "${1:-}" != --write ] || cp "$made" "$kept"
+  diff <(words "$kept") <(words "$made") >/dev/null || { echo "$kept is not what the page draws; run scripts/docs_test.sh --write"; exit 1; }
 done

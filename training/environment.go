@@ -122,16 +122,16 @@ func (e *Environment) advice() []string {
 func (e *Environment) checkBase(ctx context.Context) error {
 	path, err := exec.LookPath(e.Base)
 	if err != nil {
-		return fmt.Errorf("no Python: %s is not a program that can be run; install Python 3.10 or later, or name one with --python PATH", e.Base)
+		return fmt.Errorf("no Python: %s is not a program that can be run; install Python 3.11 or later, or name one with --python PATH", e.Base)
 	}
 	e.Base = path
-	out, err := e.run(ctx, []string{path, "-c", "import sys; print(int(sys.version_info >= (3, 10)), sys.version.split()[0])"}, true)
+	out, err := e.run(ctx, []string{path, "-c", "import sys; print(int(sys.version_info >= (3, 11)), sys.version.split()[0])"}, true)
 	ok, version, _ := strings.Cut(out, " ")
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s is no Python that works: %w; name another one with --python PATH", path, err)
 	case ok != "1":
-		return fmt.Errorf("%s is Python %s; 3.10 or later is needed: name one with --python PATH", path, version)
+		return fmt.Errorf("%s is Python %s; 3.11 or later is needed: name one with --python PATH", path, version)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func refineSetupCommand(e *env) *cli.Command {
 What it would do, without doing it:
    erreval refine setup --dry-run
 
-It needs Python 3.10 or later with venv and pip, and some 6 GB in the cache; the packages are pinned. With
+It needs Python 3.11 or later with venv and pip, and some 6 GB in the cache; the packages are pinned. With
 --cpu torch is taken without CUDA, a tenth of the size, from an index that has that build (--index). Instead,
 ` + pythonVar + ` or python in refine.yaml can name a Python that has torch and transformers already.
 The interpreter's path is printed on standard output.`,
