@@ -17,10 +17,10 @@ LINT_VERSION := v2.15.0
 
 export CGO_ENABLED := 1
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench browser-test fuzz docs model model-eval refine-e2e clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench browser-test fuzz docs model model-eval refine-e2e refine-experiment clean
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 setup: prerequisites build library ## check the prerequisites, build bin/erreval, fetch ONNX Runtime into the cache
 
@@ -98,6 +98,11 @@ model-eval: setup ## the figures of the model card, and erreval beside torch: [W
 refine-e2e: setup ## train truly, with tiny encoders: docs/refinement.md's loop, then stops and imports: [PYTHON=python3 with torch] [RECORD=1]
 	training/e2e_loop.sh .cache/refine-e2e/loop "$(PYTHON)"
 	training/e2e.sh .cache/refine-e2e "$(PYTHON)"
+
+# MATERIAL has quizdesign_labels.jsonl (training/README.md); WORK as for make model.
+refine-experiment: setup ## does the refinement loop help? MATERIAL=DIR [WORK=DIR] [SEEDS=5, 10 or 20] [PYTHON=python3 with torch]
+	@[ -n "$(MATERIAL)" ] || { echo "make refine-experiment needs MATERIAL=DIR, the folder that training/README.md describes" >&2; exit 2; }
+	training/experiment.sh "$(MATERIAL)" "$(WORK)" "$(PYTHON)" --seeds $(or $(SEEDS),5)
 
 clean: ## remove what was built here; erreval's cache stays
 	rm -rf bin .cache

@@ -4,7 +4,7 @@
 
 The files are labelled rows that `erreval identify` has tagged: wrong label sets are made of its probabilities (near misses), of other rows' sets, and by
 dropping and adding labels. Every row is shown twice in a batch, with its right set and with a wrong one, so that the texts alone tell nothing. Every
-choice looks at `tune`. The learning rate is paced by the clock.
+choice looks at `tune`. The learning rate is paced by the processor's time, so that it does not matter what else runs.
 """
 import argparse
 import collections
@@ -30,7 +30,7 @@ def args():
     p.add_argument("--train", required=True)
     p.add_argument("--tune", required=True)
     p.add_argument("--out", required=True, type=pathlib.Path)
-    p.add_argument("--minutes", type=float, default=75)
+    p.add_argument("--minutes", type=float, default=100, help="of processor time, all threads together")
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--body-lr", type=float, default=6e-5)
     p.add_argument("--head-lr", type=float, default=5e-4)
@@ -38,7 +38,7 @@ def args():
     p.add_argument("--share", type=float, default=0.5, help="of the other rows that an epoch sees")
     p.add_argument("--ema", type=float, default=0.99)
     p.add_argument("--seed", type=int, default=7)
-    p.add_argument("--eval-minutes", type=float, default=10)
+    p.add_argument("--eval-minutes", type=float, default=15, help="of processor time")
     p.add_argument("--tune-step", type=int, default=2, help="look at every nth tune row only while training")
     p.add_argument("--threads", type=int, default=2)
     return p.parse_args()
@@ -166,11 +166,11 @@ def main():
         opt.load_state_dict(s["opt"])
         ema.shadow, step, spent, best = s["ema"], s["step"], s["spent"], s["best"]
     rng = wrong.rng = random.Random(a.seed * 1000 + step)  # a run that goes on sees other rows than it began with
-    started = last = time.time()
+    last, saved = spent, time.time()
     losses = collections.deque(maxlen=100)
 
     def minutes():
-        return spent + (time.time() - started) / 60
+        return spent + time.process_time() / 60
 
     def log(d):
         d = {"step": step, "minutes": round(minutes(), 1), "loss": round(float(np.mean(losses)), 4), **d}
@@ -187,6 +187,8 @@ def main():
             best = res["score"]
             torch.save(model.state_dict(), a.out / "best.pt")
         ema.swap()
+
+    def save():
         torch.save({"model": model.state_dict(), "opt": opt.state_dict(), "ema": ema.shadow, "step": step, "best": best, "spent": minutes()}, state.with_suffix(".tmp"))
         state.with_suffix(".tmp").rename(state)
 
@@ -210,10 +212,14 @@ def main():
             losses.append(loss.item())
             if step % 50 == 0:
                 log({"done": round(done, 3)})
-            if time.time() - last > a.eval_minutes * 60:
+            if minutes() - last > a.eval_minutes:
                 look()
-                last = time.time()
+                last = minutes()
+            if time.time() - saved > 300:
+                save()
+                saved = time.time()
     look()
+    save()
 
 
 if __name__ == "__main__":

@@ -47,30 +47,17 @@ func (s *selectRun) useTraining(in *selection.Input) (doubted map[string]*datase
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.w.TrainFiles()
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		err := s.w.EachRow(file, func(row *dataset.Row) error {
-			labels, err := row.Labels(s.w.Taxonomy)
-			if err != nil {
-				return err
-			}
-			for _, l := range labels {
-				in.Counts[l]++
-			}
-			if _, ok := doubted[row.ID]; ok {
-				doubted[row.ID] = row
-			}
-			in.Used.Add(row, "the training set ("+filepath.Base(file)+")")
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	return doubted, s.w.EachTraining(func(file string, row *dataset.Row) error {
+		labels, err := row.Labels(s.w.Taxonomy)
+		for _, l := range labels {
+			in.Counts[l]++
 		}
-	}
-	return doubted, nil
+		if _, ok := doubted[row.ID]; ok {
+			doubted[row.ID] = row
+		}
+		in.Used.Add(row, "the training set ("+filepath.Base(file)+")")
+		return err
+	})
 }
 
 // useMeasuring leaves out the rows that measure.
@@ -136,7 +123,7 @@ func (s *selectRun) doubtsPath() (string, error) {
 	if given := s.ctx.String("mistakes"); given != "" {
 		return given, checkInputs([]string{given})
 	}
-	path := s.w.Path(doubtsFile)
+	path := s.w.Path(qualityFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {
@@ -165,9 +152,9 @@ func (s *selectRun) doubtedIDs() (map[string]*dataset.Row, error) {
 	return ids, s.eachDoubt(func(id string, _ float64) error { ids[id] = nil; return nil })
 }
 
-// doubts takes the ranking over, but for rows that a person looked at in an earlier batch.
+// doubts takes the ranking over, but for rows that a person was shown for that reason before.
 func (s *selectRun) doubts(in *selection.Input, trained map[string]*dataset.Row) error {
-	seen, err := s.reviewed()
+	seen, err := s.checked()
 	if err != nil {
 		return err
 	}
@@ -180,8 +167,8 @@ func (s *selectRun) doubts(in *selection.Input, trained map[string]*dataset.Row)
 	})
 }
 
-// reviewed are the ids of rows that were items of earlier batches.
-func (s *selectRun) reviewed() (map[string]bool, error) {
+// checked are the ids of rows that earlier batches had as possible mistakes. A doubt that was looked at does not come back.
+func (s *selectRun) checked() (map[string]bool, error) {
 	ids := map[string]bool{}
 	for _, n := range s.batches {
 		name := refine.BatchName(n)
@@ -189,7 +176,9 @@ func (s *selectRun) reviewed() (map[string]bool, error) {
 			continue
 		}
 		if err := s.eachLine(s.w.Path(refine.BatchesDir, name, review.ItemsFile), func(line *dataset.Row) error {
-			ids[columnText(line, "row_id")] = true
+			if columnText(line, "reason") == review.Mistake {
+				ids[columnText(line, "row_id")] = true
+			}
 			return nil
 		}); err != nil {
 			return nil, err

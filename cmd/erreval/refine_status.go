@@ -80,9 +80,15 @@ func batchWords(b refine.BatchStatus) string {
 	words := plural(b.Items, "item", "items")
 	for _, who := range slices.Sorted(maps.Keys(b.Answers)) {
 		words += fmt.Sprintf(", %s answered %d", who, b.Answers[who])
+		if n := b.Skipped[who]; n > 0 {
+			words += fmt.Sprintf(" and skipped %d", n)
+		}
 	}
 	if b.Merged {
 		words += ", merged"
+	}
+	if b.Missing+b.Conflicts > 0 {
+		words += fmt.Sprintf(" but for %d not answered and %d in conflict", b.Missing, b.Conflicts)
 	}
 	return words
 }

@@ -212,6 +212,9 @@ func evaluationWords(v *refine.Evaluation) string {
 			words += fmt.Sprintf(" (%+.3f)", float64(f.Difference.Value))
 		}
 	}
+	if v.Trained > 0 {
+		words += fmt.Sprintf("; %d of them share their group with a training row, which favours models trained on it", v.Trained)
+	}
 	return words
 }
 

@@ -133,8 +133,12 @@ func TestDecide(t *testing.T) {
 	} {
 		w := &Workspace{Config: DefaultConfig()}
 		w.Config.Promote.Rule = c.rule
-		run := &training{w: w, metrics: Metrics{Dev: &Evaluation{Figures: map[string]*Figure{"micro_f1": c.figure}}}}
-		if run.decide(); run.metrics.Promoted != c.want || run.metrics.Why == "" {
+		run := &training{w: w, before: -1, metrics: Metrics{Dev: &Evaluation{Figures: map[string]*Figure{"micro_f1": c.figure}}}}
+		if run.decide(); c.figure.Difference != nil && !strings.Contains(run.metrics.Why, "which favours it") {
+			t.Errorf("%s: the advantage over the model to start from is not told: %s", c.name, run.metrics.Why)
+		}
+		run.before = 0
+		if run.decide(); strings.Contains(run.metrics.Why, "favours") || run.metrics.Promoted != c.want || run.metrics.Why == "" {
 			t.Errorf("%s: promoted %v, %s", c.name, run.metrics.Promoted, run.metrics.Why)
 		}
 	}
@@ -175,5 +179,28 @@ func TestNumber(t *testing.T) {
 	var back []Number
 	if err != nil || string(data) != "[null,0.25]" || json.Unmarshal(data, &back) != nil || !math.IsNaN(float64(back[0])) || back[1] != 0.25 {
 		t.Errorf("%s, %v, %v", data, back, err)
+	}
+}
+
+// TestCollectKeepsMeasuringRowsOut: whatever stands in train/, no row of a development row's group is trained on, and no row of
+// a random slice, not even under another id.
+func TestCollectKeepsMeasuringRowsOut(t *testing.T) {
+	w := newWorkspace(t)
+	page := groupsIn(t, w, w.Path(DevFile))[0]
+	row := func(id, note, page string) string {
+		return fmt.Sprintf(`{"id":%q,"note":%q,"page":%q,"labels":["Wrong"]}`+"\n", id, note, page)
+	}
+	write(t, w.Path(RandomDir, "B001.jsonl"), row("r1", "drawn", "Z"))
+	write(t, w.Path(TrainDir, "B001.jsonl"), row("x1", "new", "Z")+row("x2", "drawn", "Z")+row("x3", "beside a development row", page))
+	run := &training{w: w, groups: map[string]bool{}}
+	if err := run.collect(); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, row := range run.train.rows {
+		ids = append(ids, row.ID)
+	}
+	if len(ids) != 5 || !slices.Contains(ids, "x1") || run.metrics.Training.Left != 2 || len(run.random.rows) != 1 {
+		t.Errorf("trained on %v, %d left out", ids, run.metrics.Training.Left)
 	}
 }

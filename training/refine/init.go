@@ -136,8 +136,12 @@ func (b *builder) build() (*Made, error) {
 		return nil, err
 	}
 	b.made.Held = b.held.Rows()
-	if b.made.Pool+b.made.Held == 0 && len(b.made.Examples) > 0 {
+	switch {
+	case b.made.Pool+b.made.Held > 0:
+	case len(b.made.Examples) > 0:
 		return nil, fmt.Errorf("no row of the pool can be used; the first fault: %w", b.made.Examples[0])
+	default:
+		return nil, errors.New("the pool has no rows; give a file of unlabelled rows")
 	}
 	if err := b.commitHeld(); err != nil {
 		return nil, err
@@ -392,7 +396,7 @@ func (b *builder) fault(row *dataset.Row, pool bool) error {
 	if !pool {
 		return b.label(row)
 	}
-	if raw, ok := row.Get(dataset.ColumnLabels); ok && string(raw) != "null" {
+	if raw, ok := row.Get(dataset.ColumnLabels); ok && string(raw) != "null" && string(raw) != `""` { // an empty cell is none
 		return fmt.Errorf("a row of the pool with labels; give labelled rows with --train, or call the column otherwise")
 	}
 	return nil

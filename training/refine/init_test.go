@@ -231,3 +231,27 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestInitPool: an empty cell is no label, and a pool without a row is no pool.
+func TestInitPool(t *testing.T) {
+	made, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, `{"note":"n1","page":"A","labels":""}`+"\n"+`{"note":"n2","page":"A","labels":"W"}`, ""))
+	if err != nil || made.Pool != 1 || made.Rejected != 1 {
+		t.Errorf("%+v, %v", made, err)
+	}
+	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "the pool has no rows") {
+		t.Error(err)
+	}
+}
+
+// TestGroupOfNothing: rows without a value share nothing.
+func TestGroupOfNothing(t *testing.T) {
+	made, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, strings.ReplaceAll(pool, `"D"`, `""`), strings.ReplaceAll(labelledRows, `"C"`, `""`)))
+	if err != nil || made.Pool < 1 || made.Dev+made.Train != 6 || made.Dev > 3 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	w := newWorkspace(t)
+	row := func(note string) *dataset.Row { return &dataset.Row{Values: []string{note, ""}} }
+	if w.GroupOf(row("a")) == w.GroupOf(row("b")) {
+		t.Error("two rows without a page are of one group")
+	}
+}

@@ -41,7 +41,10 @@ type BatchStatus struct {
 	Iteration int            `json:"iteration"` // whose model chose it; -1 is the model to start from
 	Items     int            `json:"items"`
 	Answers   map[string]int `json:"answers"` // reviewer to items answered, skipped ones not counted
+	Skipped   map[string]int `json:"skipped"` // reviewer to items skipped
 	Merged    bool           `json:"merged"`
+	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
+	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, and nobody decided
 }
 
 // IterationLine is one iteration in short.
@@ -140,7 +143,7 @@ func (w *Workspace) lookAtBatches(s *Status) error {
 }
 
 func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
-	b := BatchStatus{ID: id, Answers: map[string]int{}}
+	b := BatchStatus{ID: id, Answers: map[string]int{}, Skipped: map[string]int{}}
 	path := w.Path(BatchesDir, id, "batch.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -156,9 +159,29 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 	if b.Items, err = lines(w.Path(BatchesDir, id, "items.jsonl")); err != nil {
 		return b, err
 	}
-	_, err = os.Stat(w.Path(BatchesDir, id, "merge.json"))
-	b.Merged = err == nil
-	return b, w.countAnswers(&b)
+	return b, errors.Join(w.lookAtMerges(&b), w.countAnswers(&b))
+}
+
+// lookAtMerges counts what the last merge of a batch left open.
+func (w *Workspace) lookAtMerges(b *BatchStatus) error {
+	for name, n := "merge.json", 2; ; name, n = fmt.Sprintf("merge-%d.json", n), n+1 {
+		path := w.Path(BatchesDir, b.ID, name)
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		var last struct {
+			Missing   []string          `json:"missing"`
+			Conflicts []json.RawMessage `json:"conflicts"`
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &last)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
+	}
 }
 
 // countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.
@@ -167,7 +190,7 @@ func (w *Workspace) countAnswers(b *BatchStatus) error {
 	for _, file := range files {
 		data, readErr := os.ReadFile(file)
 		err = errors.Join(err, readErr)
-		answered := map[string]bool{}
+		answered, of := map[string]bool{}, strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		for line := range bytes.Lines(data) {
 			var a struct {
 				Item    string `json:"item_id"`
@@ -177,13 +200,11 @@ func (w *Workspace) countAnswers(b *BatchStatus) error {
 				answered[a.Item] = !a.Skipped
 			}
 		}
-		n := 0
+		b.Answers[of] = 0
 		for _, yes := range answered {
-			if yes {
-				n++
-			}
+			b.Answers[of] += count(yes)
+			b.Skipped[of] += count(!yes)
 		}
-		b.Answers[strings.TrimSuffix(filepath.Base(file), ".jsonl")] = n
 	}
 	return err
 }
@@ -254,15 +275,13 @@ func (w *Workspace) next(s *Status) {
 }
 
 func (s *Status) waiting(b BatchStatus, say func(command, why string, args ...any)) {
-	for _, n := range b.Answers {
-		if n >= b.Items {
-			say("merge", "all %d items of %s are answered", b.Items, b.ID)
-			return
-		}
-	}
 	done := 0
-	for _, n := range b.Answers {
-		done = max(done, n)
+	for who, n := range b.Answers {
+		done = max(done, n+b.Skipped[who])
+	}
+	if done >= b.Items && done > 0 {
+		say("merge", "all %d items of %s are answered", b.Items, b.ID)
+		return
 	}
 	say("review", "%s waits for a reviewer: %d of %d items are answered", b.ID, done, b.Items)
 }

@@ -70,26 +70,15 @@ type training struct {
 // Train makes the next iteration: identifier and verifier are trained, imported, measured against the model in use, and promoted
 // if they are better. Stopped at any point, it goes on where it was when it is called again.
 func (w *Workspace) Train(ctx context.Context, o TrainOptions) (m *Metrics, err error) {
-	all, err := w.Iterations()
-	if err != nil {
-		return nil, err
-	}
 	t := &training{w: w, o: &o, groups: map[string]bool{}, record: runrecord.New("refine train", w.Config.Train)}
-	if len(all) > 0 {
-		t.iteration = all[len(all)-1] + 1
-	}
-	if t.before, err = w.Current(); err != nil {
-		return nil, err
-	}
-	if t.u, err = w.Begin(StepTrain + IterationName(t.iteration)); err != nil {
+	if t.u, err = w.Begin(StepTrain); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.u.Discard()) }()
-	if err := t.collect(); err != nil {
-		return nil, err
-	}
-	if err := t.prepare(); err != nil {
-		return nil, err
+	for _, part := range []func() error{t.number, t.collect, t.prepare} {
+		if err := part(); err != nil {
+			return nil, err
+		}
 	}
 	err = t.run(ctx)
 	if err = errors.Join(err, t.log.Close()); err != nil {
@@ -99,6 +88,20 @@ func (w *Workspace) Train(ctx context.Context, o TrainOptions) (m *Metrics, err 
 		return nil, err
 	}
 	return &t.metrics, os.RemoveAll(w.Path(workDir))
+}
+
+// number finds the iteration's number, and the one in use. No other process can change them now.
+func (t *training) number() error {
+	all, err := t.w.Iterations()
+	if err != nil {
+		return err
+	}
+	if len(all) > 0 {
+		t.iteration = all[len(all)-1] + 1
+	}
+	t.u.step = StepTrain + IterationName(t.iteration)
+	t.before, err = t.w.Current()
+	return err
 }
 
 // collect reads the rows. None of the training set shares its group with a development row.
@@ -427,6 +430,9 @@ func (t *training) decide() {
 		m.Why = fmt.Sprintf("%s %.3f against %.3f of %s on the same %d rows, %+.3f [%+.3f, %+.3f]; by the rule %q it is %s", p.Metric,
 			float64(f.Value), float64(d.Before), m.Before, m.Measured().Rows, float64(d.Value), float64(d.Low), float64(d.High), p.Rule,
 			map[bool]string{true: "promoted", false: "not promoted, and the one before stays in use"}[better])
+		if t.before < 0 { // a model trained here had its thresholds chosen on these rows, too
+			m.Why += "; its thresholds and epoch were chosen on these rows and those of the model to start from were not, which favours it"
+		}
 	}
 }
 

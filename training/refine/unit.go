@@ -122,7 +122,7 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 			}
 			out = append(out, below...)
 		default:
-			return nil, fmt.Errorf("%s is there already; take the step that made it back with: erreval refine undo %s", w.Path(path), w.Dir)
+			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), shellWord(w.Dir))
 		}
 	}
 	return out, err

@@ -235,3 +235,35 @@ func TestLogFault(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStatusOfBatches: a skipped item is one that was looked at, and what a merge left open is counted.
+func TestStatusOfBatches(t *testing.T) {
+	w := newWorkspace(t)
+	if err := put(t, w, StepBatch+"B001", "batches/B001/batch.json", `{"iteration":-1}`, "batches/B001/items.jsonl", "{}\n{}\n").Commit("x"); err != nil {
+		t.Fatal(err)
+	}
+	status := func() (*Status, BatchStatus) {
+		s, err := w.Status()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, s.Batches[0]
+	}
+	first, second := `{"item_id":"1","skipped":true}`+"\n", `{"item_id":"2"}`+"\n"
+	write(t, w.Path("batches/B001/answers/anna.jsonl"), first)
+	if s, b := status(); !strings.HasPrefix(s.Next, "erreval refine review ") || b.Skipped["anna"] != 1 || b.Answers["anna"] != 0 {
+		t.Errorf("one of two: %+v, next %s", b, s.Next)
+	}
+	write(t, w.Path("batches/B001/answers/anna.jsonl"), first+second)
+	if s, b := status(); !strings.HasPrefix(s.Next, "erreval refine merge ") || b.Answers["anna"] != 1 {
+		t.Errorf("both: %+v, next %s", b, s.Next)
+	}
+	write(t, w.Path("batches/B001/merge.json"), `{"conflicts":[{"item_id":"1"},{"item_id":"2"}]}`)
+	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 {
+		t.Errorf("merged: %+v", b)
+	}
+	write(t, w.Path("batches/B001/merge-2.json"), `{"missing":["2"]}`)
+	if _, b := status(); !b.Merged || b.Conflicts != 0 || b.Missing != 1 {
+		t.Errorf("merged again: %+v", b)
+	}
+}

@@ -260,25 +260,17 @@ func ProvenanceOf(row *dataset.Row) (p Provenance, err error) {
 	return p, nil
 }
 
-// GroupOf is what a row shares with others of its group; "" groups every row by itself.
+// GroupOf is what a row shares with others of its group; "" groups every row by itself. So does a row without a value.
 func (w *Workspace) GroupOf(row *dataset.Row) string { return groupOf(row, w.Taxonomy, w.Config.Group) }
 
 func groupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) string {
-	if group == "" {
-		return row.TextHash()
-	}
-	if i := slices.Index(t.FieldNames(), group); i >= 0 {
-		return row.Values[i]
-	}
-	raw, ok := row.Get(group)
-	if !ok {
-		return row.TextHash()
-	}
 	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
+	if i := slices.Index(t.FieldNames(), group); i >= 0 {
+		text = row.Values[i]
+	} else if raw, ok := row.Get(group); ok && json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
 	}
-	return string(raw)
+	return cmp.Or(text, row.TextHash())
 }
 
 // Entry is one step in the log.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -136,10 +137,21 @@ func (l *Log) read(path string) error {
 // wholeLines are the lines of data, without a last one that was cut off.
 func wholeLines(data []byte) []byte {
 	end := bytes.LastIndexByte(data, '\n') + 1
-	if tail := data[end:]; json.Valid(tail) { // somebody's editor ends the file so
-		return append(slices.Clip(data), '\n')
+	if tornOff(data[end:]) {
+		return data[:end]
 	}
-	return data[:end]
+	return append(slices.Clip(data), '\n') // somebody's editor ends the file so
+}
+
+// tornOff tells whether what stands behind the last line end is the beginning of a line, or what a loss of power leaves. Anything
+// else is somebody's text, and not ours to drop.
+func tornOff(tail []byte) bool {
+	if bytes.IndexByte(tail, 0) >= 0 {
+		return true
+	}
+	var v json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(tail)).Decode(&v)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {

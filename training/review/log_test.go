@@ -1,6 +1,7 @@
 package review
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -254,6 +255,31 @@ func placeless(answers []Answer) []string {
 		out = append(out, fmt.Sprint(a.ItemID, a.Reviewer, a.Labels, a.Skipped, a.Time, a.TextSHA256))
 	}
 	return out
+}
+
+// TestLogKeepsText: what is no beginning of an answer was written by somebody, and is not taken away.
+func TestLogKeepsText(t *testing.T) {
+	f := wallBatch(t)
+	path := AnswersPath(f.Dir, "anna")
+	line, err := marshalLine(f.answer(0, "anna", "Vague"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := strings.TrimSpace(string(line))
+	for _, text := range []string{one + "\r" + one + "\r", one + " " + one, string(line) + "to do: the rest", "[" + one + "]"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.OpenLog("anna"); err == nil || !strings.Contains(err.Error(), "anna.jsonl:") {
+			t.Errorf("%q was read: %v", text, err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+		if _, err := f.Answers(); err == nil {
+			t.Errorf("%q was merged", text)
+		}
+	}
 }
 
 // FuzzLog: whatever the file holds, what is read of it is whole answers of the batch, each where it says; cut before any of

@@ -75,9 +75,20 @@ type Outcome struct {
 	Answers   []Answer   // all that were used, to be kept
 }
 
-// New tells whether the merge adds anything to earlier ones.
+// New tells whether the merge adds anything to earlier ones: rows, or answers that decide nothing yet, such as a new conflict.
 func (o *Outcome) New(e *Earlier) bool {
-	return o.Number == 1 || len(o.Decisions) > 0
+	stored := e.stored()
+	said := func(a Answer) bool { old := stored[keyOf(&a)]; return old != nil && old.same(&a) }
+	return o.Number == 1 || len(o.Decisions) > 0 || slices.ContainsFunc(o.Answers, func(a Answer) bool { return !said(a) })
+}
+
+// stored are the answers by what tells them apart.
+func (e *Earlier) stored() map[answerKey]*Answer {
+	m := map[answerKey]*Answer{}
+	for i := range e.Answers {
+		m[keyOf(&e.Answers[i])] = &e.Answers[i]
+	}
+	return m
 }
 
 // Merge puts answers together with those of earlier merges. Where anything is wrong, all faults come back and no outcome;
@@ -162,10 +173,7 @@ func (g *gathered) add(given []Answer) {
 
 // recall adds what earlier merges used, unless it is given anew. What is merged stays.
 func (g *gathered) recall() {
-	stored := map[answerKey]*Answer{}
-	for i := range g.earlier.Answers {
-		stored[keyOf(&g.earlier.Answers[i])] = &g.earlier.Answers[i]
-	}
+	stored := g.earlier.stored()
 	for k, a := range g.answers {
 		labels, merged := g.earlier.Decided[a.ItemID]
 		if old := stored[k]; !merged || a.Skipped || old != nil && old.same(a) {

@@ -168,6 +168,50 @@ func TestMergeChangedAnswer(t *testing.T) {
 	}
 }
 
+// Answers that only differ from others decide no row, but are kept, and so is the conflict.
+func TestMergeKeepsANewConflict(t *testing.T) {
+	f := wallBatch(t)
+	first, _ := f.Merge(none(), at("anna.csv", f.answer(0, "anna", "Vague")), MergeOptions{Partial: true})
+	keep(t, f, first)
+	merge := func() (*Earlier, *Outcome) {
+		e, err := f.Earlier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, faults := f.Merge(e, append(at("anna.csv", f.answer(2, "anna", "Vague")), at("ben.csv", f.answer(2, "ben", "No Error"))...), MergeOptions{Partial: true})
+		if len(faults) > 0 {
+			t.Fatal(faultText(faults))
+		}
+		return e, out
+	}
+	e, second := merge()
+	if !second.New(e) || len(second.Decisions) != 0 || len(second.Conflicts) != 1 || len(second.Answers) != 3 {
+		t.Fatalf("new %v: %+v", second.New(e), second)
+	}
+	keep(t, f, second)
+	if e, third := merge(); third.New(e) {
+		t.Errorf("the same again: %+v", third)
+	}
+}
+
+// Who skips a row that is merged says nothing against it; a repetition of a skipped row measures nothing.
+func TestMergeSkips(t *testing.T) {
+	f := wallBatch(t)
+	first, _ := f.Merge(none(), twoReviewers(f), MergeOptions{})
+	keep(t, f, first)
+	e, err := f.Earlier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, faults := f.Merge(e, at("cleo.csv", skip(f.answer(0, "cleo")), f.answer(3, "cleo", "Vague")), MergeOptions{})
+	if len(faults) > 0 {
+		t.Fatal(faultText(faults))
+	}
+	if got := out.Reviewers[2]; !reflect.DeepEqual(got, Reviewer{Name: "cleo", Answered: 1, Skipped: 1}) || len(out.Decided) != 0 {
+		t.Errorf("%+v, decided %v", got, out.Decided)
+	}
+}
+
 func TestMergeFaults(t *testing.T) {
 	f := wallBatch(t)
 	all := twoReviewers(f)[:4]

@@ -51,3 +51,18 @@ func TestRankQuality(t *testing.T) {
 		t.Errorf("no rows: %v, %v", doubts, err)
 	}
 }
+
+// The no-error label follows from the others: neither is its probability needed, nor does it count.
+func TestRankQualityWithoutNoError(t *testing.T) {
+	tax := questions(t)
+	var p dataset.Probabilities
+	for _, y := range tax.Types {
+		if !y.NoError {
+			p = append(p, dataset.Probability{Label: y.Name, P: 0.1})
+		}
+	}
+	doubts, err := RankQuality(tax, []Rated{{"a", []string{"No Error"}, p}}, stats.SelfConfidence)
+	if err != nil || math.Abs(doubts[0].Score-0.9) > 1e-12 {
+		t.Errorf("%+v, %v", doubts, err)
+	}
+}

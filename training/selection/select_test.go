@@ -500,3 +500,63 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// A group may be a number, and a field's column may have another name in a pool that was tagged elsewhere.
+func TestGroups(t *testing.T) {
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, strings.Replace(line(fmt.Sprint("r", i), strings.Repeat(string(rune('a'+i)), 9), "", "", 0.7, 0, -1), `{`, fmt.Sprintf(`{"doc":%d,`, i%2), 1))
+	}
+	in := input(t, lines, 4)
+	in.Group, in.PerGroup, in.Shares = "doc", 2, Shares{}
+	if b := mustSelect(t, in); b.Groups != 2 || len(b.Items) != 4 {
+		t.Errorf("%d groups, %d items", b.Groups, len(b.Items))
+	}
+	row := &dataset.Row{Values: []string{"a text", "a scene"}}
+	in.Group = "scene"
+	if in.groupOf(row) == 0 {
+		t.Error("a field is no group")
+	}
+}
+
+// Every row has a near twin: where the random slice has one, nothing else takes the other, so that it is not trained on.
+func TestTwinsOfRandomRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	var lines []string
+	for i := range 30 {
+		text := words(rng)
+		for _, end := range []string{"x", "y"} {
+			lines = append(lines, line(fmt.Sprint(i, end), text+end, fmt.Sprint("scene ", i), "", 0.7, 0, -1))
+		}
+	}
+	in := input(t, lines, 40)
+	in.PerGroup, in.Shares = 0, Shares{Random: 0.25}
+	random, taken := map[string]bool{}, map[string]string{}
+	b := mustSelect(t, in)
+	for _, p := range b.Items {
+		taken[p.ID] = p.Reason
+		random[p.ID] = p.Reason == Random
+	}
+	for id, is := range random {
+		twin := id[:len(id)-1] + map[byte]string{'x': "y", 'y': "x"}[id[len(id)-1]]
+		if is && taken[twin] != "" && taken[twin] != Random {
+			t.Errorf("%s is %s, and its twin %s is random", twin, taken[twin], id)
+		}
+	}
+	if n := reasons(b); n[Random] != 10 || n[Uncertain] < 15 {
+		t.Errorf("%v", n)
+	}
+}
+
+// The slice is uniform over rows, however many say the same.
+func TestRandomTakesRepeatedTexts(t *testing.T) {
+	var lines []string
+	for i := range 10 {
+		lines = append(lines, line(fmt.Sprint("r", i), "one and the same", "s", "", 0.7, 0, -1))
+	}
+	in := input(t, lines, 5)
+	in.Shares = Shares{Random: 1}
+	if n := reasons(mustSelect(t, in)); n[Random] != 5 {
+		t.Errorf("%v", n)
+	}
+}

@@ -116,6 +116,10 @@ func TestSignals(t *testing.T) {
 		"judge sees less": {row: `"diagnosis":{"labels":["Too Red"],"probabilities":{"Too Red":1,"Too Blue":0}},
 			"scores":{"warmth":{"value":3},"balance":{"value":4}}`,
 			pe: 1, u: 0.5, least: "Too Red", found: []int{0}, conflict: Conflict{0.75, "Balance", "Too Red"}, unverified: true},
+		// Red explains both low scores: the judge says what the labels say.
+		"judge sees the same": {row: `"diagnosis":{"labels":["Too Red"],"probabilities":{"Too Red":1,"Too Blue":0}},
+			"scores":{"warmth":{"value":1},"balance":{"value":2}}`,
+			pe: 1, u: 0.5, least: "Too Red", found: []int{0}, unverified: true},
 		// The offline judge and the planted run do not count, the other two have the mean 1.5 of 1..3: 0.25, so 0.75 unexplained.
 		"runs": {row: `"diagnosis":{"labels":["Fine"],"probabilities":{"Too Red":0,"Too Blue":0}},"scores":{"warmth":{"value":3,"runs":[
 			{"judge":"offline","mode":"vanilla","value":3},{"judge":"j","mode":"vanilla","value":1},{"judge":"j","mode":"error-aware","value":2},

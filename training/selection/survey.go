@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/erreval/erreval/dataset"
 )
@@ -144,6 +145,9 @@ func unit(key uint64) float64 { return float64(key>>11) / (1 << 53) }
 // groupOf is a hash of the group that a row belongs to; 0 is none.
 func (in *Input) groupOf(row *dataset.Row) uint64 {
 	value := text(row, in.Group)
+	if i := slices.Index(in.Meter.taxonomy.FieldNames(), in.Group); i >= 0 {
+		value = row.Values[i] // whatever its column is called
+	}
 	if value == "" {
 		return 0
 	}
