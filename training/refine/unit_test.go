@@ -267,3 +267,31 @@ func TestStatusOfBatches(t *testing.T) {
 		t.Errorf("merged again: %+v", b)
 	}
 }
+
+// TestKilledLeftovers: what a killed step had written is no part of the next one, and an undoing that was killed at its very end
+// takes no second step back.
+func TestKilledLeftovers(t *testing.T) {
+	w := newWorkspace(t)
+	write(t, w.Path(tempDir, filesDir, TrainDir, "half.jsonl"), "half")
+	for _, name := range []string{"one", "two"} {
+		if err := put(t, w, name, name, name).Commit(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := tree(t, w); strings.Contains(text, "half") {
+		t.Errorf("a killed step's file is there:\n%s", text)
+	}
+	_, to, err := w.Undo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(to, w.Path(undoDir)); err != nil { // as it was before the last move
+		t.Fatal(err)
+	}
+	if w, err = Open(w.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := steps(t, w); !slices.Equal(got, []string{"init", "one"}) {
+		t.Errorf("steps %q", got)
+	}
+}
