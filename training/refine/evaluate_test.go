@@ -214,6 +214,23 @@ func TestBestThresholdOfEqualOnes(t *testing.T) {
 	}
 }
 
+// TestBestThresholdOfTies: F1 is 2/3 from 0.9 on (2·1/(1+2)) and again below 0.1 (2·2/(4+2)). The gap below 0.9 is the wider one.
+// In the second case it is the one below the last row, 0.6 to 0.
+func TestBestThresholdOfTies(t *testing.T) {
+	for _, c := range []struct {
+		p    []float64
+		yes  []bool
+		want float64
+	}{
+		{[]float64{0.9, 0.4, 0.3, 0.1}, []bool{true, false, false, true}, 0.65},
+		{[]float64{0.9, 0.8, 0.7, 0.6}, []bool{true, false, false, true}, 0.3},
+	} {
+		if got := bestThreshold(c.p, c.yes); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: threshold %v, want %v", c.p, got, c.want)
+		}
+	}
+}
+
 // TestVerifierRowsOfTraining: rows that only show the identifier's mistakes are not trained on.
 func TestVerifierRowsOfTraining(t *testing.T) {
 	w := newWorkspace(t)

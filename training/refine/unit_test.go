@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/erreval/erreval/dataset"
 )
 
 // newWorkspace is one with two pool rows and six labelled ones in three groups.
@@ -293,5 +295,25 @@ func TestKilledLeftovers(t *testing.T) {
 	}
 	if got := steps(t, w); !slices.Equal(got, []string{"init", "one"}) {
 		t.Errorf("steps %q", got)
+	}
+}
+
+// TestEachTraining: a row reviewed again counts once, as the last file has it; the file of the start is the first.
+func TestEachTraining(t *testing.T) {
+	w := newWorkspace(t)
+	row := func(id, note, label string) string {
+		return `{"id":"` + id + `","note":"` + note + `","page":"Z","labels":["` + label + `"]}` + "\n"
+	}
+	write(t, w.Path(TrainDir, StartRows), row("s1", "n1", "Wrong")+row("s2", "n2", "Long"))
+	write(t, w.Path(TrainDir, "B001.jsonl"), row("p1", "n3", "Wrong")+row("s1", "n1", "Long"))
+	write(t, w.Path(TrainDir, "B002.jsonl"), row("s1", "n1", "Fine"))
+	var got []string
+	err := w.EachTraining(func(file string, row *dataset.Row) error {
+		labels, err := row.Labels(w.Taxonomy)
+		got = append(got, filepath.Base(file)+" "+row.ID+" "+strings.Join(labels, ";"))
+		return err
+	})
+	if want := []string{"start.jsonl s2 Long", "B001.jsonl p1 Wrong", "B002.jsonl s1 Fine"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
