@@ -81,7 +81,7 @@ func (s *selectRun) print(b *selection.Batch, name string) error {
 	line("spread", "%s", spreadWords(c))
 	line("automatic", "%s proposed: %s", plural(c.Auto, "row", "rows"), labelWords(c.AutoLabels, s.w.Taxonomy))
 	if c.Pool.Verified < c.Pool.Free {
-		line("verifier", "%s without one: uncertainty alone tells whether they are reliable", plural(c.Pool.Free-c.Pool.Verified, "row is", "rows are"))
+		line("verifier", "%s without one: uncertainty alone tells whether they are reliable, and they are not added without a person", plural(c.Pool.Free-c.Pool.Verified, "row is", "rows are"))
 	}
 	if name != "" {
 		line("next", "erreval refine review %s", shellQuote(s.w.Dir))

@@ -3,6 +3,7 @@ package refine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -202,5 +203,51 @@ func TestCollectKeepsMeasuringRowsOut(t *testing.T) {
 	}
 	if len(ids) != 5 || !slices.Contains(ids, "x1") || run.metrics.Training.Left != 2 || len(run.random.rows) != 1 {
 		t.Errorf("trained on %v, %d left out", ids, run.metrics.Training.Left)
+	}
+}
+
+// TestBestThresholdOfEqualOnes: three rows have 0.6, one of them the label. They stand or fall together: F1 is 2·1/(3+1) with
+// a threshold between 0.6 and 0.2, 2·1/(4+1) below.
+func TestBestThresholdOfEqualOnes(t *testing.T) {
+	if got := bestThreshold([]float64{0.6, 0.6, 0.6, 0.2}, []bool{true, false, false, false}); math.Abs(got-0.4) > 1e-12 {
+		t.Errorf("threshold %v, want 0.4", got)
+	}
+}
+
+// TestBestThresholdOfTies: F1 is 2/3 from 0.9 on (2·1/(1+2)) and again below 0.1 (2·2/(4+2)). The gap below 0.9 is the wider one.
+// In the second case it is the one below the last row, 0.6 to 0.
+func TestBestThresholdOfTies(t *testing.T) {
+	for _, c := range []struct {
+		p    []float64
+		yes  []bool
+		want float64
+	}{
+		{[]float64{0.9, 0.4, 0.3, 0.1}, []bool{true, false, false, true}, 0.65},
+		{[]float64{0.9, 0.8, 0.7, 0.6}, []bool{true, false, false, true}, 0.3},
+	} {
+		if got := bestThreshold(c.p, c.yes); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: threshold %v, want %v", c.p, got, c.want)
+		}
+	}
+}
+
+// TestVerifierRowsOfTraining: rows that only show the identifier's mistakes are not trained on.
+func TestVerifierRowsOfTraining(t *testing.T) {
+	w := newWorkspace(t)
+	var known, wanted labelled
+	add := func(l *labelled) func(*dataset.Row) error {
+		return func(row *dataset.Row) error { return l.add(w.Taxonomy, row) }
+	}
+	if err := errors.Join(w.EachRow(w.Path(DevFile), add(&known)), w.EachRow(w.Path(TrainDir, StartRows), add(&wanted))); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := w.verifierRows(judged(&wanted, nil), judged(&known, nil))
+	if err != nil || len(rows) < len(wanted.rows) {
+		t.Fatal(len(rows), err)
+	}
+	for _, row := range rows {
+		if slices.ContainsFunc(known.rows, func(dev *dataset.Row) bool { return strings.HasPrefix(row.ID, dev.ID+"~") }) {
+			t.Errorf("%s is trained on", row.ID)
+		}
 	}
 }

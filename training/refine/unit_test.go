@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/erreval/erreval/dataset"
 )
 
 // newWorkspace is one with two pool rows and six labelled ones in three groups.
@@ -265,5 +267,53 @@ func TestStatusOfBatches(t *testing.T) {
 	write(t, w.Path("batches/B001/merge-2.json"), `{"missing":["2"]}`)
 	if _, b := status(); !b.Merged || b.Conflicts != 0 || b.Missing != 1 {
 		t.Errorf("merged again: %+v", b)
+	}
+}
+
+// TestKilledLeftovers: what a killed step had written is no part of the next one, and an undoing that was killed at its very end
+// takes no second step back.
+func TestKilledLeftovers(t *testing.T) {
+	w := newWorkspace(t)
+	write(t, w.Path(tempDir, filesDir, TrainDir, "half.jsonl"), "half")
+	for _, name := range []string{"one", "two"} {
+		if err := put(t, w, name, name, name).Commit(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := tree(t, w); strings.Contains(text, "half") {
+		t.Errorf("a killed step's file is there:\n%s", text)
+	}
+	_, to, err := w.Undo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(to, w.Path(undoDir)); err != nil { // as it was before the last move
+		t.Fatal(err)
+	}
+	if w, err = Open(w.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := steps(t, w); !slices.Equal(got, []string{"init", "one"}) {
+		t.Errorf("steps %q", got)
+	}
+}
+
+// TestEachTraining: a row reviewed again counts once, as the last file has it; the file of the start is the first.
+func TestEachTraining(t *testing.T) {
+	w := newWorkspace(t)
+	row := func(id, note, label string) string {
+		return `{"id":"` + id + `","note":"` + note + `","page":"Z","labels":["` + label + `"]}` + "\n"
+	}
+	write(t, w.Path(TrainDir, StartRows), row("s1", "n1", "Wrong")+row("s2", "n2", "Long"))
+	write(t, w.Path(TrainDir, "B001.jsonl"), row("p1", "n3", "Wrong")+row("s1", "n1", "Long"))
+	write(t, w.Path(TrainDir, "B002.jsonl"), row("s1", "n1", "Fine"))
+	var got []string
+	err := w.EachTraining(func(file string, row *dataset.Row) error {
+		labels, err := row.Labels(w.Taxonomy)
+		got = append(got, filepath.Base(file)+" "+row.ID+" "+strings.Join(labels, ";"))
+		return err
+	})
+	if want := []string{"start.jsonl s2 Long", "B001.jsonl p1 Wrong", "B002.jsonl s1 Fine"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }

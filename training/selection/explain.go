@@ -141,7 +141,11 @@ func (x *Explanation) verdict(p *picker, b *Batch) string {
 	if id := p.like.find(x.candidate.sketch); id != "" {
 		return fmt.Sprintf("It was not chosen: it is nearly the same as row %s.", id)
 	}
-	if x.Signals.Reliable(&p.s.in.Options) {
+	switch o := &p.s.in.Options; {
+	case !x.Signals.Reliable(o):
+	case !x.Signals.addable(o):
+		return "It was not chosen: it is reliable, but only by the identifier's confidence; without a verifier no row is added without a person."
+	default:
 		return fmt.Sprintf("It was not chosen: it is reliable, and of its labels other rows were proposed for automatic addition (%d of at most %d).", len(b.Auto), p.s.in.Automatic)
 	}
 	if n, most := p.groups[x.candidate.group], p.s.in.PerGroup; x.candidate.group != 0 && most > 0 && n >= most {

@@ -192,10 +192,11 @@ func TestSelectFillsItsShares(t *testing.T) {
 	}
 }
 
-// Uncertainties by hand (threshold of Too Blue 0.25, its probability 0): a 1, b 0.9375, c 0.75, d 0.5625, e 0.5.
+// Uncertainties by hand (threshold of Too Blue 0.25, its probability 0): a 1, b 0.9375, c 0.75, d 0.5625, e and f 0.5.
 func TestSelectTakesTheMostUncertain(t *testing.T) {
 	lines := []string{
-		line("e", "one apple falls", "s1", "", 0, 0, -1),
+		line("f", "six figs ripen", "s6", "", 0, 0, -1), // as sure as e, but no verifier has seen it
+		line("e", "one apple falls", "s1", "", 0, 0, 0.95),
 		line("d", "two boats sail home", "s2", "", 0.1, 0, -1),
 		line("c", "three cats sleep inside", "s3", "", 0.4, 0, -1),
 		line("b", "four dogs bark outside", "s4", "", 0.7, 0, -1),

@@ -32,7 +32,7 @@ import (
 // Options say what a batch is made of. As JSON they stand in its batch.json.
 type Options struct {
 	Size          int     `json:"size"`           // rows that a person is given, those of the random slice and repeated ones included; 1 or more
-	Automatic     int     `json:"automatic"`      // most reliable rows that are proposed without a person; 0 is none
+	Automatic     int     `json:"automatic"`      // most reliable rows that are proposed without a person, if a verifier agrees; 0 is none
 	Uncertainty   float64 `json:"uncertainty"`    // reliable rows lie below; 0.5 (none does) to 1
 	Inconsistency float64 `json:"inconsistency"`  // reliable rows lie below; 0 (none does) to 1
 	Conflict      float64 `json:"conflict"`       // unreliable rows have this conflict or more; over 0, to 1

@@ -121,7 +121,7 @@ func (s *survey) eachRanking(c *candidate, f func(reason string, r *ranking, sco
 	if g.Uncertainty >= o.Uncertainty {
 		f(Uncertain, s.uncertain, g.Uncertainty)
 	}
-	if g.Reliable(o) {
+	if g.addable(o) {
 		for _, i := range s.in.Meter.labelsOf(g) {
 			f(Auto, s.auto[i], unit(k[keyAuto]))
 		}
