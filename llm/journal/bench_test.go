@@ -53,11 +53,11 @@ func BenchmarkThrough(b *testing.B) {
 		<-time.After(latency)
 		return &llm.Reply{Text: strings.Repeat("reply ", 50), Usage: llm.Usage{Input: 700, Output: 80}}, nil
 	})
-	through := func(c llm.Client, n int) time.Duration {
+	through := func(c llm.Client, n, workers int) time.Duration {
 		var next atomic.Int64
 		var wait sync.WaitGroup
 		start := time.Now()
-		for range inFlight {
+		for range workers {
 			wait.Go(func() {
 				for i := next.Add(1); i <= int64(n); i = next.Add(1) {
 					complete(b, c, request(fmt.Sprintf("%03000d", i)))
@@ -68,11 +68,12 @@ func BenchmarkThrough(b *testing.B) {
 		return time.Since(start)
 	}
 	budget := Budget{MaxCost: ptr(1e6), MaxTokens: ptr(int64(1e12)), MaxCalls: ptr(int64(1e9))}
-	journaled := j.Client(meter(b, j, endpoint, budget, prices("USD", Price{1, 1})), "")
+	limiter := llm.NewLimiter(llm.LimitOptions{InFlight: inFlight})
+	journaled := j.Client(limiter.Pace(meter(b, j, limiter.Place(endpoint), budget, prices("USD", Price{1, 1}))), "")
 	n := max(b.N, inFlight)
 	b.ResetTimer()
-	bare := through(endpoint, n)
-	took := through(journaled, n)
+	bare := through(endpoint, n, inFlight)
+	took := through(journaled, n, 2*inFlight)
 	b.ReportMetric(float64(n)/took.Seconds(), "calls/s")
 	b.ReportMetric(100*bare.Seconds()/took.Seconds(), "%_of_endpoint")
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"modernc.org/sqlite"
@@ -75,13 +76,28 @@ func (s *store) write(c change) error {
 func (s *store) lead(b *batch) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	runtime.Gosched() // who is about to write comes along: on a busy machine that halves the transactions
+	s.gather()
 	s.joining.Lock()
 	s.next = nil
 	s.joining.Unlock()
 	b.err = s.transact(b.changes)
 	close(b.done)
 }
+
+// gather lets those who are about to write come along, where there are many: a transaction costs the more of a processor the fewer
+// share it, and calls do not wait for it at the endpoint (see llm.Limiter).
+func (s *store) gather() {
+	if s.open < crowd {
+		runtime.Gosched()
+		return
+	}
+	<-time.After(gathering)
+}
+
+const (
+	crowd     = 8                      // calls under way
+	gathering = 500 * time.Microsecond // about a tenth of the fastest call
+)
 
 func (s *store) transact(changes []change) error {
 	t := &transaction{store: s}
