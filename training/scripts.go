@@ -7,10 +7,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 //go:embed *.py requirements.txt
@@ -46,15 +47,7 @@ func place(path string, data []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return wholefile.Write(path, data)
 }
 
 func sumOf(files fs.FS) (string, error) {

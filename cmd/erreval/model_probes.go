@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -160,12 +161,5 @@ func (c *probeResult) keep(path string) {
 	if err != nil || path == "" || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".probe-*")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(data)
-	if errors.Join(err, f.Close()) != nil || os.Rename(f.Name(), path) != nil {
-		_ = os.Remove(f.Name())
-	}
+	_ = wholefile.Write(path, data)
 }

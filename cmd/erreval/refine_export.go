@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
@@ -142,7 +143,7 @@ func exportTo(e *env, f *review.Frozen, dir, format string, o exchange.Options, 
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), review.ReplaceFile(path, file.Data)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), wholefile.Write(path, file.Data)); err != nil {
 			return err
 		}
 		fmt.Fprintf(e.out, "%s: %s of %s\n", path, plural(len(f.All), "item", "items"), f.ID)

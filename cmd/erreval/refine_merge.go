@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
@@ -140,7 +141,7 @@ func (m *mergeRun) reject(faults []*review.Fault) error {
 	}
 	data, err := review.Lines(faults)
 	if err == nil {
-		err = review.ReplaceFile(m.rejectedPath(), data)
+		err = wholefile.Write(m.rejectedPath(), data)
 	}
 	return errors.Join(append(errs, err, fmt.Errorf("%s: nothing was merged; %s listed in %s", m.f.ID, plural(len(faults), "fault is", "faults are"), m.rejectedPath()))...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 )
@@ -88,7 +89,7 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := review.ReplaceFile(w.Path(qualityFile), data); err != nil {
+	if err := wholefile.Write(w.Path(qualityFile), data); err != nil {
 		return err
 	}
 	if !ctx.Bool("quiet") {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 // InitOptions say what a workspace is made of. Rows are read once, pool last.
@@ -167,7 +168,7 @@ func (b *builder) texts() error {
 	if _, err := ParseConfig(files[ConfigFile], ConfigFile); err != nil {
 		return err
 	}
-	entry, err := marshalLine(Entry{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command, Made: []string{"."}})
+	entry, err := review.Lines([]Entry{{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command, Made: []string{"."}}})
 	files[LogFile] = entry
 	for name, data := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(b.dir, name), data, 0o666))

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Job is the config.json of a trainer: what it is to make of which rows. The trainer writes a Hugging Face sequence-classification
@@ -68,7 +70,7 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 	}
 	config, err := json.MarshalIndent(j, "", "  ")
 	if err == nil {
-		err = errors.Join(os.MkdirAll(dir, 0o777), writeWhole(filepath.Join(dir, jobFile), append(config, '\n')))
+		err = errors.Join(os.MkdirAll(dir, 0o777), wholefile.Write(filepath.Join(dir, jobFile), append(config, '\n')))
 	}
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 			return fmt.Errorf("training the %s: the trainer ended without an error, but left no %s: %w", j.Task, name, err)
 		}
 	}
-	return writeWhole(done, nil)
+	return wholefile.Write(done, nil)
 }
 
 // grace is how long a trainer may take to save its state once it is told to stop.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/simulate"
 )
@@ -170,7 +171,7 @@ func (t *training) prepare() error {
 	if err := os.MkdirAll(t.work, 0o777); err != nil {
 		return err
 	}
-	if err := errors.Join(writeWhole(filepath.Join(t.work, "train.jsonl"), train), writeWhole(filepath.Join(t.work, "dev.jsonl"), dev)); err != nil {
+	if err := errors.Join(wholefile.Write(filepath.Join(t.work, "train.jsonl"), train), wholefile.Write(filepath.Join(t.work, "dev.jsonl"), dev)); err != nil {
 		return err
 	}
 	t.log, err = os.OpenFile(filepath.Join(t.work, "train.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
@@ -356,7 +357,7 @@ func (t *training) verifier(ctx context.Context, found []*dataset.Diagnosis) err
 		return err
 	}
 	trainFile, devFile := filepath.Join(t.work, "verifier-train.jsonl"), filepath.Join(t.work, "verifier-dev.jsonl")
-	if err := errors.Join(writeWhole(trainFile, rowsText(train)), writeWhole(devFile, rowsText(dev))); err != nil {
+	if err := errors.Join(wholefile.Write(trainFile, rowsText(train)), wholefile.Write(devFile, rowsText(dev))); err != nil {
 		return err
 	}
 	task := VerifierTask(t.w.Taxonomy)

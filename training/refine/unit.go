@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is decided,
@@ -84,7 +86,7 @@ func (u *Unit) decide(entry Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(u.w.Path(tempDir, planFile), data); err != nil {
+	if err := wholefile.Write(u.w.Path(tempDir, planFile), data); err != nil {
 		return err
 	}
 	if err := syncTree(u.w.Path(tempDir)); err != nil {
@@ -250,7 +252,7 @@ func (w *Workspace) Undo() (undone Entry, to string, err error) {
 		return undone, "", err
 	}
 	temp := w.Path(tempDir)
-	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), writeWhole(filepath.Join(temp, planFile), data), os.Rename(temp, w.Path(undoDir))); err != nil {
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), wholefile.Write(filepath.Join(temp, planFile), data), os.Rename(temp, w.Path(undoDir))); err != nil {
 		return undone, "", err
 	}
 	return undone, to, w.finishUndo()

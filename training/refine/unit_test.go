@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
 )
 
 // newWorkspace is one with two pool rows and six labelled ones in three groups.
@@ -198,7 +199,7 @@ func TestCutOffUndo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := marshalLine(log[1])
+		plan, err := review.Lines(log[1:2])
 		if err != nil {
 			t.Fatal(err)
 		}

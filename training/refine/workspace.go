@@ -21,7 +21,9 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/review"
 )
 
 // Names in a workspace.
@@ -301,38 +303,9 @@ func (w *Workspace) Log() ([]Entry, error) {
 }
 
 func (w *Workspace) writeLog(entries []Entry) error {
-	var b bytes.Buffer
-	for _, entry := range entries {
-		line, err := marshalLine(entry)
-		if err != nil {
-			return err
-		}
-		b.Write(line)
-	}
-	return writeWhole(w.Path(LogFile), b.Bytes())
-}
-
-func marshalLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
-}
-
-// writeWhole replaces a file: it is the old one or the new one, whatever happens.
-func writeWhole(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	lines, err := review.Lines(entries)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return wholefile.Write(w.Path(LogFile), lines)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -143,7 +144,7 @@ func Freeze(dir string, b *Batch, items []Item) error {
 	for _, it := range items {
 		b.Counts[it.Reason]++
 	}
-	if err := ReplaceFile(filepath.Join(dir, ItemsFile), data); err != nil {
+	if err := wholefile.Write(filepath.Join(dir, ItemsFile), data); err != nil {
 		return err
 	}
 	return writeJSON(filepath.Join(dir, BatchFile), b)
@@ -154,7 +155,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return ReplaceFile(path, append(data, '\n'))
+	return wholefile.Write(path, append(data, '\n'))
 }
 
 // Frozen is a batch with its items, checked against batch.json, the taxonomy and each other. It is not changed.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,23 +98,4 @@ func Lines[T any](list []T) ([]byte, error) {
 		all = append(all, line...)
 	}
 	return all, nil
-}
-
-// ReplaceFile writes a file that appears whole or not at all: under a temporary name beside it, synced, then renamed.
-func ReplaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, err), os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Log is a reviewer's file of answers while it grows: a line for every answer, the last one for an item counts, and to undo
@@ -281,7 +282,7 @@ func (l *Log) Close() error {
 	if answers := l.frozen.counting(l.entries); len(answers) < len(l.entries) {
 		var data []byte
 		if data, err = Lines(answers); err == nil {
-			err = ReplaceFile(AnswersPath(l.frozen.Dir, l.reviewer), data)
+			err = wholefile.Write(AnswersPath(l.frozen.Dir, l.reviewer), data)
 		}
 	}
 	return errors.Join(err, l.file.Close())

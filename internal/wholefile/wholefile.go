@@ -1,0 +1,29 @@
+// Package wholefile writes files that appear whole or not at all.
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Write makes or replaces the file at path, for all to read: under a temporary name beside it, synced, then renamed. Whatever happens, a
+// reader finds what was there before or all of data.
+func Write(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package wholefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	for _, want := range []string{"first, and longer", "second"} {
+		if err := Write(path, []byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%q %v, want %q", got, err, want)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+		t.Errorf("%v %v, want a file that all can read", info.Mode(), err)
+	}
+	// A folder is in the way: it stays, the error names it, and nothing is left beside it.
+	taken := filepath.Join(dir, "taken")
+	if err := os.MkdirAll(filepath.Join(taken, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(taken, []byte("x")); err == nil || !strings.Contains(err.Error(), taken) {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v %v, want the file and the folder alone", entries, err)
+	}
+}
