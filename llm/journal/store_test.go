@@ -1,0 +1,85 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// What one process knows of the file does not hide what another one puts there: neither its replies nor what it spent.
+func TestTwoProcesses(t *testing.T) {
+	path := file(t)
+	var endpoint counting
+	budget := Budget{MaxCalls: ptr(int64(3))}
+	a, b := open(t, path), open(t, path)
+	atA, atB := a.Client(meter(t, a, &endpoint, budget, nil), ""), b.Client(meter(t, b, &endpoint, budget, nil), "")
+	complete(t, atA, request("1"))
+	complete(t, atB, request("2"))
+	complete(t, atA, request("3")) // from here on a knows of b
+	if reply := complete(t, atA, request("2")); !reply.Cached {
+		t.Error("the other's reply was asked for again")
+	}
+	for _, c := range []*Client{atA, atB} {
+		if _, err := c.Complete(t.Context(), request("4")); llm.KindOf(err) != llm.Budget {
+			t.Errorf("got %v, want the end of the budget that both share", err)
+		}
+	}
+	if s := spent(t, a); s.Calls != 3 || endpoint.calls.Load() != 3 {
+		t.Errorf("%d calls, the books say %+v", endpoint.calls.Load(), s)
+	}
+}
+
+// A journal that is folded while calls are written keeps all of them.
+func TestFold(t *testing.T) {
+	path := file(t)
+	j := open(t, path)
+	c := j.Client(meter(t, j, &counting{}, Budget{}, nil), "")
+	const calls = 600
+	var wait sync.WaitGroup
+	for n := range calls {
+		wait.Go(func() { complete(t, c, request(fmt.Sprint(n))) })
+		if n%50 == 0 {
+			wait.Go(func() {
+				if err := j.store.fold(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	closed(t, j)
+	j = open(t, path)
+	for n := range calls {
+		if reply, err := j.Client(nil, "").Lookup(request(fmt.Sprint(n))); reply == nil || err != nil {
+			t.Fatalf("call %d: %v %v", n, reply, err)
+		}
+	}
+	if s := spent(t, j); s.Calls != calls || s.Open != 0 {
+		t.Errorf("the books say %+v", s)
+	}
+}
+
+// The filter may say yes to what was never added, but not no to what was.
+func TestFilter(t *testing.T) {
+	var f filter
+	wrong := 0
+	const n = 20_000
+	for i := range 2 * n {
+		if id := sha256.Sum256(fmt.Append(nil, i)); i < n {
+			f.add(id)
+		} else if f.may(id) {
+			wrong++
+		}
+	}
+	for i := range n {
+		if !f.may(sha256.Sum256(fmt.Append(nil, i))) {
+			t.Fatalf("%d was added and is not there", i)
+		}
+	}
+	if wrong > n/1000 {
+		t.Errorf("%d of %d that were not added are said to be there", wrong, n)
+	}
+}
