@@ -66,11 +66,6 @@ func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {
 	return r.Set(ColumnScores, json.RawMessage(appendObject(nil, dimensions)))
 }
 
-// SetScore puts the score of one dimension, by its key, into the row's column "scores".
-func (r *Row) SetScore(dimension string, s *Score) error {
-	return r.SetScores(&taxonomy.Taxonomy{Dimensions: []taxonomy.Dimension{{Key: dimension}}}, map[string]*Score{dimension: s})
-}
-
 func setScore(dimensions []column, key string, s *Score) ([]column, error) {
 	if err := s.check(); err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
 )
 
 func (g generator) run() Run {
@@ -51,7 +53,7 @@ func TestScoresRoundTrip(t *testing.T) {
 			scores := map[string]*Score{}
 			for _, dimension := range []string{"fluency", "answer_consistency", "fluency"} {
 				scores[dimension] = g.score()
-				if err := row.SetScore(dimension, scores[dimension]); err != nil {
+				if err := setOne(row, dimension, scores[dimension]); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -82,10 +84,10 @@ func TestScoresInFlatFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Score{Value: new(2.5), Runs: []Run{{Judge: JudgeOffline, Mode: ModeErrorAware, Value: new(2.5), Uncertainty: new(0.25), ErrorsShown: []string{}}}}
-	if err := row.SetScore("fluency", s); err != nil {
+	if err := setOne(row, "fluency", s); err != nil {
 		t.Fatal(err)
 	}
-	if err := row.SetScore("clarity", Unscored("untagged")); err != nil {
+	if err := setOne(row, "clarity", Unscored("untagged")); err != nil {
 		t.Fatal(err)
 	}
 	want := `question,scores.fluency.value,scores.fluency.runs,scores.clarity.status,scores.clarity.reason
@@ -117,7 +119,7 @@ func TestScoresThatSayNothing(t *testing.T) {
 		}
 	}
 	row := &Row{ID: "r8"}
-	if err := row.SetScore("a", &Score{Value: new(math.NaN())}); err == nil || !strings.Contains(err.Error(), "row r8: score of a: the value NaN is no number") {
+	if err := setOne(row, "a", &Score{Value: new(math.NaN())}); err == nil || !strings.Contains(err.Error(), "row r8: score of a: the value NaN is no number") {
 		t.Errorf("NaN: %v", err)
 	}
 	if scores, err := row.Scores(); err != nil || len(scores) != 0 {
@@ -136,7 +138,7 @@ func FuzzScores(f *testing.F) {
 		}
 		again := &Row{}
 		for dimension, s := range scores {
-			if err := again.SetScore(dimension, s); err != nil {
+			if err := setOne(again, dimension, s); err != nil {
 				t.Fatalf("%q was read, but not written: %v", text, err)
 			}
 		}
@@ -144,4 +146,9 @@ func FuzzScores(f *testing.F) {
 			t.Fatalf("%q: %v, %v", text, got, err)
 		}
 	})
+}
+
+// setOne sets the score of one dimension.
+func setOne(row *Row, dimension string, s *Score) error {
+	return row.SetScores(&taxonomy.Taxonomy{Dimensions: []taxonomy.Dimension{{Key: dimension}}}, map[string]*Score{dimension: s})
 }

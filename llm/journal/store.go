@@ -36,6 +36,7 @@ type store struct {
 	version uint32              // after the last transaction
 	books   map[string]*account // nil: to be read
 	held    atomic.Pointer[filter]
+	looked  atomic.Int64 // when the version was looked at last, in Unix nanoseconds
 
 	written int            // transactions
 	folding errgroup.Group // see fold
@@ -179,6 +180,7 @@ func (s *store) recall() error {
 		s.books = nil
 		s.held.Store(nil)
 	}
+	s.looked.Store(time.Now().UnixNano())
 	return err
 }
 
@@ -290,8 +292,11 @@ func (s *store) added(id callID) {
 	}
 }
 
+// fresh is how long what is known of the file is taken for true: another process may write to it while this one does not.
+const fresh = 100 * time.Millisecond
+
 // lacks tells that id is not in the file; if it says no, nobody knows.
 func (s *store) lacks(id callID) bool {
 	f := s.held.Load()
-	return f != nil && !f.may(id)
+	return f != nil && time.Since(time.Unix(0, s.looked.Load())) < fresh && !f.may(id)
 }

@@ -18,9 +18,13 @@ func TestTwoProcesses(t *testing.T) {
 	atA, atB := a.Client(meter(t, a, &endpoint, budget, nil), ""), b.Client(meter(t, b, &endpoint, budget, nil), "")
 	complete(t, atA, request("1"))
 	complete(t, atB, request("2"))
-	complete(t, atA, request("3")) // from here on a knows of b
+	a.store.looked.Store(0) // a has not written for a while
 	if reply := complete(t, atA, request("2")); !reply.Cached {
 		t.Error("the other's reply was asked for again")
+	}
+	complete(t, atA, request("3")) // from here on a knows of b
+	if a.store.held.Load() != nil {
+		t.Error("another's transaction was not seen")
 	}
 	for _, c := range []*Client{atA, atB} {
 		if _, err := c.Complete(t.Context(), request("4")); llm.KindOf(err) != llm.Budget {
@@ -50,6 +54,10 @@ func TestFold(t *testing.T) {
 		}
 	}
 	wait.Wait()
+	complete(t, c, request("last"))
+	if j.store.held.Load() == nil {
+		t.Error("folding was taken for another process")
+	}
 	closed(t, j)
 	j = open(t, path)
 	for n := range calls {
@@ -57,7 +65,7 @@ func TestFold(t *testing.T) {
 			t.Fatalf("call %d: %v %v", n, reply, err)
 		}
 	}
-	if s := spent(t, j); s.Calls != calls || s.Open != 0 {
+	if s := spent(t, j); s.Calls != calls+1 || s.Open != 0 {
 		t.Errorf("the books say %+v", s)
 	}
 }
