@@ -25,6 +25,8 @@ type skeletonKey struct {
 	task        *taxonomy.Taxonomy
 	dimension   *taxonomy.Dimension
 	mode        string
+	target      LabelSlot
+	field       int
 	errors      string // joined
 	unlabelled  bool
 	paper, json bool
@@ -40,7 +42,7 @@ func (t *Template) fill(part string, in Input, s *Slots) (string, error) {
 	if !t.plain || len(in.Examples) > 0 {
 		return t.render(part, s)
 	}
-	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, strings.Join(in.Errors, mark), in.Errors == nil, in.PaperWording, in.JSON}
+	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, s.target, in.Field, strings.Join(in.Errors, mark), in.Errors == nil, in.PaperWording, in.JSON}
 	t.skeletons.mu.Lock()
 	pieces, ok := t.skeletons.made[key]
 	t.skeletons.mu.Unlock()

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
 )
 
 func part(name, body string) string { return `{{define "` + name + `"}}` + body + "{{end}}\n" }
@@ -144,41 +146,64 @@ func BenchmarkMessages(b *testing.B) {
 	}
 }
 
-// A prompt filled into a skeleton is the one that text/template makes, whatever the texts and labels are.
+// A prompt filled into a skeleton is the one that text/template makes, whatever the texts and all else are that a kind takes.
 func TestSkeletons(t *testing.T) {
-	own := `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "user"}}
+	own := parsed(t, `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "user"}}
 {{.Fields}} {{with .Dimension}}{{.Name}}{{end}} {{range $i, $f := .Fields}}{{add $i 1}}{{$f}}{{if $f.Block}}{{template "text" $f}}{{end}}{{end}}{{or .Fence .Title}}
-{{end}}{{define "text"}}{{$b := .Block}}{{$b}}{{end}}`
-	cachedBuiltin, task := builtin(t, Judge)
+{{end}}{{define "text"}}{{$b := .Block}}{{$b}}{{end}}`)
+	templates := []*Template{own}
+	for _, kind := range Builtins() {
+		tmpl, _ := builtin(t, kind)
+		templates = append(templates, tmpl)
+	}
+	_, task := builtin(t, Judge)
+	other := *task
+	other.Title, other.Description = "Other", "another task"
 	random := rand.New(rand.NewPCG(7, 7))
-	for name, source := range map[string]string{"builtin": "", "own": own} {
-		cached := cachedBuiltin
-		if source != "" {
-			cached = parsed(t, source)
+	for _, tmpl := range templates {
+		if !tmpl.plain && (tmpl.Kind == Judge || tmpl.Kind == Joint) {
+			t.Fatalf("%s: no skeletons are made where calls are many", tmpl.ID())
 		}
-		if !cached.plain {
-			t.Fatalf("%s: no skeletons are made", name)
-		}
-		for n := range 300 {
-			in := Input{Task: task, Dimension: &task.Dimensions[n%len(task.Dimensions)], Mode: []string{Vanilla, ErrorAware}[n%2],
-				JSON: n%3 == 0, PaperWording: n%5 == 0, Errors: []string{task.Types[random.IntN(len(task.Types))].Name}}
-			for range task.Fields {
-				in.Values = append(in.Values, strings.Repeat("{{.Block}} \x00 1\x001\x00 "+fmt.Sprint(random.IntN(9)), random.IntN(3)))
-			}
-			got, err := cached.Messages(in)
+		for range 600 {
+			in := randomInput(tmpl.Kind, []*taxonomy.Taxonomy{task, &other}[random.IntN(2)], random)
+			got, err := tmpl.Messages(in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			slots, err := cached.slots(in)
+			slots, err := tmpl.slots(in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := cached.render("user", slots)
+			want, err := tmpl.render("user", slots)
 			if last := got[len(got)-1].Content; err != nil || last != want {
-				t.Fatalf("%s: %v\n%q\nwant\n%q", name, err, last, want)
+				t.Fatalf("%s: %v\n%q\nwant\n%q", tmpl.ID(), err, last, want)
 			}
+		}
+		if tmpl.plain != (len(tmpl.skeletons.made) > 0) {
+			t.Errorf("%s: plain %v, %d skeletons", tmpl.ID(), tmpl.plain, len(tmpl.skeletons.made))
 		}
 	}
+}
+
+func randomInput(kind string, task *taxonomy.Taxonomy, random *rand.Rand) Input {
+	in := Input{Task: task, JSON: random.IntN(2) == 0, PaperWording: random.IntN(2) == 0}
+	for range task.Fields {
+		in.Values = append(in.Values, strings.Repeat("{{.Block}} \x00 1\x001\x00 "+fmt.Sprint(random.IntN(9)), random.IntN(3)))
+	}
+	if kind == Judge || kind == Joint {
+		in.Mode = []string{Vanilla, ErrorAware}[random.IntN(2)]
+		in.Errors = []string{task.Types[random.IntN(len(task.Types))].Name}
+	}
+	if kind == Judge {
+		in.Dimension = &task.Dimensions[random.IntN(len(task.Dimensions))]
+	}
+	if aboutOne(kind) {
+		in.Target, in.Field = &task.Types[random.IntN(len(task.Types))], random.IntN(len(task.Fields))
+		if in.Target.NoError {
+			in.Target = &task.Types[0]
+		}
+	}
+	return in
 }
 
 // Templates that compute something from texts have no skeletons.
