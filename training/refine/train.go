@@ -152,8 +152,9 @@ func (t *training) choosing() *labelled {
 // prepare makes the folder of this run, whose name says what is trained on and how, or finds it.
 func (t *training) prepare() error {
 	m := &t.metrics
-	train, dev, err := rowsText(t.train.rows), rowsText(t.choosing().rows), error(nil)
+	train, dev := rowsText(t.train.rows), rowsText(t.choosing().rows)
 	m.Iteration, m.Taxonomy = t.iteration, t.w.Taxonomy.ID()
+	var err error
 	m.Inputs, err = hashOf(t.w.Taxonomy.Hash(), t.w.Config.Train, t.o.Trainer, t.o.Encoder, train, dev, t.init(TaskIdentifier))
 	if err != nil {
 		return err
@@ -250,7 +251,7 @@ func (t *training) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.measure(ctx, model); err != nil {
+	if err := t.measure(ctx, model, found); err != nil {
 		return err
 	}
 	t.decide()
@@ -313,11 +314,17 @@ func (t *training) path(elem ...string) (string, error) {
 }
 
 func copyFile(from, to string) error {
-	data, err := os.ReadFile(from)
+	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, 0o666)
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 func noError(t *taxonomy.Taxonomy) string {
@@ -379,8 +386,8 @@ func judged(l *labelled, found []*dataset.Diagnosis) []simulate.Judged {
 	return out
 }
 
-// measure compares the new model with the one in use, on the same rows.
-func (t *training) measure(ctx context.Context, model string) error {
+// measure compares the new model with the one in use, on the same rows. What it finds in the rows that chose is known.
+func (t *training) measure(ctx context.Context, model string, chosen []*dataset.Diagnosis) error {
 	before := t.w.ModelOf(t.before)
 	for _, part := range []struct {
 		rows *labelled
@@ -389,9 +396,11 @@ func (t *training) measure(ctx context.Context, model string) error {
 		if len(part.rows.rows) == 0 {
 			continue
 		}
-		found, _, err := t.o.Identify(ctx, model, t.w.Taxonomy, part.rows.rows)
-		if err != nil {
-			return err
+		found, err := chosen, error(nil)
+		if part.rows != t.choosing() {
+			if found, _, err = t.o.Identify(ctx, model, t.w.Taxonomy, part.rows.rows); err != nil {
+				return err
+			}
 		}
 		var earlier []*dataset.Diagnosis
 		if before != "" {
@@ -472,15 +481,5 @@ func (t *training) copyLog() error {
 	if err != nil {
 		return err
 	}
-	from, err := os.Open(t.log.Name())
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
+	return copyFile(t.log.Name(), path)
 }
