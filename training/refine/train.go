@@ -180,10 +180,10 @@ func (t *training) prepare() error {
 
 // clear removes what runs with other rows or settings left.
 func (t *training) clear() error {
-	others, err := filepath.Glob(filepath.Join(escapeGlob(t.w.Path(workDir)), "*"))
+	others, err := t.w.entries(workDir)
 	for _, other := range others {
-		if filepath.Base(other) != filepath.Base(t.work) {
-			err = errors.Join(err, os.RemoveAll(other))
+		if other.Name() != filepath.Base(t.work) {
+			err = errors.Join(err, os.RemoveAll(t.w.Path(workDir, other.Name())))
 		}
 	}
 	return err
