@@ -80,18 +80,10 @@ func Open(dir string) (*Workspace, error) {
 	if w.Config, err = ParseConfig(data, filepath.Join(dir, ConfigFile)); err != nil {
 		return nil, err
 	}
-	if w.Taxonomy, err = w.openTaxonomy(); err != nil {
+	if w.Taxonomy, err = taxonomy.Open(w.TaxonomySource()); err != nil {
 		return nil, err
 	}
 	return w, w.recover()
-}
-
-func (w *Workspace) openTaxonomy() (*taxonomy.Taxonomy, error) {
-	name := w.Config.Taxonomy
-	if !slices.Contains(taxonomy.Builtins(), name) && !filepath.IsAbs(name) {
-		name = w.Path(name)
-	}
-	return taxonomy.Open(name)
 }
 
 // TaxonomySource is what --taxonomy takes for the workspace's taxonomy.
