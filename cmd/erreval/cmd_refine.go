@@ -53,18 +53,10 @@ func openWorkspaceAt(dir string) (*refine.Workspace, error) {
 
 // typedLine is the command line as it was typed, to be pasted into a shell.
 func (e *env) typedLine() string {
-	line := ""
-	for i, word := range e.args {
-		if i == 0 {
-			line = "erreval"
-			continue
-		}
-		line += " " + shellQuote(word)
-	}
-	return line
+	return quoteLine(append([]string{"erreval"}, e.args[1:]...))
 }
 
-// explainBusy adds what to try to the error of a step that could not begin.
+// explainBusy adds which workspace it is to the error of a step that could not begin.
 func explainBusy(w *refine.Workspace, err error) error {
 	if errors.Is(err, refine.ErrBusy) {
 		return fmt.Errorf("%s: %w", w.Dir, err)

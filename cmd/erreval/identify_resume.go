@@ -249,10 +249,7 @@ func resumeLine(args []string) string {
 		}
 		words = slices.Insert(words, at, "--resume")
 	}
-	for i, w := range words {
-		words[i] = shellQuote(w)
-	}
-	return strings.Join(words, " ")
+	return quoteLine(words)
 }
 
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)

@@ -88,8 +88,8 @@ func (r *refineReport) Report() *report.Report {
 	if slices.ContainsFunc(r.Iterations, func(m *refine.Metrics) bool { return m.Verifier != nil }) {
 		out.Sections = append(out.Sections, r.verifier())
 	}
-	last := r.Iterations[len(r.Iterations)-1]
-	return &report.Report{Title: out.Title, Facts: out.Facts, Sections: append(out.Sections, r.decisions(), r.counts(), perLabel(last))}
+	out.Sections = append(out.Sections, r.decisions(), r.counts(), perLabel(r.Iterations[len(r.Iterations)-1]))
+	return out
 }
 
 func (r *refineReport) inUse() string {

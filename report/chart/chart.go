@@ -58,6 +58,16 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 		strip = 0
 	}
 	height := strip + vg.Length(rows)*(vg.Length(len(s.Systems))*barHeight+gap) + rest
+	return picture(width, height, format, func(page draw.Canvas) {
+		p.Draw(draw.Crop(page, 0, 0, strip, 0))
+		if strip > 0 {
+			drawLegend(&legend, page, strip)
+		}
+	})
+}
+
+// picture is a white page; fill draws what is within its margins. The format is "svg" or "png".
+func picture(width, height vg.Length, format string, fill func(page draw.Canvas)) ([]byte, error) {
 	c, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
@@ -65,12 +75,7 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 	all := draw.New(c)
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())
-	page := draw.Crop(all, margin, -margin, margin, -margin)
-	p.Draw(draw.Crop(page, 0, 0, strip, 0))
-	if strip > 0 {
-		style(&legend)
-		legend.Draw(draw.Crop(page, 0, 0, 0, strip-page.Size().Y)) // below the axis, where no bar can be
-	}
+	fill(draw.Crop(all, margin, -margin, margin, -margin))
 	var out bytes.Buffer
 	if _, err := c.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
@@ -81,11 +86,13 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 // fontFamily names what stands in for the font of an SVG where it is not installed.
 const fontFamily = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
 
-func style(l *plot.Legend) {
+// drawLegend fills a strip at the foot of a page, below the axis, where no bar can be.
+func drawLegend(l *plot.Legend, page draw.Canvas, strip vg.Length) {
 	l.TextStyle.Font = sans(10)
 	l.Left, l.Top = true, true
 	l.Padding = 3
 	l.ThumbnailWidth = 14
+	l.Draw(draw.Crop(page, 0, 0, 0, strip-page.Size().Y))
 }
 
 func sans(size vg.Length) font.Font {

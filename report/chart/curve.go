@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"maps"
@@ -45,27 +44,11 @@ func Curves(title, xLabel, yLabel string, lines []Line, format string) ([]byte, 
 		p.Add(c)
 		legend.Add(cut(l.Name), c)
 	}
-	return curvePage(p, &legend, len(lines), format)
-}
-
-func curvePage(p *plot.Plot, legend *plot.Legend, lines int, format string) ([]byte, error) {
-	strip := vg.Length(lines) * legendRow
-	c, err := draw.NewFormattedCanvas(width, curveHeight+strip+2*margin, format)
-	if err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	all := draw.New(c)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	page := draw.Crop(all, margin, -2*margin, margin, -margin)
-	p.Draw(draw.Crop(page, 0, 0, strip, 0))
-	style(legend)
-	legend.Draw(draw.Crop(page, 0, 0, 0, strip-page.Size().Y))
-	var out bytes.Buffer
-	if _, err := c.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
+	strip := vg.Length(len(lines)) * legendRow
+	return picture(width, curveHeight+strip+2*margin, format, func(page draw.Canvas) {
+		p.Draw(draw.Crop(page, 0, -margin, strip, 0))
+		drawLegend(&legend, page, strip)
+	})
 }
 
 func shareTicks() (ticks plot.ConstantTicks) {

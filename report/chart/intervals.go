@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image/color"
@@ -39,19 +38,9 @@ func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error
 	low, high, ticks := spread(marks)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = low, high, ticks
 	p.Add(grid(ticks), whiskers(marks))
-	c, err := draw.NewFormattedCanvas(width, vg.Length(len(marks))*2*legendRow+rest, format)
-	if err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	all := draw.New(c)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	p.Draw(draw.Crop(all, margin, -2*margin, margin, -margin))
-	var out bytes.Buffer
-	if _, err := c.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
+	return picture(width, vg.Length(len(marks))*2*legendRow+rest, format, func(page draw.Canvas) {
+		p.Draw(draw.Crop(page, 0, -margin, 0, 0))
+	})
 }
 
 // spread is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.

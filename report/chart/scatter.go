@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"math"
@@ -41,36 +40,24 @@ func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byt
 	rows := (len(panels) + columns - 1) / columns
 	strip := vg.Length(len(panels[0].Series)) * legendRow
 	width := vg.Length(columns)*panelSize + 2*margin
-	c, err := draw.NewFormattedCanvas(width, titleRow+vg.Length(rows)*panelSize+strip+2*margin, format)
-	if err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	all := draw.New(c)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	page := draw.Crop(all, margin, -margin, margin, -margin)
-	heading := plot.New().Title.TextStyle
-	heading.Font = sans(12)
-	page.FillText(heading, vg.Point{X: page.Center().X, Y: page.Max.Y - titleRow/2}, title)
-	low, high := limits(panels)
-	unit := dotUnit(panels)
-	for i, p := range panels {
-		x, y := vg.Length(i%columns)*panelSize, vg.Length(rows-1-i/columns)*panelSize+strip
-		tile := draw.Canvas{Canvas: page.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: page.Min.X + x, Y: page.Min.Y + y}}}
-		tile.Max = vg.Point{X: tile.Min.X + panelSize, Y: tile.Min.Y + panelSize}
-		p.plot(xLabel, yLabel, low, high, unit).Draw(draw.Crop(tile, 0, -8, 0, -6))
-	}
 	legend := plot.NewLegend()
 	for i, s := range panels[0].Series {
 		legend.Add(cut(s.Name), points{fill: shade(i, 0xff)})
 	}
-	style(&legend)
-	legend.Draw(draw.Crop(page, 0, 0, 0, strip-page.Size().Y))
-	var out bytes.Buffer
-	if _, err := c.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
-	}
-	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
+	low, high := limits(panels)
+	unit := dotUnit(panels)
+	return picture(width, titleRow+vg.Length(rows)*panelSize+strip+2*margin, format, func(page draw.Canvas) {
+		heading := plot.New().Title.TextStyle
+		heading.Font = sans(12)
+		page.FillText(heading, vg.Point{X: page.Center().X, Y: page.Max.Y - titleRow/2}, title)
+		for i, p := range panels {
+			x, y := vg.Length(i%columns)*panelSize, vg.Length(rows-1-i/columns)*panelSize+strip
+			tile := draw.Canvas{Canvas: page.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: page.Min.X + x, Y: page.Min.Y + y}}}
+			tile.Max = vg.Point{X: tile.Min.X + panelSize, Y: tile.Min.Y + panelSize}
+			p.plot(xLabel, yLabel, low, high, unit).Draw(draw.Crop(tile, 0, -8, 0, -6))
+		}
+		drawLegend(&legend, page, strip)
+	})
 }
 
 // limits of both axes: whole numbers around all points.

@@ -14,8 +14,10 @@ func startBound(cmd *exec.Cmd) (end func(), err error) {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		started <- cmd.Start()
-		<-ended
+		err := cmd.Start()
+		if started <- err; err == nil {
+			<-ended
+		}
 	}()
 	return func() { close(ended) }, <-started
 }

@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -187,13 +188,16 @@ func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Dia
 		}
 		var p []float64
 		var yes []bool
+		support := 0
 		for i, d := range found {
 			if v, ok := d.Probabilities.Get(y.Name); ok {
-				p, yes = append(p, v), append(yes, slices.Contains(gold.labels[i], y.Name))
+				has := slices.Contains(gold.labels[i], y.Name)
+				p, yes = append(p, v), append(yes, has)
+				support += count(has)
 			}
 		}
 		chosen[y.Name] = 0.5
-		if support := len(slices.DeleteFunc(slices.Clone(yes), func(b bool) bool { return !b })); support >= minSupport {
+		if support >= minSupport {
 			chosen[y.Name] = bestThreshold(p, yes)
 		}
 	}
@@ -208,15 +212,7 @@ func bestThreshold(p []float64, yes []bool) float64 {
 		order[i] = i
 		support += count(yes[i])
 	}
-	slices.SortFunc(order, func(a, b int) int { // from the highest probability down
-		switch {
-		case p[a] > p[b]:
-			return -1
-		case p[a] < p[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p[b], p[a]) }) // from the highest probability down
 	best, width, threshold, hits := -1.0, 0.0, 0.5, 0
 	for k, i := range order {
 		hits += count(yes[i])

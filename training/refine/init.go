@@ -133,7 +133,10 @@ func (b *builder) build() (*Made, error) {
 	if b.held, err = dataset.Create(filepath.Join(b.dir, HeldFile), false); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.labelled(), b.pool()); err != nil {
+	if err := b.labelled(); err != nil {
+		return nil, err
+	}
+	if err := b.pool(); err != nil {
 		return nil, err
 	}
 	b.made.Held = b.held.Rows()

@@ -183,6 +183,10 @@ func TestInitRefused(t *testing.T) {
 	if _, err := Init(filepath.Join(parent, "w"), broken); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 		t.Error(err)
 	}
+	broken.Train = failing{} // after which the pool is not read
+	if _, err := Init(filepath.Join(parent, "w"), broken); err == nil || strings.Count(err.Error(), "the disk is gone") != 1 {
+		t.Error(err)
+	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

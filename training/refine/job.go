@@ -104,6 +104,7 @@ func runTrainer(ctx context.Context, command []string, journal io.Writer, progre
 	}
 	defer end()
 	readErr := readProgress(out, journal, progress)
+	_ = out.Close() // a trainer whose words cannot be kept must not wait for a reader; Wait closes it otherwise
 	err = errors.Join(readErr, cmd.Wait())
 	switch {
 	case ctx.Err() != nil:

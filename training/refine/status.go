@@ -33,6 +33,8 @@ type Status struct {
 	Last       Entry           `json:"last"`
 	Next       string          `json:"next"` // the command to type
 	Why        string          `json:"why"`  // a sentence
+
+	unseen string // the last batch merged after the last training, or ""
 }
 
 // BatchStatus is one batch.
@@ -60,7 +62,7 @@ type IterationLine struct {
 func (w *Workspace) Status() (*Status, error) {
 	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), Group: w.Config.Group, Batches: []BatchStatus{}, Iterations: []IterationLine{}}
 	var err error
-	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches, w.lookAtIterations, w.lastStep} {
+	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches, w.lookAtIterations, w.lookAtLog} {
 		err = errors.Join(err, part(s))
 	}
 	if err != nil {
@@ -244,10 +246,17 @@ func (m *Metrics) Measured() *Evaluation {
 	return m.Random
 }
 
-func (w *Workspace) lastStep(s *Status) error {
+func (w *Workspace) lookAtLog(s *Status) error {
 	log, err := w.Log()
-	if s.Steps = len(log); s.Steps > 0 {
-		s.Last = log[s.Steps-1]
+	s.Steps = len(log)
+	for _, entry := range log {
+		s.Last = entry
+		switch {
+		case strings.HasPrefix(entry.Step, StepTrain):
+			s.unseen = ""
+		case strings.HasPrefix(entry.Step, StepMerge):
+			s.unseen = strings.TrimPrefix(entry.Step, StepMerge)
+		}
 	}
 	return err
 }
@@ -262,9 +271,9 @@ func (w *Workspace) next(s *Status) {
 		return
 	}
 	trained := len(s.Iterations)
-	switch merged := w.mergedSince(s); {
-	case merged != "":
-		say("train", "the answers of %s are in the training set, and no model has seen them", merged)
+	switch {
+	case s.unseen != "":
+		say("train", "the answers of %s are in the training set, and no model has seen them", s.unseen)
 	case trained == 0 && s.Training.Rows > 0:
 		say("train", "no model was trained yet, and there are %d labelled rows", s.Training.Rows)
 	case trained == 0 && s.Model == "":
@@ -284,24 +293,6 @@ func (s *Status) waiting(b BatchStatus, say func(command, why string, args ...an
 		return
 	}
 	say("review", "%s waits for a reviewer: %d of %d items are answered", b.ID, done, b.Items)
-}
-
-// mergedSince is the last batch merged after the last training, or "".
-func (w *Workspace) mergedSince(s *Status) string {
-	last := ""
-	log, err := w.Log()
-	if err != nil {
-		return "" // lastStep has said so
-	}
-	for _, entry := range log {
-		switch {
-		case strings.HasPrefix(entry.Step, StepTrain):
-			last = ""
-		case strings.HasPrefix(entry.Step, StepMerge):
-			last = strings.TrimPrefix(entry.Step, StepMerge)
-		}
-	}
-	return last
 }
 
 // shellWord writes a word so that a shell takes it as one.

@@ -153,8 +153,9 @@ func (t *training) choosing() *labelled {
 // prepare makes the folder of this run, whose name says what is trained on and how, or finds it.
 func (t *training) prepare() error {
 	m := &t.metrics
-	train, dev, err := rowsText(t.train.rows), rowsText(t.choosing().rows), error(nil)
+	train, dev := rowsText(t.train.rows), rowsText(t.choosing().rows)
 	m.Iteration, m.Taxonomy = t.iteration, t.w.Taxonomy.ID()
+	var err error
 	m.Inputs, err = hashOf(t.w.Taxonomy.Hash(), t.w.Config.Train, t.o.Trainer, t.o.Encoder, train, dev, t.init(TaskIdentifier))
 	if err != nil {
 		return err
@@ -180,10 +181,10 @@ func (t *training) prepare() error {
 
 // clear removes what runs with other rows or settings left.
 func (t *training) clear() error {
-	others, err := filepath.Glob(filepath.Join(escapeGlob(t.w.Path(workDir)), "*"))
+	others, err := t.w.entries(workDir)
 	for _, other := range others {
-		if filepath.Base(other) != filepath.Base(t.work) {
-			err = errors.Join(err, os.RemoveAll(other))
+		if other.Name() != filepath.Base(t.work) {
+			err = errors.Join(err, os.RemoveAll(t.w.Path(workDir, other.Name())))
 		}
 	}
 	return err
@@ -251,7 +252,7 @@ func (t *training) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.measure(ctx, model); err != nil {
+	if err := t.measure(ctx, model, found); err != nil {
 		return err
 	}
 	t.decide()
@@ -314,11 +315,17 @@ func (t *training) path(elem ...string) (string, error) {
 }
 
 func copyFile(from, to string) error {
-	data, err := os.ReadFile(from)
+	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, 0o666)
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 func noError(t *taxonomy.Taxonomy) string {
@@ -380,8 +387,8 @@ func judged(l *labelled, found []*dataset.Diagnosis) []simulate.Judged {
 	return out
 }
 
-// measure compares the new model with the one in use, on the same rows.
-func (t *training) measure(ctx context.Context, model string) error {
+// measure compares the new model with the one in use, on the same rows. What it finds in the rows that chose is known.
+func (t *training) measure(ctx context.Context, model string, chosen []*dataset.Diagnosis) error {
 	before := t.w.ModelOf(t.before)
 	for _, part := range []struct {
 		rows *labelled
@@ -390,9 +397,11 @@ func (t *training) measure(ctx context.Context, model string) error {
 		if len(part.rows.rows) == 0 {
 			continue
 		}
-		found, _, err := t.o.Identify(ctx, model, t.w.Taxonomy, part.rows.rows)
-		if err != nil {
-			return err
+		found, err := chosen, error(nil)
+		if part.rows != t.choosing() {
+			if found, _, err = t.o.Identify(ctx, model, t.w.Taxonomy, part.rows.rows); err != nil {
+				return err
+			}
 		}
 		var earlier []*dataset.Diagnosis
 		if before != "" {
@@ -473,15 +482,5 @@ func (t *training) copyLog() error {
 	if err != nil {
 		return err
 	}
-	from, err := os.Open(t.log.Name())
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
+	return copyFile(t.log.Name(), path)
 }

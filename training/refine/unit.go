@@ -236,7 +236,10 @@ func (w *Workspace) Undo() (undone Entry, to string, err error) {
 		return undone, "", err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	entries, err := errorsThen(w.finish(), w.Log)
+	if err := w.finish(); err != nil {
+		return undone, "", err
+	}
+	entries, err := w.Log()
 	if err != nil {
 		return undone, "", err
 	}
@@ -256,14 +259,6 @@ func (w *Workspace) Undo() (undone Entry, to string, err error) {
 		return undone, "", err
 	}
 	return undone, to, w.finishUndo()
-}
-
-func errorsThen[T any](err error, f func() (T, error)) (T, error) {
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return f()
 }
 
 func (w *Workspace) freeUndone() (string, error) {

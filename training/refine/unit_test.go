@@ -318,3 +318,18 @@ func TestEachTraining(t *testing.T) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
+
+// TestTrainFilesUnreadable: a folder that cannot be listed is not one without rows.
+func TestTrainFilesUnreadable(t *testing.T) {
+	w := newWorkspace(t)
+	if err := os.Rename(w.Path(TrainDir), w.Path("elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := w.TrainFiles(); err != nil || files != nil {
+		t.Errorf("without the folder: %q, %v", files, err)
+	}
+	write(t, w.Path(TrainDir), "no folder")
+	if _, err := w.TrainFiles(); err == nil {
+		t.Error("a file in place of the folder: accepted")
+	}
+}

@@ -82,18 +82,10 @@ func Open(dir string) (*Workspace, error) {
 	if w.Config, err = ParseConfig(data, filepath.Join(dir, ConfigFile)); err != nil {
 		return nil, err
 	}
-	if w.Taxonomy, err = w.openTaxonomy(); err != nil {
+	if w.Taxonomy, err = taxonomy.Open(w.TaxonomySource()); err != nil {
 		return nil, err
 	}
 	return w, w.recover()
-}
-
-func (w *Workspace) openTaxonomy() (*taxonomy.Taxonomy, error) {
-	name := w.Config.Taxonomy
-	if !slices.Contains(taxonomy.Builtins(), name) && !filepath.IsAbs(name) {
-		name = w.Path(name)
-	}
-	return taxonomy.Open(name)
 }
 
 // TaxonomySource is what --taxonomy takes for the workspace's taxonomy.
@@ -127,9 +119,9 @@ func (w *Workspace) Batches() ([]int, error) { return w.numbered(BatchesDir, bat
 func (w *Workspace) Iterations() ([]int, error) { return w.numbered(IterationDir, iterationName) }
 
 func (w *Workspace) numbered(folder string, pattern *regexp.Regexp) ([]int, error) {
-	entries, err := os.ReadDir(w.Path(folder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("workspace: %w", err)
+	entries, err := w.entries(folder)
+	if err != nil {
+		return nil, err
 	}
 	var out []int
 	for _, entry := range entries {
@@ -145,6 +137,15 @@ func (w *Workspace) numbered(folder string, pattern *regexp.Regexp) ([]int, erro
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// entries are those of a folder in name order; none where it is missing.
+func (w *Workspace) entries(folder string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(w.Path(folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	return entries, nil
 }
 
 // Current is the iteration whose model is in use: the last promoted one; -1 is the model to start from.
@@ -217,14 +218,15 @@ func rank(file string) int {
 func (w *Workspace) RandomFiles() ([]string, error) { return w.files(RandomDir) }
 
 func (w *Workspace) files(folder string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(escapeGlob(w.Path(folder)), "*.jsonl"))
-	slices.Sort(files)
+	entries, err := w.entries(folder)
+	var files []string
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) == ".jsonl" {
+			files = append(files, w.Path(folder, entry.Name()))
+		}
+	}
 	return files, err
 }
-
-var globSpecial = regexp.MustCompile(`[*?\[\\]`)
-
-func escapeGlob(path string) string { return globSpecial.ReplaceAllString(path, `\$0`) }
 
 // EachRow calls f for the rows of a JSON Lines file of the workspace. A line that is no row ends it: erreval wrote the file.
 func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error) {
