@@ -36,7 +36,7 @@ func newPicker(s *survey) *picker {
 func (p *picker) choose() {
 	q, s := p.s.in.quotas(), p.s
 	for _, e := range s.random.sorted() {
-		e.of.taken, p.last[s.random] = Random, e.score
+		e.of.out, p.last[s.random] = true, e.score
 		p.taken[s.random]++
 		p.like.add(e.of.id, e.of.sketch)
 		p.pick(e.of, Random, s.whyRandom())
@@ -72,7 +72,7 @@ func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) str
 			rewind(queues)
 			continue
 		}
-		p.note(e.of, reason)
+		p.note(e.of)
 		p.last[r] = e.score
 		p.taken[r]++
 		p.pick(e.of, reason, why(e.of))
@@ -83,8 +83,8 @@ func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) str
 }
 
 // note counts a row that is taken.
-func (p *picker) note(c *candidate, reason string) {
-	c.taken = reason
+func (p *picker) note(c *candidate) {
+	c.out = true
 	p.like.add(c.id, c.sketch)
 	p.groups[c.group]++
 	p.systems[c.system]++
@@ -148,17 +148,16 @@ func (p *picker) next(queues []*queue, limit int) *entry {
 		if best == nil {
 			return nil
 		}
-		id := p.like.find(best.of.sketch)
-		if id == "" {
+		if p.like.find(best.of.sketch) == "" {
 			return best
 		}
-		best.of.dropped = "it is nearly the same as row " + id
+		best.of.out = true
 	}
 }
 
 // open tells whether a row can be taken as far as its group goes.
 func (p *picker) open(c *candidate, limit int) bool {
-	return c.taken == "" && c.dropped == "" && (c.group == 0 || p.groups[c.group] < limit)
+	return !c.out && (c.group == 0 || p.groups[c.group] < limit)
 }
 
 // turn tells whether a goes before b, which is of another system.
