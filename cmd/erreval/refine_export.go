@@ -31,7 +31,7 @@ Other formats, a file for each reviewer, and with what the identifier proposed:
 What is filled in comes back with: erreval refine merge work anna=FILE`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.StringFlag{Name: "format", Value: exchange.XLSX, Usage: "`FORMAT`: " + strings.Join(exchange.Formats(), ", ") + ", or all"},
-			&cli.StringFlag{Name: "proposals", Usage: "what is shown of the identifier's: `WHAT` is " + strings.Join(exchange.Shows(), ", ") + " (default: review.proposals in refine.yaml)"},
+			&cli.StringFlag{Name: "proposals", Usage: "what is shown of the identifier's: `WHAT` is " + strings.Join(review.Shows(), ", ") + " (default: review.proposals in refine.yaml)"},
 			&cli.StringFlag{Name: "reviewer", Usage: "`NAME` of who will answer, to be written into the file"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FOLDER` to write to (default: export in the batch's folder, with --reviewer a folder of that name in it)"},
 			overwriteFlag()},
@@ -83,8 +83,8 @@ func exportOptions(ctx *cli.Context, w *refine.Workspace) (o exchange.Options, e
 	if p := ctx.String("proposals"); p != "" {
 		o.Proposals = p
 	}
-	if !slices.Contains(exchange.Shows(), o.Proposals) {
-		return o, usagef("--proposals %q: there are %s", o.Proposals, strings.Join(exchange.Shows(), ", "))
+	if !slices.Contains(review.Shows(), o.Proposals) {
+		return o, usagef("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	}
 	if o.Reviewer != "" {
 		if err := review.CheckReviewer(o.Reviewer); err != nil || strings.ContainsAny(o.Reviewer, `/\`) {

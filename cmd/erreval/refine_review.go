@@ -106,7 +106,7 @@ func reviewOf(ctx *cli.Context) (*page.Review, string, error) {
 		merge += " --batch " + f.ID
 	}
 	return &page.Review{Batch: f, Reviewer: reviewer, Next: merge,
-		ShowLabels: config.Proposals != "hidden", ShowProbabilities: config.Proposals == "probabilities"}, merge, nil
+		ShowLabels: config.Proposals != review.ShowNothing, ShowProbabilities: config.Proposals == review.ShowProbabilities}, merge, nil
 }
 
 // account is the name of the user's account, or "".

@@ -28,32 +28,37 @@ func (s *selectRun) input() (*selection.Input, error) {
 	if in.Meter, err = selection.NewMeter(s.w.Taxonomy, thresholds); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.tagged, err)
 	}
-	trained, err := s.useTraining(in)
+	doubts, err := s.doubts()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.useTraining(in, doubts); err != nil {
 		return nil, err
 	}
 	if err := s.useMeasuring(in.Used); err != nil {
 		return nil, err
 	}
-	if err := s.useBatches(in.Used); err != nil {
-		return nil, err
-	}
-	return in, s.doubts(in, trained)
-}
-
-// useTraining counts the labels of the training set. It gives the rows that doubts are about.
-func (s *selectRun) useTraining(in *selection.Input) (doubted map[string]*dataset.Row, err error) {
-	doubted, err = s.doubtedIDs()
+	checked, err := s.useBatches(in.Used)
 	if err != nil {
 		return nil, err
 	}
-	return doubted, s.w.EachTraining(func(file string, row *dataset.Row) error {
+	for id, d := range doubts {
+		if d.Row != nil && !checked[id] {
+			in.Mistakes = append(in.Mistakes, *d)
+		}
+	}
+	return in, nil
+}
+
+// useTraining counts the labels of the training set, and finds the rows that doubts are about.
+func (s *selectRun) useTraining(in *selection.Input, doubts map[string]*selection.Doubt) error {
+	return s.w.EachTraining(func(file string, row *dataset.Row) error {
 		labels, err := row.Labels(s.w.Taxonomy)
 		for _, l := range labels {
 			in.Counts[l]++
 		}
-		if _, ok := doubted[row.ID]; ok {
-			doubted[row.ID] = row
+		if d := doubts[row.ID]; d != nil {
+			d.Row = row
 		}
 		in.Used.Add(row, "the training set ("+filepath.Base(file)+")")
 		return err
@@ -75,8 +80,10 @@ func (s *selectRun) useMeasuring(used *selection.Used) error {
 	return nil
 }
 
-// useBatches leaves out the rows of earlier batches, those proposed without a person too.
-func (s *selectRun) useBatches(used *selection.Used) error {
+// useBatches leaves out the rows of earlier batches, those proposed without a person too. It gives the ids of those that were
+// shown as possible mistakes: a doubt that was looked at does not come back.
+func (s *selectRun) useBatches(used *selection.Used) (checked map[string]bool, err error) {
+	checked = map[string]bool{}
 	for _, n := range s.batches {
 		name := refine.BatchName(n)
 		if name == s.open {
@@ -95,14 +102,17 @@ func (s *selectRun) useBatches(used *selection.Used) error {
 				}
 				row.ID = columnText(line, "row_id")
 				used.Add(row, "batch "+name)
+				if columnText(line, "reason") == review.Mistake {
+					checked[row.ID] = true
+				}
 				return nil
 			})
 			if err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return checked, nil
 }
 
 // eachLine gives the objects of a JSON Lines file, in which other columns than a task's stand.
@@ -132,57 +142,20 @@ func (s *selectRun) doubtsPath() (string, error) {
 	return path, nil
 }
 
-func (s *selectRun) eachDoubt(f func(id string, score float64) error) error {
+// doubts is the ranking, by row id; its rows are not there yet.
+func (s *selectRun) doubts() (map[string]*selection.Doubt, error) {
+	doubts := map[string]*selection.Doubt{}
 	path, err := s.doubtsPath()
 	if path == "" || err != nil {
-		return err
+		return nil, err
 	}
-	return s.eachLine(path, func(line *dataset.Row) error {
+	return doubts, s.eachLine(path, func(line *dataset.Row) error {
 		id, score := columnText(line, "row_id"), 0.0
 		raw, ok := line.Get("score")
 		if id == "" || !ok || json.Unmarshal(raw, &score) != nil {
 			return errors.New(`want {"row_id": "…", "score": number}`)
 		}
-		return f(id, score)
-	})
-}
-
-func (s *selectRun) doubtedIDs() (map[string]*dataset.Row, error) {
-	ids := map[string]*dataset.Row{}
-	return ids, s.eachDoubt(func(id string, _ float64) error { ids[id] = nil; return nil })
-}
-
-// doubts takes the ranking over, but for rows that a person was shown for that reason before.
-func (s *selectRun) doubts(in *selection.Input, trained map[string]*dataset.Row) error {
-	seen, err := s.checked()
-	if err != nil {
-		return err
-	}
-	return s.eachDoubt(func(id string, score float64) error {
-		row := trained[id]
-		if row != nil && !seen[id] {
-			in.Mistakes = append(in.Mistakes, selection.Doubt{Row: row, Score: score})
-		}
+		doubts[id] = &selection.Doubt{Score: score}
 		return nil
 	})
-}
-
-// checked are the ids of rows that earlier batches had as possible mistakes. A doubt that was looked at does not come back.
-func (s *selectRun) checked() (map[string]bool, error) {
-	ids := map[string]bool{}
-	for _, n := range s.batches {
-		name := refine.BatchName(n)
-		if name == s.open {
-			continue
-		}
-		if err := s.eachLine(s.w.Path(refine.BatchesDir, name, review.ItemsFile), func(line *dataset.Row) error {
-			if columnText(line, "reason") == review.Mistake {
-				ids[columnText(line, "row_id")] = true
-			}
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
 }

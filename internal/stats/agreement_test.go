@@ -24,11 +24,8 @@ type agreementWitness struct {
 		Prob     [][]float64
 		PerClass map[string][][]float64 `json:"per_class"`
 		EMA      map[string][]float64
-		SoftMin  map[string][]float64
 
 		Confident [][]bool `json:"confident_learning"`
-		LowSelf   [][]bool `json:"low_self_confidence"`
-		LowMargin [][]bool `json:"low_normalized_margin"`
 		Rows      []bool
 	}
 }
@@ -113,11 +110,10 @@ func TestLabelQuality(t *testing.T) {
 					near(t, name, s, &c.PerClass[name][i][k])
 				}
 				near(t, name+" ema", EMA(scores, QualityAlpha), &c.EMA[name][i])
-				near(t, name+" softmin", SoftMin(scores, QualityTemperature), &c.SoftMin[name][i])
 			}
 		}
 	}
-	if !math.IsNaN(EMA(nil, .8)) || !math.IsNaN(SoftMin(nil, .1)) {
+	if !math.IsNaN(EMA(nil, .8)) {
 		t.Error("a row without labels has a quality")
 	}
 }
@@ -130,12 +126,6 @@ func TestLabelIssues(t *testing.T) {
 			issues := ConfidentIssues(given, p)
 			if want := column(c.Confident, k); !reflect.DeepEqual(issues, want) {
 				t.Errorf("case %d, label %d: confident learning\n%v, want\n%v", n, k, issues, want)
-			}
-			if want := column(c.LowSelf, k); !reflect.DeepEqual(LowConfidence(given, p), want) {
-				t.Errorf("case %d, label %d: low self-confidence, want %v", n, k, want)
-			}
-			if want := column(c.LowMargin, k); !reflect.DeepEqual(LowConfidence(given, p), want) {
-				t.Errorf("case %d, label %d: low margin, want %v", n, k, want)
 			}
 			for i, issue := range issues {
 				rows[i] = rows[i] || issue

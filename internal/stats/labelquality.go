@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -19,10 +18,9 @@ const (
 
 // Constants of cleanlab.
 const (
-	QualityAlpha       = 0.8  // EMA's forgetting factor in get_label_quality_scores
-	QualityTemperature = 0.1  // SoftMin's
-	qualityFloor       = 1e-6 // CLIPPING_LOWER_BOUND and FLOATING_POINT_COMPARISON
-	leastThreshold     = 2e-6 // CONFIDENT_THRESHOLDS_LOWER_BOUND
+	QualityAlpha   = 0.8  // EMA's forgetting factor in get_label_quality_scores
+	qualityFloor   = 1e-6 // CLIPPING_LOWER_BOUND and FLOATING_POINT_COMPARISON
+	leastThreshold = 2e-6 // CONFIDENT_THRESHOLDS_LOWER_BOUND
 )
 
 // Score is the quality of one label of one row: given or not, with the probability p, in [0, 1], that it holds.
@@ -71,20 +69,6 @@ func EMA(scores []float64, alpha float64) float64 {
 	return e
 }
 
-// SoftMin puts a row's scores together: their mean, weighted by softmax((1−score) ÷ temperature). NaN without scores.
-func SoftMin(scores []float64, temperature float64) float64 {
-	if len(scores) == 0 {
-		return math.NaN()
-	}
-	low := slices.Min(scores)
-	var sum, weights float64
-	for _, s := range scores {
-		w := math.Exp((low - s) / temperature)
-		sum, weights = sum+w*s, weights+w
-	}
-	return sum / weights
-}
-
 // ConfidentIssues are the rows whose label is probably wrong by confident learning (Northcutt et al. 2021), as cleanlab's
 // filter_by="confident_learning" has them: given is a label's column, p its probabilities. A row is an issue if its
 // probability is that of the other side's average row or beyond, and on the other side of 0.5.
@@ -106,24 +90,4 @@ func ConfidentIssues(given []bool, p []float64) []bool {
 			g && opposite == SelfConfidence.Score(g, p[i])+qualityFloor
 	}
 	return issues
-}
-
-// LowConfidence are as many rows as ConfidentIssues finds, those with the lowest self-confidence: cleanlab's
-// filter_by="low_self_confidence" (and "low_normalized_margin", which is the same for two classes). Of equals the first.
-func LowConfidence(given []bool, p []float64) []bool {
-	n := 0
-	for _, issue := range ConfidentIssues(given, p) {
-		n += int(indicator(issue))
-	}
-	scores := SelfConfidence.Scores(given, p)
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
-	low := make([]bool, len(p))
-	for _, i := range order[:n] {
-		low[i] = true
-	}
-	return low
 }

@@ -2,19 +2,30 @@ package review
 
 import (
 	_ "embed"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/erreval/erreval/internal/strictyaml"
 )
 
+// What a reviewer sees of the identifier's proposals.
+const (
+	ShowNothing       = "hidden" // nothing, so that nobody is led; the default
+	ShowLabels        = "labels"
+	ShowProbabilities = "probabilities" // labels, and how sure the identifier was of each
+)
+
+// Shows are all values of Config.Proposals.
+func Shows() []string { return []string{ShowNothing, ShowLabels, ShowProbabilities} }
+
 // Config is the section "review" of refine.yaml.
 type Config struct {
-	Proposals string // what a reviewer sees of the identifier's: "hidden", "labels" or "probabilities"
+	Proposals string // one of Shows
 }
 
 // DefaultConfig is what an absent section means.
-func DefaultConfig() Config { return Config{Proposals: "hidden"} }
+func DefaultConfig() Config { return Config{Proposals: ShowNothing} }
 
 // ConfigText is the section with its defaults and comments.
 //
@@ -30,7 +41,7 @@ func ReadConfig(n *yaml.Node, file string) (Config, error) {
 	r := &strictyaml.Reader{File: file}
 	r.Mapping(n, "review", strictyaml.May("proposals", func(key string, v *yaml.Node) {
 		r.Text(&c.Proposals)(key, v)
-		if c.Proposals != "hidden" && c.Proposals != "labels" && c.Proposals != "probabilities" {
+		if !slices.Contains(Shows(), c.Proposals) {
 			r.Fault(v.Line, "%s: hidden, labels or probabilities is expected, not %q", key, c.Proposals)
 		}
 	}))

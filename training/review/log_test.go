@@ -97,16 +97,22 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogTorn: a last line that was cut off anywhere is no answer, and the next one stands on a line of its own.
-func TestLogTorn(t *testing.T) {
-	f := wallBatch(t)
-	path := AnswersPath(f.Dir, "anna")
+// twoAnswers is a batch with the file of a reviewer who answered twice, and what it holds.
+func twoAnswers(t *testing.T) (f *Frozen, path, whole string) {
+	t.Helper()
+	f = wallBatch(t)
 	l := openLog(t, f, "anna")
 	add(t, l, answer("B001-0001", "Vague"), answer("B001-0002", "No Error"))
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole := content(t, path)
+	path = AnswersPath(f.Dir, "anna")
+	return f, path, content(t, path)
+}
+
+// TestLogTorn: a last line that was cut off anywhere is no answer, and the next one stands on a line of its own.
+func TestLogTorn(t *testing.T) {
+	f, path, whole := twoAnswers(t)
 	first := strings.Index(whole, "\n") + 1
 	for cut := first; cut <= len(whole); cut++ {
 		if err := os.WriteFile(path, []byte(whole[:cut]), 0o644); err != nil {
@@ -185,14 +191,7 @@ func TestAnswersPath(t *testing.T) {
 
 // TestLogSpoilt: what a person broke in the middle is said with its place, and left alone.
 func TestLogSpoilt(t *testing.T) {
-	f := wallBatch(t)
-	path := AnswersPath(f.Dir, "anna")
-	l := openLog(t, f, "anna")
-	add(t, l, answer("B001-0001", "Vague"), answer("B001-0002", "No Error"))
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	whole := content(t, path)
+	f, path, whole := twoAnswers(t)
 	for _, c := range []struct{ from, to, want string }{
 		{`{"item_id":"B001-0001"`, `{"item_id":"B001-0001`, "anna.jsonl:1: "},
 		{"B001-0002", "B001-0007", "anna.jsonl:2: item B001-0007: the batch B001 has no such item"},

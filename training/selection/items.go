@@ -34,19 +34,16 @@ func (b *Batch) Lines(batch string) (items []review.Item, auto []byte, err error
 		}
 		items = append(items, *it)
 	}
-	var lines bytes.Buffer
-	enc := json.NewEncoder(&lines)
-	enc.SetEscapeHTML(false)
+	var lines []autoLine
 	for i := range b.Auto {
 		it, err := itemOf(&b.Auto[i])
-		if err == nil {
-			err = enc.Encode(autoLine{it.RowID, it.Why, it.Uncertainty, it.Inconsistency, it.Row, it.Proposed, it.TextSHA256})
-		}
 		if err != nil {
 			return nil, nil, err
 		}
+		lines = append(lines, autoLine{it.RowID, it.Why, it.Uncertainty, it.Inconsistency, it.Row, it.Proposed, it.TextSHA256})
 	}
-	return items, lines.Bytes(), nil
+	auto, err = review.Lines(lines)
+	return items, auto, err
 }
 
 func itemID(batch string, i int) string { return fmt.Sprintf("%s-%04d", batch, i+1) }

@@ -14,8 +14,7 @@ type candidate struct {
 	system  string
 	signals *Signals
 	sketch  sketch
-	taken   string // reason, once it is chosen
-	dropped string // what keeps it out for good
+	out     bool // it was taken, or nearly repeats a row that was
 }
 
 // before tells whether a row with this score, key and id ranks before another one. The key decides between equals, so that

@@ -36,7 +36,7 @@ func newPicker(s *survey) *picker {
 func (p *picker) choose() {
 	q, s := p.s.in.quotas(), p.s
 	for _, e := range s.random.sorted() {
-		e.of.taken, p.last[s.random] = Random, e.score
+		e.of.out, p.last[s.random] = true, e.score
 		p.taken[s.random]++
 		p.like.add(e.of.id, e.of.sketch)
 		p.pick(e.of, Random, s.whyRandom())
@@ -72,7 +72,7 @@ func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) str
 			rewind(queues)
 			continue
 		}
-		p.note(e.of, reason)
+		p.note(e.of)
 		p.last[r] = e.score
 		p.taken[r]++
 		p.pick(e.of, reason, why(e.of))
@@ -83,8 +83,8 @@ func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) str
 }
 
 // note counts a row that is taken.
-func (p *picker) note(c *candidate, reason string) {
-	c.taken = reason
+func (p *picker) note(c *candidate) {
+	c.out = true
 	p.like.add(c.id, c.sketch)
 	p.groups[c.group]++
 	p.systems[c.system]++
@@ -148,17 +148,16 @@ func (p *picker) next(queues []*queue, limit int) *entry {
 		if best == nil {
 			return nil
 		}
-		id := p.like.find(best.of.sketch)
-		if id == "" {
+		if p.like.find(best.of.sketch) == "" {
 			return best
 		}
-		best.of.dropped = "it is nearly the same as row " + id
+		best.of.out = true
 	}
 }
 
 // open tells whether a row can be taken as far as its group goes.
 func (p *picker) open(c *candidate, limit int) bool {
-	return c.taken == "" && c.dropped == "" && (c.group == 0 || p.groups[c.group] < limit)
+	return !c.out && (c.group == 0 || p.groups[c.group] < limit)
 }
 
 // turn tells whether a goes before b, which is of another system.
@@ -171,35 +170,39 @@ func (p *picker) turn(a, b *entry) bool {
 }
 
 // rare takes rows that may hold an error type, always of the type that has the fewest rows.
-func (p *picker) rare(n int) (taken int) {
-	open := map[int]bool{}
-	for i, r := range p.s.rare {
+func (p *picker) rare(n int) int {
+	return fewestFirst(p.s.rare, p.labels, n, func(i int) bool {
+		had := p.labels[i]
+		if p.take(p.s.rare[i], 1, Rare, func(c *candidate) string { return p.s.whyRare(c, i) }) == 0 {
+			return false
+		}
+		p.labels[i] = had + 1 // also where its probability is below the threshold
+		return true
+	})
+}
+
+// fewestFirst has up to n rows taken, always of the ranking with the lowest count, as long as take finds one there. It gives
+// how many were taken.
+func fewestFirst(rankings []*ranking, counts []int, n int, take func(i int) bool) (taken int) {
+	open := make([]bool, len(rankings))
+	for i, r := range rankings {
 		open[i] = len(r.entries) > 0
 	}
 	for taken < n {
-		i := p.rarest(open)
-		if i < 0 {
+		least := -1
+		for i := range counts {
+			if open[i] && (least < 0 || counts[i] < counts[least]) {
+				least = i
+			}
+		}
+		if least < 0 {
 			break
 		}
-		had := p.labels[i]
-		if p.take(p.s.rare[i], 1, Rare, func(c *candidate) string { return p.s.whyRare(c, i) }) == 0 {
-			open[i] = false
-			continue
+		if open[least] = take(least); open[least] {
+			taken++
 		}
-		p.labels[i] = had + 1 // also where its probability is below the threshold
-		taken++
 	}
 	return taken
-}
-
-func (p *picker) rarest(open map[int]bool) int {
-	best := -1
-	for i := range p.labels {
-		if open[i] && (best < 0 || p.labels[i] < p.labels[best]) {
-			best = i
-		}
-	}
-	return best
 }
 
 // mistakes takes the most doubtful rows of the training set.
@@ -216,30 +219,15 @@ func (p *picker) mistakes(n int) int {
 // automatic takes reliable rows, always of the label that has the fewest; among those of a label, chance decides, so that the
 // easiest do not crowd out the others.
 func (p *picker) automatic() []Pick {
-	before := len(p.picked)
-	counts := make([]int, len(p.s.auto))
-	open := map[int]bool{}
-	for i, r := range p.s.auto {
-		open[i] = len(r.entries) > 0
-	}
-	for n := 0; n < p.s.in.Automatic; {
-		least := -1
-		for i := range counts {
-			if open[i] && (least < 0 || counts[i] < counts[least]) {
-				least = i
-			}
+	before, counts := len(p.picked), make([]int, len(p.s.auto))
+	fewestFirst(p.s.auto, counts, p.s.in.Automatic, func(i int) bool {
+		if p.take(p.s.auto[i], 1, Auto, p.s.whyAuto) == 0 {
+			return false
 		}
-		if least < 0 {
-			break
+		for _, k := range p.s.in.Meter.labelsOf(p.picked[len(p.picked)-1].Signals) {
+			counts[k]++
 		}
-		if p.take(p.s.auto[least], 1, Auto, p.s.whyAuto) == 0 {
-			open[least] = false
-			continue
-		}
-		for _, i := range p.s.in.Meter.labelsOf(p.picked[len(p.picked)-1].Signals) {
-			counts[i]++
-		}
-		n++
-	}
+		return true
+	})
 	return slices.Clone(p.picked[before:])
 }

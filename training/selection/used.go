@@ -30,9 +30,6 @@ func (u *Used) Add(row *dataset.Row, where string) {
 	}
 }
 
-// Len is the number of rows.
-func (u *Used) Len() int { return len(u.ids) }
-
 // why says why a row cannot be chosen, and where it is; "" if it can.
 func (u *Used) why(row *dataset.Row) (why, where string) {
 	if where, ok := u.ids[row.ID]; ok {

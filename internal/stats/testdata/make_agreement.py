@@ -50,13 +50,11 @@ def quality():
         prob[2, 0], prob[3, 0], prob[4, 1], prob[5, 1] = 0, 1, .5, .5
         given = truth ^ (rng.random(truth.shape) < noise)
         lists = [np.flatnonzero(r).tolist() for r in given]
-        case = {"given": given.tolist(), "prob": prob.tolist(), "per_class": {}, "ema": {}, "softmin": {}}
+        case = {"given": given.tolist(), "prob": prob.tolist(), "per_class": {}, "ema": {}}
         for m in METHODS:
             case["per_class"][m] = get_label_quality_scores_per_class(lists, prob, method=m).tolist()
             case["ema"][m] = get_label_quality_scores(lists, prob, method=m).tolist()
-            case["softmin"][m] = get_label_quality_scores(lists, prob, method=m, aggregator_kwargs={"method": "softmin", "temperature": 0.1}).tolist()
-        for by in ["confident_learning", "low_self_confidence", "low_normalized_margin"]:
-            case[by] = find_multilabel_issues_per_class(lists, prob, filter_by=by).tolist()
+        case["confident_learning"] = find_multilabel_issues_per_class(lists, prob, filter_by="confident_learning").tolist()
         case["rows"] = find_label_issues(lists, prob, filter_by="confident_learning").tolist()
         yield case
 

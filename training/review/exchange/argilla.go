@@ -50,7 +50,7 @@ func exportArgilla(f *review.Frozen, o Options) ([]File, error) {
 		for k, name := range names {
 			r.Fields[name] = f.Values[i][k]
 		}
-		if o.Proposals != Hidden && it.Proposed != nil {
+		if o.Proposals != review.ShowNothing && it.Proposed != nil {
 			r.Suggestions[argillaLabels] = suggestion(it.Proposed, o.Proposals)
 		}
 		records = append(records, r)
@@ -73,7 +73,7 @@ func exportArgilla(f *review.Frozen, o Options) ([]File, error) {
 func suggestion(p *review.Proposed, show string) argillaSuggestion {
 	s := argillaSuggestion{Value: p.Labels, Agent: "erreval"}
 	for _, label := range p.Labels {
-		if p, ok := p.Probabilities.Get(label); ok && show == Probabilities {
+		if p, ok := p.Probabilities.Get(label); ok && show == review.ShowProbabilities {
 			s.Score = append(s.Score, p)
 		}
 	}

@@ -27,19 +27,9 @@ const (
 // Formats are all that Export knows.
 func Formats() []string { return []string{XLSX, CSV, JSONL, Argilla, LabelStudio} }
 
-// What a reviewer sees of the identifier's proposals.
-const (
-	Hidden        = "hidden" // nothing, so that nobody is led; the default
-	Labels        = "labels"
-	Probabilities = "probabilities" // labels, and how sure the identifier was of each
-)
-
-// Shows are all values of Options.Proposals.
-func Shows() []string { return []string{Hidden, Labels, Probabilities} }
-
 // Options of an export.
 type Options struct {
-	Proposals string // one of Shows; "" is Hidden
+	Proposals string // one of review.Shows; "" is review.ShowNothing
 	Reviewer  string // who will answer, written into the file; "" leaves that to the merge
 }
 
@@ -64,10 +54,10 @@ type File struct {
 // Export writes a batch in a format.
 func Export(f *review.Frozen, format string, o Options) ([]File, error) {
 	if o.Proposals == "" {
-		o.Proposals = Hidden
+		o.Proposals = review.ShowNothing
 	}
-	if !slices.Contains(Shows(), o.Proposals) {
-		return nil, fmt.Errorf("proposals %q: they are %s", o.Proposals, strings.Join(Shows(), ", "))
+	if !slices.Contains(review.Shows(), o.Proposals) {
+		return nil, fmt.Errorf("proposals %q: they are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	}
 	switch format {
 	case XLSX:
@@ -161,7 +151,7 @@ func flatRow(f *review.Frozen, l *layout, i int, o Options) *row {
 	for k, name := range l.fields {
 		r.set(name, f.Values[i][k])
 	}
-	if o.Proposals != Hidden {
+	if o.Proposals != review.ShowNothing {
 		r.set(l.proposed, proposal(&f.All[i], o.Proposals))
 	}
 	r.set(l.labels, nil)
@@ -180,7 +170,7 @@ func proposal(it *review.Item, show string) string {
 	if it.Proposed == nil {
 		return ""
 	}
-	if show != Probabilities || len(it.Proposed.Probabilities) == 0 {
+	if show != review.ShowProbabilities || len(it.Proposed.Probabilities) == 0 {
 		return strings.Join(it.Proposed.Labels, ", ")
 	}
 	var parts []string
@@ -200,7 +190,7 @@ func Conflicts(f *review.Frozen, conflicts []review.Conflict) ([]byte, error) {
 	l := layoutOf(f.Taxonomy)
 	for _, c := range conflicts {
 		i, _ := f.Find(c.ItemID)
-		r := flatRow(f, &l, i, Options{Proposals: Hidden})
+		r := flatRow(f, &l, i, Options{Proposals: review.ShowNothing})
 		r.set(l.resolves, c.Answers)
 		if r.err != nil {
 			return nil, r.err

@@ -275,7 +275,7 @@ func encode(t testing.TB, v any) []byte {
 func TestRoundTrips(t *testing.T) {
 	for _, f := range batches(t) {
 		for _, format := range Formats() {
-			for _, show := range Shows() {
+			for _, show := range review.Shows() {
 				all := sayings(f)
 				if format == Argilla { // its export does not tell who skipped what
 					all[2].skipped = false
@@ -304,7 +304,7 @@ func TestRoundTrips(t *testing.T) {
 func TestNothingLeaks(t *testing.T) {
 	f := batches(t)[0]
 	for _, format := range Formats() {
-		for _, show := range Shows() {
+		for _, show := range review.Shows() {
 			for name, data := range export(t, f, format, Options{Proposals: show}) {
 				if strings.HasSuffix(name, ".xlsx") {
 					data = unzipped(t, data)
@@ -315,7 +315,7 @@ func TestNothingLeaks(t *testing.T) {
 					}
 				}
 				shown := bytes.Contains(data, []byte("0.62"))
-				if shown != (show == Probabilities) && !strings.HasSuffix(name, ".xml") && !strings.Contains(name, ".argilla") {
+				if shown != (show == review.ShowProbabilities) && !strings.HasSuffix(name, ".xml") && !strings.Contains(name, ".argilla") {
 					t.Errorf("%s, proposals %s: %s shows a probability: %v", format, show, name, shown)
 				}
 			}
@@ -457,7 +457,7 @@ func TestNameClash(t *testing.T) {
 // The export is what Argilla's own classes were given, and the answers are as they wrote them: testdata/make_argilla.py.
 func TestArgillaSDK(t *testing.T) {
 	f := batches(t)[0]
-	files := export(t, f, Argilla, Options{Proposals: Probabilities})
+	files := export(t, f, Argilla, Options{Proposals: review.ShowProbabilities})
 	for _, name := range []string{"records.json", ".argilla/settings.json", ".argilla/dataset.json"} {
 		golden, err := os.ReadFile(filepath.Join("testdata/argilla", name))
 		if err != nil {

@@ -51,7 +51,7 @@ func exportLabelStudio(f *review.Frozen, o Options) ([]File, error) {
 			data[name] = f.Values[i][k]
 		}
 		task := studioTask{Data: data}
-		if o.Proposals != Hidden && it.Proposed != nil {
+		if o.Proposals != review.ShowNothing && it.Proposed != nil {
 			task.Predictions = []studioPrediction{prediction(it.Proposed, o.Proposals)}
 		}
 		tasks = append(tasks, task)
@@ -68,7 +68,7 @@ func exportLabelStudio(f *review.Frozen, o Options) ([]File, error) {
 func prediction(p *review.Proposed, show string) studioPrediction {
 	out := studioPrediction{ModelVersion: "erreval", Result: []studioResult{{studioLabels, "field0", "choices", studioValue{Choices: p.Labels}}}}
 	for _, label := range p.Labels {
-		if p, ok := p.Probabilities.Get(label); ok && show == Probabilities && (out.Score == nil || p < *out.Score) {
+		if p, ok := p.Probabilities.Get(label); ok && show == review.ShowProbabilities && (out.Score == nil || p < *out.Score) {
 			out.Score = &p
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/xuri/excelize/v2"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/training/review"
 )
@@ -102,18 +104,10 @@ func (r *reader) fault(p review.Place, item string, err error) {
 	var at *columnError
 	if errors.As(err, &at) && r.sheet {
 		if i := slices.Index(r.header, at.column); i >= 0 {
-			p.Cell = fmt.Sprint(columnName(i), p.Line)
+			p.Cell, _ = excelize.CoordinatesToCellName(i+1, p.Line) // a sheet has no others
 		}
 	}
 	r.faults = append(r.faults, &review.Fault{Place: p, ItemID: item, Reason: err.Error()})
-}
-
-// columnName is that of a sheet's column, from 0: A, B … Z, AA.
-func columnName(i int) string {
-	if i < 26 {
-		return string(rune('A' + i))
-	}
-	return columnName(i/26-1) + string(rune('A'+i%26))
 }
 
 // row takes one row; the error is one that holds for the whole file.

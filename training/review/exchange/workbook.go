@@ -91,7 +91,7 @@ func (w *workbook) items() {
 			w.highlight(w.column, k)
 		}
 	}
-	if w.o.Proposals != Hidden {
+	if w.o.Proposals != review.ShowNothing {
 		w.add(w.l.proposed, fieldWidth/2, "text", false, func(i int) string { return proposal(&w.f.All[i], w.o.Proposals) })
 	}
 	for k, name := range w.l.types {

@@ -61,21 +61,11 @@ func TestByKeyboard(t *testing.T) {
 	b.shoot("1-light")
 
 	// Labels go on and off; No Error and an error never stand together.
-	b.press("85")
-	if got := b.chosen(); got != "Vague; Factual Error" {
-		t.Errorf("after 8 and 5: %s", got)
-	}
-	b.press("0")
-	if got := b.chosen(); got != "No Error" {
-		t.Errorf("after 0: %s", got)
-	}
-	b.press("8")
-	if got := b.chosen(); got != "Factual Error" {
-		t.Errorf("after 8: %s", got)
-	}
-	b.press("a8")
-	if got := b.chosen(); got != "Off Target Answer" {
-		t.Errorf("after a and 8: %s", got)
+	for _, c := range []struct{ keys, want string }{{"85", "Vague; Factual Error"}, {"0", "No Error"}, {"8", "Factual Error"}, {"a8", "Off Target Answer"}} {
+		b.press(c.keys)
+		if got := b.chosen(); got != c.want {
+			t.Errorf("after %s: %s", c.keys, got)
+		}
 	}
 	b.shoot("2-chosen")
 	b.dark(true)
