@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,9 +87,7 @@ func (r *writtenRun) read(ctx *cli.Context) error {
 		}
 	}
 	names := r.ask.names()
-	if r.writer == "" {
-		r.writer = names[0]
-	}
+	r.writer = cmp.Or(r.writer, names[0])
 	if !slices.Contains(names, r.writer) {
 		return usagef("--writer %q: it is one of --judge: %s", r.writer, strings.Join(names, ", "))
 	}
@@ -99,20 +98,13 @@ func (r *writtenRun) read(ctx *cli.Context) error {
 		return usagef("--confidence %v: give 0 to 1, as in 0.8", r.opts.Confidence)
 	}
 	var err error
-	if r.confirm, err = prompt.Open(firstOf(ctx.String("confirm-template"), prompt.Confirm)); err != nil {
+	if r.confirm, err = prompt.Open(cmp.Or(ctx.String("confirm-template"), prompt.Confirm)); err != nil {
 		return withCode(exitUsage, err)
 	}
 	if r.confirm.Kind != prompt.Confirm {
 		return usagef("--confirm-template is of kind %s; it needs one of kind %s", r.confirm.Kind, prompt.Confirm)
 	}
 	return r.readMix(ctx)
-}
-
-func firstOf(given, usual string) string {
-	if given == "" {
-		return usual
-	}
-	return given
 }
 
 // readMix reads which errors, and how many.
@@ -343,21 +335,12 @@ func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
 	if c.Rejected == "" {
 		return out.Write(row)
 	}
-	return out.CopyRejected(lineOf(row))
-}
-
-// lineOf is a row as a line of JSON.
-func lineOf(row *dataset.Row) []byte {
-	line := []byte{'{'}
-	for i, name := range row.Columns() {
-		if i > 0 {
-			line = append(line, ',')
-		}
-		value, _ := row.Get(name)
-		quoted, _ := json.Marshal(name) // a string always can
-		line = append(append(append(line, quoted...), ':'), value...)
+	var line bytes.Buffer
+	w := dataset.NewWriter(&line)
+	if err := errors.Join(w.Write(row), w.Flush()); err != nil {
+		return err
 	}
-	return append(line, "}\n"...)
+	return out.CopyRejected(line.Bytes())
 }
 
 // stopped says how a run that ended early goes on.
