@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -226,16 +225,15 @@ func (r *writtenRun) clear() error {
 	if err := startOver(r.o.output, func(old *runrecord.Record) bool { return old.Command == "simulate" }); err != nil {
 		return err
 	}
-	return dataset.CheckOutput(r.o.output, r.o.overwrite, r.o.inputs(r.from)...)
+	return dataset.CheckOutput(r.o.output, r.o.overwrite, append(r.others(), r.o.file)...)
 }
 
-// inputs are the files that the output must not replace.
-func (o *simulateOptions) inputs(more string) []string {
-	in := []string{o.file}
-	if more != "" {
-		in = append(in, more)
+// others are the files that are read beside INPUT.
+func (r *writtenRun) others() []string {
+	if r.from == "" {
+		return nil
 	}
-	return in
+	return []string{r.from}
 }
 
 // writtenRecord is the options part of OUT.run.json.
@@ -259,31 +257,7 @@ func (r *writtenRun) record() (*runrecord.Record, error) {
 	for i, w := range r.mix.Weights {
 		rec.Weights[t.Types[i].Name] = w
 	}
-	out := runrecord.New("simulate", rec)
-	out.Taxonomy = &runrecord.Artefact{ID: t.ID(), SHA256: t.Hash()}
-	for _, file := range r.o.inputs(r.from) {
-		in, err := hashFile(file)
-		if err != nil {
-			return nil, err
-		}
-		out.Inputs = append(out.Inputs, in)
-	}
-	return out, nil
-}
-
-// hashFile is a file for the record; of standard input nothing is left to hash.
-func hashFile(file string) (runrecord.Input, error) {
-	if file == stdio {
-		return runrecord.Input{File: stdio, Size: -1}, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return runrecord.Input{}, err
-	}
-	defer f.Close()
-	in := runrecord.NewInputReader(file, f)
-	_, err = io.Copy(io.Discard, in)
-	return in.Input(), err
+	return r.o.record(rec, r.others()...)
 }
 
 // write makes the output.
@@ -292,7 +266,7 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	if err != nil {
 		return err
 	}
-	out, err := dataset.Create(r.o.output, r.o.overwrite, r.o.inputs(r.from)...)
+	out, err := dataset.Create(r.o.output, r.o.overwrite, append(r.others(), r.o.file)...)
 	if err != nil {
 		return err
 	}
