@@ -24,6 +24,8 @@ type skeletonKey struct {
 	part        string
 	task        *taxonomy.Taxonomy
 	dimension   *taxonomy.Dimension
+	target      *taxonomy.Type
+	field       int
 	mode        string
 	errors      string // joined
 	unlabelled  bool
@@ -40,7 +42,7 @@ func (t *Template) fill(part string, in Input, s *Slots) (string, error) {
 	if !t.plain || len(in.Examples) > 0 {
 		return t.render(part, s)
 	}
-	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, strings.Join(in.Errors, mark), in.Errors == nil, in.PaperWording, in.JSON}
+	key := skeletonKey{part, in.Task, in.Dimension, in.Target, in.Field, in.Mode, strings.Join(in.Errors, mark), in.Errors == nil, in.PaperWording, in.JSON}
 	t.skeletons.mu.Lock()
 	pieces, ok := t.skeletons.made[key]
 	t.skeletons.mu.Unlock()

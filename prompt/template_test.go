@@ -181,6 +181,36 @@ func TestSkeletons(t *testing.T) {
 	}
 }
 
+// Of templates that are about one error, each error has a skeleton of its own, and each field that has it.
+func TestSkeletonsByTarget(t *testing.T) {
+	confirm, qg := builtin(t, Confirm)
+	write := parsed(t, `{{define "kind"}}simulate{{end}}{{define "version"}}1{{end}}{{define "user"}}{{.Target.Name}} in the {{.Written.Name}}: {{range .Fields}}{{.Block}}{{end}}{{end}}`)
+	in := rows["question-generation"]
+	in.Task = qg
+	for _, tmpl := range []*Template{confirm, write} {
+		if !tmpl.plain {
+			t.Fatalf("%s: no skeletons are made", tmpl.ID())
+		}
+		for _, i := range []int{0, 4, 0, 1} {
+			for in.Field = range qg.Fields {
+				in.Target = &qg.Types[i]
+				got, err := tmpl.Messages(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				slots, err := tmpl.slots(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := tmpl.render("user", slots)
+				if last := got[len(got)-1].Content; err != nil || last != want || !strings.Contains(last, qg.Types[i].Name) {
+					t.Fatalf("%s: %v\n%q\nwant\n%q", tmpl.ID(), err, last, want)
+				}
+			}
+		}
+	}
+}
+
 // Templates that compute something from texts have no skeletons.
 func TestNoSkeletons(t *testing.T) {
 	const frame = `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "t"}}{{.}}{{end}}{{define "user"}}%s{{end}}`
