@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/prompt"
 )
@@ -66,7 +67,7 @@ func TestSignsOfLife(t *testing.T) {
 	} {
 		calls := 0
 		model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
-			if calls++; calls%downAtOnce == 0 {
+			if calls++; calls%replies.DownAtOnce == 0 {
 				return c.sign()
 			}
 			return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
@@ -84,7 +85,7 @@ func TestSignsOfLife(t *testing.T) {
 func TestDownIsOfOneRun(t *testing.T) {
 	calls := 0
 	model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
-		if calls++; calls <= downAtOnce+1 {
+		if calls++; calls <= replies.DownAtOnce+1 {
 			return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
 		}
 		return &llm.Reply{Text: "[[verdict: 2]]"}, nil

@@ -6,8 +6,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 )
 
@@ -40,7 +40,7 @@ func readOwn(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, err
 	case llm.FinishLength, "max_tokens":
 		return nil, &Unscored{ReasonCut, "the reply reached its token limit; raise the maximum"}
 	}
-	text, ok := withoutThoughts(reply.Text)
+	text, ok := replies.WithoutThoughts(reply.Text)
 	if !ok {
 		return nil, &Unscored{ReasonCut, "the reply ends within the model's thoughts; raise the maximum of tokens"}
 	}
@@ -48,31 +48,6 @@ func readOwn(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, err
 	r := &reading{prompt: prompt, text: strings.TrimSpace(withoutEcho(text, prompt, own))}
 	r.scanJSON()
 	return r, nil
-}
-
-var (
-	thoughts   = regexp.MustCompile(`^\s*<(think|thinking|thought)>`)
-	thoughtEnd = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking|thought)>|</(?:think|thinking|thought)>[ \t\r]*$`)
-)
-
-// withoutThoughts is what follows a reasoning model's thoughts; false if these do not end. Some endpoints leave out where they
-// begin. An end that stands within a line of a reply without a beginning is one that the judge writes about.
-func withoutThoughts(text string) (string, bool) {
-	for {
-		begin := thoughts.FindStringSubmatch(text)
-		if begin == nil {
-			break
-		}
-		_, rest, ends := strings.Cut(text, "</"+begin[1]+">")
-		if !ends {
-			return "", false
-		}
-		text = rest
-	}
-	if ends := thoughtEnd.FindAllStringIndex(text, -1); ends != nil {
-		text = text[ends[len(ends)-1][1]:]
-	}
-	return text, true
 }
 
 // withoutEcho leaves out lines of the prompt that the reply repeats, and the shorter lines that follow them in both.
@@ -192,12 +167,5 @@ func (r *reading) missing() error {
 	return &Unscored{ReasonMissing, clip(r.text)}
 }
 
-// clip is the end of a reply, where its verdict should stand, for a message: one line, without what a terminal would obey.
-func clip(text string) string {
-	const most = 120
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	if text = strings.Join(words, " "); len(text) > most {
-		text = "… " + text[len(text)-most:]
-	}
-	return strings.ToValidUTF8(text, "")
-}
+// clip is a reply for a message.
+func clip(text string) string { return replies.Clip(text, 120) }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -50,7 +50,7 @@ func (d *desk) run(ctx context.Context, next func() (*dataset.Row, error), plan 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	for _, j := range d.judges {
-		j.health.reset()
+		j.health.Reset()
 	}
 	jobs := make(chan job)
 	rows := make(chan *rowJob, rowsPerWorker*d.workers)
@@ -177,41 +177,7 @@ func collect(rows <-chan *rowJob, stop context.CancelCauseFunc) (torn bool) {
 // member is a judge at work.
 type member struct {
 	Judge
-	health health
-}
-
-// A judge that gives up call after call is down: stop rather than leave the rest unscored. Each of these was tried again
-// by the client already.
-const (
-	downAtOnce = 3  // that never gave a reply
-	downLater  = 24 // that did
-)
-
-// health counts the calls given up since the last reply.
-type health struct {
-	mu      sync.Mutex
-	replied bool
-	failed  int
-}
-
-func (h *health) reset() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.replied, h.failed = false, 0
-}
-
-func (h *health) reply() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.replied, h.failed = true, 0
-}
-
-// fail tells how many calls in a row were given up, and whether that is too many.
-func (h *health) fail() (n int, down bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.failed++
-	return h.failed, h.failed >= downLater || !h.replied && h.failed >= downAtOnce
+	health replies.Health
 }
 
 // rejecter is what a journal's client is besides.
@@ -230,7 +196,7 @@ func (q *Question) ask(ctx context.Context, attempts int) error {
 			return q.fail(ctx, err, best)
 		}
 		if !reply.Cached {
-			q.judge.health.reply()
+			q.judge.health.Reply()
 		}
 		found, whole, keep := q.answer.read(reply, q.prompt)
 		if found > best {
@@ -258,13 +224,13 @@ func (q *Question) fail(ctx context.Context, err error, best int) error {
 	switch kind := llm.KindOf(err); kind {
 	case llm.Refused:
 		u.Reason = ReasonRefused
-		q.judge.health.reply() // it is there
+		q.judge.health.Reply() // it is there
 	case llm.Filtered:
 		u.Reason = ReasonFiltered
-		q.judge.health.reply()
+		q.judge.health.Reply()
 	case llm.Unavailable, llm.Transient, llm.Wait:
 		u.Reason = ReasonUnavailable
-		if n, down := q.judge.health.fail(); down {
+		if n, down := q.judge.health.Fail(); down {
 			return &llm.Error{Kind: llm.Unavailable, Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", q.Judge, n, err)}
 		}
 	default:

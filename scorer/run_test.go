@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/llm/llmtest"
@@ -197,9 +198,9 @@ func TestDown(t *testing.T) {
 		o := options(t)
 		o.Workers = 1
 		results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 200, "Vague"))
-		want := downLater
+		want := replies.DownLater
 		if after == 0 {
-			want = downAtOnce
+			want = replies.DownAtOnce
 		}
 		if llm.KindOf(err) != llm.Unavailable || !strings.Contains(err.Error(), "judge m: the last") || len(model.Calls()) != after+want {
 			t.Errorf("after %d replies: %v, %d calls; want %d more", after, err, len(model.Calls()), want)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/simulate"
 )
@@ -190,7 +192,7 @@ func (r *ruleRun) run(ctx context.Context, e *env) error {
 		return err
 	}
 	sum := &simulateSummary{Rows: len(rows), LeftOut: leftOut, taxonomy: r.o.taxonomy, Labels: map[string]int{}, Mechanisms: map[string]int{}}
-	err = r.o.write(func(out *dataset.Output) error {
+	err = r.o.write(r.record(), sum.counts, func(out *dataset.Output) error {
 		return simulate.Generate(rows, r.Options, func(ex simulate.Example) error {
 			ex.Labels = r.bound.Labels(ex.Labels)
 			sum.add(ex.Labels, ex.Mechanism)
@@ -204,8 +206,41 @@ func (r *ruleRun) run(ctx context.Context, e *env) error {
 	return errors.Join(sum.print(e, r.o.json), warnFaults(e, faults))
 }
 
-// write makes the output; nothing of it is left where make fails.
-func (o *simulateOptions) write(fill func(*dataset.Output) error) error {
+// rulesRecord is the options part of OUT.run.json. Counts that do not take effect are 0.
+type rulesRecord struct {
+	By       string             `json:"by"`  // "rules"
+	Map      map[string]string  `json:"map"` // field to column
+	Limit    int                `json:"limit"`
+	Seed     uint64             `json:"seed"`
+	Weights  map[string]float64 `json:"mix"` // by label
+	Copies   int                `json:"copies"`
+	PerError int                `json:"per_error"`
+	Total    int                `json:"total"`
+	Combined float64            `json:"combined"`
+	Rules    int                `json:"rules"`
+}
+
+func (r *ruleRun) record() rulesRecord {
+	rec := rulesRecord{By: "rules", Map: r.o.columns, Limit: r.o.limit, Seed: r.Seed, Weights: map[string]float64{}, Copies: r.Copies,
+		PerError: r.PerError, Total: r.Total, Combined: r.Combined, Rules: r.Rules}
+	if r.PerError+r.Total > 0 {
+		rec.Copies = 0
+	}
+	for code, w := range r.Mix {
+		for _, label := range r.bound.Labels([]string{code}) {
+			i, _ := r.o.taxonomy.Index(label)
+			rec.Weights[r.o.taxonomy.Types[i].Name] = w
+		}
+	}
+	return rec
+}
+
+// write makes the output and its record; nothing of them is left where fill fails.
+func (o *simulateOptions) write(options any, counts func() map[string]int, fill func(*dataset.Output) error) error {
+	rec, err := o.record(options)
+	if err != nil {
+		return err
+	}
 	out, err := dataset.Create(o.output, o.overwrite, o.file)
 	if err != nil {
 		return err
@@ -214,7 +249,40 @@ func (o *simulateOptions) write(fill func(*dataset.Output) error) error {
 	if err := fill(out); err != nil {
 		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
 	}
+	rec.Counts = counts()
+	if err := rec.Write(o.output); err != nil {
+		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
+	}
 	return out.Commit()
+}
+
+// record begins the record of a run that reads INPUT, and other files.
+func (o *simulateOptions) record(options any, others ...string) (*runrecord.Record, error) {
+	rec := runrecord.New("simulate", options)
+	rec.Taxonomy = &runrecord.Artefact{ID: o.taxonomy.ID(), SHA256: o.taxonomy.Hash()}
+	for _, file := range append([]string{o.file}, others...) {
+		in := runrecord.Input{File: stdio, Size: -1} // nothing is left of it to hash
+		if file != stdio {
+			var err error
+			if in, err = hashFile(file); err != nil {
+				return nil, err
+			}
+		}
+		rec.Inputs = append(rec.Inputs, in)
+	}
+	return rec, nil
+}
+
+// hashFile is a file for the record.
+func hashFile(file string) (runrecord.Input, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return runrecord.Input{}, err
+	}
+	defer f.Close()
+	in := runrecord.NewInputReader(file, f)
+	_, err = io.Copy(io.Discard, in)
+	return in.Input(), err
 }
 
 // simulateSummary counts what was made.
@@ -238,6 +306,14 @@ func (s *simulateSummary) add(labels []string, mechanism string) {
 	for _, l := range labels {
 		s.Labels[l]++
 	}
+}
+
+func (s *simulateSummary) counts() map[string]int {
+	out := map[string]int{"rows": s.Examples, "combined": s.Combined, "left_out": s.LeftOut}
+	for label, n := range s.Labels {
+		out["label."+label] = n
+	}
+	return out
 }
 
 func (s *simulateSummary) print(e *env, asJSON bool) error {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -120,16 +118,11 @@ func (r *identifyRun) clear(outputs []string) error {
 // readExamples reads the labelled rows that prompts show.
 func (r *identifyRun) readExamples(ctx context.Context) ([]prompt.Example, error) {
 	file := r.o.Examples
-	f, err := os.Open(file)
+	hashed, err := hashFile(file)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	hash := runrecord.NewInputReader(file, f)
-	if _, err := io.Copy(io.Discard, hash); err != nil {
-		return nil, err
-	}
-	r.examples = new(hash.Input())
+	r.examples = &hashed
 	var examples []prompt.Example
 	in := &rowInput{files: r.files, taxonomy: r.taxonomy, columns: r.columns, limit: scorer.MaxExamples + 1}
 	faults, err := in.eachRow(ctx, r.e, file, func(row *dataset.Row) error {

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -86,9 +86,7 @@ func (r *writtenRun) read(ctx *cli.Context) error {
 		}
 	}
 	names := r.ask.names()
-	if r.writer == "" {
-		r.writer = names[0]
-	}
+	r.writer = cmp.Or(r.writer, names[0])
 	if !slices.Contains(names, r.writer) {
 		return usagef("--writer %q: it is one of --judge: %s", r.writer, strings.Join(names, ", "))
 	}
@@ -99,20 +97,13 @@ func (r *writtenRun) read(ctx *cli.Context) error {
 		return usagef("--confidence %v: give 0 to 1, as in 0.8", r.opts.Confidence)
 	}
 	var err error
-	if r.confirm, err = prompt.Open(firstOf(ctx.String("confirm-template"), prompt.Confirm)); err != nil {
+	if r.confirm, err = prompt.Open(cmp.Or(ctx.String("confirm-template"), prompt.Confirm)); err != nil {
 		return withCode(exitUsage, err)
 	}
 	if r.confirm.Kind != prompt.Confirm {
 		return usagef("--confirm-template is of kind %s; it needs one of kind %s", r.confirm.Kind, prompt.Confirm)
 	}
 	return r.readMix(ctx)
-}
-
-func firstOf(given, usual string) string {
-	if given == "" {
-		return usual
-	}
-	return given
 }
 
 // readMix reads which errors, and how many.
@@ -234,16 +225,15 @@ func (r *writtenRun) clear() error {
 	if err := startOver(r.o.output, func(old *runrecord.Record) bool { return old.Command == "simulate" }); err != nil {
 		return err
 	}
-	return dataset.CheckOutput(r.o.output, r.o.overwrite, r.o.inputs(r.from)...)
+	return dataset.CheckOutput(r.o.output, r.o.overwrite, append(r.others(), r.o.file)...)
 }
 
-// inputs are the files that the output must not replace.
-func (o *simulateOptions) inputs(more string) []string {
-	in := []string{o.file}
-	if more != "" {
-		in = append(in, more)
+// others are the files that are read beside INPUT.
+func (r *writtenRun) others() []string {
+	if r.from == "" {
+		return nil
 	}
-	return in
+	return []string{r.from}
 }
 
 // writtenRecord is the options part of OUT.run.json.
@@ -267,31 +257,7 @@ func (r *writtenRun) record() (*runrecord.Record, error) {
 	for i, w := range r.mix.Weights {
 		rec.Weights[t.Types[i].Name] = w
 	}
-	out := runrecord.New("simulate", rec)
-	out.Taxonomy = &runrecord.Artefact{ID: t.ID(), SHA256: t.Hash()}
-	for _, file := range r.o.inputs(r.from) {
-		in, err := hashFile(file)
-		if err != nil {
-			return nil, err
-		}
-		out.Inputs = append(out.Inputs, in)
-	}
-	return out, nil
-}
-
-// hashFile is a file for the record; of standard input nothing is left to hash.
-func hashFile(file string) (runrecord.Input, error) {
-	if file == stdio {
-		return runrecord.Input{File: stdio, Size: -1}, nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return runrecord.Input{}, err
-	}
-	defer f.Close()
-	in := runrecord.NewInputReader(file, f)
-	_, err = io.Copy(io.Discard, in)
-	return in.Input(), err
+	return r.o.record(rec, r.others()...)
 }
 
 // write makes the output.
@@ -300,7 +266,7 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	if err != nil {
 		return err
 	}
-	out, err := dataset.Create(r.o.output, r.o.overwrite, r.o.inputs(r.from)...)
+	out, err := dataset.Create(r.o.output, r.o.overwrite, append(r.others(), r.o.file)...)
 	if err != nil {
 		return err
 	}
@@ -343,21 +309,12 @@ func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
 	if c.Rejected == "" {
 		return out.Write(row)
 	}
-	return out.CopyRejected(lineOf(row))
-}
-
-// lineOf is a row as a line of JSON.
-func lineOf(row *dataset.Row) []byte {
-	line := []byte{'{'}
-	for i, name := range row.Columns() {
-		if i > 0 {
-			line = append(line, ',')
-		}
-		value, _ := row.Get(name)
-		quoted, _ := json.Marshal(name) // a string always can
-		line = append(append(append(line, quoted...), ':'), value...)
+	var line bytes.Buffer
+	w := dataset.NewWriter(&line)
+	if err := errors.Join(w.Write(row), w.Flush()); err != nil {
+		return err
 	}
-	return append(line, "}\n"...)
+	return out.CopyRejected(line.Bytes())
 }
 
 // stopped says how a run that ended early goes on.

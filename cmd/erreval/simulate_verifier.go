@@ -41,7 +41,8 @@ func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 		return errors.Join(fmt.Errorf("%s: no rows", o.file), warnFaults(e, faults))
 	}
 	sum := &verifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
-	err = o.write(func(out *dataset.Output) error {
+	rec := verifierRecord{By: "verifier", Map: o.columns, Limit: o.limit, Seed: opts.Seed, Negatives: opts.Negatives}
+	err = o.write(rec, sum.counts, func(out *dataset.Output) error {
 		n := 0
 		return simulate.Verifier(rows, opts, func(r simulate.VerifierRow) error {
 			if n++; r.Right {
@@ -61,6 +62,15 @@ func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 	return errors.Join(sum.print(e, o.json), warnFaults(e, faults))
 }
 
+// verifierRecord is the options part of OUT.run.json.
+type verifierRecord struct {
+	By        string            `json:"by"`  // "verifier"
+	Map       map[string]string `json:"map"` // field to column
+	Limit     int               `json:"limit"`
+	Seed      uint64            `json:"seed"`
+	Negatives float64           `json:"negatives"`
+}
+
 // verifierSummary counts rows for a verifier.
 type verifierSummary struct {
 	Rows       int            `json:"rows"` // with labels
@@ -76,6 +86,14 @@ func (s *verifierSummary) add(r simulate.VerifierRow) {
 	}
 	s.Wrong++
 	s.Mechanisms[r.Mechanism]++
+}
+
+func (s *verifierSummary) counts() map[string]int {
+	out := map[string]int{"rows": s.Right + s.Wrong, "right": s.Right, "wrong": s.Wrong}
+	for mechanism, n := range s.Mechanisms {
+		out["mechanism."+mechanism] = n
+	}
+	return out
 }
 
 func (s *verifierSummary) print(e *env, asJSON bool) error {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/prompt"
 )
@@ -14,30 +14,7 @@ import (
 // member is a model at work.
 type member struct {
 	Model
-
-	mu      sync.Mutex
-	replied bool
-	failed  int // calls given up since the last reply
-}
-
-// A model that gives up call after call is down: stop rather than leave the rest unwritten. Each of these was tried again by
-// the client already. The numbers are those of scorer.
-const (
-	downAtOnce = 3  // that never gave a reply
-	downLater  = 24 // that did
-)
-
-func (m *member) reply() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.replied, m.failed = true, 0
-}
-
-func (m *member) fail() (n int, down bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.failed++
-	return m.failed, m.failed >= downLater || !m.replied && m.failed >= downAtOnce
+	health replies.Health
 }
 
 // Schemas of the two replies: reasons first, for those written after an answer only defend it.
@@ -144,7 +121,7 @@ func (s *Simulator) ask(ctx context.Context, m *member, r *llm.Request, read fun
 			return again, unread, err
 		}
 		if !reply.Cached {
-			m.reply()
+			m.health.Reply()
 		}
 		if fault = read(reply); fault == nil {
 			return nil, unread, nil
@@ -168,9 +145,9 @@ func (m *member) fault(ctx context.Context, err error) (fault, stop error) {
 	}
 	switch llm.KindOf(err) {
 	case llm.Refused, llm.Filtered:
-		m.reply() // it is there
+		m.health.Reply() // it is there
 	case llm.Unavailable, llm.Transient, llm.Wait:
-		if n, down := m.fail(); down {
+		if n, down := m.health.Fail(); down {
 			return nil, &llm.Error{Kind: llm.Unavailable, Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", m.Name, n, err)}
 		}
 	default:

@@ -348,13 +348,14 @@ func TestReadText(t *testing.T) {
 		`{"reason": "r", "text": "What?"}`:                       "What?",
 		"A pronoun.\n[[begin]]\nWhat is it?\nAnd why?\n[[end]]":  "What is it?\nAnd why?",
 		"<think>[[begin]]no[[end]]</think>[[BEGIN]] yes [[END]]": "yes",
+		"[[begin]]no[[end]]\n</think>\n[[begin]]yes[[end]]":       "yes", // where thoughts begin is left out
 		"```\n{\"text\": \"a\\nb\"}\n```":                        "a\nb",
 	} {
 		if got, err := readText(&llm.Reply{Text: text}, "prompt"); err != nil || got != want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "What?", `{"text": 3}`, `{"text": " "}`, "[[begin]]\n[[end]]", `{"text": "W`} {
+	for _, text := range []string{"", "What?", `{"text": 3}`, `{"text": " "}`, "[[begin]]\n[[end]]", `{"text": "W`, "<think>[[begin]]no[[end]]"} {
 		if got, err := readText(&llm.Reply{Text: text}, "prompt"); err == nil {
 			t.Errorf("%q: %q", text, got)
 		}

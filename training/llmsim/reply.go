@@ -7,15 +7,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 )
 
 // maxReply is as much of a reply, in bytes, as is looked at: its end.
 const maxReply = 64 << 10
-
-var thoughts = regexp.MustCompile(`(?is)^\s*<(?:think|thinking|thought)>.*?</(?:think|thinking|thought)>`)
 
 // body is a reply without a reasoning model's thoughts; an error where it was withheld or cut.
 func body(reply *llm.Reply) (string, error) {
@@ -27,8 +25,11 @@ func body(reply *llm.Reply) (string, error) {
 	case llm.FinishLength, "max_tokens":
 		return "", errors.New("cut: the reply reached its token limit; raise --reply-tokens")
 	}
-	text := strings.ToValidUTF8(reply.Text[max(0, len(reply.Text)-maxReply):], "\uFFFD")
-	return strings.TrimSpace(thoughts.ReplaceAllString(text, "")), nil
+	text, ok := replies.WithoutThoughts(reply.Text)
+	if !ok {
+		return "", errors.New("cut: the reply ends within the model's thoughts; raise --reply-tokens")
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxReply):], "\uFFFD")), nil
 }
 
 // object finds the last JSON object in text that has the key and does not stand in the prompt.
@@ -115,15 +116,8 @@ func share(text string) (float64, error) {
 	return p, nil
 }
 
-// clip is the end of a text for a message: one line, without what a terminal would obey.
-func clip(text string) string {
-	const most = 160
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-	if text = strings.Join(words, " "); len(text) > most {
-		text = "… " + text[len(text)-most:]
-	}
-	return strings.ToValidUTF8(text, "")
-}
+// clip is a reply for a message.
+func clip(text string) string { return replies.Clip(text, 160) }
 
 // sameText tells whether two texts differ in nothing but blank space.
 func sameText(a, b string) bool {
