@@ -59,7 +59,7 @@ docs/simulate.md lists the mechanisms.`,
 			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
 				return err
 			}
-			if ctx.String("output") == "" && !e.typed([]string{"judge"}) { // ERREVAL_JUDGE alone asks nobody
+			if ctx.String("output") == "" && !ctx.IsSet("judge") {
 				return usagef("erreval simulate needs -o OUT, the file to write")
 			}
 			t, err := openTaxonomy(ctx.String("taxonomy"))
@@ -89,7 +89,7 @@ func (o *simulateOptions) action(ctx *cli.Context, e *env) error {
 	if err := onlyWith(ctx, e, verifierFlags(), "--%s goes with --verifier"); err != nil {
 		return err
 	}
-	if e.typed([]string{"judge"}) {
+	if ctx.IsSet("judge") {
 		return writerAction(ctx, e, o)
 	}
 	if err := onlyWith(ctx, e, writerFlags(), "--%s is for language models that write; name them with --judge"); err != nil {

@@ -24,9 +24,10 @@ import (
 func writerFlags() []cli.Flag {
 	def := llmsim.DefaultOptions()
 	own := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"seed", "repeats", "template"}, f.Names()[0])
+		return slices.Contains([]string{"judge", "seed", "repeats", "template"}, f.Names()[0])
 	})
 	return append(own,
+		&cli.StringFlag{Name: "judge", Usage: "have errors written by language models, `NAME,NAME`; the key is in OPENAI_API_KEY"}, // the environment's alone spends nothing
 		&cli.StringFlag{Name: "writer", Usage: "which `NAME` of --judge writes (default: the first); all of them are asked whether the error is there"},
 		&cli.StringFlag{Name: "field", Usage: "`FIELD` that is written (default: the taxonomy's first, the text under evaluation)"},
 		&cli.StringFlag{Name: "examples", Usage: "labelled rows of `FILE`, one of which each prompt shows (default: the rows with errors in INPUT)"},
