@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/convert"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
@@ -80,7 +81,7 @@ func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, 
 	silent := *t.e
 	silent.out = io.Discard
 	o := &importOptions{Source: checkpoint, Origin: "erreval refine train", Name: name, Output: to, Precision: t.w.Config.Train.Precision, task: task,
-		External: 1 << 30, Library: t.library, Quiet: true}
+		External: convert.DefaultOptions().ExternalAbove, Library: t.library, Quiet: true}
 	return runImport(ctx, &silent, o)
 }
 
