@@ -170,6 +170,8 @@ func TestSpoiltBatches(t *testing.T) {
 		{"the passage was changed", "csv", change("Ines built it in 1802.", "Ines built it in 1803."), "review.csv:3: item B001-0002: the passage was changed; put the text back as it was exported"},
 		{"the hash was changed", "csv", change(",,,anna,", ",,,anna,0"), `review.csv:2: item B001-0001: "text_sha256" is that of another text`},
 		{"no error beside an error", "csv", change(",Vague,", ",OK; Vague,"), `review.csv:2: item B001-0001: "No Error" stands beside other labels`},
+		{"labels parted by commas", "csv", change(",Vague,", `,"Vague, Inc",`), `review.csv:2: item B001-0001: "Vague, Inc": labels are parted by semicolons, since commas may be in their names; write "Vague; Inc"`},
+		{"a date that a spreadsheet wrote anew", "csv", change(",1802,", ",1802-01-01,"), "a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"},
 		{"an unknown label", "csv", change(",Vague,", ",Vage,"), `review.csv:2: item B001-0001: question-generation@1.0 has no label "Vage"; did you mean "Vague"`},
 		{"a row twice", "jsonl", duplicate, "review.jsonl:4: item B001-0001: anna answered it already in "},
 		{"a row not answered", "csv", change(",OK,", ",,"), "item B001-0002: nobody answered it; answer it or skip it, or leave such items out with --partial"},

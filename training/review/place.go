@@ -3,6 +3,7 @@ package review
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 )
@@ -56,5 +57,5 @@ func FaultOf(file string, err error) *Fault {
 	case errors.As(err, &line):
 		return &Fault{Place: Place{File: line.File, Line: line.Line, Unit: line.Unit}, Reason: line.Err.Error()}
 	}
-	return &Fault{Place: Place{File: file}, Reason: err.Error()}
+	return &Fault{Place: Place{File: file}, Reason: strings.TrimPrefix(err.Error(), file+": ")}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -48,6 +51,7 @@ type reader struct {
 	file     string
 	unit     string // of its places
 	sheet    bool
+	cells    bool     // CSV or TSV: a spreadsheet may have changed what looks like a number or a date
 	header   []string // of the row at hand
 	reviewer string   // given beside the file; "" is none
 	tool     bool     // users are called as the tool does
@@ -57,23 +61,71 @@ type reader struct {
 	faults   []error
 }
 
-// Read reads the answers of a file, whose format its name and content tell. reviewer names who filled it in where the file
-// does not say so, or says it with a number of the tool's; "" is not known. The error joins all faults (*review.Fault) found;
-// a file of another batch has one.
+// Read reads the answers of a file, whose format its name and content tell, or of the folder that Argilla writes. reviewer
+// names who filled it in where the file does not say so, or says it with a number of the tool's; "" is not known. The error
+// joins all faults (*review.Fault) found; a file of another batch has one.
 func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, error) {
-	rows, err := dataset.Open(path, dataset.Options{})
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "records.json")
+	}
+	format, _ := dataset.FormatOf(path)
+	var o dataset.Options
+	var err error
+	if format.Name == dataset.XLSX {
+		o.Sheet, err = sheetOf(path, layoutOf(f.Taxonomy).item)
+	}
+	if err != nil {
+		return nil, review.FaultOf(path, err)
+	}
+	rows, err := dataset.Open(path, o)
 	if err != nil {
 		return nil, review.FaultOf(path, err)
 	}
 	defer rows.Close()
-	format, _ := dataset.FormatOf(path)
 	return read(rows, path, format, f, reviewer)
+}
+
+// sheetOf names the sheet that has the items, since people add sheets of their own and move them; "" is none.
+func sheetOf(path, item string) (string, error) {
+	book, err := excelize.OpenFile(path)
+	if err != nil {
+		return "", nil //nolint:nilerror // who reads the rows says what is wrong with the file
+	}
+	defer book.Close()
+	var found []string
+	for _, name := range book.GetSheetList() {
+		if slices.Contains(headOf(book, name), item) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("the sheets %q all have items; delete those that do not count", found)
+}
+
+// headOf is the first row of a sheet that is not empty; nil is none.
+func headOf(book *excelize.File, sheet string) []string {
+	rows, err := book.Rows(sheet)
+	if err != nil { // one of a chart
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if head, err := rows.Columns(); err != nil || strings.Join(head, "") != "" {
+			return head
+		}
+	}
+	return nil
 }
 
 var units = map[string]string{dataset.XLSX: "row", dataset.Parquet: "row", dataset.JSON: "item"}
 
 func read(rows dataset.Source, path string, format dataset.Format, f *review.Frozen, reviewer string) ([]review.Answer, error) {
-	r := &reader{f: f, l: layoutOf(f.Taxonomy), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX,
+	r := &reader{f: f, l: layoutOf(f.Taxonomy), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX, cells: format.Name == dataset.CSV || format.Name == dataset.TSV,
 		reviewer: reviewer, named: map[string]bool{}, seen: map[[2]string]review.Place{}}
 	n := 0
 	for ; ; n++ {
@@ -164,7 +216,7 @@ func (r *reader) compare(rec *record) error {
 	}
 	for k, name := range r.l.fields {
 		if text, ok := rec.values[k]; ok && plain(text) != plain(r.f.Values[i][k]) {
-			return &columnError{name, fmt.Errorf("the %s was changed; put the text back as it was exported, and write remarks into the notes", name)}
+			return &columnError{name, r.changed(name)}
 		}
 	}
 	switch {
@@ -174,6 +226,14 @@ func (r *reader) compare(rec *record) error {
 		return fmt.Errorf("neither the text nor %q is there, so that nothing says what was answered; keep the columns of the export", r.l.text)
 	}
 	return nil
+}
+
+func (r *reader) changed(field string) error {
+	hint := ""
+	if r.cells {
+		hint = "; a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"
+	}
+	return fmt.Errorf("the %s was changed; put the text back as it was exported, and write remarks into the notes%s", field, hint)
 }
 
 // plain is a text without what programs change on the way: kinds of line ends, control characters, white space around.
@@ -228,6 +288,9 @@ func (r *reader) check(a *review.Answer, v *voice) error {
 		return fmt.Errorf("%s chose no label; %q is for a row in which nothing is wrong", a.Reviewer, clean(r.f.Taxonomy))
 	}
 	if err := a.Check(r.f.Taxonomy); err != nil {
+		if text, ok := commas(a.Labels, r.f.Taxonomy); ok {
+			return &columnError{v.column, fmt.Errorf("%q: labels are parted by semicolons, since commas may be in their names; write %q", text, strings.Join(splitAt(text, ","), "; "))}
+		}
 		var fault *review.Fault
 		if errors.As(err, &fault) {
 			return &columnError{v.column, errors.New(fault.Reason)}
@@ -332,9 +395,23 @@ func labelList(raw json.RawMessage) ([]string, error) {
 	return nil, &columnError{"labels", errors.New(`want a list of label names, as in ["A","B"], or one text "A; B"`)}
 }
 
-func splitLabels(text string) []string {
+// commas finds the one text that is several labels parted by commas.
+func commas(labels []string, t *taxonomy.Taxonomy) (string, bool) {
+	for _, text := range labels {
+		parts := splitAt(text, ",")
+		unknown := func(name string) bool { _, ok := t.Index(name); return !ok && name != None }
+		if len(parts) > 1 && unknown(text) && !slices.ContainsFunc(parts, unknown) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func splitLabels(text string) []string { return splitAt(text, ";") }
+
+func splitAt(text, mark string) []string {
 	var names []string
-	for _, part := range strings.Split(text, ";") {
+	for _, part := range strings.Split(text, mark) {
 		if part = strings.TrimSpace(part); part != "" {
 			names = append(names, part)
 		}
