@@ -276,6 +276,7 @@ func TestStatusOfBatches(t *testing.T) {
 func TestKilledLeftovers(t *testing.T) {
 	w := newWorkspace(t)
 	write(t, w.Path(tempDir, filesDir, TrainDir, "half.jsonl"), "half")
+	write(t, w.Path("."+LogFile+".123"), "half a log")
 	for _, name := range []string{"one", "two"} {
 		if err := put(t, w, name, name, name).Commit(name); err != nil {
 			t.Fatal(err)

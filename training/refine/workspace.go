@@ -309,5 +309,11 @@ func (w *Workspace) writeLog(entries []Entry) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(w.Path(LogFile), lines)
+	all, err := w.entries(".")
+	for _, entry := range all { // what a process that was killed here left
+		if strings.HasPrefix(entry.Name(), "."+LogFile+".") {
+			err = errors.Join(err, os.Remove(w.Path(entry.Name())))
+		}
+	}
+	return errors.Join(err, wholefile.Write(w.Path(LogFile), lines))
 }
