@@ -37,13 +37,13 @@ Then: erreval refine merge work`,
 }
 
 func runRefineReview(ctx *cli.Context, e *env) error {
-	r, merge, err := reviewOf(ctx)
-	if err != nil {
-		return err
-	}
 	port := ctx.Int("port")
 	if port < 0 || port > 65535 {
 		return usagef("--port %d: it is within 1 and 65535, or 0 for any that is free", port)
+	}
+	r, merge, err := reviewOf(ctx)
+	if err != nil {
+		return err
 	}
 	l, err := page.Listen(port)
 	if err != nil {
@@ -101,12 +101,26 @@ func reviewOf(ctx *cli.Context) (*page.Review, string, error) {
 	if err := review.CheckReviewer(reviewer); err != nil {
 		return nil, "", usagef("--reviewer: %w", err)
 	}
+	if name == "" {
+		if err := wantOpen(w, f); err != nil {
+			return nil, "", err
+		}
+	}
 	merge := "erreval refine merge " + shellQuote(w.Dir)
 	if name != "" {
 		merge += " --batch " + f.ID
 	}
 	return &page.Review{Batch: f, Reviewer: reviewer, Next: merge,
 		ShowLabels: config.Proposals != review.ShowNothing, ShowProbabilities: config.Proposals == review.ShowProbabilities}, merge, nil
+}
+
+// wantOpen refuses a batch that nobody asked for and in which nothing is left to do.
+func wantOpen(w *refine.Workspace, f *review.Frozen) error {
+	earlier, err := f.Earlier()
+	if err != nil || earlier.Number == 0 || earlier.Open > 0 {
+		return err
+	}
+	return fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\nto go through %s all the same, name it: erreval refine review %[1]s %[2]s", shellQuote(w.Dir), f.ID)
 }
 
 // account is the name of the user's account, or "".

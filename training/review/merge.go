@@ -64,6 +64,7 @@ type MergeOptions struct {
 // Earlier is what earlier merges of the batch left.
 type Earlier struct {
 	Number  int                 // of the last merge; 0 is none
+	Open    int                 // items that it left: nobody had answered them, or reviewers differed
 	Decided map[string][]string // item to labels, of all
 	Answers []Answer            // that they used, with the last merge's
 }
@@ -318,6 +319,7 @@ func (f *Frozen) Earlier() (*Earlier, error) {
 		for id, labels := range m.Decided {
 			e.Decided[id] = labels
 		}
+		e.Open = len(m.Missing) + len(m.Conflicts)
 		e.Number++
 	}
 	if e.Number == 0 {
