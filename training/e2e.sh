@@ -34,6 +34,13 @@ compare() { # JOIN: erreval's logits beside torch's
   echo "$kind $task, $1: $(grep ^verified "$out/report")"
 }
 
+refused() { # WORDS KEY VALUE [OPTION]: with this in its configuration the trainer says what to mend, and has no trace of calls
+  "$python" -c 'import json, sys; c = json.load(open(sys.argv[1])); c[sys.argv[2]] = sys.argv[3]; print(json.dumps(c))' "$out/whole.json" "$2" "$3" > "$out/refused.json"
+  if "$python" ${4:+"$4"} "$here/finetune.py" "$out/refused.json" > /dev/null 2> "$out/refused.err"; then echo "$2 $3 is not refused" >&2; return 1; fi
+  if ! grep -q "^finetune.py: .*$1" "$out/refused.err" || grep -q '^Traceback' "$out/refused.err"; then cat "$out/refused.err" >&2; return 1; fi
+  echo "refused: $1"
+}
+
 for kind in bert roberta; do
   rm -rf "${out:?}/$kind"
   "$python" "$here/tiny_encoder.py" $kind "$out/$kind" "$root/testdata/samples/questions.jsonl" 2> /dev/null
@@ -49,3 +56,8 @@ done
 kind=roberta task=identifier
 train whole
 compare text
+rm -rf "$out/whole/result.json" "$out/whole"/*.pt
+export HF_HUB_OFFLINE=1 CUDA_VISIBLE_DEVICES=
+refused "lacks what training needs" seed 1 -S
+refused "the device is cuda, but torch finds no NVIDIA GPU" device cuda
+refused "the encoder '$out/none' cannot be loaded" encoder "$out/none"

@@ -25,13 +25,16 @@ import signal
 import sys
 import time
 
-import numpy as np
-import torch
-from torch import nn
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils import logging
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers.utils import logging
 
-from record_logits import encode_fields, encode_text, longest
+    from record_logits import encode_fields, encode_text, longest
+except ImportError as e:
+    sys.exit(f"finetune.py: {sys.executable} lacks what training needs ({e}); `erreval refine setup` makes a Python that has it")
 
 DEFAULTS = {
     "init": "", "device": "auto", "epochs": 20, "batch": 32, "lr": 2e-5, "patience": 3, "seed": 1, "max_tokens": 512,
@@ -130,6 +133,13 @@ def load(c):
     """Model with a head for the labels, and its tokenizer."""
     source = c["init"] or c["encoder"]
     names = c["labels"] if c["task"] == "identifier" else [RIGHT]
+    try:
+        return fetch(source, names)
+    except (OSError, ValueError) as e:  # what transformers says of a folder without a model, a wrong name, no network
+        raise Bad(f"the encoder {source!r} cannot be loaded; it must be the folder of a Hugging Face encoder or its name on the hub: {e}") from e
+
+
+def fetch(source, names):
     config = AutoConfig.from_pretrained(source, num_labels=len(names), id2label=dict(enumerate(names)), label2id={n: i for i, n in enumerate(names)},
                                         problem_type="multi_label_classification")
     model = AutoModelForSequenceClassification.from_pretrained(source, config=config, ignore_mismatched_sizes=True, dtype=torch.float32, attn_implementation="eager")
@@ -146,11 +156,17 @@ def encode(texts, tokenizer, model, c):
     return [how(tokenizer, t, segments, limit) for t in texts]
 
 
+def device_of(c):
+    if c["device"] == "cuda" and not torch.cuda.is_available():
+        raise Bad("the device is cuda, but torch finds no NVIDIA GPU that it can use: see what nvidia-smi says, or take auto or cpu")
+    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if c["device"] == "auto" else c["device"])
+
+
 class Run:
     """A model on its device, the way it computes there, and rows that it can be shown."""
 
     def __init__(self, model, tokenizer, c):
-        self.device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if c["device"] == "auto" else c["device"])
+        self.device = device_of(c)
         self.model, self.pad = model.to(self.device), tokenizer.pad_token_id
         self.types = getattr(model.config, "type_vocab_size", 0) > 1
         on_gpu = self.device.type == "cuda"
@@ -370,6 +386,7 @@ def main(path):
         return say(done=True, **result)
     if c["threads"]:
         torch.set_num_threads(c["threads"])
+    device_of(c)  # before anything takes time
     torch.manual_seed(c["seed"])  # of the new layers
     texts, targets = read(c["train"], c)
     dev_texts, dev_targets = read(c["dev"], c)
