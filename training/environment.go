@@ -68,6 +68,17 @@ func (e *Environment) Ready() bool {
 	return err == nil
 }
 
+// Requirements are the pinned packages that it gets, a line each, and the file that the commands read them from.
+func (e *Environment) Requirements() (packages []string, file string, err error) {
+	text, err := requirements(e.Build)
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			packages = append(packages, line)
+		}
+	}
+	return packages, filepath.Join(e.Dir, requirementsFile), err
+}
+
 // Commands are the command lines that make it.
 func (e *Environment) Commands() [][]string {
 	install := []string{e.Python(), "-m", "pip", "install", "-r", filepath.Join(e.Dir, requirementsFile)}
@@ -107,7 +118,8 @@ func (e *Environment) Install(ctx context.Context) (found string, err error) {
 }
 
 func (e *Environment) advice() []string {
-	pip := "pip could not install the packages; what it printed above says why. It takes its index and proxy from its own settings (pip config, PIP_INDEX_URL)"
+	pip := "pip could not install the packages; what it printed above says why. They are there for Python 3.11 to 3.14 (--python PATH takes another one); " +
+		"pip takes its index and proxy from its own settings (pip config, PIP_INDEX_URL)"
 	if e.Build == CPUBuild {
 		pip += "; the CPU build of torch is not on every index: name one that has it with --index ADDRESS, or leave --cpu out"
 	}
@@ -130,6 +142,8 @@ func (e *Environment) checkBase(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s is no Python that works: %w; name another one with --python PATH", path, err)
+	case version == "":
+		return fmt.Errorf("%s is no Python: it does not say its version; name one with --python PATH", path)
 	case ok != "1":
 		return fmt.Errorf("%s is Python %s; 3.11 or later is needed: name one with --python PATH", path, version)
 	}

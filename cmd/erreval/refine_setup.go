@@ -73,12 +73,22 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 		environment.Out = e.err
 	}
 	if ctx.Bool("dry-run") {
-		for _, command := range environment.Commands() {
-			fmt.Fprintln(e.out, quoteLine(command))
-		}
-		return nil
+		return printSetup(e, environment)
 	}
 	return install(ctx.Context, e, environment, ctx.Bool("force"), ctx.Bool("quiet"))
+}
+
+// printSetup prints what would be run, and what is in the file that pip would read.
+func printSetup(e *env, environment *training.Environment) error {
+	packages, file, err := environment.Requirements()
+	if err != nil {
+		return err
+	}
+	for _, command := range environment.Commands() {
+		fmt.Fprintln(e.out, quoteLine(command))
+	}
+	_, err = fmt.Fprintf(e.out, "# %s has %s\n", file, strings.Join(packages, " "))
+	return err
 }
 
 func install(ctx context.Context, e *env, environment *training.Environment, force, quiet bool) error {
