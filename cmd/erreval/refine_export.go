@@ -66,12 +66,10 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	if dir == "" {
 		dir = filepath.Join(f.Dir, review.ExportDir, o.Reviewer)
 	}
-	for _, format := range formats {
-		if err := exportTo(e, f, dir, format, o, ctx.Bool("overwrite")); err != nil {
-			return err
-		}
+	for _, format := range formats { // one that cannot hold the batch keeps no other back
+		err = errors.Join(err, exportTo(e, f, dir, format, o, ctx.Bool("overwrite")))
 	}
-	return nil
+	return err
 }
 
 func exportOptions(ctx *cli.Context, w *refine.Workspace) (o exchange.Options, err error) {
