@@ -79,7 +79,7 @@ func TestArgillaFolder(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(filepath.Dir(path), f, "anna"); err == nil || !strings.Contains(err.Error(), "records.json: no such file") {
+	if _, err := Read(filepath.Dir(path), f, "anna"); err == nil || !strings.Contains(err.Error(), "it is a folder, and not one that Argilla wrote (records.json); name the file that was filled in") {
 		t.Errorf("a folder of something else: %v", err)
 	}
 }
@@ -90,5 +90,15 @@ func TestFileNamedOnce(t *testing.T) {
 	_, err := Read(path, batches(t)[0], "anna")
 	if err == nil || !strings.Contains(err.Error(), "UTF-16") || strings.Count(err.Error(), path) != 1 {
 		t.Error(err)
+	}
+}
+
+// Who answered is asked for once, and not for every row.
+func TestReviewerAskedOnce(t *testing.T) {
+	f := batches(t)[0]
+	name, data := fillers[JSONL](t, f, export(t, f, JSONL, Options{}), sayings(f))
+	_, err := Read(write(t, name, data), f, "")
+	if err == nil || strings.Count(err.Error(), "no reviewer is named") != 1 || strings.Count(err.Error(), "\n") != 0 {
+		t.Errorf("%v", err)
 	}
 }

@@ -55,6 +55,7 @@ type reader struct {
 	header   []string // of the row at hand
 	reviewer string   // given beside the file; "" is none
 	tool     bool     // users are called as the tool does
+	unnamed  bool     // it was said that a reviewer's name is missing; once is enough
 	named    map[string]bool
 	seen     map[[2]string]review.Place // item and reviewer
 	answers  []review.Answer
@@ -66,7 +67,11 @@ type reader struct {
 // joins all faults (*review.Fault) found; a file of another batch has one.
 func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, "records.json")
+		records := filepath.Join(path, "records.json")
+		if _, err := os.Stat(records); err != nil {
+			return nil, review.FaultOf(path, errors.New("it is a folder, and not one that Argilla wrote (records.json); name the file that was filled in"))
+		}
+		path = records
 	}
 	format, _ := dataset.FormatOf(path)
 	var o dataset.Options
@@ -264,6 +269,10 @@ func (r *reader) take(p review.Place, rec *record, v *voice) {
 	} else {
 		r.named[a.Reviewer] = true
 	}
+	if a.Reviewer == "" && r.unnamed {
+		return
+	}
+	r.unnamed = r.unnamed || a.Reviewer == ""
 	if err := r.check(&a, v); err != nil {
 		r.fault(p, rec.id, err)
 		return
