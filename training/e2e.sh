@@ -61,3 +61,6 @@ export HF_HUB_OFFLINE=1 CUDA_VISIBLE_DEVICES=
 refused "lacks what training needs" seed 1 -S
 refused "the device is cuda, but torch finds no NVIDIA GPU" device cuda
 refused "the encoder '$out/none' cannot be loaded" encoder "$out/none"
+mkdir -p "$out/electra"
+echo '{"model_type": "electra"}' > "$out/electra/config.json"
+refused "the encoder '$out/electra' is of the architecture electra, which erreval does not run; take one of bert," encoder "$out/electra"

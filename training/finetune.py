@@ -47,6 +47,8 @@ __doc__ += "\n".join(f"  {k:<18}{json.dumps(v)}" for k, v in DEFAULTS.items())
 RIGHT = "Right Labels"
 # Padded tokens of a pass on a CPU, where more is no faster and only takes memory. A GPU is given the whole batch, and less once that does not fit.
 CPU_TOKENS = 4096
+# Architectures that `erreval models import` reads (models/convert/family.go): another one would be trained for nothing.
+IMPORTED = ("bert", "deberta-v2", "distilbert", "roberta", "xlm-roberta")
 CLIP, DECAY, WARM = 1.0, 0.01, 0.06
 
 
@@ -142,6 +144,8 @@ def load(c):
 def fetch(source, names):
     config = AutoConfig.from_pretrained(source, num_labels=len(names), id2label=dict(enumerate(names)), label2id={n: i for i, n in enumerate(names)},
                                         problem_type="multi_label_classification")
+    if config.model_type not in IMPORTED:
+        raise Bad(f"the encoder {source!r} is of the architecture {config.model_type}, which erreval does not run; take one of {', '.join(IMPORTED)}")
     model = AutoModelForSequenceClassification.from_pretrained(source, config=config, ignore_mismatched_sizes=True, dtype=torch.float32, attn_implementation="eager")
     tokenizer = AutoTokenizer.from_pretrained(source, use_fast=True)
     if not tokenizer.is_fast:
