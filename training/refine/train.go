@@ -276,7 +276,7 @@ func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.T
 		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}
 	t.o.Say("training the %s", task)
 	if err := job.run(ctx, dir, t.o.Trainer, t.log, func(p Progress) { t.o.Progress(task, p) }); err != nil {
-		return "", err
+		return "", fmt.Errorf("%w\nall that the trainer wrote is in %s", err, t.log.Name())
 	}
 	to, err := t.path(folder)
 	if err != nil {
