@@ -87,8 +87,15 @@ func batchWords(b refine.BatchStatus) string {
 	if b.Merged {
 		words += ", merged"
 	}
-	if b.Missing+b.Conflicts > 0 {
-		words += fmt.Sprintf(" but for %d not answered and %d in conflict", b.Missing, b.Conflicts)
+	var open []string
+	if b.Missing > 0 {
+		open = append(open, fmt.Sprintf("%d not answered", b.Missing))
+	}
+	if b.Conflicts > 0 {
+		open = append(open, fmt.Sprintf("%d in conflict (to be decided in %s)", b.Conflicts, b.ConflictsFile))
+	}
+	if len(open) > 0 {
+		words += " but for " + strings.Join(open, " and ")
 	}
 	return words
 }

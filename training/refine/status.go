@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
 )
 
 // Status says where a workspace stands. Its JSON keys are stable.
@@ -47,6 +48,8 @@ type BatchStatus struct {
 	Merged    bool           `json:"merged"`
 	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
 	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, and nobody decided
+
+	ConflictsFile string `json:"conflicts_file,omitempty"` // lists these, for whoever decides
 }
 
 // IterationLine is one iteration in short.
@@ -166,8 +169,8 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 
 // lookAtMerges counts what the last merge of a batch left open.
 func (w *Workspace) lookAtMerges(b *BatchStatus) error {
-	for name, n := "merge.json", 2; ; name, n = fmt.Sprintf("merge-%d.json", n), n+1 {
-		path := w.Path(BatchesDir, b.ID, name)
+	for n := 1; ; n++ {
+		path := w.Path(BatchesDir, b.ID, review.MergeName(review.MergeStem, n, ".json"))
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -182,7 +185,10 @@ func (w *Workspace) lookAtMerges(b *BatchStatus) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
+		b.Merged, b.Missing, b.Conflicts, b.ConflictsFile = true, len(last.Missing), len(last.Conflicts), ""
+		if b.Conflicts > 0 {
+			b.ConflictsFile = w.Path(BatchesDir, b.ID, review.MergeName(review.ConflictsStem, n, ".jsonl"))
+		}
 	}
 }
 

@@ -262,11 +262,11 @@ func TestStatusOfBatches(t *testing.T) {
 		t.Errorf("both: %+v, next %s", b, s.Next)
 	}
 	write(t, w.Path("batches/B001/merge.json"), `{"conflicts":[{"item_id":"1"},{"item_id":"2"}]}`)
-	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 {
+	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 || b.ConflictsFile != w.Path("batches/B001/conflicts.jsonl") {
 		t.Errorf("merged: %+v", b)
 	}
 	write(t, w.Path("batches/B001/merge-2.json"), `{"missing":["2"]}`)
-	if _, b := status(); !b.Merged || b.Conflicts != 0 || b.Missing != 1 {
+	if _, b := status(); !b.Merged || b.Conflicts != 0 || b.Missing != 1 || b.ConflictsFile != "" {
 		t.Errorf("merged again: %+v", b)
 	}
 }
