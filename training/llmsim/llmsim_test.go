@@ -348,7 +348,7 @@ func TestReadText(t *testing.T) {
 		`{"reason": "r", "text": "What?"}`:                       "What?",
 		"A pronoun.\n[[begin]]\nWhat is it?\nAnd why?\n[[end]]":  "What is it?\nAnd why?",
 		"<think>[[begin]]no[[end]]</think>[[BEGIN]] yes [[END]]": "yes",
-		"[[begin]]no[[end]]\n</think>\n[[begin]]yes[[end]]":       "yes", // where thoughts begin is left out
+		"[[begin]]no[[end]]\n</think>\n[[begin]]yes[[end]]":      "yes", // where thoughts begin is left out
 		"```\n{\"text\": \"a\\nb\"}\n```":                        "a\nb",
 	} {
 		if got, err := readText(&llm.Reply{Text: text}, "prompt"); err != nil || got != want {
