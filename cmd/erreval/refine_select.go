@@ -166,12 +166,34 @@ func (s *selectRun) tag(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(s.tagged), 0o777); err != nil {
 		return err
 	}
+	_, missing := os.Stat(s.tagged)
+	o := &identifyOptions{Inputs: []string{s.w.Path(refine.PoolFile)}, Output: s.tagged, Model: model,
+		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Device: s.ctx.String("device"), Library: s.ctx.String("ort-lib"),
+		Workers: s.ctx.Int("workers"), Resume: true, Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()}
+	err := s.identify(ctx, o)
+	if other := (otherRun{}); errors.As(err, &other) { // pool, taxonomy or model are no longer as they were
+		s.e.warn("%s was made of another pool, or otherwise; the pool is tagged anew", s.tagged)
+		if err := removeTagged(s.tagged); err != nil {
+			return err
+		}
+		o.Quiet = s.ctx.Bool("quiet")
+		err = s.identify(ctx, o)
+	}
+	return err
+}
+
+// removeTagged removes what identify made, and what it has begun.
+func removeTagged(path string) (err error) {
+	for _, out := range []string{path, dataset.PartialPath(path)} {
+		err = errors.Join(err, removeIfThere(out), removeIfThere(runrecord.Path(out)))
+	}
+	return err
+}
+
+func (s *selectRun) identify(ctx context.Context, o *identifyOptions) error {
 	quiet := *s.e
 	quiet.out = io.Discard
-	_, missing := os.Stat(s.tagged)
-	err := runIdentify(ctx, &quiet, &identifyOptions{Inputs: []string{s.w.Path(refine.PoolFile)}, Output: s.tagged, Model: model,
-		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Device: s.ctx.String("device"), Library: s.ctx.String("ort-lib"),
-		Workers: s.ctx.Int("workers"), Resume: true, Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()})
+	err := runIdentify(ctx, &quiet, o)
 	if exitCode(err) == exitIncomplete { // untagged rows are counted, and cannot be chosen
 		return nil
 	}
