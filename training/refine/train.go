@@ -284,7 +284,7 @@ func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.T
 	}
 	name := fmt.Sprintf("%s-%s", of.Name, IterationName(t.iteration))
 	if err := t.o.Import(ctx, job.Out, to, of, name); err != nil {
-		return "", fmt.Errorf("importing the %s: %w", task, err)
+		return "", errors.Join(fmt.Errorf("importing the %s: %w", task, err), job.unfinished(ctx, dir))
 	}
 	return to, t.keep(job, task)
 }
