@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -53,6 +54,10 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	defer closeAll()
 	dir := ctx.Args().First()
 	made, err := refine.Init(dir, *o)
+	if errors.Is(err, refine.ErrMade) {
+		e.warn("%s was made by this line already, and nothing was changed; to make it anew, remove the folder", dir)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -174,6 +179,9 @@ func printMade(e *env, dir string, t *taxonomy.Taxonomy, made *refine.Made) erro
 	line("development", "%s of %s", plural(made.Dev, "row", "rows"), plural(made.Groups, "group", "groups"))
 	if made.Held > 0 {
 		line("put aside", "%s of a group with development rows", plural(made.Held, "row", "rows"))
+	}
+	if made.Renamed > 0 {
+		line("ids", "%s of a row in another file got one of their own: pool:ID, train:ID", plural(made.Renamed, "row with the id", "rows with the ids"))
 	}
 	line("next", "erreval refine status %s", shellQuote(dir))
 	return flush()

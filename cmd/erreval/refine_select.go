@@ -31,7 +31,7 @@ Why a row was chosen, or what kept it out:
    erreval refine select work --explain q17
 
 A pool that was tagged elsewhere, by parts or on a GPU:
-   erreval identify pool.jsonl -o tagged.jsonl --device cuda --model work/iterations/01/model --verifier work/iterations/01/verifier
+   erreval identify work/pool.jsonl -o tagged.jsonl --device cuda --model work/iterations/01/model --verifier work/iterations/01/verifier
    erreval refine select work --pool tagged.jsonl`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"},

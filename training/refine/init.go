@@ -48,6 +48,7 @@ type Made struct {
 	// Rejected counts what went to *.rejected.jsonl: lines that are no rows, rows without usable labels, and duplicates.
 	Rejected   int     `json:"rejected"`
 	Duplicates int     `json:"duplicates"` // of the rejected ones: the same id, or the same text
+	Renamed    int     `json:"renamed"`    // rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
 	Examples   []error `json:"-"`          // of what was rejected, the first ones
 }
 
@@ -76,13 +77,14 @@ iterations/*/checkpoint/
 .lock
 `
 
-// Init makes a workspace in dir, which must not exist or be empty. It appears whole or not at all.
+// ErrMade says that the same command has made the workspace already.
+var ErrMade = errors.New("this very command made it")
+
+// Init makes a workspace in dir, which must not exist or be empty. It appears whole or not at all. The error is ErrMade
+// where the same command did so before.
 func Init(dir string, o InitOptions) (made *Made, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
-			return nil, fmt.Errorf("%s is a workspace already; nothing was changed. See where it stands: erreval refine status %[1]s", dir)
-		}
-		return nil, fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
+		return nil, occupied(dir, o.Command)
 	}
 	to, err := filepath.Abs(dir)
 	if err != nil {
@@ -95,7 +97,7 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{o: o, dir: temp, group: o.Group, seen: map[[16]byte]where{}, groups: map[[32]byte]bool{}}
+	b := &builder{o: o, dir: temp, group: o.Group, seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, to))
 	}
@@ -103,6 +105,19 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
 	return made, nil
+}
+
+// occupied says why no workspace can be made in a folder that is not empty.
+func occupied(dir, command string) error {
+	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err != nil {
+		return fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
+	}
+	log, err := (&Workspace{Dir: dir}).Log()
+	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. See where it stands: erreval refine status %s", dir, shellWord(dir)))
+	if len(log) > 0 && log[0].Command == command {
+		return errors.Join(ErrMade, err)
+	}
+	return err
 }
 
 // where says where a text stood first.
@@ -114,7 +129,8 @@ type builder struct {
 	dir    string
 	group  string
 	seen   map[[16]byte]where // every text
-	groups map[[32]byte]bool  // of development rows
+	ids    map[[16]byte]bool
+	groups map[[32]byte]bool // of development rows
 	held   *dataset.Output
 	train  *dataset.Output // nil without Train
 	files  []string        // that where speaks of
@@ -383,6 +399,7 @@ func (b *builder) usable(row *dataset.Row, pool bool) (*dataset.LineError, error
 		raw, err := marshalRow(row)
 		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}, err
 	}
+	b.ownID(row, pool)
 	err := row.Set(dataset.ColumnID, row.ID)
 	for i, field := range b.o.Taxonomy.FieldNames() {
 		err = errors.Join(err, row.Set(field, row.Values[i]))
@@ -400,16 +417,39 @@ func (b *builder) fault(row *dataset.Row, pool bool) error {
 	if !pool {
 		return b.label(row)
 	}
-	if raw, ok := row.Get(dataset.ColumnLabels); ok && string(raw) != "null" && string(raw) != `""` { // an empty cell is none
+	if raw, ok := row.Get(dataset.ColumnLabels); ok && !slices.Contains(noLabels, string(raw)) {
 		return fmt.Errorf("a row of the pool with labels; give labelled rows with --train, or call the column otherwise")
 	}
 	return nil
 }
 
+// noLabels is what stands in the column of a row that nobody has labelled.
+var noLabels = []string{"null", `""`, "[]"}
+
+// ownID sees to it that an id means one row: files whose rows are numbered from 1 each are common. Rows of one file have
+// their own ids, or are rejected.
+func (b *builder) ownID(row *dataset.Row, pool bool) {
+	given, of := row.ID, "train:"
+	if pool {
+		of = "pool:"
+	}
+	for b.ids[shortSum(row.ID)] {
+		row.ID = of + row.ID
+	}
+	b.ids[shortSum(row.ID)] = true
+	if row.ID != given {
+		b.made.Renamed++
+	}
+}
+
+func shortSum(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:16])
+}
+
 // again notes a row's text, or says where it came before.
 func (b *builder) again(row *dataset.Row) error {
-	sum := sha256.Sum256([]byte(row.TextHash()))
-	key := [16]byte(sum[:16])
+	key := shortSum(row.TextHash())
 	if first, again := b.seen[key]; again {
 		return errSameText{b.files[first.file], first.line}
 	}

@@ -259,3 +259,28 @@ func TestGroupOfNothing(t *testing.T) {
 		t.Error("two rows without a page are of one group")
 	}
 }
+
+// TestOwnIDs: an id of the pool that a labelled row of another text has becomes another one, and not one that is taken.
+func TestOwnIDs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "w")
+	made, err := Init(dir, initOptions(t, `{"id":"pool:1","note":"x","page":"X","labels":[]}
+{"id":"1","note":"y","page":"Y"}
+{"id":"3","note":"z","page":"Z"}
+`, `{"id":1,"note":"a","page":"A","labels":["W"]}
+{"id":2,"note":"b","page":"B","labels":["F"]}
+`))
+	if err != nil || made.Renamed != 1 || made.Rejected != 0 {
+		t.Fatalf("%+v, %v; want one renamed row, and none rejected", made, err)
+	}
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	if err := w.EachRow(w.Path(PoolFile), func(row *dataset.Row) error { ids = append(ids, row.ID); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"pool:1", "pool:pool:1", "3"}; !slices.Equal(ids, want) {
+		t.Errorf("the pool's ids are %q, want %q", ids, want)
+	}
+}

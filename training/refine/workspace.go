@@ -85,7 +85,26 @@ func Open(dir string) (*Workspace, error) {
 	if w.Taxonomy, err = taxonomy.Open(w.TaxonomySource()); err != nil {
 		return nil, err
 	}
-	return w, w.recover()
+	return w, errors.Join(w.recover(), w.checkGroup())
+}
+
+var errEnough = errors.New("one row is enough")
+
+// checkGroup finds a group that no row has: each would stand by itself, and rows of one passage be both trained on and measured with.
+func (w *Workspace) checkGroup() error {
+	group := w.Config.Group
+	if group == "" || slices.Contains(w.Taxonomy.FieldNames(), group) {
+		return nil
+	}
+	for _, file := range []string{PoolFile, HeldFile, DevFile} {
+		found := false
+		err := w.EachRow(w.Path(file), func(row *dataset.Row) error { _, found = row.Get(group); return errEnough })
+		if errors.Is(err, errEnough) && !found {
+			return fmt.Errorf("%s: group: neither a field nor a column of %s is called %q; put back what the workspace was made with, or \"\" to take each row by itself",
+				w.Path(ConfigFile), w.Path(file), group)
+		}
+	}
+	return nil
 }
 
 // TaxonomySource is what --taxonomy takes for the workspace's taxonomy.
