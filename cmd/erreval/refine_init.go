@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -92,6 +94,9 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 			return nil, nil, err
 		}
 	}
+	if o.Start, err = startModel(ctx.Context, e, o.Start, ctx.Args().First(), o.Taxonomy); err != nil {
+		return nil, nil, err
+	}
 	if o.Start == "" && o.Taxonomy.Name != taxonomy.Builtins()[0] {
 		o.Start = refine.StartNone // the model inside the program knows the first one's errors
 	}
@@ -104,6 +109,28 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 	}
 	closeAll, err = openSources(ctx, e, in, o)
 	return o, closeAll, err
+}
+
+// startModel checks a model, and names a folder as the workspace in dir will see it.
+func startModel(ctx context.Context, e *env, start, dir string, t *taxonomy.Taxonomy) (string, error) {
+	if start == "" || start == refine.StartNone {
+		return start, nil
+	}
+	if _, err := e.openModel(ctx, start, "", t); err != nil {
+		return "", err
+	}
+	if !strings.ContainsRune(start, filepath.Separator) || filepath.IsAbs(start) {
+		return start, nil
+	}
+	from, err := filepath.Abs(dir)
+	to, toErr := filepath.Abs(start)
+	if err = errors.Join(err, toErr); err != nil {
+		return "", err
+	}
+	if start, err = filepath.Rel(from, to); err != nil {
+		return to, nil // on another drive
+	}
+	return asFolder(start), nil
 }
 
 func groupFlag(ctx *cli.Context, t *taxonomy.Taxonomy) (string, error) {

@@ -93,10 +93,13 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 		return s.explain(b)
 	case len(b.Items) == 0:
 		return fmt.Errorf("nothing to choose from: %s", s.poolWords(&b.Counts))
-	case !ctx.Bool("dry-run"):
-		return errors.Join(s.freeze(b), s.print(b, refine.BatchName(s.next())))
+	case ctx.Bool("dry-run"):
+		return s.print(b, "")
 	}
-	return s.print(b, "")
+	if err := s.freeze(b); err != nil {
+		return err
+	}
+	return s.print(b, refine.BatchName(s.next()))
 }
 
 // look reads the settings, and where the workspace stands.
@@ -163,7 +166,7 @@ func (s *selectRun) tag(ctx context.Context) error {
 	if model == "" {
 		return usagef("%s has no model yet that could look at the pool; train one with: erreval refine train %s", s.w.Dir, shellQuote(s.w.Dir))
 	}
-	if err := os.MkdirAll(filepath.Dir(s.tagged), 0o777); err != nil {
+	if err := errors.Join(s.w.CheckWeights(s.current), os.MkdirAll(filepath.Dir(s.tagged), 0o777)); err != nil {
 		return err
 	}
 	_, missing := os.Stat(s.tagged)

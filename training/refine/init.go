@@ -68,7 +68,7 @@ const gitignore = `# Weights and what can be made again; everything else is wort
 iterations/*/model/
 iterations/*/verifier/
 iterations/*/checkpoint/
-*.tagged.jsonl
+*.tagged.jsonl*
 .tmp/
 .commit/
 .undo/

@@ -101,8 +101,10 @@ func (t *training) number() error {
 		t.iteration = all[len(all)-1] + 1
 	}
 	t.u.step = StepTrain + IterationName(t.iteration)
-	t.before, err = t.w.Current()
-	return err
+	if t.before, err = t.w.Current(); err != nil {
+		return err
+	}
+	return t.w.CheckWeights(t.before)
 }
 
 // collect reads the rows. None of the training set shares its group with a development row.

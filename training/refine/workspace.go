@@ -199,6 +199,18 @@ func (w *Workspace) ModelOf(iteration int) string {
 	return w.Config.Start
 }
 
+// CheckWeights says what to do where an iteration's model is not there.
+func (w *Workspace) CheckWeights(iteration int) error {
+	if iteration < 0 {
+		return nil
+	}
+	if _, err := os.Stat(w.Path(IterationDir, IterationName(iteration), "model")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("the model in use, that of iteration %s, is not here (version control leaves weights out): copy the folders model and verifier to %s, or take steps back (erreval refine undo %s) and train again",
+		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), shellWord(w.Dir))
+}
+
 // VerifierOf is the folder of an iteration's verifier, or "" where it has none.
 func (w *Workspace) VerifierOf(iteration int) string {
 	if iteration < 0 {
