@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,28 +161,38 @@ func openSources(ctx *cli.Context, e *env, in rowInput, o *refine.InitOptions) (
 			closeAll()
 			return nil, err
 		}
-		rows, closeRows, err := in.files.openRows(ctx.Context, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns})
+		rows, closeRows, err := in.files.openRows(ctx.Context, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns, OwnNames: flag != "pool"})
 		if err != nil {
 			closeAll()
 			return nil, err
 		}
 		closers = append(closers, closeRows)
-		*to = interruptibleSource{ctx.Context, rows}
+		*to = &initSource{ctx: ctx.Context, e: e, Reader: rows}
 	}
 	return closeAll, nil
 }
 
-// interruptibleSource ends with its context.
-type interruptibleSource struct {
-	ctx context.Context
-	dataset.Source
+// initSource ends with its context, and says what was assumed about the file.
+type initSource struct {
+	*dataset.Reader
+	ctx  context.Context
+	e    *env
+	said int
 }
 
-func (s interruptibleSource) Read() (*dataset.Row, error) {
+func (s *initSource) Read() (*dataset.Row, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.Source.Read()
+	row, err := s.Reader.Read()
+	if err == nil && s.said == 0 || errors.Is(err, io.EOF) {
+		notes := s.Notes()
+		for _, n := range notes[s.said:] {
+			s.e.warn("%s", report.Printable(n))
+		}
+		s.said = len(notes)
+	}
+	return row, err
 }
 
 func sayRejected(e *env, dir string, made *refine.Made) {

@@ -134,6 +134,7 @@ type builder struct {
 	held   *dataset.Output
 	train  *dataset.Output // nil without Train
 	files  []string        // that where speaks of
+	fault1 error           // the first one of the source that is read, or nil
 	made   Made
 }
 
@@ -156,17 +157,21 @@ func (b *builder) build() (*Made, error) {
 		return nil, err
 	}
 	b.made.Held = b.held.Rows()
-	switch {
-	case b.made.Pool+b.made.Held > 0:
-	case len(b.made.Examples) > 0:
-		return nil, fmt.Errorf("no row of the pool can be used; the first fault: %w", b.made.Examples[0])
-	default:
-		return nil, errors.New("the pool has no rows; give a file of unlabelled rows")
+	if b.made.Pool+b.made.Held == 0 {
+		return nil, b.nothing("the pool")
 	}
 	if err := b.commitHeld(); err != nil {
 		return nil, err
 	}
 	return &b.made, b.texts()
+}
+
+// nothing says why a file gave no row.
+func (b *builder) nothing(of string) error {
+	if b.fault1 == nil {
+		return fmt.Errorf("there are no rows in %s", of)
+	}
+	return fmt.Errorf("no row of %s can be used; the first fault: %w", of, b.fault1)
 }
 
 func (b *builder) commitHeld() error {
@@ -203,6 +208,9 @@ func (b *builder) labelled() error {
 	}
 	if b.o.Dev != nil {
 		err = b.each(b.o.Dev, dev, func(row *dataset.Row) error { return b.addDev(dev, row) })
+		if err == nil && dev.Rows() == 0 {
+			err = b.nothing("--dev")
+		}
 	}
 	var rows []*dataset.Row
 	if err == nil {
@@ -225,6 +233,9 @@ func (b *builder) start(dev *dataset.Output) (rows []*dataset.Row, err error) {
 	}
 	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error { rows = append(rows, row); return nil }); err != nil {
 		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, b.nothing("--train")
 	}
 	if b.o.Dev == nil {
 		return b.split(dev, rows)
@@ -342,6 +353,7 @@ func (b *builder) groupSum(row *dataset.Row) [32]byte {
 
 // each gives the usable rows of a source to f; the others are rejected to out.
 func (b *builder) each(from dataset.Source, out *dataset.Output, f func(*dataset.Row) error) error {
+	b.fault1 = nil
 	for {
 		row, err := from.Read()
 		if errors.Is(err, io.EOF) {
@@ -382,6 +394,9 @@ func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
 	var text errSameText
 	if errors.As(fault, &id) || errors.As(fault, &text) {
 		b.made.Duplicates++
+	}
+	if b.fault1 == nil {
+		b.fault1 = fault
 	}
 	if len(b.made.Examples) < 5 {
 		b.made.Examples = append(b.made.Examples, fault)

@@ -242,7 +242,7 @@ func TestInitPool(t *testing.T) {
 	if err != nil || made.Pool != 1 || made.Rejected != 1 {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "the pool has no rows") {
+	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "there are no rows in the pool") {
 		t.Error(err)
 	}
 }
