@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -489,8 +490,12 @@ func (b *builder) label(row *dataset.Row) error {
 		return err
 	}
 	p, err := ProvenanceOf(row)
-	if _, planted := row.Get("mechanism"); planted && p.Kind == KindStart { // a row of erreval simulate
+	if raw, planted := row.Get("mechanism"); planted && p.Kind == KindStart { // a row of erreval simulate
 		p.Kind = KindSimulated
+		var by string
+		if len(p.By) == 0 && json.Unmarshal(raw, &by) == nil && by != "" {
+			p.By = []string{by}
+		}
 	}
 	return errors.Join(err, row.Set(dataset.ColumnLabels, labels), row.Set(ColumnProvenance, p))
 }

@@ -143,6 +143,16 @@ func TestSimulatedStayOut(t *testing.T) {
 	if s.Training.Kinds[KindSimulated] != 2 || s.Training.Kinds[KindStart] != 4 || s.Training.Labels["Long"] < 2 {
 		t.Errorf("%+v", s.Training)
 	}
+	err = w.EachTraining(func(_ string, row *dataset.Row) error {
+		p, err := ProvenanceOf(row)
+		if _, planted := row.Get("mechanism"); planted && !slices.Equal(p.By, []string{"stretched"}) {
+			t.Errorf("row %s was made by %q", row.ID, p.By)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestGivenDev: rows of --dev are taken as they are; training rows of their groups are put aside, equal texts are rejected.

@@ -57,7 +57,7 @@ const (
 // Provenance says where a training row's labels come from.
 type Provenance struct {
 	Kind      string   `json:"kind"`
-	By        []string `json:"by,omitempty"`    // reviewers, or the models that agreed
+	By        []string `json:"by,omitempty"`    // reviewers, the models that agreed, or what planted the error
 	Iteration int      `json:"iteration"`       // whose model chose the row; 0 for rows of the start
 	Batch     string   `json:"batch,omitempty"` // B001; "" for rows of the start
 }
