@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -94,10 +95,17 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".new-")
+	begun := "." + filepath.Base(to) + ".new-"
+	removeKilled(filepath.Dir(to), begun)
+	temp, err := os.MkdirTemp(filepath.Dir(to), begun)
 	if err != nil {
 		return nil, err
 	}
+	lock, err := (&Workspace{Dir: temp}).lock(syscall.LOCK_NB) // says that a living process is at it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	b := &builder{o: o, dir: temp, group: o.Group, seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, to))
@@ -106,6 +114,22 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
 	return made, nil
+}
+
+// removeKilled removes what killed processes began to make. What cannot be removed is in nobody's way.
+func removeKilled(parent, begun string) {
+	entries, _ := os.ReadDir(parent)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), begun) {
+			continue
+		}
+		path := filepath.Join(parent, entry.Name())
+		lock, lockErr := (&Workspace{Dir: path}).lock(syscall.LOCK_NB)
+		if lockErr != nil { // somebody is at it, or it is not ours
+			continue
+		}
+		_ = errors.Join(os.RemoveAll(path), lock.Close())
+	}
 }
 
 // occupied says why no workspace can be made in a folder that is not empty.

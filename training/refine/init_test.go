@@ -294,3 +294,30 @@ func TestOwnIDs(t *testing.T) {
 		t.Errorf("the pool's ids are %q, want %q", ids, want)
 	}
 }
+
+// TestInitKilled: the next init removes what a killed one had begun, and leaves alone what a living one is at.
+func TestInitKilled(t *testing.T) {
+	parent := t.TempDir()
+	killed, living := filepath.Join(parent, ".w.new-1"), filepath.Join(parent, ".w.new-2")
+	for _, dir := range []string{killed, living} {
+		if err := os.MkdirAll(filepath.Join(dir, TrainDir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := (&Workspace{Dir: living}).lock(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := Init(filepath.Join(parent, "w"), initOptions(t, pool, "")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(parent)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".w.new-2", "w"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q are left, %v; want %q", names, err, want)
+	}
+}
