@@ -32,7 +32,8 @@ Development rows of your own, and a taxonomy of your own:
 Rows are divided by whole groups: by default by the taxonomy's field marked "group" (for questions the
 passage), else by its last field; --group none takes each row by itself. Rows of the pool and of the
 training set that share their group with a development row are put aside (held.jsonl). What is no row,
-has no usable labels, or is there already is kept with its reason in *.rejected.jsonl.`,
+has no usable labels, or is there already is kept with its reason in *.rejected.jsonl. --map is for the pool;
+a labelled file without such a column is read by the field's own name.`,
 		Flags: append(rowFlags(), taxonomyFlag(),
 			&cli.StringFlag{Name: "pool", Usage: "`FILE` of unlabelled rows, of which batches are chosen"},
 			&cli.StringFlag{Name: "train", Usage: "`FILE` of labelled rows to begin with"},
