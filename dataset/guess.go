@@ -23,6 +23,7 @@ var synonyms = [][]string{
 func (r *Reader) guess(row *Row) {
 	taken := map[string]bool{}
 	for _, f := range r.fields {
+		r.fallBack(row, f)
 		if _, ok := row.Get(r.column[f]); ok {
 			taken[r.column[f]] = true
 		}
@@ -36,6 +37,19 @@ func (r *Reader) guess(row *Row) {
 			r.column[f], taken[c] = c, true
 			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c, firstHint(raw), f))
 		}
+	}
+}
+
+// fallBack reads a field by its own name where the file does not have the column that was named.
+func (r *Reader) fallBack(row *Row, field string) {
+	named := r.opt.Map[field]
+	if named == "" || !r.opt.OwnNames {
+		return
+	}
+	_, given := row.Get(named)
+	if _, own := row.Get(field); !given && own {
+		r.column[field] = field
+		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", named, field))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Taxonomy  *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
 	Map       map[string]string  // field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
+	OwnNames  bool               // a file without a column of Map, but with one of the field's name, is read by that (Notes)
 	Limit     int                // stop after so many rows; 0 reads all
 	Format    Format             // of the file; NewReader reads JSON Lines whatever it says
 	Sheet     string             // of a workbook; "" is the first

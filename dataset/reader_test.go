@@ -147,6 +147,32 @@ func TestMapAndLimit(t *testing.T) {
 	}
 }
 
+// TestOwnNames: a file that has the field's name instead of the mapped column is read by it, if that is asked for.
+func TestOwnNames(t *testing.T) {
+	o := Options{Taxonomy: questions(t), Map: map[string]string{"question": "prediction"}, OwnNames: true}
+	for line, want := range map[string]string{
+		`{"passage":"p","answer":"a","question":"gold","prediction":"q"}`: "q",
+		`{"passage":"p","answer":"a","question":"gold"}`:                  `gold [in.jsonl: no column "prediction"; taking "question"]`,
+	} {
+		r := NewReader(strings.NewReader(line), "in.jsonl", o)
+		row, err := r.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := row.Values[0]
+		if notes := r.Notes(); len(notes) > 0 {
+			got += fmt.Sprint(" ", notes)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	_, bad := read(t, `{"passage":"p","answer":"a","question":"gold"}`, Options{Map: o.Map})
+	if len(bad) != 1 {
+		t.Errorf("without being asked for: %v", bad)
+	}
+}
+
 func TestLineEnds(t *testing.T) {
 	long := `{"question":"q","answer":"a","passage":"` + strings.Repeat("long ", 1<<20) + `"}`
 	rows, bad := read(t, "\ufeff"+good+"\r\n\r\n"+long+"\n"+good, Options{})

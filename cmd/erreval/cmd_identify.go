@@ -296,7 +296,10 @@ func (r *identifyRun) close(ended bool) error {
 	if ended {
 		r.total.Gates = checkGates(r.gates, r.total.counts(r.noError()))
 	}
-	err := r.total.print(r.e, r.o)
+	var err error
+	if ended || r.total.Rows > 0 || r.o.JSON || r.o.Judge != nil { // else the error says all that there is to say
+		err = r.total.print(r.e, r.o)
+	}
 	if ended {
 		err = errors.Join(err, r.total.publish(r.e, r.o))
 	}

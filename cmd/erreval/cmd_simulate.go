@@ -70,6 +70,7 @@ docs/simulate.md lists the mechanisms.`,
 			if o.rowInput, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
+			o.tell = true
 			if o.limit = ctx.Int("limit"); o.limit < 0 {
 				return usagef("--limit %d: give a number of rows, or 0 for all", o.limit)
 			}
@@ -361,16 +362,18 @@ func (s *simulateSummary) mechanisms(w io.Writer) error {
 
 // readRightRows reads all rows; one with an empty passage, question or answer cannot teach and is an error.
 func readRightRows(ctx context.Context, e *env, o *simulateOptions, bound *simulate.Binding) (rows []simulate.Row, leftOut int, faults []error, err error) {
-	fields := o.taxonomy.FieldNames()
-	faults, err = o.eachRow(ctx, e, o.file, func(r *dataset.Row) error {
-		if right, err := isRight(r, o.taxonomy); err != nil || !right {
-			leftOut++
+	faults, err = o.eachFit(ctx, e, func(r *dataset.Row) error {
+		right, err := isRight(r, o.taxonomy)
+		switch i := slices.IndexFunc(r.Values, blank); {
+		case err != nil:
 			return err
+		case !right:
+			leftOut++
+		case i >= 0:
+			return fmt.Errorf("row %s: the %s is empty", r.ID, o.taxonomy.Fields[i].Name)
+		default:
+			rows = append(rows, bound.Row(r, textOf(r, "title"), textOf(r, "source")))
 		}
-		if i := slices.Index(r.Values, ""); i >= 0 {
-			return fmt.Errorf("row %s: the %s is empty", r.ID, fields[i])
-		}
-		rows = append(rows, bound.Row(r, textOf(r, "title"), textOf(r, "source")))
 		return nil
 	})
 	if err == nil && len(rows) == 0 && len(faults) > 0 {
@@ -381,6 +384,20 @@ func readRightRows(ctx context.Context, e *env, o *simulateOptions, bound *simul
 	}
 	return rows, leftOut, faults, err
 }
+
+// eachFit calls f for every row of the input. A row that f refuses is among the faults: it is no reason to make nothing of the others.
+func (o *simulateOptions) eachFit(ctx context.Context, e *env, f func(*dataset.Row) error) ([]error, error) {
+	var unfit []error
+	faults, err := o.eachRow(ctx, e, o.file, func(r *dataset.Row) error {
+		if err := f(r); err != nil {
+			unfit = append(unfit, &dataset.LineError{File: r.Source, Line: r.Line, Err: err})
+		}
+		return nil
+	})
+	return append(faults, unfit...), err
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // isRight tells whether a row has no labels, or no errors among them.
 func isRight(r *dataset.Row, t *taxonomy.Taxonomy) (bool, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -100,6 +101,7 @@ type rowInput struct {
 	taxonomy *taxonomy.Taxonomy
 	columns  map[string]string // --map
 	limit    int               // rows of a file; 0 is all
+	tell     bool              // what was assumed about a file
 }
 
 // rowFlags are those that openRowInput reads.
@@ -129,6 +131,11 @@ func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*da
 		var fault *dataset.LineError
 		switch {
 		case errors.Is(err, io.EOF):
+			for _, n := range reader.Notes() {
+				if in.tell {
+					e.warn("%s", report.Printable(n))
+				}
+			}
 			return faults, nil
 		case errors.As(err, &fault):
 			faults = append(faults, fault)

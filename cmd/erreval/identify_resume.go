@@ -21,6 +21,15 @@ import (
 // sameRows are the options that do not change what becomes of a row.
 var sameRows = []string{"workers"}
 
+// otherRun says that an output was made otherwise than --resume would go on with it, or of other rows.
+type otherRun struct{ error }
+
+func (o otherRun) Unwrap() error { return o.error }
+
+func otherRunf(format string, args ...any) error {
+	return withCode(exitUsage, otherRun{fmt.Errorf(format, args...)})
+}
+
 // begin creates the output, or takes up the one that an earlier run left. A record of how it is made
 // stands beside OUT.partial from the start.
 func (f *identifyFile) begin(size int64) (err error) {
@@ -35,13 +44,13 @@ func (f *identifyFile) begin(size int64) (err error) {
 	}
 	old, err := runrecord.Read(partial)
 	if err != nil {
-		return withCode(exitUsage, fmt.Errorf("--resume: %s cannot be continued: %w; start again with --overwrite", partial, err))
+		return otherRunf("--resume: %s cannot be continued: %w; start again with --overwrite", partial, err)
 	}
 	if err := f.run.compare(partial, old, now); err != nil {
 		return err
 	}
 	if a, b := old.Inputs[0], now.Inputs[0]; a != b {
-		return withCode(exitUsage, fmt.Errorf("--resume: %s was begun with another input:\n  %s\nstart again with --overwrite", partial, differentInput(a, b)))
+		return otherRunf("--resume: %s was begun with another input:\n  %s\nstart again with --overwrite", partial, differentInput(a, b))
 	}
 	f.run.noteBuild(partial, old, now)
 	if f.out, err = dataset.Resume(f.path, f.run.o.Overwrite, f.run.o.Inputs...); err != nil {
@@ -62,8 +71,8 @@ func (r *identifyRun) compare(file string, old, now *runrecord.Record) error {
 	if len(diff) == 0 && len(old.Inputs) == 1 {
 		return nil
 	}
-	return withCode(exitUsage, fmt.Errorf("--resume: %s was made otherwise:\n  %s\ngo on as it was begun, or start again with --overwrite",
-		file, strings.Join(diff, "\n  ")))
+	return otherRunf("--resume: %s was made otherwise:\n  %s\ngo on as it was begun, or start again with --overwrite",
+		file, strings.Join(diff, "\n  "))
 }
 
 func (r *identifyRun) noteBuild(file string, old, now *runrecord.Record) {
@@ -98,7 +107,7 @@ func (f *identifyFile) recall(row *dataset.Row) (bool, error) {
 	defer f.mu.Unlock()
 	found, err := f.out.Recall(row, dataset.ColumnDiagnosis)
 	if errors.Is(err, dataset.ErrOtherRows) {
-		return false, withCode(exitUsage, err)
+		return false, withCode(exitUsage, otherRun{err})
 	}
 	if err != nil {
 		return false, err
@@ -139,7 +148,7 @@ func (r *identifyRun) finished(ctx context.Context, in, out string) (bool, error
 func (r *identifyRun) checkFinished(ctx context.Context, in, out string) error {
 	old, err := runrecord.Read(out)
 	if err != nil {
-		return withCode(exitUsage, fmt.Errorf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out, err))
+		return otherRunf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out, err)
 	}
 	if err := r.compare(out, old, r.newRecord()); err != nil {
 		return err
@@ -150,7 +159,7 @@ func (r *identifyRun) checkFinished(ctx context.Context, in, out string) error {
 	}
 	old.Inputs[0].Changed = "" // the hash tells whether it still is what was read
 	if now != old.Inputs[0] {
-		return withCode(exitUsage, fmt.Errorf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out, differentInput(old.Inputs[0], now)))
+		return otherRunf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out, differentInput(old.Inputs[0], now))
 	}
 	s := newSummary(r)
 	s.restore(old.Counts)
@@ -193,7 +202,7 @@ func (f *identifyFile) endOfInput() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.out.EndRecall(); err != nil {
-		return withCode(exitUsage, err)
+		return withCode(exitUsage, otherRun{err})
 	}
 	return io.EOF
 }

@@ -55,7 +55,11 @@ func runFakeTrainer(config string) error {
 	if err != nil {
 		return err
 	}
-	return writeFake(os.Getenv("FAKE_CHECKPOINT"), job.Out, labels, strings.Count(string(rows), "\n"))
+	err = writeFake(os.Getenv("FAKE_CHECKPOINT"), job.Out, labels, strings.Count(string(rows), "\n"))
+	if os.Getenv("FAKE_TRAINER") == "spoils" {
+		err = errors.Join(err, os.WriteFile(filepath.Join(job.Out, "config.json"), []byte("{}"), 0o666))
+	}
+	return err
 }
 
 func writeFake(from, out string, labels []string, turn int) error {

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,7 +32,8 @@ Development rows of your own, and a taxonomy of your own:
 Rows are divided by whole groups: by default by the taxonomy's field marked "group" (for questions the
 passage), else by its last field; --group none takes each row by itself. Rows of the pool and of the
 training set that share their group with a development row are put aside (held.jsonl). What is no row,
-has no usable labels, or is there already is kept with its reason in *.rejected.jsonl.`,
+has no usable labels, or is there already is kept with its reason in *.rejected.jsonl. --map is for the pool;
+a labelled file without such a column is read by the field's own name.`,
 		Flags: append(rowFlags(), taxonomyFlag(),
 			&cli.StringFlag{Name: "pool", Usage: "`FILE` of unlabelled rows, of which batches are chosen"},
 			&cli.StringFlag{Name: "train", Usage: "`FILE` of labelled rows to begin with"},
@@ -53,6 +58,10 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	defer closeAll()
 	dir := ctx.Args().First()
 	made, err := refine.Init(dir, *o)
+	if errors.Is(err, refine.ErrMade) {
+		e.warn("%s was made by this line already, and nothing was changed; to make it anew, remove the folder", dir)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -87,6 +96,9 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 			return nil, nil, err
 		}
 	}
+	if o.Start, err = startModel(ctx.Context, e, o.Start, ctx.Args().First(), o.Taxonomy); err != nil {
+		return nil, nil, err
+	}
 	if o.Start == "" && o.Taxonomy.Name != taxonomy.Builtins()[0] {
 		o.Start = refine.StartNone // the model inside the program knows the first one's errors
 	}
@@ -99,6 +111,28 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 	}
 	closeAll, err = openSources(ctx, e, in, o)
 	return o, closeAll, err
+}
+
+// startModel checks a model, and names a folder as the workspace in dir will see it.
+func startModel(ctx context.Context, e *env, start, dir string, t *taxonomy.Taxonomy) (string, error) {
+	if start == "" || start == refine.StartNone {
+		return start, nil
+	}
+	if _, err := e.openModel(ctx, start, "", t); err != nil {
+		return "", err
+	}
+	if !strings.ContainsRune(start, filepath.Separator) || filepath.IsAbs(start) {
+		return start, nil
+	}
+	from, err := filepath.Abs(dir)
+	to, toErr := filepath.Abs(start)
+	if err = errors.Join(err, toErr); err != nil {
+		return "", err
+	}
+	if start, err = filepath.Rel(from, to); err != nil {
+		return to, nil // on another drive
+	}
+	return asFolder(start), nil
 }
 
 func groupFlag(ctx *cli.Context, t *taxonomy.Taxonomy) (string, error) {
@@ -128,28 +162,38 @@ func openSources(ctx *cli.Context, e *env, in rowInput, o *refine.InitOptions) (
 			closeAll()
 			return nil, err
 		}
-		rows, closeRows, err := in.files.openRows(ctx.Context, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns})
+		rows, closeRows, err := in.files.openRows(ctx.Context, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns, OwnNames: flag != "pool"})
 		if err != nil {
 			closeAll()
 			return nil, err
 		}
 		closers = append(closers, closeRows)
-		*to = interruptibleSource{ctx.Context, rows}
+		*to = &initSource{ctx: ctx.Context, e: e, Reader: rows}
 	}
 	return closeAll, nil
 }
 
-// interruptibleSource ends with its context.
-type interruptibleSource struct {
-	ctx context.Context
-	dataset.Source
+// initSource ends with its context, and says what was assumed about the file.
+type initSource struct {
+	*dataset.Reader
+	ctx  context.Context
+	e    *env
+	said int
 }
 
-func (s interruptibleSource) Read() (*dataset.Row, error) {
+func (s *initSource) Read() (*dataset.Row, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
 	}
-	return s.Source.Read()
+	row, err := s.Reader.Read()
+	if err == nil && s.said == 0 || errors.Is(err, io.EOF) {
+		notes := s.Notes()
+		for _, n := range notes[s.said:] {
+			s.e.warn("%s", report.Printable(n))
+		}
+		s.said = len(notes)
+	}
+	return row, err
 }
 
 func sayRejected(e *env, dir string, made *refine.Made) {
@@ -174,6 +218,9 @@ func printMade(e *env, dir string, t *taxonomy.Taxonomy, made *refine.Made) erro
 	line("development", "%s of %s", plural(made.Dev, "row", "rows"), plural(made.Groups, "group", "groups"))
 	if made.Held > 0 {
 		line("put aside", "%s of a group with development rows", plural(made.Held, "row", "rows"))
+	}
+	if made.Renamed > 0 {
+		line("ids", "%s of a row in another file got one of their own: pool:ID, train:ID", plural(made.Renamed, "row with the id", "rows with the ids"))
 	}
 	line("next", "erreval refine status %s", shellQuote(dir))
 	return flush()

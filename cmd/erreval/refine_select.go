@@ -31,7 +31,7 @@ Why a row was chosen, or what kept it out:
    erreval refine select work --explain q17
 
 A pool that was tagged elsewhere, by parts or on a GPU:
-   erreval identify pool.jsonl -o tagged.jsonl --device cuda --model work/iterations/01/model --verifier work/iterations/01/verifier
+   erreval identify work/pool.jsonl -o tagged.jsonl --device cuda --model work/iterations/01/model --verifier work/iterations/01/verifier
    erreval refine select work --pool tagged.jsonl`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"},
@@ -93,10 +93,13 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 		return s.explain(b)
 	case len(b.Items) == 0:
 		return fmt.Errorf("nothing to choose from: %s", s.poolWords(&b.Counts))
-	case !ctx.Bool("dry-run"):
-		return errors.Join(s.freeze(b), s.print(b, refine.BatchName(s.next())))
+	case ctx.Bool("dry-run"):
+		return s.print(b, "")
 	}
-	return s.print(b, "")
+	if err := s.freeze(b); err != nil {
+		return err
+	}
+	return s.print(b, refine.BatchName(s.next()))
 }
 
 // look reads the settings, and where the workspace stands.
@@ -163,15 +166,37 @@ func (s *selectRun) tag(ctx context.Context) error {
 	if model == "" {
 		return usagef("%s has no model yet that could look at the pool; train one with: erreval refine train %s", s.w.Dir, shellQuote(s.w.Dir))
 	}
-	if err := os.MkdirAll(filepath.Dir(s.tagged), 0o777); err != nil {
+	if err := errors.Join(s.w.CheckWeights(s.current), os.MkdirAll(filepath.Dir(s.tagged), 0o777)); err != nil {
 		return err
 	}
+	_, missing := os.Stat(s.tagged)
+	o := &identifyOptions{Inputs: []string{s.w.Path(refine.PoolFile)}, Output: s.tagged, Model: model,
+		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Device: s.ctx.String("device"), Library: s.ctx.String("ort-lib"),
+		Workers: s.ctx.Int("workers"), Resume: true, Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()}
+	err := s.identify(ctx, o)
+	if other := (otherRun{}); errors.As(err, &other) { // pool, taxonomy or model are no longer as they were
+		s.e.warn("%s was made of another pool, or otherwise; the pool is tagged anew", s.tagged)
+		if err := removeTagged(s.tagged); err != nil {
+			return err
+		}
+		o.Quiet = s.ctx.Bool("quiet")
+		err = s.identify(ctx, o)
+	}
+	return err
+}
+
+// removeTagged removes what identify made, and what it has begun.
+func removeTagged(path string) (err error) {
+	for _, out := range []string{path, dataset.PartialPath(path)} {
+		err = errors.Join(err, removeIfThere(out), removeIfThere(runrecord.Path(out)))
+	}
+	return err
+}
+
+func (s *selectRun) identify(ctx context.Context, o *identifyOptions) error {
 	quiet := *s.e
 	quiet.out = io.Discard
-	_, missing := os.Stat(s.tagged)
-	err := runIdentify(ctx, &quiet, &identifyOptions{Inputs: []string{s.w.Path(refine.PoolFile)}, Output: s.tagged, Model: model,
-		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Device: s.ctx.String("device"), Library: s.ctx.String("ort-lib"),
-		Workers: s.ctx.Int("workers"), Resume: true, Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()})
+	err := runIdentify(ctx, &quiet, o)
 	if exitCode(err) == exitIncomplete { // untagged rows are counted, and cannot be chosen
 		return nil
 	}

@@ -17,14 +17,10 @@ import (
 // input is what a batch is chosen from: the tagged pool, without the rows that are in use.
 func (s *selectRun) input() (*selection.Input, error) {
 	in := &selection.Input{Options: s.options, Pool: s.pool, Used: selection.NewUsed(), Counts: map[string]int{}, Seed: s.seed}
-	var thresholds dataset.Probabilities
-	if made := readRecord(s.tagged); made != nil {
-		thresholds = made.Options.Thresholds
+	thresholds, err := s.thresholds()
+	if err != nil {
+		return nil, err
 	}
-	if len(thresholds) == 0 {
-		s.e.warn("%s has no run record that tells the model's thresholds; each is taken for 0.5", s.tagged)
-	}
-	var err error
 	if in.Meter, err = selection.NewMeter(s.w.Taxonomy, thresholds); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.tagged, err)
 	}
@@ -49,6 +45,50 @@ func (s *selectRun) input() (*selection.Input, error) {
 	}
 	return in, nil
 }
+
+// thresholds are those with which the pool was tagged. What came of a tagged file, as by erreval score, has no record of them, but
+// names the model.
+func (s *selectRun) thresholds() (dataset.Probabilities, error) {
+	first, err := s.firstDiagnosis()
+	if err != nil {
+		return nil, err
+	}
+	if of, want := first.Taxonomy, s.w.Taxonomy.ID(); of != "" && of != want {
+		return nil, withCode(exitUnfit, fmt.Errorf("%s was tagged by the taxonomy %s, and the workspace has %s", s.tagged, of, want))
+	}
+	if made := readRecord(s.tagged); made != nil && len(made.Options.Thresholds) > 0 {
+		return made.Options.Thresholds, nil
+	}
+	if name := s.w.ModelOf(s.current); name != "" {
+		if m, err := s.e.openModel(s.ctx.Context, name, "", s.w.Taxonomy); err == nil && m.Manifest.ID() == first.Model {
+			var out dataset.Probabilities
+			for label, p := range m.Manifest.Thresholds {
+				out = append(out, dataset.Probability{Label: label, P: p})
+			}
+			return out, nil
+		}
+	}
+	s.e.warn("%s has no run record that tells the model's thresholds; each is taken for 0.5", s.tagged)
+	return nil, nil
+}
+
+// firstDiagnosis is that of the first row that has one; an empty one where none has.
+func (s *selectRun) firstDiagnosis() (first dataset.Diagnosis, err error) {
+	err = s.pool(func(row *dataset.Row) error {
+		d, err := row.Diagnosis()
+		if err != nil || d == nil {
+			return err
+		}
+		first = *d
+		return errFirst
+	})
+	if errors.Is(err, errFirst) {
+		err = nil
+	}
+	return first, err
+}
+
+var errFirst = errors.New("the first row is enough")
 
 // useTraining counts the labels of the training set, and finds the rows that doubts are about.
 func (s *selectRun) useTraining(in *selection.Input, doubts map[string]*selection.Doubt) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
@@ -132,6 +133,17 @@ func spreadWords(c *chosenBatch) string {
 // explain says why a row was chosen or not.
 func (s *selectRun) explain(b *selection.Batch) error {
 	x := b.Watched
+	if x.Missing {
+		err := s.w.EachRow(s.w.Path(refine.HeldFile), func(row *dataset.Row) error {
+			if row.ID == x.ID {
+				x.Verdict = "It cannot be chosen: it is in " + refine.HeldFile + ", since its group has a development row."
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	if s.ctx.Bool("json") {
 		return writeJSON(s.e.out, x)
 	}

@@ -184,7 +184,7 @@ func (r *writtenRun) use(j *judges, members []scorer.Judge) (err error) {
 func (r *writtenRun) readRows(ctx context.Context) (err error) {
 	var wrong []prompt.Example
 	r.sum = &writtenSummary{judges: r.ask.names(), Rejected: map[string]int{}, Asked: map[string]int{}, Kept: map[string]int{}}
-	r.faults, err = r.o.eachRow(ctx, r.e, r.o.file, func(row *dataset.Row) error {
+	r.faults, err = r.o.eachFit(ctx, r.e, func(row *dataset.Row) error {
 		right, err := isRight(row, r.o.taxonomy)
 		if err != nil {
 			return err
@@ -194,7 +194,9 @@ func (r *writtenRun) readRows(ctx context.Context) (err error) {
 			return nil
 		}
 		labels, err := row.Labels(r.o.taxonomy)
-		wrong = append(wrong, prompt.Example{Values: row.Values, Labels: labels})
+		if err == nil {
+			wrong = append(wrong, prompt.Example{Values: row.Values, Labels: labels})
+		}
 		return err
 	})
 	if err != nil {

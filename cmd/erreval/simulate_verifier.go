@@ -25,13 +25,15 @@ func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 		return usagef("--negatives: %v", err)
 	}
 	var rows []simulate.Judged
-	faults, err := o.eachRow(ctx.Context, e, o.file, func(r *dataset.Row) error {
+	faults, err := o.eachFit(ctx.Context, e, func(r *dataset.Row) error {
 		labels, err := r.Labels(o.taxonomy)
 		if err != nil {
 			return err
 		}
 		d, err := r.Diagnosis()
-		rows = append(rows, simulate.Judged{Row: r, Labels: labels, Diagnosis: d})
+		if err == nil {
+			rows = append(rows, simulate.Judged{Row: r, Labels: labels, Diagnosis: d})
+		}
 		return err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -48,6 +50,7 @@ type Made struct {
 	// Rejected counts what went to *.rejected.jsonl: lines that are no rows, rows without usable labels, and duplicates.
 	Rejected   int     `json:"rejected"`
 	Duplicates int     `json:"duplicates"` // of the rejected ones: the same id, or the same text
+	Renamed    int     `json:"renamed"`    // rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
 	Examples   []error `json:"-"`          // of what was rejected, the first ones
 }
 
@@ -67,7 +70,7 @@ const gitignore = `# Weights and what can be made again; everything else is wort
 iterations/*/model/
 iterations/*/verifier/
 iterations/*/checkpoint/
-*.tagged.jsonl
+*.tagged.jsonl*
 .tmp/
 .commit/
 .undo/
@@ -76,13 +79,14 @@ iterations/*/checkpoint/
 .lock
 `
 
-// Init makes a workspace in dir, which must not exist or be empty. It appears whole or not at all.
+// ErrMade says that the same command has made the workspace already.
+var ErrMade = errors.New("this very command made it")
+
+// Init makes a workspace in dir, which must not exist or be empty. It appears whole or not at all. The error is ErrMade
+// where the same command did so before.
 func Init(dir string, o InitOptions) (made *Made, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
-			return nil, fmt.Errorf("%s is a workspace already; nothing was changed. See where it stands: erreval refine status %[1]s", dir)
-		}
-		return nil, fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
+		return nil, occupied(dir, o.Command)
 	}
 	to, err := filepath.Abs(dir)
 	if err != nil {
@@ -91,11 +95,18 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".new-")
+	begun := "." + filepath.Base(to) + ".new-"
+	removeKilled(filepath.Dir(to), begun)
+	temp, err := os.MkdirTemp(filepath.Dir(to), begun)
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{o: o, dir: temp, group: o.Group, seen: map[[16]byte]where{}, groups: map[[32]byte]bool{}}
+	lock, err := (&Workspace{Dir: temp}).lock(syscall.LOCK_NB) // says that a living process is at it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	b := &builder{o: o, dir: temp, group: o.Group, seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, to))
 	}
@@ -103,6 +114,35 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
 	return made, nil
+}
+
+// removeKilled removes what killed processes began to make. What cannot be removed is in nobody's way.
+func removeKilled(parent, begun string) {
+	entries, _ := os.ReadDir(parent)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), begun) {
+			continue
+		}
+		path := filepath.Join(parent, entry.Name())
+		lock, lockErr := (&Workspace{Dir: path}).lock(syscall.LOCK_NB)
+		if lockErr != nil { // somebody is at it, or it is not ours
+			continue
+		}
+		_ = errors.Join(os.RemoveAll(path), lock.Close())
+	}
+}
+
+// occupied says why no workspace can be made in a folder that is not empty.
+func occupied(dir, command string) error {
+	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err != nil {
+		return fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
+	}
+	log, err := (&Workspace{Dir: dir}).Log()
+	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. See where it stands: erreval refine status %s", dir, shellWord(dir)))
+	if len(log) > 0 && log[0].Command == command {
+		return errors.Join(ErrMade, err)
+	}
+	return err
 }
 
 // where says where a text stood first.
@@ -114,10 +154,12 @@ type builder struct {
 	dir    string
 	group  string
 	seen   map[[16]byte]where // every text
-	groups map[[32]byte]bool  // of development rows
+	ids    map[[16]byte]bool
+	groups map[[32]byte]bool // of development rows
 	held   *dataset.Output
 	train  *dataset.Output // nil without Train
 	files  []string        // that where speaks of
+	fault1 error           // the first one of the source that is read, or nil
 	made   Made
 }
 
@@ -140,17 +182,21 @@ func (b *builder) build() (*Made, error) {
 		return nil, err
 	}
 	b.made.Held = b.held.Rows()
-	switch {
-	case b.made.Pool+b.made.Held > 0:
-	case len(b.made.Examples) > 0:
-		return nil, fmt.Errorf("no row of the pool can be used; the first fault: %w", b.made.Examples[0])
-	default:
-		return nil, errors.New("the pool has no rows; give a file of unlabelled rows")
+	if b.made.Pool+b.made.Held == 0 {
+		return nil, b.nothing("the pool")
 	}
 	if err := b.commitHeld(); err != nil {
 		return nil, err
 	}
 	return &b.made, b.texts()
+}
+
+// nothing says why a file gave no row.
+func (b *builder) nothing(of string) error {
+	if b.fault1 == nil {
+		return fmt.Errorf("there are no rows in %s", of)
+	}
+	return fmt.Errorf("no row of %s can be used; the first fault: %w", of, b.fault1)
 }
 
 func (b *builder) commitHeld() error {
@@ -187,6 +233,9 @@ func (b *builder) labelled() error {
 	}
 	if b.o.Dev != nil {
 		err = b.each(b.o.Dev, dev, func(row *dataset.Row) error { return b.addDev(dev, row) })
+		if err == nil && dev.Rows() == 0 {
+			err = b.nothing("--dev")
+		}
 	}
 	var rows []*dataset.Row
 	if err == nil {
@@ -209,6 +258,9 @@ func (b *builder) start(dev *dataset.Output) (rows []*dataset.Row, err error) {
 	}
 	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error { rows = append(rows, row); return nil }); err != nil {
 		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, b.nothing("--train")
 	}
 	if b.o.Dev == nil {
 		return b.split(dev, rows)
@@ -326,6 +378,7 @@ func (b *builder) groupSum(row *dataset.Row) [32]byte {
 
 // each gives the usable rows of a source to f; the others are rejected to out.
 func (b *builder) each(from dataset.Source, out *dataset.Output, f func(*dataset.Row) error) error {
+	b.fault1 = nil
 	for {
 		row, err := from.Read()
 		if errors.Is(err, io.EOF) {
@@ -367,6 +420,9 @@ func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
 	if errors.As(fault, &id) || errors.As(fault, &text) {
 		b.made.Duplicates++
 	}
+	if b.fault1 == nil {
+		b.fault1 = fault
+	}
 	if len(b.made.Examples) < 5 {
 		b.made.Examples = append(b.made.Examples, fault)
 	}
@@ -383,6 +439,7 @@ func (b *builder) usable(row *dataset.Row, pool bool) (*dataset.LineError, error
 		raw, err := marshalRow(row)
 		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}, err
 	}
+	b.ownID(row, pool)
 	err := row.Set(dataset.ColumnID, row.ID)
 	for i, field := range b.o.Taxonomy.FieldNames() {
 		err = errors.Join(err, row.Set(field, row.Values[i]))
@@ -400,16 +457,39 @@ func (b *builder) fault(row *dataset.Row, pool bool) error {
 	if !pool {
 		return b.label(row)
 	}
-	if raw, ok := row.Get(dataset.ColumnLabels); ok && string(raw) != "null" && string(raw) != `""` { // an empty cell is none
+	if raw, ok := row.Get(dataset.ColumnLabels); ok && !slices.Contains(noLabels, string(raw)) {
 		return fmt.Errorf("a row of the pool with labels; give labelled rows with --train, or call the column otherwise")
 	}
 	return nil
 }
 
+// noLabels is what stands in the column of a row that nobody has labelled.
+var noLabels = []string{"null", `""`, "[]"}
+
+// ownID sees to it that an id means one row: files whose rows are numbered from 1 each are common. Rows of one file have
+// their own ids, or are rejected.
+func (b *builder) ownID(row *dataset.Row, pool bool) {
+	given, of := row.ID, "train:"
+	if pool {
+		of = "pool:"
+	}
+	for b.ids[shortSum(row.ID)] {
+		row.ID = of + row.ID
+	}
+	b.ids[shortSum(row.ID)] = true
+	if row.ID != given {
+		b.made.Renamed++
+	}
+}
+
+func shortSum(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:16])
+}
+
 // again notes a row's text, or says where it came before.
 func (b *builder) again(row *dataset.Row) error {
-	sum := sha256.Sum256([]byte(row.TextHash()))
-	key := [16]byte(sum[:16])
+	key := shortSum(row.TextHash())
 	if first, again := b.seen[key]; again {
 		return errSameText{b.files[first.file], first.line}
 	}
@@ -434,8 +514,12 @@ func (b *builder) label(row *dataset.Row) error {
 		return err
 	}
 	p, err := ProvenanceOf(row)
-	if _, planted := row.Get("mechanism"); planted && p.Kind == KindStart { // a row of erreval simulate
+	if raw, planted := row.Get("mechanism"); planted && p.Kind == KindStart { // a row of erreval simulate
 		p.Kind = KindSimulated
+		var by string
+		if len(p.By) == 0 && json.Unmarshal(raw, &by) == nil && by != "" {
+			p.By = []string{by}
+		}
 	}
 	return errors.Join(err, row.Set(dataset.ColumnLabels, labels), row.Set(ColumnProvenance, p))
 }

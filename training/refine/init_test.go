@@ -143,6 +143,16 @@ func TestSimulatedStayOut(t *testing.T) {
 	if s.Training.Kinds[KindSimulated] != 2 || s.Training.Kinds[KindStart] != 4 || s.Training.Labels["Long"] < 2 {
 		t.Errorf("%+v", s.Training)
 	}
+	err = w.EachTraining(func(_ string, row *dataset.Row) error {
+		p, err := ProvenanceOf(row)
+		if _, planted := row.Get("mechanism"); planted && !slices.Equal(p.By, []string{"stretched"}) {
+			t.Errorf("row %s was made by %q", row.ID, p.By)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestGivenDev: rows of --dev are taken as they are; training rows of their groups are put aside, equal texts are rejected.
@@ -242,7 +252,7 @@ func TestInitPool(t *testing.T) {
 	if err != nil || made.Pool != 1 || made.Rejected != 1 {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "the pool has no rows") {
+	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "there are no rows in the pool") {
 		t.Error(err)
 	}
 }
@@ -257,5 +267,57 @@ func TestGroupOfNothing(t *testing.T) {
 	row := func(note string) *dataset.Row { return &dataset.Row{Values: []string{note, ""}} }
 	if w.GroupOf(row("a")) == w.GroupOf(row("b")) {
 		t.Error("two rows without a page are of one group")
+	}
+}
+
+// TestOwnIDs: an id of the pool that a labelled row of another text has becomes another one, and not one that is taken.
+func TestOwnIDs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "w")
+	made, err := Init(dir, initOptions(t, `{"id":"pool:1","note":"x","page":"X","labels":[]}
+{"id":"1","note":"y","page":"Y"}
+{"id":"3","note":"z","page":"Z"}
+`, `{"id":1,"note":"a","page":"A","labels":["W"]}
+{"id":2,"note":"b","page":"B","labels":["F"]}
+`))
+	if err != nil || made.Renamed != 1 || made.Rejected != 0 {
+		t.Fatalf("%+v, %v; want one renamed row, and none rejected", made, err)
+	}
+	w, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	if err := w.EachRow(w.Path(PoolFile), func(row *dataset.Row) error { ids = append(ids, row.ID); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"pool:1", "pool:pool:1", "3"}; !slices.Equal(ids, want) {
+		t.Errorf("the pool's ids are %q, want %q", ids, want)
+	}
+}
+
+// TestInitKilled: the next init removes what a killed one had begun, and leaves alone what a living one is at.
+func TestInitKilled(t *testing.T) {
+	parent := t.TempDir()
+	killed, living := filepath.Join(parent, ".w.new-1"), filepath.Join(parent, ".w.new-2")
+	for _, dir := range []string{killed, living} {
+		if err := os.MkdirAll(filepath.Join(dir, TrainDir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := (&Workspace{Dir: living}).lock(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := Init(filepath.Join(parent, "w"), initOptions(t, pool, "")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(parent)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".w.new-2", "w"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q are left, %v; want %q", names, err, want)
 	}
 }

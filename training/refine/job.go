@@ -86,6 +86,14 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 	return wholefile.Write(done, nil)
 }
 
+// unfinished has the trainer run again the next time, since what it left is no use; an interruption says nothing of that.
+func (j *Job) unfinished(ctx context.Context, dir string) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return os.Remove(filepath.Join(dir, doneFile))
+}
+
 // grace is how long a trainer may take to save its state once it is told to stop.
 const grace = 20 * time.Second
 

@@ -276,8 +276,15 @@ func (w *Workspace) next(s *Status) {
 		s.waiting(s.Batches[at], say)
 		return
 	}
-	trained := len(s.Iterations)
+	trained, measured := len(s.Iterations), s.Dev+s.Random > 0
+	missing := w.CheckWeights(s.Current)
 	switch {
+	case missing != nil:
+		s.Next, s.Why = "", missing.Error()
+	case !measured && s.Model != "":
+		say("select", "nothing measures a model yet; the random slice of a batch will")
+	case !measured && s.Training.Rows > 0:
+		s.Next, s.Why = "", "there are no development rows to measure a model on: make the workspace anew with more rows in --train, or with --dev"
 	case s.unseen != "":
 		say("train", "the answers of %s are in the training set, and no model has seen them", s.unseen)
 	case trained == 0 && s.Training.Rows > 0:

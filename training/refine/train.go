@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,8 +102,10 @@ func (t *training) number() error {
 		t.iteration = all[len(all)-1] + 1
 	}
 	t.u.step = StepTrain + IterationName(t.iteration)
-	t.before, err = t.w.Current()
-	return err
+	if t.before, err = t.w.Current(); err != nil {
+		return err
+	}
+	return t.w.CheckWeights(t.before)
 }
 
 // collect reads the rows. None of the training set shares its group with a development row.
@@ -284,7 +287,7 @@ func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.T
 	}
 	name := fmt.Sprintf("%s-%s", of.Name, IterationName(t.iteration))
 	if err := t.o.Import(ctx, job.Out, to, of, name); err != nil {
-		return "", fmt.Errorf("importing the %s: %w", task, err)
+		return "", errors.Join(fmt.Errorf("importing the %s: %w", task, err), job.unfinished(ctx, dir))
 	}
 	return to, t.keep(job, task)
 }
@@ -451,7 +454,8 @@ func (t *training) write() error {
 	if err != nil {
 		return err
 	}
-	lines := []string{"# The step:", t.o.Line, "", "# The trainer, as it was run:"}
+	lines := []string{"# The step:", t.o.Line, "", "# The trainer, as it was run. The two files are kept beside this one, as identifier.json and verifier.json; the rows that they name",
+		"# come from the files in run.json (inputs), and are put together again by: erreval refine train " + shellWord(t.w.Dir) + " --again"}
 	for _, task := range []string{TaskIdentifier, TaskVerifier} {
 		if task == TaskIdentifier || t.w.Config.Train.Verifier {
 			lines = append(lines, strings.Join(append(t.o.Trainer[:len(t.o.Trainer):len(t.o.Trainer)], filepath.Join(t.work, task, jobFile)), " "))
@@ -473,8 +477,41 @@ func (t *training) writeRecord() error {
 	}
 	w := t.w
 	t.record.Taxonomy = &runrecord.Artefact{ID: w.Taxonomy.ID(), SHA256: w.Taxonomy.Hash()}
+	inputs, err := t.inputs()
+	if err != nil {
+		return err
+	}
+	t.record.Inputs = inputs
 	t.record.Counts = map[string]int{"train": len(t.train.rows), "dev": len(t.dev.rows), "random": len(t.random.rows), "left_out": t.metrics.Training.Left}
 	return errors.Join(t.record.Write(path), os.Rename(runrecord.Path(path), path+".json"))
+}
+
+// inputs are the files of rows, from the workspace's folder.
+func (t *training) inputs() (inputs []runrecord.Input, err error) {
+	files, err := t.w.TrainFiles()
+	random, randomErr := t.w.RandomFiles()
+	err = errors.Join(err, randomErr)
+	for _, file := range append(append(files, t.w.Path(DevFile)), random...) {
+		in, hashErr := hashFile(file)
+		rel, relErr := filepath.Rel(t.w.Dir, file)
+		if errors.Is(hashErr, fs.ErrNotExist) { // without development rows
+			continue
+		}
+		in.File, err = filepath.ToSlash(rel), errors.Join(err, hashErr, relErr)
+		inputs = append(inputs, in)
+	}
+	return inputs, err
+}
+
+func hashFile(path string) (runrecord.Input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return runrecord.Input{}, err
+	}
+	defer f.Close()
+	in := runrecord.NewInputReader(path, f)
+	_, err = io.Copy(io.Discard, in)
+	return in.Input(), err
 }
 
 func (t *training) copyLog() error {

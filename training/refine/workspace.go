@@ -57,7 +57,7 @@ const (
 // Provenance says where a training row's labels come from.
 type Provenance struct {
 	Kind      string   `json:"kind"`
-	By        []string `json:"by,omitempty"`    // reviewers, or the models that agreed
+	By        []string `json:"by,omitempty"`    // reviewers, the models that agreed, or what planted the error
 	Iteration int      `json:"iteration"`       // whose model chose the row; 0 for rows of the start
 	Batch     string   `json:"batch,omitempty"` // B001; "" for rows of the start
 }
@@ -85,7 +85,26 @@ func Open(dir string) (*Workspace, error) {
 	if w.Taxonomy, err = taxonomy.Open(w.TaxonomySource()); err != nil {
 		return nil, err
 	}
-	return w, w.recover()
+	return w, errors.Join(w.recover(), w.checkGroup())
+}
+
+var errEnough = errors.New("one row is enough")
+
+// checkGroup finds a group that no row has: each would stand by itself, and rows of one passage be both trained on and measured with.
+func (w *Workspace) checkGroup() error {
+	group := w.Config.Group
+	if group == "" || slices.Contains(w.Taxonomy.FieldNames(), group) {
+		return nil
+	}
+	for _, file := range []string{PoolFile, HeldFile, DevFile} {
+		found := false
+		err := w.EachRow(w.Path(file), func(row *dataset.Row) error { _, found = row.Get(group); return errEnough })
+		if errors.Is(err, errEnough) && !found {
+			return fmt.Errorf("%s: group: neither a field nor a column of %s is called %q; put back what the workspace was made with, or \"\" to take each row by itself",
+				w.Path(ConfigFile), w.Path(file), group)
+		}
+	}
+	return nil
 }
 
 // TaxonomySource is what --taxonomy takes for the workspace's taxonomy.
@@ -178,6 +197,18 @@ func (w *Workspace) ModelOf(iteration int) string {
 		return w.Path(w.Config.Start)
 	}
 	return w.Config.Start
+}
+
+// CheckWeights says what to do where an iteration's model is not there.
+func (w *Workspace) CheckWeights(iteration int) error {
+	if iteration < 0 {
+		return nil
+	}
+	if _, err := os.Stat(w.Path(IterationDir, IterationName(iteration), "model")); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("the model in use, that of iteration %s, is not here (version control leaves weights out): copy the folders model and verifier to %s, or take steps back (erreval refine undo %s) and train again",
+		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), shellWord(w.Dir))
 }
 
 // VerifierOf is the folder of an iteration's verifier, or "" where it has none.

@@ -58,6 +58,8 @@ type Explanation struct {
 	Ranks   []Rank   `json:"ranks"`   // one for each reason that the row qualifies for
 	Verdict string   `json:"verdict"` // a sentence
 
+	Missing bool `json:"-"` // no row has the ID, as far as the pool and Used tell
+
 	candidate *candidate
 	rankings  []*ranking
 }
@@ -90,7 +92,10 @@ func (s *survey) watch() (*Explanation, error) {
 		return nil, err
 	}
 	if row == nil {
-		x.Verdict = "There is no such row in the pool."
+		x.Verdict, x.Missing = "There is no such row in the pool.", true
+		if where := s.in.Used.ids[x.ID]; where != "" {
+			x.Verdict, x.Missing = "It is not in the pool, but in "+where+".", false
+		}
 		return x, nil
 	}
 	x.Signals, err = s.in.Meter.Signals(row)
