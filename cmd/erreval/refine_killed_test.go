@@ -54,6 +54,46 @@ func TestTrainKilled(t *testing.T) {
 	}
 }
 
+// TestFoldsKilled is the same of refine quality --folds: killed at any point, the same line makes the same ranking in the end,
+// does not train again what it trained, and leaves nothing but what it found.
+func TestFoldsKilled(t *testing.T) {
+	checkpoint, err := filepath.Abs(filepath.Join("testdata", "checkpoints", "bert"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE_CHECKPOINT", checkpoint)
+	want := ""
+	for _, at := range []string{
+		"nowhere", ".folds/*/fold01/identifier/out/model.safetensors", ".folds/*/fold01/identifier/done", ".tmp/files/fold01/manifest.json",
+		".folds/*/fold01.json", ".folds/*/fold02/identifier/config.json", ".folds/*/fold03.json", "quality.jsonl",
+	} {
+		t.Run(strings.ReplaceAll(at, "/", " "), func(t *testing.T) {
+			dir := newTiny(t)
+			startProcess(t, "refine", "quality", dir, "--folds", "3").killWhen(func() bool {
+				found, err := filepath.Glob(filepath.Join(dir, at))
+				return err == nil && len(found) > 0
+			})
+			stand, _ := filepath.Glob(filepath.Join(dir, ".folds/*/*.json"))
+			code, said := startProcess(t, "refine", "quality", dir, "--folds", "3").wait()
+			if again := strings.Count(said.Error(), "trained already"); code != exitOK || again != len(stand) {
+				t.Fatalf("%d: %d folds stood, %d were taken over: %v", code, len(stand), again, said)
+			}
+			got := contentOf(t, filepath.Join(dir, "quality.jsonl"))
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Errorf("another ranking than without a kill:\n%s\nwant\n%s", got, want)
+			}
+			left, err := filepath.Glob(filepath.Join(dir, ".folds/*/*"))
+			more, moreErr := filepath.Glob(filepath.Join(dir, ".[tcwu]*"))
+			if err != nil || moreErr != nil || len(left) != 3 || len(more) != 0 {
+				t.Errorf("there are %v and %v", left, more)
+			}
+		})
+	}
+}
+
 // newTiny makes a workspace whose trainer is fakeTrainer.
 func newTiny(t *testing.T) string {
 	t.Helper()

@@ -32,16 +32,21 @@ func refineQualityCommand(e *env) *cli.Command {
 		Description: `Reviewed rows, against what the model found before it was trained on them:
    erreval refine quality work
 
+All rows, those of the start too, against identifiers that are each trained without a fifth of the groups:
+   erreval refine quality work --folds 5
+
 All rows, against probabilities of your own, by a model that was not trained on the row (as in cross-validation):
    erreval refine quality work --tagged out_of_sample.jsonl
 
 The ranking is written to DIR/quality.jsonl, the most doubtful row first; the next refine select puts some of
-its first rows before a reviewer. The figures are cleanlab's label quality scores for several labels a row.`,
+its first rows before a reviewer. --folds trains as refine train does (settings, Python or trainer of refine.yaml),
+goes on where it was when it is stopped, and keeps what it found until rows or settings change. The figures are cleanlab's label quality scores for several labels a row.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "tagged", Usage: "`FILE` of training rows with a diagnosis, tagged by a model that was not trained on them"},
+			&cli.IntFlag{Name: "folds", Usage: fmt.Sprintf("train `N` identifiers (%d to %d), each without one of N parts of the training set, and rank all rows by them", refine.MinFolds, refine.MaxFolds)},
 			&cli.StringFlag{Name: "method", Value: "self_confidence", Usage: "`METHOD`: self_confidence, normalized_margin or confidence_weighted_entropy"},
 			&cli.IntFlag{Name: "show", Value: 10, Usage: "print the `N` most doubtful rows"},
-			quietFlag()},
+			libraryFlag(), quietFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineQuality(ctx, e) },
 	}
 }
@@ -69,17 +74,12 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 	if err := r.readTraining(); err != nil {
 		return err
 	}
-	if file := ctx.String("tagged"); file != "" {
-		err = r.fill(file, -1, true)
-	} else {
-		err = r.fillFromIterations()
-	}
-	if err != nil {
+	if err := r.fillAs(ctx, e); err != nil {
 		return err
 	}
 	rated := slices.DeleteFunc(slices.Clone(r.rows), func(x review.Rated) bool { return x.Probabilities == nil })
 	if len(rated) == 0 {
-		return fmt.Errorf("%s: of %s, none has probabilities by a model that was not trained on it; tag the training set with such a model and name it with --tagged", w.Dir, plural(len(r.rows), "training row", "training rows"))
+		return fmt.Errorf("%s: of %s, none has probabilities by a model that was not trained on it; have such models trained with --folds 5, or tag the training set with such a model and name it with --tagged", w.Dir, plural(len(r.rows), "training row", "training rows"))
 	}
 	doubts, err := review.RankQuality(w.Taxonomy, rated, method)
 	if err != nil {
@@ -96,6 +96,35 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 		r.say(e, doubts)
 	}
 	return printDoubts(e, doubts[:min(max(0, ctx.Int("show")), len(doubts))])
+}
+
+// fillAs takes the probabilities from where the command line says.
+func (r *rating) fillAs(ctx *cli.Context, e *env) error {
+	file, n := ctx.String("tagged"), ctx.Int("folds")
+	switch {
+	case !ctx.IsSet("folds") && file == "":
+		return r.fillFromIterations()
+	case !ctx.IsSet("folds"):
+		return r.fill(file, -1, true)
+	case file != "":
+		return usagef("--folds and --tagged: both say where all the probabilities come from; give one")
+	case n < refine.MinFolds || n > refine.MaxFolds:
+		return usagef("--folds %d: from %d to %d", n, refine.MinFolds, refine.MaxFolds)
+	}
+	o, err := trainOptions(ctx, e, r.w)
+	if err != nil {
+		return err
+	}
+	found, err := r.w.OutOfFold(ctx.Context, n, o)
+	if err != nil {
+		return explainTraining(ctx, e, r.w, err)
+	}
+	for text, d := range found {
+		if i, ok := r.byText[text]; ok {
+			r.take(i, d)
+		}
+	}
+	return nil
 }
 
 // readTraining reads the rows. The earliest file that has a text says which models cannot have been trained on it.
@@ -155,12 +184,16 @@ func (r *rating) fill(path string, iteration int, all bool) error {
 			return nil
 		}
 		d, err := row.Diagnosis()
-		if err != nil || d == nil || d.Status != "" || len(d.Probabilities) == 0 {
-			return err
-		}
-		r.rows[i].Probabilities = d.Probabilities
-		return nil
+		r.take(i, d)
+		return err
 	})
+}
+
+// take gives a row its probabilities, if there are any.
+func (r *rating) take(i int, d *dataset.Diagnosis) {
+	if d != nil && d.Status == "" && len(d.Probabilities) > 0 {
+		r.rows[i].Probabilities = d.Probabilities
+	}
 }
 
 func (r *rating) say(e *env, doubts []review.Doubt) {

@@ -52,29 +52,42 @@ type refineTrainer struct {
 }
 
 func runRefineTrain(ctx *cli.Context, e *env, w *refine.Workspace) error {
-	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib"), quiet: ctx.Bool("quiet")}
-	if _, err := e.locateLibrary(t.library); err != nil {
-		return err
-	}
-	command, encoder, err := e.trainer(ctx.Context, w)
+	o, err := trainOptions(ctx, e, w)
 	if err != nil {
 		return err
 	}
-	m, err := w.Train(ctx.Context, refine.TrainOptions{Trainer: command, Encoder: encoder, Line: e.typedLine(), Again: ctx.Bool("again"),
-		Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify, Commands: t.commands, Say: t.say, Progress: t.progress})
-	switch {
-	case errors.Is(err, refine.ErrDone):
-		t.say("%v", err)
+	o.Again = ctx.Bool("again")
+	m, err := w.Train(ctx.Context, o)
+	if errors.Is(err, refine.ErrDone) {
+		o.Say("%v", err)
 		return nil
-	case ctx.Context.Err() != nil:
-		return withCode(exitInterrupted, fmt.Errorf("interrupted; to go on: %s", e.typedLine()))
-	case err != nil:
-		return explainBusy(w, err)
+	}
+	if err != nil {
+		return explainTraining(ctx, e, w, err)
 	}
 	if ctx.Bool("json") {
 		return writeJSON(e.out, m)
 	}
 	return printTrained(e, w, m)
+}
+
+// trainOptions are the hands of a training in w, by the flags of the command.
+func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.TrainOptions, err error) {
+	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib"), quiet: ctx.Bool("quiet")}
+	if _, err := e.locateLibrary(t.library); err != nil {
+		return o, err
+	}
+	command, encoder, err := e.trainer(ctx.Context, w)
+	return refine.TrainOptions{Trainer: command, Encoder: encoder, Line: e.typedLine(),
+		Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify, Commands: t.commands, Say: t.say, Progress: t.progress}, err
+}
+
+// explainTraining adds to the error of a training what to do next.
+func explainTraining(ctx *cli.Context, e *env, w *refine.Workspace, err error) error {
+	if ctx.Context.Err() != nil {
+		return withCode(exitInterrupted, fmt.Errorf("interrupted; to go on: %s", e.typedLine()))
+	}
+	return explainBusy(w, err)
 }
 
 func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error {

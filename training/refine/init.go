@@ -76,6 +76,7 @@ iterations/*/checkpoint/
 .undo/
 .undone/
 .work/
+.folds/
 .lock
 `
 
@@ -368,11 +369,15 @@ func (b *builder) commit(out *dataset.Output, rows *int) error {
 	return out.Commit()
 }
 
-// groupSum is short whatever the group is; the seed decides the order of groups.
 func (b *builder) groupSum(row *dataset.Row) [32]byte {
+	return groupSum(b.o.Seed, groupOf(row, b.o.Taxonomy, b.group))
+}
+
+// groupSum is short whatever the group is; the seed decides the order of groups.
+func groupSum(seed uint64, group string) [32]byte {
 	h := sha256.New()
-	h.Write(binary.BigEndian.AppendUint64(nil, b.o.Seed))
-	io.WriteString(h, groupOf(row, b.o.Taxonomy, b.group))
+	h.Write(binary.BigEndian.AppendUint64(nil, seed))
+	io.WriteString(h, group)
 	return [32]byte(h.Sum(nil))
 }
 

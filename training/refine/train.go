@@ -62,6 +62,7 @@ type training struct {
 	work      string // folder of this run
 	log       *os.File
 	train     labelled
+	left      []*dataset.Row // of the training set, not to be trained on
 	dev       labelled
 	random    labelled
 	groups    map[string]bool // of the training rows
@@ -129,6 +130,7 @@ func (t *training) collect() error {
 	err = errors.Join(err, w.EachTraining(func(_ string, row *dataset.Row) error {
 		if held[w.GroupOf(row)] || never[row.TextHash()] {
 			t.metrics.Training.Left++
+			t.left = append(t.left, row)
 			return nil
 		}
 		t.groups[w.GroupOf(row)] = true
@@ -164,7 +166,7 @@ func (t *training) prepare() error {
 		return err
 	}
 	t.work = t.w.Path(workDir, m.Inputs[:16])
-	if err := t.clear(); err != nil {
+	if err := t.w.clear(workDir, t.work); err != nil {
 		return err
 	}
 	if done, err := t.done(); err != nil {
@@ -172,22 +174,30 @@ func (t *training) prepare() error {
 	} else if done {
 		return errors.Join(os.RemoveAll(t.w.Path(workDir)), fmt.Errorf("iteration %s: %w", IterationName(t.iteration-1), ErrDone))
 	}
+	return t.furnish(train, dev)
+}
+
+// furnish puts into the folder of this run what a trainer reads, and opens its log.
+func (t *training) furnish(train, dev []byte) error {
 	if err := os.MkdirAll(t.work, 0o777); err != nil {
 		return err
 	}
-	if err := errors.Join(wholefile.Write(filepath.Join(t.work, "train.jsonl"), train), wholefile.Write(filepath.Join(t.work, "dev.jsonl"), dev)); err != nil {
+	err := errors.Join(wholefile.Write(t.rowsFile("train"), train), wholefile.Write(t.rowsFile("dev"), dev))
+	if err != nil {
 		return err
 	}
 	t.log, err = os.OpenFile(filepath.Join(t.work, "train.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	return err
 }
 
-// clear removes what runs with other rows or settings left.
-func (t *training) clear() error {
-	others, err := t.w.entries(workDir)
+func (t *training) rowsFile(name string) string { return filepath.Join(t.work, name+".jsonl") }
+
+// clear removes what runs with other rows or settings left in a folder, beside that of this one.
+func (w *Workspace) clear(folder, keep string) error {
+	others, err := w.entries(folder)
 	for _, other := range others {
-		if other.Name() != filepath.Base(t.work) {
-			err = errors.Join(err, os.RemoveAll(t.w.Path(workDir, other.Name())))
+		if other.Name() != filepath.Base(keep) {
+			err = errors.Join(err, os.RemoveAll(w.Path(folder, other.Name())))
 		}
 	}
 	return err
@@ -242,7 +252,7 @@ const checkpointDir = "checkpoint"
 func (t *training) run(ctx context.Context) error {
 	t.o.Say("iteration %s: %d rows to train on, %d to choose by; %d left out, since a development row shares their group",
 		IterationName(t.iteration), len(t.train.rows), len(t.choosing().rows), t.metrics.Training.Left)
-	model, err := t.make(ctx, TaskIdentifier, "model", t.w.Taxonomy, filepath.Join(t.work, "train.jsonl"), filepath.Join(t.work, "dev.jsonl"))
+	model, err := t.make(ctx, TaskIdentifier, "model", t.w.Taxonomy, t.rowsFile("train"), t.rowsFile("dev"))
 	if err != nil {
 		return err
 	}
@@ -262,34 +272,44 @@ func (t *training) run(ctx context.Context) error {
 	return t.write()
 }
 
-// make trains a model and imports it; it gives the folder.
+// make trains a model of the iteration; it gives the folder.
 func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.Taxonomy, train, dev string) (string, error) {
-	c, dir := t.w.Config.Train, filepath.Join(t.work, task)
-	abs, err := filepath.Abs(dir)
+	job, err := t.job(task, t.init(task), train, dev)
 	if err != nil {
 		return "", err
-	}
-	train, trainErr := filepath.Abs(train)
-	dev, devErr := filepath.Abs(dev)
-	if err := errors.Join(trainErr, devErr); err != nil {
-		return "", err
-	}
-	job := &Job{Task: task, Encoder: t.o.Encoder, Init: t.init(task), Fields: t.w.Taxonomy.FieldNames(), Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy),
-		Train: train, Dev: dev, Out: filepath.Join(abs, "out"), Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
-		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}
-	t.o.Say("training the %s", task)
-	if err := job.run(ctx, dir, t.o.Trainer, t.log, func(p Progress) { t.o.Progress(task, p) }); err != nil {
-		return "", fmt.Errorf("%w\nall that the trainer wrote is in %s", err, t.log.Name())
 	}
 	to, err := t.path(folder)
 	if err != nil {
 		return "", err
 	}
-	name := fmt.Sprintf("%s-%s", of.Name, IterationName(t.iteration))
-	if err := t.o.Import(ctx, job.Out, to, of, name); err != nil {
-		return "", errors.Join(fmt.Errorf("importing the %s: %w", task, err), job.unfinished(ctx, dir))
+	if err := t.build(ctx, job, to, of, IterationName(t.iteration)); err != nil {
+		return "", err
 	}
 	return to, t.keep(job, task)
+}
+
+// job is what the trainer is to do with two files of rows; init is a checkpoint to begin with, or "".
+func (t *training) job(task, init, train, dev string) (*Job, error) {
+	out, err := filepath.Abs(filepath.Join(t.work, task, "out"))
+	train, trainErr := filepath.Abs(train)
+	dev, devErr := filepath.Abs(dev)
+	c := t.w.Config.Train
+	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(), Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy),
+		Train: train, Dev: dev, Out: out, Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
+		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}, errors.Join(err, trainErr, devErr)
+}
+
+// build trains a model and imports it into the folder to; its name ends with turn.
+func (t *training) build(ctx context.Context, job *Job, to string, of *taxonomy.Taxonomy, turn string) error {
+	t.o.Say("training the %s", job.Task)
+	dir := filepath.Join(t.work, job.Task)
+	if err := job.run(ctx, dir, t.o.Trainer, t.log, func(p Progress) { t.o.Progress(job.Task, p) }); err != nil {
+		return fmt.Errorf("%w\nall that the trainer wrote is in %s", err, t.log.Name())
+	}
+	if err := t.o.Import(ctx, job.Out, to, of, of.Name+"-"+turn); err != nil {
+		return errors.Join(fmt.Errorf("importing the %s: %w", job.Task, err), job.unfinished(ctx, dir))
+	}
+	return nil
 }
 
 // keep puts what stays of a training into the iteration.
@@ -366,7 +386,7 @@ func (t *training) verifier(ctx context.Context, found []*dataset.Diagnosis) err
 	if err != nil {
 		return err
 	}
-	trainFile, devFile := filepath.Join(t.work, "verifier-train.jsonl"), filepath.Join(t.work, "verifier-dev.jsonl")
+	trainFile, devFile := t.rowsFile("verifier-train"), t.rowsFile("verifier-dev")
 	if err := errors.Join(wholefile.Write(trainFile, rowsText(train)), wholefile.Write(devFile, rowsText(dev))); err != nil {
 		return err
 	}
