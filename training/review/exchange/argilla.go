@@ -11,10 +11,14 @@ import (
 )
 
 // The folder is as Dataset.to_disk of Argilla's SDK (2.8) writes it, for Dataset.from_disk; what comes back is its
-// records.json, or what dataset.records.to_json writes.
+// records.json, what dataset.records.to_json writes, or the list of dataset.records.to_list(flatten=True).
 const (
 	argillaLabels = "labels" // names of the questions
 	argillaNotes  = "notes"
+
+	argillaValues = ".responses" // of a question in a flat record: three lists
+	argillaUsers  = ".responses.users"
+	argillaStatus = ".responses.status"
 )
 
 type argillaSuggestion struct {
@@ -26,6 +30,7 @@ type argillaSuggestion struct {
 type argillaResponse struct {
 	Value  json.RawMessage `json:"value"`
 	UserID string          `json:"user_id"`
+	Status string          `json:"status,omitempty"` // draft, submitted or discarded; to_json does not write it
 }
 
 type argillaRecord struct {
@@ -140,21 +145,67 @@ func readArgilla(r *reader, row *dataset.Row) (*record, error) {
 			rec.values[k] = text
 		}
 	}
-	notes := map[string]string{}
-	for _, n := range responses[argillaNotes] {
-		notes[n.UserID] = unquote(n.Value)
-	}
-	for _, a := range responses[argillaLabels] {
-		v := voice{reviewer: a.UserID, notes: notes[a.UserID], chosen: true}
-		if string(a.Value) == "null" {
-			continue
+	// Of a record that the server holds for pending nothing was submitted, or less than its project wants.
+	pending := cellText(row, "status") == "pending" && cellText(row, "_server_id") != ""
+	return rec, rec.hear(responses[argillaLabels], responses[argillaNotes], pending)
+}
+
+// readArgillaFlat takes a flat record apart.
+func readArgillaFlat(r *reader, row *dataset.Row) (*record, error) {
+	rec := &record{id: cellText(row, dataset.ColumnID), batch: cellText(row, "batch"), hash: cellText(row, "text_sha256"), values: map[int]string{}}
+	for k, name := range argillaNames(r.f) {
+		if raw, ok := row.Get(name); ok && string(raw) != "null" {
+			rec.values[k] = cellText(row, name)
 		}
-		if err := json.Unmarshal(a.Value, &v.labels); err != nil {
-			return nil, fmt.Errorf("the labels of %s are no list of names", a.UserID)
+	}
+	labels, err := flatResponses(row, argillaLabels)
+	notes, notesErr := flatResponses(row, argillaNotes)
+	if err := errors.Join(err, notesErr); err != nil {
+		return nil, err
+	}
+	return rec, rec.hear(labels, notes, false)
+}
+
+func flatResponses(row *dataset.Row, question string) ([]argillaResponse, error) {
+	var values []json.RawMessage
+	var users, status []string
+	if err := errors.Join(into(row, question+argillaValues, &values), into(row, question+argillaUsers, &users), into(row, question+argillaStatus, &status)); err != nil {
+		return nil, err
+	}
+	if len(users) != len(values) || len(status) != len(values) {
+		return nil, fmt.Errorf("%q has %d values, %d users and %d states; want as many of each", question+argillaValues, len(values), len(users), len(status))
+	}
+	out := make([]argillaResponse, len(values))
+	for i := range values {
+		out[i] = argillaResponse{Value: values[i], UserID: users[i], Status: status[i]}
+	}
+	return out, nil
+}
+
+// hear takes what was submitted for an answer and what was discarded for skipped; a draft says nothing. pending is how
+// responses without a status are taken.
+func (rec *record) hear(labels, notes []argillaResponse, pending bool) error {
+	said := map[string]string{}
+	for _, n := range notes {
+		said[n.UserID] = unquote(n.Value)
+	}
+	for _, a := range labels {
+		v := voice{reviewer: a.UserID, notes: said[a.UserID], chosen: true}
+		switch {
+		case a.Status == "discarded":
+			v.skipped = true
+		case a.Status == "draft" || a.Status == "" && pending || string(a.Value) == "null":
+			continue
+		case a.Status != "submitted" && a.Status != "":
+			return fmt.Errorf("the response of %s has the unknown status %q; it is draft, submitted or discarded", a.UserID, a.Status)
+		default:
+			if err := json.Unmarshal(a.Value, &v.labels); err != nil {
+				return fmt.Errorf("the labels of %s are no list of names", a.UserID)
+			}
 		}
 		rec.voices = append(rec.voices, v)
 	}
-	return rec, nil
+	return nil
 }
 
 // unquote is a JSON text, or "" for anything else.

@@ -16,6 +16,8 @@ import (
 const (
 	studioLabels = "labels" // names of the control tags
 	studioNotes  = "notes"
+
+	studioMark = "annotation_id" // a column of every task in the exports "JSON-MIN" and "CSV"
 )
 
 type studioResult struct {

@@ -203,6 +203,8 @@ func (r *reader) parser(row *dataset.Row) func(*reader, *dataset.Row) (*record, 
 	switch {
 	case has("fields", "responses"):
 		return readArgilla
+	case has(argillaLabels+argillaValues, argillaLabels+argillaUsers):
+		return readArgillaFlat
 	case has("data") && (has("annotations") || has("predictions")):
 		return readStudio
 	}
@@ -380,6 +382,9 @@ func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {
 			v.labels = nil
 		}
 		return err
+	}
+	if _, ok := row.Get(studioMark); ok { // Label Studio leaves out what a task does not have
+		return nil
 	}
 	return r.labelColumns(row, v)
 }

@@ -1,6 +1,6 @@
 """Gives an export to the classes of Argilla's SDK and answers it as they do.
 
-    python make_argilla.py     (argilla 2.8)    reads argilla/ beside this file, writes argilla_answered.json
+    python make_argilla.py     (argilla 2.8)    reads argilla/ beside this file, writes argilla_answered.json and argilla_flat.json
 
 No server is needed: the client is a stand-in that nothing is asked of.
 """
@@ -11,6 +11,7 @@ from uuid import UUID
 
 import argilla as rg
 from argilla._models import DatasetModel
+from argilla.records._io._generic import GenericIO
 from argilla.records._io._json import JsonIO
 
 rg.Argilla._get_default = classmethod(lambda cls: MagicMock())
@@ -29,7 +30,22 @@ answers = {
                   rg.Response("labels", ["No Error"], user_id=ben)],
     "B001-0002": [rg.Response("labels", ["No Error"], user_id=anna)],
 }
-answered = [rg.Record(id=r.id, fields=dict(r.fields), metadata=dict(r.metadata), suggestions=list(r.suggestions), responses=answers.get(r.id, [])) for r in records]
+
+
+def record(r, responses):
+    return rg.Record(id=r.id, fields=dict(r.fields), metadata=dict(r.metadata), suggestions=list(r.suggestions), responses=responses)
+
+
+answered = [record(r, answers.get(r.id, [])) for r in records]
 out = here / "argilla_answered.json"
 out.unlink(missing_ok=True)
 JsonIO.to_json(answered, out)
+
+# Only flat records say what became of a response.
+answers = {
+    "B001-0001": [rg.Response("labels", ["Vague", "Incomplete"], user_id=anna, status="submitted"), rg.Response("notes", "two", user_id=anna, status="submitted"),
+                  rg.Response("labels", ["No Error"], user_id=ben, status="draft")],
+    "B001-0002": [rg.Response("labels", ["No Error"], user_id=anna, status="discarded"), rg.Response("labels", ["Vague"], user_id=ben)],
+}
+flat = GenericIO.to_list([record(r, answers.get(r.id, [])) for r in records], flatten=True)
+(here / "argilla_flat.json").write_text(json.dumps(flat))
