@@ -1,11 +1,13 @@
-"""Writes the trained verifier as a checkpoint that `erreval models import` reads, and what that made of it as a model directory, as export.py does.
+r"""Writes the trained verifier as a checkpoint that `erreval models import` reads, and what that made of it as a model directory, as export.py does.
 
     python export_verifier.py --base DIR --checkpoint best.pt --hf CHECKPOINT
     erreval models import CHECKPOINT --precision int8 --taxonomy training/e2e_verifier.yaml -o IMPORTED
-    python export_verifier.py --base DIR --checkpoint best.pt --taxonomy taxonomy.json --train train.tagged.jsonl --tune tune.tagged.jsonl --graph IMPORTED/model.onnx --out DIR
+    python export_verifier.py --base DIR --checkpoint best.pt --taxonomy taxonomy.json --train train.tagged.jsonl --tune tune.tagged.jsonl --graph IMPORTED/model.onnx \
+        --identifier MODEL/manifest.json --out DIR [--test test.tagged.jsonl]
 
 The threshold is the one with the best balanced accuracy, on `tune`, about what the identifier said (plain accuracy is best when it calls everything right);
-real and written rows count the same.
+real and written rows count the same. Figures are printed, those of `tune` go into the manifest; `own_…` is about what the identifier said, `made_…` about gold and
+perturbed sets; `auc_…` is how well the identifier's confidence, the verifier, or the sum of their ranks sorts what the identifier said into right and wrong.
 """
 import argparse
 import json
@@ -48,10 +50,43 @@ def scores(p, right, t):
             "constant_f1": round(2 * right.mean() / (1 + right.mean()), 4), "auc": round(metrics.auc(p, right), 4)}
 
 
+def ranks(x):
+    return np.unique(x, return_inverse=True)[1] / len(x)
+
+
+def gain(sure, said, y, passages, draws=1000):
+    """What `both` has over `identifier`: the figure, and a 95 % interval that resamples passages."""
+    rng, of = np.random.default_rng(1), {}
+    for i, passage in enumerate(passages):
+        of.setdefault(passage, []).append(i)
+    of = [np.array(v) for v in of.values()]
+
+    def more(i):
+        return metrics.auc(ranks(sure[i]) + ranks(said[i]), y[i]) - metrics.auc(sure[i], y[i])
+
+    found = [more(np.concatenate([of[k] for k in rng.integers(0, len(of), len(of))])) for _ in range(draws)]
+    return [more(np.arange(len(y))), *np.quantile(found, [0.025, 0.975])]
+
+
+def figures(p, rows, tagged, t, limits, ok):
+    """p: what the verifier says of rows, which tune_sets made of tagged."""
+    right = np.array([r["right"] > 0 for r in rows])
+    real, own = (np.array([r[k] == v for r in rows]) for k, v in (("source", "quizdesign"), ("kind", "own")))
+    out = {}
+    for name, of in (("real", real), ("written", ~real)):
+        for kind, k in (("own", own), ("made", ~own)):
+            out[f"{kind}_{name}"] = scores(p[of & k], right[of & k], t)
+        mine = [r for r in tagged if (r["source"] == "quizdesign") == (name == "real")]
+        sure, said, y = np.array([confidence(r, limits, ok) for r in mine]), p[of & own], right[of & own]
+        out[f"auc_{name}"] = {"identifier": metrics.auc(sure, y), "verifier": metrics.auc(said, y), "both": metrics.auc(ranks(sure) + ranks(said), y)}
+        out[f"gain_{name}"] = gain(sure, said, y, [r["passage"] for r in mine])
+    return out
+
+
 def threshold(p, right, real):
     grid = np.round(np.arange(0.1, 0.91, 0.02), 2)
-    gain = [np.mean([((p[m & k] >= t) == right[m & k]).mean() for m in (real, ~real) for k in (right, ~right)]) for t in grid]
-    return float(grid[int(np.argmax(np.convolve(np.pad(gain, 2, mode="edge"), np.ones(5) / 5, "valid")))])
+    balanced = [np.mean([((p[m & k] >= t) == right[m & k]).mean() for m in (real, ~real) for k in (right, ~right)]) for t in grid]
+    return float(grid[int(np.argmax(np.convolve(np.pad(balanced, 2, mode="edge"), np.ones(5) / 5, "valid")))])
 
 
 def main():
@@ -63,7 +98,8 @@ def main():
     p.add_argument("--train", help="the rows that it was trained on")
     p.add_argument("--tune")
     p.add_argument("--graph", type=pathlib.Path)
-    p.add_argument("--identifier", type=pathlib.Path, help="manifest of the identifier that tagged the rows: its confidence is reported beside")
+    p.add_argument("--identifier", type=pathlib.Path, help="manifest of the identifier that tagged the rows")
+    p.add_argument("--test", help="also print the figures of these rows")
     p.add_argument("--out", type=pathlib.Path)
     p.add_argument("--precision", choices=["fp32", "int8"], default="int8")
     p.add_argument("--name", default="erreval-qg-verifier-minilm")
@@ -77,24 +113,22 @@ def main():
     names, _ = common.taxonomy_labels(a.taxonomy)
     taxonomy = json.loads(pathlib.Path(a.taxonomy).read_text())
     enc, train, tune = common.Encoder(common.load_tokenizer(str(a.base)), 512), common.read(a.train), common.read(a.tune)
-    rows = tune_sets(tune, Wrong(names, tune, random.Random(1)))
+    limits = json.loads(a.identifier.read_text())["thresholds"]
     a.out.mkdir(parents=True, exist_ok=True)
     shutil.copy(a.graph, a.out / "model.onnx")
     shutil.copy(a.base / "tokenizer.json", a.out / "tokenizer.json")
     sess = export.session(a.out / "model.onnx")
-    z = logits(sess, enc, rows)
-    p, right = metrics.sigmoid(z), np.array([r["right"] > 0 for r in rows])
-    real, own = (np.array([r[k] == v for r in rows]) for k, v in (("source", "quizdesign"), ("kind", "own")))
-    t = threshold(p[own], right[own], real[own])
-    shown, quality = {}, {}
-    for name, of in (("real", real), ("written", ~real)):
-        for kind, k in (("own", own), ("made", ~own)):
-            s = shown[f"{kind}_{name}"] = scores(p[of & k], right[of & k], t)
-            quality |= {f"tune_{kind}_{name}_{key}": float(s[key]) for key in ("accuracy", "constant", "f1", "auc")}
-        if a.identifier:
-            limits = json.loads(a.identifier.read_text())["thresholds"]
-            sure = np.array([confidence(r, limits, names[-1]) for r in tune if (r["source"] == "quizdesign") == (name == "real")])
-            shown[f"identifier_confidence_auc_{name}"] = round(metrics.auc(sure, right[of & own]), 4)
+
+    def asked(tagged):
+        rows = tune_sets(tagged, Wrong(names, tagged, random.Random(1)))
+        return rows, metrics.sigmoid(logits(sess, enc, rows))
+
+    rows, p = asked(tune)
+    own = np.array([r["kind"] == "own" for r in rows])
+    t = threshold(p[own], np.array([r["right"] > 0 for r in rows])[own], np.array([r["source"] == "quizdesign" for r in rows])[own])
+    shown = figures(p, rows, tune, t, limits, names[-1])
+    quality = {f"tune_{kind}_{key}": float(shown[kind][key]) for kind in ("own_real", "made_real", "own_written", "made_written") for key in ("accuracy", "constant", "f1", "auc")}
+    quality |= {f"tune_auc_{name}_{k}": round(float(v), 4) for name in ("real", "written") for k, v in shown[f"auc_{name}"].items()}
     cfg = tagger.body.config
     probes = [r | {"set": r["labels"]} for r in PROBES]
     manifest = {
@@ -109,7 +143,11 @@ def main():
         "quality": quality, "probes": [{"fields": f, "logits": [round(float(v), 5)]} for f, v in zip(PROBES, logits(sess, enc, probes))],
     }
     (a.out / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-    print(json.dumps({"threshold": t, "bytes": sum(f["size"] for f in manifest["files"].values()), **shown}, indent=1))
+    print(json.dumps({"threshold": t, "bytes": sum(f["size"] for f in manifest["files"].values()), "tune": shown}, indent=1, default=float))
+    if a.test:
+        test = common.read(a.test)
+        rows, p = asked(test)
+        print(json.dumps({"test": figures(p, rows, test, t, limits, names[-1])}, indent=1, default=float))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Fine-tunes the default verifier: labels, question, answer, passage -> is this label set right? Resumable.
 
-    python train_verifier.py --base DIR --taxonomy taxonomy.json --init best_B.pt --train train.tagged.jsonl --tune tune.tagged.jsonl --out DIR
+    python train_verifier.py --base DIR --taxonomy taxonomy.json --init best_A.pt --tagger manifest.json --train train.tagged.jsonl --tune tune.tagged.jsonl --out DIR
 
-The files are labelled rows that `erreval identify` has tagged: wrong label sets are made of its probabilities (near misses), of other rows' sets, and by
-dropping and adding labels. Every row is shown twice in a batch, with its right set and with a wrong one, so that the texts alone tell nothing. Every
+The files are labelled rows that `erreval identify` has tagged: those of `train` with phase A's identifier, which has not learnt the real ones, so that its mistakes
+are like those on new rows; those of `tune` with the one that is to be verified. Wrong label sets are what the tagger said or nearly said, other rows' sets, and sets
+with a label dropped or added. Every row is shown twice in a batch, with its right set and with a wrong one, so that the texts alone tell nothing. Every
 choice looks at `tune`. The learning rate is paced by the processor's time, so that it does not matter what else runs.
 """
 import argparse
@@ -27,6 +28,7 @@ def args():
     p.add_argument("--base", required=True)
     p.add_argument("--taxonomy", required=True)
     p.add_argument("--init", required=True, help="checkpoint of the identifier, whose encoder the verifier goes on with")
+    p.add_argument("--tagger", type=pathlib.Path, help="manifest of the identifier that tagged --train, for its thresholds (default: 0.5)")
     p.add_argument("--train", required=True)
     p.add_argument("--tune", required=True)
     p.add_argument("--out", required=True, type=pathlib.Path)
@@ -34,8 +36,8 @@ def args():
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--body-lr", type=float, default=6e-5)
     p.add_argument("--head-lr", type=float, default=5e-4)
-    p.add_argument("--real-repeat", type=int, default=6, help="how often an epoch shows each real machine question")
-    p.add_argument("--share", type=float, default=0.5, help="of the other rows that an epoch sees")
+    p.add_argument("--real-repeat", type=int, default=1, help="how often an epoch shows each real machine question")
+    p.add_argument("--share", type=float, default=1.0, help="of the other rows that an epoch sees")
     p.add_argument("--ema", type=float, default=0.99)
     p.add_argument("--seed", type=int, default=7)
     p.add_argument("--eval-minutes", type=float, default=15, help="of processor time")
@@ -44,11 +46,16 @@ def args():
     return p.parse_args()
 
 
+def logit(p):
+    return np.log(max(p, 1e-6) / max(1 - p, 1e-6))
+
+
 class Wrong:
     """Makes wrong label sets: tuples of names in the taxonomy's order, ("No Error",) where there is none."""
 
-    def __init__(self, names, rows, rng, noise=2.0):
+    def __init__(self, names, rows, rng, thresholds=None, noise=2.0):
         self.names, self.ok, self.rng, self.noise = names, names[-1], rng, noise
+        self.least = {n: logit((thresholds or {}).get(n, 0.5)) for n in names}
         self.pool = {real: [self.ordered(r["labels"]) for r in rows if (r["source"] == "quizdesign") == real] for real in (True, False)}
         self.errors = [l for sets in self.pool.values() for s in sets for l in s if l != self.ok]
 
@@ -57,10 +64,10 @@ class Wrong:
         return errors or (self.ok,)
 
     def near(self, r):
-        """What the identifier might say: its logits (against 0.5), with noise."""
+        """What the tagger said, or with noise on its logits might have said."""
+        noise = self.rng.choice((0, self.noise))
         p = r["diagnosis"]["probabilities"]
-        z = {n: np.log(max(v, 1e-6) / max(1 - v, 1e-6)) for n, v in p.items() if n != self.ok}
-        return self.ordered([n for n, v in z.items() if v + self.rng.gauss(0, self.noise) > 0])
+        return self.ordered([n for n, v in p.items() if n != self.ok and logit(v) - self.least[n] + self.rng.gauss(0, noise) > 0])
 
     def other(self, r):
         return self.rng.choice(self.pool[r["source"] == "quizdesign"])
@@ -153,7 +160,7 @@ def main():
     rows, tune = common.read(a.train), common.read(a.tune)
     enc = common.Encoder(common.load_tokenizer(a.base), 512)
     model = load(a, names)
-    wrong = Wrong(names, rows, random.Random(a.seed))
+    wrong = Wrong(names, rows, random.Random(a.seed), a.tagger and json.loads(a.tagger.read_text())["thresholds"])
     looks = tune_sets(tune[:: a.tune_step], Wrong(names, tune, random.Random(1)))
     heads = [p for n, p in model.named_parameters() if n.startswith(("dense.", "out."))]
     body = [p for n, p in model.named_parameters() if n.startswith("body.") and p.requires_grad]
