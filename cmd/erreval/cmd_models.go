@@ -20,7 +20,6 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/models"
-	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -117,11 +116,14 @@ type listed struct {
 }
 
 func listModels(e *env, asJSON bool) error {
-	own, err := embeddedManifest()
-	if err != nil {
-		return err
+	var all []listed
+	for _, name := range slices.Sorted(maps.Keys(embeddedModels)) {
+		own, err := embeddedManifest(name)
+		if err != nil {
+			return err
+		}
+		all = append(all, newListed(name, own))
 	}
-	all := []listed{newListed(defaultModel, own)}
 	store, err := e.store()
 	if err == nil {
 		var found []models.Stored
@@ -162,9 +164,9 @@ func removeModels(e *env, names []string) error {
 	return errors.Join(errs...)
 }
 
-// embeddedManifest reads the default model's manifest without checking its files.
-func embeddedManifest() (*models.Manifest, error) {
-	data, err := fs.ReadFile(embedded.Default(), models.ManifestFile)
+// embeddedManifest reads the manifest of a model inside the program without checking its files.
+func embeddedManifest(name string) (*models.Manifest, error) {
+	data, err := fs.ReadFile(embeddedModels[name](), models.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +181,7 @@ func modelInfo(ctx context.Context, e *env, name, join, taxonomyName string, asJ
 	if err != nil {
 		return err
 	}
+	t = taskOf(name, t)
 	m, err := e.openModel(ctx, name, join, t)
 	if err != nil {
 		return err
@@ -231,8 +234,10 @@ func compact(v any) string {
 }
 
 func exportModel(e *env, name, dir string) error {
-	from := embedded.Default()
-	if name != defaultModel {
+	var from fs.FS
+	if own, ok := embeddedModels[name]; ok {
+		from = own()
+	} else {
 		found := e.modelDir(name)
 		if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
 			return usagef("there is no model %q; 'erreval models list' shows those that are there", name)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,10 +15,22 @@ import (
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/refine"
 )
 
 // defaultModel is the name of the model inside the program.
 const defaultModel = models.DefaultName
+
+// embeddedModels are the models inside the program, by name.
+var embeddedModels = map[string]func() fs.FS{models.DefaultName: embedded.Default, models.VerifierName: embedded.Verifier}
+
+// taskOf is what a model inside the program, or any other, is asked about rows of t.
+func taskOf(model string, t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
+	if model == models.VerifierName {
+		return refine.VerifierTask(t)
+	}
+	return t
+}
 
 func joinFlag() cli.Flag {
 	return &cli.StringFlag{Name: "join",
@@ -44,8 +57,8 @@ func (e *env) modelDir(name string) string {
 // openModel opens the embedded model, an imported one or one in a directory, and checks it against t.
 func (e *env) openModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
 	m, err := unlessInterrupted(ctx, func() (*models.Model, error) {
-		if name == defaultModel {
-			return models.OpenFS(embedded.Default(), defaultModel, t)
+		if own, ok := embeddedModels[name]; ok {
+			return models.OpenFS(own(), name, t)
 		}
 		return models.Open(e.modelDir(name), t)
 	})

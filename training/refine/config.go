@@ -11,8 +11,13 @@ import (
 	"github.com/erreval/erreval/internal/strictyaml"
 )
 
-// StartNone as Config.Start says that there is no model to start from.
-const StartNone = "none"
+// Values of Config.Start that are no models of the user's.
+const (
+	StartNone    = "none"    // there is no model to start from
+	StartDefault = "default" // the one inside the program, with its verifier, startVerifier
+)
+
+const startVerifier = "verifier"
 
 // Rules of promotion: when a trained identifier takes the place of the one before.
 const (

@@ -211,9 +211,13 @@ func (w *Workspace) CheckWeights(iteration int) error {
 		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), shellWord(w.Dir))
 }
 
-// VerifierOf is the folder of an iteration's verifier, or "" where it has none.
+// VerifierOf is what --verifier takes for an iteration's verifier: its folder, for -1 the one inside the program where the workspace starts
+// with the model there, or "" where there is none.
 func (w *Workspace) VerifierOf(iteration int) string {
-	if iteration < 0 {
+	switch {
+	case iteration < 0 && w.Config.Start == StartDefault:
+		return startVerifier
+	case iteration < 0:
 		return ""
 	}
 	dir := w.Path(IterationDir, IterationName(iteration), "verifier")
