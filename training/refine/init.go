@@ -151,17 +151,17 @@ type where struct{ file, line int32 }
 
 // builder fills the folder of a new workspace.
 type builder struct {
-	o      InitOptions
-	dir    string
-	group  string
-	seen   map[[16]byte]where // every text
-	ids    map[[16]byte]bool
-	groups map[[32]byte]bool // of development rows
-	held   *dataset.Output
-	train  *dataset.Output // nil without Train
-	files  []string        // that where speaks of
-	fault1 error           // the first one of the source that is read, or nil
-	made   Made
+	o          InitOptions
+	dir        string
+	group      string
+	seen       map[[16]byte]where // every text
+	ids        map[[16]byte]bool
+	groups     map[[32]byte]bool // of development rows
+	held       *dataset.Output
+	train      *dataset.Output // nil without Train
+	files      []string        // that where speaks of
+	firstFault error           // the first one of the source that is read, or nil
+	made       Made
 }
 
 func (b *builder) build() (*Made, error) {
@@ -194,10 +194,10 @@ func (b *builder) build() (*Made, error) {
 
 // nothing says why a file gave no row.
 func (b *builder) nothing(of string) error {
-	if b.fault1 == nil {
+	if b.firstFault == nil {
 		return fmt.Errorf("there are no rows in %s", of)
 	}
-	return fmt.Errorf("no row of %s can be used; the first fault: %w", of, b.fault1)
+	return fmt.Errorf("no row of %s can be used; the first fault: %w", of, b.firstFault)
 }
 
 func (b *builder) commitHeld() error {
@@ -383,7 +383,7 @@ func groupSum(seed uint64, group string) [32]byte {
 
 // each gives the usable rows of a source to f; the others are rejected to out.
 func (b *builder) each(from dataset.Source, out *dataset.Output, f func(*dataset.Row) error) error {
-	b.fault1 = nil
+	b.firstFault = nil
 	for {
 		row, err := from.Read()
 		if errors.Is(err, io.EOF) {
@@ -425,8 +425,8 @@ func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
 	if errors.As(fault, &id) || errors.As(fault, &text) {
 		b.made.Duplicates++
 	}
-	if b.fault1 == nil {
-		b.fault1 = fault
+	if b.firstFault == nil {
+		b.firstFault = fault
 	}
 	if len(b.made.Examples) < 5 {
 		b.made.Examples = append(b.made.Examples, fault)
