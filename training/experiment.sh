@@ -21,4 +21,6 @@ run() { # NAME ROWS options
 }
 run real "$material/quizdesign_labels.jsonl" "$@"
 run written "$material/qg_errors_written.jsonl" --passages 200 "$@"
-"$python" "$here/experiment_final.py" "$work/real/final" --base "$base" --taxonomy "$work/taxonomy.json" 2> "$work/final.log"
+final() { "$python" "$here/experiment_final.py" "$work/$1/final" --base "$base" --taxonomy "$work/taxonomy.json" "${@:2}" 2> "$work/$1/final.log"; }
+final real
+final written --epochs 14 --lr 4e-4
