@@ -281,6 +281,8 @@ func (w *Workspace) next(s *Status) {
 	switch {
 	case missing != nil:
 		s.Next, s.Why = "", missing.Error()
+	case !measured && s.Model != "" && len(s.Batches) > 0:
+		say("select", "nothing measures a model yet, and no batch had a random slice: give it one first, select: shares: random: 0.1 in refine.yaml")
 	case !measured && s.Model != "":
 		say("select", "nothing measures a model yet; the random slice of a batch will")
 	case !measured && s.Training.Rows > 0:
