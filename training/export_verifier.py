@@ -113,7 +113,8 @@ def main():
     names, _ = common.taxonomy_labels(a.taxonomy)
     taxonomy = json.loads(pathlib.Path(a.taxonomy).read_text())
     enc, train, tune = common.Encoder(common.load_tokenizer(str(a.base)), 512), common.read(a.train), common.read(a.tune)
-    limits = json.loads(a.identifier.read_text())["thresholds"]
+    identifier = json.loads(a.identifier.read_text())
+    limits = identifier["thresholds"]
     a.out.mkdir(parents=True, exist_ok=True)
     shutil.copy(a.graph, a.out / "model.onnx")
     shutil.copy(a.base / "tokenizer.json", a.out / "tokenizer.json")
@@ -139,7 +140,8 @@ def main():
         "files": {n: export.describe(a.out / n) for n in ("model.onnx", "tokenizer.json")}, "licence": "Apache-2.0",
         "training_data": [
             {"name": "questions written for erreval (training/data), with right and wrong label sets", "licence": "CC BY-SA 4.0", "rows": sum(r["source"] != "quizdesign" for r in train)},
-            {"name": "Quiz Design, labelled for erreval (training/data), with right and wrong label sets", "licence": "BSD-3-Clause", "rows": sum(r["source"] == "quizdesign" for r in train)}],
+            {"name": "Quiz Design, labelled for erreval (training/data), with right and wrong label sets", "licence": "BSD-3-Clause", "rows": sum(r["source"] == "quizdesign" for r in train)},
+            *({**d, "name": "through the weights it began with: " + d["name"]} for d in identifier["training_data"])],
         "quality": quality, "probes": [{"fields": f, "logits": [round(float(v), 5)]} for f, v in zip(PROBES, logits(sess, enc, probes))],
     }
     (a.out / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -36,7 +36,7 @@ model "$work/run/best_B.pt" fp32 "$work/model-fp32"
 model "$work/run/best_B.pt" int8 "$work/model-int8"
 "$here/eval.sh" "$work/data" "$work/model-int8" "$work/eval"
 
-# Its verifier learns from the mistakes of phase A's model, which are like those on new rows.
+# Its verifier begins with a sibling of it, phase A's model, and learns from that one's mistakes.
 model "$work/run/best_A.pt" int8 "$work/model-A"
 "$erreval" identify "$work/data/labelled_train.jsonl" --model "$work/model-A" -o "$work/train.tagged.jsonl" --overwrite
 "$erreval" identify "$work/data/labelled_tune.jsonl" --model "$work/model-int8" -o "$work/tune.tagged.jsonl" --overwrite

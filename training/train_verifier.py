@@ -2,8 +2,8 @@
 
     python train_verifier.py --base DIR --taxonomy taxonomy.json --init best_A.pt --tagger manifest.json --train train.tagged.jsonl --tune tune.tagged.jsonl --out DIR
 
-The files are labelled rows that `erreval identify` has tagged: those of `train` with phase A's identifier, which has not learnt the real ones, so that its mistakes
-are like those on new rows; those of `tune` with the one that is to be verified. Wrong label sets are what the tagger said or nearly said, other rows' sets, and sets
+The files are labelled rows that `erreval identify` has tagged: those of `train` with a sibling of the identifier, so that the verifier does not learn
+one model's mistakes alone; those of `tune` with the one that is to be verified. Wrong label sets are what the tagger said or nearly said, other rows' sets, and sets
 with a label dropped or added. Every row is shown twice in a batch, with its right set and with a wrong one, so that the texts alone tell nothing. Every
 choice looks at `tune`. The learning rate is paced by the processor's time, so that it does not matter what else runs.
 """
