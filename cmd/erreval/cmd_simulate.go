@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -265,25 +264,13 @@ func (o *simulateOptions) record(options any, others ...string) (*runrecord.Reco
 		in := runrecord.Input{File: stdio, Size: -1} // nothing is left of it to hash
 		if file != stdio {
 			var err error
-			if in, err = hashFile(file); err != nil {
+			if in, err = runrecord.HashFile(file); err != nil {
 				return nil, err
 			}
 		}
 		rec.Inputs = append(rec.Inputs, in)
 	}
 	return rec, nil
-}
-
-// hashFile is a file for the record.
-func hashFile(file string) (runrecord.Input, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return runrecord.Input{}, err
-	}
-	defer f.Close()
-	in := runrecord.NewInputReader(file, f)
-	_, err = io.Copy(io.Discard, in)
-	return in.Input(), err
 }
 
 // simulateSummary counts what was made.

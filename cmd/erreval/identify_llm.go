@@ -118,7 +118,7 @@ func (r *identifyRun) clear(outputs []string) error {
 // readExamples reads the labelled rows that prompts show.
 func (r *identifyRun) readExamples(ctx context.Context) ([]prompt.Example, error) {
 	file := r.o.Examples
-	hashed, err := hashFile(file)
+	hashed, err := runrecord.HashFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -150,6 +150,18 @@ func NewInputReader(path string, r io.Reader) *InputReader {
 	return &InputReader{in: r, hash: sha256.New(), input: Input{File: filepath.Base(path)}}
 }
 
+// HashFile reads a file for its size and hash alone.
+func HashFile(path string) (Input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Input{}, err
+	}
+	defer f.Close()
+	in := NewInputReader(path, f)
+	_, err = io.Copy(io.Discard, in)
+	return in.Input(), err
+}
+
 // Read implements io.Reader.
 func (r *InputReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)

@@ -72,7 +72,7 @@ type PromoteConfig struct {
 // DefaultConfig is what an empty refine.yaml means. Rate, batch and epochs are those of the ErrEval paper, Appendix F.
 func DefaultConfig() Config {
 	return Config{
-		Taxonomy: "question-generation", Start: "default",
+		Taxonomy: "question-generation", Start: StartDefault,
 		Train: TrainConfig{Encoder: "default", From: FromEncoder, Device: "auto", Epochs: 20, Batch: 32, Rate: 2e-5, Patience: 3, Seed: 1,
 			MaxTokens: 512, Precision: "int8", Verifier: true, Negatives: 1},
 		Promote: PromoteConfig{Metric: "micro_f1", Rule: RuleEstimate, MinSupport: 5, Resamples: 1000},

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -79,9 +80,10 @@ func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found
 // divide gives each row the number of its fold, from 0. Groups go one by one, the largest first, to the fold with the fewest
 // rows; among equally large ones the seed decides.
 func (w *Workspace) divide(rows []*dataset.Row, n int) ([]int, error) {
-	size, seed := map[[32]byte]int{}, uint64(w.Config.Train.Seed)
-	for _, row := range rows {
-		size[groupSum(seed, w.GroupOf(row))]++
+	size, of := map[[32]byte]int{}, make([][32]byte, len(rows))
+	for i, row := range rows {
+		of[i] = groupSum(uint64(w.Config.Train.Seed), w.GroupOf(row))
+		size[of[i]]++
 	}
 	if len(size) < n {
 		return nil, fmt.Errorf("the training set has %d groups, too few for %d folds; rows of one group stay together", len(size), n)
@@ -96,8 +98,8 @@ func (w *Workspace) divide(rows []*dataset.Row, n int) ([]int, error) {
 		full[k] += size[g]
 	}
 	out := make([]int, len(rows))
-	for i, row := range rows {
-		out[i] = to[groupSum(seed, w.GroupOf(row))]
+	for i, g := range of {
+		out[i] = to[g]
 	}
 	return out, nil
 }
@@ -176,7 +178,7 @@ func hashFolder(path string) (string, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		in, err := hashFile(file)
+		in, err := runrecord.HashFile(file)
 		fmt.Fprintf(h, "%s %s\n", file, in.SHA256)
 		return err
 	})

@@ -512,7 +512,7 @@ func (t *training) inputs() (inputs []runrecord.Input, err error) {
 	random, randomErr := t.w.RandomFiles()
 	err = errors.Join(err, randomErr)
 	for _, file := range append(append(files, t.w.Path(DevFile)), random...) {
-		in, hashErr := hashFile(file)
+		in, hashErr := runrecord.HashFile(file)
 		rel, relErr := filepath.Rel(t.w.Dir, file)
 		if errors.Is(hashErr, fs.ErrNotExist) { // without development rows
 			continue
@@ -521,17 +521,6 @@ func (t *training) inputs() (inputs []runrecord.Input, err error) {
 		inputs = append(inputs, in)
 	}
 	return inputs, err
-}
-
-func hashFile(path string) (runrecord.Input, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return runrecord.Input{}, err
-	}
-	defer f.Close()
-	in := runrecord.NewInputReader(path, f)
-	_, err = io.Copy(io.Discard, in)
-	return in.Input(), err
 }
 
 func (t *training) copyLog() error {
