@@ -99,8 +99,9 @@ func faults(t *testing.T) []fault {
 		{"comma.json", []byte("[" + good + ",]"), 1, 0, `comma.json: item 2: not JSON: invalid character ']'`},
 		{"two lists.json", []byte("[" + good + "]\n[" + good + "]"), 1, 0, `two lists.json: behind the list (after item 1) stands "[{\"question\":\"q\",\"an"; write one list a file`},
 		{"no object.json", []byte("[1," + good + "]"), 1, 1, `no object.json: item 1: the item holds a number, not an object; write a list of objects`},
-		{"no answer.json", []byte(`{"data":[{"paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]},{"question":"q","answers":[]}]}]}]}`), 1, 1,
-			`no answer.json: item 2: the column "answers" holds no answer: its list is empty`},
+		{"no answer.json", []byte(`{"data":[{"paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]},{"question":"q","answers":[]}]}]}]}`), 2, 0, ``},
+		{"no passage.json", []byte(`[{"question":"q","answer":"a","passages":["p"]},{"question":"q","answer":"a","passages":[]}]`), 0, 2,
+			`no passage.json: item 1: no column "passage"`},
 
 		// Compression.
 		{"cut.jsonl.gz", cut(pack(t, Gzip, []byte(lines))), -1, 0, `cut.jsonl.gz: after line `},
@@ -331,6 +332,7 @@ func TestNotes(t *testing.T) {
 		{"in.jsonl", []byte(`{"context":"p","answers":{"text":["a","b"]},"prediction":"q","generated_question":"g"}`),
 			`no column "question"; taking "generated_question" for it (--map question=COLUMN names another)|no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|` +
 				`no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
+		{"bare.jsonl", []byte(`{"question":"q","passage":"p"}`), `no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`},
 		{"in.csv", []byte("Question;Answer;Passage\nq;a;p\n"), `the header has no comma; cells are split at ';' (--delimiter names another)|no column "question"; taking "Question" for it (--map question=COLUMN names another)|` +
 			`no column "answer"; taking "Answer" for it (--map answer=COLUMN names another)|no column "passage"; taking "Passage" for it (--map passage=COLUMN names another)`},
 		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),

@@ -10,7 +10,7 @@ import (
 
 // Flat formats have one cell a column. Nested columns become dotted ones, and back:
 //
-//	diagnosis.labels                   names joined by "; "
+//	diagnosis.labels, .not_judged      names joined by "; "
 //	diagnosis.probabilities.<Label>    number
 //	diagnosis.truncated.<field>        number
 //	diagnosis.model, .taxonomy, .status, .reason
@@ -30,7 +30,7 @@ const (
 )
 
 // diagnosisKeys in the order of Diagnosis.
-var diagnosisKeys = []string{"labels", "probabilities", "model", "taxonomy", "truncated", "status", "reason"}
+var diagnosisKeys = []string{"labels", "probabilities", "model", "taxonomy", "not_judged", "truncated", "status", "reason"}
 
 // flatten splits a row's nested columns.
 func flatten(columns []column) []column {
@@ -84,7 +84,7 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 		switch {
 		case !slices.Contains(diagnosisKeys, key.name):
 			return nil, false
-		case key.name == "labels":
+		case isLabelList(key.name):
 			text, ok := joinLabels(key.value)
 			if !ok {
 				return nil, false
@@ -106,6 +106,9 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 	}
 	return out, true
 }
+
+// isLabelList says which parts of a diagnosis are lists of labels, which a cell joins.
+func isLabelList(key string) bool { return key == "labels" || key == "not_judged" }
 
 func all(columns []column, what string) bool {
 	return !slices.ContainsFunc(columns, func(c column) bool { return kind(c.value) != what })
@@ -349,6 +352,12 @@ func diagnosisValue(parts []column) json.RawMessage {
 		return nil // every cell is empty
 	}
 	untagged := slices.ContainsFunc(top, func(c column) bool { return c.name == "status" })
+	for i, c := range top {
+		if c.name == "not_judged" {
+			text, _ := unquote(c.value)
+			top[i].value = splitLabels(text)
+		}
+	}
 	for i, c := range top {
 		if c.name == "labels" {
 			text, _ := unquote(c.value)

@@ -36,6 +36,8 @@ func (r *Reader) guess(row *Row) {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
 			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c, firstHint(raw), f))
+		} else if r.optional[f] {
+			r.said = append(r.said, fmt.Sprintf("no column %q; what needs it is not judged (--map %s=COLUMN names one)", f, f))
 		}
 	}
 }

@@ -87,16 +87,17 @@ var errTooLong = fmt.Errorf("more than %d MiB without an end; a row that long is
 
 // Reader makes rows of records. It holds one record at a time, and little for each id.
 type Reader struct {
-	in     records
-	file   string
-	opt    Options
-	fields []string
-	column map[string]string // field to column, after guessing
-	said   []string          // notes of the guess
-	began  bool
-	rows   int
-	given  *idSet // where each given id came
-	made   *idSet // how often each made id came
+	in       records
+	file     string
+	opt      Options
+	fields   []string
+	optional map[string]bool   // fields that a row may lack
+	column   map[string]string // field to column, after guessing
+	said     []string          // notes of the guess
+	began    bool
+	rows     int
+	given    *idSet // where each given id came
+	made     *idSet // how often each made id came
 }
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
@@ -108,6 +109,10 @@ func newReader(in records, file string, o Options) *Reader {
 	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(o.TempDir), made: newIDSet(o.TempDir)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
+		rd.optional = map[string]bool{}
+		for _, f := range o.Taxonomy.Fields {
+			rd.optional[f.Name] = f.Optional
+		}
 	}
 	for _, f := range rd.fields {
 		rd.column[f] = f
@@ -178,11 +183,16 @@ func (r *Reader) row(rec record) (*Row, error) {
 func (r *Reader) value(row *Row, field string) (string, error) {
 	name := r.column[field]
 	raw, ok := row.Get(name)
+	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
+		return "", nil
+	}
 	if !ok {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name, row.columnList(), field, field)
 	}
 	if name != field {
-		if raw = firstText(raw); string(raw) == "[]" {
+		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {
+			return "", nil
+		} else if string(raw) == "[]" {
 			return "", fmt.Errorf("the column %q holds no %s: its list is empty; leave such rows out, or give them one", name, field)
 		}
 	}

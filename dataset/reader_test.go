@@ -382,3 +382,23 @@ func golden(t testing.TB, name string) []byte {
 	}
 	return data
 }
+
+// TestOptionalField: a row may lack an optional field in any way; one that is named must be there, and a wrong kind is a fault.
+func TestOptionalField(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"question":"q","passage":"p"}`:               "",
+		`{"question":"q","answer":null,"passage":"p"}`: "",
+		`{"question":"q","answer":"","passage":"p"}`:   "",
+		`{"question":"q","answer":"a","passage":"p"}`:  "a",
+	} {
+		rows, bad := read(t, line+"\n", Options{})
+		if len(bad) != 0 || len(rows) != 1 || rows[0].Values[1] != want {
+			t.Errorf("%s: got %v, %v, want the answer %q", line, rows, bad, want)
+		}
+	}
+	for _, line := range []string{`{"question":"q","passage":"p"}`, `{"question":"q","key":7,"passage":"p"}`} {
+		if rows, bad := read(t, line+"\n", Options{Map: map[string]string{"answer": "key"}}); len(rows) != 0 || len(bad) != 1 {
+			t.Errorf("%s with --map answer=key: got %v, want a fault", line, rows)
+		}
+	}
+}

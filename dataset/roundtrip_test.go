@@ -88,6 +88,7 @@ func (g generator) rows(t *testing.T, n int) []*Row {
 			d = &Diagnosis{Status: StatusUntagged, Reason: "too " + g.text()}
 		case 1:
 			d.Truncated = map[string]int{"passage": 1 + g.IntN(9)}
+			d.NotJudged = []string{"Off Target Answer", "Off Topic"}[:g.IntN(3)]
 		case 2:
 			d.Labels = []string{}
 		}

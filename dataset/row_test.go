@@ -51,7 +51,7 @@ func TestLabels(t *testing.T) {
 		{`"labels":3`, "", `column "labels": want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`},
 		{`"labels":["Vague",null]`, "", `column "labels": want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`},
 		{`"labels":["OK","Vague"]`, "", `column "labels": "No Error" stands beside other labels; it means that there is none`},
-		{`"labels":["Gramar Error"]`, "", `column "labels": question-generation@1.0 has no label "Gramar Error"; did you mean "Grammar Error" or "Spell Error"?`},
+		{`"labels":["Gramar Error"]`, "", `column "labels": question-generation@1.1 has no label "Gramar Error"; did you mean "Grammar Error" or "Spell Error"?`},
 	} {
 		rows, bad := read(t, with(`"id":"r1",`+c.labels), Options{})
 		if len(rows) != 1 {

@@ -196,7 +196,7 @@ func (r *batchRunner) run(ctx context.Context, items []*item) {
 	case err == nil:
 		labels := len(r.id.manifest.Labels)
 		for i, it := range items {
-			it.job.settle(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.cut), nil)
+			it.job.settle(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.cut, it.job.row.Values), nil)
 		}
 	case ctx.Err() != nil:
 		for _, it := range items {

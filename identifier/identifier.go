@@ -11,6 +11,7 @@
 package identifier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,15 +163,18 @@ func (id *Identifier) Thresholds() dataset.Probabilities {
 }
 
 // diagnose turns one row's logits into its diagnosis. A logit that is no number leaves the row untagged.
-func (id *Identifier) diagnose(logits []float32, cut []int) *dataset.Diagnosis {
+func (id *Identifier) diagnose(logits []float32, cut []int, values []string) *dataset.Diagnosis {
 	for i, x := range logits {
 		if x := float64(x); math.IsNaN(x) || math.IsInf(x, 0) {
 			return id.untagged(fmt.Errorf("the model's logit for %q is %v", id.manifest.Labels[i], x))
 		}
 	}
-	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{}, Truncated: id.truncated(cut)}
-	all, only := probabilities(id.manifest.Activation, logits)
-	for _, l := range id.labels {
+	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{}, NotJudged: id.taxonomy.NotJudged(values),
+		Truncated: id.truncated(cut)}
+	judged := slices.DeleteFunc(slices.Clone(id.labels), func(l label) bool { return slices.Contains(d.NotJudged, l.name) })
+	all := probabilities(id.manifest.Activation, logits)
+	only := id.only(judged, all)
+	for _, l := range judged {
 		p := all[l.logit]
 		if !id.options.LabelsOnly {
 			d.Probabilities = append(d.Probabilities, dataset.Probability{Label: l.name, P: p})
@@ -202,26 +206,34 @@ func (id *Identifier) truncated(cut []int) map[string]int {
 	return m
 }
 
-// probabilities turns a row's logits into probabilities. only is the one logit whose label may be given, or -1 for any:
-// the labels of a softmax exclude each other.
-func probabilities(activation string, logits []float32) (p []float64, only int) {
-	p = make([]float64, len(logits))
+// only is the one logit whose label may be given, or -1 for any: the labels of a softmax exclude each other.
+func (id *Identifier) only(judged []label, p []float64) int {
+	if id.manifest.Activation != models.Softmax {
+		return -1
+	}
+	likeliest := slices.MaxFunc(judged, func(a, b label) int { return cmp.Compare(p[a.logit], p[b.logit]) })
+	return likeliest.logit
+}
+
+// probabilities turns a row's logits into probabilities.
+func probabilities(activation string, logits []float32) []float64 {
+	p := make([]float64, len(logits))
 	if activation != models.Softmax {
 		for i, x := range logits {
 			p[i] = sigmoid(float64(x))
 		}
-		return p, -1
+		return p
 	}
-	only = slices.Index(logits, slices.Max(logits))
+	largest := float64(slices.Max(logits))
 	sum := 0.0
 	for i, x := range logits {
-		p[i] = math.Exp(float64(x) - float64(logits[only]))
+		p[i] = math.Exp(float64(x) - largest)
 		sum += p[i]
 	}
 	for i := range p {
 		p[i] /= sum
 	}
-	return p, only
+	return p
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

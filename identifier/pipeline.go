@@ -126,7 +126,7 @@ func (w *worker) tag(ctx context.Context, values []string) (*dataset.Diagnosis, 
 	if err != nil {
 		return w.id.untagged(err), nil
 	}
-	return w.id.diagnose(w.logits, cut), nil
+	return w.id.diagnose(w.logits, cut, values), nil
 }
 
 // run encodes one row and computes its logits, at its exact length.
@@ -156,11 +156,12 @@ const (
 // labels.
 func (id *Identifier) Examine(ctx context.Context, fields map[string]string) ([]float32, *dataset.Diagnosis, error) {
 	w := id.newWorker()
-	cut, err := w.run(ctx, id.values(fields))
+	values := id.values(fields)
+	cut, err := w.run(ctx, values)
 	if err != nil {
 		return nil, nil, err
 	}
-	return w.logits, id.diagnose(w.logits, cut), nil
+	return w.logits, id.diagnose(w.logits, cut, values), nil
 }
 
 // Check runs the model's probe rows and compares their logits with those in the manifest. It gives the largest

@@ -100,10 +100,12 @@ func compareRows(t *testing.T, id *identifier.Identifier, what string, rows []re
 		if len(c.Torch) > 0 {
 			want = c.Torch
 		}
-		if row.ID != c.ID || d.Status != "" || len(d.Probabilities) != len(want) {
+		if row.ID != c.ID || d.Status != "" || len(d.Probabilities)+len(d.NotJudged) != len(want) {
 			return fmt.Errorf("row %d is %s (%s %s) with %d probabilities, want %s with %d", at, row.ID, d.Status, d.Reason, len(d.Probabilities), c.ID, len(want))
 		}
-		for i, p := range d.Probabilities {
+		labels := questions(t).Labels()
+		for _, p := range d.Probabilities {
+			i := slices.Index(labels, p.Label)
 			// The logit is compared, not the probability: its tolerance means the same everywhere.
 			if logit := math.Log(p.P / (1 - p.P)); !(math.Abs(logit-want[i]) <= tolerance) {
 				t.Errorf("%s %s: the logit of %s is %v, want %v", what, row.ID, p.Label, logit, want[i])

@@ -56,3 +56,42 @@ func TestSoftmax(t *testing.T) {
 		}
 	}
 }
+
+// TestNotJudged: without an answer nothing is said of Off Target Answer, whatever its logit, and the other labels are as before.
+func TestNotJudged(t *testing.T) {
+	for _, activation := range []string{models.Sigmoid, models.Softmax} {
+		m := open(t, "bert", models.JoinFields)
+		m.Manifest.Activation = activation
+		for label := range m.Manifest.Thresholds {
+			m.Manifest.Thresholds[label] = 0.1
+		}
+		r := fake(func(_ context.Context, _ identifier.Input, logits []float32) error {
+			for i := range logits {
+				logits[i] = -4
+			}
+			logits[9], logits[4] = 3, 2 // Off Target Answer, Vague
+			return nil
+		})
+		id, err := identifier.New(m, questions(t), r, identifier.DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range []string{"", " \n"} {
+			d, err := id.Tag(t.Context(), "Who was she?", answer, "Margaret Ovens kept the light.")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, given := d.Probabilities.Get("Off Target Answer"); given || !slices.Equal(d.NotJudged, []string{"Off Target Answer"}) ||
+				!slices.Equal(d.Labels, []string{"Vague"}) || len(d.Probabilities) != 10 {
+				t.Errorf("%s, answer %q: got %+v", activation, answer, d)
+			}
+		}
+		d, err := id.Tag(t.Context(), "Who was she?", "Ovens", "Margaret Ovens kept the light.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.NotJudged != nil || !slices.Contains(d.Labels, "Off Target Answer") {
+			t.Errorf("%s, with an answer: got %+v", activation, d)
+		}
+	}
+}

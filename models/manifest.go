@@ -48,7 +48,7 @@ type Manifest struct {
 	HiddenSize   int    `json:"hidden_size"`      // width of the encoder, for people
 	Layers       int    `json:"layers"`           // depth of the encoder, for people
 	Precision    string `json:"precision"`        // of the weights: "fp32", "fp16", "int8", or "" where unknown
-	Taxonomy     string `json:"taxonomy"`         // the one it was trained on, as in "question-generation@1.0"
+	Taxonomy     string `json:"taxonomy"`         // the one it was trained on, as in "question-generation@1.1"
 
 	Labels     []string           `json:"labels"`              // in the order of the logits
 	Fields     []string           `json:"fields"`              // in the order of the input; the last is cut first

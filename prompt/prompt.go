@@ -284,10 +284,17 @@ func labelSlot(y taxonomy.Type) LabelSlot {
 func texts(t *taxonomy.Taxonomy, values []string, code string) []Text {
 	out := make([]Text, len(values))
 	for i, f := range t.Fields {
-		out[i] = Text{f.Name, f.Definition, block(f.Name, values[i], code)}
+		value := values[i]
+		if f.Optional && strings.TrimSpace(value) == "" {
+			value = notGiven
+		}
+		out[i] = Text{f.Name, f.Definition, block(f.Name, value, code)}
 	}
 	return out
 }
+
+// notGiven stands for an optional field that a row lacks: an empty block looks like a fault to a model.
+const notGiven = "(not given)"
 
 // Shown are the labels that the error-aware prompt for d shows of a row with these labels: the errors mapped to d,
 // in the taxonomy's order; No Error if the row has no errors or, in the paper's wording, none mapped to d.

@@ -282,13 +282,13 @@ func TestWrongInputs(t *testing.T) {
 		want   string
 	}{
 		{"no task", joint, func(in *Input) { in.Task = nil }, "no taxonomy"},
-		{"texts", joint, func(in *Input) { in.Values = in.Values[:2] }, "2 texts for the 3 fields of question-generation@1.0"},
+		{"texts", joint, func(in *Input) { in.Values = in.Values[:2] }, "2 texts for the 3 fields of question-generation@1.1"},
 		{"mode", joint, func(in *Input) { in.Mode = "" }, `mode is ""; it is vanilla or error-aware`},
 		{"no dimension", judge, func(*Input) {}, "needs a dimension"},
 		{"a dimension", joint, func(in *Input) { in.Dimension = fluency }, "takes none"},
 		{"not looked at", joint, func(in *Input) { in.Errors = nil }, "it was not looked at"},
 		{"empty labels", joint, func(in *Input) { in.Errors = []string{} }, "it was not looked at"},
-		{"unknown label", joint, func(in *Input) { in.Errors = []string{"Vauge"} }, `question-generation@1.0 has no label "Vauge"`},
+		{"unknown label", joint, func(in *Input) { in.Errors = []string{"Vauge"} }, `question-generation@1.1 has no label "Vauge"`},
 		{"contradiction", joint, func(in *Input) { in.Errors = []string{"OK", "Vague"} }, "stands beside other labels"},
 		{"example's texts", identify, func(in *Input) { in.Examples = []Example{{in.Values[:1], in.Errors}} }, "example 1 has 1 texts"},
 		{"example's labels", identify, func(in *Input) { in.Examples = []Example{{in.Values, nil}} }, "example 1: the row has no labels"},
@@ -300,5 +300,14 @@ func TestWrongInputs(t *testing.T) {
 		if _, err := test.tmpl.Messages(in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v; want %q", test.name, err, test.want)
 		}
+	}
+}
+
+// TestNotGiven: a prompt says that an optional field is missing, in place of an empty block.
+func TestNotGiven(t *testing.T) {
+	judge, qg := builtin(t, Judge)
+	text := messages(t, judge, Input{Task: qg, Dimension: &qg.Dimensions[0], Values: []string{"Who was she?", "", "Margaret Ovens left."}, Mode: Vanilla})
+	if !strings.Contains(text, "\n(not given)\n") {
+		t.Errorf("got %s", text)
 	}
 }

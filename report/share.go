@@ -27,7 +27,7 @@ type Label struct{ Name, Code string }
 
 // errorsOf tells for each error type whether the diagnosis has it.
 func (s *Scheme) errorsOf(d *dataset.Diagnosis) ([]bool, error) {
-	if d.Taxonomy != "" && d.Taxonomy != s.Taxonomy {
+	if !d.MadeWith(s.Taxonomy) {
 		return nil, fmt.Errorf("%w: it was made with %s, not %s", ErrUnfit, d.Taxonomy, s.Taxonomy)
 	}
 	has := make([]bool, len(s.Labels))

@@ -32,10 +32,11 @@ type SystemStats struct {
 	Labels       []LabelShare `json:"labels"` // every error type, in the taxonomy's order
 }
 
-// LabelShare is how many tagged rows have an error.
+// LabelShare is how many tagged rows have an error, of those in which it could be judged.
 type LabelShare struct {
-	Label string `json:"label"`
-	Code  string `json:"code"`
+	Label     string `json:"label"`
+	Code      string `json:"code"`
+	NotJudged int    `json:"not_judged,omitempty"` // tagged rows that lack a field which the error needs
 	Share
 }
 
@@ -45,7 +46,7 @@ type Tally struct {
 	options IntervalOptions
 	stats   Stats
 	systems map[string]int
-	sums    *sums // tagged, without error, then one cell an error type
+	sums    *sums // tagged, without error, then one cell an error type, then one for rows in which it was not judged
 }
 
 const (
@@ -56,7 +57,7 @@ const (
 
 // NewTally starts counting. The options must be valid.
 func NewTally(s Scheme, o IntervalOptions) *Tally {
-	return &Tally{scheme: s, options: o, systems: map[string]int{}, sums: newSums(cellErrors + len(s.Labels)),
+	return &Tally{scheme: s, options: o, systems: map[string]int{}, sums: newSums(cellErrors + 2*len(s.Labels)),
 		stats: Stats{Taxonomy: s.Taxonomy, Models: []string{}, Systems: []SystemStats{}}}
 }
 
@@ -86,7 +87,13 @@ func (t *Tally) Add(system, group string, d *dataset.Diagnosis) error {
 	if t.options.Method != Bootstrap {
 		group = ""
 	}
-	count(t.sums.at(group, i), has)
+	cells := t.sums.at(group, i)
+	count(cells, has)
+	for _, name := range d.NotJudged {
+		if k := t.scheme.index(name); k >= 0 {
+			cells[cellErrors+len(has)+k]++
+		}
+	}
 	return nil
 }
 
@@ -127,13 +134,14 @@ func (t *Tally) Stats(ctx context.Context) (*Stats, error) {
 		s.WithoutError = newShare(int(of[cellWithout]), s.Tagged)
 		s.Labels = make([]LabelShare, len(t.scheme.Labels))
 		for k, l := range t.scheme.Labels {
-			s.Labels[k] = LabelShare{l.Name, l.Code, newShare(int(of[cellErrors+k]), s.Tagged)}
+			notJudged := int(of[cellErrors+len(s.Labels)+k])
+			s.Labels[k] = LabelShare{l.Name, l.Code, notJudged, newShare(int(of[cellErrors+k]), s.Tagged-notJudged)}
 		}
 	}
 	t.stats.Interval = t.options.describe(len(t.sums.groups))
 	switch t.options.Method {
 	case Wilson:
-		t.eachShare(func(s *SystemStats, _ int, share *Share) { share.wilson(share.Rows, s.Tagged) })
+		t.eachShare(func(_ *SystemStats, of, _ int, share *Share) { share.wilson(share.Rows, of) })
 	case Bootstrap:
 		if err := t.bootstrap(ctx, blocks); err != nil {
 			return nil, err
@@ -142,14 +150,15 @@ func (t *Tally) Stats(ctx context.Context) (*Stats, error) {
 	return &t.stats, nil
 }
 
-// eachShare calls f for every share; its place is that among the results of bootstrap's figures.
-func (t *Tally) eachShare(f func(s *SystemStats, place int, share *Share)) {
+// eachShare calls f for every share, with the number of rows among which it counts; its place is that among the results of
+// bootstrap's figures.
+func (t *Tally) eachShare(f func(s *SystemStats, of, place int, share *Share)) {
 	place := 0
 	for i := range t.stats.Systems {
 		s := &t.stats.Systems[i]
-		f(s, place, &s.WithoutError)
+		f(s, s.Tagged, place, &s.WithoutError)
 		for k := range s.Labels {
-			f(s, place+1+k, &s.Labels[k].Share)
+			f(s, s.Tagged-s.Labels[k].NotJudged, place+1+k, &s.Labels[k].Share)
 		}
 		place += 1 + len(s.Labels)
 	}
@@ -157,13 +166,14 @@ func (t *Tally) eachShare(f func(s *SystemStats, place int, share *Share)) {
 
 // bootstrap resamples the groups of all systems at once, since systems share passages.
 func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
-	cells := t.sums.cells
+	cells, labels := t.sums.cells, len(t.scheme.Labels)
 	intervals, err := t.sums.intervals(ctx, &t.options, blocks, func(total []float64) []float64 {
-		shares := make([]float64, 0, blocks*(cells-1))
-		for b := range blocks {
+		shares := make([]float64, 0, blocks*(1+labels))
+		for b := range blocks { // NaN where the resample has none of the system's rows
 			block := total[b*cells : (b+1)*cells]
-			for _, n := range block[cellWithout:] {
-				shares = append(shares, n/block[cellTagged]) // NaN where the resample has none of the system's rows
+			shares = append(shares, block[cellWithout]/block[cellTagged])
+			for k, n := range block[cellErrors : cellErrors+labels] {
+				shares = append(shares, n/(block[cellTagged]-block[cellErrors+labels+k]))
 			}
 		}
 		return shares
@@ -172,11 +182,11 @@ func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
 		return err
 	}
 	groups := t.sums.groupsOf(blocks)
-	t.eachShare(func(s *SystemStats, place int, share *Share) {
+	t.eachShare(func(s *SystemStats, of, place int, share *Share) {
 		switch share.Rows {
 		case 0:
 			share.wilson(0, groups[t.systems[s.Name]])
-		case s.Tagged:
+		case of:
 			share.wilson(groups[t.systems[s.Name]], groups[t.systems[s.Name]])
 		default:
 			share.set(intervals[place])
@@ -200,12 +210,27 @@ func (s *Stats) Report() *Report {
 	if s.Rejected > 0 {
 		r.Facts = append(r.Facts, noRows(s.Rejected)+": outside of every figure")
 	}
+	r.Facts = append(r.Facts, s.notJudged()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
 	if s.Interval.Method == Bootstrap {
 		r.Facts = append(r.Facts, "where none or all of the rows have an error, the interval is Wilson's for that many groups")
 	}
 	r.Sections = []Section{{Title: "Rows", Table: s.rowTable()}, {Title: "Share of the tagged rows with each error", Table: s.labelTable()}}
 	return r
+}
+
+// notJudged says of which errors rows were left out.
+func (s *Stats) notJudged() []string {
+	var lines []string
+	for _, sys := range s.Systems {
+		for _, l := range sys.Labels {
+			if l.NotJudged > 0 {
+				lines = append(lines, fmt.Sprintf("%s: %s was not judged in %d rows, which lack a field that it needs; its share is of the others",
+					sys.Name, l.Label, l.NotJudged))
+			}
+		}
+	}
+	return lines
 }
 
 func joined(models []string) string {

@@ -42,7 +42,7 @@ func rowsOf(t testing.TB, n int, labels ...string) func() (*dataset.Row, error) 
 	for i := range n {
 		diagnosis := ""
 		if labels != nil {
-			diagnosis = fmt.Sprintf(`, "diagnosis": {"labels": ["%s"], "taxonomy": "question-generation@1.0"}`, strings.Join(labels, `","`))
+			diagnosis = fmt.Sprintf(`, "diagnosis": {"labels": ["%s"], "taxonomy": "question-generation@1.1"}`, strings.Join(labels, `","`))
 		}
 		fmt.Fprintf(&b, `{"id": "r%d", "passage": "Passage %d of the town.", "answer": "Oke", "question": "Who built wall %d?"%s}`+"\n", i, i, i, diagnosis)
 	}

@@ -83,7 +83,7 @@ func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, erro
 	d := &desk{judges: []*member{l.judge}, workers: l.o.Workers, attempts: l.o.Attempts}
 	return d.run(ctx, next, func(row *dataset.Row) ([]*Question, func() error, error) {
 		questions, err := l.Questions(row)
-		return questions, func() error { return emit(row, l.diagnosis(questions)) }, err
+		return questions, func() error { return emit(row, l.diagnosis(questions, row.Values)) }, err
 	})
 }
 
@@ -119,20 +119,20 @@ func (a *labelling) read(reply *llm.Reply, prompt string) (found int, whole bool
 
 func (a *labelling) unscored(u *Unscored) { a.labels, a.err = nil, u }
 
-// diagnosis puts the answered questions about a row together.
-func (l *Labeller) diagnosis(questions []*Question) *dataset.Diagnosis {
-	d := &dataset.Diagnosis{Model: l.judge.Name, Taxonomy: l.o.Taxonomy.ID()}
+// diagnosis puts the answered questions about a row together. What the row cannot show is not taken from the answers either.
+func (l *Labeller) diagnosis(questions []*Question, values []string) *dataset.Diagnosis {
+	d := &dataset.Diagnosis{Model: l.judge.Name, Taxonomy: l.o.Taxonomy.ID(), NotJudged: l.o.Taxonomy.NotJudged(values)}
 	var all [][]string
 	for _, q := range questions {
 		a, ok := q.answer.(*labelling)
 		if ok && a.err == nil {
-			all = append(all, a.labels)
+			all = append(all, l.o.Taxonomy.Judged(a.labels, d.NotJudged))
 		} else if ok && d.Reason == "" {
 			d.Reason = reasonText(a.err)
 		}
 	}
 	if len(all) == 0 {
-		d.Status = dataset.StatusUntagged
+		d.Status, d.NotJudged = dataset.StatusUntagged, nil
 		return d
 	}
 	d.Reason = ""
@@ -141,6 +141,7 @@ func (l *Labeller) diagnosis(questions []*Question) *dataset.Diagnosis {
 		return d
 	}
 	d.Labels, d.Probabilities = shares(all, l.o.Taxonomy)
+	d.Probabilities = slices.DeleteFunc(d.Probabilities, func(p dataset.Probability) bool { return slices.Contains(d.NotJudged, p.Label) })
 	return d
 }
 

@@ -121,7 +121,7 @@ func checkDiagnosis(t *testing.T, d *dataset.Diagnosis, reason string, labels ..
 		status, labels = dataset.StatusUntagged, nil
 	}
 	if d.Status != status || !slices.Equal(d.Labels, labels) || !strings.HasPrefix(d.Reason, reason) || (d.Reason == "") != (reason == "") ||
-		d.Model != "m" || d.Taxonomy != "question-generation@1.0" || d.Truncated != nil {
+		d.Model != "m" || d.Taxonomy != "question-generation@1.1" || d.Truncated != nil {
 		t.Errorf("%+v; want %q or %s", d, labels, reason)
 	}
 }
@@ -224,7 +224,7 @@ func TestBadLabellers(t *testing.T) {
 		"0 attempts":                       func(o *LabellerOptions) { o.Attempts = 0 },
 		"0 workers":                        func(o *LabellerOptions) { o.Workers = 0 },
 		"example 1 has 0 texts":            func(o *LabellerOptions) { o.Examples = make([]prompt.Example, 1) },
-		`example 1: question-generation@1.0 has no label "X"`: func(o *LabellerOptions) {
+		`example 1: question-generation@1.1 has no label "X"`: func(o *LabellerOptions) {
 			o.Examples = []prompt.Example{{Values: row, Labels: []string{"X"}}}
 		},
 	} {

@@ -147,7 +147,7 @@ func (s *Offline) Judge(d *dataset.Diagnosis) map[string]*dataset.Score {
 
 func (s *Offline) judge(d *dataset.Diagnosis, key string) *dataset.Score {
 	run := dataset.Run{Judge: dataset.JudgeOffline, Mode: dataset.ModeErrorAware}
-	value, uncertainty, err := 0.0, 0.0, untagged(d)
+	value, uncertainty, err := 0.0, 0.0, s.unjudged(d, key)
 	if err == nil {
 		value, uncertainty, err = s.Score(d.Probabilities, key)
 	}
@@ -157,6 +157,19 @@ func (s *Offline) judge(d *dataset.Diagnosis, key string) *dataset.Score {
 	}
 	run.Value, run.Uncertainty, run.ErrorsShown = new(rounded(value)), new(rounded(uncertainty)), s.shown(d, key)
 	return &dataset.Score{Value: new(rounded(value)), Runs: []dataset.Run{run}}
+}
+
+// unjudged says why the dimension has no score: the row is not tagged, or an error that bears on it could not be judged.
+func (s *Offline) unjudged(d *dataset.Diagnosis, key string) error {
+	if err := untagged(d); err != nil {
+		return err
+	}
+	for _, e := range s.dimensions[key].errors {
+		if slices.Contains(d.NotJudged, e.label) {
+			return fmt.Errorf("%s was not judged: the row lacks a field that it needs", e.label)
+		}
+	}
+	return nil
 }
 
 func untagged(d *dataset.Diagnosis) error {

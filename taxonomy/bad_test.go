@@ -33,13 +33,17 @@ var badFiles = map[string]string{
 		`10: type name or code "OK" is given twice (first on line 8)` + "\n" +
 		`16: criterion 2 has score 4; scores run 1, 2, 3 … without a gap` + "\n" +
 		`18: dimension "Fit" maps to the type "Nothing", which is not among the types`,
+	"optional-first":    `5: the first field, "text", is the text under evaluation; it cannot be optional`,
+	"needs-unknown":     `9: type "Too Dark" needs the field "lamp", which is not among the fields`,
+	"needs-required":    `9: type "Too Dark" needs the field "source", which every row has; mark it optional: true, or leave it out here`,
+	"needs-no-error":    `10: type "No Error" needs the field "source"; the label of rows without errors needs none`,
 	"mapped-twice": `18: type in dimension "Fit" "Too Red" is given twice (first on line 18)`,
 	"missing-keys": `1: a taxonomy needs the key "title"` + "\n" +
 		`8: a type needs the key "code"` + "\n" +
 		`17: dimension "Fit" maps to the type "Dark", which is not among the types`,
 	"missing-type": `18: dimension "Fit" maps to the type "Too Bright", which is not among the types`,
 	"not-a-list":   `18: types: a list with at least one entry is expected`,
-	"not-a-mapping": `8: a type must be a mapping with the keys name, code, category, definition, no_error, severity` + "\n" +
+	"not-a-mapping": `8: a type must be a mapping with the keys name, code, category, definition, no_error, severity, needs` + "\n" +
 		`18: dimension "Fit" maps to the type "Too Red", which is not among the types`,
 	"null-name":     `12: name: the text is missing`,
 	"one-criterion": `12: dimension "Fit": one criterion cannot tell rows apart; give at least two`,
@@ -58,7 +62,7 @@ var badFiles = map[string]string{
 	"type-twice": `9: type name or code "too red" is given twice (first on line 8)` + "\n" +
 		`18: type in dimension "Fit" "too red" is given twice (first on line 18)`,
 	"unknown-key":      `4: unknown key "author" in a taxonomy; it may have name, version, title, description, fields, types, dimensions`,
-	"unknown-key-type": `8: unknown key "colour" in a type; it may have name, code, category, definition, no_error, severity`,
+	"unknown-key-type": `8: unknown key "colour" in a type; it may have name, code, category, definition, no_error, severity, needs`,
 }
 
 func TestBadFiles(t *testing.T) {

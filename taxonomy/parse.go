@@ -57,7 +57,11 @@ func (l *loader) fields(nodes []*yaml.Node, t *Taxonomy) {
 			strictyaml.Need("name", l.Word(&f.Name)),
 			strictyaml.Need("definition", l.Text(&f.Definition)),
 			strictyaml.May("group", l.Flag(&f.Group)),
+			strictyaml.May("optional", l.Flag(&f.Optional)),
 		)
+		if f.Optional && len(t.Fields) == 0 {
+			l.Fault(n.Line, "the first field, %q, is the text under evaluation; it cannot be optional", f.Name)
+		}
 		seen.Add(n.Line, f.Name)
 		if slices.Contains(reserved, f.Name) {
 			l.Fault(n.Line, "a field cannot be called %q: records use that column themselves", f.Name)
@@ -77,6 +81,7 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 	noError := 0
 	for _, n := range nodes {
 		var y Type
+		var needs []*yaml.Node
 		l.Mapping(n, "a type",
 			strictyaml.Need("name", l.Text(&y.Name)),
 			strictyaml.Need("code", l.Word(&y.Code)),
@@ -84,7 +89,9 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 			strictyaml.Need("definition", l.Text(&y.Definition)),
 			strictyaml.May("no_error", l.Flag(&y.NoError)),
 			strictyaml.May("severity", l.Float(&y.Severity, "a number over 0, up to 1,", func(x float64) bool { return x > 0 && x <= 1 })),
+			strictyaml.May("needs", l.List(&needs)),
 		)
+		y.Needs = l.needs(needs, &y, t)
 		seen.Add(n.Line, y.Name)
 		if !strings.EqualFold(y.Code, y.Name) {
 			seen.Add(n.Line, y.Code)
@@ -99,6 +106,27 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 		}
 		t.Types = append(t.Types, y)
 	}
+}
+
+// needs are the optional fields that a type names.
+func (l *loader) needs(nodes []*yaml.Node, y *Type, t *Taxonomy) []string {
+	var out []string
+	for _, n := range nodes {
+		var name string
+		l.Text(&name)("needs", n)
+		i := slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == name })
+		switch {
+		case i < 0:
+			l.Fault(n.Line, "type %q needs the field %q, which is not among the fields", y.Name, name)
+		case !t.Fields[i].Optional:
+			l.Fault(n.Line, "type %q needs the field %q, which every row has; mark it optional: true, or leave it out here", y.Name, name)
+		case y.NoError:
+			l.Fault(n.Line, "type %q needs the field %q; the label of rows without errors needs none", y.Name, name)
+		default:
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func (l *loader) dimension(n *yaml.Node, t *Taxonomy, seen *strictyaml.Unique) Dimension {

@@ -20,7 +20,7 @@ import (
 // Taxonomy describes one task. Treat it as read-only once loaded: it is shared between goroutines.
 type Taxonomy struct {
 	Name        string      `json:"name"`
-	Version     string      `json:"version"` // raised whenever a label, a mapping or a field changes
+	Version     string      `json:"version"` // raised whenever a label, a mapping or a field changes: before the point where labels mean something else
 	Title       string      `json:"title"`
 	Description string      `json:"description,omitempty"`
 	Fields      []Field     `json:"fields"` // in the encoder's input order; truncation cuts the last first
@@ -33,6 +33,9 @@ type Field struct {
 	Name       string `json:"name"` // default column name
 	Definition string `json:"definition"`
 	Group      bool   `json:"group,omitempty"` // intervals resample by this field; at most one
+	// Optional fields may be empty or missing in a row; the types that need them are then not judged. Never the first field,
+	// which is the text under evaluation.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // Type is one label that a row can carry.
@@ -45,6 +48,8 @@ type Type struct {
 	// Severity is the part of a dimension's scale that the error alone costs, over 0 to 1 (down to the lowest score); 0 is
 	// not given. The offline scorer reads it.
 	Severity float64 `json:"severity,omitempty"`
+	// Needs are the optional fields without which nobody can say whether a row has this error.
+	Needs []string `json:"needs,omitempty"`
 }
 
 // Dimension is one quality that a row is scored for.
@@ -104,7 +109,7 @@ func Open(nameOrPath string) (*Taxonomy, error) {
 	return Parse(data, nameOrPath)
 }
 
-// ID is the name with the version, as records hold it: "question-generation@1.0".
+// ID is the name with the version, as records hold it: "question-generation@1.1".
 func (t *Taxonomy) ID() string { return t.Name + "@" + t.Version }
 
 // Hash is the SHA-256 of the content, in hex; comments and layout of the YAML do not change it.
@@ -141,6 +146,32 @@ func (t *Taxonomy) FieldNames() []string {
 		names[i] = f.Name
 	}
 	return names
+}
+
+// NotJudged are the types that cannot be judged in a row with these values (in the order of the fields), because a field
+// that they need is blank; nil if there are none.
+func (t *Taxonomy) NotJudged(values []string) []string {
+	var names []string
+	for _, y := range t.Types {
+		if slices.ContainsFunc(y.Needs, func(field string) bool { return t.blank(field, values) }) {
+			names = append(names, y.Name)
+		}
+	}
+	return names
+}
+
+// Judged are the labels (names) without those that could not be judged; where none is left, that of a row without error.
+func (t *Taxonomy) Judged(labels, notJudged []string) []string {
+	left := slices.DeleteFunc(slices.Clone(labels), func(name string) bool { return slices.Contains(notJudged, name) })
+	if i := t.NoErrorIndex(); len(left) == 0 && len(labels) > 0 && i >= 0 {
+		left = append(left, t.Types[i].Name)
+	}
+	return left
+}
+
+func (t *Taxonomy) blank(field string, values []string) bool {
+	i := slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == field })
+	return i < 0 || strings.TrimSpace(values[i]) == ""
 }
 
 // NoErrorIndex is the position of the type that stands for "nothing found", or -1.

@@ -52,7 +52,7 @@ func TestQuestionGeneration(t *testing.T) {
 		{"dimensions", strings.Join(keys, " "), "fluency clarity conciseness relevance consistency answerability answer_consistency"},
 		{"fields", strings.Join(tax.FieldNames(), " "), "question answer passage"},
 		{"group field", tax.GroupField(), "passage"},
-		{"id", tax.ID(), "question-generation@1.0"},
+		{"id", tax.ID(), "question-generation@1.1"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %s, want %s", c.what, c.got, c.want)

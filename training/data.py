@@ -1,9 +1,10 @@
 """Collects the training material: right human questions (to simulate errors from) and labelled questions.
 
-    python data.py --material DIR --out DIR
+    python data.py --material DIR --out DIR [--more FILE...]
 
-DIR (--material) holds the JSON Lines files that training/README.md describes. Passages and titles of any `tune` or `test`
-row are kept out of everything that is trained on, whatever source they come from.
+DIR (--material) holds the JSON Lines files that training/README.md describes; --more adds labelled rows to `train`.
+Passages and titles of any `tune` or `test` row are kept out of everything that is trained on, whatever source they come from.
+Each labelled row says which `part` it belongs to: `real` (21 systems), `quiz` (Quiz Design) or `written`.
 """
 import argparse
 import gzip
@@ -14,7 +15,7 @@ import re
 import collections
 
 RIGHT = ["squad_train_part", "fairytaleqa_train", "fairytaleqa_val", "fairytaleqa_test", "qed_dev", "policyqa"]
-LABELLED = ["qg_errors_written", "quizdesign_labels"]
+LABELLED = {"written": "qg_errors_written", "quiz": "quizdesign_labels", "real": "qg_real_labels"}
 # Written for the project after the others, for `train` alone, on passages of the material: questions with clauses for answers, minimal pairs.
 DATA = pathlib.Path(__file__).parent / "data"
 MORE = DATA / "questions_more.jsonl.gz"
@@ -30,6 +31,16 @@ def read(path):
 def key(passage):
     """Passages are compared without spacing and case: sources differ in both."""
     return hashlib.sha256(re.sub(r"\W+", "", passage.lower()).encode()).hexdigest()
+
+
+def title(row):
+    """The article, story or document; Quiz Design only numbers its passages within a topic."""
+    return "" if row["source"] == "quizdesign" else row["title"].lower()
+
+
+def parts(row):
+    """The passage and its paragraphs, without those too short to tell."""
+    return [part for part in [row["passage"], *row["passage"].split("\n")] if len(part) > 40]
 
 
 def exact(*texts):
@@ -60,7 +71,7 @@ def edited(right):
     print("question_edits", len(out), "of", len(edits))
     out += [r | {"id": f"e-{r['id']}", "labels": ["No Error"], "original": r["question"]} for r in used.values()]
     for r in out:
-        r |= {"kind": "edit", "split": "train", "source": r["source"].removesuffix("1.1-train")}
+        r |= {"kind": "edit", "split": "train", "part": "written", "source": r["source"].removesuffix("1.1-train")}
     return out
 
 
@@ -68,7 +79,7 @@ def more(passages):
     """MORE with its passages, which it names by their keys; what is not among them is left out."""
     rows = unpack(MORE)
     known = {key(p): p for p in passages}
-    found = [r | {"passage": known[r["passage_sha256"][0]]} for r in rows if r["passage_sha256"][0] in known]
+    found = [r | {"passage": known[r["passage_sha256"][0]], "part": "written"} for r in rows if r["passage_sha256"][0] in known]
     print("questions_more", len(found), "of", len(rows))
     return found
 
@@ -83,43 +94,52 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--material", required=True, type=pathlib.Path)
     p.add_argument("--out", required=True, type=pathlib.Path)
+    p.add_argument("--more", nargs="*", default=[], type=pathlib.Path, help="labelled rows of real systems, for `train`")
     a = p.parse_args()
     a.out.mkdir(parents=True, exist_ok=True)
 
-    labelled = [r for name in LABELLED for r in read(a.material / f"{name}.jsonl")]
+    labelled = [r | {"part": kind} for kind, name in LABELLED.items() for r in read(a.material / f"{name}.jsonl")]
+    labelled += [r | {"part": "real", "split": "train"} for path in a.more for r in read(path)]
     human = {name: read(a.material / f"{name}.jsonl") for name in RIGHT}
     labelled += more({r["passage"] for rows in [*human.values(), labelled] for r in rows})
     held = [r for r in labelled if r["split"] != "train"]
-    held_titles = {r["title"].lower() for r in held}
-    held_passages = {key(part) for r in held for part in [r["passage"], *r["passage"].split("\n")] if len(part) > 40}
+    held_titles = {title(r) for r in held} - {""}
+    held_passages = {key(part) for r in held for part in parts(r)}
+
+    def kept_out(r):
+        return title(r) in held_titles or any(key(part) in held_passages for part in parts(r))
+
+    fewer = collections.Counter(r["part"] for r in labelled if r["split"] == "train" and kept_out(r))
+    labelled = [r for r in labelled if r["split"] != "train" or not kept_out(r)]
 
     # Right questions of `train` stand beside the human ones: their answers are cut as real systems are given them.
-    right = [{k: r[k] for k in ("id", "title", "passage", "question", "answer", "source")}
+    right = [{k: r[k] for k in ("id", "title", "passage", "question", "answer", "source", "part")}
              for r in labelled if r["split"] == "train" and r["labels"] == ["No Error"]]
-    dropped = 0
     for name in RIGHT:
         for r in human[name]:
             if r.get("is_impossible") or not r["answer"].strip() or not r["passage"].strip():
                 continue
-            if r["title"].lower() in held_titles or key(r["passage"]) in held_passages:
-                dropped += 1
+            if kept_out(r):
+                fewer[name] += 1
                 continue
-            right.append({k: r[k] for k in ("id", "title", "passage", "question", "answer", "source")})
+            right.append({k: r[k] for k in ("id", "title", "passage", "question", "answer", "source")} | {"part": "human"})
     seen = set()
     for i, r in enumerate(right):  # ids repeat between sources
         if r["id"] in seen:
             r["id"] = f"{r['id']}#{i}"
         seen.add(r["id"])
     write(a.out / "right.jsonl", right)
+    write(a.out / "right_real.jsonl", [r for r in right if r["part"] in ("real", "quiz")])
     have = {(r["passage"], r["question"]) for r in labelled}
     labelled += [r for r in edited(right) if (r["passage"], r["question"]) not in have]
     for split in ("train", "tune", "test"):
         rows = [r for r in labelled if r["split"] == split]
         write(a.out / f"labelled_{split}.jsonl", rows)
-        for kind, real in (("real", True), ("written", False)):  # machine questions are reported apart
-            write(a.out / f"{split}_{kind}.jsonl", [r for r in rows if (r["source"] == "quizdesign") == real])
-        print(split, len(rows), dict(collections.Counter(r["source"] for r in rows)))
-    print("right", len(right), "kept out", dropped, dict(collections.Counter(r["source"] for r in right)))
+        for kind in LABELLED:  # reported apart
+            write(a.out / f"{split}_{kind}.jsonl", [r for r in rows if r["part"] == kind])
+        print(split, len(rows), dict(collections.Counter(r["part"] for r in rows)))
+    print("right", len(right), dict(collections.Counter(r["source"] for r in right)))
+    print("kept out of training", dict(fewer))
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ class Learner:
     def tagged(self, i, verified=None):
         out = {k: self.rows[i].get(k, "") for k in ("id", "question", "answer", "passage", "system", "source")}
         out["diagnosis"] = {"labels": [n for n, v in zip(self.names, self.said[i]) if v], "probabilities": {n: float(p) for n, p in zip(self.names, self.p[i])}, "model": "heads@1",
-                            "taxonomy": "question-generation@1.0"}
+                            "taxonomy": "question-generation@1.1"}
         return out if verified is None else out | {"verification": {"probability": float(verified), "model": "heads@1"}}
 
     def uncertainty(self, pool):

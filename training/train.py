@@ -2,8 +2,10 @@
 
     python train.py --base DIR --data DIR --taxonomy taxonomy.json --out DIR
 
-Phase A teaches question-answer agreement on simulated errors of human questions, with a second loss that points at the
-true answer in the passage. Phase B teaches all labels on the labelled questions. Every choice looks at `tune` rows only.
+Phase A teaches question-answer agreement on simulated errors of right questions, with a second loss that points at the
+true answer in the passage, with all labelled questions among them. Phase B teaches all labels on the labelled questions, those
+of real systems at several times their share. Every choice looks at `tune` rows only.
+The answer is dropped from a share of the rows, in which nothing can then be said of Off Target Answer: it has no part in their loss.
 `--minutes A B` paces the learning rate by the clock instead of by steps (the steps made are logged).
 """
 import argparse
@@ -21,6 +23,7 @@ from torch import nn
 import common
 import metrics
 
+OTA = "Off Target Answer"
 
 def args():
     p = argparse.ArgumentParser()
@@ -33,10 +36,12 @@ def args():
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--body-lr", type=float, nargs=2, default=[1e-4, 6e-5])
     p.add_argument("--head-lr", type=float, nargs=2, default=[1e-3, 5e-4])
-    p.add_argument("--real-repeat", type=int, default=3, help="how often an epoch of phase B shows each real machine question")
-    p.add_argument("--simulated-keep", type=float, default=1.0, help="share of the simulated rows that phase A sees")
-    p.add_argument("--simulated-share", type=float, default=0.3, help="simulated rows added to phase B, per labelled row")
-    p.add_argument("--dropout", type=float, default=0.0, help="in the encoder, between its parts; costs a fifth of the speed")
+    p.add_argument("--repeat", type=int, nargs=2, default=[2, 1], help="how often an epoch of phase A and B shows each question of a real system")
+    p.add_argument("--written", type=float, nargs=2, default=[1.0, 0.25], help="share of the written questions in an epoch of phase A and B")
+    p.add_argument("--simulated", type=float, nargs=2, default=[0.5, 0.05], help="share of the simulated rows in an epoch of phase A and B")
+    p.add_argument("--real-share", type=float, default=1.0, help="share of the passages of real systems that are trained on: for learning curves")
+    p.add_argument("--drop-answer", type=float, default=0.12, help="share of the rows that are shown without their answer")
+    p.add_argument("--dropout", type=float, nargs=2, default=[0.0, 0.1], help="in the encoder, between its parts, in phase A and B; costs a fifth of the speed")
     p.add_argument("--init", help="begin phase A with the weights of this checkpoint")
     p.add_argument("--start", help="skip phase A and start phase B from this checkpoint")
     p.add_argument("--ema", type=float, default=0.995)
@@ -78,29 +83,45 @@ def budget(phase, rng):
     """Words of passage to keep: mostly little (fast), sometimes all that fits (as in use)."""
     x = rng.random()
     if phase == "A":
-        return 70 if x < 0.7 else 130
-    return 90 if x < 0.5 else 150 if x < 0.85 else 260
+        return 70 if x < 0.6 else 130
+    return 90 if x < 0.4 else 150 if x < 0.75 else 260
 
 
-def epoch(rows, phase, enc, names, batch, rng):
+def answerless(labels, names):
+    """Targets and weights of a row whose answer is not shown: Off Target Answer is neither right nor wrong, and No Error is what is left."""
+    y = torch.zeros(len(names))
+    for l in [l for l in labels if l != OTA] or ["No Error"]:
+        y[names.index(l)] = 1
+    weight = torch.ones(len(names))
+    weight[names.index(OTA)] = 0
+    return y, weight
+
+
+def shown(r, phase, words, enc, names, drop, rng):
+    """One training example: its ids and marks, targets, and the weight of each label in the loss."""
+    passage = common.trim(r["passage"], r["question"], r["answer"], words)
+    if rng.random() < drop:
+        item = enc(r["question"], "", passage, r.get("target", ""), r.get("original", ""))
+        return item, *answerless(r["labels"], names)
+    item = enc(r["question"], r["answer"], passage, r.get("target", ""), r.get("original", ""))
+    y = torch.zeros(len(names))
+    for l in r["labels"]:
+        y[names.index(l)] = 1
+    return item, y, torch.ones(len(names))
+
+
+def epoch(rows, phase, enc, names, batch, drop, rng):
     """Batches of like lengths, in random order. Rows on one passage stay near each other, so that a batch holds right and
-    wrong versions of one question: what differs between them is all that the gradient sees."""
-    groups = collections.defaultdict(list)
+    wrong versions of one question: what differs between them is all that the gradient sees. A row's repetitions are apart."""
+    groups, times = collections.defaultdict(list), collections.Counter()
     for r in rows:
-        groups[r["passage"]].append(r)
+        times[id(r)] += 1
+        groups[r["passage"], times[id(r)]].append(r)
     groups = list(groups.values())
     rng.shuffle(groups)
     rows = [(r, words) for g in groups for words in [budget(phase, rng)] for r in g]
     for k in range(0, len(rows), batch * 40):
-        chunk = []
-        for r, words in rows[k : k + batch * 40]:
-            passage = common.trim(r["passage"], r["question"], r["answer"], words)
-            answer = "" if phase == "A" and r["labels"] == ["No Error"] and rng.random() < 0.08 else r["answer"]
-            item = enc(r["question"], answer, passage, r.get("target", ""), r.get("original", ""))
-            y = torch.zeros(len(names))
-            for l in r["labels"]:
-                y[names.index(l)] = 1
-            chunk.append((item, y, float(answer != "")))
+        chunk = [shown(r, phase, words, enc, names, drop, rng) for r, words in rows[k : k + batch * 40]]
         chunk.sort(key=lambda c: len(c[0][0]))
         batches = [chunk[i : i + batch] for i in range(0, len(chunk), batch)]
         rng.shuffle(batches)
@@ -141,23 +162,26 @@ class Ema:
 
 def evaluate(model, enc, tune, names, log, **what):
     started = time.time()
-    real = [r["source"] == "quizdesign" for r in tune]
     z = common.predict(model, enc, tune, bf16=True)
     y = common.targets(tune, names)
-    res = metrics.summary(z, y, np.array(real), names)
+    res = metrics.summary(z, y, np.array([r["part"] for r in tune]), names)
     log({**what, **res, "eval_s": round(time.time() - started)})
     return res["score"]
 
 
-def run(phase, model, enc, rows, tune, names, a, out, log):
+def run(phase, model, enc, draw, tune, names, a, out, log):
+    """One phase; draw(rng) gives an epoch's rows."""
     k = "AB".index(phase)
+    for n, m in model.body.named_modules():
+        if isinstance(m, nn.Dropout) and not n.endswith("self.dropout"):
+            m.p = a.dropout[k]
     rng = random.Random(a.seed * 10 + k)
     heads = [p for n, p in model.named_parameters() if not n.startswith("body.")]
     body = [p for n, p in model.named_parameters() if n.startswith("body.") and p.requires_grad]
     opt = torch.optim.AdamW([{"params": body, "lr": a.body_lr[k]}, {"params": heads, "lr": a.head_lr[k]}], weight_decay=0.01, fused=True)
     base = [g["lr"] for g in opt.param_groups]
     ema = Ema(model, a.ema)
-    bce, ce = nn.BCEWithLogitsLoss(), nn.CrossEntropyLoss(ignore_index=-100)
+    ce = nn.CrossEntropyLoss(ignore_index=-100)
     step, spent, best = 0, 0.0, -1.0
     state = out / f"state_{phase}.pt"
     if state.exists():
@@ -187,7 +211,7 @@ def run(phase, model, enc, rows, tune, names, a, out, log):
 
     done = 0.0
     while done < 1:
-        for b in epoch(rows, phase, enc, names, a.batch, rng):
+        for b in epoch(draw(rng), phase, enc, names, a.batch, a.drop_answer, rng):
             seen += 1
             if seen <= skip:
                 continue
@@ -202,8 +226,8 @@ def run(phase, model, enc, rows, tune, names, a, out, log):
             with torch.autocast("cpu", torch.bfloat16):
                 z, x = model(ids, mask, seg)
                 s, w = model.span(x), model.wrong(x)[..., 0]
-            keep = torch.tensor([c[2] for c in b]) > 0
-            loss = bce(z.float()[keep], torch.stack([c[1] for c in b])[keep])
+            weight = torch.stack([x[2] for x in b])
+            loss = nn.functional.binary_cross_entropy_with_logits(z.float(), torch.stack([x[1] for x in b]), weight, reduction="sum") / weight.sum()
             s = s.float().masked_fill(mask[..., None] == 0, -1e4)
             at = torch.tensor([i[2] for i in items])
             extra = torch.tensor(0.0)
@@ -243,25 +267,28 @@ def main():
     rng = random.Random(a.seed)
     sim = simulated(a.data / "simulated.jsonl", codes, rng)
     rows = labelled(a.data / "labelled_train.jsonl")
-    real = [r for r in rows if r["source"] == "quizdesign"]
-    written = [r for r in rows if r["source"] != "quizdesign"]
-    extra = rng.sample([r for r in sim if r["source"] != "policyqa"], int(a.simulated_share * len(rows)))
+    real = [r for r in rows if r["part"] != "written"]
+    if a.real_share < 1:
+        passages = sorted({r["passage"] for r in real})
+        keep = set(rng.sample(passages, round(a.real_share * len(passages))))
+        real = [r for r in real if r["passage"] in keep]
+    written = [r for r in rows if r["part"] == "written"]
     tune = common.read(a.data / "labelled_tune.jsonl")[:: a.tune_step]
+
+    def draw(k):
+        return lambda rng: real * a.repeat[k] + rng.sample(written, int(a.written[k] * len(written))) + rng.sample(sim, int(a.simulated[k] * len(sim)))
 
     enc = common.Encoder(common.load_tokenizer(a.base), 512)
     model = common.Tagger(a.base, names)
     # The embedding table is half of the weights and dense gradients through it cost more than they teach.
     model.body.embeddings.word_embeddings.weight.requires_grad_(False)
-    log({"simulated": len(sim), "written": len(written), "real": len(real), "tune": len(tune)})
-    for n, m in model.body.named_modules():
-        if isinstance(m, nn.Dropout) and not n.endswith("self.dropout"):
-            m.p = a.dropout
+    log({"simulated": len(sim), "written": len(written), "real": len(real), "tune": len(tune), "options": {k: str(v) for k, v in vars(a).items()}})
     if a.init:
         model.load_state_dict(torch.load(a.init), strict=False)
     if not a.start:
-        run("A", model, enc, rng.sample(sim, int(a.simulated_keep * len(sim))) + rows, tune, names, a, a.out, log)
+        run("A", model, enc, draw(0), tune, names, a, a.out, log)
     model.load_state_dict(torch.load(a.start or a.out / "best_A.pt"), strict=False)
-    run("B", model, enc, written + real * a.real_repeat + extra, tune, names, a, a.out, log)
+    run("B", model, enc, draw(1), tune, names, a, a.out, log)
 
 
 if __name__ == "__main__":

@@ -315,7 +315,7 @@ func (f *scoreFile) judge(row *dataset.Row) error {
 
 // fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
 func fitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) error {
-	if d == nil || d.Taxonomy == "" || d.Taxonomy == t.ID() {
+	if d == nil || d.MadeWith(t.ID()) {
 		return nil
 	}
 	return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))

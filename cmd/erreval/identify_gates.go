@@ -95,9 +95,9 @@ func missedGates(results []gate.Result) error {
 // counts is the summary as gates see it.
 func (s *identifySummary) counts(noError string) gate.Counts {
 	c := gate.Counts{Rows: s.Rows, Tagged: s.Tagged, Untagged: s.Untagged, Truncated: s.Truncated,
-		WithoutError: s.WithoutError, Rejected: s.Rejected, Labels: map[string]int{noError: s.WithoutError}}
+		WithoutError: s.WithoutError, Rejected: s.Rejected, Labels: map[string]int{noError: s.WithoutError}, NotJudged: map[string]int{}}
 	for _, l := range s.Labels {
-		c.Labels[l.Label] = l.Rows
+		c.Labels[l.Label], c.NotJudged[l.Label] = l.Rows, l.NotJudged
 	}
 	return c
 }
@@ -107,9 +107,10 @@ func statsGates(s *report.Stats, gates []gate.Gate, noError string) error {
 	var results []gate.Result
 	for _, sys := range s.Systems {
 		c := gate.Counts{Rows: sys.Rows, Tagged: sys.Tagged, Untagged: sys.Untagged, Truncated: sys.Truncated,
-			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected, Labels: map[string]int{noError: sys.WithoutError.Rows}}
+			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected, Labels: map[string]int{noError: sys.WithoutError.Rows},
+			NotJudged: map[string]int{}}
 		for _, l := range sys.Labels {
-			c.Labels[l.Label] = l.Rows
+			c.Labels[l.Label], c.NotJudged[l.Label] = l.Rows, l.NotJudged
 		}
 		for _, r := range checkGates(gates, c) {
 			r.Reason = sys.Name + ": " + r.Reason

@@ -44,10 +44,11 @@ type identifySummary struct {
 	index map[string]int // label to its place in Labels
 }
 
-// labelCount is the number of tagged rows with an error.
+// labelCount is the number of tagged rows with an error, and of those in which it could not be judged.
 type labelCount struct {
-	Label string `json:"label"`
-	Rows  int    `json:"rows"`
+	Label     string `json:"label"`
+	Rows      int    `json:"rows"`
+	NotJudged int    `json:"not_judged,omitempty"`
 }
 
 func newSummary(r *identifyRun) *identifySummary {
@@ -88,6 +89,11 @@ func (s *identifySummary) add(d *dataset.Diagnosis) {
 	if errors == 0 {
 		s.WithoutError++
 	}
+	for _, label := range d.NotJudged {
+		if i, ok := s.index[label]; ok {
+			s.Labels[i].NotJudged++
+		}
+	}
 }
 
 func (s *identifySummary) merge(o *identifySummary) {
@@ -100,6 +106,7 @@ func (s *identifySummary) merge(o *identifySummary) {
 	s.Resumed += o.Resumed
 	for i := range s.Labels {
 		s.Labels[i].Rows += o.Labels[i].Rows
+		s.Labels[i].NotJudged += o.Labels[i].NotJudged
 	}
 	for reason, n := range o.Reasons {
 		s.Reasons[reason] += n
@@ -117,6 +124,7 @@ func (s *identifySummary) restore(counts map[string]int) {
 	s.Rejected, s.Truncated, s.WithoutError = counts["rejected"], counts["truncated"], counts["without_error"]
 	for i := range s.Labels {
 		s.Labels[i].Rows = counts["label."+s.Labels[i].Label]
+		s.Labels[i].NotJudged = counts["not_judged."+s.Labels[i].Label]
 	}
 	for name, n := range counts {
 		if reason, ok := strings.CutPrefix(name, "reason."); ok && s.Reasons != nil {
@@ -150,7 +158,11 @@ func (s *identifySummary) print(e *env, o *identifyOptions) error {
 	}
 	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range s.Labels {
-		fmt.Fprintf(w, "%s\t%d\t%s\t\n", l.Label, l.Rows, percent(l.Rows, s.Tagged))
+		notJudged := ""
+		if l.NotJudged > 0 {
+			notJudged = fmt.Sprintf("  not judged in %s", plural(l.NotJudged, "row", "rows"))
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, percent(l.Rows, s.Tagged-l.NotJudged), notJudged)
 	}
 	return w.Flush()
 }
@@ -322,6 +334,9 @@ func found(d *dataset.Diagnosis) string {
 			lines[i] += fmt.Sprintf(" (%.2f)", p)
 		}
 	}
+	for _, label := range d.NotJudged {
+		lines = append(lines, label+": not judged")
+	}
 	return strings.Join(lines, "\n")
 }
 
@@ -392,6 +407,9 @@ func (s *identifySummary) recordCounts() map[string]int {
 		"truncated": s.Truncated, "without_error": s.WithoutError}
 	for _, l := range s.Labels {
 		counts["label."+l.Label] = l.Rows
+		if l.NotJudged > 0 {
+			counts["not_judged."+l.Label] = l.NotJudged
+		}
 	}
 	for reason, n := range s.Reasons {
 		counts["reason."+reason] = n

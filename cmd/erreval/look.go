@@ -110,7 +110,7 @@ func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dat
 		if err != nil {
 			return err
 		}
-		if d != nil && d.Taxonomy != "" && d.Taxonomy != o.taxonomy.ID() {
+		if d != nil && !d.MadeWith(o.taxonomy.ID()) {
 			return o.unfit("row "+row.ID, d.Taxonomy)
 		}
 		return f(row, d)
@@ -136,10 +136,8 @@ func (o *lookOptions) foreign(err error) error {
 	if !errors.As(err, &fault) {
 		return nil
 	}
-	var line struct {
-		Diagnosis struct{ Taxonomy string }
-	}
-	if json.Unmarshal(fault.Raw, &line) != nil || line.Diagnosis.Taxonomy == "" || line.Diagnosis.Taxonomy == o.taxonomy.ID() {
+	var line struct{ Diagnosis dataset.Diagnosis }
+	if json.Unmarshal(fault.Raw, &line) != nil || line.Diagnosis.MadeWith(o.taxonomy.ID()) {
 		return nil
 	}
 	return o.unfit(fmt.Sprintf("%s:%d", fault.File, fault.Line), line.Diagnosis.Taxonomy)

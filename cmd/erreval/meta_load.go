@@ -23,6 +23,7 @@ type goldCounts struct {
 	Unlabelled int `json:"unlabelled"` // without the column labels
 	Duplicate  int `json:"duplicate"`  // lines whose id came before; the first counts
 	Rejected   int `json:"rejected"`   // lines that are no rows
+	NotJudged  int `json:"not_judged"` // of Gold: rows that lack a field which an error needs; that error counts as absent on both sides
 }
 
 // predCounts says what became of the gold rows, and of the lines of one prediction file.
@@ -110,7 +111,11 @@ func (g *goldSet) add(r *dataset.Row, o *metaOptions) error {
 	if err != nil {
 		return withCode(exitUnfit, err)
 	}
-	row := goldRow{labels: labelSet(labels, o.taxonomy), text: textHash(r.Values)}
+	notJudged := o.taxonomy.NotJudged(r.Values)
+	if notJudged != nil {
+		g.counts.NotJudged++
+	}
+	row := goldRow{labels: labelSet(o.taxonomy.Judged(labels, notJudged), o.taxonomy), text: textHash(r.Values)}
 	if row.group, err = groupOf(r, o); err != nil {
 		return err
 	}
@@ -262,10 +267,11 @@ func (p *predSet) add(r *dataset.Row, o *metaOptions, gold *goldSet) error {
 		p.counts.Untagged++
 		return nil
 	}
-	if p.labels[i], err = predicted(d, o.taxonomy); err != nil {
+	notJudged := o.taxonomy.NotJudged(r.Values)
+	if p.labels[i], err = predicted(d, notJudged, o.taxonomy); err != nil {
 		return withCode(exitUnfit, fmt.Errorf("row %s: %w", r.ID, err))
 	}
-	if p.probs[i] = probabilities(d, o.taxonomy); p.probs[i] == nil {
+	if p.probs[i] = probabilities(d, notJudged, o.taxonomy); p.probs[i] == nil {
 		p.counts.NoProbabilities++
 	}
 	p.counts.Scored++
@@ -281,20 +287,23 @@ func addOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
-func predicted(d *dataset.Diagnosis, t *taxonomy.Taxonomy) ([]bool, error) {
+func predicted(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {
 	for _, name := range d.Labels {
 		if _, ok := t.Index(name); !ok {
 			return nil, fmt.Errorf("%s has no label %q; the diagnosis was made with %s: give its taxonomy with --taxonomy",
 				t.ID(), name, cmp.Or(d.Taxonomy, "an unknown taxonomy"))
 		}
 	}
-	return labelSet(d.Labels, t), nil
+	return labelSet(t.Judged(d.Labels, notJudged), t), nil
 }
 
-// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown.
-func probabilities(d *dataset.Diagnosis, t *taxonomy.Taxonomy) []float64 {
+// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown. Of what cannot be judged it is 0.
+func probabilities(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) []float64 {
 	out := make([]float64, len(t.Types))
 	for i, name := range t.Labels() {
+		if slices.Contains(notJudged, name) {
+			continue
+		}
 		p, ok := d.Probabilities.Get(name)
 		if !ok {
 			return nil
@@ -330,7 +339,8 @@ func describeCounts(gold *goldSet, preds []*predSet) string {
 
 func (g *goldSet) describe() string {
 	c := g.counts
-	return g.file + ": " + counted(c.Gold, "gold rows", c.Filtered, "filtered out", c.Unlabelled, "without labels", c.Duplicate, "with an id that came before", c.Rejected, "rejected")
+	return g.file + ": " + counted(c.Gold, "gold rows", c.Filtered, "filtered out", c.Unlabelled, "without labels", c.Duplicate, "with an id that came before", c.Rejected, "rejected",
+		c.NotJudged, "with errors that could not be judged")
 }
 
 func (p *predSet) describe() string {

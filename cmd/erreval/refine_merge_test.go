@@ -172,7 +172,7 @@ func TestSpoiltBatches(t *testing.T) {
 		{"no error beside an error", "csv", change(",Vague,", ",OK; Vague,"), `review.csv:2: item B001-0001: "No Error" stands beside other labels`},
 		{"labels parted by commas", "csv", change(",Vague,", `,"Vague, Inc",`), `review.csv:2: item B001-0001: "Vague, Inc": labels are parted by semicolons, since commas may be in their names; write "Vague; Inc"`},
 		{"a date that a spreadsheet wrote anew", "csv", change(",1802,", ",1802-01-01,"), "a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"},
-		{"an unknown label", "csv", change(",Vague,", ",Vage,"), `review.csv:2: item B001-0001: question-generation@1.0 has no label "Vage"; did you mean "Vague"`},
+		{"an unknown label", "csv", change(",Vague,", ",Vage,"), `review.csv:2: item B001-0001: question-generation@1.1 has no label "Vage"; did you mean "Vague"`},
 		{"a row twice", "jsonl", duplicate, "review.jsonl:4: item B001-0001: anna answered it already in "},
 		{"a row not answered", "csv", change(",OK,", ",,"), "item B001-0002: nobody answered it; answer it or skip it, or leave such items out with --partial"},
 		{"skipped, with labels", "jsonl", change(`"skipped":null`, `"skipped":true`), "review.jsonl:1: item B001-0001: it is skipped and has labels (Vague)"},
@@ -196,7 +196,7 @@ func TestSpoiltBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "review.jsonl: the file holds no rows"},
-		{"an unknown label in Argilla", "argilla", change(`["Vague"]`, `["Vagu"]`), `records.json: item 1: item B001-0001: question-generation@1.0 has no label "Vagu"; did you mean "Vague"`},
+		{"an unknown label in Argilla", "argilla", change(`["Vague"]`, `["Vagu"]`), `records.json: item 1: item B001-0001: question-generation@1.1 has no label "Vagu"; did you mean "Vague"`},
 		{"a text changed in Argilla", "argilla", change("Who built it?", "Who made it?"), "records.json: item 1: item B001-0001: the question was changed"},
 		{"nothing chosen in Label Studio", "label-studio", change(`{"choices": ["Vague"]}`, `{"choices": []}`), `label-studio.json: item 1: item B001-0001: user-4 chose no label; "No Error" is for a row`},
 		{"a task of something else", "label-studio", change("B001-0002", ""), `label-studio.json: item 2: the batch B001 has no such item`},

@@ -218,6 +218,9 @@ func (p *showPrinter) diagnosis(b *strings.Builder, s *shown) {
 		if also := p.also(s); also != "" {
 			p.line(b, "other", p.style(faint, also))
 		}
+		if len(d.NotJudged) > 0 {
+			p.line(b, "not judged", report.Printable(strings.Join(d.NotJudged, ", ")))
+		}
 	}
 	if s.closest.label != "" {
 		p.line(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", s.closest.label, s.closest.distance, thresholdOf(s.closest.label, s.thresholds)))

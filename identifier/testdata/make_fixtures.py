@@ -192,8 +192,11 @@ def write_commands(out, manifest, recorded, tok):
     tagged = []
     for row, c in zip(rows, cases):
         # A probability of 0.5 is a logit of 0.
-        labels = [l for l, x in zip(LABELS, c["ort"]) if l != "No Error" and x >= 0] or ["No Error"]
+        not_judged = [] if row["answer"].strip() else ["Off Target Answer"]
+        labels = [l for l, x in zip(LABELS, c["ort"]) if l != "No Error" and x >= 0 and l not in not_judged] or ["No Error"]
         d = {"labels": labels, "model": f"{manifest['name']}@{manifest['version']}", "taxonomy": manifest["taxonomy"]}
+        if not_judged:
+            d["not_judged"] = not_judged
         if c["truncated"]:
             d["truncated"] = dict(sorted(c["truncated"].items()))
         tagged.append({**row, "diagnosis": d})
@@ -243,7 +246,7 @@ def make(out, name, tok, model, inputs, spec, int8=False, cases=True):
     manifest = {
         "format": 1, "name": name, "version": "1", "architecture": model.config.model_type,
         "hidden_size": model.config.hidden_size, "layers": model.config.num_hidden_layers,
-        "precision": "int8" if int8 else "fp32", "taxonomy": "question-generation@1.0", "labels": LABELS,
+        "precision": "int8" if int8 else "fp32", "taxonomy": "question-generation@1.1", "labels": LABELS,
         "fields": FIELDS, "join": "fields", **spec, "activation": "sigmoid",
         "thresholds": {l: 0.5 for l in LABELS}, "inputs": inputs, "output": "logits",
         "files": {f: sha(out / f) for f in ("model.onnx", "tokenizer.json")},

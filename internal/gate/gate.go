@@ -77,6 +77,7 @@ type Counts struct {
 	WithoutError int // of the tagged ones
 	Rejected     int
 	Labels       map[string]int // tagged rows with each label, the label of rows without error included
+	NotJudged    map[string]int // tagged rows in which a label could not be judged; absent is 0
 }
 
 // Result is what came of a gate.
@@ -124,7 +125,7 @@ func (g Gate) count(c Counts) (n, of int, what string) {
 	case Rejected:
 		return c.Rejected, c.Rows + c.Rejected, "lines"
 	}
-	return c.Labels[g.Subject], c.Tagged, taggedRows
+	return c.Labels[g.Subject], c.Tagged - c.NotJudged[g.Subject], taggedRows
 }
 
 // nearly absorbs the rounding of limits written in decimals: 5% of 20 rows is 1 row.

@@ -191,7 +191,7 @@ func TestReadAnswersRefuses(t *testing.T) {
 	const good = `{"item_id":"a","reviewer":"anna","labels":["Vague"],"notes":"","skipped":false,"text_sha256":"00"}` + "\n"
 	for _, c := range []struct{ from, to, want string }{
 		{`"notes"`, `"note"`, `a.jsonl:1: unknown key "note"`},
-		{`["Vague"]`, `["Vagu"]`, `a.jsonl:1: item a: question-generation@1.0 has no label "Vagu"; did you mean "Vague"`},
+		{`["Vague"]`, `["Vagu"]`, `a.jsonl:1: item a: question-generation@1.1 has no label "Vagu"; did you mean "Vague"`},
 		{`["Vague"]`, `["Vague","No Error"]`, `a.jsonl:1: item a: "No Error" stands beside other labels`},
 		{`["Vague"]`, `[]`, `a.jsonl:1: item a: no label; write "No Error"`},
 		{`false`, `true`, `a.jsonl:1: item a: it is skipped and has labels (Vague)`},

@@ -290,7 +290,7 @@ func TestAuto(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"row_id":"x1","row":{`+fields+`},"proposed":{"labels":["Vagu"]}}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(), `auto.jsonl:1: question-generation@1.0 has no label "Vagu"`) {
+	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(), `auto.jsonl:1: question-generation@1.1 has no label "Vagu"`) {
 		t.Error(err)
 	}
 }
