@@ -129,10 +129,14 @@ func TestInjections(t *testing.T) {
 			for at := range shown {
 				got, texts := skeleton(t, messages(t, tmpl, inject(in, at, text)))
 				field := qg.Fields[at%len(qg.Fields)].Name
+				became := Clean(text)
+				if field == "answer" && strings.TrimSpace(text) == "" {
+					became = notGiven
+				}
 				if got != want {
 					t.Errorf("%s: %s as text %d, %s, changes the prompt to\n%s", kind, name, at, field, got)
 				}
-				if texts[at] != Clean(text) {
+				if texts[at] != became {
 					t.Errorf("%s: %s as text %d, %s, became %q", kind, name, at, field, texts[at])
 				}
 			}
