@@ -21,7 +21,9 @@ import (
 // a noisy-or (Pearl 1988, section 4.3.2). It falls with every p. The uncertainty is the standard deviation of the score under
 // the same probabilities: how unsure the identifier is of this row, not how far people would be from the value.
 //
-// Nothing in it is fitted to scores by people. Safe for concurrent use.
+// The severities are the taxonomy's. Those of question-generation were fitted to the ratings of five people on 604 machine
+// questions (training/severities.py); where a taxonomy gives none, [OfflineOptions.Indifferent] says what is taken.
+// Safe for concurrent use.
 type Offline struct {
 	taxonomy   *taxonomy.Taxonomy
 	dimensions map[string]*offlineDimension
@@ -42,6 +44,10 @@ type offlineError struct {
 type OfflineOptions struct {
 	// Calibration maps labels to what turns their probabilities into frequencies. Labels that it lacks are taken as they are.
 	Calibration map[string]Calibration
+	// Indifferent takes all errors as equally severe, whatever the taxonomy says: an error excludes the highest of a scale's n
+	// scores and tells nothing about which of the others it is (the principle of indifference), so it costs n/(2(n−1)) of the
+	// scale. So is an error taken to which the taxonomy gives no severity.
+	Indifferent bool
 }
 
 // Calibration is Platt's (1999): logit(calibrated) = Slope · logit(p) + Intercept.
@@ -66,14 +72,14 @@ func NewOffline(t *taxonomy.Taxonomy, o OfflineOptions) (*Offline, error) {
 		}
 	}
 	for i := range t.Dimensions {
-		d, err := newOfflineDimension(t, &t.Dimensions[i])
+		d, err := newOfflineDimension(t, &t.Dimensions[i], o.Indifferent)
 		s.dimensions[t.Dimensions[i].Key] = d
 		errs = append(errs, err)
 	}
 	return s, errors.Join(errs...)
 }
 
-func newOfflineDimension(t *taxonomy.Taxonomy, d *taxonomy.Dimension) (*offlineDimension, error) {
+func newOfflineDimension(t *taxonomy.Taxonomy, d *taxonomy.Dimension, indifferent bool) (*offlineDimension, error) {
 	if len(d.Criteria) < 2 {
 		return nil, fmt.Errorf("dimension %q has no scale; give its criteria", d.Name)
 	}
@@ -87,7 +93,7 @@ func newOfflineDimension(t *taxonomy.Taxonomy, d *taxonomy.Dimension) (*offlineD
 			continue
 		}
 		severity := t.Types[i].Severity
-		if severity == 0 {
+		if severity == 0 || indifferent {
 			severity = defaultSeverity(len(d.Criteria))
 		}
 		out.errors = append(out.errors, offlineError{t.Types[i].Name, severity})
@@ -98,8 +104,8 @@ func newOfflineDimension(t *taxonomy.Taxonomy, d *taxonomy.Dimension) (*offlineD
 	return out, nil
 }
 
-// defaultSeverity of an error on a scale of n scores: it excludes the highest one, and says nothing about which of the others
-// it is (the principle of indifference). Of 3 scores, 0.75: an error that is certain gives 1.5.
+// defaultSeverity of an error on a scale of n scores, by the principle of indifference. Of 3 scores, 0.75: an error that is
+// certain gives 1.5.
 func defaultSeverity(n int) float64 { return float64(n) / float64(2*(n-1)) }
 
 // Score gives the value of a dimension (its key) on its scale, and the uncertainty in units of the scale. The error says that

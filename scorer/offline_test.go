@@ -42,7 +42,7 @@ func probabilities(y *taxonomy.Taxonomy, given map[string]float64) dataset.Proba
 // Worked out by hand on the scale 1 to 3, where an error costs 0.75 of it.
 func TestOfflineByHand(t *testing.T) {
 	y := builtin(t, "question-generation")
-	s := offline(t, y, OfflineOptions{})
+	s := offline(t, y, OfflineOptions{Indifferent: true})
 	for _, c := range []struct {
 		given              map[string]float64
 		dimension          string
@@ -60,6 +60,37 @@ func TestOfflineByHand(t *testing.T) {
 		if err != nil || math.Abs(value-c.value) > 1e-12 || math.Abs(uncertainty-c.uncertainty) > 1e-12 {
 			t.Errorf("%s of %v: %v ± %v, %v; want %v ± %v", c.dimension, c.given, value, uncertainty, err, c.value, c.uncertainty)
 		}
+	}
+}
+
+// With severities of the taxonomy's own: Spell Error 0.4, Grammar Error 0.37.
+func TestOfflineSeverities(t *testing.T) {
+	y := builtin(t, "question-generation")
+	y.Types[2].Severity, y.Types[3].Severity = 0.4, 0.37
+	s := offline(t, y, OfflineOptions{})
+	for want, given := range map[float64]map[string]float64{
+		2.2:               {"Spell Error": 1},
+		2.6:               {"Spell Error": 0.5},
+		1 + 2*0.6*0.63:    {"Spell Error": 1, "Grammar Error": 1},
+		1 + 2*0.92*0.8520: {"Spell Error": 0.2, "Grammar Error": 0.4},
+	} {
+		if value, _, err := s.Score(probabilities(y, given), "fluency"); err != nil || math.Abs(value-want) > 1e-12 {
+			t.Errorf("fluency of %v: %v, %v; want %v", given, value, err, want)
+		}
+	}
+}
+
+// A score that rests on an error which could not be judged is not given; the others are.
+func TestOfflineNotJudged(t *testing.T) {
+	y := builtin(t, "question-generation")
+	s := offline(t, y, OfflineOptions{})
+	d := &dataset.Diagnosis{Labels: []string{"Vague"}, NotJudged: []string{"Off Target Answer"}, Probabilities: probabilities(y, nil)[:9]}
+	scores := s.Judge(d)
+	if got := scores["answer_consistency"]; got.Value != nil || got.Reason != "Off Target Answer was not judged: the row lacks a field that it needs" {
+		t.Errorf("answer consistency: %+v", got)
+	}
+	if got := scores["clarity"]; got.Value == nil {
+		t.Errorf("clarity: %+v", got)
 	}
 }
 
@@ -139,7 +170,7 @@ func checkStep(t *testing.T, s *Offline, d taxonomy.Dimension, p, more dataset.P
 
 func TestOfflineCalibration(t *testing.T) {
 	y := builtin(t, "question-generation")
-	s := offline(t, y, OfflineOptions{Calibration: map[string]Calibration{"Spell Error": {0.5, math.Log(3)}}})
+	s := offline(t, y, OfflineOptions{Indifferent: true, Calibration: map[string]Calibration{"Spell Error": {0.5, math.Log(3)}}})
 	// logit 0.8 is ln 4; half of it and ln 3 is ln 6: 6/7.
 	value, _, err := s.Score(probabilities(y, map[string]float64{"Spell Error": 0.8}), "fluency")
 	if want := 1 + 2*(1-0.75*6.0/7); err != nil || math.Abs(value-want) > 1e-12 {
@@ -155,7 +186,7 @@ func TestOfflineCalibration(t *testing.T) {
 
 func TestOfflineRecord(t *testing.T) {
 	y := builtin(t, "question-generation")
-	s := offline(t, y, OfflineOptions{})
+	s := offline(t, y, OfflineOptions{Indifferent: true})
 	scores := s.Judge(&dataset.Diagnosis{Labels: []string{"Spell Error", "Vague"}, Probabilities: probabilities(y, map[string]float64{"Spell Error": 0.5, "Vague": 0.9})})
 	want := &dataset.Score{Value: new(2.25), Runs: []dataset.Run{{Judge: "offline", Mode: "error-aware", Value: new(2.25), Uncertainty: new(0.75), ErrorsShown: []string{"Spell Error"}}}}
 	if len(scores) != len(y.Dimensions) || !reflect.DeepEqual(scores["fluency"], want) {

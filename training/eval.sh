@@ -7,9 +7,9 @@ data=${1:?usage: eval.sh DATA MODEL OUT}
 model=${2:?usage: eval.sh DATA MODEL OUT}
 out=${3:?usage: eval.sh DATA MODEL OUT}
 mkdir -p "$out"
-for kind in real written; do
+for kind in real quiz written; do
   auc=()
-  [ "$kind" = real ] && auc=(--auc accepted)
+  [ "$kind" = quiz ] && auc=(--auc accepted)
   for split in tune test; do
     name=${split}_$kind
     "$erreval" identify "$data/$name.jsonl" -o "$out/$name.jsonl" --model "$model" --overwrite --quiet

@@ -110,15 +110,22 @@ func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
 func printTaxonomy(w io.Writer, t *taxonomy.Taxonomy) {
 	fmt.Fprintf(w, "%s (%s)\n%s\n\nFields, in the order of the encoder's input\n", t.Title, t.ID(), t.Description)
 	for _, f := range t.Fields {
-		fmt.Fprintf(w, "  %-12s %s\n", f.Name, f.Definition)
+		optional := ""
+		if f.Optional {
+			optional = " (optional)"
+		}
+		fmt.Fprintf(w, "  %-12s %s%s\n", f.Name, f.Definition, optional)
 	}
 	fmt.Fprint(w, "\nError types\n")
 	for _, y := range t.Types {
-		severity := ""
+		more := ""
 		if y.Severity > 0 {
-			severity = fmt.Sprintf(", severity %g", y.Severity)
+			more = fmt.Sprintf(", severity %g", y.Severity)
 		}
-		fmt.Fprintf(w, "  %s (%s, %s%s)\n      %s\n", y.Name, y.Code, y.Category, severity, y.Definition)
+		if len(y.Needs) > 0 {
+			more += ", needs " + strings.Join(y.Needs, " and ")
+		}
+		fmt.Fprintf(w, "  %s (%s, %s%s)\n      %s\n", y.Name, y.Code, y.Category, more, y.Definition)
 	}
 	for i, d := range t.Dimensions {
 		if i == 0 {
