@@ -171,14 +171,15 @@ def collate(items, pad):
 def predict(model, enc, rows, batch=16, bf16=False):
     """Logits of whole rows, in order."""
     model.eval()
+    device = next(model.parameters()).device
     items = [enc(r["question"], r["answer"], r["passage"], labels=r.get("set")) for r in rows]
     order = sorted(range(len(rows)), key=lambda i: len(items[i][0]))
     out = np.zeros((len(rows), model.out.out_features), np.float32)
     for k in range(0, len(order), batch):
         idx = order[k : k + batch]
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            z = model.logits(*collate([items[i] for i in idx], enc.pad))
-        out[idx] = z.float().numpy()
+        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+            z = model.logits(*(t.to(device) for t in collate([items[i] for i in idx], enc.pad)))
+        out[idx] = z.float().cpu().numpy()
     model.train()
     return out
 

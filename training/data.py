@@ -1,8 +1,8 @@
 """Collects the training material: right human questions (to simulate errors from) and labelled questions.
 
-    python data.py --material DIR --out DIR [--more FILE...]
+    python data.py --material DIR --out DIR
 
-DIR (--material) holds the JSON Lines files that training/README.md describes; --more adds labelled rows to `train`.
+DIR (--material) holds the JSON Lines files that training/README.md describes.
 Passages and titles of any `tune` or `test` row are kept out of everything that is trained on, whatever source they come from.
 Each labelled row says which `part` it belongs to: `real` (21 systems), `quiz` (Quiz Design) or `written`.
 """
@@ -19,6 +19,10 @@ LABELLED = {"written": "qg_errors_written", "quiz": "quizdesign_labels", "real":
 # Written for the project after the others, for `train` alone, on passages of the material: questions with clauses for answers, minimal pairs.
 DATA = pathlib.Path(__file__).parent / "data"
 MORE = DATA / "questions_more.jsonl.gz"
+# Labels of Quiz Design, of three annotations each; those of the material's `train` rows are of one.
+QUIZ = DATA / "quizdesign_labels.jsonl.gz"
+# Labels of the questions of 21 systems; those of the pool (qg_real_pool.jsonl) are for `train`.
+SYSTEMS, POOL = DATA / "systems_labels.jsonl.gz", "qg_real_pool"
 # Right questions of `train` of which a few words were changed by hand: minimal pairs.
 EDITS = DATA / "question_edits.jsonl.gz"
 
@@ -58,6 +62,19 @@ def of(row):
     return exact(key(row["passage"]), " ".join(row["question"].split()), row["answer"])[:16]
 
 
+def row_key(r):
+    """What SYSTEMS names a question by."""
+    return exact(key(r["passage"]), r["answer"], r["question"])[:16]
+
+
+def pooled(rows):
+    """The rows of the pool that SYSTEMS has labels for."""
+    labels = {r["row"]: r["labels"] for r in unpack(SYSTEMS) if "chosen" in r}
+    found = [r | {"labels": labels[row_key(r)], "split": "train", "part": "real"} for r in rows if row_key(r) in labels]
+    print("pool", len(found), "of", len(labels))
+    return found
+
+
 def edited(right):
     """EDITS made on the right questions, and those questions."""
     edits, known, used, out = unpack(EDITS), {of(r): r for r in right}, {}, []
@@ -94,12 +111,15 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--material", required=True, type=pathlib.Path)
     p.add_argument("--out", required=True, type=pathlib.Path)
-    p.add_argument("--more", nargs="*", default=[], type=pathlib.Path, help="labelled rows of real systems, for `train`")
     a = p.parse_args()
     a.out.mkdir(parents=True, exist_ok=True)
 
     labelled = [r | {"part": kind} for kind, name in LABELLED.items() for r in read(a.material / f"{name}.jsonl")]
-    labelled += [r | {"part": "real", "split": "train"} for path in a.more for r in read(path)]
+    quiz = {r["id"]: r["labels"] for r in unpack(QUIZ)}
+    for r in labelled:
+        if r["part"] == "quiz":
+            r["labels"] = quiz[r["id"]]
+    labelled += pooled(read(a.material / f"{POOL}.jsonl"))
     human = {name: read(a.material / f"{name}.jsonl") for name in RIGHT}
     labelled += more({r["passage"] for rows in [*human.values(), labelled] for r in rows})
     held = [r for r in labelled if r["split"] != "train"]

@@ -18,16 +18,17 @@ def rows(gold, taxonomy, out):
     for r in sets:
         if not r["right"]:
             r["labels"] = [rng.choice([n for n in names if n not in r["labels"]])]
+    labelled[0], labelled[-1] = ({k: v for k, v in labelled[i].items() if k != "answer"} for i in (0, -1))  # the answer is optional
     for task, made in (("identifier", labelled), ("verifier", sets)):
         for part, some in (("train", made[:28]), ("dev", made[28:])):
             (out / f"{task}_{part}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in some))
-        texts = [r | {"label_set": ", ".join(r["labels"])} for r in made]  # taxonomies cannot have a field "labels"
+        texts = [{"answer": ""} | r | {"label_set": ", ".join(r["labels"])} for r in made]  # taxonomies cannot have a field "labels"
         (out / f"{task}_texts.jsonl").write_text("".join(json.dumps(r) + "\n" for r in texts))
 
 
 def config(out, task, kind, folder):
     names = json.loads((out / "labels.json").read_text())
-    return {"task": task, "encoder": str(out / kind), "fields": ["question", "answer", "passage"], "labels": names, "no_error": names[-1],
+    return {"task": task, "encoder": str(out / kind), "fields": ["question", "answer", "passage"], "labels": names, "no_error": names[-1], "needs": {"Off Target Answer": ["answer"]},
             "train": str(out / f"{task}_train.jsonl"), "dev": str(out / f"{task}_dev.jsonl"), "out": str(out / folder), "device": "cpu",
             "epochs": 4, "patience": 4, "batch": 4, "lr": 5e-4, "seed": 3, "threads": 1}
 

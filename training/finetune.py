@@ -12,6 +12,8 @@ when it is run again with the same config.json, and ends with the same weights. 
   fields      the task's text fields in the taxonomy's order (the verifier's `labels` goes before them by itself)
   labels      the taxonomy's labels in its order; no_error: the one that means none of the others, or ""
   train, dev  JSON Lines with the fields and `labels` (names), the verifier's with `right` (0 or 1) as well
+  needs       label to the optional fields without which it cannot be judged. Rows may lack those fields; where one is blank, the labels
+              that need it have no part in the loss, and drop_optional is the share of an identifier's rows shown without them
   out         folder for the checkpoint, result.json and, until it is done, the state of the run
 and, with these defaults (rate, batch, epochs and tokens are those of the ErrEval paper, Appendix F):
 """
@@ -41,6 +43,7 @@ DEFAULTS = {
     "head_lr": None,  # of the new layers on the encoder; ten times lr
     "join": "fields", "segments": None,  # as `erreval models import` takes them
     "freeze_embeddings": None,  # the token table as it is: on a CPU its dense gradients cost more than they teach
+    "needs": {}, "drop_optional": 0.12,
     "threads": 0, "save_minutes": 5,
 }
 __doc__ += "\n".join(f"  {k:<18}{json.dumps(v)}" for k, v in DEFAULTS.items())
@@ -103,7 +106,7 @@ def configure(path):
 
 
 def read(path, c):
-    """Rows as texts (the fields in order) and what is to be said of them (zeros and ones)."""
+    """Rows as texts (the fields in order), what is to be said of them (zeros and ones), and what can be (likewise)."""
     texts, targets = [], []
     with open(path, encoding="utf-8") as f:
         for n, line in enumerate(f, 1):
@@ -118,10 +121,50 @@ def read(path, c):
                 targets.append(target)
     if not texts:
         raise Bad(f"{path} has no rows")
-    return texts, np.array(targets, np.float32)
+    return texts, *judged(texts, np.array(targets, np.float32), c)
+
+
+def optional(c):
+    return {field for fields in c["needs"].values() for field in fields}
+
+
+def judged(texts, targets, c):
+    """Targets and weights: a label that needs a field which is blank has weight 0, and a row of such labels alone has no error."""
+    weights = np.ones_like(targets)
+    if c["task"] == "identifier":
+        for label, fields in c["needs"].items():
+            at = [c["fields"].index(f) for f in fields]
+            blank = np.array([any(not t[k].strip() for k in at) for t in texts])
+            weights[blank, c["labels"].index(label)] = 0
+        targets = targets * weights
+        if c["no_error"]:
+            targets[targets.sum(1) == 0, c["labels"].index(c["no_error"])] = 1
+    return targets, weights
+
+
+class Shown:
+    """Training rows, of which some are shown without their optional fields; others in each epoch."""
+
+    def __init__(self, texts, targets, weights, encode, c):
+        self.whole, self.without = (encode(texts), targets, weights), None
+        if c["task"] == "identifier" and c["needs"] and c["drop_optional"]:
+            bare = [["" if f in optional(c) else text for f, text in zip(c["fields"], t)] for t in texts]
+            self.without = (encode(bare), *judged(bare, targets, c))
+
+    def __len__(self):
+        return len(self.whole[0])
+
+    def epoch(self, share, rng):
+        if self.without is None:
+            return self.whole
+        bare = [rng.random() < share for _ in self.whole[0]]
+        choose = lambda whole, without: np.where(np.array(bare)[:, None], without, whole)
+        ids = [b if drop else a for a, b, drop in zip(self.whole[0], self.without[0], bare)]
+        return ids, choose(self.whole[1], self.without[1]), choose(self.whole[2], self.without[2])
 
 
 def example(row, c):
+    row = {f: "" for f in optional(c)} | {k: v for k, v in row.items() if v is not None or k not in optional(c)}
     labels = row["labels"] or [c["no_error"]] * bool(c["no_error"])
     if unknown := set(labels) - set(c["labels"]):
         raise ValueError(f"{', '.join(sorted(unknown))} is not a label of this taxonomy")
@@ -226,14 +269,15 @@ class Run:
         self.model.train()
         return out
 
-    def learn(self, rows, targets, batch, opt):
+    def learn(self, rows, targets, weights, batch, opt):
         """One step of the optimizer on a batch; the loss."""
 
         def gradients():
             total = 0.0
             for part in self.parts(rows, batch):
-                y = torch.tensor(targets[part], device=self.device)
-                loss = nn.functional.binary_cross_entropy_with_logits(self.logits([rows[i] for i in part]), y) * len(part) / len(batch)
+                y, w = (torch.tensor(a[part], device=self.device) for a in (targets, weights))
+                z = self.logits([rows[i] for i in part])
+                loss = nn.functional.binary_cross_entropy_with_logits(z, y, w, reduction="sum") / weights[batch].sum()
                 self.scaler.scale(loss).backward()
                 total += loss.item()
             return total
@@ -247,12 +291,13 @@ class Run:
         return loss
 
 
-def judge(z, y, c):
+def judge(z, y, w, c):
     """Micro-F1 with one threshold for all errors, the one that does best here: at 0.5 a young model says nothing of any row, and would be given up.
 
     The verifier's two classes have accuracy for micro-F1.
     """
-    p, loss = 1 / (1 + np.exp(-z)), float(np.mean(np.logaddexp(0, z) - y * z))
+    loss = float(((np.logaddexp(0, z) - y * z) * w).sum() / w.sum())
+    p = w / (1 + np.exp(-z))
     scores = {}
     for t in np.round(np.arange(0.05, 0.96, 0.05), 2):
         said = p >= t
@@ -328,12 +373,12 @@ class State:
 
 
 def train(run, opt, state, data, dev, c):
-    (rows, targets), (dev_rows, dev_targets) = data, dev
     at, started, saved = state.at, time.time() - state.at["seconds"], time.time()
-    per_epoch = -(-len(rows) // c["batch"])
+    per_epoch = -(-len(data) // c["batch"])
     steps, rates = per_epoch * c["epochs"], [g["initial_lr"] for g in opt.param_groups]
     run.model.train()
     while at["epoch"] < c["epochs"] and at["epoch"] - at["best_epoch"] < c["patience"]:
+        rows, targets, weights = data.epoch(c["drop_optional"], random.Random(c["seed"] * 7919 + at["epoch"]))
         for k, batch in enumerate(batches(rows, c["batch"], random.Random(c["seed"] * 1000 + at["epoch"]))):
             if k < at["batch"]:
                 continue
@@ -341,7 +386,7 @@ def train(run, opt, state, data, dev, c):
             for g, rate in zip(opt.param_groups, rates):
                 g["lr"] = rate * min((done + 1 / steps) / WARM, (1 - done) / (1 - WARM))
             torch.manual_seed(c["seed"] * 1_000_003 + at["step"])  # dropout of a step is the same after a stop
-            loss = run.learn(rows, targets, batch, opt)
+            loss = run.learn(rows, targets, weights, batch, opt)
             at["batch"], at["step"] = k + 1, at["step"] + 1
             at["seconds"] = time.time() - started
             if at["step"] % 10 == 0:
@@ -352,7 +397,7 @@ def train(run, opt, state, data, dev, c):
             if STOP.told:
                 sys.exit(128 + STOP.told)
         at["epoch"], at["batch"] = at["epoch"] + 1, 0
-        res = judge(run.predict(dev_rows), dev_targets, c)
+        res = judge(run.predict(dev[0]), *dev[1:], c)
         score = [res["dev_micro_f1"], -res["dev_loss"]]
         if at["best"] is None or score > at["best"]:
             at["best"], at["best_epoch"] = score, at["epoch"]
@@ -366,7 +411,7 @@ def train(run, opt, state, data, dev, c):
 def finish(run, tokenizer_source, state, dev, c, out):
     """The best weights as a checkpoint; result.json, last of all, says that it is whole."""
     run.model.load_state_dict(torch.load(state.weights, map_location=run.device, weights_only=True))
-    res = judge(run.predict(dev[0]), dev[1], c)
+    res = judge(run.predict(dev[0]), *dev[1:], c)
     run.model.save_pretrained(out)
     AutoTokenizer.from_pretrained(tokenizer_source, use_fast=True).save_pretrained(out)  # a fresh one: encoding changes its settings
     result = {"best_epoch": state.at["best_epoch"], "epochs": state.at["epoch"], "steps": state.at["step"], "seconds": round(state.at["seconds"]),
@@ -392,17 +437,17 @@ def main(path):
         torch.set_num_threads(c["threads"])
     device_of(c)  # before anything takes time
     torch.manual_seed(c["seed"])  # of the new layers
-    texts, targets = read(c["train"], c)
-    dev_texts, dev_targets = read(c["dev"], c)
+    train_rows, (dev_texts, *dev_targets) = read(c["train"], c), read(c["dev"], c)
     model, tokenizer = load(c)
     run = Run(model, tokenizer, c)
-    data, dev = (encode(texts, tokenizer, model, c), targets), (encode(dev_texts, tokenizer, model, c), dev_targets)
+    encoded = lambda texts: encode(texts, tokenizer, model, c)
+    data, dev = Shown(*train_rows, encoded, c), (encoded(dev_texts), *dev_targets)
     opt, state = optimizer(model, c), State(out, mark)
     for g in opt.param_groups:
         g["initial_lr"] = g["lr"]
     state.restore(run, opt)
     STOP.watch()
-    say(rows=len(data[0]), dev=len(dev[0]), parameters=sum(p.numel() for p in model.parameters()), device=str(run.device), dtype=str(run.dtype or torch.float32),
+    say(rows=len(data), dev=len(dev[0]), parameters=sum(p.numel() for p in model.parameters()), device=str(run.device), dtype=str(run.dtype or torch.float32),
         step=state.at["step"], epoch=state.at["epoch"])
     train(run, opt, state, data, dev, c)
     finish(run, c["init"] or c["encoder"], state, dev, c, out)

@@ -26,7 +26,7 @@ def per_label(pred, y):
 
 def macro(pred, y, least=20):
     keep = (y > 0).sum(0) >= least
-    return per_label(pred, y)[keep].mean()
+    return per_label(pred, y)[keep].mean() if keep.any() else 0.0
 
 
 PARTS = ["real", "quiz", "written"]
@@ -88,5 +88,5 @@ def summary(z, y, parts, names):
         known = [j for j in range(len(names)) if g[:, j].sum() >= 20]
         aucs = {names[j]: r(auc(p[at][:, j], g[:, j])) for j in known}
         out[part] = {"micro": r(micro(q, g)), "constant": r(micro(base[at], g)), "macro": r(macro(q, g)), "exact": r((q == (g > 0)).all(1).mean()),
-                     "mean_auc": r(np.mean(list(aucs.values()))), "auc": aucs, "f1": {names[j]: r(f[j]) for j in known}}
+                     "mean_auc": r(np.mean(list(aucs.values()) or [0.5])), "auc": aucs, "f1": {names[j]: r(f[j]) for j in known}}
     return out | {"thresholds": {n: r(v) for n, v in zip(names, t)}}

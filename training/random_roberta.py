@@ -1,8 +1,8 @@
-"""Writes RoBERTa-base in its true size with random weights, as a checkpoint that `erreval models import` reads.
+"""Writes RoBERTa in its true size with random weights, as a checkpoint that `erreval models import` reads.
 
-    python random_roberta.py OUT TEXT.jsonl
+    python random_roberta.py OUT TEXT.jsonl [--size base|large|tiny]
 
-12 layers of 768, 50,265 tokens, eleven labels with a probability each. The byte-level BPE is learned from the rows' texts; its tokens
+12 layers of 768 (large: 24 of 1,024; tiny: 2 of 64, for trying), 50,265 tokens, eleven labels with a probability each. The byte-level BPE is learned from the rows' texts; its tokens
 lie scattered over the whole table, as those of the published one do, and unused ones fill the gaps.
 """
 import argparse
@@ -15,6 +15,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import RobertaConfig, RobertaForSequenceClassification
 
 SEED, VOCABULARY, LABELS = 11, 50265, 11
+SIZES = {"base": (12, 768), "large": (24, 1024), "tiny": (2, 64)}  # layers, width
 SPECIAL = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": VOCABULARY - 1}
 
 
@@ -41,12 +42,14 @@ def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("out", type=pathlib.Path)
     args.add_argument("text", type=pathlib.Path, help="rows, the strings of which the tokenizer is learned from")
+    args.add_argument("--size", choices=SIZES, default="base")
     args = args.parse_args()
+    layers, width = SIZES[args.size]
     rows = [json.loads(line) for line in args.text.read_text(encoding="utf-8").splitlines()]
     torch.manual_seed(SEED)
     # The published size; weights are spread wider than at the start of training, so that the logits of rows differ.
     model = RobertaForSequenceClassification(RobertaConfig(
-        vocab_size=VOCABULARY, max_position_embeddings=514, type_vocab_size=1, layer_norm_eps=1e-5, num_labels=LABELS,
+        num_hidden_layers=layers, hidden_size=width, intermediate_size=4 * width, num_attention_heads=max(width // 64, 2), vocab_size=VOCABULARY, max_position_embeddings=514, type_vocab_size=1, layer_norm_eps=1e-5, num_labels=LABELS,
         problem_type="multi_label_classification", initializer_range=0.05))
     model.eval().save_pretrained(args.out)
     tokenizer(sorted({v for r in rows for v in r.values() if isinstance(v, str)})).save(str(args.out / "tokenizer.json"))

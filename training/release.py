@@ -1,6 +1,6 @@
 """Writes the project's own questions and labels without other people's passages: keyed by the passage's SHA-256.
 
-    python release.py --material DIR --out training/data [--more FILE] [--edits FILE]
+    python release.py --material DIR --out training/data [--more FILE] [--edits FILE] [--pool FILE]
 
 join.py puts the passages back. Passages of two paragraphs carry both keys.
 """
@@ -9,7 +9,7 @@ import gzip
 import json
 import pathlib
 
-from data import exact, key, of, read
+from data import QUIZ, exact, key, of, read, row_key, unpack
 
 
 def paragraphs(passage, known):
@@ -36,6 +36,7 @@ def main():
     p.add_argument("--material", required=True, type=pathlib.Path)
     p.add_argument("--out", required=True, type=pathlib.Path)
     p.add_argument("--more", type=pathlib.Path, help="JSON Lines of further written questions on single passages of the material")
+    p.add_argument("--pool", type=pathlib.Path, help="JSON Lines of rows of qg_real_pool.jsonl with their labels, and how each was chosen")
     p.add_argument("--edits", type=pathlib.Path, help="JSON Lines of edits: passage, question, answer, label, old, new")
     a = p.parse_args()
     if a.edits:
@@ -43,7 +44,11 @@ def main():
     if a.more:
         dump(a.out / "questions_more.jsonl.gz", [{"id": r["id"], "passage_sha256": [key(r["passage"])], "title": r["title"], "answer": r["answer"],
              "question": r["question"], "labels": r["labels"], "kind": r["kind"], "source": r["source"], "split": "train"} for r in read(a.more)])
-    known = {key(r["passage"]) for f in a.material.glob("*.jsonl") if not f.name.startswith(("qg_errors", "quizdesign", "pandalm"))
+    if a.pool:
+        systems = [(r, {"split": r["split"]}) for r in read(a.material / "qg_real_labels.jsonl")] + [(r, {"split": "train", "chosen": r["chosen"]}) for r in read(a.pool)]
+        dump(a.out / "systems_labels.jsonl.gz", [{"row": row_key(r), "source": r["source"], "system": r["system"], "labels": r["labels"], **how} |
+             ({"annotations": r["annotations"]} if r.get("annotations") else {}) for r, how in systems])
+    known = {key(r["passage"]) for f in a.material.glob("*.jsonl") if not f.name.startswith(("qg_", "quizdesign", "pandalm"))
              for r in read(f) if r["passage"]}
     cache = {}
     written = []
@@ -53,8 +58,10 @@ def main():
         written.append({"id": r["id"], "passage_sha256": keys, "title": r["title"], "answer": r["answer"], "question": r["question"],
                         "labels": r["labels"], "kind": r["kind"], "source": r["source"], "split": r["split"]})
     dump(a.out / "questions_written.jsonl.gz", written)
+    better = {r["id"]: r for r in unpack(QUIZ)}  # `train` rows have three annotations there, one in the material
     real = []
     for r in read(a.material / "quizdesign_labels.jsonl"):
+        r |= {k: better[r["id"]][k] for k in ("labels", "annotations") if k in better.get(r["id"], {})}
         row = {"id": r["id"], "passage_sha256": [key(r["passage"])], "row_sha256": exact(r["passage"], r["answer"], r["question"]),
                "labels": r["labels"], "split": r["split"]}
         if r.get("annotations"):

@@ -6,12 +6,14 @@ Phase A teaches question-answer agreement on simulated errors of right questions
 true answer in the passage, with all labelled questions among them. Phase B teaches all labels on the labelled questions, those
 of real systems at several times their share. Every choice looks at `tune` rows only.
 The answer is dropped from a share of the rows, in which nothing can then be said of Off Target Answer: it has no part in their loss.
-`--minutes A B` paces the learning rate by the clock instead of by steps (the steps made are logged).
+A phase ends after --steps, or after --minutes of it if that comes first; both pace the learning rate (the steps made are logged).
 """
 import argparse
 import collections
 import difflib
+import itertools
 import json
+import multiprocessing
 import pathlib
 import random
 import time
@@ -32,7 +34,7 @@ def args():
     p.add_argument("--taxonomy", required=True)
     p.add_argument("--out", required=True, type=pathlib.Path)
     p.add_argument("--steps", type=int, nargs=2, default=[6400, 760], help="optimizer steps of phase A and B")
-    p.add_argument("--minutes", type=float, nargs=2, help="pace both phases by the clock instead")
+    p.add_argument("--minutes", type=float, nargs=2, help="minutes of phase A and B, at most")
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--body-lr", type=float, nargs=2, default=[1e-4, 6e-5])
     p.add_argument("--head-lr", type=float, nargs=2, default=[1e-3, 5e-4])
@@ -49,6 +51,7 @@ def args():
     p.add_argument("--eval-minutes", type=float, default=8)
     p.add_argument("--tune-step", type=int, default=1, help="look at every nth tune row only while training (a look at all takes a minute)")
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--device", default="cpu", help="cpu, or cuda, where another process makes the batches")
     return p.parse_args()
 
 
@@ -128,6 +131,25 @@ def epoch(rows, phase, enc, names, batch, drop, rng):
         yield from batches
 
 
+def forever(draw, phase, enc, names, a, rng):
+    """Batches of one epoch after the other."""
+    while True:
+        yield from epoch(draw(rng), phase, enc, names, a.batch, a.drop_answer, rng)
+
+
+def ahead(batches, n=64):
+    """The same batches, made by another process: a GPU is faster than what makes them."""
+    queue = multiprocessing.get_context("fork").Queue(n)
+
+    def fill():
+        for b in batches:
+            queue.put([(item, y.numpy(), weight.numpy()) for item, y, weight in b])
+
+    multiprocessing.get_context("fork").Process(target=fill, daemon=True).start()
+    while True:
+        yield [(item, torch.from_numpy(y), torch.from_numpy(weight)) for item, y, weight in queue.get()]
+
+
 def schedule(done, warm, floor):
     """Linear warm-up over `warm` of the phase, then linear decay to `floor`."""
     return done / warm if done < warm else floor + (1 - floor) * (1 - done) / (1 - warm)
@@ -135,14 +157,13 @@ def schedule(done, warm, floor):
 
 def wrong_words(logits, known):
     """Cross entropy over the question's tokens of the rows in which the wrong words are known; the few wrong ones count fourfold."""
-    z, y = [], []
+    y, weight = torch.zeros(logits.shape), torch.zeros(logits.shape)
     for i, k in enumerate(known):
         if k:
-            z.append(logits[i, 1 : 1 + len(k)])
-            y.append(torch.tensor(k))
-    if not z:
-        return torch.tensor(0.0)
-    return nn.functional.binary_cross_entropy_with_logits(torch.cat(z), torch.cat(y), pos_weight=torch.tensor(4.0))
+            y[i, 1 : 1 + len(k)], weight[i, 1 : 1 + len(k)] = torch.tensor(k), 1
+    weight = (weight * (1 + 3 * y)).to(logits.device)
+    n = max(sum(len(k) for k in known if k), 1)
+    return nn.functional.binary_cross_entropy_with_logits(logits, y.to(logits.device), weight, reduction="sum") / n
 
 
 class Ema:
@@ -160,6 +181,11 @@ class Ema:
             s.copy_(t)
 
 
+def mean(losses):
+    loss, span, word = torch.stack(list(losses)).nanmean(0).tolist() if losses else [0.0] * 3
+    return {"loss": round(loss, 4), "span": round(span, 3), "words": round(word, 4)}
+
+
 def evaluate(model, enc, tune, names, log, **what):
     started = time.time()
     z = common.predict(model, enc, tune, bf16=True)
@@ -175,7 +201,10 @@ def run(phase, model, enc, draw, tune, names, a, out, log):
     for n, m in model.body.named_modules():
         if isinstance(m, nn.Dropout) and not n.endswith("self.dropout"):
             m.p = a.dropout[k]
-    rng = random.Random(a.seed * 10 + k)
+    device = next(model.parameters()).device
+    batches = forever(draw, phase, enc, names, a, random.Random(a.seed * 10 + k))
+    if device.type == "cuda":
+        batches = ahead(batches)
     heads = [p for n, p in model.named_parameters() if not n.startswith("body.")]
     body = [p for n, p in model.named_parameters() if n.startswith("body.") and p.requires_grad]
     opt = torch.optim.AdamW([{"params": body, "lr": a.body_lr[k]}, {"params": heads, "lr": a.head_lr[k]}], weight_decay=0.01, fused=True)
@@ -185,13 +214,13 @@ def run(phase, model, enc, draw, tune, names, a, out, log):
     step, spent, best = 0, 0.0, -1.0
     state = out / f"state_{phase}.pt"
     if state.exists():
-        s = torch.load(state, weights_only=False)
+        s = torch.load(state, weights_only=False, map_location=device)
         model.load_state_dict(s["model"])
         opt.load_state_dict(s["opt"])
         ema.shadow, step, spent, best = s["ema"], s["step"], s["spent"], s["best"]
         if s["done"]:
             return
-    skip, seen, started, last = step, 0, time.time(), time.time()
+    skip, started, last = step, time.time(), time.time()
     losses = collections.deque(maxlen=100)
 
     def save(done):
@@ -203,51 +232,45 @@ def run(phase, model, enc, draw, tune, names, a, out, log):
         nonlocal best
         ema.swap()
         score = evaluate(model, enc, tune, names, log, phase=phase, step=step, minutes=round((spent + time.time() - started) / 60, 1),
-                         loss=round(float(np.mean([l[0] for l in losses])), 4), span=round(float(np.nanmean([l[1] for l in losses])), 3))
+                         **mean(losses))
         if score > best or phase == "A":
             best = score
             torch.save(model.state_dict(), out / f"best_{phase}.pt")
         ema.swap()
 
-    done = 0.0
-    while done < 1:
-        for b in epoch(draw(rng), phase, enc, names, a.batch, a.drop_answer, rng):
-            seen += 1
-            if seen <= skip:
-                continue
-            done = (spent + time.time() - started) / 60 / a.minutes[k] if a.minutes else step / a.steps[k]
-            if done >= 1:
-                break
-            f = schedule(done, 0.05, 0.25 if phase == "A" else 0.0)
-            for g, lr in zip(opt.param_groups, base):
-                g["lr"] = lr * f
-            items = [x[0] for x in b]
-            ids, mask, seg = common.collate(items, enc.pad)
-            with torch.autocast("cpu", torch.bfloat16):
-                z, x = model(ids, mask, seg)
-                s, w = model.span(x), model.wrong(x)[..., 0]
-            weight = torch.stack([x[2] for x in b])
-            loss = nn.functional.binary_cross_entropy_with_logits(z.float(), torch.stack([x[1] for x in b]), weight, reduction="sum") / weight.sum()
-            s = s.float().masked_fill(mask[..., None] == 0, -1e4)
-            at = torch.tensor([i[2] for i in items])
-            extra = torch.tensor(0.0)
-            if (at[:, 0] >= 0).any():
-                extra = (ce(s[..., 0], at[:, 0]) + ce(s[..., 1], at[:, 1])) / 2
-            word = wrong_words(w.float(), [i[3] for i in items])
-            ((loss * (3 if phase == "A" else 5)) + (0.5 if phase == "A" else 0.2) * extra + word).backward()
-            nn.utils.clip_grad_norm_(body + heads, 1.0)
-            opt.step()
-            opt.zero_grad(set_to_none=True)
-            ema.update()
-            step += 1
-            losses.append((loss.item(), extra.item() if extra.item() else float("nan"), word.item()))
-            if step % 50 == 0:
-                log({"phase": phase, "step": step, "minutes": round((spent + time.time() - started) / 60, 1), "done": round(done, 3),
-                     "loss": round(float(np.mean([l[0] for l in losses])), 4), "span": round(float(np.nanmean([l[1] for l in losses])), 3), "words": round(float(np.mean([l[2] for l in losses])), 4)})
-            if time.time() - last > a.eval_minutes * 60:
-                look()
-                save(False)
-                last = time.time()
+    for b in itertools.islice(batches, skip, None):
+        done = max(step / a.steps[k] if a.steps[k] else 1, (spent + time.time() - started) / 60 / a.minutes[k] if a.minutes else 0)
+        if done >= 1:
+            break
+        f = schedule(done, 0.05, 0.25 if phase == "A" else 0.0)
+        for g, lr in zip(opt.param_groups, base):
+            g["lr"] = lr * f
+        items = [x[0] for x in b]
+        ids, mask, seg = (t.to(device) for t in common.collate(items, enc.pad))
+        with torch.autocast(device.type, torch.bfloat16):
+            z, x = model(ids, mask, seg)
+            s, w = model.span(x), model.wrong(x)[..., 0]
+        y, weight = (torch.stack([x[i] for x in b]).to(device) for i in (1, 2))
+        loss = nn.functional.binary_cross_entropy_with_logits(z.float(), y, weight, reduction="sum") / weight.sum()
+        s = s.float().masked_fill(mask[..., None] == 0, -1e4)
+        at = torch.tensor([i[2] for i in items])
+        known = (at[:, 0] >= 0).any()
+        at = at.to(device)
+        extra = (ce(s[..., 0], at[:, 0]) + ce(s[..., 1], at[:, 1])) / 2 if known else torch.zeros((), device=device)
+        word = wrong_words(w.float(), [i[3] for i in items])
+        ((loss * (3 if phase == "A" else 5)) + (0.5 if phase == "A" else 0.2) * extra + word).backward()
+        nn.utils.clip_grad_norm_(body + heads, 1.0)
+        opt.step()
+        opt.zero_grad(set_to_none=True)
+        ema.update()
+        step += 1
+        losses.append(torch.stack([loss.detach(), extra.detach() if known else torch.full_like(loss, float("nan")), word.detach()]))
+        if step % 50 == 0:
+            log({"phase": phase, "step": step, "minutes": round((spent + time.time() - started) / 60, 1), "done": round(done, 3), **mean(losses)})
+        if time.time() - last > a.eval_minutes * 60:
+            look()
+            save(False)
+            last = time.time()
     look()
     save(True)
 
@@ -283,11 +306,12 @@ def main():
     # The embedding table is half of the weights and dense gradients through it cost more than they teach.
     model.body.embeddings.word_embeddings.weight.requires_grad_(False)
     log({"simulated": len(sim), "written": len(written), "real": len(real), "tune": len(tune), "options": {k: str(v) for k, v in vars(a).items()}})
+    model.to(a.device)
     if a.init:
-        model.load_state_dict(torch.load(a.init), strict=False)
+        model.load_state_dict(torch.load(a.init, map_location=a.device), strict=False)
     if not a.start:
         run("A", model, enc, draw(0), tune, names, a, a.out, log)
-    model.load_state_dict(torch.load(a.start or a.out / "best_A.pt"), strict=False)
+    model.load_state_dict(torch.load(a.start or a.out / "best_A.pt", map_location=a.device), strict=False)
     run("B", model, enc, draw(1), tune, names, a, a.out, log)
 
 

@@ -23,22 +23,24 @@ import (
 // checkpoint and result.json to Out, progress as JSON lines to standard output, and anything else to standard error. Run again
 // with the same file, it goes on where it was.
 type Job struct {
-	Task      string   `json:"task"`    // TaskIdentifier or TaskVerifier
-	Encoder   string   `json:"encoder"` // folder, or name on the hub
-	Init      string   `json:"init"`    // folder of a checkpoint to begin with instead; "" is none
-	Fields    []string `json:"fields"`  // of the task; a verifier reads the labels before them
-	Labels    []string `json:"labels"`
-	NoError   string   `json:"no_error"` // "" where the taxonomy has none
-	Train     string   `json:"train"`    // JSON Lines: fields and labels (names); for a verifier also right, 0 or 1
-	Dev       string   `json:"dev"`
-	Out       string   `json:"out"`
-	Device    string   `json:"device"`
-	Epochs    int      `json:"epochs"`
-	Batch     int      `json:"batch"`
-	Rate      float64  `json:"lr"`
-	Patience  int      `json:"patience"`
-	Seed      int      `json:"seed"`
-	MaxTokens int      `json:"max_tokens"`
+	Task    string   `json:"task"`    // TaskIdentifier or TaskVerifier
+	Encoder string   `json:"encoder"` // folder, or name on the hub
+	Init    string   `json:"init"`    // folder of a checkpoint to begin with instead; "" is none
+	Fields  []string `json:"fields"`  // of the task; a verifier reads the labels before them
+	Labels  []string `json:"labels"`
+	NoError string   `json:"no_error"` // "" where the taxonomy has none
+	// Needs are the optional fields without which a label cannot be judged: rows may lack them.
+	Needs     map[string][]string `json:"needs,omitempty"`
+	Train     string              `json:"train"` // JSON Lines: fields and labels (names); for a verifier also right, 0 or 1
+	Dev       string              `json:"dev"`
+	Out       string              `json:"out"`
+	Device    string              `json:"device"`
+	Epochs    int                 `json:"epochs"`
+	Batch     int                 `json:"batch"`
+	Rate      float64             `json:"lr"`
+	Patience  int                 `json:"patience"`
+	Seed      int                 `json:"seed"`
+	MaxTokens int                 `json:"max_tokens"`
 }
 
 // Tasks of a Job.

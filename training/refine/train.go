@@ -294,9 +294,20 @@ func (t *training) job(task, init, train, dev string) (*Job, error) {
 	train, trainErr := filepath.Abs(train)
 	dev, devErr := filepath.Abs(dev)
 	c := t.w.Config.Train
-	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(), Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy),
+	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(), Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy), Needs: needs(t.w.Taxonomy),
 		Train: train, Dev: dev, Out: out, Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
 		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}, errors.Join(err, trainErr, devErr)
+}
+
+// needs are the optional fields that labels need, by label.
+func needs(t *taxonomy.Taxonomy) map[string][]string {
+	out := map[string][]string{}
+	for _, y := range t.Types {
+		if len(y.Needs) > 0 {
+			out[y.Name] = y.Needs
+		}
+	}
+	return out
 }
 
 // build trains a model and imports it into the folder to; its name ends with turn.
