@@ -5,8 +5,15 @@
 Nothing is typed by hand but the notes; every figure is read from the files that eval.sh wrote.
 """
 import argparse
+import collections
 import json
 import pathlib
+
+import numpy as np
+
+import metrics
+
+TITLES = {"real": "Questions of 21 systems", "quiz": "Quiz Design", "written": "Written questions"}
 
 MAIN = [("micro_f1", "micro-F1"), ("macro_f1", "macro-F1 (labels with ≥ 20 rows)"), ("weighted_f1", "weighted F1"), ("exact_match", "exact match"),
         ("over_prediction", "over-prediction (lower is better)"), ("micro_f1_errors", "micro-F1, errors only"),
@@ -39,17 +46,56 @@ def section(title, e):
 
 
 def curve(logs):
-    """What `tune` (or every nth row of it, --tune-step) showed while training."""
+    """What `tune` showed while training."""
     looks = [(k, r) for k, log in enumerate(logs) for line in open(log, encoding="utf-8") if "score" in (r := json.loads(line))]
     if not looks:
         return []
-    out = ["", "## Learning curve, on `tune` while training", "", "Thresholds were fitted on the rows they are measured on (every nth of `tune`): the F1 columns are optimistic, the AUC columns are not.", "", "| run, phase | steps | training loss | real: micro-F1 | real: AUC of Off Target | written: micro-F1 | written: AUC of Off Target | "
-           "written: Grammar F1 | written: Factual F1 |", "|---|---|---|---|---|---|---|---|---|"]
+    out = ["", "## `tune` while training", "", "Thresholds were fitted on the rows they are measured on: the F1 columns are optimistic, the AUC columns are not.", "",
+           "| run, phase | steps | training loss | systems: micro-F1 | macro-F1 | mean AUC | Quiz Design: micro-F1 | mean AUC | written: macro-F1 | mean AUC |",
+           "|---|---|---|---|---|---|---|---|---|---|"]
     for k, r in looks:
-        w = r["written"]
-        out.append(f"| {k + 1}, {r['phase']} | {r['step']} | {r['loss']:.3f} | {r['real_micro']:.3f} | {r['auc_ota']:.3f} | {r['written_micro']:.3f} | "
-                   f"{r['auc_ota_written']:.3f} | {w['Grammar Error']:.2f} | {w['Factual Error']:.2f} |")
+        real, quiz, written = (r[p] for p in ("real", "quiz", "written"))
+        out.append(f"| {k + 1}, {r['phase']} | {r['step']} | {r['loss']:.3f} | {real['micro']:.3f} | {real['macro']:.3f} | {real['mean_auc']:.3f} | "
+                   f"{quiz['micro']:.3f} | {quiz['mean_auc']:.3f} | {written['macro']:.3f} | {written['mean_auc']:.3f} |")
     return out
+
+
+def micro(rows, of):
+    tp = sum(len(set(of(r)) & set(r["labels"])) for r in rows)
+    return 2 * tp / max(sum(len(of(r)) + len(r["labels"]) for r in rows), 1)
+
+
+def systems(tagged):
+    """Per system: the model and the constant baseline."""
+    groups = collections.defaultdict(list)
+    for line in open(tagged, encoding="utf-8"):
+        row = json.loads(line)
+        groups[row["system"]].append(row)
+    out = ["### By system", "", "Micro-F1 of the questions of each system; few rows, so rough.", "",
+           "| system | rows | right (gold) | model | always No Error |", "|---|---|---|---|---|"]
+    for name, rows in sorted(groups.items(), key=lambda g: -len(g[1])):
+        right = sum(r["labels"] == ["No Error"] for r in rows) / len(rows)
+        out.append(f"| {name} | {len(rows)} | {100 * right:.0f} % | {micro(rows, lambda r: r['diagnosis']['labels']):.2f} | {micro(rows, lambda r: ['No Error']):.2f} |")
+    return out + [""]
+
+
+def areas(tagged):
+    """Area under the ROC curve of each label with at least 20 rows."""
+    rows = [json.loads(line) for line in open(tagged, encoding="utf-8")]
+    out = {}
+    for label in rows[0]["diagnosis"]["probabilities"]:
+        gold = np.array([label in r["labels"] for r in rows])
+        if gold.sum() >= 20:
+            out[label] = metrics.auc(np.array([r["diagnosis"]["probabilities"].get(label, 0) for r in rows]), gold)
+    return out
+
+
+def area_table(folder):
+    """AUC on the three test sets."""
+    found = {p: areas(folder / f"test_{p}.jsonl") for p in metrics.PARTS}
+    labels = [l for l in found["written"] | found["real"]]
+    out = ["### AUC of each label", "", "Of labels with at least 20 rows in the set.", "", "| label | " + " | ".join(TITLES[p] for p in metrics.PARTS) + " |", "|---|---|---|---|"]
+    return out + [f"| {l} | " + " | ".join(f"{found[p][l]:.2f}" if l in found[p] else "–" for p in metrics.PARTS) + " |" for l in labels] + [""]
 
 
 def main():
@@ -61,18 +107,20 @@ def main():
     p.add_argument("--log", nargs="*", default=[], type=pathlib.Path, help="log.jsonl of the training runs, in order")
     a = p.parse_args()
     m = json.loads((a.model / "manifest.json").read_text())
-    figures = {n: json.loads((a.eval / f"{n}.json").read_text()) for n in ("test_real", "test_written", "tune_real", "tune_written")}
+    figures = {f"{split}_{p}": json.loads((a.eval / f"{split}_{p}.json").read_text()) for split in ("test", "tune") for p in metrics.PARTS}
     size = sum(f["size"] for f in m["files"].values())
     out = [f"# {m['name']}, version {m['version']}", "",
            f"{m['layers']} layers × {m['hidden_size']}, {m['precision']}, {size / 1e6:.1f} MB with its tokenizer, {m['max_tokens']} tokens. Licence of the weights: {m['licence']}.", "",
            a.notes.read_text().strip(), "", "## Data", "", "| what | rows | licence |", "|---|---|---|"]
     out += [f"| {d['name']} | {d['rows']} | {d['licence']} |" for d in m["training_data"]]
     out += ["", "## Figures on `test`", "", "Thresholds and every other choice were made on `tune`; `test` rows are only reported.", ""]
-    out += section("Real machine questions (Quiz Design)", figures["test_real"])
-    out += section("Written questions", figures["test_written"])
-    out += ["## `tune`, for comparison", "", "| figure | real | written |", "|---|---|---|"]
+    for p in metrics.PARTS:
+        out += section(TITLES[p], figures[f"test_{p}"])
+    out += area_table(a.eval)
+    out += systems(a.eval / "test_real.jsonl")
+    out += ["## `tune`, for comparison", "", "| figure | " + " | ".join(TITLES[p] for p in metrics.PARTS) + " |", "|---|---|---|---|"]
     for k, name in MAIN[:5]:
-        out.append(f"| {name} | " + " | ".join(number(figures[n]["predictions"][0]["metrics"][k]) for n in ("tune_real", "tune_written")) + " |")
+        out.append(f"| {name} | " + " | ".join(number(figures[f"tune_{p}"]["predictions"][0]["metrics"][k]) for p in metrics.PARTS) + " |")
     out += curve(a.log)
     q = m["quality"]
     out += ["", "## int8 against fp32, on `tune`", "", f"{100 * q['tune_label_flips_against_fp32']:.2f} % of (row, label) decisions and "
