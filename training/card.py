@@ -98,6 +98,18 @@ def area_table(folder):
     return out + [f"| {l} | " + " | ".join(f"{found[p][l]:.2f}" if l in found[p] else "–" for p in metrics.PARTS) + " |" for l in labels] + [""]
 
 
+def bare_table(folder):
+    """AUC of the systems' questions with and without their answers."""
+    with_answer, without = areas(folder / "test_real.jsonl"), areas(folder / "test_bare.jsonl")
+    rows = [json.loads(line) for line in open(folder / "test_bare.jsonl", encoding="utf-8")]
+    said = sum("Off Target Answer" in r["diagnosis"]["labels"] for r in rows)
+    left = [l for l in with_answer if l in without and l not in ("Off Target Answer", "No Error")]
+    out = ["### Without an answer", "", f"The {len(rows)} questions of systems with their answers taken away: {said} are called Off Target Answer, in "
+           f"{sum('Off Target Answer' in r['diagnosis'].get('not_judged', []) for r in rows)} it is not judged. Area under the ROC curve of the other labels:", "",
+           "| label | with the answer | without |", "|---|---|---|"]
+    return out + [f"| {l} | {with_answer[l]:.2f} | {without[l]:.2f} |" for l in left] + [""]
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--model", required=True, type=pathlib.Path)
@@ -117,6 +129,7 @@ def main():
     for p in metrics.PARTS:
         out += section(TITLES[p], figures[f"test_{p}"])
     out += area_table(a.eval)
+    out += bare_table(a.eval)
     out += systems(a.eval / "test_real.jsonl")
     out += ["## `tune`, for comparison", "", "| figure | " + " | ".join(TITLES[p] for p in metrics.PARTS) + " |", "|---|---|---|---|"]
     for k, name in MAIN[:5]:

@@ -7,6 +7,12 @@ data=${1:?usage: eval.sh DATA MODEL OUT}
 model=${2:?usage: eval.sh DATA MODEL OUT}
 out=${3:?usage: eval.sh DATA MODEL OUT}
 mkdir -p "$out"
+# The same rows without their answers: what the model says then of the other errors.
+for split in tune test; do
+  python3 -c 'import json, sys
+for line in sys.stdin: print(json.dumps({**json.loads(line), "answer": ""}))' < "$data/${split}_real.jsonl" > "$out/${split}_bare.rows.jsonl"
+  "$erreval" identify "$out/${split}_bare.rows.jsonl" -o "$out/${split}_bare.jsonl" --model "$model" --overwrite --quiet
+done
 for kind in real quiz written; do
   auc=()
   [ "$kind" = quiz ] && auc=(--auc accepted)

@@ -71,12 +71,12 @@ def gain(sure, said, y, passages, draws=1000):
 def figures(p, rows, tagged, t, limits, ok):
     """p: what the verifier says of rows, which tune_sets made of tagged."""
     right = np.array([r["right"] > 0 for r in rows])
-    real, own = (np.array([r[k] == v for r in rows]) for k, v in (("source", "quizdesign"), ("kind", "own")))
+    real, own = np.array([r["part"] != "written" for r in rows]), np.array([r["kind"] == "own" for r in rows])
     out = {}
     for name, of in (("real", real), ("written", ~real)):
         for kind, k in (("own", own), ("made", ~own)):
             out[f"{kind}_{name}"] = scores(p[of & k], right[of & k], t)
-        mine = [r for r in tagged if (r["source"] == "quizdesign") == (name == "real")]
+        mine = [r for r in tagged if (r["part"] != "written") == (name == "real")]
         sure, said, y = np.array([confidence(r, limits, ok) for r in mine]), p[of & own], right[of & own]
         out[f"auc_{name}"] = {"identifier": metrics.auc(sure, y), "verifier": metrics.auc(said, y), "both": metrics.auc(ranks(sure) + ranks(said), y)}
         out[f"gain_{name}"] = gain(sure, said, y, [r["passage"] for r in mine])
@@ -103,7 +103,7 @@ def main():
     p.add_argument("--out", type=pathlib.Path)
     p.add_argument("--precision", choices=["fp32", "int8"], default="int8")
     p.add_argument("--name", default="erreval-qg-verifier-minilm")
-    p.add_argument("--version", default="1")
+    p.add_argument("--version", default="2")
     a = p.parse_args()
 
     tagger = common.Tagger(str(a.base), [common.RIGHT])
@@ -126,7 +126,7 @@ def main():
 
     rows, p = asked(tune)
     own = np.array([r["kind"] == "own" for r in rows])
-    t = threshold(p[own], np.array([r["right"] > 0 for r in rows])[own], np.array([r["source"] == "quizdesign" for r in rows])[own])
+    t = threshold(p[own], np.array([r["right"] > 0 for r in rows])[own], np.array([r["part"] != "written" for r in rows])[own])
     shown = figures(p, rows, tune, t, limits, names[-1])
     quality = {f"tune_{kind}_{key}": float(shown[kind][key]) for kind in ("own_real", "made_real", "own_written", "made_written") for key in ("accuracy", "constant", "f1", "auc")}
     quality |= {f"tune_auc_{name}_{k}": round(float(v), 4) for name in ("real", "written") for k, v in shown[f"auc_{name}"].items()}
@@ -139,8 +139,9 @@ def main():
         "activation": "sigmoid", "thresholds": {common.RIGHT: t}, "inputs": export.INPUTS, "output": "logits",
         "files": {n: export.describe(a.out / n) for n in ("model.onnx", "tokenizer.json")}, "licence": "Apache-2.0",
         "training_data": [
-            {"name": "questions written for erreval (training/data), with right and wrong label sets", "licence": "CC BY-SA 4.0", "rows": sum(r["source"] != "quizdesign" for r in train)},
-            {"name": "Quiz Design, labelled for erreval (training/data), with right and wrong label sets", "licence": "BSD-3-Clause", "rows": sum(r["source"] == "quizdesign" for r in train)},
+            {"name": "questions written for erreval (training/data), with right and wrong label sets", "licence": "CC BY-SA 4.0", "rows": sum(r["part"] == "written" for r in train)},
+            {"name": "real machine questions, labelled for erreval (training/data), with right and wrong label sets",
+             "licence": "labels: CC BY-SA 4.0; texts: MIT, Apache-2.0, BSD-3-Clause, CC BY-SA 4.0, CC BY, ODC-By", "rows": sum(r["part"] != "written" for r in train)},
             *({**d, "name": "through the weights it began with: " + d["name"]} for d in identifier["training_data"])],
         "quality": quality, "probes": [{"fields": f, "logits": [round(float(v), 5)]} for f, v in zip(PROBES, logits(sess, enc, probes))],
     }

@@ -4,7 +4,8 @@
 
 DIR (--public) holds the data sets as their owners publish them, in any folders, named so that the kind can be told:
 squad*.json (SQuAD 1.1 train), policyqa*.json (SQuAD's layout), fairytale*.csv, qed*.jsonl, quizdesign*.{csv,jsonl} with
-the columns passage, answer, question, system, accepted, reason. Passages are found by their SHA-256 (letters and digits
+the columns passage, answer, question, system, accepted, reason, and systems*.jsonl with the columns title, passage, answer, question, system,
+source of the questions of 21 systems (data/systems_labels.jsonl.gz names the repository of each in `source`). Passages are found by their SHA-256 (letters and digits
 only, lower case), so spacing does not matter; machine questions by their exact text, case included. What is not found is counted, never made up.
 """
 import argparse
@@ -13,7 +14,7 @@ import gzip
 import json
 import pathlib
 
-from data import exact, key, read, write
+from data import exact, key, read, row_key, write
 
 HERE = pathlib.Path(__file__).parent / "data"
 
@@ -86,6 +87,17 @@ def main():
                              ("passage", "answer", "question", "system", "accepted", "reason")}, "labels": hit["labels"], "split": hit["split"]})
     write(a.out / "quizdesign_labels.jsonl", real)
     print("real questions joined:", len(real), "of", len(real) + len(labels))
+
+    labels = {r["row"]: r for r in released("systems_labels.jsonl.gz")}
+    of, known = {"qg_real_labels": [], "qg_real_pool": []}, len(labels)
+    for f in sorted(a.public.rglob("systems*.jsonl")):
+        for r in read(f):
+            if hit := labels.pop(row_key(r), None):
+                own = {k: r.get(k, "") for k in ("title", "passage", "answer", "question", "system", "source")} | {"id": hit["row"]}
+                of["qg_real_pool" if "chosen" in hit else "qg_real_labels"].append(own if "chosen" in hit else own | {k: hit[k] for k in ("labels", "split")})
+    for name, found in of.items():
+        write(a.out / f"{name}.jsonl", found)
+    print("questions of systems joined:", known - len(labels), "of", known)
 
 
 if __name__ == "__main__":

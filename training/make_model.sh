@@ -2,6 +2,7 @@
 # Data -> simulation -> training -> calibration and export -> evaluation. Resumable: run it again after a stop.
 #   training/make_model.sh MATERIAL WORK [train.py options]
 # MATERIAL is the folder that training/README.md describes; WORK holds everything made on the way (keep it outside the tree).
+# FROM=DIR goes on from the model in DIR, such as models/embedded/default, in place of the raw encoder.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -18,11 +19,15 @@ tcmalloc=$(ls /usr/lib/*/libtcmalloc_minimal.so.4 2>/dev/null | head -n 1 || tru
 
 "$erreval" taxonomy show question-generation --json > "$work/taxonomy.json"
 "$python" "$here/data.py" --material "$material" --out "$work/data"
-"$erreval" simulate "$work/data/right.jsonl" -o "$work/data/sim_all.jsonl" --rules 1 --copies 4 --seed 21 --overwrite
-grep '"source": "quizdesign"' "$work/data/right.jsonl" > "$work/data/right_real.jsonl" # few, and closest to what users have
-"$erreval" simulate "$work/data/right_real.jsonl" -o "$work/data/sim_real.jsonl" --rules 1 --copies 12 --seed 22 --overwrite
+"$erreval" simulate "$work/data/right.jsonl" -o "$work/data/sim_all.jsonl" --copies 4 --seed 21 --overwrite
+"$erreval" simulate "$work/data/right_real.jsonl" -o "$work/data/sim_real.jsonl" --copies 8 --seed 22 --overwrite # closest to what users have
 cat "$work/data/sim_all.jsonl" "$work/data/sim_real.jsonl" > "$work/data/simulated.jsonl"
-LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" --data "$work/data" --out "$work/run" "$@"
+start=()
+if [ -n "${FROM:-}" ]; then
+  "$python" "$here/restore.py" --base "$base" --model "$FROM" --taxonomy "$work/taxonomy.json" --out "$work/start.pt"
+  start=(--init "$work/start.pt")
+fi
+LD_PRELOAD=$tcmalloc "$python" "$here/train.py" --base "$base" --taxonomy "$work/taxonomy.json" --data "$work/data" --out "$work/run" "${start[@]}" "$@"
 
 # The graph is made by the converter that serves everybody's checkpoints; export.py chooses thresholds on it and describes it.
 release() { "$python" "$here/export.py" --base "$base" --data "$work/data" --taxonomy "$work/taxonomy.json" "$@"; }

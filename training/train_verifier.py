@@ -56,7 +56,7 @@ class Wrong:
     def __init__(self, names, rows, rng, thresholds=None, noise=2.0):
         self.names, self.ok, self.rng, self.noise = names, names[-1], rng, noise
         self.least = {n: logit((thresholds or {}).get(n, 0.5)) for n in names}
-        self.pool = {real: [self.ordered(r["labels"]) for r in rows if (r["source"] == "quizdesign") == real] for real in (True, False)}
+        self.pool = {real: [self.ordered(r["labels"]) for r in rows if (r["part"] != "written") == real] for real in (True, False)}
         self.errors = [l for sets in self.pool.values() for s in sets for l in s if l != self.ok]
 
     def ordered(self, labels):
@@ -70,7 +70,7 @@ class Wrong:
         return self.ordered([n for n, v in p.items() if n != self.ok and logit(v) - self.least[n] + self.rng.gauss(0, noise) > 0])
 
     def other(self, r):
-        return self.rng.choice(self.pool[r["source"] == "quizdesign"])
+        return self.rng.choice(self.pool[r["part"] != "written"])
 
     def dropped(self, r):
         return self.ordered(self.rng.sample(r["labels"], len(r["labels"]) - 1))
@@ -89,7 +89,7 @@ class Wrong:
 
 
 def with_set(r, labels, right):
-    return {**{k: r[k] for k in ("question", "answer", "passage", "source")}, "set": ", ".join(labels), "right": right}
+    return {**{k: r[k] for k in ("question", "answer", "passage", "part")}, "set": ", ".join(labels), "right": right}
 
 
 def tune_sets(rows, wrong):
@@ -103,7 +103,7 @@ def tune_sets(rows, wrong):
 
 def figures(p, rows):
     """Area under the curve for what the identifier said and for right against made sets, on real machine questions and on written ones."""
-    right, real = np.array([r["right"] > 0 for r in rows]), np.array([r["source"] == "quizdesign" for r in rows])
+    right, real = np.array([r["right"] > 0 for r in rows]), np.array([r["part"] != "written" for r in rows])
     own = np.array([r["kind"] == "own" for r in rows])
     out = {}
     for name, of in (("real", real), ("written", ~real)):
@@ -125,7 +125,7 @@ def epoch(rows, enc, wrong, a, rng):
     """Batches of like lengths in random order; rows on one passage stay near each other, a row's two versions beside each other."""
     groups = collections.defaultdict(list)
     for r in rows:
-        times = a.real_repeat if r["source"] == "quizdesign" else int(rng.random() < a.share)
+        times = a.real_repeat if r["part"] != "written" else int(rng.random() < a.share)
         for k in range(times):
             groups[r["passage"], k].append(r)
     groups = list(groups.values())
