@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -30,6 +31,30 @@ type Options struct {
 type Source interface {
 	Read() (*Row, error)
 	Close() error
+}
+
+// EachRow calls f for every row that read gives, as a Source's Read, until io.EOF. It returns the lines that are no
+// rows, each a *LineError. An error of f ends it, with the row's place in front.
+func EachRow(ctx context.Context, read func() (*Row, error), f func(*Row) error) (faults []error, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		row, err := read()
+		var fault *LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			return faults, nil
+		case errors.As(err, &fault):
+			faults = append(faults, fault)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if err := f(row); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", row.Source, row.Line, err)
+		}
+	}
 }
 
 // LineError is a line, sheet row or item that is no row. Reading may go on after it.
@@ -246,7 +271,7 @@ func (r *Reader) flatEmpty(raw json.RawMessage) bool {
 
 // makeID is the hash of the fields, with #2, #3 … for rows that are equal.
 func (r *Reader) makeID(row *Row) error {
-	sum := textSum(row.Values)
+	sum := row.TextSum()
 	n, err := r.made.count(short(sum))
 	row.ID = hex.EncodeToString(sum[:])
 	if n > 1 {
@@ -257,6 +282,9 @@ func (r *Reader) makeID(row *Row) error {
 
 // TextHash is the TextSHA256 of the row's fields. Two rows are the same text exactly where it is equal.
 func (r *Row) TextHash() string { return TextSHA256(r.Values) }
+
+// TextSum is TextHash in bytes.
+func (r *Row) TextSum() [sha256.Size]byte { return textSum(r.Values) }
 
 // TextSHA256 is the SHA-256 of a task's fields (in the taxonomy's order), each with its length in front, in hex: the id that a
 // row gets where it has none of its own.

@@ -19,6 +19,7 @@ const (
 	ColumnID        = "id"
 	ColumnLabels    = "labels"    // gold: a list of names or codes
 	ColumnDiagnosis = "diagnosis" // what a model found
+	ColumnSystem    = "system"    // the name of the system that wrote the row
 )
 
 // Row is one record.

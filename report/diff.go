@@ -223,7 +223,7 @@ func (c *Comparison) Diff(ctx context.Context) (*Diff, error) {
 	}
 	d.each(func(_ int, l *LabelDiff) {
 		l.A, l.B = newShare(l.A.Rows, d.Compared), newShare(l.B.Rows, d.Compared)
-		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, undefined, undefined
+		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, Undefined, Undefined
 	})
 	d.Interval = c.options.Intervals.describe(len(c.sums.groups))
 	if c.options.Intervals.Method != Bootstrap || d.Compared == 0 {
@@ -297,19 +297,9 @@ func (d *Diff) describe() string {
 	return text
 }
 
-func noRows(lines int) string {
-	if lines == 1 {
-		return "1 line is no row"
-	}
-	return fmt.Sprintf("%d lines are no rows", lines)
-}
+func noRows(lines int) string { return Plural(lines, "line is no row", "lines are no rows") }
 
-func rowCount(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
+func rowCount(n int) string { return Plural(n, "row", "rows") }
 
 func (d *Diff) tables() (changes, examples Table) {
 	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
@@ -329,12 +319,7 @@ func (d *Diff) tables() (changes, examples Table) {
 }
 
 // signed is a difference of shares in points of per cent.
-func signed(n Number) string {
-	if n != n {
-		return "–"
-	}
-	return fmt.Sprintf("%+.1f", 100*float64(n))
-}
+func signed(n Number) string { return (100 * n).Text("%+.1f") }
 
 // shortIDs lists ids; those made from a row's text are cut, and "erreval show --id" takes them so.
 func shortIDs(ids []string) string {

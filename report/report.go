@@ -1,5 +1,6 @@
 // Package report says what is in tagged rows. Stats and Diff hold the figures and marshal to JSON with stable keys;
-// each becomes a Report, which renders as text for a terminal or as Markdown.
+// each becomes a Report, which renders as text for a terminal or as Markdown. Number, Figure and Difference are what
+// figures are made of, here and in package evaluation.
 package report
 
 import (
@@ -35,6 +36,15 @@ type Table struct {
 type Column struct {
 	Title string
 	Right bool // numbers are aligned to the right
+}
+
+// NewTable is an empty table of texts in the first column and numbers in the others.
+func NewTable(titles ...string) Table {
+	var t Table
+	for i, title := range titles {
+		t.Columns = append(t.Columns, Column{Title: title, Right: i > 0})
+	}
+	return t
 }
 
 // Text writes the report for a terminal or a log, without colours.

@@ -6,13 +6,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 )
 
-// ErrUnfit says that a diagnosis was made with another taxonomy.
+// ErrUnfit says that a diagnosis, or gold labels, are of another taxonomy.
 var ErrUnfit = errors.New("the diagnosis does not fit the taxonomy")
 
 // Scheme is what a report knows of a taxonomy.
@@ -52,19 +51,6 @@ func (s *Scheme) index(name string) int {
 	return -1
 }
 
-// Number is a float64 that may be undefined (NaN): null in JSON, a dash in text.
-type Number float64
-
-// MarshalJSON keeps six significant digits.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(n)) {
-		return []byte("null"), nil
-	}
-	return fmt.Appendf(nil, "%.6g", float64(n)), nil
-}
-
-var undefined = Number(math.NaN())
-
 // Share is a number of rows among others.
 type Share struct {
 	Rows  int    `json:"rows"`
@@ -74,7 +60,7 @@ type Share struct {
 }
 
 func newShare(rows, of int) Share {
-	s := Share{Rows: rows, Share: undefined, Low: undefined, High: undefined}
+	s := Share{Rows: rows, Share: Undefined, Low: Undefined, High: Undefined}
 	if of > 0 {
 		s.Share = Number(float64(rows) / float64(of))
 	}
@@ -131,8 +117,16 @@ func (o *IntervalOptions) describe(groups int) Interval {
 	return i
 }
 
-// fewGroups: below some twenty groups, resampling them understates the spread (Cameron, Gelbach and Miller 2008).
-const fewGroups = 20
+// FewGroups: below some twenty groups, resampling them understates the spread (Cameron, Gelbach and Miller 2008).
+const FewGroups = 20
+
+// RoughIntervals says in a line that intervals over so few groups are rough; no line where there are enough.
+func RoughIntervals(groups int) []string {
+	if groups >= FewGroups {
+		return nil
+	}
+	return []string{fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", groups)}
+}
 
 // facts are the interval's lines in a report.
 func (i *Interval) facts() []string {
@@ -143,12 +137,8 @@ func (i *Interval) facts() []string {
 	case None:
 		return nil
 	}
-	lines := []string{fmt.Sprintf("%s: bootstrap over %d groups (by %s), %d resamples, seed %d",
-		level, i.Groups, cmp.Or(i.Group, "row"), i.Resamples, i.Seed)}
-	if i.Groups < fewGroups {
-		lines = append(lines, fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", i.Groups))
-	}
-	return lines
+	return append([]string{fmt.Sprintf("%s: bootstrap over %d groups (by %s), %d resamples, seed %d",
+		level, i.Groups, cmp.Or(i.Group, "row"), i.Resamples, i.Seed)}, RoughIntervals(i.Groups)...)
 }
 
 // sums keeps counts per group of rows, in blocks (such as systems), so that groups can be resampled.
@@ -228,16 +218,11 @@ func (s *sums) intervals(ctx context.Context, o *IntervalOptions, blocks int, fi
 }
 
 // percentText is "12.5 %".
-func percentText(n Number) string {
-	if math.IsNaN(float64(n)) {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(n))
-}
+func percentText(n Number) string { return (100 * n).Text("%.1f %%") }
 
 // rangeText is "8.0 … 18.9 %", the numbers in format and unit behind them.
 func rangeText(low, high Number, format, unit string) string {
-	if math.IsNaN(float64(low)) {
+	if !low.Defined() {
 		return "–"
 	}
 	return fmt.Sprintf(format+" … "+format+"%s", 100*float64(low), 100*float64(high), unit)

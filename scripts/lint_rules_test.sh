@@ -25,6 +25,8 @@ plant discover $me/training
 plant pairwise $me/scorer
 plant prompt $me/models
 plant report $me/taxonomy
+plant evaluation $me/scorer
+plant evaluation $me/llm
 plant llm $me/taxonomy
 plant internal/stats $me/taxonomy
 plant models $me/llm

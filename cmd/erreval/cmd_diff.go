@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/report"
 )
 
@@ -27,7 +28,6 @@ docs/reading.md says how each figure is computed.`
 // diffOptions are the flags of diff.
 type diffOptions struct {
 	lookOptions
-	groups  *metaOptions
 	compare report.DiffOptions
 	form    reportForm
 }
@@ -58,7 +58,7 @@ func diffOptionsFrom(ctx *cli.Context) (*diffOptions, error) {
 		return nil, err
 	}
 	o := &diffOptions{lookOptions: *look}
-	if o.groups, o.compare.Intervals, err = o.grouping(ctx); err != nil {
+	if o.compare.Intervals, err = o.checkedIntervals(ctx); err != nil {
 		return nil, err
 	}
 	o.compare.SameTextOnly = ctx.Bool("same-text")
@@ -100,11 +100,11 @@ func computeDiff(ctx context.Context, e *env, o *diffOptions) (*report.Diff, []e
 
 func (o *diffOptions) read(ctx context.Context, e *env, file string, add func(report.DiffRow) error) ([]error, error) {
 	return o.each(ctx, e, file, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		group, err := groupOf(row, o.groups)
+		group, err := evaluation.GroupOf(row, o.taxonomy, o.compare.Intervals.Group)
 		if err != nil {
 			return err
 		}
-		return unfitCode(add(report.DiffRow{ID: row.ID, Group: group, Text: textHash(row.Values), Diagnosis: d}))
+		return add(report.DiffRow{ID: row.ID, Group: group, Text: row.TextSum(), Diagnosis: d})
 	})
 }
 

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
-	"github.com/erreval/erreval/internal/stats"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/stats"
 )
 
 const metaLabelsDescription = `Labels found, in the column diagnosis, against gold labels in a file with the same ids:
@@ -31,16 +32,10 @@ counts them as wrong. docs/evaluation.md says how each figure is computed.`
 // metaOptions are the flags of "meta labels".
 type metaOptions struct {
 	rowInput
-	gold       string // file with gold labels; empty: the first prediction file
-	preds      []string
-	where      map[string]string // column → value that gold rows must have
-	group      string            // field or column by which intervals resample; empty: by row
-	auc        string            // boolean gold column to rank against P(no error); empty: none
-	minSupport int
-	resamples  int
-	seed       uint64
-	confusion  bool
-	form       reportForm
+	gold   string // file with gold labels; empty: the first prediction file
+	preds  []string
+	labels evaluation.LabelOptions
+	form   reportForm
 }
 
 func metaCommand(e *env) *cli.Command {
@@ -87,41 +82,24 @@ func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &metaOptions{
-		gold: ctx.String("gold"), preds: ctx.Args().Slice(), group: ctx.String("group"), auc: ctx.String("auc"),
-		minSupport: ctx.Int("min-support"), resamples: ctx.Int("bootstrap"), seed: ctx.Uint64("seed"),
-		confusion: ctx.Bool("confusion"),
-	}
+	o := &metaOptions{gold: ctx.String("gold"), preds: ctx.Args().Slice()}
 	if o.rowInput, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
 	if o.form, err = readReportForm(ctx); err != nil {
 		return nil, err
 	}
-	switch o.group {
-	case "":
-		o.group = t.GroupField()
-	case "none":
-		o.group = ""
-	}
-	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
+	o.labels = evaluation.LabelOptions{Taxonomy: t, Verdict: ctx.String("auc"), MinSupport: ctx.Int("min-support"),
+		Confusion: ctx.Bool("confusion"), Intervals: readIntervals(ctx, t)}
+	if o.labels.Where, err = parseWhere(ctx.StringSlice("where")); err != nil {
 		return nil, err
 	}
-	return o, o.validate()
-}
-
-func (o *metaOptions) validate() error {
-	switch {
-	case o.minSupport < 0:
-		return usagef("--min-support %d: a number of rows, 0 or more", o.minSupport)
-	case o.resamples < 0:
-		return usagef("--bootstrap %d: a number of resamples, 0 for no intervals", o.resamples)
-	case countOf(append([]string{cmp.Or(o.gold, o.preds[0])}, o.preds...), "-") > 1:
-		return usagef("standard input can be read once: only one file may be \"-\", and the gold labels need a file of their own then")
-	case o.auc != "" && o.taxonomy.NoErrorIndex() < 0:
-		return usagef("--auc: %s has no label that means no error", o.taxonomy.ID())
+	o.gold = cmp.Or(o.gold, o.preds[0])
+	if countOf(append([]string{o.gold}, o.preds...), stdio) > 1 {
+		return nil, usagef("standard input can be read once: only one file may be \"-\", " +
+			"and the gold labels need a file of their own then")
 	}
-	return nil
+	return o, nil
 }
 
 func countOf(list []string, s string) int {
@@ -149,120 +127,44 @@ func parseWhere(pairs []string) (map[string]string, error) {
 	return where, nil
 }
 
-// runMetaLabels reads, computes and prints. Its error is coded: exitIncomplete where rows had no prediction.
+// runMetaLabels reads, measures and prints. Its error is coded: exitIncomplete where rows had no prediction.
 func runMetaLabels(ctx context.Context, e *env, o *metaOptions) error {
-	gold, preds, err := loadMeta(ctx, e, o)
+	labels, err := evaluation.NewLabels(o.labels)
 	if err != nil {
 		return err
 	}
-	rows := gold.scored(preds)
-	if len(rows) == 0 {
-		return fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", describeCounts(gold, preds))
+	if err := o.readRows(ctx, e, o.gold, labels.ReadGold); err != nil {
+		return err
 	}
-	report, err := computeMeta(ctx, o, gold, preds, rows)
+	for _, file := range o.preds {
+		if err := o.readRows(ctx, e, file, labels.ReadPredictions); err != nil {
+			return err
+		}
+	}
+	r, err := labels.ComputeReport(ctx)
 	if err != nil {
 		return err
 	}
-	warnMeta(e, gold, preds)
-	err = o.form.print(e, report)
-	if err == nil && incomplete(gold, preds) {
-		return withCode(exitIncomplete, nil)
+	warnFiles(e, r.Warnings())
+	if err := o.form.print(e, r); err != nil {
+		return err
 	}
-	return err
+	return incompleteIf(r.IsIncomplete())
 }
 
-// figure is one number of the report with its interval; what is undefined is null in JSON and a dash in text.
-type figure struct {
-	Value  number `json:"value"`
-	Low    number `json:"low"`
-	High   number `json:"high"`
-	Better string `json:"better"` // "higher" or "lower"
-}
-
-// number is a float64 that may be undefined (NaN): null in JSON.
-type number float64
-
-// MarshalJSON writes null for an undefined number.
-func (n number) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(n)) {
-		return []byte("null"), nil
+// warnFiles says on stderr what the figures leave out.
+func warnFiles(e *env, files []evaluation.FileWarning) {
+	for _, f := range files {
+		_ = warnFaults(e, f.Faults) // the report knows whether it is incomplete
+		for _, note := range f.Notes {
+			fmt.Fprintf(e.err, "warning: %s\n", note)
+		}
 	}
-	return fmt.Appendf(nil, "%.6g", float64(n)), nil
 }
 
-// metaReport is what "meta labels --json" prints; keys are stable.
-type metaReport struct {
-	Taxonomy   string            `json:"taxonomy"`
-	Gold       string            `json:"gold"`
-	Where      map[string]string `json:"where,omitempty"`
-	Group      string            `json:"group,omitempty"` // empty: intervals resample rows
-	Resamples  int               `json:"resamples"`
-	Seed       uint64            `json:"seed"`
-	Level      float64           `json:"level"` // of the intervals
-	MinSupport int               `json:"min_support"`
-	Verdicts   *verdictCounts    `json:"verdicts,omitempty"` // only with --auc
-	Rows       goldCounts        `json:"rows"`
-	Scored     int               `json:"scored"` // rows that all figures stand on
-	Groups     int               `json:"groups"` // of the scored rows
-	Baseline   baselineReport    `json:"baseline"`
-	Preds      []predReport      `json:"predictions"`
-	// Difference is second minus first prediction; only with two.
-	Difference map[string]figure `json:"difference,omitempty"`
-
-	keys []stats.Metric // the figures, in order
-}
-
-// verdictCounts says what the --auc column holds in the scored rows.
-type verdictCounts struct {
-	Column  string `json:"column"`
-	Yes     int    `json:"yes"`
-	No      int    `json:"no"`
-	Unknown int    `json:"unknown"` // absent or null: left out of the area
-}
-
-// baselineReport is the constant prediction: the most frequent gold label set.
-type baselineReport struct {
-	Labels  []string          `json:"labels"`
-	Metrics map[string]figure `json:"metrics"`
-}
-
-type predReport struct {
-	File          string            `json:"file"`
-	Models        []string          `json:"models"` // as the diagnoses name them
-	Counts        predCounts        `json:"counts"`
-	Metrics       map[string]figure `json:"metrics"`
-	MinusBaseline map[string]figure `json:"minus_baseline"`
-	// UnscoredAsWrong are the figures of all gold rows, those without prediction as wrong; only where there are any.
-	UnscoredAsWrong map[string]number `json:"unscored_as_wrong,omitempty"`
-	Labels          []labelReport     `json:"labels"`
-	Confusion       []confusionReport `json:"confusion,omitempty"`
-}
-
-type labelReport struct {
-	Label     string `json:"label"`
-	Support   int    `json:"support"`
-	Predicted int    `json:"predicted"`
-	Precision number `json:"precision"`
-	Recall    number `json:"recall"`
-	F1        number `json:"f1"`
-	AP        number `json:"average_precision"`
-	ECE       number `json:"ece"`
-	Brier     number `json:"brier"`
-	InMacro   bool   `json:"in_macro"`
-}
-
-// confusionReport says what was predicted wrongly in rows where a gold label was missed.
-type confusionReport struct {
-	Label         string      `json:"label"`
-	Support       int         `json:"support"`
-	Hit           int         `json:"hit"`
-	Missed        int         `json:"missed"`
-	Instead       []labelRows `json:"instead"`         // most frequent first
-	NothingWrong  int         `json:"nothing_instead"` // missed, and nothing was predicted wrongly
-	SpuriousAlone int         `json:"added"`           // predicted wrongly where no gold label was missed
-}
-
-type labelRows struct {
-	Label string `json:"label"`
-	Rows  int    `json:"rows"`
+func incompleteIf(incomplete bool) error {
+	if !incomplete {
+		return nil
+	}
+	return withCode(exitIncomplete, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
@@ -33,7 +34,6 @@ independent instead. docs/reading.md says how each figure is computed.`
 type statsOptions struct {
 	lookOptions
 	by        string // column, byFile, byNothing or "" for what there is
-	groups    *metaOptions
 	intervals report.IntervalOptions
 	plot      plotOptions
 	form      reportForm
@@ -44,7 +44,6 @@ type statsOptions struct {
 const (
 	byFile    = "file"
 	byNothing = "none"
-	bySystem  = "system" // the column taken if --by is not given
 )
 
 // mostSystems: a column with more values does not name systems.
@@ -80,7 +79,7 @@ func statsOptionsFrom(ctx *cli.Context) (*statsOptions, error) {
 		return nil, err
 	}
 	o := &statsOptions{lookOptions: *look, by: ctx.String("by"), plot: readPlotOptions(ctx, "plot")}
-	if o.groups, o.intervals, err = o.grouping(ctx); err != nil {
+	if o.intervals, err = o.checkedIntervals(ctx); err != nil {
 		return nil, err
 	}
 	if o.intervals.Method != report.None {
@@ -104,10 +103,8 @@ func runStats(ctx context.Context, e *env, o *statsOptions) error {
 		return err
 	}
 	code := warnFaults(e, faults)
-	if o.plot.file != "" {
-		if err := drawStats(s, &o.plot); err != nil {
-			return err
-		}
+	if err := drawStats(s, &o.plot); err != nil {
+		return err
 	}
 	return errors.Join(o.form.print(e, s), code, statsGates(s, o.gates, scheme(o.taxonomy).NoError))
 }
@@ -130,7 +127,7 @@ func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, 
 			if err != nil {
 				return err
 			}
-			return unfitCode(tally.Add(system, group, d))
+			return tally.Add(system, group, d)
 		})
 		faults = append(faults, found...)
 		if err != nil {
@@ -148,19 +145,12 @@ func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, 
 	return s, faults, nil
 }
 
-func unfitCode(err error) error {
-	if errors.Is(err, report.ErrUnfit) {
-		return withCode(exitUnfit, err)
-	}
-	return err
-}
-
 // group is what the row is resampled with; Wilson's intervals need none.
 func (o *statsOptions) group(row *dataset.Row) (string, error) {
 	if o.intervals.Method != report.Bootstrap {
 		return "", nil
 	}
-	return groupOf(row, o.groups)
+	return evaluation.GroupOf(row, o.taxonomy, o.intervals.Group)
 }
 
 // system names the row's system; ok tells whether its column did.
@@ -172,12 +162,12 @@ func (o *statsOptions) system(row *dataset.Row, file string) (name string, ok bo
 	case byNothing:
 		return o.all(), false, nil
 	case "":
-		column = bySystem
+		column = dataset.ColumnSystem
 	}
 	raw, ok := row.Get(column)
 	switch {
 	case ok && string(raw) != "null":
-		return plain(raw), true, nil
+		return dataset.PlainText(raw), true, nil
 	case ok && o.by != "":
 		return "(null)", true, nil
 	case o.by != "":
@@ -198,7 +188,7 @@ func (o *statsOptions) byName(named bool) string {
 	case o.by != "":
 		return o.by
 	case named:
-		return bySystem
+		return dataset.ColumnSystem
 	case len(o.paths) > 1:
 		return byFile
 	}

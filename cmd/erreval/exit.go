@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/report"
 )
 
 // Exit codes, as docs/architecture.md lists them.
@@ -73,6 +76,8 @@ func collectCodes(err error, found map[int]bool) {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
 	case *codedError:
 		found[e.code] = true
+	case *evaluation.OptionError:
+		found[exitUsage] = true
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
 			collectCodes(part, found)
@@ -83,6 +88,10 @@ func collectCodes(err error, found map[int]bool) {
 		}
 		collectCodes(e.Unwrap(), found)
 	default:
-		found[exitFailed] = true
+		code := exitFailed
+		if errors.Is(err, report.ErrUnfit) {
+			code = exitUnfit
+		}
+		found[code] = true
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -116,37 +115,35 @@ func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in rowInput, err erro
 	return in, err
 }
 
-// eachRow calls f for every row of a file ("-" is standard input) and returns the lines that are none.
-func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*dataset.Row) error) (faults []error, err error) {
+// takeRows takes the rows of a file, which read gives until io.EOF.
+type takeRows func(ctx context.Context, file string, read func() (*dataset.Row, error)) error
+
+// readRows opens a file ("-" is standard input) and hands its rows to take.
+func (in *rowInput) readRows(ctx context.Context, e *env, file string, take takeRows) error {
 	reader, closeRows, err := in.files.openRows(ctx, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns, Limit: in.limit})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer closeRows()
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		row, err := reader.Read()
-		var fault *dataset.LineError
-		switch {
-		case errors.Is(err, io.EOF):
-			for _, n := range reader.Notes() {
-				if in.tell {
-					e.warn("%s", report.Printable(n))
-				}
-			}
-			return faults, nil
-		case errors.As(err, &fault):
-			faults = append(faults, fault)
-			continue
-		case err != nil:
-			return nil, err
-		}
-		if err := f(row); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", file, row.Line, err)
+	if err := take(ctx, file, reader.Read); err != nil {
+		return err
+	}
+	for _, n := range reader.Notes() {
+		if in.tell {
+			e.warn("%s", report.Printable(n))
 		}
 	}
+	return nil
+}
+
+// eachRow calls f for every row of a file ("-" is standard input) and returns the lines that are none.
+func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*dataset.Row) error) ([]error, error) {
+	var faults []error
+	err := in.readRows(ctx, e, file, func(ctx context.Context, _ string, read func() (*dataset.Row, error)) (err error) {
+		faults, err = dataset.EachRow(ctx, read, f)
+		return err
+	})
+	return faults, err
 }
 
 // sinkOptions say how rows are written.

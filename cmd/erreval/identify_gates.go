@@ -164,7 +164,8 @@ func (s *identifySummary) markdown(o *identifyOptions) string {
 	r := report.Report{Title: "erreval: " + strings.Join(o.Inputs, ", "), Facts: []string{
 		fmt.Sprintf("model %s, taxonomy %s", s.Model, s.Taxonomy),
 		fmt.Sprintf("%s: %d without error (%s), %d truncated, %d untagged; %s rejected", plural(s.Rows, "row", "rows"),
-			s.WithoutError, percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged, plural(s.Rejected, "line", "lines"))}}
+			s.WithoutError, report.Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged,
+			plural(s.Rejected, "line", "lines"))}}
 	if len(s.Gates) > 0 {
 		t := report.Table{Columns: []report.Column{{Title: "limit"}, {Title: "result"}, {Title: "why"}}}
 		for _, g := range s.Gates {
@@ -174,7 +175,7 @@ func (s *identifySummary) markdown(o *identifyOptions) string {
 	}
 	t := report.Table{Columns: []report.Column{{Title: "error"}, {Title: "rows", Right: true}, {Title: "share", Right: true}}}
 	for _, l := range s.Labels {
-		t.Rows = append(t.Rows, []string{l.Label, fmt.Sprint(l.Rows), percent(l.Rows, s.Tagged)})
+		t.Rows = append(t.Rows, []string{l.Label, fmt.Sprint(l.Rows), report.Percent(l.Rows, s.Tagged)})
 	}
 	r.Sections = append(r.Sections, report.Section{Title: "Share of the tagged rows with each error", Table: t})
 	var b strings.Builder
@@ -223,7 +224,7 @@ func (s *identifySummary) junit() (string, error) {
 	}
 	for _, l := range s.Labels {
 		suite.Cases = append(suite.Cases, junitCase{Class: "erreval.errors", Name: l.Label,
-			Out: fmt.Sprintf("%d of %d tagged rows (%s)", l.Rows, s.Tagged, percent(l.Rows, s.Tagged))})
+			Out: fmt.Sprintf("%d of %d tagged rows (%s)", l.Rows, s.Tagged, report.Percent(l.Rows, s.Tagged))})
 	}
 	suite.Tests = len(suite.Cases)
 	data, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")

@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -148,8 +149,8 @@ func (s *identifySummary) print(e *env, o *identifyOptions) error {
 		fmt.Fprintf(e.err, "%s tagged by an earlier run\n", plural(s.Resumed, "row was", "rows were"))
 	}
 	fmt.Fprintf(e.err, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
-		plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError, percent(s.WithoutError, s.Tagged),
-		s.Truncated, s.Untagged, plural(s.Rejected, "line", "lines"))
+		plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError,
+		report.Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged, plural(s.Rejected, "line", "lines"))
 	if len(s.Reasons) > 0 {
 		fmt.Fprintf(e.err, "untagged: %s\n", countsText(s.Reasons))
 	}
@@ -162,17 +163,9 @@ func (s *identifySummary) print(e *env, o *identifyOptions) error {
 		if l.NotJudged > 0 {
 			notJudged = fmt.Sprintf("  not judged in %s", plural(l.NotJudged, "row", "rows"))
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, percent(l.Rows, s.Tagged-l.NotJudged), notJudged)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, report.Percent(l.Rows, s.Tagged-l.NotJudged), notJudged)
 	}
 	return w.Flush()
-}
-
-// percent is "30.0 %"; of nothing there is none.
-func percent(n, of int) string {
-	if of == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
 // progressEvery is how often the progress line changes.

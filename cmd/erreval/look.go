@@ -21,9 +21,8 @@ import (
 // lookOptions are what show, stats and diff have in common.
 type lookOptions struct {
 	rowInput
-	paths []string
-	where map[string]string // column → value that rows must have
-	seen  *goldSet          // what the columns of where held
+	paths  []string
+	filter *dataset.Filter // --where
 }
 
 func lookFlags() []cli.Flag {
@@ -57,11 +56,9 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	if o.rowInput, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
-	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
-		return nil, err
-	}
-	o.seen = &goldSet{file: strings.Join(o.paths, ", "), columns: map[string][]string{}}
-	return o, nil
+	where, err := parseWhere(ctx.StringSlice("where"))
+	o.filter = &dataset.Filter{Where: where}
+	return o, err
 }
 
 // madeWith is what a look at a file takes from its run record.
@@ -103,7 +100,7 @@ func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 // each calls f for every row of a file that --where lets through, with its diagnosis or nil.
 func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dataset.Row, *dataset.Diagnosis) error) ([]error, error) {
 	faults, err := o.eachRow(ctx, e, file, func(row *dataset.Row) error {
-		if !o.seen.matches(row, o.where) {
+		if !o.filter.Match(row) {
 			return nil
 		}
 		d, err := row.Diagnosis()
@@ -151,8 +148,8 @@ func (o *lookOptions) noRows(rows int, faults []error) error {
 		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, plural(rows, "row", "rows"), o.paths[0])
 	case len(faults) > 0:
 		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, faults[0])
-	case len(o.where) > 0:
-		return o.seen.noMatch(o.where)
+	case len(o.filter.Where) > 0:
+		return o.filter.NoMatch(files)
 	}
 	return fmt.Errorf("%s: there are no rows", files)
 }
@@ -184,23 +181,29 @@ func scheme(t *taxonomy.Taxonomy) report.Scheme {
 	return s
 }
 
-// grouping reads the flags of intervals.
-func (o *lookOptions) grouping(ctx *cli.Context) (*metaOptions, report.IntervalOptions, error) {
-	group := ctx.String("group")
-	switch group {
-	case "":
-		group = o.taxonomy.GroupField()
-	case "none":
-		group = ""
-	}
-	i := report.IntervalOptions{Method: report.Bootstrap, Group: group, Resamples: ctx.Int("bootstrap"), Seed: ctx.Uint64("seed")}
-	if i.Resamples == 0 {
-		i.Method = report.None
-	}
+// checkedIntervals reads the flags of intervals.
+func (o *lookOptions) checkedIntervals(ctx *cli.Context) (report.IntervalOptions, error) {
+	i := readIntervals(ctx, o.taxonomy)
 	if err := i.Validate(); err != nil {
-		return nil, i, usagef("--bootstrap: %w", err)
+		return i, usagef("--bootstrap: %w", err)
 	}
-	return &metaOptions{rowInput: o.rowInput, group: group}, i, nil
+	return i, nil
+}
+
+// readIntervals reads the flags of intervals; what uses them validates them.
+func readIntervals(ctx *cli.Context, t *taxonomy.Taxonomy) report.IntervalOptions {
+	o := report.IntervalOptions{Method: report.Bootstrap, Group: ctx.String("group"), Resamples: ctx.Int("bootstrap"),
+		Seed: ctx.Uint64("seed")}
+	switch o.Group {
+	case "":
+		o.Group = t.GroupField()
+	case "none":
+		o.Group = ""
+	}
+	if o.Resamples == 0 {
+		o.Method = report.None
+	}
+	return o
 }
 
 // reportForm is how figures are printed: as text unless one of the two is set.

@@ -16,9 +16,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/report"
 )
 
 func TestMain(m *testing.M) {
@@ -161,6 +163,8 @@ func TestExitCode(t *testing.T) {
 		{errors.Join(coded(exitIncomplete), coded(exitMissed), coded(exitJudge)), exitJudge},
 		{errors.Join(coded(exitJudge), coded(exitUnfit)), exitUnfit},
 		{errors.Join(coded(exitUnfit), plain), exitFailed},
+		{fmt.Errorf("f:1: %w", report.ErrUnfit), exitUnfit},
+		{fmt.Errorf("f:1: %w", &evaluation.OptionError{}), exitUsage},
 		{errors.Join(plain, context.Canceled), exitInterrupted},
 		{fmt.Errorf("both: %w", errors.Join(coded(exitIncomplete), coded(exitMissed))), exitMissed},
 	} {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -145,8 +145,5 @@ func setAll(thresholds map[string]float64, t *taxonomy.Taxonomy, labels []string
 
 // plural is "1 row", "2 rows".
 func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return report.Plural(n, one, many)
 }

@@ -38,8 +38,11 @@ func (o *plotOptions) check() error {
 	return nil
 }
 
-// write draws in the format that the file's name asks for. The file appears whole or not at all.
+// write draws in the format that the file's name asks for, if there is one. The file appears whole or not at all.
 func (o *plotOptions) write(draw func(format string) ([]byte, error)) error {
+	if o.file == "" {
+		return nil
+	}
 	data, err := draw(strings.TrimPrefix(filepath.Ext(o.file), "."))
 	if err != nil {
 		return fmt.Errorf("--%s %s: %w", o.flag, o.file, err)

@@ -61,10 +61,8 @@ func runRefineReport(ctx *cli.Context, e *env, w *refine.Workspace) error {
 	if len(numbers) == 0 {
 		return fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s", shellQuote(w.Dir))
 	}
-	if picture.file != "" {
-		if err := picture.write(r.draw); err != nil {
-			return err
-		}
+	if err := picture.write(r.draw); err != nil {
+		return err
 	}
 	return form.print(e, r)
 }
@@ -99,21 +97,15 @@ func (r *refineReport) inUse() string {
 	return "in use: iteration " + refine.IterationName(r.Current)
 }
 
-func right(titles ...string) (columns []report.Column) {
-	for _, title := range titles {
-		columns = append(columns, report.Column{Title: title, Right: true})
-	}
-	return columns
-}
-
 // identifier is a table as the paper's Table 7, with the change against the model before.
 func (r *refineReport) identifier(title string, of func(*refine.Metrics) *refine.Evaluation) report.Section {
 	s := report.Section{Title: title, Notes: []string{
 		"F1 micro, macro, weighted; EMR: exact match; OPR: over-prediction (lower is better); in %. ± is against the model before, on the same rows."}}
-	s.Table.Columns = append([]report.Column{{Title: "Iteration"}}, right("Rows")...)
+	titles := []string{"Iteration", "Rows"}
 	for _, f := range shownFigures {
-		s.Table.Columns = append(s.Table.Columns, right(f.short, "±")...)
+		titles = append(titles, f.short, "±")
 	}
+	s.Table = report.NewTable(titles...)
 	add := func(name string, v *refine.Evaluation, cells func(key string) []string) {
 		row := []string{name, fmt.Sprint(v.Rows)}
 		for _, f := range shownFigures {
@@ -146,7 +138,7 @@ func beforeCells(f *refine.Figure) []string {
 	return []string{hundredths(f.Difference.Before), ""}
 }
 
-func constantCells(of map[string]refine.Number, key string) []string {
+func constantCells(of map[string]report.Number, key string) []string {
 	if v, ok := of[key]; ok {
 		return []string{hundredths(v), ""}
 	}
@@ -171,17 +163,17 @@ func figureCells(f *refine.Figure) []string {
 	return []string{hundredths(f.Value), fmt.Sprintf("%+.1f", 100*float64(f.Difference.Value))}
 }
 
-func hundredths(n refine.Number) string {
-	if math.IsNaN(float64(n)) {
+func hundredths(n report.Number) string {
+	if !n.Defined() {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f", 100*float64(n))
+	return (100 * n).Text("%.1f")
 }
 
 // verifier is a table as the paper's Table 8.
 func (r *refineReport) verifier() report.Section {
-	s := report.Section{Title: "Verifier, right and wrong label sets of development rows", Table: report.Table{
-		Columns: append([]report.Column{{Title: "Iteration"}}, right("Label sets", "Right", "Accuracy", "Precision", "Recall", "F1")...)}}
+	s := report.Section{Title: "Verifier, right and wrong label sets of development rows",
+		Table: report.NewTable("Iteration", "Label sets", "Right", "Accuracy", "Precision", "Recall", "F1")}
 	for _, m := range r.Iterations {
 		if v := m.Verifier; v != nil {
 			s.Table.Rows = append(s.Table.Rows, []string{r.name(m), fmt.Sprint(v.Rows), fmt.Sprint(v.Right), hundredths(v.Accuracy), hundredths(v.Precision), hundredths(v.Recall), hundredths(v.F1)})
@@ -200,11 +192,11 @@ func (r *refineReport) decisions() report.Section {
 
 // counts are the rows with each label that each iteration was trained on.
 func (r *refineReport) counts() report.Section {
-	s := report.Section{Title: "Training rows with each label"}
-	s.Table.Columns = append([]report.Column{{Title: "Iteration"}}, right("Rows")...)
+	titles := []string{"Iteration", "Rows"}
 	for _, y := range r.w.Taxonomy.Types {
-		s.Table.Columns = append(s.Table.Columns, right(y.Code)...)
+		titles = append(titles, y.Code)
 	}
+	s := report.Section{Title: "Training rows with each label", Table: report.NewTable(titles...)}
 	s.Table.Columns = append(s.Table.Columns, report.Column{Title: "From"})
 	for _, m := range r.Iterations {
 		row := []string{refine.IterationName(m.Iteration), fmt.Sprint(m.Training.Rows)}
@@ -217,8 +209,8 @@ func (r *refineReport) counts() report.Section {
 }
 
 func perLabel(m *refine.Metrics) report.Section {
-	s := report.Section{Title: fmt.Sprintf("Labels, iteration %s", refine.IterationName(m.Iteration)), Table: report.Table{
-		Columns: append([]report.Column{{Title: "Label"}}, right("Rows", "Predicted", "Precision", "Recall", "F1", "Threshold")...)}}
+	s := report.Section{Title: fmt.Sprintf("Labels, iteration %s", refine.IterationName(m.Iteration)),
+		Table: report.NewTable("Label", "Rows", "Predicted", "Precision", "Recall", "F1", "Threshold")}
 	for _, l := range m.Measured().Labels {
 		threshold := ""
 		if t, ok := m.Thresholds[l.Label]; ok {

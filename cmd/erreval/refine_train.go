@@ -232,4 +232,4 @@ func evaluationWords(v *refine.Evaluation) string {
 	return words
 }
 
-func three(n refine.Number) string { return fmt.Sprintf("%.3f", float64(n)) }
+func three(n report.Number) string { return fmt.Sprintf("%.3f", float64(n)) }

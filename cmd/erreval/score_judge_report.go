@@ -8,30 +8,30 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
 // judgeSummary is what judges did, counted.
 type judgeSummary struct {
-	Judgements int            `json:"judgements"`            // scored and unscored, planted ones included
-	Unscored   int            `json:"unscored"`              // of these
-	Reasons    map[string]int `json:"reasons"`               // of the unscored
-	Usage      *judgeUsage    `json:"usage,omitempty"`       // nil where the output was finished already
-	Lift       []liftRow      `json:"lift,omitempty"`        // with both modes
-	LiftGroups int            `json:"lift_groups,omitempty"` // that its intervals resample, by the taxonomy's group field
-	Panel      *agreement     `json:"panel,omitempty"`       // with several judges
-	Anchoring  *anchoring     `json:"anchoring,omitempty"`   // with --plant
-	Cascade    *cascadeCount  `json:"cascade,omitempty"`
+	Judgements int                  `json:"judgements"`            // scored and unscored, planted ones included
+	Unscored   int                  `json:"unscored"`              // of these
+	Reasons    map[string]int       `json:"reasons"`               // of the unscored
+	Usage      *judgeUsage          `json:"usage,omitempty"`       // nil where the output was finished already
+	Lift       []evaluation.LiftRow `json:"lift,omitempty"`        // with both modes
+	LiftGroups int                  `json:"lift_groups,omitempty"` // by the taxonomy's group field, for intervals
+	Panel      *agreement           `json:"panel,omitempty"`       // with several judges
+	Anchoring  *anchoring           `json:"anchoring,omitempty"`   // with --plant
+	Cascade    *cascadeCount        `json:"cascade,omitempty"`
 
 	judges  *judges
 	scales  map[string][]float64
-	example string     // reason of the first unscored one
-	lift    *liftCount // or nil
-	group   int        // index of the field that lift resamples by; -1 is none
+	example string           // reason of the first unscored one
+	lift    *evaluation.Lift // or nil
+	group   int              // index of the field that lift resamples by; -1 is none
 }
 
 // agreement of a panel: scores with values of two judges or more.
@@ -42,19 +42,19 @@ type agreement struct {
 
 // anchoring is how often judges follow a wrong label. Judgements that were lowest without it cannot tell.
 type anchoring struct {
-	Planted  int    `json:"planted"`  // judgements with a value
-	Told     int    `json:"told"`     // of these, pairs with one without the label that was above the lowest score
-	Followed int    `json:"followed"` // of these, lower with it
-	Rate     number `json:"rate"`     // Followed ÷ Told
+	Planted  int           `json:"planted"`  // judgements with a value
+	Told     int           `json:"told"`     // of these, pairs with one without the label that was above the lowest score
+	Followed int           `json:"followed"` // of these, lower with it
+	Rate     report.Number `json:"rate"`     // Followed ÷ Told
 }
 
 // cascadeCount is what the offline scorer took off the judges.
 type cascadeCount struct {
-	Offline int    `json:"offline"` // scores
-	Saved   int    `json:"saved"`   // judgements that were not asked for
-	Audited int    `json:"audited"` // offline scores with a judge's verdict beside them
-	Changed int    `json:"changed"` // of these, the nearest score is another
-	Rate    number `json:"changed_rate"`
+	Offline int           `json:"offline"` // scores
+	Saved   int           `json:"saved"`   // judgements that were not asked for
+	Audited int           `json:"audited"` // offline scores with a judge's verdict beside them
+	Changed int           `json:"changed"` // of these, the nearest score is another
+	Rate    report.Number `json:"changed_rate"`
 }
 
 func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
@@ -66,7 +66,7 @@ func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
 		}
 	}
 	if len(p.Modes) > 1 {
-		s.lift, s.group = newLift(t, p.Aggregate), slices.Index(t.FieldNames(), t.GroupField())
+		s.lift, s.group = evaluation.NewLift(t, aggregateBy(p.Aggregate)), slices.Index(t.FieldNames(), t.GroupField())
 	}
 	if len(j.o.Judges) > 1 {
 		s.Panel = &agreement{}
@@ -87,7 +87,7 @@ func (s *judgeSummary) add(row *dataset.Row, scores map[string]*dataset.Score) {
 		if s.group >= 0 {
 			group = row.Values[s.group]
 		}
-		s.lift.add(group, scores)
+		s.lift.AddRow(group, scores)
 	}
 	for _, key := range slices.Sorted(maps.Keys(scores)) {
 		score := scores[key]
@@ -177,7 +177,7 @@ func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *judgeOption
 	if len(score.Runs) == 1 {
 		c.Saved += len(o.Judges) * len(o.Panel.Modes) * o.Panel.Repeats
 	}
-	verdict, ok := modeValue(score.Runs, o.Panel.DecisiveMode(), o.Panel.Aggregate)
+	verdict, ok := evaluation.ModeValue(score.Runs, o.Panel.DecisiveMode(), aggregateBy(o.Panel.Aggregate))
 	if !ok || score.Value == nil {
 		return
 	}
@@ -203,20 +203,17 @@ func nearest(scale []float64, v float64) float64 {
 // finish computes rates and lift from counts.
 func (s *judgeSummary) finish() (err error) {
 	if s.lift != nil {
-		s.LiftGroups = len(s.lift.groups)
-		s.Lift, err = s.lift.rows(context.Background(), stats.DefaultResamples, liftSeed) // of an interrupted run as well
+		s.LiftGroups = s.lift.CountGroups()
+		s.Lift, err = s.lift.ComputeRows(context.Background(), report.DefaultIntervals()) // of an interrupted run as well
 	}
 	if a := s.Anchoring; a != nil {
-		a.Rate = number(float64(a.Followed) / float64(a.Told))
+		a.Rate = report.Number(float64(a.Followed) / float64(a.Told))
 	}
 	if c := s.Cascade; c != nil {
-		c.Rate = number(float64(c.Changed) / float64(c.Audited))
+		c.Rate = report.Number(float64(c.Changed) / float64(c.Audited))
 	}
 	return err
 }
-
-// liftSeed is that of the lift's resampling: the default of meta scores, so that both say the same.
-const liftSeed = 1
 
 // print writes what judges did to w.
 func (s *judgeSummary) print(w io.Writer) error {
@@ -233,31 +230,18 @@ func (s *judgeSummary) print(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
 	if p := s.Panel; p != nil {
-		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"), percent(p.Differ, p.Scores))
+		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"),
+			report.Percent(p.Differ, p.Scores))
 	}
 	if a := s.Anchoring; a != nil {
-		fmt.Fprintf(w, "anchoring: a wrong label was followed %d of %s (%s); %s with a planted label\n", a.Followed, plural(a.Told, "time", "times"), percent(a.Followed, a.Told),
-			plural(a.Planted, "judgement", "judgements"))
+		fmt.Fprintf(w, "anchoring: a wrong label was followed %d of %s (%s); %s with a planted label\n", a.Followed,
+			plural(a.Told, "time", "times"), report.Percent(a.Followed, a.Told), plural(a.Planted, "judgement", "judgements"))
 	}
 	if c := s.Cascade; c != nil {
 		fmt.Fprintf(w, "cascade: %s offline, %s saved; of %d audited the judge changed %d (%s)\n", plural(c.Offline, "score", "scores"),
-			plural(c.Saved, "judgement", "judgements"), c.Audited, c.Changed, percent(c.Changed, c.Audited))
+			plural(c.Saved, "judgement", "judgements"), c.Audited, c.Changed, report.Percent(c.Changed, c.Audited))
 	}
-	if len(s.Lift) == 0 {
-		return nil
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "lift\tvanilla\terror-aware\tdifference, %.0f %% interval\tchanged\t\n", 100*stats.Level)
-	for _, l := range s.Lift {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d of %d\t\n", l.Dimension, fixed("%.2f", l.Vanilla), fixed("%.2f", l.ErrorAware), l.text(), l.Changed, l.Rows)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if s.LiftGroups < fewGroups {
-		fmt.Fprintf(w, "lift: %s, too few for an interval to trust\n", plural(s.LiftGroups, "group", "groups"))
-	}
-	return nil
+	return evaluation.WriteLift(w, s.Lift, s.LiftGroups)
 }
 
 func (s *judgeSummary) reasons() string {

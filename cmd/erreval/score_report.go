@@ -14,6 +14,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -35,10 +36,10 @@ type scoreSummary struct {
 
 // scoreDimension counts the rows of one dimension.
 type scoreDimension struct {
-	Dimension string `json:"dimension"`
-	Scored    int    `json:"scored"`
-	Unscored  int    `json:"unscored"`
-	Mean      number `json:"mean"` // of the scored rows; undefined where the rows were not read again
+	Dimension string        `json:"dimension"`
+	Scored    int           `json:"scored"`
+	Unscored  int           `json:"unscored"`
+	Mean      report.Number `json:"mean"` // of the scored rows; undefined where the rows were not read again
 
 	sum float64
 }
@@ -100,7 +101,7 @@ func (s *scoreSummary) print(e *env, o *scoreOptions) error {
 	s.RowsPerSecond = float64(s.Rows-s.Resumed) / max(s.Seconds, 1e-9)
 	for i := range s.Dimensions {
 		d := &s.Dimensions[i]
-		d.Mean = number(d.sum / float64(d.Scored)) // 0/0 is undefined
+		d.Mean = report.Number(d.sum / float64(d.Scored)) // 0/0 is undefined
 	}
 	if o.JSON {
 		if o.Output == stdio {
@@ -126,7 +127,7 @@ func (s *scoreSummary) print(e *env, o *scoreOptions) error {
 	}
 	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, d := range s.Dimensions {
-		fmt.Fprintf(w, "%s\t%d scored\tmean %s\t\n", d.Dimension, d.Scored, fixed("%.2f", d.Mean))
+		fmt.Fprintf(w, "%s\t%d scored\tmean %s\t\n", d.Dimension, d.Scored, d.Mean.Text("%.2f"))
 	}
 	return w.Flush()
 }

@@ -194,7 +194,7 @@ func (p *showPrinter) otherColumns(row *dataset.Row) string {
 	var parts []string
 	for _, name := range row.Columns() {
 		raw, _ := row.Get(name)
-		value := plain(raw)
+		value := dataset.PlainText(raw)
 		if !slices.Contains(own, name) && scalar(raw) && len(value) <= otherColumnLength && !slices.Contains(row.Values, value) { // shown already
 			parts = append(parts, report.Printable(name+" "+value))
 		}

@@ -62,14 +62,24 @@ func Intervals(samples [][]float64) []Interval {
 	}
 	out := make([]Interval, len(samples[0]))
 	for c := range out {
-		column := make([]float64, 0, len(samples))
-		for _, s := range samples {
-			if !math.IsNaN(s[c]) {
-				column = append(column, s[c])
-			}
-		}
-		slices.Sort(column)
-		out[c] = Interval{Quantile(column, (1-Level)/2), Quantile(column, (1+Level)/2), len(column)}
+		out[c] = IntervalOf(Column(samples, c))
+	}
+	return out
+}
+
+// IntervalOf gives the percentile interval of one figure's values over the resamples. Undefined values (NaN) are left
+// out.
+func IntervalOf(values []float64) Interval {
+	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	slices.Sort(defined)
+	return Interval{Quantile(defined, (1-Level)/2), Quantile(defined, (1+Level)/2), len(defined)}
+}
+
+// Column is one figure's values in Bootstrap's result.
+func Column(samples [][]float64, at int) []float64 {
+	out := make([]float64, len(samples))
+	for i, s := range samples {
+		out[i] = s[at]
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -130,34 +131,25 @@ func (e *Evaluation) figures(ctx context.Context, subjects []*stats.Evaluator, s
 	if err != nil {
 		return err
 	}
-	intervals, n := stats.Intervals(samples), len(stats.Metrics())
 	e.Figures = map[string]*Figure{}
+	n := len(stats.Metrics())
 	for i, m := range stats.Metrics() {
 		if math.IsNaN(values[i]) {
 			continue // ranking and calibration need probabilities of both models
 		}
-		f := &Figure{Value: Number(values[i]), Low: Number(intervals[i].Low), High: Number(intervals[i].High)}
-		if len(subjects) > 1 {
-			d := 2*n + i
-			f.Difference = &Difference{Before: Number(values[n+i]), Value: Number(values[d]), Low: Number(intervals[d].Low), High: Number(intervals[d].High),
-				P: Number(stats.PairedP(columnOf(samples, d)))}
+		f := &Figure{Figure: report.NewFigure(values[i], stats.Column(samples, i))}
+		if d := 2*n + i; len(subjects) > 1 {
+			f.Difference = &Difference{report.Number(values[n+i]), report.NewDifference(values[d], stats.Column(samples, d))}
 		}
 		e.Figures[m.Key] = f
 	}
 	return nil
 }
 
-func columnOf(rows [][]float64, i int) (column []float64) {
-	for _, row := range rows {
-		column = append(column, row[i])
-	}
-	return column
-}
-
 func (e *Evaluation) labels(t *taxonomy.Taxonomy, ev *stats.Evaluator) {
 	for i, l := range ev.Labels() {
 		e.Labels = append(e.Labels, LabelFigures{Label: t.Types[i].Name, Support: l.Support, Predicted: l.Predicted,
-			Precision: Number(l.Precision), Recall: Number(l.Recall), F1: Number(l.F1)})
+			Precision: report.Number(l.Precision), Recall: report.Number(l.Recall), F1: report.Number(l.F1)})
 	}
 }
 
@@ -168,10 +160,10 @@ func (e *Evaluation) constant(w *Workspace, frame stats.Table) error {
 	if err != nil {
 		return err
 	}
-	e.Constant = map[string]Number{}
+	e.Constant = map[string]report.Number{}
 	for i, v := range ev.Values(nil) {
 		if !math.IsNaN(v) {
-			e.Constant[stats.Metrics()[i].Key] = Number(v)
+			e.Constant[stats.Metrics()[i].Key] = report.Number(v)
 		}
 	}
 	return nil

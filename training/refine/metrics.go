@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
+
+	"github.com/erreval/erreval/report"
 )
 
 // Metrics is metrics.json of an iteration: what was measured, against what, and what was made of it.
@@ -36,53 +37,49 @@ type TrainingCounts struct {
 
 // Evaluation are the figures of one set of rows.
 type Evaluation struct {
-	Rows       int                `json:"rows"`
-	Groups     int                `json:"groups"` // by which intervals resample
-	Figures    map[string]*Figure `json:"figures"`
-	Constant   map[string]Number  `json:"constant"` // of the most frequent label set, given for every row
-	Labels     []LabelFigures     `json:"labels"`
-	Trained    int                `json:"rows_of_trained_groups,omitempty"` // rows of which another row of the group is in the training set
-	MinSupport int                `json:"min_support"`
-	Resamples  int                `json:"resamples"`
-	SameAsDev  bool               `json:"same_as_dev,omitempty"` // these rows also chose thresholds and the best epoch
+	Rows     int                      `json:"rows"`
+	Groups   int                      `json:"groups"` // by which intervals resample
+	Figures  map[string]*Figure       `json:"figures"`
+	Constant map[string]report.Number `json:"constant"` // of the most frequent label set, given for every row
+	Labels   []LabelFigures           `json:"labels"`
+	// Trained counts the rows of which another row of the group is in the training set.
+	Trained    int  `json:"rows_of_trained_groups,omitempty"`
+	MinSupport int  `json:"min_support"`
+	Resamples  int  `json:"resamples"`
+	SameAsDev  bool `json:"same_as_dev,omitempty"` // these rows also chose thresholds and the best epoch
 }
 
 // Figure is one number with its 95 % interval, and what it was with the model before.
 type Figure struct {
-	Value      Number      `json:"value"`
-	Low        Number      `json:"low"`
-	High       Number      `json:"high"`
+	report.Figure
 	Difference *Difference `json:"difference,omitempty"` // absent where there was no model before
 }
 
-// Difference is an iteration's figure minus that of the model before, on the same rows.
+// Difference is an iteration's figure minus that of the model before, on the same rows, with its paired 95 % interval.
 type Difference struct {
-	Before Number `json:"before"`
-	Value  Number `json:"value"`
-	Low    Number `json:"low"` // of the paired 95 % interval
-	High   Number `json:"high"`
-	P      Number `json:"p"` // two-sided
+	Before report.Number `json:"before"`
+	report.Difference
 }
 
 // LabelFigures are those of one label.
 type LabelFigures struct {
-	Label     string `json:"label"`
-	Support   int    `json:"support"`
-	Predicted int    `json:"predicted"`
-	Precision Number `json:"precision"`
-	Recall    Number `json:"recall"`
-	F1        Number `json:"f1"`
+	Label     string        `json:"label"`
+	Support   int           `json:"support"`
+	Predicted int           `json:"predicted"`
+	Precision report.Number `json:"precision"`
+	Recall    report.Number `json:"recall"`
+	F1        report.Number `json:"f1"`
 }
 
 // VerifierScores are those of the paper's Table 8, on label sets of development rows: the right ones and as many wrong ones.
 type VerifierScores struct {
-	Model     string `json:"model"`
-	Rows      int    `json:"rows"`
-	Right     int    `json:"right"` // of the rows
-	Accuracy  Number `json:"accuracy"`
-	Precision Number `json:"precision"`
-	Recall    Number `json:"recall"`
-	F1        Number `json:"f1"`
+	Model     string        `json:"model"`
+	Rows      int           `json:"rows"`
+	Right     int           `json:"right"` // of the rows
+	Accuracy  report.Number `json:"accuracy"`
+	Precision report.Number `json:"precision"`
+	Recall    report.Number `json:"recall"`
+	F1        report.Number `json:"f1"`
 }
 
 // MetricsFile is the name of an iteration's figures.
@@ -103,24 +100,4 @@ func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
-}
-
-// Number is a figure that may be undefined (NaN): null in JSON.
-type Number float64
-
-// MarshalJSON keeps six significant digits.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(n)) {
-		return []byte("null"), nil
-	}
-	return fmt.Appendf(nil, "%.6g", float64(n)), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (n *Number) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	return json.Unmarshal(data, (*float64)(n))
 }

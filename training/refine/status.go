@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -54,11 +55,11 @@ type BatchStatus struct {
 
 // IterationLine is one iteration in short.
 type IterationLine struct {
-	Iteration int               `json:"iteration"`
-	Promoted  bool              `json:"promoted"`
-	Figures   map[string]Number `json:"figures"`            // on the development rows
-	Verifier  *Number           `json:"verifier,omitempty"` // F1
-	Why       string            `json:"why"`
+	Iteration int                      `json:"iteration"`
+	Promoted  bool                     `json:"promoted"`
+	Figures   map[string]report.Number `json:"figures"`            // on the development rows
+	Verifier  *report.Number           `json:"verifier,omitempty"` // F1
+	Why       string                   `json:"why"`
 }
 
 // Status looks at everything. What a person changed by hand so that it cannot be read is an error that names the place.
@@ -226,7 +227,7 @@ func (w *Workspace) lookAtIterations(s *Status) error {
 			err = errors.Join(err, metricsErr)
 			continue
 		}
-		line := IterationLine{Iteration: n, Promoted: m.Promoted, Why: m.Why, Figures: map[string]Number{}}
+		line := IterationLine{Iteration: n, Promoted: m.Promoted, Why: m.Why, Figures: map[string]report.Number{}}
 		if measured := m.Measured(); measured != nil {
 			for key, f := range measured.Figures {
 				line.Figures[key] = f.Value

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/simulate"
 )
@@ -94,9 +95,9 @@ func count(yes bool) int {
 }
 
 // ratio is 0 where there is nothing to divide by, as in internal/stats.
-func ratio(a, b int) Number {
+func ratio(a, b int) report.Number {
 	if b == 0 {
 		return 0
 	}
-	return Number(float64(a) / float64(b))
+	return report.Number(float64(a) / float64(b))
 }

@@ -1,0 +1,71 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestFilter(t *testing.T) {
+	rows, _ := readAll(t, NewReader(strings.NewReader(`{"split":"test","n":1}
+{"split":"tune","n":1}
+{"n":null}`), "f", Options{}))
+	for _, c := range []struct {
+		where map[string]string
+		want  string
+	}{
+		{nil, "[true true true]"},
+		{map[string]string{"split": "test"}, "[true false false]"},
+		{map[string]string{"n": "1"}, "[true true false]"},
+		{map[string]string{"n": "null"}, "[false false true]"},
+		{map[string]string{"n": "1", "split": "tune"}, "[false true false]"},
+	} {
+		f, got := Filter{Where: c.where}, []bool{}
+		for _, row := range rows {
+			got = append(got, f.Match(row))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%v: %v", c.where, got)
+		}
+	}
+	f := Filter{Where: map[string]string{"split": "tset", "part": "1"}}
+	for _, row := range rows {
+		f.Match(row)
+	}
+	want := "f: no row has part=1 (no such column) and split=tset (values are test, tune)"
+	if got := f.NoMatch("f").Error(); got != want {
+		t.Error(got)
+	}
+}
+
+func TestPlainText(t *testing.T) {
+	for raw, want := range map[string]string{`"a\"b"`: `a"b`, `12`: "12", `null`: "null", `[1]`: "[1]", "": ""} {
+		if got := PlainText(json.RawMessage(raw)); got != want {
+			t.Errorf("%s: %q", raw, got)
+		}
+	}
+}
+
+func TestEachRow(t *testing.T) {
+	const file = "{}\nno row\n{\"a\":1}\n"
+	read := func(file string) func() (*Row, error) { return NewReader(strings.NewReader(file), "f", Options{}).Read }
+	n := 0
+	count := func(*Row) error { n++; return nil }
+	faults, err := EachRow(t.Context(), read(file), count)
+	if err != nil || n != 2 || len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), "f:2: ") {
+		t.Errorf("%d, %v, %v", n, faults, err)
+	}
+	stop := errors.New("stop")
+	_, err = EachRow(t.Context(), read("\n"+file), func(*Row) error { return stop })
+	if !errors.Is(err, stop) || err.Error() != "f:2: stop" {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = EachRow(ctx, read(file), count); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,162 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// LabelOptions say how labels are measured.
+type LabelOptions struct {
+	Taxonomy   *taxonomy.Taxonomy
+	Where      map[string]string // column to the value that gold rows must have there
+	MinSupport int               // macro averages take labels with at least so many gold rows
+	Confusion  bool              // says also what was predicted instead of each gold label
+	// Verdict is a boolean column of the gold rows. With it there is one figure more: the area under the ROC curve of P(no
+	// error) against it. "" is none.
+	Verdict string
+	// Intervals are by report.Bootstrap or report.None. Their group is a field or column of the gold rows.
+	Intervals report.IntervalOptions
+}
+
+// DefaultLabelOptions resample the groups of the taxonomy.
+func DefaultLabelOptions(t *taxonomy.Taxonomy) LabelOptions {
+	o := LabelOptions{Taxonomy: t, MinSupport: stats.DefaultMinSupport, Intervals: report.DefaultIntervals()}
+	o.Intervals.Group = t.GroupField()
+	return o
+}
+
+// Validate finds the first option that is wrong: an *OptionError.
+func (o *LabelOptions) Validate() error {
+	if o.MinSupport < 0 {
+		return optionErrorf("--min-support %d: a number of rows, 0 or more", o.MinSupport)
+	}
+	if err := checkIntervals(&o.Intervals); err != nil {
+		return err
+	}
+	if o.Verdict != "" && o.Taxonomy.NoErrorIndex() < 0 {
+		return optionErrorf("--auc: %s has no label that means no error", o.Taxonomy.ID())
+	}
+	return nil
+}
+
+// Labels gathers gold labels and predictions, to measure the one against the other.
+type Labels struct {
+	o     LabelOptions
+	gold  *goldSet
+	preds []*predictionSet
+}
+
+// NewLabels starts without rows. The error is that of LabelOptions.Validate.
+func NewLabels(o LabelOptions) (*Labels, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Labels{o: o}, nil
+}
+
+// ReadGold takes the file with the gold labels (column "labels") from read, which gives rows until io.EOF as a
+// dataset.Reader does; file is its name in the report and in errors. Rows without gold labels are counted and left out.
+// It is an error if no row has any.
+func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	g := &goldSet{file: file, index: map[string]int{}, filter: dataset.Filter{Where: l.o.Where}}
+	var err error
+	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.add(r, &l.o) }); err != nil {
+		return err
+	}
+	g.counts.Gold, g.counts.Duplicate = len(g.rows), countDuplicates(g.faults)
+	g.counts.Rejected = len(g.faults) - g.counts.Duplicate
+	l.gold = g
+	return g.checkRows()
+}
+
+// ReadPredictions takes a file with labels found (column "diagnosis") from read, as ReadGold does, which comes first.
+// Its rows are joined to the gold rows by id.
+func (l *Labels) ReadPredictions(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	if l.gold == nil {
+		return errors.New("predictions are joined to gold labels: call ReadGold first")
+	}
+	p := newPredictionSet(file, len(l.gold.rows))
+	var err error
+	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.add(r, &l.o, l.gold) })
+	p.counts.Duplicate = countDuplicates(p.faults)
+	p.counts.Rejected = len(p.faults) - p.counts.Duplicate
+	l.preds = append(l.preds, p)
+	return err
+}
+
+// ComputeReport computes all figures, on the gold rows for which every file has a prediction. It is an error if there
+// are none; otherwise the error is the context's.
+func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
+	if len(l.preds) == 0 {
+		return nil, errors.New("there is nothing to measure: call ReadPredictions first")
+	}
+	f := newLabelFrame(l)
+	if len(f.rows) == 0 {
+		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describe())
+	}
+	constant := stats.MostFrequentSet(f.labels)
+	subjects, err := f.newSubjects(constant)
+	if err != nil {
+		return nil, err
+	}
+	figures, err := f.resample(ctx, subjects)
+	if err != nil {
+		return nil, err
+	}
+	r := f.newReport(figures.metrics)
+	r.Baseline = Baseline{Labels: f.nameLabels(constant), Metrics: figures.figures(0)}
+	for j, p := range l.preds {
+		one := f.measureFile(p, subjects[j+1])
+		one.Metrics, one.MinusBaseline = figures.figures(j+1), figures.minus(j+1, 0).figures(0)
+		r.Predictions = append(r.Predictions, one)
+	}
+	if len(l.preds) == 2 {
+		r.Difference = figures.minus(2, 1).figures(0)
+	}
+	return r, nil
+}
+
+// describe names what is not zero, for each file.
+func (l *Labels) describe() string {
+	text := l.gold.counts.describe(l.gold.file)
+	for _, p := range l.preds {
+		text += "; " + p.counts.describe(p.file)
+	}
+	return text
+}
+
+// warnings are one for each file that was read.
+func (l *Labels) warnings() []FileWarning {
+	all := []FileWarning{{Faults: l.gold.faults}}
+	for _, p := range l.preds {
+		w := FileWarning{Faults: p.faults}
+		if n := p.counts.unscored(); n > 0 {
+			w.Notes = append(w.Notes, fmt.Sprintf("%s: %d of %d gold rows have no prediction and are left out of the figures",
+				p.file, n, len(l.gold.rows)))
+		}
+		if n := p.counts.Changed; n > 0 {
+			w.Notes = append(w.Notes, fmt.Sprintf("%s: %d ids have another text than in %s; "+
+				"tag the same file that the gold labels are for", p.file, n, l.gold.file))
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// listJoined lists the gold rows that every file has a prediction for, so that all figures stand on the same rows.
+func (l *Labels) listJoined() []int {
+	var rows []int
+	for i := range l.gold.rows {
+		if !slices.ContainsFunc(l.preds, func(p *predictionSet) bool { return p.labels[i] == nil }) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,225 @@
+package evaluation
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// GoldCounts say what became of the lines of the gold file.
+type GoldCounts struct {
+	Gold       int `json:"gold"`       // labelled rows that LabelOptions.Where lets through
+	Filtered   int `json:"filtered"`   // rows that it does not let through
+	Unlabelled int `json:"unlabelled"` // rows without the column "labels"
+	Duplicate  int `json:"duplicate"`  // lines whose id came before; the first counts
+	Rejected   int `json:"rejected"`   // lines that are no rows
+	// NotJudged counts those of Gold that lack a field which an error needs; that error counts as absent on both sides.
+	NotJudged int `json:"not_judged"`
+}
+
+// PredictionCounts say what became of the gold rows, and of the lines of one file with predictions.
+type PredictionCounts struct {
+	Scored          int `json:"scored"`           // gold rows with a prediction
+	Untagged        int `json:"untagged"`         // gold rows whose diagnosis is untagged or absent
+	Missing         int `json:"missing"`          // gold rows whose id is not in the file
+	Changed         int `json:"changed"`          // gold rows whose id has another text there
+	Extra           int `json:"extra"`            // rows whose id is not in the gold file
+	Duplicate       int `json:"duplicate"`        // lines whose id came before; the first counts
+	Rejected        int `json:"rejected"`         // lines that are no rows
+	NoProbabilities int `json:"no_probabilities"` // scored rows without the probability of every label
+}
+
+// unscored counts the gold rows without a usable prediction.
+func (c *PredictionCounts) unscored() int { return c.Untagged + c.Missing + c.Changed }
+
+func (c *GoldCounts) describe(file string) string {
+	return file + ": " + counted(c.Gold, "gold rows", c.Filtered, "filtered out", c.Unlabelled, "without labels",
+		c.Duplicate, "with an id that came before", c.Rejected, "rejected",
+		c.NotJudged, "with errors that could not be judged")
+}
+
+func (c *PredictionCounts) describe(file string) string {
+	return file + ": " + counted(c.Scored, "scored", c.Untagged, "untagged", c.Missing, "missing",
+		c.Changed, "with changed text", c.Extra, "not in the gold file", c.Duplicate, "with an id that came before",
+		c.Rejected, "rejected", c.NoProbabilities, "without probabilities")
+}
+
+// counted joins pairs of number and word; zeros are left out but for the first.
+func counted(pairs ...any) string {
+	var parts []string
+	for i := 0; i < len(pairs); i += 2 {
+		if i == 0 || pairs[i] != 0 {
+			parts = append(parts, fmt.Sprint(pairs[i], " ", pairs[i+1]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// goldRow is a gold row as far as the figures need it.
+type goldRow struct {
+	labels  []bool
+	group   string
+	text    [sha256.Size]byte
+	verdict *bool // nil: unknown
+}
+
+type goldSet struct {
+	file   string
+	rows   []goldRow
+	index  map[string]int // id → row, or -1 where the filter or a missing label left it out
+	counts GoldCounts
+	faults []error // the rejected lines
+	filter dataset.Filter
+}
+
+func (g *goldSet) add(r *dataset.Row, o *LabelOptions) error {
+	g.index[r.ID] = -1
+	if !g.filter.Match(r) {
+		g.counts.Filtered++
+		return nil
+	}
+	if raw, ok := r.Get(dataset.ColumnLabels); !ok || string(raw) == "null" {
+		g.counts.Unlabelled++
+		return nil
+	}
+	labels, err := r.Labels(o.Taxonomy)
+	if err != nil {
+		return unfit{err}
+	}
+	notJudged := o.Taxonomy.NotJudged(r.Values)
+	if notJudged != nil {
+		g.counts.NotJudged++
+	}
+	row := goldRow{labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy), text: r.TextSum()}
+	if row.group, err = GroupOf(r, o.Taxonomy, o.Intervals.Group); err != nil {
+		return err
+	}
+	if row.verdict, err = verdictOf(r, o.Verdict); err != nil {
+		return err
+	}
+	g.index[r.ID] = len(g.rows)
+	g.rows = append(g.rows, row)
+	return nil
+}
+
+// checkRows says why there are no gold rows.
+func (g *goldSet) checkRows() error {
+	switch {
+	case len(g.rows) > 0:
+		return nil
+	case g.counts.Unlabelled > 0:
+		return fmt.Errorf("%s: none of %d rows has gold labels in the column %q; give --gold FILE",
+			g.file, g.counts.Unlabelled, dataset.ColumnLabels)
+	case g.counts.Filtered > 0:
+		return g.filter.NoMatch(g.file)
+	case len(g.faults) > 0:
+		return fmt.Errorf("%s: no row could be read; the first fault: %w", g.file, g.faults[0])
+	}
+	return fmt.Errorf("%s: the file has no rows", g.file)
+}
+
+func labelSet(names []string, t *taxonomy.Taxonomy) []bool {
+	set := make([]bool, len(t.Types))
+	for _, name := range names {
+		if i, ok := t.Index(name); ok {
+			set[i] = true
+		}
+	}
+	return set
+}
+
+func verdictOf(r *dataset.Row, column string) (*bool, error) {
+	raw, ok := r.Get(column)
+	if column == "" || !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	switch v := dataset.PlainText(raw); v {
+	case "true", "1", "false", "0":
+		return new(v == "true" || v == "1"), nil
+	default:
+		return nil, optionErrorf("--auc: row %s: column %q is %.40s, not true or false", r.ID, column, raw)
+	}
+}
+
+// predictionSet is parallel to the gold rows: a nil row of labels has no prediction, a nil row of probs no
+// probabilities.
+type predictionSet struct {
+	file   string
+	labels [][]bool
+	probs  [][]float64
+	models []string // as the diagnoses name them
+	counts PredictionCounts
+	faults []error
+}
+
+func newPredictionSet(file string, gold int) *predictionSet {
+	return &predictionSet{file: file, labels: make([][]bool, gold), probs: make([][]float64, gold),
+		models: []string{}, counts: PredictionCounts{Missing: gold}}
+}
+
+func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) error {
+	i, ok := gold.index[r.ID]
+	if !ok {
+		p.counts.Extra++
+	}
+	if !ok || i < 0 {
+		return nil
+	}
+	p.counts.Missing--
+	if r.TextSum() != gold.rows[i].text {
+		p.counts.Changed++
+		return nil
+	}
+	d, err := r.Diagnosis()
+	if err != nil {
+		return err
+	}
+	if d == nil || d.Status == dataset.StatusUntagged {
+		p.counts.Untagged++
+		return nil
+	}
+	notJudged := o.Taxonomy.NotJudged(r.Values)
+	if p.labels[i], err = predicted(d, notJudged, o.Taxonomy); err != nil {
+		return unfit{fmt.Errorf("row %s: %w", r.ID, err)}
+	}
+	if p.probs[i] = probabilities(d, notJudged, o.Taxonomy); p.probs[i] == nil {
+		p.counts.NoProbabilities++
+	}
+	p.counts.Scored++
+	if d.Model != "" && !slices.Contains(p.models, d.Model) {
+		p.models = append(p.models, d.Model)
+	}
+	return nil
+}
+
+func predicted(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {
+	for _, name := range d.Labels {
+		if _, ok := t.Index(name); !ok {
+			return nil, fmt.Errorf("%s has no label %q; the diagnosis was made with %s: give its taxonomy with --taxonomy",
+				t.ID(), name, cmp.Or(d.Taxonomy, "an unknown taxonomy"))
+		}
+	}
+	return labelSet(t.Judged(d.Labels, notJudged), t), nil
+}
+
+// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown. Of what cannot be judged it
+// is 0.
+func probabilities(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) []float64 {
+	out := make([]float64, len(t.Types))
+	for i, name := range t.Labels() {
+		if slices.Contains(notJudged, name) {
+			continue
+		}
+		p, ok := d.Probabilities.Get(name)
+		if !ok {
+			return nil
+		}
+		out[i] = p
+	}
+	return out
+}

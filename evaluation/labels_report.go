@@ -1,0 +1,209 @@
+package evaluation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/report"
+)
+
+// LabelReport measures labels against gold labels. Its JSON keys are stable.
+type LabelReport struct {
+	Taxonomy    string            `json:"taxonomy"` // name@version
+	Gold        string            `json:"gold"`     // file
+	Where       map[string]string `json:"where,omitempty"`
+	Group       string            `json:"group,omitempty"` // by which intervals resample; "" is by row
+	Resamples   int               `json:"resamples"`
+	Seed        uint64            `json:"seed"`
+	Level       float64           `json:"level"` // of the intervals
+	MinSupport  int               `json:"min_support"`
+	Verdicts    *VerdictCounts    `json:"verdicts,omitempty"` // only with LabelOptions.Verdict
+	Rows        GoldCounts        `json:"rows"`
+	Scored      int               `json:"scored"` // rows that all figures stand on
+	Groups      int               `json:"groups"` // of the scored rows
+	Baseline    Baseline          `json:"baseline"`
+	Predictions []LabelledFile    `json:"predictions"` // one for each file
+	// Difference is the second file's figures minus the first's; only with two files.
+	Difference map[string]report.Figure `json:"difference,omitempty"`
+
+	metrics  []stats.Metric // the figures, in order
+	warnings []FileWarning
+}
+
+// VerdictCounts say what the column LabelOptions.Verdict holds in the scored rows.
+type VerdictCounts struct {
+	Column  string `json:"column"`
+	Yes     int    `json:"yes"`
+	No      int    `json:"no"`
+	Unknown int    `json:"unknown"` // absent or null: left out of the area
+}
+
+// Baseline is the constant prediction: the most frequent gold label set.
+type Baseline struct {
+	Labels  []string                 `json:"labels"`
+	Metrics map[string]report.Figure `json:"metrics"`
+}
+
+// LabelledFile are the figures of one file.
+type LabelledFile struct {
+	File          string                   `json:"file"`
+	Models        []string                 `json:"models"` // as the diagnoses name them
+	Counts        PredictionCounts         `json:"counts"`
+	Metrics       map[string]report.Figure `json:"metrics"`
+	MinusBaseline map[string]report.Figure `json:"minus_baseline"`
+	// UnscoredAsWrong are the figures of all gold rows, those without prediction as wrong; only where there are any.
+	UnscoredAsWrong map[string]report.Number `json:"unscored_as_wrong,omitempty"`
+	Labels          []LabelFigures           `json:"labels"`              // every label, in the taxonomy's order
+	Confusion       []Confusion              `json:"confusion,omitempty"` // only with LabelOptions.Confusion
+}
+
+// LabelFigures are those of one label.
+type LabelFigures struct {
+	Label     string        `json:"label"`
+	Support   int           `json:"support"`   // gold rows
+	Predicted int           `json:"predicted"` // rows
+	Precision report.Number `json:"precision"`
+	Recall    report.Number `json:"recall"`
+	F1        report.Number `json:"f1"`
+	AP        report.Number `json:"average_precision"`
+	ECE       report.Number `json:"ece"` // expected calibration error
+	Brier     report.Number `json:"brier"`
+	InMacro   bool          `json:"in_macro"` // it is part of the macro averages
+}
+
+// Confusion says what was predicted wrongly in rows where a gold label was missed.
+type Confusion struct {
+	Label          string      `json:"label"`
+	Support        int         `json:"support"`
+	Hit            int         `json:"hit"`
+	Missed         int         `json:"missed"`
+	Instead        []LabelRows `json:"instead"`         // most frequent first
+	NothingInstead int         `json:"nothing_instead"` // missed, and nothing was predicted wrongly
+	Added          int         `json:"added"`           // predicted wrongly where no gold label was missed
+}
+
+// LabelRows is a number of rows with a label.
+type LabelRows struct {
+	Label string `json:"label"`
+	Rows  int    `json:"rows"`
+}
+
+// Warnings are one for each file that was read, in order.
+func (r *LabelReport) Warnings() []FileWarning { return r.warnings }
+
+// IsIncomplete tells whether a gold row has no prediction, or a line was no row.
+func (r *LabelReport) IsIncomplete() bool {
+	return slices.ContainsFunc(r.warnings, FileWarning.isAny)
+}
+
+// Report puts the figures into words and tables.
+func (r *LabelReport) Report() *report.Report {
+	out := &report.Report{Title: r.Gold + describeWhere(r.Where) + ", taxonomy " + r.Taxonomy, Facts: r.facts()}
+	for i := range r.Predictions {
+		out.Sections = append(out.Sections, r.sections(&r.Predictions[i])...)
+	}
+	if r.Difference != nil {
+		out.Sections = append(out.Sections, r.difference())
+	}
+	return out
+}
+
+func (r *LabelReport) facts() []string {
+	lines := []string{
+		r.Rows.describe("gold"),
+		fmt.Sprintf("figures over %d rows in %d groups (%s); macro over labels with at least %d gold rows",
+			r.Scored, r.Groups, describeGroup(r.Group), r.MinSupport),
+		"constant: always " + strings.Join(r.Baseline.Labels, " + "),
+	}
+	if v := r.Verdicts; v != nil {
+		lines = append(lines, fmt.Sprintf("%s: %d yes, %d no, %d unknown", v.Column, v.Yes, v.No, v.Unknown))
+	}
+	if !r.Baseline.Metrics["macro_f1"].Value.Defined() {
+		lines = append(lines, "no label has that many: macro averages are undefined (–); --min-support lowers the bar")
+	}
+	return append(lines, describeIntervals(r.Groups, r.Resamples, r.Seed)...)
+}
+
+func (r *LabelReport) sections(one *LabelledFile) []report.Section {
+	title := one.Counts.describe(one.File)
+	if len(one.Models) > 0 {
+		title += " · " + strings.Join(one.Models, ", ")
+	}
+	figures := report.NewTable("figure", "better", "value", "constant", "difference")
+	for _, m := range r.metrics {
+		f := one.Metrics[m.Key]
+		figures.Rows = append(figures.Rows, []string{m.Name, f.Better, f.Text("%.3f"),
+			r.Baseline.Metrics[m.Key].Value.Text("%.3f"), one.MinusBaseline[m.Key].Text("%+.3f")})
+	}
+	sections := []report.Section{{Title: title, Notes: r.unscored(one), Table: figures},
+		{Title: "labels in " + one.File, Table: labelTable(one.Labels)}}
+	if one.Confusion != nil {
+		sections = append(sections, report.Section{Notes: confusionLines(one.Confusion),
+			Title: "confusion: rows in which a gold label was missed, and what was predicted wrongly in them"})
+	}
+	return sections
+}
+
+func (r *LabelReport) unscored(one *LabelledFile) []string {
+	if one.UnscoredAsWrong == nil {
+		return nil
+	}
+	var parts []string
+	for _, m := range r.metrics {
+		if v, ok := one.UnscoredAsWrong[m.Key]; ok {
+			parts = append(parts, m.Name+" "+v.Text("%.3f"))
+		}
+	}
+	return []string{fmt.Sprintf("with the %d rows without prediction as wrong: %s",
+		one.Counts.unscored(), strings.Join(parts, ", "))}
+}
+
+func labelTable(labels []LabelFigures) report.Table {
+	t := report.NewTable("label", "gold", "predicted", "precision", "recall", "F1", "AP", "cal. error", "in macro")
+	for _, l := range labels {
+		macro := "no"
+		if l.InMacro {
+			macro = "yes"
+		}
+		cells := []string{l.Label, fmt.Sprint(l.Support), fmt.Sprint(l.Predicted)}
+		for _, n := range []report.Number{l.Precision, l.Recall, l.F1, l.AP, l.ECE} {
+			cells = append(cells, n.Text("%.3f"))
+		}
+		t.Rows = append(t.Rows, append(cells, macro))
+	}
+	return t
+}
+
+func confusionLines(rows []Confusion) []string {
+	lines := make([]string, len(rows))
+	for i, c := range rows {
+		var parts []string
+		for _, l := range c.Instead {
+			parts = append(parts, fmt.Sprintf("%s %d", l.Label, l.Rows))
+		}
+		if c.NothingInstead > 0 {
+			parts = append(parts, fmt.Sprintf("nothing instead %d", c.NothingInstead))
+		}
+		if c.Added > 0 {
+			parts = append(parts, fmt.Sprintf("(added where nothing was missed: %d)", c.Added))
+		}
+		lines[i] = fmt.Sprintf("%s: %d of %d missed", c.Label, c.Missed, c.Support)
+		if len(parts) > 0 {
+			lines[i] += ": " + strings.Join(parts, ", ")
+		}
+	}
+	return lines
+}
+
+func (r *LabelReport) difference() report.Section {
+	t := report.NewTable("figure", "better", "first", "second", "difference")
+	first, second := &r.Predictions[0], &r.Predictions[1]
+	for _, m := range r.metrics {
+		d := r.Difference[m.Key]
+		t.Rows = append(t.Rows, []string{m.Name, d.Better, first.Metrics[m.Key].Value.Text("%.3f"),
+			second.Metrics[m.Key].Value.Text("%.3f"), d.Text("%+.3f")})
+	}
+	return report.Section{Title: fmt.Sprintf("second (%s) minus first (%s)", second.File, first.File), Table: t}
+}

@@ -1,0 +1,162 @@
+package evaluation
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// scoredRow is a row of the first file as far as the figures need it.
+type scoredRow struct {
+	group, system string
+	text          [sha256.Size]byte
+	human         []float64 // by dimension of ScoreOptions.Human; NaN is unknown
+}
+
+// scoreSet is parallel to the rows of the first file: values by dimension and row, NaN where there is none.
+type scoreSet struct {
+	file    string
+	mode    string // of the runs that make the values; "" takes the scores' own
+	values  [][]float64
+	repeats []map[judgeMode][][]float64 // by dimension: the values of each row
+	missing int                         // rows of the first file whose id, with the same text, is not here
+	faults  []error
+}
+
+type judgeMode struct{ judge, mode string }
+
+// open makes what the rows of a file go to: one set, or one a mode.
+func (s *Scores) open(file string) []*scoreSet {
+	modes := []string{""}
+	if s.o.ByMode {
+		modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
+	}
+	before := len(s.sets)
+	for _, mode := range modes {
+		set := &scoreSet{file: file, mode: mode, missing: len(s.rows)}
+		for range s.o.Human {
+			set.values = append(set.values, slices.Repeat([]float64{math.NaN()}, len(s.rows)))
+			set.repeats = append(set.repeats, map[judgeMode][][]float64{})
+		}
+		s.sets = append(s.sets, set)
+	}
+	return s.sets[before:]
+}
+
+// add takes a row of the first file.
+func (s *Scores) add(row *dataset.Row) error {
+	r := scoredRow{text: row.TextSum()}
+	var err error
+	if r.group, err = GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
+		return err
+	}
+	raw, ok := row.Get(cmp.Or(s.o.System, dataset.ColumnSystem))
+	switch {
+	case ok && string(raw) != "null":
+		r.system = dataset.PlainText(raw)
+	case s.o.System != "":
+		return optionErrorf("--system: %w", noColumn(row, s.o.System))
+	}
+	for _, h := range s.o.Human {
+		x, err := h.read(row, s.columns)
+		if err != nil {
+			return err
+		}
+		r.human = append(r.human, x)
+	}
+	s.index[row.ID] = len(s.rows)
+	s.rows = append(s.rows, r)
+	scores, err := row.Scores()
+	if err != nil {
+		return err
+	}
+	if s.lift != nil {
+		s.lift.AddRow(r.group, scores)
+	}
+	for _, set := range s.sets {
+		for d := range set.values {
+			set.values[d] = append(set.values[d], math.NaN())
+		}
+		set.take(len(s.rows)-1, scores, &s.o)
+	}
+	return nil
+}
+
+// join takes a row of the second file.
+func (s *Scores) join(set *scoreSet, row *dataset.Row) error {
+	i, ok := s.index[row.ID]
+	if !ok || row.TextSum() != s.rows[i].text {
+		return nil
+	}
+	set.missing--
+	scores, err := row.Scores()
+	if err != nil {
+		return err
+	}
+	set.take(i, scores, &s.o)
+	return nil
+}
+
+// take reads the scores of row i.
+func (f *scoreSet) take(i int, scores map[string]*dataset.Score, o *ScoreOptions) {
+	for d, h := range o.Human {
+		s := scores[h.Dimension]
+		if s == nil {
+			continue
+		}
+		if v, ok := f.value(s, o.Aggregate); ok {
+			f.values[d][i] = v
+		}
+		runs := map[judgeMode][]float64{}
+		for _, r := range s.Runs {
+			if r.Value != nil && r.Planted == "" && (f.mode == "" || r.Mode == f.mode) {
+				key := judgeMode{r.Judge, r.Mode}
+				runs[key] = append(runs[key], *r.Value)
+			}
+		}
+		for key, values := range runs {
+			f.repeats[d][key] = append(f.repeats[d][key], values)
+		}
+	}
+}
+
+// value is a score's own, or what its runs of one mode make.
+func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) {
+	switch {
+	case f.mode != "":
+		return ModeValue(s.Runs, f.mode, aggregate)
+	case s.Value != nil:
+		return *s.Value, true
+	}
+	return 0, false
+}
+
+// read is the mean of the columns that have a number; NaN if none has. It remembers in seen which columns there are.
+func (h *HumanScores) read(row *dataset.Row, seen map[string]bool) (float64, error) {
+	sum, n := 0.0, 0.0
+	for _, c := range h.Columns {
+		raw, ok := row.Get(c)
+		seen[c] = seen[c] || ok
+		if text := dataset.PlainText(raw); ok && text != "" && text != "null" {
+			x, err := strconv.ParseFloat(text, 64)
+			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+				return 0, optionErrorf("--human %s: row %s: column %q is %.40s, not a number", h.Dimension, row.ID, c, raw)
+			}
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum / n, nil // 0/0 is unknown
+}
+
+// nameFile is what reports call a file, or the mode that is looked at in it.
+func nameFile(file, mode string) string {
+	if mode != "" {
+		return fmt.Sprintf("%s, %s", file, mode)
+	}
+	return file
+}

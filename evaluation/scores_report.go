@@ -1,0 +1,244 @@
+package evaluation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/report"
+)
+
+// ScoreReport measures scores against people's. Its JSON keys are stable.
+type ScoreReport struct {
+	Taxonomy   string              `json:"taxonomy"` // name@version
+	Where      map[string]string   `json:"where,omitempty"`
+	Human      map[string][]string `json:"human"`           // dimension to columns
+	Group      string              `json:"group,omitempty"` // by which intervals resample; "" is by row
+	Groups     int                 `json:"groups"`
+	Resamples  int                 `json:"resamples"`
+	Seed       uint64              `json:"seed"`
+	Level      float64             `json:"level"` // of the intervals
+	Low        float64             `json:"low"`   // see ScoreOptions
+	High       float64             `json:"high"`
+	Systems    int                 `json:"systems"`
+	Rows       int                 `json:"rows"`           // of the first file
+	By         string              `json:"by,omitempty"`   // "mode": Files are the modes of one file
+	Lift       []LiftRow           `json:"lift,omitempty"` // by mode
+	Files      []ScoredFile        `json:"files"`
+	Difference *ScoreDifference    `json:"difference,omitempty"` // second minus first; only with two
+
+	input string   // the first file
+	scale []string // what the limits of overestimation do not fit
+	frame *scoreFrame
+}
+
+// ScoredFile are the figures of one file, or of one mode.
+type ScoredFile struct {
+	File        string                   `json:"file"`
+	Mode        string                   `json:"mode,omitempty"` // of the judgements that make the values
+	Missing     int                      `json:"missing"`        // rows of the first file that it lacks, or has otherwise
+	Rejected    int                      `json:"rejected"`       // lines that are no rows
+	Dimensions  []DimensionFigures       `json:"dimensions"`
+	Average     map[string]report.Figure `json:"average"`     // over the dimensions in which the figure is defined
+	AveragedBy  map[string]int           `json:"averaged_by"` // figure to the number of those dimensions
+	Reliability []Reliability            `json:"reliability"` // of judges that judged rows more than once
+}
+
+// DimensionFigures are those of one dimension.
+type DimensionFigures struct {
+	Dimension     string                   `json:"dimension"`
+	Human         int                      `json:"human"`          // rows with a human score
+	Unscored      int                      `json:"unscored"`       // of them, without a value in this file
+	UnscoredShare report.Number            `json:"unscored_share"` // of Human
+	Rows          int                      `json:"rows"`           // that figures stand on: with values in every file too
+	LowRows       int                      `json:"low_rows"`       // of those, with a low human score
+	Mean          report.Number            `json:"mean"`           // of the values, on the dimension's scale
+	HumanMean     report.Number            `json:"human_mean"`
+	Metrics       map[string]report.Figure `json:"metrics"`
+}
+
+// Reliability is the agreement of a judge with itself.
+type Reliability struct {
+	Dimension     string        `json:"dimension"`
+	Judge         string        `json:"judge"`
+	Mode          string        `json:"mode"`
+	Rows          int           `json:"rows"` // judged more than once
+	Alpha         report.Number `json:"alpha"`
+	StandardError report.Number `json:"standard_error"` // of a row's mean over its repeats, in units of the scale
+}
+
+// ScoreDifference is second minus first, with the p-value of the paired test.
+type ScoreDifference struct {
+	Dimensions []DimensionDifference        `json:"dimensions"`
+	Average    map[string]report.Difference `json:"average"`
+}
+
+// DimensionDifference is that of one dimension.
+type DimensionDifference struct {
+	Dimension string                       `json:"dimension"`
+	Metrics   map[string]report.Difference `json:"metrics"`
+}
+
+// Warnings are one for each file that was read, in order.
+func (r *ScoreReport) Warnings() []FileWarning {
+	var all []FileWarning
+	for i, set := range r.frame.sets {
+		if i == 0 || set.mode == "" { // the second mode is of the same file
+			all = append(all, FileWarning{Faults: set.faults})
+		}
+	}
+	return all
+}
+
+// IsIncomplete tells whether a row has no value in a file or mode, or a line was no row.
+func (r *ScoreReport) IsIncomplete() bool {
+	unscored := func(d DimensionFigures) bool { return d.Unscored > 0 }
+	for _, f := range r.Files {
+		if slices.ContainsFunc(f.Dimensions, unscored) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.Lift, func(l LiftRow) bool { return l.Unscored > 0 }) ||
+		slices.ContainsFunc(r.frame.sets, func(s *scoreSet) bool { return s.missing > 0 || len(s.faults) > 0 })
+}
+
+// DrawScores draws the values of each dimension against the human scores, as "svg" or "png". It is an error if there
+// are no human scores.
+func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.frame.draw(format) }
+
+// DrawLift is DrawLift of the lift.
+func (r *ScoreReport) DrawLift(format string) ([]byte, error) { return DrawLift(r.Lift, format) }
+
+// Report puts the figures into words and tables.
+func (r *ScoreReport) Report() *report.Report {
+	out := &report.Report{Facts: r.facts(),
+		Title: "Scores against human scores: " + r.input + describeWhere(r.Where) + ", taxonomy " + r.Taxonomy}
+	if r.Lift != nil {
+		lift := report.Section{Title: "lift: error-aware minus vanilla in " + r.input, Table: liftTable(r.Lift)}
+		out.Sections = append(out.Sections, lift)
+	}
+	for i := range r.Files {
+		out.Sections = append(out.Sections, r.sections(&r.Files[i])...)
+	}
+	if r.Difference != nil {
+		out.Sections = append(out.Sections, r.difference())
+	}
+	return out
+}
+
+func (r *ScoreReport) facts() []string {
+	lines := []string{fmt.Sprintf("%d rows in %d groups (%s), %s", r.Rows, r.Groups, describeGroup(r.Group),
+		report.Plural(r.Systems, "system", "systems"))}
+	for _, d := range slices.Sorted(maps.Keys(r.Human)) {
+		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))
+	}
+	if len(r.Human) > 0 {
+		lines = append(lines, fmt.Sprintf("overestimated: share of the rows with a human score of at most %g "+
+			"whose value is at least %g", r.Low, r.High))
+	}
+	lines = append(lines, r.scale...)
+	return append(lines, describeIntervals(r.Groups, r.Resamples, r.Seed)...)
+}
+
+func (r *ScoreReport) sections(f *ScoredFile) []report.Section {
+	name := nameFile(f.File, f.Mode)
+	sections := []report.Section{{Title: "rows of " + name, Notes: f.notes(), Table: f.counts()},
+		{Title: "instances in " + name, Table: f.table(0, firstSystemMetric)}}
+	if r.Systems > 1 {
+		sections = append(sections, report.Section{Title: fmt.Sprintf("means of %d systems in %s", r.Systems, name),
+			Table: f.table(firstSystemMetric, len(scoreMetrics))})
+	}
+	if len(f.Reliability) > 0 {
+		sections = append(sections, report.Section{Title: "repeats in " + name, Table: repeatTable(f.Reliability)})
+	}
+	return sections
+}
+
+func (f *ScoredFile) notes() (notes []string) {
+	if f.Missing > 0 {
+		notes = append(notes, report.Plural(f.Missing, "row is", "rows are")+
+			" not in this file with the same text: left out, as unscored ones")
+	}
+	if f.Rejected > 0 {
+		notes = append(notes, report.Plural(f.Rejected, "line is no row", "lines are no rows"))
+	}
+	return notes
+}
+
+func (f *ScoredFile) counts() report.Table {
+	t := report.NewTable("dimension", "human", "unscored", "share", "in figures", "low", "mean", "human mean")
+	for _, d := range f.Dimensions {
+		t.Rows = append(t.Rows, []string{d.Dimension, fmt.Sprint(d.Human), fmt.Sprint(d.Unscored),
+			report.Percent(d.Unscored, d.Human), fmt.Sprint(d.Rows), fmt.Sprint(d.LowRows),
+			d.Mean.Text("%.2f"), d.HumanMean.Text("%.2f")})
+	}
+	return t
+}
+
+// table shows the figures from one to another.
+func (f *ScoredFile) table(from, to int) report.Table {
+	titles := []string{"dimension"}
+	for _, m := range scoreMetrics[from:to] {
+		titles = append(titles, m.Name)
+	}
+	t := report.NewTable(titles...)
+	line := func(name string, figures map[string]report.Figure) {
+		cells := []string{name}
+		for _, m := range scoreMetrics[from:to] {
+			cells = append(cells, figures[m.Key].Text("%.3f"))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	for _, d := range f.Dimensions {
+		line(d.Dimension, d.Metrics)
+	}
+	line("average", f.Average)
+	return t
+}
+
+func repeatTable(rows []Reliability) report.Table {
+	t := report.NewTable("dimension", "judge", "mode", "rows", "alpha", "standard error")
+	t.Columns[1].Right, t.Columns[2].Right = false, false // texts
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{r.Dimension, r.Judge, r.Mode, fmt.Sprint(r.Rows),
+			r.Alpha.Text("%.3f"), r.StandardError.Text("%.3f")})
+	}
+	return t
+}
+
+func (r *ScoreReport) difference() report.Section {
+	to := len(scoreMetrics)
+	if r.Systems < 2 {
+		to = firstSystemMetric
+	}
+	titles := []string{"dimension"}
+	for i, m := range scoreMetrics[:to] {
+		name := m.Name
+		if i >= firstSystemMetric {
+			name += " (systems)"
+		}
+		titles = append(titles, name)
+	}
+	t := report.NewTable(titles...)
+	line := func(name string, figures map[string]report.Difference) {
+		cells := []string{name}
+		for _, m := range scoreMetrics[:to] {
+			cells = append(cells, figures[m.Key].Text("%+.3f"))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	for _, d := range r.Difference.Dimensions {
+		line(d.Dimension, d.Metrics)
+	}
+	line("average", r.Difference.Average)
+	return report.Section{Title: r.compared(), Table: t}
+}
+
+// compared says what differences are of.
+func (r *ScoreReport) compared() string {
+	if r.By != "" {
+		return "did the errors help? error-aware minus vanilla in " + r.input
+	}
+	return fmt.Sprintf("second (%s) minus first (%s)", r.Files[1].File, r.Files[0].File)
+}
