@@ -31,10 +31,13 @@ func reorder(app *cli.App, args []string) []string {
 				moved = append(moved, args[i])
 			}
 		default:
-			sub := findCommand(below, arg)
-			if sub == nil || len(rest) > 0 {
+			if len(below) == 0 {
 				rest = append(rest, arg)
 				continue
+			}
+			sub := findCommand(below, arg)
+			if sub == nil { // which of the arguments behind it would be its flags, nobody knows
+				return append(append(append(path, moved...), "--"), args[i:]...)
 			}
 			path = append(append(path, moved...), arg)
 			below, flags, moved = sub.Subcommands, sub.Flags, nil
