@@ -73,7 +73,7 @@ func faults(t *testing.T) []fault {
 		{"utf-16.csv", utf16, 0, 0, `utf-16.csv: the file is UTF-16`},
 
 		// Fields, types and ids.
-		{"misnamed.csv", []byte("frage,answer,passage\nq,a,p\n"), 0, 1, `misnamed.csv:2: no column "question"; the columns are frage, answer, passage; name the one that holds the question with --map question=COLUMN`},
+		{"misnamed.csv", []byte("frage,answer,passage\nq,a,p\n"), 0, 0, `misnamed.csv: no column "question"; the columns are frage, answer, passage; name the one that holds the question with --map question=COLUMN`},
 		{"missing.jsonl", []byte(good + "\n" + `{"id":"r7","question":"q","answer":"a"}`), 1, 1, `missing.jsonl:2: no column "passage"; the columns are id, question, answer; name the one`},
 		{"wrong type.jsonl", []byte(`{"question":"q","answer":true,"passage":"p"}`), 0, 1, `wrong type.jsonl:1: the column "answer" holds true or false where a text is expected`},
 		{"nan.jsonl", []byte(with(`"x":NaN`) + "\n" + with(`"x":-Infinity`) + "\n" + good), 1, 2, `nan.jsonl:1: not JSON: invalid character 'N'`},
@@ -100,8 +100,8 @@ func faults(t *testing.T) []fault {
 		{"two lists.json", []byte("[" + good + "]\n[" + good + "]"), 1, 0, `two lists.json: behind the list (after item 1) stands "[{\"question\":\"q\",\"an"; write one list a file`},
 		{"no object.json", []byte("[1," + good + "]"), 1, 1, `no object.json: item 1: the item holds a number, not an object; write a list of objects`},
 		{"no answer.json", []byte(`{"data":[{"paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]},{"question":"q","answers":[]}]}]}]}`), 2, 0, ``},
-		{"no passage.json", []byte(`[{"question":"q","answer":"a","passages":["p"]},{"question":"q","answer":"a","passages":[]}]`), 0, 2,
-			`no passage.json: item 1: no column "passage"`},
+		{"no passage.json", []byte(`[{"question":"q","answer":"a","passages":["p"]},{"question":"q","answer":"a","passages":[]}]`), 0, 0,
+			`no passage.json: no column "passage" in the first 2 rows; the columns are question, answer, passages; name the one that holds the passage with --map passage=passages`},
 
 		// Compression.
 		{"cut.jsonl.gz", cut(pack(t, Gzip, []byte(lines))), -1, 0, `cut.jsonl.gz: after line `},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/erreval/erreval/dataset"
 )
 
 // Exit codes, as docs/architecture.md lists them.
@@ -73,6 +75,8 @@ func collectCodes(err error, found map[int]bool) {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
 	case *codedError:
 		found[e.code] = true
+	case *dataset.ColumnsError: // which columns hold the fields is for the command line to say
+		found[exitUsage] = true
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
 			collectCodes(part, found)

@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -70,6 +69,7 @@ func (f *files) format(path string) dataset.Format {
 // reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *files) reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
 	o.Format, o.Sheet, o.Delimiter = f.format(path), f.sheet, f.delimiter
+	o.Recorded = recordedColumns(path)
 	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
 		info, err := file.Stat()
 		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed
@@ -101,7 +101,6 @@ type rowInput struct {
 	taxonomy *taxonomy.Taxonomy
 	columns  map[string]string // --map
 	limit    int               // rows of a file; 0 is all
-	tell     bool              // what was assumed about a file
 }
 
 // rowFlags are those that openRowInput reads.
@@ -123,19 +122,18 @@ func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*da
 		return nil, err
 	}
 	defer closeRows()
-	for {
+	for first := true; ; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		row, err := reader.Read()
+		if err == nil && first || errors.Is(err, io.EOF) {
+			first = false
+			e.note(reader.Notes())
+		}
 		var fault *dataset.LineError
 		switch {
 		case errors.Is(err, io.EOF):
-			for _, n := range reader.Notes() {
-				if in.tell {
-					e.warn("%s", report.Printable(n))
-				}
-			}
 			return faults, nil
 		case errors.As(err, &fault):
 			faults = append(faults, fault)
@@ -147,6 +145,37 @@ func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*da
 			return nil, fmt.Errorf("%s:%d: %w", file, row.Line, err)
 		}
 	}
+}
+
+// checkColumns finds inputs without a column that every row needs, before a model is loaded or anything is written for them. What
+// can be read only once, such as standard input, is left out: there, reading ends with the same error.
+func (in *rowInput) checkColumns(ctx context.Context, e *env, inputs ...string) error {
+	var errs []error
+	for _, file := range inputs {
+		if info, err := os.Stat(file); file == stdio || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		rows, closeRows, err := in.files.openRows(ctx, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns})
+		if err != nil {
+			continue // whoever reads it says so
+		}
+		var line *dataset.LineError
+		for range dataset.LookAhead {
+			if _, err = rows.Read(); !errors.As(err, &line) {
+				break
+			}
+		}
+		closeRows()
+		if lacksColumns(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func lacksColumns(err error) bool {
+	var missing *dataset.ColumnsError
+	return errors.As(err, &missing)
 }
 
 // sinkOptions say how rows are written.
