@@ -23,6 +23,7 @@ type Options struct {
 	Format    Format             // of the file; NewReader reads JSON Lines whatever it says
 	Sheet     string             // of a workbook; "" is the first
 	Delimiter rune               // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
+	Encoding  string             // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string             // for what must not stand in memory; "" is the system's
 }
 

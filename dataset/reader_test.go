@@ -71,7 +71,7 @@ func TestBadLines(t *testing.T) {
 		{`{"a":NaN}`, `not JSON: invalid character 'N' looking for beginning of value (byte 6 of the line)`},
 		{with(`"x":1,"x":2`), `the column "x" is there twice; keep one of them`},
 		{with(`"x":1,"\u0078":2`), `the column "x" is there twice; keep one of them`},
-		{with("\"x\":\"caf\xe9\""), `not UTF-8 at byte 10 of the line; convert the file first, as in: iconv -f latin1 -t utf-8 FILE`},
+		{with("\"x\":\"caf\xe9\""), `not UTF-8 at byte 10 of the line; name the file's encoding, as in: --encoding windows-1252`},
 		{with(`"x":"\ud83d"`), `\ud83d is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 7 of the line)`},
 		{with(`"x":"\\\uDE00\ud83d"`), `\uDE00 is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 9 of the line)`},
 		{want, `no column "passage"; the columns are question, answer; name the one that holds the passage with --map passage=COLUMN`},

@@ -121,6 +121,10 @@ func delimiterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "delimiter", Usage: "`CHARACTER` between the cells of CSV, or tab; looked for in the header where not given"}
 }
 
+func encodingFlag() cli.Flag {
+	return &cli.StringFlag{Name: "encoding", Usage: "read text in the encoding `NAME`, such as windows-1252 (default: UTF-8, or what the file shows)"}
+}
+
 func limitFlag() cli.Flag {
 	return &cli.IntFlag{Name: "limit", Usage: "stop after `N` rows; 0 reads all"}
 }

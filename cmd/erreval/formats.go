@@ -21,14 +21,15 @@ type fileOptions struct {
 	Format    string // of standard input and output, and of files whose names do not tell
 	Sheet     string // of a workbook; "" is the first
 	Delimiter string // one character, "tab" or "\t"; "" looks at the header
+	Encoding  string // of text that is read; "" is UTF-8, or what the file shows
 }
 
 func fileFlags() []cli.Flag {
-	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag()}
+	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag(), encodingFlag()}
 }
 
 func readFileOptions(ctx *cli.Context) fileOptions {
-	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter")}
+	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter"), Encoding: ctx.String("encoding")}
 }
 
 // files reads and writes files of rows.
@@ -36,6 +37,7 @@ type files struct {
 	named     dataset.Format
 	sheet     string
 	delimiter rune
+	encoding  string
 }
 
 func (o fileOptions) open() (*files, error) {
@@ -44,6 +46,12 @@ func (o fileOptions) open() (*files, error) {
 		var err error
 		if f.named, err = dataset.ParseFormat(o.Format); err != nil {
 			return nil, usagef("--format: %w", err)
+		}
+	}
+	if o.Encoding != "" {
+		var err error
+		if f.encoding, err = dataset.ParseEncoding(o.Encoding); err != nil {
+			return nil, usagef("--encoding: %w", err)
 		}
 	}
 	text := strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(o.Delimiter)
@@ -68,7 +76,7 @@ func (f *files) format(path string) dataset.Format {
 
 // reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *files) reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
-	o.Format, o.Sheet, o.Delimiter = f.format(path), f.sheet, f.delimiter
+	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.format(path), f.sheet, f.delimiter, f.encoding
 	o.Recorded = recordedColumns(path)
 	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
 		info, err := file.Stat()
