@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/internal/spelling"
@@ -14,8 +15,8 @@ import (
 // LookAhead is in how many rows of a file without a header a column has to be missing to be one that the file lacks.
 const LookAhead = 20
 
-// ColumnsError says that a file lacks columns of fields that every row needs: one fault of the file, in the place of one a row.
-// Reading ends with it.
+// ColumnsError says that a file lacks columns of fields that every row needs: one fault of the file, in the place of
+// one a row. Reading ends with it.
 type ColumnsError struct {
 	Fields []string // in the taxonomy's order
 	First  *Row     // without Values and ID
@@ -26,9 +27,8 @@ type ColumnsError struct {
 }
 
 func (e *ColumnsError) Error() string {
-	one := len(e.Fields) == 1
 	columns, hold, where := "columns", "those that hold them, as in:", ""
-	if one {
+	if len(e.Fields) == 1 {
 		columns, hold = "column", fmt.Sprintf("the one that holds the %s with", e.Fields[0])
 	}
 	if e.Rows == 1 {
@@ -42,11 +42,12 @@ func (e *ColumnsError) Error() string {
 		if _, there := e.First.Get(field); there {
 			own = field
 		}
-		quoted = append(quoted, fmt.Sprintf("%q", e.named[i]))
-		options = append(options, fmt.Sprintf("--map %s=%s", field, cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")))
+		meant := cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")
+		quoted = append(quoted, strconv.Quote(e.named[i]))
+		options = append(options, fmt.Sprintf("--map %s=%s", field, meant))
 	}
-	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s", e.First.Source, columns, strings.Join(quoted, ", "), where, e.First.columnList(), hold,
-		strings.Join(options, " "))
+	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s", e.First.Source, columns, strings.Join(quoted, ", "), where,
+		e.First.columnList(), hold, strings.Join(options, " "))
 	for _, field := range e.optional {
 		text += fmt.Sprintf(" (and, where there is one, --map %s=COLUMN)", field)
 	}
@@ -68,7 +69,8 @@ func (r *Reader) take() (record, error) {
 	return next.rec, next.err
 }
 
-// begin guesses columns by the first record. Where one that is needed is missing, the next records say whether all lack it.
+// begin guesses columns by the first record. Where one that is needed is missing, the next records say whether all
+// lack it.
 func (r *Reader) begin(rec record) error {
 	e := &ColumnsError{First: r.bare(rec)}
 	r.guess(e.First)

@@ -26,8 +26,8 @@ const (
 )
 
 // commonEncodings are those that are suggested.
-var commonEncodings = []string{encodingUTF8, encodingUTF16, encodingWindows, "windows-1250", "windows-1251", "iso-8859-1", "iso-8859-2", "iso-8859-15",
-	"macintosh", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"}
+var commonEncodings = []string{encodingUTF8, encodingUTF16, encodingWindows, "windows-1250", "windows-1251", "iso-8859-1",
+	"iso-8859-2", "iso-8859-15", "macintosh", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"}
 
 // ParseEncoding reads a name as in --encoding, any that HTML has, such as "latin1", and gives its usual one.
 func ParseEncoding(name string) (string, error) {
@@ -39,7 +39,8 @@ func ParseEncoding(name string) (string, error) {
 		return usual, err
 	}
 	near := spelling.Nearest(name, commonEncodings, 2)
-	return "", fmt.Errorf("there is no encoding %q; did you mean %s? Common ones are %s", name, quotedOr(near), strings.Join(commonEncodings, ", "))
+	return "", fmt.Errorf("there is no encoding %q; did you mean %s? Common ones are %s", name, quotedOr(near),
+		strings.Join(commonEncodings, ", "))
 }
 
 // encodingError is text that is not in the encoding it is read as.
@@ -52,11 +53,12 @@ func (e *encodingError) Error() string {
 	if e.encoding == "" {
 		return fmt.Sprintf("not UTF-8 at %s; name the file's encoding, as in: --encoding %s", e.place, encodingWindows)
 	}
-	return fmt.Sprintf("the text at %s does not fit the encoding %s; mend it, or name another encoding with --encoding", e.place, e.encoding)
+	return fmt.Sprintf("the text at %s does not fit the encoding %s; mend it, or name another encoding with --encoding",
+		e.place, e.encoding)
 }
 
-// decode makes UTF-8 of text in the encoding of o. Where that is none, a byte order mark tells UTF-16, and the beginning of CSV and
-// TSV what fits Windows-1252. It gives the encoding's name, "" for UTF-8, and what to say about it.
+// decode makes UTF-8 of text in the encoding of o. A byte order mark goes before it; where neither is there, CSV and
+// TSV may fit Windows-1252. It gives the encoding's name, "" for UTF-8, and what to say about it.
 func decode(in *bufio.Reader, o Options) (text *bufio.Reader, name, note string, err error) {
 	head, _ := in.Peek(8) // the caller has met its error
 	switch {
@@ -89,8 +91,8 @@ func decode(in *bufio.Reader, o Options) (text *bufio.Reader, name, note string,
 // undefinedWindows are the bytes that Windows-1252 has no character for.
 const undefinedWindows = "\x81\x8d\x8f\x90\x9d"
 
-// fitsWindows tells whether what the file begins with, as far as it was read (64 KiB of a file), is Windows-1252 rather than UTF-8 with a
-// few damaged bytes.
+// fitsWindows tells whether what the file begins with, as far as it was read (64 KiB of a file), is Windows-1252 rather
+// than UTF-8 with a few damaged bytes.
 func fitsWindows(in *bufio.Reader) bool {
 	sample, _ := in.Peek(in.Buffered()) // of a pipe no more, since who writes it may wait for rows
 	single, multi := 0, 0

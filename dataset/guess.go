@@ -63,7 +63,8 @@ func (r *Reader) recorded(row *Row, field string) {
 	was := r.opt.Recorded[field]
 	if _, there := row.Get(was); there {
 		r.column[field] = was
-		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it, as the run that made the file did (--map %s=COLUMN names another)", field, was, field))
+		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it, as the run that made the file did "+
+			"(--map %s=COLUMN names another)", field, was, field))
 	}
 }
 

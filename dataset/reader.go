@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Taxonomy  *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
 	Map       map[string]string  // field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
-	Recorded  map[string]string  // as Map, of the run that made the file: for fields that are not in Map and have no column of their own (Notes)
+	Recorded  map[string]string  // Map of the run that made the file, for fields without Map or column of their own (Notes)
 	OwnNames  bool               // a file without a column of Map, but with one of the field's name, is read by that (Notes)
 	Limit     int                // stop after so many rows; 0 reads all
 	Format    Format             // of the file; NewReader reads JSON Lines whatever it says
@@ -163,7 +163,8 @@ func (r *Reader) Notes() []string {
 	return notes
 }
 
-// Columns are the fields that are read from a column of another name, each with that column; known after the first Read.
+// Columns are the fields that are read from a column of another name, each with that column; known after the first
+// Read.
 func (r *Reader) Columns() map[string]string {
 	other := map[string]string{}
 	for field, column := range r.column {

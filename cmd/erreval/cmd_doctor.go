@@ -258,7 +258,8 @@ func checkCache(e *env) finding {
 		err = writable(dir)
 	}
 	if err != nil {
-		return finding{"cache", findingFault, fileerror.Plain(err).Error(), "export ERREVAL_CACHE=FOLDER, one that you may write to"}
+		next := "export ERREVAL_CACHE=FOLDER, one that you may write to"
+		return finding{"cache", findingFault, fileerror.Plain(err).Error(), next}
 	}
 	return finding{Name: "cache", State: findingOK, Detail: dir + " can be written"}
 }

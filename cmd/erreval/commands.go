@@ -146,7 +146,8 @@ func explainUsage(ctx *cli.Context, err error, _ bool) error {
 	return usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
 }
 
-// didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none is.
+// didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none
+// is like it.
 func didYouMean(prefix, name string, names []string) string {
 	if meant := spelling.Meant(name, names); meant != "" {
 		return "; did you mean " + prefix + meant + "?"

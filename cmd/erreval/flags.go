@@ -122,7 +122,8 @@ func delimiterFlag() cli.Flag {
 }
 
 func encodingFlag() cli.Flag {
-	return &cli.StringFlag{Name: "encoding", Usage: "read text in the encoding `NAME`, such as windows-1252 (default: UTF-8, or what the file shows)"}
+	return &cli.StringFlag{Name: "encoding",
+		Usage: "read text in the encoding `NAME`, such as windows-1252 (default: UTF-8, or what the file shows)"}
 }
 
 func limitFlag() cli.Flag {

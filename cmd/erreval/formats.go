@@ -29,7 +29,8 @@ func fileFlags() []cli.Flag {
 }
 
 func readFileOptions(ctx *cli.Context) fileOptions {
-	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter"), Encoding: ctx.String("encoding")}
+	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter"),
+		Encoding: ctx.String("encoding")}
 }
 
 // files reads and writes files of rows.
@@ -155,8 +156,8 @@ func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*da
 	}
 }
 
-// checkColumns finds inputs without a column that every row needs, before a model is loaded or anything is written for them. What
-// can be read only once, such as standard input, is left out: there, reading ends with the same error.
+// checkColumns finds inputs without a column that every row needs, before a model is loaded or anything is written.
+// What can be read only once, such as standard input, is left out: there, reading ends with the same error.
 func (in *rowInput) checkColumns(ctx context.Context, e *env, inputs ...string) error {
 	var errs []error
 	for _, file := range inputs {

@@ -85,7 +85,7 @@ func readRecord(file string) *madeWith {
 	return made
 }
 
-// recordedColumns are the fields that the run which made a file read from columns of other names. A record of before 'columns' has
+// recordedColumns are the fields that the run which made a file read from columns of other names. Older records have
 // only those that were given.
 func recordedColumns(file string) map[string]string {
 	made := readRecord(file)
@@ -145,7 +145,8 @@ func (o *lookOptions) unfit(what, found string) error {
 		what, found, o.taxonomy.ID(), name))
 }
 
-// foreign tells whether a line is no row, or columns are missing, because the file is one of another taxonomy, with other fields.
+// foreign tells whether a line is no row, or columns are missing, because the file is one of another taxonomy, with
+// other fields.
 func (o *lookOptions) foreign(err error) error {
 	var fault *dataset.LineError
 	var missing *dataset.ColumnsError

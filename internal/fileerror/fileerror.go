@@ -10,8 +10,9 @@ import (
 	"syscall"
 )
 
-// Plain is err with what it says about files in plain words: "rows.csv: there is no such file" in the place of "open rows.csv: no such
-// file or directory". It wraps err, so that errors.Is and errors.As find in it what they found before. nil stays nil.
+// Plain is err with what it says about files in plain words: "rows.csv: there is no such file" in the place of "open
+// rows.csv: no such file or directory". It wraps err, so that errors.Is and errors.As find in it what they found
+// before. nil stays nil.
 func Plain(err error) error {
 	if err == nil {
 		return nil

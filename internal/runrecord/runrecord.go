@@ -27,7 +27,7 @@ type Record struct {
 	Model    *Artefact         `json:"model,omitempty"`    // absent if none was used
 	Taxonomy *Artefact         `json:"taxonomy,omitempty"` // likewise
 	Inputs   []Input           `json:"inputs"`             // in reading order
-	Columns  map[string]string `json:"columns,omitempty"`  // fields that were read from a column of another name: given, recorded or guessed
+	Columns  map[string]string `json:"columns,omitempty"`  // fields read from a column of another name, given or guessed
 	Notes    []string          `json:"notes,omitempty"`    // what was guessed of them, such as which column holds a field
 	Counts   map[string]int    `json:"counts"`             // rows, labels …; each command names its own
 	Parts    []Part            `json:"parts,omitempty"`    // outputs that were put together to this one
