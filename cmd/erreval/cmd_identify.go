@@ -241,10 +241,7 @@ func (r *identifyRun) open(ctx context.Context, outputs []string) (closeModel fu
 	if r.gates, err = parseGates(o.Gates.FailOn, r.taxonomy); err != nil {
 		return nil, err
 	}
-	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
-		return nil, err
-	}
-	if err := r.checkColumns(ctx); err != nil {
+	if err := r.nameColumns(ctx, o.Map); err != nil {
 		return nil, err
 	}
 	if o.Judge != nil {
@@ -253,7 +250,11 @@ func (r *identifyRun) open(ctx context.Context, outputs []string) (closeModel fu
 	return r.openLocal(ctx)
 }
 
-func (r *identifyRun) checkColumns(ctx context.Context) error {
+// nameColumns reads --map, and checks that the inputs have the columns.
+func (r *identifyRun) nameColumns(ctx context.Context, pairs []string) (err error) {
+	if r.columns, err = parseMap(pairs, r.taxonomy.FieldNames()); err != nil {
+		return err
+	}
 	in := &rowInput{files: r.files, taxonomy: r.taxonomy, columns: r.columns}
 	return in.checkColumns(ctx, r.e, r.o.Inputs...)
 }

@@ -181,10 +181,7 @@ func (r *scoreRun) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.summary = newScoreSummary(rows.taxonomy)
-	if rows.columns, err = parseMap(r.o.Map, rows.taxonomy.FieldNames()); err != nil {
-		return err
-	}
-	return rows.checkColumns(ctx)
+	return rows.nameColumns(ctx, r.o.Map)
 }
 
 // write makes the output, unless an earlier run has.
