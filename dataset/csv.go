@@ -149,8 +149,8 @@ func newTable(r io.Reader, file string, comma rune) (*table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the header on line 1: %w", plainQuote(err))
 	}
-	if err := checkCells(names); err != nil {
-		return nil, fmt.Errorf("the header on line 1: %w", err)
+	if err := checkCells(names, " of the header on line 1"); err != nil {
+		return nil, err
 	}
 	if strings.Contains(strings.Join(names, ""), "\r") {
 		return nil, errors.New(`the lines end with lone carriage returns; convert them first, as in: tr '\r' '\n' < FILE`)
@@ -203,7 +203,7 @@ func (t *table) columns(cells []string) ([]column, error) {
 	if len(cells) != t.header {
 		return nil, fmt.Errorf("%d cells where the header has %d; put cells with a %q inside in quotes", len(cells), t.header, t.scan.comma)
 	}
-	if err := checkCells(cells); err != nil {
+	if err := checkCells(cells, ""); err != nil {
 		return nil, err
 	}
 	values := make([]any, len(cells))
@@ -213,10 +213,11 @@ func (t *table) columns(cells []string) ([]column, error) {
 	return t.flat.nest(values)
 }
 
-func checkCells(cells []string) error {
+// checkCells refuses what is no text; where stands behind a cell's number.
+func checkCells(cells []string, where string) error {
 	for i, c := range cells {
 		if !utf8.ValidString(c) {
-			return fmt.Errorf("cell %d is not UTF-8; convert the file first, as in: iconv -f latin1 -t utf-8 FILE", i+1)
+			return &encodingError{place: fmt.Sprintf("cell %d%s", i+1, where)}
 		}
 	}
 	return nil

@@ -118,7 +118,7 @@ func (f Format) RandomAccess() bool { return f.is(XLSX, Parquet) }
 // signatures are the first bytes of files that are no text.
 var signatures = []struct{ name, bytes string }{
 	{Gzip, "\x1f\x8b"}, {Zstd, "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {Parquet, "PAR1"}, {"encrypted parquet", "PARE"},
-	{"ole", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, {"utf-16", "\xff\xfe"}, {"utf-16", "\xfe\xff"},
+	{"ole", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, {encodingUTF16, "\xff\xfe"}, {encodingUTF16, "\xfe\xff"},
 	{"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
 }
 
@@ -185,8 +185,10 @@ func damaged(kind string, err error) error {
 // checkContent refuses a file that is of another kind than f, with what to do.
 func checkContent(head []byte, f Format) error {
 	switch kind := sniff(head); kind {
-	case "utf-16":
-		return errors.New("the file is UTF-16; convert it first, as in: iconv -f utf-16 -t utf-8 FILE")
+	case encodingUTF16:
+		if f.RandomAccess() {
+			return fmt.Errorf("the file is text (UTF-16), not %s; name it .csv, .tsv or .jsonl, or give its --format", f)
+		}
 	case "ole":
 		return errors.New("the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password")
 	case "encrypted parquet":

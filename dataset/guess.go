@@ -45,13 +45,26 @@ func (r *Reader) guess(row *Row) {
 // fallBack reads a field by its own name where the file does not have the column that was named.
 func (r *Reader) fallBack(row *Row, field string) {
 	named := r.opt.Map[field]
-	if named == "" || !r.opt.OwnNames {
+	_, own := row.Get(field)
+	if named == "" && !own {
+		r.recorded(row, field)
+	}
+	if named == "" || !own || !r.opt.OwnNames {
 		return
 	}
-	_, given := row.Get(named)
-	if _, own := row.Get(field); !given && own {
+	if _, given := row.Get(named); !given {
 		r.column[field] = field
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", named, field))
+	}
+}
+
+// recorded reads a field from the column that the run which made the file read it from.
+func (r *Reader) recorded(row *Row, field string) {
+	was := r.opt.Recorded[field]
+	if _, there := row.Get(was); there {
+		r.column[field] = was
+		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it, as the run that made the file did "+
+			"(--map %s=COLUMN names another)", field, was, field))
 	}
 }
 

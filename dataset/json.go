@@ -144,7 +144,7 @@ func arrayHint(start json.Token) string {
 // checkText refuses text that encoding/json would replace by U+FFFD without a word.
 func checkText(data []byte) error {
 	if !utf8.Valid(data) {
-		return fmt.Errorf("not UTF-8 at byte %d of the line; convert the file first, as in: iconv -f latin1 -t utf-8 FILE", invalidAt(data)+1)
+		return &encodingError{place: fmt.Sprintf("byte %d of the line", invalidAt(data)+1)}
 	}
 	for i := bytes.IndexByte(data, '\\'); i >= 0 && i < len(data); {
 		n, err := checkEscape(data[i:])

@@ -69,8 +69,13 @@ func (l *list) next() (record, error) {
 
 // relative words a message about a line for an item.
 func relative(err error) error {
-	return errors.New(strings.NewReplacer("of the line", "of the item", "the line holds", "the item holds",
-		`write one {"column": value, …} a line`, "write a list of objects").Replace(err.Error()))
+	words := strings.NewReplacer("of the line", "of the item", "the line holds", "the item holds",
+		`write one {"column": value, …} a line`, "write a list of objects")
+	if wrong := (*encodingError)(nil); errors.As(err, &wrong) {
+		wrong.place = words.Replace(wrong.place)
+		return wrong
+	}
+	return errors.New(words.Replace(err.Error()))
 }
 
 // oneLine takes line breaks out of values: a row must fit on a line.

@@ -18,11 +18,13 @@ import (
 type Options struct {
 	Taxonomy  *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
 	Map       map[string]string  // field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
+	Recorded  map[string]string  // Map of the run that made the file, for fields without Map or column of their own (Notes)
 	OwnNames  bool               // a file without a column of Map, but with one of the field's name, is read by that (Notes)
 	Limit     int                // stop after so many rows; 0 reads all
 	Format    Format             // of the file; NewReader reads JSON Lines whatever it says
 	Sheet     string             // of a workbook; "" is the first
 	Delimiter rune               // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
+	Encoding  string             // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string             // for what must not stand in memory; "" is the system's
 }
 
@@ -120,6 +122,7 @@ type Reader struct {
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
 	began    bool
+	ahead    []lookedAt // read already, but not given out
 	rows     int
 	given    *idSet // where each given id came
 	made     *idSet // how often each made id came
@@ -148,18 +151,24 @@ func newReader(in records, file string, o Options) *Reader {
 	return rd
 }
 
-// Read implements Source.
+// Read implements Source. A *ColumnsError is final.
 func (r *Reader) Read() (*Row, error) {
 	if r.opt.Limit > 0 && r.rows >= r.opt.Limit {
 		return nil, io.EOF
 	}
-	rec, err := r.in.next()
+	rec, err := r.take()
 	var line *LineError
 	if errors.As(err, &line) || errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.file, err)
+	}
+	if !r.began {
+		r.began = true
+		if err := r.begin(rec); err != nil {
+			return nil, err
+		}
 	}
 	row, err := r.row(rec)
 	if err != nil {
@@ -179,6 +188,18 @@ func (r *Reader) Notes() []string {
 	return notes
 }
 
+// Columns are the fields that are read from a column of another name, each with that column; known after the first
+// Read.
+func (r *Reader) Columns() map[string]string {
+	other := map[string]string{}
+	for field, column := range r.column {
+		if r.began && column != field {
+			other[field] = column
+		}
+	}
+	return other
+}
+
 // Close frees what reading took; what the reader reads from stays open, unless it opened it itself.
 func (r *Reader) Close() error { return errors.Join(r.in.close(), r.given.close(), r.made.close()) }
 
@@ -190,12 +211,13 @@ func (rec *record) text() []byte {
 	return appendObject(nil, rec.columns)
 }
 
+// bare is a record as a row without values and ID.
+func (r *Reader) bare(rec record) *Row {
+	return &Row{Line: rec.place, Source: r.file, columns: rec.columns, Values: make([]string, len(r.fields))}
+}
+
 func (r *Reader) row(rec record) (*Row, error) {
-	row := &Row{Line: rec.place, Source: r.file, columns: rec.columns, Values: make([]string, len(r.fields))}
-	if !r.began {
-		r.began = true
-		r.guess(row)
-	}
+	row := r.bare(rec)
 	var err error
 	for i, field := range r.fields {
 		if row.Values[i], err = r.value(row, field); err != nil {

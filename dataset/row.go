@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -137,7 +139,7 @@ func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		}
 		i, ok := t.Index(g)
 		if !ok {
-			return nil, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), g, strings.Join(nearest(g, t.Labels()), " or "))
+			return nil, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), g, quotedOr(spelling.Nearest(g, t.Labels(), 2)))
 		}
 		if !found[i] {
 			n++
@@ -160,43 +162,13 @@ func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 	return labels, nil
 }
 
-// nearest gives the names most like name: quoted, closest first, at most two.
-func nearest(name string, names []string) []string {
-	type scored struct {
-		name string
-		d    int
-	}
-	all := make([]scored, len(names))
+// quotedOr is "a" or "b".
+func quotedOr(names []string) string {
+	quoted := make([]string, len(names))
 	for i, n := range names {
-		all[i] = scored{fmt.Sprintf("%q", n), distance(strings.ToLower(name), strings.ToLower(n))}
+		quoted[i] = strconv.Quote(n)
 	}
-	slices.SortStableFunc(all, func(a, b scored) int { return a.d - b.d })
-	var out []string
-	for _, s := range all[:min(2, len(all))] {
-		out = append(out, s.name)
-	}
-	return out
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost++
-			}
-			prev = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return strings.Join(quoted, " or ")
 }
 
 // marshal is json.Marshal without the escaping of <, > and &.

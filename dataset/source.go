@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -59,29 +60,46 @@ func newRecords(r io.Reader, file string, o Options) (records, error) {
 	if err := checkContent(head, o.Format); err != nil {
 		return nil, err
 	}
-	if bytes.HasPrefix(head, bom) && !o.Format.is(JSONL) {
+	in, name, note, err := decode(in, o)
+	if err != nil {
+		return nil, errors.Join(err, packed.Close())
+	}
+	out, err := newText(in, file, o)
+	if err != nil {
+		return nil, errors.Join(withEncoding(err, name), packed.Close())
+	}
+	if name != "" {
+		d := &decoded{records: out, encoding: name}
+		if note != "" {
+			d.said = []string{note}
+		}
+		out = d
+	}
+	return &owned{out, packed}, nil
+}
+
+// newText opens a format that is UTF-8 text.
+func newText(in *bufio.Reader, file string, o Options) (records, error) {
+	head, err := in.Peek(len(bom))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if bytes.Equal(head, bom) && !o.Format.is(JSONL) {
 		if _, err := in.Discard(len(bom)); err != nil {
 			return nil, err
 		}
 	}
-	var out records
-	err = nil // the end of a short file
 	switch {
 	case o.Format.is(JSONL):
-		out = newLines(in, file)
+		return newLines(in, file), nil
 	case o.Format.is(JSON):
-		out = newList(in, file)
+		return newList(in, file), nil
 	case o.Format.is(TSV):
-		out, err = newTable(in, file, '\t')
+		return newTable(in, file, '\t')
 	case o.Format.is(CSV):
-		out, err = newTable(in, file, o.Delimiter)
-	default:
-		return nil, fmt.Errorf("there is no format %q", o.Format)
+		return newTable(in, file, o.Delimiter)
 	}
-	if err != nil {
-		return nil, errors.Join(err, packed.Close())
-	}
-	return &owned{out, packed}, nil
+	return nil, fmt.Errorf("there is no format %q", o.Format)
 }
 
 // newBinary opens a format that is read from a file, not from a stream.

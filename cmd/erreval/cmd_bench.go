@@ -186,6 +186,9 @@ func (r *benchRun) say(format string, args ...any) {
 // open opens the model and its rows.
 func (r *benchRun) open(ctx context.Context) (err error) {
 	o := r.o
+	if err := o.checkColumns(ctx, r.e, o.file); err != nil {
+		return err
+	}
 	if r.model, err = r.e.openModel(ctx, o.model, o.join, o.taxonomy); err != nil {
 		return err
 	}

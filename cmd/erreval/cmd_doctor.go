@@ -13,6 +13,7 @@ import (
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/fileerror"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
@@ -143,7 +144,7 @@ func checkCUDA(e *env, o doctorOptions) (findings []finding, path string, usable
 // checkLibrary finds, verifies and loads the library; path is "" on a fault.
 func checkLibrary(e *env, flag string) (f finding, path string) {
 	fault := func(err error, next string) (finding, string) {
-		return finding{"library", findingFault, err.Error(), next}, ""
+		return finding{"library", findingFault, fileerror.Plain(err).Error(), next}, ""
 	}
 	found, err := e.locateLibrary(flag)
 	if err != nil {
@@ -221,7 +222,7 @@ func modelFault(err error, o doctorOptions) finding {
 	if o.model == defaultModel {
 		next = "build erreval again (make build); if that does not help, report it with this line"
 	}
-	return finding{"model", findingFault, err.Error(), next}
+	return finding{"model", findingFault, fileerror.Plain(err).Error(), next}
 }
 
 // runProbes runs the probe rows. Where they are off, and the model has an fp32 graph, which identify then runs, it opens that.
@@ -257,7 +258,8 @@ func checkCache(e *env) finding {
 		err = writable(dir)
 	}
 	if err != nil {
-		return finding{"cache", findingFault, err.Error(), "export ERREVAL_CACHE=FOLDER, one that you may write to"}
+		next := "export ERREVAL_CACHE=FOLDER, one that you may write to"
+		return finding{"cache", findingFault, fileerror.Plain(err).Error(), next}
 	}
 	return finding{Name: "cache", State: findingOK, Detail: dir + " can be written"}
 }

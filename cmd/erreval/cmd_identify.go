@@ -222,6 +222,9 @@ func (r *identifyRun) all(ctx context.Context, outputs []string) error {
 		if err == nil && !done {
 			err = r.file(ctx, in, outputs[i])
 		}
+		if err != nil && lacksColumns(err) && r.total.Rows == 0 {
+			return err // there is nothing to sum up
+		}
 		if err != nil {
 			return errors.Join(err, r.close(false))
 		}
@@ -238,13 +241,22 @@ func (r *identifyRun) open(ctx context.Context, outputs []string) (closeModel fu
 	if r.gates, err = parseGates(o.Gates.FailOn, r.taxonomy); err != nil {
 		return nil, err
 	}
-	if r.columns, err = parseMap(o.Map, r.taxonomy.FieldNames()); err != nil {
+	if err := r.nameColumns(ctx, o.Map); err != nil {
 		return nil, err
 	}
 	if o.Judge != nil {
 		return r.openLabeller(ctx, outputs)
 	}
 	return r.openLocal(ctx)
+}
+
+// nameColumns reads --map, and checks that the inputs have the columns.
+func (r *identifyRun) nameColumns(ctx context.Context, pairs []string) (err error) {
+	if r.columns, err = parseMap(pairs, r.taxonomy.FieldNames()); err != nil {
+		return err
+	}
+	in := &rowInput{files: r.files, taxonomy: r.taxonomy, columns: r.columns}
+	return in.checkColumns(ctx, r.e, r.o.Inputs...)
 }
 
 // openLocal loads model and library.

@@ -112,7 +112,7 @@ type scoreRun struct {
 
 func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	r := newScoreRun(e, o)
-	if err := r.open(); err != nil {
+	if err := r.open(ctx); err != nil {
 		return err
 	}
 	if o.Judge == nil {
@@ -169,7 +169,7 @@ func newScoreRun(e *env, o *scoreOptions) *scoreRun {
 }
 
 // open looks at the input and finds out which taxonomy it is of.
-func (r *scoreRun) open() (err error) {
+func (r *scoreRun) open(ctx context.Context) (err error) {
 	rows := r.rows
 	if rows.files, err = r.o.Files.open(); err != nil {
 		return err
@@ -181,8 +181,7 @@ func (r *scoreRun) open() (err error) {
 		return err
 	}
 	r.summary = newScoreSummary(rows.taxonomy)
-	rows.columns, err = parseMap(r.o.Map, rows.taxonomy.FieldNames())
-	return err
+	return rows.nameColumns(ctx, r.o.Map)
 }
 
 // write makes the output, unless an earlier run has.
@@ -193,7 +192,11 @@ func (r *scoreRun) write(ctx context.Context, e *env) error {
 	if done, err := r.finished(ctx); done || err != nil {
 		return errors.Join(err, r.close(e))
 	}
-	return errors.Join(r.file(ctx), r.close(e))
+	err := r.file(ctx)
+	if lacksColumns(err) {
+		return err // there is nothing to sum up
+	}
+	return errors.Join(err, r.close(e))
 }
 
 // close prints the summary, and gives the exit code of rows without a score.
@@ -347,7 +350,7 @@ func (f *scoreFile) finish(err error) error {
 	if err == nil {
 		input := f.input.Input()
 		input.Changed = f.changed
-		f.record.Notes = slices.Sorted(maps.Keys(f.noted))
+		f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
 			f.record.Usage, err = f.score.judges.usage()

@@ -69,7 +69,6 @@ docs/simulate.md lists the mechanisms.`,
 			if o.rowInput, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
-			o.tell = true
 			if o.limit = ctx.Int("limit"); o.limit < 0 {
 				return usagef("--limit %d: give a number of rows, or 0 for all", o.limit)
 			}

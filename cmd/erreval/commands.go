@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
-	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/spelling"
 )
 
 // commands lists every command, in the order of the help page. One file a command: cmd_<name>.go.
@@ -55,6 +58,21 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 some rows untagged or unscored, 4 model
 does not fit, 5 judge unavailable or budget spent, 6 a threshold was missed, 130
 interrupted.`
 
+// shortHelp is what erreval alone prints.
+const shortHelp = `erreval finds the errors in generated questions and other text, offline.
+
+Find the errors in each row of a file:   erreval identify questions.csv -o tagged.csv
+Read the rows with an error:             erreval show tagged.csv --label any
+Count the errors, per system:            erreval stats tagged.csv
+Compare with labels of your own:         erreval meta labels --gold gold.csv tagged.csv
+Score each row along dimensions:         erreval score tagged.csv -o scored.csv
+
+First time on this machine:              erreval setup
+When something is wrong:                 erreval doctor
+All commands:                            erreval --help
+All about one of them:                   erreval identify --help
+`
+
 func newApp(e *env) *cli.App {
 	app := &cli.App{
 		Name:                      "erreval",
@@ -71,7 +89,13 @@ func newApp(e *env) *cli.App {
 		OnUsageError:              explainUsage,
 		Commands:                  commands(e),
 	}
-	app.Action = marked(needCommand)
+	app.Action = marked(func(ctx *cli.Context) error {
+		if ctx.Args().Present() {
+			return needCommand(ctx)
+		}
+		_, err := io.WriteString(e.out, shortHelp)
+		return err
+	})
 	for _, c := range app.Commands {
 		prepare(c)
 	}
@@ -107,15 +131,28 @@ func marked(action cli.ActionFunc) cli.ActionFunc {
 // explainUsage turns a parser's message into one that names the command and what it would take.
 func explainUsage(ctx *cli.Context, err error, _ bool) error {
 	path, flags := ctx.Command.HelpName, ctx.Command.VisibleFlags()
-	text := strings.Replace(err.Error(), "flag provided but not defined: -", "unknown flag --", 1)
-	if ctx.Command.Name == ctx.App.Name && text != err.Error() {
-		return usagef("%s; the flags of a command stand behind its name", text)
-	}
 	names := make([]string, len(flags))
 	for i, f := range flags {
-		names[i] = "--" + f.Names()[0]
+		names[i] = f.Names()[0]
 	}
-	return usagef("%s: %s\nits flags are %s\nsee '%s --help'", path, text, strings.Join(names, ", "), path)
+	text := err.Error()
+	unknown, isUnknown := strings.CutPrefix(text, "flag provided but not defined: -")
+	if isUnknown {
+		text = fmt.Sprintf("unknown flag --%s%s", unknown, didYouMean("--", unknown, names))
+	}
+	if ctx.Command.Name == ctx.App.Name && isUnknown {
+		return usagef("%s; the flags of a command stand behind its name", text)
+	}
+	return usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
+}
+
+// didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none
+// is like it.
+func didYouMean(prefix, name string, names []string) string {
+	if meant := spelling.Meant(name, names); meant != "" {
+		return "; did you mean " + prefix + meant + "?"
+	}
+	return ""
 }
 
 // needCommand answers a line that stops before naming a command, or names one that does not exist.
@@ -127,7 +164,7 @@ func needCommand(ctx *cli.Context) error {
 	}
 	list := strings.Join(names, ", ")
 	if got := ctx.Args().First(); got != "" {
-		return usagef("%s has no command %q; it has %s", path, got, list)
+		return usagef("%s has no command %q%s\nits commands are %s", path, got, didYouMean("", got, names), list)
 	}
 	return usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
 }

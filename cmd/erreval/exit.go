@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/report"
 )
@@ -76,7 +77,7 @@ func collectCodes(err error, found map[int]bool) {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
 	case *codedError:
 		found[e.code] = true
-	case *evaluation.OptionError:
+	case *evaluation.OptionError, *dataset.ColumnsError: // options, and which columns hold the fields, are the command line's
 		found[exitUsage] = true
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {

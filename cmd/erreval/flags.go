@@ -31,10 +31,13 @@ func reorder(app *cli.App, args []string) []string {
 				moved = append(moved, args[i])
 			}
 		default:
-			sub := findCommand(below, arg)
-			if sub == nil || len(rest) > 0 {
+			if len(below) == 0 {
 				rest = append(rest, arg)
 				continue
+			}
+			sub := findCommand(below, arg)
+			if sub == nil { // which of the arguments behind it would be its flags, nobody knows
+				return append(append(append(path, moved...), "--"), args[i:]...)
 			}
 			path = append(append(path, moved...), arg)
 			below, flags, moved = sub.Subcommands, sub.Flags, nil
@@ -116,6 +119,11 @@ func sheetFlag() cli.Flag {
 
 func delimiterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "delimiter", Usage: "`CHARACTER` between the cells of CSV, or tab; looked for in the header where not given"}
+}
+
+func encodingFlag() cli.Flag {
+	return &cli.StringFlag{Name: "encoding",
+		Usage: "read text in the encoding `NAME`, such as windows-1252 (default: UTF-8, or what the file shows)"}
 }
 
 func limitFlag() cli.Flag {

@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -21,14 +20,16 @@ type fileOptions struct {
 	Format    string // of standard input and output, and of files whose names do not tell
 	Sheet     string // of a workbook; "" is the first
 	Delimiter string // one character, "tab" or "\t"; "" looks at the header
+	Encoding  string // of text that is read; "" is UTF-8, or what the file shows
 }
 
 func fileFlags() []cli.Flag {
-	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag()}
+	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag(), encodingFlag()}
 }
 
 func readFileOptions(ctx *cli.Context) fileOptions {
-	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter")}
+	return fileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter"),
+		Encoding: ctx.String("encoding")}
 }
 
 // files reads and writes files of rows.
@@ -36,6 +37,7 @@ type files struct {
 	named     dataset.Format
 	sheet     string
 	delimiter rune
+	encoding  string
 }
 
 func (o fileOptions) open() (*files, error) {
@@ -44,6 +46,12 @@ func (o fileOptions) open() (*files, error) {
 		var err error
 		if f.named, err = dataset.ParseFormat(o.Format); err != nil {
 			return nil, usagef("--format: %w", err)
+		}
+	}
+	if o.Encoding != "" {
+		var err error
+		if f.encoding, err = dataset.ParseEncoding(o.Encoding); err != nil {
+			return nil, usagef("--encoding: %w", err)
 		}
 	}
 	text := strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(o.Delimiter)
@@ -68,7 +76,8 @@ func (f *files) format(path string) dataset.Format {
 
 // reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *files) reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
-	o.Format, o.Sheet, o.Delimiter = f.format(path), f.sheet, f.delimiter
+	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.format(path), f.sheet, f.delimiter, f.encoding
+	o.Recorded = recordedColumns(path)
 	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
 		info, err := file.Stat()
 		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed
@@ -100,7 +109,6 @@ type rowInput struct {
 	taxonomy *taxonomy.Taxonomy
 	columns  map[string]string // --map
 	limit    int               // rows of a file; 0 is all
-	tell     bool              // what was assumed about a file
 }
 
 // rowFlags are those that openRowInput reads.
@@ -125,15 +133,15 @@ func (in *rowInput) readRows(ctx context.Context, e *env, file string, take take
 		return err
 	}
 	defer closeRows()
-	if err := take(ctx, file, reader.Read); err != nil {
-		return err
-	}
-	for _, n := range reader.Notes() {
-		if in.tell {
-			e.warn("%s", report.Printable(n))
+	noted := false
+	return take(ctx, file, func() (*dataset.Row, error) {
+		row, err := reader.Read()
+		if err == nil && !noted || errors.Is(err, io.EOF) {
+			noted = true
+			e.note(reader.Notes())
 		}
-	}
-	return nil
+		return row, err
+	})
 }
 
 // eachRow calls f for every row of a file ("-" is standard input) and returns the lines that are none.
@@ -144,6 +152,37 @@ func (in *rowInput) eachRow(ctx context.Context, e *env, file string, f func(*da
 		return err
 	})
 	return faults, err
+}
+
+// checkColumns finds inputs without a column that every row needs, before a model is loaded or anything is written.
+// What can be read only once, such as standard input, is left out: there, reading ends with the same error.
+func (in *rowInput) checkColumns(ctx context.Context, e *env, inputs ...string) error {
+	var errs []error
+	for _, file := range inputs {
+		if info, err := os.Stat(file); file == stdio || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		rows, closeRows, err := in.files.openRows(ctx, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns})
+		if err != nil {
+			continue // whoever reads it says so
+		}
+		var line *dataset.LineError
+		for range dataset.LookAhead {
+			if _, err = rows.Read(); !errors.As(err, &line) {
+				break
+			}
+		}
+		closeRows()
+		if lacksColumns(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func lacksColumns(err error) bool {
+	var missing *dataset.ColumnsError
+	return errors.As(err, &missing)
 }
 
 // sinkOptions say how rows are written.

@@ -23,7 +23,7 @@ func checkInputs(inputs []string) error {
 		}
 		info, err := os.Stat(in)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("input: %w", err))
+			errs = append(errs, err)
 		} else if info.IsDir() {
 			errs = append(errs, usagef("input %s is a folder; name the files in it, as in %s", in, filepath.Join(in, "*.jsonl")))
 		}

@@ -388,7 +388,7 @@ func (f *identifyFile) writeRecord() error {
 	}
 	input := f.input.Input()
 	input.Changed = f.changed
-	f.record.Notes = slices.Sorted(maps.Keys(f.noted))
+	f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
 	f.record.Inputs = []runrecord.Input{input}
 	f.record.Counts = f.summary.recordCounts()
 	return f.record.Write(f.path)

@@ -64,7 +64,9 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 // madeWith is what a look at a file takes from its run record.
 type madeWith struct {
 	Taxonomy runrecord.Artefact `json:"taxonomy"`
+	Columns  map[string]string  `json:"columns"`
 	Options  struct {
+		Map        map[string]string     `json:"map"`
 		Thresholds dataset.Probabilities `json:"thresholds"`
 		Aggregate  string                `json:"aggregate"` // of a run with judges
 	} `json:"options"`
@@ -78,6 +80,19 @@ func readRecord(file string) *madeWith {
 		return nil
 	}
 	return made
+}
+
+// recordedColumns are the fields that the run which made a file read from columns of other names. Older records have
+// only those that were given.
+func recordedColumns(file string) map[string]string {
+	made := readRecord(file)
+	if made == nil || file == stdio {
+		return nil
+	}
+	if made.Columns == nil {
+		return made.Options.Map
+	}
+	return made.Columns
 }
 
 // taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record beside
@@ -112,8 +127,8 @@ func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dat
 		}
 		return f(row, d)
 	})
-	if err == nil && len(faults) > 0 {
-		err = o.foreign(faults[0])
+	if unfit := o.foreign(errors.Join(append(faults, err)...)); unfit != nil {
+		err = unfit
 	}
 	return faults, err
 }
@@ -127,17 +142,25 @@ func (o *lookOptions) unfit(what, found string) error {
 		what, found, o.taxonomy.ID(), name))
 }
 
-// foreign tells whether a line is no row because it is one of another taxonomy, with other fields.
+// foreign tells whether a line is no row, or columns are missing, because the file is one of another taxonomy, with
+// other fields.
 func (o *lookOptions) foreign(err error) error {
 	var fault *dataset.LineError
-	if !errors.As(err, &fault) {
+	var missing *dataset.ColumnsError
+	var line struct{ Diagnosis *dataset.Diagnosis }
+	place := ""
+	switch {
+	case errors.As(err, &missing):
+		place = fmt.Sprintf("%s:%d", missing.First.Source, missing.First.Line)
+		line.Diagnosis, err = missing.First.Diagnosis()
+	case errors.As(err, &fault):
+		place = fmt.Sprintf("%s:%d", fault.File, fault.Line)
+		err = json.Unmarshal(fault.Raw, &line)
+	}
+	if err != nil || line.Diagnosis == nil || line.Diagnosis.MadeWith(o.taxonomy.ID()) {
 		return nil
 	}
-	var line struct{ Diagnosis dataset.Diagnosis }
-	if json.Unmarshal(fault.Raw, &line) != nil || line.Diagnosis.MadeWith(o.taxonomy.ID()) {
-		return nil
-	}
-	return o.unfit(fmt.Sprintf("%s:%d", fault.File, fault.Line), line.Diagnosis.Taxonomy)
+	return o.unfit(place, line.Diagnosis.Taxonomy)
 }
 
 // noRows says why there is nothing to look at.

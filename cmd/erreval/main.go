@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/erreval/erreval/internal/fileerror"
 )
 
 func main() {
@@ -42,7 +44,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	default:
 		code = exitCode(ran.err)
 	}
-	if text := err.Error(); text != "" {
+	if text := fileerror.Plain(err).Error(); text != "" {
 		fmt.Fprintf(e.err, "error: %s\n", text)
 	}
 	return code

@@ -134,7 +134,8 @@ func TestReorder(t *testing.T) {
 		{"meta labels pred --gold gold", "meta labels --gold gold -- pred"},
 		{"meta labels --gold gold pred", "meta labels --gold gold -- pred"},
 		{"--config c meta labels pred --gold g", "--config c meta labels --gold g -- pred"},
-		{"bogus in -o x", "-o -- bogus in x"},
+		{"bogus in -o x", "-- bogus in -o x"},
+		{"meta bogus -o x", "meta -- bogus -o x"},
 	} {
 		got := reorder(app, append([]string{"erreval"}, strings.Fields(c.in)...))
 		if want := append([]string{"erreval"}, strings.Fields(c.want)...); !slices.Equal(got, want) {

@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/fileerror"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 )
@@ -313,5 +314,5 @@ func (r *importRun) verify(ctx context.Context, m *models.Model, id *identifier.
 
 // hideDraft takes the folder's passing name out of a message.
 func (r *importRun) hideDraft(err error) error {
-	return errors.New(strings.ReplaceAll(err.Error(), r.draft.Dir, r.choices.Name))
+	return errors.New(strings.ReplaceAll(fileerror.Plain(err).Error(), r.draft.Dir, r.choices.Name))
 }

@@ -178,7 +178,7 @@ type initSource struct {
 	*dataset.Reader
 	ctx  context.Context
 	e    *env
-	said int
+	read bool
 }
 
 func (s *initSource) Read() (*dataset.Row, error) {
@@ -186,12 +186,9 @@ func (s *initSource) Read() (*dataset.Row, error) {
 		return nil, err
 	}
 	row, err := s.Reader.Read()
-	if err == nil && s.said == 0 || errors.Is(err, io.EOF) {
-		notes := s.Notes()
-		for _, n := range notes[s.said:] {
-			s.e.warn("%s", report.Printable(n))
-		}
-		s.said = len(notes)
+	if err == nil && !s.read || errors.Is(err, io.EOF) {
+		s.read = true
+		s.e.note(s.Notes())
 	}
 	return row, err
 }

@@ -101,7 +101,7 @@ func (m *mergeRun) gather(args []string) (all []review.Answer, faults []*review.
 			}
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, usagef("%s: no such file", path)
+			return nil, nil, usagef("%w", err)
 		}
 		answers, err := exchange.Read(path, m.f, reviewer)
 		all, faults = append(all, answers...), append(faults, flatten(path, err)...)

@@ -19,21 +19,22 @@ import (
 
 // Record is the content of OUT.run.json.
 type Record struct {
-	Format   int            `json:"format"` // 1
-	Tool     Build          `json:"tool"`
-	Command  string         `json:"command"`            // as typed, without flags: "identify"
-	Options  any            `json:"options"`            // the command's options struct, legal zeros included
-	Shard    *Shard         `json:"shard,omitempty"`    // absent if the whole input was processed
-	Model    *Artefact      `json:"model,omitempty"`    // absent if none was used
-	Taxonomy *Artefact      `json:"taxonomy,omitempty"` // likewise
-	Inputs   []Input        `json:"inputs"`             // in reading order
-	Notes    []string       `json:"notes,omitempty"`    // what was guessed of them, such as which column holds a field
-	Counts   map[string]int `json:"counts"`             // rows, labels …; each command names its own
-	Parts    []Part         `json:"parts,omitempty"`    // outputs that were put together to this one
-	Usage    any            `json:"usage,omitempty"`    // what language models used; absent if none was asked
-	Stopped  string         `json:"stopped,omitempty"`  // why the run ended before its input did: "budget"; such an output is partial
-	Started  time.Time      `json:"started"`            // UTC
-	Ended    time.Time      `json:"ended"`              // UTC; set by Write
+	Format   int               `json:"format"` // 1
+	Tool     Build             `json:"tool"`
+	Command  string            `json:"command"`            // as typed, without flags: "identify"
+	Options  any               `json:"options"`            // the command's options struct, legal zeros included
+	Shard    *Shard            `json:"shard,omitempty"`    // absent if the whole input was processed
+	Model    *Artefact         `json:"model,omitempty"`    // absent if none was used
+	Taxonomy *Artefact         `json:"taxonomy,omitempty"` // likewise
+	Inputs   []Input           `json:"inputs"`             // in reading order
+	Columns  map[string]string `json:"columns,omitempty"`  // fields read from a column of another name, given or guessed
+	Notes    []string          `json:"notes,omitempty"`    // what was guessed of them, such as which column holds a field
+	Counts   map[string]int    `json:"counts"`             // rows, labels …; each command names its own
+	Parts    []Part            `json:"parts,omitempty"`    // outputs that were put together to this one
+	Usage    any               `json:"usage,omitempty"`    // what language models used; absent if none was asked
+	Stopped  string            `json:"stopped,omitempty"`  // why the run ended before its input did: "budget"; such an output is partial
+	Started  time.Time         `json:"started"`            // UTC
+	Ended    time.Time         `json:"ended"`              // UTC; set by Write
 }
 
 // Artefact is something with a name and a content.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/fileerror"
 )
 
 // Place is where something stands in a file that a reviewer gave back.
@@ -57,5 +58,5 @@ func FaultOf(file string, err error) *Fault {
 	case errors.As(err, &line):
 		return &Fault{Place: Place{File: line.File, Line: line.Line, Unit: line.Unit}, Reason: line.Err.Error()}
 	}
-	return &Fault{Place: Place{File: file}, Reason: strings.TrimPrefix(err.Error(), file+": ")}
+	return &Fault{Place: Place{File: file}, Reason: strings.TrimPrefix(fileerror.Plain(err).Error(), file+": ")}
 }

@@ -1,0 +1,126 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/internal/spelling"
+)
+
+// LookAhead is in how many rows of a file without a header a column has to be missing to be one that the file lacks.
+const LookAhead = 20
+
+// ColumnsError says that a file lacks columns of fields that every row needs: one fault of the file, in the place of
+// one a row. Reading ends with it.
+type ColumnsError struct {
+	Fields []string // in the taxonomy's order
+	First  *Row     // without Values and ID
+	Rows   int      // rows that were looked at; 0: the header holds for all
+
+	named    []string // column that each of Fields was looked for in
+	optional []string // fields that First lacks as well, and that rows may lack
+}
+
+func (e *ColumnsError) Error() string {
+	columns, hold, where := "columns", "those that hold them, as in:", ""
+	if len(e.Fields) == 1 {
+		columns, hold = "column", fmt.Sprintf("the one that holds the %s with", e.Fields[0])
+	}
+	if e.Rows == 1 {
+		where = " in the first row"
+	} else if e.Rows > 1 {
+		where = fmt.Sprintf(" in the first %d rows", e.Rows)
+	}
+	var quoted, options []string
+	for i, field := range e.Fields {
+		own := ""
+		if _, there := e.First.Get(field); there {
+			own = field
+		}
+		meant := cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")
+		quoted = append(quoted, strconv.Quote(e.named[i]))
+		options = append(options, fmt.Sprintf("--map %s=%s", field, meant))
+	}
+	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s", e.First.Source, columns, strings.Join(quoted, ", "), where,
+		e.First.columnList(), hold, strings.Join(options, " "))
+	for _, field := range e.optional {
+		text += fmt.Sprintf(" (and, where there is one, --map %s=COLUMN)", field)
+	}
+	return text
+}
+
+// lookedAt is a record that was read before its turn, or what reading it said.
+type lookedAt struct {
+	rec record
+	err error
+}
+
+func (r *Reader) take() (record, error) {
+	if len(r.ahead) == 0 {
+		return r.in.next()
+	}
+	next := r.ahead[0]
+	r.ahead = r.ahead[1:]
+	return next.rec, next.err
+}
+
+// begin guesses columns by the first record. Where one that is needed is missing, the next records say whether all
+// lack it.
+func (r *Reader) begin(rec record) error {
+	e := &ColumnsError{First: r.bare(rec)}
+	r.guess(e.First)
+	e.Fields = slices.Clone(r.fields)
+	r.dropFound(e, e.First)
+	if len(e.Fields) > 0 && !r.opt.Format.is(CSV, TSV, XLSX, Parquet) {
+		e.Rows = 1
+		if err := r.lookAhead(e); err != nil {
+			return nil // whoever reads on meets it behind the rows before it
+		}
+	}
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	for _, field := range r.fields {
+		_, found := e.First.Get(r.column[field])
+		switch {
+		case slices.Contains(e.Fields, field):
+			e.named = append(e.named, r.column[field])
+		case !found && r.optional[field]:
+			e.optional = append(e.optional, field)
+		}
+	}
+	return e
+}
+
+// lookAhead reads on until every column was seen. The error is one that ends the reading.
+func (r *Reader) lookAhead(e *ColumnsError) error {
+	for len(e.Fields) > 0 && len(r.ahead) < LookAhead-1 {
+		rec, err := r.in.next()
+		r.ahead = append(r.ahead, lookedAt{rec, err})
+		var line *LineError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &line):
+		case err != nil:
+			return err
+		default:
+			e.Rows++
+			r.dropFound(e, r.bare(rec))
+		}
+	}
+	return nil
+}
+
+// dropFound takes the fields that the row has a column for, and those that need none, from those that are missing.
+func (r *Reader) dropFound(e *ColumnsError, row *Row) {
+	e.Fields = slices.DeleteFunc(e.Fields, func(field string) bool {
+		_, found := row.Get(r.column[field])
+		return found || r.optional[field] && r.opt.Map[field] == ""
+	})
+}

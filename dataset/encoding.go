@@ -1,0 +1,162 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
+	"github.com/erreval/erreval/internal/spelling"
+)
+
+// Names of encodings of text that need no asking for.
+const (
+	encodingUTF8    = "utf-8"
+	encodingUTF16   = "utf-16"
+	encodingWindows = "windows-1252" // what Excel writes as CSV in Western Europe and America
+)
+
+// commonEncodings are those that are suggested.
+var commonEncodings = []string{encodingUTF8, encodingUTF16, encodingWindows, "windows-1250", "windows-1251", "iso-8859-1",
+	"iso-8859-2", "iso-8859-15", "macintosh", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"}
+
+// ParseEncoding reads a name as in --encoding, any that HTML has, such as "latin1", and gives its usual one.
+func ParseEncoding(name string) (string, error) {
+	if e, err := htmlindex.Get(name); err == nil && e != encoding.Replacement {
+		usual, err := htmlindex.Name(e)
+		if usual == "utf-16le" {
+			usual = encodingUTF16
+		}
+		return usual, err
+	}
+	near := spelling.Nearest(name, commonEncodings, 2)
+	return "", fmt.Errorf("there is no encoding %q; did you mean %s? Common ones are %s", name, quotedOr(near),
+		strings.Join(commonEncodings, ", "))
+}
+
+// encodingError is text that is not in the encoding it is read as.
+type encodingError struct {
+	place    string // "cell 2", or "byte 10 of the line"
+	encoding string // "" is UTF-8, because nothing said otherwise
+}
+
+func (e *encodingError) Error() string {
+	if e.encoding == "" {
+		return fmt.Sprintf("not UTF-8 at %s; name the file's encoding, as in: --encoding %s", e.place, encodingWindows)
+	}
+	return fmt.Sprintf("the text at %s does not fit the encoding %s; mend it, or name another encoding with --encoding",
+		e.place, e.encoding)
+}
+
+// decode makes UTF-8 of text in the encoding of o. A byte order mark goes before it; where neither is there, CSV and
+// TSV may fit Windows-1252. It gives the encoding's name, "" for UTF-8, and what to say about it.
+func decode(in *bufio.Reader, o Options) (text *bufio.Reader, name, note string, err error) {
+	head, _ := in.Peek(8) // the caller has met its error
+	switch {
+	case sniff(head) == encodingUTF16:
+		name = encodingUTF16
+		note = "UTF-16, by the byte order mark"
+	case bytes.HasPrefix(head, bom) || o.Encoding == encodingUTF8:
+		return in, "", "", nil
+	case o.Encoding != "":
+		name = o.Encoding
+	case o.Format.is(CSV, TSV) && fitsWindows(in):
+		name = encodingWindows
+		note = "not UTF-8; read as Windows-1252 (--encoding names another)"
+	default:
+		return in, "", "", nil
+	}
+	if name == o.Encoding {
+		note = ""
+	}
+	e := encoding.Encoding(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))
+	if name != encodingUTF16 {
+		if e, err = htmlindex.Get(name); err != nil {
+			return nil, "", "", fmt.Errorf("the encoding %q: %w", name, err)
+		}
+	}
+	marked := transform.Chain(e.NewDecoder(), mark{controls: e == charmap.Windows1252})
+	return bufio.NewReaderSize(transform.NewReader(in, marked), 64<<10), name, note, nil
+}
+
+// undefinedWindows are the bytes that Windows-1252 has no character for.
+const undefinedWindows = "\x81\x8d\x8f\x90\x9d"
+
+// fitsWindows tells whether what the file begins with, as far as it was read (64 KiB of a file), is Windows-1252 rather
+// than UTF-8 with a few damaged bytes.
+func fitsWindows(in *bufio.Reader) bool {
+	sample, _ := in.Peek(in.Buffered()) // of a pipe no more, since who writes it may wait for rows
+	single, multi := 0, 0
+	for i := 0; i < len(sample) && utf8.FullRune(sample[i:]); {
+		r, n := utf8.DecodeRune(sample[i:])
+		switch {
+		case r == 0 || n == 1 && strings.IndexByte(undefinedWindows, sample[i]) >= 0:
+			return false
+		case n > 1:
+			multi++
+		case r == utf8.RuneError:
+			single++
+		}
+		i += n
+	}
+	return single > multi
+}
+
+// mark puts a byte that is no UTF-8 in the place of what could not be decoded, so that its line is rejected.
+type mark struct {
+	transform.NopResetter
+	controls bool // U+0080 to U+009F stand for bytes that the encoding does not have
+}
+
+// Transform implements transform.Transformer.
+func (m mark) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		if !atEOF && !utf8.FullRune(src[nSrc:]) {
+			return nDst, nSrc, transform.ErrShortSrc
+		}
+		r, n := utf8.DecodeRune(src[nSrc:])
+		if nDst+n > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		if r == utf8.RuneError || m.controls && r >= 0x80 && r < 0xa0 {
+			dst[nDst] = 0xff
+			nDst++
+		} else {
+			nDst += copy(dst[nDst:], src[nSrc:nSrc+n])
+		}
+		nSrc += n
+	}
+	return nDst, nSrc, nil
+}
+
+// decoded are the records of text that was decoded.
+type decoded struct {
+	records
+	encoding string
+	said     []string
+}
+
+func (d *decoded) next() (record, error) {
+	rec, err := d.records.next()
+	return rec, withEncoding(err, d.encoding)
+}
+
+func (d *decoded) notes() []string { return slices.Concat(d.said, d.records.notes()) }
+
+// withEncoding names the encoding in an error about text that does not fit it.
+func withEncoding(err error, name string) error {
+	var wrong *encodingError
+	if errors.As(err, &wrong) {
+		wrong.encoding = name
+	}
+	return err
+}

@@ -1,0 +1,74 @@
+// Package fileerror words errors of files for people.
+package fileerror
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Plain is err with what it says about files in plain words: "rows.csv: there is no such file" in the place of "open
+// rows.csv: no such file or directory". It wraps err, so that errors.Is and errors.As find in it what they found
+// before. nil stays nil.
+func Plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := reworded(err.Error(), err)
+	if text == err.Error() {
+		return err
+	}
+	return &plain{text, err}
+}
+
+type plain struct {
+	text string
+	err  error
+}
+
+func (p *plain) Error() string { return p.text }
+func (p *plain) Unwrap() error { return p.err }
+
+// reworded replaces the errors of files in the tree of err, which stand in text as they word themselves.
+func reworded(text string, err error) string {
+	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
+	case *fs.PathError:
+		return replace(text, e, e.Path, reason(e.Path, e.Err))
+	case *os.LinkError:
+		if _, gone := os.Lstat(e.Old); gone != nil {
+			return replace(text, e, e.Old, reason(e.Old, e.Err))
+		}
+		return replace(text, e, e.New, reason(e.New, e.Err))
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			text = reworded(text, part)
+		}
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return reworded(text, inner)
+		}
+	}
+	return text
+}
+
+func replace(text string, e error, path, why string) string {
+	words := path + ": " + why
+	return strings.ReplaceAll(strings.ReplaceAll(text, e.Error(), words), path+": "+words, words)
+}
+
+func reason(path string, err error) string {
+	folder := filepath.Dir(path)
+	_, noFolder := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && errors.Is(noFolder, fs.ErrNotExist):
+		return "there is no folder " + folder
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file"
+	case errors.Is(err, syscall.EISDIR):
+		return "it is a folder, not a file"
+	}
+	return err.Error()
+}
