@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/scorer"
 )
@@ -73,7 +74,7 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 			return nil, withCode(exitUsage, fmt.Errorf("--examples: %w", err))
 		}
 	}
-	r.judges, err = newModels(o, r.taxonomy, prompt.Identify, r.o.Output, func(j *judges, members []scorer.Judge) (err error) {
+	r.judges, err = newModels(o, r.taxonomy, prompt.Identify, r.o.Output, func(j *judges, members []llm.Model) (err error) {
 		options.Template = j.template
 		j.labeller, err = scorer.NewLabeller(members[0], options)
 		return err

@@ -230,9 +230,9 @@ func (o *judgeOptions) calls() bool { return o != nil && !o.DryRun && o.ShowProm
 // judges are the models that a run asks, with what stands behind them.
 type judges struct {
 	o        *judgeOptions
-	panel    *scorer.Panel                       // in score
-	labeller *scorer.Labeller                    // in identify
-	use      func(*judges, []scorer.Judge) error // makes one of the two
+	panel    *scorer.Panel                    // in score
+	labeller *scorer.Labeller                 // in identify
+	use      func(*judges, []llm.Model) error // makes one of the two
 	taxonomy *taxonomy.Taxonomy
 	template *prompt.Template
 	prices   *journal.Prices
@@ -249,7 +249,7 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (*judges, e
 	if o.Joint {
 		kind = prompt.Joint
 	}
-	return newModels(o, t, kind, output, func(j *judges, members []scorer.Judge) (err error) {
+	return newModels(o, t, kind, output, func(j *judges, members []llm.Model) (err error) {
 		options := o.Panel
 		options.Taxonomy, options.Template = j.taxonomy, j.template
 		j.panel, err = scorer.NewPanel(members, options)
@@ -258,7 +258,7 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (*judges, e
 }
 
 // newModels makes models that are asked by a kind of templates; use puts them to work.
-func newModels(o *judgeOptions, t *taxonomy.Taxonomy, kind, output string, use func(*judges, []scorer.Judge) error) (j *judges, err error) {
+func newModels(o *judgeOptions, t *taxonomy.Taxonomy, kind, output string, use func(*judges, []llm.Model) error) (j *judges, err error) {
 	j = &judges{o: o, use: use, taxonomy: t, path: o.Journal}
 	if j.path == "" && output != stdio && output != "" {
 		j.path = filepath.Clean(output) + ".journal"
@@ -347,7 +347,7 @@ type seat struct {
 
 // seat makes the models' clients, and puts them to work.
 func (j *judges) seat() error {
-	var members []scorer.Judge
+	var members []llm.Model
 	var shared *seat
 	j.seats, j.clients = nil, nil
 	for i := range j.o.Judges {
@@ -363,7 +363,7 @@ func (j *judges) seat() error {
 			shared = at
 		}
 		j.seats = append(j.seats, at)
-		judge := scorer.Judge{Name: s.Name, Model: s.Model, Client: at.client, Temperature: &s.Temperature, Seed: &s.Seed,
+		judge := llm.Model{Name: s.Name, Model: s.Model, Client: at.client, Temperature: &s.Temperature, Seed: &s.Seed,
 			MaxTokens: s.ReplyTokens, Lines: s.Lines}
 		if j.journal != nil {
 			c := j.journal.Client(at.client, s.Endpoint.BaseURL+" "+s.Endpoint.AzureVersion)

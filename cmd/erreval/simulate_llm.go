@@ -14,6 +14,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/scorer"
@@ -166,17 +167,15 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 }
 
 // use makes the simulator of the models' clients.
-func (r *writtenRun) use(j *judges, members []scorer.Judge) (err error) {
-	var all []llmsim.Model
-	var writer llmsim.Model
+func (r *writtenRun) use(j *judges, members []llm.Model) (err error) {
+	var writer llm.Model
 	for _, m := range members {
-		model := llmsim.Model{Name: m.Name, Client: m.Client, Model: m.Model, Temperature: m.Temperature, Seed: m.Seed, MaxTokens: m.MaxTokens, Lines: m.Lines}
-		if all = append(all, model); m.Name == r.writer {
-			writer = model
+		if m.Name == r.writer {
+			writer = m
 		}
 	}
 	r.opts.Write, r.opts.Confirm = j.template, r.confirm
-	r.sim, err = llmsim.New(writer, all, r.opts)
+	r.sim, err = llmsim.New(writer, members, r.opts)
 	return err
 }
 
