@@ -51,7 +51,7 @@ Other formats, a pipe, the first rows only, going on after an interruption:
    erreval score tagged.jsonl -o try.jsonl --limit 100
    erreval score tagged.jsonl -o scored.jsonl --resume
 
-Ask a language model instead, which is shown the errors found (OPENAI_API_KEY holds the key); look at the
+Ask a language model instead, which is shown the errors found (` + usualKey() + ` holds the key); look at the
 prompts and the cost first, and bound what is spent. The same line again goes on where it stopped:
    erreval score tagged.jsonl --judge gpt-4o-mini --show-prompt q1
    erreval score tagged.jsonl --judge gpt-4o-mini --dry-run
@@ -130,7 +130,7 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	if err := r.judges.openJournal(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.judges.close()) }()
+	defer func() { err = errors.Join(err, r.judges.Close()) }()
 	switch {
 	case o.Judge.ShowPrompt != "":
 		rows, questions := r.asked(ctx, e)
@@ -350,7 +350,7 @@ func (f *scoreFile) finish(err error) error {
 		f.record.Notes = slices.Sorted(maps.Keys(f.noted))
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
-			f.record.Usage, err = f.score.judges.usage()
+			f.record.Usage, err = f.score.judges.Usage()
 		}
 		err = errors.Join(err, f.record.Write(f.path))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -20,7 +21,7 @@ type judgeSummary struct {
 	Judgements int            `json:"judgements"`            // scored and unscored, planted ones included
 	Unscored   int            `json:"unscored"`              // of these
 	Reasons    map[string]int `json:"reasons"`               // of the unscored
-	Usage      *judgeUsage    `json:"usage,omitempty"`       // nil where the output was finished already
+	Usage      *judging.Usage `json:"usage,omitempty"`       // nil where the output was finished already
 	Lift       []liftRow      `json:"lift,omitempty"`        // with both modes
 	LiftGroups int            `json:"lift_groups,omitempty"` // that its intervals resample, by the taxonomy's group field
 	Panel      *agreement     `json:"panel,omitempty"`       // with several judges
@@ -68,7 +69,7 @@ func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
 	if len(p.Modes) > 1 {
 		s.lift, s.group = newLift(t, p.Aggregate), slices.Index(t.FieldNames(), t.GroupField())
 	}
-	if len(j.o.Judges) > 1 {
+	if len(j.o.Models) > 1 {
 		s.Panel = &agreement{}
 	}
 	if p.Plant > 0 {
@@ -175,7 +176,7 @@ func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *judgeOption
 	}
 	c.Offline++
 	if len(score.Runs) == 1 {
-		c.Saved += len(o.Judges) * len(o.Panel.Modes) * o.Panel.Repeats
+		c.Saved += len(o.Models) * len(o.Panel.Modes) * o.Panel.Repeats
 	}
 	verdict, ok := modeValue(score.Runs, o.Panel.DecisiveMode(), o.Panel.Aggregate)
 	if !ok || score.Value == nil {
@@ -227,7 +228,7 @@ func (s *judgeSummary) print(w io.Writer) error {
 		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
 		return nil
 	}
-	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
 	if strings.Contains(s.example, ": ") { // with details
 		fmt.Fprintf(w, "the first of them: %s\n", s.example)
 	}
