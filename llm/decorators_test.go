@@ -284,7 +284,7 @@ func TestLimitInFlight(t *testing.T) {
 // The first call is told to wait; no other starts before, those that queue for a place or a rate included.
 func TestAWaitStopsEverybody(t *testing.T) {
 	for name, o := range map[string]llm.LimitOptions{
-		"places": {InFlight: 1}, "rate": {RPM: 600}, "both": {RPM: 600, TPM: 60000, InFlight: 3},
+		"in flight": {InFlight: 1}, "rate": {RPM: 600}, "both": {RPM: 600, TPM: 60000, InFlight: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestLimiterHalves(t *testing.T) {
 		}
 		l := llm.NewLimiter(llm.LimitOptions{InFlight: inFlight})
 		endpoint := count(&there, &most, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { return &llm.Reply{}, nil }))
-		client := l.Pace(count(&begun, &mostBegun, l.Place(endpoint)))
+		client := l.LimitRates(count(&begun, &mostBegun, l.LimitInFlight(endpoint)))
 		start := time.Now()
 		var wait sync.WaitGroup
 		for n := range calls {
@@ -446,7 +446,7 @@ func TestPlaceHeedsWait(t *testing.T) {
 		endpoint := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
 			return nil, &llm.Error{Kind: llm.Wait, After: pause, Err: errors.New("slower")}
 		})
-		client := llm.NewLimiter(llm.LimitOptions{InFlight: 2}).Place(endpoint)
+		client := llm.NewLimiter(llm.LimitOptions{InFlight: 2}).LimitInFlight(endpoint)
 		start := time.Now()
 		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); errors.Is(err, llm.ErrUnsent) || llm.KindOf(err) != llm.Wait {
 			t.Errorf("got %v from the endpoint", err)

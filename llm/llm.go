@@ -86,7 +86,7 @@ func (f ClientFunc) Complete(ctx context.Context, r *Request) (*Reply, error) { 
 type againKey struct{}
 
 // WithAgain lets allow decide on each further exchange that a client makes for one call; what ctx holds already decides
-// first. It is for decorators that count or pace exchanges.
+// first. It is for decorators that count or limit exchanges.
 func WithAgain(ctx context.Context, allow func(context.Context) error) context.Context {
 	return context.WithValue(ctx, againKey{}, func(inner context.Context) error {
 		if err := Again(ctx); err != nil {

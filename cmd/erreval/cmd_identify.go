@@ -369,7 +369,7 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	defer f.reader.Close()
 	next := func() (*dataset.Row, error) { return f.next(ctx) }
 	if r.judges != nil {
-		err = f.ask(ctx, next)
+		err = f.askRows(ctx, next)
 	} else { // the first interruption ends the reading; what is in flight is finished and kept
 		err = r.tag(context.WithoutCancel(ctx), next, f.emit)
 	}

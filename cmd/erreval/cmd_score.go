@@ -133,13 +133,13 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	defer func() { err = errors.Join(err, r.judges.Close()) }()
 	switch {
 	case o.Judge.ShowPrompt != "":
-		rows, questions := r.asked(ctx, e)
+		rows, questions := r.planQuestions(ctx, e)
 		return r.judges.showPrompt(e, o.Input, rows, questions)
 	case o.Judge.DryRun:
-		rows, questions := r.asked(ctx, e)
+		rows, questions := r.planQuestions(ctx, e)
 		return r.judges.dryRun(e, o.JSON, rows, questions)
 	}
-	r.judges.say(r.rows)
+	r.judges.announceModels(r.rows)
 	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	return r.write(ctx, e)
 }
@@ -227,7 +227,7 @@ func (r *scoreRun) file(ctx context.Context) error {
 		return err
 	}
 	if r.judges != nil {
-		err = f.judged(ctx)
+		err = f.judgeRows(ctx)
 	} else {
 		err = f.all(ctx)
 	}

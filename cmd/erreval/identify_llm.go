@@ -85,8 +85,8 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 		if err := r.clear(outputs); err != nil { // before there is a journal: a run that cannot begin leaves none
 			return nil, err
 		}
-		r.judges.say(r)
-		r.progress.more = func() string { return ", " + r.judges.text(r.judges.Used()) }
+		r.judges.announceModels(r)
+		r.progress.more = func() string { return ", " + r.judges.describeUsed(r.judges.Used()) }
 	}
 	return r.judges.Close, r.judges.openJournal()
 }
@@ -185,8 +185,8 @@ func sameKind(old *runrecord.Record) bool {
 	return ok && old.Command == "identify" && options["identifier"] == identifierLLM
 }
 
-// ask tags rows by the language model until the input ends, the user interrupts, or no call can be made.
-func (f *identifyFile) ask(ctx context.Context, next func() (*dataset.Row, error)) error {
+// askRows tags rows by the language model until the input ends, the user interrupts, or no call can be made.
+func (f *identifyFile) askRows(ctx context.Context, next func() (*dataset.Row, error)) error {
 	j := f.run.judges
 	err := j.labeller.Identify(ctx, next, f.emit)
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -224,7 +224,7 @@ func (r *identifyRun) closeAsking() error {
 		return err
 	}
 	s.Usage = usage
-	s.spent = fmt.Sprintf("this run: %s; the journal in all: %s", r.judges.text(usage.ThisRun), r.judges.text(usage.Journal))
+	s.spent = fmt.Sprintf("this run: %s; the journal in all: %s", r.judges.describeUsed(usage.ThisRun), r.judges.describeUsed(usage.Journal))
 	if s.Rows > 0 && s.Reasons[scorer.ReasonUnavailable] == s.Rows {
 		return withCode(exitJudge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 	}

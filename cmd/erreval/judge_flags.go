@@ -25,7 +25,7 @@ type judgeOptions struct {
 
 // askFlags are those of every command that asks a language model.
 func askFlags() []cli.Flag {
-	limits, panel := llm.DefaultLimitOptions(), scorer.DefaultPanelOptions()
+	model, panel := judging.DefaultSettings(), scorer.DefaultPanelOptions()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"), Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in " + keyVariables()},
 		&cli.StringFlag{Name: "config", EnvVars: envName("config"), Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
@@ -37,7 +37,7 @@ func askFlags() []cli.Flag {
 		&cli.IntFlag{Name: "attempts", Value: panel.Attempts, Usage: "ask up to `N` times where a reply does not hold what was asked for"},
 		&cli.Float64Flag{Name: "temperature", Usage: "`T` of the model, 0 to 2"},
 		&cli.Int64Flag{Name: "seed", Usage: "`SEED` of the model; in score it also chooses what --plant and --audit take"},
-		&cli.IntFlag{Name: "reply-tokens", Value: 1000, Usage: "`N` tokens at most in a reply; reasoning models need more"},
+		&cli.IntFlag{Name: "reply-tokens", Value: model.ReplyTokens, Usage: "`N` tokens at most in a reply; reasoning models need more"},
 		&cli.BoolFlag{Name: "lines", Usage: "ask for lines of text instead of JSON"},
 		&cli.StringFlag{Name: "template", Usage: "prompt `TEMPLATE`: a built-in name or a file"},
 		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
@@ -47,8 +47,8 @@ func askFlags() []cli.Flag {
 		&cli.StringFlag{Name: "prices", Usage: "price `FILE` (default: a built-in list of a few models)"},
 		&cli.IntFlag{Name: "rpm", Usage: "at most `N` calls a minute; 0 is no limit"},
 		&cli.IntFlag{Name: "tpm", Usage: "at most `N` tokens a minute; 0 is no limit"},
-		&cli.IntFlag{Name: "in-flight", Value: limits.InFlight, Usage: "`N` calls at the same time"},
-		&cli.DurationFlag{Name: "timeout", Value: vendor.DefaultTimeout, Usage: "`TIME` that one call may take"},
+		&cli.IntFlag{Name: "in-flight", Value: model.Limits.InFlight, Usage: "`N` calls at the same time"},
+		&cli.DurationFlag{Name: "timeout", Value: model.Endpoint.Timeout, Usage: "`TIME` that one call may take"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "print calls, tokens and the highest cost, and call nothing"},
 		&cli.StringFlag{Name: "show-prompt", Usage: "print what the model is asked about the row `ID` (ID* for what it begins with, * for the first), and call nothing"},
 	}

@@ -106,8 +106,8 @@ func (r *scoreRun) judgeRecord() judgeRecord {
 		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
 }
 
-// text is what was spent, in words.
-func (j *judges) text(u judging.Used) string {
+// describeUsed says in words what was spent.
+func (j *judges) describeUsed(u judging.Used) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
 	if len(j.Unpriced()) < len(j.o.Models) {
 		text += fmt.Sprintf(", %.4f %s", u.Cost, j.Prices().Currency)

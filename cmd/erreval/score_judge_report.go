@@ -225,14 +225,14 @@ func (s *judgeSummary) print(w io.Writer) error {
 		return nil
 	}
 	if s.Judgements == 0 { // a run that could not begin
-		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
 		return nil
 	}
 	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
 	if strings.Contains(s.example, ": ") { // with details
 		fmt.Fprintf(w, "the first of them: %s\n", s.example)
 	}
-	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
 	if p := s.Panel; p != nil {
 		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"), percent(p.Differ, p.Scores))
 	}

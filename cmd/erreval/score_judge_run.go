@@ -18,8 +18,8 @@ import (
 	"github.com/erreval/erreval/scorer"
 )
 
-// say names what stands behind a name that a file in the current directory may have given a meaning.
-func (j *judges) say(r *identifyRun) {
+// announceModels says what names stand for that a file in the current directory may have given a meaning.
+func (j *judges) announceModels(r *identifyRun) {
 	for i := range j.o.Models {
 		if s := &j.o.Models[i]; s.Configured() {
 			r.say("judge %s is %s at %s, see %s", s.Name, s.Model, s.Endpoint.Host(), s.File)
@@ -34,8 +34,8 @@ const judgingGC = 400
 // meanwhile. On two busy cores a call waits a tenth less for its turn.
 const judgingThreads = 2
 
-// judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
-func (f *scoreFile) judged(ctx context.Context) error {
+// judgeRows scores rows by the panel until the input ends, the user interrupts, or no call can be made.
+func (f *scoreFile) judgeRows(ctx context.Context) error {
 	j := f.score.judges
 	if f.run.e.getenv("GOMAXPROCS") == "" {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(judgingThreads * runtime.GOMAXPROCS(0)))
@@ -46,7 +46,7 @@ func (f *scoreFile) judged(ctx context.Context) error {
 	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
 		row, err := f.next(ctx)
 		if err == nil {
-			err = j.fits(row)
+			err = j.checkRow(row)
 		}
 		return row, err
 	}, f.keep)
@@ -61,9 +61,9 @@ func (f *scoreFile) judged(ctx context.Context) error {
 	return nil
 }
 
-// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
+// checkRow refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
 // labels are of another taxonomy.
-func (j *judges) fits(row *dataset.Row) error {
+func (j *judges) checkRow(row *dataset.Row) error {
 	d, err := row.Diagnosis()
 	if err != nil {
 		return err
@@ -122,21 +122,21 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 
 // note is the part of the progress line that concerns judges.
 func (r *scoreRun) note() string {
-	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(r.judges.Used()))
+	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.describeUsed(r.judges.Used()))
 }
 
-// asked goes through the rows that a run would ask about. It gives the number of lines that are no rows.
-type asked func(visit func(*dataset.Row) error) (rejected int, err error)
+// visitRows goes through the rows that a run would ask about. It gives the number of lines that are no rows.
+type visitRows func(visit func(*dataset.Row) error) (rejected int, err error)
 
-// asked are the rows of the input, with the judges' questions about them.
-func (r *scoreRun) asked(ctx context.Context, e *env) (asked, func(*dataset.Row) ([]*scorer.Question, error)) {
+// planQuestions gives the rows of the input, and the judges' questions about one.
+func (r *scoreRun) planQuestions(ctx context.Context, e *env) (visitRows, func(*dataset.Row) ([]*scorer.Question, error)) {
 	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
 	rows := func(visit func(*dataset.Row) error) (int, error) {
 		faults, err := in.eachRow(ctx, e, r.o.Input, visit)
 		return len(faults), err
 	}
 	return rows, func(row *dataset.Row) ([]*scorer.Question, error) {
-		if err := r.judges.fits(row); err != nil {
+		if err := r.judges.checkRow(row); err != nil {
 			return nil, err
 		}
 		return r.judges.panel.Questions(row)
@@ -144,7 +144,7 @@ func (r *scoreRun) asked(ctx context.Context, e *env) (asked, func(*dataset.Row)
 }
 
 // dryRun prints what a run would call.
-func (j *judges) dryRun(e *env, asJSON bool, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+func (j *judges) dryRun(e *env, asJSON bool, rows visitRows, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
 	f := j.Forecast()
 	var err error
 	f.Rejected, err = rows(func(row *dataset.Row) error {
@@ -184,7 +184,7 @@ func (j *judges) printForecast(e *env, f *judging.Forecast) {
 }
 
 // showPrompt prints all that the first judge is asked about a row.
-func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+func (j *judges) showPrompt(e *env, input string, rows visitRows, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
 	found, first := false, ""
 	_, err := rows(func(row *dataset.Row) error {
 		first = cmp.Or(first, row.ID)

@@ -101,6 +101,17 @@ func generous(c *llmtest.Call) llmtest.Step {
 	return llmtest.Text(verdictText(c, func(string) int { return 3 }))
 }
 
+// behindMessages are the models of judgeModels behind the Messages API, for who has their key.
+func behindMessages(c *llmtest.Call) llmtest.Step {
+	if c.Path != "/v1/messages" || c.Header.Get("Anthropic-Version") == "" {
+		return llmtest.Fail(http.StatusNotFound, "", "Nothing is at "+c.Path)
+	}
+	if c.Header.Get("X-Api-Key") != "sk-claude" {
+		return llmtest.Fail(http.StatusUnauthorized, "", "invalid x-api-key")
+	}
+	return judgeModels(c)
+}
+
 func promptText(c *llmtest.Call) string {
 	var b strings.Builder
 	for _, m := range c.Request.Messages {

@@ -278,7 +278,7 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	}
 	p := newProgress(r.e, false)
 	p.begin(-1, &countingReader{})
-	p.more = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.text(r.judges.Used())) }
+	p.more = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.describeUsed(r.judges.Used())) }
 	err = r.sim.Run(ctx, jobs, func(c *llmsim.Candidate) error {
 		p.show(r.sum.add(r.o.taxonomy.Types[c.Type].Code, c))
 		return r.keep(out, c)
@@ -439,5 +439,5 @@ func (s *writtenSummary) text(w io.Writer, r *writtenRun) {
 	if s.Unread > 0 {
 		fmt.Fprintf(w, "%s not hold what was asked for\n", plural(s.Unread, "reply did", "replies did"))
 	}
-	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.text(s.Usage.ThisRun), r.judges.text(s.Usage.Journal))
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.describeUsed(s.Usage.ThisRun), r.judges.describeUsed(s.Usage.Journal))
 }

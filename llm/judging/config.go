@@ -63,12 +63,14 @@ func (c *config) judge(name string, n *yaml.Node) {
 // vendorOf is the vendor that an entry names: what it may say of its endpoint depends on it. Of a name that is not known, the key's
 // reader tells.
 func (c *config) vendorOf(n *yaml.Node) *vendor.Vendor {
+	name := vendor.Default
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "vendor" {
-			if v, err := vendor.Find(n.Content[i+1].Value); err == nil {
-				return v
-			}
+			name = n.Content[i+1].Value
 		}
+	}
+	if v, err := vendor.Find(name); err == nil {
+		return v
 	}
 	return c.src.Base.Vendor
 }
@@ -101,7 +103,7 @@ type entryEndpoint struct {
 
 // setEndpoint points s to the endpoint of its entry.
 func (s *Settings) setEndpoint(e entryEndpoint, src *Sources) {
-	if e.Vendor != s.Vendor {
+	if e.Vendor != s.Vendor { // --vendor wins
 		s.moved = "by the API of --vendor " + s.Vendor.Name + ", not by that of its vendor"
 		return
 	}

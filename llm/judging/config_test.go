@@ -172,7 +172,7 @@ func TestVendors(t *testing.T) {
 		{"", nil, "gateway", "anthropic https://g.example   2", ""},
 		{"", nil, "gpt", "openai https://api.openai.com/v1 usual 2020-01-01 1", ""},
 		{"anthropic", nil, "claude", "anthropic https://api.anthropic.com usual-anthropic 2020-01-01 1", ""},
-		{"anthropic", nil, "gpt", "anthropic https://api.anthropic.com usual-anthropic 2020-01-01 1", ""},
+		{"anthropic", nil, "gpt", "anthropic https://api.anthropic.com usual-anthropic 2020-01-01 1", "by the API of --vendor anthropic, not by that of its vendor"},
 		{"openai", nil, "gateway", "openai https://api.openai.com/v1 usual 2020-01-01 1", "by the API of --vendor openai, not by that of its vendor"},
 		{"openai", []string{"base-url"}, "gateway", "openai https://base.example/v1 usual 2020-01-01 1", "by the API of --vendor openai, not by that of its vendor"},
 		{"", []string{"base-url"}, "gateway", "anthropic https://base.example/v1 usual-anthropic  1",

@@ -20,19 +20,44 @@ const ConfigFile = "erreval.yaml"
 type Sources struct {
 	Names string // of models, with commas between them: "small,local"
 	File  string // configuration; "" is ConfigFile, if it is there
-	// Base is what flags, environment and defaults say of a model that the file does not name. Read adds address and key.
+	// Base is what flags, environment and defaults say of a model that the file does not name; see DefaultSettings. Read adds address and
+	// key. Where Base has no vendor, it is vendor.Default.
 	Base Settings
 	// Given tells whether a flag, or its variable in the environment, has a value: the file's is then checked and not taken.
+	// nil: none has.
 	Given func(flag string) bool
-	// BaseURL is the address that flag or environment give for endpoints of a vendor; "" if they give none.
+	// BaseURL is the address that flag or environment give for endpoints of a vendor; "" if they give none. nil: they never do.
 	BaseURL func(*vendor.Vendor) string
-	Getenv  func(name string) string
-	Warn    func(format string, args ...any) // hears what a user must know
+	Getenv  func(name string) string         // reads the environment, for keys; nil: it is empty
+	Warn    func(format string, args ...any) // hears what a user must know; may be nil
+}
+
+// complete puts something in the place of what is nil.
+func (src *Sources) complete() (err error) {
+	if src.Base.Vendor == nil {
+		src.Base.Vendor, err = vendor.Find(vendor.Default)
+	}
+	if src.Given == nil {
+		src.Given = func(string) bool { return false }
+	}
+	if src.BaseURL == nil {
+		src.BaseURL = func(*vendor.Vendor) string { return "" }
+	}
+	if src.Getenv == nil {
+		src.Getenv = func(string) string { return "" }
+	}
+	if src.Warn == nil {
+		src.Warn = func(string, ...any) {}
+	}
+	return err
 }
 
 // Read gives the settings of the models that src names, and those of a model without an entry in the file. A name without an entry is a
 // model of Base's vendor. Faults of the file are joined, each as "file:line: what".
 func Read(src Sources) (models []Settings, base Settings, err error) {
+	if err := src.complete(); err != nil {
+		return nil, Settings{}, err
+	}
 	entries, err := src.readFile()
 	if err != nil {
 		return nil, Settings{}, err

@@ -164,11 +164,11 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 		return &connection{endpoint: endpoint, client: endpoint}, err
 	}
 	limiter := llm.NewLimiter(m.Limits)
-	meter, err := s.journal.Meter(limiter.Place(finish(endpoint)), s.o.Budget, s.prices)
+	meter, err := s.journal.Meter(limiter.LimitInFlight(finish(endpoint)), s.o.Budget, s.prices)
 	if err != nil {
 		return nil, err
 	}
-	return &connection{endpoint, llm.Retry(limiter.Pace(meter), llm.DefaultRetryOptions()), meter}, nil
+	return &connection{endpoint, llm.Retry(limiter.LimitRates(meter), llm.DefaultRetryOptions()), meter}, nil
 }
 
 // finish makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.

@@ -29,6 +29,12 @@ type Settings struct {
 	others  []string // names of entries, of a model without one
 }
 
+// DefaultSettings are those of a model of which nothing is said: 16 calls at the same time of 2 minutes each, temperature and seed 0, and
+// 1,000 tokens for a reply. Name, model, vendor and address are missing.
+func DefaultSettings() Settings {
+	return Settings{Endpoint: vendor.Options{Timeout: vendor.DefaultTimeout}, Limits: llm.DefaultLimitOptions(), ReplyTokens: 1000}
+}
+
 // Configured tells whether the configuration has an entry of the model.
 func (s *Settings) Configured() bool { return s.File != "" }
 
