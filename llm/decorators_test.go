@@ -401,8 +401,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// Between the halves of a Limiter calls can be written down while others are at the endpoint: there are never more than InFlight there,
-// and half as many again begun.
+// Between the halves of a Limiter calls can be written down while others are at the endpoint: there are never more
+// than InFlight there, and half as many again begun.
 func TestLimiterHalves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const inFlight, calls = 4, 40
@@ -431,15 +431,16 @@ func TestLimiterHalves(t *testing.T) {
 		if most.Load() != inFlight || mostBegun.Load() != inFlight*3/2 {
 			t.Errorf("%d at the endpoint and %d begun; want %d and %d", most.Load(), mostBegun.Load(), inFlight, inFlight*3/2)
 		}
-		// Each takes a second at the endpoint and one before; six begun, of which four may be there, make three a second.
+		// Each takes a second at the endpoint and one before; six begun, of which four may be there, make three a
+		// second.
 		if took := time.Since(start); took > (calls/3+2)*time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})
 }
 
-// A call on its way to the endpoint when another one hears Wait is held back, and is ErrUnsent where its caller leaves, or where the
-// pause is long.
+// A call on its way to the endpoint when another one hears Wait is held back, and is ErrUnsent where its caller
+// leaves, or where the pause is long.
 func TestPlaceHeedsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pause := 10 * time.Second

@@ -34,16 +34,16 @@ func (o LimitOptions) Validate() error {
 }
 
 // Limit keeps the calls of c within o, before the endpoint has to complain. Where it does complain with Wait, no call
-// starts before that time has passed, whoever makes it. Calls wait inside Complete, but where that time is longer than a
-// minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call that pauses
-// does not count as one in flight. o must be valid.
+// starts before that time has passed, whoever makes it. Calls wait inside Complete, but where that time is longer
+// than a minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call
+// that pauses does not count as one in flight. o must be valid.
 func Limit(c Client, o LimitOptions) Client {
 	l := NewLimiter(o)
 	return l.LimitRates(l.LimitInFlight(c))
 }
 
-// Limiter is Limit in two halves, for a decorator between them that has to write something down before and after a call:
-// the endpoint need not wait for that.
+// Limiter is Limit in two halves, for a decorator between them that has to write something down before and after a
+// call: the endpoint need not wait for that.
 type Limiter struct {
 	inFlight chan struct{} // holds an element for each call at the endpoint; nil: no limit
 	begun    chan struct{} // likewise for each call within LimitRates; nil: no limit
@@ -70,10 +70,11 @@ func NewLimiter(o LimitOptions) *Limiter {
 }
 
 const (
-	// aside: for two calls at the endpoint, one may be about to go there or have come from there. Enough for writing down calls of 5 ms.
+	// aside: for two calls at the endpoint, one may be about to go there or have come from there. Enough for writing
+	// down calls of 5 ms.
 	aside = 2
-	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the rate:
-	// a long run reaches 58/60 of TPM.
+	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the
+	// rate: a long run reaches 58/60 of TPM.
 	tokenBurst = 2 * time.Second
 	// bytesPerToken guesses the input's tokens for TPM until the endpoint says: about 4 in English, 2 to 3 elsewhere.
 	bytesPerToken = 3
@@ -106,8 +107,8 @@ func (l *Limiter) LimitRates(c Client) Client {
 	})
 }
 
-// LimitInFlight is the inner half, around the endpoint's client: it bounds how many calls are there, and heeds Wait. Of a call that it did not
-// let go, the error is ErrUnsent.
+// LimitInFlight is the inner half, around the endpoint's client: it bounds how many calls are there, and heeds Wait.
+// Of a call that it did not let go, the error is ErrUnsent.
 func (l *Limiter) LimitInFlight(c Client) Client {
 	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
 		if err := acquire(ctx, l.inFlight); err != nil {
@@ -172,9 +173,9 @@ func guessTokens(r *Request) float64 {
 	return float64(bytes/bytesPerToken + r.MaxTokens)
 }
 
-// bucket meters a rate. Who takes more than there is goes into debt and waits until the debt is paid: the average holds for
-// amounts of any size. What was taken and not used can be given back, which golang.org/x/time/rate does not offer.
-// A nil bucket never makes anybody wait.
+// bucket meters a rate. Who takes more than there is goes into debt and waits until the debt is paid: the average
+// holds for amounts of any size. What was taken and not used can be given back, which golang.org/x/time/rate does not
+// offer. A nil bucket never makes anybody wait.
 type bucket struct {
 	mu     sync.Mutex
 	rate   float64 // per second
@@ -236,7 +237,8 @@ func (p *pause) wait(ctx context.Context) error {
 			return nil
 		}
 		if left > longestPause {
-			return &Error{Kind: Wait, After: left, Err: fmt.Errorf("the endpoint asked for a pause, of which %s are left; try again then", left.Round(time.Second))}
+			return &Error{Kind: Wait, After: left,
+				Err: fmt.Errorf("the endpoint asked for a pause, of which %s are left; try again then", left.Round(time.Second))}
 		}
 		if err := sleep(ctx, left+jitter(width)); err != nil {
 			return err

@@ -1,10 +1,11 @@
 // Package llm is what the project asks of a language model: one call with messages in, one reply out, and errors
 // that say what to do next.
 //
-// A [Client] has one method, so that any model can be one ([ClientFunc]); llm/openai speaks to OpenAI-compatible endpoints.
-// [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds memory and a budget. The order that keeps
-// both honest, from the outside in: the journal's Client, Retry, Limit, the journal's Meter, the endpoint. [KindOf] tells what an
-// error means for this call and for the next. llm/llmtest stands in for a model in tests, and checks a Client or decorator of one's own.
+// A [Client] has one method, so that any model can be one ([ClientFunc]); llm/openai speaks to OpenAI-compatible
+// endpoints. [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds memory and a budget. The
+// order that keeps both honest, from the outside in: the journal's Client, Retry, Limit, the journal's Meter, the
+// endpoint. [KindOf] tells what an error means for this call and for the next. llm/llmtest stands in for a model in
+// tests, and checks a Client or decorator of one's own.
 package llm
 
 import (
@@ -96,7 +97,8 @@ func WithAgain(ctx context.Context, allow func(context.Context) error) context.C
 	})
 }
 
-// Again is to be called by a client before each exchange of a call but the first. An error forbids it, and is the call's.
+// Again is to be called by a client before each exchange of a call but the first. An error forbids it, and is the
+// call's.
 func Again(ctx context.Context) error {
 	if allow, ok := ctx.Value(againKey{}).(func(context.Context) error); ok {
 		return allow(ctx)

@@ -31,7 +31,8 @@ func (m *Model) Validate() error {
 	return nil
 }
 
-// Request is the call that says messages to m for the repeat of that number. The schema is left out where m is asked for lines.
+// Request is the call that says messages to m for the repeat of that number. The schema is left out where m is asked
+// for lines.
 func (m *Model) Request(messages []Message, schema *Schema, repeat int) *Request {
 	r := &Request{Model: m.Model, Messages: messages, Temperature: m.Temperature, MaxTokens: m.MaxTokens, Repeat: repeat}
 	if m.Seed != nil {

@@ -10,23 +10,24 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Score judges the rows that next gives until io.EOF and hands them, in order, with a score for every dimension (key to
-// score) to emit. next and emit are called by one goroutine each, at the same time. A few rows for each worker are held in
-// memory.
+// Score judges the rows that next gives until io.EOF and hands them, in order, with a score for every dimension (key
+// to score) to emit. next and emit are called by one goroutine each, at the same time. A few rows for each worker are
+// held in memory.
 //
-// A judgement without a verdict ends as unscored, with its reason; it does not end the run. What does are errors of next
-// and emit, errors of calls that concern every call (see llm.Kind.Stops), a judge that gives no reply any more
-// (llm.Unavailable), and the end of ctx. Then no call is begun, those that have begun are awaited, and the rows before the
-// first that is not whole are emitted; the error is what ended the run. Calls get a context that ends with the run: give
-// judges a client that finishes a call all the same, if its reply shall not be lost.
+// A judgement without a verdict ends as unscored, with its reason; it does not end the run. What does are errors of
+// next and emit, errors of calls that concern every call (see llm.Kind.Stops), a judge that gives no reply any more
+// (llm.Unavailable), and the end of ctx. Then no call is begun, those that have begun are awaited, and the rows
+// before the first that is not whole are emitted; the error is what ended the run. Calls get a context that ends with
+// the run: give judges a client that finishes a call all the same, if its reply shall not be lost.
 func (p *Panel) Score(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, map[string]*dataset.Score) error) error {
-	return askInOrder(ctx, p.judges, p.o.Workers, p.o.Attempts, next, func(row *dataset.Row) ([]*Question, func() error, error) {
+	plan := func(row *dataset.Row) ([]*Question, func() error, error) {
 		plan, err := p.plan(row)
 		if err != nil {
 			return nil, nil, err
 		}
 		return plan.questions, func() error { return emit(row, p.scores(plan)) }, nil
-	})
+	}
+	return askInOrder(ctx, p.judges, p.o.Workers, p.o.Attempts, next, plan)
 }
 
 // askInOrder asks the judges about rows. plan gives a row's questions, and what to do when all are answered.

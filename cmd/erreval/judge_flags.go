@@ -24,24 +24,43 @@ type judgeOptions struct {
 }
 
 // askFlags are those of every command that asks a language model.
-func askFlags() []cli.Flag {
+func askFlags() []cli.Flag { return append(modelFlags(), boundFlags()...) }
+
+// modelFlags say who is asked, and how.
+func modelFlags() []cli.Flag {
 	model, panel := judging.DefaultSettings(), scorer.DefaultPanelOptions()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"), Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in " + keyVariables()},
-		&cli.StringFlag{Name: "config", EnvVars: envName("config"), Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
-		&cli.StringFlag{Name: "vendor", Value: vendor.Default, EnvVars: envName("vendor"), Usage: "`NAME` of the API that the endpoint speaks: " + strings.Join(vendor.Names(), ", ")},
-		&cli.StringFlag{Name: "base-url", DefaultText: "the vendor's own", EnvVars: baseURLVariables(), Usage: "`URL` of an endpoint that speaks the vendor's API"},
+		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"),
+			Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in " + keyVariables()},
+		&cli.StringFlag{Name: "config", EnvVars: envName("config"),
+			Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
+		&cli.StringFlag{Name: "vendor", Value: vendor.Default, EnvVars: envName("vendor"),
+			Usage: "`NAME` of the API that the endpoint speaks: " + strings.Join(vendor.Names(), ", ")},
+		&cli.StringFlag{Name: "base-url", DefaultText: "the vendor's own", EnvVars: baseURLVariables(),
+			Usage: "`URL` of an endpoint that speaks the vendor's API"},
 		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
-		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"), Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
-		&cli.IntFlag{Name: "repeats", Value: panel.Repeats, Usage: "ask everything `K` times, with --seed, --seed plus 1 and so on"},
-		&cli.IntFlag{Name: "attempts", Value: panel.Attempts, Usage: "ask up to `N` times where a reply does not hold what was asked for"},
+		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"),
+			Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
+		&cli.IntFlag{Name: "repeats", Value: panel.Repeats,
+			Usage: "ask everything `K` times, with --seed, --seed plus 1 and so on"},
+		&cli.IntFlag{Name: "attempts", Value: panel.Attempts,
+			Usage: "ask up to `N` times where a reply does not hold what was asked for"},
 		&cli.Float64Flag{Name: "temperature", Usage: "`T` of the model, 0 to 2"},
 		&cli.Int64Flag{Name: "seed", Usage: "`SEED` of the model; in score it also chooses what --plant and --audit take"},
-		&cli.IntFlag{Name: "reply-tokens", Value: model.ReplyTokens, Usage: "`N` tokens at most in a reply; reasoning models need more"},
+		&cli.IntFlag{Name: "reply-tokens", Value: model.ReplyTokens,
+			Usage: "`N` tokens at most in a reply; reasoning models need more"},
 		&cli.BoolFlag{Name: "lines", Usage: "ask for lines of text instead of JSON"},
 		&cli.StringFlag{Name: "template", Usage: "prompt `TEMPLATE`: a built-in name or a file"},
+	}
+}
+
+// boundFlags bound what is called and spent.
+func boundFlags() []cli.Flag {
+	model := judging.DefaultSettings()
+	return []cli.Flag{
 		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
-		&cli.Float64Flag{Name: "max-cost", Usage: "spend at most `COST` in all runs with this journal, in the price list's currency"},
+		&cli.Float64Flag{Name: "max-cost",
+			Usage: "spend at most `COST` in all runs with this journal, in the price list's currency"},
 		&cli.Int64Flag{Name: "max-tokens", Usage: "use at most `N` tokens in all runs with this journal"},
 		&cli.Int64Flag{Name: "max-calls", Usage: "make at most `N` calls in all runs with this journal"},
 		&cli.StringFlag{Name: "prices", Usage: "price `FILE` (default: a built-in list of a few models)"},
@@ -50,7 +69,9 @@ func askFlags() []cli.Flag {
 		&cli.IntFlag{Name: "in-flight", Value: model.Limits.InFlight, Usage: "`N` calls at the same time"},
 		&cli.DurationFlag{Name: "timeout", Value: model.Endpoint.Timeout, Usage: "`TIME` that one call may take"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "print calls, tokens and the highest cost, and call nothing"},
-		&cli.StringFlag{Name: "show-prompt", Usage: "print what the model is asked about the row `ID` (ID* for what it begins with, * for the first), and call nothing"},
+		&cli.StringFlag{Name: "show-prompt",
+			Usage: "print what the model is asked about the row `ID` (ID* for what it begins with, * for the first), " +
+				"and call nothing"},
 	}
 }
 
@@ -58,13 +79,20 @@ func askFlags() []cli.Flag {
 func judgeFlags() []cli.Flag {
 	panel := scorer.DefaultPanelOptions()
 	return append(askFlags(),
-		&cli.StringFlag{Name: "mode", Value: panel.Modes[0], Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
+		&cli.StringFlag{Name: "mode", Value: panel.Modes[0],
+			Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
 		&cli.BoolFlag{Name: "joint", Usage: "ask about all dimensions in one call: cheaper"},
-		&cli.StringFlag{Name: "aggregate", Value: panel.Aggregate, Usage: "`HOW` several judgements become one value: " + strings.Join(scorer.Aggregates(), ", ")},
-		&cli.BoolFlag{Name: "paper-wording", Usage: "show No Error also where a row has errors none of which bears on the dimension, as the ErrEval paper does"},
-		&cli.Float64Flag{Name: "plant", Usage: "judge this `SHARE` once more with a wrong label shown, and report how often the judge follows it"},
-		&cli.Float64Flag{Name: "cascade", Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
-		&cli.Float64Flag{Name: "audit", Value: 0.05, Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"})
+		&cli.StringFlag{Name: "aggregate", Value: panel.Aggregate,
+			Usage: "`HOW` several judgements become one value: " + strings.Join(scorer.Aggregates(), ", ")},
+		&cli.BoolFlag{Name: "paper-wording",
+			Usage: "show No Error also where a row has errors none of which bears on the dimension, " +
+				"as the ErrEval paper does"},
+		&cli.Float64Flag{Name: "plant",
+			Usage: "judge this `SHARE` once more with a wrong label shown, and report how often the judge follows it"},
+		&cli.Float64Flag{Name: "cascade",
+			Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
+		&cli.Float64Flag{Name: "audit", Value: 0.05,
+			Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"})
 }
 
 // readJudgeOptions reads the flags of score; nil without a judge.
@@ -115,7 +143,8 @@ func checkWays(ctx *cli.Context) error {
 
 // readAskOptions reads the flags of every command that asks a language model.
 func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
-	o := &judgeOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"), Panel: scorer.DefaultPanelOptions()}
+	o := &judgeOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"),
+		Panel: scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
 	o.readBudget(ctx)
@@ -123,7 +152,8 @@ func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"), File: ctx.String("config"), Base: base, Getenv: e.getenv, Warn: e.warn,
+	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"), File: ctx.String("config"), Base: base,
+		Getenv: e.getenv, Warn: e.warn,
 		Given: func(flag string) bool { return ctx.IsSet(flag) && ctx.Value(flag) != "" }, // an empty variable says nothing
 		BaseURL: func(v *vendor.Vendor) string {
 			if e.typed([]string{"base-url"}) {
@@ -149,15 +179,22 @@ func readBase(ctx *cli.Context) (judging.Settings, error) {
 		return judging.Settings{}, usagef("--vendor: %v", err)
 	}
 	headers, err := parseHeaders(ctx.StringSlice("header"))
-	return judging.Settings{Vendor: v, Endpoint: vendor.Options{AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout")},
-		Limits: llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
-		Lines:  ctx.Bool("lines"), Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"), ReplyTokens: ctx.Int("reply-tokens")}, err
+	return judging.Settings{
+		Vendor: v,
+		Endpoint: vendor.Options{
+			AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout"),
+		},
+		Limits:      llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
+		Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"),
+		ReplyTokens: ctx.Int("reply-tokens"), Lines: ctx.Bool("lines"),
+	}, err
 }
 
 // onlyWith refuses flags that would do nothing.
 func onlyWith(ctx *cli.Context, e *env, flags []cli.Flag, why string) error {
 	for _, f := range flags {
-		if name := f.Names()[0]; ctx.IsSet(name) && e.typed(f.Names()) { // the environment may hold what another command needs
+		// The environment may hold what another command needs.
+		if name := f.Names()[0]; ctx.IsSet(name) && e.typed(f.Names()) {
 			return usagef(why, name)
 		}
 	}

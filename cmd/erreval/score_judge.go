@@ -102,8 +102,8 @@ type judgeRecord struct {
 
 func (r *scoreRun) judgeRecord() judgeRecord {
 	o, p := r.judges.o, r.judges.o.Panel
-	return judgeRecord{Record: r.judges.record(r.rows.columns, r.o.Limit), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
-		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
+	return judgeRecord{Record: r.judges.record(r.rows.columns, r.o.Limit), Modes: p.Modes, Joint: o.Joint,
+		Aggregate: p.Aggregate, PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
 }
 
 // describeUsed says in words what was spent.
@@ -115,8 +115,8 @@ func (j *judges) describeUsed(u judging.Used) string {
 	return text
 }
 
-// startOver removes what an earlier run like this one left of its output: every reply in it is in the journal, so the rows are
-// made again at once, and those that had no reply are asked about again.
+// startOver removes what an earlier run like this one left of its output: every reply in it is in the journal, so the
+// rows are made again at once, and those that had no reply are asked about again.
 func startOver(out string, like func(*runrecord.Record) bool) error {
 	if out == stdio || out == "" {
 		return nil

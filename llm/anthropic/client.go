@@ -1,7 +1,8 @@
-// Package anthropic is a client of Anthropic's Messages API and of endpoints that speak it. One Complete is one call that may succeed:
-// trying again, limits and memory are decorators.
+// Package anthropic is a client of Anthropic's Messages API and of endpoints that speak it. One Complete is one call
+// that may succeed: trying again, limits and memory are decorators.
 //
-// The API knows neither a seed nor a JSON Schema: those of a request are left out, and whoever wants JSON asks for it in the prompt.
+// The API knows neither a seed nor a JSON Schema: those of a request are left out, and whoever wants JSON asks for it
+// in the prompt.
 package anthropic
 
 import (
@@ -23,7 +24,8 @@ const (
 	apiVersion = "2023-06-01" // of the form of calls and replies below
 )
 
-// Client is an llm.Client of one endpoint. It learns which models take no temperature, and leaves it out of later calls.
+// Client is an llm.Client of one endpoint. It learns which models take no temperature, and leaves it out of later
+// calls.
 type Client struct {
 	url      string
 	endpoint *endpoint.Endpoint
@@ -43,8 +45,8 @@ func New(o Options) (*Client, error) {
 		}
 		return nil
 	}
-	return &Client{url: strings.TrimRight(o.BaseURL, "/") + callPath,
-		endpoint: endpoint.New(o, endpoint.API{Prepare: prepare, ReplyField: "content", Status: statusOf, Problem: problemOf, RequestID: "Request-Id"}),
+	api := endpoint.API{Prepare: prepare, ReplyField: "content", Status: statusOf, Problem: problemOf, RequestID: "Request-Id"}
+	return &Client{url: strings.TrimRight(o.BaseURL, "/") + callPath, endpoint: endpoint.New(o, api),
 		rejected: endpoint.Rejections{Options: options}}, nil
 }
 
@@ -65,7 +67,8 @@ func (c *Client) Rejected(model string) []string {
 	return slices.Concat([]string{"json_schema", "seed"}, c.rejected.Names(model))
 }
 
-// Complete makes one call. Where the endpoint rejects the temperature, it calls again without, and remembers that for the model.
+// Complete makes one call. Where the endpoint rejects the temperature, it calls again without, and remembers that for
+// the model.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (reply *llm.Reply, err error) {
 		err = c.endpoint.Exchange(ctx, func(ctx context.Context) error {
@@ -79,12 +82,12 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 // call is one exchange with the endpoint.
 func (c *Client) call(ctx context.Context, r *request) (*llm.Reply, error) {
 	body, err := json.Marshal(r)
+	var req *http.Request
+	if err == nil {
+		req, err = http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	}
 	if err != nil {
 		return nil, c.endpoint.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the options")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, c.endpoint.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the base URL")
 	}
 	resp, err := c.endpoint.Do(req)
 	if err != nil {

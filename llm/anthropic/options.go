@@ -7,14 +7,16 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Options say where an endpoint is. BaseURL is up to and without /v1/messages. The key is sent as x-api-key. AzureVersion is not for
-// this API.
+// Options say where an endpoint is. BaseURL is up to and without /v1/messages. The key is sent as x-api-key.
+// AzureVersion is not for this API.
 type Options = vendor.Options
 
 const baseURL = "https://api.anthropic.com"
 
-var anthropic = vendor.Vendor{Name: "anthropic", BaseURL: baseURL, KeyEnv: "ANTHROPIC_API_KEY", BaseURLEnv: "ANTHROPIC_BASE_URL",
-	Validate: validate, New: func(o Options) (llm.Client, error) { return New(o) }}
+var anthropic = vendor.Vendor{
+	Name: "anthropic", BaseURL: baseURL, KeyEnv: "ANTHROPIC_API_KEY", BaseURLEnv: "ANTHROPIC_BASE_URL",
+	Validate: validate, New: func(o Options) (llm.Client, error) { return New(o) },
+}
 
 func init() { vendor.Register(anthropic) }
 

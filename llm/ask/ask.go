@@ -1,5 +1,6 @@
-// Package ask puts questions to language models. [Asker.Ask] repeats one call until its reply can be read; [InOrder] asks about many
-// things at the same time, such as rows, and hands them on in the order in which they came. Begin there.
+// Package ask puts questions to language models. [Asker.Ask] repeats one call until its reply can be read; [InOrder]
+// asks about many things at the same time, such as rows, and hands them on in the order in which they came. Begin
+// there.
 //
 // It decides what a call without a reply means: for its question alone, or for the whole run.
 package ask
@@ -29,11 +30,13 @@ type rejecter interface {
 	Reject(r *llm.Request, reply *llm.Reply) error
 }
 
-// Ask makes the call r, up to attempts times while read does not find in the reply what was asked for. read is called once a reply.
+// Ask makes the call r, up to attempts times while read does not find in the reply what was asked for. read is called
+// once a reply.
 //
-// unanswered is why the last call gave no reply; it concerns this question alone. err ends the run: it concerns every call (see
-// llm.Kind.Stops), the model gives no reply any more (llm.Unavailable), or ctx has ended.
-func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int, read func(*llm.Reply) bool) (unanswered, err error) {
+// unanswered is why the last call gave no reply; it concerns this question alone. err ends the run: it concerns every
+// call (see llm.Kind.Stops), the model gives no reply any more (llm.Unavailable), or ctx has ended.
+func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
+	read func(*llm.Reply) bool) (unanswered, err error) {
 	for attempt := range attempts {
 		request := *r
 		request.Attempt = attempt
@@ -66,7 +69,8 @@ func (a *Asker) weigh(ctx context.Context, err error) (unanswered, final error) 
 		a.health.Reply() // the model is there
 	case llm.Unavailable, llm.Transient, llm.Wait:
 		if n, down := a.health.Fail(); down {
-			return nil, &llm.Error{Kind: llm.Unavailable, Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", a.Name, n, err)}
+			return nil, &llm.Error{Kind: llm.Unavailable,
+				Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", a.Name, n, err)}
 		}
 	default:
 		return nil, fmt.Errorf("judge %s: %w", a.Name, err)

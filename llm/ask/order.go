@@ -15,13 +15,13 @@ type Item struct {
 	Emit      func() error                  // hands the item on, once every question is answered
 }
 
-// InOrder asks the questions about the items that next gives until io.EOF, so many at the same time as there are workers, and
-// emits the items in order. next and Emit are called by one goroutine each, at the same time. A few items for each worker are held in
-// memory.
+// InOrder asks the questions about the items that next gives until io.EOF, so many at the same time as there are
+// workers, and emits the items in order. next and Emit are called by one goroutine each, at the same time. A few
+// items for each worker are held in memory.
 //
-// Errors of next, of questions and of Emit end the run, and so does the end of ctx. Then no question is asked any more, those that
-// are being asked are awaited, and the items before the first that is not whole are emitted; the error is what ended the run.
-// Questions get a context that ends with the run.
+// Errors of next, of questions and of Emit end the run, and so does the end of ctx. Then no question is asked any
+// more, those that are being asked are awaited, and the items before the first that is not whole are emitted; the
+// error is what ended the run. Questions get a context that ends with the run.
 func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -166,9 +166,10 @@ func (m *Meter) addUsed(model string, a account) {
 	m.used[model].add(a)
 }
 
-// Meter decorates next, the endpoint's client, or that which llm.Limiter.LimitInFlight gives. A call for which the budget has no room is not made and fails with
-// llm.Budget; one that may find room once others in flight settle waits for them. The price list may be nil if b does
-// not limit the cost. All Meters of a journal share what is spent, each holds its own limits.
+// Meter decorates next, the endpoint's client, or that which llm.Limiter.LimitInFlight gives. A call for which the
+// budget has no room is not made and fails with llm.Budget; one that may find room once others in flight settle waits
+// for them. The price list may be nil if b does not limit the cost. All Meters of a journal share what is spent, each
+// holds its own limits.
 //
 // Charged are: the usage that the endpoint reports; the worst case, where it reports none or where nobody knows
 // (time-out, cut reply, gateway fault, crash); nothing for a call that it turned down, or that did not reach it. A
@@ -311,8 +312,8 @@ func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err err
 	return m.charge(model, worst)
 }
 
-// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no text
-// without output.
+// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no
+// text without output.
 func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	u := reply.Usage
 	noOutput := u.Output == 0 && (u.Input <= 0 || reply.Text != "")

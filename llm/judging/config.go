@@ -46,7 +46,8 @@ func (c *config) judge(name string, n *yaml.Node) {
 		strictyaml.May("azure_version", c.azureVersion(e.Vendor, &e.AzureVersion)),
 		strictyaml.May("key_env", c.keyEnv(&e.KeyEnv)),
 		strictyaml.May("headers", c.headers(&e)),
-		strictyaml.May("temperature", c.Float(free(c, "temperature", &s.Temperature), "a number of 0 to 2", func(x float64) bool { return x >= 0 && x <= 2 })),
+		strictyaml.May("temperature", c.Float(free(c, "temperature", &s.Temperature), "a number of 0 to 2",
+			func(x float64) bool { return x >= 0 && x <= 2 })),
 		strictyaml.May("seed", c.seed(free(c, "seed", &s.Seed))),
 		strictyaml.May("reply_tokens", c.IntFrom(1, free(c, "reply-tokens", &s.ReplyTokens))),
 		strictyaml.May("lines", c.Flag(free(c, "lines", &s.Lines))),
@@ -60,8 +61,8 @@ func (c *config) judge(name string, n *yaml.Node) {
 	c.judges[name] = s
 }
 
-// vendorOf is the vendor that an entry names: what it may say of its endpoint depends on it. Of a name that is not known, the key's
-// reader tells.
+// vendorOf is the vendor that an entry names: what it may say of its endpoint depends on it. Of a name that is not
+// known, the key's reader tells.
 func (c *config) vendorOf(n *yaml.Node) *vendor.Vendor {
 	name := vendor.Default
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -158,7 +159,8 @@ var keyName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`)
 func (c *config) keyEnv(dst *string) strictyaml.Value {
 	return func(key string, n *yaml.Node) {
 		if n.Kind != yaml.ScalarNode || !keyName.MatchString(n.Value) { // it may be a key, which is not repeated
-			c.Fault(n.Line, "%s: the name of an environment variable is expected, in capital letters such as MY_KEY; a key itself does not belong in the file", key)
+			c.Fault(n.Line, "%s: the name of an environment variable is expected, in capital letters such as MY_KEY; "+
+				"a key itself does not belong in the file", key)
 			return
 		}
 		*dst = n.Value
@@ -173,7 +175,8 @@ func (c *config) headers(e *entryEndpoint) strictyaml.Value {
 	return c.Names(func(name string, n *yaml.Node) {
 		var value string
 		if c.Text(&value)("header "+name, n); slices.Contains(keyHeaders, http.CanonicalHeaderKey(name)) {
-			c.Fault(n.Line, "header %s: a key does not belong in the file: name the environment variable that holds it with key_env, or give --header", name)
+			c.Fault(n.Line, "header %s: a key does not belong in the file: name the environment variable that holds it "+
+				"with key_env, or give --header", name)
 			return
 		}
 		e.Headers[name] = value

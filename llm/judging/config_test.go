@@ -153,8 +153,8 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-// TestVendors: a vendor's own address and key, unless flags, environment or the entry say otherwise; and nothing of one vendor's
-// endpoint goes to another's.
+// TestVendors: a vendor's own address and key, unless flags, environment or the entry say otherwise; and nothing of
+// one vendor's endpoint goes to another's.
 func TestVendors(t *testing.T) {
 	const file = `judges:
   claude: {vendor: anthropic, model: claude-x}
@@ -196,7 +196,8 @@ func TestVendors(t *testing.T) {
 	}
 }
 
-// TestRead: a name without an entry is a model of the flags' vendor, and who is asked elsewhere than the file says is told.
+// TestRead: a name without an entry is a model of the flags' vendor, and who is asked elsewhere than the file says is
+// told.
 func TestRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "judges.yaml")
 	if err := os.WriteFile(file, []byte("judges:\n  team: {base_url: https://t.example/v1, key_env: TEAM_KEY}\n"), 0o600); err != nil {
@@ -227,7 +228,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzConfig: whatever the file says, either every fault has a place and none repeats a key, or the judges can be asked.
+// FuzzConfig: whatever the file says, either every fault has a place and none repeats a key, or the judges can be
+// asked.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(everyKey), true)
 	f.Add([]byte("judges:\n  a: &x {timeout: 1h, seed: 0x10}\n  b: *x\n"), false)

@@ -14,8 +14,8 @@ import (
 	_ "github.com/erreval/erreval/llm/openai" // makes its vendor known
 )
 
-// A model that erreval.yaml describes is asked twice, and paid for once: its reply is in the journal. An endpoint on this machine stands
-// in for a vendor's.
+// A model that erreval.yaml describes is asked twice, and paid for once: its reply is in the journal. An endpoint on
+// this machine stands in for a vendor's.
 func Example() {
 	server := httptest.NewServer(llmtest.NewServer(llmtest.Always(llmtest.Text("Score: 3"))))
 	defer server.Close()

@@ -29,7 +29,8 @@ const bytesPerToken = 4
 
 // Forecast begins with no calls.
 func (s *Session) Forecast() *Forecast {
-	f := &Forecast{Attempts: s.o.Attempts, Currency: s.prices.Currency, PriceDate: s.prices.Date.Format(time.DateOnly), session: s}
+	f := &Forecast{session: s, Attempts: s.o.Attempts, Currency: s.prices.Currency,
+		PriceDate: s.prices.Date.Format(time.DateOnly)}
 	if s.Unpriced() == nil {
 		f.MaxCost = new(float64)
 	}

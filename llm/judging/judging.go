@@ -1,9 +1,10 @@
 // Package judging asks language models under one budget, and remembers their replies.
 //
-// [Read] gives the [Settings] of models by name, from erreval.yaml and from what a program's flags and environment say. [New] makes a
-// [Session] of [Options]: clients of the vendors' endpoints, with prices. [Session.Open] puts the journal, the budget, rate limits and
-// retries around them. [Session.Models] are then what scorer.NewPanel, scorer.NewLabeller and llmsim.New take. [Session.Forecast]
-// says what calls would cost, [Session.Usage] what they did cost, [Options.Record] how they were made.
+// [Read] gives the [Settings] of models by name, from erreval.yaml and from what a program's flags and environment
+// say. [New] makes a [Session] of [Options]: clients of the vendors' endpoints, with prices. [Session.Open] puts the
+// journal, the budget, rate limits and retries around them. [Session.Models] are then what scorer.NewPanel,
+// scorer.NewLabeller and llmsim.New take. [Session.Forecast] says what calls would cost, [Session.Usage] what they
+// did cost, [Options.Record] how they were made.
 //
 // Settings are named in messages as the flags of the command line are, such as --max-cost.
 package judging
@@ -24,7 +25,8 @@ type Options struct {
 	Journal  string // file that keeps replies and what was spent
 	Repeats  int    // of each question, for the record
 	Attempts int    // for one answer, for record and forecast
-	Calls    bool   // whether models are called; otherwise there is nothing but a forecast, and the journal is only looked into
+	// Calls tells whether models are called. Otherwise there is nothing but a forecast, and the journal is only looked into.
+	Calls bool
 }
 
 // Names are those of the models.
@@ -36,7 +38,8 @@ func (o *Options) Names() []string {
 	return names
 }
 
-// InFlight is how many calls all models may have under way, at least 1. Those without an entry in the configuration share one limit.
+// InFlight is how many calls all models may have under way, at least 1. Those without an entry in the configuration
+// share one limit.
 func (o *Options) InFlight() int {
 	n, shared := 0, 0
 	for i := range o.Models {
@@ -68,7 +71,8 @@ func (o *Options) openPrices() (*journal.Prices, error) {
 	}
 	for i := range o.Models {
 		if _, ok := prices.Models[o.Models[i].Model]; !ok {
-			return nil, fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices", o.Models[i].Model)
+			return nil, fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices",
+				o.Models[i].Model)
 		}
 	}
 	return prices, nil

@@ -16,17 +16,19 @@ import (
 // ConfigFile is the configuration that is looked for in the current directory.
 const ConfigFile = "erreval.yaml"
 
-// Sources are what Read takes settings from. Flags win over the environment, which wins over the file, which wins over the defaults.
+// Sources are what Read takes settings from. Flags win over the environment, which wins over the file, which wins
+// over the defaults.
 type Sources struct {
 	Names string // of models, with commas between them: "small,local"
 	File  string // configuration; "" is ConfigFile, if it is there
-	// Base is what flags, environment and defaults say of a model that the file does not name; see DefaultSettings. Read adds address and
-	// key. Where Base has no vendor, it is vendor.Default.
+	// Base is what flags, environment and defaults say of a model that the file does not name; see DefaultSettings.
+	// Read adds address and key. Where Base has no vendor, it is vendor.Default.
 	Base Settings
-	// Given tells whether a flag, or its variable in the environment, has a value: the file's is then checked and not taken.
-	// nil: none has.
+	// Given tells whether a flag, or its variable in the environment, has a value: the file's is then checked and not
+	// taken. nil: none has.
 	Given func(flag string) bool
-	// BaseURL is the address that flag or environment give for endpoints of a vendor; "" if they give none. nil: they never do.
+	// BaseURL is the address that flag or environment give for endpoints of a vendor; "" if they give none. nil: they
+	// never do.
 	BaseURL func(*vendor.Vendor) string
 	Getenv  func(name string) string         // reads the environment, for keys; nil: it is empty
 	Warn    func(format string, args ...any) // hears what a user must know; may be nil
@@ -52,8 +54,8 @@ func (src *Sources) complete() (err error) {
 	return err
 }
 
-// Read gives the settings of the models that src names, and those of a model without an entry in the file. A name without an entry is a
-// model of Base's vendor. Faults of the file are joined, each as "file:line: what".
+// Read gives the settings of the models that src names, and those of a model without an entry in the file. A name
+// without an entry is a model of Base's vendor. Faults of the file are joined, each as "file:line: what".
 func Read(src Sources) (models []Settings, base Settings, err error) {
 	if err := src.complete(); err != nil {
 		return nil, Settings{}, err

@@ -7,9 +7,9 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Record is what the record of a run says about the models asked. It holds no key, header's value or path. Endpoint, vendor,
-// azure_version, temperature, reply_tokens and lines are those of models without an entry in the configuration; so is seed, which in
-// erreval score also chooses what is planted and audited.
+// Record is what the record of a run says about the models asked. It holds no key, header's value or path. Endpoint,
+// vendor, azure_version, temperature, reply_tokens and lines are those of models without an entry in the
+// configuration; so is seed, which in erreval score also chooses what is planted and audited.
 type Record struct {
 	Judge        []string          `json:"judge"`
 	Endpoint     string            `json:"endpoint,omitempty"` // host
@@ -40,12 +40,15 @@ type Entry struct {
 	Lines        bool     `json:"lines"`
 }
 
-// Record says how the models are asked about rows that are read by columns (field to column), so many of them, with a template.
+// Record says how the models are asked about rows that are read by columns (field to column), so many of them, with a
+// template.
 func (o *Options) Record(columns map[string]string, limit int, template string) Record {
 	base := &o.Base
-	rec := Record{Judge: o.Names(), Endpoint: base.Endpoint.Host(), Vendor: base.vendorName(), AzureVersion: base.Endpoint.AzureVersion,
-		Map: columns, Limit: limit, Repeats: o.Repeats, Attempts: o.Attempts, Temperature: base.Temperature, Seed: base.Seed,
-		ReplyTokens: base.ReplyTokens, Lines: base.Lines, Template: template}
+	rec := Record{
+		Judge: o.Names(), Endpoint: base.Endpoint.Host(), Vendor: base.vendorName(),
+		AzureVersion: base.Endpoint.AzureVersion, Map: columns, Limit: limit, Repeats: o.Repeats, Attempts: o.Attempts,
+		Temperature: base.Temperature, Seed: base.Seed, ReplyTokens: base.ReplyTokens, Lines: base.Lines, Template: template,
+	}
 	for i := range o.Models {
 		if s := &o.Models[i]; s.Configured() {
 			if rec.Configured == nil {
@@ -61,8 +64,11 @@ func (o *Options) Record(columns map[string]string, limit int, template string) 
 }
 
 func (s *Settings) entry() Entry {
-	return Entry{Model: s.Model, Endpoint: s.Endpoint.Host(), Vendor: s.vendorName(), AzureVersion: s.Endpoint.AzureVersion,
-		Headers: slices.Sorted(maps.Keys(s.Endpoint.Headers)), Temperature: s.Temperature, Seed: s.Seed, ReplyTokens: s.ReplyTokens, Lines: s.Lines}
+	return Entry{
+		Model: s.Model, Endpoint: s.Endpoint.Host(), Vendor: s.vendorName(), AzureVersion: s.Endpoint.AzureVersion,
+		Headers: slices.Sorted(maps.Keys(s.Endpoint.Headers)), Temperature: s.Temperature, Seed: s.Seed,
+		ReplyTokens: s.ReplyTokens, Lines: s.Lines,
+	}
 }
 
 // vendorName is empty for the default: records from before there were others have none.

@@ -11,7 +11,8 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Session asks the models of one run. Open and Close are called once each, and no model is called before the one or after the other.
+// Session asks the models of one run. Open and Close are called once each, and no model is called before the one or
+// after the other.
 type Session struct {
 	o           Options
 	prices      *journal.Prices
@@ -42,8 +43,8 @@ func (e *MismatchError) Error() string { return e.Err.Error() }
 // Unwrap is Err.
 func (e *MismatchError) Unwrap() error { return e.Err }
 
-// Open puts the journal between models and endpoints. Without calls, it is only looked into if it is there. Where the journal can be
-// read and does not fit the options, the error is a *MismatchError.
+// Open puts the journal between models and endpoints. Without calls, it is only looked into if it is there. Where the
+// journal can be read and does not fit the options, the error is a *MismatchError.
 func (s *Session) Open() (err error) {
 	if _, err := os.Stat(s.o.Journal); !s.o.Calls && err != nil {
 		return nil
@@ -89,8 +90,8 @@ func (s *Session) Models() []llm.Model {
 	var out []llm.Model
 	for i := range s.o.Models {
 		m := &s.o.Models[i]
-		out = append(out, llm.Model{Name: m.Name, Model: m.Model, Client: s.clients[i], Temperature: &m.Temperature, Seed: &m.Seed,
-			MaxTokens: m.ReplyTokens, Lines: m.Lines})
+		out = append(out, llm.Model{Name: m.Name, Model: m.Model, Client: s.clients[i], Temperature: &m.Temperature,
+			Seed: &m.Seed, MaxTokens: m.ReplyTokens, Lines: m.Lines})
 	}
 	return out
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
-// twoModels are one at a vendor's own endpoint and one of the Messages API at url, with prices for the first and a journal in a folder of
-// its own.
+// twoModels are one at a vendor's own endpoint and one of the Messages API at url, with prices for the first and a
+// journal in a folder of its own.
 func twoModels(t *testing.T, url string) Options {
 	t.Helper()
 	dir := t.TempDir()

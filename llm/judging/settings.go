@@ -29,10 +29,11 @@ type Settings struct {
 	others  []string // names of entries, of a model without one
 }
 
-// DefaultSettings are those of a model of which nothing is said: 16 calls at the same time of 2 minutes each, temperature and seed 0, and
-// 1,000 tokens for a reply. Name, model, vendor and address are missing.
+// DefaultSettings are those of a model of which nothing is said: 16 calls at the same time of 2 minutes each,
+// temperature and seed 0, and 1,000 tokens for a reply. Name, model, vendor and address are missing.
 func DefaultSettings() Settings {
-	return Settings{Endpoint: vendor.Options{Timeout: vendor.DefaultTimeout}, Limits: llm.DefaultLimitOptions(), ReplyTokens: 1000}
+	return Settings{Endpoint: vendor.Options{Timeout: vendor.DefaultTimeout}, Limits: llm.DefaultLimitOptions(),
+		ReplyTokens: 1000}
 }
 
 // Configured tells whether the configuration has an entry of the model.
@@ -50,8 +51,10 @@ func (s *Settings) validate(calls bool) error {
 		}
 	}
 	check(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
-	check(s.Limits.InFlight >= 1 && s.Limits.InFlight <= maxInFlight, "--in-flight %d: give 1 to %d", s.Limits.InFlight, maxInFlight)
-	check(s.ReplyTokens >= 1 && s.ReplyTokens <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", s.ReplyTokens, math.MaxInt32)
+	n := s.Limits.InFlight
+	check(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
+	n = s.ReplyTokens
+	check(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
 	if calls && s.Endpoint.Key == "" {
 		faults = append(faults, s.checkNoKey())
 	}
@@ -67,8 +70,8 @@ func (s *Settings) checkNoKey() error {
 	case s.address == usual && s.address == s.Endpoint.BaseURL:
 		return fmt.Errorf("judge %s: no key: say with key_env which environment variable holds it", s.Name)
 	case s.Endpoint.BaseURL == usual:
-		return fmt.Errorf("no key: set %s, or give an endpoint that needs none with --base-url or %s%s", s.Vendor.KeyEnv, s.Vendor.BaseURLEnv,
-			s.nameEntries())
+		return fmt.Errorf("no key: set %s, or give an endpoint that needs none with --base-url or %s%s",
+			s.Vendor.KeyEnv, s.Vendor.BaseURLEnv, s.nameEntries())
 	}
 	return nil
 }
@@ -94,9 +97,11 @@ func checkSameCalls(models []Settings) error {
 	seen := map[call]string{}
 	for i := range models {
 		s := &models[i]
-		k := call{s.Vendor, s.Endpoint.BaseURL, s.Endpoint.AzureVersion, s.Model, s.Temperature, s.Seed, s.ReplyTokens, s.Lines}
+		k := call{s.Vendor, s.Endpoint.BaseURL, s.Endpoint.AzureVersion, s.Model, s.Temperature, s.Seed,
+			s.ReplyTokens, s.Lines}
 		if first, ok := seen[k]; ok && first != s.Name {
-			return fmt.Errorf("judges %s and %s are one model with the same settings; ask one of them several times with --repeats", first, s.Name)
+			return fmt.Errorf("judges %s and %s are one model with the same settings; "+
+				"ask one of them several times with --repeats", first, s.Name)
 		}
 		seen[k] = s.Name
 	}

@@ -61,8 +61,10 @@ func (s *Session) Usage() (*Usage, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Usage{Budget: s.o.Budget, Currency: now.Currency, PriceDate: s.prices.Date.Format(time.DateOnly), Prices: map[string]*Price{},
-		Rejected: map[string]string{}, Journal: usedOf(now), ByJudge: map[string]Used{}, ThisRun: s.Used()}
+	u := &Usage{
+		ThisRun: s.Used(), ByJudge: map[string]Used{}, Journal: usedOf(now), Budget: s.o.Budget, Currency: now.Currency,
+		PriceDate: s.prices.Date.Format(time.DateOnly), Prices: map[string]*Price{}, Rejected: map[string]string{},
+	}
 	for i := range s.o.Models {
 		m := &s.o.Models[i]
 		u.ByJudge[m.Name] = s.usedBy(i)

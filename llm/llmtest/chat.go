@@ -78,7 +78,9 @@ func (chat) reply(r llm.Reply, c *Call) any {
 }
 
 func (chat) fault(_ int, code, param, message string) any {
-	return map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "param": param, "code": code}}
+	return map[string]any{"error": map[string]any{
+		"message": message, "type": "invalid_request_error", "param": param, "code": code,
+	}}
 }
 
 func (chat) filtered() any {

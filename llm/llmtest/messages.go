@@ -75,10 +75,15 @@ func (messages) reply(r llm.Reply, c *Call) any {
 
 // faultTypes are the API's names for statuses.
 var faultTypes = map[int]string{
-	http.StatusUnauthorized: "authentication_error", http.StatusPaymentRequired: "billing_error", http.StatusForbidden: "permission_error",
-	http.StatusNotFound: "not_found_error", http.StatusRequestEntityTooLarge: "request_too_large",
-	http.StatusTooManyRequests: "rate_limit_error", http.StatusInternalServerError: "api_error", http.StatusGatewayTimeout: "timeout_error",
-	529: "overloaded_error",
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusPaymentRequired:       "billing_error",
+	http.StatusForbidden:             "permission_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusTooManyRequests:       "rate_limit_error",
+	http.StatusInternalServerError:   "api_error",
+	http.StatusGatewayTimeout:        "timeout_error",
+	529:                              "overloaded_error",
 }
 
 func (messages) fault(status int, _, _, message string) any {

@@ -80,7 +80,8 @@ type form interface {
 	filtered() any // what comes with 400 where the content filter stops the prompt
 }
 
-// Server is an endpoint: of NewServer, an OpenAI-compatible one, Azure's paths included. Start or Pipe gives its address.
+// Server is an endpoint: of NewServer, an OpenAI-compatible one, Azure's paths included. Start or Pipe gives its
+// address.
 type Server struct {
 	// Forget makes Calls stay empty: for runs so long that their calls would fill the memory. Count still counts.
 	Forget bool
@@ -148,8 +149,8 @@ func (s *Server) Start(t testing.TB) string {
 // PipeURL is the base URL for clients of Pipe.
 const PipeURL = "http://llm.test/v1"
 
-// Pipe serves in memory, for tests in a synctest bubble, and returns a client that reaches nothing else. It ends with t:
-// in a bubble, with the bubble's.
+// Pipe serves in memory, for tests in a synctest bubble, and returns a client that reaches nothing else. It ends with
+// t: in a bubble, with the bubble's.
 func (s *Server) Pipe(t testing.TB) *http.Client {
 	t.Helper()
 	pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}

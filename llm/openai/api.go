@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
-// newEndpoint is the HTTP client under go-openai. The library leaves out some temperatures, and its errors lack the headers that say
-// when to try again.
+// newEndpoint is the HTTP client under go-openai. The library leaves out some temperatures, and its errors lack the
+// headers that say when to try again.
 func newEndpoint(o Options) *endpoint.Endpoint {
 	return endpoint.New(o, endpoint.API{
 		Prepare: func(req *http.Request) error {

@@ -1,5 +1,6 @@
-// Package openai is a client of OpenAI-compatible chat endpoints: OpenAI, Azure, vLLM, Ollama and their like. It is the one
-// place that knows go-openai. One Complete is one call that may succeed: trying again, limits and memory are decorators.
+// Package openai is a client of OpenAI-compatible chat endpoints: OpenAI, Azure, vLLM, Ollama and their like. It is
+// the one place that knows go-openai. One Complete is one call that may succeed: trying again, limits and memory are
+// decorators.
 package openai
 
 import (
@@ -51,10 +52,12 @@ func (c *Client) GoString() string { return c.String() }
 // "json_schema", "system role", and "max_tokens" where max_completion_tokens stands for it. A run's record needs them.
 func (c *Client) Rejected(model string) []string { return c.rejected.Names(model) }
 
-// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the model
-// once the call is not refused any more.
+// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the
+// model once the call is not refused any more.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
-	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (*llm.Reply, error) { return c.call(ctx, r, omitted) })
+	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (*llm.Reply, error) {
+		return c.call(ctx, r, omitted)
+	})
 }
 
 // call is one exchange with the endpoint.
@@ -88,8 +91,8 @@ func (c *Client) typed(model string, err error) error {
 		"check that the base URL is that of an OpenAI-compatible endpoint")
 }
 
-// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so putTemperature puts it in;
-// but the library knows models that reject one, and says so.
+// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so
+// putTemperature puts it in; but the library knows models that reject one, and says so.
 func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
 	if err := api.NewReasoningValidator().Validate(request); err != nil {
 		return api.ChatCompletionResponse{}, err
@@ -132,7 +135,8 @@ func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatComple
 func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm.Reply, error) {
 	if len(response.Choices) == 0 {
 		if promptFiltered(response.PromptFilterResults) {
-			return nil, c.endpoint.Fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"), endpoint.AdviceFiltered)
+			return nil, c.endpoint.Fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"),
+				endpoint.AdviceFiltered)
 		}
 		return nil, c.endpoint.Fail(llm.Transient, http.StatusOK, errors.New("the reply has no choices"),
 			"try again, or another model")
@@ -163,7 +167,8 @@ func text(m api.ChatCompletionMessage) string {
 	return b.String()
 }
 
-// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the total.
+// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the
+// total.
 func usage(u api.Usage) llm.Usage {
 	if u.PromptTokens < 0 || u.CompletionTokens < 0 || u.TotalTokens < 0 {
 		return llm.Usage{}

@@ -5,13 +5,15 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Options say where an endpoint is. BaseURL is up to and without /chat/completions. The key is sent as bearer token, or as api-key in
-// Azure's style. AzureVersion, where set, is the api-version of an Azure deployment: BaseURL is then the resource
-// ("https://NAME.openai.azure.com") and a request's model the name of the deployment.
+// Options say where an endpoint is. BaseURL is up to and without /chat/completions. The key is sent as bearer token,
+// or as api-key in Azure's style. AzureVersion, where set, is the api-version of an Azure deployment: BaseURL is then
+// the resource ("https://NAME.openai.azure.com") and a request's model the name of the deployment.
 type Options = vendor.Options
 
-var openAI = vendor.Vendor{Name: vendor.Default, BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", BaseURLEnv: "OPENAI_BASE_URL",
-	Validate: validate, New: func(o Options) (llm.Client, error) { return New(o) }}
+var openAI = vendor.Vendor{
+	Name: vendor.Default, BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", BaseURLEnv: "OPENAI_BASE_URL",
+	Validate: validate, New: func(o Options) (llm.Client, error) { return New(o) },
+}
 
 func init() { vendor.Register(openAI) }
 

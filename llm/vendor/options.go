@@ -17,13 +17,13 @@ type Options struct {
 	AzureVersion string            `json:"azure_version,omitempty"`
 	Headers      map[string]string `json:"-"`       // sent with each call, over any of the same name; may hold secrets
 	Timeout      time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
-	// HTTP makes the calls; nil is a client with room for many connections. Redirects are never followed, whatever it says:
-	// they would carry the key to another host.
+	// HTTP makes the calls; nil is a client with room for many connections. Redirects are never followed, whatever it
+	// says: they would carry the key to another host.
 	HTTP *http.Client `json:"-"`
 }
 
-// Validate joins all faults that o has whatever the vendor. It never repeats a key or a header's value. example is a base URL to show,
-// paths are those of a call, which a base URL leaves out.
+// Validate joins all faults that o has whatever the vendor. It never repeats a key or a header's value. example is a
+// base URL to show, paths are those of a call, which a base URL leaves out.
 func (o Options) Validate(example string, paths ...string) error {
 	faults := []error{o.validateURL(example, paths)}
 	if !printable(o.Key) {
@@ -32,8 +32,8 @@ func (o Options) Validate(example string, paths ...string) error {
 	}
 	for name, value := range o.Headers {
 		if !printable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			faults = append(faults, fmt.Errorf("endpoint: header %q cannot be sent: its name or value holds a line break or the like",
-				name))
+			faults = append(faults, fmt.Errorf("endpoint: header %q cannot be sent: "+
+				"its name or value holds a line break or the like", name))
 		}
 	}
 	if o.Timeout <= 0 {

@@ -1,6 +1,7 @@
 // Package vendor finds clients of language models by the name of the vendor whose API an endpoint speaks.
 //
-// A vendor's package, such as llm/openai, registers itself when it is imported; a program imports those that it wants to offer:
+// A vendor's package, such as llm/openai, registers itself when it is imported; a program imports those that it wants
+// to offer:
 //
 //	import _ "github.com/erreval/erreval/llm/openai"
 //
@@ -47,7 +48,8 @@ var (
 	vendors = map[string]*Vendor{}
 )
 
-// Register makes v known. It is for init functions of vendors' packages, and panics where v is incomplete or its name taken.
+// Register makes v known. It is for init functions of vendors' packages, and panics where v is incomplete or its name
+// taken.
 func Register(v Vendor) {
 	mu.Lock()
 	defer mu.Unlock()

@@ -99,7 +99,8 @@ func joined(r *llm.Request) string {
 }
 
 // ask calls until a reply can be read. fault is why none could; err is one that ends the run.
-func (s *Simulator) ask(ctx context.Context, a *ask.Asker, r *llm.Request, read func(*llm.Reply) error) (fault error, unread int, err error) {
+func (s *Simulator) ask(ctx context.Context, a *ask.Asker, r *llm.Request,
+	read func(*llm.Reply) error) (fault error, unread int, err error) {
 	unanswered, err := a.Ask(ctx, r, s.o.Attempts, func(reply *llm.Reply) bool {
 		if fault = read(reply); fault != nil {
 			unread++

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// retryAfter is how long the endpoint asks to wait: Retry-After in seconds or as a date, or the milliseconds that OpenAI and
-// Azure send beside it. 0: it does not ask, or asks for nothing that can be understood.
+// retryAfter is how long the endpoint asks to wait: Retry-After in seconds or as a date, or the milliseconds that
+// OpenAI and Azure send beside it. 0: it does not ask, or asks for nothing that can be understood.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return span(ms / 1000)

@@ -1,5 +1,5 @@
-// Package endpoint is what clients of HTTP endpoints share: exchanges within bounds of time and size, errors that have a kind and hold
-// no secret, and the options that models reject. Begin with [New].
+// Package endpoint is what clients of HTTP endpoints share: exchanges within bounds of time and size, errors that
+// have a kind and hold no secret, and the options that models reject. Begin with [New].
 package endpoint
 
 import (
@@ -36,7 +36,8 @@ type API struct {
 	RequestID string
 }
 
-// Endpoint makes HTTP calls to one address. It reads replies whole and within bounds, and turns whatever is none into an *llm.Error.
+// Endpoint makes HTTP calls to one address. It reads replies whole and within bounds, and turns whatever is none into
+// an *llm.Error.
 type Endpoint struct {
 	o       vendor.Options
 	api     API
@@ -63,8 +64,8 @@ func (e *Endpoint) String() string { return e.o.String() }
 // GoString is String.
 func (e *Endpoint) GoString() string { return e.String() }
 
-// manyConnections is the default transport without its limit of two idle connections per host, and with buffers that hold most requests, so that
-// each is one write: the default is 4 KB.
+// manyConnections is the default transport without its limit of two idle connections per host, and with buffers that
+// hold most requests, so that each is one write: the default is 4 KB.
 func manyConnections() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -87,7 +88,8 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	case ctx.Err() != nil:
 		return fmt.Errorf("endpoint %s: %w", e.o.Host(), ended(ctx))
 	case bounded.Err() != nil:
-		return e.Fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", e.o.Timeout), "raise the time-out, or ask for fewer tokens")
+		return e.Fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", e.o.Timeout),
+			"raise the time-out, or ask for fewer tokens")
 	}
 	return err
 }
@@ -145,8 +147,8 @@ func (e *Endpoint) prepare(req *http.Request) error {
 	return nil
 }
 
-// unconnected is err's text: the end of a call in a time-out is not the end of the run. That no connection was made stays to be
-// seen, as nothing was sent then.
+// unconnected is err's text: the end of a call in a time-out is not the end of the run. That no connection was made
+// stays to be seen, as nothing was sent then.
 func unconnected(err error) error {
 	text := errors.New(err.Error())
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
@@ -165,7 +167,10 @@ func (e *Endpoint) disguised(body []byte) (*Fault, bool) {
 		return nil, false
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || len(fields["error"]) == 0 || string(fields["error"]) == "null" || !empty(fields[e.api.ReplyField]) {
+	if json.Unmarshal(body, &fields) != nil || !empty(fields[e.api.ReplyField]) {
+		return nil, false
+	}
+	if fault := string(fields["error"]); fault == "" || fault == "null" {
 		return nil, false
 	}
 	f := parseFault(body)

@@ -44,9 +44,10 @@ func (r *Rejections) Names(model string) []string {
 	return names
 }
 
-// Complete makes a call of model. Where the endpoint rejects an option, it calls again without, and remembers that for the model
-// once the call is not refused any more.
-func (r *Rejections) Complete(ctx context.Context, model string, call func(Omitted) (*llm.Reply, error)) (*llm.Reply, error) {
+// Complete makes a call of model. Where the endpoint rejects an option, it calls again without, and remembers that
+// for the model once the call is not refused any more.
+func (r *Rejections) Complete(ctx context.Context, model string,
+	call func(Omitted) (*llm.Reply, error)) (*llm.Reply, error) {
 	known := r.of(model)
 	for omitted := known; ; {
 		reply, err := call(omitted)

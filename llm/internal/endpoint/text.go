@@ -15,8 +15,8 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Fail makes an error that names the endpoint, what happened and what to try, without secrets. It is the one place where the texts
-// of errors are made.
+// Fail makes an error that names the endpoint, what happened and what to try, without secrets. It is the one place
+// where the texts of errors are made.
 func (e *Endpoint) Fail(kind llm.Kind, status int, err error, advice string) *llm.Error {
 	text := fmt.Sprintf("endpoint %s: %s; %s", e.o.Host(), e.clean(err.Error()), advice)
 	return &llm.Error{Kind: kind, Status: status, Err: &failure{text, err}}
@@ -43,7 +43,8 @@ const (
 // keyLike are keys, whole or masked by the endpoint, that are not the one configured.
 var keyLike = regexp.MustCompile(`(?i)\b(sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s"']{4,}|[\w-]*\*{3,}[\w-]*`)
 
-// clean makes a message of the endpoint fit for a terminal and a log: no secrets, no control characters, one short line.
+// clean makes a message of the endpoint fit for a terminal and a log: no secrets, no control characters, one short
+// line.
 func (e *Endpoint) clean(s string) string {
 	s = e.secrets.Replace(s)
 	s = keyLike.ReplaceAllString(s, hidden)
@@ -54,8 +55,8 @@ func (e *Endpoint) clean(s string) string {
 	return s
 }
 
-// secrets are pairs for a Replacer: the key, the headers' values and the words in them, as they are and as an endpoint may
-// quote them, the longest first.
+// secrets are pairs for a Replacer: the key, the headers' values and the words in them, as they are and as an
+// endpoint may quote them, the longest first.
 func secrets(o vendor.Options) []string {
 	words := []string{o.Key}
 	for _, value := range o.Headers {
