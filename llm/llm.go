@@ -1,10 +1,11 @@
 // Package llm is what the project asks of a language model: one call with messages in, one reply out, and errors
 // that say what to do next.
 //
-// A [Client] has one method, so that any model can be one ([ClientFunc]); llm/openai speaks to OpenAI-compatible
-// endpoints. [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds memory and a budget. The
-// order that keeps both honest, from the outside in: the journal's Client, Retry, Limit, the journal's Meter, the
-// endpoint. [KindOf] tells what an error means for this call and for the next. llm/llmtest stands in for a model in
+// A [Client] has one method, so that any model can be one ([ClientFunc]). llm/vendor finds the clients of endpoints by the
+// vendor's name: llm/openai, llm/anthropic. [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds
+// memory and a budget. The order that keeps both honest, from the outside in: the journal's Client, Retry, Limit, the
+// journal's Meter, the endpoint; llm/judging puts all of it together. [KindOf] tells what an error means for this call and
+// for the next. A [Model] is a Client with settings, for those who ask (llm/ask). llm/llmtest stands in for a model in
 // tests, and checks a Client or decorator of one's own.
 package llm
 

@@ -13,7 +13,8 @@ func TestModelRequest(t *testing.T) {
 	m := llm.Model{Name: "m", Model: "m-1", Temperature: &temperature, Seed: &seed, MaxTokens: 33}
 	said, schema := []llm.Message{{Role: llm.User, Content: "Well?"}}, &llm.Schema{Name: "verdict"}
 	r := m.Request(said, schema, 2)
-	if r.Model != "m-1" || *r.Temperature != 0.5 || *r.Seed != 9 || r.MaxTokens != 33 || r.Repeat != 2 || r.Schema != schema || len(r.Messages) != 1 {
+	if r.Model != "m-1" || *r.Temperature != 0.5 || *r.Seed != 9 || r.MaxTokens != 33 || r.Repeat != 2 ||
+		r.Schema != schema || len(r.Messages) != 1 {
 		t.Errorf("%+v", r)
 	}
 	m.Lines, m.Seed = true, nil
@@ -30,7 +31,8 @@ func TestModelValidate(t *testing.T) {
 	}
 	nameless, nobody, mute := good, good, good
 	nameless.Name, nobody.Client, mute.MaxTokens = "", nil, 0
-	for want, m := range map[string]llm.Model{"has no name": nameless, "judge m has no model or no client": nobody, "judge m: 0 tokens": mute} {
+	for want, m := range map[string]llm.Model{"has no name": nameless, "judge m has no model or no client": nobody,
+		"judge m: 0 tokens": mute} {
 		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)
 		}

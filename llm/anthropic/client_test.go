@@ -23,7 +23,8 @@ const secretKey = "sk-ant-0123456789abcdef"
 // dial makes a client of server, in memory.
 func dial(t *testing.T, server *llmtest.Server) *anthropic.Client {
 	t.Helper()
-	c, err := anthropic.New(anthropic.Options{BaseURL: llmtest.MessagesPipeURL, Key: secretKey, Timeout: time.Minute, HTTP: server.Pipe(t)})
+	c, err := anthropic.New(anthropic.Options{BaseURL: llmtest.MessagesPipeURL, Key: secretKey, Timeout: time.Minute,
+		HTTP: server.Pipe(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestIsAClientUnderItsDecorators(t *testing.T) {
 // checkError holds for every error of the package: a kind, the host, something to try, no secret.
 func checkError(t *testing.T, err error) {
 	t.Helper()
-	if text := err.Error(); llm.KindOf(err) == 0 || !strings.HasPrefix(text, "endpoint llm.test: ") || !strings.Contains(text, "; ") ||
+	if text := err.Error(); llm.KindOf(err) == 0 || !strings.HasPrefix(text, "endpoint llm.test: ") ||
+		!strings.Contains(text, "; ") ||
 		strings.Contains(text, secretKey) {
 		t.Errorf("error %q of kind %s", text, llm.KindOf(err))
 	}
@@ -105,7 +107,8 @@ func TestWhatIsSent(t *testing.T) {
 	if string(call.Body) != want {
 		t.Errorf("sent %s\nwant %s", call.Body, want)
 	}
-	if h := call.Header; call.Path != "/v1/messages" || h.Get("X-Api-Key") != secretKey || h.Get("Anthropic-Version") != "2023-06-01" ||
+	if h := call.Header; call.Path != "/v1/messages" || h.Get("X-Api-Key") != secretKey ||
+		h.Get("Anthropic-Version") != "2023-06-01" ||
 		h.Get("Content-Type") != "application/json" || h.Get("Authorization") != "" {
 		t.Errorf("path %s, headers %v", call.Path, h)
 	}
@@ -117,7 +120,8 @@ func TestReplies(t *testing.T) {
 		step llmtest.Step
 		want llm.Reply
 	}{
-		{"thoughts and parts", llmtest.Raw(`{"model":"m","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Score"},
+		{"thoughts and parts",
+			llmtest.Raw(`{"model":"m","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Score"},
 			{"type":"text","text":": 3"}],"stop_reason":"stop_sequence","usage":{"input_tokens":10,"output_tokens":2}}`),
 			llm.Reply{Text: "Score: 3", Finish: llm.FinishStop, Model: "m", Usage: llm.Usage{Input: 10, Output: 2}}},
 		{"cut", llmtest.Raw(`{"content":[{"type":"text","text":"Sco"}],"stop_reason":"max_tokens"}`),
@@ -126,11 +130,14 @@ func TestReplies(t *testing.T) {
 			llm.Reply{Finish: llm.FinishLength, Model: "judge-1"}},
 		{"refusal", llmtest.Refusal("I can't."),
 			llm.Reply{Text: "I can't.", Finish: llm.FinishRefuse, Model: "judge-1", Usage: llm.Usage{Input: 7, Output: 2}}},
-		{"another reason", llmtest.Raw(`{"content":[],"stop_reason":"pause_turn"}`), llm.Reply{Finish: "pause_turn", Model: "judge-1"}},
+		{"another reason", llmtest.Raw(`{"content":[],"stop_reason":"pause_turn"}`), llm.Reply{Finish: "pause_turn",
+			Model: "judge-1"}},
 		{"cache", llmtest.Raw(`{"content":[],"usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,
 			"output_tokens":4}}`), llm.Reply{Model: "judge-1", Usage: llm.Usage{Input: 321, Output: 4}}},
-		{"usage below 0", llmtest.Raw(`{"content":[],"usage":{"input_tokens":-1,"output_tokens":4}}`), llm.Reply{Model: "judge-1"}},
-		{"error null", llmtest.Raw(`{"error":null,"content":[{"type":"text","text":"3"}]}`), llm.Reply{Text: "3", Model: "judge-1"}},
+		{"usage below 0", llmtest.Raw(`{"content":[],"usage":{"input_tokens":-1,"output_tokens":4}}`),
+			llm.Reply{Model: "judge-1"}},
+		{"error null", llmtest.Raw(`{"error":null,"content":[{"type":"text","text":"3"}]}`), llm.Reply{Text: "3",
+			Model: "judge-1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := dial(t, always(c.step)).Complete(t.Context(), llmtest.Sample(0))
@@ -153,7 +160,8 @@ func TestErrors(t *testing.T) {
 				w.Header().Set(headers[i], headers[i+1])
 			}
 			w.WriteHeader(status)
-			_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": typ, "message": message}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": typ,
+				"message": message}})
 		}
 	}
 	for _, c := range []struct {
@@ -167,21 +175,32 @@ func TestErrors(t *testing.T) {
 			"endpoint llm.test: 401 Unauthorized: invalid x-api-key [hidden] (request req_018Ee); check the key"},
 		{"permission", raw(403, "permission_error", "no"), llm.Auth, 0, "check that the key may use this model here"},
 		{"model", raw(404, "not_found_error", "model: claude-x"), llm.Auth, 0, "check the model's name and the base URL"},
-		{"credit", raw(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."), llm.Auth, 0, "add credit"},
+		{"credit", raw(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."),
+			llm.Auth, 0, "add credit"},
 		{"billing", raw(402, "billing_error", "no"), llm.Auth, 0, "add credit"},
-		{"bad request", raw(400, "invalid_request_error", "temperature: range: 0..1"), llm.Refused, 0, "range: 0..1 (request req_018Ee); check the model's options"},
-		{"too long", raw(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), llm.Refused, 0, "shorten the row's texts"},
+		{"bad request", raw(400, "invalid_request_error", "temperature: range: 0..1"), llm.Refused, 0,
+			"range: 0..1 (request req_018Ee); check the model's options"},
+		{"too long", raw(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"), llm.Refused,
+			0, "shorten the row's texts"},
 		{"too large", raw(413, "request_too_large", "no"), llm.Refused, 0, "shorten the row's texts"},
-		{"filtered", raw(400, "invalid_request_error", "Output blocked by content filtering policy"), llm.Filtered, 0, "another judge may take this text"},
-		{"rate", raw(429, "rate_limit_error", "slow down", "Retry-After", "20"), llm.Wait, 20 * time.Second, "allow fewer calls or tokens per minute"},
-		{"overloaded", raw(529, "overloaded_error", "Overloaded"), llm.Wait, 0, "529: Overloaded (request req_018Ee); try again later"},
-		{"overloaded, behind a gateway", raw(503, "overloaded_error", "Overloaded", "Retry-After", "3"), llm.Wait, 3 * time.Second, "try again later"},
-		{"overloaded, without words", func(_ context.Context, w http.ResponseWriter, _ *llmtest.Call) { w.WriteHeader(529) }, llm.Wait, 0, "529; try again later"},
+		{"filtered", raw(400, "invalid_request_error", "Output blocked by content filtering policy"), llm.Filtered, 0,
+			"another judge may take this text"},
+		{"rate", raw(429, "rate_limit_error", "slow down", "Retry-After", "20"), llm.Wait, 20 * time.Second,
+			"allow fewer calls or tokens per minute"},
+		{"overloaded", raw(529, "overloaded_error", "Overloaded"), llm.Wait, 0,
+			"529: Overloaded (request req_018Ee); try again later"},
+		{"overloaded, behind a gateway", raw(503, "overloaded_error", "Overloaded", "Retry-After", "3"), llm.Wait,
+			3 * time.Second, "try again later"},
+		{"overloaded, without words", func(_ context.Context, w http.ResponseWriter,
+			_ *llmtest.Call) {
+			w.WriteHeader(529)
+		}, llm.Wait, 0, "529; try again later"},
 		{"internal", raw(500, "api_error", "no"), llm.Transient, 0, "500 Internal Server Error: no"},
 		{"time-out", raw(504, "timeout_error", "no"), llm.Transient, 0, "504 Gateway Timeout"},
 		{"error with status 200", raw(200, "rate_limit_error", "slow down"), llm.Wait, 0, "429 Too Many Requests: slow down"},
 		{"odd error with status 200", raw(200, "odd_error", "what"), llm.Transient, 0, "502 Bad Gateway: what"},
-		{"no message", llmtest.Raw(`{"type":"completion"}`), llm.Transient, 0, "the reply is no message: it has no content; check that the base URL"},
+		{"no message", llmtest.Raw(`{"type":"completion"}`), llm.Transient, 0,
+			"the reply is no message: it has no content; check that the base URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reply, err := dial(t, always(c.step)).Complete(t.Context(), llmtest.Sample(0))
@@ -202,7 +221,8 @@ func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := dial(t, always(llmtest.Stall())).Complete(t.Context(), llmtest.Sample(0))
-		if took := time.Since(start); took != time.Minute || llm.KindOf(err) != llm.Transient || errors.Is(err, context.DeadlineExceeded) {
+		if took := time.Since(start); took != time.Minute || llm.KindOf(err) != llm.Transient || errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("error %v after %s", err, took)
 		}
 		checkError(t, err)
@@ -216,7 +236,8 @@ func TestRedirectCarriesNoKey(t *testing.T) {
 		w.WriteHeader(http.StatusPermanentRedirect)
 	})
 	_, err := dial(t, server).Complete(t.Context(), llmtest.Sample(0))
-	if llm.KindOf(err) != llm.Auth || !strings.Contains(err.Error(), "https://elsewhere.test; set the base URL") || server.Count() != 1 {
+	if llm.KindOf(err) != llm.Auth || !strings.Contains(err.Error(), "https://elsewhere.test; set the base URL") ||
+		server.Count() != 1 {
 		t.Errorf("%v after %d calls", err, server.Count())
 	}
 	checkError(t, err)
@@ -239,7 +260,8 @@ func TestLearnsTemperature(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := client.Rejected("judge-1"), []string{"json_schema", "seed", "temperature"}; !slices.Equal(got, want) || server.Count() != 4 {
+	if got, want := client.Rejected("judge-1"), []string{"json_schema", "seed", "temperature"}; !slices.Equal(got,
+		want) || server.Count() != 4 {
 		t.Errorf("rejected %q after %d calls, want %q after 4", got, server.Count(), want)
 	}
 }
@@ -281,8 +303,10 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{
 		`{"content":[{"type":"text","text":"Score: 3"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}`,
-		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"content":[null]}`, `{"content":{}}`, "null", "[]", "", "<html>",
-		`{"error":{"message":"` + secretKey + `"}}`, `{"usage":{"input_tokens":9223372036854775807,"cache_read_input_tokens":1},"content":[]}`,
+		`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"content":[null]}`,
+		`{"content":{}}`, "null", "[]", "", "<html>",
+		`{"error":{"message":"` + secretKey + `"}}`,
+		`{"usage":{"input_tokens":9223372036854775807,"cache_read_input_tokens":1},"content":[]}`,
 	} {
 		for _, status := range []int{200, 400, 529} {
 			f.Add(status, seed)
@@ -292,7 +316,8 @@ func FuzzReply(f *testing.F) {
 		status = 200 + (status%400+400)%400
 		client, err := anthropic.New(anthropic.Options{BaseURL: llmtest.MessagesPipeURL, Key: secretKey, Timeout: time.Minute,
 			HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Request: r, Header: http.Header{}}, nil
+				return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Request: r,
+					Header: http.Header{}}, nil
 			})}})
 		if err != nil {
 			t.Fatal(err)

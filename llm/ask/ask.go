@@ -42,7 +42,7 @@ func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
 		request.Attempt = attempt
 		reply, err := a.Client.Complete(ctx, &request)
 		if err != nil {
-			return a.weigh(ctx, err)
+			return a.classify(ctx, err)
 		}
 		if !reply.Cached {
 			a.health.Reply()
@@ -59,8 +59,8 @@ func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
 	return nil, nil
 }
 
-// weigh tells whether an error of a call concerns its question alone, or ends the run.
-func (a *Asker) weigh(ctx context.Context, err error) (unanswered, final error) {
+// classify tells whether an error of a call concerns its question alone, or ends the run.
+func (a *Asker) classify(ctx context.Context, err error) (unanswered, final error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -47,7 +47,8 @@ func vendorOf(t testing.TB, name string) *vendor.Vendor {
 // sources are flags of which some are given, and an environment with the usual keys.
 func sources(t testing.TB, given ...string) *Sources {
 	return &Sources{
-		Base: Settings{Vendor: vendorOf(t, ""), Endpoint: vendor.Options{AzureVersion: "2020-01-01", Headers: map[string]string{"X-Run": "7"}, Timeout: time.Minute},
+		Base: Settings{Vendor: vendorOf(t, ""), Endpoint: vendor.Options{AzureVersion: "2020-01-01",
+			Headers: map[string]string{"X-Run": "7"}, Timeout: time.Minute},
 			Limits: llm.LimitOptions{InFlight: 16}, Temperature: 1, Seed: 9, ReplyTokens: 1000},
 		Given: func(name string) bool { return slices.Contains(given, name) },
 		BaseURL: func(*vendor.Vendor) string {
@@ -72,7 +73,8 @@ func TestConfigPrecedence(t *testing.T) {
 			t.Fatal(err)
 		}
 		plain, want := judges["plain"], src.base(src.Base.Vendor).Endpoint
-		if plain.Endpoint.BaseURL != want.BaseURL || plain.Endpoint.Key != "usual" || plain.Endpoint.AzureVersion != "2020-01-01" || plain.Model != "plain" {
+		if plain.Endpoint.BaseURL != want.BaseURL || plain.Endpoint.Key != "usual" ||
+			plain.Endpoint.AzureVersion != "2020-01-01" || plain.Model != "plain" {
 			t.Errorf("%v: an empty entry is %+v", given, plain)
 		}
 		return judges["mini"]
@@ -82,17 +84,20 @@ func TestConfigPrecedence(t *testing.T) {
 		s.Limits != (llm.LimitOptions{RPM: 60, TPM: 90000, InFlight: 4}) {
 		t.Errorf("%+v", s)
 	}
-	if e := s.Endpoint; e.BaseURL != "https://x.example/v1" || e.AzureVersion != "2024-10-21" || s.KeyEnv != "TEAM_KEY" || e.Key != "" || e.Timeout != 30*time.Second ||
+	if e := s.Endpoint; e.BaseURL != "https://x.example/v1" || e.AzureVersion != "2024-10-21" ||
+		s.KeyEnv != "TEAM_KEY" || e.Key != "" || e.Timeout != 30*time.Second ||
 		!maps.Equal(e.Headers, map[string]string{"X-Team": "red", "X-Run": "7"}) {
 		t.Errorf("%#v, %v", e.BaseURL, e.Headers)
 	}
 	s = read("temperature", "seed", "reply-tokens", "lines", "timeout", "rpm", "tpm", "in-flight", "azure-version")
 	if s.Temperature != 1 || s.Seed != 9 || s.ReplyTokens != 1000 || s.Lines || s.Endpoint.Timeout != time.Minute ||
-		s.Limits != (llm.LimitOptions{InFlight: 16}) || s.Endpoint.AzureVersion != "2020-01-01" || s.Endpoint.BaseURL != "https://x.example/v1" {
+		s.Limits != (llm.LimitOptions{InFlight: 16}) || s.Endpoint.AzureVersion != "2020-01-01" ||
+		s.Endpoint.BaseURL != "https://x.example/v1" {
 		t.Errorf("%+v", s)
 	}
 	s = read("base-url")
-	if e := s.Endpoint; s.address != "https://x.example/v1" || e.BaseURL != "https://base.example/v1" || e.Key != "usual" || s.KeyEnv != "" || e.AzureVersion != "2020-01-01" ||
+	if e := s.Endpoint; s.address != "https://x.example/v1" || e.BaseURL != "https://base.example/v1" ||
+		e.Key != "usual" || s.KeyEnv != "" || e.AzureVersion != "2020-01-01" ||
 		!maps.Equal(e.Headers, map[string]string{"X-Run": "7"}) || s.Temperature != 0.5 {
 		t.Errorf("%+v", s)
 	}
@@ -113,7 +118,8 @@ func TestConfigInDocs(t *testing.T) {
 	_, example, found := strings.Cut(page, "```yaml\n")
 	example, _, _ = strings.Cut(example, "```")
 	judges, err := sources(t).parse([]byte(example), "scoring.md")
-	if !found || err != nil || judges["team"].KeyEnv != "TEAM_KEY" || judges["local"].Endpoint.BaseURL != "http://localhost:11434/v1" ||
+	if !found || err != nil || judges["team"].KeyEnv != "TEAM_KEY" ||
+		judges["local"].Endpoint.BaseURL != "http://localhost:11434/v1" ||
 		judges["claude"].Vendor != vendorOf(t, "anthropic") {
 		t.Errorf("%v, %+v", err, judges)
 	}
@@ -145,7 +151,8 @@ func TestConfigFaults(t *testing.T) {
 		"judges:\n  a: {azure_version: '1', vendor: anthropic}":                     `f:2: azure_version: endpoint: the Messages API has no azure_version: leave it out`,
 		"judges:\n  a: {lines: maybe}":                                              `f:2: lines: true or false is expected, not "maybe"`,
 	} {
-		for _, given := range [][]string{nil, {"temperature", "seed", "reply-tokens", "rpm", "in-flight", "timeout", "lines", "base-url", "vendor"}} {
+		for _, given := range [][]string{nil, {"temperature", "seed", "reply-tokens", "rpm", "in-flight", "timeout",
+			"lines", "base-url", "vendor"}} {
 			if _, err := sources(t, given...).parse([]byte(file), "f"); err == nil || err.Error() != want {
 				t.Errorf("%q:\ngot  %v\nwant %s", file, err, want)
 			}
@@ -172,9 +179,12 @@ func TestVendors(t *testing.T) {
 		{"", nil, "gateway", "anthropic https://g.example   2", ""},
 		{"", nil, "gpt", "openai https://api.openai.com/v1 usual 2020-01-01 1", ""},
 		{"anthropic", nil, "claude", "anthropic https://api.anthropic.com usual-anthropic 2020-01-01 1", ""},
-		{"anthropic", nil, "gpt", "anthropic https://api.anthropic.com usual-anthropic 2020-01-01 1", "by the API of --vendor anthropic, not by that of its vendor"},
-		{"openai", nil, "gateway", "openai https://api.openai.com/v1 usual 2020-01-01 1", "by the API of --vendor openai, not by that of its vendor"},
-		{"openai", []string{"base-url"}, "gateway", "openai https://base.example/v1 usual 2020-01-01 1", "by the API of --vendor openai, not by that of its vendor"},
+		{"anthropic", nil, "gpt", "anthropic https://api.anthropic.com usual-anthropic 2020-01-01 1",
+			"by the API of --vendor anthropic, not by that of its vendor"},
+		{"openai", nil, "gateway", "openai https://api.openai.com/v1 usual 2020-01-01 1",
+			"by the API of --vendor openai, not by that of its vendor"},
+		{"openai", []string{"base-url"}, "gateway", "openai https://base.example/v1 usual 2020-01-01 1",
+			"by the API of --vendor openai, not by that of its vendor"},
 		{"", []string{"base-url"}, "gateway", "anthropic https://base.example/v1 usual-anthropic  1",
 			"at the address of --base-url or ANTHROPIC_BASE_URL, not at its base_url"},
 	} {
@@ -189,7 +199,8 @@ func TestVendors(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := judges[c.name]
-		got := fmt.Sprintf("%s %s %s %s %d", s.Vendor.Name, s.Endpoint.BaseURL, s.Endpoint.Key, s.Endpoint.AzureVersion, len(s.Endpoint.Headers))
+		got := fmt.Sprintf("%s %s %s %s %d", s.Vendor.Name, s.Endpoint.BaseURL, s.Endpoint.Key, s.Endpoint.AzureVersion,
+			len(s.Endpoint.Headers))
 		if got != c.want || s.moved != c.moved {
 			t.Errorf("%+v: got %q, moved %q", c, got, s.moved)
 		}
@@ -200,7 +211,8 @@ func TestVendors(t *testing.T) {
 // told.
 func TestRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "judges.yaml")
-	if err := os.WriteFile(file, []byte("judges:\n  team: {base_url: https://t.example/v1, key_env: TEAM_KEY}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("judges:\n  team: {base_url: https://t.example/v1, key_env: TEAM_KEY}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	src := sources(t)
@@ -209,17 +221,23 @@ func TestRead(t *testing.T) {
 	if err != nil || len(models) != 2 {
 		t.Fatalf("%v, %v", models, err)
 	}
-	if team, gpt := models[0], models[1]; !team.Configured() || team.Endpoint.Key != "team" || gpt.Configured() || gpt.Model != "gpt" || gpt.Endpoint.Key != "usual" ||
+	if team, gpt := models[0], models[1]; !team.Configured() || team.Endpoint.Key != "team" || gpt.Configured() ||
+		gpt.Model != "gpt" || gpt.Endpoint.Key != "usual" ||
 		!slices.Equal(gpt.others, []string{"team"}) || base.Endpoint.BaseURL != "https://api.openai.com/v1" {
 		t.Errorf("%+v, base %+v", models, base)
 	}
 	src = sources(t, "base-url")
 	var warned string
-	src.File, src.Names, src.Warn = file, "team", func(format string, args ...any) { warned = fmt.Sprintf(format, args...) }
-	if _, _, err := Read(*src); err != nil || warned != "judge team is asked at the address of --base-url or OPENAI_BASE_URL, not at its base_url in "+file {
+	src.File, src.Names, src.Warn = file, "team", func(format string, args ...any) {
+		warned = fmt.Sprintf(format,
+			args...)
+	}
+	if _, _, err := Read(*src); err != nil ||
+		warned != "judge team is asked at the address of --base-url or OPENAI_BASE_URL, not at its base_url in "+file {
 		t.Errorf("%v, warned %q", err, warned)
 	}
-	for names, want := range map[string]string{"a,,b": `--judge "a,,b": a name is missing beside a comma`, "": "a name is missing"} {
+	for names, want := range map[string]string{"a,,b": `--judge "a,,b": a name is missing beside a comma`,
+		"": "a name is missing"} {
 		src := sources(t)
 		src.Names = names
 		if _, _, err := Read(*src); err == nil || !strings.Contains(err.Error(), want) {

@@ -25,7 +25,8 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	config := filepath.Join(dir, judging.ConfigFile)
-	if err := os.WriteFile(config, fmt.Appendf(nil, "judges:\n  small: {model: m-1, base_url: %s/v1}\n", server.URL), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "judges:\n  small: {model: m-1, base_url: %s/v1}\n", server.URL),
+		0o600); err != nil {
 		log.Fatal(err)
 	}
 

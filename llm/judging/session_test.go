@@ -26,7 +26,8 @@ func twoModels(t *testing.T, url string) Options {
 		return file
 	}
 	src := sources(t)
-	src.Names, src.File = "gpt,claude", write("erreval.yaml", "judges:\n  claude: {vendor: anthropic, model: claude-x, base_url: "+url+", key_env: TEAM_KEY}\n")
+	src.Names, src.File = "gpt,claude", write("erreval.yaml",
+		"judges:\n  claude: {vendor: anthropic, model: claude-x, base_url: "+url+", key_env: TEAM_KEY}\n")
 	src.Base.Endpoint.Headers = nil
 	o := Options{Repeats: 1, Attempts: 3, Calls: true, Journal: filepath.Join(dir, "journal"),
 		Prices: write("prices.yaml", "currency: EUR\ndate: 2026-01-02\nmodels:\n  gpt: {input: 1, output: 2}\n")}
@@ -38,6 +39,11 @@ func twoModels(t *testing.T, url string) Options {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// question is a call that says a text to m.
+func question(m *llm.Model, text string) *llm.Request {
+	return m.Request([]llm.Message{{Role: llm.User, Content: text}}, nil, 0)
 }
 
 // TestSession: a model of another vendor is asked, its usage is counted, and the record says what its API did without.
@@ -53,23 +59,26 @@ func TestSession(t *testing.T) {
 	}
 	defer s.Close()
 	claude := s.Models()[1]
-	request := claude.Request([]llm.Message{{Role: llm.User, Content: "Well?"}}, nil, 0)
+	request := question(&claude, "Well?")
 	reply, err := claude.Client.Complete(t.Context(), request)
 	if err != nil || reply.Text != "Score: 3" || reply.Cached {
 		t.Fatalf("%+v, %v", reply, err)
 	}
 	forecast := s.Forecast()
-	for _, r := range []*llm.Request{request, claude.Request([]llm.Message{{Role: llm.User, Content: "And now?"}}, nil, 0)} {
+	for _, r := range []*llm.Request{request, question(&claude, "And now?")} {
 		if err := forecast.Add("claude", r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if forecast.Calls != 2 || forecast.InJournal != 1 || forecast.Input != 2 || forecast.MaxOutput != 1000 || forecast.MaxCost != nil {
+	if forecast.Calls != 2 || forecast.InJournal != 1 || forecast.Input != 2 || forecast.MaxOutput != 1000 ||
+		forecast.MaxCost != nil {
 		t.Errorf("%+v", forecast)
 	}
 	usage, err := s.Usage()
-	if err != nil || usage.ThisRun.Calls != 1 || usage.ByJudge["claude"] != usage.ThisRun || usage.ByJudge["gpt"] != (Used{}) ||
-		usage.Prices["claude-x"] != nil || *usage.Prices["gpt"] != (Price{1, 2}) || usage.Rejected["claude"] != "json_schema, seed" {
+	if err != nil || usage.ThisRun.Calls != 1 || usage.ByJudge["claude"] != usage.ThisRun ||
+		usage.ByJudge["gpt"] != (Used{}) ||
+		usage.Prices["claude-x"] != nil || *usage.Prices["gpt"] != (Price{1, 2}) ||
+		usage.Rejected["claude"] != "json_schema, seed" {
 		t.Errorf("%+v, %v", usage, err)
 	}
 	data, err := json.Marshal(o.Record(map[string]string{}, 7, "judge@1.0"))
@@ -113,7 +122,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	gpt := s.Models()[0]
-	if _, err := gpt.Client.Complete(t.Context(), gpt.Request([]llm.Message{{Role: llm.User, Content: "Well?"}}, nil, 0)); err != nil {
+	if _, err := gpt.Client.Complete(t.Context(), question(&gpt, "Well?")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -124,7 +133,8 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Open()
-	if _, ok := errors.AsType[*MismatchError](err); !ok || !strings.Contains(err.Error(), "its costs are in EUR, the price list is in USD") {
+	if _, ok := errors.AsType[*MismatchError](err); !ok || !strings.Contains(err.Error(),
+		"its costs are in EUR, the price list is in USD") {
 		t.Errorf("%v", err)
 	}
 	o.Journal, o.Prices = o.Models[1].File, ""
@@ -150,7 +160,8 @@ func TestNewFaults(t *testing.T) {
 	}
 	o.Models[1] = o.Models[0]
 	o.Models[1].Name = "twin"
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "judges gpt and twin are one model with the same settings") {
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(),
+		"judges gpt and twin are one model with the same settings") {
 		t.Errorf("%v", err)
 	}
 }

@@ -40,7 +40,7 @@ type Price struct {
 	Output float64 `json:"output"`
 }
 
-// Used is what the calls of this Session used that are over. It has to call models.
+// Used is what the calls of this Session used that are over.
 func (s *Session) Used() Used {
 	var sum Used
 	for i := range s.o.Models {
@@ -52,10 +52,14 @@ func (s *Session) Used() Used {
 
 // usedBy is what a model used: models that share a connection are told apart by their names at the endpoint.
 func (s *Session) usedBy(i int) Used {
-	return usedOf(s.connections[i].meter.Used(s.o.Models[i].Model))
+	meter := s.connections[i].meter
+	if meter == nil {
+		return Used{} // nothing is called
+	}
+	return usedOf(meter.Used(s.o.Models[i].Model))
 }
 
-// Usage sums the Session up, and the journal. The Session has to be open, and to call models.
+// Usage sums the Session up, and the journal. The Session has to be open.
 func (s *Session) Usage() (*Usage, error) {
 	now, err := s.journal.Spent()
 	if err != nil {

@@ -31,7 +31,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %v, %v", name, v, err)
 		}
 	}
-	if _, err := vendor.Find("none"); err == nil || err.Error() != `vendor "none" is not known; there are: openai, another, own` {
+	if _, err := vendor.Find("none"); err == nil ||
+		err.Error() != `vendor "none" is not known; there are: openai, another, own` {
 		t.Errorf("%v", err)
 	}
 	if want := []string{vendor.Default, "another", "own"}; !slices.Equal(vendor.Names(), want) {
