@@ -24,10 +24,10 @@ type judgeOptions struct {
 }
 
 // askFlags are those of every command that asks a language model.
-func askFlags() []cli.Flag { return append(modelFlags(), boundFlags()...) }
+func askFlags() []cli.Flag { return append(endpointFlags(), boundFlags()...) }
 
-// modelFlags say who is asked, and how.
-func modelFlags() []cli.Flag {
+// endpointFlags say who is asked, and how.
+func endpointFlags() []cli.Flag {
 	model, panel := judging.DefaultSettings(), scorer.DefaultPanelOptions()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"),
@@ -108,7 +108,7 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 		return nil, err
 	}
 	o.Joint = ctx.Bool("joint")
-	if err := checkWays(ctx); err != nil {
+	if err := checkPanelFlags(ctx); err != nil {
 		return nil, err
 	}
 	p := &o.Panel
@@ -121,8 +121,8 @@ func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	return o, nil
 }
 
-// checkWays says of flags what the panel would say of options.
-func checkWays(ctx *cli.Context) error {
+// checkPanelFlags says of flags what the panel would say of options.
+func checkPanelFlags(ctx *cli.Context) error {
 	mode, plant, sure, audit := ctx.String("mode"), ctx.Float64("plant"), ctx.Float64("cascade"), ctx.Float64("audit")
 	switch {
 	case !slices.Contains([]string{dataset.ModeErrorAware, dataset.ModeVanilla, "both"}, mode):

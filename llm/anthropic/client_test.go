@@ -151,19 +151,20 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	// raw answers as the API does, with its header that names the request.
-	raw := func(status int, typ, message string, headers ...string) llmtest.Step {
-		return func(_ context.Context, w http.ResponseWriter, _ *llmtest.Call) {
-			w.Header().Set("Request-Id", "req_018Ee")
-			for i := 0; i < len(headers); i += 2 {
-				w.Header().Set(headers[i], headers[i+1])
-			}
-			w.WriteHeader(status)
-			_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": typ,
-				"message": message}})
+// raw answers with an error as the API does, with its header that names the request. headers are names and values.
+func raw(status int, typ, message string, headers ...string) llmtest.Step {
+	return func(_ context.Context, w http.ResponseWriter, _ *llmtest.Call) {
+		w.Header().Set("Request-Id", "req_018Ee")
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
 		}
+		w.WriteHeader(status)
+		fault := map[string]any{"type": typ, "message": message}
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": fault}) // the caller may be gone
 	}
+}
+
+func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		step  llmtest.Step
