@@ -284,7 +284,7 @@ func TestLimitInFlight(t *testing.T) {
 // The first call is told to wait; no other starts before, those that queue for a place or a rate included.
 func TestAWaitStopsEverybody(t *testing.T) {
 	for name, o := range map[string]llm.LimitOptions{
-		"places": {InFlight: 1}, "rate": {RPM: 600}, "both": {RPM: 600, TPM: 60000, InFlight: 3},
+		"in flight": {InFlight: 1}, "rate": {RPM: 600}, "both": {RPM: 600, TPM: 60000, InFlight: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -401,8 +401,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// Between the halves of a Limiter calls can be written down while others are at the endpoint: there are never more than InFlight there,
-// and half as many again begun.
+// Between the halves of a Limiter calls can be written down while others are at the endpoint: there are never more
+// than InFlight there, and half as many again begun.
 func TestLimiterHalves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const inFlight, calls = 4, 40
@@ -417,7 +417,7 @@ func TestLimiterHalves(t *testing.T) {
 		}
 		l := llm.NewLimiter(llm.LimitOptions{InFlight: inFlight})
 		endpoint := count(&there, &most, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { return &llm.Reply{}, nil }))
-		client := l.Pace(count(&begun, &mostBegun, l.Place(endpoint)))
+		client := l.LimitRates(count(&begun, &mostBegun, l.LimitInFlight(endpoint)))
 		start := time.Now()
 		var wait sync.WaitGroup
 		for n := range calls {
@@ -431,22 +431,23 @@ func TestLimiterHalves(t *testing.T) {
 		if most.Load() != inFlight || mostBegun.Load() != inFlight*3/2 {
 			t.Errorf("%d at the endpoint and %d begun; want %d and %d", most.Load(), mostBegun.Load(), inFlight, inFlight*3/2)
 		}
-		// Each takes a second at the endpoint and one before; six begun, of which four may be there, make three a second.
+		// Each takes a second at the endpoint and one before; six begun, of which four may be there, make three a
+		// second.
 		if took := time.Since(start); took > (calls/3+2)*time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})
 }
 
-// A call on its way to the endpoint when another one hears Wait is held back, and is ErrUnsent where its caller leaves, or where the
-// pause is long.
+// A call on its way to the endpoint when another one hears Wait is held back, and is ErrUnsent where its caller
+// leaves, or where the pause is long.
 func TestPlaceHeedsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pause := 10 * time.Second
 		endpoint := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
 			return nil, &llm.Error{Kind: llm.Wait, After: pause, Err: errors.New("slower")}
 		})
-		client := llm.NewLimiter(llm.LimitOptions{InFlight: 2}).Place(endpoint)
+		client := llm.NewLimiter(llm.LimitOptions{InFlight: 2}).LimitInFlight(endpoint)
 		start := time.Now()
 		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); errors.Is(err, llm.ErrUnsent) || llm.KindOf(err) != llm.Wait {
 			t.Errorf("got %v from the endpoint", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
-// Retry stands outside: every call that it makes passes the limit, and a call that pauses holds no place.
+// Retry stands outside: every call that it makes passes the limit, and a call that pauses is not in flight.
 func Example() {
 	var model llm.Client = llmtest.NewFake(llmtest.Say("Score: 3")) // or an openai.Client
 	client := llm.Retry(llm.Limit(model, llm.LimitOptions{RPM: 600, InFlight: 8}), llm.DefaultRetryOptions())

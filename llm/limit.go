@@ -34,29 +34,29 @@ func (o LimitOptions) Validate() error {
 }
 
 // Limit keeps the calls of c within o, before the endpoint has to complain. Where it does complain with Wait, no call
-// starts before that time has passed, whoever makes it. Calls wait inside Complete, but where that time is longer than a
-// minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call that pauses
-// holds no place. o must be valid.
+// starts before that time has passed, whoever makes it. Calls wait inside Complete, but where that time is longer
+// than a minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call
+// that pauses does not count as one in flight. o must be valid.
 func Limit(c Client, o LimitOptions) Client {
 	l := NewLimiter(o)
-	return l.Pace(l.Place(c))
+	return l.LimitRates(l.LimitInFlight(c))
 }
 
-// Limiter is Limit in two halves, for a decorator between them that has to write something down before and after a call:
-// the endpoint need not wait for that.
+// Limiter is Limit in two halves, for a decorator between them that has to write something down before and after a
+// call: the endpoint need not wait for that.
 type Limiter struct {
-	places chan struct{} // of calls at the endpoint; nil: no limit
-	begun  chan struct{} // of calls between Pace's two ends; nil: no limit
-	calls  *bucket       // nil: no limit
-	tokens *bucket       // nil: no limit
-	gate   gate
+	inFlight chan struct{} // holds an element for each call at the endpoint; nil: no limit
+	begun    chan struct{} // likewise for each call within LimitRates; nil: no limit
+	calls    *bucket       // nil: no limit
+	tokens   *bucket       // nil: no limit
+	pause    pause
 }
 
 // NewLimiter makes a Limiter. o must be valid.
 func NewLimiter(o LimitOptions) *Limiter {
 	l := &Limiter{}
 	if o.InFlight > 0 {
-		l.places = make(chan struct{}, o.InFlight)
+		l.inFlight = make(chan struct{}, o.InFlight)
 		l.begun = make(chan struct{}, o.InFlight+o.InFlight/aside)
 	}
 	if o.RPM > 0 {
@@ -70,31 +70,32 @@ func NewLimiter(o LimitOptions) *Limiter {
 }
 
 const (
-	// aside: for two calls at the endpoint, one may be about to go there or have come from there. Enough for writing down calls of 5 ms.
+	// aside: for two calls at the endpoint, one may be about to go there or have come from there. Enough for writing
+	// down calls of 5 ms.
 	aside = 2
-	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the rate:
-	// a long run reaches 58/60 of TPM.
+	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the
+	// rate: a long run reaches 58/60 of TPM.
 	tokenBurst = 2 * time.Second
 	// bytesPerToken guesses the input's tokens for TPM until the endpoint says: about 4 in English, 2 to 3 elsewhere.
 	bytesPerToken = 3
 	// unnamedWait is how long everybody waits on a 429 that names no time; who met it waits longer each time.
 	unnamedWait = time.Second
-	// longestHold is how long a call waits for the gate; Retry may not want to wait for a day.
-	longestHold = time.Minute
+	// longestPause is how long a call waits for a pause to end; Retry may not want to wait for a day.
+	longestPause = time.Minute
 )
 
-// Pace is the outer half: it keeps the rates, and begins no more calls than can soon be made.
-func (l *Limiter) Pace(c Client) Client {
+// LimitRates is the outer half: it keeps the rates, and begins no more calls than can soon be made.
+func (l *Limiter) LimitRates(c Client) Client {
 	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
-		if err := enter(ctx, l.begun); err != nil {
+		if err := acquire(ctx, l.begun); err != nil {
 			return nil, err
 		}
-		defer leave(l.begun)
+		defer release(l.begun)
 		guess := guessTokens(r)
-		if err := l.pace(ctx, guess); err != nil {
+		if err := l.wait(ctx, guess); err != nil {
 			return nil, err
 		}
-		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.pace(ctx, 0) }), r)
+		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.wait(ctx, 0) }), r)
 		if errors.Is(err, ErrUnsent) {
 			l.calls.giveBack(1)
 			l.tokens.giveBack(guess)
@@ -106,52 +107,52 @@ func (l *Limiter) Pace(c Client) Client {
 	})
 }
 
-// Place is the inner half, around the endpoint's client: it bounds how many calls are there, and heeds Wait. Of a call that it did not
-// let go, the error is ErrUnsent.
-func (l *Limiter) Place(c Client) Client {
+// LimitInFlight is the inner half, around the endpoint's client: it bounds how many calls are there, and heeds Wait.
+// Of a call that it did not let go, the error is ErrUnsent.
+func (l *Limiter) LimitInFlight(c Client) Client {
 	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
-		if err := enter(ctx, l.places); err != nil {
+		if err := acquire(ctx, l.inFlight); err != nil {
 			return nil, unsent{err}
 		}
-		defer leave(l.places)
-		if err := l.gate.wait(ctx); err != nil { // it was shut after Pace looked
+		defer release(l.inFlight)
+		if err := l.pause.wait(ctx); err != nil { // it began after LimitRates looked
 			return nil, unsent{err}
 		}
 		reply, err := c.Complete(ctx, r)
 		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
-			l.gate.shut(cmp.Or(e.After, unnamedWait))
+			l.pause.begin(cmp.Or(e.After, unnamedWait))
 		}
 		return reply, err
 	})
 }
 
-// enter takes one of places.
-func enter(ctx context.Context, places chan struct{}) error {
+// acquire waits until limit has room for one more.
+func acquire(ctx context.Context, limit chan struct{}) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	if places == nil {
+	if limit == nil {
 		return nil
 	}
 	select {
-	case places <- struct{}{}:
+	case limit <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
 }
 
-func leave(places chan struct{}) {
-	if places != nil {
-		<-places
+func release(limit chan struct{}) {
+	if limit != nil {
+		<-limit
 	}
 }
 
-// pace waits until the rates and the endpoint allow one call more.
-func (l *Limiter) pace(ctx context.Context, tokens float64) error {
+// wait waits until the rates and the endpoint allow one call more.
+func (l *Limiter) wait(ctx context.Context, tokens float64) error {
 	err := sleep(ctx, max(l.calls.take(1), l.tokens.take(tokens)))
 	if err == nil {
-		err = l.gate.wait(ctx)
+		err = l.pause.wait(ctx)
 	}
 	if err != nil { // never made
 		l.calls.giveBack(1)
@@ -172,9 +173,9 @@ func guessTokens(r *Request) float64 {
 	return float64(bytes/bytesPerToken + r.MaxTokens)
 }
 
-// bucket meters a rate. Who takes more than there is goes into debt and waits until the debt is paid: the average holds for
-// amounts of any size. What was taken and not used can be given back, which golang.org/x/time/rate does not offer.
-// A nil bucket never makes anybody wait.
+// bucket meters a rate. Who takes more than there is goes into debt and waits until the debt is paid: the average
+// holds for amounts of any size. What was taken and not used can be given back, which golang.org/x/time/rate does not
+// offer. A nil bucket never makes anybody wait.
 type bucket struct {
 	mu     sync.Mutex
 	rate   float64 // per second
@@ -211,32 +212,33 @@ func (b *bucket) giveBack(n float64) {
 	b.level = min(b.burst, b.level+n)
 }
 
-// gate is open until shut.
-type gate struct {
+// pause is what an endpoint asked for.
+type pause struct {
 	mu    sync.Mutex
 	until time.Time
 	width time.Duration // after until, callers are spread over this
 }
 
-func (g *gate) shut(d time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if until := time.Now().Add(d); until.After(g.until) {
-		g.until, g.width = until, min(d/4, time.Second)
+func (p *pause) begin(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := time.Now().Add(d); until.After(p.until) {
+		p.until, p.width = until, min(d/4, time.Second)
 	}
 }
 
-// wait returns when the gate has been open for a moment, or with ctx's cause, or with Wait.
-func (g *gate) wait(ctx context.Context) error {
+// wait returns when the pause has been over for a moment, or with ctx's cause, or with Wait.
+func (p *pause) wait(ctx context.Context) error {
 	for {
-		g.mu.Lock()
-		left, width := time.Until(g.until), g.width
-		g.mu.Unlock()
+		p.mu.Lock()
+		left, width := time.Until(p.until), p.width
+		p.mu.Unlock()
 		if left <= 0 {
 			return nil
 		}
-		if left > longestHold {
-			return &Error{Kind: Wait, After: left, Err: fmt.Errorf("the endpoint asked for a pause, of which %s are left; try again then", left.Round(time.Second))}
+		if left > longestPause {
+			return &Error{Kind: Wait, After: left,
+				Err: fmt.Errorf("the endpoint asked for a pause, of which %s are left; try again then", left.Round(time.Second))}
 		}
 		if err := sleep(ctx, left+jitter(width)); err != nil {
 			return err

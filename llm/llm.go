@@ -1,10 +1,12 @@
 // Package llm is what the project asks of a language model: one call with messages in, one reply out, and errors
 // that say what to do next.
 //
-// A [Client] has one method, so that any model can be one ([ClientFunc]); llm/openai speaks to OpenAI-compatible endpoints.
-// [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds memory and a budget. The order that keeps
-// both honest, from the outside in: the journal's Client, Retry, Limit, the journal's Meter, the endpoint. [KindOf] tells what an
-// error means for this call and for the next. llm/llmtest stands in for a model in tests, and checks a Client or decorator of one's own.
+// A [Client] has one method, so that any model can be one ([ClientFunc]). llm/vendor finds the clients of endpoints by the
+// vendor's name: llm/openai, llm/anthropic. [Retry] and [Limit] decorate any Client, and so does llm/journal, which adds
+// memory and a budget. The order that keeps both honest, from the outside in: the journal's Client, Retry, Limit, the
+// journal's Meter, the endpoint; llm/judging puts all of it together. [KindOf] tells what an error means for this call and
+// for the next. A [Model] is a Client with settings, for those who ask (llm/ask). llm/llmtest stands in for a model in
+// tests, and checks a Client or decorator of one's own.
 package llm
 
 import (
@@ -86,7 +88,7 @@ func (f ClientFunc) Complete(ctx context.Context, r *Request) (*Reply, error) { 
 type againKey struct{}
 
 // WithAgain lets allow decide on each further exchange that a client makes for one call; what ctx holds already decides
-// first. It is for decorators that count or pace exchanges.
+// first. It is for decorators that count or limit exchanges.
 func WithAgain(ctx context.Context, allow func(context.Context) error) context.Context {
 	return context.WithValue(ctx, againKey{}, func(inner context.Context) error {
 		if err := Again(ctx); err != nil {
@@ -96,7 +98,8 @@ func WithAgain(ctx context.Context, allow func(context.Context) error) context.C
 	})
 }
 
-// Again is to be called by a client before each exchange of a call but the first. An error forbids it, and is the call's.
+// Again is to be called by a client before each exchange of a call but the first. An error forbids it, and is the
+// call's.
 func Again(ctx context.Context) error {
 	if allow, ok := ctx.Value(againKey{}).(func(context.Context) error); ok {
 		return allow(ctx)

@@ -13,8 +13,9 @@ type RetryOptions struct {
 	Attempts int           // calls in all that may end Transient, >= 1; 1 never tries again
 	Base     time.Duration // pause after the first failure, > 0; doubles with each further one
 	Longest  time.Duration // the doubling ends here, >= Base
-	// MaxWait bounds the time that one call spends on Wait errors, >= 0, give or take the last pause. They are bounded by time, not by number: with
-	// many calls in flight against a tight limit, one call meets many of them though nothing is wrong.
+	// MaxWait bounds the time that one call spends on Wait errors, >= 0, give or take the last pause. They are
+	// bounded by time, not by number: with many calls in flight against a tight limit, one call meets many of them
+	// though nothing is wrong.
 	MaxWait time.Duration
 	// Notify, where set, hears of each failure that is tried again and the pause before it. Called concurrently.
 	Notify func(err error, pause time.Duration)

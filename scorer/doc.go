@@ -2,7 +2,7 @@
 // offline from the probabilities of errors, and has language models look for the errors themselves.
 //
 //   - [Offline] needs nothing but the diagnosis: [Offline.Judge].
-//   - [Panel] asks one [Judge] or several, each with an llm.Client of its own, and shows them the errors found: [Panel.Score].
+//   - [Panel] asks one llm.Model or several, each with an llm.Client of its own, and shows them the errors found: [Panel.Score].
 //   - [Labeller] is an identifier: it finds errors by a language model, and writes the record that package identifier
 //     writes: [Labeller.Identify].
 //

@@ -58,7 +58,7 @@ func ExamplePanel() {
 	if o.Template, err = prompt.Builtin(prompt.Judge); err != nil {
 		log.Fatal(err)
 	}
-	panel, err := scorer.NewPanel([]scorer.Judge{{Name: "mine", Model: "mine-1", Client: client, MaxTokens: 500}}, o)
+	panel, err := scorer.NewPanel([]llm.Model{{Name: "mine", Model: "mine-1", Client: client, MaxTokens: 500}}, o)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func ExampleLabeller() {
 	if o.Template, err = prompt.Builtin(prompt.Identify); err != nil {
 		log.Fatal(err)
 	}
-	labeller, err := scorer.NewLabeller(scorer.Judge{Name: "mine", Model: "mine-1", Client: client, MaxTokens: 500}, o)
+	labeller, err := scorer.NewLabeller(llm.Model{Name: "mine", Model: "mine-1", Client: client, MaxTokens: 500}, o)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,22 +8,10 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
-
-// Judge is a language model that judges rows.
-type Judge struct {
-	Name string // in records; no other on its panel has it, and it is not dataset.JudgeOffline
-	// Client makes the calls; retries, limits and memory are its decorators. If it has the method Reject of
-	// journal.Client, it hears of replies without a verdict.
-	Client      llm.Client
-	Model       string   // as the endpoint names it
-	Temperature *float64 // see llm.Request
-	Seed        *int64   // of the first judgement; the n-th repeat is asked with n more. nil leaves it out
-	MaxTokens   int      // of a reply, > 0
-	Lines       bool     // ask for lines of text; otherwise for JSON, by schema where the endpoint takes one
-}
 
 // How the values of several judgements become one. An unscored judgement has no part in it.
 const (
@@ -107,36 +95,32 @@ func (o *PanelOptions) DecisiveMode() string {
 	return dataset.ModeVanilla
 }
 
-func (j *Judge) validate() error {
-	switch {
-	case j.Name == "" || j.Name == dataset.JudgeOffline:
+// validate says why j cannot judge.
+func validate(j *llm.Model) error {
+	if j.Name == "" || j.Name == dataset.JudgeOffline {
 		return fmt.Errorf("judge %q needs another name", j.Name)
-	case j.Client == nil || j.Model == "":
-		return fmt.Errorf("judge %s has no model or no client", j.Name)
-	case j.MaxTokens <= 0:
-		return fmt.Errorf("judge %s: %d tokens for a reply; give a number above 0", j.Name, j.MaxTokens)
 	}
-	return nil
+	return j.Validate()
 }
 
 // Panel asks judges about rows. Safe for concurrent use.
 type Panel struct {
 	o       PanelOptions
-	judges  []*member
+	judges  []*ask.Asker
 	offline *Offline      // nil without a cascade
 	schemas []*llm.Schema // one a dimension, or one for all
 }
 
-// NewPanel checks judges and options.
-func NewPanel(judges []Judge, o PanelOptions) (*Panel, error) {
+// NewPanel checks judges and options. No two judges have the same name, and none is called dataset.JudgeOffline.
+func NewPanel(judges []llm.Model, o PanelOptions) (*Panel, error) {
 	faults := []error{o.Validate()}
 	p := &Panel{o: o}
 	for i := range judges {
-		faults = append(faults, judges[i].validate())
-		if slices.ContainsFunc(p.judges, func(m *member) bool { return m.Name == judges[i].Name }) {
+		faults = append(faults, validate(&judges[i]))
+		if slices.ContainsFunc(p.judges, func(m *ask.Asker) bool { return m.Name == judges[i].Name }) {
 			faults = append(faults, fmt.Errorf("judge %s is on the panel twice", judges[i].Name))
 		}
-		p.judges = append(p.judges, &member{Judge: judges[i]})
+		p.judges = append(p.judges, ask.New(judges[i]))
 	}
 	if len(judges) == 0 {
 		faults = append(faults, errors.New("no judge"))

@@ -57,7 +57,7 @@ type result struct {
 }
 
 // score runs the panel over rows.
-func score(ctx context.Context, t testing.TB, judges []Judge, o PanelOptions, next func() (*dataset.Row, error)) ([]result, error) {
+func score(ctx context.Context, t testing.TB, judges []llm.Model, o PanelOptions, next func() (*dataset.Row, error)) ([]result, error) {
 	t.Helper()
 	p, err := NewPanel(judges, o)
 	if err != nil {
@@ -89,8 +89,8 @@ func judging(value func(prompt string) string) *llmtest.Fake {
 
 func always(v string) func(string) string { return func(string) string { return v } }
 
-func judge(name string, c llm.Client) Judge {
-	return Judge{Name: name, Client: c, Model: name, MaxTokens: 100}
+func judge(name string, c llm.Client) llm.Model {
+	return llm.Model{Name: name, Client: c, Model: name, MaxTokens: 100}
 }
 
 func TestBadPanels(t *testing.T) {
@@ -116,13 +116,13 @@ func TestBadPanels(t *testing.T) {
 	} {
 		o := options(t)
 		c.spoil(&o)
-		if _, err := NewPanel([]Judge{good}, o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewPanel([]llm.Model{good}, o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}
 	}
 	offline, nobody, mute := good, good, good
 	offline.Name, nobody.Client, mute.MaxTokens = dataset.JudgeOffline, nil, 0
-	for want, judges := range map[string][]Judge{
+	for want, judges := range map[string][]llm.Model{
 		"no judge": {}, "twice": {good, good}, "needs another name": {offline}, "no client": {nobody}, "0 tokens": {mute},
 	} {
 		if _, err := NewPanel(judges, options(t)); err == nil || !strings.Contains(err.Error(), want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -58,20 +59,20 @@ func (o *LabellerOptions) Validate() error {
 // identifier can be compared. Safe for concurrent use.
 type Labeller struct {
 	o      LabellerOptions
-	judge  *member
+	judge  *ask.Asker
 	schema *llm.Schema
 }
 
 // NewLabeller checks judge and options. Diagnoses name the judge as their model.
-func NewLabeller(judge Judge, o LabellerOptions) (*Labeller, error) {
-	if err := errors.Join(judge.validate(), o.Validate()); err != nil {
+func NewLabeller(judge llm.Model, o LabellerOptions) (*Labeller, error) {
+	if err := errors.Join(validate(&judge), o.Validate()); err != nil {
 		return nil, err
 	}
 	schema, err := LabelsSchema(o.Taxonomy)
 	if err != nil {
 		return nil, err
 	}
-	l := &Labeller{o: o, judge: &member{Judge: judge}, schema: schema}
+	l := &Labeller{o: o, judge: ask.New(judge), schema: schema}
 	_, err = o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)), Examples: o.Examples})
 	return l, err
 }
@@ -80,8 +81,7 @@ func NewLabeller(judge Judge, o LabellerOptions) (*Labeller, error) {
 // emit. It runs and ends as Panel.Score does. A row of which no reply holds labels of the taxonomy is untagged, with the
 // reason: never guessed at, and never taken for one without error.
 func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
-	d := &desk{judges: []*member{l.judge}, workers: l.o.Workers, attempts: l.o.Attempts}
-	return d.run(ctx, next, func(row *dataset.Row) ([]*Question, func() error, error) {
+	return askInOrder(ctx, []*ask.Asker{l.judge}, l.o.Workers, l.o.Attempts, next, func(row *dataset.Row) ([]*Question, func() error, error) {
 		questions, err := l.Questions(row)
 		return questions, func() error { return emit(row, l.diagnosis(questions, row.Values)) }, err
 	})

@@ -234,7 +234,7 @@ func TestBadLabellers(t *testing.T) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
-	if _, err := NewLabeller(Judge{Name: "m"}, labellerOptions(t)); err == nil || !strings.Contains(err.Error(), "judge m has no model or no client") {
+	if _, err := NewLabeller(llm.Model{Name: "m"}, labellerOptions(t)); err == nil || !strings.Contains(err.Error(), "judge m has no model or no client") {
 		t.Error(err)
 	}
 }

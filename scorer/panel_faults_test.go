@@ -38,7 +38,7 @@ func scripted(replies ...string) llm.Client {
 // What a reply held stays where the next attempt is given up; where it held nothing, that is the reason.
 func TestGivenUpAfterAReply(t *testing.T) {
 	o := jointOptions(t)
-	results, err := score(t.Context(), t, []Judge{judge("m", scripted(`{"fluency": {"score": 1}}`))}, o, rowsOf(t, 1, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", scripted(`{"fluency": {"score": 1}}`))}, o, rowsOf(t, 1, "Vague"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestGivenUpAfterAReply(t *testing.T) {
 	if s["fluency"].Value == nil || *s["fluency"].Value != 1 || s["clarity"].Reason != ReasonMissing {
 		t.Errorf("fluency %s, clarity %s; want 1 and missing", values(s["fluency"]), values(s["clarity"]))
 	}
-	if results, err = score(t.Context(), t, []Judge{judge("m", scripted("nothing"))}, o, rowsOf(t, 1, "Vague")); err != nil {
+	if results, err = score(t.Context(), t, []llm.Model{judge("m", scripted("nothing"))}, o, rowsOf(t, 1, "Vague")); err != nil {
 		t.Fatal(err)
 	}
 	if s := results[0].scores["fluency"]; s.Value != nil || s.Reason != ReasonUnavailable {
@@ -74,7 +74,7 @@ func TestSignsOfLife(t *testing.T) {
 		})
 		o := options(t)
 		o.Workers = 1
-		_, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 2, "Vague"))
+		_, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 2, "Vague"))
 		if down := llm.KindOf(err) == llm.Unavailable; down != c.down || err != nil && !down {
 			t.Errorf("%s: %v after %d calls", name, err, calls)
 		}
@@ -92,7 +92,7 @@ func TestDownIsOfOneRun(t *testing.T) {
 	})
 	o := options(t)
 	o.Workers = 1
-	p, err := NewPanel([]Judge{judge("m", model)}, o)
+	p, err := NewPanel([]llm.Model{judge("m", model)}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestNothingBehindATornRow(t *testing.T) {
 		}
 		return &llm.Reply{Text: "[[verdict: 2]]"}, nil
 	})
-	results, err := score(t.Context(), t, []Judge{judge("m", model)}, options(t), rowsOf(t, 2, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, options(t), rowsOf(t, 2, "Vague"))
 	if llm.KindOf(err) != llm.Budget || len(results) != 0 {
 		t.Errorf("%d rows, %v; want none and the budget's end", len(results), err)
 	}
@@ -158,7 +158,7 @@ func TestJointCascade(t *testing.T) {
 		o := jointOptions(t)
 		o.Cascade = Cascade{Sure: 0.9}
 		rows := dataset.NewReader(strings.NewReader(tagged(t, id, c.p)), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy})
-		results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rows.Read)
+		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rows.Read)
 		if err != nil || len(results) != 1 {
 			t.Fatalf("%s: %v", id, err)
 		}
@@ -177,7 +177,7 @@ func TestJointCascade(t *testing.T) {
 func TestPlantedIsWrong(t *testing.T) {
 	o := options(t)
 	o.Plant = 1
-	p, err := NewPanel([]Judge{judge("m", scripted())}, o)
+	p, err := NewPanel([]llm.Model{judge("m", scripted())}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestPanel(t *testing.T) {
 		}
 		return "1"
 	})
-	judges := []Judge{judge("strict", strict), judge("kind", judging(always("3"))), judge("fair", judging(always("3")))}
+	judges := []llm.Model{judge("strict", strict), judge("kind", judging(always("3"))), judge("fair", judging(always("3")))}
 	for how, want := range map[string]float64{Mean: 2.333333, Median: 3, Majority: 3} { // of 1, 3, 3
 		o := options(t)
 		o.Aggregate = how
@@ -96,7 +96,7 @@ func TestModesRepeatsAndPlants(t *testing.T) {
 	})
 	o := options(t)
 	o.Modes, o.Repeats, o.Plant = []string{dataset.ModeVanilla, dataset.ModeErrorAware}, 2, 1
-	results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 1, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1, "Vague"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestModesRepeatsAndPlants(t *testing.T) {
 func TestPlantHitsItsShare(t *testing.T) {
 	o := options(t)
 	o.Plant = 0.1
-	p, err := NewPanel([]Judge{judge("m", judging(always("2")))}, o)
+	p, err := NewPanel([]llm.Model{judge("m", judging(always("2")))}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +159,10 @@ func TestPlantHitsItsShare(t *testing.T) {
 func TestSeedsAndOptions(t *testing.T) {
 	model := judging(always("2"))
 	zero, seed := 0.0, int64(7)
-	j := Judge{Name: "m", Client: model, Model: "gpt", Temperature: &zero, Seed: &seed, MaxTokens: 33}
+	j := llm.Model{Name: "m", Client: model, Model: "gpt", Temperature: &zero, Seed: &seed, MaxTokens: 33}
 	o := options(t)
 	o.Repeats = 2
-	if _, err := score(t.Context(), t, []Judge{j}, o, rowsOf(t, 1, "Vague")); err != nil {
+	if _, err := score(t.Context(), t, []llm.Model{j}, o, rowsOf(t, 1, "Vague")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range model.Calls() {
@@ -172,7 +172,7 @@ func TestSeedsAndOptions(t *testing.T) {
 	}
 	lines := judging(always("2"))
 	j.Client, j.Lines = lines, true
-	if _, err := score(t.Context(), t, []Judge{j}, o, rowsOf(t, 1, "Vague")); err != nil {
+	if _, err := score(t.Context(), t, []llm.Model{j}, o, rowsOf(t, 1, "Vague")); err != nil {
 		t.Fatal(err)
 	}
 	if c := lines.Calls()[0]; c.Schema != nil || !strings.Contains(textOf(&c), "[[verdict: N]]") {
@@ -185,7 +185,7 @@ func TestUntagged(t *testing.T) {
 	model := judging(always("2"))
 	o := options(t)
 	o.Modes = []string{dataset.ModeErrorAware, dataset.ModeVanilla}
-	results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 1))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestUntagged(t *testing.T) {
 		t.Errorf("%d calls, want 7", n)
 	}
 	o.Modes = o.Modes[1:]
-	if results, err = score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 1)); err != nil || *results[0].scores["fluency"].Value != 2 {
+	if results, err = score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1)); err != nil || *results[0].scores["fluency"].Value != 2 {
 		t.Errorf("vanilla needs no labels: %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func TestLabelsThatCannotBeShown(t *testing.T) {
 		}
 		rows := dataset.NewReader(strings.NewReader(fmt.Sprintf(`{"id":"bad","passage":"p","answer":"a","question":"q","diagnosis":{"labels":[%s]}}
 {"id":"good","passage":"p","answer":"a","question":"q","diagnosis":{"labels":["No Error"]}}`, bad)), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy}).Read
-		results, err := score(t.Context(), t, []Judge{judge("m", judging(always("2")))}, o, rows)
+		results, err := score(t.Context(), t, []llm.Model{judge("m", judging(always("2")))}, o, rows)
 		if err != nil || len(results) != 2 {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -239,7 +239,7 @@ func TestJointCalls(t *testing.T) {
 	if o.Template, err = prompt.Builtin(prompt.Joint); err != nil {
 		t.Fatal(err)
 	}
-	results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 1, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1, "Vague"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestCascade(t *testing.T) {
 		o := options(t)
 		o.Cascade = Cascade{Sure: 0.9, Audit: audit}
 		rows := dataset.NewReader(strings.NewReader(text), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy})
-		results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rows.Read)
+		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rows.Read)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -27,7 +28,7 @@ type Question struct {
 	Request   *llm.Request
 
 	prompt string // all that is said to the judge
-	judge  *member
+	judge  *ask.Asker
 	answer answer
 }
 
@@ -110,7 +111,7 @@ func (p *Panel) unshown(d *dataset.Diagnosis) error {
 }
 
 // add plans a judgement on the dimensions ds, of which the first is number at.
-func (b *builder) add(j *member, mode string, repeat int, planted string, ds []taxonomy.Dimension, at int) {
+func (b *builder) add(j *ask.Asker, mode string, repeat int, planted string, ds []taxonomy.Dimension, at int) {
 	a := &judgement{about: ds, joint: b.panel.joint()}
 	q := &Question{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted, judge: j, answer: a}
 	if !a.joint {
@@ -159,16 +160,11 @@ func (q *Question) write(t *prompt.Template, in prompt.Input, s *llm.Schema) err
 		return err
 	}
 	q.prompt = prompt.Join(messages)
-	q.Request = &llm.Request{Model: q.judge.Model, Temperature: q.judge.Temperature, MaxTokens: q.judge.MaxTokens, Repeat: q.Repeat}
+	var said []llm.Message
 	for _, m := range messages {
-		q.Request.Messages = append(q.Request.Messages, llm.Message(m))
+		said = append(said, llm.Message(m))
 	}
-	if q.judge.Seed != nil {
-		q.Request.Seed = new(*q.judge.Seed + int64(q.Repeat))
-	}
-	if in.JSON {
-		q.Request.Schema = s
-	}
+	q.Request = q.judge.Request(said, s, q.Repeat)
 	return nil
 }
 
@@ -186,7 +182,7 @@ func (b *builder) labels(planted string) []string {
 }
 
 // plant plans the judgement on dimension at once more with a wrong label, if chance wants it.
-func (b *builder) plant(j *member, repeat, at int) {
+func (b *builder) plant(j *ask.Asker, repeat, at int) {
 	p := b.panel
 	d := &p.o.Taxonomy.Dimensions[at]
 	share, choice := chance(p.o.PlantSeed, "plant", b.row.ID, d.Key)

@@ -3,243 +3,82 @@ package scorer
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Score judges the rows that next gives until io.EOF and hands them, in order, with a score for every dimension (key to
-// score) to emit. next and emit are called by one goroutine each, at the same time. A few rows for each worker are held in
-// memory.
+// Score judges the rows that next gives until io.EOF and hands them, in order, with a score for every dimension (key
+// to score) to emit. next and emit are called by one goroutine each, at the same time. A few rows for each worker are
+// held in memory.
 //
-// A judgement without a verdict ends as unscored, with its reason; it does not end the run. What does are errors of next
-// and emit, errors of calls that concern every call (see llm.Kind.Stops), a judge that gives no reply any more
-// (llm.Unavailable), and the end of ctx. Then no call is begun, those that have begun are awaited, and the rows before the
-// first that is not whole are emitted; the error is what ended the run. Calls get a context that ends with the run: give
-// judges a client that finishes a call all the same, if its reply shall not be lost.
+// A judgement without a verdict ends as unscored, with its reason; it does not end the run. What does are errors of
+// next and emit, errors of calls that concern every call (see llm.Kind.Stops), a judge that gives no reply any more
+// (llm.Unavailable), and the end of ctx. Then no call is begun, those that have begun are awaited, and the rows
+// before the first that is not whole are emitted; the error is what ended the run. Calls get a context that ends with
+// the run: give judges a client that finishes a call all the same, if its reply shall not be lost.
 func (p *Panel) Score(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, map[string]*dataset.Score) error) error {
-	d := &desk{judges: p.judges, workers: p.o.Workers, attempts: p.o.Attempts}
-	return d.run(ctx, next, func(row *dataset.Row) ([]*Question, func() error, error) {
+	plan := func(row *dataset.Row) ([]*Question, func() error, error) {
 		plan, err := p.plan(row)
 		if err != nil {
 			return nil, nil, err
 		}
 		return plan.questions, func() error { return emit(row, p.scores(plan)) }, nil
-	})
-}
-
-// desk is where the questions about rows are asked, many at once, and rows leave in the order they came in.
-type desk struct {
-	judges   []*member
-	workers  int
-	attempts int
-}
-
-// planner gives a row's questions, and what to do when all are answered.
-type planner func(*dataset.Row) (questions []*Question, emit func() error, err error)
-
-// run does what Score promises.
-func (d *desk) run(ctx context.Context, next func() (*dataset.Row, error), plan planner) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	for _, j := range d.judges {
-		j.health.Reset()
 	}
-	jobs := make(chan job)
-	rows := make(chan *rowJob, rowsPerWorker*d.workers)
-	var g errgroup.Group
-	g.Go(func() error {
-		defer close(rows)
-		defer close(jobs)
-		err := feed(ctx, next, plan, rows, jobs)
-		if err != nil {
-			stop(err) // of several errors, the first is the cause
-		}
-		return err
-	})
-	for range d.workers {
-		g.Go(func() error {
-			for j := range jobs {
-				j.do(ctx, d.attempts, stop)
-			}
-			return nil
-		})
-	}
-	var torn bool
-	g.Go(func() error {
-		torn = collect(rows, stop)
-		return nil
-	})
-	if err := g.Wait(); err != nil || torn {
-		return context.Cause(ctx)
-	}
-	return nil
+	return askInOrder(ctx, p.judges, p.o.Workers, p.o.Attempts, next, plan)
 }
 
-// rowsPerWorker may be under way or wait for an earlier row that takes longer.
-const rowsPerWorker = 4
-
-// rowJob is a row under way.
-type rowJob struct {
-	questions []*Question
-	emit      func() error
-	left      atomic.Int64  // questions
-	done      chan struct{} // closed when none is left
-	torn      atomic.Bool   // a question was not answered, since the run ended
-}
-
-// job is one question of a row.
-type job struct {
-	row      *rowJob
-	question *Question
-}
-
-func (j job) do(ctx context.Context, attempts int, stop context.CancelCauseFunc) {
-	err := context.Cause(ctx)
-	if err == nil {
-		if err = j.question.ask(ctx, attempts); err != nil {
-			stop(err)
-		}
+// askInOrder asks the judges about rows. plan gives a row's questions, and what to do when all are answered.
+func askInOrder(ctx context.Context, judges []*ask.Asker, workers, attempts int, next func() (*dataset.Row, error),
+	plan func(*dataset.Row) ([]*Question, func() error, error)) error {
+	for _, j := range judges {
+		j.Reset()
 	}
-	j.end(err)
-}
-
-func (j job) end(err error) {
-	if err != nil {
-		j.row.torn.Store(true)
-	}
-	if j.row.left.Add(-1) == 0 {
-		close(j.row.done)
-	}
-}
-
-// feed reads rows and hands out their questions.
-func feed(ctx context.Context, next func() (*dataset.Row, error), plan planner, rows chan<- *rowJob, jobs chan<- job) error {
-	for ctx.Err() == nil {
+	return ask.InOrder(ctx, workers, func() (*ask.Item, error) {
 		row, err := next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r := &rowJob{done: make(chan struct{})}
-		if r.questions, r.emit, err = plan(row); err != nil {
-			return err
+		questions, emit, err := plan(row)
+		if err != nil {
+			return nil, err
 		}
-		r.left.Store(int64(len(r.questions)))
-		if len(r.questions) == 0 {
-			close(r.done)
+		item := &ask.Item{Emit: emit}
+		for _, q := range questions {
+			item.Questions = append(item.Questions, func(ctx context.Context) error { return q.ask(ctx, attempts) })
 		}
-		select {
-		case rows <- r:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		r.feed(ctx, jobs)
-	}
-	return context.Cause(ctx)
-}
-
-func (r *rowJob) feed(ctx context.Context, jobs chan<- job) {
-	for _, q := range r.questions {
-		j := job{r, q}
-		select {
-		case jobs <- j:
-		case <-ctx.Done():
-			j.end(context.Cause(ctx))
-		}
-	}
-}
-
-// collect emits rows in order, up to the first that is not whole, and tells whether there was one.
-func collect(rows <-chan *rowJob, stop context.CancelCauseFunc) (torn bool) {
-	for r := range rows { // to its end, as the reader waits for room in it
-		<-r.done
-		if torn = torn || r.torn.Load(); torn {
-			continue
-		}
-		if err := r.emit(); err != nil {
-			stop(err)
-			torn = true
-		}
-	}
-	return torn
-}
-
-// member is a judge at work.
-type member struct {
-	Judge
-	health replies.Health
-}
-
-// rejecter is what a journal's client is besides.
-type rejecter interface {
-	Reject(r *llm.Request, reply *llm.Reply) error
+		return item, nil
+	})
 }
 
 // ask fills in the answer. The error is one that ends the run.
 func (q *Question) ask(ctx context.Context, attempts int) error {
 	best := -1 // found in the reply that is kept
-	for attempt := range attempts {
-		request := *q.Request
-		request.Attempt = attempt
-		reply, err := q.judge.Client.Complete(ctx, &request)
-		if err != nil {
-			return q.fail(ctx, err, best)
-		}
-		if !reply.Cached {
-			q.judge.health.Reply()
-		}
+	unanswered, err := q.judge.Ask(ctx, q.Request, attempts, func(reply *llm.Reply) bool {
 		found, whole, keep := q.answer.read(reply, q.prompt)
 		if found > best {
 			keep()
 			best = found
 		}
-		if whole {
-			return nil
-		}
-		if r, ok := q.judge.Client.(rejecter); ok {
-			if err := r.Reject(&request, reply); err != nil {
-				return err
-			}
-		}
+		return whole
+	})
+	if unanswered != nil && best <= 0 { // what an earlier reply held stays
+		q.answer.unscored(&Unscored{reasonOf(unanswered), unanswered.Error()})
 	}
-	return nil
+	return err
 }
 
-// fail is what a call that gave no reply means for its judgement, or for the run. What an earlier reply held stays.
-func (q *Question) fail(ctx context.Context, err error, best int) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	u := &Unscored{Detail: err.Error()}
-	switch kind := llm.KindOf(err); kind {
+// reasonOf is the reason of a judgement whose call gave no reply.
+func reasonOf(err error) string {
+	switch llm.KindOf(err) {
 	case llm.Refused:
-		u.Reason = ReasonRefused
-		q.judge.health.Reply() // it is there
+		return ReasonRefused
 	case llm.Filtered:
-		u.Reason = ReasonFiltered
-		q.judge.health.Reply()
-	case llm.Unavailable, llm.Transient, llm.Wait:
-		u.Reason = ReasonUnavailable
-		if n, down := q.judge.health.Fail(); down {
-			return &llm.Error{Kind: llm.Unavailable, Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", q.Judge, n, err)}
-		}
-	default:
-		return fmt.Errorf("judge %s: %w", q.Judge, err)
+		return ReasonFiltered
 	}
-	if best <= 0 {
-		q.answer.unscored(u)
-	}
-	return nil
+	return ReasonUnavailable
 }
 
 // judgement is an answer in verdicts.

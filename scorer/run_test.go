@@ -64,7 +64,7 @@ func testFault(t *testing.T, f llmtest.Fault, verdict string, forGood bool) {
 	retries.Attempts, retries.MaxWait = 3, 20*time.Second
 	o := options(t)
 	o.Workers = 4
-	results, err := score(t.Context(), t, []Judge{judge("m", llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()), retries))}, o, rowsOf(t, 3, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()), retries))}, o, rowsOf(t, 3, "Vague"))
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%d rows, %v", len(results), err)
 	}
@@ -127,7 +127,7 @@ func TestOrderAndMemory(t *testing.T) {
 		o.Workers = 8
 		var read, most atomic.Int64
 		rows := rowsOf(t, 300, "No Error")
-		p, err := NewPanel([]Judge{judge("m", model)}, o)
+		p, err := NewPanel([]llm.Model{judge("m", model)}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestOrderAndMemory(t *testing.T) {
 		if err != nil || emitted != 300 {
 			t.Errorf("%d rows, %v", emitted, err)
 		}
-		if limit := int64(rowsPerWorker*8 + 3); most.Load() > limit {
+		if limit := int64(4*8 + 3); most.Load() > limit { // see ask.InOrder
 			t.Errorf("%d rows were held at once, want %d or fewer", most.Load(), limit)
 		}
 		if n := model.Peak(); n != 8 {
@@ -167,7 +167,7 @@ func TestStops(t *testing.T) {
 			})
 			o := options(t)
 			o.Workers = 1
-			results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 50, "Vague"))
+			results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 50, "Vague"))
 			if llm.KindOf(err) != kind || !strings.Contains(err.Error(), "judge m: over") {
 				t.Errorf("got %v, want %s", err, kind)
 			}
@@ -197,7 +197,7 @@ func TestDown(t *testing.T) {
 		})
 		o := options(t)
 		o.Workers = 1
-		results, err := score(t.Context(), t, []Judge{judge("m", model)}, o, rowsOf(t, 200, "Vague"))
+		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 200, "Vague"))
 		want := replies.DownLater
 		if after == 0 {
 			want = replies.DownAtOnce
@@ -224,7 +224,7 @@ func TestCancel(t *testing.T) {
 		o := options(t)
 		o.Workers = 7
 		time.AfterFunc(2500*time.Millisecond, func() { cancel(context.Canceled) }) // in the midst of the third row
-		results, err := score(ctx, t, []Judge{judge("m", model)}, o, rowsOf(t, 50, "Vague"))
+		results, err := score(ctx, t, []llm.Model{judge("m", model)}, o, rowsOf(t, 50, "Vague"))
 		if !errors.Is(err, context.Canceled) || len(results) != 3 || answered.Load() != 21 {
 			t.Errorf("%d rows, %d calls, %v; want 3 rows of 21 calls, cancelled", len(results), answered.Load(), err)
 		}
@@ -235,7 +235,7 @@ func TestCancel(t *testing.T) {
 func TestErrorsOfCallers(t *testing.T) {
 	odd := errors.New("odd")
 	o := options(t)
-	p, err := NewPanel([]Judge{judge("m", judging(always("2")))}, o)
+	p, err := NewPanel([]llm.Model{judge("m", judging(always("2")))}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestJournal(t *testing.T) {
 	})
 	o := options(t)
 	run := func() []result {
-		results, err := score(t.Context(), t, []Judge{judge("m", j.Client(model, "endpoint"))}, o, rowsOf(t, 4, "Vague"))
+		results, err := score(t.Context(), t, []llm.Model{judge("m", j.Client(model, "endpoint"))}, o, rowsOf(t, 4, "Vague"))
 		if err != nil || len(results) != 4 {
 			t.Fatalf("%d rows, %v", len(results), err)
 		}

@@ -28,6 +28,12 @@ plant report $me/taxonomy
 plant evaluation $me/scorer
 plant evaluation $me/llm
 plant llm $me/taxonomy
+plant llm/ask $me/llm/judging
+plant llm/vendor $me/llm/journal
+plant llm/anthropic $me/llm/ask
+plant llm/judging $me/llm/openai
+plant scorer $me/llm/anthropic
+plant cmd/erreval $me/llm/openai
 plant internal/stats $me/taxonomy
 plant models $me/llm
 plant models/checkpoint $me/taxonomy

@@ -17,6 +17,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -79,7 +80,7 @@ Go on after an interruption; tag one part of five; fail where there is too much:
    erreval identify rows.jsonl -o part2.jsonl --shard 2/5
    erreval identify rows.jsonl -o tagged.jsonl --fail-on "Factual Error>5%" --fail-on "untagged>0"
 
-Let a language model find the errors, by the taxonomy's definitions and, if you like, labelled examples (OPENAI_API_KEY
+Let a language model find the errors, by the taxonomy's definitions and, if you like, labelled examples (` + usualKey() + `
 holds the key); look at prompt and cost first, bound what is spent, and compare it with the local model:
    erreval identify rows.jsonl --identifier llm --judge gpt-4o-mini --show-prompt q1
    erreval identify rows.jsonl --identifier llm --judge gpt-4o-mini --dry-run
@@ -380,7 +381,7 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	defer f.reader.Close()
 	next := func() (*dataset.Row, error) { return f.next(ctx) }
 	if r.judges != nil {
-		err = f.ask(ctx, next)
+		err = f.askRows(ctx, next)
 	} else { // the first interruption ends the reading; what is in flight is finished and kept
 		err = r.tag(context.WithoutCancel(ctx), next, f.emit)
 	}
@@ -412,7 +413,7 @@ type identifyFile struct {
 	rows    int // read so far
 	faults  int // lines read that are no rows
 	noted   map[string]bool
-	before  used // by a language model, for earlier files
+	before  judging.Used // by a language model, for earlier files
 
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
 	out    *dataset.Output
@@ -423,7 +424,7 @@ type identifyFile struct {
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
 	f := &identifyFile{run: r, name: in, path: out, summary: newSummary(r), record: r.newRecord(), noted: map[string]bool{}}
 	if r.judges != nil {
-		f.before = r.judges.thisRun()
+		f.before = r.judges.Used()
 	}
 	source, info, err := openInput(ctx, r.e, in)
 	if err != nil {

@@ -51,7 +51,7 @@ Other formats, a pipe, the first rows only, going on after an interruption:
    erreval score tagged.jsonl -o try.jsonl --limit 100
    erreval score tagged.jsonl -o scored.jsonl --resume
 
-Ask a language model instead, which is shown the errors found (OPENAI_API_KEY holds the key); look at the
+Ask a language model instead, which is shown the errors found (` + usualKey() + ` holds the key); look at the
 prompts and the cost first, and bound what is spent. The same line again goes on where it stopped:
    erreval score tagged.jsonl --judge gpt-4o-mini --show-prompt q1
    erreval score tagged.jsonl --judge gpt-4o-mini --dry-run
@@ -130,16 +130,16 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	if err := r.judges.openJournal(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.judges.close()) }()
+	defer func() { err = errors.Join(err, r.judges.Close()) }()
 	switch {
 	case o.Judge.ShowPrompt != "":
-		rows, questions := r.asked(ctx, e)
+		rows, questions := r.planQuestions(ctx, e)
 		return r.judges.showPrompt(e, o.Input, rows, questions)
 	case o.Judge.DryRun:
-		rows, questions := r.asked(ctx, e)
+		rows, questions := r.planQuestions(ctx, e)
 		return r.judges.dryRun(e, o.JSON, rows, questions)
 	}
-	r.judges.say(r.rows)
+	r.judges.announceModels(r.rows)
 	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	return r.write(ctx, e)
 }
@@ -230,7 +230,7 @@ func (r *scoreRun) file(ctx context.Context) error {
 		return err
 	}
 	if r.judges != nil {
-		err = f.judged(ctx)
+		err = f.judgeRows(ctx)
 	} else {
 		err = f.all(ctx)
 	}
@@ -353,7 +353,7 @@ func (f *scoreFile) finish(err error) error {
 		f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
 		f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.score.summary.counts()
 		if f.score.judges != nil {
-			f.record.Usage, err = f.score.judges.usage()
+			f.record.Usage, err = f.score.judges.Usage()
 		}
 		err = errors.Join(err, f.record.Write(f.path))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/scorer"
 )
@@ -57,7 +58,7 @@ func (o *identifyOptions) readIdentifier(ctx *cli.Context, e *env) (err error) {
 	if o.Judge, err = readAskOptions(ctx, e); err != nil {
 		return err
 	}
-	if names := o.Judge.names(); len(names) > 1 {
+	if names := o.Judge.Names(); len(names) > 1 {
 		return usagef("--judge %s: one model finds errors; tag once with each, and compare the files with erreval meta labels", strings.Join(names, ","))
 	}
 	return nil
@@ -73,22 +74,21 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 			return nil, withCode(exitUsage, fmt.Errorf("--examples: %w", err))
 		}
 	}
-	r.judges, err = newModels(o, r.taxonomy, prompt.Identify, r.o.Output, func(j *judges, members []scorer.Judge) (err error) {
-		options.Template = j.template
-		j.labeller, err = scorer.NewLabeller(members[0], options)
-		return err
-	})
-	if err != nil {
+	if r.judges, err = newModels(o, r.taxonomy, prompt.Identify, r.o.Output); err != nil {
 		return nil, err
+	}
+	options.Template = r.judges.template
+	if r.judges.labeller, err = scorer.NewLabeller(r.judges.Models()[0], options); err != nil {
+		return nil, withCode(exitUsage, err)
 	}
 	if o.calls() {
 		if err := r.clear(outputs); err != nil { // before there is a journal: a run that cannot begin leaves none
 			return nil, err
 		}
-		r.judges.say(r)
-		r.progress.more = func() string { return ", " + r.judges.text(r.judges.thisRun()) }
+		r.judges.announceModels(r)
+		r.progress.more = func() string { return ", " + r.judges.describeUsed(r.judges.Used()) }
 	}
-	return r.judges.close, r.judges.openJournal()
+	return r.judges.Close, r.judges.openJournal()
 }
 
 // clear makes room for the outputs.
@@ -185,8 +185,8 @@ func sameKind(old *runrecord.Record) bool {
 	return ok && old.Command == "identify" && options["identifier"] == identifierLLM
 }
 
-// ask tags rows by the language model until the input ends, the user interrupts, or no call can be made.
-func (f *identifyFile) ask(ctx context.Context, next func() (*dataset.Row, error)) error {
+// askRows tags rows by the language model until the input ends, the user interrupts, or no call can be made.
+func (f *identifyFile) askRows(ctx context.Context, next func() (*dataset.Row, error)) error {
 	j := f.run.judges
 	err := j.labeller.Identify(ctx, next, f.emit)
 	if err == nil || ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -196,13 +196,12 @@ func (f *identifyFile) ask(ctx context.Context, next func() (*dataset.Row, error
 }
 
 // usage is what the language model used for this file.
-func (f *identifyFile) usage() (*judgeUsage, error) {
+func (f *identifyFile) usage() (*judging.Usage, error) {
 	j := f.run.judges
-	u, err := j.usage()
+	u, err := j.Usage()
 	if err == nil {
-		now, was := u.ThisRun, f.before
-		u.ThisRun = used{now.Calls - was.Calls, now.Input - was.Input, now.Output - was.Output, now.Cost - was.Cost}
-		u.ByJudge = map[string]used{j.o.Judges[0].Name: u.ThisRun}
+		u.ThisRun = u.ThisRun.Minus(f.before)
+		u.ByJudge = map[string]judging.Used{j.o.Models[0].Name: u.ThisRun}
 	}
 	return u, err
 }
@@ -210,7 +209,7 @@ func (f *identifyFile) usage() (*judgeUsage, error) {
 // labellerRecord is the options part of OUT.run.json with a language model as identifier.
 type labellerRecord struct {
 	Identifier string `json:"identifier"` // "llm"
-	askRecord
+	judging.Record
 	Examples *runrecord.Input `json:"examples,omitempty"` // absent if none is shown
 }
 
@@ -220,12 +219,12 @@ func (r *identifyRun) closeAsking() error {
 	if r.judges == nil || s.Rows > 0 && s.Rows == s.Resumed {
 		return nil
 	}
-	usage, err := r.judges.usage()
+	usage, err := r.judges.Usage()
 	if err != nil {
 		return err
 	}
 	s.Usage = usage
-	s.spent = fmt.Sprintf("this run: %s; the journal in all: %s", r.judges.text(usage.ThisRun), r.judges.text(usage.Journal))
+	s.spent = fmt.Sprintf("this run: %s; the journal in all: %s", r.judges.describeUsed(usage.ThisRun), r.judges.describeUsed(usage.Journal))
 	if s.Rows > 0 && s.Reasons[scorer.ReasonUnavailable] == s.Rows {
 		return withCode(exitJudge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 	}

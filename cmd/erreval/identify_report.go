@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -38,7 +39,7 @@ type identifySummary struct {
 	Taxonomy      string         `json:"taxonomy"`
 	Gates         []gate.Result  `json:"gates"`             // what came of --fail-on
 	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, with a language model
-	Usage         *judgeUsage    `json:"usage,omitempty"`   // of a language model; nil where the output was finished already
+	Usage         *judging.Usage `json:"usage,omitempty"`   // of a language model; nil where the output was finished already
 
 	spent string // Usage in words, or ""
 	start time.Time
@@ -358,7 +359,7 @@ type identifyRecord struct {
 func (r *identifyRun) newRecord() *runrecord.Record {
 	var options any
 	if r.judges != nil {
-		options = labellerRecord{Identifier: identifierLLM, askRecord: r.judges.record(r.columns, r.o.Limit), Examples: r.examples}
+		options = labellerRecord{Identifier: identifierLLM, Record: r.judges.record(r.columns, r.o.Limit), Examples: r.examples}
 	} else {
 		options = identifyRecord{Device: r.o.Device, Join: r.model.Manifest.Join, Map: r.columns,
 			Thresholds: r.identifier.Thresholds(), Limit: r.o.Limit, Workers: r.workers, LabelsOnly: r.o.LabelsOnly, Verifier: r.verifier.record()}
@@ -372,7 +373,7 @@ func (r *identifyRun) newRecord() *runrecord.Record {
 // modelRecord names who finds the errors. A language model has no file to hash.
 func (r *identifyRun) modelRecord() *runrecord.Artefact {
 	if r.judges != nil {
-		return &runrecord.Artefact{ID: r.judges.o.Judges[0].Name}
+		return &runrecord.Artefact{ID: r.judges.o.Models[0].Name}
 	}
 	return &runrecord.Artefact{ID: r.model.Manifest.ID(), SHA256: r.model.SHA256}
 }

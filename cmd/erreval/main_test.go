@@ -19,6 +19,7 @@ import (
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
 )
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
 // repository's testdata, $HUB plays the Hugging Face hub, $JUDGE and $JUDGE2 endpoints
-// with judges.
+// with judges, $MESSAGES one of the Messages API.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
@@ -40,6 +41,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, judge, judge2 := newHub(t), newJudge(t, judgeModels), newJudge(t, generous)
+	messages := llmtest.NewMessagesServer(behindMessages).Start(t)
 	library := orttest.Library(t) // the scripts' HOME has no cache to find it in
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -52,6 +54,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HUB", server)
 			e.Setenv("JUDGE", judge)
 			e.Setenv("JUDGE2", judge2)
+			e.Setenv("MESSAGES", messages)
 			e.Setenv(nativelib.EnvVar, library)
 			e.Setenv("GORACE", impatient)
 			return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -20,7 +21,7 @@ type judgeSummary struct {
 	Judgements int                  `json:"judgements"`            // scored and unscored, planted ones included
 	Unscored   int                  `json:"unscored"`              // of these
 	Reasons    map[string]int       `json:"reasons"`               // of the unscored
-	Usage      *judgeUsage          `json:"usage,omitempty"`       // nil where the output was finished already
+	Usage      *judging.Usage       `json:"usage,omitempty"`       // nil where the output was finished already
 	Lift       []evaluation.LiftRow `json:"lift,omitempty"`        // with both modes
 	LiftGroups int                  `json:"lift_groups,omitempty"` // by the taxonomy's group field, for intervals
 	Panel      *agreement           `json:"panel,omitempty"`       // with several judges
@@ -68,7 +69,7 @@ func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
 	if len(p.Modes) > 1 {
 		s.lift, s.group = evaluation.NewLift(t, aggregateBy(p.Aggregate)), slices.Index(t.FieldNames(), t.GroupField())
 	}
-	if len(j.o.Judges) > 1 {
+	if len(j.o.Models) > 1 {
 		s.Panel = &agreement{}
 	}
 	if p.Plant > 0 {
@@ -175,7 +176,7 @@ func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *judgeOption
 	}
 	c.Offline++
 	if len(score.Runs) == 1 {
-		c.Saved += len(o.Judges) * len(o.Panel.Modes) * o.Panel.Repeats
+		c.Saved += len(o.Models) * len(o.Panel.Modes) * o.Panel.Repeats
 	}
 	verdict, ok := evaluation.ModeValue(score.Runs, o.Panel.DecisiveMode(), aggregateBy(o.Panel.Aggregate))
 	if !ok || score.Value == nil {
@@ -221,14 +222,14 @@ func (s *judgeSummary) print(w io.Writer) error {
 		return nil
 	}
 	if s.Judgements == 0 { // a run that could not begin
-		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
 		return nil
 	}
-	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
 	if strings.Contains(s.example, ": ") { // with details
 		fmt.Fprintf(w, "the first of them: %s\n", s.example)
 	}
-	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.text(s.Usage.ThisRun), s.judges.text(s.Usage.Journal))
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
 	if p := s.Panel; p != nil {
 		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"),
 			report.Percent(p.Differ, p.Scores))

@@ -12,17 +12,17 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
-	"github.com/erreval/erreval/llm/journal"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/scorer"
 )
 
-// say names what stands behind a name that a file in the current directory may have given a meaning.
-func (j *judges) say(r *identifyRun) {
-	for i := range j.o.Judges {
-		if s := &j.o.Judges[i]; s.own() {
-			r.say("judge %s is %s at %s, see %s", s.Name, s.Model, hostOf(s.Endpoint.BaseURL), s.File)
+// announceModels says what names stand for that a file in the current directory may have given a meaning.
+func (j *judges) announceModels(r *identifyRun) {
+	for i := range j.o.Models {
+		if s := &j.o.Models[i]; s.Configured() {
+			r.say("judge %s is %s at %s, see %s", s.Name, s.Model, s.Endpoint.Host(), s.File)
 		}
 	}
 }
@@ -34,8 +34,8 @@ const judgingGC = 400
 // meanwhile. On two busy cores a call waits a tenth less for its turn.
 const judgingThreads = 2
 
-// judged scores rows by the panel until the input ends, the user interrupts, or no call can be made.
-func (f *scoreFile) judged(ctx context.Context) error {
+// judgeRows scores rows by the panel until the input ends, the user interrupts, or no call can be made.
+func (f *scoreFile) judgeRows(ctx context.Context) error {
 	j := f.score.judges
 	if f.run.e.getenv("GOMAXPROCS") == "" {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(judgingThreads * runtime.GOMAXPROCS(0)))
@@ -46,7 +46,7 @@ func (f *scoreFile) judged(ctx context.Context) error {
 	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
 		row, err := f.next(ctx)
 		if err == nil {
-			err = j.fits(row)
+			err = j.checkRow(row)
 		}
 		return row, err
 	}, f.keep)
@@ -56,14 +56,14 @@ func (f *scoreFile) judged(ctx context.Context) error {
 		return nil // the caller says so
 	case err != nil:
 		r := f.score
-		return f.stopped(err, r.judges, r.summary.Rows, r.summary.counts(), r.judges.usage)
+		return f.stopped(err, r.judges, r.summary.Rows, r.summary.counts(), r.judges.Usage)
 	}
 	return nil
 }
 
-// fits refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
+// checkRow refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it is where
 // labels are of another taxonomy.
-func (j *judges) fits(row *dataset.Row) error {
+func (j *judges) checkRow(row *dataset.Row) error {
 	d, err := row.Diagnosis()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) err
 
 // stopped says what a run that ended early has done, and how it goes on. Where the model or the budget ended it, its record
 // beside OUT.partial says so, with the counts of the rows there.
-func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string]int, used func() (*judgeUsage, error)) error {
+func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string]int, used func() (*judging.Usage, error)) error {
 	kind := llm.KindOf(err)
 	if kind == 0 {
 		return err
@@ -104,7 +104,7 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 	if f.out != nil && rows > 0 {
 		text += ", which " + map[bool]string{true: "is", false: "are"}[rows == 1] + " in " + dataset.PartialPath(f.path)
 	}
-	text += fmt.Sprintf(": %v\nthe replies so far are in %s: the same command goes on from there, and pays for none of them again", err, j.path)
+	text += fmt.Sprintf(": %v\nthe replies so far are in %s: the same command goes on from there, and pays for none of them again", err, j.Path())
 	if f.out != nil {
 		f.record.Stopped, f.record.Counts = kind.String(), counts
 		usage, fault := used()
@@ -122,41 +122,21 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 
 // note is the part of the progress line that concerns judges.
 func (r *scoreRun) note() string {
-	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.text(r.judges.thisRun()))
+	return fmt.Sprintf(", %d unscored, %s", r.summary.Unscored, r.judges.describeUsed(r.judges.Used()))
 }
 
-// forecast is what a run would do.
-type forecast struct {
-	Rows       int      `json:"rows"`
-	Rejected   int      `json:"rejected"` // lines that are no rows
-	Calls      int      `json:"calls"`    // if each first reply holds its verdicts
-	InJournal  int      `json:"in_journal"`
-	Input      int64    `json:"input_tokens"`      // estimate, of the calls that are not in the journal
-	MaxInput   int64    `json:"max_input_tokens"`  // highest possible
-	MaxOutput  int64    `json:"max_output_tokens"` // highest possible
-	MaxCost    *float64 `json:"max_cost"`          // of these; null without a price for every judge
-	Currency   string   `json:"currency"`
-	PriceDate  string   `json:"price_date"`
-	Attempts   int      `json:"attempts"` // per call, while replies hold no verdict
-	unpriced   []string
-	maxCostSum float64
-}
+// visitRows goes through the rows that a run would ask about. It gives the number of lines that are no rows.
+type visitRows func(visit func(*dataset.Row) error) (rejected int, err error)
 
-// bytesPerToken estimates: about 4 in English.
-const bytesPerToken = 4
-
-// asked goes through the rows that a run would ask about. It gives the number of lines that are no rows.
-type asked func(visit func(*dataset.Row) error) (rejected int, err error)
-
-// asked are the rows of the input, with the judges' questions about them.
-func (r *scoreRun) asked(ctx context.Context, e *env) (asked, func(*dataset.Row) ([]*scorer.Question, error)) {
+// planQuestions gives the rows of the input, and the judges' questions about one.
+func (r *scoreRun) planQuestions(ctx context.Context, e *env) (visitRows, func(*dataset.Row) ([]*scorer.Question, error)) {
 	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
 	rows := func(visit func(*dataset.Row) error) (int, error) {
 		faults, err := in.eachRow(ctx, e, r.o.Input, visit)
 		return len(faults), err
 	}
 	return rows, func(row *dataset.Row) ([]*scorer.Question, error) {
-		if err := r.judges.fits(row); err != nil {
+		if err := r.judges.checkRow(row); err != nil {
 			return nil, err
 		}
 		return r.judges.panel.Questions(row)
@@ -164,8 +144,8 @@ func (r *scoreRun) asked(ctx context.Context, e *env) (asked, func(*dataset.Row)
 }
 
 // dryRun prints what a run would call.
-func (j *judges) dryRun(e *env, asJSON bool, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
-	f := &forecast{Attempts: j.o.Panel.Attempts, Currency: j.prices.Currency, PriceDate: j.prices.Date.Format("2006-01-02")}
+func (j *judges) dryRun(e *env, asJSON bool, rows visitRows, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+	f := j.Forecast()
 	var err error
 	f.Rejected, err = rows(func(row *dataset.Row) error {
 		questions, err := questions(row)
@@ -174,7 +154,7 @@ func (j *judges) dryRun(e *env, asJSON bool, rows asked, questions func(*dataset
 		}
 		f.Rows++
 		for _, q := range questions {
-			if err := f.add(j, q); err != nil {
+			if err := f.Add(q.Judge, q.Request); err != nil {
 				return err
 			}
 		}
@@ -183,61 +163,28 @@ func (j *judges) dryRun(e *env, asJSON bool, rows asked, questions func(*dataset
 	if err != nil {
 		return err
 	}
-	for i := range j.o.Judges {
-		if model := j.o.Judges[i].Model; !j.priced(model) {
-			f.unpriced = append(f.unpriced, model)
-		}
-	}
-	if f.unpriced == nil {
-		f.MaxCost = &f.maxCostSum
-	}
 	if asJSON {
 		return writeJSON(e.out, f)
 	}
-	f.print(e)
+	j.printForecast(e, f)
 	return nil
 }
 
-func (f *forecast) add(j *judges, q *scorer.Question) error {
-	f.Calls++
-	for i, name := range j.o.names() {
-		if name != q.Judge || len(j.clients) == 0 {
-			continue
-		}
-		reply, err := j.clients[i].Lookup(q.Request)
-		if err != nil {
-			return err
-		}
-		if reply != nil {
-			f.InJournal++
-			return nil
-		}
-	}
-	worst := journal.WorstCase(q.Request)
-	for _, m := range q.Request.Messages {
-		f.Input += int64(len(m.Content)+bytesPerToken-1) / bytesPerToken
-	}
-	f.MaxInput += int64(worst.Input)
-	f.MaxOutput += int64(worst.Output)
-	f.maxCostSum += j.prices.Models[q.Request.Model].Cost(worst)
-	return nil
-}
-
-func (f *forecast) print(e *env) {
+func (j *judges) printForecast(e *env, f *judging.Forecast) {
 	fmt.Fprintf(e.out, "%s, %s (%d in the journal already); %s rejected\n", plural(f.Rows, "row", "rows"), plural(f.Calls, "call", "calls"), f.InJournal,
 		plural(f.Rejected, "line", "lines"))
 	fmt.Fprintf(e.out, "input: about %d tokens, at most %d; output: at most %d\n", f.Input, f.MaxInput, f.MaxOutput)
 	if f.MaxCost != nil {
 		fmt.Fprintf(e.out, "cost: at most %.4f %s, at prices of %s\n", *f.MaxCost, f.Currency, f.PriceDate)
 	} else {
-		fmt.Fprintf(e.out, "cost: not known, as there is no price of %s; give it in a file with --prices\n", strings.Join(f.unpriced, ", "))
+		fmt.Fprintf(e.out, "cost: not known, as there is no price of %s; give it in a file with --prices\n", strings.Join(j.Unpriced(), ", "))
 	}
 	fmt.Fprintf(e.out, "A reply that does not hold what was asked for is asked for again, up to %s in all; --max-cost, --max-tokens and --max-calls bound everything.\n",
 		plural(f.Attempts, "time", "times"))
 }
 
 // showPrompt prints all that the first judge is asked about a row.
-func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+func (j *judges) showPrompt(e *env, input string, rows visitRows, questions func(*dataset.Row) ([]*scorer.Question, error)) error {
 	found, first := false, ""
 	_, err := rows(func(row *dataset.Row) error {
 		first = cmp.Or(first, row.ID)
@@ -250,7 +197,7 @@ func (j *judges) showPrompt(e *env, input string, rows asked, questions func(*da
 			e.warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
 		}
 		for _, q := range questions {
-			if q.Judge == j.o.Judges[0].Name && q.Repeat == 0 {
+			if q.Judge == j.o.Models[0].Name && q.Repeat == 0 {
 				printQuestion(e, q)
 			}
 		}
@@ -270,12 +217,8 @@ func printQuestion(e *env, q *scorer.Question) {
 	if q.Planted != "" {
 		title += ", planted: " + q.Planted
 	}
-	var messages []prompt.Message
-	for _, m := range q.Request.Messages {
-		messages = append(messages, prompt.Message(m))
-	}
 	fmt.Fprintf(e.out, "===== %s =====\n", title)
-	for _, m := range messages {
+	for _, m := range q.Request.Messages {
 		fmt.Fprintf(e.out, "--- %s ---\n%s\n", m.Role, m.Content)
 	}
 	fmt.Fprintln(e.out)
@@ -290,7 +233,7 @@ func (r *scoreRun) closeJudging() error {
 	err := s.finish()
 	if s.Judgements > 0 || r.summary.Rows == 0 {
 		var fault error
-		s.Usage, fault = r.judges.usage()
+		s.Usage, fault = r.judges.Usage()
 		err = errors.Join(err, fault)
 	}
 	if s.unavailable() {

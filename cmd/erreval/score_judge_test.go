@@ -18,7 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
@@ -100,6 +99,17 @@ func generous(c *llmtest.Call) llmtest.Step {
 		return llmtest.Fail(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided.")
 	}
 	return llmtest.Text(verdictText(c, func(string) int { return 3 }))
+}
+
+// behindMessages are the models of judgeModels behind the Messages API, for who has their key.
+func behindMessages(c *llmtest.Call) llmtest.Step {
+	if c.Path != "/v1/messages" || c.Header.Get("Anthropic-Version") == "" {
+		return llmtest.Fail(http.StatusNotFound, "", "Nothing is at "+c.Path)
+	}
+	if c.Header.Get("X-Api-Key") != "sk-claude" {
+		return llmtest.Fail(http.StatusUnauthorized, "", "invalid x-api-key")
+	}
+	return judgeModels(c)
 }
 
 func promptText(c *llmtest.Call) string {
@@ -223,22 +233,6 @@ func waitFor(done chan struct{}, cond func() bool) bool {
 		}
 	}
 	return false
-}
-
-// TestFinishing: a call that has begun ends by itself, whatever becomes of the run.
-func TestFinishing(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	model := llmtest.NewFake(func(inner context.Context, n int, r *llm.Request) (*llm.Reply, error) {
-		cancel()
-		if inner.Err() != nil {
-			t.Errorf("the call ends with the run: %v", inner.Err())
-		}
-		return llmtest.Say("2")(inner, n, r)
-	})
-	reply, err := finishing(model).Complete(ctx, llmtest.Sample(0))
-	if err != nil || reply.Text != "2" {
-		t.Errorf("%v, %v", reply, err)
-	}
 }
 
 // TestAgreementIsOfTheValues: with both modes, judges agree or not in the one that makes the score's value.

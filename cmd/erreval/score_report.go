@@ -137,7 +137,7 @@ func (s *scoreSummary) by() string {
 	if s.Judging == nil {
 		return dataset.JudgeOffline
 	}
-	return "by " + strings.Join(s.Judging.judges.o.names(), ", ")
+	return "by " + strings.Join(s.Judging.judges.o.Names(), ", ")
 }
 
 // why is the first reason of rows that were scored offline; of those judged, the reasons are counted above.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/scorer"
@@ -27,7 +28,7 @@ func writerFlags() []cli.Flag {
 		return slices.Contains([]string{"judge", "seed", "repeats", "template"}, f.Names()[0])
 	})
 	return append(own,
-		&cli.StringFlag{Name: "judge", Usage: "have errors written by language models, `NAME,NAME`; the key is in OPENAI_API_KEY"}, // the environment's alone spends nothing
+		&cli.StringFlag{Name: "judge", Usage: "have errors written by language models, `NAME,NAME`; the key is in " + keyVariables()}, // the environment's alone spends nothing
 		&cli.StringFlag{Name: "writer", Usage: "which `NAME` of --judge writes (default: the first); all of them are asked whether the error is there"},
 		&cli.StringFlag{Name: "field", Usage: "`FIELD` that is written (default: the taxonomy's first, the text under evaluation)"},
 		&cli.StringFlag{Name: "examples", Usage: "labelled rows of `FILE`, one of which each prompt shows (default: the rows with errors in INPUT)"},
@@ -78,7 +79,7 @@ func writerAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 // read reads the options.
 func (r *writtenRun) read(ctx *cli.Context) error {
 	t := r.o.taxonomy
-	r.ask.Template, r.ask.Panel.Repeats = ctx.String("write-template"), 1
+	r.ask.Template, r.ask.Repeats = ctx.String("write-template"), 1
 	r.opts.Taxonomy, r.opts.Agree, r.opts.Confidence = t, ctx.Int("agree"), ctx.Float64("confidence")
 	r.opts.Attempts, r.opts.Workers, r.opts.Seed = r.ask.Panel.Attempts, max(1, min(r.ask.Panel.Workers, 64)), ctx.Uint64("seed")
 	if field := ctx.String("field"); field != "" {
@@ -86,7 +87,7 @@ func (r *writtenRun) read(ctx *cli.Context) error {
 			return usagef("--field %q: %s has the fields %s", field, t.ID(), strings.Join(t.FieldNames(), ", "))
 		}
 	}
-	names := r.ask.names()
+	names := r.ask.Names()
 	r.writer = cmp.Or(r.writer, names[0])
 	if !slices.Contains(names, r.writer) {
 		return usagef("--writer %q: it is one of --judge: %s", r.writer, strings.Join(names, ", "))
@@ -143,8 +144,11 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 	if err := r.readRows(ctx); err != nil {
 		return err
 	}
-	if r.judges, err = newModels(r.ask, r.o.taxonomy, prompt.Simulate, r.o.output, r.use); err != nil {
+	if r.judges, err = newModels(r.ask, r.o.taxonomy, prompt.Simulate, r.o.output); err != nil {
 		return err
+	}
+	if err := r.openSimulator(); err != nil {
+		return withCode(exitUsage, err)
 	}
 	if r.ask.calls() {
 		if err := r.clear(); err != nil {
@@ -154,7 +158,7 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 	if err := r.judges.openJournal(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.judges.close()) }()
+	defer func() { err = errors.Join(err, r.judges.Close()) }()
 	jobs := llmsim.Plan(r.rows, r.mix)
 	switch {
 	case r.ask.ShowPrompt != "":
@@ -165,25 +169,19 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 	return errors.Join(r.write(ctx, jobs), warnFaults(r.e, r.faults))
 }
 
-// use makes the simulator of the models' clients.
-func (r *writtenRun) use(j *judges, members []scorer.Judge) (err error) {
-	var all []llmsim.Model
-	var writer llmsim.Model
-	for _, m := range members {
-		model := llmsim.Model{Name: m.Name, Client: m.Client, Model: m.Model, Temperature: m.Temperature, Seed: m.Seed, MaxTokens: m.MaxTokens, Lines: m.Lines}
-		if all = append(all, model); m.Name == r.writer {
-			writer = model
-		}
-	}
-	r.opts.Write, r.opts.Confirm = j.template, r.confirm
-	r.sim, err = llmsim.New(writer, all, r.opts)
+// openSimulator makes the simulator of the models.
+func (r *writtenRun) openSimulator() (err error) {
+	models := r.judges.Models()
+	writer := models[slices.Index(r.ask.Names(), r.writer)]
+	r.opts.Write, r.opts.Confirm = r.judges.template, r.confirm
+	r.sim, err = llmsim.New(writer, models, r.opts)
 	return err
 }
 
 // readRows reads the rows to write for, and the examples.
 func (r *writtenRun) readRows(ctx context.Context) (err error) {
 	var wrong []prompt.Example
-	r.sum = &writtenSummary{judges: r.ask.names(), Rejected: map[string]int{}, Asked: map[string]int{}, Kept: map[string]int{}}
+	r.sum = &writtenSummary{judges: r.ask.Names(), Rejected: map[string]int{}, Asked: map[string]int{}, Kept: map[string]int{}}
 	r.faults, err = r.o.eachFit(ctx, r.e, func(row *dataset.Row) error {
 		right, err := isRight(row, r.o.taxonomy)
 		if err != nil {
@@ -241,7 +239,7 @@ func (r *writtenRun) others() []string {
 
 // writtenRecord is the options part of OUT.run.json.
 type writtenRecord struct {
-	askRecord
+	judging.Record
 	Confirm    string             `json:"confirm_template"` // id, and hash of its file
 	Writer     string             `json:"writer"`
 	Field      string             `json:"field"`
@@ -255,7 +253,7 @@ type writtenRecord struct {
 
 func (r *writtenRun) record() (*runrecord.Record, error) {
 	t := r.o.taxonomy
-	rec := writtenRecord{askRecord: r.judges.record(r.o.columns, r.o.limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
+	rec := writtenRecord{Record: r.judges.record(r.o.columns, r.o.limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
 		Field: t.FieldNames()[r.opts.Field], Agree: r.opts.Agree, Confidence: r.opts.Confidence, Weights: map[string]float64{}, Copies: r.mix.Copies, PerError: r.mix.PerError, Total: r.mix.Total}
 	for i, w := range r.mix.Weights {
 		rec.Weights[t.Types[i].Name] = w
@@ -280,7 +278,7 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	}
 	p := newProgress(r.e, false)
 	p.begin(-1, &countingReader{})
-	p.more = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.text(r.judges.thisRun())) }
+	p.more = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.describeUsed(r.judges.Used())) }
 	err = r.sim.Run(ctx, jobs, func(c *llmsim.Candidate) error {
 		p.show(r.sum.add(r.o.taxonomy.Types[c.Type].Code, c))
 		return r.keep(out, c)
@@ -290,7 +288,7 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	if err != nil {
 		return errors.Join(r.stopped(ctx, f, err), f.abort())
 	}
-	if r.sum.Usage, err = r.judges.usage(); err != nil {
+	if r.sum.Usage, err = r.judges.Usage(); err != nil {
 		return errors.Join(err, f.abort())
 	}
 	rec.Usage = r.sum.Usage
@@ -324,9 +322,9 @@ func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
 func (r *writtenRun) stopped(ctx context.Context, f *identifyFile, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return withCode(exitInterrupted, fmt.Errorf("interrupted after %s; the replies so far are in %s: the same command goes on from there, and pays for none of them again",
-			plural(r.sum.Written, "text", "texts"), r.judges.path))
+			plural(r.sum.Written, "text", "texts"), r.judges.Path()))
 	}
-	return f.stopped(err, r.judges, r.sum.Examples, r.sum.counts(), r.judges.usage)
+	return f.stopped(err, r.judges, r.sum.Examples, r.sum.counts(), r.judges.Usage)
 }
 
 // showPrompt prints what is asked about a row: the first job of it.
@@ -377,7 +375,7 @@ type writtenSummary struct {
 	ZeroShot int            `json:"zero_shot"`
 	Asked    map[string]int `json:"asked"` // by label
 	Kept     map[string]int `json:"kept"`  // by label
-	Usage    *judgeUsage    `json:"usage,omitempty"`
+	Usage    *judging.Usage `json:"usage,omitempty"`
 
 	judges []string
 }
@@ -441,5 +439,5 @@ func (s *writtenSummary) text(w io.Writer, r *writtenRun) {
 	if s.Unread > 0 {
 		fmt.Fprintf(w, "%s not hold what was asked for\n", plural(s.Unread, "reply did", "replies did"))
 	}
-	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.text(s.Usage.ThisRun), r.judges.text(s.Usage.Journal))
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.describeUsed(s.Usage.ThisRun), r.judges.describeUsed(s.Usage.Journal))
 }

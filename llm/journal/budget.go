@@ -156,7 +156,8 @@ func (m *Meter) Used(model string) Spent {
 	return Spent{}
 }
 
-func (m *Meter) use(model string, a account) {
+// addUsed counts a call that is over.
+func (m *Meter) addUsed(model string, a account) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.used[model] == nil {
@@ -165,9 +166,10 @@ func (m *Meter) use(model string, a account) {
 	m.used[model].add(a)
 }
 
-// Meter decorates next, the endpoint's client, or that within a Limiter's Place. A call for which the budget has no room is not made and fails with
-// llm.Budget; one that may find room once others in flight settle waits for them. The price list may be nil if b does
-// not limit the cost. All Meters of a journal share what is spent, each holds its own limits.
+// Meter decorates next, the endpoint's client, or that which llm.Limiter.LimitInFlight gives. A call for which the
+// budget has no room is not made and fails with llm.Budget; one that may find room once others in flight settle waits
+// for them. The price list may be nil if b does not limit the cost. All Meters of a journal share what is spent, each
+// holds its own limits.
 //
 // Charged are: the usage that the endpoint reports; the worst case, where it reports none or where nobody knows
 // (time-out, cut reply, gateway fault, crash); nothing for a call that it turned down, or that did not reach it. A
@@ -246,7 +248,7 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	if fault := m.settle(r.Model, reserved, used, keep); fault != nil {
 		return nil, errors.Join(fault, err)
 	}
-	m.use(r.Model, used)
+	m.addUsed(r.Model, used)
 	if keep != nil {
 		note.kept = true
 	}
@@ -268,7 +270,7 @@ func (m *Meter) again(model string) error {
 	if refused != nil {
 		return &llm.Error{Kind: llm.Budget, Err: refused}
 	}
-	m.use(model, account{calls: 1})
+	m.addUsed(model, account{calls: 1})
 	return nil
 }
 
@@ -310,8 +312,8 @@ func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err err
 	return m.charge(model, worst)
 }
 
-// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no text
-// without output.
+// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no
+// text without output.
 func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	u := reply.Usage
 	noOutput := u.Output == 0 && (u.Input <= 0 || reply.Text != "")

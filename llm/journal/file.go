@@ -133,7 +133,8 @@ func (s *store) connect(abs, synchronous string) (err error) {
 	return s.know()
 }
 
-// know begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they are looked up.
+// know begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they
+// are looked up.
 func (s *store) know() error {
 	var replies bool
 	err := s.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM reply)").Scan(&replies)

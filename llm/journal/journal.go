@@ -6,8 +6,8 @@
 // while a rate limit makes a call wait:
 //
 //	limiter := llm.NewLimiter(limits)
-//	metered, err := j.Meter(limiter.Place(endpoint), budget, prices) // endpoint is a Client, of llm/openai for one
-//	client := j.Client(llm.Retry(limiter.Pace(metered), retries), url)
+//	metered, err := j.Meter(limiter.LimitInFlight(endpoint), budget, prices) // endpoint is a Client, of llm/openai for one
+//	client := j.Client(llm.Retry(limiter.LimitRates(metered), retries), url)
 //
 // A reply that passes the Meter is kept as it is, in the transaction that settles for it; decorators between the two
 // may repeat and delay calls, but should not change replies.
@@ -35,7 +35,7 @@ type Journal struct {
 	store *store
 
 	mu      sync.Mutex
-	flights map[flightKey]*flight
+	pending map[pendingKey]*pendingCall
 }
 
 // Open opens the journal at path and makes it if there is none. A file of a newer erreval, a damaged one and one that
@@ -49,7 +49,7 @@ func openWith(path, synchronous string) (*Journal, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	return &Journal{path: path, store: s, flights: map[flightKey]*flight{}}, nil
+	return &Journal{path: path, store: s, pending: map[pendingKey]*pendingCall{}}, nil
 }
 
 // Close closes the file. No call may be under way.
@@ -97,17 +97,17 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 		return nil, err
 	}
 	for {
-		f, first := c.journal.board(flightKey{id, r.Attempt})
+		p, first := c.journal.joinCall(pendingKey{id, r.Attempt})
 		if first {
-			return c.fly(ctx, f, id, r)
+			return c.makeCall(ctx, p, id, r)
 		}
 		select {
-		case <-f.landed:
+		case <-p.done:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if !f.abandoned {
-			return cached(f.reply), f.err
+		if !p.abandoned {
+			return cached(p.reply), p.err
 		}
 	}
 }
@@ -185,45 +185,46 @@ func given[T any](p *T) int64 {
 	return 1
 }
 
-type flightKey struct {
+type pendingKey struct {
 	id      callID
 	attempt int
 }
 
-// flight is a call under way, for all who make it.
-type flight struct {
-	landed    chan struct{}
+// pendingCall is a call under way, for all who make it.
+type pendingCall struct {
+	done      chan struct{}
 	reply     *llm.Reply
 	err       error
 	abandoned bool // the one who made it gave up: somebody else must
 }
 
-// board joins the call of k that is under way, or starts it.
-func (j *Journal) board(k flightKey) (f *flight, first bool) {
+// joinCall joins the call of k that is under way, or starts it.
+func (j *Journal) joinCall(k pendingKey) (p *pendingCall, first bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if f := j.flights[k]; f != nil {
-		return f, false
+	if p := j.pending[k]; p != nil {
+		return p, false
 	}
-	f = &flight{landed: make(chan struct{}), abandoned: true}
-	j.flights[k] = f
-	return f, true
+	p = &pendingCall{done: make(chan struct{}), abandoned: true}
+	j.pending[k] = p
+	return p, true
 }
 
-func (c *Client) fly(ctx context.Context, f *flight, id callID, r *llm.Request) (*llm.Reply, error) {
+// makeCall makes the call for all who wait for p.
+func (c *Client) makeCall(ctx context.Context, p *pendingCall, id callID, r *llm.Request) (*llm.Reply, error) {
 	j := c.journal
 	defer func() {
 		j.mu.Lock()
-		delete(j.flights, flightKey{id, r.Attempt})
+		delete(j.pending, pendingKey{id, r.Attempt})
 		j.mu.Unlock()
-		close(f.landed)
+		close(p.done)
 	}()
 	reply, err := j.lookup(id, r.Attempt)
 	if reply == nil && err == nil {
 		reply, err = c.call(ctx, id, r)
 	}
-	f.reply, f.err = cached(reply), err
-	f.abandoned = err != nil && ctx.Err() != nil
+	p.reply, p.err = cached(reply), err
+	p.abandoned = err != nil && ctx.Err() != nil
 	return reply, err
 }
 

@@ -280,8 +280,8 @@ func TestEqualCallsInFlight(t *testing.T) {
 	}
 }
 
-// The one who makes the call gives up: another makes it, and those who wait do not fail. An error of the call is theirs too: it
-// would be paid for by each.
+// The one who makes the call gives up: another makes it, and those who wait do not fail. An error of the call is
+// theirs too: it would be paid for by each.
 func TestLeaderFails(t *testing.T) {
 	left, broken := errors.New("left"), &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
 	for name, c := range map[string]struct {

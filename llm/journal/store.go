@@ -85,8 +85,8 @@ func (s *store) lead(b *batch) {
 	close(b.done)
 }
 
-// gather lets those who are about to write come along, where there are many: a transaction costs the more of a processor the fewer
-// share it, and calls do not wait for it at the endpoint (see llm.Limiter).
+// gather lets those who are about to write come along, where there are many: a transaction costs the more of a
+// processor the fewer share it, and calls do not wait for it at the endpoint (see llm.Limiter).
 func (s *store) gather() {
 	if s.open < crowd {
 		runtime.Gosched()
@@ -126,8 +126,8 @@ func (s *store) transact(changes []change) error {
 // foldEvery is in transactions, of some four pages each.
 const foldEvery = 1024
 
-// fold brings the log into the file beside the writer, whom SQLite would otherwise make wait for that, syncs included: most of it
-// while others write, then what came meanwhile, so that the log begins anew.
+// fold brings the log into the file beside the writer, whom SQLite would otherwise make wait for that, syncs
+// included: most of it while others write, then what came meanwhile, so that the log begins anew.
 func (s *store) fold() error {
 	conn, err := s.writer.Conn(background)
 	if err != nil {
@@ -256,8 +256,9 @@ func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
 	return books, rows.Err()
 }
 
-// filter tells of most calls that are not in the file that they are not (a Bloom filter): asking SQLite for a new call takes longer than
-// looking here. Its size is fixed, 1 MiB; of a million calls it misses 1 in 40, later on it is of no use.
+// filter tells of most calls that are not in the file that they are not (a Bloom filter): asking SQLite for a new
+// call takes longer than looking here. Its size is fixed, 1 MiB; of a million calls it misses 1 in 40, later on it is
+// of no use.
 type filter [1 << filterBits / 64]atomic.Uint64
 
 const (
@@ -292,7 +293,8 @@ func (s *store) added(id callID) {
 	}
 }
 
-// fresh is how long what is known of the file is taken for true: another process may write to it while this one does not.
+// fresh is how long what is known of the file is taken for true: another process may write to it while this one does
+// not.
 const fresh = 100 * time.Millisecond
 
 // lacks tells that id is not in the file; if it says no, nobody knows.

@@ -1,5 +1,6 @@
 // Package llmtest stands in for language models in tests: Fake is a Client answered by a Go function, Server an
-// OpenAI-compatible endpoint that misbehaves as its script says, and TestClient what every Client and decorator has to do.
+// endpoint, OpenAI-compatible or of the Messages API, that misbehaves as its script says, and TestClient what every
+// Client and decorator has to do.
 package llmtest
 
 import (

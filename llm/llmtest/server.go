@@ -2,7 +2,6 @@ package llmtest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +17,11 @@ import (
 // Call is one request as it arrived at a Server.
 type Call struct {
 	N       int         // counted from 0 in the order of arrival
-	Request llm.Request // as far as the body says; MaxTokens from either of its two names
+	Request llm.Request // as far as the body says
 	Path    string      // with the query
 	Header  http.Header
 	Body    []byte
+	form    form
 }
 
 // Step is what a Server does with one call. ctx ends when the caller goes away. It is called concurrently.
@@ -71,18 +71,29 @@ func failStep(err error) Step {
 	return Fail(http.StatusInternalServerError, "server_error", e.Error())
 }
 
-// Server is an OpenAI-compatible chat endpoint, Azure's paths included. Start or Pipe gives its address.
+// form is how an API writes calls, replies and errors.
+type form interface {
+	base() string // what the address has before the paths of calls
+	request(body []byte) (llm.Request, error)
+	reply(r llm.Reply, c *Call) any
+	fault(status int, code, param, message string) any
+	filtered() any // what comes with 400 where the content filter stops the prompt
+}
+
+// Server is an endpoint: of NewServer, an OpenAI-compatible one, Azure's paths included. Start or Pipe gives its
+// address.
 type Server struct {
 	// Forget makes Calls stay empty: for runs so long that their calls would fill the memory. Count still counts.
 	Forget bool
 	script Script
+	form   form
 	mu     sync.Mutex
 	count  int
 	calls  []*Call
 }
 
 // NewServer makes a Server that behaves as s says.
-func NewServer(s Script) *Server { return &Server{script: s} }
+func NewServer(s Script) *Server { return &Server{script: s, form: chat{}} }
 
 // ServeHTTP records a call and does its step.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,8 +101,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller went away
 	}
-	call := &Call{Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
-	call.Request, err = parse(body)
+	call := &Call{Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body, form: s.form}
+	call.Request, err = s.form.request(body)
 	s.record(call)
 	if err != nil {
 		Fail(http.StatusBadRequest, "invalid_request_error", err.Error())(r.Context(), w, call)
@@ -132,14 +143,14 @@ func (s *Server) Start(t testing.TB) string {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return server.URL + "/v1"
+	return server.URL + s.form.base()
 }
 
 // PipeURL is the base URL for clients of Pipe.
 const PipeURL = "http://llm.test/v1"
 
-// Pipe serves in memory, for tests in a synctest bubble, and returns a client that reaches nothing else. It ends with t:
-// in a bubble, with the bubble's.
+// Pipe serves in memory, for tests in a synctest bubble, and returns a client that reaches nothing else. It ends with
+// t: in a bubble, with the bubble's.
 func (s *Server) Pipe(t testing.TB) *http.Client {
 	t.Helper()
 	pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -192,30 +203,3 @@ func (l *pipeListener) Close() error {
 }
 
 func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "llm.test"} }
-
-// parse reads the body of a chat completion.
-func parse(body []byte) (llm.Request, error) {
-	var in struct {
-		Model          string        `json:"model"`
-		Messages       []llm.Message `json:"messages"`
-		Temperature    *float64      `json:"temperature"`
-		Seed           *int64        `json:"seed"`
-		MaxTokens      int           `json:"max_tokens"`
-		MaxCompletion  int           `json:"max_completion_tokens"`
-		ResponseFormat struct {
-			JSONSchema *struct {
-				Name   string          `json:"name"`
-				Schema json.RawMessage `json:"schema"`
-			} `json:"json_schema"`
-		} `json:"response_format"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return llm.Request{}, err
-	}
-	r := llm.Request{Model: in.Model, Messages: in.Messages, Temperature: in.Temperature, Seed: in.Seed,
-		MaxTokens: max(in.MaxTokens, in.MaxCompletion)}
-	if s := in.ResponseFormat.JSONSchema; s != nil {
-		r.Schema = &llm.Schema{Name: s.Name, JSON: s.Schema}
-	}
-	return r, nil
-}

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // Reply answers with r. Where r names no model, the request's; where it has no usage, none is sent.
 func Reply(r llm.Reply) Step {
 	return func(_ context.Context, w http.ResponseWriter, c *Call) {
-		send(w, http.StatusOK, completion(r, c))
+		send(w, http.StatusOK, c.form.reply(r, c))
 	}
 }
 
@@ -43,10 +44,8 @@ func Fail(status int, code, message string) Step {
 
 // Reject is Fail that blames one parameter of the call.
 func Reject(status int, code, param, message string) Step {
-	return func(_ context.Context, w http.ResponseWriter, _ *Call) {
-		send(w, status, map[string]any{"error": map[string]any{
-			"message": message, "type": "invalid_request_error", "param": param, "code": code,
-		}})
+	return func(_ context.Context, w http.ResponseWriter, c *Call) {
+		send(w, status, c.form.fault(status, code, param, message))
 	}
 }
 
@@ -83,7 +82,7 @@ func Cut() Step {
 
 // part sends the first half of a reply.
 func part(w http.ResponseWriter, c *Call) {
-	body, err := json.Marshal(completion(llm.Reply{Text: "The score is", Finish: llm.FinishStop}, c))
+	body, err := json.Marshal(c.form.reply(llm.Reply{Text: "The score is", Finish: llm.FinishStop}, c))
 	if err != nil {
 		return
 	}
@@ -109,22 +108,27 @@ func Raw(body string) Step {
 // NoChoices answers with an empty list of choices.
 func NoChoices() Step { return Raw(`{"id":"x","object":"chat.completion","model":"m","choices":[]}`) }
 
-// Refusal answers with text in the field for refusals.
+// Refusal answers with text as the model's refusal.
 func Refusal(text string) Step {
-	return func(_ context.Context, w http.ResponseWriter, c *Call) {
-		body := completion(llm.Reply{Finish: llm.FinishStop, Usage: Count(&c.Request, text)}, c)
-		body.Choices[0].Message.Refusal = text
-		send(w, http.StatusOK, body)
+	return func(ctx context.Context, w http.ResponseWriter, c *Call) {
+		Reply(llm.Reply{Text: text, Finish: llm.FinishRefuse, Usage: Count(&c.Request, text)})(ctx, w, c)
 	}
 }
 
-// PromptFiltered answers as Azure does when its content filter stops the prompt.
+// PromptFiltered answers that the content filter stopped the prompt, as Azure does or the Messages API.
 func PromptFiltered() Step {
-	return func(_ context.Context, w http.ResponseWriter, _ *Call) {
-		send(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
-			"message": "The response was filtered.", "param": "prompt", "code": "content_filter", "status": 400,
-			"innererror": map[string]any{"code": "ResponsibleAIPolicyViolation"},
-		}})
+	return func(_ context.Context, w http.ResponseWriter, c *Call) {
+		send(w, http.StatusBadRequest, c.form.filtered())
+	}
+}
+
+// notUTF8 answers with a text of bytes that are none.
+func notUTF8() Step {
+	return func(_ context.Context, w http.ResponseWriter, c *Call) {
+		body, err := json.Marshal(c.form.reply(llm.Reply{Text: "bytes", Finish: llm.FinishStop}, c))
+		if err == nil {
+			_, _ = w.Write(bytes.Replace(body, []byte("bytes"), []byte("\xff\xfe"), 1)) // the caller may be gone
+		}
 	}
 }
 
@@ -173,7 +177,7 @@ func Faults(verdict, off string) []Fault {
 		{"off scale", Text(off), 0},
 		{"two verdicts", Text(off + "\nNo, on second thoughts:\n" + verdict), 0},
 		{"prompt echoed", Echo(verdict), 0},
-		{"not UTF-8", Raw("{\"choices\": [{\"message\": {\"content\": \"\xff\xfe\"}, \"finish_reason\": \"stop\"}]}"), 0},
+		{"not UTF-8", notUTF8(), 0},
 	}
 }
 
@@ -183,45 +187,6 @@ func page(status int) Step {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "<html><h1>Please log in</h1></html>")
 	}
-}
-
-// The wire form of a reply.
-type chat struct {
-	Object  string   `json:"object"`
-	Model   string   `json:"model"`
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage,omitempty"`
-}
-
-type choice struct {
-	Message struct {
-		Role    string  `json:"role"`
-		Content *string `json:"content"`
-		Refusal string  `json:"refusal,omitempty"`
-	} `json:"message"`
-	Finish string `json:"finish_reason"`
-}
-
-type usage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	Total      int `json:"total_tokens"`
-}
-
-func completion(r llm.Reply, c *Call) *chat {
-	body := &chat{Object: "chat.completion", Model: r.Model, Choices: make([]choice, 1)}
-	if body.Model == "" {
-		body.Model = c.Request.Model
-	}
-	body.Choices[0].Message.Role = llm.Assistant
-	body.Choices[0].Finish = r.Finish
-	if r.Text != "" {
-		body.Choices[0].Message.Content = &r.Text // else null
-	}
-	if r.Usage.Known() {
-		body.Usage = &usage{r.Usage.Input, r.Usage.Output, r.Usage.Input + r.Usage.Output}
-	}
-	return body
 }
 
 func send(w http.ResponseWriter, status int, body any) {

@@ -1,5 +1,6 @@
-// Package openai is a client of OpenAI-compatible chat endpoints: OpenAI, Azure, vLLM, Ollama and their like. It is the one
-// place that knows go-openai. One Complete is one call that may succeed: trying again, limits and memory are decorators.
+// Package openai is a client of OpenAI-compatible chat endpoints: OpenAI, Azure, vLLM, Ollama and their like. It is
+// the one place that knows go-openai. One Complete is one call that may succeed: trying again, limits and memory are
+// decorators.
 package openai
 
 import (
@@ -13,21 +14,22 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
 // Client is an llm.Client of one endpoint. It learns what each model rejects and leaves that out of later calls.
 type Client struct {
-	api    *api.Client
-	wire   *wire
-	habits habits
+	api      *api.Client
+	endpoint *endpoint.Endpoint
+	rejected endpoint.Rejections
 }
 
 // New checks o and makes a Client; nothing is called yet.
 func New(o Options) (*Client, error) {
-	if err := o.Validate(); err != nil {
+	if err := validate(o); err != nil {
 		return nil, err
 	}
-	c := &Client{wire: newWire(o)}
+	c := &Client{endpoint: newEndpoint(o), rejected: endpoint.Rejections{Options: options, ByLibrary: rejectedByLibrary}}
 	config := api.DefaultConfig(o.Key)
 	if o.AzureVersion != "" {
 		config = api.DefaultAzureConfig(o.Key, o.BaseURL)
@@ -35,87 +37,62 @@ func New(o Options) (*Client, error) {
 		config.AzureModelMapperFunc = url.PathEscape // the library's own drops dots and colons that a deployment may have
 	}
 	config.BaseURL = o.BaseURL
-	config.HTTPClient = c.wire
+	config.HTTPClient = c.endpoint
 	c.api = api.NewClientWithConfig(config)
 	return c, nil
 }
 
 // String names the endpoint and holds no secret.
-func (c *Client) String() string { return c.wire.o.String() }
+func (c *Client) String() string { return c.endpoint.String() }
 
 // GoString is String.
 func (c *Client) GoString() string { return c.String() }
 
 // Rejected names the options that calls of model do without, since the endpoint rejected them: "temperature", "seed",
 // "json_schema", "system role", and "max_tokens" where max_completion_tokens stands for it. A run's record needs them.
-func (c *Client) Rejected(model string) []string { return c.habits.of(model).names() }
+func (c *Client) Rejected(model string) []string { return c.rejected.Names(model) }
 
-// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the model
-// once the call is not refused any more.
+// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the
+// model once the call is not refused any more.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
-	known := c.habits.of(r.Model)
-	for without := known; ; {
-		reply, err := c.call(ctx, r, without)
-		if next, ok := without.learn(err); ok {
-			if err := llm.Again(ctx); err != nil {
-				return nil, err
-			}
-			without = next
-			continue
+	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (*llm.Reply, error) {
+		return c.call(ctx, r, omitted)
+	})
+}
+
+// call is one exchange with the endpoint.
+func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omitted) (*llm.Reply, error) {
+	request, exact := translate(r, omitted)
+	var response api.ChatCompletionResponse
+	err := c.endpoint.Exchange(ctx, func(ctx context.Context) (err error) {
+		if response, err = c.send(context.WithValue(ctx, temperatureKey{}, exact), request); err != nil {
+			err = c.typed(r.Model, err)
 		}
-		if without != known && llm.KindOf(err) != llm.Refused {
-			c.habits.add(r.Model, without)
-		}
-		return reply, err
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return c.reply(r.Model, &response)
 }
 
-// call is one exchange with the endpoint, bounded in time.
-func (c *Client) call(ctx context.Context, r *llm.Request, without habit) (*llm.Reply, error) {
-	bounded, cancel := context.WithTimeout(ctx, c.wire.o.Timeout)
-	defer cancel()
-	request, temperature := translate(r, without)
-	response, err := c.send(context.WithValue(bounded, temperatureKey{}, temperature), request)
-	if err == nil {
-		return c.reply(r.Model, &response)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("endpoint %s: %w", c.wire.host, ended(ctx))
-	case bounded.Err() != nil:
-		return nil, c.wire.fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", c.wire.o.Timeout),
-			"raise the time-out, or ask for fewer tokens")
-	}
-	return nil, c.typed(r.Model, err)
-}
-
-// ended is ctx's end as an error that is its cause and context.Canceled or DeadlineExceeded.
-func ended(ctx context.Context) error {
-	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
-		return fmt.Errorf("%w: %w", ctx.Err(), cause)
-	}
-	return context.Cause(ctx)
-}
-
-// typed gives every error of go-openai a kind; those of wire have one.
+// typed gives every error of go-openai a kind; those of the endpoint have one.
 func (c *Client) typed(model string, err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok {
 		return err
 	}
-	if rejectedByLibrary(err) {
-		return c.wire.fail(llm.Refused, 0, err, "ask another model")
+	if rejectedByLibrary(err) != "" {
+		return c.endpoint.Fail(llm.Refused, 0, err, "ask another model")
 	}
 	if errors.Is(err, api.ErrChatCompletionInvalidModel) {
-		return c.wire.fail(llm.Auth, 0, fmt.Errorf("model %q takes no chat", model), "choose a chat model")
+		return c.endpoint.Fail(llm.Auth, 0, fmt.Errorf("model %q takes no chat", model), "choose a chat model")
 	}
-	return c.wire.fail(llm.Transient, http.StatusOK, fmt.Errorf("the reply is no chat completion: %w", err),
+	return c.endpoint.Fail(llm.Transient, http.StatusOK, fmt.Errorf("the reply is no chat completion: %w", err),
 		"check that the base URL is that of an OpenAI-compatible endpoint")
 }
 
-type temperatureKey struct{}
-
-// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so wire puts it in;
-// but the library knows models that reject one, and says so.
+// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so
+// putTemperature puts it in; but the library knows models that reject one, and says so.
 func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
 	if err := api.NewReasoningValidator().Validate(request); err != nil {
 		return api.ChatCompletionResponse{}, err
@@ -125,42 +102,43 @@ func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (a
 }
 
 // translate is r for go-openai, with the exact temperature beside it; nil for none.
-func translate(r *llm.Request, without habit) (request api.ChatCompletionRequest, temperature *float64) {
+func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatCompletionRequest, exact *float64) {
 	request.Model = r.Model
 	for _, m := range r.Messages {
 		role := m.Role
-		if role == llm.System && without.system {
+		if role == llm.System && omitted.Has(systemRole) {
 			role = llm.User
 		}
 		request.Messages = append(request.Messages, api.ChatCompletionMessage{Role: role, Content: m.Content})
 	}
-	if without.maxTokens {
+	if omitted.Has(maxTokens) {
 		request.MaxCompletionTokens = r.MaxTokens
 	} else {
 		request.MaxTokens = r.MaxTokens //nolint:staticcheck // deprecated at OpenAI, the only name that most others know
 	}
-	if r.Temperature != nil && !without.temperature {
-		request.Temperature, temperature = float32(*r.Temperature), r.Temperature
+	if r.Temperature != nil && !omitted.Has(temperature) {
+		request.Temperature, exact = float32(*r.Temperature), r.Temperature
 	}
-	if r.Seed != nil && !without.seed {
+	if r.Seed != nil && !omitted.Has(seed) {
 		request.Seed = new(int(*r.Seed))
 	}
-	if r.Schema != nil && !without.schema {
+	if r.Schema != nil && !omitted.Has(jsonSchema) {
 		request.ResponseFormat = &api.ChatCompletionResponseFormat{
 			Type:       api.ChatCompletionResponseFormatTypeJSONSchema,
 			JSONSchema: &api.ChatCompletionResponseFormatJSONSchema{Name: r.Schema.Name, Schema: r.Schema.JSON, Strict: true},
 		}
 	}
-	return request, temperature
+	return request, exact
 }
 
 // reply reads the first choice.
 func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm.Reply, error) {
 	if len(response.Choices) == 0 {
 		if promptFiltered(response.PromptFilterResults) {
-			return nil, c.wire.fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"), adviceFiltered)
+			return nil, c.endpoint.Fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"),
+				endpoint.AdviceFiltered)
 		}
-		return nil, c.wire.fail(llm.Transient, http.StatusOK, errors.New("the reply has no choices"),
+		return nil, c.endpoint.Fail(llm.Transient, http.StatusOK, errors.New("the reply has no choices"),
 			"try again, or another model")
 	}
 	choice := response.Choices[0]
@@ -172,7 +150,7 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 		reply.Text, reply.Finish = choice.Message.Refusal, llm.FinishRefuse
 	}
 	if reply.Finish == "error" { // OpenRouter: the model's own provider failed half-way
-		return nil, c.wire.fail(llm.Transient, http.StatusOK, errors.New("the model ended with an error"), "try again")
+		return nil, c.endpoint.Fail(llm.Transient, http.StatusOK, errors.New("the model ended with an error"), "try again")
 	}
 	return reply, nil
 }
@@ -189,7 +167,8 @@ func text(m api.ChatCompletionMessage) string {
 	return b.String()
 }
 
-// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the total.
+// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the
+// total.
 func usage(u api.Usage) llm.Usage {
 	if u.PromptTokens < 0 || u.CompletionTokens < 0 || u.TotalTokens < 0 {
 		return llm.Usage{}

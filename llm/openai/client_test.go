@@ -495,7 +495,7 @@ func TestLearnsOnceUnderLoad(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	good := openai.DefaultOptions()
-	if err := good.Validate(); err != nil {
+	if _, err := openai.New(good); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

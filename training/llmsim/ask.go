@@ -6,16 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
 )
-
-// member is a model at work.
-type member struct {
-	Model
-	health replies.Health
-}
 
 // Schemas of the two replies: reasons first, for those written after an answer only defend it.
 var (
@@ -23,30 +17,24 @@ var (
 	confidenceSchema = &llm.Schema{Name: "confidence", JSON: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"},"confidence":{"type":"number"}},"required":["reason","confidence"],"additionalProperties":false}`)}
 )
 
-// request is what m is asked by a template.
-func (m *member) request(tmpl *prompt.Template, in prompt.Input, schema *llm.Schema, nth int) (*llm.Request, error) {
-	in.JSON = !m.Lines
+// request is what a model is asked by a template.
+func request(a *ask.Asker, tmpl *prompt.Template, in prompt.Input, schema *llm.Schema, nth int) (*llm.Request, error) {
+	in.JSON = !a.Lines
 	messages, err := tmpl.Messages(in)
 	if err != nil {
 		return nil, err
 	}
-	r := &llm.Request{Model: m.Model.Model, Temperature: m.Temperature, MaxTokens: m.MaxTokens, Repeat: nth}
-	for _, msg := range messages {
-		r.Messages = append(r.Messages, llm.Message(msg))
+	var said []llm.Message
+	for _, m := range messages {
+		said = append(said, llm.Message(m))
 	}
-	if !m.Lines {
-		r.Schema = schema
-	}
-	if m.Seed != nil {
-		r.Seed = new(*m.Seed + int64(nth))
-	}
-	return r, nil
+	return a.Request(said, schema, nth), nil
 }
 
 // writing is the request for a text, and whether it shows an example.
 func (s *Simulator) writing(j Job) (*llm.Request, bool, error) {
 	in := prompt.Input{Task: s.o.Taxonomy, Values: j.Row.Values, Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field, Examples: s.example(j)}
-	r, err := s.writer.request(s.o.Write, in, textSchema, j.Nth)
+	r, err := request(s.writer, s.o.Write, in, textSchema, j.Nth)
 	if err != nil {
 		err = fmt.Errorf("row %s: %w", j.Row.ID, err)
 	}
@@ -72,23 +60,23 @@ func (s *Simulator) write(ctx context.Context, c *Candidate) (text string, err e
 }
 
 // confirming is the request for a judge's confidence that text has the error.
-func (s *Simulator) confirming(m *member, j Job, text string) (*llm.Request, error) {
+func (s *Simulator) confirming(judge *ask.Asker, j Job, text string) (*llm.Request, error) {
 	values := append([]string(nil), j.Row.Values...)
 	values[s.o.Field] = text
-	r, err := m.request(s.o.Confirm, prompt.Input{Task: s.o.Taxonomy, Values: values, Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field}, confidenceSchema, 0)
+	r, err := request(judge, s.o.Confirm, prompt.Input{Task: s.o.Taxonomy, Values: values, Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field}, confidenceSchema, 0)
 	if err != nil {
 		err = fmt.Errorf("row %s: %w", j.Row.ID, err)
 	}
 	return r, err
 }
 
-func (s *Simulator) confirm(ctx context.Context, m *member, j Job, text string) (c Confidence, unread int, err error) {
-	c.Judge = m.Name
-	r, err := s.confirming(m, j, text)
+func (s *Simulator) confirm(ctx context.Context, judge *ask.Asker, j Job, text string) (c Confidence, unread int, err error) {
+	c.Judge = judge.Name
+	r, err := s.confirming(judge, j, text)
 	if err != nil {
 		return c, 0, err
 	}
-	fault, unread, err := s.ask(ctx, m, r, func(reply *llm.Reply) error {
+	fault, unread, err := s.ask(ctx, judge, r, func(reply *llm.Reply) error {
 		p, err := readConfidence(reply, joined(r))
 		if err == nil {
 			c.P = &p
@@ -111,47 +99,19 @@ func joined(r *llm.Request) string {
 }
 
 // ask calls until a reply can be read. fault is why none could; err is one that ends the run.
-func (s *Simulator) ask(ctx context.Context, m *member, r *llm.Request, read func(*llm.Reply) error) (fault error, unread int, err error) {
-	for attempt := range s.o.Attempts {
-		request := *r
-		request.Attempt = attempt
-		reply, err := m.Client.Complete(ctx, &request)
-		if err != nil {
-			again, err := m.fault(ctx, err)
-			return again, unread, err
+func (s *Simulator) ask(ctx context.Context, a *ask.Asker, r *llm.Request,
+	read func(*llm.Reply) error) (fault error, unread int, err error) {
+	unanswered, err := a.Ask(ctx, r, s.o.Attempts, func(reply *llm.Reply) bool {
+		if fault = read(reply); fault != nil {
+			unread++
 		}
-		if !reply.Cached {
-			m.health.Reply()
-		}
-		if fault = read(reply); fault == nil {
-			return nil, unread, nil
-		}
-		unread++
-		if j, ok := m.Client.(interface {
-			Reject(*llm.Request, *llm.Reply) error
-		}); ok {
-			if err := j.Reject(&request, reply); err != nil {
-				return nil, unread, err
-			}
-		}
+		return fault == nil
+	})
+	if unanswered != nil {
+		fault = errors.New(clip(fmt.Sprintf("%s: %v", llm.KindOf(unanswered), unanswered)))
 	}
-	return fault, unread, nil
-}
-
-// fault is what a call without a reply means: for its answer, or for the run.
-func (m *member) fault(ctx context.Context, err error) (fault, stop error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err != nil {
+		fault = nil
 	}
-	switch llm.KindOf(err) {
-	case llm.Refused, llm.Filtered:
-		m.health.Reply() // it is there
-	case llm.Unavailable, llm.Transient, llm.Wait:
-		if n, down := m.health.Fail(); down {
-			return nil, &llm.Error{Kind: llm.Unavailable, Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", m.Name, n, err)}
-		}
-	default:
-		return nil, fmt.Errorf("judge %s: %w", m.Name, err)
-	}
-	return errors.New(clip(fmt.Sprintf("%s: %v", llm.KindOf(err), err))), nil
+	return fault, unread, err
 }

@@ -13,22 +13,10 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
-
-// Model is a language model that writes or judges.
-type Model struct {
-	Name string // in records; no other has it
-	// Client makes the calls; retries, limits and memory are its decorators. If it has the method Reject of
-	// journal.Client, it hears of replies that do not hold what was asked for.
-	Client      llm.Client
-	Model       string   // as the endpoint names it
-	Temperature *float64 // see llm.Request
-	Seed        *int64   // likewise; the n-th text for the same row and error is asked with n more
-	MaxTokens   int      // of a reply, > 0
-	Lines       bool     // ask for lines of text; otherwise for JSON, by schema where the endpoint takes one
-}
 
 // Options say what is written, and what is kept.
 type Options struct {
@@ -73,39 +61,29 @@ func (o *Options) Validate() error {
 // Simulator asks models. Safe for concurrent use.
 type Simulator struct {
 	o      Options
-	writer *member
-	judges []*member
+	writer *ask.Asker
+	judges []*ask.Asker
 }
 
 // New checks models and options. The writer may be one of the judges.
-func New(writer Model, judges []Model, o Options) (*Simulator, error) {
-	faults := []error{o.Validate(), writer.validate()}
-	s := &Simulator{o: o, writer: &member{Model: writer}}
+func New(writer llm.Model, judges []llm.Model, o Options) (*Simulator, error) {
+	faults := []error{o.Validate(), writer.Validate()}
+	s := &Simulator{o: o, writer: ask.New(writer)}
 	for i := range judges {
-		faults = append(faults, judges[i].validate())
-		if slices.ContainsFunc(s.judges, func(m *member) bool { return m.Name == judges[i].Name }) {
+		faults = append(faults, judges[i].Validate())
+		if slices.ContainsFunc(s.judges, func(a *ask.Asker) bool { return a.Name == judges[i].Name }) {
 			faults = append(faults, fmt.Errorf("judge %s is asked twice", judges[i].Name))
 		}
-		m := &member{Model: judges[i]}
-		if m.Name == writer.Name {
-			m = s.writer // one health
+		judge := ask.New(judges[i])
+		if judge.Name == writer.Name {
+			judge = s.writer // whether it gives replies is known once
 		}
-		s.judges = append(s.judges, m)
+		s.judges = append(s.judges, judge)
 	}
 	if len(judges) < o.Agree {
 		faults = append(faults, fmt.Errorf("%d judges cannot be %d that agree", len(judges), o.Agree))
 	}
 	return s, errors.Join(faults...)
-}
-
-func (m *Model) validate() error {
-	switch {
-	case m.Name == "" || m.Client == nil || m.Model == "":
-		return fmt.Errorf("judge %q has no name, no model or no client", m.Name)
-	case m.MaxTokens <= 0:
-		return fmt.Errorf("judge %s: %d tokens for a reply; give a number above 0", m.Name, m.MaxTokens)
-	}
-	return nil
 }
 
 // Why a candidate was not kept.

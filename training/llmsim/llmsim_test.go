@@ -38,8 +38,8 @@ func options(t testing.TB) Options {
 	return o
 }
 
-func model(name string, a llmtest.Answer) Model {
-	return Model{Name: name, Model: name, Client: llmtest.NewFake(a), MaxTokens: 100}
+func model(name string, a llmtest.Answer) llm.Model {
+	return llm.Model{Name: name, Model: name, Client: llmtest.NewFake(a), MaxTokens: 100}
 }
 
 func says(text string) llmtest.Answer { return llmtest.Say(text) }
@@ -68,7 +68,7 @@ func rows(n int) (out []*dataset.Row) {
 	return out
 }
 
-func simulator(t *testing.T, o Options, writer Model, judges ...Model) *Simulator {
+func simulator(t *testing.T, o Options, writer llm.Model, judges ...llm.Model) *Simulator {
 	t.Helper()
 	s, err := New(writer, judges, o)
 	if err != nil {
@@ -78,7 +78,7 @@ func simulator(t *testing.T, o Options, writer Model, judges ...Model) *Simulato
 }
 
 // one job's candidate.
-func one(t *testing.T, o Options, writer Model, judges ...Model) *Candidate {
+func one(t *testing.T, o Options, writer llm.Model, judges ...llm.Model) *Candidate {
 	t.Helper()
 	s := simulator(t, o, writer, judges...)
 	var got *Candidate
@@ -103,7 +103,7 @@ func TestAgreement(t *testing.T) {
 		{[]float64{-1, -1}, Unconfirmed},
 		{[]float64{0.1, 0.2, -1}, Disagreement},
 	} {
-		var judges []Model
+		var judges []llm.Model
 		for i, p := range test.p {
 			a := sure(p)
 			if p < 0 {
@@ -264,14 +264,16 @@ func TestPlan(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	a, b := model("a", sure(1)), model("b", sure(1))
-	for name, make := range map[string]func(o *Options) (Model, []Model){
-		"agree":      func(o *Options) (Model, []Model) { o.Agree = 3; return a, []Model{a, b} },
-		"nobody":     func(o *Options) (Model, []Model) { o.Agree = 0; return a, nil },
-		"twice":      func(*Options) (Model, []Model) { return a, []Model{b, b} },
-		"confidence": func(o *Options) (Model, []Model) { o.Confidence = 2; return a, []Model{a, b} },
-		"template":   func(o *Options) (Model, []Model) { o.Write = o.Confirm; return a, []Model{a, b} },
-		"field":      func(o *Options) (Model, []Model) { o.Field = 3; return a, []Model{a, b} },
-		"client":     func(*Options) (Model, []Model) { return Model{Name: "x", Model: "x", MaxTokens: 1}, []Model{a, b} },
+	for name, make := range map[string]func(o *Options) (llm.Model, []llm.Model){
+		"agree":      func(o *Options) (llm.Model, []llm.Model) { o.Agree = 3; return a, []llm.Model{a, b} },
+		"nobody":     func(o *Options) (llm.Model, []llm.Model) { o.Agree = 0; return a, nil },
+		"twice":      func(*Options) (llm.Model, []llm.Model) { return a, []llm.Model{b, b} },
+		"confidence": func(o *Options) (llm.Model, []llm.Model) { o.Confidence = 2; return a, []llm.Model{a, b} },
+		"template":   func(o *Options) (llm.Model, []llm.Model) { o.Write = o.Confirm; return a, []llm.Model{a, b} },
+		"field":      func(o *Options) (llm.Model, []llm.Model) { o.Field = 3; return a, []llm.Model{a, b} },
+		"client": func(*Options) (llm.Model, []llm.Model) {
+			return llm.Model{Name: "x", Model: "x", MaxTokens: 1}, []llm.Model{a, b}
+		},
 	} {
 		o := options(t)
 		writer, judges := make(&o)

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/judging"
+	"github.com/erreval/erreval/llm/vendor"
+	"github.com/erreval/erreval/scorer"
+)
+
+// judgeOptions are the flags that concern language models.
+type judgeOptions struct {
+	judging.Options
+	Template   string // built-in name or file; "" is the one that Joint asks for
+	Joint      bool
+	Panel      scorer.PanelOptions
+	DryRun     bool
+	ShowPrompt string // id of a row
+}
+
+// askFlags are those of every command that asks a language model.
+func askFlags() []cli.Flag { return append(endpointFlags(), boundFlags()...) }
+
+// endpointFlags say who is asked, and how.
+func endpointFlags() []cli.Flag {
+	model, panel := judging.DefaultSettings(), scorer.DefaultPanelOptions()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"),
+			Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in " + keyVariables()},
+		&cli.StringFlag{Name: "config", EnvVars: envName("config"),
+			Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
+		&cli.StringFlag{Name: "vendor", Value: vendor.Default, EnvVars: envName("vendor"),
+			Usage: "`NAME` of the API that the endpoint speaks: " + strings.Join(vendor.Names(), ", ")},
+		&cli.StringFlag{Name: "base-url", DefaultText: "the vendor's own", EnvVars: baseURLVariables(),
+			Usage: "`URL` of an endpoint that speaks the vendor's API"},
+		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
+		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"),
+			Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
+		&cli.IntFlag{Name: "repeats", Value: panel.Repeats,
+			Usage: "ask everything `K` times, with --seed, --seed plus 1 and so on"},
+		&cli.IntFlag{Name: "attempts", Value: panel.Attempts,
+			Usage: "ask up to `N` times where a reply does not hold what was asked for"},
+		&cli.Float64Flag{Name: "temperature", Usage: "`T` of the model, 0 to 2"},
+		&cli.Int64Flag{Name: "seed", Usage: "`SEED` of the model; in score it also chooses what --plant and --audit take"},
+		&cli.IntFlag{Name: "reply-tokens", Value: model.ReplyTokens,
+			Usage: "`N` tokens at most in a reply; reasoning models need more"},
+		&cli.BoolFlag{Name: "lines", Usage: "ask for lines of text instead of JSON"},
+		&cli.StringFlag{Name: "template", Usage: "prompt `TEMPLATE`: a built-in name or a file"},
+	}
+}
+
+// boundFlags bound what is called and spent.
+func boundFlags() []cli.Flag {
+	model := judging.DefaultSettings()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
+		&cli.Float64Flag{Name: "max-cost",
+			Usage: "spend at most `COST` in all runs with this journal, in the price list's currency"},
+		&cli.Int64Flag{Name: "max-tokens", Usage: "use at most `N` tokens in all runs with this journal"},
+		&cli.Int64Flag{Name: "max-calls", Usage: "make at most `N` calls in all runs with this journal"},
+		&cli.StringFlag{Name: "prices", Usage: "price `FILE` (default: a built-in list of a few models)"},
+		&cli.IntFlag{Name: "rpm", Usage: "at most `N` calls a minute; 0 is no limit"},
+		&cli.IntFlag{Name: "tpm", Usage: "at most `N` tokens a minute; 0 is no limit"},
+		&cli.IntFlag{Name: "in-flight", Value: model.Limits.InFlight, Usage: "`N` calls at the same time"},
+		&cli.DurationFlag{Name: "timeout", Value: model.Endpoint.Timeout, Usage: "`TIME` that one call may take"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "print calls, tokens and the highest cost, and call nothing"},
+		&cli.StringFlag{Name: "show-prompt",
+			Usage: "print what the model is asked about the row `ID` (ID* for what it begins with, * for the first), " +
+				"and call nothing"},
+	}
+}
+
+// judgeFlags are those of score.
+func judgeFlags() []cli.Flag {
+	panel := scorer.DefaultPanelOptions()
+	return append(askFlags(),
+		&cli.StringFlag{Name: "mode", Value: panel.Modes[0],
+			Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
+		&cli.BoolFlag{Name: "joint", Usage: "ask about all dimensions in one call: cheaper"},
+		&cli.StringFlag{Name: "aggregate", Value: panel.Aggregate,
+			Usage: "`HOW` several judgements become one value: " + strings.Join(scorer.Aggregates(), ", ")},
+		&cli.BoolFlag{Name: "paper-wording",
+			Usage: "show No Error also where a row has errors none of which bears on the dimension, " +
+				"as the ErrEval paper does"},
+		&cli.Float64Flag{Name: "plant",
+			Usage: "judge this `SHARE` once more with a wrong label shown, and report how often the judge follows it"},
+		&cli.Float64Flag{Name: "cascade",
+			Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
+		&cli.Float64Flag{Name: "audit", Value: 0.05,
+			Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"})
+}
+
+// readJudgeOptions reads the flags of score; nil without a judge.
+func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
+	if ctx.String("judge") == "" {
+		if e.typed([]string{"judge"}) { // as by an empty variable: offline is not what is wanted
+			return nil, usagef("--judge is empty: name a judge, or leave it out to score offline")
+		}
+		return nil, onlyWith(ctx, e, judgeFlags(), "--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
+	}
+	o, err := readAskOptions(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	o.Joint = ctx.Bool("joint")
+	if err := checkPanelFlags(ctx); err != nil {
+		return nil, err
+	}
+	p := &o.Panel
+	p.Modes, p.Aggregate = []string{ctx.String("mode")}, ctx.String("aggregate")
+	if ctx.String("mode") == "both" {
+		p.Modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
+	}
+	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Base.Seed)
+	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Base.Seed)}
+	return o, nil
+}
+
+// checkPanelFlags says of flags what the panel would say of options.
+func checkPanelFlags(ctx *cli.Context) error {
+	mode, plant, sure, audit := ctx.String("mode"), ctx.Float64("plant"), ctx.Float64("cascade"), ctx.Float64("audit")
+	switch {
+	case !slices.Contains([]string{dataset.ModeErrorAware, dataset.ModeVanilla, "both"}, mode):
+		return usagef("--mode %q: it is %s, %s or both", mode, dataset.ModeErrorAware, dataset.ModeVanilla)
+	case plant < 0 || plant > 1:
+		return usagef("--plant %v: give a share of 0 to 1, as in 0.1", plant)
+	case plant > 0 && ctx.Bool("joint"):
+		return usagef("--plant: a planted label bears on one dimension; leave out --joint, which asks about all in one call")
+	case plant > 0 && mode == dataset.ModeVanilla:
+		return usagef("--plant: --mode %s shows no labels, so none can be planted; give another mode", mode)
+	case sure != 0 && (sure < 0.5 || sure > 1):
+		return usagef("--cascade %v: give a certainty of 0.5 to 1, as in 0.9", sure)
+	case audit < 0 || audit > 1:
+		return usagef("--audit %v: give a share of 0 to 1, as in 0.05", audit)
+	}
+	return nil
+}
+
+// readAskOptions reads the flags of every command that asks a language model.
+func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
+	o := &judgeOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"),
+		Panel: scorer.DefaultPanelOptions()}
+	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
+	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
+	o.readBudget(ctx)
+	base, err := readBase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"), File: ctx.String("config"), Base: base,
+		Getenv: e.getenv, Warn: e.warn,
+		Given: func(flag string) bool { return ctx.IsSet(flag) && ctx.Value(flag) != "" }, // an empty variable says nothing
+		BaseURL: func(v *vendor.Vendor) string {
+			if e.typed([]string{"base-url"}) {
+				return ctx.String("base-url")
+			}
+			return e.getenv(v.BaseURLEnv)
+		}})
+	if err == nil {
+		err = o.Validate()
+	}
+	if err != nil {
+		return nil, withCode(exitUsage, err)
+	}
+	o.Panel.Repeats, o.Panel.Attempts = o.Repeats, o.Attempts
+	o.Panel.Workers = 2 * o.InFlight() // those that pause are not among the calls in flight
+	return o, nil
+}
+
+// readBase reads what holds for models without an entry in erreval.yaml.
+func readBase(ctx *cli.Context) (judging.Settings, error) {
+	v, err := vendor.Find(ctx.String("vendor"))
+	if err != nil {
+		return judging.Settings{}, usagef("--vendor: %v", err)
+	}
+	headers, err := parseHeaders(ctx.StringSlice("header"))
+	return judging.Settings{
+		Vendor: v,
+		Endpoint: vendor.Options{
+			AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout"),
+		},
+		Limits:      llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
+		Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"),
+		ReplyTokens: ctx.Int("reply-tokens"), Lines: ctx.Bool("lines"),
+	}, err
+}
+
+// onlyWith refuses flags that would do nothing.
+func onlyWith(ctx *cli.Context, e *env, flags []cli.Flag, why string) error {
+	for _, f := range flags {
+		// The environment may hold what another command needs.
+		if name := f.Names()[0]; ctx.IsSet(name) && e.typed(f.Names()) {
+			return usagef(why, name)
+		}
+	}
+	return nil
+}
+
+// readBudget takes only what was given: a limit of 0 allows nothing.
+func (o *judgeOptions) readBudget(ctx *cli.Context) {
+	if ctx.IsSet("max-cost") {
+		o.Budget.MaxCost = new(ctx.Float64("max-cost"))
+	}
+	if ctx.IsSet("max-tokens") {
+		o.Budget.MaxTokens = new(ctx.Int64("max-tokens"))
+	}
+	if ctx.IsSet("max-calls") {
+		o.Budget.MaxCalls = new(ctx.Int64("max-calls"))
+	}
+}
+
+func parseHeaders(pairs []string) (map[string]string, error) {
+	headers := map[string]string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("--header: write it as NAME=VALUE") // it may hold a secret, which is not repeated
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// calls tells whether the run calls judges and writes an output.
+func (o *judgeOptions) calls() bool { return o != nil && o.Calls }

@@ -1,0 +1,106 @@
+// Package anthropic is a client of Anthropic's Messages API and of endpoints that speak it. One Complete is one call
+// that may succeed: trying again, limits and memory are decorators.
+//
+// The API knows neither a seed nor a JSON Schema: those of a request are left out, and whoever wants JSON asks for it
+// in the prompt.
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/internal/endpoint"
+)
+
+const (
+	callPath   = "/v1/messages"
+	apiVersion = "2023-06-01" // of the form of calls and replies below
+)
+
+// Client is an llm.Client of one endpoint. It learns which models take no temperature, and leaves it out of later
+// calls.
+type Client struct {
+	url      string
+	endpoint *endpoint.Endpoint
+	rejected endpoint.Rejections
+}
+
+// New checks o and makes a Client; nothing is called yet.
+func New(o Options) (*Client, error) {
+	if err := validate(o); err != nil {
+		return nil, err
+	}
+	prepare := func(req *http.Request) error {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Anthropic-Version", apiVersion)
+		if o.Key != "" {
+			req.Header.Set("X-Api-Key", o.Key)
+		}
+		return nil
+	}
+	api := endpoint.API{Prepare: prepare, ReplyField: "content", Status: statusOf, Problem: problemOf, RequestID: "Request-Id"}
+	return &Client{url: strings.TrimRight(o.BaseURL, "/") + callPath, endpoint: endpoint.New(o, api),
+		rejected: endpoint.Rejections{Options: options}}, nil
+}
+
+// String names the endpoint and holds no secret.
+func (c *Client) String() string { return c.endpoint.String() }
+
+// GoString is String.
+func (c *Client) GoString() string { return c.String() }
+
+// Options of a call that models may reject, as indices of options.
+const temperature = 0
+
+var options = []endpoint.Option{temperature: {Name: "temperature", Words: []string{"temperature"}}}
+
+// Rejected names the options that calls of model do without: "json_schema" and "seed", which the API does not have, and
+// "temperature" where the endpoint rejected it. A run's record needs them.
+func (c *Client) Rejected(model string) []string {
+	return slices.Concat([]string{"json_schema", "seed"}, c.rejected.Names(model))
+}
+
+// Complete makes one call. Where the endpoint rejects the temperature, it calls again without, and remembers that for
+// the model.
+func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (reply *llm.Reply, err error) {
+		err = c.endpoint.Exchange(ctx, func(ctx context.Context) error {
+			reply, err = c.call(ctx, translate(r, omitted))
+			return err
+		})
+		return reply, err
+	})
+}
+
+// call is one exchange with the endpoint.
+func (c *Client) call(ctx context.Context, r *request) (*llm.Reply, error) {
+	body, err := json.Marshal(r)
+	var req *http.Request
+	if err == nil {
+		req, err = http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	}
+	if err != nil {
+		return nil, c.endpoint.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the options")
+	}
+	resp, err := c.endpoint.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var m response
+	if err = json.NewDecoder(resp.Body).Decode(&m); err == nil && m.Content == nil {
+		err = errors.New("it has no content")
+	}
+	if err != nil {
+		return nil, c.endpoint.Fail(llm.Transient, resp.StatusCode, fmt.Errorf("the reply is no message: %w", err),
+			"check that the base URL is that of an endpoint with the Messages API")
+	}
+	return m.reply(r.Model), nil
+}

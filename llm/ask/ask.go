@@ -1,0 +1,79 @@
+// Package ask puts questions to language models. [Asker.Ask] repeats one call until its reply can be read; [InOrder]
+// asks about many things at the same time, such as rows, and hands them on in the order in which they came. Begin
+// there.
+//
+// It decides what a call without a reply means: for its question alone, or for the whole run.
+package ask
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/llm"
+)
+
+// Asker asks one model, and stops a run once the model gives no reply any more. Safe for concurrent use.
+type Asker struct {
+	llm.Model
+	health replies.Health
+}
+
+// New makes an Asker of a valid model.
+func New(m llm.Model) *Asker { return &Asker{Model: m} }
+
+// Reset forgets which calls had no reply. A run begins with it.
+func (a *Asker) Reset() { a.health.Reset() }
+
+// rejecter is what a journal's client is besides.
+type rejecter interface {
+	Reject(r *llm.Request, reply *llm.Reply) error
+}
+
+// Ask makes the call r, up to attempts times while read does not find in the reply what was asked for. read is called
+// once a reply.
+//
+// unanswered is why the last call gave no reply; it concerns this question alone. err ends the run: it concerns every
+// call (see llm.Kind.Stops), the model gives no reply any more (llm.Unavailable), or ctx has ended.
+func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
+	read func(*llm.Reply) bool) (unanswered, err error) {
+	for attempt := range attempts {
+		request := *r
+		request.Attempt = attempt
+		reply, err := a.Client.Complete(ctx, &request)
+		if err != nil {
+			return a.classify(ctx, err)
+		}
+		if !reply.Cached {
+			a.health.Reply()
+		}
+		if read(reply) {
+			return nil, nil
+		}
+		if c, ok := a.Client.(rejecter); ok {
+			if err := c.Reject(&request, reply); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// classify tells whether an error of a call concerns its question alone, or ends the run.
+func (a *Asker) classify(ctx context.Context, err error) (unanswered, final error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	switch llm.KindOf(err) {
+	case llm.Refused, llm.Filtered:
+		a.health.Reply() // the model is there
+	case llm.Unavailable, llm.Transient, llm.Wait:
+		if n, down := a.health.Fail(); down {
+			return nil, &llm.Error{Kind: llm.Unavailable,
+				Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", a.Name, n, err)}
+		}
+	default:
+		return nil, fmt.Errorf("judge %s: %w", a.Name, err)
+	}
+	return err, nil
+}

@@ -1,0 +1,144 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Item is a thing that is asked about, such as a row.
+type Item struct {
+	Questions []func(context.Context) error // asked at the same time, in any order; an error ends the run
+	Emit      func() error                  // hands the item on, once every question is answered
+}
+
+// InOrder asks the questions about the items that next gives until io.EOF, so many at the same time as there are
+// workers, and emits the items in order. next and Emit are called by one goroutine each, at the same time. A few
+// items for each worker are held in memory.
+//
+// Errors of next, of questions and of Emit end the run, and so does the end of ctx. Then no question is asked any
+// more, those that are being asked are awaited, and the items before the first that is not whole are emitted; the
+// error is what ended the run. Questions get a context that ends with the run.
+func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	questions := make(chan question)
+	items := make(chan *openItem, itemsPerWorker*workers)
+	var g errgroup.Group
+	g.Go(func() error {
+		defer close(items)
+		defer close(questions)
+		err := feed(ctx, next, items, questions)
+		if err != nil {
+			stop(err) // of several errors, the first is the cause
+		}
+		return err
+	})
+	for range workers {
+		g.Go(func() error {
+			for q := range questions {
+				q.ask(ctx, stop)
+			}
+			return nil
+		})
+	}
+	var broken bool
+	g.Go(func() error {
+		broken = emit(items, stop)
+		return nil
+	})
+	if err := g.Wait(); err != nil || broken {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// itemsPerWorker may be under way or wait for an earlier item that takes longer.
+const itemsPerWorker = 4
+
+// openItem is an item under way.
+type openItem struct {
+	*Item
+	left   atomic.Int64  // questions
+	done   chan struct{} // closed when none is left
+	broken atomic.Bool   // a question was not answered, since the run ended
+}
+
+// question is one of an item.
+type question struct {
+	item *openItem
+	do   func(context.Context) error
+}
+
+func (q question) ask(ctx context.Context, stop context.CancelCauseFunc) {
+	err := context.Cause(ctx)
+	if err == nil {
+		if err = q.do(ctx); err != nil {
+			stop(err)
+		}
+	}
+	q.end(err)
+}
+
+func (q question) end(err error) {
+	if err != nil {
+		q.item.broken.Store(true)
+	}
+	if q.item.left.Add(-1) == 0 {
+		close(q.item.done)
+	}
+}
+
+// feed reads items and hands out their questions.
+func feed(ctx context.Context, next func() (*Item, error), items chan<- *openItem, questions chan<- question) error {
+	for ctx.Err() == nil {
+		item, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		o := &openItem{Item: item, done: make(chan struct{})}
+		o.left.Store(int64(len(o.Questions)))
+		if len(o.Questions) == 0 {
+			close(o.done)
+		}
+		select {
+		case items <- o:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		o.feed(ctx, questions)
+	}
+	return context.Cause(ctx)
+}
+
+func (o *openItem) feed(ctx context.Context, questions chan<- question) {
+	for _, do := range o.Questions {
+		q := question{o, do}
+		select {
+		case questions <- q:
+		case <-ctx.Done():
+			q.end(context.Cause(ctx))
+		}
+	}
+}
+
+// emit hands items on in order, up to the first that is not whole, and tells whether there was one.
+func emit(items <-chan *openItem, stop context.CancelCauseFunc) (broken bool) {
+	for o := range items { // to its end, as feed waits for room in it
+		<-o.done
+		if broken = broken || o.broken.Load(); broken {
+			continue
+		}
+		if err := o.Emit(); err != nil {
+			stop(err)
+			broken = true
+		}
+	}
+	return broken
+}

@@ -1,0 +1,151 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// Fault is what an endpoint says of a call that it did not take, as far as it can be understood.
+type Fault struct {
+	Status     int
+	Message    string // as the endpoint wrote it: not fit for showing
+	Code, Type string
+	Inner      string // Azure's innererror.code
+	Param      string
+	Flagged    bool // OpenRouter's metadata.flagged_input
+
+	request string // by which the vendor finds it again
+}
+
+// Error is status and message.
+func (f *Fault) Error() string {
+	text := strings.TrimSpace(fmt.Sprintf("%d %s", f.Status, http.StatusText(f.Status)))
+	if f.Message != "" {
+		text += ": " + f.Message
+	}
+	if f.request != "" {
+		text += " (request " + f.request + ")"
+	}
+	return text
+}
+
+// parseFault understands {"error": {…}}, {"error": "…"}, [{"error": …}], {"message": …}, {"detail": …} and plain text.
+func parseFault(body []byte) *Fault {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return &Fault{Message: plain(body)}
+	}
+	if list, ok := value.([]any); ok && len(list) > 0 {
+		value = list[0]
+	}
+	fields, _ := value.(map[string]any)
+	switch e := fields["error"].(type) {
+	case map[string]any:
+		fields = e
+	case string:
+		return &Fault{Message: e, Code: scalar(fields["code"])}
+	}
+	f := &Fault{Code: scalar(fields["code"]), Type: scalar(fields["type"]), Param: scalar(fields["param"])}
+	inner, _ := fields["innererror"].(map[string]any)
+	f.Inner = scalar(inner["code"])
+	metadata, _ := fields["metadata"].(map[string]any)
+	_, f.Flagged = metadata["flagged_input"]
+	for _, name := range []string{"message", "detail"} {
+		if f.Message == "" && fields[name] != nil {
+			f.Message = scalar(fields[name])
+		}
+	}
+	return f
+}
+
+// plain is a body that is not JSON.
+func plain(body []byte) string {
+	text := strings.TrimSpace(string(body))
+	if strings.HasPrefix(text, "<") {
+		return "(an HTML page)"
+	}
+	return text
+}
+
+// scalar is a JSON value as text.
+func scalar(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Problem is what an error says beyond its status.
+type Problem int
+
+// Problems that vendors name in their own ways.
+const (
+	None     Problem = iota
+	Filtered         // the content filter stopped the prompt
+	Unpaid           // the account has no credit
+	Busy             // the endpoint has too much to do
+	TooLong          // the prompt is longer than the model's context
+)
+
+// Has tells whether f carries one of codes.
+func (f *Fault) Has(codes ...string) bool {
+	return slices.Contains(codes, f.Code) || slices.Contains(codes, f.Type) || slices.Contains(codes, f.Inner)
+}
+
+// kind is what to do about f.
+func (f *Fault) kind(p Problem) llm.Kind {
+	switch s := f.Status; {
+	case p == Filtered:
+		return llm.Filtered
+	case p == Unpaid:
+		return llm.Auth
+	case p == Busy, s == http.StatusTooManyRequests:
+		return llm.Wait
+	case s == http.StatusRequestTimeout, s == http.StatusConflict, s == http.StatusTooEarly, s >= 500:
+		return llm.Transient
+	case s >= 401 && s <= 405, s == http.StatusGone:
+		return llm.Auth
+	}
+	return llm.Refused
+}
+
+// AdviceFiltered is what to try after a content filter stopped a prompt.
+const AdviceFiltered = "another judge may take this text"
+
+// advice is what to try next.
+func (f *Fault) advice(kind llm.Kind, p Problem) string {
+	switch {
+	case kind == llm.Filtered:
+		return AdviceFiltered
+	case kind == llm.Wait && p != Busy:
+		return "allow fewer calls or tokens per minute"
+	case kind == llm.Wait, kind == llm.Transient:
+		return "try again later, or see the endpoint's status page"
+	case kind == llm.Refused && (f.Status == http.StatusRequestEntityTooLarge || p == TooLong):
+		return "shorten the row's texts, or choose a model with a larger context"
+	case kind == llm.Refused:
+		return "check the model's options"
+	case f.Status == http.StatusPaymentRequired || p == Unpaid:
+		return "add credit to the account, or use another key"
+	case f.Status == http.StatusUnauthorized:
+		return "check the key"
+	case f.Status == http.StatusForbidden:
+		return "check that the key may use this model here"
+	}
+	return "check the model's name and the base URL"
+}

@@ -1,0 +1,80 @@
+package endpoint
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/vendor"
+)
+
+// Fail makes an error that names the endpoint, what happened and what to try, without secrets. It is the one place
+// where the texts of errors are made.
+func (e *Endpoint) Fail(kind llm.Kind, status int, err error, advice string) *llm.Error {
+	text := fmt.Sprintf("endpoint %s: %s; %s", e.o.Host(), e.clean(err.Error()), advice)
+	return &llm.Error{Kind: kind, Status: status, Err: &failure{text, err}}
+}
+
+// failure has a clean text around an error whose own may hold anything.
+type failure struct {
+	text string
+	err  error
+}
+
+func (f *failure) Error() string { return f.text }
+
+// Is and As reach the cause; Unwrap would hand out its text.
+func (f *failure) Is(target error) bool { return errors.Is(f.err, target) }
+
+func (f *failure) As(target any) bool { return errors.As(f.err, target) }
+
+const (
+	hidden     = "[hidden]"
+	maxMessage = 400 // runes of an endpoint's message that are shown
+)
+
+// keyLike are keys, whole or masked by the endpoint, that are not the one configured.
+var keyLike = regexp.MustCompile(`(?i)\b(sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s"']{4,}|[\w-]*\*{3,}[\w-]*`)
+
+// clean makes a message of the endpoint fit for a terminal and a log: no secrets, no control characters, one short
+// line.
+func (e *Endpoint) clean(s string) string {
+	s = e.secrets.Replace(s)
+	s = keyLike.ReplaceAllString(s, hidden)
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if runes := []rune(s); len(runes) > maxMessage {
+		s = string(runes[:maxMessage]) + "…"
+	}
+	return s
+}
+
+// secrets are pairs for a Replacer: the key, the headers' values and the words in them, as they are and as an
+// endpoint may quote them, the longest first.
+func secrets(o vendor.Options) []string {
+	words := []string{o.Key}
+	for _, value := range o.Headers {
+		words = append(words, value)
+		words = append(words, strings.Fields(value)...)
+	}
+	words = slices.DeleteFunc(words, func(s string) bool {
+		return s == "" || s != o.Key && len(s) < 8 // shorter ones are versions and names, and would eat ordinary words
+	})
+	var forms []string
+	for _, word := range words {
+		quoted, _ := json.Marshal(word)
+		forms = append(forms, word, strings.Trim(string(quoted), `"`), url.QueryEscape(word), url.PathEscape(word))
+	}
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, form := range slices.Compact(forms) {
+		pairs = append(pairs, form, hidden)
+	}
+	return pairs
+}

@@ -1,0 +1,79 @@
+// Package judging asks language models under one budget, and remembers their replies.
+//
+// [Read] gives the [Settings] of models by name, from erreval.yaml and from what a program's flags and environment
+// say. [New] makes a [Session] of [Options]: clients of the vendors' endpoints, with prices. [Session.Open] puts the
+// journal, the budget, rate limits and retries around them. [Session.Models] are then what scorer.NewPanel,
+// scorer.NewLabeller and llmsim.New take. [Session.Forecast] says what calls would cost, [Session.Usage] what they
+// did cost, [Options.Record] how they were made.
+//
+// Settings are named in messages as the flags of the command line are, such as --max-cost.
+package judging
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/erreval/erreval/llm/journal"
+)
+
+// Options say which models a run asks, and within which bounds.
+type Options struct {
+	Models   []Settings // see Read; each has another name
+	Base     Settings   // of models that the configuration does not name, for the record
+	Budget   journal.Budget
+	Prices   string // file; "" is the built-in list
+	Journal  string // file that keeps replies and what was spent
+	Repeats  int    // of each question, for the record
+	Attempts int    // for one answer, for record and forecast
+	// Calls tells whether models are called. Otherwise there is nothing but a forecast, and the journal is only looked into.
+	Calls bool
+}
+
+// Names are those of the models.
+func (o *Options) Names() []string {
+	var names []string
+	for i := range o.Models {
+		names = append(names, o.Models[i].Name)
+	}
+	return names
+}
+
+// InFlight is how many calls all models may have under way, at least 1. Those without an entry in the configuration
+// share one limit.
+func (o *Options) InFlight() int {
+	n, shared := 0, 0
+	for i := range o.Models {
+		if s := &o.Models[i]; s.Configured() {
+			n += s.Limits.InFlight
+		} else {
+			shared = s.Limits.InFlight
+		}
+	}
+	return max(n+shared, 1)
+}
+
+// Validate joins all faults of o.
+func (o *Options) Validate() error {
+	faults, seen := []error{o.Budget.Validate()}, false
+	for i := range o.Models {
+		if s := &o.Models[i]; s.Configured() || !seen { // those without an entry have the same faults
+			faults, seen = append(faults, s.validate(o.Calls)), seen || !s.Configured()
+		}
+	}
+	return errors.Join(append(faults, checkSameCalls(o.Models))...)
+}
+
+// openPrices reads the price list, which has to know every model where the cost is limited.
+func (o *Options) openPrices() (*journal.Prices, error) {
+	prices, err := readPrices(o.Prices)
+	if err != nil || o.Budget.MaxCost == nil {
+		return prices, err
+	}
+	for i := range o.Models {
+		if _, ok := prices.Models[o.Models[i].Model]; !ok {
+			return nil, fmt.Errorf("--max-cost: the price of %s is not known; give it in a file with --prices",
+				o.Models[i].Model)
+		}
+	}
+	return prices, nil
+}

@@ -1,0 +1,192 @@
+package judging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/journal"
+	"github.com/erreval/erreval/llm/vendor"
+)
+
+// Session asks the models of one run. Open and Close are called once each, and no model is called before the one or
+// after the other.
+type Session struct {
+	o           Options
+	prices      *journal.Prices
+	journal     *journal.Journal // nil where nothing is called and there is none
+	connections []*connection    // by model
+	clients     []*client        // by model
+}
+
+// New makes a Session of valid options. It finds what is wrong with them while there is no journal yet.
+func New(o Options) (*Session, error) {
+	s := &Session{o: o, clients: make([]*client, len(o.Models))}
+	for i := range s.clients {
+		s.clients[i] = &client{}
+	}
+	var err error
+	if s.prices, err = o.openPrices(); err != nil {
+		return nil, err
+	}
+	return s, s.connect()
+}
+
+// MismatchError says that the journal does not fit the options: it may be in another currency.
+type MismatchError struct{ Err error }
+
+// Error is the text of Err.
+func (e *MismatchError) Error() string { return e.Err.Error() }
+
+// Unwrap is Err.
+func (e *MismatchError) Unwrap() error { return e.Err }
+
+// Open puts the journal between models and endpoints. Without calls, it is only looked into if it is there. Where the
+// journal can be read and does not fit the options, the error is a *MismatchError.
+func (s *Session) Open() (err error) {
+	if _, err := os.Stat(s.o.Journal); !s.o.Calls && err != nil {
+		return nil
+	}
+	if s.journal, err = journal.Open(s.o.Journal); err != nil {
+		return err
+	}
+	if err := s.connect(); err != nil {
+		return errors.Join(&MismatchError{err}, s.Close())
+	}
+	return nil
+}
+
+// Close closes the journal, if there is one. No call may be under way.
+func (s *Session) Close() error {
+	if s.journal == nil {
+		return nil
+	}
+	return s.journal.Close()
+}
+
+// Path is the file of the journal.
+func (s *Session) Path() string { return s.o.Journal }
+
+// Prices is the price list.
+func (s *Session) Prices() *journal.Prices { return s.prices }
+
+// Unpriced are the models, as their endpoints name them, that the price list does not have.
+func (s *Session) Unpriced() []string {
+	var out []string
+	for i := range s.o.Models {
+		if model := s.o.Models[i].Model; !s.priced(model) {
+			out = append(out, model)
+		}
+	}
+	return out
+}
+
+func (s *Session) priced(model string) bool { _, ok := s.prices.Models[model]; return ok }
+
+// Models are those of the options, with clients that are of use once the Session is open.
+func (s *Session) Models() []llm.Model {
+	var out []llm.Model
+	for i := range s.o.Models {
+		m := &s.o.Models[i]
+		out = append(out, llm.Model{Name: m.Name, Model: m.Model, Client: s.clients[i], Temperature: &m.Temperature,
+			Seed: &m.Seed, MaxTokens: m.ReplyTokens, Lines: m.Lines})
+	}
+	return out
+}
+
+// client calls a model: through the journal, once that is open.
+type client struct {
+	endpoint llm.Client      // with budget, limits and retries around it
+	journal  *journal.Client // nil where there is none
+}
+
+// Complete makes one call, or replays its reply.
+func (c *client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+	if c.journal == nil {
+		return c.endpoint.Complete(ctx, r)
+	}
+	return c.journal.Complete(ctx, r)
+}
+
+// Reject tells the journal that a reply was of no use.
+func (c *client) Reject(r *llm.Request, reply *llm.Reply) error {
+	if c.journal == nil {
+		return nil
+	}
+	return c.journal.Reject(r, reply)
+}
+
+// connection leads to the endpoint of one model, or of several.
+type connection struct {
+	endpoint llm.Client
+	client   llm.Client     // endpoint, with budget, limits and retries around it
+	meter    *journal.Meter // nil where nothing is called
+}
+
+// connect makes the clients of the models. Those without an entry in the configuration share a connection.
+func (s *Session) connect() error {
+	var shared *connection
+	s.connections = nil
+	for i := range s.o.Models {
+		m := &s.o.Models[i]
+		c := shared
+		if c == nil || m.Configured() {
+			var err error
+			if c, err = s.newConnection(m); err != nil {
+				return err
+			}
+		}
+		if !m.Configured() {
+			shared = c
+		}
+		s.connections = append(s.connections, c)
+		s.clients[i].endpoint = c.client
+		if s.journal != nil {
+			s.clients[i].journal = s.journal.Client(c.client, m.endpointName())
+		}
+	}
+	return nil
+}
+
+// endpointName tells endpoints apart in the journal.
+func (s *Settings) endpointName() string {
+	name := s.Endpoint.BaseURL + " " + s.Endpoint.AzureVersion
+	if s.Vendor.Name != vendor.Default { // journals from before there were others have none
+		name += " " + s.Vendor.Name
+	}
+	return name
+}
+
+func (s *Session) newConnection(m *Settings) (*connection, error) {
+	endpoint, err := m.Vendor.New(m.Endpoint)
+	if err != nil || s.journal == nil || !s.o.Calls {
+		return &connection{endpoint: endpoint, client: endpoint}, err
+	}
+	limiter := llm.NewLimiter(m.Limits)
+	meter, err := s.journal.Meter(limiter.LimitInFlight(finish(endpoint)), s.o.Budget, s.prices)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{endpoint, llm.Retry(limiter.LimitRates(meter), llm.DefaultRetryOptions()), meter}, nil
+}
+
+// finish makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
+func finish(c llm.Client) llm.Client {
+	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
+		return c.Complete(context.WithoutCancel(ctx), r)
+	})
+}
+
+// readPrices reads a price list; path "" is the built-in one.
+func readPrices(path string) (*journal.Prices, error) {
+	if path == "" {
+		return journal.DefaultPrices()
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--prices: %w", err)
+	}
+	return journal.ParsePrices(data, path)
+}

@@ -1,0 +1,109 @@
+package judging
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/vendor"
+)
+
+// Settings are those of one model.
+type Settings struct {
+	Name        string         // in --judge and in records
+	Model       string         // as the endpoint names it
+	Vendor      *vendor.Vendor // whose API the endpoint speaks
+	Endpoint    vendor.Options
+	KeyEnv      string // environment variable that holds the key; "" is the vendor's usual one
+	Limits      llm.LimitOptions
+	Temperature float64 // 0 to 2
+	Seed        int64
+	ReplyTokens int    // of a reply at most
+	Lines       bool   // ask for lines of text instead of JSON
+	File        string // configuration that has an entry of it, and with it a client and limits apart; "" is none
+
+	address string   // the entry's base_url; Endpoint has another where a flag or the environment took its place
+	moved   string   // in words, why the entry's endpoint is not asked; "" if it is
+	others  []string // names of entries, of a model without one
+}
+
+// DefaultSettings are those of a model of which nothing is said: 16 calls at the same time of 2 minutes each,
+// temperature and seed 0, and 1,000 tokens for a reply. Name, model, vendor and address are missing.
+func DefaultSettings() Settings {
+	return Settings{Endpoint: vendor.Options{Timeout: vendor.DefaultTimeout}, Limits: llm.DefaultLimitOptions(),
+		ReplyTokens: 1000}
+}
+
+// Configured tells whether the configuration has an entry of the model.
+func (s *Settings) Configured() bool { return s.File != "" }
+
+// maxInFlight calls of one model: as many connections are open.
+const maxInFlight = 4096
+
+// validate checks what flags and the file say together. Without calls, no key is needed.
+func (s *Settings) validate(calls bool) error {
+	faults := []error{s.Vendor.Validate(s.Endpoint), s.Limits.Validate()}
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	check(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
+	n := s.Limits.InFlight
+	check(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
+	n = s.ReplyTokens
+	check(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
+	if calls && s.Endpoint.Key == "" {
+		faults = append(faults, s.checkNoKey())
+	}
+	return errors.Join(faults...)
+}
+
+// checkNoKey says what to do where a key is missing and the endpoint needs one.
+func (s *Settings) checkNoKey() error {
+	usual := s.Vendor.BaseURL
+	switch {
+	case s.KeyEnv != "":
+		return fmt.Errorf("judge %s: no key: set the environment variable %s, which its key_env names", s.Name, s.KeyEnv)
+	case s.address == usual && s.address == s.Endpoint.BaseURL:
+		return fmt.Errorf("judge %s: no key: say with key_env which environment variable holds it", s.Name)
+	case s.Endpoint.BaseURL == usual:
+		return fmt.Errorf("no key: set %s, or give an endpoint that needs none with --base-url or %s%s",
+			s.Vendor.KeyEnv, s.Vendor.BaseURLEnv, s.nameEntries())
+	}
+	return nil
+}
+
+// nameEntries says that the name may be a slip of the pen.
+func (s *Settings) nameEntries() string {
+	if len(s.others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the configuration has no judge %q, but %s", s.Name, strings.Join(s.others, ", "))
+}
+
+// checkSameCalls names two models that would be asked the very same: one would get the other's replies.
+func checkSameCalls(models []Settings) error {
+	type call struct {
+		vendor            *vendor.Vendor
+		url, azure, model string
+		temperature       float64
+		seed              int64
+		tokens            int
+		lines             bool
+	}
+	seen := map[call]string{}
+	for i := range models {
+		s := &models[i]
+		k := call{s.Vendor, s.Endpoint.BaseURL, s.Endpoint.AzureVersion, s.Model, s.Temperature, s.Seed,
+			s.ReplyTokens, s.Lines}
+		if first, ok := seen[k]; ok && first != s.Name {
+			return fmt.Errorf("judges %s and %s are one model with the same settings; "+
+				"ask one of them several times with --repeats", first, s.Name)
+		}
+		seen[k] = s.Name
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package judging
+
+import (
+	"strings"
+	"time"
+
+	"github.com/erreval/erreval/llm/journal"
+)
+
+// Used is what calls consumed.
+type Used struct {
+	Calls  int64   `json:"calls"` // requests sent, those that failed included
+	Input  int64   `json:"input_tokens"`
+	Output int64   `json:"output_tokens"`
+	Cost   float64 `json:"cost"` // of models with a price, in the price list's currency
+}
+
+// Minus is u without v, which is a part of it.
+func (u Used) Minus(v Used) Used {
+	return Used{u.Calls - v.Calls, u.Input - v.Input, u.Output - v.Output, u.Cost - v.Cost}
+}
+
+func usedOf(s journal.Spent) Used { return Used{s.Calls, s.Input, s.Output, s.Cost} }
+
+// Usage is what models used, for the record of a run.
+type Usage struct {
+	ThisRun   Used              `json:"this_run"`
+	ByJudge   map[string]Used   `json:"by_judge"`
+	Journal   Used              `json:"journal"` // by all runs with this journal
+	Budget    journal.Budget    `json:"budget"`
+	Currency  string            `json:"currency,omitempty"`
+	PriceDate string            `json:"price_date,omitempty"`
+	Prices    map[string]*Price `json:"prices"`             // by model, per million tokens; null is not known
+	Rejected  map[string]string `json:"rejected,omitempty"` // options that calls of a judge did without
+}
+
+// Price is what a model costs per million tokens.
+type Price struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// Used is what the calls of this Session used that are over.
+func (s *Session) Used() Used {
+	var sum Used
+	for i := range s.o.Models {
+		u := s.usedBy(i)
+		sum = Used{sum.Calls + u.Calls, sum.Input + u.Input, sum.Output + u.Output, sum.Cost + u.Cost}
+	}
+	return sum
+}
+
+// usedBy is what a model used: models that share a connection are told apart by their names at the endpoint.
+func (s *Session) usedBy(i int) Used {
+	meter := s.connections[i].meter
+	if meter == nil {
+		return Used{} // nothing is called
+	}
+	return usedOf(meter.Used(s.o.Models[i].Model))
+}
+
+// Usage sums the Session up, and the journal. The Session has to be open.
+func (s *Session) Usage() (*Usage, error) {
+	now, err := s.journal.Spent()
+	if err != nil {
+		return nil, err
+	}
+	u := &Usage{
+		ThisRun: s.Used(), ByJudge: map[string]Used{}, Journal: usedOf(now), Budget: s.o.Budget, Currency: now.Currency,
+		PriceDate: s.prices.Date.Format(time.DateOnly), Prices: map[string]*Price{}, Rejected: map[string]string{},
+	}
+	for i := range s.o.Models {
+		m := &s.o.Models[i]
+		u.ByJudge[m.Name] = s.usedBy(i)
+		u.Prices[m.Model] = nil
+		if p, ok := s.prices.Models[m.Model]; ok {
+			u.Prices[m.Model] = &Price{p.Input, p.Output}
+		}
+		if names := s.rejected(i); len(names) > 0 {
+			u.Rejected[m.Name] = strings.Join(names, ", ")
+		}
+	}
+	return u, nil
+}
+
+// rejected are the options that calls of a model do without; see vendor.Vendor.New.
+func (s *Session) rejected(i int) []string {
+	if c, ok := s.connections[i].endpoint.(interface{ Rejected(model string) []string }); ok {
+		return c.Rejected(s.o.Models[i].Model)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package vendor
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options say where an endpoint is and how to speak to it. Printing them shows no secret.
+type Options struct {
+	BaseURL string `json:"base_url"` // up to and without the path of a call
+	Key     string `json:"-"`        // empty where none is needed
+	// AzureVersion is the api-version of an Azure deployment, for vendors that know such; see llm/openai.
+	AzureVersion string            `json:"azure_version,omitempty"`
+	Headers      map[string]string `json:"-"`       // sent with each call, over any of the same name; may hold secrets
+	Timeout      time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
+	// HTTP makes the calls; nil is a client with room for many connections. Redirects are never followed, whatever it
+	// says: they would carry the key to another host.
+	HTTP *http.Client `json:"-"`
+}
+
+// Validate joins all faults that o has whatever the vendor. It never repeats a key or a header's value. example is a
+// base URL to show, paths are those of a call, which a base URL leaves out.
+func (o Options) Validate(example string, paths ...string) error {
+	faults := []error{o.validateURL(example, paths)}
+	if !printable(o.Key) {
+		faults = append(faults, errors.New("endpoint: the key holds a space, a line break or another byte that no key has: "+
+			"copy it again"))
+	}
+	for name, value := range o.Headers {
+		if !printable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			faults = append(faults, fmt.Errorf("endpoint: header %q cannot be sent: "+
+				"its name or value holds a line break or the like", name))
+		}
+	}
+	if o.Timeout <= 0 {
+		faults = append(faults, fmt.Errorf("endpoint: time-out %s: give one above 0, such as 2m", o.Timeout))
+	}
+	return errors.Join(faults...)
+}
+
+// validateURL says nothing of the URL's text where it may hold a password.
+func (o Options) validateURL(example string, paths []string) error {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("endpoint: the base URL cannot be read; it looks like %s", example)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("endpoint: the base URL holds a password, a query or a fragment: keys go in their own setting, " +
+			"other secrets into headers")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("endpoint: base URL %q: it has to start with https:// or http:// and a host", o.BaseURL)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(strings.TrimRight(u.Path, "/"), path) {
+			return fmt.Errorf("endpoint: base URL %q: leave out %s", o.BaseURL, path)
+		}
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// String names the endpoint and holds no secret.
+func (o Options) String() string { return "endpoint " + o.Host() }
+
+// GoString is String.
+func (o Options) GoString() string { return o.String() }
+
+// Host is that of BaseURL, with its port, for records and messages.
+func (o Options) Host() string {
+	if u, err := url.Parse(o.BaseURL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "(no host)"
+}

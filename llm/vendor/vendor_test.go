@@ -1,0 +1,71 @@
+package vendor_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/vendor"
+)
+
+// own is a vendor that this test registers.
+var own = vendor.Vendor{Name: "own", BaseURL: "https://own.example", KeyEnv: "OWN_KEY", BaseURLEnv: "OWN_URL",
+	Validate: func(o vendor.Options) error { return o.Validate("https://own.example", "/ask") },
+	New:      func(vendor.Options) (llm.Client, error) { return nil, nil }}
+
+func init() {
+	vendor.Register(own)
+	first := own
+	first.Name = "another"
+	vendor.Register(first)
+	usual := own
+	usual.Name = vendor.Default
+	vendor.Register(usual)
+}
+
+func TestFind(t *testing.T) {
+	for name, want := range map[string]string{"own": "own", "": vendor.Default, vendor.Default: vendor.Default} {
+		if v, err := vendor.Find(name); err != nil || v.Name != want {
+			t.Errorf("%q: %v, %v", name, v, err)
+		}
+	}
+	if _, err := vendor.Find("none"); err == nil ||
+		err.Error() != `vendor "none" is not known; there are: openai, another, own` {
+		t.Errorf("%v", err)
+	}
+	if want := []string{vendor.Default, "another", "own"}; !slices.Equal(vendor.Names(), want) {
+		t.Errorf("%v, want %v", vendor.Names(), want)
+	}
+}
+
+// TestRegister: two vendors of one name, and one that lacks something, are mistakes of the program.
+func TestRegister(t *testing.T) {
+	half := own
+	half.Name, half.New = "half", nil
+	for want, v := range map[string]vendor.Vendor{`"own" is registered twice`: own, `"half" is incomplete`: half} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("panic %q, want %q", got, want)
+				}
+			}()
+			vendor.Register(v)
+		}()
+	}
+}
+
+func TestOptions(t *testing.T) {
+	o := own.DefaultOptions()
+	if err := own.Validate(o); err != nil || o.Host() != "own.example" || o.String() != "endpoint own.example" {
+		t.Errorf("%v: %v", o, err)
+	}
+	o.BaseURL, o.Key, o.Headers = "https://own.example/ask", "sk secret", map[string]string{"a b": "secret"}
+	err := own.Validate(o)
+	for _, want := range []string{"leave out /ask", "the key holds a space", `header "a b" cannot be sent`} {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
