@@ -288,7 +288,7 @@ func TestOtherTaxonomy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = models.OpenFS(embedded.Default(), "default", other)
-	if err == nil || !strings.Contains(err.Error(), "trained on the taxonomy question-generation@1.0, not on instruction-following@1.0") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "trained on the taxonomy question-generation@1.1, not on instruction-following@1.0") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
 }
