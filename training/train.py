@@ -33,7 +33,7 @@ def args():
     p.add_argument("--data", required=True, type=pathlib.Path)
     p.add_argument("--taxonomy", required=True)
     p.add_argument("--out", required=True, type=pathlib.Path)
-    p.add_argument("--steps", type=int, nargs=2, default=[6400, 760], help="optimizer steps of phase A and B")
+    p.add_argument("--steps", type=int, nargs=2, default=[2000, 2000], help="optimizer steps of phase A and B")
     p.add_argument("--minutes", type=float, nargs=2, help="minutes of phase A and B, at most")
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--body-lr", type=float, nargs=2, default=[1e-4, 6e-5])
