@@ -11,11 +11,8 @@ import (
 	"regexp"
 )
 
-// Names of the models inside the program, which no model in a Store can have.
-const (
-	DefaultName  = "default"  // the identifier
-	VerifierName = "verifier" // says whether the identifier's labels are right
-)
+// DefaultName is the name of the model inside the program, which no model in a Store can have.
+const DefaultName = "default"
 
 // modelName is what a model in a Store may be called: one folder's name on any system, never hidden.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,95}$`)
@@ -23,8 +20,8 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,95}$`)
 // CheckName says what is wrong with a name for a model, or nil.
 func CheckName(name string) error {
 	switch {
-	case name == DefaultName || name == VerifierName:
-		return fmt.Errorf("%q is a model inside the program; give another name", name)
+	case name == DefaultName:
+		return fmt.Errorf("%q is the model inside the program; give another name", name)
 	case !modelName.MatchString(name):
 		return fmt.Errorf("%q is no name for a model; use letters, digits, '.', '_' and '-', a letter or digit first, at most 96", name)
 	}

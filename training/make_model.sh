@@ -40,17 +40,4 @@ model() { # CHECKPOINT PRECISION OUT
 model "$work/run/best_B.pt" fp32 "$work/model-fp32"
 model "$work/run/best_B.pt" int8 "$work/model-int8"
 "$here/eval.sh" "$work/data" "$work/model-int8" "$work/eval"
-
-# Its verifier begins with a sibling of it, phase A's model, and learns from that one's mistakes.
-model "$work/run/best_A.pt" int8 "$work/model-A"
-"$erreval" identify "$work/data/labelled_train.jsonl" --model "$work/model-A" -o "$work/train.tagged.jsonl" --overwrite
-"$erreval" identify "$work/data/labelled_tune.jsonl" --model "$work/model-int8" -o "$work/tune.tagged.jsonl" --overwrite
-LD_PRELOAD=$tcmalloc "$python" "$here/train_verifier.py" --base "$base" --taxonomy "$work/taxonomy.json" --init "$work/run/best_A.pt" --tagger "$work/model-A/manifest.json" \
-  --train "$work/train.tagged.jsonl" --tune "$work/tune.tagged.jsonl" --out "$work/verifier-run"
-verifier() { "$python" "$here/export_verifier.py" --base "$base" --checkpoint "$work/verifier-run/best.pt" "$@"; }
-rm -rf "$work/checkpoint" "$work/imported"
-verifier --hf "$work/checkpoint"
-"$erreval" models import "$work/checkpoint" --precision int8 --taxonomy "$here/e2e_verifier.yaml" -o "$work/imported"
-verifier --taxonomy "$work/taxonomy.json" --train "$work/train.tagged.jsonl" --tune "$work/tune.tagged.jsonl" --graph "$work/imported/model.onnx" \
-  --identifier "$work/model-int8/manifest.json" --out "$work/verifier-int8"
-echo "The models are in $work/model-int8 and $work/verifier-int8; copy them to models/embedded when they are better than what is there."
+echo "The model is in $work/model-int8; copy it to models/embedded/default when it is better than what is there."

@@ -200,7 +200,6 @@ func checkModel(ctx context.Context, e *env, library string, o doctorOptions) fi
 	if err != nil {
 		return modelFault(err, o)
 	}
-	t = taskOf(o.model, t)
 	m, err := e.openModel(ctx, o.model, "", t)
 	if err != nil {
 		return modelFault(err, o)

@@ -181,7 +181,6 @@ func modelInfo(ctx context.Context, e *env, name, join, taxonomyName string, asJ
 	if err != nil {
 		return err
 	}
-	t = taskOf(name, t)
 	m, err := e.openModel(ctx, name, join, t)
 	if err != nil {
 		return err

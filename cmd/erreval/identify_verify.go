@@ -21,7 +21,7 @@ import (
 
 func verifierFlag() cli.Flag {
 	return &cli.StringFlag{Name: "verifier",
-		Usage: "also ask this `MODEL` (verifier, the one inside the program, or one that refine train made) whether the labels found are right; its answer goes to the column verification"}
+		Usage: "also ask this `MODEL` (one that refine train made) whether the labels found are right; its answer goes to the column verification"}
 }
 
 // verifier is a second model, which is shown a row beside the labels that the first one found.

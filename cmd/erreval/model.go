@@ -15,22 +15,13 @@ import (
 	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
-	"github.com/erreval/erreval/training/refine"
 )
 
 // defaultModel is the name of the model inside the program.
 const defaultModel = models.DefaultName
 
 // embeddedModels are the models inside the program, by name.
-var embeddedModels = map[string]func() fs.FS{models.DefaultName: embedded.Default, models.VerifierName: embedded.Verifier}
-
-// taskOf is what a model inside the program, or any other, is asked about rows of t.
-func taskOf(model string, t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
-	if model == models.VerifierName {
-		return refine.VerifierTask(t)
-	}
-	return t
-}
+var embeddedModels = map[string]func() fs.FS{models.DefaultName: embedded.Default}
 
 func joinFlag() cli.Flag {
 	return &cli.StringFlag{Name: "join",

@@ -1,5 +1,5 @@
-// Package embedded holds the models inside the program. Of this module only cmd imports it, so that a library user does not
-// carry their bytes.
+// Package embedded holds the model inside the program. Of this module only cmd imports it, so that a library user does not
+// carry its bytes.
 package embedded
 
 import (
@@ -9,19 +9,14 @@ import (
 	"github.com/erreval/erreval/models"
 )
 
-//go:embed all:default all:verifier
+//go:embed all:default
 var files embed.FS
 
 // Default is the directory of the default identifier, as models.OpenFS reads it.
-func Default() fs.FS { return folder(models.DefaultName) }
-
-// Verifier is the directory of its verifier.
-func Verifier() fs.FS { return folder(models.VerifierName) }
-
-func folder(name string) fs.FS {
-	sub, err := fs.Sub(files, name)
+func Default() fs.FS {
+	sub, err := fs.Sub(files, models.DefaultName)
 	if err != nil {
-		panic(err) // both names are valid paths
+		panic(err) // the name is a valid path
 	}
 	return sub
 }

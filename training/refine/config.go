@@ -14,10 +14,8 @@ import (
 // Values of Config.Start that are no models of the user's.
 const (
 	StartNone    = "none"    // there is no model to start from
-	StartDefault = "default" // the one inside the program, with its verifier, startVerifier
+	StartDefault = "default" // the one inside the program, which has no verifier
 )
-
-const startVerifier = "verifier"
 
 // Rules of promotion: when a trained identifier takes the place of the one before.
 const (

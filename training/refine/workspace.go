@@ -211,13 +211,9 @@ func (w *Workspace) CheckWeights(iteration int) error {
 		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), shellWord(w.Dir))
 }
 
-// VerifierOf is what --verifier takes for an iteration's verifier: its folder, for -1 the one inside the program where the workspace starts
-// with the model there, or "" where there is none.
+// VerifierOf is the folder of an iteration's verifier, which --verifier takes, or "" where there is none, as before the first.
 func (w *Workspace) VerifierOf(iteration int) string {
-	switch {
-	case iteration < 0 && w.Config.Start == StartDefault:
-		return startVerifier
-	case iteration < 0:
+	if iteration < 0 {
 		return ""
 	}
 	dir := w.Path(IterationDir, IterationName(iteration), "verifier")
