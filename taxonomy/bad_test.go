@@ -33,11 +33,11 @@ var badFiles = map[string]string{
 		`10: type name or code "OK" is given twice (first on line 8)` + "\n" +
 		`16: criterion 2 has score 4; scores run 1, 2, 3 … without a gap` + "\n" +
 		`18: dimension "Fit" maps to the type "Nothing", which is not among the types`,
-	"optional-first":    `5: the first field, "text", is the text under evaluation; it cannot be optional`,
-	"needs-unknown":     `9: type "Too Dark" needs the field "lamp", which is not among the fields`,
-	"needs-required":    `9: type "Too Dark" needs the field "source", which every row has; mark it optional: true, or leave it out here`,
-	"needs-no-error":    `10: type "No Error" needs the field "source"; the label of rows without errors needs none`,
-	"mapped-twice": `18: type in dimension "Fit" "Too Red" is given twice (first on line 18)`,
+	"optional-first": `5: the first field, "text", is the text under evaluation; it cannot be optional`,
+	"needs-unknown":  `9: type "Too Dark" needs the field "lamp", which is not among the fields`,
+	"needs-required": `9: type "Too Dark" needs the field "source", which every row has; mark it optional: true, or leave it out here`,
+	"needs-no-error": `10: type "No Error" needs the field "source"; the label of rows without errors needs none`,
+	"mapped-twice":   `18: type in dimension "Fit" "Too Red" is given twice (first on line 18)`,
 	"missing-keys": `1: a taxonomy needs the key "title"` + "\n" +
 		`8: a type needs the key "code"` + "\n" +
 		`17: dimension "Fit" maps to the type "Dark", which is not among the types`,
