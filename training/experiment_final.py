@@ -50,7 +50,7 @@ def main():
         run = finetune.Run(model, tokenizer, c)
         (z, y), (dev_z, dev_y) = (logits(run, tokenizer, a.final / f"{n}.jsonl", c) for n in ("held", "dev"))
         twice = np.concatenate([dev_y, dev_y])
-        t = metrics.tune_thresholds(metrics.sigmoid(np.concatenate([dev_z, dev_z])), twice, np.arange(len(twice)) < len(dev_y), len(names) - 1)
+        t = metrics.tune_thresholds(metrics.sigmoid(np.concatenate([dev_z, dev_z])), twice, np.arange(len(twice)) < len(dev_y), len(names) - 1, objective=metrics.halves)
         prob = metrics.sigmoid(z)
         said = metrics.decide(prob, t, len(names) - 1)
         auc = np.mean([metrics.auc(prob[:, j], y[:, j] > 0) for j in range(len(names) - 1) if LEAST <= y[:, j].sum()])

@@ -39,7 +39,12 @@ def objective(pred, y, parts):
     return 0.25 * micro(*f["real"]) + 0.25 * macro(*f["real"]) + 0.25 * micro(*f["quiz"]) + 0.25 * macro(*f["written"])
 
 
-def tune_thresholds(p, y, parts, ok, rounds=3):
+def halves(pred, y, first):
+    """Half micro-F1 of the rows in `first`, half macro-F1 of the others: the objective of experiment.py, which has rows of one kind."""
+    return 0.5 * micro(pred[first], y[first]) + 0.5 * macro(pred[~first], y[~first])
+
+
+def tune_thresholds(p, y, parts, ok, rounds=3, objective=objective):
     """Coordinate ascent over a grid; a plateau's middle is taken, which moves less on new rows."""
     grid = np.round(np.arange(0.10, 0.91, 0.02), 2)
     t = np.full(p.shape[1], 0.5)
