@@ -208,7 +208,7 @@ func (id *Identifier) truncated(cut []int) map[string]int {
 
 // only is the one logit whose label may be given, or -1 for any: the labels of a softmax exclude each other.
 func (id *Identifier) only(judged []label, p []float64) int {
-	if id.manifest.Activation != models.Softmax {
+	if id.manifest.Activation != models.Softmax || len(judged) == 0 {
 		return -1
 	}
 	likeliest := slices.MaxFunc(judged, func(a, b label) int { return cmp.Compare(p[a.logit], p[b.logit]) })

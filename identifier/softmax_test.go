@@ -57,6 +57,30 @@ func TestSoftmax(t *testing.T) {
 	}
 }
 
+// TestNothingJudged: a model whose only label cannot be judged gives no label of its own.
+func TestNothingJudged(t *testing.T) {
+	m := open(t, "bert", models.JoinFields)
+	m.Manifest.Activation = models.Softmax
+	task := questions(t)
+	for i := range task.Types {
+		if !task.Types[i].NoError {
+			task.Types[i].Needs = []string{"answer"}
+		}
+	}
+	labels := m.Manifest.Labels
+	m.Manifest.Labels, m.Manifest.Probes = labels[:10], nil // all but No Error
+	delete(m.Manifest.Thresholds, labels[10])
+	r := fake(func(_ context.Context, _ identifier.Input, logits []float32) error { clear(logits); return nil })
+	id, err := identifier.New(m, task, r, identifier.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := id.Tag(t.Context(), "Who?", "", "Oke.")
+	if err != nil || len(d.NotJudged) != 10 || !slices.Equal(d.Labels, []string{"No Error"}) {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
 // TestNotJudged: without an answer nothing is said of Off Target Answer, whatever its logit, and the other labels are as before.
 func TestNotJudged(t *testing.T) {
 	for _, activation := range []string{models.Sigmoid, models.Softmax} {

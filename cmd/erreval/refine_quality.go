@@ -192,7 +192,7 @@ func (r *rating) fill(path string, iteration int, all bool) error {
 // take gives a row its probabilities, if there are any.
 func (r *rating) take(i int, d *dataset.Diagnosis) {
 	if d != nil && d.Status == "" && len(d.Probabilities) > 0 {
-		r.rows[i].Probabilities = d.Probabilities
+		r.rows[i].Probabilities, r.rows[i].NotJudged = d.Probabilities, d.NotJudged
 	}
 }
 

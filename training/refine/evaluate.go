@@ -21,6 +21,9 @@ type labelled struct {
 
 func (l *labelled) add(t *taxonomy.Taxonomy, row *dataset.Row) error {
 	labels, err := row.Labels(t)
+	if err == nil {
+		labels = t.Judged(labels, t.NotJudged(row.Values))
+	}
 	l.rows, l.labels = append(l.rows, row), append(l.labels, labels)
 	return err
 }

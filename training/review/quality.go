@@ -15,6 +15,7 @@ type Rated struct {
 	RowID         string
 	Labels        []string
 	Probabilities dataset.Probabilities
+	NotJudged     []string // labels without a probability, for the row lacks a field that they need: they speak for no doubt
 }
 
 // Doubt is a line of the ranking of a training set: how far the model bears a row's labels out.
@@ -47,10 +48,10 @@ func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod)
 	for i := range rows {
 		for _, y := range types {
 			q, ok := rows[i].Probabilities.Get(y.Name)
-			if !ok {
+			if !ok && !slices.Contains(rows[i].NotJudged, y.Name) {
 				return nil, fmt.Errorf("row %s: no probability of %q; tag the rows with a model of %s", rows[i].RowID, y.Name, t.ID())
 			}
-			given[i], p[i] = append(given[i], slices.Contains(rows[i].Labels, y.Name)), append(p[i], q)
+			given[i], p[i] = append(given[i], ok && slices.Contains(rows[i].Labels, y.Name)), append(p[i], q)
 		}
 	}
 	issues := make([][]bool, len(types))

@@ -14,7 +14,8 @@ import (
 func TestRankQuality(t *testing.T) {
 	tax := open(t, "testdata/recipes.yaml")
 	rate := func(id string, mi, wa, unc float64, labels ...string) Rated {
-		return Rated{id, labels, dataset.Probabilities{{Label: "Missing Ingredient", P: mi}, {Label: "Wrong Amount", P: wa}, {Label: "Unclear", P: unc}}}
+		return Rated{RowID: id, Labels: labels,
+			Probabilities: dataset.Probabilities{{Label: "Missing Ingredient", P: mi}, {Label: "Wrong Amount", P: wa}, {Label: "Unclear", P: unc}}}
 	}
 	rows := []Rated{
 		rate("a", 0.1, 0.9, 0.1, "Wrong Amount"),
@@ -61,8 +62,23 @@ func TestRankQualityWithoutNoError(t *testing.T) {
 			p = append(p, dataset.Probability{Label: y.Name, P: 0.1})
 		}
 	}
-	doubts, err := RankQuality(tax, []Rated{{"a", []string{"No Error"}, p}}, stats.SelfConfidence)
+	doubts, err := RankQuality(tax, []Rated{{RowID: "a", Labels: []string{"No Error"}, Probabilities: p}}, stats.SelfConfidence)
 	if err != nil || math.Abs(doubts[0].Score-0.9) > 1e-12 {
 		t.Errorf("%+v, %v", doubts, err)
+	}
+}
+
+// A label that could not be judged speaks for no doubt, given or not; one that is missing otherwise is an error.
+func TestRankQualityNotJudged(t *testing.T) {
+	tax := open(t, "testdata/recipes.yaml")
+	p := dataset.Probabilities{{Label: "Missing Ingredient", P: 0.1}, {Label: "Wrong Amount", P: 0.1}}
+	row := Rated{RowID: "a", Labels: []string{"Unclear"}, Probabilities: p, NotJudged: []string{"Unclear"}}
+	doubts, err := RankQuality(tax, []Rated{row}, stats.SelfConfidence)
+	if err != nil || doubts[0].Score < 0.9 {
+		t.Errorf("%+v, %v", doubts, err)
+	}
+	row.NotJudged = nil
+	if _, err := RankQuality(tax, []Rated{row}, stats.SelfConfidence); err == nil {
+		t.Error("a missing probability is no error")
 	}
 }
