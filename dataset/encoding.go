@@ -78,7 +78,7 @@ func decode(in *bufio.Reader, o Options) (text *bufio.Reader, name, note string,
 	if name == o.Encoding {
 		note = ""
 	}
-	e := encoding.Encoding(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))
+	e := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	if name != encodingUTF16 {
 		if e, err = htmlindex.Get(name); err != nil {
 			return nil, "", "", fmt.Errorf("the encoding %q: %w", name, err)

@@ -117,7 +117,7 @@ func (o *IntervalOptions) describe(groups int) Interval {
 	return i
 }
 
-// FewGroups: below some twenty groups, resampling them understates the spread (Cameron, Gelbach and Miller 2008).
+// FewGroups is the number of groups below which resampling understates the spread (Cameron, Gelbach and Miller 2008).
 const FewGroups = 20
 
 // RoughIntervals says in a line that intervals over so few groups are rough; no line where there are enough.

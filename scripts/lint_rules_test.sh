@@ -28,7 +28,7 @@ plant report $me/taxonomy
 plant evaluation $me/scorer
 plant evaluation $me/llm
 plant llm $me/taxonomy
-plant llm/ask $me/llm/judging
+plant llm/ask $me/llm/openai
 plant llm/vendor $me/llm/journal
 plant llm/anthropic $me/llm/ask
 plant llm/judging $me/llm/openai

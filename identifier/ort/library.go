@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	onnx "github.com/yalue/onnxruntime_go"
+	"github.com/erreval/erreval/identifier/ort/internal/onnx"
 )
 
 // noTelemetry, if set before the library starts, keeps published builds since 1.29 from writing a device id and events

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	onnx "github.com/yalue/onnxruntime_go"
+	"github.com/erreval/erreval/identifier/ort/internal/onnx"
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/models"

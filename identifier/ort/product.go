@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	onnx "github.com/yalue/onnxruntime_go"
+	"github.com/erreval/erreval/identifier/ort/internal/onnx"
 	"golang.org/x/sync/errgroup"
 )
 

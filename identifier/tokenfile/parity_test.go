@@ -21,7 +21,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/pkoukk/tiktoken-go-loader/assets"
+	tiktoken "github.com/tiktoken-go/tokenizer"
 
 	"github.com/erreval/erreval/identifier/tokenfile/internal/gpt2"
 	"github.com/erreval/erreval/identifier/unigram"
@@ -54,11 +54,11 @@ func open(t testing.TB, path string) io.ReadCloser {
 }
 
 var gpt2JSON = sync.OnceValues(func() ([]byte, error) {
-	ranks, err := assets.Assets.ReadFile("r50k_base.tiktoken")
+	codec, err := tiktoken.Get(tiktoken.R50kBase)
 	if err != nil {
 		return nil, err
 	}
-	return gpt2.TokenizerJSON(ranks)
+	return gpt2.TokenizerJSON(func(rank uint) (string, error) { return codec.Decode([]uint{rank}) })
 })
 
 // tokenizerJSON returns the tokenizer.json of a fixture in a folder.

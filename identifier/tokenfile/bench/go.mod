@@ -4,13 +4,13 @@ go 1.26.0
 
 require (
 	github.com/erreval/erreval v0.0.0
-	github.com/pkoukk/tiktoken-go v0.1.8
-	github.com/pkoukk/tiktoken-go-loader v0.0.2
 	github.com/sugarme/tokenizer v0.3.0
+	github.com/tiktoken-go/tokenizer v0.10.0
 )
 
 require (
 	github.com/dlclark/regexp2 v1.10.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/emirpasic/gods v1.18.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect

@@ -2,28 +2,26 @@
 package gpt2
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"sort"
 )
 
-// TokenizerJSON reads lines of a token in base64 and its rank (the format of tiktoken).
-func TokenizerJSON(tiktoken []byte) ([]byte, error) {
-	ranks := map[string]int{}
-	for lines := bufio.NewScanner(bytes.NewReader(tiktoken)); lines.Scan(); {
-		var token string
-		var rank int
-		if _, err := fmt.Sscan(lines.Text(), &token, &rank); err != nil {
-			return nil, err
-		}
-		raw, err := base64.StdEncoding.DecodeString(token)
+// tokens is how many tokens GPT-2 has beside its special one.
+const tokens = 50256
+
+// TokenizerJSON asks decode for each token: that of a library that has the ranks.
+func TokenizerJSON(decode func(rank uint) (string, error)) ([]byte, error) {
+	ranks := make(map[string]int, tokens)
+	for rank := range tokens {
+		token, err := decode(uint(rank))
 		if err != nil {
 			return nil, err
 		}
-		ranks[string(raw)] = rank
+		ranks[token] = rank
+	}
+	if len(ranks) != tokens {
+		return nil, fmt.Errorf("%d tokens are different, not %d", len(ranks), tokens)
 	}
 	vocab := map[string]int{}
 	for token, rank := range ranks {
