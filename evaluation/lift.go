@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
@@ -182,7 +183,7 @@ func WriteLift(w io.Writer, rows []LiftRow, groups int) error {
 	}
 	err := t.Flush()
 	if err == nil && groups < report.FewGroups {
-		_, err = fmt.Fprintf(w, "lift: %s, too few for an interval to trust\n", report.Plural(groups, "group", "groups"))
+		_, err = fmt.Fprintf(w, "lift: %s, too few for an interval to trust\n", words.Plural(groups, "group", "groups"))
 	}
 	return err
 }
@@ -193,7 +194,7 @@ func DrawLift(rows []LiftRow, format string) ([]byte, error) {
 	for _, r := range rows {
 		if r.Rows > 0 {
 			name := strings.ReplaceAll(r.Dimension, "_", " ")
-			marks = append(marks, chart.Mark{Name: fmt.Sprintf("%s (%s)", name, report.Plural(r.Rows, "row", "rows")),
+			marks = append(marks, chart.Mark{Name: fmt.Sprintf("%s (%s)", name, words.Plural(r.Rows, "row", "rows")),
 				Value: float64(r.Lift), Low: float64(r.Low), High: float64(r.High)})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
@@ -129,7 +130,7 @@ func (r *ScoreReport) Report() *report.Report {
 
 func (r *ScoreReport) facts() []string {
 	lines := []string{fmt.Sprintf("%d rows in %d groups (%s), %s", r.Rows, r.Groups, describeGroup(r.Group),
-		report.Plural(r.Systems, "system", "systems"))}
+		words.Plural(r.Systems, "system", "systems"))}
 	for _, d := range slices.Sorted(maps.Keys(r.Human)) {
 		lines = append(lines, fmt.Sprintf("human score of %s: %s", d, strings.Join(r.Human[d], ", ")))
 	}
@@ -157,11 +158,11 @@ func (r *ScoreReport) sections(f *ScoredFile) []report.Section {
 
 func (f *ScoredFile) notes() (notes []string) {
 	if f.Missing > 0 {
-		notes = append(notes, report.Plural(f.Missing, "row is", "rows are")+
+		notes = append(notes, words.Plural(f.Missing, "row is", "rows are")+
 			" not in this file with the same text: left out, as unscored ones")
 	}
 	if f.Rejected > 0 {
-		notes = append(notes, report.Plural(f.Rejected, "line is no row", "lines are no rows"))
+		notes = append(notes, words.Plural(f.Rejected, "line is no row", "lines are no rows"))
 	}
 	return notes
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Examples is how many ids stand for the rows in which something changed.
@@ -297,9 +298,9 @@ func (d *Diff) describe() string {
 	return text
 }
 
-func noRows(lines int) string { return Plural(lines, "line is no row", "lines are no rows") }
+func noRows(lines int) string { return words.Plural(lines, "line is no row", "lines are no rows") }
 
-func rowCount(n int) string { return Plural(n, "row", "rows") }
+func rowCount(n int) string { return words.Plural(n, "row", "rows") }
 
 func (d *Diff) tables() (changes, examples Table) {
 	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},

@@ -108,11 +108,3 @@ func Percent(n, of int) string {
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
-
-// Plural is "1 row", "2 rows".
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

@@ -3,6 +3,8 @@ package report
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 func TestNumber(t *testing.T) {
@@ -44,7 +46,7 @@ func TestFigureText(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	got := Percent(1, 8) + ", " + Percent(0, 0) + ", " + Plural(1, "row", "rows") + ", " + Plural(0, "row", "rows")
+	got := Percent(1, 8) + ", " + Percent(0, 0) + ", " + words.Plural(1, "row", "rows") + ", " + words.Plural(0, "row", "rows")
 	if got != "12.5 %, -, 1 row, 0 rows" {
 		t.Error(got)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -50,7 +51,7 @@ func NewTable(titles ...string) Table {
 // Text writes the report for a terminal or a log, without colours.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
-	line := func(s string) { b.WriteString(Printable(s) + "\n") }
+	line := func(s string) { b.WriteString(words.Printable(s) + "\n") }
 	line(r.Title)
 	for _, fact := range r.Facts {
 		line(fact)
@@ -99,7 +100,7 @@ func (t Table) Text() string {
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
 	style.Format = table.FormatOptions{} // headings as they are
-	w := t.writer(Printable)
+	w := t.writer(words.Printable)
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
 	return w.Render()

@@ -20,6 +20,8 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/bench"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models"
 )
 
@@ -34,7 +36,7 @@ const (
 const peakSlice = 100 * time.Millisecond
 
 type benchOptions struct {
-	rowInput
+	run.Rows
 	model, join, device, library string
 	file                         string // of rows; "" is made-up ones
 	peers                        string // the model that the peers run; "" is the same
@@ -80,7 +82,7 @@ Rows of your own, for scripts:
 			if err != nil {
 				return err
 			}
-			if o.rowInput, err = openRowInput(ctx, t); err != nil {
+			if o.Rows, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
 			if e.gpuMemory, err = parseSize(ctx.String("gpu-memory")); err != nil {
@@ -94,9 +96,9 @@ Rows of your own, for scripts:
 				return err
 			}
 			if ctx.Bool("json") {
-				return writeJSON(e.out, f)
+				return writeJSON(e.Out, f)
 			}
-			return f.print(e.out)
+			return f.print(e.Out)
 		},
 	}
 }
@@ -108,14 +110,14 @@ func (o *benchOptions) validate() error {
 		n, least int
 	}{{"--count", o.count, 0}, {"--workers", o.workers, 0}, {"--rounds", o.rounds, 1}} {
 		if f.n < f.least {
-			errs = append(errs, usagef("%s %d is too small; give a positive number, or leave it out", f.flag, f.n))
+			errs = append(errs, exit.Usagef("%s %d is too small; give a positive number, or leave it out", f.flag, f.n))
 		}
 	}
 	if o.peers != "" && !o.compare {
-		errs = append(errs, usagef("--peers %s: the peers run with --compare", o.peers))
+		errs = append(errs, exit.Usagef("--peers %s: the peers run with --compare", o.peers))
 	}
 	if o.history != "" && !o.compare {
-		errs = append(errs, usagef("--history %s keeps ratios; give --compare with it", o.history))
+		errs = append(errs, exit.Usagef("--history %s keeps ratios; give --compare with it", o.history))
 	}
 	return errors.Join(errs...)
 }
@@ -179,23 +181,23 @@ func runBench(ctx context.Context, e *env, o *benchOptions) (f *benchFigures, er
 
 func (r *benchRun) say(format string, args ...any) {
 	if !r.o.quiet {
-		fmt.Fprintf(r.e.err, "erreval: "+format+"\n", args...)
+		fmt.Fprintf(r.e.Err, "erreval: "+format+"\n", args...)
 	}
 }
 
 // open opens the model and its rows.
 func (r *benchRun) open(ctx context.Context) (err error) {
 	o := r.o
-	if err := o.checkColumns(ctx, r.e, o.file); err != nil {
+	if err := o.CheckColumns(ctx, r.e.Process, o.file); err != nil {
 		return err
 	}
-	if r.model, err = r.e.openModel(ctx, o.model, o.join, o.taxonomy); err != nil {
+	if r.model, err = r.e.openModel(ctx, o.model, o.join, o.Taxonomy); err != nil {
 		return err
 	}
 	if r.library, err = r.e.deviceLibrary(o.device, o.library); err != nil {
 		return err
 	}
-	id, runner, err := r.e.openIdentifier(ctx, r.model, o.taxonomy, o.device, r.library, scheduleFor(o.device, o.workers), r.e.warn)
+	id, runner, err := r.e.openIdentifier(ctx, r.model, o.Taxonomy, o.device, r.library, scheduleFor(o.device, o.workers), r.e.Warn)
 	if err != nil {
 		return err
 	}
@@ -203,9 +205,9 @@ func (r *benchRun) open(ctx context.Context) (err error) {
 	if r.rows, err = r.readRows(ctx); err != nil {
 		return err
 	}
-	enc, err := identifier.NewEncoder(r.model, o.taxonomy)
+	enc, err := identifier.NewEncoder(r.model, o.Taxonomy)
 	if err != nil {
-		return withCode(exitUnfit, err)
+		return exit.With(exit.Unfit, err)
 	}
 	if r.lengths, err = bench.Lengths(enc, r.rows); err != nil {
 		return err
@@ -231,11 +233,11 @@ func (r *benchRun) readRows(ctx context.Context) ([]*dataset.Row, error) {
 				count = benchRowsGPU
 			}
 		}
-		return bench.Rows(r.model, r.o.taxonomy, count)
+		return bench.Rows(r.model, r.o.Taxonomy, count)
 	}
 	var rows []*dataset.Row
-	r.o.limit = count
-	faults, err := r.o.eachRow(ctx, r.e, r.o.file, func(row *dataset.Row) error {
+	r.o.Limit = count
+	faults, err := r.o.Each(ctx, r.e.Process, r.o.file, func(row *dataset.Row) error {
 		rows = append(rows, row)
 		return nil
 	})
@@ -261,7 +263,7 @@ func (r *benchRun) identify(ctx context.Context) error { return bench.Identify(c
 
 // reopen opens the graph that is measured once more.
 func (r *benchRun) reopen(ctx context.Context) (*models.Model, error) {
-	m, err := r.e.openModel(ctx, r.o.model, r.o.join, r.o.taxonomy)
+	m, err := r.e.openModel(ctx, r.o.model, r.o.join, r.o.Taxonomy)
 	if err == nil && m.SHA256 != r.model.SHA256 {
 		return unlessInterrupted(ctx, m.Fallback)
 	}
@@ -327,7 +329,7 @@ func (r *benchRun) measure(ctx context.Context) error {
 func (r *benchRun) openPeers(ctx context.Context) (*bench.Peers, error) {
 	m, err := r.reopen(ctx)
 	if r.o.peers != "" {
-		m, err = r.e.openModel(ctx, r.o.peers, r.o.join, r.o.taxonomy)
+		m, err = r.e.openModel(ctx, r.o.peers, r.o.join, r.o.Taxonomy)
 	}
 	if err != nil {
 		return nil, err
@@ -338,7 +340,7 @@ func (r *benchRun) openPeers(ctx context.Context) (*bench.Peers, error) {
 		return nil, err
 	}
 	r.closers = append(r.closers, runner)
-	return bench.NewPeers(m, r.o.taxonomy, runner, r.rows)
+	return bench.NewPeers(m, r.o.Taxonomy, runner, r.rows)
 }
 
 // fill turns times into figures; names are those of the schedules, erreval's own first.

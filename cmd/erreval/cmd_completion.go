@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/urfave/cli/v2"
 )
 
@@ -54,9 +55,9 @@ For every new one:
 			}
 			script, ok := completionScripts[ctx.Args().First()]
 			if !ok {
-				return usagef("no completion for the shell %q; there is one for bash, zsh and fish", ctx.Args().First())
+				return exit.Usagef("no completion for the shell %q; there is one for bash, zsh and fish", ctx.Args().First())
 			}
-			_, err := io.WriteString(e.out, script)
+			_, err := io.WriteString(e.Out, script)
 			return err
 		},
 	}

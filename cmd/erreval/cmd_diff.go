@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
@@ -76,7 +77,7 @@ func runDiff(ctx context.Context, e *env, o *diffOptions) error {
 }
 
 func computeDiff(ctx context.Context, e *env, o *diffOptions) (*report.Diff, []error, error) {
-	c := report.NewComparison(scheme(o.taxonomy), o.compare)
+	c := report.NewComparison(scheme(o.Taxonomy), o.compare)
 	faultsA, err := o.read(ctx, e, o.paths[0], c.AddA)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +101,7 @@ func computeDiff(ctx context.Context, e *env, o *diffOptions) (*report.Diff, []e
 
 func (o *diffOptions) read(ctx context.Context, e *env, file string, add func(report.DiffRow) error) ([]error, error) {
 	return o.each(ctx, e, file, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		group, err := evaluation.GroupOf(row, o.taxonomy, o.compare.Intervals.Group)
+		group, err := evaluation.GroupOf(row, o.Taxonomy, o.compare.Intervals.Group)
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func nothingCompared(d *report.Diff, o *diffOptions, faults []error) error {
 			d.A.File, first(d.A.OnlyExamples), d.B.File, first(d.B.OnlyExamples))
 	}
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
-		plural(d.Both, "row", "rows"), d.A.Untagged, d.A.File, d.B.Untagged, d.B.File, d.ChangedText)
+		words.Plural(d.Both, "row", "rows"), d.A.Untagged, d.A.File, d.B.Untagged, d.B.File, d.ChangedText)
 }
 
 func first(ids []string) string {

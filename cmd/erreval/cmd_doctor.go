@@ -71,9 +71,9 @@ func runDoctor(ctx context.Context, e *env, o doctorOptions, asJSON bool) error 
 	}
 	var err error
 	if asJSON {
-		err = writeJSON(e.out, map[string]any{"ok": faults == 0, "findings": findings})
+		err = writeJSON(e.Out, map[string]any{"ok": faults == 0, "findings": findings})
 	} else {
-		err = printFindings(e.out, findings)
+		err = printFindings(e.Out, findings)
 	}
 	if err == nil && faults > 0 {
 		err = fmt.Errorf("%d of %d checks found a fault", faults, len(findings))
@@ -182,7 +182,7 @@ func cudaRemedy(fault error) string {
 // noteCUDA says what is there for GPUs, which nobody asked for. It is not tried: a process loads one library.
 func noteCUDA(e *env) finding {
 	f := finding{Name: "cuda", State: findingNote}
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	if err == nil {
 		var c nativelib.CUDA
 		if c, err = nativelib.LocateCUDA(cache); err == nil {
@@ -252,7 +252,7 @@ func runProbes(ctx context.Context, e *env, m *models.Model, t *taxonomy.Taxonom
 
 // checkCache makes the folder if need be and writes a file there.
 func checkCache(e *env) finding {
-	dir, err := nativelib.CacheDir(e.getenv)
+	dir, err := nativelib.CacheDir(e.Getenv)
 	if err == nil {
 		err = writable(dir)
 	}
@@ -276,8 +276,8 @@ func writable(dir string) error {
 
 func checkTerminal(e *env) finding {
 	detail := "standard error is no terminal: no progress is shown"
-	if e.isTerminal(e.err) {
-		detail = fmt.Sprintf("progress is shown on standard error (TERM=%s)", e.getenv("TERM"))
+	if e.IsTerminal(e.Err) {
+		detail = fmt.Sprintf("progress is shown on standard error (TERM=%s)", e.Getenv("TERM"))
 	}
 	return finding{Name: "terminal", State: findingOK, Detail: detail}
 }

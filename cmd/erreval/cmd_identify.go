@@ -15,15 +15,15 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
-
-// stdio is the name of standard input and output on the command line.
-const stdio = "-"
 
 // identifyOptions are the command's flags and arguments.
 type identifyOptions struct {
@@ -39,7 +39,7 @@ type identifyOptions struct {
 	Thresholds []string // P or LABEL=P
 	Limit      int      // rows, over all inputs; 0 is all
 	Workers    int      // 0 is one a core
-	Files      fileOptions
+	Files      run.FileOptions
 	LabelsOnly bool
 	Table      bool
 	Overwrite  bool
@@ -139,20 +139,20 @@ func (o *identifyOptions) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
-			errs = append(errs, usagef(format, args...))
+			errs = append(errs, exit.Usagef(format, args...))
 		}
 	}
 	check(len(o.Inputs) > 0, `no input; give a file of rows, or "-" for standard input`)
 	check(o.Output != "" || o.Table || !o.writes(), `no output; give -o OUT, -o - for standard output, or --table`)
-	check(o.Output != stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
-	check(o.Output != stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
-	check(o.Output != stdio && o.Output != "" || !o.Resume, "--resume goes on with a file; give it with -o OUT")
+	check(o.Output != run.Stdio || !o.Table, "--table and -o - both print to standard output; give one of them")
+	check(o.Output != run.Stdio || len(o.Inputs) < 2, "several inputs do not go to one standard output; give -o FOLDER")
+	check(o.Output != run.Stdio && o.Output != "" || !o.Resume, "--resume goes on with a file; give it with -o OUT")
 	check(o.Verifier == "" || o.Judge == nil, "--verifier follows the local model; leave it out with --identifier llm")
 	check(o.Limit >= 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
 	check(o.Workers >= 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Workers)
 	stdin := 0
 	for _, in := range o.Inputs {
-		if in == stdio {
+		if in == run.Stdio {
 			stdin++
 		}
 	}
@@ -177,24 +177,24 @@ type identifyRun struct {
 	read       int      // rows, over all files
 	rejected   []string // files of rejected lines
 	changed    []string // inputs that changed while they were read, each with what happened
-	files      *files
-	progress   *progress
+	files      *run.Files
+	progress   *run.Progress
 	total      *identifySummary // over all files
 }
 
 func runIdentify(ctx context.Context, e *env, o *identifyOptions) (err error) {
-	r := &identifyRun{e: e, o: o, progress: newProgress(e, o.Quiet)}
+	r := &identifyRun{e: e, o: o, progress: run.NewProgress(e.Process, o.Quiet)}
 	if r.shard, err = parseShard(o.Shard); err != nil {
 		return err
 	}
-	if r.files, err = o.Files.open(); err != nil {
+	if r.files, err = o.Files.Open(); err != nil {
 		return err
 	}
 	outputs, err := o.outputs()
 	if err != nil {
 		return err
 	}
-	faults := []error{o.Gates.check(e), checkInputs(o.Inputs)}
+	faults := []error{o.Gates.check(e), run.CheckInputs(o.Inputs)}
 	if o.Judge == nil {
 		faults = append(faults, o.checkOutputs(outputs)) // before the model is loaded
 	}
@@ -223,7 +223,7 @@ func (r *identifyRun) all(ctx context.Context, outputs []string) error {
 		if err == nil && !done {
 			err = r.file(ctx, in, outputs[i])
 		}
-		if err != nil && lacksColumns(err) && r.total.Rows == 0 {
+		if err != nil && run.LacksColumns(err) && r.total.Rows == 0 {
 			return err // there is nothing to sum up
 		}
 		if err != nil {
@@ -256,8 +256,8 @@ func (r *identifyRun) nameColumns(ctx context.Context, pairs []string) (err erro
 	if r.columns, err = parseMap(pairs, r.taxonomy.FieldNames()); err != nil {
 		return err
 	}
-	in := &rowInput{files: r.files, taxonomy: r.taxonomy, columns: r.columns}
-	return in.checkColumns(ctx, r.e, r.o.Inputs...)
+	in := &run.Rows{Files: r.files, Taxonomy: r.taxonomy, Columns: r.columns}
+	return in.CheckColumns(ctx, r.e.Process, r.o.Inputs...)
 }
 
 // openLocal loads model and library.
@@ -272,7 +272,7 @@ func (r *identifyRun) openLocal(ctx context.Context) (closeRunner func() error, 
 	if options.Thresholds, err = parseThresholds(o.Thresholds, r.taxonomy, r.model.Manifest.Labels); err != nil {
 		return nil, err
 	}
-	id, runner, err := r.e.openIdentifier(ctx, r.model, r.taxonomy, o.Device, o.Library, options, r.e.warn)
+	id, runner, err := r.e.openIdentifier(ctx, r.model, r.taxonomy, o.Device, o.Library, options, r.e.Warn)
 	if err != nil {
 		return nil, err
 	}
@@ -294,15 +294,15 @@ func (r *identifyRun) openLocal(ctx context.Context) (closeRunner func() error, 
 // say prints a note, unless --quiet.
 func (r *identifyRun) say(format string, args ...any) {
 	if !r.o.Quiet {
-		r.progress.clear()
-		fmt.Fprintf(r.e.err, "erreval: "+format+"\n", args...)
+		r.progress.Clear()
+		fmt.Fprintf(r.e.Err, "erreval: "+format+"\n", args...)
 	}
 }
 
 // close prints the summary, and gives the exit codes of rows that could not be tagged and of limits that
 // were missed. Of a run that did not end, limits say nothing.
 func (r *identifyRun) close(ended bool) error {
-	r.progress.clear()
+	r.progress.Clear()
 	r.total.finish()
 	asking := r.closeAsking()
 	r.total.Gates = checkGates(nil, gate.Counts{})
@@ -332,15 +332,15 @@ func (r *identifyRun) incomplete() error {
 	}
 	var parts []string
 	if n := r.total.Untagged; n > 0 {
-		parts = append(parts, plural(n, "row was", "rows were")+" not tagged: diagnosis.reason says why")
+		parts = append(parts, words.Plural(n, "row was", "rows were")+" not tagged: diagnosis.reason says why")
 	}
 	if n := r.total.Rejected; n > 0 {
-		parts = append(parts, plural(n, "line was no row", "lines were no rows")+r.whereRejected()+noRowLeft(r.total.Rows))
+		parts = append(parts, words.Plural(n, "line was no row", "lines were no rows")+r.whereRejected()+noRowLeft(r.total.Rows))
 	}
 	if len(r.changed) > 0 {
 		parts = append(parts, strings.Join(r.changed, "; ")+": the rows that were read are tagged; tag the file again once nothing changes it")
 	}
-	return withCode(exitIncomplete, errors.New(strings.Join(parts, "; ")))
+	return exit.With(exit.Incomplete, errors.New(strings.Join(parts, "; ")))
 }
 
 // noRowLeft says what to do where nothing but rejected lines was read.
@@ -354,7 +354,7 @@ func noRowLeft(rows int) string {
 // whereRejected says where the lines are that are no rows. A run that did not end meets them again.
 func (r *identifyRun) whereRejected() string {
 	switch {
-	case r.o.Output == "" || r.o.Output == stdio:
+	case r.o.Output == "" || r.o.Output == run.Stdio:
 		return ", kept nowhere: -o FILE keeps them in FILE.rejected.jsonl"
 	case len(r.rejected) == 1:
 		return ": see " + r.rejected[0]
@@ -391,7 +391,7 @@ func (r *identifyRun) file(ctx context.Context, in, out string) error {
 	if err == nil && ctx.Err() != nil {
 		err = f.interrupted(in)
 	}
-	if f.changed = changed(in, f.info); f.changed != "" {
+	if f.changed = run.Changed(in, f.info); f.changed != "" {
 		r.changed = append(r.changed, in+" "+f.changed+" while it was read")
 	}
 	return f.finish(err)
@@ -426,7 +426,7 @@ func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFi
 	if r.judges != nil {
 		f.before = r.judges.Used()
 	}
-	source, info, err := openInput(ctx, r.e, in)
+	source, info, err := run.OpenInput(ctx, r.e.Process, in)
 	if err != nil {
 		return nil, err
 	}
@@ -435,13 +435,13 @@ func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFi
 		f.table = newRowTable(r.e, r.taxonomy)
 	}
 	f.input = runrecord.NewInputReader(in, source)
-	counter := &countingReader{r: f.input}
-	r.progress.begin(f.size(), counter)
+	counter := run.NewCountingReader(f.input)
+	r.progress.Begin(f.size(), counter)
 	limit := 0
 	if r.o.Limit > 0 {
 		limit = r.o.Limit - r.read
 	}
-	f.reader, err = r.files.reader(counter, source, in, dataset.Options{Taxonomy: r.taxonomy, Map: r.columns, Limit: limit})
+	f.reader, err = r.files.Reader(counter, source, in, dataset.Options{Taxonomy: r.taxonomy, Map: r.columns, Limit: limit})
 	if err != nil {
 		return nil, errors.Join(err, source.Close())
 	}
@@ -461,18 +461,18 @@ func (f *identifyFile) size() int64 {
 
 // create begins the output.
 func (f *identifyFile) create(out string) (err error) {
-	format, options := f.run.files.format(out), f.run.files.sinkOptions(f.reader.Schema())
+	format, options := f.run.files.Format(out), f.run.files.SinkOptions(f.reader.Schema())
 	switch out {
 	case "":
 		return nil
-	case stdio:
-		f.stream, err = dataset.NewSink(f.run.e.out, format, options)
+	case run.Stdio:
+		f.stream, err = dataset.NewSink(f.run.e.Out, format, options)
 	default:
 		if err = f.begin(f.size()); err == nil {
 			f.out.Format, f.out.Options = format, options
 		}
 	}
-	for _, n := range f.run.files.outputNotes(format, f.reader.Schema()) {
+	for _, n := range f.run.files.OutputNotes(format, f.reader.Schema()) {
 		f.run.say("%s", n)
 	}
 	return err
@@ -557,7 +557,7 @@ func (f *identifyFile) emit(row *dataset.Row, d *dataset.Diagnosis) error {
 	f.last = row.Line
 	f.summary.add(d)
 	err := f.write(row, d)
-	f.run.progress.show(f.run.total.Rows + f.summary.Rows)
+	f.run.progress.Show(f.run.total.Rows + f.summary.Rows)
 	return err
 }
 
@@ -580,7 +580,7 @@ func (f *identifyFile) show(row *dataset.Row, d *dataset.Diagnosis) error {
 	if f.table == nil {
 		return nil
 	}
-	f.run.progress.clear()
+	f.run.progress.Clear()
 	return f.table.row(row, d)
 }
 

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -21,8 +23,8 @@ import (
 func testEnv(t testing.TB, in io.Reader, terminal bool) (e *env, out, err *bytes.Buffer) {
 	library := orttest.Library(t)
 	out, err = &bytes.Buffer{}, &bytes.Buffer{}
-	e = &env{in: in, out: out, err: err, isTerminal: func(any) bool { return terminal },
-		getenv: func(name string) string { return map[string]string{nativelib.EnvVar: library}[name] }}
+	e = &env{Process: &run.Process{In: in, Out: out, Err: err, IsTerminal: func(any) bool { return terminal },
+		Getenv: func(name string) string { return map[string]string{nativelib.EnvVar: library}[name] }}}
 	return e, out, err
 }
 
@@ -44,8 +46,8 @@ func TestInterruptedWhileStandardInputWaits(t *testing.T) {
 	}()
 	e, _, stderr := testEnv(t, stdin, false)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
-	code := run(ctx, []string{"erreval", "identify", "-", "-o", out, "--model", tinyBERT}, e)
-	if code != exitInterrupted {
+	code := execute(ctx, []string{"erreval", "identify", "-", "-o", out, "--model", tinyBERT}, e)
+	if code != exit.Interrupted {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	for _, path := range []string{out, out + ".run.json"} {
@@ -85,8 +87,8 @@ func TestInterruptedSaysHowToGoOn(t *testing.T) {
 	defer interrupt()
 	e, _, stderr := testEnv(t, nil, true)
 	// The progress line tells when rows have come out.
-	e.err = writerFunc(func(p []byte) (int, error) { interrupt(); return stderr.Write(p) })
-	if code := run(ctx, []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT}, e); code != exitInterrupted {
+	e.Err = writerFunc(func(p []byte) (int, error) { interrupt(); return stderr.Write(p) })
+	if code := execute(ctx, []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT}, e); code != exit.Interrupted {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	data, err := os.ReadFile(dataset.PartialPath(out))
@@ -105,10 +107,10 @@ func TestInterruptedSaysHowToGoOn(t *testing.T) {
 		t.Errorf("the last of %d rows kept is not row %d", kept, kept-1)
 	}
 	e, _, stderr = testEnv(t, nil, false)
-	if code := run(t.Context(), strings.Fields(line+" --resume"), e); code != exitOK {
+	if code := execute(t.Context(), strings.Fields(line+" --resume"), e); code != exit.OK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if want := plural(kept, "row was", "rows were") + " tagged by an earlier run\n2000 rows in "; !strings.Contains(stderr.String(), want) {
+	if want := words.Plural(kept, "row was", "rows were") + " tagged by an earlier run\n2000 rows in "; !strings.Contains(stderr.String(), want) {
 		t.Errorf("the message is %s, want %q in it", stderr, want)
 	}
 	if data, err := os.ReadFile(out); err != nil || bytes.Count(data, []byte("\n")) != rows {
@@ -119,29 +121,6 @@ func TestInterruptedSaysHowToGoOn(t *testing.T) {
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func TestProgress(t *testing.T) {
-	for _, terminal := range []bool{true, false} {
-		e, _, stderr := testEnv(t, nil, terminal)
-		p := newProgress(e, false)
-		counter := &countingReader{r: strings.NewReader(strings.Repeat("x", 100))}
-		p.begin(400, counter)
-		if _, err := io.Copy(io.Discard, counter); err != nil {
-			t.Fatal(err)
-		}
-		p.start = time.Now().Add(-10 * time.Second)
-		p.show(50)
-		p.show(51) // too soon
-		p.clear()
-		want := "\r\x1b[K50 rows, 5.0 rows/s, 25 %, 30s left\r\x1b[K"
-		if !terminal {
-			want = ""
-		}
-		if got := stderr.String(); got != want {
-			t.Errorf("terminal %v: got %q, want %q", terminal, got, want)
-		}
-	}
-}
 
 // TestTableIsSafe: text from a file does not command the terminal, and long cells end.
 func TestTableIsSafe(t *testing.T) {

@@ -16,14 +16,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // mergeOptions are the flags and arguments of merge.
 type mergeOptions struct {
 	Parts     []string
 	Output    string
-	Files     fileOptions
+	Files     run.FileOptions
 	Overwrite bool
 	Quiet     bool
 }
@@ -58,13 +61,13 @@ model, taxonomy and options are the same, no part is missing and no id occurs tw
 func (o *mergeOptions) validate() error {
 	switch {
 	case len(o.Parts) == 0:
-		return usagef("no outputs to put together; name those of identify, as in: erreval merge part1.jsonl part2.jsonl -o tagged.jsonl")
-	case o.Output == "" || o.Output == stdio:
-		return usagef("no output; give -o MERGED")
-	case slices.Contains(o.Parts, stdio):
-		return usagef(`"-" has no run record beside it; name files`)
+		return exit.Usagef("no outputs to put together; name those of identify, as in: erreval merge part1.jsonl part2.jsonl -o tagged.jsonl")
+	case o.Output == "" || o.Output == run.Stdio:
+		return exit.Usagef("no output; give -o MERGED")
+	case slices.Contains(o.Parts, run.Stdio):
+		return exit.Usagef(`"-" has no run record beside it; name files`)
 	}
-	return checkInputs(o.Parts)
+	return run.CheckInputs(o.Parts)
 }
 
 // part is one output to be merged.
@@ -79,7 +82,7 @@ type part struct {
 // merger puts parts together.
 type merger struct {
 	o      *mergeOptions
-	files  *files
+	files  *run.Files
 	parts  []*part // of shards, in the order of their numbers
 	shards bool    // else whole outputs
 	out    *dataset.Output
@@ -88,7 +91,7 @@ type merger struct {
 
 func runMerge(ctx context.Context, e *env, o *mergeOptions) (err error) {
 	m := &merger{o: o, seen: map[[16]byte]*part{}}
-	if m.files, err = o.Files.open(); err != nil {
+	if m.files, err = o.Files.Open(); err != nil {
 		return err
 	}
 	if err := m.readRecords(); err != nil {
@@ -101,7 +104,7 @@ func runMerge(ctx context.Context, e *env, o *mergeOptions) (err error) {
 	if m.out, err = dataset.Create(o.Output, o.Overwrite, o.Parts...); err != nil {
 		return err
 	}
-	m.out.Format, m.out.Options = m.files.format(o.Output), m.files.sinkOptions(m.parts[0].rows.Schema())
+	m.out.Format, m.out.Options = m.files.Format(o.Output), m.files.SinkOptions(m.parts[0].rows.Schema())
 	if err = m.copyRows(ctx); err == nil {
 		err = m.copyRejected()
 	}
@@ -115,8 +118,8 @@ func runMerge(ctx context.Context, e *env, o *mergeOptions) (err error) {
 		return err
 	}
 	if !o.Quiet {
-		fmt.Fprintf(e.err, "%s of %s in %s; %s rejected\n", plural(m.out.Rows(), "row", "rows"),
-			plural(len(m.parts), "part", "parts"), o.Output, plural(m.out.Rejected(), "line", "lines"))
+		fmt.Fprintf(e.Err, "%s of %s in %s; %s rejected\n", words.Plural(m.out.Rows(), "row", "rows"),
+			words.Plural(len(m.parts), "part", "parts"), o.Output, words.Plural(m.out.Rejected(), "line", "lines"))
 	}
 	return nil
 }
@@ -167,12 +170,12 @@ func (m *merger) same(a, b *part) error {
 		diff = append(diff, "input: "+strings.Replace(differentInput(x, y), ", now ", " and ", 1))
 	}
 	if len(diff) == 0 && !shards && sameInput {
-		return withCode(exitUnfit, fmt.Errorf("%s and %s were made of the same input, %s", a.path, b.path, x.File))
+		return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made of the same input, %s", a.path, b.path, x.File))
 	}
 	if len(diff) == 0 {
 		return nil
 	}
-	return withCode(exitUnfit, fmt.Errorf("%s and %s were made differently:\n  %s", a.path, b.path, strings.Join(diff, "\n  ")))
+	return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made differently:\n  %s", a.path, b.path, strings.Join(diff, "\n  ")))
 }
 
 // checkShards puts the parts in order, and finds those that are missing or there twice.
@@ -206,12 +209,12 @@ func (m *merger) checkShards() error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return withCode(exitUnfit, errors.Join(errs...))
+	return exit.With(exit.Unfit, errors.Join(errs...))
 }
 
 func (m *merger) open(ctx context.Context, e *env) (err error) {
 	for _, p := range m.parts {
-		p.rows, p.close, err = m.files.openRows(ctx, e, p.path, dataset.Options{})
+		p.rows, p.close, err = m.files.OpenRows(ctx, e.Process, p.path, dataset.Options{})
 		if err != nil {
 			return err
 		}
@@ -275,7 +278,7 @@ func (m *merger) copyRow(ctx context.Context, p *part) (more bool, err error) {
 		sum := sha256.Sum256([]byte(row.ID))
 		id := [16]byte(sum[:16])
 		if other := m.seen[id]; other != nil {
-			return false, withCode(exitUnfit, fmt.Errorf("the id %q is in %s and in %s; outputs to be merged have different rows", row.ID, other.path, p.path))
+			return false, exit.With(exit.Unfit, fmt.Errorf("the id %q is in %s and in %s; outputs to be merged have different rows", row.ID, other.path, p.path))
 		}
 		m.seen[id] = p
 	}
@@ -290,7 +293,7 @@ func (m *merger) checkCounts() error {
 			p.n++ // at least one more than its turn
 		}
 		if want := p.record.Counts["rows"]; p.n != want {
-			errs = append(errs, withCode(exitUnfit, fmt.Errorf("%s has other rows than the %d that its run record counts; it was changed since", p.path, want)))
+			errs = append(errs, exit.With(exit.Unfit, fmt.Errorf("%s has other rows than the %d that its run record counts; it was changed since", p.path, want)))
 		}
 	}
 	return errors.Join(errs...)
@@ -328,7 +331,7 @@ func (m *merger) copyRejected() error {
 		}
 	}
 	if got := m.out.Rejected(); got != want {
-		return withCode(exitUnfit, fmt.Errorf("the files of rejected lines hold %d lines, but the run records count %d; they were changed since", got, want))
+		return exit.With(exit.Unfit, fmt.Errorf("the files of rejected lines hold %d lines, but the run records count %d; they were changed since", got, want))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stats"
 )
 
@@ -31,7 +33,7 @@ counts them as wrong. docs/evaluation.md says how each figure is computed.`
 
 // metaOptions are the flags of "meta labels".
 type metaOptions struct {
-	rowInput
+	run.Rows
 	gold   string // file with gold labels; empty: the first prediction file
 	preds  []string
 	labels evaluation.LabelOptions
@@ -83,7 +85,7 @@ func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
 		return nil, err
 	}
 	o := &metaOptions{gold: ctx.String("gold"), preds: ctx.Args().Slice()}
-	if o.rowInput, err = openRowInput(ctx, t); err != nil {
+	if o.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
 	if o.form, err = readReportForm(ctx); err != nil {
@@ -95,8 +97,8 @@ func metaOptionsFrom(ctx *cli.Context) (*metaOptions, error) {
 		return nil, err
 	}
 	o.gold = cmp.Or(o.gold, o.preds[0])
-	if countOf(append([]string{o.gold}, o.preds...), stdio) > 1 {
-		return nil, usagef("standard input can be read once: only one file may be \"-\", " +
+	if countOf(append([]string{o.gold}, o.preds...), run.Stdio) > 1 {
+		return nil, exit.Usagef("standard input can be read once: only one file may be \"-\", " +
 			"and the gold labels need a file of their own then")
 	}
 	return o, nil
@@ -117,27 +119,27 @@ func parseWhere(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		column, value, ok := strings.Cut(pair, "=")
 		if !ok || column == "" {
-			return nil, usagef("--where %q: write it as COLUMN=VALUE, as in --where split=test", pair)
+			return nil, exit.Usagef("--where %q: write it as COLUMN=VALUE, as in --where split=test", pair)
 		}
 		if _, twice := where[column]; twice {
-			return nil, usagef("--where: column %q is given twice", column)
+			return nil, exit.Usagef("--where: column %q is given twice", column)
 		}
 		where[column] = value
 	}
 	return where, nil
 }
 
-// runMetaLabels reads, measures and prints. Its error is coded: exitIncomplete where rows had no prediction.
+// runMetaLabels reads, measures and prints. Its error is coded: exit.Incomplete where rows had no prediction.
 func runMetaLabels(ctx context.Context, e *env, o *metaOptions) error {
 	labels, err := evaluation.NewLabels(o.labels)
 	if err != nil {
 		return err
 	}
-	if err := o.readRows(ctx, e, o.gold, labels.ReadGold); err != nil {
+	if err := o.Read(ctx, e.Process, o.gold, labels.ReadGold); err != nil {
 		return err
 	}
 	for _, file := range o.preds {
-		if err := o.readRows(ctx, e, file, labels.ReadPredictions); err != nil {
+		if err := o.Read(ctx, e.Process, file, labels.ReadPredictions); err != nil {
 			return err
 		}
 	}
@@ -157,7 +159,7 @@ func warnFiles(e *env, files []evaluation.FileWarning) {
 	for _, f := range files {
 		_ = warnFaults(e, f.Faults) // the report knows whether it is incomplete
 		for _, note := range f.Notes {
-			fmt.Fprintf(e.err, "warning: %s\n", note)
+			fmt.Fprintf(e.Err, "warning: %s\n", note)
 		}
 	}
 }
@@ -166,5 +168,5 @@ func incompleteIf(incomplete bool) error {
 	if !incomplete {
 		return nil
 	}
-	return withCode(exitIncomplete, nil)
+	return exit.With(exit.Incomplete, nil)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
@@ -40,7 +42,7 @@ default the passage. docs/scoring.md says how each figure is computed.`
 
 // metaScoresOptions are the flags of "meta scores".
 type metaScoresOptions struct {
-	rowInput
+	run.Rows
 	files  []string
 	scores evaluation.ScoreOptions
 	plot   plotOptions
@@ -86,7 +88,7 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	}
 	o := &metaScoresOptions{files: ctx.Args().Slice(),
 		plot: readPlotOptions(ctx, "plot"), lift: readPlotOptions(ctx, "lift-plot")}
-	if err := checkInputs(o.files); err != nil {
+	if err := run.CheckInputs(o.files); err != nil {
 		return nil, err
 	}
 	t, err := taxonomyOf(ctx.String("taxonomy"), o.files)
@@ -96,7 +98,7 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 	if err := checkScoredWith(o.files, t); err != nil {
 		return nil, err
 	}
-	if o.rowInput, err = openRowInput(ctx, t); err != nil {
+	if o.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
 	if o.form, err = readReportForm(ctx); err != nil {
@@ -114,8 +116,8 @@ func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
 // checkScoredWith looks into the run records whether the files were scored with the taxonomy.
 func checkScoredWith(files []string, t *taxonomy.Taxonomy) error {
 	for _, file := range files {
-		if made := readRecord(file); made != nil && made.Taxonomy.ID != "" && made.Taxonomy.ID != t.ID() {
-			return withCode(exitUnfit, fmt.Errorf("%s was scored with the taxonomy %s, not %s; give that one with --taxonomy",
+		if made := run.ReadMade(file); made != nil && made.Taxonomy.ID != "" && made.Taxonomy.ID != t.ID() {
+			return exit.With(exit.Unfit, fmt.Errorf("%s was scored with the taxonomy %s, not %s; give that one with --taxonomy",
 				file, made.Taxonomy.ID, t.ID()))
 		}
 	}
@@ -144,15 +146,15 @@ const byMode = "mode"
 func (o *metaScoresOptions) validate(by string) error {
 	switch {
 	case by != "" && by != byMode:
-		return usagef("--by %s: there is only --by mode", by)
+		return exit.Usagef("--by %s: there is only --by mode", by)
 	case by == byMode && len(o.files) > 1:
-		return usagef("--by mode compares the modes of one file; give one")
+		return exit.Usagef("--by mode compares the modes of one file; give one")
 	case by != byMode && o.lift.file != "":
-		return usagef("--lift-plot draws what --by mode reports; give that as well")
+		return exit.Usagef("--lift-plot draws what --by mode reports; give that as well")
 	case len(o.scores.Human) == 0 && o.plot.file != "":
-		return usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
-	case countOf(o.files, stdio) > 1:
-		return usagef(`standard input "-" can be read once`)
+		return exit.Usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
+	case countOf(o.files, run.Stdio) > 1:
+		return exit.Usagef(`standard input "-" can be read once`)
 	}
 	return nil
 }
@@ -163,7 +165,7 @@ func parseHuman(pairs []string) (human []evaluation.HumanScores, err error) {
 		dimension, list, ok := strings.Cut(pair, "=")
 		columns := strings.Split(list, ",")
 		if !ok || slices.Contains(columns, "") {
-			return nil, usagef("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], as in --human fluency=fluency_score", pair)
+			return nil, exit.Usagef("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], as in --human fluency=fluency_score", pair)
 		}
 		human = append(human, evaluation.HumanScores{Dimension: dimension, Columns: columns})
 	}
@@ -177,20 +179,20 @@ func aggregateBy(how string) evaluation.Aggregate {
 
 // recordedAggregate is how the run that wrote file put judgements together, or "".
 func recordedAggregate(file string) string {
-	if made := readRecord(file); made != nil && slices.Contains(scorer.Aggregates(), made.Options.Aggregate) {
+	if made := run.ReadMade(file); made != nil && slices.Contains(scorer.Aggregates(), made.Options.Aggregate) {
 		return made.Options.Aggregate
 	}
 	return ""
 }
 
-// runMetaScores reads, measures, draws and prints. Its error is coded: exitIncomplete where rows had no value.
+// runMetaScores reads, measures, draws and prints. Its error is coded: exit.Incomplete where rows had no value.
 func runMetaScores(ctx context.Context, e *env, o *metaScoresOptions) error {
 	scores, err := evaluation.NewScores(o.scores)
 	if err != nil {
 		return err
 	}
 	for _, file := range o.files {
-		if err := o.readRows(ctx, e, file, scores.ReadScores); err != nil {
+		if err := o.Read(ctx, e.Process, file, scores.ReadScores); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -97,7 +99,7 @@ Whether a model of your own fits, and the tokens it sees:
 					if err != nil {
 						return err
 					}
-					in.limit = ctx.Int("limit")
+					in.Limit = ctx.Int("limit")
 					return tokenize(ctx.Context, e, &tokenizeOptions{in, ctx.Args().First(), ctx.String("model"), ctx.String("join"), ctx.Bool("json")})
 				},
 			},
@@ -135,9 +137,9 @@ func listModels(e *env, asJSON bool) error {
 		err = nil // without a cache there is nothing in it
 	}
 	if asJSON {
-		return errors.Join(writeJSON(e.out, all), err)
+		return errors.Join(writeJSON(e.Out, all), err)
 	}
-	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	tw := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	for _, m := range all {
 		fmt.Fprintf(tw, "%s\t%s, %s, %s, %.1f MB%s\n", m.Model, m.ID, m.Taxonomy, cmp.Or(m.Precision, "precision not stated"), float64(m.Size)/1e6, prefixed(", from ", m.Source))
 	}
@@ -159,7 +161,7 @@ func removeModels(e *env, names []string) error {
 			errs = append(errs, err)
 			continue
 		}
-		fmt.Fprintf(e.err, "removed %s\n", name)
+		fmt.Fprintf(e.Err, "removed %s\n", name)
 	}
 	return errors.Join(errs...)
 }
@@ -186,9 +188,9 @@ func modelInfo(ctx context.Context, e *env, name, join, taxonomyName string, asJ
 		return err
 	}
 	if asJSON {
-		return writeJSON(e.out, m.Manifest)
+		return writeJSON(e.Out, m.Manifest)
 	}
-	return printManifest(e.out, m, t)
+	return printManifest(e.Out, m, t)
 }
 
 func printManifest(w io.Writer, model *models.Model, t *taxonomy.Taxonomy) error {
@@ -239,7 +241,7 @@ func exportModel(e *env, name, dir string) error {
 	} else {
 		found := e.modelDir(name)
 		if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
-			return usagef("there is no model %q; 'erreval models list' shows those that are there", name)
+			return exit.Usagef("there is no model %q; 'erreval models list' shows those that are there", name)
 		}
 		from = os.DirFS(found)
 	}
@@ -247,12 +249,12 @@ func exportModel(e *env, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
+	_, err = fmt.Fprintf(e.Err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
 	return err
 }
 
 type tokenizeOptions struct {
-	rowInput
+	run.Rows
 	file, model, join string
 	json              bool
 }
@@ -266,15 +268,15 @@ type tokens struct {
 }
 
 func tokenize(ctx context.Context, e *env, o *tokenizeOptions) error {
-	m, err := e.openModel(ctx, o.model, o.join, o.taxonomy)
+	m, err := e.openModel(ctx, o.model, o.join, o.Taxonomy)
 	if err != nil {
 		return err
 	}
-	encoder, err := identifier.NewEncoder(m, o.taxonomy)
+	encoder, err := identifier.NewEncoder(m, o.Taxonomy)
 	if err != nil {
-		return withCode(exitUnfit, err)
+		return exit.With(exit.Unfit, err)
 	}
-	faults, err := o.eachRow(ctx, e, o.file, func(row *dataset.Row) error { return printTokens(e.out, encoder, row, o.json) })
+	faults, err := o.Each(ctx, e.Process, o.file, func(row *dataset.Row) error { return printTokens(e.Out, encoder, row, o.json) })
 	return errors.Join(err, warnFaults(e, faults))
 }
 

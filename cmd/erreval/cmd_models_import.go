@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/identifier/tokenfile"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/checkpoint"
 	"github.com/erreval/erreval/models/convert"
@@ -115,7 +116,7 @@ func (o *importOptions) validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
-			errs = append(errs, usagef(format, args...))
+			errs = append(errs, exit.Usagef(format, args...))
 		}
 	}
 	oneOf := func(flag, value string, known ...string) {
@@ -128,11 +129,11 @@ func (o *importOptions) validate() error {
 	check(o.Tolerance == 0 || o.Verify != "", "--tolerance is for --verify; give it with --verify reference.json")
 	check(!o.KeepFP32 || o.Precision == convert.FP16 || o.Precision == convert.INT8, "--keep-fp32 keeps fp32 beside int8 or fp16; give --precision int8")
 	if err := (convert.Options{Precision: convert.FP32, ExternalAbove: o.External}).Validate(); err != nil {
-		errs = append(errs, usagef("--external-above: %v", err))
+		errs = append(errs, exit.Usagef("--external-above: %v", err))
 	}
 	if o.Name != "" {
 		if err := models.CheckName(o.Name); err != nil {
-			errs = append(errs, usagef("--name %v", err))
+			errs = append(errs, exit.Usagef("--name %v", err))
 		}
 	}
 	return errors.Join(errs...)
@@ -193,7 +194,7 @@ func (r *importRun) prepare() (to string, err error) {
 	if info, err := os.Stat(o.Source); err != nil {
 		return "", fmt.Errorf("%w; give a folder (what is on the Hugging Face hub is fetched by 'erreval models pull ORG/NAME')", err)
 	} else if !info.IsDir() {
-		return "", usagef("%s is a file; give the folder in which it stands, with its config.json and tokenizer.json", o.Source)
+		return "", exit.Usagef("%s is a file; give the folder in which it stands, with its config.json and tokenizer.json", o.Source)
 	}
 	if _, err := r.e.locateLibrary(o.Library); err != nil {
 		return "", err
@@ -231,7 +232,7 @@ func (r *importRun) name() error {
 		name = filepath.Base(o.Output)
 	}
 	if err := models.CheckName(name); err != nil {
-		return usagef("%w; give one with --name", err)
+		return exit.Usagef("%w; give one with --name", err)
 	}
 	r.choices.Name = name
 	return nil
@@ -249,12 +250,12 @@ func (r *importRun) choose() (err error) {
 	for part := range strings.SplitSeq(o.Segments, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 8)
 		if err != nil || n < 0 {
-			return usagef("--segments %q: give one small number a field, as in 0,1,1", o.Segments)
+			return exit.Usagef("--segments %q: give one small number a field, as in 0,1,1", o.Segments)
 		}
 		c.Segments = append(c.Segments, n)
 	}
 	if want := len(r.taxonomy.Fields); len(c.Segments) != want {
-		return usagef("--segments %q: give %d numbers, one for each of %s", o.Segments, want, strings.Join(r.taxonomy.FieldNames(), ", "))
+		return exit.Usagef("--segments %q: give %d numbers, one for each of %s", o.Segments, want, strings.Join(r.taxonomy.FieldNames(), ", "))
 	}
 	return nil
 }
@@ -291,7 +292,7 @@ func (r *importRun) convert(ctx context.Context) error {
 		_, err = models.Describe(c, r.taxonomy, r.choices)
 	}
 	if err != nil {
-		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
+		return exit.With(exit.Unfit, fmt.Errorf("%s: %w", r.o.Source, err))
 	}
 	return r.write(ctx, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Convert(ctx, r.o.Source, to, o)
@@ -325,14 +326,14 @@ func (r *importRun) write(ctx context.Context, convertTo func(dir string, o conv
 func (r *importRun) takeModel() error {
 	o := r.o
 	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
-		return usagef("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, --activation, --segments and --threshold", o.Source, models.ManifestFile)
+		return exit.Usagef("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, --activation, --segments and --threshold", o.Source, models.ManifestFile)
 	}
 	if _, err := models.Export(r.source, r.draft.Dir); err != nil {
-		return withCode(exitUnfit, fmt.Errorf("%s: %w", o.Source, err))
+		return exit.With(exit.Unfit, fmt.Errorf("%s: %w", o.Source, err))
 	}
 	m, err := models.Open(r.draft.Dir, r.taxonomy)
 	if err != nil {
-		return withCode(exitUnfit, err)
+		return exit.With(exit.Unfit, err)
 	}
 	r.given, r.manifest = true, &m.Manifest
 	r.manifest.Source = cmp.Or(r.manifest.Source, o.Origin)
@@ -350,7 +351,7 @@ func (r *importRun) describe(ctx context.Context, c *models.Classifier) (err err
 		}
 	}
 	if r.manifest, err = models.Describe(c, r.taxonomy, r.choices); err != nil {
-		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
+		return exit.With(exit.Unfit, fmt.Errorf("%s: %w", r.o.Source, err))
 	}
 	r.report.Names = c.Labels
 	r.manifest.Source, r.manifest.Licence = r.o.Origin, findLicence(r.source)
@@ -376,6 +377,6 @@ func (r *importRun) copy(name, as string) error {
 
 func (r *importRun) say(format string, args ...any) {
 	if !r.o.Quiet {
-		fmt.Fprintf(r.e.err, "erreval: "+format+"\n", args...)
+		fmt.Fprintf(r.e.Err, "erreval: "+format+"\n", args...)
 	}
 }

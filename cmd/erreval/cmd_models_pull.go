@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models/hub"
 )
 
@@ -53,10 +54,10 @@ func runPull(ctx context.Context, e *env, o *importOptions, what string, offline
 	}
 	repo, revision, _ := strings.Cut(what, "@")
 	show := newPullProgress(e, o.Quiet)
-	client := &hub.Client{Endpoint: e.getenv("HF_ENDPOINT"), Token: e.getenv("HF_TOKEN"), Cache: cache, Offline: offline,
+	client := &hub.Client{Endpoint: e.Getenv("HF_ENDPOINT"), Token: e.Getenv("HF_TOKEN"), Cache: cache, Offline: offline,
 		Select: selectWithCard, Progress: show.file, Notice: show.notice}
 	snapshot, err := client.Pull(ctx, repo, revision)
-	show.clear()
+	show.Clear()
 	if err != nil {
 		return err
 	}
@@ -75,16 +76,16 @@ func selectWithCard(names []string) ([]string, error) {
 
 // hubCache is huggingface_hub's cache: HF_HUB_CACHE, else hub below HF_HOME, else below the user's cache.
 func (e *env) hubCache() (string, error) {
-	if dir := e.getenv("HF_HUB_CACHE"); dir != "" {
+	if dir := e.Getenv("HF_HUB_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
-	if dir := e.getenv("HF_HOME"); dir != "" {
+	if dir := e.Getenv("HF_HOME"); dir != "" {
 		return filepath.Abs(filepath.Join(dir, "hub"))
 	}
-	if dir := e.getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+	if dir := e.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "huggingface", "hub"), nil
 	}
-	if home := e.getenv("HOME"); filepath.IsAbs(home) {
+	if home := e.Getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".cache", "huggingface", "hub"), nil
 	}
 	return "", errors.New("no cache folder: neither HF_HOME nor XDG_CACHE_HOME nor HOME holds an absolute path; set HF_HOME")
@@ -92,7 +93,8 @@ func (e *env) hubCache() (string, error) {
 
 // pullProgress shows a line a file; on a terminal it moves.
 type pullProgress struct {
-	progress
+	*run.Progress
+	e     *env
 	quiet bool
 	name  string
 	begun time.Time
@@ -101,30 +103,27 @@ type pullProgress struct {
 }
 
 func newPullProgress(e *env, quiet bool) *pullProgress {
-	return &pullProgress{progress: *newProgress(e, quiet), quiet: quiet, known: map[string]bool{}}
+	return &pullProgress{Progress: run.NewProgress(e.Process, quiet), e: e, quiet: quiet, known: map[string]bool{}}
 }
 
 func (p *pullProgress) file(name string, done, total int64) {
-	now := time.Now()
 	if name != p.name {
-		p.name, p.begun, p.at = name, now, done
+		p.name, p.begun, p.at = name, time.Now(), done
 	}
 	if done == total {
 		p.done(name, total)
 		return
 	}
-	if !p.on || now.Sub(p.last) < progressEvery {
-		return
-	}
-	p.last, p.shown = now, true
-	line := fmt.Sprintf("%s: %.1f MB", name, float64(done)/1e6)
-	if total > 0 {
-		line += fmt.Sprintf(" of %.1f, %d %%", float64(total)/1e6, 100*done/total)
-	}
-	if seconds := now.Sub(p.begun).Seconds(); seconds > 0 {
-		line += fmt.Sprintf(", %.1f MB/s", float64(done-p.at)/1e6/seconds)
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+	p.ShowText(func(now time.Time) string {
+		line := fmt.Sprintf("%s: %.1f MB", name, float64(done)/1e6)
+		if total > 0 {
+			line += fmt.Sprintf(" of %.1f, %d %%", float64(total)/1e6, 100*done/total)
+		}
+		if seconds := now.Sub(p.begun).Seconds(); seconds > 0 {
+			line += fmt.Sprintf(", %.1f MB/s", float64(done-p.at)/1e6/seconds)
+		}
+		return line
+	})
 }
 
 // done says once of each file that it is there.
@@ -133,13 +132,13 @@ func (p *pullProgress) done(name string, size int64) {
 		return
 	}
 	p.known[name] = true
-	p.clear()
-	fmt.Fprintf(p.w, "erreval: %s, %.1f MB, is in the cache\n", name, float64(size)/1e6)
+	p.Clear()
+	fmt.Fprintf(p.e.Err, "erreval: %s, %.1f MB, is in the cache\n", name, float64(size)/1e6)
 }
 
 func (p *pullProgress) notice(message string) {
 	if !p.quiet {
-		p.clear()
-		fmt.Fprintf(p.w, "erreval: %s\n", message)
+		p.Clear()
+		fmt.Fprintf(p.e.Err, "erreval: %s\n", message)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 )
 
@@ -46,14 +48,14 @@ func openWorkspace(ctx *cli.Context) (*refine.Workspace, error) {
 func openWorkspaceAt(dir string) (*refine.Workspace, error) {
 	w, err := refine.Open(dir)
 	if err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	return w, nil
 }
 
 // typedLine is the command line as it was typed, to be pasted into a shell.
 func (e *env) typedLine() string {
-	return quoteLine(append([]string{"erreval"}, e.args[1:]...))
+	return words.QuoteAll(append([]string{"erreval"}, e.Args[1:]...))
 }
 
 // explainBusy adds which workspace it is to the error of a step that could not begin.

@@ -12,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
@@ -24,7 +26,7 @@ type scoreOptions struct {
 	Taxonomy  string // "" is the one in the input's run record
 	Map       []string
 	Limit     int // rows; 0 is all
-	Files     fileOptions
+	Files     run.FileOptions
 	Overwrite bool
 	Resume    bool
 	Quiet     bool
@@ -92,11 +94,11 @@ Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed
 func (o *scoreOptions) validate() error {
 	switch {
 	case o.Output == "" && (o.Judge == nil || o.Judge.calls()):
-		return usagef("no output; give -o OUT, or -o - for standard output")
-	case o.Output == stdio && o.Resume:
-		return usagef("--resume goes on with a file; give it with -o OUT")
+		return exit.Usagef("no output; give -o OUT, or -o - for standard output")
+	case o.Output == run.Stdio && o.Resume:
+		return exit.Usagef("--resume goes on with a file; give it with -o OUT")
 	case o.Limit < 0:
-		return usagef("--limit %d: give a number of rows, or 0 for all", o.Limit)
+		return exit.Usagef("--limit %d: give a number of rows, or 0 for all", o.Limit)
 	}
 	return nil
 }
@@ -117,7 +119,7 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 	}
 	if o.Judge == nil {
 		if r.scorer, err = scorer.NewOffline(r.rows.taxonomy, scorer.OfflineOptions{}); err != nil {
-			return withCode(exitUnfit, err)
+			return exit.With(exit.Unfit, err)
 		}
 		return r.write(ctx, e)
 	}
@@ -140,7 +142,7 @@ func runScore(ctx context.Context, e *env, o *scoreOptions) (err error) {
 		return r.judges.dryRun(e, o.JSON, rows, questions)
 	}
 	r.judges.announceModels(r.rows)
-	r.summary.Judging, r.rows.progress.more = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
+	r.summary.Judging, r.rows.progress.More = newJudgeSummary(r.judges, r.rows.taxonomy), r.note
 	return r.write(ctx, e)
 }
 
@@ -152,7 +154,7 @@ func (r *scoreRun) clear() error {
 	if err := r.judges.checkPath(r.o.Input, r.o.Output); err != nil {
 		return err
 	}
-	if r.o.Output != stdio {
+	if r.o.Output != run.Stdio {
 		if err := dataset.CheckOutput(r.o.Output, r.o.Overwrite || r.o.Resume, r.o.Input); err != nil {
 			return err
 		}
@@ -164,17 +166,17 @@ func (r *scoreRun) clear() error {
 }
 
 func newScoreRun(e *env, o *scoreOptions) *scoreRun {
-	return &scoreRun{o: o, rows: &identifyRun{e: e, progress: newProgress(e, o.Quiet), total: &identifySummary{},
+	return &scoreRun{o: o, rows: &identifyRun{e: e, progress: run.NewProgress(e.Process, o.Quiet), total: &identifySummary{},
 		o: &identifyOptions{Inputs: []string{o.Input}, Output: o.Output, Limit: o.Limit, Overwrite: o.Overwrite, Resume: o.Resume, Quiet: o.Quiet}}}
 }
 
 // open looks at the input and finds out which taxonomy it is of.
 func (r *scoreRun) open(ctx context.Context) (err error) {
 	rows := r.rows
-	if rows.files, err = r.o.Files.open(); err != nil {
+	if rows.files, err = r.o.Files.Open(); err != nil {
 		return err
 	}
-	if err := checkInputs(rows.o.Inputs); err != nil {
+	if err := run.CheckInputs(rows.o.Inputs); err != nil {
 		return err
 	}
 	if rows.taxonomy, err = taxonomyOf(r.o.Taxonomy, rows.o.Inputs); err != nil {
@@ -193,7 +195,7 @@ func (r *scoreRun) write(ctx context.Context, e *env) error {
 		return errors.Join(err, r.close(e))
 	}
 	err := r.file(ctx)
-	if lacksColumns(err) {
+	if run.LacksColumns(err) {
 		return err // there is nothing to sum up
 	}
 	return errors.Join(err, r.close(e))
@@ -201,27 +203,27 @@ func (r *scoreRun) write(ctx context.Context, e *env) error {
 
 // close prints the summary, and gives the exit code of rows without a score.
 func (r *scoreRun) close(e *env) error {
-	r.rows.progress.clear()
+	r.rows.progress.Clear()
 	err := errors.Join(r.closeJudging(), r.summary.print(e, r.o))
 	if r.summary.Unscored+r.summary.Rejected+len(r.rows.changed) == 0 {
 		return err
 	}
-	return errors.Join(err, withCode(exitIncomplete, errors.New(r.summary.incomplete(r.rows))))
+	return errors.Join(err, exit.With(exit.Incomplete, errors.New(r.summary.incomplete(r.rows))))
 }
 
 // file scores the input.
 func (r *scoreRun) file(ctx context.Context) error {
 	f := &scoreFile{identifyFile: &identifyFile{run: r.rows, name: r.o.Input, path: r.o.Output, summary: &identifySummary{}, record: r.newRecord(),
 		noted: map[string]bool{}}, score: r}
-	source, info, err := openInput(ctx, r.rows.e, r.o.Input)
+	source, info, err := run.OpenInput(ctx, r.rows.e.Process, r.o.Input)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
 	f.source, f.info, f.input = source, info, runrecord.NewInputReader(r.o.Input, source)
-	counter := &countingReader{r: f.input}
-	r.rows.progress.begin(f.size(), counter)
-	f.reader, err = r.rows.files.reader(counter, source, r.o.Input, dataset.Options{Taxonomy: r.rows.taxonomy, Map: r.rows.columns, Limit: r.o.Limit})
+	counter := run.NewCountingReader(f.input)
+	r.rows.progress.Begin(f.size(), counter)
+	f.reader, err = r.rows.files.Reader(counter, source, r.o.Input, dataset.Options{Taxonomy: r.rows.taxonomy, Map: r.rows.columns, Limit: r.o.Limit})
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (r *scoreRun) file(ctx context.Context) error {
 		f.summary.Rows = r.summary.Rows
 		err = f.interrupted(r.o.Input)
 	}
-	if f.changed = changed(r.o.Input, f.info); f.changed != "" {
+	if f.changed = run.Changed(r.o.Input, f.info); f.changed != "" {
 		r.rows.changed = append(r.rows.changed, r.o.Input+" "+f.changed+" while it was read")
 	}
 	return f.finish(err)
@@ -299,7 +301,7 @@ func (f *scoreFile) row(row *dataset.Row) error {
 	if !known {
 		err = f.write(row, nil)
 	}
-	f.run.progress.show(f.score.summary.Rows)
+	f.run.progress.Show(f.score.summary.Rows)
 	return err
 }
 
@@ -321,7 +323,7 @@ func fitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) 
 	if d == nil || d.MadeWith(t.ID()) {
 		return nil
 	}
-	return withCode(exitUnfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
+	return exit.With(exit.Unfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy", row.ID, d.Taxonomy, t.ID()))
 }
 
 // recall takes the scores of a row from the output of an earlier run. It tells false for a row that is new.
@@ -331,10 +333,10 @@ func (f *scoreFile) recall(row *dataset.Row) (bool, error) {
 	}
 	found, err := f.out.Recall(row, dataset.ColumnScores)
 	if errors.Is(err, dataset.ErrOtherRows) {
-		err = withCode(exitUsage, err)
+		err = exit.With(exit.Usage, err)
 	}
 	if err == nil && !found {
-		f.run.progress.skip(f.score.summary.Rows)
+		f.run.progress.Skip(f.score.summary.Rows)
 	}
 	return found, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
 )
 
@@ -21,11 +22,11 @@ func libraryFlag() cli.Flag {
 
 // locateLibrary finds ONNX Runtime by flag, environment, cache, system.
 func (e *env) locateLibrary(flag string) (nativelib.Found, error) {
-	cache, err := nativelib.CacheDir(e.getenv)
-	if err != nil && flag == "" && e.getenv(nativelib.EnvVar) == "" {
+	cache, err := nativelib.CacheDir(e.Getenv)
+	if err != nil && flag == "" && e.Getenv(nativelib.EnvVar) == "" {
 		return nativelib.Found{}, err
 	}
-	return nativelib.Locate(nativelib.Options{Flag: flag, Env: e.getenv(nativelib.EnvVar), CacheDir: cache})
+	return nativelib.Locate(nativelib.Options{Flag: flag, Env: e.Getenv(nativelib.EnvVar), CacheDir: cache})
 }
 
 type setupOptions struct {
@@ -74,7 +75,7 @@ set there is nothing to fetch. The library's path is printed on standard output.
 func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 	say := func(format string, args ...any) {
 		if !quiet {
-			fmt.Fprintf(e.err, format+"\n", args...)
+			fmt.Fprintf(e.Err, format+"\n", args...)
 		}
 	}
 	if o.cuda {
@@ -89,14 +90,14 @@ func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 		return err
 	}
 	say("ONNX Runtime %s %s, and loads", version, what)
-	if usual, _ := nativelib.CacheDir(e.getenv); o.dir != "" && !strings.HasPrefix(f.Path, usual) {
+	if usual, _ := nativelib.CacheDir(e.Getenv); o.dir != "" && !strings.HasPrefix(f.Path, usual) {
 		dir, err := filepath.Abs(o.dir)
 		if err != nil {
 			return err
 		}
 		say("set ERREVAL_CACHE=%s so that the other commands find it", dir)
 	}
-	_, err = fmt.Fprintln(e.out, f.Path)
+	_, err = fmt.Fprintln(e.Out, f.Path)
 	return err
 }
 
@@ -104,7 +105,7 @@ func runSetup(ctx context.Context, e *env, o setupOptions, quiet bool) error {
 // one that has: that is no failure.
 func setUpCUDA(ctx context.Context, e *env, o setupOptions, say func(string, ...any)) error {
 	if o.source != nativelib.Auto && o.source != nativelib.PyPI || o.sha256 != "" {
-		return usagef("--cuda takes its packages from PyPI alone; leave --source and --sha256 out")
+		return exit.Usagef("--cuda takes its packages from PyPI alone; leave --source and --sha256 out")
 	}
 	in, err := o.installer(e, say)
 	if err != nil {
@@ -120,14 +121,14 @@ func setUpCUDA(ctx context.Context, e *env, o setupOptions, say func(string, ...
 	}
 	say("ONNX Runtime %s for CUDA %s, the SHA-256 of each file is right", nativelib.Version, what)
 	if err := tryCUDA(c); err != nil {
-		e.warn("it cannot be used on this machine: %v", err)
+		e.Warn("it cannot be used on this machine: %v", err)
 	} else {
 		say("an NVIDIA GPU can be used: --device cuda")
 	}
-	if path := e.getenv(nativelib.EnvVar); path != "" {
-		e.warn("%s names %s, which goes before it; unset %[1]s to use it", nativelib.EnvVar, path)
+	if path := e.Getenv(nativelib.EnvVar); path != "" {
+		e.Warn("%s names %s, which goes before it; unset %[1]s to use it", nativelib.EnvVar, path)
 	}
-	_, err = fmt.Fprintln(e.out, c.Library)
+	_, err = fmt.Fprintln(e.Out, c.Library)
 	return err
 }
 
@@ -140,7 +141,7 @@ func tryCUDA(c nativelib.CUDA) error {
 
 // setUp returns the library to use, and what was done: a part of a sentence.
 func setUp(ctx context.Context, e *env, o setupOptions, say func(string, ...any)) (f nativelib.Found, what string, err error) {
-	if e.getenv(nativelib.EnvVar) != "" && !o.force {
+	if e.Getenv(nativelib.EnvVar) != "" && !o.force {
 		f, err := e.locateLibrary("")
 		return f, "is given by " + nativelib.EnvVar, err
 	}
@@ -156,7 +157,7 @@ func setUp(ctx context.Context, e *env, o setupOptions, say func(string, ...any)
 }
 
 func (o setupOptions) installer(e *env, say func(string, ...any)) (*nativelib.Installer, error) {
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	if o.dir != "" {
 		cache, err = filepath.Abs(o.dir)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -90,10 +92,10 @@ func showOptionsFrom(ctx *cli.Context) (*showOptions, error) {
 	}
 	o := &showOptions{lookOptions: *look, ids: ctx.StringSlice("id"), status: ctx.String("status"), top: ctx.String("top"),
 		limit: ctx.Int("limit"), color: ctx.String("color"), json: ctx.Bool("json"), quiet: ctx.Bool("quiet")}
-	if o.labels, err = labelNames("--label", ctx.StringSlice("label"), o.taxonomy); err != nil {
+	if o.labels, err = labelNames("--label", ctx.StringSlice("label"), o.Taxonomy); err != nil {
 		return nil, err
 	}
-	if o.not, err = labelNames("--not", ctx.StringSlice("not"), o.taxonomy); err != nil {
+	if o.not, err = labelNames("--not", ctx.StringSlice("not"), o.Taxonomy); err != nil {
 		return nil, err
 	}
 	if o.top != "" && o.limit == 0 {
@@ -107,7 +109,7 @@ func (o *showOptions) validate() error {
 		if slices.Contains(values, value) {
 			return nil
 		}
-		return usagef("%s %q: it is %s", flag, value, strings.Join(values, " or "))
+		return exit.Usagef("%s %q: it is %s", flag, value, strings.Join(values, " or "))
 	}
 	var errs []error
 	if o.status != "" {
@@ -117,7 +119,7 @@ func (o *showOptions) validate() error {
 		errs = append(errs, oneOf("--top", o.top, topUncertain))
 	}
 	if o.limit < 0 {
-		errs = append(errs, usagef("--limit %d: give a number of rows, or 0 for all", o.limit))
+		errs = append(errs, exit.Usagef("--limit %d: give a number of rows, or 0 for all", o.limit))
 	}
 	return errors.Join(append(errs, oneOf("--color", o.color, "auto", "always", "never"))...)
 }
@@ -134,7 +136,7 @@ func labelNames(flag string, given []string, t *taxonomy.Taxonomy) ([]string, er
 		}
 		i, ok := t.Index(strings.TrimSpace(g))
 		if !ok {
-			return nil, usagef("%s %q: %s has no such label; it has %s, and any stands for every error", flag, g, t.ID(), strings.Join(t.Labels(), ", "))
+			return nil, exit.Usagef("%s %q: %s has no such label; it has %s, and any stands for every error", flag, g, t.ID(), strings.Join(t.Labels(), ", "))
 		}
 		names = append(names, t.Types[i].Name)
 	}
@@ -205,7 +207,7 @@ func runShow(ctx context.Context, e *env, o *showOptions) error {
 	rows := 0
 	for _, file := range o.paths {
 		var thresholds dataset.Probabilities
-		if made := readRecord(file); made != nil {
+		if made := run.ReadMade(file); made != nil {
 			thresholds = made.Options.Thresholds
 		}
 		if o.top != "" {
@@ -218,7 +220,7 @@ func runShow(ctx context.Context, e *env, o *showOptions) error {
 			}
 			s := &shown{row: row, d: d, thresholds: thresholds}
 			if o.top != "" {
-				top.add(s, o.taxonomy)
+				top.add(s, o.Taxonomy)
 				return nil
 			}
 			if err := p.print(s); err != nil {

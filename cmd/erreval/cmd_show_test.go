@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -30,14 +31,14 @@ func TestShowColor(t *testing.T) {
 		{"never", true, "", false},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		e := &env{out: &bytes.Buffer{}, isTerminal: func(any) bool { return c.terminal }, getenv: func(key string) string {
+		e := &env{Process: &run.Process{Out: &bytes.Buffer{}, IsTerminal: func(any) bool { return c.terminal }, Getenv: func(key string) string {
 			if key == name {
 				return value
 			}
 			return ""
-		}}
+		}}}
 		o := &showOptions{color: c.flag}
-		o.taxonomy = tax
+		o.Taxonomy = tax
 		if got := newShowPrinter(e, o).color; got != c.want {
 			t.Errorf("%+v: got %v", c, got)
 		}

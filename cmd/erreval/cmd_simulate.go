@@ -14,14 +14,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/simulate"
 )
 
 // simulateOptions are the flags and argument that every way of simulating has.
 type simulateOptions struct {
-	rowInput
+	run.Rows
 	file, output string
 	overwrite    bool
 	json         bool
@@ -59,18 +62,18 @@ docs/simulate.md lists the mechanisms.`,
 				return err
 			}
 			if ctx.String("output") == "" && !ctx.IsSet("judge") {
-				return usagef("erreval simulate needs -o OUT, the file to write")
+				return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 			}
 			t, err := openTaxonomy(ctx.String("taxonomy"))
 			if err != nil {
 				return err
 			}
 			o := &simulateOptions{file: ctx.Args().First(), output: ctx.String("output"), overwrite: ctx.Bool("overwrite"), json: ctx.Bool("json")}
-			if o.rowInput, err = openRowInput(ctx, t); err != nil {
+			if o.Rows, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
-			if o.limit = ctx.Int("limit"); o.limit < 0 {
-				return usagef("--limit %d: give a number of rows, or 0 for all", o.limit)
+			if o.Limit = ctx.Int("limit"); o.Limit < 0 {
+				return exit.Usagef("--limit %d: give a number of rows, or 0 for all", o.Limit)
 			}
 			return o.action(ctx, e)
 		},
@@ -112,16 +115,16 @@ func ruleFlags() []cli.Flag {
 }
 
 func rulesAction(ctx *cli.Context, e *env, o *simulateOptions) error {
-	bound, err := simulate.Bind(o.taxonomy)
+	bound, err := simulate.Bind(o.Taxonomy)
 	if err != nil {
-		return withCode(exitUnfit, err)
+		return exit.With(exit.Unfit, err)
 	}
 	r := &ruleRun{o: o, bound: bound}
 	if r.Options, err = readRules(ctx, bound); err != nil {
-		return usagef("%v", err)
+		return exit.Usagef("%v", err)
 	}
 	if len(bound.Without) > 0 {
-		fmt.Fprintf(e.err, "no rules for %s: a language model can write them, with --judge\n", strings.Join(bound.Without, ", "))
+		fmt.Fprintf(e.Err, "no rules for %s: a language model can write them, with --judge\n", strings.Join(bound.Without, ", "))
 	}
 	return r.run(ctx.Context, e)
 }
@@ -190,7 +193,7 @@ func (r *ruleRun) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	sum := &simulateSummary{Rows: len(rows), LeftOut: leftOut, taxonomy: r.o.taxonomy, Labels: map[string]int{}, Mechanisms: map[string]int{}}
+	sum := &simulateSummary{Rows: len(rows), LeftOut: leftOut, taxonomy: r.o.Taxonomy, Labels: map[string]int{}, Mechanisms: map[string]int{}}
 	err = r.o.write(r.record(), sum.counts, func(out *dataset.Output) error {
 		return simulate.Generate(rows, r.Options, func(ex simulate.Example) error {
 			ex.Labels = r.bound.Labels(ex.Labels)
@@ -220,15 +223,15 @@ type rulesRecord struct {
 }
 
 func (r *ruleRun) record() rulesRecord {
-	rec := rulesRecord{By: "rules", Map: r.o.columns, Limit: r.o.limit, Seed: r.Seed, Weights: map[string]float64{}, Copies: r.Copies,
+	rec := rulesRecord{By: "rules", Map: r.o.Columns, Limit: r.o.Limit, Seed: r.Seed, Weights: map[string]float64{}, Copies: r.Copies,
 		PerError: r.PerError, Total: r.Total, Combined: r.Combined, Rules: r.Rules}
 	if r.PerError+r.Total > 0 {
 		rec.Copies = 0
 	}
 	for code, w := range r.Mix {
 		for _, label := range r.bound.Labels([]string{code}) {
-			i, _ := r.o.taxonomy.Index(label)
-			rec.Weights[r.o.taxonomy.Types[i].Name] = w
+			i, _ := r.o.Taxonomy.Index(label)
+			rec.Weights[r.o.Taxonomy.Types[i].Name] = w
 		}
 	}
 	return rec
@@ -244,7 +247,7 @@ func (o *simulateOptions) write(options any, counts func() map[string]int, fill 
 	if err != nil {
 		return err
 	}
-	out.Format, out.Options = o.files.format(o.output), o.files.sinkOptions(nil)
+	out.Format, out.Options = o.Files.Format(o.output), o.Files.SinkOptions(nil)
 	if err := fill(out); err != nil {
 		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
 	}
@@ -258,10 +261,10 @@ func (o *simulateOptions) write(options any, counts func() map[string]int, fill 
 // record begins the record of a run that reads INPUT, and other files.
 func (o *simulateOptions) record(options any, others ...string) (*runrecord.Record, error) {
 	rec := runrecord.New("simulate", options)
-	rec.Taxonomy = &runrecord.Artefact{ID: o.taxonomy.ID(), SHA256: o.taxonomy.Hash()}
+	rec.Taxonomy = &runrecord.Artefact{ID: o.Taxonomy.ID(), SHA256: o.Taxonomy.Hash()}
 	for _, file := range append([]string{o.file}, others...) {
-		in := runrecord.Input{File: stdio, Size: -1} // nothing is left of it to hash
-		if file != stdio {
+		in := runrecord.Input{File: run.Stdio, Size: -1} // nothing is left of it to hash
+		if file != run.Stdio {
 			var err error
 			if in, err = runrecord.HashFile(file); err != nil {
 				return nil, err
@@ -305,22 +308,22 @@ func (s *simulateSummary) counts() map[string]int {
 
 func (s *simulateSummary) print(e *env, asJSON bool) error {
 	if asJSON {
-		return writeJSON(e.out, s)
+		return writeJSON(e.Out, s)
 	}
-	fmt.Fprintf(e.err, "%d examples of %d rows:", s.Examples, s.Rows)
+	fmt.Fprintf(e.Err, "%d examples of %d rows:", s.Examples, s.Rows)
 	if s.Combined > 0 {
-		fmt.Fprintf(e.err, " %d with a second error;", s.Combined)
+		fmt.Fprintf(e.Err, " %d with a second error;", s.Combined)
 	}
 	for _, y := range s.taxonomy.Types {
 		if n := s.Labels[y.Code]; n > 0 {
-			fmt.Fprintf(e.err, " %s %.1f%%", y.Code, 100*float64(n)/float64(s.Examples))
+			fmt.Fprintf(e.Err, " %s %.1f%%", y.Code, 100*float64(n)/float64(s.Examples))
 		}
 	}
-	fmt.Fprintln(e.err)
+	fmt.Fprintln(e.Err)
 	if s.LeftOut > 0 {
-		fmt.Fprintf(e.err, "%s with errors left out\n", plural(s.LeftOut, "row", "rows"))
+		fmt.Fprintf(e.Err, "%s with errors left out\n", words.Plural(s.LeftOut, "row", "rows"))
 	}
-	return s.mechanisms(e.err)
+	return s.mechanisms(e.Err)
 }
 
 // mechanisms prints how often each mechanism had a part.
@@ -349,14 +352,14 @@ func (s *simulateSummary) mechanisms(w io.Writer) error {
 // readRightRows reads all rows; one with an empty passage, question or answer cannot teach and is an error.
 func readRightRows(ctx context.Context, e *env, o *simulateOptions, bound *simulate.Binding) (rows []simulate.Row, leftOut int, faults []error, err error) {
 	faults, err = o.eachFit(ctx, e, func(r *dataset.Row) error {
-		right, err := isRight(r, o.taxonomy)
+		right, err := isRight(r, o.Taxonomy)
 		switch i := slices.IndexFunc(r.Values, blank); {
 		case err != nil:
 			return err
 		case !right:
 			leftOut++
 		case i >= 0:
-			return fmt.Errorf("row %s: the %s is empty", r.ID, o.taxonomy.Fields[i].Name)
+			return fmt.Errorf("row %s: the %s is empty", r.ID, o.Taxonomy.Fields[i].Name)
 		default:
 			rows = append(rows, bound.Row(r, textOf(r, "title"), textOf(r, "source")))
 		}
@@ -374,7 +377,7 @@ func readRightRows(ctx context.Context, e *env, o *simulateOptions, bound *simul
 // eachFit calls f for every row of the input. A row that f refuses is among the faults: it is no reason to make nothing of the others.
 func (o *simulateOptions) eachFit(ctx context.Context, e *env, f func(*dataset.Row) error) ([]error, error) {
 	var unfit []error
-	faults, err := o.eachRow(ctx, e, o.file, func(r *dataset.Row) error {
+	faults, err := o.Each(ctx, e.Process, o.file, func(r *dataset.Row) error {
 		if err := f(r); err != nil {
 			unfit = append(unfit, &dataset.LineError{File: r.Source, Line: r.Line, Err: err})
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
@@ -86,12 +87,12 @@ func statsOptionsFrom(ctx *cli.Context) (*statsOptions, error) {
 		o.intervals.Method = ctx.String("interval")
 	}
 	if err := o.intervals.Validate(); err != nil {
-		return nil, usagef("--interval: %w", err)
+		return nil, exit.Usagef("--interval: %w", err)
 	}
 	if o.form, err = readReportForm(ctx); err != nil {
 		return nil, err
 	}
-	if o.gates, err = parseGates(ctx.StringSlice("fail-on"), o.taxonomy); err != nil {
+	if o.gates, err = parseGates(ctx.StringSlice("fail-on"), o.Taxonomy); err != nil {
 		return nil, err
 	}
 	return o, o.plot.check()
@@ -106,11 +107,11 @@ func runStats(ctx context.Context, e *env, o *statsOptions) error {
 	if err := drawStats(s, &o.plot); err != nil {
 		return err
 	}
-	return errors.Join(o.form.print(e, s), code, statsGates(s, o.gates, scheme(o.taxonomy).NoError))
+	return errors.Join(o.form.print(e, s), code, statsGates(s, o.gates, scheme(o.Taxonomy).NoError))
 }
 
 func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, []error, error) {
-	tally := report.NewTally(scheme(o.taxonomy), o.intervals)
+	tally := report.NewTally(scheme(o.Taxonomy), o.intervals)
 	var faults []error
 	systems, rows, named := map[string]bool{}, 0, false
 	for _, file := range o.paths {
@@ -121,7 +122,7 @@ func computeStats(ctx context.Context, e *env, o *statsOptions) (*report.Stats, 
 			}
 			rows, named, systems[system] = rows+1, named || ok, true
 			if len(systems) > mostSystems {
-				return usagef("--by %s: more than %d different values; choose a column that names systems", o.by, mostSystems)
+				return exit.Usagef("--by %s: more than %d different values; choose a column that names systems", o.by, mostSystems)
 			}
 			group, err := o.group(row)
 			if err != nil {
@@ -150,7 +151,7 @@ func (o *statsOptions) group(row *dataset.Row) (string, error) {
 	if o.intervals.Method != report.Bootstrap {
 		return "", nil
 	}
-	return evaluation.GroupOf(row, o.taxonomy, o.intervals.Group)
+	return evaluation.GroupOf(row, o.Taxonomy, o.intervals.Group)
 }
 
 // system names the row's system; ok tells whether its column did.
@@ -171,7 +172,7 @@ func (o *statsOptions) system(row *dataset.Row, file string) (name string, ok bo
 	case ok && o.by != "":
 		return "(null)", true, nil
 	case o.by != "":
-		return "", false, usagef("--by: row %s has no column %q; the columns are %s", row.ID, o.by, strings.Join(row.Columns(), ", "))
+		return "", false, exit.Usagef("--by: row %s has no column %q; the columns are %s", row.ID, o.by, strings.Join(row.Columns(), ", "))
 	case len(o.paths) > 1:
 		return file, false, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/urfave/cli/v2"
 )
@@ -32,7 +33,7 @@ Those of your own task:
 					if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
 						return err
 					}
-					return listTaxonomies(e.out, ctx.Bool("json"))
+					return listTaxonomies(e.Out, ctx.Bool("json"))
 				},
 			},
 			{
@@ -49,7 +50,7 @@ Those of your own task:
 					if name == "" {
 						name = taxonomy.Builtins()[0]
 					}
-					return showTaxonomy(e.out, name, ctx.Bool("json"), ctx.Bool("yaml"))
+					return showTaxonomy(e.Out, name, ctx.Bool("json"), ctx.Bool("yaml"))
 				},
 			},
 			{
@@ -60,7 +61,7 @@ Those of your own task:
 					if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
 						return err
 					}
-					return checkTaxonomy(e.out, ctx.Args().First())
+					return checkTaxonomy(e.Out, ctx.Args().First())
 				},
 			},
 		},
@@ -91,7 +92,7 @@ func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
 	if asYAML {
 		data, err := taxonomy.BuiltinYAML(name)
 		if err != nil {
-			return usagef("--yaml: %w", err)
+			return exit.Usagef("--yaml: %w", err)
 		}
 		_, err = w.Write(data)
 		return err
@@ -152,7 +153,7 @@ func checkTaxonomy(w io.Writer, file string) error {
 func openTaxonomy(nameOrPath string) (*taxonomy.Taxonomy, error) {
 	t, err := taxonomy.Open(nameOrPath)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		err = withCode(exitUnfit, err)
+		err = exit.With(exit.Unfit, err)
 	}
 	return t, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/spelling"
 )
@@ -80,9 +81,9 @@ func newApp(e *env) *cli.App {
 		UsageText:                 "erreval COMMAND [flags] [files]",
 		Description:               appDescription,
 		Version:                   runrecord.ReadBuild().String(),
-		Reader:                    e.in,
-		Writer:                    e.out,
-		ErrWriter:                 e.err,
+		Reader:                    e.In,
+		Writer:                    e.Out,
+		ErrWriter:                 e.Err,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,                         // file and column names may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides the exit code
@@ -93,7 +94,7 @@ func newApp(e *env) *cli.App {
 		if ctx.Args().Present() {
 			return needCommand(ctx)
 		}
-		_, err := io.WriteString(e.out, shortHelp)
+		_, err := io.WriteString(e.Out, shortHelp)
 		return err
 	})
 	for _, c := range app.Commands {
@@ -141,9 +142,9 @@ func explainUsage(ctx *cli.Context, err error, _ bool) error {
 		text = fmt.Sprintf("unknown flag --%s%s", unknown, didYouMean("--", unknown, names))
 	}
 	if ctx.Command.Name == ctx.App.Name && isUnknown {
-		return usagef("%s; the flags of a command stand behind its name", text)
+		return exit.Usagef("%s; the flags of a command stand behind its name", text)
 	}
-	return usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
+	return exit.Usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
 }
 
 // didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none
@@ -164,9 +165,9 @@ func needCommand(ctx *cli.Context) error {
 	}
 	list := strings.Join(names, ", ")
 	if got := ctx.Args().First(); got != "" {
-		return usagef("%s has no command %q%s\nits commands are %s", path, got, didYouMean("", got, names), list)
+		return exit.Usagef("%s has no command %q%s\nits commands are %s", path, got, didYouMean("", got, names), list)
 	}
-	return usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
+	return exit.Usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
 }
 
 // wantArgs checks the number of positional arguments; max < 0 is any number.
@@ -179,5 +180,5 @@ func wantArgs(ctx *cli.Context, min, max int, what string) error {
 	if n > 0 {
 		got = fmt.Sprintf("%d: %s", n, strings.Join(ctx.Args().Slice(), " "))
 	}
-	return usagef("%s takes %s, got %s\nsee '%s --help'", ctx.Command.HelpName, what, got, ctx.Command.HelpName)
+	return exit.Usagef("%s takes %s, got %s\nsee '%s --help'", ctx.Command.HelpName, what, got, ctx.Command.HelpName)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 )
@@ -56,7 +57,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n > 0) || n*unit > math.MaxInt64/2 {
-		return 0, usagef("--gpu-memory %q: write a size, as in 8GB or 900MB", text)
+		return 0, exit.Usagef("--gpu-memory %q: write a size, as in 8GB or 900MB", text)
 	}
 	return int64(n * unit), nil
 }
@@ -64,7 +65,7 @@ func parseSize(text string) (int64, error) {
 // deviceLibrary is the ONNX Runtime to use for a device: what the user names, else for a GPU the CUDA build in the cache,
 // whose libraries it loads.
 func (e *env) deviceLibrary(device, library string) (string, error) {
-	if !isCUDA(device) || library != "" || e.getenv(nativelib.EnvVar) != "" {
+	if !isCUDA(device) || library != "" || e.Getenv(nativelib.EnvVar) != "" {
 		return library, nil
 	}
 	path, err := e.cudaLibrary()
@@ -75,7 +76,7 @@ func (e *env) deviceLibrary(device, library string) (string, error) {
 }
 
 func (e *env) cudaLibrary() (string, error) {
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +113,7 @@ func checkUsable(m *models.Model, device, library string) error {
 		return err
 	}
 	if m.Manifest.Precision == "int8" {
-		return withCode(exitUnfit, fmt.Errorf("device %s cannot be used: the model %s is int8, whose operators run on a CPU only; "+
+		return exit.With(exit.Unfit, fmt.Errorf("device %s cannot be used: the model %s is int8, whose operators run on a CPU only; "+
 			"import its checkpoint with --precision fp16, or use --device cpu", device, m.Manifest.ID()))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/urfave/cli/v2"
 )
 
@@ -52,7 +53,7 @@ func reorder(app *cli.App, args []string) []string {
 
 // typed tells whether a flag, by one of its names, stands on the command line rather than in the environment.
 func (e *env) typed(names []string) bool {
-	for _, arg := range e.args {
+	for _, arg := range e.Args {
 		if arg == "--" {
 			return false
 		}
@@ -174,13 +175,13 @@ func parseMap(pairs []string, fields []string) (map[string]string, error) {
 		field, column, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || field == "" || column == "":
-			return nil, usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
+			return nil, exit.Usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
 		case !slices.Contains(fields, field) && slices.Contains(fields, column):
-			return nil, usagef("--map %q: the taxonomy's field comes first: --map %s=%s", pair, column, field)
+			return nil, exit.Usagef("--map %q: the taxonomy's field comes first: --map %s=%s", pair, column, field)
 		case !slices.Contains(fields, field):
-			return nil, usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field, strings.Join(fields, ", "))
+			return nil, exit.Usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field, strings.Join(fields, ", "))
 		case m[field] != "":
-			return nil, usagef("--map: field %q is given twice", field)
+			return nil, exit.Usagef("--map: field %q is given twice", field)
 		}
 		m[field] = column
 	}

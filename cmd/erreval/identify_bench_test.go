@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/bench"
 	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -88,7 +89,7 @@ func innerLoop(b *testing.B, in string) time.Duration {
 func wholeCommand(b *testing.B, in string) time.Duration {
 	e, stdout, stderr := testEnv(b, nil, false)
 	line := []string{"erreval", "identify", in, "-o", in + ".out", "--overwrite", "--model", *benchModel, "--json"}
-	if code := run(b.Context(), line, e); code != exitOK {
+	if code := execute(b.Context(), line, e); code != exit.OK {
 		b.Fatal(stderr)
 	}
 	var s identifySummary

@@ -9,7 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -44,8 +46,8 @@ func readGateOptions(ctx *cli.Context) gateOptions {
 // check finds what cannot be written before anything is computed.
 func (o *gateOptions) check(e *env) error {
 	var errs []error
-	if o.GitHub && e.getenv(githubSummary) == "" {
-		errs = append(errs, usagef("--github-summary: $%s is not set; it is on GitHub's runners, elsewhere give --summary FILE", githubSummary))
+	if o.GitHub && e.Getenv(githubSummary) == "" {
+		errs = append(errs, exit.Usagef("--github-summary: $%s is not set; it is on GitHub's runners, elsewhere give --summary FILE", githubSummary))
 	}
 	return errors.Join(errs...)
 }
@@ -62,7 +64,7 @@ func parseGates(expressions []string, t *taxonomy.Taxonomy) ([]gate.Gate, error)
 			return t.Types[i].Name, true
 		})
 		if err != nil {
-			return nil, usagef("--fail-on %w; the error types are %s", err, strings.Join(t.Labels(), ", "))
+			return nil, exit.Usagef("--fail-on %w; the error types are %s", err, strings.Join(t.Labels(), ", "))
 		}
 		gates = append(gates, g)
 	}
@@ -89,7 +91,7 @@ func missedGates(results []gate.Result) error {
 	if len(missed) == 0 {
 		return nil
 	}
-	return withCode(exitMissed, errors.New(strings.Join(missed, "\n")))
+	return exit.With(exit.Missed, errors.New(strings.Join(missed, "\n")))
 }
 
 // counts is the summary as gates see it.
@@ -127,7 +129,7 @@ func (s *identifySummary) publish(e *env, o *identifyOptions) error {
 		errs = append(errs, replaceFile(o.Gates.Summary, s.markdown(o)))
 	}
 	if o.Gates.GitHub {
-		errs = append(errs, appendFile(e.getenv(githubSummary), s.markdown(o)))
+		errs = append(errs, appendFile(e.Getenv(githubSummary), s.markdown(o)))
 	}
 	if o.Gates.JUnit != "" {
 		text, err := s.junit()
@@ -163,9 +165,9 @@ func appendFile(path, text string) error {
 func (s *identifySummary) markdown(o *identifyOptions) string {
 	r := report.Report{Title: "erreval: " + strings.Join(o.Inputs, ", "), Facts: []string{
 		fmt.Sprintf("model %s, taxonomy %s", s.Model, s.Taxonomy),
-		fmt.Sprintf("%s: %d without error (%s), %d truncated, %d untagged; %s rejected", plural(s.Rows, "row", "rows"),
+		fmt.Sprintf("%s: %d without error (%s), %d truncated, %d untagged; %s rejected", words.Plural(s.Rows, "row", "rows"),
 			s.WithoutError, report.Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged,
-			plural(s.Rejected, "line", "lines"))}}
+			words.Plural(s.Rejected, "line", "lines"))}}
 	if len(s.Gates) > 0 {
 		t := report.Table{Columns: []report.Column{{Title: "limit"}, {Title: "result"}, {Title: "why"}}}
 		for _, g := range s.Gates {

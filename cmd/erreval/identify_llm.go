@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
@@ -46,20 +46,20 @@ func (o *identifyOptions) readIdentifier(ctx *cli.Context, e *env) (err error) {
 		return onlyWith(ctx, e, labellerFlags(), "--%s is for a language model as identifier; choose one with --identifier llm --judge NAME")
 	case identifierLLM:
 	default:
-		return usagef("--identifier %q: give local, or llm and a model with --judge", who)
+		return exit.Usagef("--identifier %q: give local, or llm and a model with --judge", who)
 	}
 	if err := onlyWith(ctx, e, localFlags(), "--%s is for the local model; leave it out with --identifier llm"); err != nil {
 		return err
 	}
 	if ctx.String("judge") == "" {
-		return usagef("--identifier llm: name the language model with --judge, as in --judge gpt-4o-mini")
+		return exit.Usagef("--identifier llm: name the language model with --judge, as in --judge gpt-4o-mini")
 	}
 	o.Examples = ctx.String("examples")
 	if o.Judge, err = readAskOptions(ctx, e); err != nil {
 		return err
 	}
 	if names := o.Judge.Names(); len(names) > 1 {
-		return usagef("--judge %s: one model finds errors; tag once with each, and compare the files with erreval meta labels", strings.Join(names, ","))
+		return exit.Usagef("--judge %s: one model finds errors; tag once with each, and compare the files with erreval meta labels", strings.Join(names, ","))
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 	options := scorer.LabellerOptions{Taxonomy: r.taxonomy, Repeats: o.Panel.Repeats, Attempts: o.Panel.Attempts, Workers: o.Panel.Workers}
 	if r.o.Examples != "" {
 		if options.Examples, err = r.readExamples(ctx); err != nil {
-			return nil, withCode(exitUsage, fmt.Errorf("--examples: %w", err))
+			return nil, exit.With(exit.Usage, fmt.Errorf("--examples: %w", err))
 		}
 	}
 	if r.judges, err = newModels(o, r.taxonomy, prompt.Identify, r.o.Output); err != nil {
@@ -79,14 +79,14 @@ func (r *identifyRun) openLabeller(ctx context.Context, outputs []string) (close
 	}
 	options.Template = r.judges.template
 	if r.judges.labeller, err = scorer.NewLabeller(r.judges.Models()[0], options); err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	if o.calls() {
 		if err := r.clear(outputs); err != nil { // before there is a journal: a run that cannot begin leaves none
 			return nil, err
 		}
 		r.judges.announceModels(r)
-		r.progress.more = func() string { return ", " + r.judges.describeUsed(r.judges.Used()) }
+		r.progress.More = func() string { return ", " + r.judges.describeUsed(r.judges.Used()) }
 	}
 	return r.judges.Close, r.judges.openJournal()
 }
@@ -105,7 +105,7 @@ func (r *identifyRun) clear(outputs []string) error {
 		return err
 	}
 	for _, out := range outputs {
-		if out == stdio || out == "" {
+		if out == run.Stdio || out == "" {
 			continue
 		}
 		if err := dataset.CheckOutput(out, r.o.Overwrite || r.o.Resume, r.o.Inputs...); err != nil {
@@ -124,8 +124,8 @@ func (r *identifyRun) readExamples(ctx context.Context) ([]prompt.Example, error
 	}
 	r.examples = &hashed
 	var examples []prompt.Example
-	in := &rowInput{files: r.files, taxonomy: r.taxonomy, columns: r.columns, limit: scorer.MaxExamples + 1}
-	faults, err := in.eachRow(ctx, r.e, file, func(row *dataset.Row) error {
+	in := &run.Rows{Files: r.files, Taxonomy: r.taxonomy, Columns: r.columns, Limit: scorer.MaxExamples + 1}
+	faults, err := in.Each(ctx, r.e.Process, file, func(row *dataset.Row) error {
 		labels, err := row.Labels(r.taxonomy)
 		examples = append(examples, prompt.Example{Values: row.Values, Labels: labels})
 		return err
@@ -153,14 +153,14 @@ func (r *identifyRun) forecast(ctx context.Context) error {
 // eachMine goes through the rows that the run would tag. It gives the number of lines that are no rows.
 func (r *identifyRun) eachMine(ctx context.Context, visit func(*dataset.Row) error) (rejected int, err error) {
 	for _, file := range r.o.Inputs {
-		in := &rowInput{files: r.files, taxonomy: r.taxonomy, columns: r.columns}
+		in := &run.Rows{Files: r.files, Taxonomy: r.taxonomy, Columns: r.columns}
 		if r.o.Limit > 0 {
-			if in.limit = r.o.Limit - r.read; in.limit == 0 {
+			if in.Limit = r.o.Limit - r.read; in.Limit == 0 {
 				break
 			}
 		}
 		n := 0
-		faults, err := in.eachRow(ctx, r.e, file, func(row *dataset.Row) error {
+		faults, err := in.Each(ctx, r.e.Process, file, func(row *dataset.Row) error {
 			if n++; !r.mine(n - 1) {
 				return nil
 			}
@@ -226,16 +226,7 @@ func (r *identifyRun) closeAsking() error {
 	s.Usage = usage
 	s.spent = fmt.Sprintf("this run: %s; the journal in all: %s", r.judges.describeUsed(usage.ThisRun), r.judges.describeUsed(usage.Journal))
 	if s.Rows > 0 && s.Reasons[scorer.ReasonUnavailable] == s.Rows {
-		return withCode(exitJudge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
+		return exit.With(exit.Judge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 	}
 	return nil
-}
-
-// countsText is "cut 1, refused 2".
-func countsText(counts map[string]int) string {
-	parts := make([]string, 0, len(counts))
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
-	}
-	return strings.Join(parts, ", ")
 }

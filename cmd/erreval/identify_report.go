@@ -17,7 +17,9 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
@@ -138,96 +140,35 @@ func (s *identifySummary) restore(counts map[string]int) {
 // print writes the summary: a table to standard error, or JSON to where no rows go.
 func (s *identifySummary) print(e *env, o *identifyOptions) error {
 	if o.JSON {
-		if o.Output == stdio || o.Table {
-			return writeJSON(e.err, s)
+		if o.Output == run.Stdio || o.Table {
+			return writeJSON(e.Err, s)
 		}
-		return writeJSON(e.out, s)
+		return writeJSON(e.Out, s)
 	}
 	if o.Quiet {
 		return nil
 	}
 	if s.Resumed > 0 {
-		fmt.Fprintf(e.err, "%s tagged by an earlier run\n", plural(s.Resumed, "row was", "rows were"))
+		fmt.Fprintf(e.Err, "%s tagged by an earlier run\n", words.Plural(s.Resumed, "row was", "rows were"))
 	}
-	fmt.Fprintf(e.err, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
-		plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError,
-		report.Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged, plural(s.Rejected, "line", "lines"))
+	fmt.Fprintf(e.Err, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
+		words.Plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError,
+		report.Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
 	if len(s.Reasons) > 0 {
-		fmt.Fprintf(e.err, "untagged: %s\n", countsText(s.Reasons))
+		fmt.Fprintf(e.Err, "untagged: %s\n", words.Counts(s.Reasons))
 	}
 	if s.spent != "" {
-		fmt.Fprintln(e.err, s.spent)
+		fmt.Fprintln(e.Err, s.spent)
 	}
-	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(e.Err, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, l := range s.Labels {
 		notJudged := ""
 		if l.NotJudged > 0 {
-			notJudged = fmt.Sprintf("  not judged in %s", plural(l.NotJudged, "row", "rows"))
+			notJudged = fmt.Sprintf("  not judged in %s", words.Plural(l.NotJudged, "row", "rows"))
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, report.Percent(l.Rows, s.Tagged-l.NotJudged), notJudged)
 	}
 	return w.Flush()
-}
-
-// progressEvery is how often the progress line changes.
-const progressEvery = 200 * time.Millisecond
-
-// progress is a line on a terminal: rows, rate, time left. On anything else it is silent.
-type progress struct {
-	w     io.Writer
-	on    bool
-	shown bool
-	last  time.Time
-	start time.Time // of this file
-	first int       // rows before this file
-	size  int64     // of this file in bytes, or -1
-	read  *countingReader
-	from  int64 // bytes skipped, which say nothing about the rate
-	rows  int
-	more  func() string // what else the line says, or nil
-}
-
-func newProgress(e *env, quiet bool) *progress {
-	return &progress{w: e.err, on: !quiet && e.isTerminal(e.err)}
-}
-
-func (p *progress) begin(size int64, read *countingReader) {
-	p.start, p.first, p.size, p.read, p.from = time.Now(), p.rows, size, read, 0
-}
-
-// skip leaves what was read so far, with so many rows, out of the rate.
-func (p *progress) skip(rows int) { p.start, p.first, p.from = time.Now(), rows, p.read.n.Load() }
-
-// show renews the line, but not too often.
-func (p *progress) show(rows int) {
-	p.rows = rows
-	now := time.Now()
-	if !p.on || now.Sub(p.last) < progressEvery {
-		return
-	}
-	p.last, p.shown = now, true
-	fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(now))
-}
-
-func (p *progress) line(now time.Time) string {
-	elapsed := now.Sub(p.start)
-	line := fmt.Sprintf("%d rows, %.1f rows/s", p.rows, float64(p.rows-p.first)/elapsed.Seconds())
-	if read := p.read.n.Load(); p.size > 0 && read > p.from {
-		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read-p.from))
-		line += fmt.Sprintf(", %d %%, %s left", 100*read/p.size, left.Round(time.Second))
-	}
-	if p.more != nil {
-		line += p.more()
-	}
-	return line
-}
-
-// clear removes the line, so that other text can be printed.
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.shown = false
-	}
 }
 
 // rowTable prints rows and what was found in them, one below the other as they come.
@@ -249,7 +190,7 @@ const (
 )
 
 func newRowTable(e *env, t *taxonomy.Taxonomy) *rowTable {
-	tab := &rowTable{w: e.out, names: []string{"#"}, widths: []int{numberWidth}}
+	tab := &rowTable{w: e.Out, names: []string{"#"}, widths: []int{numberWidth}}
 	for i, f := range t.Fields {
 		if !f.Group {
 			tab.fields = append(tab.fields, i)
@@ -413,10 +354,10 @@ func (s *identifySummary) recordCounts() map[string]int {
 
 // width is the number of columns to print in.
 func (e *env) width() int {
-	if n, err := strconv.Atoi(e.getenv("COLUMNS")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if f, ok := e.out.(*os.File); ok && e.isTerminal(f) {
+	if f, ok := e.Out.(*os.File); ok && e.IsTerminal(f) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}

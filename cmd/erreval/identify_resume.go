@@ -9,13 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // sameRows are the options that do not change what becomes of a row.
@@ -27,7 +29,7 @@ type otherRun struct{ error }
 func (o otherRun) Unwrap() error { return o.error }
 
 func otherRunf(format string, args ...any) error {
-	return withCode(exitUsage, otherRun{fmt.Errorf(format, args...)})
+	return exit.With(exit.Usage, otherRun{fmt.Errorf(format, args...)})
 }
 
 // begin creates the output, or takes up the one that an earlier run left. A record of how it is made
@@ -107,13 +109,13 @@ func (f *identifyFile) recall(row *dataset.Row) (bool, error) {
 	defer f.mu.Unlock()
 	found, err := f.out.Recall(row, dataset.ColumnDiagnosis)
 	if errors.Is(err, dataset.ErrOtherRows) {
-		return false, withCode(exitUsage, otherRun{err})
+		return false, exit.With(exit.Usage, otherRun{err})
 	}
 	if err != nil {
 		return false, err
 	}
 	if !found {
-		f.run.progress.skip(f.run.total.Rows + f.summary.Rows)
+		f.run.progress.Skip(f.run.total.Rows + f.summary.Rows)
 		return false, nil
 	}
 	d, err := row.Diagnosis()
@@ -171,7 +173,7 @@ func (r *identifyRun) checkFinished(ctx context.Context, in, out string) error {
 
 // hashInput reads as much of an input as the record says was read.
 func (r *identifyRun) hashInput(ctx context.Context, in string, old runrecord.Input) (runrecord.Input, error) {
-	source, _, err := openInput(ctx, r.e, in)
+	source, _, err := run.OpenInput(ctx, r.e.Process, in)
 	if err != nil {
 		return runrecord.Input{}, err
 	}
@@ -202,7 +204,7 @@ func (f *identifyFile) endOfInput() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.out.EndRecall(); err != nil {
-		return withCode(exitUsage, otherRun{err})
+		return exit.With(exit.Usage, otherRun{err})
 	}
 	return io.EOF
 }
@@ -237,38 +239,28 @@ func (f *identifyFile) interrupted(in string) error {
 	case f.out != nil && f.out.Recalling():
 		text = "interrupted before the first new row of " + in
 	case f.out != nil:
-		text += fmt.Sprintf("; %s in %s", plural(f.summary.Rows, "finished row is", "finished rows are"), dataset.PartialPath(f.path))
+		text += fmt.Sprintf("; %s in %s", words.Plural(f.summary.Rows, "finished row is", "finished rows are"), dataset.PartialPath(f.path))
 	}
 	if f.out != nil {
-		text += "\nto go on: " + cmp.Or(f.run.o.GoOn, resumeLine(f.run.e.args))
+		text += "\nto go on: " + cmp.Or(f.run.o.GoOn, resumeLine(f.run.e.Args))
 	}
-	if f.out != nil && in == stdio {
+	if f.out != nil && in == run.Stdio {
 		text += "\nwith the same standard input from its beginning"
 	}
-	return withCode(exitInterrupted, errors.New(text))
+	return exit.With(exit.Interrupted, errors.New(text))
 }
 
 // resumeLine is the command line as typed, with --resume, to be pasted into a shell.
 func resumeLine(args []string) string {
-	words := slices.Clone(args)
+	line := slices.Clone(args)
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "resume" && a != "resume" }) {
-		at := slices.Index(words, "--")
+		at := slices.Index(line, "--")
 		if at < 0 {
-			at = len(words)
+			at = len(line)
 		}
-		words = slices.Insert(words, at, "--resume")
+		line = slices.Insert(line, at, "--resume")
 	}
-	return quoteLine(words)
-}
-
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// shellQuote is a word as sh reads it.
-func shellQuote(w string) string {
-	if plainWord.MatchString(w) {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	return words.QuoteAll(line)
 }
 
 // parseShard reads "2/5".
@@ -280,7 +272,7 @@ func parseShard(text string) (*runrecord.Shard, error) {
 	i, errI := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
 	if !ok || errI != nil || errN != nil || i < 1 || i > n {
-		return nil, usagef("--shard %q: write it as I/N with I from 1 to N, as in --shard 2/5", text)
+		return nil, exit.Usagef("--shard %q: write it as I/N with I from 1 to N, as in --shard 2/5", text)
 	}
 	return &runrecord.Shard{Index: i, Of: n}, nil
 }

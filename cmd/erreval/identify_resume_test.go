@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
@@ -62,7 +63,7 @@ func TestKilled(t *testing.T) {
 	if err := os.WriteFile(in, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, err := identifyProcess(t, in, want).wait(); code != exitIncomplete {
+	if code, err := identifyProcess(t, in, want).wait(); code != exit.Incomplete {
 		t.Fatalf("undisturbed: %d, %v", code, err)
 	}
 	size := len(contentOf(t, want))
@@ -77,7 +78,7 @@ func TestKilled(t *testing.T) {
 				killed++
 			}
 		}
-		if code, err := identifyProcess(t, in, out, "--resume").wait(); code != exitIncomplete {
+		if code, err := identifyProcess(t, in, out, "--resume").wait(); code != exit.Incomplete {
 			t.Fatalf("seed %d, run %d: %d, %v", seed, i, code, err)
 		}
 		for _, path := range []func(string) string{func(s string) string { return s }, dataset.RejectedPath} {
@@ -182,13 +183,13 @@ func TestInputChanges(t *testing.T) {
 		want   string
 		resume int // code of --resume afterwards
 	}{
-		"grows":    {func(path string) error { return appendFile(path, row) }, fmt.Sprintf("went from %d to %d bytes", 2*size, 3*size), exitUsage},
-		"shrinks":  {func(path string) error { return os.Truncate(path, int64(size)) }, fmt.Sprintf("went from %d to %d bytes", 2*size, size), exitUsage},
-		"vanishes": {os.Remove, "was removed", exitFailed},
+		"grows":    {func(path string) error { return appendFile(path, row) }, fmt.Sprintf("went from %d to %d bytes", 2*size, 3*size), exit.Usage},
+		"shrinks":  {func(path string) error { return os.Truncate(path, int64(size)) }, fmt.Sprintf("went from %d to %d bytes", 2*size, size), exit.Usage},
+		"vanishes": {os.Remove, "was removed", exit.Failed},
 		"replaced": {func(path string) error {
 			return errors.Join(os.WriteFile(path+".new", []byte(row+row), 0o600), os.Rename(path+".new", path))
-		}, "was replaced by another file", exitOK},
-		"touched": {func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }, "was written to", exitOK},
+		}, "was replaced by another file", exit.OK},
+		"touched": {func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }, "was written to", exit.OK},
 	} {
 		dir := t.TempDir()
 		in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
@@ -197,7 +198,7 @@ func TestInputChanges(t *testing.T) {
 		}
 		e, _, stderr := testEnv(t, nil, false)
 		var once sync.Once
-		e.out = writerFunc(func(p []byte) (int, error) { // the table's first row
+		e.Out = writerFunc(func(p []byte) (int, error) { // the table's first row
 			once.Do(func() {
 				if err := c.change(in); err != nil {
 					t.Error(err)
@@ -206,7 +207,7 @@ func TestInputChanges(t *testing.T) {
 			return len(p), nil
 		})
 		line := []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT, "--table", "--resume"}
-		if code := run(t.Context(), line, e); code != exitIncomplete {
+		if code := execute(t.Context(), line, e); code != exit.Incomplete {
 			t.Errorf("%s: exit code %d: %s", name, code, stderr)
 		}
 		if want := in + " " + c.want + " while it was read: "; !strings.Contains(stderr.String(), want) {
@@ -218,13 +219,13 @@ func TestInputChanges(t *testing.T) {
 		}
 		rows := strings.Count(contentOf(t, out), "\n")
 		if name == "grows" && rows == 3 { // it grew before its end was met: then this is what was read
-			rows, c.resume = 2, exitOK
+			rows, c.resume = 2, exit.OK
 		}
 		if rows != 2 {
 			t.Errorf("%s: %d rows", name, rows)
 		}
 		e, _, stderr = testEnv(t, nil, false)
-		if code := run(t.Context(), line, e); code != c.resume {
+		if code := execute(t.Context(), line, e); code != c.resume {
 			t.Errorf("%s: --resume ends with %d, want %d: %s", name, code, c.resume, stderr)
 		}
 	}

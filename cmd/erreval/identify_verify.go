@@ -39,7 +39,7 @@ func (r *identifyRun) openVerifier(ctx context.Context, o identifier.Options) (c
 		return nil, fmt.Errorf("--verifier %s cannot be used (erreval refine train makes verifiers): %w", r.o.Verifier, err)
 	}
 	o.Thresholds, o.LabelsOnly = nil, false
-	id, runner, err := r.e.openIdentifier(ctx, v.model, task, r.o.Device, r.o.Library, o, r.e.warn)
+	id, runner, err := r.e.openIdentifier(ctx, v.model, task, r.o.Device, r.o.Library, o, r.e.Warn)
 	if err != nil {
 		return nil, err
 	}

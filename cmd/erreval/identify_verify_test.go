@@ -23,7 +23,7 @@ func TestVerifierEqualsTorch(t *testing.T) {
 	for _, workers := range []string{"1", "7"} {
 		e, _, stderr := testEnv(t, nil, false)
 		out := filepath.Join(t.TempDir(), "out.jsonl")
-		if code := run(t.Context(), []string{"erreval", "identify", tinyBERT + "/rows.jsonl", "-o", out, "--model", tinyBERT, "--verifier", tinyVerifier, "--workers", workers}, e); code != 0 {
+		if code := execute(t.Context(), []string{"erreval", "identify", tinyBERT + "/rows.jsonl", "-o", out, "--model", tinyBERT, "--verifier", tinyVerifier, "--workers", workers}, e); code != 0 {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 		got := strings.Split(strings.TrimSpace(contentOf(t, out)), "\n")

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+
+	"github.com/erreval/erreval/internal/exit"
 )
 
 // errInterrupted is what a command says that was interrupted while it made or opened a model.
-var errInterrupted = withCode(exitInterrupted, errors.New("interrupted before the model was ready"))
+var errInterrupted = exit.With(exit.Interrupted, errors.New("interrupted before the model was ready"))
 
 // unlessInterrupted is what f gives, or errInterrupted as soon as ctx ends. It is for calls that take seconds with large models
 // and cannot be told to stop, such as ONNX Runtime's opening of a session: f then goes on until the process ends. It must

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/llm/vendor"
@@ -99,7 +100,7 @@ func judgeFlags() []cli.Flag {
 func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 	if ctx.String("judge") == "" {
 		if e.typed([]string{"judge"}) { // as by an empty variable: offline is not what is wanted
-			return nil, usagef("--judge is empty: name a judge, or leave it out to score offline")
+			return nil, exit.Usagef("--judge is empty: name a judge, or leave it out to score offline")
 		}
 		return nil, onlyWith(ctx, e, judgeFlags(), "--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
 	}
@@ -126,17 +127,17 @@ func checkPanelFlags(ctx *cli.Context) error {
 	mode, plant, sure, audit := ctx.String("mode"), ctx.Float64("plant"), ctx.Float64("cascade"), ctx.Float64("audit")
 	switch {
 	case !slices.Contains([]string{dataset.ModeErrorAware, dataset.ModeVanilla, "both"}, mode):
-		return usagef("--mode %q: it is %s, %s or both", mode, dataset.ModeErrorAware, dataset.ModeVanilla)
+		return exit.Usagef("--mode %q: it is %s, %s or both", mode, dataset.ModeErrorAware, dataset.ModeVanilla)
 	case plant < 0 || plant > 1:
-		return usagef("--plant %v: give a share of 0 to 1, as in 0.1", plant)
+		return exit.Usagef("--plant %v: give a share of 0 to 1, as in 0.1", plant)
 	case plant > 0 && ctx.Bool("joint"):
-		return usagef("--plant: a planted label bears on one dimension; leave out --joint, which asks about all in one call")
+		return exit.Usagef("--plant: a planted label bears on one dimension; leave out --joint, which asks about all in one call")
 	case plant > 0 && mode == dataset.ModeVanilla:
-		return usagef("--plant: --mode %s shows no labels, so none can be planted; give another mode", mode)
+		return exit.Usagef("--plant: --mode %s shows no labels, so none can be planted; give another mode", mode)
 	case sure != 0 && (sure < 0.5 || sure > 1):
-		return usagef("--cascade %v: give a certainty of 0.5 to 1, as in 0.9", sure)
+		return exit.Usagef("--cascade %v: give a certainty of 0.5 to 1, as in 0.9", sure)
 	case audit < 0 || audit > 1:
-		return usagef("--audit %v: give a share of 0 to 1, as in 0.05", audit)
+		return exit.Usagef("--audit %v: give a share of 0 to 1, as in 0.05", audit)
 	}
 	return nil
 }
@@ -153,19 +154,19 @@ func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 		return nil, err
 	}
 	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"), File: ctx.String("config"), Base: base,
-		Getenv: e.getenv, Warn: e.warn,
+		Getenv: e.Getenv, Warn: e.Warn,
 		Given: func(flag string) bool { return ctx.IsSet(flag) && ctx.Value(flag) != "" }, // an empty variable says nothing
 		BaseURL: func(v *vendor.Vendor) string {
 			if e.typed([]string{"base-url"}) {
 				return ctx.String("base-url")
 			}
-			return e.getenv(v.BaseURLEnv)
+			return e.Getenv(v.BaseURLEnv)
 		}})
 	if err == nil {
 		err = o.Validate()
 	}
 	if err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	o.Panel.Repeats, o.Panel.Attempts = o.Repeats, o.Attempts
 	o.Panel.Workers = 2 * o.InFlight() // those that pause are not among the calls in flight
@@ -176,7 +177,7 @@ func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
 func readBase(ctx *cli.Context) (judging.Settings, error) {
 	v, err := vendor.Find(ctx.String("vendor"))
 	if err != nil {
-		return judging.Settings{}, usagef("--vendor: %v", err)
+		return judging.Settings{}, exit.Usagef("--vendor: %v", err)
 	}
 	headers, err := parseHeaders(ctx.StringSlice("header"))
 	return judging.Settings{
@@ -195,7 +196,7 @@ func onlyWith(ctx *cli.Context, e *env, flags []cli.Flag, why string) error {
 	for _, f := range flags {
 		// The environment may hold what another command needs.
 		if name := f.Names()[0]; ctx.IsSet(name) && e.typed(f.Names()) {
-			return usagef(why, name)
+			return exit.Usagef(why, name)
 		}
 	}
 	return nil
@@ -219,7 +220,7 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("--header: write it as NAME=VALUE") // it may hold a secret, which is not repeated
+			return nil, exit.Usagef("--header: write it as NAME=VALUE") // it may hold a secret, which is not repeated
 		}
 		headers[name] = value
 	}

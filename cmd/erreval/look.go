@@ -6,21 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
 // lookOptions are what show, stats and diff have in common.
 type lookOptions struct {
-	rowInput
+	run.Rows
 	paths  []string
 	filter *dataset.Filter // --where
 }
@@ -43,17 +44,17 @@ func reportFlags() []cli.Flag {
 
 func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	o := &lookOptions{paths: ctx.Args().Slice()}
-	if countOf(o.paths, stdio) > 1 {
-		return nil, usagef(`standard input "-" can be read once`)
+	if countOf(o.paths, run.Stdio) > 1 {
+		return nil, exit.Usagef(`standard input "-" can be read once`)
 	}
-	if err := checkInputs(o.paths); err != nil {
+	if err := run.CheckInputs(o.paths); err != nil {
 		return nil, err
 	}
 	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths)
 	if err != nil {
 		return nil, err
 	}
-	if o.rowInput, err = openRowInput(ctx, t); err != nil {
+	if o.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
 	where, err := parseWhere(ctx.StringSlice("where"))
@@ -61,51 +62,17 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	return o, err
 }
 
-// madeWith is what a look at a file takes from its run record.
-type madeWith struct {
-	Taxonomy runrecord.Artefact `json:"taxonomy"`
-	Columns  map[string]string  `json:"columns"`
-	Options  struct {
-		Map        map[string]string     `json:"map"`
-		Thresholds dataset.Probabilities `json:"thresholds"`
-		Aggregate  string                `json:"aggregate"` // of a run with judges
-	} `json:"options"`
-}
-
-// readRecord reads OUT.run.json; nil if there is none that can be read, which is no fault of the rows.
-func readRecord(file string) *madeWith {
-	data, err := os.ReadFile(runrecord.Path(file))
-	made := &madeWith{}
-	if err != nil || json.Unmarshal(data, made) != nil {
-		return nil
-	}
-	return made
-}
-
-// recordedColumns are the fields that the run which made a file read from columns of other names. Older records have
-// only those that were given.
-func recordedColumns(file string) map[string]string {
-	made := readRecord(file)
-	if made == nil || file == stdio {
-		return nil
-	}
-	if made.Columns == nil {
-		return made.Options.Map
-	}
-	return made.Columns
-}
-
 // taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record beside
 // the files names, or that of question generation. The record of a taxonomy of the user's own does not say where its file is.
 func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {
-		made := readRecord(file)
+		made := run.ReadMade(file)
 		if given != "" || made == nil || made.Taxonomy.ID == "" {
 			continue
 		}
 		name, _, _ := strings.Cut(made.Taxonomy.ID, "@")
 		if !slices.Contains(taxonomy.Builtins(), name) {
-			return nil, withCode(exitUnfit, fmt.Errorf("%s was made with the taxonomy %s, which is not built in: give its file with --taxonomy FILE", file, made.Taxonomy.ID))
+			return nil, exit.With(exit.Unfit, fmt.Errorf("%s was made with the taxonomy %s, which is not built in: give its file with --taxonomy FILE", file, made.Taxonomy.ID))
 		}
 		given = name
 	}
@@ -114,7 +81,7 @@ func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 
 // each calls f for every row of a file that --where lets through, with its diagnosis or nil.
 func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dataset.Row, *dataset.Diagnosis) error) ([]error, error) {
-	faults, err := o.eachRow(ctx, e, file, func(row *dataset.Row) error {
+	faults, err := o.Each(ctx, e.Process, file, func(row *dataset.Row) error {
 		if !o.filter.Match(row) {
 			return nil
 		}
@@ -122,7 +89,7 @@ func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dat
 		if err != nil {
 			return err
 		}
-		if d != nil && !d.MadeWith(o.taxonomy.ID()) {
+		if d != nil && !d.MadeWith(o.Taxonomy.ID()) {
 			return o.unfit("row "+row.ID, d.Taxonomy)
 		}
 		return f(row, d)
@@ -138,8 +105,8 @@ func (o *lookOptions) unfit(what, found string) error {
 	if !slices.Contains(taxonomy.Builtins(), name) {
 		name = "FILE"
 	}
-	return withCode(exitUnfit, fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: choose it with --taxonomy %s",
-		what, found, o.taxonomy.ID(), name))
+	return exit.With(exit.Unfit, fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: choose it with --taxonomy %s",
+		what, found, o.Taxonomy.ID(), name))
 }
 
 // foreign tells whether a line is no row, or columns are missing, because the file is one of another taxonomy, with
@@ -157,7 +124,7 @@ func (o *lookOptions) foreign(err error) error {
 		place = fmt.Sprintf("%s:%d", fault.File, fault.Line)
 		err = json.Unmarshal(fault.Raw, &line)
 	}
-	if err != nil || line.Diagnosis == nil || line.Diagnosis.MadeWith(o.taxonomy.ID()) {
+	if err != nil || line.Diagnosis == nil || line.Diagnosis.MadeWith(o.Taxonomy.ID()) {
 		return nil
 	}
 	return o.unfit(place, line.Diagnosis.Taxonomy)
@@ -168,7 +135,7 @@ func (o *lookOptions) noRows(rows int, faults []error) error {
 	files := strings.Join(o.paths, ", ")
 	switch {
 	case rows > 0:
-		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, plural(rows, "row", "rows"), o.paths[0])
+		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, words.Plural(rows, "row", "rows"), o.paths[0])
 	case len(faults) > 0:
 		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, faults[0])
 	case len(o.filter.Where) > 0:
@@ -180,15 +147,15 @@ func (o *lookOptions) noRows(rows int, faults []error) error {
 // warnFaults prints lines that are no rows, and gives the exit code that says so.
 func warnFaults(e *env, faults []error) error {
 	for _, f := range faults[:min(shownRejections, len(faults))] {
-		fmt.Fprintf(e.err, "warning: %s\n", report.Printable(f.Error()))
+		fmt.Fprintf(e.Err, "warning: %s\n", words.Printable(f.Error()))
 	}
 	if more := len(faults) - shownRejections; more > 0 {
-		fmt.Fprintf(e.err, "warning: and %d more lines like these\n", more)
+		fmt.Fprintf(e.Err, "warning: and %d more lines like these\n", more)
 	}
 	if len(faults) == 0 {
 		return nil
 	}
-	return withCode(exitIncomplete, nil)
+	return exit.With(exit.Incomplete, nil)
 }
 
 // scheme is the taxonomy as reports take it.
@@ -206,9 +173,9 @@ func scheme(t *taxonomy.Taxonomy) report.Scheme {
 
 // checkedIntervals reads the flags of intervals.
 func (o *lookOptions) checkedIntervals(ctx *cli.Context) (report.IntervalOptions, error) {
-	i := readIntervals(ctx, o.taxonomy)
+	i := readIntervals(ctx, o.Taxonomy)
 	if err := i.Validate(); err != nil {
-		return i, usagef("--bootstrap: %w", err)
+		return i, exit.Usagef("--bootstrap: %w", err)
 	}
 	return i, nil
 }
@@ -235,7 +202,7 @@ type reportForm struct{ json, markdown bool }
 func readReportForm(ctx *cli.Context) (reportForm, error) {
 	f := reportForm{json: ctx.Bool("json"), markdown: ctx.Bool("markdown")}
 	if f.json && f.markdown {
-		return f, usagef("--json and --markdown both say how to print; give one of them")
+		return f, exit.Usagef("--json and --markdown both say how to print; give one of them")
 	}
 	return f, nil
 }
@@ -244,9 +211,9 @@ func readReportForm(ctx *cli.Context) (reportForm, error) {
 func (f reportForm) print(e *env, figures interface{ Report() *report.Report }) error {
 	switch {
 	case f.json:
-		return writeJSON(e.out, figures)
+		return writeJSON(e.Out, figures)
 	case f.markdown:
-		return figures.Report().Markdown(e.out)
+		return figures.Report().Markdown(e.Out)
 	}
-	return figures.Report().Text(e.out)
+	return figures.Report().Text(e.Out)
 }

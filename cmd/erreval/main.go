@@ -9,43 +9,45 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/fileerror"
+	"github.com/erreval/erreval/internal/run"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	e := osEnv()
+	e := &env{Process: run.NewProcess()}
 	// The first signal ends the run in good order; a second one then has its default effect.
 	context.AfterFunc(ctx, func() {
 		stop()
-		fmt.Fprintln(e.err, "\nerreval: finishing what is in flight; Ctrl-C again ends at once")
+		fmt.Fprintln(e.Err, "\nerreval: finishing what is in flight; Ctrl-C again ends at once")
 	})
-	os.Exit(run(ctx, os.Args, e))
+	os.Exit(execute(ctx, os.Args, e))
 }
 
 // run executes one command line (args[0] is the program's name) and returns the exit code.
-func run(ctx context.Context, args []string, e *env) int {
-	e.args = args
+func execute(ctx context.Context, args []string, e *env) int {
+	e.Args = args
 	app := newApp(e)
 	if len(args) > 1 && args[1] == completeCommand {
-		printCandidates(e.out, app, args[2:])
-		return exitOK
+		printCandidates(e.Out, app, args[2:])
+		return exit.OK
 	}
 	err := app.RunContext(ctx, reorder(app, args))
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	code := exitUsage // an error of parsing the line, unless a command ran
+	code := exit.Usage // an error of parsing the line, unless a command ran
 	var ran *actionError
 	switch {
 	case !errors.As(err, &ran):
 	case ctx.Err() != nil:
-		code = exitInterrupted
+		code = exit.Interrupted
 	default:
-		code = exitCode(ran.err)
+		code = codeOf(ran.err)
 	}
 	if text := fileerror.Plain(err).Error(); text != "" {
-		fmt.Fprintf(e.err, "error: %s\n", text)
+		fmt.Fprintf(e.Err, "error: %s\n", text)
 	}
 	return code
 }

@@ -18,7 +18,9 @@ import (
 
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/identifier/ort/orttest"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
@@ -152,27 +154,27 @@ func TestReorder(t *testing.T) {
 
 func TestExitCode(t *testing.T) {
 	plain := errors.New("x")
-	coded := func(code int) error { return fmt.Errorf("more: %w", withCode(code, plain)) }
+	coded := func(code int) error { return fmt.Errorf("more: %w", exit.With(code, plain)) }
 	for _, c := range []struct {
 		err  error
 		want int
 	}{
-		{nil, exitOK},
-		{plain, exitFailed},
-		{usagef("x"), exitUsage},
-		{coded(exitUnfit), exitUnfit},
-		{fmt.Errorf("x: %w", context.Canceled), exitInterrupted},
-		{withCode(exitIncomplete, context.Canceled), exitInterrupted},
-		{errors.Join(coded(exitIncomplete), coded(exitMissed)), exitMissed},
-		{errors.Join(coded(exitIncomplete), coded(exitMissed), coded(exitJudge)), exitJudge},
-		{errors.Join(coded(exitJudge), coded(exitUnfit)), exitUnfit},
-		{errors.Join(coded(exitUnfit), plain), exitFailed},
-		{fmt.Errorf("f:1: %w", report.ErrUnfit), exitUnfit},
-		{fmt.Errorf("f:1: %w", &evaluation.OptionError{}), exitUsage},
-		{errors.Join(plain, context.Canceled), exitInterrupted},
-		{fmt.Errorf("both: %w", errors.Join(coded(exitIncomplete), coded(exitMissed))), exitMissed},
+		{nil, exit.OK},
+		{plain, exit.Failed},
+		{exit.Usagef("x"), exit.Usage},
+		{coded(exit.Unfit), exit.Unfit},
+		{fmt.Errorf("x: %w", context.Canceled), exit.Interrupted},
+		{exit.With(exit.Incomplete, context.Canceled), exit.Interrupted},
+		{errors.Join(coded(exit.Incomplete), coded(exit.Missed)), exit.Missed},
+		{errors.Join(coded(exit.Incomplete), coded(exit.Missed), coded(exit.Judge)), exit.Judge},
+		{errors.Join(coded(exit.Judge), coded(exit.Unfit)), exit.Unfit},
+		{errors.Join(coded(exit.Unfit), plain), exit.Failed},
+		{fmt.Errorf("f:1: %w", report.ErrUnfit), exit.Unfit},
+		{fmt.Errorf("f:1: %w", &evaluation.OptionError{}), exit.Usage},
+		{errors.Join(plain, context.Canceled), exit.Interrupted},
+		{fmt.Errorf("both: %w", errors.Join(coded(exit.Incomplete), coded(exit.Missed))), exit.Missed},
 	} {
-		if got := exitCode(c.err); got != c.want {
+		if got := codeOf(c.err); got != c.want {
 			t.Errorf("%v: exit code %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -183,13 +185,13 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for line, want := range map[string]int{
-		"taxonomy check none.yaml": exitInterrupted,
-		"taxonomy list":            exitOK, // it had finished
-		"taxonomy list --bogus":    exitUsage,
+		"taxonomy check none.yaml": exit.Interrupted,
+		"taxonomy list":            exit.OK, // it had finished
+		"taxonomy list --bogus":    exit.Usage,
 	} {
 		var out, errOut bytes.Buffer
-		e := &env{out: &out, err: &errOut, getenv: func(string) string { return "" }, isTerminal: isTerminal}
-		if got := run(ctx, append([]string{"erreval"}, strings.Fields(line)...), e); got != want {
+		e := &env{Process: &run.Process{Out: &out, Err: &errOut, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }}}
+		if got := execute(ctx, append([]string{"erreval"}, strings.Fields(line)...), e); got != want {
 			t.Errorf("%s: code %d, want %d; %s", line, got, want, errOut.String())
 		}
 	}
@@ -209,7 +211,7 @@ func TestParseMap(t *testing.T) {
 		"answer=y":  `--map: field "answer" is given twice`,
 	} {
 		_, err := parseMap([]string{"answer=x", pair}, fields)
-		if err == nil || err.Error() != want || exitCode(err) != exitUsage {
+		if err == nil || err.Error() != want || codeOf(err) != exit.Usage {
 			t.Errorf("%s:\ngot  %v\nwant %s", pair, err, want)
 		}
 	}
@@ -235,7 +237,7 @@ func TestHelp(t *testing.T) {
 			walk(path, sub)
 		}
 	}
-	for _, c := range newApp(osEnv()).Commands {
+	for _, c := range newApp(&env{Process: run.NewProcess()}).Commands {
 		if c.Description == "" {
 			t.Errorf("%s has no description with examples", c.Name)
 		}

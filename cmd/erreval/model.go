@@ -10,10 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -30,7 +30,7 @@ func joinFlag() cli.Flag {
 
 // store is the folder of imported models in the cache.
 func (e *env) store() (models.Store, error) {
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	return models.Store{Dir: filepath.Join(cache, "models")}, err
 }
 
@@ -54,17 +54,17 @@ func (e *env) openModel(ctx context.Context, name, join string, t *taxonomy.Taxo
 		return models.Open(e.modelDir(name), t)
 	})
 	if err != nil {
-		return nil, withCode(exitUnfit, err)
+		return nil, exit.With(exit.Unfit, err)
 	}
 	if join == "" || join == m.Manifest.Join {
 		return m, nil
 	}
 	if !m.Plain {
-		return nil, usagef("--join %s: the manifest of %s says %s; leave the flag out, which is for plain exports", join, name, m.Manifest.Join)
+		return nil, exit.Usagef("--join %s: the manifest of %s says %s; leave the flag out, which is for plain exports", join, name, m.Manifest.Join)
 	}
 	m.Manifest.Join = join
 	if err := m.Manifest.Validate(); err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	return m, nil
 }
@@ -83,7 +83,7 @@ func (e *env) openThreads(ctx context.Context, m *models.Model, device, library 
 	o := ort.Options{Library: found.Path, Device: device, Threads: threads, Inputs: m.Manifest.Inputs, Output: m.Manifest.Output,
 		GPUMemory: e.gpuMemory}
 	if err := o.Validate(); err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	if err := checkUsable(m, device, found.Path); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func parseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map
 		}
 		p, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(p >= 0 && p <= 1) {
-			return nil, usagef("--threshold %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"", text)
+			return nil, exit.Usagef("--threshold %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"", text)
 		}
 		if !named {
 			setAll(all, t, labels, p)
@@ -113,10 +113,10 @@ func parseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map
 		}
 		i, ok := t.Index(name)
 		if !ok {
-			return nil, usagef("--threshold %q: the taxonomy has no error type %q; its types are %s", text, name, strings.Join(t.Labels(), ", "))
+			return nil, exit.Usagef("--threshold %q: the taxonomy has no error type %q; its types are %s", text, name, strings.Join(t.Labels(), ", "))
 		}
 		if t.Types[i].NoError {
-			return nil, usagef("--threshold %q: %s is what is left when no error is found; it has no threshold", text, name)
+			return nil, exit.Usagef("--threshold %q: %s is what is left when no error is found; it has no threshold", text, name)
 		}
 		own[t.Types[i].Name] = p
 	}
@@ -132,9 +132,4 @@ func setAll(thresholds map[string]float64, t *taxonomy.Taxonomy, labels []string
 			thresholds[t.Types[i].Name] = p
 		}
 	}
-}
-
-// plural is "1 row", "2 rows".
-func plural(n int, one, many string) string {
-	return report.Plural(n, one, many)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/models"
@@ -65,7 +66,7 @@ func (e *env) openIdentifier(ctx context.Context, m *models.Model, t *taxonomy.T
 func (e *env) openFallback(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, device, library string, o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
 	fallback, err := unlessInterrupted(ctx, m.Fallback)
 	if err != nil {
-		return nil, nil, withCode(exitUnfit, err)
+		return nil, nil, exit.With(exit.Unfit, err)
 	}
 	*m = *fallback
 	return e.newIdentifier(ctx, m, t, device, library, o)
@@ -78,7 +79,7 @@ func (e *env) newIdentifier(ctx context.Context, m *models.Model, t *taxonomy.Ta
 	}
 	id, err := identifier.New(m, t, runner, o)
 	if err != nil {
-		return nil, nil, errors.Join(withCode(exitUnfit, err), runner.Close())
+		return nil, nil, errors.Join(exit.With(exit.Unfit, err), runner.Close())
 	}
 	return id, runner, nil
 }
@@ -93,7 +94,7 @@ func (e *env) compareProbes(ctx context.Context, m *models.Model, id *identifier
 		return nil, err
 	}
 	path := ""
-	if cache, err := nativelib.CacheDir(e.getenv); err == nil {
+	if cache, err := nativelib.CacheDir(e.Getenv); err == nil {
 		sum := sha256.Sum256([]byte(key))
 		path = filepath.Join(cache, "probes", hex.EncodeToString(sum[:16])+".json")
 		if c, ok := readProbeResult(path, key); ok {

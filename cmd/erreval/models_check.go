@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/fileerror"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
@@ -109,7 +110,7 @@ type verdict struct {
 func (r *importRun) examine(ctx context.Context) error {
 	m, err := r.openDraft(ctx)
 	if err != nil {
-		return withCode(exitUnfit, r.hideDraft(err))
+		return exit.With(exit.Unfit, r.hideDraft(err))
 	}
 	m.Source = r.manifest.Name
 	if !r.given {
@@ -145,7 +146,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) 
 	r.report.Check.Export = r.fromExport
 	if r.given {
 		if _, err := id.Check(ctx); err != nil {
-			return withCode(exitUnfit, fmt.Errorf("model %s: %w", m.Manifest.ID(), err))
+			return exit.With(exit.Unfit, fmt.Errorf("model %s: %w", m.Manifest.ID(), err))
 		}
 	}
 	if err := r.verify(ctx, m, id); err != nil {
@@ -161,7 +162,7 @@ func (r *importRun) selfCheck(ctx context.Context, m *models.Model) (err error) 
 func (r *importRun) runFallback(ctx context.Context, m *models.Model, rows []map[string]string) ([]verdict, error) {
 	twin, err := unlessInterrupted(ctx, m.Fallback)
 	if err != nil {
-		return nil, withCode(exitUnfit, r.hideDraft(err))
+		return nil, exit.With(exit.Unfit, r.hideDraft(err))
 	}
 	var out []verdict
 	err = r.running(ctx, twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
@@ -196,10 +197,10 @@ func runRows(ctx context.Context, id *identifier.Identifier, rows []map[string]s
 	for i, row := range rows {
 		logits, d, err := id.Examine(ctx, row)
 		if err != nil {
-			return nil, withCode(exitUnfit, fmt.Errorf("the self-check fails on sample row %d: %w", i+1, err))
+			return nil, exit.With(exit.Unfit, fmt.Errorf("the self-check fails on sample row %d: %w", i+1, err))
 		}
 		if d.Status == dataset.StatusUntagged {
-			return nil, withCode(exitUnfit, fmt.Errorf("the self-check fails on sample row %d: %s; the checkpoint is damaged or its training went wrong", i+1, d.Reason))
+			return nil, exit.With(exit.Unfit, fmt.Errorf("the self-check fails on sample row %d: %s; the checkpoint is damaged or its training went wrong", i+1, d.Reason))
 		}
 		out[i] = verdict{logits, d.Labels}
 	}
@@ -262,7 +263,7 @@ func readReference(file string, m *models.Manifest) (*reference, error) {
 	}
 	ref := &reference{}
 	if err := json.Unmarshal(data, ref); err != nil {
-		return nil, withCode(exitUnfit, fmt.Errorf("%s is no reference of training/record_logits.py: %w", file, err))
+		return nil, exit.With(exit.Unfit, fmt.Errorf("%s is no reference of training/record_logits.py: %w", file, err))
 	}
 	var errs []error
 	if len(ref.Rows) == 0 {
@@ -278,7 +279,7 @@ func readReference(file string, m *models.Manifest) (*reference, error) {
 			}
 		}
 		if len(errs) > 0 {
-			return nil, withCode(exitUnfit, fmt.Errorf("%s: %w; record it from this checkpoint with training/record_logits.py", file, errors.Join(errs...)))
+			return nil, exit.With(exit.Unfit, fmt.Errorf("%s: %w; record it from this checkpoint with training/record_logits.py", file, errors.Join(errs...)))
 		}
 	}
 	return ref, errors.Join(errs...)
@@ -298,7 +299,7 @@ func (r *importRun) verify(ctx context.Context, m *models.Model, id *identifier.
 	for _, row := range ref.Rows {
 		logits, _, err := id.Examine(ctx, row.Fields)
 		if err != nil {
-			return withCode(exitUnfit, fmt.Errorf("%s: row %s: %w", r.o.Verify, row.ID, err))
+			return exit.With(exit.Unfit, fmt.Errorf("%s: row %s: %w", r.o.Verify, row.ID, err))
 		}
 		if diff := identifier.LargestDifference(logits, row.Logits); !(diff <= v.Worst) || worst == "" {
 			v.Worst, worst = diff, row.ID
@@ -306,7 +307,7 @@ func (r *importRun) verify(ctx context.Context, m *models.Model, id *identifier.
 	}
 	r.report.Verified = v
 	if !(v.Worst <= v.Tolerance) {
-		return withCode(exitUnfit, fmt.Errorf("%s: a logit of row %s differs by %.2g from the recorded one (tolerance %g), so nothing was imported; "+
+		return exit.With(exit.Unfit, fmt.Errorf("%s: a logit of row %s differs by %.2g from the recorded one (tolerance %g), so nothing was imported; "+
 			"check --join and --segments, or allow it with --tolerance", r.o.Verify, worst, v.Worst, v.Tolerance))
 	}
 	return nil

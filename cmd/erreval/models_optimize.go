@@ -10,6 +10,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/identifier/tokenfile"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 )
@@ -17,12 +18,12 @@ import (
 // takeExport copies a plain ONNX export, and rewrites its graph where that is asked for.
 func (r *importRun) takeExport(ctx context.Context) error {
 	if r.o.Precision != "" && !r.o.Optimize {
-		return usagef("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, leave the flag out, or give the checkpoint it was made from",
+		return exit.Usagef("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, leave the flag out, or give the checkpoint it was made from",
 			r.o.Precision, r.o.Source)
 	}
 	c, err := models.ReadExport(r.source)
 	if err != nil {
-		return withCode(exitUnfit, fmt.Errorf("%s: %w", r.o.Source, err))
+		return exit.With(exit.Unfit, fmt.Errorf("%s: %w", r.o.Source, err))
 	}
 	for _, name := range c.Files {
 		if err := r.copy(name, path.Base(name)); err != nil {
@@ -98,7 +99,7 @@ func (r *importRun) logits(ctx context.Context, precision string) (out []float32
 		m, err = unlessInterrupted(ctx, m.Fallback)
 	}
 	if err != nil {
-		return nil, withCode(exitUnfit, r.hideDraft(err))
+		return nil, exit.With(exit.Unfit, r.hideDraft(err))
 	}
 	err = r.running(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
 		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))

@@ -34,7 +34,7 @@ func TestOptimizeFallsBack(t *testing.T) {
 				}
 			}
 			e, stdout, stderr := testEnv(t, nil, false)
-			if code := run(context.Background(), []string{"erreval", "models", "import", from, "-o", to, "--optimize", "--precision", "fp16"}, e); code != 0 {
+			if code := execute(context.Background(), []string{"erreval", "models", "import", from, "-o", to, "--optimize", "--precision", "fp16"}, e); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			if want := "not optimised: a logit of the rewritten graph in fp32 differs by "; !strings.Contains(stdout.String(), want) ||

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 )
 
@@ -33,9 +34,9 @@ func (p *importReport) print(e *env, r *importRun) error {
 		p.Model = asFolder(p.Dir)
 	}
 	if r.o.JSON {
-		return writeJSON(e.out, p)
+		return writeJSON(e.Out, p)
 	}
-	line, flush := namedLines(e.out)
+	line, flush := namedLines(e.Out)
 	line("model", "%s, %s, %.1f MB", p.ID, cmp.Or(p.Precision, "precision not stated"), float64(p.Size)/1e6)
 	line("encoder", "%s, %d layers of %d%s", m.Architecture, m.Layers, m.HiddenSize, prefixed(", head ", p.Head))
 	line("input", "%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
@@ -46,7 +47,7 @@ func (p *importReport) print(e *env, r *importRun) error {
 	}
 	line("self-check", "%s", p.Check.sentence(p.Precision))
 	if v := p.Verified; v != nil {
-		line("verified", "%s: %s, largest difference of a logit %.2g (tolerance %g)", v.Reference, plural(v.Rows, "row", "rows"), v.Worst, v.Tolerance)
+		line("verified", "%s: %s, largest difference of a logit %.2g (tolerance %g)", v.Reference, words.Plural(v.Rows, "row", "rows"), v.Worst, v.Tolerance)
 	}
 	line("written", "%s; use it with --model %s", p.Dir, p.Model)
 	return flush()
@@ -75,7 +76,7 @@ func (p *importReport) labels(m *models.Manifest) string {
 }
 
 func (c selfCheck) sentence(precision string) string {
-	s := fmt.Sprintf("%s, every logit a finite number", plural(c.Rows, "sample row", "sample rows"))
+	s := fmt.Sprintf("%s, every logit a finite number", words.Plural(c.Rows, "sample row", "sample rows"))
 	if c.Export != nil {
 		s += fmt.Sprintf("; rewritten against the export: largest difference of a logit %.2g", *c.Export)
 	}

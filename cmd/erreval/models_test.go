@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -87,15 +89,15 @@ func TestImportIsInterrupted(t *testing.T) {
 	e, _, stderr := testEnv(t, nil, false)
 	to := filepath.Join(t.TempDir(), "models", "mine")
 	ctx, cancel := context.WithCancel(t.Context())
-	inner := e.err
-	e.err = writerFunc(func(p []byte) (int, error) {
+	inner := e.Err
+	e.Err = writerFunc(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "checking it") {
 			cancel()
 		}
 		return inner.Write(p)
 	})
-	code := run(ctx, []string{"erreval", "models", "import", filepath.Join("testdata", "checkpoints", "bert"), "-o", to, "--precision", "int8"}, e)
-	if left, err := os.ReadDir(filepath.Dir(to)); code != exitInterrupted || err != nil || len(left) > 0 ||
+	code := execute(ctx, []string{"erreval", "models", "import", filepath.Join("testdata", "checkpoints", "bert"), "-o", to, "--precision", "int8"}, e)
+	if left, err := os.ReadDir(filepath.Dir(to)); code != exit.Interrupted || err != nil || len(left) > 0 ||
 		!strings.HasSuffix(stderr.String(), "error: interrupted before the model was ready\n") {
 		t.Errorf("exit code %d, %v left, %v; %s", code, left, err, stderr)
 	}
@@ -114,8 +116,8 @@ func TestProbesAreComparedOnce(t *testing.T) {
 		if !writable {
 			cache = filepath.Join(tinyBERT, "manifest.json", "below")
 		}
-		inner := e.getenv
-		e.getenv = func(name string) string {
+		inner := e.Getenv
+		e.Getenv = func(name string) string {
 			if name == "ERREVAL_CACHE" {
 				return cache
 			}
@@ -175,7 +177,7 @@ func TestHubCache(t *testing.T) {
 		{map[string]string{"HOME": "/c"}, "/c/.cache/huggingface/hub"},
 		{nil, ""},
 	} {
-		e := &env{getenv: func(name string) string { return c.env[name] }}
+		e := &env{Process: &run.Process{Getenv: func(name string) string { return c.env[name] }}}
 		got, err := e.hubCache()
 		if got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%v: got %q, %v; want %q", c.env, got, err, c.want)

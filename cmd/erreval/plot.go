@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
 )
 
 // plotOptions say where a flag wants a picture.
@@ -30,7 +31,7 @@ func (o *plotOptions) check() error {
 		return nil
 	}
 	if !slices.Contains([]string{".svg", ".png"}, filepath.Ext(o.file)) {
-		return usagef("--%s %s: the name ends with .svg or .png", o.flag, o.file)
+		return exit.Usagef("--%s %s: the name ends with .svg or .png", o.flag, o.file)
 	}
 	if _, err := os.Lstat(o.file); !errors.Is(err, fs.ErrNotExist) && !o.overwrite {
 		return fmt.Errorf("--%s: %s exists already; replace it with --overwrite, or choose another name", o.flag, o.file)

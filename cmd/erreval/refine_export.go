@@ -12,7 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
@@ -60,7 +62,7 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	if formats[0] == "all" {
 		formats = exchange.Formats()
 	} else if !slices.Contains(exchange.Formats(), formats[0]) {
-		return usagef("--format %q: there are %s, and all", formats[0], strings.Join(exchange.Formats(), ", "))
+		return exit.Usagef("--format %q: there are %s, and all", formats[0], strings.Join(exchange.Formats(), ", "))
 	}
 	dir := ctx.String("output")
 	if dir == "" {
@@ -75,18 +77,18 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 func exportOptions(ctx *cli.Context, w *refine.Workspace) (o exchange.Options, err error) {
 	config, err := review.ReadConfig(w.Config.Review, w.Path(refine.ConfigFile))
 	if err != nil {
-		return o, withCode(exitUsage, err)
+		return o, exit.With(exit.Usage, err)
 	}
 	o = exchange.Options{Proposals: config.Proposals, Reviewer: ctx.String("reviewer")}
 	if p := ctx.String("proposals"); p != "" {
 		o.Proposals = p
 	}
 	if !slices.Contains(review.Shows(), o.Proposals) {
-		return o, usagef("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
+		return o, exit.Usagef("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	}
 	if o.Reviewer != "" {
 		if err := review.CheckReviewer(o.Reviewer); err != nil || strings.ContainsAny(o.Reviewer, `/\`) {
-			return o, usagef("--reviewer %q is no name that a folder can have", o.Reviewer)
+			return o, exit.Usagef("--reviewer %q is no name that a folder can have", o.Reviewer)
 		}
 	}
 	return o, nil
@@ -114,11 +116,11 @@ func openBatch(w *refine.Workspace, name string) (*review.Frozen, error) {
 		}
 	}
 	if !slices.Contains(names, name) {
-		return nil, usagef("--batch %q: %s has %s", name, w.Dir, strings.Join(names, ", "))
+		return nil, exit.Usagef("--batch %q: %s has %s", name, w.Dir, strings.Join(names, ", "))
 	}
 	f, err := review.Open(w.Path(refine.BatchesDir, name), w.Taxonomy)
 	if err != nil {
-		return nil, withCode(exitUnfit, err)
+		return nil, exit.With(exit.Unfit, err)
 	}
 	return f, nil
 }
@@ -134,7 +136,7 @@ func exportTo(e *env, f *review.Frozen, dir, format string, o exchange.Options, 
 		old, err := os.ReadFile(path)
 		switch {
 		case err == nil && bytes.Equal(old, file.Data):
-			fmt.Fprintf(e.out, "%s is there already\n", path)
+			fmt.Fprintf(e.Out, "%s is there already\n", path)
 			continue
 		case err == nil && !overwrite:
 			return fmt.Errorf("%s is there already, and may have been filled in; replace it with --overwrite, or choose another folder with -o", path)
@@ -144,7 +146,7 @@ func exportTo(e *env, f *review.Frozen, dir, format string, o exchange.Options, 
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), wholefile.Write(path, file.Data)); err != nil {
 			return err
 		}
-		fmt.Fprintf(e.out, "%s: %s of %s\n", path, plural(len(f.All), "item", "items"), f.ID)
+		fmt.Fprintf(e.Out, "%s: %s of %s\n", path, words.Plural(len(f.All), "item", "items"), f.ID)
 	}
 	return nil
 }

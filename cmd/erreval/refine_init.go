@@ -13,7 +13,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
@@ -59,7 +61,7 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	dir := ctx.Args().First()
 	made, err := refine.Init(dir, *o)
 	if errors.Is(err, refine.ErrMade) {
-		e.warn("%s was made by this line already, and nothing was changed; to make it anew, remove the folder", dir)
+		e.Warn("%s was made by this line already, and nothing was changed; to make it anew, remove the folder", dir)
 		return nil
 	}
 	if err != nil {
@@ -67,7 +69,7 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	}
 	sayRejected(e, dir, made)
 	if ctx.Bool("json") {
-		return writeJSON(e.out, made)
+		return writeJSON(e.Out, made)
 	}
 	if ctx.Bool("quiet") {
 		return nil
@@ -79,11 +81,11 @@ func refineInitOptions(ctx *cli.Context, e *env) (o *refine.InitOptions, closeAl
 	pool, share := ctx.String("pool"), ctx.Float64("dev-share")
 	switch {
 	case pool == "":
-		return nil, nil, usagef("erreval refine init needs --pool FILE, the unlabelled rows")
+		return nil, nil, exit.Usagef("erreval refine init needs --pool FILE, the unlabelled rows")
 	case !(share > 0 && share < 1):
-		return nil, nil, usagef("--dev-share %v: give a share over 0 and below 1, as in 0.2", share)
-	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, stdio) > 1:
-		return nil, nil, usagef(`standard input "-" can be read once`)
+		return nil, nil, exit.Usagef("--dev-share %v: give a share over 0 and below 1, as in 0.2", share)
+	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, run.Stdio) > 1:
+		return nil, nil, exit.Usagef(`standard input "-" can be read once`)
 	}
 	o = &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Command: e.typedLine(),
 		Sections: []string{selection.ConfigText, review.ConfigText}}
@@ -146,7 +148,7 @@ func groupFlag(ctx *cli.Context, t *taxonomy.Taxonomy) (string, error) {
 	}
 }
 
-func openSources(ctx *cli.Context, e *env, in rowInput, o *refine.InitOptions) (closeAll func(), err error) {
+func openSources(ctx *cli.Context, e *env, in run.Rows, o *refine.InitOptions) (closeAll func(), err error) {
 	var closers []func()
 	closeAll = func() {
 		for _, f := range closers {
@@ -158,11 +160,11 @@ func openSources(ctx *cli.Context, e *env, in rowInput, o *refine.InitOptions) (
 		if file == "" {
 			continue
 		}
-		if err := checkInputs([]string{file}); err != nil {
+		if err := run.CheckInputs([]string{file}); err != nil {
 			closeAll()
 			return nil, err
 		}
-		rows, closeRows, err := in.files.openRows(ctx.Context, e, file, dataset.Options{Taxonomy: in.taxonomy, Map: in.columns, OwnNames: flag != "pool"})
+		rows, closeRows, err := in.Files.OpenRows(ctx.Context, e.Process, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, OwnNames: flag != "pool"})
 		if err != nil {
 			closeAll()
 			return nil, err
@@ -188,38 +190,38 @@ func (s *initSource) Read() (*dataset.Row, error) {
 	row, err := s.Reader.Read()
 	if err == nil && !s.read || errors.Is(err, io.EOF) {
 		s.read = true
-		s.e.note(s.Notes())
+		s.e.Note(s.Notes())
 	}
 	return row, err
 }
 
 func sayRejected(e *env, dir string, made *refine.Made) {
 	for _, fault := range made.Examples {
-		fmt.Fprintf(e.err, "warning: %s\n", report.Printable(fault.Error()))
+		fmt.Fprintf(e.Err, "warning: %s\n", words.Printable(fault.Error()))
 	}
 	if more := made.Rejected - len(made.Examples); more > 0 {
-		fmt.Fprintf(e.err, "warning: and %d more like these\n", more)
+		fmt.Fprintf(e.Err, "warning: and %d more like these\n", more)
 	}
 	if made.Rejected > 0 {
-		fmt.Fprintf(e.err, "warning: %s left out, %s of them duplicates; they are kept in %s\n", plural(made.Rejected, "row was", "rows were"),
+		fmt.Fprintf(e.Err, "warning: %s left out, %s of them duplicates; they are kept in %s\n", words.Plural(made.Rejected, "row was", "rows were"),
 			fmt.Sprint(made.Duplicates), "*.rejected.jsonl of "+dir)
 	}
 }
 
 func printMade(e *env, dir string, t *taxonomy.Taxonomy, made *refine.Made) error {
-	line, flush := namedLines(e.out)
+	line, flush := namedLines(e.Out)
 	line("workspace", "%s, %s", dir, t.ID())
 	line("groups", "%s", groupWords(made.Group))
-	line("pool", "%s", plural(made.Pool, "row", "rows"))
-	line("training", "%s", plural(made.Train, "row", "rows"))
-	line("development", "%s of %s", plural(made.Dev, "row", "rows"), plural(made.Groups, "group", "groups"))
+	line("pool", "%s", words.Plural(made.Pool, "row", "rows"))
+	line("training", "%s", words.Plural(made.Train, "row", "rows"))
+	line("development", "%s of %s", words.Plural(made.Dev, "row", "rows"), words.Plural(made.Groups, "group", "groups"))
 	if made.Held > 0 {
-		line("put aside", "%s of a group with development rows", plural(made.Held, "row", "rows"))
+		line("put aside", "%s of a group with development rows", words.Plural(made.Held, "row", "rows"))
 	}
 	if made.Renamed > 0 {
-		line("ids", "%s of a row in another file got one of their own: pool:ID, train:ID", plural(made.Renamed, "row with the id", "rows with the ids"))
+		line("ids", "%s of a row in another file got one of their own: pool:ID, train:ID", words.Plural(made.Renamed, "row with the id", "rows with the ids"))
 	}
-	line("next", "erreval refine status %s", shellQuote(dir))
+	line("next", "erreval refine status %s", words.Quote(dir))
 	return flush()
 }
 

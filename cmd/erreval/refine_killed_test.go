@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/training/refine"
 )
 
@@ -44,7 +45,7 @@ func TestTrainKilled(t *testing.T) {
 			if s.Steps != 1+len(s.Iterations) {
 				t.Errorf("%d steps in the log, %d iterations", s.Steps, len(s.Iterations))
 			}
-			if code, err := startProcess(t, "refine", "train", dir, "--quiet").wait(); code != exitOK {
+			if code, err := startProcess(t, "refine", "train", dir, "--quiet").wait(); code != exit.OK {
 				t.Fatalf("killed: %v; then %d, %v", killed, code, err)
 			}
 			if got := trainedIn(t, dir); got != want {
@@ -75,7 +76,7 @@ func TestFoldsKilled(t *testing.T) {
 			})
 			stand, _ := filepath.Glob(filepath.Join(dir, ".folds/*/*.json"))
 			code, said := startProcess(t, "refine", "quality", dir, "--folds", "3").wait()
-			if again := strings.Count(said.Error(), "trained already"); code != exitOK || again != len(stand) {
+			if again := strings.Count(said.Error(), "trained already"); code != exit.OK || again != len(stand) {
 				t.Fatalf("%d: %d folds stood, %d were taken over: %v", code, len(stand), again, said)
 			}
 			got := contentOf(t, filepath.Join(dir, "quality.jsonl"))
@@ -104,7 +105,7 @@ func newTiny(t *testing.T) string {
 	if err := os.WriteFile(pool, []byte(row), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, err := startProcess(t, "refine", "init", dir, "--pool", pool, "--train", gold, "--start", "none", "--quiet").wait(); code != exitOK {
+	if code, err := startProcess(t, "refine", "init", dir, "--pool", pool, "--train", gold, "--start", "none", "--quiet").wait(); code != exit.OK {
 		t.Fatal(code, err)
 	}
 	config := "start: none\ngroup: passage\ntrainer: [faketrainer]\ntrain: {encoder: tiny, precision: fp32}\npromote: {resamples: 100}\n"
@@ -117,7 +118,7 @@ func newTiny(t *testing.T) string {
 // trainedIn trains what is not trained yet, and gives the figures of the first iteration and the hash of its models.
 func trainedIn(t *testing.T, dir string) string {
 	t.Helper()
-	if code, err := startProcess(t, "refine", "train", dir, "--quiet").wait(); code != exitOK {
+	if code, err := startProcess(t, "refine", "train", dir, "--quiet").wait(); code != exit.OK {
 		t.Fatal(code, err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".[tcwu]*"))
@@ -154,7 +155,7 @@ func TestTrainStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, message := p.wait()
-		if signal == os.Interrupt && (code != exitInterrupted || !strings.Contains(message.Error(), "interrupted; to go on: erreval refine train "+dir)) {
+		if signal == os.Interrupt && (code != exit.Interrupted || !strings.Contains(message.Error(), "interrupted; to go on: erreval refine train "+dir)) {
 			t.Errorf("code %d, %v", code, message)
 		}
 		for running(trainer) { // until the test's time is up

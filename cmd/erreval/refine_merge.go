@@ -14,7 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
@@ -101,7 +103,7 @@ func (m *mergeRun) gather(args []string) (all []review.Answer, faults []*review.
 			}
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, usagef("%w", err)
+			return nil, nil, exit.Usagef("%w", err)
 		}
 		answers, err := exchange.Read(path, m.f, reviewer)
 		all, faults = append(all, answers...), append(faults, flatten(path, err)...)
@@ -143,7 +145,7 @@ func (m *mergeRun) reject(faults []*review.Fault) error {
 	if err == nil {
 		err = wholefile.Write(m.rejectedPath(), data)
 	}
-	return errors.Join(append(errs, err, fmt.Errorf("%s: nothing was merged; %s listed in %s", m.f.ID, plural(len(faults), "fault is", "faults are"), m.rejectedPath()))...)
+	return errors.Join(append(errs, err, fmt.Errorf("%s: nothing was merged; %s listed in %s", m.f.ID, words.Plural(len(faults), "fault is", "faults are"), m.rejectedPath()))...)
 }
 
 // commit writes the merge as one unit of the workspace.
@@ -233,7 +235,7 @@ func (m *mergeRun) writeRecord(u *refine.Unit) error {
 
 func (m *mergeRun) print(e *env, fresh, asJSON bool) error {
 	if asJSON {
-		if err := writeJSON(e.out, m.out.Merge); err != nil {
+		if err := writeJSON(e.Out, m.out.Merge); err != nil {
 			return err
 		}
 	} else if err := m.printText(e, fresh); err != nil {
@@ -244,7 +246,7 @@ func (m *mergeRun) print(e *env, fresh, asJSON bool) error {
 		if !fresh {
 			number--
 		}
-		return withCode(exitIncomplete, fmt.Errorf("%s: reviewers differ on %s; write labels and reviewer into %s, and merge that file", m.f.ID, plural(n, "row", "rows"),
+		return exit.With(exit.Incomplete, fmt.Errorf("%s: reviewers differ on %s; write labels and reviewer into %s, and merge that file", m.f.ID, words.Plural(n, "row", "rows"),
 			filepath.Join(m.f.Dir, review.MergeName(review.ConflictsStem, number, ".jsonl"))))
 	}
 	return nil
@@ -252,12 +254,12 @@ func (m *mergeRun) print(e *env, fresh, asJSON bool) error {
 
 func (m *mergeRun) printText(e *env, fresh bool) error {
 	o := &m.out.Merge
-	line, flush := namedLines(e.out)
+	line, flush := namedLines(e.Out)
 	if fresh {
 		line("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer", m.f.ID, o.Train, o.Random, o.Auto)
 		line("labels", "%s", labelWords(o.Labels, m.w.Taxonomy))
 	} else {
-		line("merged", "%s: nothing new; %d of %s were merged before", m.f.ID, o.Before, plural(o.Items, "item", "items"))
+		line("merged", "%s: nothing new; %d of %s were merged before", m.f.ID, o.Before, words.Plural(o.Items, "item", "items"))
 	}
 	line("left out", "%d skipped, %d not answered, %d in conflict", len(o.Skipped), len(o.Missing), len(o.Conflicts))
 	for _, r := range o.Reviewers {
@@ -270,22 +272,22 @@ func (m *mergeRun) printText(e *env, fresh bool) error {
 }
 
 func reviewerWords(r *review.Reviewer) string {
-	words := fmt.Sprintf("%s, %d skipped", plural(r.Answered, "answer", "answers"), r.Skipped)
+	text := fmt.Sprintf("%s, %d skipped", words.Plural(r.Answered, "answer", "answers"), r.Skipped)
 	if r.Control == 0 {
-		return words
+		return text
 	}
-	words += fmt.Sprintf("; the same labels on %d of %s", r.Same, plural(r.Control, "repeated row", "repeated rows"))
+	text += fmt.Sprintf("; the same labels on %d of %s", r.Same, words.Plural(r.Control, "repeated row", "repeated rows"))
 	if len(r.Differ) > 0 {
-		words += " (others on " + strings.Join(r.Differ[:min(5, len(r.Differ))], ", ") + ")"
+		text += " (others on " + strings.Join(r.Differ[:min(5, len(r.Differ))], ", ") + ")"
 	}
-	return words
+	return text
 }
 
 // printAgreement prints what reviewers who saw the same rows agree on.
 func printAgreement(e *env, a *review.Agreement) error {
-	fmt.Fprintf(e.out, "\nagreement on %s that two or more decided: the same labels on %.0f %%, alpha %s%s\n\n", plural(a.Items, "row", "rows"), 100*a.Exact, orDash(a.Alpha), overlap(a))
+	fmt.Fprintf(e.Out, "\nagreement on %s that two or more decided: the same labels on %.0f %%, alpha %s%s\n\n", words.Plural(a.Items, "row", "rows"), 100*a.Exact, orDash(a.Alpha), overlap(a))
 	kappa := slices.ContainsFunc(a.Labels, func(l review.LabelAgreement) bool { return l.Kappa != nil })
-	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	tw := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := "LABEL\tANY\tALL\tALPHA\t"
 	if kappa {
 		head += "KAPPA\t"

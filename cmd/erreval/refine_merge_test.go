@@ -14,6 +14,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
@@ -87,7 +89,7 @@ const spoiltItems = `{"item_id":"B001-0001","reason":"uncertain","row":{"id":"a"
 func erreval(t *testing.T, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var stdout, diagnostics bytes.Buffer
-	code = run(t.Context(), append([]string{"erreval"}, args...), &env{in: strings.NewReader(""), out: &stdout, err: &diagnostics})
+	code = execute(t.Context(), append([]string{"erreval"}, args...), &env{Process: &run.Process{In: strings.NewReader(""), Out: &stdout, Err: &diagnostics}})
 	return code, stdout.String(), diagnostics.String()
 }
 
@@ -213,7 +215,7 @@ func TestSpoiltBatches(t *testing.T) {
 				arg = file
 			}
 			code, out, stderr := erreval(t, "refine", "merge", dir, arg)
-			if code != exitFailed || out != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "nothing was merged") {
+			if code != exit.Failed || out != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "nothing was merged") {
 				t.Errorf("exit code %d, %s%s\nwant %s", code, out, stderr, c.want)
 			}
 			if after := tree(t, dir); after != before {

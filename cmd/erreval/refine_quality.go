@@ -11,8 +11,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 )
@@ -68,7 +70,7 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 	}
 	method, ok := qualityMethods[ctx.String("method")]
 	if !ok {
-		return usagef("--method %q: there are self_confidence, normalized_margin and confidence_weighted_entropy", ctx.String("method"))
+		return exit.Usagef("--method %q: there are self_confidence, normalized_margin and confidence_weighted_entropy", ctx.String("method"))
 	}
 	r := &rating{w: w, byText: map[string]int{}}
 	if err := r.readTraining(); err != nil {
@@ -79,11 +81,11 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 	}
 	rated := slices.DeleteFunc(slices.Clone(r.rows), func(x review.Rated) bool { return x.Probabilities == nil })
 	if len(rated) == 0 {
-		return fmt.Errorf("%s: of %s, none has probabilities by a model that was not trained on it; have such models trained with --folds 5, or tag the training set with such a model and name it with --tagged", w.Dir, plural(len(r.rows), "training row", "training rows"))
+		return fmt.Errorf("%s: of %s, none has probabilities by a model that was not trained on it; have such models trained with --folds 5, or tag the training set with such a model and name it with --tagged", w.Dir, words.Plural(len(r.rows), "training row", "training rows"))
 	}
 	doubts, err := review.RankQuality(w.Taxonomy, rated, method)
 	if err != nil {
-		return withCode(exitUnfit, err)
+		return exit.With(exit.Unfit, err)
 	}
 	data, err := review.Lines(doubts)
 	if err != nil {
@@ -107,9 +109,9 @@ func (r *rating) fillAs(ctx *cli.Context, e *env) error {
 	case !ctx.IsSet("folds"):
 		return r.fill(file, -1, true)
 	case file != "":
-		return usagef("--folds and --tagged: both say where all the probabilities come from; give one")
+		return exit.Usagef("--folds and --tagged: both say where all the probabilities come from; give one")
 	case n < refine.MinFolds || n > refine.MaxFolds:
-		return usagef("--folds %d: from %d to %d", n, refine.MinFolds, refine.MaxFolds)
+		return exit.Usagef("--folds %d: from %d to %d", n, refine.MinFolds, refine.MaxFolds)
 	}
 	o, err := trainOptions(ctx, e, r.w)
 	if err != nil {
@@ -203,12 +205,12 @@ func (r *rating) say(e *env, doubts []review.Doubt) {
 			issues++
 		}
 	}
-	fmt.Fprintf(e.err, "%s: %s ranked, %d probably labelled wrongly; %d without probabilities by a model that was not trained on them\n",
-		r.w.Path(qualityFile), plural(len(doubts), "row", "rows"), issues, len(r.rows)-len(doubts))
+	fmt.Fprintf(e.Err, "%s: %s ranked, %d probably labelled wrongly; %d without probabilities by a model that was not trained on them\n",
+		r.w.Path(qualityFile), words.Plural(len(doubts), "row", "rows"), issues, len(r.rows)-len(doubts))
 }
 
 func printDoubts(e *env, doubts []review.Doubt) error {
-	line, flush := namedLines(e.out)
+	line, flush := namedLines(e.Out)
 	for _, d := range doubts {
 		var parts []string
 		for _, s := range d.Suspects {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/training/refine"
@@ -59,7 +60,7 @@ func runRefineReport(ctx *cli.Context, e *env, w *refine.Workspace) error {
 		}
 	}
 	if len(numbers) == 0 {
-		return fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s", shellQuote(w.Dir))
+		return fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s", words.Quote(w.Dir))
 	}
 	if err := picture.write(r.draw); err != nil {
 		return err

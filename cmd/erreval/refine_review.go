@@ -11,6 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/page"
@@ -39,7 +41,7 @@ Then: erreval refine merge work`,
 func runRefineReview(ctx *cli.Context, e *env) error {
 	port := ctx.Int("port")
 	if port < 0 || port > 65535 {
-		return usagef("--port %d: it is within 1 and 65535, or 0 for any that is free", port)
+		return exit.Usagef("--port %d: it is within 1 and 65535, or 0 for any that is free", port)
 	}
 	r, merge, err := reviewOf(ctx)
 	if err != nil {
@@ -61,12 +63,12 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 		return err
 	}
 	answered, skipped, total := p.Progress()
-	fmt.Fprintf(e.out, "%d of %d answered, %d skipped; all saved in %s\n", answered, total, skipped, review.AnswersPath(r.Batch.Dir, r.Reviewer))
+	fmt.Fprintf(e.Out, "%d of %d answered, %d skipped; all saved in %s\n", answered, total, skipped, review.AnswersPath(r.Batch.Dir, r.Reviewer))
 	if answered+skipped < total {
-		fmt.Fprintf(e.out, "the same line goes on; or take what is there with: %s --partial\n", merge)
+		fmt.Fprintf(e.Out, "the same line goes on; or take what is there with: %s --partial\n", merge)
 		return nil
 	}
-	fmt.Fprintf(e.out, "next: %s\n", merge)
+	fmt.Fprintf(e.Out, "next: %s\n", merge)
 	return nil
 }
 
@@ -82,7 +84,7 @@ func reviewOf(ctx *cli.Context) (*page.Review, string, error) {
 	name := ctx.String("batch")
 	if given := ctx.Args().Get(1); given != "" {
 		if name != "" && name != given {
-			return nil, "", usagef("the batch is %s, or --batch %s? Give one", given, name)
+			return nil, "", exit.Usagef("the batch is %s, or --batch %s? Give one", given, name)
 		}
 		name = given
 	}
@@ -92,21 +94,21 @@ func reviewOf(ctx *cli.Context) (*page.Review, string, error) {
 	}
 	config, err := review.ReadConfig(w.Config.Review, w.Path(refine.ConfigFile))
 	if err != nil {
-		return nil, "", withCode(exitUsage, err)
+		return nil, "", exit.With(exit.Usage, err)
 	}
 	reviewer := ctx.String("reviewer")
 	if reviewer == "" {
 		reviewer = account()
 	}
 	if err := review.CheckReviewer(reviewer); err != nil {
-		return nil, "", usagef("--reviewer: %w", err)
+		return nil, "", exit.Usagef("--reviewer: %w", err)
 	}
 	if name == "" {
 		if err := wantOpen(w, f); err != nil {
 			return nil, "", err
 		}
 	}
-	merge := "erreval refine merge " + shellQuote(w.Dir)
+	merge := "erreval refine merge " + words.Quote(w.Dir)
 	if name != "" {
 		merge += " --batch " + f.ID
 	}
@@ -120,7 +122,7 @@ func wantOpen(w *refine.Workspace, f *review.Frozen) error {
 	if err != nil || earlier.Number == 0 || earlier.Open > 0 {
 		return err
 	}
-	return fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\nto go through %s all the same, name it: erreval refine review %[1]s %[2]s", shellQuote(w.Dir), f.ID)
+	return fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\nto go through %s all the same, name it: erreval refine review %[1]s %[2]s", words.Quote(w.Dir), f.ID)
 }
 
 // account is the name of the user's account, or "".
@@ -134,9 +136,9 @@ func account() string {
 
 func printWhere(e *env, r *page.Review, p *page.Page) {
 	answered, skipped, total := p.Progress()
-	fmt.Fprintf(e.out, "batch %s, reviewer %s: %s, %d answered, %d skipped\n", r.Batch.ID, r.Reviewer, plural(total, "row", "rows"), answered, skipped)
-	fmt.Fprintf(e.out, "%s\n", p.Address())
-	fmt.Fprintln(e.err, "The address is a key: who has it can answer. Ctrl-C ends the review.")
+	fmt.Fprintf(e.Out, "batch %s, reviewer %s: %s, %d answered, %d skipped\n", r.Batch.ID, r.Reviewer, words.Plural(total, "row", "rows"), answered, skipped)
+	fmt.Fprintf(e.Out, "%s\n", p.Address())
+	fmt.Fprintln(e.Err, "The address is a key: who has it can answer. Ctrl-C ends the review.")
 }
 
 // openBrowser opens the address where the system knows how; the address is printed anyway.
@@ -147,7 +149,7 @@ func openBrowser(ctx context.Context, e *env, address string) {
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address)
 	if err := cmd.Start(); err != nil {
-		e.warn("no browser could be opened (%v); open the address above", err)
+		e.Warn("no browser could be opened (%v); open the address above", err)
 		return
 	}
 	go func() { _ = cmd.Wait() }() // the browser is the user's

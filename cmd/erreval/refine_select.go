@@ -13,7 +13,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/selection"
@@ -72,8 +75,8 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 	}
 	explain := ctx.String("explain")
 	if s.open != "" && explain == "" {
-		fmt.Fprintf(e.err, "erreval: %s waits for its answers, and nothing was changed; review it (erreval refine review), merge it (erreval refine merge), or take it back with: erreval refine undo %s\n",
-			s.open, shellQuote(w.Dir))
+		fmt.Fprintf(e.Err, "erreval: %s waits for its answers, and nothing was changed; review it (erreval refine review), merge it (erreval refine merge), or take it back with: erreval refine undo %s\n",
+			s.open, words.Quote(w.Dir))
 		return nil
 	}
 	if err := s.tag(ctx.Context); err != nil {
@@ -105,14 +108,14 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 // look reads the settings, and where the workspace stands.
 func (s *selectRun) look() (err error) {
 	if s.options, err = selection.ReadConfig(s.w.Config.Select, s.w.Path(refine.ConfigFile)); err != nil {
-		return withCode(exitUsage, err)
+		return exit.With(exit.Usage, err)
 	}
 	s.options.Group = s.w.Config.Group
 	if s.ctx.IsSet("size") {
 		s.options.Size = s.ctx.Int("size")
 	}
 	if err := s.options.Validate(); err != nil {
-		return withCode(exitUsage, err)
+		return exit.With(exit.Usage, err)
 	}
 	if s.current, err = s.w.Current(); err != nil {
 		return err
@@ -159,12 +162,12 @@ func (s *selectRun) next() int {
 // tag sees to it that the pool is tagged, and goes on where an earlier run was interrupted.
 func (s *selectRun) tag(ctx context.Context) error {
 	if s.tagged = s.ctx.String("pool"); s.tagged != "" {
-		return checkInputs([]string{s.tagged})
+		return run.CheckInputs([]string{s.tagged})
 	}
 	s.tagged = s.w.TaggedPath(s.current)
 	model := s.w.ModelOf(s.current)
 	if model == "" {
-		return usagef("%s has no model yet that could look at the pool; train one with: erreval refine train %s", s.w.Dir, shellQuote(s.w.Dir))
+		return exit.Usagef("%s has no model yet that could look at the pool; train one with: erreval refine train %s", s.w.Dir, words.Quote(s.w.Dir))
 	}
 	if err := errors.Join(s.w.CheckWeights(s.current), os.MkdirAll(filepath.Dir(s.tagged), 0o777)); err != nil {
 		return err
@@ -175,7 +178,7 @@ func (s *selectRun) tag(ctx context.Context) error {
 		Workers: s.ctx.Int("workers"), Resume: true, Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()}
 	err := s.identify(ctx, o)
 	if other := (otherRun{}); errors.As(err, &other) { // pool, taxonomy or model are no longer as they were
-		s.e.warn("%s was made of another pool, or otherwise; the pool is tagged anew", s.tagged)
+		s.e.Warn("%s was made of another pool, or otherwise; the pool is tagged anew", s.tagged)
 		if err := removeTagged(s.tagged); err != nil {
 			return err
 		}
@@ -194,10 +197,8 @@ func removeTagged(path string) (err error) {
 }
 
 func (s *selectRun) identify(ctx context.Context, o *identifyOptions) error {
-	quiet := *s.e
-	quiet.out = io.Discard
-	err := runIdentify(ctx, &quiet, o)
-	if exitCode(err) == exitIncomplete { // untagged rows are counted, and cannot be chosen
+	err := runIdentify(ctx, s.e.silent(), o)
+	if codeOf(err) == exit.Incomplete { // untagged rows are counted, and cannot be chosen
 		return nil
 	}
 	return err

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/selection"
@@ -54,9 +56,9 @@ func (s *selectRun) thresholds() (dataset.Probabilities, error) {
 		return nil, err
 	}
 	if of, want := first.Taxonomy, s.w.Taxonomy.ID(); of != "" && of != want {
-		return nil, withCode(exitUnfit, fmt.Errorf("%s was tagged by the taxonomy %s, and the workspace has %s", s.tagged, of, want))
+		return nil, exit.With(exit.Unfit, fmt.Errorf("%s was tagged by the taxonomy %s, and the workspace has %s", s.tagged, of, want))
 	}
-	if made := readRecord(s.tagged); made != nil && len(made.Options.Thresholds) > 0 {
+	if made := run.ReadMade(s.tagged); made != nil && len(made.Options.Thresholds) > 0 {
 		return made.Options.Thresholds, nil
 	}
 	if name := s.w.ModelOf(s.current); name != "" {
@@ -68,7 +70,7 @@ func (s *selectRun) thresholds() (dataset.Probabilities, error) {
 			return out, nil
 		}
 	}
-	s.e.warn("%s has no run record that tells the model's thresholds; each is taken for 0.5", s.tagged)
+	s.e.Warn("%s has no run record that tells the model's thresholds; each is taken for 0.5", s.tagged)
 	return nil, nil
 }
 
@@ -171,7 +173,7 @@ func columnText(row *dataset.Row, column string) (text string) {
 // doubtsPath is the ranking by label quality, or "" where there is none.
 func (s *selectRun) doubtsPath() (string, error) {
 	if given := s.ctx.String("mistakes"); given != "" {
-		return given, checkInputs([]string{given})
+		return given, run.CheckInputs([]string{given})
 	}
 	path := s.w.Path(qualityFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/selection"
@@ -68,30 +68,30 @@ func (s *selectRun) countLabels(counts map[string]int, g *selection.Signals) {
 func (s *selectRun) print(b *selection.Batch, name string) error {
 	c := s.summary(b, name)
 	if s.ctx.Bool("json") {
-		return writeJSON(s.e.out, c)
+		return writeJSON(s.e.Out, c)
 	}
-	line, flush := namedLines(s.e.out)
+	line, flush := namedLines(s.e.Out)
 	if name == "" {
 		line("dry run", "nothing was frozen")
 	} else {
 		line("batch", "%s, frozen in %s", name, s.w.Path(refine.BatchesDir, name))
 	}
 	line("chosen from", "%s", s.poolWords(&b.Counts))
-	line("review", "%s: %s", plural(c.Items, "row", "rows"), reasonWords(c.Reasons))
+	line("review", "%s: %s", words.Plural(c.Items, "row", "rows"), reasonWords(c.Reasons))
 	line("labels found", "%s", labelWords(c.Labels, s.w.Taxonomy))
 	line("spread", "%s", spreadWords(c))
-	line("automatic", "%s proposed: %s", plural(c.Auto, "row", "rows"), labelWords(c.AutoLabels, s.w.Taxonomy))
+	line("automatic", "%s proposed: %s", words.Plural(c.Auto, "row", "rows"), labelWords(c.AutoLabels, s.w.Taxonomy))
 	if c.Pool.Verified < c.Pool.Free {
-		line("verifier", "%s without one: uncertainty alone tells whether they are reliable, and they are not added without a person", plural(c.Pool.Free-c.Pool.Verified, "row is", "rows are"))
+		line("verifier", "%s without one: uncertainty alone tells whether they are reliable, and they are not added without a person", words.Plural(c.Pool.Free-c.Pool.Verified, "row is", "rows are"))
 	}
 	if name != "" {
-		line("next", "erreval refine review %s", shellQuote(s.w.Dir))
+		line("next", "erreval refine review %s", words.Quote(s.w.Dir))
 	}
 	return flush()
 }
 
 func (s *selectRun) poolWords(n *selection.Counts) string {
-	text := fmt.Sprintf("%d of %s, %d of them reliable", n.Free, plural(n.Pool, "row", "rows"), n.Reliable)
+	text := fmt.Sprintf("%d of %s, %d of them reliable", n.Free, words.Plural(n.Pool, "row", "rows"), n.Reliable)
 	for _, where := range slices.Sorted(maps.Keys(n.Used)) {
 		text += fmt.Sprintf("; %d in %s", n.Used[where], where)
 	}
@@ -117,15 +117,15 @@ const shownSystems = 5
 func spreadWords(c *chosenBatch) string {
 	var parts []string
 	if c.Groups > 0 {
-		parts = append(parts, plural(c.Groups, "group", "groups"))
+		parts = append(parts, words.Plural(c.Groups, "group", "groups"))
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Systems)), func(name string) bool { return name == "" })
 	slices.SortStableFunc(names, func(a, b string) int { return c.Systems[b] - c.Systems[a] })
 	for _, name := range names[:min(shownSystems, len(names))] {
-		parts = append(parts, fmt.Sprintf("%s %d", report.Printable(name), c.Systems[name]))
+		parts = append(parts, fmt.Sprintf("%s %d", words.Printable(name), c.Systems[name]))
 	}
 	if more := len(names) - shownSystems; more > 0 {
-		parts = append(parts, plural(more, "more system", "more systems"))
+		parts = append(parts, words.Plural(more, "more system", "more systems"))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "neither groups nor systems are known")
 }
@@ -145,15 +145,15 @@ func (s *selectRun) explain(b *selection.Batch) error {
 		}
 	}
 	if s.ctx.Bool("json") {
-		return writeJSON(s.e.out, x)
+		return writeJSON(s.e.Out, x)
 	}
 	of := "the next batch, as it would be chosen now"
 	if s.open != "" {
 		of = s.open + ", with its settings"
 	}
-	fmt.Fprintf(s.e.out, "row %s and %s:\n", report.Printable(x.ID), of)
+	fmt.Fprintf(s.e.Out, "row %s and %s:\n", words.Printable(x.ID), of)
 	for _, line := range x.Lines() {
-		fmt.Fprintln(s.e.out, report.Printable(line))
+		fmt.Fprintln(s.e.Out, words.Printable(line))
 	}
 	return nil
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -55,13 +57,13 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 	build := training.AnyBuild
 	switch {
 	case ctx.Bool("cpu") && ctx.Bool("cuda"):
-		return usagef("--cpu and --cuda are two builds of torch; give one of them")
+		return exit.Usagef("--cpu and --cuda are two builds of torch; give one of them")
 	case ctx.Bool("cpu"):
 		build = training.CPUBuild
 	case ctx.Bool("cuda"):
 		build = training.CUDABuild
 	}
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 		return err
 	}
 	if !ctx.Bool("quiet") {
-		environment.Out = e.err
+		environment.Out = e.Err
 	}
 	if ctx.Bool("dry-run") {
 		return printSetup(e, environment)
@@ -85,9 +87,9 @@ func printSetup(e *env, environment *training.Environment) error {
 		return err
 	}
 	for _, command := range environment.Commands() {
-		fmt.Fprintln(e.out, quoteLine(command))
+		fmt.Fprintln(e.Out, words.QuoteAll(command))
 	}
-	_, err = fmt.Fprintf(e.out, "# %s has %s\n", file, strings.Join(packages, " "))
+	_, err = fmt.Fprintf(e.Out, "# %s has %s\n", file, strings.Join(packages, " "))
 	return err
 }
 
@@ -101,9 +103,9 @@ func install(ctx context.Context, e *env, environment *training.Environment, for
 		what = "is in the cache now: " + found
 	}
 	if !quiet {
-		fmt.Fprintf(e.err, "the training environment %s\n", what)
+		fmt.Fprintf(e.Err, "the training environment %s\n", what)
 	}
-	_, err := fmt.Fprintln(e.out, environment.Python())
+	_, err := fmt.Fprintln(e.Out, environment.Python())
 	return err
 }
 
@@ -117,23 +119,15 @@ func somePython() string {
 	return "python3"
 }
 
-func quoteLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = shellQuote(word)
-	}
-	return strings.Join(quoted, " ")
-}
-
 // trainerPython is the Python to train with: of the environment variable, refine.yaml, or one that setup made.
 func (e *env) trainerPython(w *refine.Workspace) (string, error) {
-	if python := cmp.Or(e.getenv(pythonVar), w.Config.Python); python != "" {
+	if python := cmp.Or(e.Getenv(pythonVar), w.Config.Python); python != "" {
 		if _, err := exec.LookPath(python); err != nil {
-			return "", usagef("the Python to train with, %s, is not a program that can be run; see %s and python in %s", python, pythonVar, w.Path(refine.ConfigFile))
+			return "", exit.Usagef("the Python to train with, %s, is not a program that can be run; see %s and python in %s", python, pythonVar, w.Path(refine.ConfigFile))
 		}
 		return python, nil
 	}
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +137,7 @@ func (e *env) trainerPython(w *refine.Workspace) (string, error) {
 			return environment.Python(), nil
 		}
 	}
-	return "", usagef("there is no Python to train with; make one: erreval refine setup\nor name one that has torch and transformers: %s=PATH, or python in %s", pythonVar, w.Path(refine.ConfigFile))
+	return "", exit.Usagef("there is no Python to train with; make one: erreval refine setup\nor name one that has torch and transformers: %s=PATH, or python in %s", pythonVar, w.Path(refine.ConfigFile))
 }
 
 // trainer is the command that trains, and the encoder that it begins with.
@@ -161,7 +155,7 @@ func (e *env) trainer(ctx context.Context, w *refine.Workspace) (command []strin
 	if err != nil {
 		return nil, "", err
 	}
-	cache, err := nativelib.CacheDir(e.getenv)
+	cache, err := nativelib.CacheDir(e.Getenv)
 	if err != nil {
 		return nil, "", err
 	}

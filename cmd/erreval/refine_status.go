@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -27,7 +28,7 @@ func refineStatusCommand(e *env) *cli.Command {
 				return err
 			}
 			if ctx.Bool("json") {
-				return writeJSON(e.out, s)
+				return writeJSON(e.Out, s)
 			}
 			return printStatus(e, s, w.Taxonomy)
 		},
@@ -35,12 +36,12 @@ func refineStatusCommand(e *env) *cli.Command {
 }
 
 func printStatus(e *env, s *refine.Status, t *taxonomy.Taxonomy) error {
-	line, flush := namedLines(e.out)
+	line, flush := namedLines(e.Out)
 	line("workspace", "%s, %s, %s", s.Dir, s.Taxonomy, groupWords(s.Group))
-	line("pool", "%s", plural(s.Pool, "row", "rows"))
-	line("training", "%s%s", plural(s.Training.Rows, "row", "rows"), prefixed(": ", kindWords(s.Training.Kinds)))
+	line("pool", "%s", words.Plural(s.Pool, "row", "rows"))
+	line("training", "%s%s", words.Plural(s.Training.Rows, "row", "rows"), prefixed(": ", kindWords(s.Training.Kinds)))
 	line("labels", "%s", labelWords(s.Training.Labels, t))
-	line("development", "%s, %d of random slices, %d put aside", plural(s.Dev, "row", "rows"), s.Random, s.Held)
+	line("development", "%s, %d of random slices, %d put aside", words.Plural(s.Dev, "row", "rows"), s.Random, s.Held)
 	for _, b := range s.Batches {
 		line("batch "+b.ID, "%s", batchWords(b))
 	}
@@ -54,7 +55,7 @@ func printStatus(e *env, s *refine.Status, t *taxonomy.Taxonomy) error {
 		return err
 	}
 	if s.Next != "" {
-		fmt.Fprintf(e.out, "\n%s\n", s.Next)
+		fmt.Fprintf(e.Out, "\n%s\n", s.Next)
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func labelWords(counts map[string]int, t *taxonomy.Taxonomy) string {
 }
 
 func batchWords(b refine.BatchStatus) string {
-	words := plural(b.Items, "item", "items")
+	words := words.Plural(b.Items, "item", "items")
 	for _, who := range slices.Sorted(maps.Keys(b.Answers)) {
 		words += fmt.Sprintf(", %s answered %d", who, b.Answers[who])
 		if n := b.Skipped[who]; n > 0 {

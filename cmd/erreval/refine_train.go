@@ -12,6 +12,8 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 	"github.com/erreval/erreval/report"
@@ -66,7 +68,7 @@ func runRefineTrain(ctx *cli.Context, e *env, w *refine.Workspace) error {
 		return explainTraining(ctx, e, w, err)
 	}
 	if ctx.Bool("json") {
-		return writeJSON(e.out, m)
+		return writeJSON(e.Out, m)
 	}
 	return printTrained(e, w, m)
 }
@@ -85,17 +87,15 @@ func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Train
 // explainTraining adds to the error of a training what to do next.
 func explainTraining(ctx *cli.Context, e *env, w *refine.Workspace, err error) error {
 	if ctx.Context.Err() != nil {
-		return withCode(exitInterrupted, fmt.Errorf("interrupted; to go on: %s", e.typedLine()))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted; to go on: %s", e.typedLine()))
 	}
 	return explainBusy(w, err)
 }
 
 func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error {
-	silent := *t.e
-	silent.out = io.Discard
 	o := &importOptions{Source: checkpoint, Origin: "erreval refine train", Name: name, Output: to, Precision: t.w.Config.Train.Precision, task: task,
 		External: convert.DefaultOptions().ExternalAbove, Library: t.library, Quiet: true}
-	return runImport(ctx, &silent, o)
+	return runImport(ctx, t.e.silent(), o)
 }
 
 func setThresholds(dir string, thresholds map[string]float64) error {
@@ -149,7 +149,7 @@ func (t *refineTrainer) commands(iteration int) []string {
 	}
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = quoteLine(line)
+		out[i] = words.QuoteAll(line)
 	}
 	return out
 }
@@ -159,19 +159,19 @@ func (t *refineTrainer) say(format string, args ...any) {
 		return
 	}
 	t.endLine()
-	fmt.Fprintf(t.e.err, "erreval: "+format+"\n", args...)
+	fmt.Fprintf(t.e.Err, "erreval: "+format+"\n", args...)
 }
 
 func (t *refineTrainer) endLine() {
 	if t.open {
-		fmt.Fprintln(t.e.err)
+		fmt.Fprintln(t.e.Err)
 		t.open = false
 	}
 }
 
 // progress shows each look at the development rows, and on a terminal each step.
 func (t *refineTrainer) progress(task string, p refine.Progress) {
-	if t.quiet || p.Dev == nil && !t.e.isTerminal(t.e.err) {
+	if t.quiet || p.Dev == nil && !t.e.IsTerminal(t.e.Err) {
 		return
 	}
 	text := fmt.Sprintf("%s: step %d", task, p.Step)
@@ -183,15 +183,15 @@ func (t *refineTrainer) progress(task string, p refine.Progress) {
 		t.say("%s, micro-F1 %.3f on the development rows", text, *p.Dev)
 		return
 	}
-	fmt.Fprintf(t.e.err, "\r\x1b[Kerreval: %s", text)
+	fmt.Fprintf(t.e.Err, "\r\x1b[Kerreval: %s", text)
 	t.open = true
 }
 
 func printTrained(e *env, w *refine.Workspace, m *refine.Metrics) error {
-	line, flush := namedLines(e.out)
+	line, flush := namedLines(e.Out)
 	name := refine.IterationName(m.Iteration)
 	line("iteration", "%s, %s", name, m.Model)
-	line("trained on", "%s: %s", plural(m.Training.Rows, "row", "rows"), kindWords(m.Training.Kinds))
+	line("trained on", "%s: %s", words.Plural(m.Training.Rows, "row", "rows"), kindWords(m.Training.Kinds))
 	for _, part := range []struct {
 		name string
 		e    *refine.Evaluation
@@ -203,7 +203,7 @@ func printTrained(e *env, w *refine.Workspace, m *refine.Metrics) error {
 	if v := m.Verifier; v != nil {
 		line("verifier", "accuracy %s, precision %s, recall %s, F1 %s on %d label sets", three(v.Accuracy), three(v.Precision), three(v.Recall), three(v.F1), v.Rows)
 	}
-	line("decision", "%s", report.Printable(m.Why))
+	line("decision", "%s", words.Printable(m.Why))
 	line("written", "%s", w.Path(refine.IterationDir, name))
 	return flush()
 }
@@ -215,7 +215,7 @@ var shownFigures = []struct{ key, name, short string }{
 }
 
 func evaluationWords(v *refine.Evaluation) string {
-	words := plural(v.Rows, "row", "rows")
+	words := words.Plural(v.Rows, "row", "rows")
 	for _, s := range shownFigures {
 		f := v.Figures[s.key]
 		if f == nil {

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/scorer"
@@ -38,7 +41,7 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (*judges, e
 	options := o.Panel
 	options.Taxonomy, options.Template = j.taxonomy, j.template
 	if j.panel, err = scorer.NewPanel(j.Models(), options); err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	return j, nil
 }
@@ -46,20 +49,20 @@ func newJudges(o *judgeOptions, t *taxonomy.Taxonomy, output string) (*judges, e
 // newModels makes models that are asked by a kind of templates.
 func newModels(o *judgeOptions, t *taxonomy.Taxonomy, kind, output string) (j *judges, err error) {
 	j = &judges{o: o, taxonomy: t}
-	if o.Journal == "" && output != stdio && output != "" {
+	if o.Journal == "" && output != run.Stdio && output != "" {
 		o.Journal = filepath.Clean(output) + ".journal"
 	}
 	if o.Journal == "" && o.calls() {
-		return nil, usagef("the output is no file; say with --journal FILE where replies are kept")
+		return nil, exit.Usagef("the output is no file; say with --journal FILE where replies are kept")
 	}
 	if j.template, err = prompt.Open(cmp.Or(o.Template, kind)); err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	if j.template.Kind != kind {
-		return nil, usagef("--template %s is of kind %s; this run needs one of kind %s", o.Template, j.template.Kind, kind)
+		return nil, exit.Usagef("--template %s is of kind %s; this run needs one of kind %s", o.Template, j.template.Kind, kind)
 	}
 	if j.Session, err = judging.New(o.Options); err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	return j, nil
 }
@@ -68,7 +71,7 @@ func newModels(o *judgeOptions, t *taxonomy.Taxonomy, kind, output string) (j *j
 func (j *judges) openJournal() error {
 	err := j.Open()
 	if _, ok := errors.AsType[*judging.MismatchError](err); ok {
-		return withCode(exitUsage, err)
+		return exit.With(exit.Usage, err)
 	}
 	return err
 }
@@ -76,8 +79,8 @@ func (j *judges) openJournal() error {
 // checkPath refuses a journal that would be the input, or one of the files of the output.
 func (j *judges) checkPath(input, output string) error {
 	for _, other := range []string{input, output, dataset.PartialPath(output), runrecord.Path(output)} {
-		if other != stdio && other != "" && dataset.SameFile(j.Path(), other) {
-			return usagef("the journal %s would be the same file as %s; choose another name with --journal", j.Path(), other)
+		if other != run.Stdio && other != "" && dataset.SameFile(j.Path(), other) {
+			return exit.Usagef("the journal %s would be the same file as %s; choose another name with --journal", j.Path(), other)
 		}
 	}
 	return nil
@@ -108,7 +111,7 @@ func (r *scoreRun) judgeRecord() judgeRecord {
 
 // describeUsed says in words what was spent.
 func (j *judges) describeUsed(u judging.Used) string {
-	text := fmt.Sprintf("%s, %d tokens in, %d out", plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
+	text := fmt.Sprintf("%s, %d tokens in, %d out", words.Plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
 	if len(j.Unpriced()) < len(j.o.Models) {
 		text += fmt.Sprintf(", %.4f %s", u.Cost, j.Prices().Currency)
 	}
@@ -118,7 +121,7 @@ func (j *judges) describeUsed(u judging.Used) string {
 // startOver removes what an earlier run like this one left of its output: every reply in it is in the journal, so the
 // rows are made again at once, and those that had no reply are asked about again.
 func startOver(out string, like func(*runrecord.Record) bool) error {
-	if out == stdio || out == "" {
+	if out == run.Stdio || out == "" {
 		return nil
 	}
 	partial := dataset.PartialPath(out)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
@@ -225,22 +226,22 @@ func (s *judgeSummary) print(w io.Writer) error {
 		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
 		return nil
 	}
-	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), words.Plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
 	if strings.Contains(s.example, ": ") { // with details
 		fmt.Fprintf(w, "the first of them: %s\n", s.example)
 	}
 	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
 	if p := s.Panel; p != nil {
-		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, plural(p.Scores, "score", "scores"),
+		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, words.Plural(p.Scores, "score", "scores"),
 			report.Percent(p.Differ, p.Scores))
 	}
 	if a := s.Anchoring; a != nil {
 		fmt.Fprintf(w, "anchoring: a wrong label was followed %d of %s (%s); %s with a planted label\n", a.Followed,
-			plural(a.Told, "time", "times"), report.Percent(a.Followed, a.Told), plural(a.Planted, "judgement", "judgements"))
+			words.Plural(a.Told, "time", "times"), report.Percent(a.Followed, a.Told), words.Plural(a.Planted, "judgement", "judgements"))
 	}
 	if c := s.Cascade; c != nil {
-		fmt.Fprintf(w, "cascade: %s offline, %s saved; of %d audited the judge changed %d (%s)\n", plural(c.Offline, "score", "scores"),
-			plural(c.Saved, "judgement", "judgements"), c.Audited, c.Changed, report.Percent(c.Changed, c.Audited))
+		fmt.Fprintf(w, "cascade: %s offline, %s saved; of %d audited the judge changed %d (%s)\n", words.Plural(c.Offline, "score", "scores"),
+			words.Plural(c.Saved, "judgement", "judgements"), c.Audited, c.Changed, report.Percent(c.Changed, c.Audited))
 	}
 	return evaluation.WriteLift(w, s.Lift, s.LiftGroups)
 }
@@ -249,7 +250,7 @@ func (s *judgeSummary) reasons() string {
 	if len(s.Reasons) == 0 {
 		return ""
 	}
-	return " (" + countsText(s.Reasons) + ")"
+	return " (" + words.Counts(s.Reasons) + ")"
 }
 
 // unavailable tells whether judges answered nothing at all.

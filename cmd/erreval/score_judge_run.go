@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
@@ -37,10 +40,10 @@ const judgingThreads = 2
 // judgeRows scores rows by the panel until the input ends, the user interrupts, or no call can be made.
 func (f *scoreFile) judgeRows(ctx context.Context) error {
 	j := f.score.judges
-	if f.run.e.getenv("GOMAXPROCS") == "" {
+	if f.run.e.Getenv("GOMAXPROCS") == "" {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(judgingThreads * runtime.GOMAXPROCS(0)))
 	}
-	if f.run.e.getenv("GOGC") == "" {
+	if f.run.e.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(judgingGC))
 	}
 	err := j.panel.Score(ctx, func() (*dataset.Row, error) {
@@ -69,7 +72,7 @@ func (j *judges) checkRow(row *dataset.Row) error {
 		return err
 	}
 	if d == nil && !j.first && strings.Join(j.o.Panel.Modes, "") != dataset.ModeVanilla {
-		return usagef("row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.ID)
+		return exit.Usagef("row %s has no diagnosis to show to the judge; tag the file with erreval identify first, or give --mode vanilla", row.ID)
 	}
 	j.first = true
 	if p := j.o.Panel; p.Cascade.Sure == 0 && !slices.Contains(p.Modes, dataset.ModeErrorAware) {
@@ -89,7 +92,7 @@ func (f *scoreFile) keep(row *dataset.Row, scores map[string]*dataset.Score) err
 	f.score.summary.add(scores, false)
 	f.score.summary.Judging.add(row, scores)
 	err := f.write(row, nil)
-	f.run.progress.show(f.score.summary.Rows)
+	f.run.progress.Show(f.score.summary.Rows)
 	return err
 }
 
@@ -100,7 +103,7 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 	if kind == 0 {
 		return err
 	}
-	text := fmt.Sprintf("stopped after %s", plural(rows, "row", "rows"))
+	text := fmt.Sprintf("stopped after %s", words.Plural(rows, "row", "rows"))
 	if f.out != nil && rows > 0 {
 		text += ", which " + map[bool]string{true: "is", false: "are"}[rows == 1] + " in " + dataset.PartialPath(f.path)
 	}
@@ -117,7 +120,7 @@ func (f *identifyFile) stopped(err error, j *judges, rows int, counts map[string
 	if kind == llm.Broken {
 		return errors.New(text)
 	}
-	return withCode(exitJudge, errors.New(text))
+	return exit.With(exit.Judge, errors.New(text))
 }
 
 // note is the part of the progress line that concerns judges.
@@ -130,9 +133,9 @@ type visitRows func(visit func(*dataset.Row) error) (rejected int, err error)
 
 // planQuestions gives the rows of the input, and the judges' questions about one.
 func (r *scoreRun) planQuestions(ctx context.Context, e *env) (visitRows, func(*dataset.Row) ([]*scorer.Question, error)) {
-	in := &rowInput{files: r.rows.files, taxonomy: r.rows.taxonomy, columns: r.rows.columns, limit: r.o.Limit}
+	in := &run.Rows{Files: r.rows.files, Taxonomy: r.rows.taxonomy, Columns: r.rows.columns, Limit: r.o.Limit}
 	rows := func(visit func(*dataset.Row) error) (int, error) {
-		faults, err := in.eachRow(ctx, e, r.o.Input, visit)
+		faults, err := in.Each(ctx, e.Process, r.o.Input, visit)
 		return len(faults), err
 	}
 	return rows, func(row *dataset.Row) ([]*scorer.Question, error) {
@@ -164,23 +167,23 @@ func (j *judges) dryRun(e *env, asJSON bool, rows visitRows, questions func(*dat
 		return err
 	}
 	if asJSON {
-		return writeJSON(e.out, f)
+		return writeJSON(e.Out, f)
 	}
 	j.printForecast(e, f)
 	return nil
 }
 
 func (j *judges) printForecast(e *env, f *judging.Forecast) {
-	fmt.Fprintf(e.out, "%s, %s (%d in the journal already); %s rejected\n", plural(f.Rows, "row", "rows"), plural(f.Calls, "call", "calls"), f.InJournal,
-		plural(f.Rejected, "line", "lines"))
-	fmt.Fprintf(e.out, "input: about %d tokens, at most %d; output: at most %d\n", f.Input, f.MaxInput, f.MaxOutput)
+	fmt.Fprintf(e.Out, "%s, %s (%d in the journal already); %s rejected\n", words.Plural(f.Rows, "row", "rows"), words.Plural(f.Calls, "call", "calls"), f.InJournal,
+		words.Plural(f.Rejected, "line", "lines"))
+	fmt.Fprintf(e.Out, "input: about %d tokens, at most %d; output: at most %d\n", f.Input, f.MaxInput, f.MaxOutput)
 	if f.MaxCost != nil {
-		fmt.Fprintf(e.out, "cost: at most %.4f %s, at prices of %s\n", *f.MaxCost, f.Currency, f.PriceDate)
+		fmt.Fprintf(e.Out, "cost: at most %.4f %s, at prices of %s\n", *f.MaxCost, f.Currency, f.PriceDate)
 	} else {
-		fmt.Fprintf(e.out, "cost: not known, as there is no price of %s; give it in a file with --prices\n", strings.Join(j.Unpriced(), ", "))
+		fmt.Fprintf(e.Out, "cost: not known, as there is no price of %s; give it in a file with --prices\n", strings.Join(j.Unpriced(), ", "))
 	}
-	fmt.Fprintf(e.out, "A reply that does not hold what was asked for is asked for again, up to %s in all; --max-cost, --max-tokens and --max-calls bound everything.\n",
-		plural(f.Attempts, "time", "times"))
+	fmt.Fprintf(e.Out, "A reply that does not hold what was asked for is asked for again, up to %s in all; --max-cost, --max-tokens and --max-calls bound everything.\n",
+		words.Plural(f.Attempts, "time", "times"))
 }
 
 // showPrompt prints all that the first judge is asked about a row.
@@ -194,7 +197,7 @@ func (j *judges) showPrompt(e *env, input string, rows visitRows, questions func
 		found = true
 		questions, err := questions(row)
 		if err == nil && len(questions) == 0 {
-			e.warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+			e.Warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
 		}
 		for _, q := range questions {
 			if q.Judge == j.o.Models[0].Name && q.Repeat == 0 {
@@ -204,7 +207,7 @@ func (j *judges) showPrompt(e *env, input string, rows visitRows, questions func
 		return err
 	})
 	if err == nil && !found {
-		err = usagef("--show-prompt: %s has no row %q; its first is %q; ID* is what an id begins with, and * the first row", input, j.o.ShowPrompt, report.ShortID(first))
+		err = exit.Usagef("--show-prompt: %s has no row %q; its first is %q; ID* is what an id begins with, and * the first row", input, j.o.ShowPrompt, report.ShortID(first))
 	}
 	return err
 }
@@ -217,11 +220,11 @@ func printQuestion(e *env, q *scorer.Question) {
 	if q.Planted != "" {
 		title += ", planted: " + q.Planted
 	}
-	fmt.Fprintf(e.out, "===== %s =====\n", title)
+	fmt.Fprintf(e.Out, "===== %s =====\n", title)
 	for _, m := range q.Request.Messages {
-		fmt.Fprintf(e.out, "--- %s ---\n%s\n", m.Role, m.Content)
+		fmt.Fprintf(e.Out, "--- %s ---\n%s\n", m.Role, m.Content)
 	}
-	fmt.Fprintln(e.out)
+	fmt.Fprintln(e.Out)
 }
 
 // closeJudging completes the summary of what judges did.
@@ -237,7 +240,7 @@ func (r *scoreRun) closeJudging() error {
 		err = errors.Join(err, fault)
 	}
 	if s.unavailable() {
-		err = errors.Join(err, withCode(exitJudge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
+		err = errors.Join(err, exit.With(exit.Judge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
 	}
 	return err
 }

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -104,28 +107,28 @@ func (s *scoreSummary) print(e *env, o *scoreOptions) error {
 		d.Mean = report.Number(d.sum / float64(d.Scored)) // 0/0 is undefined
 	}
 	if o.JSON {
-		if o.Output == stdio {
-			return writeJSON(e.err, s)
+		if o.Output == run.Stdio {
+			return writeJSON(e.Err, s)
 		}
-		return writeJSON(e.out, s)
+		return writeJSON(e.Out, s)
 	}
 	if o.Quiet {
 		return nil
 	}
 	if s.Resumed > 0 {
-		fmt.Fprintf(e.err, "%s scored by an earlier run\n", plural(s.Resumed, "row was", "rows were"))
+		fmt.Fprintf(e.Err, "%s scored by an earlier run\n", words.Plural(s.Resumed, "row was", "rows were"))
 	}
 	if s.Judging != nil {
-		if err := s.Judging.print(e.err); err != nil {
+		if err := s.Judging.print(e.Err); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(e.err, "%s in %.1f s, scored %s: %d unscored; %s rejected\n", plural(s.Rows, "row", "rows"), s.Seconds, s.by(),
-		s.Unscored, plural(s.Rejected, "line", "lines"))
+	fmt.Fprintf(e.Err, "%s in %.1f s, scored %s: %d unscored; %s rejected\n", words.Plural(s.Rows, "row", "rows"), s.Seconds, s.by(),
+		s.Unscored, words.Plural(s.Rejected, "line", "lines"))
 	if s.Rows == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(e.err, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(e.Err, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, d := range s.Dimensions {
 		fmt.Fprintf(w, "%s\t%d scored\tmean %s\t\n", d.Dimension, d.Scored, d.Mean.Text("%.2f"))
 	}
@@ -152,10 +155,10 @@ func (s *scoreSummary) why() string {
 func (s *scoreSummary) incomplete(r *identifyRun) string {
 	var parts []string
 	if s.Unscored > 0 {
-		parts = append(parts, plural(s.Unscored, "row was", "rows were")+" not scored: "+s.why())
+		parts = append(parts, words.Plural(s.Unscored, "row was", "rows were")+" not scored: "+s.why())
 	}
 	if s.Rejected > 0 {
-		parts = append(parts, plural(s.Rejected, "line was no row", "lines were no rows")+r.whereRejected()+noRowLeft(s.Rows))
+		parts = append(parts, words.Plural(s.Rejected, "line was no row", "lines were no rows")+r.whereRejected()+noRowLeft(s.Rows))
 	}
 	for _, c := range r.changed {
 		parts = append(parts, c+": the rows that were read are scored; score the file again once nothing changes it")
@@ -176,7 +179,7 @@ func (r *identifyRun) finishedRecord(ctx context.Context, in, out string, now *r
 	case err != nil && r.o.Overwrite:
 		return nil, nil
 	case err != nil:
-		return nil, withCode(exitUsage, fmt.Errorf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out, err))
+		return nil, exit.With(exit.Usage, fmt.Errorf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out, err))
 	}
 	if err = r.compare(out, old, now); err == nil {
 		err = r.sameInput(ctx, in, out, old.Inputs[0])
@@ -191,7 +194,7 @@ func (r *identifyRun) sameInput(ctx context.Context, in, out string, old runreco
 	now, err := r.hashInput(ctx, in, old)
 	old.Changed = "" // the hash tells whether it still is what was read
 	if err == nil && now != old {
-		err = withCode(exitUsage, fmt.Errorf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out, differentInput(old, now)))
+		err = exit.With(exit.Usage, fmt.Errorf("--resume: %s was made of another input:\n  %s\nreplace it with --overwrite", out, differentInput(old, now)))
 	}
 	return err
 }

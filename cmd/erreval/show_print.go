@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wordmatch"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
@@ -38,15 +39,15 @@ func newShowPrinter(e *env, o *showOptions) *showPrinter {
 	p := &showPrinter{e: e, o: o, width: min(max(e.width(), leastWidth), showWidth)}
 	switch o.color {
 	case "auto":
-		p.color = e.isTerminal(e.out) && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
+		p.color = e.IsTerminal(e.Out) && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
 	case "always":
 		p.color = true
 	}
-	for _, name := range append(o.taxonomy.FieldNames(), "untagged") {
+	for _, name := range append(o.Taxonomy.FieldNames(), "untagged") {
 		p.names = max(p.names, utf8.RuneCountInString(name))
 	}
 	if o.json {
-		p.json = dataset.NewWriter(e.out)
+		p.json = dataset.NewWriter(e.Out)
 	}
 	return p
 }
@@ -57,10 +58,10 @@ func (p *showPrinter) sayTop(file string, thresholds dataset.Probabilities) {
 		return
 	}
 	if thresholds == nil {
-		fmt.Fprintf(p.e.err, "erreval: uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)\n", file, runrecord.Path(file))
+		fmt.Fprintf(p.e.Err, "erreval: uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)\n", file, runrecord.Path(file))
 		return
 	}
-	fmt.Fprintf(p.e.err, "erreval: uncertain is a probability close to its threshold, from %s\n", runrecord.Path(file))
+	fmt.Fprintf(p.e.Err, "erreval: uncertain is a probability close to its threshold, from %s\n", runrecord.Path(file))
 }
 
 // close says how many rows there were.
@@ -68,11 +69,11 @@ func (p *showPrinter) close(rows, without int) {
 	if p.o.quiet {
 		return
 	}
-	fmt.Fprintf(p.e.err, "erreval: %s shown, %d read", plural(p.n, "row", "rows"), rows)
+	fmt.Fprintf(p.e.Err, "erreval: %s shown, %d read", words.Plural(p.n, "row", "rows"), rows)
 	if without > 0 {
-		fmt.Fprintf(p.e.err, "; %s no probabilities to judge by", plural(without, "row has", "rows have"))
+		fmt.Fprintf(p.e.Err, "; %s no probabilities to judge by", words.Plural(without, "row has", "rows have"))
 	}
-	fmt.Fprintln(p.e.err)
+	fmt.Fprintln(p.e.Err)
 }
 
 // Styles; EscapeReset ends them, as go-pretty's wrapping expects.
@@ -108,10 +109,10 @@ func (p *showPrinter) print(s *shown) error {
 	if _, given := s.row.Get(dataset.ColumnID); !given {
 		id = report.ShortID(id)
 	}
-	b.WriteString(p.style(bold, report.Printable(id)) + p.style(faint, fmt.Sprintf("  %s:%d", report.Printable(s.row.Source), s.row.Line)) + "\n")
+	b.WriteString(p.style(bold, words.Printable(id)) + p.style(faint, fmt.Sprintf("  %s:%d", words.Printable(s.row.Source), s.row.Line)) + "\n")
 	p.fields(&b, s.row)
 	p.diagnosis(&b, s)
-	_, err := io.WriteString(p.e.out, b.String())
+	_, err := io.WriteString(p.e.Out, b.String())
 	return err
 }
 
@@ -141,8 +142,8 @@ func trimLine(l string) string {
 }
 
 func (p *showPrinter) fields(b *strings.Builder, row *dataset.Row) {
-	for i, f := range p.o.taxonomy.Fields {
-		content := report.PrintableLines(row.Values[i])
+	for i, f := range p.o.Taxonomy.Fields {
+		content := words.PrintableLines(row.Values[i])
 		if f.Group {
 			content = p.highlight(content, others(row.Values, i))
 		}
@@ -160,7 +161,7 @@ func others(values []string, but int) []string {
 func oneLine(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
-		out[i] = report.Printable(t)
+		out[i] = words.Printable(t)
 	}
 	return out
 }
@@ -188,15 +189,15 @@ const otherColumnLength = 60
 // otherColumns are the short ones that are neither fields nor erreval's own.
 func (p *showPrinter) otherColumns(row *dataset.Row) string {
 	own := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
-	for _, f := range p.o.taxonomy.FieldNames() {
-		own = append(own, cmp.Or(p.o.columns[f], f))
+	for _, f := range p.o.Taxonomy.FieldNames() {
+		own = append(own, cmp.Or(p.o.Columns[f], f))
 	}
 	var parts []string
 	for _, name := range row.Columns() {
 		raw, _ := row.Get(name)
 		value := dataset.PlainText(raw)
 		if !slices.Contains(own, name) && scalar(raw) && len(value) <= otherColumnLength && !slices.Contains(row.Values, value) { // shown already
-			parts = append(parts, report.Printable(name+" "+value))
+			parts = append(parts, words.Printable(name+" "+value))
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -212,14 +213,14 @@ func (p *showPrinter) diagnosis(b *strings.Builder, s *shown) {
 	case d == nil:
 		p.line(b, "untagged", p.style(yellow, "no diagnosis; tag the file with: erreval identify"))
 	case d.Status != "":
-		p.line(b, d.Status, p.style(yellow, report.Printable(d.Reason)))
+		p.line(b, d.Status, p.style(yellow, words.Printable(d.Reason)))
 	default:
 		p.line(b, "errors", p.found(s))
 		if also := p.also(s); also != "" {
 			p.line(b, "other", p.style(faint, also))
 		}
 		if len(d.NotJudged) > 0 {
-			p.line(b, "not judged", report.Printable(strings.Join(d.NotJudged, ", ")))
+			p.line(b, "not judged", words.Printable(strings.Join(d.NotJudged, ", ")))
 		}
 	}
 	if s.closest.label != "" {
@@ -228,7 +229,7 @@ func (p *showPrinter) diagnosis(b *strings.Builder, s *shown) {
 	if d != nil && len(d.Truncated) > 0 {
 		p.line(b, "cut", p.style(yellow, truncation(d.Truncated)))
 	}
-	if gold, err := s.row.Labels(p.o.taxonomy); err == nil {
+	if gold, err := s.row.Labels(p.o.Taxonomy); err == nil {
 		p.line(b, "gold", strings.Join(gold, ", "))
 	}
 }
@@ -238,11 +239,11 @@ func (p *showPrinter) found(s *shown) string {
 	var parts []string
 	for _, label := range s.d.Labels {
 		style := red
-		i, known := p.o.taxonomy.Index(label)
-		if known && p.o.taxonomy.Types[i].NoError {
+		i, known := p.o.Taxonomy.Index(label)
+		if known && p.o.Taxonomy.Types[i].NoError {
 			style = green
 		}
-		part := p.style(style, report.Printable(label))
+		part := p.style(style, words.Printable(label))
 		if prob, ok := s.d.Probabilities.Get(label); ok {
 			part += fmt.Sprintf(" %.2f", prob)
 		}
@@ -265,7 +266,7 @@ func (p *showPrinter) also(s *shown) string {
 	slices.SortStableFunc(rest, func(a, b dataset.Probability) int { return cmp.Compare(b.P, a.P) })
 	parts := make([]string, len(rest))
 	for i, q := range rest {
-		parts[i] = fmt.Sprintf("%s %.2f", report.Printable(q.Label), q.P)
+		parts[i] = fmt.Sprintf("%s %.2f", words.Printable(q.Label), q.P)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -274,7 +275,7 @@ func (p *showPrinter) also(s *shown) string {
 func truncation(cut map[string]int) string {
 	var parts []string
 	for field, n := range cut {
-		parts = append(parts, fmt.Sprintf("%s by %s", report.Printable(field), plural(n, "token", "tokens")))
+		parts = append(parts, fmt.Sprintf("%s by %s", words.Printable(field), words.Plural(n, "token", "tokens")))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ", ")

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
 )
 
 // newFIFO makes a FIFO that never ends, since the test holds it.
@@ -97,8 +98,8 @@ func testFirstInterrupt(t *testing.T, identifier ...string) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted {
+		t.Errorf("exit code %d, want %d", code, exit.Interrupted)
 	}
 	if want := "interrupted after line 1 of "; !strings.Contains(string(rest), want) {
 		t.Errorf("the message is %s, want %q in it", rest, want)
@@ -131,7 +132,7 @@ func TestInterruptWhileOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(string(said), "error: interrupted before the model was ready") {
+	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted || !strings.Contains(string(said), "error: interrupted before the model was ready") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 }
@@ -147,7 +148,7 @@ func TestUnlessInterrupted(t *testing.T) {
 		<-t.Context().Done() // when this test has ended
 		return 7, nil
 	})
-	if exitCode(err) != exitInterrupted {
+	if codeOf(err) != exit.Interrupted {
 		t.Errorf("got %v", err)
 	}
 }
@@ -173,7 +174,7 @@ func TestBrokenPipe(t *testing.T) {
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE {
 		t.Errorf("it ended with %v", cmd.ProcessState)
 	}
-	if code, err := identifyProcess(t, in, out, "--resume").wait(); code != exitOK {
+	if code, err := identifyProcess(t, in, out, "--resume").wait(); code != exit.OK {
 		t.Errorf("--resume: exit code %d, %v", code, err)
 	}
 	if rows := strings.Count(contentOf(t, out), "\n"); rows != 1 {

@@ -13,7 +13,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
@@ -57,7 +60,7 @@ type writtenRun struct {
 
 func writerAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 	if ctx.String("judge") == "" {
-		return usagef("--judge is empty: name language models, or leave it out to plant errors by rules")
+		return exit.Usagef("--judge is empty: name language models, or leave it out to plant errors by rules")
 	}
 	if err := onlyWith(ctx, e, []cli.Flag{&cli.IntFlag{Name: "combined"}, &cli.IntFlag{Name: "rules"}}, "--%s is for the rules; leave it out with --judge"); err != nil {
 		return err
@@ -68,7 +71,7 @@ func writerAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 		return err
 	}
 	if o.output == "" && r.ask.calls() {
-		return usagef("erreval simulate needs -o OUT, the file to write")
+		return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 	}
 	if err := r.read(ctx); err != nil {
 		return err
@@ -78,46 +81,46 @@ func writerAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 
 // read reads the options.
 func (r *writtenRun) read(ctx *cli.Context) error {
-	t := r.o.taxonomy
+	t := r.o.Taxonomy
 	r.ask.Template, r.ask.Repeats = ctx.String("write-template"), 1
 	r.opts.Taxonomy, r.opts.Agree, r.opts.Confidence = t, ctx.Int("agree"), ctx.Float64("confidence")
 	r.opts.Attempts, r.opts.Workers, r.opts.Seed = r.ask.Panel.Attempts, max(1, min(r.ask.Panel.Workers, 64)), ctx.Uint64("seed")
 	if field := ctx.String("field"); field != "" {
 		if r.opts.Field = slices.Index(t.FieldNames(), field); r.opts.Field < 0 {
-			return usagef("--field %q: %s has the fields %s", field, t.ID(), strings.Join(t.FieldNames(), ", "))
+			return exit.Usagef("--field %q: %s has the fields %s", field, t.ID(), strings.Join(t.FieldNames(), ", "))
 		}
 	}
 	names := r.ask.Names()
 	r.writer = cmp.Or(r.writer, names[0])
 	if !slices.Contains(names, r.writer) {
-		return usagef("--writer %q: it is one of --judge: %s", r.writer, strings.Join(names, ", "))
+		return exit.Usagef("--writer %q: it is one of --judge: %s", r.writer, strings.Join(names, ", "))
 	}
 	if r.opts.Agree > len(names) || r.opts.Agree < 1 {
-		return usagef("--agree %d: --judge names %s; name more, as in --judge NAME,NAME, or give another number", r.opts.Agree, plural(len(names), "model", "models"))
+		return exit.Usagef("--agree %d: --judge names %s; name more, as in --judge NAME,NAME, or give another number", r.opts.Agree, words.Plural(len(names), "model", "models"))
 	}
 	if r.opts.Confidence < 0 || r.opts.Confidence > 1 {
-		return usagef("--confidence %v: give 0 to 1, as in 0.8", r.opts.Confidence)
+		return exit.Usagef("--confidence %v: give 0 to 1, as in 0.8", r.opts.Confidence)
 	}
 	var err error
 	if r.confirm, err = prompt.Open(cmp.Or(ctx.String("confirm-template"), prompt.Confirm)); err != nil {
-		return withCode(exitUsage, err)
+		return exit.With(exit.Usage, err)
 	}
 	if r.confirm.Kind != prompt.Confirm {
-		return usagef("--confirm-template is of kind %s; it needs one of kind %s", r.confirm.Kind, prompt.Confirm)
+		return exit.Usagef("--confirm-template is of kind %s; it needs one of kind %s", r.confirm.Kind, prompt.Confirm)
 	}
 	return r.readMix(ctx)
 }
 
 // readMix reads which errors, and how many.
 func (r *writtenRun) readMix(ctx *cli.Context) error {
-	t := r.o.taxonomy
+	t := r.o.Taxonomy
 	r.mix = llmsim.Mix{Weights: llmsim.Everything(t), Copies: 1, PerError: ctx.Int("per-error"), Total: ctx.Int("total"), Seed: ctx.Uint64("seed")}
 	if ctx.IsSet("copies") {
 		r.mix.Copies = ctx.Int("copies")
 	}
 	if ctx.Bool("only") {
 		if clear(r.mix.Weights); !ctx.IsSet("mix") {
-			return usagef("--only: name the labels with --mix")
+			return exit.Usagef("--only: name the labels with --mix")
 		}
 	}
 	given, err := parseMix(ctx.StringSlice("mix"), func(label string) (string, bool) {
@@ -128,14 +131,14 @@ func (r *writtenRun) readMix(ctx *cli.Context) error {
 		return t.Types[i].Name, true
 	}, t.Labels())
 	if err != nil {
-		return usagef("%v", err)
+		return exit.Usagef("%v", err)
 	}
 	for name, w := range given {
 		i, _ := t.Index(name)
 		r.mix.Weights[i] = w
 	}
 	if err := r.mix.Validate(t); err != nil {
-		return usagef("%v", err)
+		return exit.Usagef("%v", err)
 	}
 	return nil
 }
@@ -144,11 +147,11 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 	if err := r.readRows(ctx); err != nil {
 		return err
 	}
-	if r.judges, err = newModels(r.ask, r.o.taxonomy, prompt.Simulate, r.o.output); err != nil {
+	if r.judges, err = newModels(r.ask, r.o.Taxonomy, prompt.Simulate, r.o.output); err != nil {
 		return err
 	}
 	if err := r.openSimulator(); err != nil {
-		return withCode(exitUsage, err)
+		return exit.With(exit.Usage, err)
 	}
 	if r.ask.calls() {
 		if err := r.clear(); err != nil {
@@ -183,7 +186,7 @@ func (r *writtenRun) readRows(ctx context.Context) (err error) {
 	var wrong []prompt.Example
 	r.sum = &writtenSummary{judges: r.ask.Names(), Rejected: map[string]int{}, Asked: map[string]int{}, Kept: map[string]int{}}
 	r.faults, err = r.o.eachFit(ctx, r.e, func(row *dataset.Row) error {
-		right, err := isRight(row, r.o.taxonomy)
+		right, err := isRight(row, r.o.Taxonomy)
 		if err != nil {
 			return err
 		}
@@ -191,7 +194,7 @@ func (r *writtenRun) readRows(ctx context.Context) (err error) {
 			r.rows = append(r.rows, row)
 			return nil
 		}
-		labels, err := row.Labels(r.o.taxonomy)
+		labels, err := row.Labels(r.o.Taxonomy)
 		if err == nil {
 			wrong = append(wrong, prompt.Example{Values: row.Values, Labels: labels})
 		}
@@ -207,13 +210,13 @@ func (r *writtenRun) readRows(ctx context.Context) (err error) {
 		return nil
 	}
 	r.opts.Examples = nil
-	faults, err := r.o.eachRow(ctx, r.e, r.from, func(row *dataset.Row) error {
-		labels, err := row.Labels(r.o.taxonomy)
+	faults, err := r.o.Each(ctx, r.e.Process, r.from, func(row *dataset.Row) error {
+		labels, err := row.Labels(r.o.Taxonomy)
 		r.opts.Examples = append(r.opts.Examples, prompt.Example{Values: row.Values, Labels: labels})
 		return err
 	})
 	if err = errors.Join(append(faults, err)...); err != nil {
-		return withCode(exitUsage, fmt.Errorf("--examples: %w", err))
+		return exit.With(exit.Usage, fmt.Errorf("--examples: %w", err))
 	}
 	return nil
 }
@@ -252,8 +255,8 @@ type writtenRecord struct {
 }
 
 func (r *writtenRun) record() (*runrecord.Record, error) {
-	t := r.o.taxonomy
-	rec := writtenRecord{Record: r.judges.record(r.o.columns, r.o.limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
+	t := r.o.Taxonomy
+	rec := writtenRecord{Record: r.judges.record(r.o.Columns, r.o.Limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
 		Field: t.FieldNames()[r.opts.Field], Agree: r.opts.Agree, Confidence: r.opts.Confidence, Weights: map[string]float64{}, Copies: r.mix.Copies, PerError: r.mix.PerError, Total: r.mix.Total}
 	for i, w := range r.mix.Weights {
 		rec.Weights[t.Types[i].Name] = w
@@ -271,19 +274,19 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	if err != nil {
 		return err
 	}
-	out.Format, out.Options = r.o.files.format(r.o.output), r.o.files.sinkOptions(nil)
+	out.Format, out.Options = r.o.Files.Format(r.o.output), r.o.Files.SinkOptions(nil)
 	f := &identifyFile{path: r.o.output, out: out, record: rec}
 	if err := rec.Write(dataset.PartialPath(r.o.output)); err != nil {
 		return errors.Join(err, out.Abort())
 	}
-	p := newProgress(r.e, false)
-	p.begin(-1, &countingReader{})
-	p.more = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.describeUsed(r.judges.Used())) }
+	p := run.NewProgress(r.e.Process, false)
+	p.Begin(-1, &run.CountingReader{})
+	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.describeUsed(r.judges.Used())) }
 	err = r.sim.Run(ctx, jobs, func(c *llmsim.Candidate) error {
-		p.show(r.sum.add(r.o.taxonomy.Types[c.Type].Code, c))
+		p.Show(r.sum.add(r.o.Taxonomy.Types[c.Type].Code, c))
 		return r.keep(out, c)
 	})
-	p.clear()
+	p.Clear()
 	rec.Counts = r.sum.counts()
 	if err != nil {
 		return errors.Join(r.stopped(ctx, f, err), f.abort())
@@ -321,8 +324,8 @@ func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
 // stopped says how a run that ended early goes on.
 func (r *writtenRun) stopped(ctx context.Context, f *identifyFile, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return withCode(exitInterrupted, fmt.Errorf("interrupted after %s; the replies so far are in %s: the same command goes on from there, and pays for none of them again",
-			plural(r.sum.Written, "text", "texts"), r.judges.Path()))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted after %s; the replies so far are in %s: the same command goes on from there, and pays for none of them again",
+			words.Plural(r.sum.Written, "text", "texts"), r.judges.Path()))
 	}
 	return f.stopped(err, r.judges, r.sum.Examples, r.sum.counts(), r.judges.Usage)
 }
@@ -338,11 +341,11 @@ func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
 			return err
 		}
 		for i, kind := range []string{prompt.Simulate, prompt.Confirm} {
-			printQuestion(r.e, &scorer.Question{Judge: names[i], Mode: kind, Dimension: r.o.taxonomy.Types[j.Type].Name, Request: requests[i]})
+			printQuestion(r.e, &scorer.Question{Judge: names[i], Mode: kind, Dimension: r.o.Taxonomy.Types[j.Type].Name, Request: requests[i]})
 		}
 		return nil
 	}
-	return usagef("--show-prompt: nothing is written for a row %q of %s; its first is %q; ID* is what an id begins with, and * the first row", r.ask.ShowPrompt, r.o.file, report.ShortID(r.rows[0].ID))
+	return exit.Usagef("--show-prompt: nothing is written for a row %q of %s; its first is %q; ID* is what an id begins with, and * the first row", r.ask.ShowPrompt, r.o.file, report.ShortID(r.rows[0].ID))
 }
 
 // dryRun prints what would be called. The judges' calls are counted with the row's own text in the place of the one to be
@@ -410,34 +413,34 @@ func (s *writtenSummary) counts() map[string]int {
 
 func (s *writtenSummary) print(e *env, r *writtenRun) error {
 	if r.o.json {
-		if err := writeJSON(e.out, s); err != nil {
+		if err := writeJSON(e.Out, s); err != nil {
 			return err
 		}
 	} else {
-		s.text(e.err, r)
+		s.text(e.Err, r)
 	}
 	if s.Written > 0 && s.Rejected[llmsim.Unwritten] == s.Written {
-		return withCode(exitIncomplete, errors.New("no text was written; "+dataset.RejectedPath(r.o.output)+" says why"))
+		return exit.With(exit.Incomplete, errors.New("no text was written; "+dataset.RejectedPath(r.o.output)+" says why"))
 	}
 	return nil
 }
 
 func (s *writtenSummary) text(w io.Writer, r *writtenRun) {
-	fmt.Fprintf(w, "%s asked of %s, %d kept: at least %d of %s %.2g sure or more", plural(s.Written, "text", "texts"), r.writer, s.Examples, r.opts.Agree, strings.Join(s.judges, ", "), r.opts.Confidence)
+	fmt.Fprintf(w, "%s asked of %s, %d kept: at least %d of %s %.2g sure or more", words.Plural(s.Written, "text", "texts"), r.writer, s.Examples, r.opts.Agree, strings.Join(s.judges, ", "), r.opts.Confidence)
 	if len(s.Rejected) > 0 {
-		fmt.Fprintf(w, "; not kept: %s, see %s", countsText(s.Rejected), dataset.RejectedPath(r.o.output))
+		fmt.Fprintf(w, "; not kept: %s, see %s", words.Counts(s.Rejected), dataset.RejectedPath(r.o.output))
 	}
 	fmt.Fprintln(w)
-	for _, y := range r.o.taxonomy.Types {
+	for _, y := range r.o.Taxonomy.Types {
 		if n := s.Asked[y.Code]; n > 0 {
 			fmt.Fprintf(w, "%-8s %d of %d\n", y.Code, s.Kept[y.Code], n)
 		}
 	}
 	if s.ZeroShot > 0 {
-		fmt.Fprintf(w, "%s asked for without an example of the error\n", plural(s.ZeroShot, "text was", "texts were"))
+		fmt.Fprintf(w, "%s asked for without an example of the error\n", words.Plural(s.ZeroShot, "text was", "texts were"))
 	}
 	if s.Unread > 0 {
-		fmt.Fprintf(w, "%s not hold what was asked for\n", plural(s.Unread, "reply did", "replies did"))
+		fmt.Fprintf(w, "%s not hold what was asked for\n", words.Plural(s.Unread, "reply did", "replies did"))
 	}
 	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.describeUsed(s.Usage.ThisRun), r.judges.describeUsed(s.Usage.Journal))
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/simulate"
 )
 
@@ -20,13 +22,13 @@ func verifierFlags() []cli.Flag {
 
 // verifierAction makes rows for a verifier.
 func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
-	opts := simulate.VerifierOptions{Taxonomy: o.taxonomy, Seed: ctx.Uint64("seed"), Negatives: ctx.Float64("negatives")}
+	opts := simulate.VerifierOptions{Taxonomy: o.Taxonomy, Seed: ctx.Uint64("seed"), Negatives: ctx.Float64("negatives")}
 	if err := opts.Validate(); err != nil {
-		return usagef("--negatives: %v", err)
+		return exit.Usagef("--negatives: %v", err)
 	}
 	var rows []simulate.Judged
 	faults, err := o.eachFit(ctx.Context, e, func(r *dataset.Row) error {
-		labels, err := r.Labels(o.taxonomy)
+		labels, err := r.Labels(o.Taxonomy)
 		if err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 		return errors.Join(fmt.Errorf("%s: no rows", o.file), warnFaults(e, faults))
 	}
 	sum := &verifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
-	rec := verifierRecord{By: "verifier", Map: o.columns, Limit: o.limit, Seed: opts.Seed, Negatives: opts.Negatives}
+	rec := verifierRecord{By: "verifier", Map: o.Columns, Limit: o.Limit, Seed: opts.Seed, Negatives: opts.Negatives}
 	err = o.write(rec, sum.counts, func(out *dataset.Output) error {
 		n := 0
 		return simulate.Verifier(rows, opts, func(r simulate.VerifierRow) error {
@@ -51,7 +53,7 @@ func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 				n = 0
 			}
 			sum.add(r)
-			row, err := r.Record(o.taxonomy, n)
+			row, err := r.Record(o.Taxonomy, n)
 			if err != nil {
 				return err
 			}
@@ -100,8 +102,8 @@ func (s *verifierSummary) counts() map[string]int {
 
 func (s *verifierSummary) print(e *env, asJSON bool) error {
 	if asJSON {
-		return writeJSON(e.out, s)
+		return writeJSON(e.Out, s)
 	}
-	fmt.Fprintf(e.err, "%s with labels: %d right sets, %d wrong ones (%s)\n", plural(s.Rows, "row", "rows"), s.Right, s.Wrong, countsText(s.Mechanisms))
+	fmt.Fprintf(e.Err, "%s with labels: %d right sets, %d wrong ones (%s)\n", words.Plural(s.Rows, "row", "rows"), s.Right, s.Wrong, words.Counts(s.Mechanisms))
 	return nil
 }

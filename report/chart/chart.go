@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
@@ -161,7 +162,7 @@ func shares(s *report.Stats, system int) []report.Share {
 const nameLength = 40
 
 func cut(name string) string {
-	name = report.Printable(strings.TrimSpace(name))
+	name = words.Printable(strings.TrimSpace(name))
 	if r := []rune(name); len(r) > nameLength {
 		return string(r[:nameLength-1]) + "…"
 	}

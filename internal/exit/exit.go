@@ -1,0 +1,85 @@
+// Package exit says with which code the process ends: errors carry it up to the one place that ends the process.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Exit codes, as docs/architecture.md lists them.
+const (
+	OK          = 0
+	Failed      = 1
+	Usage       = 2   // the command line, or which columns hold the fields
+	Incomplete  = 3   // finished, some rows untagged or unscored, lines rejected, or an input changed meanwhile
+	Unfit       = 4   // model or taxonomy does not fit
+	Judge       = 5   // judge unavailable or budget spent
+	Missed      = 6   // a threshold that the user set was missed
+	Interrupted = 130 // Ctrl-C or SIGTERM
+)
+
+// precedence decides where several codes hold.
+var precedence = []int{Interrupted, Usage, Failed, Unfit, Judge, Missed, Incomplete}
+
+// codedError is an error with its code. A nil err prints nothing.
+type codedError struct {
+	code int
+	err  error
+}
+
+func (e *codedError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *codedError) Unwrap() error { return e.err }
+
+// With marks err, which may be nil, with an exit code. Several may be joined with errors.Join.
+func With(code int, err error) error { return &codedError{code, err} }
+
+// Usagef is an error of the command line.
+func Usagef(format string, args ...any) error { return With(Usage, fmt.Errorf(format, args...)) }
+
+// Code is the code of err: the gravest of those in its tree. classify gives the codes of errors that carry none, or 0.
+func Code(err error, classify func(error) int) int {
+	found := map[int]bool{}
+	collect(err, classify, found)
+	for _, code := range precedence {
+		if found[code] {
+			return code
+		}
+	}
+	return OK
+}
+
+func collect(err error, classify func(error) int, found map[int]bool) {
+	if err == nil {
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		found[Interrupted] = true
+		return
+	}
+	if code := classify(err); code != OK {
+		found[code] = true
+		return
+	}
+	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
+	case *codedError:
+		found[e.code] = true
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			collect(part, classify, found)
+		}
+	case interface{ Unwrap() error }:
+		if e.Unwrap() == nil {
+			found[Failed] = true
+		}
+		collect(e.Unwrap(), classify, found)
+	default:
+		found[Failed] = true
+	}
+}

@@ -1,0 +1,106 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+)
+
+// FileOptions say how files of rows are stored.
+type FileOptions struct {
+	Format    string // of standard input and output, and of files whose names do not tell
+	Sheet     string // of a workbook; "" is the first
+	Delimiter string // one character, "tab" or "\t"; "" looks at the header
+	Encoding  string // of text that is read; "" is UTF-8, or what the file shows
+}
+
+// Files reads and writes files of rows.
+type Files struct {
+	named     dataset.Format
+	sheet     string
+	delimiter rune
+	encoding  string
+}
+
+// Open checks the options.
+func (o FileOptions) Open() (*Files, error) {
+	f := &Files{sheet: o.Sheet}
+	if o.Format != "" {
+		var err error
+		if f.named, err = dataset.ParseFormat(o.Format); err != nil {
+			return nil, exit.Usagef("--format: %w", err)
+		}
+	}
+	if o.Encoding != "" {
+		var err error
+		if f.encoding, err = dataset.ParseEncoding(o.Encoding); err != nil {
+			return nil, exit.Usagef("--encoding: %w", err)
+		}
+	}
+	text := strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(o.Delimiter)
+	if text == "" {
+		return f, nil
+	}
+	r, n := utf8.DecodeRuneInString(text)
+	if n != len(text) || strings.ContainsRune("\"\r\n\ufffd", r) {
+		return nil, exit.Usagef("--delimiter %q: give one character, as in --delimiter ';' or --delimiter tab", o.Delimiter)
+	}
+	f.delimiter = r
+	return f, nil
+}
+
+// Format is what a file's name says, else what --format says.
+func (f *Files) Format(path string) dataset.Format {
+	if format, ok := dataset.FormatOf(path); ok && path != Stdio {
+		return format
+	}
+	return f.named
+}
+
+// Reader reads rows of an opened input through r, which counts and hashes what is read of it.
+func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
+	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.Format(path), f.sheet, f.delimiter, f.encoding
+	o.Recorded = recordedColumns(path)
+	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
+		info, err := file.Stat()
+		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				return nil, err
+			}
+			return dataset.NewSource(file, path, o)
+		}
+	}
+	return dataset.NewSource(r, path, o)
+}
+
+// OpenRows opens a file of rows, or standard input ("-"). close ends both.
+func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset.Options) (rows *dataset.Reader, closeAll func(), err error) {
+	input, _, err := OpenInput(ctx, p, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = f.Reader(input, input, path, o); err != nil {
+		return nil, nil, errors.Join(err, input.Close())
+	}
+	// Nothing was written: what closing a file that was only read has to say changes nothing.
+	return rows, func() { _ = errors.Join(rows.Close(), input.Close()) }, nil
+}
+
+// SinkOptions say how rows are written.
+func (f *Files) SinkOptions(schema *dataset.Schema) dataset.SinkOptions {
+	return dataset.SinkOptions{Sheet: f.sheet, Delimiter: f.delimiter, Schema: schema}
+}
+
+// OutputNotes say what an output's format does not keep.
+func (f *Files) OutputNotes(format dataset.Format, schema *dataset.Schema) []string {
+	if format.Name != dataset.Parquet {
+		return nil
+	}
+	return schema.Notes()
+}

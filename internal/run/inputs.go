@@ -1,0 +1,99 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/erreval/erreval/internal/exit"
+)
+
+// CheckInputs finds a missing file before the model is loaded, and before others are tagged.
+func CheckInputs(inputs []string) error {
+	var errs []error
+	for _, in := range inputs {
+		if in == Stdio {
+			continue
+		}
+		info, err := os.Stat(in)
+		if err != nil {
+			errs = append(errs, err)
+		} else if info.IsDir() {
+			errs = append(errs, exit.Usagef("input %s is a folder; name the files in it, as in %s", in, filepath.Join(in, "*.jsonl")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// OpenInput opens a file, or standard input. info is that of a regular file; anything else, which may
+// never end, ends with an interruption.
+func OpenInput(ctx context.Context, p *Process, in string) (r io.ReadCloser, info fs.FileInfo, err error) {
+	if in == Stdio {
+		return interruptible(ctx, func() (io.ReadCloser, error) { return io.NopCloser(p.In), nil }), nil, nil
+	}
+	if info, err = os.Stat(in); err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return interruptible(ctx, func() (io.ReadCloser, error) { return os.Open(in) }), nil, nil
+	}
+	if r, err = os.Open(in); err != nil {
+		return nil, nil, err
+	}
+	return r, info, nil
+}
+
+// interruptible reads what open opens, which may wait for a writer, until ctx is done.
+func interruptible(ctx context.Context, open func() (io.ReadCloser, error)) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() { // ends with the process where the input never does
+		in, err := open()
+		if err == nil {
+			_, err = io.Copy(w, in)
+			err = errors.Join(err, in.Close())
+		}
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { _ = w.Close() })
+	return r
+}
+
+// Changed says what happened to a file since info was taken of it; "" is nothing.
+func Changed(path string, info fs.FileInfo) string {
+	if info == nil {
+		return ""
+	}
+	now, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "was removed"
+	case !os.SameFile(info, now):
+		return "was replaced by another file"
+	case now.Size() != info.Size():
+		return fmt.Sprintf("went from %d to %d bytes", info.Size(), now.Size())
+	case !now.ModTime().Equal(info.ModTime()):
+		return "was written to"
+	}
+	return ""
+}
+
+// CountingReader counts the bytes read through it.
+type CountingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+// NewCountingReader reads from r.
+func NewCountingReader(r io.Reader) *CountingReader { return &CountingReader{r: r} }
+
+// Read implements io.Reader.
+func (c *CountingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

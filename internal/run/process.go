@@ -1,0 +1,54 @@
+// Package run is the engine of the commands that read rows and write them back with a column more: inputs of every
+// format, outputs that appear whole or not at all, resume, shards, merge, limits, progress, run records, interruption.
+// What is special about a command is its Stage.
+package run
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/erreval/erreval/internal/words"
+	"golang.org/x/term"
+)
+
+// Stdio is the name of standard input and output on the command line.
+const Stdio = "-"
+
+// Process is what a run may touch of the process, so that tests can stand in for it.
+type Process struct {
+	Args       []string // the command line, the program's name first
+	In         io.Reader
+	Out        io.Writer // data only
+	Err        io.Writer // diagnostics, progress
+	Getenv     func(string) string
+	IsTerminal func(stream any) bool
+
+	noted []string // what was said about files
+}
+
+// NewProcess is the process itself.
+func NewProcess() *Process {
+	return &Process{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, IsTerminal: isTerminal}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Warn says what a user must know even with --quiet.
+func (p *Process) Warn(format string, args ...any) {
+	fmt.Fprintf(p.Err, "erreval: "+format+"\n", args...)
+}
+
+// Note says what was assumed about a file, each thing once however often the file is read.
+func (p *Process) Note(notes []string) {
+	for _, n := range notes {
+		if !slices.Contains(p.noted, n) {
+			p.noted = append(p.noted, n)
+			p.Warn("%s", words.Printable(n))
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Rows is how files of rows with the taxonomy's fields are read.
+type Rows struct {
+	Files    *Files
+	Taxonomy *taxonomy.Taxonomy
+	Columns  map[string]string // field to column, as given
+	Limit    int               // rows of a file; 0 is all
+}
+
+// TakeRows takes the rows of a file, which read gives until io.EOF.
+type TakeRows func(ctx context.Context, file string, read func() (*dataset.Row, error)) error
+
+// Read opens a file ("-" is standard input) and hands its rows to take.
+func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows) error {
+	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, Limit: in.Limit})
+	if err != nil {
+		return err
+	}
+	defer closeRows()
+	noted := false
+	return take(ctx, file, func() (*dataset.Row, error) {
+		row, err := reader.Read()
+		if err == nil && !noted || errors.Is(err, io.EOF) {
+			noted = true
+			p.Note(reader.Notes())
+		}
+		return row, err
+	})
+}
+
+// Each calls f for every row of a file ("-" is standard input) and returns the lines that are none.
+func (in *Rows) Each(ctx context.Context, p *Process, file string, f func(*dataset.Row) error) ([]error, error) {
+	var faults []error
+	err := in.Read(ctx, p, file, func(ctx context.Context, _ string, read func() (*dataset.Row, error)) (err error) {
+		faults, err = dataset.EachRow(ctx, read, f)
+		return err
+	})
+	return faults, err
+}
+
+// CheckColumns finds inputs without a column that every row needs, before a model is loaded or anything is written.
+// What can be read only once, such as standard input, is left out: there, reading ends with the same error.
+func (in *Rows) CheckColumns(ctx context.Context, p *Process, inputs ...string) error {
+	var errs []error
+	for _, file := range inputs {
+		if info, err := os.Stat(file); file == Stdio || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		rows, closeRows, err := in.Files.OpenRows(ctx, p, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns})
+		if err != nil {
+			continue // whoever reads it says so
+		}
+		var line *dataset.LineError
+		for range dataset.LookAhead {
+			if _, err = rows.Read(); !errors.As(err, &line) {
+				break
+			}
+		}
+		closeRows()
+		if LacksColumns(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// LacksColumns tells whether err is a file without columns that every row needs.
+func LacksColumns(err error) bool {
+	var missing *dataset.ColumnsError
+	return errors.As(err, &missing)
+}
