@@ -25,6 +25,7 @@ type Output struct {
 	rows     int
 	rejected int
 	rejects  *os.File // nil until there is something
+	prepared string   // the whole output, closed, under another name; "" before Prepare
 }
 
 // PartialPath is what out is called while it is written.
@@ -165,9 +166,12 @@ func (o *Output) CopyRejected(line []byte) error {
 	return nil
 }
 
-// Commit gives the output its name. Rejected lines of an earlier run that this one did not meet again are removed.
-// A process that dies in its middle leaves OUT.partial, which Resume takes up.
-func (o *Output) Commit() error {
+// Prepare makes all of the output but its name; nothing can be written after it. Commit calls it where it was not
+// called.
+func (o *Output) Prepare() error {
+	if o.prepared != "" {
+		return nil
+	}
 	if err := o.EndRecall(); err != nil {
 		return errors.Join(err, o.close())
 	}
@@ -175,16 +179,27 @@ func (o *Output) Commit() error {
 	if !o.Format.Plain() {
 		done = o.path + ".converting"
 		if err := o.convert(done); err != nil {
-			return errors.Join(fmt.Errorf("%w; the rows are in %s, as JSON Lines", err, PartialPath(o.path)), o.close(), os.Remove(done))
+			return errors.Join(fmt.Errorf("%w; the rows are in %s, as JSON Lines", err, PartialPath(o.path)), o.close(),
+				os.Remove(done))
 		}
 	}
 	if err := o.close(); err != nil {
 		return err
 	}
+	o.prepared = done
+	return nil
+}
+
+// Commit gives the output its name. Rejected lines of an earlier run that this one did not meet again are removed.
+// A process that dies in its middle leaves OUT.partial, which Resume takes up.
+func (o *Output) Commit() error {
+	if err := o.Prepare(); err != nil {
+		return err
+	}
 	if err := o.commitRejected(); err != nil {
 		return err
 	}
-	if err := os.Rename(done, o.path); err != nil {
+	if err := os.Rename(o.prepared, o.path); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return removeStale(PartialPath(o.path))
@@ -225,7 +240,14 @@ func (o *Output) commitRejected() error {
 // Abort ends the output without giving it its name. OUT.partial keeps the rows written so far; it
 // is removed if there are none.
 func (o *Output) Abort() error {
-	err := o.close()
+	var err error
+	switch o.prepared {
+	case "":
+		err = o.close()
+	case PartialPath(o.path):
+	default:
+		err = os.Remove(o.prepared)
+	}
 	if o.rejected > 0 {
 		err = errors.Join(err, os.Remove(PartialPath(RejectedPath(o.path))))
 	}

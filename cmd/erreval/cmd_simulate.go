@@ -194,7 +194,7 @@ func (r *ruleRun) run(ctx context.Context, e *env) error {
 		return err
 	}
 	sum := &simulateSummary{Rows: len(rows), LeftOut: leftOut, taxonomy: r.o.Taxonomy, Labels: map[string]int{}, Mechanisms: map[string]int{}}
-	err = r.o.write(r.record(), sum.counts, func(out *dataset.Output) error {
+	err = r.o.write(r.record(), sum.counts, func(out *run.Output) error {
 		return simulate.Generate(rows, r.Options, func(ex simulate.Example) error {
 			ex.Labels = r.bound.Labels(ex.Labels)
 			sum.add(ex.Labels, ex.Mechanism)
@@ -238,23 +238,20 @@ func (r *ruleRun) record() rulesRecord {
 }
 
 // write makes the output and its record; nothing of them is left where fill fails.
-func (o *simulateOptions) write(options any, counts func() map[string]int, fill func(*dataset.Output) error) error {
+func (o *simulateOptions) write(options any, counts func() map[string]int, fill func(*run.Output) error) error {
 	rec, err := o.record(options)
 	if err != nil {
 		return err
 	}
-	out, err := dataset.Create(o.output, o.overwrite, o.file)
+	out, err := run.Create(o.output, o.overwrite, rec, o.file)
 	if err != nil {
 		return err
 	}
 	out.Format, out.Options = o.Files.Format(o.output), o.Files.SinkOptions(nil)
 	if err := fill(out); err != nil {
-		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
+		return errors.Join(err, out.Discard())
 	}
 	rec.Counts = counts()
-	if err := rec.Write(o.output); err != nil {
-		return errors.Join(err, out.Abort(), removeIfThere(dataset.PartialPath(o.output)))
-	}
 	return out.Commit()
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/erreval/erreval/internal/exit"
 	"github.com/urfave/cli/v2"
 )
 
@@ -166,24 +165,4 @@ func shardFlag() cli.Flag {
 // envName is the environment variable that sets a flag's default: model is ERREVAL_MODEL.
 func envName(flag string) []string {
 	return []string{"ERREVAL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
-}
-
-// parseMap reads the values of --map: field to column.
-func parseMap(pairs []string, fields []string) (map[string]string, error) {
-	m := make(map[string]string, len(pairs))
-	for _, pair := range pairs {
-		field, column, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok || field == "" || column == "":
-			return nil, exit.Usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
-		case !slices.Contains(fields, field) && slices.Contains(fields, column):
-			return nil, exit.Usagef("--map %q: the taxonomy's field comes first: --map %s=%s", pair, column, field)
-		case !slices.Contains(fields, field):
-			return nil, exit.Usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field, strings.Join(fields, ", "))
-		case m[field] != "":
-			return nil, exit.Usagef("--map: field %q is given twice", field)
-		}
-		m[field] = column
-	}
-	return m, nil
 }

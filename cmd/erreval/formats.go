@@ -29,7 +29,7 @@ func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in run.Rows, err erro
 	if in.Files, err = readFileOptions(ctx).Open(); err != nil {
 		return in, err
 	}
-	in.Columns, err = parseMap(ctx.StringSlice("map"), t.FieldNames())
+	in.Columns, err = run.ReadMap(ctx.StringSlice("map"), t.FieldNames())
 	return in, err
 }
 

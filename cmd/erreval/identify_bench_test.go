@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -92,7 +93,7 @@ func wholeCommand(b *testing.B, in string) time.Duration {
 	if code := execute(b.Context(), line, e); code != exit.OK {
 		b.Fatal(stderr)
 	}
-	var s identifySummary
+	var s report.Tagging
 	if err := json.Unmarshal(stdout.Bytes(), &s); err != nil || s.Rows != *benchRows {
 		b.Fatalf("%d rows, %v", s.Rows, err)
 	}

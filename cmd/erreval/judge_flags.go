@@ -8,21 +8,12 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/llm/vendor"
 	"github.com/erreval/erreval/scorer"
 )
-
-// judgeOptions are the flags that concern language models.
-type judgeOptions struct {
-	judging.Options
-	Template   string // built-in name or file; "" is the one that Joint asks for
-	Joint      bool
-	Panel      scorer.PanelOptions
-	DryRun     bool
-	ShowPrompt string // id of a row
-}
 
 // askFlags are those of every command that asks a language model.
 func askFlags() []cli.Flag { return append(endpointFlags(), boundFlags()...) }
@@ -97,7 +88,7 @@ func judgeFlags() []cli.Flag {
 }
 
 // readJudgeOptions reads the flags of score; nil without a judge.
-func readJudgeOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
+func readJudgeOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 	if ctx.String("judge") == "" {
 		if e.typed([]string{"judge"}) { // as by an empty variable: offline is not what is wanted
 			return nil, exit.Usagef("--judge is empty: name a judge, or leave it out to score offline")
@@ -143,12 +134,12 @@ func checkPanelFlags(ctx *cli.Context) error {
 }
 
 // readAskOptions reads the flags of every command that asks a language model.
-func readAskOptions(ctx *cli.Context, e *env) (*judgeOptions, error) {
-	o := &judgeOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"),
+func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+	o := &stages.AskOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"),
 		Panel: scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
-	o.readBudget(ctx)
+	readBudget(ctx, o)
 	base, err := readBase(ctx)
 	if err != nil {
 		return nil, err
@@ -203,7 +194,7 @@ func onlyWith(ctx *cli.Context, e *env, flags []cli.Flag, why string) error {
 }
 
 // readBudget takes only what was given: a limit of 0 allows nothing.
-func (o *judgeOptions) readBudget(ctx *cli.Context) {
+func readBudget(ctx *cli.Context, o *stages.AskOptions) {
 	if ctx.IsSet("max-cost") {
 		o.Budget.MaxCost = new(ctx.Float64("max-cost"))
 	}
@@ -226,6 +217,3 @@ func parseHeaders(pairs []string) (map[string]string, error) {
 	}
 	return headers, nil
 }
-
-// calls tells whether the run calls judges and writes an output.
-func (o *judgeOptions) calls() bool { return o != nil && o.Calls }

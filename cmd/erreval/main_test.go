@@ -199,7 +199,7 @@ func TestInterrupted(t *testing.T) {
 
 func TestParseMap(t *testing.T) {
 	fields := []string{"question", "answer"}
-	m, err := parseMap([]string{"question=a=b", "answer=c,d"}, fields)
+	m, err := run.ReadMap([]string{"question=a=b", "answer=c,d"}, fields)
 	if err != nil || m["question"] != "a=b" || m["answer"] != "c,d" {
 		t.Errorf("got %v, %v", m, err)
 	}
@@ -210,7 +210,7 @@ func TestParseMap(t *testing.T) {
 		"title=x":   `--map "title=x": the taxonomy has no field "title"; its fields are question, answer`,
 		"answer=y":  `--map: field "answer" is given twice`,
 	} {
-		_, err := parseMap([]string{"answer=x", pair}, fields)
+		_, err := run.ReadMap([]string{"answer=x", pair}, fields)
 		if err == nil || err.Error() != want || codeOf(err) != exit.Usage {
 			t.Errorf("%s:\ngot  %v\nwant %s", pair, err, want)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
@@ -85,7 +86,7 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 			return explainBusy(m.w, err)
 		}
 	}
-	if err := removeIfThere(m.rejectedPath()); err != nil {
+	if err := run.RemoveIfThere(m.rejectedPath()); err != nil {
 		return err
 	}
 	return m.print(e, fresh, ctx.Bool("json"))

@@ -173,11 +173,12 @@ func (s *selectRun) tag(ctx context.Context) error {
 		return err
 	}
 	_, missing := os.Stat(s.tagged)
-	o := &identifyOptions{Inputs: []string{s.w.Path(refine.PoolFile)}, Output: s.tagged, Model: model,
-		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Device: s.ctx.String("device"), Library: s.ctx.String("ort-lib"),
-		Workers: s.ctx.Int("workers"), Resume: true, Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()}
+	o := &identifyOptions{Options: run.Options{Inputs: []string{s.w.Path(refine.PoolFile)}, Output: s.tagged, Resume: true,
+		Quiet: missing == nil || s.ctx.Bool("quiet"), GoOn: s.e.typedLine()}, Taxonomy: s.w.TaxonomySource(),
+		localOptions: localOptions{Model: model, Verifier: s.w.VerifierOf(s.current), Device: s.ctx.String("device"),
+			Library: s.ctx.String("ort-lib"), Workers: s.ctx.Int("workers")}}
 	err := s.identify(ctx, o)
-	if other := (otherRun{}); errors.As(err, &other) { // pool, taxonomy or model are no longer as they were
+	if other := (run.OtherRunError{}); errors.As(err, &other) { // pool, taxonomy or model are no longer as they were
 		s.e.Warn("%s was made of another pool, or otherwise; the pool is tagged anew", s.tagged)
 		if err := removeTagged(s.tagged); err != nil {
 			return err
@@ -191,7 +192,7 @@ func (s *selectRun) tag(ctx context.Context) error {
 // removeTagged removes what identify made, and what it has begun.
 func removeTagged(path string) (err error) {
 	for _, out := range []string{path, dataset.PartialPath(path)} {
-		err = errors.Join(err, removeIfThere(out), removeIfThere(runrecord.Path(out)))
+		err = errors.Join(err, run.RemoveIfThere(out), run.RemoveIfThere(runrecord.Path(out)))
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
@@ -45,12 +46,12 @@ func writerFlags() []cli.Flag {
 type writtenRun struct {
 	e       *env
 	o       *simulateOptions
-	ask     *judgeOptions
+	ask     *stages.AskOptions
 	opts    llmsim.Options
 	mix     llmsim.Mix
 	writer  string
 	from    string // file of examples; "" is the input
-	judges  *judges
+	judges  *stages.Judges
 	sim     *llmsim.Simulator
 	confirm *prompt.Template
 	rows    []*dataset.Row
@@ -70,7 +71,7 @@ func writerAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 	if r.ask, err = readAskOptions(ctx, e); err != nil {
 		return err
 	}
-	if o.output == "" && r.ask.calls() {
+	if o.output == "" && r.ask.Asks() {
 		return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 	}
 	if err := r.read(ctx); err != nil {
@@ -147,18 +148,18 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 	if err := r.readRows(ctx); err != nil {
 		return err
 	}
-	if r.judges, err = newModels(r.ask, r.o.Taxonomy, prompt.Simulate, r.o.output); err != nil {
+	if r.judges, err = stages.NewJudges(r.ask, prompt.Simulate, r.o.output); err != nil {
 		return err
 	}
 	if err := r.openSimulator(); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if r.ask.calls() {
+	if r.ask.Asks() {
 		if err := r.clear(); err != nil {
 			return err
 		}
 	}
-	if err := r.judges.openJournal(); err != nil {
+	if err := r.judges.OpenJournal(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.judges.Close()) }()
@@ -176,7 +177,7 @@ func (r *writtenRun) run(ctx context.Context) (err error) {
 func (r *writtenRun) openSimulator() (err error) {
 	models := r.judges.Models()
 	writer := models[slices.Index(r.ask.Names(), r.writer)]
-	r.opts.Write, r.opts.Confirm = r.judges.template, r.confirm
+	r.opts.Write, r.opts.Confirm = r.judges.Template, r.confirm
 	r.sim, err = llmsim.New(writer, models, r.opts)
 	return err
 }
@@ -223,10 +224,10 @@ func (r *writtenRun) readRows(ctx context.Context) (err error) {
 
 // clear makes room for the output before there is a journal: a run that cannot begin leaves none.
 func (r *writtenRun) clear() error {
-	if err := r.judges.checkPath(r.o.file, r.o.output); err != nil {
+	if err := r.judges.CheckPath(r.o.file, r.o.output); err != nil {
 		return err
 	}
-	if err := startOver(r.o.output, func(old *runrecord.Record) bool { return old.Command == "simulate" }); err != nil {
+	if err := run.StartOver(r.o.output, func(old *runrecord.Record) bool { return old.Command == "simulate" }); err != nil {
 		return err
 	}
 	return dataset.CheckOutput(r.o.output, r.o.overwrite, append(r.others(), r.o.file)...)
@@ -256,7 +257,7 @@ type writtenRecord struct {
 
 func (r *writtenRun) record() (*runrecord.Record, error) {
 	t := r.o.Taxonomy
-	rec := writtenRecord{Record: r.judges.record(r.o.Columns, r.o.Limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
+	rec := writtenRecord{Record: r.judges.Record(r.o.Columns, r.o.Limit), Confirm: r.confirm.ID() + " sha256:" + r.confirm.Hash(), Writer: r.writer,
 		Field: t.FieldNames()[r.opts.Field], Agree: r.opts.Agree, Confidence: r.opts.Confidence, Weights: map[string]float64{}, Copies: r.mix.Copies, PerError: r.mix.PerError, Total: r.mix.Total}
 	for i, w := range r.mix.Weights {
 		rec.Weights[t.Types[i].Name] = w
@@ -270,42 +271,34 @@ func (r *writtenRun) write(ctx context.Context, jobs []llmsim.Job) error {
 	if err != nil {
 		return err
 	}
-	out, err := dataset.Create(r.o.output, r.o.overwrite, append(r.others(), r.o.file)...)
+	out, err := run.Create(r.o.output, r.o.overwrite, rec, append(r.others(), r.o.file)...)
 	if err != nil {
 		return err
 	}
 	out.Format, out.Options = r.o.Files.Format(r.o.output), r.o.Files.SinkOptions(nil)
-	f := &identifyFile{path: r.o.output, out: out, record: rec}
-	if err := rec.Write(dataset.PartialPath(r.o.output)); err != nil {
-		return errors.Join(err, out.Abort())
-	}
 	p := run.NewProgress(r.e.Process, false)
 	p.Begin(-1, &run.CountingReader{})
-	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.describeUsed(r.judges.Used())) }
+	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(jobs), r.judges.Describe(r.judges.Used())) }
 	err = r.sim.Run(ctx, jobs, func(c *llmsim.Candidate) error {
 		p.Show(r.sum.add(r.o.Taxonomy.Types[c.Type].Code, c))
 		return r.keep(out, c)
 	})
 	p.Clear()
-	rec.Counts = r.sum.counts()
 	if err != nil {
-		return errors.Join(r.stopped(ctx, f, err), f.abort())
+		return errors.Join(r.stopped(ctx, out, err), out.Abort())
 	}
 	if r.sum.Usage, err = r.judges.Usage(); err != nil {
-		return errors.Join(err, f.abort())
+		return errors.Join(err, out.Abort())
 	}
-	rec.Usage = r.sum.Usage
-	if err := rec.Write(r.o.output); err != nil {
-		return errors.Join(err, f.abort())
-	}
+	rec.Counts, rec.Usage = r.sum.counts(), r.sum.Usage
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	return errors.Join(removeIfThere(runrecord.Path(dataset.PartialPath(r.o.output))), r.sum.print(r.e, r))
+	return r.sum.print(r.e, r)
 }
 
 // keep writes a text to OUT, or to OUT.rejected.jsonl.
-func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
+func (r *writtenRun) keep(out *run.Output, c *llmsim.Candidate) error {
 	row, err := r.sim.Record(c)
 	if err != nil {
 		return err
@@ -322,18 +315,23 @@ func (r *writtenRun) keep(out *dataset.Output, c *llmsim.Candidate) error {
 }
 
 // stopped says how a run that ended early goes on.
-func (r *writtenRun) stopped(ctx context.Context, f *identifyFile, err error) error {
+func (r *writtenRun) stopped(ctx context.Context, out *run.Output, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted after %s; the replies so far are in %s: the same command goes on from there, and pays for none of them again",
-			words.Plural(r.sum.Written, "text", "texts"), r.judges.Path()))
+		return exit.With(exit.Interrupted,
+			fmt.Errorf("interrupted after %s; %s", words.Plural(r.sum.Written, "text", "texts"), r.judges.GoOn()))
 	}
-	return f.stopped(err, r.judges, r.sum.Examples, r.sum.counts(), r.judges.Usage)
+	stop := r.judges.Stop(err)
+	if stop == nil {
+		return err
+	}
+	usage, fault := r.judges.Usage()
+	return errors.Join(out.Stopped(stop, err, r.sum.counts(), usage), fault)
 }
 
 // showPrompt prints what is asked about a row: the first job of it.
 func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
 	for _, j := range jobs {
-		if !sameID(r.ask.ShowPrompt, j.Row.ID) {
+		if !report.SameID(r.ask.ShowPrompt, j.Row.ID) {
 			continue
 		}
 		names, requests, err := r.sim.Requests(j)
@@ -341,7 +339,7 @@ func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
 			return err
 		}
 		for i, kind := range []string{prompt.Simulate, prompt.Confirm} {
-			printQuestion(r.e, &scorer.Question{Judge: names[i], Mode: kind, Dimension: r.o.Taxonomy.Types[j.Type].Name, Request: requests[i]})
+			stages.PrintQuestion(r.e.Process, &scorer.Question{Judge: names[i], Mode: kind, Dimension: r.o.Taxonomy.Types[j.Type].Name, Request: requests[i]})
 		}
 		return nil
 	}
@@ -352,7 +350,7 @@ func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
 // written, so of them none is in the journal.
 func (r *writtenRun) dryRun(jobs []llmsim.Job) error {
 	i := 0
-	return r.judges.dryRun(r.e, r.o.json, func(visit func(*dataset.Row) error) (int, error) {
+	return r.judges.DryRun(r.e.Process, r.o.json, func(visit func(*dataset.Row) error) (int, error) {
 		for ; i < len(jobs); i++ {
 			if err := visit(jobs[i].Row); err != nil {
 				return 0, err
@@ -442,5 +440,5 @@ func (s *writtenSummary) text(w io.Writer, r *writtenRun) {
 	if s.Unread > 0 {
 		fmt.Fprintf(w, "%s not hold what was asked for\n", words.Plural(s.Unread, "reply did", "replies did"))
 	}
-	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.describeUsed(s.Usage.ThisRun), r.judges.describeUsed(s.Usage.Journal))
+	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", r.judges.Describe(s.Usage.ThisRun), r.judges.Describe(s.Usage.Journal))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/simulate"
 )
@@ -46,7 +47,7 @@ func verifierAction(ctx *cli.Context, e *env, o *simulateOptions) error {
 	}
 	sum := &verifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
 	rec := verifierRecord{By: "verifier", Map: o.Columns, Limit: o.Limit, Seed: opts.Seed, Negatives: opts.Negatives}
-	err = o.write(rec, sum.counts, func(out *dataset.Output) error {
+	err = o.write(rec, sum.counts, func(out *run.Output) error {
 		n := 0
 		return simulate.Verifier(rows, opts, func(r simulate.VerifierRow) error {
 			if n++; r.Right {

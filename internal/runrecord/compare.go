@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -13,6 +14,29 @@ import (
 
 // Read reads the record of an output. An absent one is fs.ErrNotExist.
 func Read(out string) (*Record, error) {
+	r, err := read(out)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	// A run that died between its last two renames has left it under the name that it had meanwhile.
+	partial := out + ".partial"
+	if left, leftErr := read(partial); leftErr == nil && left.finished() && exists(out) && !exists(partial) {
+		return left, nil
+	}
+	return nil, err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// finished tells the record of a run that read its input from the one that it began with.
+func (r *Record) finished() bool {
+	return len(r.Inputs) > 0 && r.Inputs[0].SHA256 != "" && r.Stopped == ""
+}
+
+func read(out string) (*Record, error) {
 	data, err := os.ReadFile(Path(out))
 	if err != nil {
 		return nil, fmt.Errorf("run record: %w", err)

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"time"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Record is the content of OUT.run.json.
@@ -128,12 +130,8 @@ func (r *Record) Write(out string) error {
 	if err := enc.Encode(r); err != nil {
 		return fmt.Errorf("run record: %w", err)
 	}
-	partial := Path(out) + ".partial"
-	if err := os.WriteFile(partial, b.Bytes(), 0o666); err != nil {
+	if err := wholefile.Write(Path(out), b.Bytes()); err != nil {
 		return fmt.Errorf("run record: %w", err)
-	}
-	if err := os.Rename(partial, Path(out)); err != nil {
-		return fmt.Errorf("run record: %w", errors.Join(err, os.Remove(partial)))
 	}
 	return nil
 }

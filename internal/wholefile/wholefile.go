@@ -4,6 +4,7 @@ package wholefile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -12,6 +13,9 @@ import (
 // reader finds what was there before or all of data.
 func Write(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // the temporary name tells nobody anything
+	}
 	if err != nil {
 		return err
 	}

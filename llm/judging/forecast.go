@@ -1,8 +1,12 @@
 package judging
 
 import (
+	"fmt"
+	"io"
+	"strings"
 	"time"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 )
@@ -64,4 +68,20 @@ func (f *Forecast) Add(model string, r *llm.Request) error {
 		*f.MaxCost += s.prices.Models[r.Model].Cost(worst)
 	}
 	return nil
+}
+
+// Text prints the forecast. unpriced are the models that have no price.
+func (f *Forecast) Text(w io.Writer, unpriced []string) error {
+	fmt.Fprintf(w, "%s, %s (%d in the journal already); %s rejected\n", words.Plural(f.Rows, "row", "rows"),
+		words.Plural(f.Calls, "call", "calls"), f.InJournal, words.Plural(f.Rejected, "line", "lines"))
+	fmt.Fprintf(w, "input: about %d tokens, at most %d; output: at most %d\n", f.Input, f.MaxInput, f.MaxOutput)
+	if f.MaxCost != nil {
+		fmt.Fprintf(w, "cost: at most %.4f %s, at prices of %s\n", *f.MaxCost, f.Currency, f.PriceDate)
+	} else {
+		fmt.Fprintf(w, "cost: not known, as there is no price of %s; give it in a file with --prices\n",
+			strings.Join(unpriced, ", "))
+	}
+	_, err := fmt.Fprintf(w, "A reply that does not hold what was asked for is asked for again, up to %s in all; "+
+		"--max-cost, --max-tokens and --max-calls bound everything.\n", words.Plural(f.Attempts, "time", "times"))
+	return err
 }

@@ -1,4 +1,4 @@
-package main
+package stages
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -29,7 +30,7 @@ type judgeSummary struct {
 	Anchoring  *anchoring           `json:"anchoring,omitempty"`   // with --plant
 	Cascade    *cascadeCount        `json:"cascade,omitempty"`
 
-	judges  *judges
+	judges  *Judges
 	scales  map[string][]float64
 	example string           // reason of the first unscored one
 	lift    *evaluation.Lift // or nil
@@ -59,7 +60,7 @@ type cascadeCount struct {
 	Rate    report.Number `json:"changed_rate"`
 }
 
-func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
+func newJudgeSummary(j *Judges, t *taxonomy.Taxonomy) *judgeSummary {
 	s := &judgeSummary{judges: j, Reasons: map[string]int{}, scales: map[string][]float64{}}
 	p := j.o.Panel
 	for _, d := range t.Dimensions {
@@ -171,7 +172,7 @@ func (a *anchoring) add(score *dataset.Score, lowest float64) {
 	}
 }
 
-func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *judgeOptions) {
+func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *AskOptions) {
 	if score.Runs[0].Judge != dataset.JudgeOffline {
 		return
 	}
@@ -217,20 +218,20 @@ func (s *judgeSummary) finish() (err error) {
 	return err
 }
 
-// print writes what judges did to w.
-func (s *judgeSummary) print(w io.Writer) error {
+// text writes what judges did to w.
+func (s *judgeSummary) text(w io.Writer) error {
 	if s.Usage == nil {
 		return nil
 	}
 	if s.Judgements == 0 { // a run that could not begin
-		fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
+		fmt.Fprintln(w, s.judges.describeUsage(s.Usage))
 		return nil
 	}
 	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), words.Plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
 	if strings.Contains(s.example, ": ") { // with details
 		fmt.Fprintf(w, "the first of them: %s\n", s.example)
 	}
-	fmt.Fprintf(w, "this run: %s; the journal in all: %s\n", s.judges.describeUsed(s.Usage.ThisRun), s.judges.describeUsed(s.Usage.Journal))
+	fmt.Fprintln(w, s.judges.describeUsage(s.Usage))
 	if p := s.Panel; p != nil {
 		fmt.Fprintf(w, "the judges differ on %d of %s (%s)\n", p.Differ, words.Plural(p.Scores, "score", "scores"),
 			report.Percent(p.Differ, p.Scores))
@@ -253,7 +254,11 @@ func (s *judgeSummary) reasons() string {
 	return " (" + words.Counts(s.Reasons) + ")"
 }
 
-// unavailable tells whether judges answered nothing at all.
-func (s *judgeSummary) unavailable() bool {
+// isUnavailable tells whether judges answered nothing at all.
+func (s *judgeSummary) isUnavailable() bool {
 	return s.Judgements > 0 && s.Reasons["unavailable"] == s.Judgements
+}
+
+func aggregateBy(how string) evaluation.Aggregate {
+	return func(runs []dataset.Run) (float64, bool) { return scorer.Aggregate(runs, how) }
 }

@@ -1,0 +1,312 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// ShownRejections is how many lines that are no rows are printed; the others are only kept and counted.
+const ShownRejections = 5
+
+// file is one input on its way to its output.
+type file struct {
+	run    *Run
+	name   string      // of the input
+	info   fs.FileInfo // of the input when reading began; nil if it is no regular file
+	source io.Closer
+	input  *runrecord.InputReader
+	reader *dataset.Reader
+	record *runrecord.Record
+	usage  func() (any, error) // or nil
+	rows   int                 // read so far
+	faults int                 // lines read that are no rows
+	noted  map[string]bool
+
+	mu      sync.Mutex // guards what follows: lines are rejected while rows are written
+	counts  Counts
+	resumed int
+	last    int          // line of the last row written
+	out     *Output      // or nil
+	stream  dataset.Sink // standard output, or nil
+}
+
+// file does the stage's work on one input.
+func (r *Run) file(ctx context.Context, in, out string) error {
+	f, err := r.openFile(ctx, in, out)
+	if err != nil {
+		return err
+	}
+	defer f.source.Close()
+	defer f.reader.Close()
+	err = r.stage.Work(ctx, func() (*dataset.Row, error) { return f.next(ctx) }, f.emit)
+	r.addFile(f.counts, f.resumed)
+	r.read += f.rows
+	switch {
+	case ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
+		err = f.interrupted()
+	case err != nil:
+		err = f.stopped(err)
+	}
+	changed := Changed(in, f.info)
+	if changed != "" {
+		r.changed = append(r.changed, in+" "+changed+" while it was read")
+	}
+	return f.finish(err, changed)
+}
+
+func (r *Run) openFile(ctx context.Context, in, out string) (*file, error) {
+	f := &file{run: r, name: in, counts: r.stage.zero(), record: r.stage.record(r.shard), noted: map[string]bool{}}
+	if r.stage.Meter != nil {
+		f.usage = r.stage.Meter()
+	}
+	source, info, err := OpenInput(ctx, r.Process, in)
+	if err != nil {
+		return nil, err
+	}
+	f.source, f.info, f.input = source, info, runrecord.NewInputReader(in, source)
+	counter := NewCountingReader(f.input)
+	r.Progress.Begin(f.size(), counter)
+	limit := 0
+	if r.Limit > 0 {
+		limit = r.Limit - r.read
+	}
+	f.reader, err = r.files.Reader(counter, source, in,
+		dataset.Options{Taxonomy: r.stage.Taxonomy, Map: r.Columns, Limit: limit})
+	if err != nil {
+		return nil, errors.Join(err, source.Close())
+	}
+	if err := f.create(out); err != nil {
+		return nil, errors.Join(err, f.reader.Close(), source.Close())
+	}
+	return f, nil
+}
+
+// size is that of the input in bytes, or -1.
+func (f *file) size() int64 {
+	if f.info == nil {
+		return -1
+	}
+	return f.info.Size()
+}
+
+// create begins the output.
+func (f *file) create(out string) (err error) {
+	r := f.run
+	format, options := r.files.Format(out), r.files.SinkOptions(f.reader.Schema())
+	switch out {
+	case "":
+		return nil
+	case Stdio:
+		f.stream, err = dataset.NewSink(r.Out, format, options)
+	default:
+		if f.out, err = f.begin(out); err == nil {
+			f.out.Format, f.out.Options = format, options
+		}
+	}
+	for _, n := range r.files.OutputNotes(format, f.reader.Schema()) {
+		r.Say("%s", n)
+	}
+	return err
+}
+
+// next reads on behind lines that are no rows and rows that need no work, and ends when the user interrupts.
+func (f *file) next(ctx context.Context) (*dataset.Row, error) {
+	for {
+		row, err := f.reader.Read()
+		if err == nil && len(f.noted) == 0 || errors.Is(err, io.EOF) {
+			f.note()
+		}
+		if ctx.Err() != nil {
+			return nil, io.EOF
+		}
+		var fault *dataset.LineError
+		switch {
+		case errors.As(err, &fault):
+			err = f.reject(fault)
+		case errors.Is(err, io.EOF):
+			return nil, f.endOfInput()
+		case err == nil:
+			var todo bool
+			if todo, err = f.takes(row); todo {
+				return row, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// note says what was assumed about the input.
+func (f *file) note() {
+	for _, n := range f.reader.Notes() {
+		if !f.noted[n] {
+			f.run.Say("%s", n)
+		}
+		f.noted[n] = true
+	}
+}
+
+// takes tells whether a row is the stage's: it is one of the shard, and no earlier run made it.
+func (f *file) takes(row *dataset.Row) (bool, error) {
+	f.rows++
+	if !f.run.mine(f.rows - 1) {
+		return false, nil
+	}
+	found, err := f.recall(row)
+	return !found && err == nil, err
+}
+
+func (f *file) reject(fault *dataset.LineError) error {
+	f.faults++
+	if !f.run.mine(f.faults - 1) {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts[CountRejected]++
+	if n := f.run.total[CountRejected] + f.counts[CountRejected]; n <= ShownRejections {
+		f.run.Say("%v", fault)
+	} else if n == ShownRejections+1 {
+		f.run.Say("more lines are no rows; they are not shown here")
+	}
+	if f.out == nil {
+		return nil
+	}
+	return f.out.Reject(fault)
+}
+
+// emit writes a row.
+func (f *file) emit(row *dataset.Row) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.count(row, false); err != nil {
+		return err
+	}
+	err := f.write(row)
+	f.run.Progress.Show(f.run.total[CountRows] + f.counts[CountRows])
+	return err
+}
+
+// count counts a row; the caller holds the lock.
+func (f *file) count(row *dataset.Row, resumed bool) error {
+	f.last = row.Line
+	f.counts[CountRows]++
+	if resumed {
+		f.resumed++
+	}
+	return f.run.stage.Count(row, resumed, f.counts)
+}
+
+func (f *file) write(row *dataset.Row) error {
+	var errs []error
+	if f.out != nil {
+		errs = append(errs, f.out.Write(row))
+	}
+	if f.stream != nil { // flushed row by row, for whoever waits at the other end of a pipe
+		errs = append(errs, f.stream.Write(row))
+		if s, ok := f.stream.(interface{ Flush() error }); ok {
+			errs = append(errs, s.Flush())
+		}
+	}
+	return errors.Join(append(errs, f.show(row))...)
+}
+
+func (f *file) show(row *dataset.Row) error {
+	if f.run.stage.Show == nil {
+		return nil
+	}
+	f.run.Progress.Clear()
+	return f.run.stage.Show(row)
+}
+
+// interrupted says what was kept, and the line that goes on.
+func (f *file) interrupted() error {
+	text := fmt.Sprintf("interrupted after line %d of %s", f.last, f.name)
+	switch {
+	case f.last == 0:
+		text = "interrupted before the first row of " + f.name
+	case f.out != nil && f.out.Recalling():
+		text = "interrupted before the first new row of " + f.name
+	case f.out != nil:
+		text += fmt.Sprintf("; %s in %s", words.Plural(f.counts[CountRows], "finished row is", "finished rows are"),
+			f.out.partial())
+	}
+	if f.out != nil {
+		text += "\nto go on: " + f.run.goOn()
+	}
+	if f.out != nil && f.name == Stdio {
+		text += "\nwith the same standard input from its beginning"
+	}
+	return exit.With(exit.Interrupted, errors.New(text))
+}
+
+// stopped says what a run that ended early has done, and how it goes on. The record beside OUT.partial says so too.
+func (f *file) stopped(err error) error {
+	var stop *Stop
+	if f.run.stage.Stop != nil {
+		stop = f.run.stage.Stop(err)
+	}
+	if stop == nil {
+		return err
+	}
+	var usage any
+	var fault error
+	if f.usage != nil {
+		usage, fault = f.usage()
+	}
+	return errors.Join(f.out.stopped(stop, err, f.counts[CountRows], f.counts, usage), fault)
+}
+
+// finish gives the output its name, or keeps what there is under OUT.partial.
+func (f *file) finish(err error, changed string) error {
+	if f.stream != nil {
+		err = errors.Join(err, f.stream.Close())
+	}
+	if f.out == nil {
+		return err
+	}
+	if err == nil {
+		err = f.complete(changed)
+	}
+	if err != nil {
+		return errors.Join(err, f.out.Abort())
+	}
+	if err := f.out.Commit(); err != nil {
+		return err
+	}
+	f.run.noteRejected(f.counts, f.out.path)
+	return nil
+}
+
+// complete fills in the record.
+func (f *file) complete(changed string) (err error) {
+	if f.usage != nil {
+		if f.record.Usage, err = f.usage(); err != nil {
+			return err
+		}
+	}
+	input := f.input.Input()
+	input.Changed = changed
+	f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
+	f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.counts
+	return nil
+}
+
+// noteRejected remembers the rejected lines beside a finished output.
+func (r *Run) noteRejected(counts Counts, out string) {
+	if counts[CountRejected] > 0 {
+		r.rejected = append(r.rejected, dataset.RejectedPath(out))
+	}
+}

@@ -1,0 +1,139 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/runrecord"
+)
+
+// Options are what every row command takes.
+type Options struct {
+	Inputs    []string // files of rows, or Stdio
+	Output    string   // file, folder, Stdio, or "" for none
+	Files     FileOptions
+	Map       []string // FIELD=COLUMN
+	Limit     int      // rows, over all inputs; 0 is all
+	Shard     string   // I/N; "" is all rows
+	Overwrite bool
+	Resume    bool
+	Quiet     bool
+	GoOn      string // what to type after an interruption; "" is the line as typed, with --resume
+}
+
+// Validate reports every fault of o that can be told without looking at files.
+func (o *Options) Validate() error {
+	var errs []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, exit.Usagef(format, args...))
+		}
+	}
+	stdin := slices.DeleteFunc(slices.Clone(o.Inputs), func(in string) bool { return in != Stdio })
+	refuse(len(o.Inputs) == 0, `no input; give a file of rows, or "-" for standard input`)
+	refuse(o.Output == Stdio && len(o.Inputs) > 1, "several inputs do not go to one standard output; give -o FOLDER")
+	refuse((o.Output == Stdio || o.Output == "") && o.Resume, "--resume goes on with a file; give it with -o OUT")
+	refuse(o.Limit < 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
+	refuse(len(stdin) > 1, `standard input "-" can be read once`)
+	return errors.Join(errs...)
+}
+
+// shard reads "2/5".
+func (o *Options) shard() (*runrecord.Shard, error) {
+	if o.Shard == "" {
+		return nil, nil
+	}
+	index, of, ok := strings.Cut(o.Shard, "/")
+	i, errI := strconv.Atoi(index)
+	n, errN := strconv.Atoi(of)
+	if !ok || errI != nil || errN != nil || i < 1 || i > n {
+		return nil, exit.Usagef("--shard %q: write it as I/N with I from 1 to N, as in --shard 2/5", o.Shard)
+	}
+	return &runrecord.Shard{Index: i, Of: n}, nil
+}
+
+// outputs names the file each input goes to; "" where there is none.
+func (o *Options) outputs() ([]string, error) {
+	outputs := make([]string, len(o.Inputs))
+	info, err := os.Stat(o.Output)
+	isDir := err == nil && info.IsDir()
+	folder := len(o.Inputs) > 1 || isDir || strings.HasSuffix(o.Output, "/")
+	if o.Output == "" || o.Output == Stdio || !folder {
+		for i := range outputs {
+			outputs[i] = o.Output
+		}
+		return outputs, nil
+	}
+	if err == nil && !isDir {
+		return nil, exit.Usagef("-o %s is a file, but several inputs need a folder", o.Output)
+	}
+	from := map[string]string{}
+	for i, in := range o.Inputs {
+		name := filepath.Base(in)
+		if in == Stdio {
+			name = "stdin.jsonl"
+		}
+		outputs[i] = filepath.Join(o.Output, name)
+		if other, taken := from[name]; taken {
+			return nil, exit.Usagef("%s and %s would both become %s; tag them one by one", other, in, outputs[i])
+		}
+		from[name] = in
+	}
+	return outputs, nil
+}
+
+// CheckOutputs finds an output that exists already, or rows of an interrupted run, before anything is computed.
+func (r *Run) CheckOutputs() error {
+	var errs []error
+	for _, out := range r.outputs {
+		if out == "" || out == Stdio || r.Overwrite || r.Resume {
+			continue
+		}
+		partial := dataset.PartialPath(out)
+		if info, err := os.Stat(partial); err == nil && info.Size() > 0 {
+			errs = append(errs, fmt.Errorf("%s holds the rows of an interrupted run; "+
+				"go on with --resume, or start again with --overwrite", partial))
+		}
+		if _, err := os.Lstat(out); err == nil {
+			errs = append(errs, fmt.Errorf("output %s exists already; "+
+				"replace it with --overwrite, or choose another name with -o", out))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// makeFolder makes the folder of outputs that are not named one by one.
+func (r *Run) makeFolder() error {
+	if len(r.outputs) == 0 || r.outputs[0] == r.Output {
+		return nil
+	}
+	return os.MkdirAll(r.Output, 0o777)
+}
+
+// ReadMap reads pairs FIELD=COLUMN: field to column.
+func ReadMap(pairs []string, fields []string) (map[string]string, error) {
+	m := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		field, column, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || field == "" || column == "":
+			return nil, exit.Usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
+		case !slices.Contains(fields, field) && slices.Contains(fields, column):
+			return nil, exit.Usagef("--map %q: the taxonomy's field comes first: --map %s=%s", pair, column, field)
+		case !slices.Contains(fields, field):
+			return nil, exit.Usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field,
+				strings.Join(fields, ", "))
+		case m[field] != "":
+			return nil, exit.Usagef("--map: field %q is given twice", field)
+		}
+		m[field] = column
+	}
+	return m, nil
+}

@@ -1,0 +1,132 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// Output is a file of rows with its run record. While it is written both bear the name OUT.partial.
+//
+// Wherever a process dies, OUT.run.json describes the OUT that is there or is missing: the record is finished beside
+// OUT.partial, an older OUT.run.json is removed, OUT gets its name, then its record. --resume completes what is missing.
+type Output struct {
+	*dataset.Output
+	Record *runrecord.Record
+	path   string
+}
+
+// Create starts an output; what dataset.Create refuses, it refuses. The record stands beside it from the start.
+func Create(path string, overwrite bool, record *runrecord.Record, inputs ...string) (*Output, error) {
+	out, err := dataset.Create(path, overwrite, inputs...)
+	return withRecord(path, record, out, err)
+}
+
+// continueOutput takes up what an earlier run left of an output.
+func continueOutput(path string, overwrite bool, record *runrecord.Record, inputs ...string) (*Output, error) {
+	out, err := dataset.Resume(path, overwrite, inputs...)
+	return withRecord(path, record, out, err)
+}
+
+func withRecord(path string, record *runrecord.Record, out *dataset.Output, err error) (*Output, error) {
+	if err != nil {
+		return nil, err
+	}
+	o := &Output{Output: out, Record: record, path: path}
+	if err := record.Write(o.partial()); err != nil {
+		return nil, errors.Join(err, o.Abort())
+	}
+	return o, nil
+}
+
+func (o *Output) partial() string { return dataset.PartialPath(o.path) }
+
+// Commit gives output and record their names.
+func (o *Output) Commit() error {
+	if err := o.Prepare(); err != nil {
+		return err
+	}
+	if err := o.Record.Write(o.partial()); err != nil {
+		return errors.Join(err, o.Abort())
+	}
+	if err := RemoveIfThere(runrecord.Path(o.path)); err != nil {
+		return err
+	}
+	if err := o.Output.Commit(); err != nil {
+		return err
+	}
+	return settleRecord(o.path)
+}
+
+// settleRecord gives the record of a finished output its name; where there is one, another is left of a run that died.
+func settleRecord(path string) error {
+	left := runrecord.Path(dataset.PartialPath(path))
+	if _, err := os.Stat(runrecord.Path(path)); err == nil {
+		return RemoveIfThere(left)
+	}
+	return os.Rename(left, runrecord.Path(path))
+}
+
+// Abort keeps the rows there are under OUT.partial, and the record only with them.
+func (o *Output) Abort() error {
+	err := o.Output.Abort()
+	if _, gone := os.Stat(o.partial()); gone != nil {
+		err = errors.Join(err, RemoveIfThere(runrecord.Path(o.partial())))
+	}
+	return err
+}
+
+// Discard leaves nothing of the output.
+func (o *Output) Discard() error {
+	return errors.Join(o.Output.Abort(), RemoveIfThere(o.partial()), RemoveIfThere(runrecord.Path(o.partial())))
+}
+
+// stopped is the error of a run that ended before its input did. o may be nil.
+func (o *Output) stopped(stop *Stop, why error, rows int, counts Counts, usage any) error {
+	text := "stopped after " + words.Plural(rows, "row", "rows")
+	if o != nil && rows > 0 {
+		verb := "are"
+		if rows == 1 {
+			verb = "is"
+		}
+		text += fmt.Sprintf(", which %s in %s", verb, o.partial())
+	}
+	err := exit.With(stop.Code, fmt.Errorf("%s: %w\n%s", text, why, stop.GoOn))
+	if o == nil {
+		return err
+	}
+	o.Record.Stopped, o.Record.Counts, o.Record.Usage = stop.Reason, counts, usage
+	return errors.Join(err, o.Record.Write(o.partial()))
+}
+
+// Stopped is the error of a run whose rows are not one by one those of an input, such as of examples, which ended early.
+func (o *Output) Stopped(stop *Stop, why error, counts Counts, usage any) error {
+	return o.stopped(stop, why, counts[CountRows], counts, usage)
+}
+
+// StartOver removes what an earlier run like this one left of its output.
+func StartOver(out string, owns func(*runrecord.Record) bool) error {
+	if out == Stdio || out == "" {
+		return nil
+	}
+	partial := dataset.PartialPath(out)
+	old, err := runrecord.Read(partial)
+	if err != nil || !owns(old) {
+		return nil // not ours to remove: whoever creates the output says what to do
+	}
+	return errors.Join(RemoveIfThere(partial), RemoveIfThere(runrecord.Path(partial)))
+}
+
+// RemoveIfThere removes a file that may be missing.
+func RemoveIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package stages
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/judging"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/scorer"
+)
+
+// AskOptions say which language models are asked, and how.
+type AskOptions struct {
+	judging.Options
+	Template   string // built-in name or file; "" is the one of the command's kind
+	Joint      bool   // all dimensions in one call
+	Panel      scorer.PanelOptions
+	DryRun     bool
+	ShowPrompt string // id of a row
+}
+
+// Asks tells whether the run calls models and writes an output. o may be nil.
+func (o *AskOptions) Asks() bool { return o != nil && o.Calls }
+
+// Judges are the models that a run asks, with what they are asked by.
+type Judges struct {
+	*judging.Session
+	Template *prompt.Template
+
+	o *AskOptions
+}
+
+// NewJudges makes models that are asked by a kind of templates about the rows of output, and finds what is wrong with
+// them while there is no journal yet.
+func NewJudges(o *AskOptions, kind, output string) (*Judges, error) {
+	j := &Judges{o: o}
+	if o.Journal == "" && output != run.Stdio && output != "" {
+		o.Journal = filepath.Clean(output) + ".journal"
+	}
+	if o.Journal == "" && o.Asks() {
+		return nil, exit.Usagef("the output is no file; say with --journal FILE where replies are kept")
+	}
+	var err error
+	if j.Template, err = prompt.Open(cmp.Or(o.Template, kind)); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	if j.Template.Kind != kind {
+		return nil, exit.Usagef("--template %s is of kind %s; this run needs one of kind %s", o.Template, j.Template.Kind, kind)
+	}
+	if j.Session, err = judging.New(o.Options); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	return j, nil
+}
+
+// OpenJournal puts the journal between models and endpoints. The caller closes the session.
+func (j *Judges) OpenJournal() error {
+	err := j.Open()
+	if _, ok := errors.AsType[*judging.MismatchError](err); ok {
+		return exit.With(exit.Usage, err)
+	}
+	return err
+}
+
+// CheckPath refuses a journal that would be the input, or one of the files of the output.
+func (j *Judges) CheckPath(input, output string) error {
+	for _, other := range []string{input, output, dataset.PartialPath(output), runrecord.Path(output)} {
+		if other != run.Stdio && other != "" && dataset.SameFile(j.Path(), other) {
+			return exit.Usagef("the journal %s would be the same file as %s; choose another name with --journal", j.Path(), other)
+		}
+	}
+	return nil
+}
+
+// Record is how rows read by columns are asked about.
+func (j *Judges) Record(columns map[string]string, limit int) judging.Record {
+	return j.o.Record(columns, limit, j.Template.ID()+" sha256:"+j.Template.Hash())
+}
+
+// Describe says in words what was spent.
+func (j *Judges) Describe(u judging.Used) string {
+	text := fmt.Sprintf("%s, %d tokens in, %d out", words.Plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
+	if len(j.Unpriced()) < len(j.o.Models) {
+		text += fmt.Sprintf(", %.4f %s", u.Cost, j.Prices().Currency)
+	}
+	return text
+}
+
+// describeUsage says what this run and all of the journal's cost.
+func (j *Judges) describeUsage(u *judging.Usage) string {
+	return fmt.Sprintf("this run: %s; the journal in all: %s", j.Describe(u.ThisRun), j.Describe(u.Journal))
+}
+
+// GoOn says how a run goes on that was stopped or interrupted.
+func (j *Judges) GoOn() string {
+	return fmt.Sprintf("the replies so far are in %s: the same command goes on from there, and pays for none of them again",
+		j.Path())
+}
+
+// Stop tells an error of an endpoint or the budget, which ends a run in good order.
+func (j *Judges) Stop(err error) *run.Stop {
+	kind := llm.KindOf(err)
+	if kind == 0 {
+		return nil
+	}
+	code := exit.Judge
+	if kind == llm.Broken {
+		code = exit.Failed
+	}
+	return &run.Stop{Reason: kind.String(), GoOn: j.GoOn(), Code: code}
+}
+
+// VisitRows goes through the rows that a run would ask about. It gives the number of lines that are no rows.
+type VisitRows func(visit func(*dataset.Row) error) (rejected int, err error)
+
+// Questions are what models are asked about a row.
+type Questions func(*dataset.Row) ([]*scorer.Question, error)
+
+// DryRun prints what a run would call.
+func (j *Judges) DryRun(p *run.Process, asJSON bool, rows VisitRows, questions Questions) error {
+	f := j.Forecast()
+	var err error
+	f.Rejected, err = rows(func(row *dataset.Row) error {
+		questions, err := questions(row)
+		if err != nil {
+			return err
+		}
+		f.Rows++
+		for _, q := range questions {
+			if err := f.Add(q.Judge, q.Request); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return writeJSON(p.Out, f)
+	}
+	return f.Text(p.Out, j.Unpriced())
+}
+
+// ShowPrompt prints all that the first judge is asked about a row of input.
+func (j *Judges) ShowPrompt(p *run.Process, input string, rows VisitRows, questions Questions) error {
+	found, first := false, ""
+	_, err := rows(func(row *dataset.Row) error {
+		first = cmp.Or(first, row.ID)
+		if !report.SameID(j.o.ShowPrompt, row.ID) || found {
+			return nil
+		}
+		found = true
+		questions, err := questions(row)
+		if err == nil && len(questions) == 0 {
+			p.Warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+		}
+		for _, q := range questions {
+			if q.Judge == j.o.Models[0].Name && q.Repeat == 0 {
+				PrintQuestion(p, q)
+			}
+		}
+		return err
+	})
+	if err == nil && !found {
+		err = exit.Usagef("--show-prompt: %s has no row %q; its first is %q; ID* is what an id begins with, and * the first row",
+			input, j.o.ShowPrompt, report.ShortID(first))
+	}
+	return err
+}
+
+// PrintQuestion prints one call's messages.
+func PrintQuestion(p *run.Process, q *scorer.Question) {
+	title := cmp.Or(q.Mode, prompt.Identify)
+	if q.Dimension != "" {
+		title = q.Dimension + ", " + title
+	}
+	if q.Planted != "" {
+		title += ", planted: " + q.Planted
+	}
+	fmt.Fprintf(p.Out, "===== %s =====\n", title)
+	for _, m := range q.Request.Messages {
+		fmt.Fprintf(p.Out, "--- %s ---\n%s\n", m.Role, m.Content)
+	}
+	fmt.Fprintln(p.Out)
+}
+
+// clearOutputs makes room for the outputs of a run like those that owns knows.
+func (j *Judges) clearOutputs(r *run.Run, owns func(*runrecord.Record) bool) error {
+	return r.ClearOutputs(owns, j.CheckPath)
+}
+
+// showProgress says who is asked, and what is spent as the run goes on.
+func (j *Judges) showProgress(r *run.Run) {
+	for i := range j.o.Models {
+		if s := &j.o.Models[i]; s.Configured() { // by a file in the current folder
+			r.Say("judge %s is %s at %s, see %s", s.Name, s.Model, s.Endpoint.Host(), s.File)
+		}
+	}
+	r.Progress.More = func() string { return ", " + j.Describe(j.Used()) }
+}
+
+// meter measures what is used for one file.
+func (j *Judges) meter() func() (any, error) {
+	before := j.Used()
+	return func() (any, error) {
+		u, err := j.Usage()
+		if err == nil && len(j.o.Models) == 1 {
+			u.ThisRun = u.ThisRun.Minus(before)
+			u.ByJudge = map[string]judging.Used{j.o.Models[0].Name: u.ThisRun}
+		}
+		return u, err
+	}
+}
+
+// look does what --dry-run and --show-prompt ask for.
+func (j *Judges) look(r *run.Run, asJSON bool, rows VisitRows, questions Questions) error {
+	if j.o.ShowPrompt != "" {
+		return j.ShowPrompt(r.Process, strings.Join(r.Inputs, ", "), rows, questions)
+	}
+	return j.DryRun(r.Process, asJSON, rows, questions)
+}

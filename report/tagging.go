@@ -1,0 +1,136 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// Tagging is the closing summary of a run that looked for errors in rows.
+type Tagging struct {
+	Rows          int            `json:"rows"`          // read and given out
+	Tagged        int            `json:"tagged"`        // rows in which errors could be looked for
+	Untagged      int            `json:"untagged"`      // the other ones
+	Rejected      int            `json:"rejected"`      // lines that are no rows
+	Truncated     int            `json:"truncated"`     // tagged rows of which tokens were cut
+	WithoutError  int            `json:"without_error"` // tagged rows in which no error was found
+	Resumed       int            `json:"resumed"`       // rows that an earlier run tagged
+	Labels        []LabelCount   `json:"labels"`        // error types, in the taxonomy's order
+	Seconds       float64        `json:"seconds"`
+	RowsPerSecond float64        `json:"rows_per_second"` // of those tagged now
+	Model         string         `json:"model"`
+	Taxonomy      string         `json:"taxonomy"`
+	Gates         []gate.Result  `json:"gates"`             // what came of --fail-on
+	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, with a language model
+	Usage         any            `json:"usage,omitempty"`   // of a language model; nil where the output was finished already
+	Spent         string         `json:"-"`                 // Usage in words, or ""
+}
+
+// LabelCount is the number of tagged rows with an error, and of those in which it could not be judged.
+type LabelCount struct {
+	Label     string `json:"label"`
+	Rows      int    `json:"rows"`
+	NotJudged int    `json:"not_judged,omitempty"`
+}
+
+// Text prints the summary as lines and a table.
+func (s *Tagging) Text(w io.Writer) error {
+	if s.Resumed > 0 {
+		fmt.Fprintf(w, "%s tagged by an earlier run\n", words.Plural(s.Resumed, "row was", "rows were"))
+	}
+	fmt.Fprintf(w, "%s in %.1f s (%.1f a second) with %s: %d without error (%s), %d truncated, %d untagged; %s rejected\n",
+		words.Plural(s.Rows, "row", "rows"), s.Seconds, s.RowsPerSecond, s.Model, s.WithoutError,
+		Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged, words.Plural(s.Rejected, "line", "lines"))
+	if len(s.Reasons) > 0 {
+		fmt.Fprintf(w, "untagged: %s\n", words.Counts(s.Reasons))
+	}
+	if s.Spent != "" {
+		fmt.Fprintln(w, s.Spent)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, l := range s.Labels {
+		notJudged := ""
+		if l.NotJudged > 0 {
+			notJudged = "  not judged in " + words.Plural(l.NotJudged, "row", "rows")
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", l.Label, l.Rows, Percent(l.Rows, s.Tagged-l.NotJudged), notJudged)
+	}
+	return t.Flush()
+}
+
+// Report is the summary as a page about the inputs named.
+func (s *Tagging) Report(inputs []string) *Report {
+	r := &Report{Title: "erreval: " + strings.Join(inputs, ", "), Facts: []string{
+		fmt.Sprintf("model %s, taxonomy %s", s.Model, s.Taxonomy),
+		fmt.Sprintf("%s: %d without error (%s), %d truncated, %d untagged; %s rejected", words.Plural(s.Rows, "row", "rows"),
+			s.WithoutError, Percent(s.WithoutError, s.Tagged), s.Truncated, s.Untagged,
+			words.Plural(s.Rejected, "line", "lines"))}}
+	if len(s.Gates) > 0 {
+		t := Table{Columns: []Column{{Title: "limit"}, {Title: "result"}, {Title: "why"}}}
+		for _, g := range s.Gates {
+			result := "held"
+			if g.Missed {
+				result = "missed"
+			}
+			t.Rows = append(t.Rows, []string{g.Gate, result, g.Reason})
+		}
+		r.Sections = append(r.Sections, Section{Title: "Limits", Table: t})
+	}
+	t := Table{Columns: []Column{{Title: "error"}, {Title: "rows", Right: true}, {Title: "share", Right: true}}}
+	for _, l := range s.Labels {
+		t.Rows = append(t.Rows, []string{l.Label, fmt.Sprint(l.Rows), Percent(l.Rows, s.Tagged)})
+	}
+	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t})
+	return r
+}
+
+// junitSuites is what CI servers read of JUnit's format.
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitFailure `xml:"failure"`
+	Out     string        `xml:"system-out,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+}
+
+// JUnit has one test case a limit, which fails if it was missed, and one an error type with its share.
+func (s *Tagging) JUnit() ([]byte, error) {
+	suite := junitSuite{Name: "erreval", Time: fmt.Sprintf("%.3f", s.Seconds)}
+	for _, g := range s.Gates {
+		c := junitCase{Class: "erreval.limits", Name: g.Gate, Out: g.Reason}
+		if g.Missed {
+			suite.Failures++
+			c.Failure = &junitFailure{Message: g.Reason, Type: "missed"}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	for _, l := range s.Labels {
+		suite.Cases = append(suite.Cases, junitCase{Class: "erreval.errors", Name: l.Label,
+			Out: fmt.Sprintf("%d of %d tagged rows (%s)", l.Rows, s.Tagged, Percent(l.Rows, s.Tagged))})
+	}
+	suite.Tests = len(suite.Cases)
+	data, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
+	return append([]byte(xml.Header), append(data, '\n')...), err
+}
