@@ -35,6 +35,8 @@ plant llm/judging $me/llm/openai
 plant scorer $me/llm/anthropic
 plant cmd/erreval $me/llm/openai
 plant internal/stats $me/taxonomy
+plant internal/run $me/scorer
+plant scorer $me/internal/run
 plant models $me/llm
 plant models/checkpoint $me/taxonomy
 plant dataset $me/llm

@@ -2,14 +2,27 @@ package main
 
 import (
 	"io"
+	"os"
 
 	"github.com/erreval/erreval/internal/run"
+	"golang.org/x/term"
 )
 
 // env is what a command may touch of the process.
 type env struct {
 	*run.Process
 	gpuMemory int64 // bytes that ONNX Runtime may hold on a GPU; 0 is no limit
+}
+
+// newEnv is that of the process itself.
+func newEnv() *env {
+	return &env{Process: &run.Process{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		IsTerminal: isTerminal}}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // silent is e without its output of data.

@@ -11,12 +11,11 @@ import (
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/fileerror"
-	"github.com/erreval/erreval/internal/run"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	e := &env{Process: run.NewProcess()}
+	e := newEnv()
 	// The first signal ends the run in good order; a second one then has its default effect.
 	context.AfterFunc(ctx, func() {
 		stop()

@@ -237,7 +237,7 @@ func TestHelp(t *testing.T) {
 			walk(path, sub)
 		}
 	}
-	for _, c := range newApp(&env{Process: run.NewProcess()}).Commands {
+	for _, c := range newApp(newEnv()).Commands {
 		if c.Description == "" {
 			t.Errorf("%s has no description with examples", c.Name)
 		}

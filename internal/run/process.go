@@ -6,11 +6,9 @@ package run
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/erreval/erreval/internal/words"
-	"golang.org/x/term"
 )
 
 // Stdio is the name of standard input and output on the command line.
@@ -26,16 +24,6 @@ type Process struct {
 	IsTerminal func(stream any) bool
 
 	noted []string // what was said about files
-}
-
-// NewProcess is the process itself.
-func NewProcess() *Process {
-	return &Process{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, IsTerminal: isTerminal}
-}
-
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Warn says what a user must know even with --quiet.
