@@ -1,32 +1,30 @@
-package main
+package importing
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/identifier/tokenfile"
-	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 )
 
 // takeExport copies a plain ONNX export, and rewrites its graph where that is asked for.
-func (r *importRun) takeExport(ctx context.Context) error {
+func (r *importer) takeExport(ctx context.Context) error {
 	if r.o.Precision != "" && !r.o.Optimize {
-		return exit.Usagef("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, leave the flag out, or give the checkpoint it was made from",
-			r.o.Precision, r.o.Source)
+		return models.OptionErrorf("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, "+
+			"leave the flag out, or give the checkpoint it was made from", r.o.Precision, r.o.Source)
 	}
 	c, err := models.ReadExport(r.source)
 	if err != nil {
-		return exit.With(exit.Unfit, fmt.Errorf("%s: %w", r.o.Source, err))
+		return models.UnfitErrorf("%s: %w", r.o.Source, err)
 	}
 	for _, name := range c.Files {
-		if err := r.copy(name, path.Base(name)); err != nil {
+		if err := r.copy(name); err != nil {
 			return err
 		}
 	}
@@ -38,7 +36,7 @@ func (r *importRun) takeExport(ctx context.Context) error {
 }
 
 // optimize puts a rewritten graph in the place of the export's, if that is recognised and both say the same.
-func (r *importRun) optimize(ctx context.Context, graph string) (err error) {
+func (r *importer) optimize(ctx context.Context, graph string) (err error) {
 	fused := *r
 	if fused.draft, err = models.NewDraft(r.to, r.o.Overwrite); err != nil {
 		return err
@@ -66,7 +64,7 @@ func (r *importRun) optimize(ctx context.Context, graph string) (err error) {
 
 // compareWith holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they differ
 // the graph was not recognised after all.
-func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
+func (r *importer) compareWith(ctx context.Context, plain *importer) error {
 	r.say("comparing it with the export's own graph")
 	want, err := plain.logits(ctx, convert.FP32)
 	if err != nil {
@@ -82,8 +80,8 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 		}
 		shift := identifier.LargestDifference(got, want)
 		if !(shift <= tolerances[precision]) {
-			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the export's (at most %g is allowed)",
-				precision, shift, tolerances[precision])}
+			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the "+
+				"export's (at most %g is allowed)", precision, shift, tolerances[precision])}
 		}
 		if precision == convert.FP32 {
 			r.fromExport = &shift
@@ -93,13 +91,10 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 }
 
 // logits are those of the draft for the sample rows, one after the other, and for a row with padding.
-func (r *importRun) logits(ctx context.Context, precision string) (out []float32, err error) {
-	m, err := r.openDraft(ctx)
-	if err == nil && precision == convert.FP32 && m.HasFallback() {
-		m, err = unlessInterrupted(ctx, m.Fallback)
-	}
+func (r *importer) logits(ctx context.Context, precision string) (out []float32, err error) {
+	m, err := r.openDraft(ctx, precision == convert.FP32)
 	if err != nil {
-		return nil, exit.With(exit.Unfit, r.hideDraft(err))
+		return nil, err
 	}
 	err = r.running(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
 		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))
