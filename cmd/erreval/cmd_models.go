@@ -40,21 +40,15 @@ Whether a model of your own fits, and the tokens it sees:
 			pullCommand(e),
 			{
 				Name: "list", Usage: "list the model inside the program and those in the cache", Flags: []cli.Flag{jsonFlag()},
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
-						return err
-					}
+				Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
 					all, err := e.machine().ListModels()
 					return errors.Join(printData(ctx, e, all, all.Lines()), err)
-				},
+				}),
 			},
 			{
 				Name: "info", Usage: "check a model and print its manifest", ArgsUsage: "[MODEL]",
 				Flags: []cli.Flag{taxonomyFlag(), joinFlag(), jsonFlag()},
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 0, 1, "at most one model"); err != nil {
-						return err
-					}
+				Action: withArgs(0, 1, "at most one model", func(ctx *cli.Context) error {
 					t, err := openTaxonomy(ctx.String("taxonomy"))
 					if err != nil {
 						return err
@@ -64,43 +58,34 @@ Whether a model of your own fits, and the tokens it sees:
 						return err
 					}
 					return printData(ctx, e, m.Manifest, local.Describe(m, t))
-				},
+				}),
 			},
 			{
 				Name: "export", Usage: "write a model's files to a new directory", ArgsUsage: "MODEL DIR",
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 2, 2, "a model and a new directory"); err != nil {
-						return err
-					}
+				Action: withArgs(2, 2, "a model and a new directory", func(ctx *cli.Context) error {
 					dir := ctx.Args().Get(1)
 					files, err := e.machine().ExportModel(ctx.Args().First(), dir)
 					if err == nil {
 						fmt.Fprintf(e.Err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
 					}
 					return err
-				},
+				}),
 			},
 			{
 				Name: "rm", Usage: "remove imported models from the cache", ArgsUsage: "NAME...",
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 1, -1, "names of imported models"); err != nil {
-						return err
-					}
+				Action: withArgs(1, -1, "names of imported models", func(ctx *cli.Context) error {
 					removed, err := e.machine().RemoveModels(ctx.Args().Slice())
 					for _, name := range removed {
 						fmt.Fprintf(e.Err, "removed %s\n", name)
 					}
 					return err
-				},
+				}),
 			},
 			{
 				Name: "tokenize", Usage: "print the tokens that a model sees in each row of a file", ArgsUsage: "FILE",
 				Flags: append(rowFlags(), modelFlag(), joinFlag(), taxonomyFlag(), limitFlag(),
 					&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}),
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 1, 1, `one file of rows, or "-" for standard input`); err != nil {
-						return err
-					}
+				Action: withArgs(1, 1, `one file of rows, or "-" for standard input`, func(ctx *cli.Context) error {
 					t, err := openTaxonomy(ctx.String("taxonomy"))
 					if err != nil {
 						return err
@@ -111,7 +96,7 @@ Whether a model of your own fits, and the tokens it sees:
 					}
 					in.Limit = ctx.Int("limit")
 					return tokenize(ctx, e, in)
-				},
+				}),
 			},
 		},
 	}

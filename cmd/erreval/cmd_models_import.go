@@ -60,10 +60,7 @@ A plain ONNX export (model.onnx, config.json, tokenizer.json) is taken as it is.
 rewrites the graph that torch.onnx or Optimum made of a BERT, DistilBERT, RoBERTa or XLM-R
 classifier; one that it does not recognise is taken as it is, with the reason:
    erreval models import ./export --optimize --precision int8`,
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one folder with a checkpoint or an ONNX export"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one folder with a checkpoint or an ONNX export", func(ctx *cli.Context) error {
 			o, err := readImportOptions(ctx, e)
 			if err != nil {
 				return err
@@ -74,6 +71,6 @@ classifier; one that it does not recognise is taken as it is, with the reason:
 				return err
 			}
 			return printData(ctx, e, made, made.Lines())
-		},
+		}),
 	}
 }

@@ -22,10 +22,7 @@ A branch, a tag or a commit; the commit is written into the manifest either way:
 
 HF_ENDPOINT names a mirror, HF_TOKEN opens private repositories, HF_HOME moves the cache
 (shared with Python's huggingface_hub). All flags of 'erreval models import' hold.`,
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 1, 1, "one repository, ORG/NAME or ORG/NAME@REVISION"); err != nil {
-				return err
-			}
+		Action: withArgs(1, 1, "one repository, ORG/NAME or ORG/NAME@REVISION", func(ctx *cli.Context) error {
 			o, err := readImportOptions(ctx, e)
 			if err != nil {
 				return err
@@ -40,6 +37,6 @@ HF_ENDPOINT names a mirror, HF_TOKEN opens private repositories, HF_HOME moves t
 				return err
 			}
 			return printData(ctx, e, made, made.Lines())
-		},
+		}),
 	}
 }

@@ -38,10 +38,7 @@ set there is nothing to fetch. The library's path is printed on standard output.
 			&cli.StringFlag{Name: "sha256", Destination: &o.SHA256, Usage: "`HEX` digest of the release archive"},
 			quietFlag(),
 		},
-		Action: func(ctx *cli.Context) error {
-			if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
-				return err
-			}
+		Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
 			if o.Warn = e.Warn; !ctx.Bool("quiet") {
 				o.Log = func(format string, args ...any) { fmt.Fprintf(e.Err, format+"\n", args...) }
 			}
@@ -50,6 +47,6 @@ set there is nothing to fetch. The library's path is printed on standard output.
 				_, err = fmt.Fprintln(e.Out, path)
 			}
 			return err
-		},
+		}),
 	}
 }

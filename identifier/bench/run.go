@@ -263,8 +263,8 @@ func (r *measurement) fill(names []string, took []time.Duration) {
 	f.RowsPerS = rate(took[0])
 	f.TokensPerS = f.RowsPerS * f.Tokens
 	if r.peak != nil {
-		f.Peak = Operations(r.peak.Peak)
-		share := r.peak.Peak.Share(f.Operations, time.Duration(float64(time.Second)/f.RowsPerS))
+		f.Peak = r.peak.Peak
+		share := f.Operations.Share(f.Peak, time.Duration(float64(time.Second)/f.RowsPerS))
 		f.ShareOfPeak = &share
 	}
 	for i, name := range names[1:] {
