@@ -2,7 +2,8 @@ package models
 
 import "fmt"
 
-// OptionError is a choice that is wrong, or that does not go with the model. Its text names the flag of the command line.
+// OptionError is a choice that is wrong, or that does not go with the model. Its text names the flag of the command
+// line.
 type OptionError struct{ Err error }
 
 func (e *OptionError) Error() string { return e.Err.Error() }

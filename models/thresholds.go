@@ -19,7 +19,8 @@ func ParseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map
 		}
 		p, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(p >= 0 && p <= 1) {
-			return nil, OptionErrorf("--threshold %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"", text)
+			return nil, OptionErrorf("--threshold %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"",
+				text)
 		}
 		if !named {
 			setAll(all, t, labels, p)
@@ -31,7 +32,8 @@ func ParseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map
 				text, name, strings.Join(t.Labels(), ", "))
 		}
 		if t.Types[i].NoError {
-			return nil, OptionErrorf("--threshold %q: %s is what is left when no error is found; it has no threshold", text, name)
+			return nil, OptionErrorf("--threshold %q: %s is what is left when no error is found; it has no threshold", text,
+				name)
 		}
 		own[t.Types[i].Name] = p
 	}

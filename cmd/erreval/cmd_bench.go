@@ -30,8 +30,10 @@ Rows of your own, for scripts:
    erreval bench --model ./my-model --rows questions.jsonl --json`,
 		Flags: append([]cli.Flag{
 			modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
-			&cli.StringFlag{Name: "rows", Usage: "measure with the rows of `FILE` (default: made-up ones, of the lengths of real ones)"},
-			&cli.IntFlag{Name: "count", Usage: fmt.Sprintf("measure with `N` rows (default: %d on a CPU, %d on a GPU)", bench.RowsCPU, bench.RowsGPU)},
+			&cli.StringFlag{Name: "rows",
+				Usage: "measure with the rows of `FILE` (default: made-up ones, of the lengths of real ones)"},
+			&cli.IntFlag{Name: "count", Usage: fmt.Sprintf("measure with `N` rows (default: %d on a CPU, %d on a GPU)",
+				bench.RowsCPU, bench.RowsGPU)},
 			&cli.IntFlag{Name: "rounds", Value: 3, Usage: "run everything `N` times, in turns"},
 			&cli.BoolFlag{Name: "compare", Usage: "run the emulated peers beside it"},
 			&cli.StringFlag{Name: "peers", Usage: "`MODEL` that the peers run (default: the same)"},
@@ -39,9 +41,9 @@ Rows of your own, for scripts:
 			jsonFlag(), quietFlag(),
 		}, rowFlags()...),
 		Action: func(ctx *cli.Context) error {
-			o := bench.Options{Machine: e.machine(), Model: ctx.String("model"), Join: ctx.String("join"), Count: ctx.Int("count"),
-				Rounds: ctx.Int("rounds"), Workers: ctx.Int("workers"), Compare: ctx.Bool("compare"), Peers: ctx.String("peers"),
-				History: ctx.String("history"), Log: e.log(ctx.Bool("quiet")), Warn: e.Warn}
+			o := bench.Options{Machine: e.machine(), Model: ctx.String("model"), Join: ctx.String("join"),
+				Count: ctx.Int("count"), Rounds: ctx.Int("rounds"), Workers: ctx.Int("workers"), Compare: ctx.Bool("compare"),
+				Peers: ctx.String("peers"), History: ctx.String("history"), Log: e.log(ctx.Bool("quiet")), Warn: e.Warn}
 			if err := errors.Join(wantArgs(ctx, 0, 0, "no argument; give rows with --rows FILE"), o.Validate()); err != nil {
 				return err
 			}

@@ -18,8 +18,9 @@ A model of your own, on a GPU:
 Exit code 1 if there is a fault.`,
 		Flags: []cli.Flag{modelFlag(), taxonomyFlag(), deviceFlag(), libraryFlag(), jsonFlag()},
 		Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
-			r := doctor.Examine(ctx.Context, doctor.Options{Machine: e.machine(), Library: ctx.String("ort-lib"), Model: ctx.String("model"),
-				Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"), Terminal: e.IsTerminal(e.Err)})
+			r := doctor.Examine(ctx.Context, doctor.Options{Machine: e.machine(), Library: ctx.String("ort-lib"),
+				Model: ctx.String("model"), Taxonomy: ctx.String("taxonomy"), Device: ctx.String("device"),
+				Terminal: e.IsTerminal(e.Err)})
 			if err := printData(ctx, e, r, r); err != nil {
 				return err
 			}

@@ -9,28 +9,39 @@ import (
 func importFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "name", Usage: "call the model `NAME` (default: as its folder or repository)"},
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write it to the new folder `DIR` instead of the cache"},
-		&cli.StringFlag{Name: "precision", Usage: "`PRECISION` of the weights: fp32 (default), fp16 (for CUDA), int8 (for CPUs)"},
-		&cli.StringFlag{Name: "labels", Usage: "which error types the labels are: taxonomy (all, in its order), \"`NAME,NAME`\", or \"LABEL_0=NAME,LABEL_3=NAME\""},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+			Usage: "write it to the new folder `DIR` instead of the cache"},
+		&cli.StringFlag{Name: "precision",
+			Usage: "`PRECISION` of the weights: fp32 (default), fp16 (for CUDA), int8 (for CPUs)"},
+		&cli.StringFlag{Name: "labels",
+			Usage: "which error types the labels are: taxonomy (all, in its order), \"`NAME,NAME`\", or \"LABEL_0=NAME,LABEL_3=NAME\""},
 		taxonomyFlag(),
-		&cli.StringFlag{Name: "join", Usage: "how fields become one input: `fields` (apart, default) or text (one string), as the model was trained"},
+		&cli.StringFlag{Name: "join",
+			Usage: "how fields become one input: `fields` (apart, default) or text (one string), as the model was trained"},
 		&cli.StringFlag{Name: "activation", Usage: "`sigmoid` or softmax, where config.json has no problem_type"},
 		&cli.StringFlag{Name: "segments", Usage: "token_type_ids, one a field, as in `0,1,1` (default: all 0)"},
-		&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"}, Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
-		&cli.Int64Flag{Name: "external-above", Value: convert.DefaultOptions().ExternalAbove, Usage: "put weights of more than `BYTES` into a file beside the graph"},
-		&cli.StringFlag{Name: "verify", Usage: "compare the logits with those in `REFERENCE`, which training/record_logits.py records in Python"},
-		&cli.Float64Flag{Name: "tolerance", Usage: "largest `DIFFERENCE` of a logit that --verify lets pass (default: 1e-4 for fp32, 0.02 for fp16, 0.5 for int8)"},
-		&cli.BoolFlag{Name: "optimize", Usage: "rewrite the graph of a plain ONNX export as those of checkpoints are, if it is recognised"},
-		&cli.BoolFlag{Name: "keep-fp32", Usage: "keep the fp32 graph too, for machines that compute the other one differently"},
+		&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
+			Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
+		&cli.Int64Flag{Name: "external-above", Value: convert.DefaultOptions().ExternalAbove,
+			Usage: "put weights of more than `BYTES` into a file beside the graph"},
+		&cli.StringFlag{Name: "verify",
+			Usage: "compare the logits with those in `REFERENCE`, which training/record_logits.py records in Python"},
+		&cli.Float64Flag{Name: "tolerance",
+			Usage: "largest `DIFFERENCE` of a logit that --verify lets pass (default: 1e-4 for fp32, 0.02 for fp16, 0.5 for int8)"},
+		&cli.BoolFlag{Name: "optimize",
+			Usage: "rewrite the graph of a plain ONNX export as those of checkpoints are, if it is recognised"},
+		&cli.BoolFlag{Name: "keep-fp32",
+			Usage: "keep the fp32 graph too, for machines that compute the other one differently"},
 		overwriteFlag(), libraryFlag(), quietFlag(), jsonFlag(),
 	}
 }
 
 // readImportOptions reads importFlags.
 func readImportOptions(ctx *cli.Context, e *env) (o importing.Options, err error) {
-	o = importing.Options{Machine: e.machine(), Name: ctx.String("name"), Output: ctx.String("output"), Overwrite: ctx.Bool("overwrite"),
-		Precision: ctx.String("precision"), External: ctx.Int64("external-above"), KeepFP32: ctx.Bool("keep-fp32"),
-		Optimize: ctx.Bool("optimize"), Labels: ctx.String("labels"), Join: ctx.String("join"), Activation: ctx.String("activation"),
+	o = importing.Options{Machine: e.machine(), Name: ctx.String("name"), Output: ctx.String("output"),
+		Overwrite: ctx.Bool("overwrite"), Precision: ctx.String("precision"), External: ctx.Int64("external-above"),
+		KeepFP32: ctx.Bool("keep-fp32"), Optimize: ctx.Bool("optimize"), Labels: ctx.String("labels"),
+		Join: ctx.String("join"), Activation: ctx.String("activation"),
 		Segments: ctx.String("segments"), Thresholds: ctx.StringSlice("threshold"), Verify: ctx.String("verify"),
 		Tolerance: ctx.Float64("tolerance"), Library: ctx.String("ort-lib"), Log: e.log(ctx.Bool("quiet"))}
 	if err := o.Validate(); err != nil {

@@ -31,7 +31,8 @@ set there is nothing to fetch. The library's path is printed on standard output.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source", Value: nativelib.Auto, Destination: &o.Source,
 				Usage: "`SOURCE` to fetch from: " + strings.Join(nativelib.Sources(), ", ")},
-			&cli.BoolFlag{Name: "cuda", Destination: &o.CUDA, Usage: "fetch the CUDA build and its libraries, for --device cuda"},
+			&cli.BoolFlag{Name: "cuda", Destination: &o.CUDA,
+				Usage: "fetch the CUDA build and its libraries, for --device cuda"},
 			&cli.BoolFlag{Name: "force", Destination: &o.Force, Usage: "fetch again even if it is there"},
 			&cli.StringFlag{Name: "dir", Destination: &o.Dir, EnvVars: []string{"ERREVAL_CACHE"},
 				Usage: "`CACHE` folder to put it in (default: $XDG_CACHE_HOME/erreval or ~/.cache/erreval)"},

@@ -23,8 +23,8 @@ func joinFlag() cli.Flag {
 		Usage: "how a plain export's fields become one input: `fields` (apart, default) or text (one string)"}
 }
 
-// libraryFlag names ONNX Runtime's shared library. The environment variable is read by local.Machine, which has to tell the
-// two apart.
+// libraryFlag names ONNX Runtime's shared library. The environment variable is read by local.Machine, which has to
+// tell the two apart.
 func libraryFlag() cli.Flag {
 	return &cli.StringFlag{Name: "ort-lib",
 		Usage: "`PATH` of ONNX Runtime's shared library [$" + nativelib.EnvVar + "] (default: the cache, then the system)"}

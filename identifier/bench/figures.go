@@ -79,8 +79,8 @@ func (f *Figures) peakText() string {
 
 const historyHeader = "date\tbuild\tmachine\tmodel\tpeers\tscript\tpipeline\tcareful\tshare of peak\n"
 
-// appendHistory appends a line of ratios to a file of tab-separated values. Ratios can be compared from one machine to the
-// next, figures a second cannot.
+// appendHistory appends a line of ratios to a file of tab-separated values. Ratios can be compared from one machine to
+// the next, figures a second cannot.
 func (f *Figures) appendHistory(path string) error {
 	_, err := os.Stat(path)
 	file, openErr := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)

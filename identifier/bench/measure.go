@@ -12,12 +12,13 @@ import (
 	"github.com/erreval/erreval/identifier/ort"
 )
 
-// Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products with
-// weights. open opens the graph with a trace of that prefix, which is written to dir.
+// Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products
+// with weights. open opens the graph with a trace of that prefix, which is written to dir.
 //
 // The operations of an encoder are a polynomial of second degree in the number of tokens (weights times tokens, tokens
 // times tokens), so three lengths are run and tell all others.
-func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int, dir string) (Operations, []ort.Product, error) {
+func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int,
+	dir string) (Operations, []ort.Product, error) {
 	runner, err := open(filepath.Join(dir, "trace"))
 	if err != nil {
 		return Operations{}, nil, err
@@ -93,8 +94,8 @@ func interpolate(xs []int, ys []Operations, x int) Operations {
 	return o
 }
 
-// Share is the share of a machine's peak at which o ran that took so long: the time that it would take at the peak of its
-// kind, in operations a second, over the time taken. It is 0 where no peak is known.
+// Share is the share of a machine's peak at which o ran that took so long: the time that it would take at the peak of
+// its kind, in operations a second, over the time taken. It is 0 where no peak is known.
 func (o Operations) Share(peak Operations, took time.Duration) float64 {
 	if o.Int8 > 0 && peak.Int8 == 0 || o.Float > 0 && peak.Float == 0 {
 		return 0

@@ -111,7 +111,8 @@ func (r *measurement) open(ctx context.Context) (err error) {
 	if o.On.Library, err = o.Machine.DeviceLibrary(o.On.Device, o.On.Library); err != nil {
 		return err
 	}
-	id, runner, err := o.Machine.OpenIdentifier(ctx, r.model, o.Taxonomy, o.On, local.Schedule(o.On.Device, o.Workers), o.Warn)
+	schedule := local.Schedule(o.On.Device, o.Workers)
+	id, runner, err := o.Machine.OpenIdentifier(ctx, r.model, o.Taxonomy, o.On, schedule, o.Warn)
 	if err != nil {
 		return err
 	}

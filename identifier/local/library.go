@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/models"
 )
 
-// LocateLibrary finds ONNX Runtime by its path as given, the environment, the cache, the system, in this order. "" gives
-// none.
+// LocateLibrary finds ONNX Runtime by its path as given, the environment, the cache, the system, in this order. ""
+// gives none.
 func (m *Machine) LocateLibrary(path string) (nativelib.Found, error) {
 	env := m.Getenv(nativelib.EnvVar)
 	cache, err := nativelib.CacheDir(m.Getenv)
@@ -24,8 +24,8 @@ func (m *Machine) LocateLibrary(path string) (nativelib.Found, error) {
 	return nativelib.Locate(nativelib.Options{Flag: path, Env: env, CacheDir: cache})
 }
 
-// DeviceLibrary is the ONNX Runtime to use for a device: what the user names, else for a GPU the CUDA build in the cache,
-// whose libraries it loads. "" leaves it to LocateLibrary.
+// DeviceLibrary is the ONNX Runtime to use for a device: what the user names, else for a GPU the CUDA build in the
+// cache, whose libraries it loads. "" leaves it to LocateLibrary.
 func (m *Machine) DeviceLibrary(device, path string) (string, error) {
 	if !ort.IsCUDA(device) || path != "" || m.Getenv(nativelib.EnvVar) != "" {
 		return path, nil

@@ -62,10 +62,11 @@ func TestProbesAreComparedOnce(t *testing.T) {
 // TestUnlessInterrupted: what was made before the interrupt is given, and a call that does not return is left behind.
 func TestUnlessInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	if got, err := local.UnlessInterrupted(ctx, func() (int, error) { return 7, io.EOF }); got != 7 || !errors.Is(err, io.EOF) {
+	got, err := local.UnlessInterrupted(ctx, func() (int, error) { return 7, io.EOF })
+	if got != 7 || !errors.Is(err, io.EOF) {
 		t.Errorf("got %d, %v", got, err)
 	}
-	_, err := local.UnlessInterrupted(ctx, func() (int, error) {
+	_, err = local.UnlessInterrupted(ctx, func() (int, error) {
 		cancel()
 		<-t.Context().Done() // when this test has ended
 		return 7, nil

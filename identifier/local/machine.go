@@ -114,7 +114,8 @@ type Listed struct {
 type List []Listed
 
 func (l *List) add(name string, m *models.Manifest) {
-	*l = append(*l, Listed{Model: name, ID: m.ID(), Taxonomy: m.Taxonomy, Precision: m.Precision, Size: m.Size(), Source: m.Source})
+	*l = append(*l, Listed{Model: name, ID: m.ID(), Taxonomy: m.Taxonomy, Precision: m.Precision, Size: m.Size(),
+		Source: m.Source})
 }
 
 // ListModels lists the embedded models, then the imported ones, each by name, without checking their files. Models that

@@ -48,9 +48,9 @@ func (m *Machine) NewIdentifier(ctx context.Context, model *models.Model, t *tax
 	return id, runner, nil
 }
 
-// OpenIdentifier opens a model's graph and its identifier as they are to be used. When this processor, library and device
-// see the model for the first time, its probe rows are run; where they give other logits than the manifest's, the model's
-// fp32 graph takes its place, or warn is told what to do. The runner is to be closed.
+// OpenIdentifier opens a model's graph and its identifier as they are to be used. When this processor, library and
+// device see the model for the first time, its probe rows are run; where they give other logits than the manifest's,
+// the model's fp32 graph takes its place, or warn is told what to do. The runner is to be closed.
 func (m *Machine) OpenIdentifier(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
 	o identifier.Options, warn func(format string, args ...any)) (*identifier.Identifier, *ort.Runner, error) {
 	library, err := m.DeviceLibrary(on.Device, on.Library)
@@ -92,7 +92,8 @@ func (m *Machine) OpenFallback(ctx context.Context, model *models.Model, t *taxo
 	return m.NewIdentifier(ctx, model, t, on, o)
 }
 
-// ErrInterrupted is what a call ends with that was interrupted while it made or opened a model; it is a context.Canceled.
+// ErrInterrupted is what a call ends with that was interrupted while it made or opened a model; it is a
+// context.Canceled.
 var ErrInterrupted error = interrupted{}
 
 type interrupted struct{}
@@ -100,9 +101,9 @@ type interrupted struct{}
 func (interrupted) Error() string { return "interrupted before the model was ready" }
 func (interrupted) Unwrap() error { return context.Canceled }
 
-// UnlessInterrupted is what f gives, or ErrInterrupted as soon as ctx ends. It is for calls that take seconds with large
-// models and cannot be told to stop, such as ONNX Runtime's opening of a session: f then goes on until the process ends.
-// It must write no file, and nothing that its caller reads later.
+// UnlessInterrupted is what f gives, or ErrInterrupted as soon as ctx ends. It is for calls that take seconds with
+// large models and cannot be told to stop, such as ONNX Runtime's opening of a session: f then goes on until the
+// process ends. It must write no file, and nothing that its caller reads later.
 func UnlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

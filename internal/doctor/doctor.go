@@ -206,8 +206,8 @@ func (o *Options) modelFault(err error) Finding {
 	return Finding{"model", Fault, fileerror.Plain(err).Error(), next}
 }
 
-// runProbes runs the probe rows. Where they are off, and the model has an fp32 graph, which identify then runs, it opens
-// that.
+// runProbes runs the probe rows. Where they are off, and the model has an fp32 graph, which identify then runs, it
+// opens that.
 func (o *Options) runProbes(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy) (f Finding, err error) {
 	start, on := time.Now(), ort.Options{Device: o.Device, Library: o.Library}
 	id, runner, err := o.Machine.NewIdentifier(ctx, m, t, on, identifier.DefaultOptions())
@@ -217,8 +217,9 @@ func (o *Options) runProbes(ctx context.Context, m *models.Model, t *taxonomy.Ta
 	defer func() { err = errors.Join(err, runner.Close()) }()
 	worst, off := id.Check(ctx)
 	if off == nil {
-		return Finding{Name: "model", State: OK, Detail: fmt.Sprintf("%d probe rows in %d ms, largest difference of a logit %.2g",
-			len(m.Manifest.Probes), time.Since(start).Milliseconds(), worst)}, nil
+		return Finding{Name: "model", State: OK,
+			Detail: fmt.Sprintf("%d probe rows in %d ms, largest difference of a logit %.2g",
+				len(m.Manifest.Probes), time.Since(start).Milliseconds(), worst)}, nil
 	}
 	if ctx.Err() != nil {
 		return f, off

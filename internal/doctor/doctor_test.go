@@ -25,7 +25,8 @@ func TestExamine(t *testing.T) {
 		getenv := func(name string) string {
 			return map[string]string{"ERREVAL_CACHE": cache, nativelib.EnvVar: c.library}[name]
 		}
-		r := Examine(t.Context(), Options{Machine: &local.Machine{Getenv: getenv}, Model: c.model, Taxonomy: "question-generation", Device: "cpu"})
+		r := Examine(t.Context(), Options{Machine: &local.Machine{Getenv: getenv}, Model: c.model,
+			Taxonomy: "question-generation", Device: "cpu"})
 		var parts []string
 		for _, f := range r.Findings {
 			part := f.Name + " " + f.State
@@ -41,7 +42,8 @@ func TestExamine(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	r := Report{Findings: []Finding{{Name: "cpu", State: OK, Detail: "can be used"}, {"library", Fault, "is\nnot there", "erreval setup"}}}
+	r := Report{Findings: []Finding{{Name: "cpu", State: OK, Detail: "can be used"},
+		{"library", Fault, "is\nnot there", "erreval setup"}}}
 	want := "ok     cpu       can be used\nfault  library   is\n                 not there\n                 next: erreval setup\n"
 	var b strings.Builder
 	if err := r.Text(&b); err != nil || b.String() != want {

@@ -50,7 +50,7 @@ func (in *Rows) Each(ctx context.Context, p *Process, file string, f func(*datas
 	return faults, err
 }
 
-// All reads the rows of a file into memory. Lines that are none are left out, unless there are no others: that is an error.
+// All reads the rows of a file into memory. Lines that are none are left out; a file without rows is an error.
 func (in *Rows) All(ctx context.Context, p *Process, file string) (rows []*dataset.Row, err error) {
 	faults, err := in.Each(ctx, p, file, func(row *dataset.Row) error {
 		rows = append(rows, row)

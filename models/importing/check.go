@@ -76,7 +76,9 @@ func (r *importer) examine(ctx context.Context) error {
 		}
 	}
 	r.say("checking it on %d sample rows", len(rows))
-	return r.running(ctx, m, func(id *identifier.Identifier, _ *ort.Runner) error { return r.check(ctx, m, id, rows, want) })
+	return r.running(ctx, m, func(id *identifier.Identifier, _ *ort.Runner) error {
+		return r.check(ctx, m, id, rows, want)
+	})
 }
 
 // check runs the sample rows, for which the fp32 graph gave want, and the reference. want is nil where there is no such
@@ -127,7 +129,8 @@ func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[
 }
 
 // running opens m on the CPU for f.
-func (r *importer) running(ctx context.Context, m *models.Model, f func(*identifier.Identifier, *ort.Runner) error) (err error) {
+func (r *importer) running(ctx context.Context, m *models.Model,
+	f func(*identifier.Identifier, *ort.Runner) error) (err error) {
 	id, runner, err := r.o.Machine.NewIdentifier(ctx, m, r.o.Taxonomy, ort.Options{Device: "cpu", Library: r.o.Library},
 		identifier.DefaultOptions())
 	if err != nil {

@@ -62,8 +62,8 @@ func (r *importer) optimize(ctx context.Context, graph string) (err error) {
 	return nil
 }
 
-// compareWith holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they differ
-// the graph was not recognised after all.
+// compareWith holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they
+// differ the graph was not recognised after all.
 func (r *importer) compareWith(ctx context.Context, plain *importer) error {
 	r.say("comparing it with the export's own graph")
 	want, err := plain.logits(ctx, convert.FP32)

@@ -33,9 +33,9 @@ type importer struct {
 	fromExport *float64 // largest difference of a logit between the rewritten graph and the export's; nil for all else
 }
 
-// Import makes a model of what is in a folder. It appears in its place whole or not at all: if there is an error, or ctx
-// ends, nothing is left. A wrong option is a *models.OptionError; a source of which no model for the task can be made, or
-// whose graph fails its check, is a *models.UnfitError; an interruption is local.ErrInterrupted.
+// Import makes a model of what is in a folder. It appears in its place whole or not at all: if there is an error, or
+// ctx ends, nothing is left. A wrong option is a *models.OptionError; a source of which no model for the task can be
+// made, or whose graph fails its check, is a *models.UnfitError; an interruption is local.ErrInterrupted.
 func Import(ctx context.Context, o Options) (p *Report, err error) {
 	r := &importer{o: o, source: os.DirFS(o.Source)}
 	if r.to, err = r.prepare(); err != nil {
@@ -122,7 +122,8 @@ func (r *importer) fill(ctx context.Context) error {
 		if _, without := models.FindGraph(r.source); without == nil {
 			return r.takeExport(ctx)
 		}
-		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have", r.o.Source, err, models.GraphFile)
+		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have", r.o.Source, err,
+			models.GraphFile)
 	}
 	if err != nil {
 		return err
@@ -149,7 +150,8 @@ func (r *importer) convert(ctx context.Context) error {
 }
 
 // write fills the draft with what convert makes, and with its fp32 twin where that has another precision.
-func (r *importer) write(ctx context.Context, convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
+func (r *importer) write(ctx context.Context,
+	convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
 	r.say("converting %s to %s", r.o.Source, o.Precision)
 	result, err := convertTo(r.draft.Dir, o)
@@ -167,7 +169,8 @@ func (r *importer) write(ctx context.Context, convertTo func(dir string, o conve
 		}
 	}
 	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
-	return r.describe(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize, Layers: result.Layers,
+	return r.describe(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
+		Layers: result.Layers,
 		Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens, Inputs: result.Inputs, Output: result.Output})
 }
 
@@ -191,7 +194,8 @@ func (r *importer) takeModel() error {
 }
 
 // companions are the files beside a graph that a model needs, as far as they are there.
-var companions = []string{"config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer_config.json",
+var companions = []string{"config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt",
+	"tokenizer_config.json",
 	"special_tokens_map.json", "added_tokens.json"}
 
 // describe completes the draft with the tokenizer and a first manifest.

@@ -50,7 +50,8 @@ func readReference(file string, m *models.Manifest) (*reference, error) {
 	}
 	for i, row := range ref.Rows {
 		if len(row.Logits) != len(m.Labels) {
-			errs = append(errs, fmt.Errorf("row %d (%s) has %d logits for %d labels", i+1, row.ID, len(row.Logits), len(m.Labels)))
+			errs = append(errs, fmt.Errorf("row %d (%s) has %d logits for %d labels", i+1, row.ID, len(row.Logits),
+				len(m.Labels)))
 		}
 		for _, field := range m.Fields {
 			if _, ok := row.Fields[field]; !ok {
@@ -58,7 +59,8 @@ func readReference(file string, m *models.Manifest) (*reference, error) {
 			}
 		}
 		if len(errs) > 0 {
-			return nil, models.UnfitErrorf("%s: %w; record it from this checkpoint with training/record_logits.py", file, errors.Join(errs...))
+			return nil, models.UnfitErrorf("%s: %w; record it from this checkpoint with training/record_logits.py", file,
+				errors.Join(errs...))
 		}
 	}
 	return ref, errors.Join(errs...)
