@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (f *Figures, err error) {
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{r.open, r.warm, r.count, r.measure} {
+	for _, step := range []func(context.Context) error{r.openModel, r.warmUp, r.countOperations, r.measureTurns} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -102,8 +102,8 @@ func Run(ctx context.Context, o Options) (f *Figures, err error) {
 	return &r.figures, err
 }
 
-// open opens the model and its rows.
-func (r *measurement) open(ctx context.Context) (err error) {
+// openModel opens the model and its rows.
+func (r *measurement) openModel(ctx context.Context) (err error) {
 	o := r.o
 	if r.model, err = o.Machine.OpenModel(ctx, o.Model, o.Join, o.Taxonomy); err != nil {
 		return err
@@ -156,12 +156,12 @@ func (r *measurement) readRows(ctx context.Context) ([]*dataset.Row, error) {
 	return Rows(r.model, o.Taxonomy, RowsCPU)
 }
 
-// warm runs all rows once, and sees how much memory that takes.
-func (r *measurement) warm(ctx context.Context) error {
+// warmUp runs all rows once, and sees how much memory that takes.
+func (r *measurement) warmUp(ctx context.Context) error {
 	if r.o.Log != nil {
 		r.o.Log("%s on %s, %d rows of %.0f tokens on average", r.figures.Model, r.o.On.Device, len(r.rows), r.figures.Tokens)
 	}
-	if err := r.identify(ctx); err != nil {
+	if err := r.identifyRows(ctx); err != nil {
 		return err
 	}
 	var usage syscall.Rusage
@@ -170,10 +170,10 @@ func (r *measurement) warm(ctx context.Context) error {
 	return err
 }
 
-func (r *measurement) identify(ctx context.Context) error { return Identify(ctx, r.id, r.rows) }
+func (r *measurement) identifyRows(ctx context.Context) error { return Identify(ctx, r.id, r.rows) }
 
-// reopen opens the graph that is measured once more.
-func (r *measurement) reopen(ctx context.Context) (*models.Model, error) {
+// reopenModel opens the graph that is measured once more.
+func (r *measurement) reopenModel(ctx context.Context) (*models.Model, error) {
 	m, err := r.o.Machine.OpenModel(ctx, r.o.Model, r.o.Join, r.o.Taxonomy)
 	if err == nil && m.SHA256 != r.model.SHA256 {
 		return local.UnlessInterrupted(ctx, m.Fallback)
@@ -181,15 +181,15 @@ func (r *measurement) reopen(ctx context.Context) (*models.Model, error) {
 	return m, err
 }
 
-// count learns what the graph executes, and makes ready to measure the machine's peak.
-func (r *measurement) count(ctx context.Context) error {
+// countOperations learns what the graph executes, and makes ready to measure the machine's peak.
+func (r *measurement) countOperations(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "erreval-bench-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	open := func(profile string) (*ort.Runner, error) {
-		m, err := r.reopen(ctx)
+		m, err := r.reopenModel(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -213,9 +213,9 @@ func (r *measurement) count(ctx context.Context) error {
 	return err
 }
 
-// measure runs the schedules and the plain products in turns, then single rows.
-func (r *measurement) measure(ctx context.Context) error {
-	names, turns := []string{""}, []func(context.Context) error{r.identify}
+// measureTurns runs the schedules and the plain products in turns, then single rows.
+func (r *measurement) measureTurns(ctx context.Context) error {
+	names, turns := []string{""}, []func(context.Context) error{r.identifyRows}
 	if r.o.Compare {
 		peers, err := r.openPeers(ctx)
 		if err != nil {
@@ -233,13 +233,13 @@ func (r *measurement) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.fill(names, took)
-	r.figures.Latency, err = r.latency(ctx)
+	r.fillFigures(names, took)
+	r.figures.Latency, err = r.measureLatency(ctx)
 	return err
 }
 
 func (r *measurement) openPeers(ctx context.Context) (*Peers, error) {
-	m, err := r.reopen(ctx)
+	m, err := r.reopenModel(ctx)
 	if r.o.Peers != "" {
 		m, err = r.o.Machine.OpenModel(ctx, r.o.Peers, r.o.Join, r.o.Taxonomy)
 	}
@@ -257,8 +257,8 @@ func (r *measurement) openPeers(ctx context.Context) (*Peers, error) {
 	return NewPeers(m, r.o.Taxonomy, runner, r.rows)
 }
 
-// fill turns times into figures; names are those of the schedules, erreval's own first.
-func (r *measurement) fill(names []string, took []time.Duration) {
+// fillFigures turns times into figures; names are those of the schedules, erreval's own first.
+func (r *measurement) fillFigures(names []string, took []time.Duration) {
 	f := &r.figures
 	rate := func(d time.Duration) float64 { return float64(r.o.Rounds*f.Rows) / d.Seconds() }
 	f.RowsPerS = rate(took[0])
@@ -277,8 +277,8 @@ func (r *measurement) fill(names []string, took []time.Duration) {
 	}
 }
 
-// latency tags rows that come alone.
-func (r *measurement) latency(ctx context.Context) (Latency, error) {
+// measureLatency tags rows that come alone.
+func (r *measurement) measureLatency(ctx context.Context) (Latency, error) {
 	var took []float64
 	for _, row := range r.rows[:min(len(r.rows), latencyRows)] {
 		start := time.Now()

@@ -57,8 +57,8 @@ type verdict struct {
 	labels []string
 }
 
-// examine opens the draft as it will be used, runs the sample rows and the reference, and completes the manifest.
-func (r *importer) examine(ctx context.Context) error {
+// examineDraft opens the draft as it will be used, runs the sample rows and the reference, and completes the manifest.
+func (r *importer) examineDraft(ctx context.Context) error {
 	m, err := r.openDraft(ctx, false)
 	if err != nil {
 		return err
@@ -75,15 +75,15 @@ func (r *importer) examine(ctx context.Context) error {
 			return err
 		}
 	}
-	r.say("checking it on %d sample rows", len(rows))
-	return r.running(ctx, m, func(id *identifier.Identifier, _ *ort.Runner) error {
-		return r.check(ctx, m, id, rows, want)
+	r.log("checking it on %d sample rows", len(rows))
+	return r.withIdentifier(ctx, m, func(id *identifier.Identifier, _ *ort.Runner) error {
+		return r.checkDraft(ctx, m, id, rows, want)
 	})
 }
 
-// check runs the sample rows, for which the fp32 graph gave want, and the reference. want is nil where there is no such
-// graph.
-func (r *importer) check(ctx context.Context, m *models.Model, id *identifier.Identifier, rows []map[string]string,
+// checkDraft runs the sample rows, for which the fp32 graph gave want, and the reference. want is nil where there is
+// no such graph.
+func (r *importer) checkDraft(ctx context.Context, m *models.Model, id *identifier.Identifier, rows []map[string]string,
 	want []verdict) error {
 	got, err := runRows(ctx, id, rows)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *importer) check(ctx context.Context, m *models.Model, id *identifier.Id
 			return models.UnfitErrorf("model %s: %w", m.Manifest.ID(), err)
 		}
 	}
-	if err := r.verify(ctx, m, id); err != nil {
+	if err := r.compareReference(ctx, m, id); err != nil {
 		return err
 	}
 	if !r.given {
@@ -112,7 +112,7 @@ func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[
 		return nil, r.hideDraft(err)
 	}
 	var out []verdict
-	err = r.running(ctx, twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
+	err = r.withIdentifier(ctx, twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
 		out, err = runRows(ctx, id, rows)
 		return err
 	})
@@ -128,8 +128,8 @@ func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[
 	return out, os.RemoveAll(filepath.Join(r.draft.Dir, folder))
 }
 
-// running opens m on the CPU for f.
-func (r *importer) running(ctx context.Context, m *models.Model,
+// withIdentifier opens m on the CPU for f.
+func (r *importer) withIdentifier(ctx context.Context, m *models.Model,
 	f func(*identifier.Identifier, *ort.Runner) error) (err error) {
 	id, runner, err := r.o.Machine.NewIdentifier(ctx, m, r.o.Taxonomy, ort.Options{Device: "cpu", Library: r.o.Library},
 		identifier.DefaultOptions())

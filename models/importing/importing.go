@@ -38,7 +38,7 @@ type importer struct {
 // made, or whose graph fails its check, is a *models.UnfitError; an interruption is local.ErrInterrupted.
 func Import(ctx context.Context, o Options) (p *Report, err error) {
 	r := &importer{o: o, source: os.DirFS(o.Source)}
-	if r.to, err = r.prepare(); err != nil {
+	if r.to, err = r.prepareTarget(); err != nil {
 		return nil, err
 	}
 	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
@@ -50,7 +50,7 @@ func Import(ctx context.Context, o Options) (p *Report, err error) {
 		}
 		err = errors.Join(err, r.draft.Discard())
 	}()
-	for _, step := range []func(context.Context) error{r.fill, r.examine, r.publish} {
+	for _, step := range []func(context.Context) error{r.fillDraft, r.examineDraft, r.publishDraft} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -58,8 +58,8 @@ func Import(ctx context.Context, o Options) (p *Report, err error) {
 	return &r.report, nil
 }
 
-// publish completes the draft, gives it its name, and completes the report.
-func (r *importer) publish(ctx context.Context) error {
+// publishDraft completes the draft, gives it its name, and completes the report.
+func (r *importer) publishDraft(ctx context.Context) error {
 	if err := r.manifest.Write(r.draft.Dir); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (r *importer) publish(ctx context.Context) error {
 	return nil
 }
 
-// prepare checks what can be checked before anything is written, and says where the model goes.
-func (r *importer) prepare() (to string, err error) {
+// prepareTarget checks what can be checked before anything is written, and says where the model goes.
+func (r *importer) prepareTarget() (to string, err error) {
 	o := &r.o
 	if info, err := os.Stat(o.Source); err != nil {
 		return "", fmt.Errorf("%w; give a folder (what is on the Hugging Face hub is fetched by 'erreval models pull ORG/NAME')", err)
@@ -99,7 +99,7 @@ func (r *importer) prepare() (to string, err error) {
 	if err := r.chooseName(); err != nil {
 		return "", err
 	}
-	if err := r.choose(); err != nil {
+	if err := r.readChoices(); err != nil {
 		return "", err
 	}
 	if o.Output != "" {
@@ -109,8 +109,8 @@ func (r *importer) prepare() (to string, err error) {
 	return filepath.Join(store.Dir, r.choices.Name), err
 }
 
-// fill writes everything but the final manifest into the draft.
-func (r *importer) fill(ctx context.Context) error {
+// fillDraft writes everything but the final manifest into the draft.
+func (r *importer) fillDraft(ctx context.Context) error {
 	if _, err := fs.Stat(r.source, models.ManifestFile); err == nil {
 		return r.takeModel()
 	}
@@ -122,8 +122,8 @@ func (r *importer) fill(ctx context.Context) error {
 		if _, without := models.FindGraph(r.source); without == nil {
 			return r.takeExport(ctx)
 		}
-		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have", r.o.Source, err,
-			models.GraphFile)
+		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have",
+			r.o.Source, err, models.GraphFile)
 	}
 	if err != nil {
 		return err
@@ -131,11 +131,11 @@ func (r *importer) fill(ctx context.Context) error {
 	if err := weights.Close(); err != nil {
 		return err
 	}
-	return r.convert(ctx)
+	return r.convertCheckpoint(ctx)
 }
 
-// convert makes the graph of a checkpoint, and its fp32 twin where the graph has another precision.
-func (r *importer) convert(ctx context.Context) error {
+// convertCheckpoint makes the graph of a checkpoint, and its fp32 twin where the graph has another precision.
+func (r *importer) convertCheckpoint(ctx context.Context) error {
 	// What config.json leaves open is asked before the weights are read.
 	c, err := models.ReadConfig(r.source)
 	if err == nil && len(c.Labels) > 0 {
@@ -144,22 +144,22 @@ func (r *importer) convert(ctx context.Context) error {
 	if err != nil {
 		return models.UnfitErrorf("%s: %w", r.o.Source, err)
 	}
-	return r.write(ctx, func(to string, o convert.Options) (*convert.Result, error) {
+	return r.writeGraphs(ctx, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Convert(ctx, r.o.Source, to, o)
 	})
 }
 
-// write fills the draft with what convert makes, and with its fp32 twin where that has another precision.
-func (r *importer) write(ctx context.Context,
+// writeGraphs fills the draft with what convert makes, and with its fp32 twin where that has another precision.
+func (r *importer) writeGraphs(ctx context.Context,
 	convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
-	r.say("converting %s to %s", r.o.Source, o.Precision)
+	r.log("converting %s to %s", r.o.Source, o.Precision)
 	result, err := convertTo(r.draft.Dir, o)
 	if err != nil {
 		return err
 	}
 	if o.Precision != convert.FP32 {
-		r.say("converting it to fp32 as well, for comparison")
+		r.log("converting it to fp32 as well, for comparison")
 		twin := convert.Options{Precision: convert.FP32} // its weights beside it: they need not be held in memory
 		if r.o.KeepFP32 {
 			twin.ExternalAbove = r.o.External
@@ -169,9 +169,9 @@ func (r *importer) write(ctx context.Context,
 		}
 	}
 	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
-	return r.describe(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
-		Layers: result.Layers,
-		Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens, Inputs: result.Inputs, Output: result.Output})
+	return r.describeDraft(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
+		Layers: result.Layers, Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens,
+		Inputs: result.Inputs, Output: result.Output})
 }
 
 // takeModel copies a model that has a manifest.
@@ -195,13 +195,12 @@ func (r *importer) takeModel() error {
 
 // companions are the files beside a graph that a model needs, as far as they are there.
 var companions = []string{"config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt",
-	"tokenizer_config.json",
-	"special_tokens_map.json", "added_tokens.json"}
+	"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
 
-// describe completes the draft with the tokenizer and a first manifest.
-func (r *importer) describe(ctx context.Context, c *models.Classifier) (err error) {
+// describeDraft completes the draft with the tokenizer and a first manifest.
+func (r *importer) describeDraft(ctx context.Context, c *models.Classifier) (err error) {
 	for _, name := range companions {
-		if err := r.copy(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := r.copyFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -217,12 +216,12 @@ func (r *importer) describe(ctx context.Context, c *models.Classifier) (err erro
 	return r.manifest.Write(r.draft.Dir)
 }
 
-// copy takes a file of the source into the draft.
-func (r *importer) copy(name string) error {
+// copyFile takes a file of the source into the draft.
+func (r *importer) copyFile(name string) error {
 	return models.CopyFile(r.source, name, filepath.Join(r.draft.Dir, path.Base(name)))
 }
 
-func (r *importer) say(format string, args ...any) {
+func (r *importer) log(format string, args ...any) {
 	if r.o.Log != nil {
 		r.o.Log(format, args...)
 	}

@@ -15,12 +15,11 @@ const unknownLicence = "unknown"
 // findLicence is the licence that a checkpoint's config.json or the front matter of its README.md names.
 func findLicence(checkpoint fs.FS) string {
 	var config struct{ License string }
-	if data, err := fs.ReadFile(checkpoint, "config.json"); err == nil && json.Unmarshal(data,
-		&config) == nil && config.License != "" {
+	data, err := fs.ReadFile(checkpoint, "config.json")
+	if err == nil && json.Unmarshal(data, &config) == nil && config.License != "" {
 		return config.License
 	}
-	data, err := fs.ReadFile(checkpoint, "README.md")
-	if err != nil {
+	if data, err = fs.ReadFile(checkpoint, "README.md"); err != nil {
 		return unknownLicence
 	}
 	return frontMatterLicence(data)

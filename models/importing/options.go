@@ -84,8 +84,8 @@ func (r *importer) chooseName() error {
 	return nil
 }
 
-// choose fills the choices from the options.
-func (r *importer) choose() (err error) {
+// readChoices fills the choices from the options.
+func (r *importer) readChoices() (err error) {
 	o, c := &r.o, &r.choices
 	c.Version, c.Labels, c.Join, c.Activation = "0", o.Labels, o.Join, o.Activation
 	if c.Thresholds, err = models.ParseThresholds(o.Thresholds, o.Taxonomy, o.Taxonomy.Labels()); err != nil {

@@ -50,8 +50,8 @@ func readReference(file string, m *models.Manifest) (*reference, error) {
 	}
 	for i, row := range ref.Rows {
 		if len(row.Logits) != len(m.Labels) {
-			errs = append(errs, fmt.Errorf("row %d (%s) has %d logits for %d labels", i+1, row.ID, len(row.Logits),
-				len(m.Labels)))
+			errs = append(errs, fmt.Errorf("row %d (%s) has %d logits for %d labels",
+				i+1, row.ID, len(row.Logits), len(m.Labels)))
 		}
 		for _, field := range m.Fields {
 			if _, ok := row.Fields[field]; !ok {
@@ -59,15 +59,15 @@ func readReference(file string, m *models.Manifest) (*reference, error) {
 			}
 		}
 		if len(errs) > 0 {
-			return nil, models.UnfitErrorf("%s: %w; record it from this checkpoint with training/record_logits.py", file,
-				errors.Join(errs...))
+			return nil, models.UnfitErrorf("%s: %w; record it from this checkpoint with training/record_logits.py",
+				file, errors.Join(errs...))
 		}
 	}
 	return ref, errors.Join(errs...)
 }
 
-// verify compares the model with logits that were recorded in Python.
-func (r *importer) verify(ctx context.Context, m *models.Model, id *identifier.Identifier) error {
+// compareReference compares the model with logits that were recorded in Python.
+func (r *importer) compareReference(ctx context.Context, m *models.Model, id *identifier.Identifier) error {
 	if r.o.Verify == "" {
 		return nil
 	}
