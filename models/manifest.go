@@ -6,6 +6,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -196,4 +197,17 @@ func unique(names []string) bool {
 		seen[n] = true
 	}
 	return true
+}
+
+// PrecisionText says a precision of weights for people.
+func PrecisionText(precision string) string { return cmp.Or(precision, "precision not stated") }
+
+// EncoderText says for people what kind of encoder it is, and of which size.
+func (m *Manifest) EncoderText() string {
+	return fmt.Sprintf("%s, %d layers of %d", m.Architecture, m.Layers, m.HiddenSize)
+}
+
+// InputText says for people what becomes the encoder's input.
+func (m *Manifest) InputText() string {
+	return fmt.Sprintf("%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
 }

@@ -37,11 +37,12 @@ type Model struct {
 }
 
 // Open opens the model in a directory: one with a manifest.json, or a plain ONNX export with tokenizer.json (or
-// vocabulary files) and config.json. A file or symbolic link that leads out of the directory is refused.
+// vocabulary files) and config.json. A file or symbolic link that leads out of the directory is refused. Every error is an
+// *UnfitError.
 func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an imported model ('erreval models list')", dir, err)
+		return nil, UnfitErrorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an imported model ('erreval models list')", dir, err)
 	}
 	// The root stays open as long as the model's FS is used.
 	m, err := open(&Model{Source: dir, FS: root.FS(), dir: dir}, t)
@@ -51,7 +52,7 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 	return m, nil
 }
 
-// OpenFS opens the model in fsys; source names it in messages.
+// OpenFS is Open for the model in fsys; source names it in messages.
 func OpenFS(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
 	return open(&Model{Source: source, FS: fsys}, t)
 }
@@ -69,7 +70,7 @@ func open(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 		err = m.check(t)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("model %s does not fit: %w", m.Source, err)
+		return nil, UnfitErrorf("model %s does not fit: %w", m.Source, err)
 	}
 	return m, nil
 }
@@ -110,12 +111,12 @@ func (m *Model) HasFallback() bool {
 	return ok && !m.Plain
 }
 
-// Fallback is the same model with its fp32 graph, whose files it checks.
+// Fallback is the same model with its fp32 graph, whose files it checks. Every error is an *UnfitError.
 func (m *Model) Fallback() (*Model, error) {
 	f := *m
 	f.Manifest.Precision, f.Manifest.Probes = "fp32", nil // the probes' logits are those of the other graph
 	if err := f.fallBack(); err != nil {
-		return nil, fmt.Errorf("model %s does not fit: %w", m.Source, err)
+		return nil, UnfitErrorf("model %s does not fit: %w", m.Source, err)
 	}
 	return &f, nil
 }
@@ -329,20 +330,20 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 	}
 	written = append(written, ManifestFile)
 	for _, name := range written {
-		if err := copyFile(fsys, name, dir); err != nil {
+		if err := CopyFile(fsys, name, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return nil, err
 		}
 	}
 	return written, nil
 }
 
-func copyFile(fsys fs.FS, name, dir string) error {
+// CopyFile copies the file called name to path, whose folder it makes.
+func CopyFile(fsys fs.FS, name, path string) error {
 	from, err := fsys.Open(name)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // DefaultName is the name of the model inside the program, which no model in a Store can have.
@@ -26,6 +27,14 @@ func CheckName(name string) error {
 		return fmt.Errorf("%q is no name for a model; use letters, digits, '.', '_' and '-', a letter or digit first, at most 96", name)
 	}
 	return nil
+}
+
+// AsFolder writes dir so that it is not taken for the name of a model in a Store.
+func AsFolder(dir string) string {
+	if strings.ContainsRune(dir, filepath.Separator) {
+		return dir
+	}
+	return "." + string(filepath.Separator) + dir
 }
 
 // Store is a folder of models, each a folder with a manifest.json that has the model's name. It need not exist.

@@ -318,3 +318,14 @@ func TestShortID(t *testing.T) {
 		}
 	}
 }
+
+func TestLines(t *testing.T) {
+	var lines Lines
+	lines.Add("model", "%s, %d MB", "größe", 3)
+	lines.Add("précis", "50 %%")
+	lines.Add("model", "")
+	var b strings.Builder
+	if err := lines.Text(&b); err != nil || b.String() != "model   größe, 3 MB\nprécis  50 %\nmodel   \n" {
+		t.Errorf("got %q, %v", b.String(), err)
+	}
+}

@@ -39,6 +39,9 @@ plant internal/run $me/scorer
 plant scorer $me/internal/run
 plant models $me/llm
 plant models/checkpoint $me/taxonomy
+plant models/importing $me/llm
+plant identifier/local $me/models/hub
+plant internal/doctor $me/dataset
 plant dataset $me/llm
 plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go

@@ -170,6 +170,16 @@ func needCommand(ctx *cli.Context) error {
 	return exit.Usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
 }
 
+// withArgs is action for so many positional arguments; max < 0 is any number.
+func withArgs(min, max int, what string, action cli.ActionFunc) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		if err := wantArgs(ctx, min, max, what); err != nil {
+			return err
+		}
+		return action(ctx)
+	}
+}
+
 // wantArgs checks the number of positional arguments; max < 0 is any number.
 func wantArgs(ctx *cli.Context, min, max int, what string) error {
 	n := ctx.Args().Len()

@@ -4,6 +4,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
 )
 
@@ -20,8 +21,10 @@ func codeOf(err error) int { return exit.Code(err, classify) }
 // line's.
 func classify(err error) int {
 	switch err.(type) { //nolint:errorlint // exit.Code walks the tree of wrapped errors itself
-	case *evaluation.OptionError, *dataset.ColumnsError:
+	case *evaluation.OptionError, *models.OptionError, *dataset.ColumnsError:
 		return exit.Usage
+	case *models.UnfitError:
+		return exit.Unfit
 	}
 	if err == report.ErrUnfit { //nolint:errorlint // the same
 		return exit.Unfit

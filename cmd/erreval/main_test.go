@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort/orttest"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
@@ -171,6 +172,9 @@ func TestExitCode(t *testing.T) {
 		{errors.Join(coded(exit.Unfit), plain), exit.Failed},
 		{fmt.Errorf("f:1: %w", report.ErrUnfit), exit.Unfit},
 		{fmt.Errorf("f:1: %w", &evaluation.OptionError{}), exit.Usage},
+		{errors.Join(models.OptionErrorf("x"), models.UnfitErrorf("x")), exit.Usage},
+		{models.UnfitErrorf("x: %w", plain), exit.Unfit},
+		{errors.Join(plain, local.ErrInterrupted), exit.Interrupted},
 		{errors.Join(plain, context.Canceled), exit.Interrupted},
 		{fmt.Errorf("both: %w", errors.Join(coded(exit.Incomplete), coded(exit.Missed))), exit.Missed},
 	} {

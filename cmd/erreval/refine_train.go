@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
+	"github.com/erreval/erreval/models/importing"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
@@ -93,9 +94,9 @@ func explainTraining(ctx *cli.Context, e *env, w *refine.Workspace, err error) e
 }
 
 func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error {
-	o := &importOptions{Source: checkpoint, Origin: "erreval refine train", Name: name, Output: to, Precision: t.w.Config.Train.Precision, task: task,
-		External: convert.DefaultOptions().ExternalAbove, Library: t.library, Quiet: true}
-	return runImport(ctx, t.e.silent(), o)
+	_, err := importing.Import(ctx, importing.Options{Machine: t.e.machine(), Source: checkpoint, Origin: "erreval refine train", Name: name,
+		Output: to, Precision: t.w.Config.Train.Precision, Taxonomy: task, External: convert.DefaultOptions().ExternalAbove, Library: t.library})
+	return err
 }
 
 func setThresholds(dir string, thresholds map[string]float64) error {

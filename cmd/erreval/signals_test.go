@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -134,22 +132,6 @@ func TestInterruptWhileOpening(t *testing.T) {
 	_ = cmd.Wait() // the exit code is looked at
 	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted || !strings.Contains(string(said), "error: interrupted before the model was ready") {
 		t.Errorf("exit code %d: %s", code, said)
-	}
-}
-
-// TestUnlessInterrupted: what was made before the interrupt is given, and a call that does not return is left behind.
-func TestUnlessInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	if got, err := unlessInterrupted(ctx, func() (int, error) { return 7, io.EOF }); got != 7 || !errors.Is(err, io.EOF) {
-		t.Errorf("got %d, %v", got, err)
-	}
-	_, err := unlessInterrupted(ctx, func() (int, error) {
-		cancel()
-		<-t.Context().Done() // when this test has ended
-		return 7, nil
-	})
-	if codeOf(err) != exit.Interrupted {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -12,12 +12,13 @@ import (
 	"github.com/erreval/erreval/identifier/ort"
 )
 
-// Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products with
-// weights. open opens the graph with a trace of that prefix, which is written to dir.
+// Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products
+// with weights. open opens the graph with a trace of that prefix, which is written to dir.
 //
 // The operations of an encoder are a polynomial of second degree in the number of tokens (weights times tokens, tokens
 // times tokens), so three lengths are run and tell all others.
-func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int, dir string) (Operations, []ort.Product, error) {
+func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int,
+	dir string) (Operations, []ort.Product, error) {
 	runner, err := open(filepath.Join(dir, "trace"))
 	if err != nil {
 		return Operations{}, nil, err
@@ -93,20 +94,18 @@ func interpolate(xs []int, ys []Operations, x int) Operations {
 	return o
 }
 
-// Peak is the fastest that any plain product ran, in operations a second.
-type Peak struct{ Int8, Float float64 }
-
-// Share is the share of a machine's peak at which operations ran that took so long: the time that they would take at the
-// peak of their kind, over the time taken. It is 0 where no peak is known.
-func (p Peak) Share(o Operations, took time.Duration) float64 {
+// Share is the share of a machine's peak at which o ran that took so long: the time that it would take at the peak of
+// its kind, in operations a second, over the time taken. It is 0 where no peak is known.
+func (o Operations) Share(peak Operations, took time.Duration) float64 {
+	if o.Int8 > 0 && peak.Int8 == 0 || o.Float > 0 && peak.Float == 0 {
+		return 0
+	}
 	seconds := 0.0
-	for _, kind := range [][2]float64{{o.Int8, p.Int8}, {o.Float, p.Float}} {
-		if kind[0] > 0 && kind[1] == 0 {
-			return 0
-		}
-		if kind[0] > 0 {
-			seconds += kind[0] / kind[1]
-		}
+	if o.Int8 > 0 {
+		seconds += o.Int8 / peak.Int8
+	}
+	if o.Float > 0 {
+		seconds += o.Float / peak.Float
 	}
 	return seconds / took.Seconds()
 }
@@ -116,7 +115,7 @@ func (p Peak) Share(o Operations, took time.Duration) float64 {
 type PeakMeter struct {
 	runners []*ort.ProductRunner
 	cores   int
-	Peak    Peak // the fastest so far
+	Peak    Operations // a second, the fastest so far of each kind
 }
 
 // fewRows is the M below which a product is too small to be fast.

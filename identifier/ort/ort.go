@@ -162,6 +162,9 @@ func appendCUDA(s *onnx.SessionOptions, index int, memory int64) error {
 	return s.AppendExecutionProviderCUDA(cuda)
 }
 
+// IsCUDA tells whether device is an NVIDIA GPU: "cuda" or "cuda:N".
+func IsCUDA(device string) bool { return device == "cuda" || strings.HasPrefix(device, "cuda:") }
+
 // parseDevice splits "cuda:1" into its kind and index.
 func parseDevice(device string) (kind string, index int, err error) {
 	kind, number, numbered := strings.Cut(device, ":")

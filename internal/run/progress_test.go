@@ -31,3 +31,22 @@ func TestProgress(t *testing.T) {
 		}
 	}
 }
+
+func TestFetching(t *testing.T) {
+	for terminal, want := range map[bool]string{
+		true:  "\r\x1b[Kweights: 5.0 MB of 20.0, 25 %\r\x1b[Kerreval: weights, 20.0 MB, is in the cache\nerreval: waiting\n",
+		false: "erreval: weights, 20.0 MB, is in the cache\nerreval: waiting\n",
+	} {
+		var stderr bytes.Buffer
+		p := NewFetching(&Process{Err: &stderr, IsTerminal: func(any) bool { return terminal }}, false)
+		p.name, p.at, p.begun = "weights", 5e6, time.Now().Add(time.Hour) // no rate yet
+		p.File("weights", 5e6, 20e6)
+		p.File("weights", 6e6, 20e6) // too soon
+		p.File("weights", 20e6, 20e6)
+		p.File("weights", 20e6, 20e6) // said once
+		p.Notice("waiting")
+		if got := stderr.String(); got != want {
+			t.Errorf("terminal %v: got %q, want %q", terminal, got, want)
+		}
+	}
+}

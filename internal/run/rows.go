@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -47,6 +48,18 @@ func (in *Rows) Each(ctx context.Context, p *Process, file string, f func(*datas
 		return err
 	})
 	return faults, err
+}
+
+// All reads the rows of a file into memory. Lines that are none are left out; a file without rows is an error.
+func (in *Rows) All(ctx context.Context, p *Process, file string) (rows []*dataset.Row, err error) {
+	faults, err := in.Each(ctx, p, file, func(row *dataset.Row) error {
+		rows = append(rows, row)
+		return nil
+	})
+	if err == nil && len(rows) == 0 {
+		err = errors.Join(fmt.Errorf("%s: there are no rows", file), errors.Join(faults...))
+	}
+	return rows, err
 }
 
 // CheckColumns finds inputs without a column that every row needs, before a model is loaded or anything is written.

@@ -44,3 +44,11 @@ func QuoteAll(words []string) string {
 	}
 	return strings.Join(quoted, " ")
 }
+
+// Prefixed is s with prefix before it, or "" where s is.
+func Prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}

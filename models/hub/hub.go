@@ -37,7 +37,7 @@ type Client struct {
 	Endpoint string
 	// Token (HF_TOKEN) goes to Endpoint only, never to another host that a redirect names. "" asks anonymously.
 	Token string
-	// Cache is huggingface_hub's cache folder: HF_HUB_CACHE, else HF_HOME/hub. It is made if it is not there.
+	// Cache is huggingface_hub's cache folder, see CacheDir. It is made if it is not there.
 	Cache string
 	// Offline takes everything from the cache and opens no connection.
 	Offline bool
@@ -81,6 +81,24 @@ type partialFile interface {
 	io.Closer
 	Truncate(size int64) error
 	Sync() error
+}
+
+// CacheDir is where huggingface_hub keeps its cache: HF_HUB_CACHE, else hub below HF_HOME, else below the user's cache.
+// getenv gives the environment.
+func CacheDir(getenv func(name string) string) (string, error) {
+	if dir := getenv("HF_HUB_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir := getenv("HF_HOME"); dir != "" {
+		return filepath.Abs(filepath.Join(dir, "hub"))
+	}
+	if dir := getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "huggingface", "hub"), nil
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "huggingface", "hub"), nil
+	}
+	return "", errors.New("no cache folder: neither HF_HOME nor XDG_CACHE_HOME nor HOME holds an absolute path; set HF_HOME")
 }
 
 // pull is one call of Pull.

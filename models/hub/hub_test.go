@@ -458,3 +458,21 @@ func TestBadArguments(t *testing.T) {
 		wantError(t, err, want)
 	}
 }
+
+func TestCacheDir(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"HF_HUB_CACHE": "/a", "HF_HOME": "/b"}, "/a"},
+		{map[string]string{"HF_HOME": "/b", "HOME": "/c"}, "/b/hub"},
+		{map[string]string{"XDG_CACHE_HOME": "/x", "HOME": "/c"}, "/x/huggingface/hub"},
+		{map[string]string{"HOME": "/c"}, "/c/.cache/huggingface/hub"},
+		{nil, ""},
+	} {
+		got, err := CacheDir(func(name string) string { return c.env[name] })
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%v: got %q, %v; want %q", c.env, got, err, c.want)
+		}
+	}
+}

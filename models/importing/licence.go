@@ -1,4 +1,4 @@
-package main
+package importing
 
 import (
 	"bytes"
@@ -15,18 +15,18 @@ const unknownLicence = "unknown"
 // findLicence is the licence that a checkpoint's config.json or the front matter of its README.md names.
 func findLicence(checkpoint fs.FS) string {
 	var config struct{ License string }
-	if data, err := fs.ReadFile(checkpoint, "config.json"); err == nil && json.Unmarshal(data, &config) == nil && config.License != "" {
+	data, err := fs.ReadFile(checkpoint, "config.json")
+	if err == nil && json.Unmarshal(data, &config) == nil && config.License != "" {
 		return config.License
 	}
-	data, err := fs.ReadFile(checkpoint, "README.md")
-	if err != nil {
+	if data, err = fs.ReadFile(checkpoint, "README.md"); err != nil {
 		return unknownLicence
 	}
 	return frontMatterLicence(data)
 }
 
-// frontMatterLicence reads a model card as the hub wants it: YAML between two lines of ---, with a license, which is one
-// name or a list, or "other" with a license_name.
+// frontMatterLicence reads a model card as the hub wants it: YAML between two lines of ---, with a license, which is
+// one name or a list, or "other" with a license_name.
 func frontMatterLicence(card []byte) string {
 	card = bytes.ReplaceAll(bytes.TrimPrefix(card, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(card, []byte("---\n"))

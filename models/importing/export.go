@@ -1,55 +1,53 @@
-package main
+package importing
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/identifier/tokenfile"
-	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 )
 
 // takeExport copies a plain ONNX export, and rewrites its graph where that is asked for.
-func (r *importRun) takeExport(ctx context.Context) error {
+func (r *importer) takeExport(ctx context.Context) error {
 	if r.o.Precision != "" && !r.o.Optimize {
-		return exit.Usagef("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, leave the flag out, or give the checkpoint it was made from",
-			r.o.Precision, r.o.Source)
+		return models.OptionErrorf("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, "+
+			"leave the flag out, or give the checkpoint it was made from", r.o.Precision, r.o.Source)
 	}
 	c, err := models.ReadExport(r.source)
 	if err != nil {
-		return exit.With(exit.Unfit, fmt.Errorf("%s: %w", r.o.Source, err))
+		return models.UnfitErrorf("%s: %w", r.o.Source, err)
 	}
 	for _, name := range c.Files {
-		if err := r.copy(name, path.Base(name)); err != nil {
+		if err := r.copyFile(name); err != nil {
 			return err
 		}
 	}
 	r.report.Notes = []string{"a plain ONNX export: its graph is taken as it is"}
-	if err := r.describe(ctx, c); err != nil || !r.o.Optimize {
+	if err := r.describeDraft(ctx, c); err != nil || !r.o.Optimize {
 		return err
 	}
-	return r.optimize(ctx, c.Files[0])
+	return r.optimizeGraph(ctx, c.Files[0])
 }
 
-// optimize puts a rewritten graph in the place of the export's, if that is recognised and both say the same.
-func (r *importRun) optimize(ctx context.Context, graph string) (err error) {
+// optimizeGraph puts a rewritten graph in the place of the export's, if that is recognised and both say the same.
+func (r *importer) optimizeGraph(ctx context.Context, graph string) (err error) {
 	fused := *r
 	if fused.draft, err = models.NewDraft(r.to, r.o.Overwrite); err != nil {
 		return err
 	}
 	spare := fused.draft
 	defer func() { err = errors.Join(err, spare.Discard()) }()
-	err = fused.write(ctx, func(to string, o convert.Options) (*convert.Result, error) {
+	err = fused.writeGraphs(ctx, func(to string, o convert.Options) (*convert.Result, error) {
 		return convert.Optimize(ctx, r.source, graph, to, o)
 	})
 	if err == nil {
-		err = fused.compareWith(ctx, r)
+		err = fused.compareGraphs(ctx, r)
 	}
 	var not *convert.NotRecognized
 	if errors.As(err, &not) {
@@ -64,11 +62,11 @@ func (r *importRun) optimize(ctx context.Context, graph string) (err error) {
 	return nil
 }
 
-// compareWith holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they differ
-// the graph was not recognised after all.
-func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
-	r.say("comparing it with the export's own graph")
-	want, err := plain.logits(ctx, convert.FP32)
+// compareGraphs holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they
+// differ the graph was not recognised after all.
+func (r *importer) compareGraphs(ctx context.Context, plain *importer) error {
+	r.log("comparing it with the export's own graph")
+	want, err := plain.runSamples(ctx, convert.FP32)
 	if err != nil {
 		return err
 	}
@@ -76,14 +74,14 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 		if precision == convert.INT8 {
 			continue // that it differs is meant: the self-check says how much
 		}
-		got, err := r.logits(ctx, precision)
+		got, err := r.runSamples(ctx, precision)
 		if err != nil {
 			return err
 		}
 		shift := identifier.LargestDifference(got, want)
 		if !(shift <= tolerances[precision]) {
-			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the export's (at most %g is allowed)",
-				precision, shift, tolerances[precision])}
+			return &convert.NotRecognized{Reason: fmt.Errorf("a logit of the rewritten graph in %s differs by %.2g from the "+
+				"export's (at most %g is allowed)", precision, shift, tolerances[precision])}
 		}
 		if precision == convert.FP32 {
 			r.fromExport = &shift
@@ -92,16 +90,13 @@ func (r *importRun) compareWith(ctx context.Context, plain *importRun) error {
 	return nil
 }
 
-// logits are those of the draft for the sample rows, one after the other, and for a row with padding.
-func (r *importRun) logits(ctx context.Context, precision string) (out []float32, err error) {
-	m, err := r.openDraft(ctx)
-	if err == nil && precision == convert.FP32 && m.HasFallback() {
-		m, err = unlessInterrupted(ctx, m.Fallback)
-	}
+// runSamples gives the logits of the draft for the sample rows, one after the other, and for a row with padding.
+func (r *importer) runSamples(ctx context.Context, precision string) (out []float32, err error) {
+	m, err := r.openDraft(ctx, precision == convert.FP32)
 	if err != nil {
-		return nil, exit.With(exit.Unfit, r.hideDraft(err))
+		return nil, err
 	}
-	err = r.running(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
+	err = r.withIdentifier(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
 		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))
 		if err != nil {
 			return err

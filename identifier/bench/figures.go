@@ -1,0 +1,118 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/report"
+)
+
+// Figures are what Run measures. Peers and Ratios are by the peer's name, and nil without Compare.
+type Figures struct {
+	RowsPerS    float64            `json:"rows_per_s"`
+	TokensPerS  float64            `json:"tokens_per_s"`  // without padding
+	ShareOfPeak *float64           `json:"share_of_peak"` // 0..1; null where no peak was measured: on a GPU
+	RSS         int64              `json:"rss_bytes"`     // the most held, peers and measuring left out
+	Latency     Latency            `json:"latency_ms"`
+	Peers       map[string]float64 `json:"peers,omitempty"`  // rows a second
+	Ratios      map[string]float64 `json:"ratios,omitempty"` // rows a second of erreval over the peer's
+	PeersModel  string             `json:"peers_model,omitempty"`
+	Model       string             `json:"model"`
+	Precision   string             `json:"precision"`
+	Device      string             `json:"device"`
+	Rows        int                `json:"rows"`
+	Tokens      float64            `json:"tokens_per_row"`
+	Operations  Operations         `json:"operations_per_row"` // in matrix products, as the runtime executes them
+	Peak        Operations         `json:"peak_per_s"`         // fastest plain products, all cores
+	Cores       int                `json:"cores"`
+	Runtime     string             `json:"onnxruntime"`
+	Rounds      int                `json:"rounds"`
+}
+
+// Latency is the time of one row that comes alone, in milliseconds.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+// Lines says the figures for people.
+func (f *Figures) Lines() *report.Lines {
+	lines := &report.Lines{}
+	lines.Add("model", "%s, %s, on %s with %d cores, ONNX Runtime %s",
+		f.Model, models.PrecisionText(f.Precision), f.Device, f.Cores, f.Runtime)
+	lines.Add("rows", "%d of %.0f tokens on average, %d rounds", f.Rows, f.Tokens, f.Rounds)
+	lines.Add("rows/s", "%.1f", f.RowsPerS)
+	lines.Add("tokens/s", "%.0f", f.TokensPerS)
+	if f.ShareOfPeak != nil {
+		lines.Add("share of peak", "%.0f %% (%.2f billion operations a row; %s)",
+			100**f.ShareOfPeak, f.Operations.Total()/1e9, f.peakText())
+	} else {
+		lines.Add("operations", "%.2f billion a row; the peak of a GPU is not measured", f.Operations.Total()/1e9)
+	}
+	lines.Add("one row", "%.1f ms (p50), %.1f ms (p99)", f.Latency.P50, f.Latency.P99)
+	lines.Add("memory", "%d MB", f.RSS/1e6)
+	for _, name := range []string{Script, Pipeline, Careful} {
+		if rate, ok := f.Peers[name]; ok {
+			lines.Add("against "+name, "%.1f× (%.1f rows/s, %s)", f.Ratios[name], rate, f.PeersModel)
+		}
+	}
+	return lines
+}
+
+func (f *Figures) peakText() string {
+	var parts []string
+	if f.Peak.Int8 > 0 {
+		parts = append(parts, fmt.Sprintf("peak int8 %.0f billion/s", f.Peak.Int8/1e9))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("peak fp32 %.0f billion/s", f.Peak.Float/1e9)), ", ")
+}
+
+const historyHeader = "date\tbuild\tmachine\tmodel\tpeers\tscript\tpipeline\tcareful\tshare of peak\n"
+
+// appendHistory appends a line of ratios to a file of tab-separated values. Ratios can be compared from one machine to
+// the next, figures a second cannot.
+func (f *Figures) appendHistory(path string) error {
+	_, err := os.Stat(path)
+	file, openErr := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if openErr != nil {
+		return openErr
+	}
+	var b bytes.Buffer
+	if errors.Is(err, fs.ErrNotExist) {
+		b.WriteString(historyHeader)
+	}
+	share := ""
+	if f.ShareOfPeak != nil {
+		share = fmt.Sprintf("%.2f", *f.ShareOfPeak)
+	}
+	fmt.Fprintf(&b, "%s\t%s\t%s, %d cores\t%s, %s, %s\t%s\t%.2f\t%.2f\t%.2f\t%s\n", time.Now().UTC().Format(time.DateOnly),
+		runrecord.ReadBuild(), machine(), f.Cores, f.Model, f.Precision, f.Device, f.PeersModel,
+		f.Ratios[Script], f.Ratios[Pipeline], f.Ratios[Careful], share)
+	_, err = file.Write(b.Bytes())
+	return errors.Join(err, file.Close())
+}
+
+// machine is the processor's name, or its architecture where Linux does not tell.
+func machine() string {
+	file, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return cmp.Or(strings.TrimSpace(value), runtime.GOARCH)
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,196 @@
+// Package local runs encoder models on this machine: it finds models and ONNX Runtime, installs the latter, and opens a
+// model for a device, with its probe rows compared first.
+package local
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Machine is where models and ONNX Runtime are looked for.
+type Machine struct {
+	// Getenv gives the environment: ERREVAL_CACHE and ERREVAL_ORT_LIB, and those from which the default cache follows.
+	Getenv func(name string) string
+	// Embedded are the models inside the program, by name; there may be none.
+	Embedded map[string]func() fs.FS
+}
+
+// Store is the folder of imported models in the cache.
+func (m *Machine) Store() (models.Store, error) {
+	cache, err := nativelib.CacheDir(m.Getenv)
+	return models.Store{Dir: filepath.Join(cache, "models")}, err
+}
+
+// modelDir is the folder of the model called name: an imported model's, else the folder of that name. A name with a
+// slash is always a folder.
+func (m *Machine) modelDir(name string) string {
+	if s, err := m.Store(); err == nil {
+		if dir := s.Path(name); dir != "" {
+			return dir
+		}
+	}
+	return name
+}
+
+// OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: a model that does
+// not fit is a *models.UnfitError. join is one of models.Join…, for plain exports, whose files do not say; "" leaves
+// the model's own. A join that cannot be had is a *models.OptionError.
+func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
+	model, err := UnlessInterrupted(ctx, func() (*models.Model, error) {
+		if own, ok := m.Embedded[name]; ok {
+			return models.OpenFS(own(), name, t)
+		}
+		return models.Open(m.modelDir(name), t)
+	})
+	if err != nil || join == "" || join == model.Manifest.Join {
+		return model, err
+	}
+	if !model.Plain {
+		return nil, models.OptionErrorf("--join %s: the manifest of %s says %s; leave the flag out, which is for plain exports",
+			join, name, model.Manifest.Join)
+	}
+	model.Manifest.Join = join
+	if err := model.Manifest.Validate(); err != nil {
+		return nil, &models.OptionError{Err: err}
+	}
+	return model, nil
+}
+
+// ExportModel writes the files of the model called name to dir, which must be empty or not exist, and returns their
+// names. It must have a manifest.
+func (m *Machine) ExportModel(name, dir string) ([]string, error) {
+	if own, ok := m.Embedded[name]; ok {
+		return models.Export(own(), dir)
+	}
+	found := m.modelDir(name)
+	if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
+		return nil, models.OptionErrorf("there is no model %q; 'erreval models list' shows those that are there", name)
+	}
+	return models.Export(os.DirFS(found), dir)
+}
+
+// RemoveModels removes imported models from the cache, and returns the names of those removed: an error does not keep
+// the others.
+func (m *Machine) RemoveModels(names []string) (removed []string, err error) {
+	store, err := m.Store()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, name := range names {
+		if err := store.Remove(name); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, name)
+	}
+	return removed, errors.Join(errs...)
+}
+
+// Listed is a model in a List.
+type Listed struct {
+	Model     string `json:"model"` // as in --model
+	ID        string `json:"id"`
+	Taxonomy  string `json:"taxonomy"`
+	Precision string `json:"precision"`
+	Size      int64  `json:"size"` // bytes of all files
+	Source    string `json:"source,omitempty"`
+}
+
+// List is what models there are.
+type List []Listed
+
+func (l *List) add(name string, m *models.Manifest) {
+	*l = append(*l, Listed{Model: name, ID: m.ID(), Taxonomy: m.Taxonomy, Precision: m.Precision, Size: m.Size(),
+		Source: m.Source})
+}
+
+// ListModels lists the embedded models, then the imported ones, each by name, without checking their files. Models that
+// cannot be read give an error beside the others.
+func (m *Machine) ListModels() (List, error) {
+	var all List
+	for _, name := range slices.Sorted(maps.Keys(m.Embedded)) {
+		data, err := fs.ReadFile(m.Embedded[name](), models.ManifestFile)
+		if err != nil {
+			return nil, err
+		}
+		own, err := models.ParseManifest(data)
+		if err != nil {
+			return nil, err
+		}
+		all.add(name, own)
+	}
+	store, err := m.Store()
+	if err != nil {
+		return all, nil // without a cache there is nothing in it
+	}
+	found, err := store.List()
+	for _, stored := range found {
+		all.add(stored.Name, &stored.Manifest)
+	}
+	return all, err
+}
+
+// Lines says a line of each model.
+func (l List) Lines() *report.Lines {
+	lines := &report.Lines{}
+	for _, m := range l {
+		lines.Add(m.Model, "%s, %s, %s, %.1f MB%s", m.ID, m.Taxonomy, models.PrecisionText(m.Precision), float64(m.Size)/1e6,
+			words.Prefixed(", from ", m.Source))
+	}
+	return lines
+}
+
+// Describe says what a model's manifest says, for people. The thresholds are those of the error types of t.
+func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
+	m, lines := &model.Manifest, &report.Lines{}
+	lines.Add("model", "%s (%s)", m.ID(), model.Source)
+	if m.Source != "" {
+		lines.Add("imported", "from %s", m.Source)
+	}
+	lines.Add("encoder", "%s, %s", m.EncoderText(), models.PrecisionText(m.Precision))
+	lines.Add("taxonomy", "%s", m.Taxonomy)
+	lines.Add("input", "%s", m.InputText())
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		lines.Add("file", "%s, %d bytes, SHA-256 %s", name, m.Files[name].Size, m.Files[name].SHA256)
+	}
+	lines.Add("licence", "%s", cmp.Or(m.Licence, "not stated"))
+	for _, d := range m.TrainingData {
+		lines.Add("trained on", "%s, %d rows, %s", d.Name, d.Rows, d.Licence)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Quality)) {
+		lines.Add("measured", "%s: %s", name, compact(m.Quality[name]))
+	}
+	lines.Add("probe rows", "%d (erreval doctor runs them)", len(m.Probes))
+	for _, label := range m.Labels {
+		if i, ok := t.Index(label); ok && !t.Types[i].NoError {
+			lines.Add("threshold", "%.3f %s", m.Thresholds[label], label)
+		}
+	}
+	return lines
+}
+
+// compact is a figure, or a group of figures, on one line.
+func compact(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

@@ -1,0 +1,124 @@
+package local
+
+import (
+	"context"
+	"errors"
+
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// OpenRunner opens a model's graph, whose bytes it lets go. Of o, Library is as LocateLibrary takes it, Threads 0 is 1,
+// and Inputs and Output are the model's. A wrong option is a *models.OptionError, a model that the device cannot run a
+// *models.UnfitError.
+func (m *Machine) OpenRunner(ctx context.Context, model *models.Model, o ort.Options) (*ort.Runner, error) {
+	found, err := m.LocateLibrary(o.Library)
+	if err != nil {
+		return nil, err
+	}
+	o.Library, o.Threads = found.Path, max(o.Threads, 1)
+	o.Inputs, o.Output = model.Manifest.Inputs, model.Manifest.Output
+	if err := o.Validate(); err != nil {
+		return nil, &models.OptionError{Err: err}
+	}
+	if err := checkUsable(model, o.Device, o.Library); err != nil {
+		return nil, err
+	}
+	runner, err := UnlessInterrupted(ctx, func() (*ort.Runner, error) { return ort.Open(model, o) })
+	if err == nil {
+		model.Graph = nil
+	}
+	return runner, err
+}
+
+// NewIdentifier opens a model's graph as OpenRunner does, and its identifier, without a look at its probe rows. The
+// runner is to be closed.
+func (m *Machine) NewIdentifier(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
+	o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
+	runner, err := m.OpenRunner(ctx, model, on)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := identifier.New(model, t, runner, o)
+	if err != nil {
+		return nil, nil, errors.Join(&models.UnfitError{Err: err}, runner.Close())
+	}
+	return id, runner, nil
+}
+
+// OpenIdentifier opens a model's graph and its identifier as they are to be used. When this processor, library and
+// device see the model for the first time, its probe rows are run; where they give other logits than the manifest's,
+// the model's fp32 graph takes its place, or warn is told what to do. The runner is to be closed.
+func (m *Machine) OpenIdentifier(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
+	o identifier.Options, warn func(format string, args ...any)) (*identifier.Identifier, *ort.Runner, error) {
+	library, err := m.DeviceLibrary(on.Device, on.Library)
+	if err != nil {
+		return nil, nil, err
+	}
+	on.Library = library
+	id, runner, err := m.NewIdentifier(ctx, model, t, on, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := m.compareProbes(ctx, model, id, on)
+	if err != nil {
+		return nil, nil, errors.Join(err, runner.Close())
+	}
+	switch {
+	case c.Fault == "":
+		return id, runner, nil
+	case !model.HasFallback():
+		warn("%s; its labels may differ from those of the machine it was made on. "+
+			"Import the model here with --precision fp32, or with --keep-fp32, to be safe", c.Fault)
+		return id, runner, nil
+	}
+	warn("%s, so its fp32 graph takes its place", c.Fault)
+	if err := runner.Close(); err != nil {
+		return nil, nil, err
+	}
+	return m.OpenFallback(ctx, model, t, on, o)
+}
+
+// OpenFallback is NewIdentifier with the model's fp32 graph, which takes the place of its own in model as well.
+func (m *Machine) OpenFallback(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
+	o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
+	fallback, err := UnlessInterrupted(ctx, model.Fallback)
+	if err != nil {
+		return nil, nil, err
+	}
+	*model = *fallback
+	return m.NewIdentifier(ctx, model, t, on, o)
+}
+
+// ErrInterrupted is what a call ends with that was interrupted while it made or opened a model; it is a
+// context.Canceled.
+var ErrInterrupted error = interrupted{}
+
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted before the model was ready" }
+func (interrupted) Unwrap() error { return context.Canceled }
+
+// UnlessInterrupted is what f gives, or ErrInterrupted as soon as ctx ends. It is for calls that take seconds with
+// large models and cannot be told to stop, such as ONNX Runtime's opening of a session: f then goes on until the
+// process ends. It must write no file, and nothing that its caller reads later.
+func UnlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ErrInterrupted
+	}
+}

@@ -1,0 +1,202 @@
+package importing
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/local"
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/fileerror"
+	"github.com/erreval/erreval/models"
+)
+
+// SelfCheck is what an import finds on its sample rows; a manifest keeps it among its quality.
+type SelfCheck struct {
+	Rows int            `json:"rows"`
+	FP32 *PrecisionCost `json:"against_fp32,omitempty"` // nil where there is no other graph to compare with
+	// Export is the largest difference of a logit between the rewritten fp32 graph and the export's own.
+	Export *float64 `json:"against_export,omitempty"`
+}
+
+// PrecisionCost is what another precision than fp32 costs.
+type PrecisionCost struct {
+	Decisions int     `json:"decisions"`         // labels decided on, over all rows
+	Flipped   int     `json:"flipped_decisions"` // of those, decided otherwise than by fp32
+	Shift     float64 `json:"largest_shift"`     // of a logit
+}
+
+// probeTolerance is how far another machine's logits may lie off in the precisions that round differently from one
+// processor to the next. A model that quantising moved further may be moved as far again.
+const probeTolerance = 2e-2
+
+// openDraft opens the draft as any model, or its fp32 graph where it has one beside its own.
+func (r *importer) openDraft(ctx context.Context, fp32 bool) (*models.Model, error) {
+	m, err := local.UnlessInterrupted(ctx, func() (*models.Model, error) {
+		m, err := models.Open(r.draft.Dir, r.o.Taxonomy)
+		if err == nil && fp32 && m.HasFallback() {
+			m, err = m.Fallback()
+		}
+		return m, err
+	})
+	if err != nil {
+		return nil, r.hideDraft(err)
+	}
+	return m, nil
+}
+
+// verdict is what a graph says of a row.
+type verdict struct {
+	logits []float32
+	labels []string
+}
+
+// examineDraft opens the draft as it will be used, runs the sample rows and the reference, and completes the manifest.
+func (r *importer) examineDraft(ctx context.Context) error {
+	m, err := r.openDraft(ctx, false)
+	if err != nil {
+		return err
+	}
+	m.Source = r.manifest.Name
+	if !r.given {
+		r.manifest.Version = m.SHA256[:12]
+		m.Manifest.Version = r.manifest.Version
+	}
+	var want []verdict
+	rows := samples(m.Manifest.Fields, m.Manifest.MaxTokens)
+	if m.HasFallback() && !r.given {
+		if want, err = r.runFallback(ctx, m, rows); err != nil {
+			return err
+		}
+	}
+	r.log("checking it on %d sample rows", len(rows))
+	return r.withIdentifier(ctx, m, func(id *identifier.Identifier, _ *ort.Runner) error {
+		return r.checkDraft(ctx, m, id, rows, want)
+	})
+}
+
+// checkDraft runs the sample rows, for which the fp32 graph gave want, and the reference. want is nil where there is
+// no such graph.
+func (r *importer) checkDraft(ctx context.Context, m *models.Model, id *identifier.Identifier, rows []map[string]string,
+	want []verdict) error {
+	got, err := runRows(ctx, id, rows)
+	if err != nil {
+		return err
+	}
+	r.report.Check = compareVerdicts(r.errorTypes(), got, want)
+	r.report.Check.Export = r.fromExport
+	if r.given {
+		if _, err := id.Check(ctx); err != nil {
+			return models.UnfitErrorf("model %s: %w", m.Manifest.ID(), err)
+		}
+	}
+	if err := r.compareReference(ctx, m, id); err != nil {
+		return err
+	}
+	if !r.given {
+		r.keepProbes(rows, got)
+	}
+	return nil
+}
+
+// runFallback runs the fp32 graph, which is removed again unless it is to be kept.
+func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[string]string) ([]verdict, error) {
+	twin, err := local.UnlessInterrupted(ctx, m.Fallback)
+	if err != nil {
+		return nil, r.hideDraft(err)
+	}
+	var out []verdict
+	err = r.withIdentifier(ctx, twin, func(id *identifier.Identifier, _ *ort.Runner) (err error) {
+		out, err = runRows(ctx, id, rows)
+		return err
+	})
+	if err != nil || r.o.KeepFP32 {
+		return out, err
+	}
+	folder := path.Dir(models.FallbackFile)
+	for name := range r.manifest.Files {
+		if path.Dir(name) == folder {
+			delete(r.manifest.Files, name)
+		}
+	}
+	return out, os.RemoveAll(filepath.Join(r.draft.Dir, folder))
+}
+
+// withIdentifier opens m on the CPU for f.
+func (r *importer) withIdentifier(ctx context.Context, m *models.Model,
+	f func(*identifier.Identifier, *ort.Runner) error) (err error) {
+	id, runner, err := r.o.Machine.NewIdentifier(ctx, m, r.o.Taxonomy, ort.Options{Device: "cpu", Library: r.o.Library},
+		identifier.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
+	return f(id, runner)
+}
+
+// runRows gives the verdict on each row. A logit that is no finite number is an error.
+func runRows(ctx context.Context, id *identifier.Identifier, rows []map[string]string) ([]verdict, error) {
+	out := make([]verdict, len(rows))
+	for i, row := range rows {
+		logits, d, err := id.Examine(ctx, row)
+		if err != nil {
+			return nil, models.UnfitErrorf("the self-check fails on sample row %d: %w", i+1, err)
+		}
+		if d.Status == dataset.StatusUntagged {
+			return nil, models.UnfitErrorf("the self-check fails on sample row %d: %s; the checkpoint is damaged or its "+
+				"training went wrong", i+1, d.Reason)
+		}
+		out[i] = verdict{logits, d.Labels}
+	}
+	return out, nil
+}
+
+// errorTypes are the labels that are decided on: not No Error, which is what is left.
+func (r *importer) errorTypes() []string {
+	return slices.DeleteFunc(slices.Clone(r.manifest.Labels), func(label string) bool {
+		i, ok := r.o.Taxonomy.Index(label)
+		return ok && r.o.Taxonomy.Types[i].NoError
+	})
+}
+
+// compareVerdicts counts the decisions that two graphs of one model take differently.
+func compareVerdicts(errorTypes []string, got, want []verdict) SelfCheck {
+	if want == nil {
+		return SelfCheck{Rows: len(got)}
+	}
+	c := &PrecisionCost{Decisions: len(got) * len(errorTypes)}
+	for i := range got {
+		for _, label := range errorTypes {
+			if slices.Contains(got[i].labels, label) != slices.Contains(want[i].labels, label) {
+				c.Flipped++
+			}
+		}
+		c.Shift = max(c.Shift, identifier.LargestDifference(got[i].logits, want[i].logits))
+	}
+	return SelfCheck{Rows: len(got), FP32: c}
+}
+
+// keepProbes writes what was found into the manifest.
+func (r *importer) keepProbes(rows []map[string]string, got []verdict) {
+	for i := range probeRows {
+		r.manifest.Probes = append(r.manifest.Probes, models.Probe{Fields: rows[i], Logits: got[i].logits})
+	}
+	if c := r.report.Check.FP32; c != nil {
+		r.manifest.ProbeTolerance = max(probeTolerance, c.Shift)
+	}
+	r.manifest.Quality = map[string]any{"self_check": r.report.Check}
+	if r.report.Verified != nil {
+		r.manifest.Quality["verified"] = r.report.Verified
+	}
+}
+
+// hideDraft takes the folder's passing name out of a message.
+func (r *importer) hideDraft(err error) error {
+	return models.UnfitErrorf("%s", strings.ReplaceAll(fileerror.Plain(err).Error(), r.draft.Dir, r.choices.Name))
+}

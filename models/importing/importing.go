@@ -1,0 +1,228 @@
+// Package importing makes models of checkpoints and plain ONNX exports: it converts the graph, describes it, runs it on
+// sample rows beside the graph that it was made of, and puts the model into its place whole or not at all.
+package importing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/erreval/erreval/identifier/local"
+	"github.com/erreval/erreval/identifier/tokenfile"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/checkpoint"
+	"github.com/erreval/erreval/models/convert"
+)
+
+// importer is one import on its way.
+type importer struct {
+	o        Options
+	source   fs.FS
+	choices  models.Choices
+	to       string // where the model goes
+	draft    *models.Draft
+	given    bool // the source is a model already, with a manifest
+	manifest *models.Manifest
+	report   Report
+
+	fromExport *float64 // largest difference of a logit between the rewritten graph and the export's; nil for all else
+}
+
+// Import makes a model of what is in a folder. It appears in its place whole or not at all: if there is an error, or
+// ctx ends, nothing is left. A wrong option is a *models.OptionError; a source of which no model for the task can be
+// made, or whose graph fails its check, is a *models.UnfitError; an interruption is local.ErrInterrupted.
+func Import(ctx context.Context, o Options) (p *Report, err error) {
+	r := &importer{o: o, source: os.DirFS(o.Source)}
+	if r.to, err = r.prepareTarget(); err != nil {
+		return nil, err
+	}
+	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = local.ErrInterrupted // whatever it was at
+		}
+		err = errors.Join(err, r.draft.Discard())
+	}()
+	for _, step := range []func(context.Context) error{r.fillDraft, r.examineDraft, r.publishDraft} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &r.report, nil
+}
+
+// publishDraft completes the draft, gives it its name, and completes the report.
+func (r *importer) publishDraft(ctx context.Context) error {
+	if err := r.manifest.Write(r.draft.Dir); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.draft.Publish(r.o.Overwrite); err != nil {
+		return err
+	}
+	m, p := r.manifest, &r.report
+	p.Model, p.ID, p.Dir, p.Licence, p.Precision, p.Size = filepath.Base(r.to), m.ID(), r.to, m.Licence, m.Precision, m.Size()
+	if r.o.Output != "" {
+		p.Model = models.AsFolder(r.to)
+	}
+	p.manifest = m
+	return nil
+}
+
+// prepareTarget checks what can be checked before anything is written, and says where the model goes.
+func (r *importer) prepareTarget() (to string, err error) {
+	o := &r.o
+	if info, err := os.Stat(o.Source); err != nil {
+		return "", fmt.Errorf("%w; give a folder (what is on the Hugging Face hub is fetched by 'erreval models pull ORG/NAME')", err)
+	} else if !info.IsDir() {
+		return "", models.OptionErrorf("%s is a file; give the folder in which it stands, with its config.json and tokenizer.json", o.Source)
+	}
+	if _, err := o.Machine.LocateLibrary(o.Library); err != nil {
+		return "", err
+	}
+	if o.Origin == "" {
+		abs, err := filepath.Abs(o.Source)
+		if err != nil {
+			return "", err
+		}
+		o.Origin = filepath.Base(abs)
+	}
+	if err := r.chooseName(); err != nil {
+		return "", err
+	}
+	if err := r.readChoices(); err != nil {
+		return "", err
+	}
+	if o.Output != "" {
+		return o.Output, nil
+	}
+	store, err := o.Machine.Store()
+	return filepath.Join(store.Dir, r.choices.Name), err
+}
+
+// fillDraft writes everything but the final manifest into the draft.
+func (r *importer) fillDraft(ctx context.Context) error {
+	if _, err := fs.Stat(r.source, models.ManifestFile); err == nil {
+		return r.takeModel()
+	}
+	if _, err := tokenfile.Load(r.source); err != nil {
+		return fmt.Errorf("%s: %w", r.o.Source, err)
+	}
+	weights, err := checkpoint.Open(r.o.Source)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, without := models.FindGraph(r.source); without == nil {
+			return r.takeExport(ctx)
+		}
+		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have",
+			r.o.Source, err, models.GraphFile)
+	}
+	if err != nil {
+		return err
+	}
+	if err := weights.Close(); err != nil {
+		return err
+	}
+	return r.convertCheckpoint(ctx)
+}
+
+// convertCheckpoint makes the graph of a checkpoint, and its fp32 twin where the graph has another precision.
+func (r *importer) convertCheckpoint(ctx context.Context) error {
+	// What config.json leaves open is asked before the weights are read.
+	c, err := models.ReadConfig(r.source)
+	if err == nil && len(c.Labels) > 0 {
+		_, err = models.Describe(c, r.o.Taxonomy, r.choices)
+	}
+	if err != nil {
+		return models.UnfitErrorf("%s: %w", r.o.Source, err)
+	}
+	return r.writeGraphs(ctx, func(to string, o convert.Options) (*convert.Result, error) {
+		return convert.Convert(ctx, r.o.Source, to, o)
+	})
+}
+
+// writeGraphs fills the draft with what convert makes, and with its fp32 twin where that has another precision.
+func (r *importer) writeGraphs(ctx context.Context,
+	convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
+	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
+	r.log("converting %s to %s", r.o.Source, o.Precision)
+	result, err := convertTo(r.draft.Dir, o)
+	if err != nil {
+		return err
+	}
+	if o.Precision != convert.FP32 {
+		r.log("converting it to fp32 as well, for comparison")
+		twin := convert.Options{Precision: convert.FP32} // its weights beside it: they need not be held in memory
+		if r.o.KeepFP32 {
+			twin.ExternalAbove = r.o.External
+		}
+		if _, err := convertTo(filepath.Join(r.draft.Dir, path.Dir(models.FallbackFile)), twin); err != nil {
+			return err
+		}
+	}
+	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
+	return r.describeDraft(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
+		Layers: result.Layers, Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens,
+		Inputs: result.Inputs, Output: result.Output})
+}
+
+// takeModel copies a model that has a manifest.
+func (r *importer) takeModel() error {
+	o := &r.o
+	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
+		return models.OptionErrorf("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, "+
+			"--activation, --segments and --threshold", o.Source, models.ManifestFile)
+	}
+	if _, err := models.Export(r.source, r.draft.Dir); err != nil {
+		return models.UnfitErrorf("%s: %w", o.Source, err)
+	}
+	m, err := models.Open(r.draft.Dir, r.o.Taxonomy)
+	if err != nil {
+		return err
+	}
+	r.given, r.manifest = true, &m.Manifest
+	r.manifest.Source = cmp.Or(r.manifest.Source, o.Origin)
+	return nil
+}
+
+// companions are the files beside a graph that a model needs, as far as they are there.
+var companions = []string{"config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt",
+	"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
+
+// describeDraft completes the draft with the tokenizer and a first manifest.
+func (r *importer) describeDraft(ctx context.Context, c *models.Classifier) (err error) {
+	for _, name := range companions {
+		if err := r.copyFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if r.manifest, err = models.Describe(c, r.o.Taxonomy, r.choices); err != nil {
+		return models.UnfitErrorf("%s: %w", r.o.Source, err)
+	}
+	r.report.Names = c.Labels
+	r.manifest.Source, r.manifest.Licence = r.o.Origin, findLicence(r.source)
+	seal := func() (any, error) { return nil, r.manifest.Seal(r.draft.Dir) }
+	if _, err := local.UnlessInterrupted(ctx, seal); err != nil {
+		return err
+	}
+	return r.manifest.Write(r.draft.Dir)
+}
+
+// copyFile takes a file of the source into the draft.
+func (r *importer) copyFile(name string) error {
+	return models.CopyFile(r.source, name, filepath.Join(r.draft.Dir, path.Base(name)))
+}
+
+func (r *importer) log(format string, args ...any) {
+	if r.o.Log != nil {
+		r.o.Log(format, args...)
+	}
+}

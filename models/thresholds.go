@@ -1,0 +1,50 @@
+package models
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// ParseThresholds reads thresholds as --threshold takes them: a number in 0..1 for every error type among labels, or
+// LABEL=NUMBER, which wins. The result has the taxonomy's names. A fault is an *OptionError.
+func ParseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
+	all, own := map[string]float64{}, map[string]float64{}
+	for _, text := range given {
+		name, number, named := strings.Cut(text, "=")
+		if !named {
+			name, number = "", text
+		}
+		p, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(p >= 0 && p <= 1) {
+			return nil, OptionErrorf("--threshold %q: write a number in 0..1, as in 0.4, or LABEL=NUMBER, as in \"Vague=0.3\"",
+				text)
+		}
+		if !named {
+			setAll(all, t, labels, p)
+			continue
+		}
+		i, ok := t.Index(name)
+		if !ok {
+			return nil, OptionErrorf("--threshold %q: the taxonomy has no error type %q; its types are %s",
+				text, name, strings.Join(t.Labels(), ", "))
+		}
+		if t.Types[i].NoError {
+			return nil, OptionErrorf("--threshold %q: %s is what is left when no error is found; it has no threshold", text,
+				name)
+		}
+		own[t.Types[i].Name] = p
+	}
+	maps.Copy(all, own)
+	return all, nil
+}
+
+func setAll(thresholds map[string]float64, t *taxonomy.Taxonomy, labels []string, p float64) {
+	for _, label := range labels {
+		if i, ok := t.Index(label); ok && !t.Types[i].NoError {
+			thresholds[t.Types[i].Name] = p
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Lines are lines of a name and what it says, in two columns.
+type Lines struct{ lines []string }
+
+// Add adds a line; name may stand in several.
+func (l *Lines) Add(name, format string, args ...any) {
+	l.lines = append(l.lines, name+"\t"+fmt.Sprintf(format, args...))
+}
+
+// Text writes the lines for a terminal or a log.
+func (l *Lines) Text(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range l.lines {
+		fmt.Fprintln(tw, line)
+	}
+	return tw.Flush()
+}
