@@ -82,11 +82,11 @@ type DimensionDifference struct {
 }
 
 // Warnings are one for each file that was read, in order.
-func (r *ScoreReport) Warnings() []FileWarning {
-	var all []FileWarning
+func (r *ScoreReport) Warnings() []report.FileWarning {
+	var all []report.FileWarning
 	for i, set := range r.frame.sets {
 		if i == 0 || set.mode == "" { // the second mode is of the same file
-			all = append(all, FileWarning{Faults: set.faults})
+			all = append(all, report.FileWarning{Faults: set.faults})
 		}
 	}
 	return all

@@ -22,6 +22,7 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -418,7 +419,7 @@ type identifyFile struct {
 	mu     sync.Mutex // guards what follows: lines are rejected while rows are written
 	out    *dataset.Output
 	stream dataset.Sink // standard output, or nil
-	table  *rowTable    // or nil
+	table  *rows.Table  // or nil
 }
 
 func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFile, error) {
@@ -432,7 +433,7 @@ func (r *identifyRun) openFile(ctx context.Context, in, out string) (*identifyFi
 	}
 	f.source, f.info = source, info
 	if r.o.Table {
-		f.table = newRowTable(r.e, r.taxonomy)
+		f.table = rows.NewTable(r.e.Out, r.e.Width(), r.taxonomy)
 	}
 	f.input = runrecord.NewInputReader(in, source)
 	counter := run.NewCountingReader(f.input)
@@ -581,7 +582,7 @@ func (f *identifyFile) show(row *dataset.Row, d *dataset.Diagnosis) error {
 		return nil
 	}
 	f.run.progress.Clear()
-	return f.table.row(row, d)
+	return f.table.WriteRow(row, d)
 }
 
 // finish gives the output its name, or keeps what there is under OUT.partial.

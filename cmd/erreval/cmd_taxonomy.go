@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/taxonomy"
@@ -69,23 +67,14 @@ Those of your own task:
 }
 
 func listTaxonomies(w io.Writer, asJSON bool) error {
-	var all []*taxonomy.Taxonomy
-	for _, name := range taxonomy.Builtins() {
-		t, err := taxonomy.Builtin(name)
-		if err != nil {
-			return err
-		}
-		all = append(all, t)
+	all, err := taxonomy.OpenBuiltins()
+	if err != nil {
+		return err
 	}
 	if asJSON {
 		return writeJSON(w, all)
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TAXONOMY\tTYPES\tDIMENSIONS\tFIELDS")
-	for _, t := range all {
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%s\n", t.ID(), len(t.Types), len(t.Dimensions), strings.Join(t.FieldNames(), ", "))
-	}
-	return tw.Flush()
+	return taxonomy.WriteList(w, all)
 }
 
 func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
@@ -104,40 +93,7 @@ func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
 	if asJSON {
 		return writeJSON(w, t)
 	}
-	printTaxonomy(w, t)
-	return nil
-}
-
-func printTaxonomy(w io.Writer, t *taxonomy.Taxonomy) {
-	fmt.Fprintf(w, "%s (%s)\n%s\n\nFields, in the order of the encoder's input\n", t.Title, t.ID(), t.Description)
-	for _, f := range t.Fields {
-		optional := ""
-		if f.Optional {
-			optional = " (optional)"
-		}
-		fmt.Fprintf(w, "  %-12s %s%s\n", f.Name, f.Definition, optional)
-	}
-	fmt.Fprint(w, "\nError types\n")
-	for _, y := range t.Types {
-		more := ""
-		if y.Severity > 0 {
-			more = fmt.Sprintf(", severity %g", y.Severity)
-		}
-		if len(y.Needs) > 0 {
-			more += ", needs " + strings.Join(y.Needs, " and ")
-		}
-		fmt.Fprintf(w, "  %s (%s, %s%s)\n      %s\n", y.Name, y.Code, y.Category, more, y.Definition)
-	}
-	for i, d := range t.Dimensions {
-		if i == 0 {
-			fmt.Fprint(w, "\nDimensions\n")
-		}
-		fmt.Fprintf(w, "  %s: %s\n", d.Name, d.Definition)
-		for _, c := range d.Criteria {
-			fmt.Fprintf(w, "      %d  %s\n", c.Score, c.Text)
-		}
-		fmt.Fprintf(w, "      errors: %s\n", strings.Join(d.Types, ", "))
-	}
+	return t.WriteText(w)
 }
 
 func checkTaxonomy(w io.Writer, file string) error {
@@ -145,8 +101,8 @@ func checkTaxonomy(w io.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s: %d error types, %d dimensions, fields %s\n", t.ID(), len(t.Types), len(t.Dimensions), strings.Join(t.FieldNames(), ", "))
-	return nil
+	_, err = fmt.Fprintln(w, t.Summary())
+	return err
 }
 
 // openTaxonomy loads what --taxonomy names. A faulty one does not fit; a missing file is a failure like any other.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/report"
 	"github.com/urfave/cli/v2"
 )
 
@@ -137,6 +138,30 @@ func workersFlag() cli.Flag {
 
 func outFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`"}
+}
+
+// recordedTaxonomyFlag is that of commands that read a file (of that name in their usage) which a run has written.
+func recordedTaxonomyFlag(file string) cli.Flag {
+	return &cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
+		Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in " + file + ".run.json, else question-generation)"}
+}
+
+func whereFlag(rows string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "where", Usage: "only " + rows + " with this value, `COLUMN=VALUE`; may be repeated"}
+}
+
+func resampleGroupFlag() cli.Flag {
+	return &cli.StringFlag{Name: "group",
+		Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"}
+}
+
+func bootstrapFlag() cli.Flag {
+	return &cli.IntFlag{Name: "bootstrap", Value: report.DefaultIntervals().Resamples,
+		Usage: "`N` resamples for the intervals; 0: no intervals"}
+}
+
+func seedFlag() cli.Flag {
+	return &cli.Uint64Flag{Name: "seed", Value: report.DefaultIntervals().Seed, Usage: "`SEED` of the resampling"}
 }
 
 func jsonFlag() cli.Flag {

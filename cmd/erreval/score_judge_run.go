@@ -191,7 +191,7 @@ func (j *judges) showPrompt(e *env, input string, rows visitRows, questions func
 	found, first := false, ""
 	_, err := rows(func(row *dataset.Row) error {
 		first = cmp.Or(first, row.ID)
-		if !sameID(j.o.ShowPrompt, row.ID) || found {
+		if !report.IsSameID(j.o.ShowPrompt, row.ID) || found {
 			return nil
 		}
 		found = true

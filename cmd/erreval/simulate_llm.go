@@ -333,7 +333,7 @@ func (r *writtenRun) stopped(ctx context.Context, f *identifyFile, err error) er
 // showPrompt prints what is asked about a row: the first job of it.
 func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
 	for _, j := range jobs {
-		if !sameID(r.ask.ShowPrompt, j.Row.ID) {
+		if !report.IsSameID(r.ask.ShowPrompt, j.Row.ID) {
 			continue
 		}
 		names, requests, err := r.sim.Requests(j)

@@ -29,6 +29,9 @@ func TestWrite(t *testing.T) {
 	if err := Write(taken, []byte("x")); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("got %v", err)
 	}
+	if err := Write(filepath.Join(dir, "none", "a.json"), nil); err == nil || !strings.Contains(err.Error(), filepath.Join("none", "a.json")) {
+		t.Errorf("got %v, want the name that was asked for", err)
+	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v %v, want the file and the folder alone", entries, err)
 	}

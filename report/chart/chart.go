@@ -44,7 +44,8 @@ const (
 // The format is "svg" or "png".
 func Stats(s *report.Stats, format string) ([]byte, error) {
 	if n := len(s.Systems); n == 0 || n > MaxSystems {
-		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d", MaxSystems, n)
+		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d; choose some with --where, or --by none",
+			MaxSystems, n)
 	}
 	p, legend := plot.New(), plot.NewLegend()
 	rows := 1 + len(s.Systems[0].Labels)

@@ -1,0 +1,127 @@
+package rows
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Table prints rows and what was found in them, one below the other as they come.
+type Table struct {
+	w      io.Writer
+	fields []int    // shown ones: all but the one that intervals group by, which is long and shared
+	names  []string // headings
+	widths []int
+	n      int
+}
+
+// Sizes of the table, in columns and lines.
+const (
+	numberWidth = 4
+	errorsWidth = 36
+	cellLines   = 6 // longer cells end with …
+)
+
+// NewTable prints to w, in a terminal of so many columns. A narrower one than 60 is taken for 60.
+func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
+	tab := &Table{w: w, names: []string{"#"}, widths: []int{numberWidth}}
+	for i, f := range t.Fields {
+		if !f.Group {
+			tab.fields = append(tab.fields, i)
+			tab.names = append(tab.names, f.Name)
+		}
+	}
+	// The first field is what is judged: it gets twice the room of another.
+	room := max(columns, leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
+	unit := room / (len(tab.fields) + 1)
+	for i := range tab.fields {
+		width := unit
+		if i == 0 {
+			width = room - unit*(len(tab.fields)-1)
+		}
+		tab.widths = append(tab.widths, max(width, 10))
+	}
+	tab.names, tab.widths = append(tab.names, "errors found (probability)"), append(tab.widths, errorsWidth)
+	return tab
+}
+
+// WriteRow prints a row with its diagnosis, and the head of the table before the first one.
+func (t *Table) WriteRow(row *dataset.Row, d *dataset.Diagnosis) error {
+	var b strings.Builder
+	if t.n == 0 {
+		t.line(&b, t.names)
+		rule := make([]string, len(t.widths))
+		for i, w := range t.widths {
+			rule[i] = strings.Repeat("─", w)
+		}
+		t.line(&b, rule)
+	}
+	t.n++
+	cells := []string{strconv.Itoa(t.n)}
+	for _, i := range t.fields {
+		cells = append(cells, oneLine(row.Values[i]))
+	}
+	t.line(&b, append(cells, describe(d)))
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// line writes cells side by side, each wrapped to its width.
+func (t *Table) line(b *strings.Builder, cells []string) {
+	wrapped, height := make([][]string, len(cells)), 0
+	for i, cell := range cells {
+		var lines []string
+		for part := range strings.SplitSeq(cell, "\n") {
+			lines = append(lines, strings.Split(text.WrapSoft(part, t.widths[i]), "\n")...)
+		}
+		if len(lines) > cellLines {
+			lines = append(lines[:cellLines-1], "…")
+		}
+		wrapped[i], height = lines, max(height, len(lines))
+	}
+	for l := range height {
+		var parts []string
+		for i, lines := range wrapped {
+			cell := ""
+			if l < len(lines) {
+				cell = strings.TrimRight(lines[l], " ")
+			}
+			parts = append(parts, text.Pad(cell, t.widths[i], ' '))
+		}
+		b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n")
+	}
+}
+
+// describe names the labels of a diagnosis, each error with its probability.
+func describe(d *dataset.Diagnosis) string {
+	if d.Status != "" {
+		return d.Status + ": " + oneLine(d.Reason)
+	}
+	lines := make([]string, len(d.Labels))
+	for i, label := range d.Labels {
+		lines[i] = label
+		if p, ok := d.Probabilities.Get(label); ok {
+			lines[i] += fmt.Sprintf(" (%.2f)", p)
+		}
+	}
+	for _, label := range d.NotJudged {
+		lines = append(lines, label+": not judged")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// oneLine makes one line of a text, without what a terminal would take for a command.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)), " ")
+}
