@@ -35,6 +35,19 @@ type HumanScores struct {
 	Columns   []string
 }
 
+// ParseHuman reads HumanScores written as DIMENSION=COLUMN[,COLUMN2]. The error is an *OptionError.
+func ParseHuman(pairs []string) (human []HumanScores, err error) {
+	for _, pair := range pairs {
+		dimension, list, ok := strings.Cut(pair, "=")
+		columns := strings.Split(list, ",")
+		if !ok || slices.Contains(columns, "") {
+			return nil, report.OptionErrorf("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], as in --human fluency=fluency_score", pair)
+		}
+		human = append(human, HumanScores{Dimension: dimension, Columns: columns})
+	}
+	return human, nil
+}
+
 // Limits of the overestimation rate by default: the ErrEval paper's, on scales from 1 to 3.
 const (
 	DefaultLow      = 2

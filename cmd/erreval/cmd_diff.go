@@ -31,10 +31,7 @@ func diffCommand(e *env) *cli.Command {
 }
 
 func runDiff(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 2, 2, "two tagged files"); err != nil {
-		return err
-	}
-	look, err := lookOptionsFrom(ctx)
+	look, err := readLookOptions(ctx, 2, 2, "two tagged files")
 	if err != nil {
 		return err
 	}

@@ -59,17 +59,14 @@ func metaFlags() []cli.Flag {
 
 // runMetaLabels reads, measures and prints. Its error is coded: exit.Incomplete where rows had no prediction.
 func runMetaLabels(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, 2, "one or two files with predictions"); err != nil {
-		return err
-	}
-	gold := cmp.Or(ctx.String("gold"), ctx.Args().First())
-	if countOf(append([]string{gold}, ctx.Args().Slice()...), run.Stdio) > 1 {
-		return exit.Usagef("standard input can be read once: only one file may be \"-\", " +
-			"and the gold labels need a file of their own then")
-	}
-	look, err := lookOptionsFrom(ctx)
+	look, err := readLookOptions(ctx, 1, 2, "one or two files with predictions")
 	if err != nil {
 		return err
+	}
+	gold := cmp.Or(ctx.String("gold"), look.paths[0])
+	if countOf(append([]string{gold}, look.paths...), run.Stdio) > 1 {
+		return exit.Usagef("standard input can be read once: only one file may be \"-\", " +
+			"and the gold labels need a file of their own then")
 	}
 	form, err := readReportForm(ctx)
 	if err != nil {
@@ -84,10 +81,8 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	if err := look.Read(ctx.Context, e.Process, gold, labels.ReadGold); err != nil {
 		return err
 	}
-	for _, file := range look.paths {
-		if err := look.Read(ctx.Context, e.Process, file, labels.ReadPredictions); err != nil {
-			return err
-		}
+	if err := look.readAll(ctx, e, labels.ReadPredictions); err != nil {
+		return err
 	}
 	r, err := labels.ComputeReport(ctx.Context)
 	if err != nil {

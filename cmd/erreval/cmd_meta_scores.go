@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,10 +64,7 @@ const byMode = "mode"
 
 // runMetaScores reads, measures, draws and prints. Its error is coded: exit.Incomplete where rows had no value.
 func runMetaScores(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, 2, "one or two files with scores"); err != nil {
-		return err
-	}
-	look, err := lookOptionsFrom(ctx)
+	look, err := readLookOptions(ctx, 1, 2, "one or two files with scores")
 	if err != nil {
 		return err
 	}
@@ -87,26 +83,18 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	if err := errors.Join(plot.Check(), lift.Check()); err != nil {
 		return err
 	}
-	for _, file := range look.paths {
-		if err := look.Read(ctx.Context, e.Process, file, scores.ReadScores); err != nil {
-			return err
-		}
+	if err := look.readAll(ctx, e, scores.ReadScores); err != nil {
+		return err
 	}
 	r, err := scores.ComputeReport(ctx.Context)
 	if err != nil {
 		return err
 	}
-	if err := plot.Write(r.DrawScores); err != nil {
-		return err
-	}
-	if err := lift.Write(r.DrawLift); err != nil {
-		return err
-	}
-	return form.printRows(e, r)
+	return form.printRows(e, r, picture{plot, r.DrawScores}, picture{lift, r.DrawLift})
 }
 
 func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) {
-	human, err := parseHuman(ctx.StringSlice("human"))
+	human, err := evaluation.ParseHuman(ctx.StringSlice("human"))
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +126,6 @@ func checkScoredWith(files []string, t *taxonomy.Taxonomy) error {
 		}
 	}
 	return nil
-}
-
-// parseHuman reads the values of --human.
-func parseHuman(pairs []string) (human []evaluation.HumanScores, err error) {
-	for _, pair := range pairs {
-		dimension, list, ok := strings.Cut(pair, "=")
-		columns := strings.Split(list, ",")
-		if !ok || slices.Contains(columns, "") {
-			return nil, exit.Usagef("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], as in --human fluency=fluency_score", pair)
-		}
-		human = append(human, evaluation.HumanScores{Dimension: dimension, Columns: columns})
-	}
-	return human, nil
 }
 
 // aggregateBy puts judgements together in one of the ways of scorer.Aggregates.

@@ -50,10 +50,7 @@ func showCommand(e *env) *cli.Command {
 }
 
 func runShow(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, -1, "one or more tagged files"); err != nil {
-		return err
-	}
-	look, err := lookOptionsFrom(ctx)
+	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files")
 	if err != nil {
 		return err
 	}

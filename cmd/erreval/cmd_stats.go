@@ -40,10 +40,7 @@ func statsCommand(e *env) *cli.Command {
 }
 
 func runStats(ctx *cli.Context, e *env) error {
-	if err := wantArgs(ctx, 1, -1, "one or more tagged files"); err != nil {
-		return err
-	}
-	look, err := lookOptionsFrom(ctx)
+	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files")
 	if err != nil {
 		return err
 	}
@@ -63,23 +60,19 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err := plot.Check(); err != nil {
 		return err
 	}
-	for _, file := range look.paths {
-		if err := look.Read(ctx.Context, e.Process, file, tally.ReadRows); err != nil {
-			return err
-		}
+	if err := look.readAll(ctx, e, tally.ReadRows); err != nil {
+		return err
 	}
 	s, err := tally.ComputeStats(ctx.Context)
 	if err != nil {
 		return err
 	}
-	if err := plot.Write(func(format string) ([]byte, error) { return chart.Stats(s, format) }); err != nil {
-		return err
-	}
+	bars := func(format string) ([]byte, error) { return chart.Stats(s, format) }
 	noError := ""
 	if i := look.Taxonomy.NoErrorIndex(); i >= 0 {
 		noError = look.Taxonomy.Types[i].Name
 	}
-	return errors.Join(form.printRows(e, s), statsGates(s, gates, noError))
+	return errors.Join(form.printRows(e, s, picture{plot, bars}), statsGates(s, gates, noError))
 }
 
 func newTally(ctx *cli.Context, look *lookOptions) (*report.Tally, error) {

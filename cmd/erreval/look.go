@@ -32,7 +32,11 @@ func reportFlags() []cli.Flag {
 	return append(lookFlags(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag())
 }
 
-func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
+// readLookOptions reads the options and the file names; min, max and what are those of wantArgs.
+func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions, error) {
+	if err := wantArgs(ctx, min, max, what); err != nil {
+		return nil, err
+	}
 	o := &lookOptions{paths: ctx.Args().Slice()}
 	if countOf(o.paths, run.Stdio) > 1 {
 		return nil, exit.Usagef(`standard input "-" can be read once`)
@@ -49,6 +53,16 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	}
 	o.where, err = parseWhere(ctx.StringSlice("where"))
 	return o, err
+}
+
+// readAll hands the rows of every file to take.
+func (o *lookOptions) readAll(ctx *cli.Context, e *env, take run.TakeRows) error {
+	for _, file := range o.paths {
+		if err := o.Read(ctx.Context, e.Process, file, take); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func countOf(list []string, s string) int {
@@ -143,13 +157,24 @@ type rowFigures interface {
 	IsIncomplete() bool // rows or lines are left out
 }
 
-// printRows prints figures of rows, and on standard error what they leave out. Its error is coded exit.Incomplete where
-// they do.
-func (f reportForm) printRows(e *env, figures rowFigures) error {
+// picture is one to draw of figures.
+type picture struct {
+	file chart.File
+	draw func(format string) ([]byte, error)
+}
+
+// printRows says on standard error what figures of rows leave out, draws and prints them. Its error is coded
+// exit.Incomplete where something is left out.
+func (f reportForm) printRows(e *env, figures rowFigures, pictures ...picture) error {
 	for _, w := range figures.Warnings() {
 		_ = warnFaults(e, w.Faults) // the figures know whether they are incomplete
 		for _, note := range w.Notes {
 			fmt.Fprintf(e.Err, "warning: %s\n", note)
+		}
+	}
+	for _, p := range pictures {
+		if err := p.file.Write(p.draw); err != nil {
+			return err
 		}
 	}
 	if err := f.print(e, figures); err != nil || !figures.IsIncomplete() {
