@@ -12,7 +12,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
-// commands lists every command, in the order of the help page. One file a command: cmd_<name>.go.
+// commands lists every command, in the order of the help page. Each begins in cmd_<name>.go.
 func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		identifyCommand(e),
