@@ -41,7 +41,8 @@ func ParseHuman(pairs []string) (human []HumanScores, err error) {
 		dimension, list, ok := strings.Cut(pair, "=")
 		columns := strings.Split(list, ",")
 		if !ok || slices.Contains(columns, "") {
-			return nil, report.OptionErrorf("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], as in --human fluency=fluency_score", pair)
+			return nil, report.OptionErrorf("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], "+
+				"as in --human fluency=fluency_score", pair)
 		}
 		human = append(human, HumanScores{Dimension: dimension, Columns: columns})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
@@ -207,14 +206,15 @@ func (c *Comparison) compare(a *sideRow, b []bool) {
 	}
 	cells := c.sums.at(group, 0)
 	cells[0]++
-	countSide(cells[1:], a.has)
-	countSide(cells[2+len(b):], b)
+	countErrors(cells[1:], a.has)
+	countErrors(cells[2+len(b):], b)
 	for k := range b {
 		d.Labels[k].add(a.id, a.has[k], b[k])
 	}
 }
 
-func countSide(cells []int32, has []bool) {
+// countErrors counts a row: without error, or for each error type that it has.
+func countErrors(cells []int32, has []bool) {
 	if !slices.Contains(has, true) {
 		cells[0]++
 	}
@@ -282,8 +282,8 @@ func (c *Comparison) nothingCompared() error {
 	case a.Rows == 0 || b.Rows == 0:
 		return c.tagged.NothingToShow(0)
 	case c.diff.Both == 0:
-		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; rows need a column \"id\" if their texts change",
-			a.File, shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]))
+		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; "+
+			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]))
 	}
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
 		rowCount(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
@@ -387,33 +387,3 @@ func (d *Diff) tables() (changes, examples Table) {
 
 // signed is a difference of shares in points of per cent.
 func signed(n Number) string { return (100 * n).Text("%+.1f") }
-
-// shortIDs lists ids; those made from a row's text are cut, and "erreval show --id" takes them so.
-func shortIDs(ids []string) string {
-	short := make([]string, len(ids))
-	for i, id := range ids {
-		short[i] = ShortID(id)
-	}
-	return strings.Join(short, ", ")
-}
-
-// idLength is where ShortID cuts.
-const idLength = 24
-
-// ShortID cuts a long id, with "…" in the place of the rest.
-func ShortID(id string) string {
-	if r := []rune(id); len(r) > idLength {
-		return string(r[:idLength/2]) + "…"
-	}
-	return id
-}
-
-// IsSameID tells whether id is the given one, which may be cut as ShortID cuts, or end with "*" in the place of the rest.
-func IsSameID(given, id string) bool {
-	for _, end := range []string{"…", "*"} {
-		if start, cut := strings.CutSuffix(given, end); cut && strings.HasPrefix(id, start) {
-			return true
-		}
-	}
-	return given == id
-}

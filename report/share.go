@@ -104,7 +104,8 @@ func (o *IntervalOptions) Validate() error {
 		errs = append(errs, OptionErrorf("--interval: interval %q: it is %s, %s or %s", o.Method, Bootstrap, Wilson, None))
 	}
 	if o.Resamples < 0 || o.Method == Bootstrap && o.Resamples == 0 {
-		errs = append(errs, OptionErrorf("--bootstrap: %d resamples: a bootstrap needs at least 1, better %d", o.Resamples, stats.DefaultResamples))
+		errs = append(errs, OptionErrorf("--bootstrap: %d resamples: a bootstrap needs at least 1, better %d",
+			o.Resamples, stats.DefaultResamples))
 	}
 	return errors.Join(errs...)
 }

@@ -47,7 +47,7 @@ type LabelShare struct {
 type StatsOptions struct {
 	Taxonomy  *taxonomy.Taxonomy
 	Where     map[string]string // column to the value that rows must have there; nil chooses all
-	By        string            // what a system is: a column, ByFile, ByNothing, or "" for dataset.ColumnSystem, else ByFile
+	By        string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
 	Intervals IntervalOptions
 }
 
@@ -98,7 +98,8 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return err
 		}
 		if _, known := t.systems[system]; !known && len(t.systems) == mostSystems {
-			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems", t.o.By, mostSystems)
+			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
+				t.o.By, mostSystems)
 		}
 		group := "" // Wilson's intervals need none
 		if t.o.Intervals.Method == Bootstrap {
@@ -173,25 +174,14 @@ func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
 	}
 	t.stats.Models = addModel(t.stats.Models, d.Model)
 	cells := t.sums.at(group, i)
-	count(cells, has)
+	cells[cellTagged]++
+	countErrors(cells[cellWithout:], has)
 	for _, name := range d.NotJudged {
 		if k := t.scheme.index(name); k >= 0 {
 			cells[cellErrors+len(has)+k]++
 		}
 	}
 	return nil
-}
-
-func count(cells []int32, has []bool) {
-	cells[cellTagged]++
-	if !slices.Contains(has, true) {
-		cells[cellWithout]++
-	}
-	for k, yes := range has {
-		if yes {
-			cells[cellErrors+k]++
-		}
-	}
 }
 
 func addModel(models []string, model string) []string {

@@ -72,9 +72,9 @@ type Tagged struct {
 	faults []error
 }
 
-// Each calls f for every chosen row of a file, with its diagnosis, or nil where there is none. read gives the rows until
-// io.EOF, as a dataset.Reader does; file is its name in errors. A row of another taxonomy is an ErrUnfit. Lines that are
-// no rows are left out; Faults has them.
+// Each calls f for every chosen row of a file, with its diagnosis, or nil where there is none. read gives the rows
+// until io.EOF, as a dataset.Reader does; file is its name in errors. A row of another taxonomy is an ErrUnfit. Lines
+// that are no rows are left out; Faults has them.
 func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Row, error),
 	f func(*dataset.Row, *dataset.Diagnosis) error) error {
 	t.filter.Where, t.files = t.Where, append(t.files, file)

@@ -40,10 +40,6 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	form, err := readReportForm(ctx)
-	if err != nil {
-		return err
-	}
 	if err := look.Read(ctx.Context, e.Process, look.paths[0], c.ReadA); err != nil {
 		return err
 	}
@@ -54,5 +50,5 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	return form.printRows(e, d)
+	return look.printRows(e, d)
 }

@@ -68,10 +68,6 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 		return exit.Usagef("standard input can be read once: only one file may be \"-\", " +
 			"and the gold labels need a file of their own then")
 	}
-	form, err := readReportForm(ctx)
-	if err != nil {
-		return err
-	}
 	labels, err := evaluation.NewLabels(evaluation.LabelOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		Verdict: ctx.String("auc"), MinSupport: ctx.Int("min-support"), Confusion: ctx.Bool("confusion"),
 		Intervals: readIntervals(ctx, look.Taxonomy)})
@@ -88,5 +84,5 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	return form.printRows(e, r)
+	return look.printRows(e, r)
 }

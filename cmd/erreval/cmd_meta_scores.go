@@ -51,7 +51,8 @@ func metaScoresCommand(e *env) *cli.Command {
 				Usage: "a row whose human score is at most `SCORE` is low"},
 			&cli.Float64Flag{Name: "high", Value: evaluation.DefaultHigh,
 				Usage: "a low row is overestimated from `SCORE` on"},
-			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"), resampleGroupFlag(), bootstrapFlag(), seedFlag(),
+			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"),
+			resampleGroupFlag(), bootstrapFlag(), seedFlag(),
 			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg or .png"},
 			&cli.StringFlag{Name: "lift-plot", Usage: "with --by mode, draw the lift of each dimension to `FILE`, .svg or .png"},
 			overwriteFlag(), jsonFlag(), markdownFlag()),
@@ -71,10 +72,6 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	if err := checkScoredWith(look.paths, look.Taxonomy); err != nil {
 		return err
 	}
-	form, err := readReportForm(ctx)
-	if err != nil {
-		return err
-	}
 	scores, err := newScores(ctx, look)
 	if err != nil {
 		return err
@@ -90,7 +87,7 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	return form.printRows(e, r, picture{plot, r.DrawScores}, picture{lift, r.DrawLift})
+	return look.printRows(e, r, picture{plot, r.DrawScores}, picture{lift, r.DrawLift})
 }
 
 func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) {
@@ -110,7 +107,8 @@ func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) 
 		return nil, exit.Usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
 	}
 	o := evaluation.ScoreOptions{Taxonomy: look.Taxonomy, Where: look.where, Human: human, System: ctx.String("system"),
-		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: by == byMode, Intervals: readIntervals(ctx, look.Taxonomy)}
+		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: by == byMode,
+		Intervals: readIntervals(ctx, look.Taxonomy)}
 	if o.ByMode {
 		o.Aggregate = aggregateBy(cmp.Or(recordedAggregate(look.paths[0]), scorer.Mean))
 	}

@@ -41,8 +41,9 @@ func showCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "id", Usage: "only the row with this `ID` (ID* for what it begins with); may be repeated"},
 			&cli.StringFlag{Name: "status", Usage: "only rows of this `STATUS`: tagged, untagged or truncated"},
 			&cli.StringFlag{Name: "top", Usage: "`uncertain`: the rows whose probabilities are closest to their thresholds first"},
-			&cli.IntFlag{Name: "limit", Usage: fmt.Sprintf("stop after `N` rows; 0 shows all (with --top: %d)", rows.DefaultTop)},
-			&cli.StringFlag{Name: "color", Value: run.ColorAuto, Usage: "`WHEN` to use colours: auto, always or never"},
+			&cli.IntFlag{Name: "limit",
+				Usage: fmt.Sprintf("stop after `N` rows; 0 shows all (with --top: %d)", rows.DefaultTop)},
+			&cli.StringFlag{Name: "color", Value: "auto", Usage: "`WHEN` to use colours: auto, always or never"},
 			&cli.BoolFlag{Name: "json", Usage: "print the rows as they are, one JSON object a line"},
 			quietFlag()),
 		Action: func(ctx *cli.Context) error { return runShow(ctx, e) },
@@ -74,8 +75,8 @@ func runShow(ctx *cli.Context, e *env) error {
 
 func openView(ctx *cli.Context, e *env, look *lookOptions) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
-	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where, Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"),
-		IDs: ctx.StringSlice("id"), Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
+	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
+		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"), Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
 		Thresholds: run.ReadThresholds, Columns: look.Columns, Width: e.Width(), Color: color, JSON: ctx.Bool("json"),
 		Out: e.Out}
 	if !ctx.Bool("quiet") {

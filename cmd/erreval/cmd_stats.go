@@ -48,10 +48,6 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	form, err := readReportForm(ctx)
-	if err != nil {
-		return err
-	}
 	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
 	if err != nil {
 		return err
@@ -72,7 +68,7 @@ func runStats(ctx *cli.Context, e *env) error {
 	if i := look.Taxonomy.NoErrorIndex(); i >= 0 {
 		noError = look.Taxonomy.Types[i].Name
 	}
-	return errors.Join(form.printRows(e, s, picture{plot, bars}), statsGates(s, gates, noError))
+	return errors.Join(look.printRows(e, s, picture{plot, bars}), statsGates(s, gates, noError))
 }
 
 func newTally(ctx *cli.Context, look *lookOptions) (*report.Tally, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,15 +25,10 @@ Those of your own task:
    erreval taxonomy check mine.yaml`,
 		Subcommands: []*cli.Command{
 			{
-				Name:  "list",
-				Usage: "list the built-in taxonomies",
-				Flags: []cli.Flag{jsonFlag()},
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
-						return err
-					}
-					return listTaxonomies(e.Out, ctx.Bool("json"))
-				},
+				Name:   "list",
+				Usage:  "list the built-in taxonomies",
+				Flags:  []cli.Flag{jsonFlag()},
+				Action: func(ctx *cli.Context) error { return listTaxonomies(ctx, e.Out) },
 			},
 			{
 				Name:      "show",
@@ -40,45 +36,38 @@ Those of your own task:
 				ArgsUsage: "[NAME|FILE]",
 				Flags: []cli.Flag{jsonFlag(),
 					&cli.BoolFlag{Name: "yaml", Usage: "print a built-in taxonomy's YAML, to start your own from"}},
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 0, 1, "at most one name or file"); err != nil {
-						return err
-					}
-					name := ctx.Args().First()
-					if name == "" {
-						name = taxonomy.Builtins()[0]
-					}
-					return showTaxonomy(e.Out, name, ctx.Bool("json"), ctx.Bool("yaml"))
-				},
+				Action: func(ctx *cli.Context) error { return showTaxonomy(ctx, e.Out) },
 			},
 			{
 				Name:      "check",
 				Usage:     "check a taxonomy file; every fault with its line",
 				ArgsUsage: "FILE",
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
-						return err
-					}
-					return checkTaxonomy(e.Out, ctx.Args().First())
-				},
+				Action:    func(ctx *cli.Context) error { return checkTaxonomy(ctx, e.Out) },
 			},
 		},
 	}
 }
 
-func listTaxonomies(w io.Writer, asJSON bool) error {
+func listTaxonomies(ctx *cli.Context, w io.Writer) error {
+	if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
+		return err
+	}
 	all, err := taxonomy.OpenBuiltins()
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if ctx.Bool("json") {
 		return writeJSON(w, all)
 	}
 	return taxonomy.WriteList(w, all)
 }
 
-func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
-	if asYAML {
+func showTaxonomy(ctx *cli.Context, w io.Writer) error {
+	if err := wantArgs(ctx, 0, 1, "at most one name or file"); err != nil {
+		return err
+	}
+	name := cmp.Or(ctx.Args().First(), taxonomy.Builtins()[0])
+	if ctx.Bool("yaml") {
 		data, err := taxonomy.BuiltinYAML(name)
 		if err != nil {
 			return exit.Usagef("--yaml: %w", err)
@@ -90,14 +79,17 @@ func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if ctx.Bool("json") {
 		return writeJSON(w, t)
 	}
 	return t.WriteText(w)
 }
 
-func checkTaxonomy(w io.Writer, file string) error {
-	t, err := openTaxonomy(file)
+func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
+	if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
+		return err
+	}
+	t, err := openTaxonomy(ctx.Args().First())
 	if err != nil {
 		return err
 	}

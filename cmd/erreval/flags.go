@@ -76,7 +76,8 @@ func outFlag() cli.Flag {
 // recordedTaxonomyFlag is that of commands that read a file (of that name in their usage) which a run has written.
 func recordedTaxonomyFlag(file string) cli.Flag {
 	return &cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
-		Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in " + file + ".run.json, else question-generation)"}
+		Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in " + file + ".run.json, " +
+			"else question-generation)"}
 }
 
 func whereFlag(rows string) cli.Flag {

@@ -21,6 +21,7 @@ type lookOptions struct {
 	run.Rows
 	paths []string
 	where map[string]string // column to the value that rows must have there
+	form  reportForm
 }
 
 func lookFlags() []cli.Flag {
@@ -51,7 +52,10 @@ func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions,
 	if o.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
-	o.where, err = parseWhere(ctx.StringSlice("where"))
+	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
+		return nil, err
+	}
+	o.form, err = readReportForm(ctx)
 	return o, err
 }
 
@@ -90,8 +94,9 @@ func parseWhere(pairs []string) (map[string]string, error) {
 	return where, nil
 }
 
-// taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record beside
-// the files names, or that of question generation. The record of a taxonomy of the user's own does not say where its file is.
+// taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record
+// beside the files names, or that of question generation. The record of a taxonomy of the user's own does not say where
+// its file is.
 func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {
 		made := run.ReadMade(file)
@@ -165,7 +170,7 @@ type picture struct {
 
 // printRows says on standard error what figures of rows leave out, draws and prints them. Its error is coded
 // exit.Incomplete where something is left out.
-func (f reportForm) printRows(e *env, figures rowFigures, pictures ...picture) error {
+func (o *lookOptions) printRows(e *env, figures rowFigures, pictures ...picture) error {
 	for _, w := range figures.Warnings() {
 		_ = warnFaults(e, w.Faults) // the figures know whether they are incomplete
 		for _, note := range w.Notes {
@@ -177,7 +182,7 @@ func (f reportForm) printRows(e *env, figures rowFigures, pictures ...picture) e
 			return err
 		}
 	}
-	if err := f.print(e, figures); err != nil || !figures.IsIncomplete() {
+	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() {
 		return err
 	}
 	return exit.With(exit.Incomplete, nil)

@@ -57,10 +57,11 @@ func makeReference(t *testing.T) string {
 	b.WriteString(`# Reference
 
 Every command with its flags, environment variables, exit codes and formats of files. This page is made from the program
-itself by ` + "`make reference`" + `; a test fails where the two differ. Do not edit it. How things are done, and why, is in the other pages.
+itself by ` + "`make reference`" + `; a test fails where the two differ. Do not edit it.
+How things are done, and why, is in the other pages.
 
-Flags may stand before or after file names; ` + "`--` ends them, `-`" + ` is standard input or output. A flag wins over its environment
-variable, which wins over the default. Every command takes ` + "`--help`" + `.
+Flags may stand before or after file names; ` + "`--` ends them, `-`" + ` is standard input or output. A flag wins over
+its environment variable, which wins over the default. Every command takes ` + "`--help`" + `.
 
 | command | what it does |
 |---|---|
@@ -104,7 +105,8 @@ func writeCommand(b *strings.Builder, path string, c *cli.Command) {
 	b.WriteString("\n| flag | default | environment | meaning |\n|---|---|---|---|\n")
 	for _, f := range c.VisibleFlags() {
 		if doc, ok := f.(cli.DocGenerationFlag); ok && f != cli.HelpFlag {
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", flagNames(doc), cell(flagDefault(doc)), codes(doc.GetEnvVars()), cell(doc.GetUsage()))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n",
+				flagNames(doc), cell(flagDefault(doc)), codes(doc.GetEnvVars()), cell(doc.GetUsage()))
 		}
 	}
 }
@@ -161,7 +163,7 @@ func cell(text string) string {
 func referenceVariables() map[string]string {
 	vars := map[string]string{
 		nativelib.EnvVar:  "ONNX Runtime's shared library; otherwise the cache, then the system",
-		pythonVar:         "a Python with torch that `refine train` uses; otherwise the one that `refine setup` made, or `python` in refine.yaml",
+		pythonVar:         "a Python with torch for `refine train`; otherwise that of `refine setup`, or `python` in refine.yaml",
 		githubSummary:     "the page that `--github-summary` appends to; GitHub's runners set it",
 		"XDG_CACHE_HOME":  "where caches are, unless `~/.cache`: erreval's own in `erreval`, the hub's in `huggingface`",
 		"HOME":            "the folder of `.cache` where `XDG_CACHE_HOME` is not set",
@@ -174,7 +176,7 @@ func referenceVariables() map[string]string {
 		"TERM":            "`dumb`: no colours",
 		"GOMAXPROCS":      "threads at the same time; a run with judges sets its own where this is not set",
 		"GOGC":            "how much garbage is kept; a run with judges sets its own where this is not set",
-		"ERREVAL_CACHE":   "folder of ONNX Runtime and of imported models; otherwise `$XDG_CACHE_HOME/erreval` or `~/.cache/erreval`",
+		"ERREVAL_CACHE":   "folder of ONNX Runtime and of imported models; otherwise `erreval` in `$XDG_CACHE_HOME` or `~/.cache`",
 		"ERREVAL_OFFLINE": "if true: fetches nothing from the hub, as `--offline`",
 		"HF_HUB_OFFLINE":  "the same, as Python's `huggingface_hub` calls it",
 	}
@@ -218,7 +220,8 @@ func readVariables(t *testing.T) []string {
 	read := regexp.MustCompile(`[gG]etenv\("([A-Z_]+)"\)`)
 	var names []string
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/scripts/") {
+		program := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/scripts/")
+		if err != nil || !program {
 			return err
 		}
 		data, err := os.ReadFile(path)
@@ -281,14 +284,15 @@ func writeCodes(b *strings.Builder, all []exitCode) {
 }
 
 func writeFormats(t *testing.T, b *strings.Builder) {
-	b.WriteString("\n## Files of rows\n\nEach also with `.gz` or `.zst` behind the name. What they keep, encodings and columns: [formats.md](formats.md).\n\n" +
+	b.WriteString("\n## Files of rows\n\nEach also with `.gz` or `.zst` behind the name. " +
+		"What they keep, encodings and columns: [formats.md](formats.md).\n\n" +
 		"| `--format` | names of files | what it is |\n|---|---|---|\n")
 	for _, f := range []struct {
 		name, what string
 		names      []string
 	}{
 		{dataset.JSONL, "one JSON object a line; the default", []string{"a.jsonl", "a.ndjson"}},
-		{dataset.JSON, "a list of objects; also `{\"data\": [ … ]}`, SQuAD, or objects one after the other", []string{"a.json"}},
+		{dataset.JSON, "a list of objects; also SQuAD, or objects one after the other", []string{"a.json"}},
 		{dataset.CSV, "RFC 4180 with a header", []string{"a.csv"}},
 		{dataset.TSV, "the same with tabs", []string{"a.tsv", "a.tab"}},
 		{dataset.XLSX, "one sheet of a workbook", []string{"a.xlsx", "a.xlsm"}},
@@ -308,7 +312,7 @@ func writeFormats(t *testing.T, b *strings.Builder) {
 		{"OUT", "the rows, in the order of the input"},
 		{runrecord.Path("OUT"), "how it was made: build, model and taxonomy with hashes, options, inputs, counts, times"},
 		{dataset.RejectedPath("OUT"), "lines that are no rows, each with its fault; only if there are any"},
-		{dataset.PartialPath("OUT"), "the rows so far, as JSON Lines; it becomes `OUT` when it is whole, and `--resume` goes on with it"},
+		{dataset.PartialPath("OUT"), "the rows so far, as JSON Lines; it becomes `OUT` when it is whole; `--resume` goes on with it"},
 	} {
 		fmt.Fprintf(b, "| `%s` | %s |\n", f[0], cell(f[1]))
 	}

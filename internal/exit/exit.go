@@ -12,7 +12,7 @@ const (
 	OK          = 0   // done
 	Failed      = 1   // failed; doctor: a fault
 	Usage       = 2   // usage, or a column that the file lacks
-	Incomplete  = 3   // finished, but some rows are untagged or unscored, some lines were rejected, or an input changed while it was read
+	Incomplete  = 3   // finished, but rows are untagged or unscored, lines were rejected, or an input changed meanwhile
 	Unfit       = 4   // model or taxonomy does not fit
 	Judge       = 5   // no judge answers, or the budget is spent
 	Missed      = 6   // a threshold that the user set was missed

@@ -25,20 +25,14 @@ func (p *Process) Width() int {
 	return plainWidth
 }
 
-// When to print in colours: the values of --color.
-const (
-	ColorAuto   = "auto" // on a terminal, unless $NO_COLOR or a dumb one says otherwise
-	ColorAlways = "always"
-	ColorNever  = "never"
-)
-
-// UsesColor tells whether to print in colours.
+// UsesColor tells whether to print in colours: "auto" on a terminal, unless $NO_COLOR or a dumb one says otherwise,
+// "always" or "never". Any other when is an error of usage.
 func (p *Process) UsesColor(when string) (bool, error) {
 	switch when {
-	case ColorAuto:
+	case "auto":
 		return p.IsTerminal(p.Out) && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb", nil
-	case ColorAlways, ColorNever:
-		return when == ColorAlways, nil
+	case "always", "never":
+		return when == "always", nil
 	}
-	return false, exit.Usagef("--color %q: it is %s or %s or %s", when, ColorAuto, ColorAlways, ColorNever)
+	return false, exit.Usagef("--color %q: it is auto or always or never", when)
 }

@@ -14,20 +14,16 @@ func TestUsesColor(t *testing.T) {
 		env      string
 		want     bool
 	}{
-		{ColorAuto, true, "", true},
-		{ColorAuto, false, "", false},
-		{ColorAuto, true, "NO_COLOR=1", false},
-		{ColorAuto, true, "TERM=dumb", false},
-		{ColorAlways, false, "NO_COLOR=1", true},
-		{ColorNever, true, "", false},
+		{"auto", true, "", true},
+		{"auto", false, "", false},
+		{"auto", true, "NO_COLOR=1", false},
+		{"auto", true, "TERM=dumb", false},
+		{"always", false, "NO_COLOR=1", true},
+		{"never", true, "", false},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		p := &Process{Out: &bytes.Buffer{}, IsTerminal: func(any) bool { return c.terminal }, Getenv: func(key string) string {
-			if key == name {
-				return value
-			}
-			return ""
-		}}
+		getenv := func(key string) string { return map[string]string{name: value}[key] }
+		p := &Process{Out: &bytes.Buffer{}, IsTerminal: func(any) bool { return c.terminal }, Getenv: getenv}
 		if got, err := p.UsesColor(c.when); got != c.want || err != nil {
 			t.Errorf("%+v: got %v, %v", c, got, err)
 		}

@@ -31,7 +31,8 @@ func TestFile(t *testing.T) {
 	if err := (File{Option: "--plot", Path: "a.pdf"}).Check(); !errors.As(err, &option) {
 		t.Errorf("got %v", err)
 	}
-	if err := f.Write(func(string) ([]byte, error) { return nil, errors.New("too many") }); err == nil || err.Error() != "--plot "+path+": too many" {
+	fail := func(string) ([]byte, error) { return nil, errors.New("too many") }
+	if err := f.Write(fail); err == nil || err.Error() != "--plot "+path+": too many" {
 		t.Errorf("got %v", err)
 	}
 }

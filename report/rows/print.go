@@ -194,7 +194,8 @@ func (p *printer) diagnosis(b *strings.Builder, s *shownRow) {
 		}
 	}
 	if s.closest.label != "" {
-		p.line(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", s.closest.label, s.closest.distance, s.threshold(s.closest.label)))
+		c := s.closest
+		p.line(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", c.label, c.distance, s.threshold(c.label)))
 	}
 	if d != nil && len(d.Truncated) > 0 {
 		p.line(b, "cut", p.style(yellow, truncation(d.Truncated)))
