@@ -18,7 +18,7 @@ LINT_VERSION := v2.14.0
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench browser-test fuzz docs model model-eval refine-e2e refine-experiment clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -85,6 +85,9 @@ fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 
 docs: setup ## run the commands of the documents, and compare what some of them show
 	scripts/docs_test.sh
+
+reference: prerequisites ## make docs/reference.md from the program; the tests compare it
+	$(GO) test ./cmd/erreval -run '^TestReference$$' -count=1 -update
 
 # The material is described in training/README.md; WORK (6 GB with torch) stays out of the tree.
 WORK  ?= .cache/model

@@ -335,18 +335,3 @@ func TestLiftOfOneGroup(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestGroupOf(t *testing.T) {
-	row, err := rows(t, `{"id":"a","q":"1","p":"A","n":7}`)()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for group, want := range map[string]string{"": "a", "passage": "A", "n": "7"} {
-		if got, err := GroupOf(row, questions(t), group); got != want || err != nil {
-			t.Errorf("%q: %q, %v", group, got, err)
-		}
-	}
-	if _, err := GroupOf(row, questions(t), "m"); !isOption(err) {
-		t.Error(err)
-	}
-}

@@ -35,13 +35,13 @@ func DefaultLabelOptions(t *taxonomy.Taxonomy) LabelOptions {
 // Validate finds the first option that is wrong: an *OptionError.
 func (o *LabelOptions) Validate() error {
 	if o.MinSupport < 0 {
-		return optionErrorf("--min-support %d: a number of rows, 0 or more", o.MinSupport)
+		return report.OptionErrorf("--min-support %d: a number of rows, 0 or more", o.MinSupport)
 	}
 	if err := checkIntervals(&o.Intervals); err != nil {
 		return err
 	}
 	if o.Verdict != "" && o.Taxonomy.NoErrorIndex() < 0 {
-		return optionErrorf("--auc: %s has no label that means no error", o.Taxonomy.ID())
+		return report.OptionErrorf("--auc: %s has no label that means no error", o.Taxonomy.ID())
 	}
 	return nil
 }
@@ -133,10 +133,10 @@ func (l *Labels) describe() string {
 }
 
 // warnings are one for each file that was read.
-func (l *Labels) warnings() []FileWarning {
-	all := []FileWarning{{Faults: l.gold.faults}}
+func (l *Labels) warnings() []report.FileWarning {
+	all := []report.FileWarning{{Faults: l.gold.faults}}
 	for _, p := range l.preds {
-		w := FileWarning{Faults: p.faults}
+		w := report.FileWarning{Faults: p.faults}
 		if n := p.counts.unscored(); n > 0 {
 			w.Notes = append(w.Notes, fmt.Sprintf("%s: %d of %d gold rows have no prediction and are left out of the figures",
 				p.file, n, len(l.gold.rows)))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -89,14 +90,14 @@ func (g *goldSet) add(r *dataset.Row, o *LabelOptions) error {
 	}
 	labels, err := r.Labels(o.Taxonomy)
 	if err != nil {
-		return unfit{err}
+		return report.Unfit(err)
 	}
 	notJudged := o.Taxonomy.NotJudged(r.Values)
 	if notJudged != nil {
 		g.counts.NotJudged++
 	}
 	row := goldRow{labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy), text: r.TextSum()}
-	if row.group, err = GroupOf(r, o.Taxonomy, o.Intervals.Group); err != nil {
+	if row.group, err = report.GroupOf(r, o.Taxonomy, o.Intervals.Group); err != nil {
 		return err
 	}
 	if row.verdict, err = verdictOf(r, o.Verdict); err != nil {
@@ -142,7 +143,7 @@ func verdictOf(r *dataset.Row, column string) (*bool, error) {
 	case "true", "1", "false", "0":
 		return new(v == "true" || v == "1"), nil
 	default:
-		return nil, optionErrorf("--auc: row %s: column %q is %.40s, not true or false", r.ID, column, raw)
+		return nil, report.OptionErrorf("--auc: row %s: column %q is %.40s, not true or false", r.ID, column, raw)
 	}
 }
 
@@ -185,7 +186,7 @@ func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) erro
 	}
 	notJudged := o.Taxonomy.NotJudged(r.Values)
 	if p.labels[i], err = predicted(d, notJudged, o.Taxonomy); err != nil {
-		return unfit{fmt.Errorf("row %s: %w", r.ID, err)}
+		return report.Unfit(fmt.Errorf("row %s: %w", r.ID, err))
 	}
 	if p.probs[i] = probabilities(d, notJudged, o.Taxonomy); p.probs[i] == nil {
 		p.counts.NoProbabilities++

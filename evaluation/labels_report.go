@@ -29,7 +29,7 @@ type LabelReport struct {
 	Difference map[string]report.Figure `json:"difference,omitempty"`
 
 	metrics  []stats.Metric // the figures, in order
-	warnings []FileWarning
+	warnings []report.FileWarning
 }
 
 // VerdictCounts say what the column LabelOptions.Verdict holds in the scored rows.
@@ -91,11 +91,11 @@ type LabelRows struct {
 }
 
 // Warnings are one for each file that was read, in order.
-func (r *LabelReport) Warnings() []FileWarning { return r.warnings }
+func (r *LabelReport) Warnings() []report.FileWarning { return r.warnings }
 
 // IsIncomplete tells whether a gold row has no prediction, or a line was no row.
 func (r *LabelReport) IsIncomplete() bool {
-	return slices.ContainsFunc(r.warnings, FileWarning.isAny)
+	return slices.ContainsFunc(r.warnings, report.FileWarning.IsAny)
 }
 
 // Report puts the figures into words and tables.

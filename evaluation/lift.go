@@ -70,7 +70,7 @@ func NewLift(t *taxonomy.Taxonomy, aggregate Aggregate) *Lift {
 	return l
 }
 
-// AddRow counts a row: its group (see GroupOf), and its scores by dimension.
+// AddRow counts a row: its group (see report.GroupOf), and its scores by dimension.
 func (l *Lift) AddRow(group string, scores map[string]*dataset.Score) {
 	key := sha256.Sum256([]byte(group)) // passages are long
 	at, ok := l.groups[key]

@@ -35,9 +35,9 @@ func resamples(o *report.IntervalOptions) int {
 func checkIntervals(o *report.IntervalOptions) error {
 	switch {
 	case o.Resamples < 0:
-		return optionErrorf("--bootstrap %d: a number of resamples, 0 for no intervals", o.Resamples)
+		return report.OptionErrorf("--bootstrap %d: a number of resamples, 0 for no intervals", o.Resamples)
 	case o.Method != report.Bootstrap && o.Method != report.None:
-		return optionErrorf("--interval %s: these figures have intervals by %s, or %s",
+		return report.OptionErrorf("--interval %s: these figures have intervals by %s, or %s",
 			o.Method, report.Bootstrap, report.None)
 	}
 	return nil

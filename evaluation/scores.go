@@ -35,6 +35,20 @@ type HumanScores struct {
 	Columns   []string
 }
 
+// ParseHuman reads HumanScores written as DIMENSION=COLUMN[,COLUMN2]. The error is an *OptionError.
+func ParseHuman(pairs []string) (human []HumanScores, err error) {
+	for _, pair := range pairs {
+		dimension, list, ok := strings.Cut(pair, "=")
+		columns := strings.Split(list, ",")
+		if !ok || slices.Contains(columns, "") {
+			return nil, report.OptionErrorf("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], "+
+				"as in --human fluency=fluency_score", pair)
+		}
+		human = append(human, HumanScores{Dimension: dimension, Columns: columns})
+	}
+	return human, nil
+}
+
 // Limits of the overestimation rate by default: the ErrEval paper's, on scales from 1 to 3.
 const (
 	DefaultLow      = 2
@@ -59,9 +73,9 @@ func (o *ScoreOptions) Validate() error {
 	}
 	switch {
 	case o.ByMode && o.Aggregate == nil:
-		return optionErrorf("judgements are compared by mode, but nothing puts several together; set Aggregate")
+		return report.OptionErrorf("judgements are compared by mode, but nothing puts several together; set Aggregate")
 	case !(o.Low < o.High):
-		return optionErrorf("--low %v, --high %v: a low row is overestimated from a higher score on", o.Low, o.High)
+		return report.OptionErrorf("--low %v, --high %v: a low row is overestimated from a higher score on", o.Low, o.High)
 	}
 	return nil
 }
@@ -75,16 +89,16 @@ func (o *ScoreOptions) checkHuman() error {
 	for _, h := range o.Human {
 		switch {
 		case given[h.Dimension]:
-			return optionErrorf("--human: dimension %q is given twice; write its columns as %s=COLUMN,COLUMN2",
+			return report.OptionErrorf("--human: dimension %q is given twice; write its columns as %s=COLUMN,COLUMN2",
 				h.Dimension, h.Dimension)
 		case !slices.Contains(keys, h.Dimension):
-			return optionErrorf("--human: %s has no dimension %q; its dimensions are %s",
+			return report.OptionErrorf("--human: %s has no dimension %q; its dimensions are %s",
 				o.Taxonomy.ID(), h.Dimension, strings.Join(keys, ", "))
 		}
 		given[h.Dimension] = true
 	}
 	if len(o.Human) == 0 && !o.ByMode {
-		return optionErrorf("no people's scores; give --human DIMENSION=COLUMN; the dimensions are %s",
+		return report.OptionErrorf("no people's scores; give --human DIMENSION=COLUMN; the dimensions are %s",
 			strings.Join(keys, ", "))
 	}
 	return nil
@@ -197,7 +211,7 @@ func (s *Scores) checkRows() error {
 	for _, h := range s.o.Human {
 		for _, c := range h.Columns {
 			if !s.columns[c] {
-				return optionErrorf("--human %s: no row of %s has a column %q", h.Dimension, s.sets[0].file, c)
+				return report.OptionErrorf("--human %s: no row of %s has a column %q", h.Dimension, s.sets[0].file, c)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
 )
 
 // scoredRow is a row of the first file as far as the figures need it.
@@ -52,7 +53,7 @@ func (s *Scores) open(file string) []*scoreSet {
 func (s *Scores) add(row *dataset.Row) error {
 	r := scoredRow{text: row.TextSum()}
 	var err error
-	if r.group, err = GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
+	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
 		return err
 	}
 	raw, ok := row.Get(cmp.Or(s.o.System, dataset.ColumnSystem))
@@ -60,7 +61,7 @@ func (s *Scores) add(row *dataset.Row) error {
 	case ok && string(raw) != "null":
 		r.system = dataset.PlainText(raw)
 	case s.o.System != "":
-		return optionErrorf("--system: %w", noColumn(row, s.o.System))
+		return report.NoColumn("--system", row, s.o.System)
 	}
 	for _, h := range s.o.Human {
 		x, err := h.read(row, s.columns)
@@ -145,7 +146,7 @@ func (h *HumanScores) read(row *dataset.Row, seen map[string]bool) (float64, err
 		if text := dataset.PlainText(raw); ok && text != "" && text != "null" {
 			x, err := strconv.ParseFloat(text, 64)
 			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-				return 0, optionErrorf("--human %s: row %s: column %q is %.40s, not a number", h.Dimension, row.ID, c, raw)
+				return 0, report.OptionErrorf("--human %s: row %s: column %q is %.40s, not a number", h.Dimension, row.ID, c, raw)
 			}
 			sum, n = sum+x, n+1
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
@@ -82,11 +83,11 @@ type DimensionDifference struct {
 }
 
 // Warnings are one for each file that was read, in order.
-func (r *ScoreReport) Warnings() []FileWarning {
-	var all []FileWarning
+func (r *ScoreReport) Warnings() []report.FileWarning {
+	var all []report.FileWarning
 	for i, set := range r.frame.sets {
 		if i == 0 || set.mode == "" { // the second mode is of the same file
-			all = append(all, FileWarning{Faults: set.faults})
+			all = append(all, report.FileWarning{Faults: set.faults})
 		}
 	}
 	return all
@@ -179,23 +180,30 @@ func (f *ScoredFile) counts() report.Table {
 
 // table shows the figures from one to another.
 func (f *ScoredFile) table(from, to int) report.Table {
-	titles := []string{"dimension"}
-	for _, m := range scoreMetrics[from:to] {
-		titles = append(titles, m.Name)
-	}
-	t := report.NewTable(titles...)
-	line := func(name string, figures map[string]report.Figure) {
-		cells := []string{name}
-		for _, m := range scoreMetrics[from:to] {
-			cells = append(cells, figures[m.Key].Text("%.3f"))
-		}
-		t.Rows = append(t.Rows, cells)
-	}
+	t := newFigureTable(scoreMetrics[from:to], "")
 	for _, d := range f.Dimensions {
-		line(d.Dimension, d.Metrics)
+		addFigures(&t, d.Dimension, d.Metrics, scoreMetrics[from:to], "%.3f")
 	}
-	line("average", f.Average)
+	addFigures(&t, "average", f.Average, scoreMetrics[from:to], "%.3f")
 	return t
+}
+
+func newFigureTable(metrics []stats.Metric, more string) report.Table {
+	titles := []string{"dimension"}
+	for _, m := range metrics {
+		titles = append(titles, m.Name+more)
+	}
+	return report.NewTable(titles...)
+}
+
+// addFigures adds a line to a table of figures by metric.
+func addFigures[F interface{ Text(format string) string }](t *report.Table, name string, figures map[string]F,
+	metrics []stats.Metric, format string) {
+	cells := []string{name}
+	for _, m := range metrics {
+		cells = append(cells, figures[m.Key].Text(format))
+	}
+	t.Rows = append(t.Rows, cells)
 }
 
 func repeatTable(rows []Reliability) report.Table {
@@ -209,30 +217,16 @@ func repeatTable(rows []Reliability) report.Table {
 }
 
 func (r *ScoreReport) difference() report.Section {
-	to := len(scoreMetrics)
-	if r.Systems < 2 {
-		to = firstSystemMetric
-	}
-	titles := []string{"dimension"}
-	for i, m := range scoreMetrics[:to] {
-		name := m.Name
-		if i >= firstSystemMetric {
-			name += " (systems)"
-		}
-		titles = append(titles, name)
-	}
-	t := report.NewTable(titles...)
-	line := func(name string, figures map[string]report.Difference) {
-		cells := []string{name}
-		for _, m := range scoreMetrics[:to] {
-			cells = append(cells, figures[m.Key].Text("%+.3f"))
-		}
-		t.Rows = append(t.Rows, cells)
+	metrics := scoreMetrics[:firstSystemMetric]
+	t := newFigureTable(metrics, "")
+	if r.Systems > 1 {
+		metrics = scoreMetrics
+		t.Columns = append(t.Columns, newFigureTable(metrics[firstSystemMetric:], " (systems)").Columns[1:]...)
 	}
 	for _, d := range r.Difference.Dimensions {
-		line(d.Dimension, d.Metrics)
+		addFigures(&t, d.Dimension, d.Metrics, metrics, "%+.3f")
 	}
-	line("average", r.Difference.Average)
+	addFigures(&t, "average", r.Difference.Average, metrics, "%+.3f")
 	return report.Section{Title: r.compared(), Table: t}
 }
 

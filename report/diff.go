@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // Examples is how many ids stand for the rows in which something changed.
@@ -27,6 +27,8 @@ type Diff struct {
 	Interval      Interval    `json:"interval"`
 	WithoutError  LabelDiff   `json:"without_error"`
 	Labels        []LabelDiff `json:"labels"` // every error type, in the taxonomy's order
+
+	warnings []FileWarning
 }
 
 // Side is one of the files.
@@ -55,23 +57,26 @@ type LabelDiff struct {
 	LostIDs    []string `json:"lost_ids"`
 }
 
-// DiffRow is one row of a file to compare.
-type DiffRow struct {
-	ID        string
-	Group     string             // by which intervals resample
-	Text      [32]byte           // hash of the fields
-	Diagnosis *dataset.Diagnosis // nil if there is none
+// diffRow is one row of a file to compare.
+type diffRow struct {
+	id        string
+	group     string             // by which intervals resample
+	text      [32]byte           // hash of the fields
+	diagnosis *dataset.Diagnosis // nil if there is none
 }
 
 // DiffOptions say what to compare.
 type DiffOptions struct {
-	Intervals    IntervalOptions // Bootstrap or None
-	SameTextOnly bool            // leave rows with changed text out of the shares
+	Taxonomy     *taxonomy.Taxonomy
+	Where        map[string]string // column to the value that rows must have there; nil chooses all
+	Intervals    IntervalOptions   // Bootstrap or None
+	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
 // Comparison gathers rows for Diff: first all of A, then all of B. It keeps some 200 bytes for each row of A.
 type Comparison struct {
-	scheme  Scheme
+	tagged  Tagged
+	scheme  scheme
 	options DiffOptions
 	diff    Diff
 	index   map[string]int
@@ -86,33 +91,63 @@ type sideRow struct {
 	seen      bool   // in B
 }
 
-// NewComparison starts one.
-func NewComparison(s Scheme, o DiffOptions) *Comparison {
-	c := &Comparison{scheme: s, options: o, index: map[string]int{}, sums: newSums(1 + 2*(1+len(s.Labels)))}
-	c.diff = Diff{Taxonomy: s.Taxonomy, SameTextOnly: o.SameTextOnly}
+// NewComparison starts one. The error is that of IntervalOptions.Validate.
+func NewComparison(o DiffOptions) (*Comparison, error) {
+	if err := o.Intervals.Validate(); err != nil {
+		return nil, err
+	}
+	s := newScheme(o.Taxonomy)
+	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o, index: map[string]int{},
+		sums: newSums(1 + 2*(1+len(s.labels)))}
+	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
 	}
-	c.diff.WithoutError = newLabelDiff(Label{Name: "without error"})
-	for _, l := range s.Labels {
-		c.diff.Labels = append(c.diff.Labels, newLabelDiff(l))
+	c.diff.WithoutError = newLabelDiff("without error", "")
+	for _, y := range s.labels {
+		c.diff.Labels = append(c.diff.Labels, newLabelDiff(y.Name, y.Code))
 	}
-	return c
+	return c, nil
 }
 
-func newLabelDiff(l Label) LabelDiff {
-	return LabelDiff{Label: l.Name, Code: l.Code, GainedIDs: []string{}, LostIDs: []string{}}
+func newLabelDiff(name, code string) LabelDiff {
+	return LabelDiff{Label: name, Code: code, GainedIDs: []string{}, LostIDs: []string{}}
 }
 
-// AddA takes a row of the first file. The error is ErrUnfit.
-func (c *Comparison) AddA(r DiffRow) error {
-	has, err := c.side(&c.diff.A, r.Diagnosis)
+// ReadA takes the first file from read, which gives rows until io.EOF as a dataset.Reader does; file is its name in the
+// report and in errors. A row of another taxonomy is an ErrUnfit, one without the group's column an *OptionError.
+func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	return c.read(ctx, file, read, &c.diff.A, c.addA)
+}
+
+// ReadB takes the second file, as ReadA does, which comes first.
+func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	return c.read(ctx, file, read, &c.diff.B, c.addB)
+}
+
+func (c *Comparison) read(ctx context.Context, file string, read func() (*dataset.Row, error), s *Side,
+	add func(diffRow) error) error {
+	before := len(c.tagged.faults)
+	err := c.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
+		group, err := GroupOf(row, c.options.Taxonomy, c.options.Intervals.Group)
+		if err != nil {
+			return err
+		}
+		return add(diffRow{id: row.ID, group: group, text: row.TextSum(), diagnosis: d})
+	})
+	s.File, s.Rejected = file, len(c.tagged.faults)-before
+	return err
+}
+
+// addA takes a row of the first file.
+func (c *Comparison) addA(r diffRow) error {
+	has, err := c.side(&c.diff.A, r.diagnosis)
 	if err != nil {
 		return err
 	}
-	c.index[r.ID] = len(c.rows)
-	hash := newGroupHash(r.Group)
-	c.rows = append(c.rows, sideRow{id: r.ID, group: string(hash[:]), text: r.Text, has: has})
+	c.index[r.id] = len(c.rows)
+	hash := newGroupHash(r.group)
+	c.rows = append(c.rows, sideRow{id: r.id, group: string(hash[:]), text: r.text, has: has})
 	return nil
 }
 
@@ -126,23 +161,23 @@ func (c *Comparison) side(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	return c.scheme.errorsOf(d)
 }
 
-// AddB takes a row of the second file. The error is ErrUnfit.
-func (c *Comparison) AddB(r DiffRow) error {
+// addB takes a row of the second file.
+func (c *Comparison) addB(r diffRow) error {
 	d := &c.diff
-	b, err := c.side(&d.B, r.Diagnosis)
+	b, err := c.side(&d.B, r.diagnosis)
 	if err != nil {
 		return err
 	}
-	i, ok := c.index[r.ID]
+	i, ok := c.index[r.id]
 	if !ok {
 		d.B.Only++
-		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.ID)
+		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.id)
 		return nil
 	}
 	a := &c.rows[i]
 	a.seen = true
 	d.Both++
-	same := a.text == r.Text
+	same := a.text == r.text
 	if !same {
 		d.ChangedText++
 	}
@@ -171,14 +206,15 @@ func (c *Comparison) compare(a *sideRow, b []bool) {
 	}
 	cells := c.sums.at(group, 0)
 	cells[0]++
-	countSide(cells[1:], a.has)
-	countSide(cells[2+len(b):], b)
+	countErrors(cells[1:], a.has)
+	countErrors(cells[2+len(b):], b)
 	for k := range b {
 		d.Labels[k].add(a.id, a.has[k], b[k])
 	}
 }
 
-func countSide(cells []int32, has []bool) {
+// countErrors counts a row: without error, or for each error type that it has.
+func countErrors(cells []int32, has []bool) {
 	if !slices.Contains(has, true) {
 		cells[0]++
 	}
@@ -213,8 +249,9 @@ func addExample(ids []string, id string) []string {
 	return append(ids, id)
 }
 
-// Diff computes shares and intervals; the caller adds what it knows of files. The error is the context's.
-func (c *Comparison) Diff(ctx context.Context) (*Diff, error) {
+// ComputeDiff computes shares and intervals. It is an error if no row can be compared; otherwise the error is the
+// context's.
+func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 	d := &c.diff
 	for _, r := range c.rows {
 		if !r.seen {
@@ -227,10 +264,33 @@ func (c *Comparison) Diff(ctx context.Context) (*Diff, error) {
 		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, Undefined, Undefined
 	})
 	d.Interval = c.options.Intervals.describe(len(c.sums.groups))
-	if c.options.Intervals.Method != Bootstrap || d.Compared == 0 {
-		return d, nil
+	d.warnings = c.tagged.warnings()
+	if d.Compared == 0 {
+		return nil, c.nothingCompared()
 	}
-	half := 1 + len(c.scheme.Labels)
+	if c.options.Intervals.Method == Bootstrap {
+		if err := c.computeIntervals(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (c *Comparison) nothingCompared() error {
+	a, b := &c.diff.A, &c.diff.B
+	switch {
+	case a.Rows == 0 || b.Rows == 0:
+		return c.tagged.NothingToShow(0)
+	case c.diff.Both == 0:
+		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; "+
+			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]))
+	}
+	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
+		rowCount(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
+}
+
+func (c *Comparison) computeIntervals(ctx context.Context) error {
+	half := 1 + len(c.scheme.labels)
 	intervals, err := c.sums.intervals(ctx, &c.options.Intervals, 1, func(total []float64) []float64 {
 		out := make([]float64, 3*half) // A, B, B − A
 		for k := range half {
@@ -240,15 +300,21 @@ func (c *Comparison) Diff(ctx context.Context) (*Diff, error) {
 		return out
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d.each(func(k int, l *LabelDiff) {
+	c.diff.each(func(k int, l *LabelDiff) {
 		l.A.set(intervals[k])
 		l.B.set(intervals[half+k])
 		l.Low, l.High = Number(intervals[2*half+k].Low), Number(intervals[2*half+k].High)
 	})
-	return d, nil
+	return nil
 }
+
+// Warnings say what the figures leave out.
+func (d *Diff) Warnings() []FileWarning { return d.warnings }
+
+// IsIncomplete tells whether a line was no row.
+func (d *Diff) IsIncomplete() bool { return d.A.Rejected+d.B.Rejected > 0 }
 
 // each calls f for the rows without error (0), then for every error type.
 func (d *Diff) each(f func(place int, l *LabelDiff)) {
@@ -321,23 +387,3 @@ func (d *Diff) tables() (changes, examples Table) {
 
 // signed is a difference of shares in points of per cent.
 func signed(n Number) string { return (100 * n).Text("%+.1f") }
-
-// shortIDs lists ids; those made from a row's text are cut, and "erreval show --id" takes them so.
-func shortIDs(ids []string) string {
-	short := make([]string, len(ids))
-	for i, id := range ids {
-		short[i] = ShortID(id)
-	}
-	return strings.Join(short, ", ")
-}
-
-// idLength is where ShortID cuts.
-const idLength = 24
-
-// ShortID cuts a long id, with "…" in the place of the rest.
-func ShortID(id string) string {
-	if r := []rune(id); len(r) > idLength {
-		return string(r[:idLength/2]) + "…"
-	}
-	return id
-}

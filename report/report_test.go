@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // witness is testdata/make_witness.py's: figures in the order without error, then every label.
@@ -32,7 +33,7 @@ type witness struct {
 	}
 }
 
-func readWitness(t *testing.T) (*witness, Scheme) {
+func readWitness(t *testing.T) (*witness, *taxonomy.Taxonomy) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/witness.json")
 	if err != nil {
@@ -42,11 +43,12 @@ func readWitness(t *testing.T) (*witness, Scheme) {
 	if err := json.Unmarshal(data, w); err != nil {
 		t.Fatal(err)
 	}
-	s := Scheme{Taxonomy: "toy@1", NoError: "No Error"}
+	toy := &taxonomy.Taxonomy{Name: "toy", Version: "1", Fields: []taxonomy.Field{{Name: "text"}}}
 	for _, l := range w.Labels {
-		s.Labels = append(s.Labels, Label{Name: l, Code: l[:1]})
+		toy.Types = append(toy.Types, taxonomy.Type{Name: l, Code: l[:1]})
 	}
-	return w, s
+	toy.Types = append(toy.Types, taxonomy.Type{Name: "No Error", Code: "NoEr", NoError: true})
+	return w, toy
 }
 
 func (w *witness) diagnosis(model string, has []bool) *dataset.Diagnosis {
@@ -67,15 +69,18 @@ func near(got Number, want, tolerance float64) bool {
 	return math.Abs(float64(got)-want) <= tolerance
 }
 
-func tally(t *testing.T, w *witness, s Scheme, o IntervalOptions) *Stats {
+func tally(t *testing.T, w *witness, toy *taxonomy.Taxonomy, o IntervalOptions) *Stats {
 	t.Helper()
-	tally := NewTally(s, o)
+	tally, err := NewTally(StatsOptions{Taxonomy: toy, Intervals: o})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range w.Rows {
-		if err := tally.Add(r.System, r.Group, w.diagnosis("m@1", r.A)); err != nil {
+		if err := tally.add(r.System, r.Group, w.diagnosis("m@1", r.A)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	stats, err := tally.Stats(t.Context())
+	stats, err := tally.ComputeStats(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,10 +96,10 @@ func (s *SystemStats) shares() []Share {
 }
 
 func TestStatsOfWitness(t *testing.T) {
-	w, scheme := readWitness(t)
+	w, toy := readWitness(t)
 	for _, method := range []string{Wilson, Bootstrap, None} {
 		o := IntervalOptions{Method: method, Group: "group", Resamples: 20000, Seed: 1}
-		for _, sys := range tally(t, w, scheme, o).Systems {
+		for _, sys := range tally(t, w, toy, o).Systems {
 			want := w.Systems[sys.Name]
 			if sys.Rows != want.Rows || sys.Tagged != want.Rows {
 				t.Errorf("%s: %d rows, %d tagged, want %d", sys.Name, sys.Rows, sys.Tagged, want.Rows)
@@ -126,20 +131,23 @@ func TestStatsOfWitness(t *testing.T) {
 	}
 }
 
-func compared(t *testing.T, w *witness, s Scheme, o DiffOptions) *Diff {
+func compared(t *testing.T, w *witness, o DiffOptions) *Diff {
 	t.Helper()
-	c := NewComparison(s, o)
+	c, err := NewComparison(o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range w.Rows {
-		if err := c.AddA(DiffRow{ID: r.ID, Group: r.Group, Diagnosis: w.diagnosis("m@1", r.A)}); err != nil {
+		if err := c.addA(diffRow{id: r.ID, group: r.Group, diagnosis: w.diagnosis("m@1", r.A)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, r := range w.Rows {
-		if err := c.AddB(DiffRow{ID: r.ID, Group: r.Group, Diagnosis: w.diagnosis("m@2", r.B)}); err != nil {
+		if err := c.addB(diffRow{id: r.ID, group: r.Group, diagnosis: w.diagnosis("m@2", r.B)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d, err := c.Diff(t.Context())
+	d, err := c.ComputeDiff(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +155,8 @@ func compared(t *testing.T, w *witness, s Scheme, o DiffOptions) *Diff {
 }
 
 func TestDiffOfWitness(t *testing.T) {
-	w, scheme := readWitness(t)
-	d := compared(t, w, scheme, DiffOptions{Intervals: IntervalOptions{Method: Bootstrap, Resamples: 20000, Seed: 1}})
+	w, toy := readWitness(t)
+	d := compared(t, w, DiffOptions{Taxonomy: toy, Intervals: IntervalOptions{Method: Bootstrap, Resamples: 20000, Seed: 1}})
 	want := w.Diff
 	if d.Both != len(w.Rows) || d.Compared != len(w.Rows) || d.ChangedLabels != want.Changed {
 		t.Errorf("both %d, compared %d, changed %d; want %d, %d, %d", d.Both, d.Compared, d.ChangedLabels, len(w.Rows), len(w.Rows), want.Changed)
@@ -168,13 +176,13 @@ func TestDiffOfWitness(t *testing.T) {
 
 // What A against B gains, B against A loses, and the interval turns around.
 func TestDiffTurnsAround(t *testing.T) {
-	w, scheme := readWitness(t)
-	o := DiffOptions{Intervals: DefaultIntervals()}
-	forth := compared(t, w, scheme, o)
+	w, toy := readWitness(t)
+	o := DiffOptions{Taxonomy: toy, Intervals: DefaultIntervals()}
+	forth := compared(t, w, o)
 	for i := range w.Rows {
 		w.Rows[i].A, w.Rows[i].B = w.Rows[i].B, w.Rows[i].A
 	}
-	back := compared(t, w, scheme, o)
+	back := compared(t, w, o)
 	back.each(func(k int, l *LabelDiff) {
 		f := &forth.WithoutError
 		if k > 0 {
@@ -187,26 +195,29 @@ func TestDiffTurnsAround(t *testing.T) {
 }
 
 func TestDiffOfOtherRows(t *testing.T) {
-	w, scheme := readWitness(t)
+	w, toy := readWitness(t)
 	tagged := w.diagnosis("m@1", []bool{true, false, false})
 	text := [32]byte{1}
 	for _, sameText := range []bool{false, true} {
-		c := NewComparison(scheme, DiffOptions{Intervals: IntervalOptions{Method: None}, SameTextOnly: sameText})
-		rowsA := []DiffRow{{ID: "only a", Diagnosis: tagged}, {ID: "changed", Diagnosis: tagged}, {ID: "untagged in a"},
-			{ID: "untagged in b", Diagnosis: tagged}, {ID: "same", Diagnosis: tagged}}
-		rowsB := []DiffRow{{ID: "same", Diagnosis: tagged}, {ID: "only b", Diagnosis: tagged}, {ID: "untagged in a", Diagnosis: tagged},
-			{ID: "changed", Text: text, Diagnosis: tagged}, {ID: "untagged in b", Diagnosis: &dataset.Diagnosis{Status: dataset.StatusUntagged}}}
+		c, err := NewComparison(DiffOptions{Taxonomy: toy, Intervals: IntervalOptions{Method: None}, SameTextOnly: sameText})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rowsA := []diffRow{{id: "only a", diagnosis: tagged}, {id: "changed", diagnosis: tagged}, {id: "untagged in a"},
+			{id: "untagged in b", diagnosis: tagged}, {id: "same", diagnosis: tagged}}
+		rowsB := []diffRow{{id: "same", diagnosis: tagged}, {id: "only b", diagnosis: tagged}, {id: "untagged in a", diagnosis: tagged},
+			{id: "changed", text: text, diagnosis: tagged}, {id: "untagged in b", diagnosis: &dataset.Diagnosis{Status: dataset.StatusUntagged}}}
 		for _, r := range rowsA {
-			if err := c.AddA(r); err != nil {
+			if err := c.addA(r); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, r := range rowsB {
-			if err := c.AddB(r); err != nil {
+			if err := c.addB(r); err != nil {
 				t.Fatal(err)
 			}
 		}
-		d, err := c.Diff(t.Context())
+		d, err := c.ComputeDiff(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,17 +232,42 @@ func TestDiffOfOtherRows(t *testing.T) {
 	}
 }
 
+// readLines reads rows of the taxonomy of question generation.
+func readLines(t *testing.T, lines ...string) (*taxonomy.Taxonomy, func() (*dataset.Row, error)) {
+	t.Helper()
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := dataset.NewReader(strings.NewReader(strings.Join(lines, "\n")), "f", dataset.Options{Taxonomy: tax})
+	return tax, reader.Read
+}
+
+// line is a row with members besides its texts.
+func line(members string) string {
+	return `{"passage":"A","answer":"b","question":"c",` + members + `}`
+}
+
 func TestUnfit(t *testing.T) {
-	_, scheme := readWitness(t)
-	for text, d := range map[string]*dataset.Diagnosis{
-		`toy@1 has no label "Odd"`:            {Labels: []string{"Odd"}},
-		"it was made with other@2, not toy@1": {Labels: []string{"Vague"}, Taxonomy: "other@2"},
+	for text, diagnosis := range map[string]string{
+		`question-generation@1.1 has no label "Odd"`: `{"labels":["Odd"]}`,
+		"row a was tagged with the taxonomy other@2, not question-generation@1.1; rows of one taxonomy can be looked at " +
+			"together: choose it with --taxonomy FILE": `{"labels":["Vague"],"taxonomy":"other@2"}`,
 	} {
-		err := NewTally(scheme, DefaultIntervals()).Add("s", "g", d)
-		if !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), text) {
+		tax, read := readLines(t, line(`"id":"a","diagnosis":`+diagnosis))
+		tally, err := NewTally(StatsOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tally.ReadRows(t.Context(), "f", read); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), text) {
 			t.Errorf("got %v, want %s", err, text)
 		}
-		if err := NewComparison(scheme, DiffOptions{}).AddA(DiffRow{Diagnosis: d}); !errors.Is(err, ErrUnfit) {
+		_, read = readLines(t, line(`"id":"a","diagnosis":`+diagnosis))
+		c, err := NewComparison(DiffOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.ReadA(t.Context(), "f", read); !errors.Is(err, ErrUnfit) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -239,12 +275,16 @@ func TestUnfit(t *testing.T) {
 
 // Unknown is not zero: without tagged rows there is no share, and JSON says null.
 func TestUntaggedOnly(t *testing.T) {
-	_, scheme := readWitness(t)
-	tally := NewTally(scheme, DefaultIntervals())
-	if err := tally.Add("s", "g", nil); err != nil {
+	tagged := line(`"id":"a","system":"s","diagnosis":{"labels":["Vague"]}`)
+	tax, read := readLines(t, line(`"id":"b","system":"t"`), tagged, "no row")
+	tally, err := NewTally(StatsOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
+	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := tally.Stats(t.Context())
+	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := tally.ComputeStats(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,8 +292,51 @@ func TestUntaggedOnly(t *testing.T) {
 	if err != nil || string(data) != `{"rows":0,"share":null,"low":null,"high":null}` {
 		t.Errorf("%s, %v", data, err)
 	}
-	if s.Systems[0].Untagged != 1 || tally.Tagged() != 0 {
-		t.Errorf("%+v", s.Systems[0])
+	if s.Systems[0].Untagged != 1 || s.By != "system" || s.Rejected != 1 || !s.IsIncomplete() || len(s.Warnings()[0].Faults) != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Where there is nothing to look at, the error says why.
+func TestNothingToShow(t *testing.T) {
+	for want, c := range map[string]struct{ where, line string }{
+		"f: none of 1 row is tagged; tag them first, as in: erreval identify f -o OUT": {"", line(`"id":"a"`)},
+		"f: no row could be read; the first fault: f:1: ":                              {"", "no row"},
+		"f: no row has id=b (values are a)":                                            {"b", line(`"id":"a"`)},
+		"f: there are no rows":                                                         {"", ""},
+	} {
+		tax, read := readLines(t, c.line)
+		o := StatsOptions{Taxonomy: tax, Intervals: DefaultIntervals()}
+		if c.where != "" {
+			o.Where = map[string]string{"id": c.where}
+		}
+		tally, err := NewTally(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tally.ComputeStats(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestGroupOf(t *testing.T) {
+	tax, read := readLines(t, line(`"id":"a","n":7`))
+	row, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for group, want := range map[string]string{"": "a", "passage": "A", "n": "7"} {
+		if got, err := GroupOf(row, tax, group); got != want || err != nil {
+			t.Errorf("%q: %q, %v", group, got, err)
+		}
+	}
+	var option *OptionError
+	if _, err := GroupOf(row, tax, "m"); !errors.As(err, &option) {
+		t.Error(err)
 	}
 }
 
@@ -316,6 +399,12 @@ func TestShortID(t *testing.T) {
 		if got := ShortID(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
+		if !IsSameID(want, in) || !IsSameID(in, in) || IsSameID(want+"x", in) {
+			t.Errorf("%q is not known as %q", in, want)
+		}
+	}
+	if !IsSameID("rov*", "rovers-3") || IsSameID("rov", "rovers-3") {
+		t.Error("* stands for the rest of an id")
 	}
 }
 

@@ -6,34 +6,39 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/taxonomy"
 )
 
-// ErrUnfit says that a diagnosis, or gold labels, are of another taxonomy.
-var ErrUnfit = errors.New("the diagnosis does not fit the taxonomy")
-
-// Scheme is what a report knows of a taxonomy.
-type Scheme struct {
-	Taxonomy string  // name@version
-	Labels   []Label // the error types, in order
-	NoError  string  // the label of a row without any; "" if the taxonomy has none
+// scheme is what the figures need of a taxonomy.
+type scheme struct {
+	taxonomy string          // name@version
+	labels   []taxonomy.Type // the error types, in order
+	noError  string          // the label of a row without any; "" if the taxonomy has none
 }
 
-// Label is one error type.
-type Label struct{ Name, Code string }
+func newScheme(t *taxonomy.Taxonomy) scheme {
+	s := scheme{taxonomy: t.ID()}
+	for _, y := range t.Types {
+		if y.NoError {
+			s.noError = y.Name
+		} else {
+			s.labels = append(s.labels, y)
+		}
+	}
+	return s
+}
 
 // errorsOf tells for each error type whether the diagnosis has it.
-func (s *Scheme) errorsOf(d *dataset.Diagnosis) ([]bool, error) {
-	if !d.MadeWith(s.Taxonomy) {
-		return nil, fmt.Errorf("%w: it was made with %s, not %s", ErrUnfit, d.Taxonomy, s.Taxonomy)
-	}
-	has := make([]bool, len(s.Labels))
+func (s *scheme) errorsOf(d *dataset.Diagnosis) ([]bool, error) {
+	has := make([]bool, len(s.labels))
 	for _, name := range d.Labels {
 		i := s.index(name)
-		if i < 0 && name != s.NoError {
-			return nil, fmt.Errorf("%w: %s has no label %q", ErrUnfit, s.Taxonomy, name)
+		if i < 0 && name != s.noError {
+			return nil, fmt.Errorf("%w: %s has no label %q", ErrUnfit, s.taxonomy, name)
 		}
 		if i >= 0 {
 			has[i] = true
@@ -42,13 +47,8 @@ func (s *Scheme) errorsOf(d *dataset.Diagnosis) ([]bool, error) {
 	return has, nil
 }
 
-func (s *Scheme) index(name string) int {
-	for i, l := range s.Labels {
-		if l.Name == name {
-			return i
-		}
-	}
-	return -1
+func (s *scheme) index(name string) int {
+	return slices.IndexFunc(s.labels, func(y taxonomy.Type) bool { return y.Name == name })
 }
 
 // Share is a number of rows among others.
@@ -97,14 +97,15 @@ func DefaultIntervals() IntervalOptions {
 	return IntervalOptions{Method: Bootstrap, Resamples: stats.DefaultResamples, Seed: 1}
 }
 
-// Validate reports every fault.
+// Validate reports every fault, each an *OptionError.
 func (o *IntervalOptions) Validate() error {
 	var errs []error
 	if o.Method != Bootstrap && o.Method != Wilson && o.Method != None {
-		errs = append(errs, fmt.Errorf("interval %q: it is %s, %s or %s", o.Method, Bootstrap, Wilson, None))
+		errs = append(errs, OptionErrorf("--interval: interval %q: it is %s, %s or %s", o.Method, Bootstrap, Wilson, None))
 	}
-	if o.Method == Bootstrap && o.Resamples < 1 {
-		errs = append(errs, fmt.Errorf("%d resamples: a bootstrap needs at least 1, better %d", o.Resamples, stats.DefaultResamples))
+	if o.Resamples < 0 || o.Method == Bootstrap && o.Resamples == 0 {
+		errs = append(errs, OptionErrorf("--bootstrap: %d resamples: a bootstrap needs at least 1, better %d",
+			o.Resamples, stats.DefaultResamples))
 	}
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // Stats are the shares of error types among tagged rows, per system. Its JSON keys are stable.
@@ -19,6 +20,8 @@ type Stats struct {
 	Interval Interval      `json:"interval"`
 	Rejected int           `json:"rejected"` // lines that are no rows
 	Systems  []SystemStats `json:"systems"`  // in order of appearance
+
+	warnings []FileWarning
 }
 
 // SystemStats are those of one system. Shares are of its tagged rows.
@@ -40,11 +43,30 @@ type LabelShare struct {
 	Share
 }
 
+// StatsOptions say which rows to count, and how.
+type StatsOptions struct {
+	Taxonomy  *taxonomy.Taxonomy
+	Where     map[string]string // column to the value that rows must have there; nil chooses all
+	By        string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
+	Intervals IntervalOptions
+}
+
+// Values of StatsOptions.By that are no columns.
+const (
+	ByFile    = "file"
+	ByNothing = "none"
+)
+
+// mostSystems: a column with more values does not name systems.
+const mostSystems = 500
+
 // Tally counts rows for Stats. Its memory grows with the groups times systems, not with the rows.
 type Tally struct {
-	scheme  Scheme
-	options IntervalOptions
+	rows    Tagged
+	o       StatsOptions
+	scheme  scheme
 	stats   Stats
+	named   bool // a row named its system, though no column was asked for
 	systems map[string]int
 	sums    *sums // tagged, without error, then one cell an error type, then one for rows in which it was not judged
 }
@@ -55,14 +77,81 @@ const (
 	cellErrors
 )
 
-// NewTally starts counting. The options must be valid.
-func NewTally(s Scheme, o IntervalOptions) *Tally {
-	return &Tally{scheme: s, options: o, systems: map[string]int{}, sums: newSums(cellErrors + 2*len(s.Labels)),
-		stats: Stats{Taxonomy: s.Taxonomy, Models: []string{}, Systems: []SystemStats{}}}
+// NewTally starts counting. The error is that of IntervalOptions.Validate.
+func NewTally(o StatsOptions) (*Tally, error) {
+	if err := o.Intervals.Validate(); err != nil {
+		return nil, err
+	}
+	s := newScheme(o.Taxonomy)
+	return &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
+		sums:  newSums(cellErrors + 2*len(s.labels)),
+		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}, nil
 }
 
-// Add counts one row; d is nil where there is no diagnosis. The error is ErrUnfit.
-func (t *Tally) Add(system, group string, d *dataset.Diagnosis) error {
+// ReadRows counts the rows of a file, which read gives until io.EOF as a dataset.Reader does; file is its name in the
+// figures and in errors. A row of another taxonomy is an ErrUnfit, one without a column that the options name an
+// *OptionError.
+func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
+		system, err := t.systemOf(row, file)
+		if err != nil {
+			return err
+		}
+		if _, known := t.systems[system]; !known && len(t.systems) == mostSystems {
+			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
+				t.o.By, mostSystems)
+		}
+		group := "" // Wilson's intervals need none
+		if t.o.Intervals.Method == Bootstrap {
+			if group, err = GroupOf(row, t.o.Taxonomy, t.o.Intervals.Group); err != nil {
+				return err
+			}
+		}
+		return t.add(system, group, d)
+	})
+}
+
+// systemOf names the row's system; "" is that of all files.
+func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
+	column := t.o.By
+	switch t.o.By {
+	case ByFile:
+		return file, nil
+	case ByNothing:
+		return "", nil
+	case "":
+		column = dataset.ColumnSystem
+	}
+	raw, ok := row.Get(column)
+	switch {
+	case ok && string(raw) != "null":
+		t.named = true
+		return dataset.PlainText(raw), nil
+	case ok && t.o.By != "":
+		return "(null)", nil
+	case t.o.By != "":
+		return "", NoColumn("--by", row, column)
+	}
+	return file, nil
+}
+
+// by is what a system is, for the report.
+func (t *Tally) by() string {
+	switch {
+	case t.o.By == ByNothing:
+		return ""
+	case t.o.By != "":
+		return t.o.By
+	case t.named:
+		return dataset.ColumnSystem
+	case len(t.rows.files) > 1:
+		return ByFile
+	}
+	return ""
+}
+
+// add counts one row; d is nil where there is no diagnosis.
+func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
 	i, ok := t.systems[system]
 	if !ok {
 		i = len(t.stats.Systems)
@@ -84,29 +173,15 @@ func (t *Tally) Add(system, group string, d *dataset.Diagnosis) error {
 		s.Truncated++
 	}
 	t.stats.Models = addModel(t.stats.Models, d.Model)
-	if t.options.Method != Bootstrap {
-		group = ""
-	}
 	cells := t.sums.at(group, i)
-	count(cells, has)
+	cells[cellTagged]++
+	countErrors(cells[cellWithout:], has)
 	for _, name := range d.NotJudged {
 		if k := t.scheme.index(name); k >= 0 {
 			cells[cellErrors+len(has)+k]++
 		}
 	}
 	return nil
-}
-
-func count(cells []int32, has []bool) {
-	cells[cellTagged]++
-	if !slices.Contains(has, true) {
-		cells[cellWithout]++
-	}
-	for k, yes := range has {
-		if yes {
-			cells[cellErrors+k]++
-		}
-	}
 }
 
 func addModel(models []string, model string) []string {
@@ -116,49 +191,64 @@ func addModel(models []string, model string) []string {
 	return append(models, model)
 }
 
-// Tagged is the number of tagged rows so far.
-func (t *Tally) Tagged() int {
-	n := 0
-	for _, s := range t.stats.Systems {
-		n += s.Tagged
+// ComputeStats computes shares and intervals. It is an error if no row is tagged; otherwise the error is the context's.
+func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
+	rows, tagged := 0, 0
+	for i := range t.stats.Systems {
+		s := &t.stats.Systems[i]
+		rows, tagged = rows+s.Rows, tagged+s.Tagged
+		if t.o.By == ByNothing {
+			s.Name = t.rows.names()
+		}
 	}
-	return n
+	if tagged == 0 {
+		return nil, t.rows.NothingToShow(rows)
+	}
+	t.stats.Files, t.stats.By, t.stats.warnings = t.rows.files, t.by(), t.rows.warnings()
+	t.stats.Rejected = len(t.rows.faults)
+	if err := t.computeShares(ctx); err != nil {
+		return nil, err
+	}
+	return &t.stats, nil
 }
 
-// Stats computes shares and intervals; the caller adds what it knows of files. The error is the context's.
-func (t *Tally) Stats(ctx context.Context) (*Stats, error) {
+func (t *Tally) computeShares(ctx context.Context) error {
 	blocks, cells := len(t.stats.Systems), t.sums.cells
 	total := t.sums.total(nil, blocks)
 	for i := range t.stats.Systems {
 		s, of := &t.stats.Systems[i], total[i*cells:(i+1)*cells]
 		s.WithoutError = newShare(int(of[cellWithout]), s.Tagged)
-		s.Labels = make([]LabelShare, len(t.scheme.Labels))
-		for k, l := range t.scheme.Labels {
+		s.Labels = make([]LabelShare, len(t.scheme.labels))
+		for k, l := range t.scheme.labels {
 			notJudged := int(of[cellErrors+len(s.Labels)+k])
 			s.Labels[k] = LabelShare{l.Name, l.Code, notJudged, newShare(int(of[cellErrors+k]), s.Tagged-notJudged)}
 		}
 	}
-	t.stats.Interval = t.options.describe(len(t.sums.groups))
-	switch t.options.Method {
+	t.stats.Interval = t.o.Intervals.describe(len(t.sums.groups))
+	switch t.o.Intervals.Method {
 	case Wilson:
-		t.eachShare(func(_ *SystemStats, of, _ int, share *Share) { share.wilson(share.Rows, of) })
+		t.eachShare(func(_, of, _ int, share *Share) { share.wilson(share.Rows, of) })
 	case Bootstrap:
-		if err := t.bootstrap(ctx, blocks); err != nil {
-			return nil, err
-		}
+		return t.bootstrap(ctx, blocks)
 	}
-	return &t.stats, nil
+	return nil
 }
 
-// eachShare calls f for every share, with the number of rows among which it counts; its place is that among the results of
-// bootstrap's figures.
-func (t *Tally) eachShare(f func(s *SystemStats, of, place int, share *Share)) {
+// Warnings say what the figures leave out.
+func (s *Stats) Warnings() []FileWarning { return s.warnings }
+
+// IsIncomplete tells whether a line was no row.
+func (s *Stats) IsIncomplete() bool { return s.Rejected > 0 }
+
+// eachShare calls f for every share, with the place of its system and the number of rows among which it counts; its own
+// place is that among the results of bootstrap's figures.
+func (t *Tally) eachShare(f func(system, of, place int, share *Share)) {
 	place := 0
 	for i := range t.stats.Systems {
 		s := &t.stats.Systems[i]
-		f(s, s.Tagged, place, &s.WithoutError)
+		f(i, s.Tagged, place, &s.WithoutError)
 		for k := range s.Labels {
-			f(s, s.Tagged-s.Labels[k].NotJudged, place+1+k, &s.Labels[k].Share)
+			f(i, s.Tagged-s.Labels[k].NotJudged, place+1+k, &s.Labels[k].Share)
 		}
 		place += 1 + len(s.Labels)
 	}
@@ -166,8 +256,8 @@ func (t *Tally) eachShare(f func(s *SystemStats, of, place int, share *Share)) {
 
 // bootstrap resamples the groups of all systems at once, since systems share passages.
 func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
-	cells, labels := t.sums.cells, len(t.scheme.Labels)
-	intervals, err := t.sums.intervals(ctx, &t.options, blocks, func(total []float64) []float64 {
+	cells, labels := t.sums.cells, len(t.scheme.labels)
+	intervals, err := t.sums.intervals(ctx, &t.o.Intervals, blocks, func(total []float64) []float64 {
 		shares := make([]float64, 0, blocks*(1+labels))
 		for b := range blocks { // NaN where the resample has none of the system's rows
 			block := total[b*cells : (b+1)*cells]
@@ -182,12 +272,12 @@ func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
 		return err
 	}
 	groups := t.sums.groupsOf(blocks)
-	t.eachShare(func(s *SystemStats, of, place int, share *Share) {
+	t.eachShare(func(system, of, place int, share *Share) {
 		switch share.Rows {
 		case 0:
-			share.wilson(0, groups[t.systems[s.Name]])
+			share.wilson(0, groups[system])
 		case of:
-			share.wilson(groups[t.systems[s.Name]], groups[t.systems[s.Name]])
+			share.wilson(groups[system], groups[system])
 		default:
 			share.set(intervals[place])
 		}

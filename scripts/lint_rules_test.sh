@@ -24,7 +24,10 @@ plant training $me/identifier
 plant discover $me/training
 plant pairwise $me/scorer
 plant prompt $me/models
-plant report $me/taxonomy
+plant report $me/models
+plant report/rows $me/evaluation
+plant internal/run $me/models
+plant cmd/erreval github.com/jedib0t/go-pretty/v6/table
 plant evaluation $me/scorer
 plant evaluation $me/llm
 plant llm $me/taxonomy

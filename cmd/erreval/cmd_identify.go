@@ -12,6 +12,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
@@ -159,7 +160,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 		return err
 	}
 	if o.Table {
-		i.Table = newRowTable(e, i.Taxonomy).row
+		i.Table = rows.NewTable(e.Out, e.Width(), i.Taxonomy).WriteRow
 	}
 	if o.Judge != nil {
 		return i.LLM(ctx, o.Judge, o.Examples)

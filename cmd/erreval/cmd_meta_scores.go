@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -40,16 +37,6 @@ People's scores are read from the first file; a second one is joined by id. Unsc
 of every figure, counted, and lead to exit code 3. Intervals resample groups of rows (--group), by
 default the passage. docs/scoring.md says how each figure is computed.`
 
-// metaScoresOptions are the flags of "meta scores".
-type metaScoresOptions struct {
-	run.Rows
-	files  []string
-	scores evaluation.ScoreOptions
-	plot   plotOptions
-	lift   plotOptions // of the lift
-	form   reportForm
-}
-
 func metaScoresCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:        "scores",
@@ -64,53 +51,68 @@ func metaScoresCommand(e *env) *cli.Command {
 				Usage: "a row whose human score is at most `SCORE` is low"},
 			&cli.Float64Flag{Name: "high", Value: evaluation.DefaultHigh,
 				Usage: "a low row is overestimated from `SCORE` on"},
-			&cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"), Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in SCORED.run.json, else question-generation)"},
-			&cli.StringSliceFlag{Name: "where", Usage: "only rows of the first file with this value, `COLUMN=VALUE`; may be repeated"},
-			&cli.StringFlag{Name: "group", Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"},
-			&cli.IntFlag{Name: "bootstrap", Value: stats.DefaultResamples, Usage: "`N` resamples for the intervals; 0: no intervals"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the resampling"},
+			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"),
+			resampleGroupFlag(), bootstrapFlag(), seedFlag(),
 			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg or .png"},
 			&cli.StringFlag{Name: "lift-plot", Usage: "with --by mode, draw the lift of each dimension to `FILE`, .svg or .png"},
 			overwriteFlag(), jsonFlag(), markdownFlag()),
-		Action: func(ctx *cli.Context) error {
-			o, err := metaScoresOptionsFrom(ctx)
-			if err != nil {
-				return err
-			}
-			return runMetaScores(ctx.Context, e, o)
-		},
+		Action: func(ctx *cli.Context) error { return runMetaScores(ctx, e) },
 	}
 }
 
-func metaScoresOptionsFrom(ctx *cli.Context) (*metaScoresOptions, error) {
-	if err := wantArgs(ctx, 1, 2, "one or two files with scores"); err != nil {
-		return nil, err
+// byMode is the only value of --by.
+const byMode = "mode"
+
+// runMetaScores reads, measures, draws and prints. Its error is coded: exit.Incomplete where rows had no value.
+func runMetaScores(ctx *cli.Context, e *env) error {
+	look, err := readLookOptions(ctx, 1, 2, "one or two files with scores")
+	if err != nil {
+		return err
 	}
-	o := &metaScoresOptions{files: ctx.Args().Slice(),
-		plot: readPlotOptions(ctx, "plot"), lift: readPlotOptions(ctx, "lift-plot")}
-	if err := run.CheckInputs(o.files); err != nil {
-		return nil, err
+	if err := checkScoredWith(look.paths, look.Taxonomy); err != nil {
+		return err
 	}
-	t, err := taxonomyOf(ctx.String("taxonomy"), o.files)
+	scores, err := newScores(ctx, look)
+	if err != nil {
+		return err
+	}
+	plot, lift := readPlotOptions(ctx, "plot"), readPlotOptions(ctx, "lift-plot")
+	if err := errors.Join(plot.Check(), lift.Check()); err != nil {
+		return err
+	}
+	if err := look.readAll(ctx, e, scores.ReadScores); err != nil {
+		return err
+	}
+	r, err := scores.ComputeReport(ctx.Context)
+	if err != nil {
+		return err
+	}
+	return look.printRows(e, r, picture{plot, r.DrawScores}, picture{lift, r.DrawLift})
+}
+
+func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) {
+	human, err := evaluation.ParseHuman(ctx.StringSlice("human"))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkScoredWith(o.files, t); err != nil {
-		return nil, err
+	by := ctx.String("by")
+	switch {
+	case by != "" && by != byMode:
+		return nil, exit.Usagef("--by %s: there is only --by mode", by)
+	case by == byMode && len(look.paths) > 1:
+		return nil, exit.Usagef("--by mode compares the modes of one file; give one")
+	case by != byMode && ctx.String("lift-plot") != "":
+		return nil, exit.Usagef("--lift-plot draws what --by mode reports; give that as well")
+	case by == byMode && len(human) == 0 && ctx.String("plot") != "":
+		return nil, exit.Usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
 	}
-	if o.Rows, err = openRowInput(ctx, t); err != nil {
-		return nil, err
+	o := evaluation.ScoreOptions{Taxonomy: look.Taxonomy, Where: look.where, Human: human, System: ctx.String("system"),
+		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: by == byMode,
+		Intervals: readIntervals(ctx, look.Taxonomy)}
+	if o.ByMode {
+		o.Aggregate = aggregateBy(cmp.Or(recordedAggregate(look.paths[0]), scorer.Mean))
 	}
-	if o.form, err = readReportForm(ctx); err != nil {
-		return nil, err
-	}
-	if o.scores, err = readScoreOptions(ctx, t, o.files[0]); err != nil {
-		return nil, err
-	}
-	if err := o.validate(ctx.String("by")); err != nil {
-		return nil, err
-	}
-	return o, errors.Join(o.plot.check(), o.lift.check())
+	return evaluation.NewScores(o)
 }
 
 // checkScoredWith looks into the run records whether the files were scored with the taxonomy.
@@ -124,54 +126,6 @@ func checkScoredWith(files []string, t *taxonomy.Taxonomy) error {
 	return nil
 }
 
-func readScoreOptions(ctx *cli.Context, t *taxonomy.Taxonomy, file string) (o evaluation.ScoreOptions, err error) {
-	o = evaluation.ScoreOptions{Taxonomy: t, System: ctx.String("system"),
-		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: ctx.String("by") == byMode,
-		Intervals: readIntervals(ctx, t)}
-	if o.ByMode {
-		o.Aggregate = aggregateBy(cmp.Or(recordedAggregate(file), scorer.Mean))
-	}
-	if o.Where, err = parseWhere(ctx.StringSlice("where")); err != nil {
-		return o, err
-	}
-	if o.Human, err = parseHuman(ctx.StringSlice("human")); err != nil {
-		return o, err
-	}
-	return o, o.Validate()
-}
-
-// byMode is the only value of --by.
-const byMode = "mode"
-
-func (o *metaScoresOptions) validate(by string) error {
-	switch {
-	case by != "" && by != byMode:
-		return exit.Usagef("--by %s: there is only --by mode", by)
-	case by == byMode && len(o.files) > 1:
-		return exit.Usagef("--by mode compares the modes of one file; give one")
-	case by != byMode && o.lift.file != "":
-		return exit.Usagef("--lift-plot draws what --by mode reports; give that as well")
-	case len(o.scores.Human) == 0 && o.plot.file != "":
-		return exit.Usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
-	case countOf(o.files, run.Stdio) > 1:
-		return exit.Usagef(`standard input "-" can be read once`)
-	}
-	return nil
-}
-
-// parseHuman reads the values of --human.
-func parseHuman(pairs []string) (human []evaluation.HumanScores, err error) {
-	for _, pair := range pairs {
-		dimension, list, ok := strings.Cut(pair, "=")
-		columns := strings.Split(list, ",")
-		if !ok || slices.Contains(columns, "") {
-			return nil, exit.Usagef("--human %q: write it as DIMENSION=COLUMN[,COLUMN2], as in --human fluency=fluency_score", pair)
-		}
-		human = append(human, evaluation.HumanScores{Dimension: dimension, Columns: columns})
-	}
-	return human, nil
-}
-
 // aggregateBy puts judgements together in one of the ways of scorer.Aggregates.
 func aggregateBy(how string) evaluation.Aggregate {
 	return func(runs []dataset.Run) (float64, bool) { return scorer.Aggregate(runs, how) }
@@ -183,32 +137,4 @@ func recordedAggregate(file string) string {
 		return made.Options.Aggregate
 	}
 	return ""
-}
-
-// runMetaScores reads, measures, draws and prints. Its error is coded: exit.Incomplete where rows had no value.
-func runMetaScores(ctx context.Context, e *env, o *metaScoresOptions) error {
-	scores, err := evaluation.NewScores(o.scores)
-	if err != nil {
-		return err
-	}
-	for _, file := range o.files {
-		if err := o.Read(ctx, e.Process, file, scores.ReadScores); err != nil {
-			return err
-		}
-	}
-	r, err := scores.ComputeReport(ctx)
-	if err != nil {
-		return err
-	}
-	warnFiles(e, r.Warnings())
-	if err := o.plot.write(r.DrawScores); err != nil {
-		return err
-	}
-	if err := o.lift.write(r.DrawLift); err != nil {
-		return err
-	}
-	if err := o.form.print(e, r); err != nil {
-		return err
-	}
-	return incompleteIf(r.IsIncomplete())
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/taxonomy"
@@ -26,15 +25,10 @@ Those of your own task:
    erreval taxonomy check mine.yaml`,
 		Subcommands: []*cli.Command{
 			{
-				Name:  "list",
-				Usage: "list the built-in taxonomies",
-				Flags: []cli.Flag{jsonFlag()},
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
-						return err
-					}
-					return listTaxonomies(e.Out, ctx.Bool("json"))
-				},
+				Name:   "list",
+				Usage:  "list the built-in taxonomies",
+				Flags:  []cli.Flag{jsonFlag()},
+				Action: func(ctx *cli.Context) error { return listTaxonomies(ctx, e.Out) },
 			},
 			{
 				Name:      "show",
@@ -42,54 +36,38 @@ Those of your own task:
 				ArgsUsage: "[NAME|FILE]",
 				Flags: []cli.Flag{jsonFlag(),
 					&cli.BoolFlag{Name: "yaml", Usage: "print a built-in taxonomy's YAML, to start your own from"}},
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 0, 1, "at most one name or file"); err != nil {
-						return err
-					}
-					name := ctx.Args().First()
-					if name == "" {
-						name = taxonomy.Builtins()[0]
-					}
-					return showTaxonomy(e.Out, name, ctx.Bool("json"), ctx.Bool("yaml"))
-				},
+				Action: func(ctx *cli.Context) error { return showTaxonomy(ctx, e.Out) },
 			},
 			{
 				Name:      "check",
 				Usage:     "check a taxonomy file; every fault with its line",
 				ArgsUsage: "FILE",
-				Action: func(ctx *cli.Context) error {
-					if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
-						return err
-					}
-					return checkTaxonomy(e.Out, ctx.Args().First())
-				},
+				Action:    func(ctx *cli.Context) error { return checkTaxonomy(ctx, e.Out) },
 			},
 		},
 	}
 }
 
-func listTaxonomies(w io.Writer, asJSON bool) error {
-	var all []*taxonomy.Taxonomy
-	for _, name := range taxonomy.Builtins() {
-		t, err := taxonomy.Builtin(name)
-		if err != nil {
-			return err
-		}
-		all = append(all, t)
+func listTaxonomies(ctx *cli.Context, w io.Writer) error {
+	if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
+		return err
 	}
-	if asJSON {
+	all, err := taxonomy.OpenBuiltins()
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
 		return writeJSON(w, all)
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TAXONOMY\tTYPES\tDIMENSIONS\tFIELDS")
-	for _, t := range all {
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%s\n", t.ID(), len(t.Types), len(t.Dimensions), strings.Join(t.FieldNames(), ", "))
-	}
-	return tw.Flush()
+	return taxonomy.WriteList(w, all)
 }
 
-func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
-	if asYAML {
+func showTaxonomy(ctx *cli.Context, w io.Writer) error {
+	if err := wantArgs(ctx, 0, 1, "at most one name or file"); err != nil {
+		return err
+	}
+	name := cmp.Or(ctx.Args().First(), taxonomy.Builtins()[0])
+	if ctx.Bool("yaml") {
 		data, err := taxonomy.BuiltinYAML(name)
 		if err != nil {
 			return exit.Usagef("--yaml: %w", err)
@@ -101,52 +79,22 @@ func showTaxonomy(w io.Writer, name string, asJSON, asYAML bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if ctx.Bool("json") {
 		return writeJSON(w, t)
 	}
-	printTaxonomy(w, t)
-	return nil
+	return t.WriteText(w)
 }
 
-func printTaxonomy(w io.Writer, t *taxonomy.Taxonomy) {
-	fmt.Fprintf(w, "%s (%s)\n%s\n\nFields, in the order of the encoder's input\n", t.Title, t.ID(), t.Description)
-	for _, f := range t.Fields {
-		optional := ""
-		if f.Optional {
-			optional = " (optional)"
-		}
-		fmt.Fprintf(w, "  %-12s %s%s\n", f.Name, f.Definition, optional)
+func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
+	if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
+		return err
 	}
-	fmt.Fprint(w, "\nError types\n")
-	for _, y := range t.Types {
-		more := ""
-		if y.Severity > 0 {
-			more = fmt.Sprintf(", severity %g", y.Severity)
-		}
-		if len(y.Needs) > 0 {
-			more += ", needs " + strings.Join(y.Needs, " and ")
-		}
-		fmt.Fprintf(w, "  %s (%s, %s%s)\n      %s\n", y.Name, y.Code, y.Category, more, y.Definition)
-	}
-	for i, d := range t.Dimensions {
-		if i == 0 {
-			fmt.Fprint(w, "\nDimensions\n")
-		}
-		fmt.Fprintf(w, "  %s: %s\n", d.Name, d.Definition)
-		for _, c := range d.Criteria {
-			fmt.Fprintf(w, "      %d  %s\n", c.Score, c.Text)
-		}
-		fmt.Fprintf(w, "      errors: %s\n", strings.Join(d.Types, ", "))
-	}
-}
-
-func checkTaxonomy(w io.Writer, file string) error {
-	t, err := openTaxonomy(file)
+	t, err := openTaxonomy(ctx.Args().First())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s: %d error types, %d dimensions, fields %s\n", t.ID(), len(t.Types), len(t.Dimensions), strings.Join(t.FieldNames(), ", "))
-	return nil
+	_, err = fmt.Fprintln(w, t.Summary())
+	return err
 }
 
 // openTaxonomy loads what --taxonomy names. A faulty one does not fit; a missing file is a failure like any other.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/internal/spelling"
 )
 
-// commands lists every command, in the order of the help page. One file a command: cmd_<name>.go.
+// commands lists every command, in the order of the help page. Each begins in cmd_<name>.go.
 func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		identifyCommand(e),
@@ -87,12 +87,12 @@ func newApp(e *env) *cli.App {
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,                         // file and column names may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides the exit code
-		OnUsageError:              explainUsage,
+		OnUsageError:              commandline.ExplainUsage,
 		Commands:                  commands(e),
 	}
 	app.Action = marked(func(ctx *cli.Context) error {
 		if ctx.Args().Present() {
-			return needCommand(ctx)
+			return commandline.NeedCommand(ctx)
 		}
 		_, err := io.WriteString(e.Out, shortHelp)
 		return err
@@ -107,9 +107,9 @@ func newApp(e *env) *cli.App {
 // hidden "help" subcommand takes the place of a file of that name.
 func prepare(c *cli.Command) {
 	c.HideHelpCommand = true
-	c.OnUsageError = explainUsage
+	c.OnUsageError = commandline.ExplainUsage
 	if c.Action == nil && len(c.Subcommands) > 0 {
-		c.Action = needCommand
+		c.Action = commandline.NeedCommand
 	}
 	if c.Action != nil {
 		c.Action = marked(c.Action)
@@ -127,47 +127,6 @@ func marked(action cli.ActionFunc) cli.ActionFunc {
 		}
 		return nil
 	}
-}
-
-// explainUsage turns a parser's message into one that names the command and what it would take.
-func explainUsage(ctx *cli.Context, err error, _ bool) error {
-	path, flags := ctx.Command.HelpName, ctx.Command.VisibleFlags()
-	names := make([]string, len(flags))
-	for i, f := range flags {
-		names[i] = f.Names()[0]
-	}
-	text := err.Error()
-	unknown, isUnknown := strings.CutPrefix(text, "flag provided but not defined: -")
-	if isUnknown {
-		text = fmt.Sprintf("unknown flag --%s%s", unknown, didYouMean("--", unknown, names))
-	}
-	if ctx.Command.Name == ctx.App.Name && isUnknown {
-		return exit.Usagef("%s; the flags of a command stand behind its name", text)
-	}
-	return exit.Usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
-}
-
-// didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none
-// is like it.
-func didYouMean(prefix, name string, names []string) string {
-	if meant := spelling.Meant(name, names); meant != "" {
-		return "; did you mean " + prefix + meant + "?"
-	}
-	return ""
-}
-
-// needCommand answers a line that stops before naming a command, or names one that does not exist.
-func needCommand(ctx *cli.Context) error {
-	path, below := ctx.Command.HelpName, ctx.Command.VisibleCommands()
-	names := make([]string, len(below))
-	for i, c := range below {
-		names[i] = c.Name
-	}
-	list := strings.Join(names, ", ")
-	if got := ctx.Args().First(); got != "" {
-		return exit.Usagef("%s has no command %q%s\nits commands are %s", path, got, didYouMean("", got, names), list)
-	}
-	return exit.Usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
 }
 
 // withArgs is action for so many positional arguments; max < 0 is any number.

@@ -4,51 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/report"
 	"github.com/urfave/cli/v2"
 )
-
-// reorder moves a command's flags in front of its positional arguments: urfave/cli v2 silently
-// takes a flag after a positional argument for a positional one. "--" ends the flags, a lone "-"
-// is positional, and a flag that takes a value keeps it.
-func reorder(app *cli.App, args []string) []string {
-	if len(args) == 0 {
-		return args
-	}
-	below, flags := app.Commands, app.Flags
-	path, moved, rest := args[:1:1], []string{}, []string{}
-	for i := 1; i < len(args); i++ {
-		arg := args[i]
-		switch {
-		case arg == "--help" || arg == "-h":
-			return append(path, "--help") // whatever else stands there; urfave/cli takes arguments beside it for topics
-		case arg == "--":
-			rest = append(rest, args[i+1:]...)
-			i = len(args)
-		case strings.HasPrefix(arg, "-") && arg != "-":
-			moved = append(moved, arg)
-			if takesValue(flags, arg) && i+1 < len(args) {
-				i++
-				moved = append(moved, args[i])
-			}
-		default:
-			if len(below) == 0 {
-				rest = append(rest, arg)
-				continue
-			}
-			sub := findCommand(below, arg)
-			if sub == nil { // which of the arguments behind it would be its flags, nobody knows
-				return append(append(append(path, moved...), "--"), args[i:]...)
-			}
-			path = append(append(path, moved...), arg)
-			below, flags, moved = sub.Subcommands, sub.Flags, nil
-		}
-	}
-	out := append(path, moved...)
-	if len(rest) > 0 {
-		out = append(append(out, "--"), rest...)
-	}
-	return out
-}
 
 // typed tells whether a flag, by one of its names, stands on the command line rather than in the environment.
 func (e *env) typed(names []string) bool {
@@ -62,30 +20,6 @@ func (e *env) typed(names []string) bool {
 		}
 	}
 	return false
-}
-
-func findCommand(commands []*cli.Command, name string) *cli.Command {
-	for _, c := range commands {
-		if c.HasName(name) {
-			return c
-		}
-	}
-	return nil
-}
-
-// takesValue tells whether the argument after arg belongs to it.
-func takesValue(flags []cli.Flag, arg string) bool {
-	name := strings.TrimLeft(arg, "-")
-	if strings.Contains(name, "=") {
-		return false
-	}
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			doc, ok := f.(cli.DocGenerationFlag)
-			return ok && doc.TakesValue()
-		}
-	}
-	return false // an unknown flag: the parser will refuse it
 }
 
 // Flags that mean the same in every command. Precedence: the flag, then the environment variable, then the default.
@@ -136,6 +70,31 @@ func workersFlag() cli.Flag {
 
 func outFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`"}
+}
+
+// recordedTaxonomyFlag is that of commands that read a file (of that name in their usage) which a run has written.
+func recordedTaxonomyFlag(file string) cli.Flag {
+	return &cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
+		Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in " + file + ".run.json, " +
+			"else question-generation)"}
+}
+
+func whereFlag(rows string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "where", Usage: "only " + rows + " with this value, `COLUMN=VALUE`; may be repeated"}
+}
+
+func resampleGroupFlag() cli.Flag {
+	return &cli.StringFlag{Name: "group",
+		Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"}
+}
+
+func bootstrapFlag() cli.Flag {
+	return &cli.IntFlag{Name: "bootstrap", Value: report.DefaultIntervals().Resamples,
+		Usage: "`N` resamples for the intervals; 0: no intervals"}
+}
+
+func seedFlag() cli.Flag {
+	return &cli.Uint64Flag{Name: "seed", Value: report.DefaultIntervals().Seed, Usage: "`SEED` of the resampling"}
 }
 
 func jsonFlag() cli.Flag {

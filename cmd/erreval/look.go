@@ -2,47 +2,42 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// lookOptions are what show, stats and diff have in common.
+// lookOptions are what the commands that look at tagged or scored files have in common.
 type lookOptions struct {
 	run.Rows
-	paths  []string
-	filter *dataset.Filter // --where
+	paths []string
+	where map[string]string // column to the value that rows must have there
+	form  reportForm
 }
 
 func lookFlags() []cli.Flag {
-	return append(rowFlags(),
-		&cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
-			Usage: "`TAXONOMY`: a built-in name or a YAML file (default: the one in OUT.run.json, else question-generation)"},
-		&cli.StringSliceFlag{Name: "where", Usage: "only rows with this value, `COLUMN=VALUE`; may be repeated"})
+	return append(rowFlags(), recordedTaxonomyFlag("OUT"), whereFlag("rows"))
 }
 
 // reportFlags are those of stats and diff.
 func reportFlags() []cli.Flag {
-	return append(lookFlags(),
-		&cli.StringFlag{Name: "group", Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"},
-		&cli.IntFlag{Name: "bootstrap", Value: report.DefaultIntervals().Resamples, Usage: "`N` resamples for the intervals; 0: no intervals"},
-		&cli.Uint64Flag{Name: "seed", Value: report.DefaultIntervals().Seed, Usage: "`SEED` of the resampling"},
-		jsonFlag(), markdownFlag())
+	return append(lookFlags(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag())
 }
 
-func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
+// readLookOptions reads the options and the file names; min, max and what are those of wantArgs.
+func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions, error) {
+	if err := wantArgs(ctx, min, max, what); err != nil {
+		return nil, err
+	}
 	o := &lookOptions{paths: ctx.Args().Slice()}
 	if countOf(o.paths, run.Stdio) > 1 {
 		return nil, exit.Usagef(`standard input "-" can be read once`)
@@ -57,13 +52,51 @@ func lookOptionsFrom(ctx *cli.Context) (*lookOptions, error) {
 	if o.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
-	where, err := parseWhere(ctx.StringSlice("where"))
-	o.filter = &dataset.Filter{Where: where}
+	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
+		return nil, err
+	}
+	o.form, err = readReportForm(ctx)
 	return o, err
 }
 
-// taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record beside
-// the files names, or that of question generation. The record of a taxonomy of the user's own does not say where its file is.
+// readAll hands the rows of every file to take.
+func (o *lookOptions) readAll(ctx *cli.Context, e *env, take run.TakeRows) error {
+	for _, file := range o.paths {
+		if err := o.Read(ctx.Context, e.Process, file, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countOf(list []string, s string) int {
+	n := 0
+	for _, x := range list {
+		if x == s {
+			n++
+		}
+	}
+	return n
+}
+
+func parseWhere(pairs []string) (map[string]string, error) {
+	where := map[string]string{}
+	for _, pair := range pairs {
+		column, value, ok := strings.Cut(pair, "=")
+		if !ok || column == "" {
+			return nil, exit.Usagef("--where %q: write it as COLUMN=VALUE, as in --where split=test", pair)
+		}
+		if _, twice := where[column]; twice {
+			return nil, exit.Usagef("--where: column %q is given twice", column)
+		}
+		where[column] = value
+	}
+	return where, nil
+}
+
+// taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record
+// beside the files names, or that of question generation. The record of a taxonomy of the user's own does not say where
+// its file is.
 func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {
 		made := run.ReadMade(file)
@@ -72,112 +105,12 @@ func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 		}
 		name, _, _ := strings.Cut(made.Taxonomy.ID, "@")
 		if !slices.Contains(taxonomy.Builtins(), name) {
-			return nil, exit.With(exit.Unfit, fmt.Errorf("%s was made with the taxonomy %s, which is not built in: give its file with --taxonomy FILE", file, made.Taxonomy.ID))
+			return nil, exit.With(exit.Unfit, fmt.Errorf("%s was made with the taxonomy %s, which is not built in: "+
+				"give its file with --taxonomy FILE", file, made.Taxonomy.ID))
 		}
 		given = name
 	}
 	return openTaxonomy(cmp.Or(given, "question-generation"))
-}
-
-// each calls f for every row of a file that --where lets through, with its diagnosis or nil.
-func (o *lookOptions) each(ctx context.Context, e *env, file string, f func(*dataset.Row, *dataset.Diagnosis) error) ([]error, error) {
-	faults, err := o.Each(ctx, e.Process, file, func(row *dataset.Row) error {
-		if !o.filter.Match(row) {
-			return nil
-		}
-		d, err := row.Diagnosis()
-		if err != nil {
-			return err
-		}
-		if d != nil && !d.MadeWith(o.Taxonomy.ID()) {
-			return o.unfit("row "+row.ID, d.Taxonomy)
-		}
-		return f(row, d)
-	})
-	if unfit := o.foreign(errors.Join(append(faults, err)...)); unfit != nil {
-		err = unfit
-	}
-	return faults, err
-}
-
-func (o *lookOptions) unfit(what, found string) error {
-	name, _, _ := strings.Cut(found, "@")
-	if !slices.Contains(taxonomy.Builtins(), name) {
-		name = "FILE"
-	}
-	return exit.With(exit.Unfit, fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: choose it with --taxonomy %s",
-		what, found, o.Taxonomy.ID(), name))
-}
-
-// foreign tells whether a line is no row, or columns are missing, because the file is one of another taxonomy, with
-// other fields.
-func (o *lookOptions) foreign(err error) error {
-	var fault *dataset.LineError
-	var missing *dataset.ColumnsError
-	var line struct{ Diagnosis *dataset.Diagnosis }
-	place := ""
-	switch {
-	case errors.As(err, &missing):
-		place = fmt.Sprintf("%s:%d", missing.First.Source, missing.First.Line)
-		line.Diagnosis, err = missing.First.Diagnosis()
-	case errors.As(err, &fault):
-		place = fmt.Sprintf("%s:%d", fault.File, fault.Line)
-		err = json.Unmarshal(fault.Raw, &line)
-	}
-	if err != nil || line.Diagnosis == nil || line.Diagnosis.MadeWith(o.Taxonomy.ID()) {
-		return nil
-	}
-	return o.unfit(place, line.Diagnosis.Taxonomy)
-}
-
-// noRows says why there is nothing to look at.
-func (o *lookOptions) noRows(rows int, faults []error) error {
-	files := strings.Join(o.paths, ", ")
-	switch {
-	case rows > 0:
-		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files, words.Plural(rows, "row", "rows"), o.paths[0])
-	case len(faults) > 0:
-		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, faults[0])
-	case len(o.filter.Where) > 0:
-		return o.filter.NoMatch(files)
-	}
-	return fmt.Errorf("%s: there are no rows", files)
-}
-
-// warnFaults prints lines that are no rows, and gives the exit code that says so.
-func warnFaults(e *env, faults []error) error {
-	for _, f := range faults[:min(run.ShownRejections, len(faults))] {
-		fmt.Fprintf(e.Err, "warning: %s\n", words.Printable(f.Error()))
-	}
-	if more := len(faults) - run.ShownRejections; more > 0 {
-		fmt.Fprintf(e.Err, "warning: and %d more lines like these\n", more)
-	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return exit.With(exit.Incomplete, nil)
-}
-
-// scheme is the taxonomy as reports take it.
-func scheme(t *taxonomy.Taxonomy) report.Scheme {
-	s := report.Scheme{Taxonomy: t.ID()}
-	for _, y := range t.Types {
-		if y.NoError {
-			s.NoError = y.Name
-			continue
-		}
-		s.Labels = append(s.Labels, report.Label{Name: y.Name, Code: y.Code})
-	}
-	return s
-}
-
-// checkedIntervals reads the flags of intervals.
-func (o *lookOptions) checkedIntervals(ctx *cli.Context) (report.IntervalOptions, error) {
-	i := readIntervals(ctx, o.Taxonomy)
-	if err := i.Validate(); err != nil {
-		return i, exit.Usagef("--bootstrap: %w", err)
-	}
-	return i, nil
 }
 
 // readIntervals reads the flags of intervals; what uses them validates them.
@@ -194,6 +127,10 @@ func readIntervals(ctx *cli.Context, t *taxonomy.Taxonomy) report.IntervalOption
 		o.Method = report.None
 	}
 	return o
+}
+
+func readPlotOptions(ctx *cli.Context, flag string) chart.File {
+	return chart.File{Option: "--" + flag, Path: ctx.String(flag), Overwrite: ctx.Bool("overwrite")}
 }
 
 // reportForm is how figures are printed: as text unless one of the two is set.
@@ -216,4 +153,51 @@ func (f reportForm) print(e *env, figures interface{ Report() *report.Report }) 
 		return figures.Report().Markdown(e.Out)
 	}
 	return figures.Report().Text(e.Out)
+}
+
+// rowFigures are computed from files of rows.
+type rowFigures interface {
+	Report() *report.Report
+	Warnings() []report.FileWarning
+	IsIncomplete() bool // rows or lines are left out
+}
+
+// picture is one to draw of figures.
+type picture struct {
+	file chart.File
+	draw func(format string) ([]byte, error)
+}
+
+// printRows says on standard error what figures of rows leave out, draws and prints them. Its error is coded
+// exit.Incomplete where something is left out.
+func (o *lookOptions) printRows(e *env, figures rowFigures, pictures ...picture) error {
+	for _, w := range figures.Warnings() {
+		_ = warnFaults(e, w.Faults) // the figures know whether they are incomplete
+		for _, note := range w.Notes {
+			fmt.Fprintf(e.Err, "warning: %s\n", note)
+		}
+	}
+	for _, p := range pictures {
+		if err := p.file.Write(p.draw); err != nil {
+			return err
+		}
+	}
+	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() {
+		return err
+	}
+	return exit.With(exit.Incomplete, nil)
+}
+
+// warnFaults prints lines that are no rows, and gives the exit code that says so.
+func warnFaults(e *env, faults []error) error {
+	for _, f := range faults[:min(run.ShownRejections, len(faults))] {
+		fmt.Fprintf(e.Err, "warning: %s\n", words.Printable(f.Error()))
+	}
+	if more := len(faults) - run.ShownRejections; more > 0 {
+		fmt.Fprintf(e.Err, "warning: and %d more lines like these\n", more)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return exit.With(exit.Incomplete, nil)
 }

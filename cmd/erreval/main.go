@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/fileerror"
 )
@@ -28,11 +29,11 @@ func main() {
 func execute(ctx context.Context, args []string, e *env) int {
 	e.Args = args
 	app := newApp(e)
-	if len(args) > 1 && args[1] == completeCommand {
-		printCandidates(e.Out, app, args[2:])
+	if len(args) > 1 && args[1] == commandline.CompleteCommand {
+		commandline.WriteCandidates(e.Out, app, args[2:])
 		return exit.OK
 	}
-	err := app.RunContext(ctx, reorder(app, args))
+	err := app.RunContext(ctx, commandline.Reorder(app, args))
 	if err == nil {
 		return exit.OK
 	}

@@ -41,7 +41,7 @@ func runRefineReport(ctx *cli.Context, e *env, w *refine.Workspace) error {
 		return err
 	}
 	picture := readPlotOptions(ctx, "plot")
-	if err := picture.check(); err != nil {
+	if err := picture.Check(); err != nil {
 		return err
 	}
 	r := &refineReport{w: w, Taxonomy: w.Taxonomy.ID(), Current: -1}
@@ -62,7 +62,7 @@ func runRefineReport(ctx *cli.Context, e *env, w *refine.Workspace) error {
 	if len(numbers) == 0 {
 		return fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s", words.Quote(w.Dir))
 	}
-	if err := picture.write(r.draw); err != nil {
+	if err := picture.Write(r.draw); err != nil {
 		return err
 	}
 	return form.print(e, r)

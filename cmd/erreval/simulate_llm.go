@@ -331,7 +331,7 @@ func (r *writtenRun) stopped(ctx context.Context, out *run.Output, err error) er
 // showPrompt prints what is asked about a row: the first job of it.
 func (r *writtenRun) showPrompt(jobs []llmsim.Job) error {
 	for _, j := range jobs {
-		if !report.SameID(r.ask.ShowPrompt, j.Row.ID) {
+		if !report.IsSameID(r.ask.ShowPrompt, j.Row.ID) {
 			continue
 		}
 		names, requests, err := r.sim.Requests(j)

@@ -7,16 +7,16 @@ import (
 	"fmt"
 )
 
-// Exit codes, as docs/architecture.md lists them.
+// Exit codes. docs/reference.md is made of these comments.
 const (
-	OK          = 0
-	Failed      = 1
-	Usage       = 2   // the command line, or which columns hold the fields
-	Incomplete  = 3   // finished, some rows untagged or unscored, lines rejected, or an input changed meanwhile
+	OK          = 0   // done
+	Failed      = 1   // failed; doctor: a fault
+	Usage       = 2   // usage, or a column that the file lacks
+	Incomplete  = 3   // finished, but rows are untagged or unscored, lines were rejected, or an input changed meanwhile
 	Unfit       = 4   // model or taxonomy does not fit
-	Judge       = 5   // judge unavailable or budget spent
+	Judge       = 5   // no judge answers, or the budget is spent
 	Missed      = 6   // a threshold that the user set was missed
-	Interrupted = 130 // Ctrl-C or SIGTERM
+	Interrupted = 130 // interrupted by Ctrl-C or SIGTERM; what was finished is kept
 )
 
 // precedence decides where several codes hold.

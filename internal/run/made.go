@@ -29,6 +29,14 @@ func ReadMade(file string) *Made {
 	return made
 }
 
+// ReadThresholds gives those that a file was tagged with, as its run record has them; nil if they are not known.
+func ReadThresholds(file string) dataset.Probabilities {
+	if made := ReadMade(file); made != nil {
+		return made.Options.Thresholds
+	}
+	return nil
+}
+
 // recordedColumns are the fields that the run which made a file read from columns of other names. Older records have
 // only those that were given.
 func recordedColumns(file string) map[string]string {

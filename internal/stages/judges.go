@@ -157,7 +157,7 @@ func (j *Judges) ShowPrompt(p *run.Process, input string, rows VisitRows, questi
 	found, first := false, ""
 	_, err := rows(func(row *dataset.Row) error {
 		first = cmp.Or(first, row.ID)
-		if !report.SameID(j.o.ShowPrompt, row.ID) || found {
+		if !report.IsSameID(j.o.ShowPrompt, row.ID) || found {
 			return nil
 		}
 		found = true

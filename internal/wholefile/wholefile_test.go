@@ -29,6 +29,10 @@ func TestWrite(t *testing.T) {
 	if err := Write(taken, []byte("x")); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("got %v", err)
 	}
+	nowhere := filepath.Join(dir, "none", "a.json")
+	if err := Write(nowhere, nil); err == nil || !strings.Contains(err.Error(), nowhere) {
+		t.Errorf("got %v, want the name that was asked for", err)
+	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v %v, want the file and the folder alone", entries, err)
 	}

@@ -44,11 +44,12 @@ const (
 // The format is "svg" or "png".
 func Stats(s *report.Stats, format string) ([]byte, error) {
 	if n := len(s.Systems); n == 0 || n > MaxSystems {
-		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d", MaxSystems, n)
+		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d; choose some with --where, or --by none",
+			MaxSystems, n)
 	}
 	p, legend := plot.New(), plot.NewLegend()
 	rows := 1 + len(s.Systems[0].Labels)
-	decorate(p, s, rows)
+	decorate(p, s)
 	for i := range s.Systems {
 		b := newBars(s, i)
 		p.Add(b)
@@ -101,33 +102,38 @@ func sans(size vg.Length) font.Font {
 }
 
 // decorate sets title, axes and grid. Errors stand from top to bottom in the taxonomy's order.
-func decorate(p *plot.Plot, s *report.Stats, rows int) {
+func decorate(p *plot.Plot, s *report.Stats) {
 	p.Title.Text = "Share of tagged rows with each error"
 	if s.Interval.Method != report.None {
 		p.Title.Text += fmt.Sprintf(", with %.0f %% intervals", 100*s.Interval.Level)
 	}
-	p.Title.TextStyle.Font, p.Title.Padding = sans(12), 8
-	p.X.Label.Text, p.X.Label.TextStyle.Font = "% of tagged rows", sans(10)
-	p.X.Tick.Label.Font, p.Y.Tick.Label.Font = sans(10), sans(10)
-	p.X.Min, p.X.Max = 0, limit(s)
-	p.X.Padding, p.Y.Padding = 0, 0
-	p.Y.Min, p.Y.Max = -0.5, float64(rows)-0.5
-	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
 	names := []string{"Without error"}
 	for _, l := range s.Systems[0].Labels {
 		names = append(names, l.Label)
 	}
-	ticks := make([]plot.Tick, rows)
-	for i, name := range names {
-		ticks[i] = plot.Tick{Value: position(i, rows), Label: cut(name)}
-	}
-	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	listEntries(p, "% of tagged rows", names)
+	p.X.Min, p.X.Max = 0, limit(s)
 	var scale plot.ConstantTicks
 	for x := 0.0; x <= p.X.Max; x += p.X.Max / 5 {
 		scale = append(scale, plot.Tick{Value: x, Label: fmt.Sprint(math.Round(x))})
 	}
 	p.X.Tick.Marker = scale
 	p.Add(grid(scale))
+}
+
+// listEntries sets fonts, and the entries that stand from top to bottom beside a horizontal axis.
+func listEntries(p *plot.Plot, xLabel string, names []string) {
+	p.Title.TextStyle.Font, p.Title.Padding = sans(12), 8
+	p.X.Label.Text, p.X.Label.TextStyle.Font = xLabel, sans(10)
+	p.X.Tick.Label.Font, p.Y.Tick.Label.Font = sans(10), sans(10)
+	p.X.Padding, p.Y.Padding = 0, 0
+	p.Y.Min, p.Y.Max = -0.5, float64(len(names))-0.5
+	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
+	ticks := make(plot.ConstantTicks, len(names))
+	for i, name := range names {
+		ticks[i] = plot.Tick{Value: position(i, len(names)), Label: cut(name)}
+	}
+	p.Y.Tick.Marker = ticks
 }
 
 // position of the i-th entry on the vertical axis, which points upwards.

@@ -24,17 +24,12 @@ func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error
 		return nil, errors.New("a chart shows at least 1 value")
 	}
 	p := plot.New()
-	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = title, sans(12), 8
-	p.X.Label.Text, p.X.Label.TextStyle.Font = xLabel, sans(10)
-	p.X.Tick.Label.Font, p.Y.Tick.Label.Font = sans(10), sans(10)
-	p.X.Padding, p.Y.Padding = 0, 0
-	p.Y.Min, p.Y.Max = -0.5, float64(len(marks))-0.5
-	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
-	names := make(plot.ConstantTicks, len(marks))
+	p.Title.Text = title
+	names := make([]string, len(marks))
 	for i, m := range marks {
-		names[i] = plot.Tick{Value: position(i, len(marks)), Label: cut(m.Name)}
+		names[i] = m.Name
 	}
-	p.Y.Tick.Marker = names
+	listEntries(p, xLabel, names)
 	low, high, ticks := spread(marks)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = low, high, ticks
 	p.Add(grid(ticks), whiskers(marks))

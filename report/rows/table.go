@@ -1,9 +1,8 @@
-package main
+package rows
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,11 +10,10 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"golang.org/x/term"
 )
 
-// rowTable prints rows and what was found in them, one below the other as they come.
-type rowTable struct {
+// Table prints rows and what was found in them, one below the other as they come.
+type Table struct {
 	w      io.Writer
 	fields []int    // shown ones: all but the one that intervals group by, which is long and shared
 	names  []string // headings
@@ -23,17 +21,16 @@ type rowTable struct {
 	n      int
 }
 
-// Widths of the table in columns.
+// Sizes of the table, in columns and lines.
 const (
-	plainWidth  = 110 // where there is no terminal
-	leastWidth  = 60
 	numberWidth = 4
 	errorsWidth = 36
 	cellLines   = 6 // longer cells end with …
 )
 
-func newRowTable(e *env, t *taxonomy.Taxonomy) *rowTable {
-	tab := &rowTable{w: e.Out, names: []string{"#"}, widths: []int{numberWidth}}
+// NewTable prints to w, in a terminal of so many columns. A narrower one than 60 is taken for 60.
+func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
+	tab := &Table{w: w, names: []string{"#"}, widths: []int{numberWidth}}
 	for i, f := range t.Fields {
 		if !f.Group {
 			tab.fields = append(tab.fields, i)
@@ -41,7 +38,7 @@ func newRowTable(e *env, t *taxonomy.Taxonomy) *rowTable {
 		}
 	}
 	// The first field is what is judged: it gets twice the room of another.
-	room := max(e.width(), leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
+	room := max(columns, leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
 	unit := room / (len(tab.fields) + 1)
 	for i := range tab.fields {
 		width := unit
@@ -54,7 +51,8 @@ func newRowTable(e *env, t *taxonomy.Taxonomy) *rowTable {
 	return tab
 }
 
-func (t *rowTable) row(row *dataset.Row, d *dataset.Diagnosis) error {
+// WriteRow prints a row with its diagnosis, and the head of the table before the first one.
+func (t *Table) WriteRow(row *dataset.Row, d *dataset.Diagnosis) error {
 	var b strings.Builder
 	if t.n == 0 {
 		t.line(&b, t.names)
@@ -67,15 +65,15 @@ func (t *rowTable) row(row *dataset.Row, d *dataset.Diagnosis) error {
 	t.n++
 	cells := []string{strconv.Itoa(t.n)}
 	for _, i := range t.fields {
-		cells = append(cells, printable(row.Values[i]))
+		cells = append(cells, oneLine(row.Values[i]))
 	}
-	t.line(&b, append(cells, found(d)))
+	t.line(&b, append(cells, describe(d)))
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
 // line writes cells side by side, each wrapped to its width.
-func (t *rowTable) line(b *strings.Builder, cells []string) {
+func (t *Table) line(b *strings.Builder, cells []string) {
 	wrapped, height := make([][]string, len(cells)), 0
 	for i, cell := range cells {
 		var lines []string
@@ -100,10 +98,10 @@ func (t *rowTable) line(b *strings.Builder, cells []string) {
 	}
 }
 
-// found names the labels of a diagnosis, each error with its probability.
-func found(d *dataset.Diagnosis) string {
+// describe names the labels of a diagnosis, each error with its probability.
+func describe(d *dataset.Diagnosis) string {
 	if d.Status != "" {
-		return d.Status + ": " + printable(d.Reason)
+		return d.Status + ": " + oneLine(d.Reason)
 	}
 	lines := make([]string, len(d.Labels))
 	for i, label := range d.Labels {
@@ -118,25 +116,12 @@ func found(d *dataset.Diagnosis) string {
 	return strings.Join(lines, "\n")
 }
 
-// printable makes one line of a text, without what a terminal would take for a command.
-func printable(s string) string {
+// oneLine makes one line of a text, without what a terminal would take for a command.
+func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
 	}, s)), " ")
-}
-
-// width is the number of columns to print in.
-func (e *env) width() int {
-	if n, err := strconv.Atoi(e.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	if f, ok := e.Out.(*os.File); ok && e.IsTerminal(f) {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return n
-		}
-	}
-	return plainWidth
 }

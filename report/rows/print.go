@@ -1,4 +1,4 @@
-package main
+package rows
 
 import (
 	"cmp"
@@ -12,68 +12,38 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 )
 
-// showPrinter writes rows below each other.
-type showPrinter struct {
-	e     *env
-	o     *showOptions
-	color bool
+// printer writes rows below each other.
+type printer struct {
+	o     *Options
 	width int
 	names int // width of the column with the names of fields
 	n     int // rows so far
 	json  *dataset.Writer
 }
 
-// showWidth is as wide as text reads well.
-const showWidth = 110
+// Widths of what is printed, in columns.
+const (
+	leastWidth = 60
+	showWidth  = 110 // as wide as text reads well
+)
 
 // shownFrom is the probability from which a type that was not found is worth showing.
 const shownFrom = 0.05
 
-func newShowPrinter(e *env, o *showOptions) *showPrinter {
-	p := &showPrinter{e: e, o: o, width: min(max(e.width(), leastWidth), showWidth)}
-	switch o.color {
-	case "auto":
-		p.color = e.IsTerminal(e.Out) && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
-	case "always":
-		p.color = true
-	}
+func newPrinter(o *Options) *printer {
+	p := &printer{o: o, width: min(max(o.Width, leastWidth), showWidth)}
 	for _, name := range append(o.Taxonomy.FieldNames(), "untagged") {
 		p.names = max(p.names, utf8.RuneCountInString(name))
 	}
-	if o.json {
-		p.json = dataset.NewWriter(e.Out)
+	if o.JSON {
+		p.json = dataset.NewWriter(o.Out)
 	}
 	return p
-}
-
-// sayTop says what "uncertain" is measured by.
-func (p *showPrinter) sayTop(file string, thresholds dataset.Probabilities) {
-	if p.o.quiet {
-		return
-	}
-	if thresholds == nil {
-		fmt.Fprintf(p.e.Err, "erreval: uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)\n", file, runrecord.Path(file))
-		return
-	}
-	fmt.Fprintf(p.e.Err, "erreval: uncertain is a probability close to its threshold, from %s\n", runrecord.Path(file))
-}
-
-// close says how many rows there were.
-func (p *showPrinter) close(rows, without int) {
-	if p.o.quiet {
-		return
-	}
-	fmt.Fprintf(p.e.Err, "erreval: %s shown, %d read", words.Plural(p.n, "row", "rows"), rows)
-	if without > 0 {
-		fmt.Fprintf(p.e.Err, "; %s no probabilities to judge by", words.Plural(without, "row has", "rows have"))
-	}
-	fmt.Fprintln(p.e.Err)
 }
 
 // Styles; EscapeReset ends them, as go-pretty's wrapping expects.
@@ -86,17 +56,17 @@ const (
 	inverse = "\x1b[30;43m"
 )
 
-func (p *showPrinter) style(style, s string) string {
-	if !p.color || s == "" {
+func (p *printer) style(style, s string) string {
+	if !p.o.Color || s == "" {
 		return s
 	}
 	return style + s + text.EscapeReset
 }
 
-func (p *showPrinter) print(s *shown) error {
+func (p *printer) print(s *shownRow) error {
 	p.n++
 	if p.json != nil {
-		if err := p.json.Write(s.row); err != nil {
+		if err := p.json.Write(s.Row); err != nil {
 			return err
 		}
 		return p.json.Flush()
@@ -105,19 +75,20 @@ func (p *showPrinter) print(s *shown) error {
 	if p.n > 1 {
 		b.WriteString("\n")
 	}
-	id := s.row.ID
-	if _, given := s.row.Get(dataset.ColumnID); !given {
+	id := s.ID
+	if _, given := s.Get(dataset.ColumnID); !given {
 		id = report.ShortID(id)
 	}
-	b.WriteString(p.style(bold, words.Printable(id)) + p.style(faint, fmt.Sprintf("  %s:%d", words.Printable(s.row.Source), s.row.Line)) + "\n")
-	p.fields(&b, s.row)
+	place := fmt.Sprintf("  %s:%d", words.Printable(s.Source), s.Line)
+	b.WriteString(p.style(bold, words.Printable(id)) + p.style(faint, place) + "\n")
+	p.fields(&b, s.Row)
 	p.diagnosis(&b, s)
-	_, err := io.WriteString(p.e.Out, b.String())
+	_, err := io.WriteString(p.o.Out, b.String())
 	return err
 }
 
 // line writes a name and a text, which is wrapped beside it.
-func (p *showPrinter) line(b *strings.Builder, name, content string) {
+func (p *printer) line(b *strings.Builder, name, content string) {
 	room := p.width - p.names - 4
 	indent := strings.Repeat(" ", p.names+4)
 	b.WriteString("  " + p.style(faint, text.Pad(name, p.names, ' ')) + "  ")
@@ -141,7 +112,7 @@ func trimLine(l string) string {
 	return strings.TrimRight(l, " ")
 }
 
-func (p *showPrinter) fields(b *strings.Builder, row *dataset.Row) {
+func (p *printer) fields(b *strings.Builder, row *dataset.Row) {
 	for i, f := range p.o.Taxonomy.Fields {
 		content := words.PrintableLines(row.Values[i])
 		if f.Group {
@@ -154,26 +125,24 @@ func (p *showPrinter) fields(b *strings.Builder, row *dataset.Row) {
 	}
 }
 
-func others(values []string, but int) []string {
-	return slices.Concat(values[:but], values[but+1:])
-}
-
-func oneLine(texts []string) []string {
-	out := make([]string, len(texts))
-	for i, t := range texts {
-		out[i] = words.Printable(t)
+// others are the values but one, each a line.
+func others(values []string, but int) (lines []string) {
+	for i, v := range values {
+		if i != but {
+			lines = append(lines, words.Printable(v))
+		}
 	}
-	return out
+	return lines
 }
 
 // highlight marks where the text has one of the targets, word for word; case and white space do not matter.
-func (p *showPrinter) highlight(content string, targets []string) string {
+func (p *printer) highlight(content string, targets []string) string {
 	var b strings.Builder
 	end := 0
-	for _, at := range wordmatch.Find(content, oneLine(targets)) {
+	for _, at := range wordmatch.Find(content, targets) {
 		b.WriteString(content[end:at[0]])
 		found := content[at[0]:at[1]]
-		if p.color {
+		if p.o.Color {
 			b.WriteString(p.style(inverse, found))
 		} else {
 			b.WriteString("[[" + found + "]]")
@@ -187,7 +156,7 @@ func (p *showPrinter) highlight(content string, targets []string) string {
 const otherColumnLength = 60
 
 // otherColumns are the short ones that are neither fields nor erreval's own.
-func (p *showPrinter) otherColumns(row *dataset.Row) string {
+func (p *printer) otherColumns(row *dataset.Row) string {
 	own := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
 	for _, f := range p.o.Taxonomy.FieldNames() {
 		own = append(own, cmp.Or(p.o.Columns[f], f))
@@ -196,19 +165,20 @@ func (p *showPrinter) otherColumns(row *dataset.Row) string {
 	for _, name := range row.Columns() {
 		raw, _ := row.Get(name)
 		value := dataset.PlainText(raw)
-		if !slices.Contains(own, name) && scalar(raw) && len(value) <= otherColumnLength && !slices.Contains(row.Values, value) { // shown already
+		shown := slices.Contains(own, name) || slices.Contains(row.Values, value)
+		if !shown && isScalar(raw) && len(value) <= otherColumnLength {
 			parts = append(parts, words.Printable(name+" "+value))
 		}
 	}
 	return strings.Join(parts, " · ")
 }
 
-func scalar(raw json.RawMessage) bool {
+func isScalar(raw json.RawMessage) bool {
 	return len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null"
 }
 
-func (p *showPrinter) diagnosis(b *strings.Builder, s *shown) {
-	d := s.d
+func (p *printer) diagnosis(b *strings.Builder, s *shownRow) {
+	d := s.diagnosis
 	switch {
 	case d == nil:
 		p.line(b, "untagged", p.style(yellow, "no diagnosis; tag the file with: erreval identify"))
@@ -224,27 +194,28 @@ func (p *showPrinter) diagnosis(b *strings.Builder, s *shown) {
 		}
 	}
 	if s.closest.label != "" {
-		p.line(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", s.closest.label, s.closest.distance, thresholdOf(s.closest.label, s.thresholds)))
+		c := s.closest
+		p.line(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", c.label, c.distance, s.threshold(c.label)))
 	}
 	if d != nil && len(d.Truncated) > 0 {
 		p.line(b, "cut", p.style(yellow, truncation(d.Truncated)))
 	}
-	if gold, err := s.row.Labels(p.o.Taxonomy); err == nil {
+	if gold, err := s.Labels(p.o.Taxonomy); err == nil {
 		p.line(b, "gold", strings.Join(gold, ", "))
 	}
 }
 
 // found names the errors, each with its probability and threshold.
-func (p *showPrinter) found(s *shown) string {
+func (p *printer) found(s *shownRow) string {
 	var parts []string
-	for _, label := range s.d.Labels {
+	for _, label := range s.diagnosis.Labels {
 		style := red
 		i, known := p.o.Taxonomy.Index(label)
 		if known && p.o.Taxonomy.Types[i].NoError {
 			style = green
 		}
 		part := p.style(style, words.Printable(label))
-		if prob, ok := s.d.Probabilities.Get(label); ok {
+		if prob, ok := s.diagnosis.Probabilities.Get(label); ok {
 			part += fmt.Sprintf(" %.2f", prob)
 		}
 		if threshold, ok := s.thresholds.Get(label); ok {
@@ -259,9 +230,9 @@ func (p *showPrinter) found(s *shown) string {
 }
 
 // also lists the other types of some probability, most probable first.
-func (p *showPrinter) also(s *shown) string {
-	rest := slices.DeleteFunc(slices.Clone(s.d.Probabilities), func(q dataset.Probability) bool {
-		return q.P < shownFrom || slices.Contains(s.d.Labels, q.Label)
+func (p *printer) also(s *shownRow) string {
+	rest := slices.DeleteFunc(slices.Clone(s.diagnosis.Probabilities), func(q dataset.Probability) bool {
+		return q.P < shownFrom || slices.Contains(s.diagnosis.Labels, q.Label)
 	})
 	slices.SortStableFunc(rest, func(a, b dataset.Probability) int { return cmp.Compare(b.P, a.P) })
 	parts := make([]string, len(rest))

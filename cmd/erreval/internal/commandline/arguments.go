@@ -1,0 +1,77 @@
+// Package commandline adds to urfave/cli what a command line needs besides: flags behind file names, completion, errors
+// that say what would be right, and the reference page.
+package commandline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Reorder moves a command's flags in front of its positional arguments: urfave/cli v2 silently
+// takes a flag after a positional argument for a positional one. "--" ends the flags, a lone "-"
+// is positional, and a flag that takes a value keeps it.
+func Reorder(app *cli.App, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	below, flags := app.Commands, app.Flags
+	path, moved, rest := args[:1:1], []string{}, []string{}
+	for i := 1; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--help" || arg == "-h":
+			return append(path, "--help") // whatever else stands there; urfave/cli takes arguments beside it for topics
+		case arg == "--":
+			rest = append(rest, args[i+1:]...)
+			i = len(args)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			moved = append(moved, arg)
+			if takesValue(flags, arg) && i+1 < len(args) {
+				i++
+				moved = append(moved, args[i])
+			}
+		default:
+			if len(below) == 0 {
+				rest = append(rest, arg)
+				continue
+			}
+			sub := findCommand(below, arg)
+			if sub == nil { // which of the arguments behind it would be its flags, nobody knows
+				return append(append(append(path, moved...), "--"), args[i:]...)
+			}
+			path = append(append(path, moved...), arg)
+			below, flags, moved = sub.Subcommands, sub.Flags, nil
+		}
+	}
+	out := append(path, moved...)
+	if len(rest) > 0 {
+		out = append(append(out, "--"), rest...)
+	}
+	return out
+}
+
+func findCommand(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// takesValue tells whether the argument after arg belongs to it.
+func takesValue(flags []cli.Flag, arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			doc, ok := f.(cli.DocGenerationFlag)
+			return ok && doc.TakesValue()
+		}
+	}
+	return false // an unknown flag: the parser will refuse it
+}

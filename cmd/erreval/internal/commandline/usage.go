@@ -1,0 +1,51 @@
+package commandline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/spelling"
+	"github.com/urfave/cli/v2"
+)
+
+// ExplainUsage turns a parser's message into one that names the command and what it would take.
+func ExplainUsage(ctx *cli.Context, err error, _ bool) error {
+	path, flags := ctx.Command.HelpName, ctx.Command.VisibleFlags()
+	names := make([]string, len(flags))
+	for i, f := range flags {
+		names[i] = f.Names()[0]
+	}
+	text := err.Error()
+	unknown, isUnknown := strings.CutPrefix(text, "flag provided but not defined: -")
+	if isUnknown {
+		text = fmt.Sprintf("unknown flag --%s%s", unknown, didYouMean("--", unknown, names))
+	}
+	if ctx.Command.Name == ctx.App.Name && isUnknown {
+		return exit.Usagef("%s; the flags of a command stand behind its name", text)
+	}
+	return exit.Usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
+}
+
+// didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none
+// is like it.
+func didYouMean(prefix, name string, names []string) string {
+	if meant := spelling.Meant(name, names); meant != "" {
+		return "; did you mean " + prefix + meant + "?"
+	}
+	return ""
+}
+
+// NeedCommand answers a line that stops before naming a command, or names one that does not exist.
+func NeedCommand(ctx *cli.Context) error {
+	path, below := ctx.Command.HelpName, ctx.Command.VisibleCommands()
+	names := make([]string, len(below))
+	for i, c := range below {
+		names[i] = c.Name
+	}
+	list := strings.Join(names, ", ")
+	if got := ctx.Args().First(); got != "" {
+		return exit.Usagef("%s has no command %q%s\nits commands are %s", path, got, didYouMean("", got, names), list)
+	}
+	return exit.Usagef("%s needs a command: %s\nsee '%s --help'", path, list, path)
+}

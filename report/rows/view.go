@@ -1,0 +1,276 @@
+// Package rows shows tagged rows to people. A View prints those that its options choose, below each other; a Table
+// prints rows side by side with what was found in them, as they are tagged.
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Values of Options.
+const (
+	AnyLabel     = "any" // in Labels and Not: every error
+	TopUncertain = "uncertain"
+	DefaultTop   = 20 // rows of Top without Limit
+
+	StatusTagged    = "tagged"
+	StatusTruncated = "truncated"
+)
+
+// Options say which rows a View shows, and how.
+type Options struct {
+	Taxonomy    *taxonomy.Taxonomy
+	Where       map[string]string // column to the value that rows must have there; nil chooses all
+	Labels, Not []string          // names, codes or AnyLabel: one of the ones, none of the others
+	IDs         []string          // whole, or the beginning before "…" or "*"; one of them
+	Status      string            // StatusTagged, dataset.StatusUntagged or StatusTruncated; "" shows all
+	Top         string            // TopUncertain: closest to a threshold first; "" keeps the file's order
+	Limit       int               // rows; 0 shows all, or DefaultTop with Top
+	// Thresholds gives those that the rows of a file were tagged with, nil where they are not known. It may be nil itself.
+	Thresholds func(file string) dataset.Probabilities
+
+	Columns map[string]string // field to the column that it is read from, where that has another name
+	Width   int               // of the terminal in columns; it is kept between 60 and 110
+	Color   bool
+	JSON    bool // the rows as they are, one JSON object a line
+	Out     io.Writer
+	Notes   io.Writer // what was shown, and by which measure; nil keeps quiet
+}
+
+// Validate finds every option that is wrong, each an *report.OptionError.
+func (o *Options) Validate() error {
+	_, err := o.resolve("--label", o.Labels)
+	_, errNot := o.resolve("--not", o.Not)
+	errs := []error{err, errNot}
+	statuses := []string{StatusTagged, dataset.StatusUntagged, StatusTruncated}
+	if o.Status != "" && !slices.Contains(statuses, o.Status) {
+		errs = append(errs, report.OptionErrorf("--status %q: it is %s", o.Status, strings.Join(statuses, " or ")))
+	}
+	if o.Top != "" && o.Top != TopUncertain {
+		errs = append(errs, report.OptionErrorf("--top %q: it is %s", o.Top, TopUncertain))
+	}
+	if o.Limit < 0 {
+		errs = append(errs, report.OptionErrorf("--limit %d: give a number of rows, or 0 for all", o.Limit))
+	}
+	return errors.Join(errs...)
+}
+
+// resolve gives the names of labels given by name or code.
+func (o *Options) resolve(option string, given []string) ([]string, error) {
+	var names []string
+	for _, g := range given {
+		if g == AnyLabel {
+			for _, y := range o.Taxonomy.Types {
+				if !y.NoError {
+					names = append(names, y.Name)
+				}
+			}
+			continue
+		}
+		i, ok := o.Taxonomy.Index(strings.TrimSpace(g))
+		if !ok {
+			return nil, report.OptionErrorf("%s %q: %s has no such label; it has %s, and any stands for every error",
+				option, g, o.Taxonomy.ID(), strings.Join(o.Taxonomy.Labels(), ", "))
+		}
+		names = append(names, o.Taxonomy.Types[i].Name)
+	}
+	return names, nil
+}
+
+// View shows rows that identify tagged.
+type View struct {
+	o       Options
+	tagged  report.Tagged
+	printer *printer
+	top     topRows
+	rows    int // read and let through by Where
+}
+
+// NewView starts one. The error is that of Options.Validate.
+func NewView(o Options) (*View, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.Labels, _ = o.resolve("--label", o.Labels) // valid
+	o.Not, _ = o.resolve("--not", o.Not)
+	if o.Top != "" && o.Limit == 0 {
+		o.Limit = DefaultTop
+	}
+	return &View{o: o, tagged: report.Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, printer: newPrinter(&o),
+		top: topRows{limit: o.Limit}}, nil
+}
+
+// errEnough ends the reading at the limit.
+var errEnough = errors.New("enough rows")
+
+// ReadRows shows the chosen rows of a file, which read gives until io.EOF as a dataset.Reader does; file is its name in
+// notes and errors. With Options.Top nothing is shown before Close. A row of another taxonomy is a report.ErrUnfit.
+func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	var thresholds dataset.Probabilities
+	if v.o.Thresholds != nil {
+		thresholds = v.o.Thresholds(file)
+	}
+	if v.o.Top != "" {
+		v.sayTop(file, thresholds)
+	}
+	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
+		v.rows++
+		if !v.o.chooses(row, d) {
+			return nil
+		}
+		s := &shownRow{Row: row, diagnosis: d, thresholds: thresholds}
+		if v.o.Top != "" {
+			v.top.add(s, v.o.Taxonomy)
+			return nil
+		}
+		if err := v.printer.print(s); err != nil {
+			return err
+		}
+		if v.IsFull() {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// IsFull tells whether no further file needs to be read.
+func (v *View) IsFull() bool { return v.o.Top == "" && v.o.Limit > 0 && v.printer.n == v.o.Limit }
+
+// Faults are the lines that were no rows, each a *dataset.LineError.
+func (v *View) Faults() []error { return v.tagged.Faults() }
+
+// Close shows what Options.Top chose, and says how many rows there were. It is an error if there were none.
+func (v *View) Close() error {
+	if v.rows == 0 {
+		return v.tagged.NothingToShow(0)
+	}
+	for _, s := range v.top.rows {
+		if err := v.printer.print(s); err != nil {
+			return err
+		}
+	}
+	note := fmt.Sprintf("%s shown, %d read", words.Plural(v.printer.n, "row", "rows"), v.rows)
+	if v.top.without > 0 {
+		note += fmt.Sprintf("; %s no probabilities to judge by", words.Plural(v.top.without, "row has", "rows have"))
+	}
+	v.note(note)
+	return nil
+}
+
+func (v *View) note(text string) {
+	if v.o.Notes != nil {
+		fmt.Fprintf(v.o.Notes, "erreval: %s\n", text)
+	}
+}
+
+// sayTop says what "uncertain" is measured by.
+func (v *View) sayTop(file string, thresholds dataset.Probabilities) {
+	if thresholds == nil {
+		v.note(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
+			file, runrecord.Path(file)))
+		return
+	}
+	v.note("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
+}
+
+// chooses tells whether to show the row.
+func (o *Options) chooses(row *dataset.Row, d *dataset.Diagnosis) bool {
+	if len(o.IDs) > 0 && !slices.ContainsFunc(o.IDs, func(id string) bool { return report.IsSameID(id, row.ID) }) {
+		return false
+	}
+	if len(o.Labels) > 0 && !hasOne(d, o.Labels) || hasOne(d, o.Not) {
+		return false
+	}
+	tagged := d != nil && d.Status == ""
+	switch o.Status {
+	case StatusTagged:
+		return tagged
+	case dataset.StatusUntagged:
+		return !tagged
+	case StatusTruncated:
+		return d != nil && len(d.Truncated) > 0
+	}
+	return true
+}
+
+func hasOne(d *dataset.Diagnosis, labels []string) bool {
+	return d != nil && slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(labels, l) })
+}
+
+// shownRow is one row on its way to the terminal.
+type shownRow struct {
+	*dataset.Row
+	diagnosis  *dataset.Diagnosis    // nil if there is none
+	thresholds dataset.Probabilities // nil if they are not known
+	closest    closest               // only with Options.Top
+}
+
+// threshold of an error type; 0.5 where it is not known, for closest to it is where 1 − |p − 0.5| is largest.
+func (s *shownRow) threshold(label string) float64 {
+	if p, ok := s.thresholds.Get(label); ok {
+		return p
+	}
+	return 0.5
+}
+
+// closest is the error type whose probability is nearest to its threshold.
+type closest struct {
+	label    string // "" without probabilities
+	distance float64
+}
+
+func (s *shownRow) findClosest(t *taxonomy.Taxonomy) closest {
+	best := closest{distance: math.Inf(1)}
+	if s.diagnosis == nil {
+		return best
+	}
+	for _, q := range s.diagnosis.Probabilities {
+		if i, ok := t.Index(q.Label); !ok || t.Types[i].NoError {
+			continue
+		}
+		if dist := math.Abs(q.P - s.threshold(q.Label)); dist < best.distance {
+			best = closest{q.Label, dist}
+		}
+	}
+	return best
+}
+
+// topRows keeps the most uncertain rows, closest to a threshold first, equally close ones in the file's order.
+type topRows struct {
+	limit   int
+	rows    []*shownRow
+	without int // rows that have no probabilities to judge by
+}
+
+func (t *topRows) add(s *shownRow, x *taxonomy.Taxonomy) {
+	if s.closest = s.findClosest(x); s.closest.label == "" {
+		t.without++
+		return
+	}
+	at, _ := slices.BinarySearchFunc(t.rows, s, func(a, b *shownRow) int {
+		if a.closest.distance <= b.closest.distance {
+			return -1
+		}
+		return 1
+	})
+	if at == t.limit {
+		return
+	}
+	t.rows = slices.Insert(t.rows, at, s)
+	t.rows = t.rows[:min(len(t.rows), t.limit)]
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// ErrUnfit says that a diagnosis, or gold labels, are of another taxonomy.
+var ErrUnfit = errors.New("the diagnosis does not fit the taxonomy")
+
+// Unfit is an ErrUnfit in the words of err.
+func Unfit(err error) error { return unfit{err} }
+
+type unfit struct{ error }
+
+func (unfit) Unwrap() error { return ErrUnfit }
+
+// OptionError says that an option is wrong, or does not fit the rows. Its text names the option as the command does.
+type OptionError struct{ err error }
+
+func (e *OptionError) Error() string { return e.err.Error() }
+
+// OptionErrorf makes an *OptionError.
+func OptionErrorf(format string, args ...any) error { return &OptionError{fmt.Errorf(format, args...)} }
+
+// FileWarning says what the figures leave out of a file, or of several.
+type FileWarning struct {
+	Faults []error  // lines that are no rows, each a *dataset.LineError
+	Notes  []string // one line each
+}
+
+// IsAny tells whether anything is left out.
+func (w FileWarning) IsAny() bool { return len(w.Faults)+len(w.Notes) > 0 }
+
+// GroupOf gives what the rows of a group share: the text of a task's field, or the JSON of any other column. Without a
+// group it is the row's id. A row without that column is an *OptionError.
+func GroupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) (string, error) {
+	if group == "" {
+		return row.ID, nil
+	}
+	if i := slices.Index(t.FieldNames(), group); i >= 0 {
+		return row.Values[i], nil
+	}
+	raw, ok := row.Get(group)
+	if !ok {
+		return "", NoColumn("--group", row, group)
+	}
+	return string(raw), nil
+}
+
+// NoColumn is the *OptionError of an option that names a column which the row lacks.
+func NoColumn(option string, row *dataset.Row, column string) error {
+	return OptionErrorf("%s: row %s has no column %q; the columns are %s", option, row.ID, column,
+		strings.Join(row.Columns(), ", "))
+}
+
+// Tagged reads files of rows that identify tagged, all with one taxonomy.
+type Tagged struct {
+	Taxonomy *taxonomy.Taxonomy
+	Where    map[string]string // column to the value that rows must have there; nil chooses all
+
+	filter dataset.Filter // made of Where
+	files  []string
+	faults []error
+}
+
+// Each calls f for every chosen row of a file, with its diagnosis, or nil where there is none. read gives the rows
+// until io.EOF, as a dataset.Reader does; file is its name in errors. A row of another taxonomy is an ErrUnfit. Lines
+// that are no rows are left out; Faults has them.
+func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Row, error),
+	f func(*dataset.Row, *dataset.Diagnosis) error) error {
+	t.filter.Where, t.files = t.Where, append(t.files, file)
+	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
+		if !t.filter.Match(row) {
+			return nil
+		}
+		d, err := row.Diagnosis()
+		if err != nil {
+			return err
+		}
+		if d != nil && !d.MadeWith(t.Taxonomy.ID()) {
+			return t.unfit("row "+row.ID, d.Taxonomy)
+		}
+		return f(row, d)
+	})
+	t.faults = append(t.faults, faults...)
+	if unfit := t.findForeign(errors.Join(append(faults, err)...)); unfit != nil {
+		return unfit
+	}
+	return err
+}
+
+// Faults are the lines that were no rows so far, each a *dataset.LineError.
+func (t *Tagged) Faults() []error { return t.faults }
+
+// warnings are the faults as the figures' reports give them.
+func (t *Tagged) warnings() []FileWarning { return []FileWarning{{Faults: t.faults}} }
+
+func (t *Tagged) unfit(what, found string) error {
+	name, _, _ := strings.Cut(found, "@")
+	if !slices.Contains(taxonomy.Builtins(), name) {
+		name = "FILE"
+	}
+	return Unfit(fmt.Errorf("%s was tagged with the taxonomy %s, not %s; rows of one taxonomy can be looked at together: "+
+		"choose it with --taxonomy %s", what, found, t.Taxonomy.ID(), name))
+}
+
+// findForeign gives an ErrUnfit where a line is no row, or columns are missing, because the file is one of another
+// taxonomy, with other fields.
+func (t *Tagged) findForeign(err error) error {
+	var fault *dataset.LineError
+	var missing *dataset.ColumnsError
+	var line struct{ Diagnosis *dataset.Diagnosis }
+	place := ""
+	switch {
+	case errors.As(err, &missing):
+		place = fmt.Sprintf("%s:%d", missing.First.Source, missing.First.Line)
+		line.Diagnosis, err = missing.First.Diagnosis()
+	case errors.As(err, &fault):
+		place = fmt.Sprintf("%s:%d", fault.File, fault.Line)
+		err = json.Unmarshal(fault.Raw, &line)
+	}
+	if err != nil || line.Diagnosis == nil || line.Diagnosis.MadeWith(t.Taxonomy.ID()) {
+		return nil
+	}
+	return t.unfit(place, line.Diagnosis.Taxonomy)
+}
+
+// NothingToShow says why there is nothing to look at in the files: rows is the number of those chosen, none of them
+// tagged.
+func (t *Tagged) NothingToShow(rows int) error {
+	files := t.names()
+	switch {
+	case rows > 0:
+		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files,
+			words.Plural(rows, "row", "rows"), t.files[0])
+	case len(t.faults) > 0:
+		return fmt.Errorf("%s: no row could be read; the first fault: %w", files, t.faults[0])
+	case len(t.Where) > 0:
+		return t.filter.NoMatch(files)
+	}
+	return fmt.Errorf("%s: there are no rows", files)
+}
+
+// names are the files, as in a sentence.
+func (t *Tagged) names() string { return strings.Join(t.files, ", ") }
