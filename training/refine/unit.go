@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is decided,
@@ -63,6 +64,25 @@ func (w *Workspace) Begin(step string) (*Unit, error) {
 func (u *Unit) Path(elem ...string) (string, error) {
 	path := u.w.Path(append([]string{tempDir, filesDir}, elem...)...)
 	return path, os.MkdirAll(filepath.Dir(path), 0o777)
+}
+
+// Write writes a file that will stand at a place in the workspace.
+func (u *Unit) Write(data []byte, elem ...string) error {
+	path, err := u.Path(elem...)
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(path, data)
+}
+
+// removeFiles removes the files that are there.
+func removeFiles(paths ...string) (err error) {
+	for _, path := range paths {
+		if removeErr := os.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
 }
 
 // Commit puts the step's files in their places and into the log. command is the line that can be typed to do it again.
@@ -124,7 +144,7 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 			}
 			out = append(out, below...)
 		default:
-			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), shellWord(w.Dir))
+			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), words.Quote(w.Dir))
 		}
 	}
 	return out, err
@@ -137,7 +157,7 @@ func (w *Workspace) lock(how int) (*os.File, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|how); errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(ErrBusy, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", w.Dir, ErrBusy), f.Close())
 	}
 	return f, nil // a file system without locks is no reason to refuse work
 }

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
@@ -208,7 +210,7 @@ func (w *Workspace) CheckWeights(iteration int) error {
 		return err
 	}
 	return fmt.Errorf("the model in use, that of iteration %s, is not here (version control leaves weights out): copy the folders model and verifier to %s, or take steps back (erreval refine undo %s) and train again",
-		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), shellWord(w.Dir))
+		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), words.Quote(w.Dir))
 }
 
 // VerifierOf is the folder of an iteration's verifier, which --verifier takes, or "" where there is none, as before the first.
@@ -259,9 +261,15 @@ func (w *Workspace) files(folder string) ([]string, error) {
 	return files, err
 }
 
-// EachRow calls f for the rows of a JSON Lines file of the workspace. A line that is no row ends it: erreval wrote the file.
-func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error) {
-	r, err := dataset.Open(path, dataset.Options{Taxonomy: w.Taxonomy})
+// EachRow calls f for the rows of a JSON Lines file of the workspace; no file is no rows. A line that is no row ends it: erreval
+// wrote the file.
+func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) error {
+	return eachRow(context.Background(), path, w.Taxonomy, f)
+}
+
+// eachRow is EachRow of rows with the fields of a taxonomy; for nil of any JSON objects. It ends with ctx.
+func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error) (err error) {
+	r, err := dataset.Open(path, dataset.Options{Taxonomy: t})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -269,7 +277,7 @@ func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	for {
+	for ctx.Err() == nil {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -281,6 +289,7 @@ func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error)
 			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
 		}
 	}
+	return ctx.Err()
 }
 
 // ProvenanceOf reads a row's provenance; a row without any is one of the start.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,6 +72,15 @@ func CheckReviewer(name string) error {
 		return fmt.Errorf("%.120q is no reviewer's name; it has up to %d bytes, no blanks around it and no line breaks", name, longestReviewer)
 	}
 	return nil
+}
+
+// Account is the name of the user's account on this machine, or "".
+func Account() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(u.Username) // Windows puts a domain in front
 }
 
 // ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item counts, as

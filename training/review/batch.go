@@ -188,20 +188,31 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 	return f, f.link(file)
 }
 
-func (f *Frozen) readBatch(file string) error {
+// ReadBatch reads the batch.json of a batch's folder strictly. What it says is compared with nothing: Open does.
+func ReadBatch(dir string) (*Batch, error) {
+	file := filepath.Join(dir, BatchFile)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no batch in %s: %w", filepath.Dir(file), err)
+		return nil, fmt.Errorf("no batch in %s: %w", dir, err)
 	}
+	if err != nil {
+		return nil, err
+	}
+	b := &Batch{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(b); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return b, nil
+}
+
+func (f *Frozen) readBatch(file string) error {
+	b, err := ReadBatch(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f.Batch); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	if f.ID == "" {
+	if f.Batch = *b; f.ID == "" {
 		return fmt.Errorf(`%s: no "id"`, file)
 	}
 	if f.TaxonomySHA256 != f.Taxonomy.Hash() {

@@ -10,6 +10,22 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
+// qualityMethods are the methods of RankQuality by name.
+var qualityMethods = map[string]stats.QualityMethod{
+	"self_confidence":             stats.SelfConfidence,
+	"normalized_margin":           stats.NormalizedMargin,
+	"confidence_weighted_entropy": stats.ConfidenceWeightedEntropy,
+}
+
+// ParseQualityMethod finds a method of RankQuality by its name in cleanlab.
+func ParseQualityMethod(name string) (stats.QualityMethod, error) {
+	method, ok := qualityMethods[name]
+	if !ok {
+		return method, fmt.Errorf("%q: there are self_confidence, normalized_margin and confidence_weighted_entropy", name)
+	}
+	return method, nil
+}
+
 // Rated is a labelled row with probabilities by a model that was not trained on it.
 type Rated struct {
 	RowID         string

@@ -52,14 +52,14 @@ type Pick struct {
 	ControlOf int      // place in Batch.Items of the row that this one repeats; -1 for all others
 }
 
-// Counts say what the pool holds.
+// Counts say what the pool holds. Their JSON keys are stable.
 type Counts struct {
-	Pool     int            // rows
-	Used     map[string]int // rows that cannot be chosen, by where they are
-	Untagged int            // rows without a diagnosis
-	Free     int            // rows that can be chosen
-	Verified int            // of these, those with a verifier's probability
-	Reliable int            // of these, those below all thresholds
+	Pool     int            `json:"rows"`
+	Used     map[string]int `json:"used"`     // rows that cannot be chosen, by where they are
+	Untagged int            `json:"untagged"` // rows without a diagnosis
+	Free     int            `json:"free"`     // rows that can be chosen
+	Verified int            `json:"verified"` // of the free rows, those with a verifier's probability
+	Reliable int            `json:"reliable"` // of the free rows, those below all thresholds
 }
 
 // Batch is what was chosen.

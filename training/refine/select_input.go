@@ -1,25 +1,24 @@
-package main
+package refine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/selection"
 )
 
 // input is what a batch is chosen from: the tagged pool, without the rows that are in use.
-func (s *selectRun) input() (*selection.Input, error) {
-	in := &selection.Input{Options: s.options, Pool: s.pool, Used: selection.NewUsed(), Counts: map[string]int{}, Seed: s.seed}
-	thresholds, err := s.thresholds()
+func (s *choice) input(ctx context.Context) (*selection.Input, error) {
+	in := &selection.Input{Options: s.options, Used: selection.NewUsed(), Counts: map[string]int{}, Seed: s.seed,
+		Pool: func(each func(*dataset.Row) error) error { return eachRow(ctx, s.tagged, s.w.Taxonomy, each) }}
+	thresholds, err := s.thresholds(ctx, in.Pool)
 	if err != nil {
 		return nil, err
 	}
@@ -48,52 +47,50 @@ func (s *selectRun) input() (*selection.Input, error) {
 	return in, nil
 }
 
-// thresholds are those with which the pool was tagged. What came of a tagged file, as by erreval score, has no record of them, but
-// names the model.
-func (s *selectRun) thresholds() (dataset.Probabilities, error) {
-	first, err := s.firstDiagnosis()
+// thresholds are those with which the pool was tagged. What came of a tagged file, as by erreval score, has no record of them,
+// but names the model.
+func (s *choice) thresholds(ctx context.Context, pool selection.Pool) (dataset.Probabilities, error) {
+	first, err := firstDiagnosis(pool)
 	if err != nil {
 		return nil, err
 	}
 	if of, want := first.Taxonomy, s.w.Taxonomy.ID(); of != "" && of != want {
-		return nil, exit.With(exit.Unfit, fmt.Errorf("%s was tagged by the taxonomy %s, and the workspace has %s", s.tagged, of, want))
+		return nil, &UnfitError{fmt.Errorf("%s was tagged by the taxonomy %s, and the workspace has %s", s.tagged, of, want)}
 	}
 	if made := run.ReadMade(s.tagged); made != nil && len(made.Options.Thresholds) > 0 {
 		return made.Options.Thresholds, nil
 	}
 	if name := s.w.ModelOf(s.current); name != "" {
-		if m, err := s.e.openModel(s.ctx.Context, name, "", s.w.Taxonomy); err == nil && m.Manifest.ID() == first.Model {
+		if id, thresholds, err := s.o.Thresholds(ctx, name); err == nil && id == first.Model {
 			var out dataset.Probabilities
-			for label, p := range m.Manifest.Thresholds {
+			for label, p := range thresholds {
 				out = append(out, dataset.Probability{Label: label, P: p})
 			}
 			return out, nil
 		}
 	}
-	s.e.Warn("%s has no run record that tells the model's thresholds; each is taken for 0.5", s.tagged)
+	s.o.Warn("%s has no run record that tells the model's thresholds; each is taken for 0.5", s.tagged)
 	return nil, nil
 }
 
 // firstDiagnosis is that of the first row that has one; an empty one where none has.
-func (s *selectRun) firstDiagnosis() (first dataset.Diagnosis, err error) {
-	err = s.pool(func(row *dataset.Row) error {
+func firstDiagnosis(pool selection.Pool) (first dataset.Diagnosis, err error) {
+	err = pool(func(row *dataset.Row) error {
 		d, err := row.Diagnosis()
 		if err != nil || d == nil {
 			return err
 		}
 		first = *d
-		return errFirst
+		return errEnough
 	})
-	if errors.Is(err, errFirst) {
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return first, err
 }
 
-var errFirst = errors.New("the first row is enough")
-
 // useTraining counts the labels of the training set, and finds the rows that doubts are about.
-func (s *selectRun) useTraining(in *selection.Input, doubts map[string]*selection.Doubt) error {
+func (s *choice) useTraining(in *selection.Input, doubts map[string]*selection.Doubt) error {
 	return s.w.EachTraining(func(file string, row *dataset.Row) error {
 		labels, err := row.Labels(s.w.Taxonomy)
 		for _, l := range labels {
@@ -108,36 +105,27 @@ func (s *selectRun) useTraining(in *selection.Input, doubts map[string]*selectio
 }
 
 // useMeasuring leaves out the rows that measure.
-func (s *selectRun) useMeasuring(used *selection.Used) error {
+func (s *choice) useMeasuring(used *selection.Used) error {
 	files, err := s.w.RandomFiles()
-	if err != nil {
-		return err
+	for _, file := range append(files, s.w.Path(DevFile)) {
+		rel, relErr := filepath.Rel(s.w.Dir, file)
+		err = errors.Join(err, relErr, s.w.EachRow(file, func(row *dataset.Row) error { used.Add(row, rel); return nil }))
 	}
-	for _, file := range append(files, s.w.Path(refine.DevFile)) {
-		rel, _ := filepath.Rel(s.w.Dir, file)
-		if err := s.w.EachRow(file, func(row *dataset.Row) error { used.Add(row, rel); return nil }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // useBatches leaves out the rows of earlier batches, those proposed without a person too. It gives the ids of those that were
 // shown as possible mistakes: a doubt that was looked at does not come back.
-func (s *selectRun) useBatches(used *selection.Used) (checked map[string]bool, err error) {
+func (s *choice) useBatches(used *selection.Used) (checked map[string]bool, err error) {
 	checked = map[string]bool{}
-	for _, n := range s.batches {
-		name := refine.BatchName(n)
+	for _, name := range s.batches {
 		if name == s.open {
 			continue
 		}
 		for _, file := range []string{review.ItemsFile, review.AutoFile} {
-			path := s.w.Path(refine.BatchesDir, name, file)
-			err := s.eachLine(path, func(line *dataset.Row) error {
+			err := eachLine(s.w.Path(BatchesDir, name, file), func(line *dataset.Row) error {
 				it := &review.Item{ItemID: name}
-				if raw, ok := line.Get("row"); ok {
-					it.Row = raw
-				}
+				it.Row, _ = line.Get("row")
 				row, err := it.Source(s.w.Taxonomy)
 				if err != nil {
 					return err
@@ -158,10 +146,8 @@ func (s *selectRun) useBatches(used *selection.Used) (checked map[string]bool, e
 }
 
 // eachLine gives the objects of a JSON Lines file, in which other columns than a task's stand.
-func (s *selectRun) eachLine(path string, f func(*dataset.Row) error) error {
-	w := *s.w
-	w.Taxonomy = nil
-	return w.EachRow(path, f)
+func eachLine(path string, f func(*dataset.Row) error) error {
+	return eachRow(context.Background(), path, nil, f)
 }
 
 func columnText(row *dataset.Row, column string) (text string) {
@@ -170,28 +156,16 @@ func columnText(row *dataset.Row, column string) (text string) {
 	return text
 }
 
-// doubtsPath is the ranking by label quality, or "" where there is none.
-func (s *selectRun) doubtsPath() (string, error) {
-	if given := s.ctx.String("mistakes"); given != "" {
-		return given, run.CheckInputs([]string{given})
-	}
-	path := s.w.Path(qualityFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	} else if err != nil {
-		return "", err
-	}
-	return path, nil
-}
-
-// doubts is the ranking, by row id; its rows are not there yet.
-func (s *selectRun) doubts() (map[string]*selection.Doubt, error) {
-	doubts := map[string]*selection.Doubt{}
-	path, err := s.doubtsPath()
-	if path == "" || err != nil {
+// doubts is the ranking by label quality, by row id; its rows are not there yet. It is empty where nobody has ranked them.
+func (s *choice) doubts() (map[string]*selection.Doubt, error) {
+	path := s.o.Mistakes
+	if path == "" {
+		path = s.w.Path(QualityFile)
+	} else if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	return doubts, s.eachLine(path, func(line *dataset.Row) error {
+	doubts := map[string]*selection.Doubt{}
+	return doubts, eachLine(path, func(line *dataset.Row) error {
 		id, score := columnText(line, "row_id"), 0.0
 		raw, ok := line.Get("score")
 		if id == "" || !ok || json.Unmarshal(raw, &score) != nil {

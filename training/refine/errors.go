@@ -1,0 +1,23 @@
+package refine
+
+import "fmt"
+
+// OptionError says that an option, or a setting in refine.yaml, is wrong. Its text names an option as the command does.
+type OptionError struct{ err error }
+
+func (e *OptionError) Error() string { return e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *OptionError) Unwrap() error { return e.err }
+
+func optionErrorf(format string, args ...any) error {
+	return &OptionError{fmt.Errorf(format, args...)}
+}
+
+// UnfitError says that rows, a batch or a model were made for another taxonomy, or are not as they were made.
+type UnfitError struct{ err error }
+
+func (e *UnfitError) Error() string { return e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *UnfitError) Unwrap() error { return e.err }
