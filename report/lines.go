@@ -6,10 +6,19 @@ import (
 	"text/tabwriter"
 )
 
-// NamedLines writes lines of a name and what it says, in two columns. What line was given is written when flush is called.
-func NamedLines(w io.Writer) (line func(name, format string, args ...any), flush func() error) {
+// Lines are lines of a name and what it says, in two columns.
+type Lines struct{ lines []string }
+
+// Add adds a line; name may stand in several.
+func (l *Lines) Add(name, format string, args ...any) {
+	l.lines = append(l.lines, name+"\t"+fmt.Sprintf(format, args...))
+}
+
+// Text writes the lines for a terminal or a log.
+func (l *Lines) Text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	return func(name, format string, args ...any) {
-		fmt.Fprintf(tw, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}, tw.Flush
+	for _, line := range l.lines {
+		fmt.Fprintln(tw, line)
+	}
+	return tw.Flush()
 }

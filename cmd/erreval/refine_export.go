@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -41,10 +41,11 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	made, err := w.Export(refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"), Proposals: ctx.String("proposals"),
-		Reviewer: ctx.String("reviewer"), Dir: ctx.String("output"), Overwrite: ctx.Bool("overwrite")})
-	if made == nil {
-		return err
+	files, err := w.Export(refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"),
+		Proposals: ctx.String("proposals"), Reviewer: ctx.String("reviewer"), Dir: ctx.String("output"),
+		Overwrite: ctx.Bool("overwrite")})
+	for _, file := range files {
+		fmt.Fprintln(e.Out, file.Text())
 	}
-	return errors.Join(err, made.Text(e.Out))
+	return err
 }

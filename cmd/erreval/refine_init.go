@@ -13,8 +13,6 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
-	"github.com/erreval/erreval/training/review"
-	"github.com/erreval/erreval/training/selection"
 )
 
 func refineInitCommand(e *env) *cli.Command {
@@ -85,8 +83,8 @@ func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {
 	case countOf([]string{pool, ctx.String("train"), ctx.String("dev")}, run.Stdio) > 1:
 		return nil, exit.Usagef(`standard input "-" can be read once`)
 	}
-	o := &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"), Command: e.typedLine(), Note: e.Note,
-		Sections: []string{selection.ConfigText, review.ConfigText}}
+	o := &refine.InitOptions{Start: ctx.String("start"), DevShare: share, Seed: ctx.Uint64("seed"),
+		Command: e.typedLine(), Note: e.Note}
 	name := ctx.String("taxonomy")
 	var err error
 	if o.Taxonomy, err = openTaxonomy(name); err != nil {
@@ -123,7 +121,8 @@ func openSources(ctx *cli.Context, e *env, o *refine.InitOptions) (closeAll func
 		if err = run.CheckInputs([]string{file}); err != nil {
 			continue
 		}
-		rows, closeRows, openErr := in.Files.OpenRows(ctx.Context, e.Process, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, OwnNames: flag != "pool"})
+		rowOptions := dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, OwnNames: flag != "pool"}
+		rows, closeRows, openErr := in.Files.OpenRows(ctx.Context, e.Process, file, rowOptions)
 		if err = openErr; err == nil {
 			closers, *to = append(closers, closeRows), rows
 		}

@@ -38,13 +38,15 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	merged, err := w.Merge(refine.MergeOptions{Batch: ctx.String("batch"), Files: ctx.Args().Tail(), Partial: ctx.Bool("partial"), Command: e.typedLine()})
+	merged, err := w.Merge(refine.MergeOptions{Batch: ctx.String("batch"), Files: ctx.Args().Tail(),
+		Partial: ctx.Bool("partial"), Command: e.typedLine()})
 	if err != nil {
 		return err
 	}
 	if err := printResult(ctx, e, merged); err != nil || merged.ConflictsFile == "" {
 		return err
 	}
-	return exit.With(exit.Incomplete, fmt.Errorf("%s: reviewers differ on %s; write labels and reviewer into %s, and merge that file", merged.Batch,
-		words.Plural(len(merged.Conflicts), "row", "rows"), merged.ConflictsFile))
+	err = fmt.Errorf("%s: reviewers differ on %s; write labels and reviewer into %s, and merge that file", merged.Batch,
+		words.Plural(len(merged.Conflicts), "row", "rows"), merged.ConflictsFile)
+	return exit.With(exit.Incomplete, err)
 }

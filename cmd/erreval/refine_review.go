@@ -76,14 +76,5 @@ func reviewOf(ctx *cli.Context) (*page.Review, error) {
 	if name != "" && given != "" && name != given {
 		return nil, exit.Usagef("the batch is %s, or --batch %s? Give one", given, name)
 	}
-	reviewer := cmp.Or(ctx.String("reviewer"), review.Account())
-	if err := review.CheckReviewer(reviewer); err != nil {
-		return nil, exit.Usagef("--reviewer: %w", err)
-	}
-	r, err := w.Review(cmp.Or(given, name))
-	if err != nil {
-		return nil, err
-	}
-	return &page.Review{Batch: r.Batch, Reviewer: reviewer, Next: r.Next,
-		ShowLabels: r.Proposals != review.ShowNothing, ShowProbabilities: r.Proposals == review.ShowProbabilities}, nil
+	return w.Review(cmp.Or(given, name), cmp.Or(ctx.String("reviewer"), review.Account()))
 }

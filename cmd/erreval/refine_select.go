@@ -29,7 +29,8 @@ A pool that was tagged elsewhere, by parts or on a GPU:
 			&cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"},
 			&cli.Int64Flag{Name: "seed", Value: 1, Usage: "`SEED`: the same one chooses the same rows"},
 			&cli.StringFlag{Name: "pool", Usage: "`FILE` of rows that erreval identify tagged, instead of the workspace's pool"},
-			&cli.StringFlag{Name: "mistakes", Usage: "`FILE` that ranks rows of the training set, {\"row_id\": …, \"score\": …} a line, the lowest score the most doubtful (default: DIR/" + refine.QualityFile + ", if it is there)"},
+			&cli.StringFlag{Name: "mistakes", Usage: "`FILE` that ranks rows of the training set, {\"row_id\": …, \"score\": …} " +
+				"a line, the lowest score the most doubtful (default: DIR/" + refine.QualityFile + ", if it is there)"},
 			&cli.StringFlag{Name: "explain", Usage: "say why the row `ID` is chosen or not, and change nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be chosen, and freeze nothing"},
 			deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), jsonFlag(), quietFlag()},
@@ -69,17 +70,17 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 }
 
 func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.SelectOptions, err error) {
-	o = refine.SelectOptions{Size: givenInt(ctx, "size"), Seed: ctx.Int64("seed"), Pool: ctx.String("pool"), Mistakes: ctx.String("mistakes"),
-		DryRun: ctx.Bool("dry-run"), Command: e.typedLine(), Warn: e.Warn}
+	o = refine.SelectOptions{Size: givenInt(ctx, "size"), Seed: ctx.Int64("seed"), Pool: ctx.String("pool"),
+		Mistakes: ctx.String("mistakes"), DryRun: ctx.Bool("dry-run"), Command: e.typedLine(), Warn: e.Warn}
 	for _, file := range []string{o.Pool, o.Mistakes} {
 		if file != "" {
 			err = errors.Join(err, run.CheckInputs([]string{file}))
 		}
 	}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
-		err := runIdentify(c, e.silent(), &identifyOptions{Inputs: []string{job.Pool}, Output: job.Out, Model: job.Model, Verifier: job.Verifier,
-			Taxonomy: job.Taxonomy, Device: ctx.String("device"), Library: ctx.String("ort-lib"), Workers: ctx.Int("workers"), Resume: true,
-			Quiet: job.Begun || ctx.Bool("quiet"), GoOn: e.typedLine()})
+		err := runIdentify(c, e.silent(), &identifyOptions{Inputs: []string{job.Pool}, Output: job.Out, Model: job.Model,
+			Verifier: job.Verifier, Taxonomy: job.Taxonomy, Device: ctx.String("device"), Library: ctx.String("ort-lib"),
+			Workers: ctx.Int("workers"), Resume: true, Quiet: job.Begun || ctx.Bool("quiet"), GoOn: e.typedLine()})
 		switch other := (otherRun{}); {
 		case errors.As(err, &other):
 			return errors.Join(err, refine.ErrTaggedOtherwise)

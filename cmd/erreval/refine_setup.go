@@ -58,7 +58,8 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	environment, err := training.NewEnvironment(cache, cmp.Or(ctx.String("python"), training.AnyPython()), build, ctx.String("index"))
+	python := cmp.Or(ctx.String("python"), training.AnyPython())
+	environment, err := training.NewEnvironment(cache, python, build, ctx.String("index"))
 	if err != nil {
 		return err
 	}

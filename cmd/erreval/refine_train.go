@@ -71,7 +71,8 @@ func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Train
 	if _, err := e.locateLibrary(t.library); err != nil {
 		return o, err
 	}
-	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify, Say: t.say, Progress: t.progress}
+	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
+		Say: t.say, Progress: t.progress}
 	o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv)
 	return o, err
 }

@@ -3,7 +3,6 @@ package refine
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,25 +10,28 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
+	"github.com/erreval/erreval/training/review/page"
 )
 
-// batchNames are the names of the batches made so far, in their order, and the first that is not merged, or "".
-func (w *Workspace) batchNames() (names []string, open string, err error) {
+// batchNames are the names of the batches made so far, in their order, the first that is not merged, or "", and the
+// name that the next one gets.
+func (w *Workspace) batchNames() (names []string, open, next string, err error) {
 	numbers, err := w.Batches()
+	next = BatchName(1)
 	for _, n := range numbers {
 		name := BatchName(n)
-		names = append(names, name)
+		names, next = append(names, name), BatchName(n+1)
 		if open == "" && !review.IsMerged(w.Path(BatchesDir, name)) {
 			open = name
 		}
 	}
-	return names, open, err
+	return names, open, next, err
 }
 
-// OpenBatch opens a batch by its name; "" is the first that is not merged, else the last. The error is an *OptionError for an
-// unknown name, an *UnfitError for a batch that cannot be used with the workspace's taxonomy.
+// OpenBatch opens a batch by its name; "" is the first that is not merged, else the last. The error is an *OptionError
+// for an unknown name, an *UnfitError for a batch that cannot be used with the workspace's taxonomy.
 func (w *Workspace) OpenBatch(name string) (*review.Frozen, error) {
-	names, open, err := w.batchNames()
+	names, open, _, err := w.batchNames()
 	switch {
 	case err != nil:
 		return nil, err
@@ -58,32 +60,31 @@ func (w *Workspace) reviewConfig() (review.Config, error) {
 	return config, nil
 }
 
-// Reviewing is a batch that is to be reviewed.
-type Reviewing struct {
-	Batch *review.Frozen
-	review.Config
-	Next string // the command that merges the answers
-}
-
-// Review finds the batch to be reviewed: the one of that name, or for "" the first that is not merged. It is an error if
-// nobody named a batch and none has items left. The other errors are those of OpenBatch, and an *OptionError for wrong settings.
-func (w *Workspace) Review(name string) (*Reviewing, error) {
+// Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not merged.
+// It is an error if nobody named a batch and none has items left. The other errors are those of OpenBatch, and an
+// *OptionError for wrong settings or a reviewer without a usable name.
+func (w *Workspace) Review(name, reviewer string) (*page.Review, error) {
+	if err := review.CheckReviewer(reviewer); err != nil {
+		return nil, optionErrorf("--reviewer: %w", err)
+	}
 	f, err := w.OpenBatch(name)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reviewing{Batch: f, Next: "erreval refine merge " + words.Quote(w.Dir)}
-	if r.Config, err = w.reviewConfig(); err != nil {
+	config, err := w.reviewConfig()
+	if err != nil {
 		return nil, err
 	}
+	r := &page.Review{Batch: f, Reviewer: reviewer, Next: "erreval refine merge " + words.Quote(w.Dir),
+		ShowLabels: config.Proposals != review.ShowNothing, ShowProbabilities: config.Proposals == review.ShowProbabilities}
 	if name != "" {
 		r.Next += " --batch " + f.ID
 		return r, nil
 	}
 	earlier, err := f.Earlier()
 	if err == nil && earlier.Number > 0 && earlier.Open == 0 {
-		err = fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\nto go through %s all the same, name it: erreval refine review %[1]s %[2]s",
-			words.Quote(w.Dir), f.ID)
+		err = fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\n"+
+			"to go through %s all the same, name it: erreval refine review %[1]s %[2]s", words.Quote(w.Dir), f.ID)
 	}
 	return r, err
 }
@@ -101,16 +102,9 @@ type ExportOptions struct {
 	Overwrite bool   // replace files that are there with other content
 }
 
-// Exported are the files of an export.
-type Exported struct {
-	Batch string
-	Items int // of the batch
-	Files []exchange.Saved
-}
-
-// Export writes a batch for reviewers. A format that cannot hold the batch keeps no other back, so that there may be both
-// files and an error. The error is an *OptionError, one of OpenBatch, or one of writing.
-func (w *Workspace) Export(o ExportOptions) (*Exported, error) {
+// Export writes a batch for reviewers. A format that cannot hold the batch keeps no other back, so that there may be
+// both files and an error. The error is an *OptionError, one of OpenBatch, or one of writing.
+func (w *Workspace) Export(o ExportOptions) (files []exchange.Saved, err error) {
 	f, err := w.OpenBatch(o.Batch)
 	if err != nil {
 		return nil, err
@@ -129,12 +123,12 @@ func (w *Workspace) Export(o ExportOptions) (*Exported, error) {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(f.Dir, review.ExportDir, o.Reviewer)
 	}
-	x := &Exported{Batch: f.ID, Items: len(f.All)}
+	layout := exchange.Options{Proposals: o.Proposals, Reviewer: o.Reviewer}
 	for _, format := range formats {
-		files, saveErr := exchange.Save(f, format, o.Dir, o.Overwrite, exchange.Options{Proposals: o.Proposals, Reviewer: o.Reviewer})
-		x.Files, err = append(x.Files, files...), errors.Join(err, saveErr)
+		saved, saveErr := exchange.Save(f, format, o.Dir, o.Overwrite, layout)
+		files, err = append(files, saved...), errors.Join(err, saveErr)
 	}
-	return x, err
+	return files, err
 }
 
 // formats checks the options and gives the formats that they ask for.
@@ -151,18 +145,4 @@ func (o *ExportOptions) formats() ([]string, error) {
 		return nil, optionErrorf("--format %q: there are %s, and all", o.Format, strings.Join(all, ", "))
 	}
 	return []string{o.Format}, nil
-}
-
-// Text lists the files.
-func (x *Exported) Text(w io.Writer) error {
-	for _, file := range x.Files {
-		said := fmt.Sprintf(": %s of %s", words.Plural(x.Items, "item", "items"), x.Batch)
-		if file.Found {
-			said = " is there already"
-		}
-		if _, err := fmt.Fprintln(w, file.Path+said); err != nil {
-			return err
-		}
-	}
-	return nil
 }

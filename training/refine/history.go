@@ -23,33 +23,21 @@ type History struct {
 
 // History reads the figures of all iterations. It is an error if there are none.
 func (w *Workspace) History() (*History, error) {
-	h := &History{Taxonomy: w.Taxonomy.ID(), Current: -1, of: w.Taxonomy}
-	numbers, err := w.Iterations()
-	if err != nil {
-		return nil, err
+	all, current, err := w.allMetrics()
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s",
+			words.Quote(w.Dir))
 	}
-	for _, n := range numbers {
-		m, err := w.Metrics(n)
-		if err != nil {
-			return nil, err
-		}
-		h.Iterations = append(h.Iterations, m)
-		if m.Promoted {
-			h.Current = n
-		}
-	}
-	if len(numbers) == 0 {
-		return nil, fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s", words.Quote(w.Dir))
-	}
-	return h, nil
+	return &History{Taxonomy: w.Taxonomy.ID(), Current: current, Iterations: all, of: w.Taxonomy}, err
 }
 
 // Report puts the figures into tables.
 func (h *History) Report() *report.Report {
 	out := &report.Report{Title: "Refinement: " + h.Taxonomy, Facts: []string{h.inUse()}}
-	out.Sections = append(out.Sections, h.identifier("Identifier, development rows", func(m *Metrics) *Evaluation { return m.Dev }))
+	dev, random := func(m *Metrics) *Evaluation { return m.Dev }, func(m *Metrics) *Evaluation { return m.Random }
+	out.Sections = append(out.Sections, h.identifier("Identifier, development rows", dev))
 	if slices.ContainsFunc(h.Iterations, func(m *Metrics) bool { return m.Random != nil }) {
-		out.Sections = append(out.Sections, h.identifier("Identifier, reviewed rows of random slices", func(m *Metrics) *Evaluation { return m.Random }))
+		out.Sections = append(out.Sections, h.identifier("Identifier, reviewed rows of random slices", random))
 	}
 	if slices.ContainsFunc(h.Iterations, func(m *Metrics) bool { return m.Verifier != nil }) {
 		out.Sections = append(out.Sections, h.verifier())

@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/selection"
 )
 
 // InitOptions say what a workspace is made of. Rows are read once, pool last.
@@ -23,8 +24,8 @@ type InitOptions struct {
 	Taxonomy *taxonomy.Taxonomy
 	YAML     []byte // of a taxonomy of one's own; nil where it is built in
 	Group    string // a field or column that rows share; "" is each row by itself
-	// Start is the model before the first iteration, as --model takes it; a relative path is from where the process runs. StartNone
-	// is none, "" the one inside the program where it knows the taxonomy, else none.
+	// Start is the model before the first iteration, as --model takes it; a relative path is from where the process runs.
+	// StartNone is none, "" the one inside the program where it knows the taxonomy, else none.
 	Start string
 
 	Pool  dataset.Source
@@ -34,8 +35,7 @@ type InitOptions struct {
 	DevShare float64
 	Seed     uint64
 
-	Sections []string // of refine.yaml, as ConfigText takes them
-	Command  string   // for the log
+	Command string // for the log
 	// Note is told what was assumed about each file that is read; nil is nobody.
 	Note func(notes []string)
 }
@@ -66,7 +66,8 @@ func DefaultGroup(t *taxonomy.Taxonomy) string {
 	return t.Fields[len(t.Fields)-1].Name
 }
 
-// ParseGroup is what rows share as a person names it: a field or column, "none" for each row by itself, or "" for DefaultGroup.
+// ParseGroup is what rows share as a person names it: a field or column, "none" for each row by itself, or "" for
+// DefaultGroup.
 func ParseGroup(name string, t *taxonomy.Taxonomy) string {
 	switch name {
 	case "":
@@ -124,7 +125,8 @@ func Init(ctx context.Context, dir string, o InitOptions) (made *Made, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	b := &builder{ctx: ctx, o: o, dir: temp, made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID()}, seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
+	b := &builder{ctx: ctx, o: o, dir: temp, made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID()},
+		seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, to))
 	}
@@ -175,7 +177,8 @@ func occupied(dir, command string) error {
 		return fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
 	}
 	log, err := (&Workspace{Dir: dir}).Log()
-	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. See where it stands: erreval refine status %s", dir, words.Quote(dir)))
+	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. "+
+		"See where it stands: erreval refine status %s", dir, words.Quote(dir)))
 	if len(log) > 0 && log[0].Command == command {
 		return errors.Join(ErrMade, err)
 	}
@@ -250,7 +253,7 @@ func (b *builder) texts() error {
 	if b.o.YAML != nil {
 		c.Taxonomy, files[TaxonomyFile] = TaxonomyFile, b.o.YAML
 	}
-	files[ConfigFile] = []byte(ConfigText(c, b.o.Sections...))
+	files[ConfigFile] = []byte(ConfigText(c, selection.ConfigText, review.ConfigText))
 	if _, err := ParseConfig(files[ConfigFile], ConfigFile); err != nil {
 		return err
 	}

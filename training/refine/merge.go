@@ -21,7 +21,7 @@ import (
 // MergeOptions say which answers are merged.
 type MergeOptions struct {
 	Batch   string   // as OpenBatch takes it
-	Files   []string // of answers, beside those of the review page: FILE, or REVIEWER=FILE where the file does not say who answered
+	Files   []string // of answers: FILE, or REVIEWER=FILE where the file does not say who answered
 	Partial bool     // leave out items that nobody answered; else each is a fault
 	Command string   // command line of the step, for the log
 }
@@ -42,9 +42,9 @@ type merging struct {
 	out *review.Outcome
 }
 
-// Merge puts the answers to a batch into the training set, as one step. Where anything is wrong, nothing is merged: the error
-// joins the faults, and all are kept in merge.rejected.jsonl of the batch. Items on which reviewers differ are no error. The
-// other errors are ErrBusy, those of OpenBatch, and an *OptionError for a file that is not there.
+// Merge puts the answers to a batch into the training set, as one step. Where anything is wrong, nothing is merged: the
+// error joins the faults, and all are kept in merge.rejected.jsonl of the batch. Items on which reviewers differ are no
+// error. The other errors are ErrBusy, those of OpenBatch, and an *OptionError for a file that is not there.
 func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 	m := &merging{w: w}
 	var err error
@@ -60,7 +60,8 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		return nil, err
 	}
 	if len(faults) == 0 && len(answers) == 0 && earlier.Number == 0 {
-		return nil, fmt.Errorf("nobody has answered %s yet; review it with: erreval refine review %s, or name files", m.f.ID, w.Dir)
+		return nil, fmt.Errorf("nobody has answered %s yet; review it with: erreval refine review %s, or name files",
+			m.f.ID, w.Dir)
 	}
 	if len(faults) == 0 {
 		m.out, faults = m.f.Merge(earlier, answers, review.MergeOptions{Partial: o.Partial})
@@ -181,24 +182,27 @@ func (m *merging) record() (map[string][]byte, error) {
 	path := func(stem, extension string) string {
 		return filepath.Join(BatchesDir, m.f.ID, review.MergeName(stem, m.out.Number, extension))
 	}
-	return map[string][]byte{path(review.MergeStem, ".json"): append(record, '\n'), path(review.UsedStem, ".jsonl"): answers,
-		path(review.ConflictsStem, ".jsonl"): conflicts}, errors.Join(err, answersErr, conflictsErr)
+	files := map[string][]byte{path(review.MergeStem, ".json"): append(record, '\n'),
+		path(review.UsedStem, ".jsonl"): answers, path(review.ConflictsStem, ".jsonl"): conflicts}
+	return files, errors.Join(err, answersErr, conflictsErr)
 }
 
 // Text writes what was merged and what not, what each reviewer did, and how far they agree.
 func (m *Merged) Text(w io.Writer) error {
-	line, flush := report.NamedLines(w)
+	var out report.Lines
 	if m.New {
-		line("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer", m.Batch, m.Train, m.Random, m.Auto)
-		line("labels", "%s", m.labels)
+		out.Add("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer",
+			m.Batch, m.Train, m.Random, m.Auto)
+		out.Add("labels", "%s", m.labels)
 	} else {
-		line("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before, words.Plural(m.Items, "item", "items"))
+		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
+			words.Plural(m.Items, "item", "items"))
 	}
-	line("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
+	out.Add("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
 	for _, r := range m.Reviewers {
-		line(r.Name, "%s", r.Summary())
+		out.Add(r.Name, "%s", r.Summary())
 	}
-	if err := flush(); err != nil || m.Agreement == nil {
+	if err := out.Text(w); err != nil || m.Agreement == nil {
 		return err
 	}
 	fmt.Fprintln(w)

@@ -104,3 +104,21 @@ func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
 	}
 	return m, nil
 }
+
+// allMetrics are the figures of all iterations, and which of them is in use: the last promoted one, or -1 for the model
+// to start from. Those that cannot be read are left out, with an error.
+func (w *Workspace) allMetrics() (all []*Metrics, current int, err error) {
+	numbers, err := w.Iterations()
+	current = -1
+	for _, n := range numbers {
+		m, metricsErr := w.Metrics(n)
+		if metricsErr != nil {
+			err = errors.Join(err, metricsErr)
+			continue
+		}
+		if all = append(all, m); m.Promoted {
+			current = n
+		}
+	}
+	return all, current, err
+}

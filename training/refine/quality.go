@@ -17,8 +17,8 @@ import (
 // QualityFile is the ranking that Select takes doubtful rows from: a review.Doubt a line, the most doubtful first.
 const QualityFile = "quality.jsonl"
 
-// QualityOptions say by which probabilities the training set is ranked. Without Tagged and Folds it is those that a model found
-// in reviewed rows before it was trained on them.
+// QualityOptions say by which probabilities the training set is ranked. Without Tagged and Folds it is those that a
+// model found in reviewed rows before it was trained on them.
 type QualityOptions struct {
 	Method string // as review.ParseQualityMethod takes it
 	Tagged string // file of rows with diagnoses by a model that was not trained on them, or ""
@@ -43,8 +43,8 @@ type rating struct {
 
 const noModel = -2 // -1 is the model to start from
 
-// RankQuality ranks the training set by how doubtful its labels are, and writes QualityFile. The error is an *OptionError, an
-// *UnfitError where probabilities are of another taxonomy, or one of OutOfFold.
+// RankQuality ranks the training set by how doubtful its labels are, and writes QualityFile. The error is an
+// *OptionError, an *UnfitError where probabilities are of another taxonomy, or one of OutOfFold.
 func (w *Workspace) RankQuality(ctx context.Context, o QualityOptions) (*Ranking, error) {
 	method, err := review.ParseQualityMethod(o.Method)
 	if err != nil {
@@ -59,7 +59,8 @@ func (w *Workspace) RankQuality(ctx context.Context, o QualityOptions) (*Ranking
 	}
 	rated := slices.DeleteFunc(slices.Clone(r.rows), func(x review.Rated) bool { return x.Probabilities == nil })
 	if len(rated) == 0 {
-		return nil, fmt.Errorf("%s: of %s, none has probabilities by a model that was not trained on it; have such models trained with --folds 5, or tag the training set with such a model and name it with --tagged",
+		return nil, fmt.Errorf("%s: of %s, none has probabilities by a model that was not trained on it; have such models "+
+			"trained with --folds 5, or tag the training set with such a model and name it with --tagged",
 			w.Dir, words.Plural(len(r.rows), "training row", "training rows"))
 	}
 	ranking := &Ranking{Unknown: len(r.rows) - len(rated), File: w.Path(QualityFile)}
@@ -166,15 +167,16 @@ func (r *Ranking) Summary() string {
 	for _, d := range r.Doubts {
 		issues += count(d.Issue)
 	}
-	return fmt.Sprintf("%s: %s ranked, %d probably labelled wrongly; %d without probabilities by a model that was not trained on them",
+	return fmt.Sprintf("%s: %s ranked, %d probably labelled wrongly; %d without probabilities by a model "+
+		"that was not trained on them",
 		r.File, words.Plural(len(r.Doubts), "row", "rows"), issues, r.Unknown)
 }
 
 // Text writes the first n rows, each with its score, its labels, and what speaks against them.
 func (r *Ranking) Text(w io.Writer, n int) error {
-	line, flush := report.NamedLines(w)
+	var out report.Lines
 	for _, d := range r.Doubts[:min(max(0, n), len(r.Doubts))] {
-		line(d.RowID, "%.3f\t%s\t%s", d.Score, strings.Join(d.Labels, ", "), d.Summary())
+		out.Add(d.RowID, "%.3f\t%s\t%s", d.Score, strings.Join(d.Labels, ", "), d.Summary())
 	}
-	return flush()
+	return out.Text(w)
 }

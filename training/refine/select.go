@@ -27,8 +27,8 @@ type SelectOptions struct {
 	DryRun   bool   // freeze nothing
 	Command  string // command line of the step, for the log
 
-	// Tag tags the pool; a row that cannot be tagged is no error. ErrTaggedOtherwise is in the error where the file is there and
-	// was made of other rows or otherwise.
+	// Tag tags the pool; a row that cannot be tagged is no error. ErrTaggedOtherwise is in the error where the file is
+	// there and was made of other rows or otherwise.
 	Tag func(ctx context.Context, job TagJob) error
 	// Thresholds gives a model's id and its thresholds, by label. An error is taken for not known.
 	Thresholds func(ctx context.Context, model string) (id string, thresholds map[string]float64, err error)
@@ -54,7 +54,8 @@ type WaitingError struct {
 }
 
 func (e *WaitingError) Error() string {
-	return fmt.Sprintf("%s waits for its answers, and nothing was changed; review it (erreval refine review), merge it (erreval refine merge), or take it back with: erreval refine undo %s",
+	return fmt.Sprintf("%s waits for its answers, and nothing was changed; review it (erreval refine review), "+
+		"merge it (erreval refine merge), or take it back with: erreval refine undo %s",
 		e.Batch, words.Quote(e.Dir))
 }
 
@@ -68,10 +69,11 @@ type choice struct {
 	current int    // iteration in use; -1 is the model to start from
 	batches []string
 	open    string // the batch that waits for its answers, or ""
+	next    string // name of the next batch
 }
 
-// Select chooses the rows of the pool that are worth a person's time, and freezes them as a batch. The error is a *WaitingError,
-// an *OptionError, an *UnfitError where rows were tagged with another taxonomy, or ErrBusy.
+// Select chooses the rows of the pool that are worth a person's time, and freezes them as a batch. The error is a
+// *WaitingError, an *OptionError, an *UnfitError where rows were tagged with another taxonomy, or ErrBusy.
 func (w *Workspace) Select(ctx context.Context, o SelectOptions) (*Selected, error) {
 	s, err := w.look(&o)
 	if err != nil {
@@ -95,8 +97,8 @@ func (w *Workspace) Select(ctx context.Context, o SelectOptions) (*Selected, err
 	return chosen, err
 }
 
-// Explain says why a row is chosen for the batch that is open, or for the next one, or what keeps it out. Nothing is frozen. The
-// errors are those of Select, but for WaitingError.
+// Explain says why a row is chosen for the batch that is open, or for the next one, or what keeps it out. Nothing is
+// frozen. The errors are those of Select, but for WaitingError.
 func (w *Workspace) Explain(ctx context.Context, id string, o SelectOptions) (*Explained, error) {
 	s, err := w.look(&o)
 	if err != nil {
@@ -135,7 +137,7 @@ func (w *Workspace) look(o *SelectOptions) (*choice, error) {
 	if s.current, err = w.Current(); err != nil {
 		return nil, err
 	}
-	if s.batches, s.open, err = w.batchNames(); err != nil || s.open == "" {
+	if s.batches, s.open, s.next, err = w.batchNames(); err != nil || s.open == "" {
 		return s, err
 	}
 	// An open batch is explained with the settings with which it was chosen.
@@ -170,10 +172,11 @@ func (s *choice) tag(ctx context.Context) error {
 		return err
 	}
 	s.tagged = s.w.TaggedPath(s.current)
-	job := TagJob{Pool: s.w.Path(PoolFile), Out: s.tagged, Model: s.w.ModelOf(s.current), Verifier: s.w.VerifierOf(s.current),
-		Taxonomy: s.w.TaxonomySource(), Begun: fileThere(s.tagged)}
+	job := TagJob{Pool: s.w.Path(PoolFile), Out: s.tagged, Model: s.w.ModelOf(s.current),
+		Verifier: s.w.VerifierOf(s.current), Taxonomy: s.w.TaxonomySource(), Begun: fileThere(s.tagged)}
 	if job.Model == "" {
-		return optionErrorf("%s has no model yet that could look at the pool; train one with: erreval refine train %s", s.w.Dir, words.Quote(s.w.Dir))
+		return optionErrorf("%s has no model yet that could look at the pool; train one with: erreval refine train %s",
+			s.w.Dir, words.Quote(s.w.Dir))
 	}
 	if err := errors.Join(s.w.CheckWeights(s.current), os.MkdirAll(filepath.Dir(s.tagged), 0o777)); err != nil {
 		return err
@@ -193,14 +196,7 @@ func (s *choice) tag(ctx context.Context) error {
 
 // freeze writes the batch, which appears whole or not at all, and gives its name.
 func (s *choice) freeze(chosen *selection.Batch) (name string, err error) {
-	numbers, err := s.w.Batches()
-	if err != nil {
-		return "", err
-	}
-	name = BatchName(1)
-	if n := len(numbers); n > 0 {
-		name = BatchName(numbers[n-1] + 1)
-	}
+	name = s.next
 	items, auto, err := chosen.Lines(name)
 	if err != nil {
 		return "", err
@@ -239,25 +235,26 @@ type Selected struct {
 
 // Text writes what was chosen, from what, and what comes next.
 func (s *Selected) Text(w io.Writer) error {
-	line, flush := report.NamedLines(w)
+	var out report.Lines
 	if s.Batch == "" {
-		line("dry run", "nothing was frozen")
+		out.Add("dry run", "nothing was frozen")
 	} else {
-		line("batch", "%s, frozen in %s", s.Batch, s.w.Path(BatchesDir, s.Batch))
+		out.Add("batch", "%s, frozen in %s", s.Batch, s.w.Path(BatchesDir, s.Batch))
 	}
-	line("chosen from", "%s", s.Pool.Text())
-	line("review", "%s", s.Review())
-	line("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))
-	line("spread", "%s", s.Spread())
-	line("automatic", "%s proposed: %s", words.Plural(s.Auto, "row", "rows"), labelWords(s.AutoLabels, s.w.Taxonomy))
+	out.Add("chosen from", "%s", s.Pool.Text())
+	out.Add("review", "%s", s.Review())
+	out.Add("labels found", "%s", labelWords(s.Labels, s.w.Taxonomy))
+	out.Add("spread", "%s", s.Spread())
+	out.Add("automatic", "%s proposed: %s", words.Plural(s.Auto, "row", "rows"), labelWords(s.AutoLabels, s.w.Taxonomy))
 	if n := s.Pool.Free - s.Pool.Verified; n > 0 {
-		line("verifier", "%s without one: uncertainty alone tells whether they are reliable, and they are not added without a person",
+		out.Add("verifier", "%s without one: uncertainty alone tells whether they are reliable, and they are not added "+
+			"without a person",
 			words.Plural(n, "row is", "rows are"))
 	}
 	if s.Batch != "" {
-		line("next", "erreval refine review %s", words.Quote(s.w.Dir))
+		out.Add("next", "erreval refine review %s", words.Quote(s.w.Dir))
 	}
-	return flush()
+	return out.Text(w)
 }
 
 // Explained is why a row is chosen or not.

@@ -47,8 +47,8 @@ func (s *choice) input(ctx context.Context) (*selection.Input, error) {
 	return in, nil
 }
 
-// thresholds are those with which the pool was tagged. What came of a tagged file, as by erreval score, has no record of them,
-// but names the model.
+// thresholds are those with which the pool was tagged. What came of a tagged file, as by erreval score, has no record
+// of them, but names the model.
 func (s *choice) thresholds(ctx context.Context, pool selection.Pool) (dataset.Probabilities, error) {
 	first, err := firstDiagnosis(pool)
 	if err != nil {
@@ -156,7 +156,8 @@ func columnText(row *dataset.Row, column string) (text string) {
 	return text
 }
 
-// doubts is the ranking by label quality, by row id; its rows are not there yet. It is empty where nobody has ranked them.
+// doubts is the ranking by label quality, by row id; its rows are not there yet. It is empty where nobody has ranked
+// them.
 func (s *choice) doubts() (map[string]*selection.Doubt, error) {
 	path := s.o.Mistakes
 	if path == "" {

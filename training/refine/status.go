@@ -67,7 +67,8 @@ type IterationLine struct {
 
 // Status looks at everything. What a person changed by hand so that it cannot be read is an error that names the place.
 func (w *Workspace) Status() (*Status, error) {
-	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), of: w.Taxonomy, Group: w.Config.Group, Batches: []BatchStatus{}, Iterations: []IterationLine{}}
+	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), of: w.Taxonomy, Group: w.Config.Group,
+		Batches: []BatchStatus{}, Iterations: []IterationLine{}}
 	var err error
 	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches, w.lookAtIterations, w.lookAtLog} {
 		err = errors.Join(err, part(s))
@@ -198,15 +199,9 @@ func (w *Workspace) countAnswers(b *BatchStatus) error {
 }
 
 func (w *Workspace) lookAtIterations(s *Status) error {
-	numbers, err := w.Iterations()
-	s.Current = -1
-	for _, n := range numbers {
-		m, metricsErr := w.Metrics(n)
-		if metricsErr != nil {
-			err = errors.Join(err, metricsErr)
-			continue
-		}
-		line := IterationLine{Iteration: n, Promoted: m.Promoted, Why: m.Why, Figures: map[string]report.Number{}}
+	all, current, err := w.allMetrics()
+	for _, m := range all {
+		line := IterationLine{Iteration: m.Iteration, Promoted: m.Promoted, Why: m.Why, Figures: map[string]report.Number{}}
 		if measured := m.Measured(); measured != nil {
 			for key, f := range measured.Figures {
 				line.Figures[key] = f.Value
@@ -215,12 +210,9 @@ func (w *Workspace) lookAtIterations(s *Status) error {
 		if m.Verifier != nil {
 			line.Verifier = &m.Verifier.F1
 		}
-		if m.Promoted {
-			s.Current = n
-		}
 		s.Iterations = append(s.Iterations, line)
 	}
-	s.Model = w.ModelOf(s.Current)
+	s.Current, s.Model = current, w.ModelOf(current)
 	return err
 }
 

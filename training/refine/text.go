@@ -51,26 +51,26 @@ func labelWords(counts map[string]int, t *taxonomy.Taxonomy) string {
 
 // Text writes where a workspace stands, and what to do next.
 func (s *Status) Text(w io.Writer) error {
-	line, flush := report.NamedLines(w)
-	line("workspace", "%s, %s, %s", s.Dir, s.Taxonomy, groupWords(s.Group))
-	line("pool", "%s", words.Plural(s.Pool, "row", "rows"))
+	var out report.Lines
+	out.Add("workspace", "%s, %s, %s", s.Dir, s.Taxonomy, groupWords(s.Group))
+	out.Add("pool", "%s", words.Plural(s.Pool, "row", "rows"))
 	training := words.Plural(s.Training.Rows, "row", "rows")
 	if kinds := s.Training.kindWords(); kinds != "" {
 		training += ": " + kinds
 	}
-	line("training", "%s", training)
-	line("labels", "%s", labelWords(s.Training.Labels, s.of))
-	line("development", "%s, %d of random slices, %d put aside", words.Plural(s.Dev, "row", "rows"), s.Random, s.Held)
+	out.Add("training", "%s", training)
+	out.Add("labels", "%s", labelWords(s.Training.Labels, s.of))
+	out.Add("development", "%s, %d of random slices, %d put aside", words.Plural(s.Dev, "row", "rows"), s.Random, s.Held)
 	for _, b := range s.Batches {
-		line("batch "+b.ID, "%s", b.words())
+		out.Add("batch "+b.ID, "%s", b.words())
 	}
 	for _, i := range s.Iterations {
-		line("iteration "+IterationName(i.Iteration), "%s", i.words())
+		out.Add("iteration "+IterationName(i.Iteration), "%s", i.words())
 	}
-	line("in use", "%s", s.modelWords())
-	line("last step", "%s", s.Last.Step)
-	line("next", "%s", s.Why)
-	if err := flush(); err != nil || s.Next == "" {
+	out.Add("in use", "%s", s.modelWords())
+	out.Add("last step", "%s", s.Last.Step)
+	out.Add("next", "%s", s.Why)
+	if err := out.Text(w); err != nil || s.Next == "" {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", s.Next)
@@ -129,24 +129,25 @@ func (s *Status) modelWords() string {
 
 // Text writes the figures of an iteration that was just trained, and what was made of it.
 func (m *Metrics) Text(w io.Writer) error {
-	line, flush := report.NamedLines(w)
-	line("iteration", "%s, %s", IterationName(m.Iteration), m.Model)
-	line("trained on", "%s: %s", words.Plural(m.Training.Rows, "row", "rows"), m.Training.kindWords())
+	var out report.Lines
+	out.Add("iteration", "%s, %s", IterationName(m.Iteration), m.Model)
+	out.Add("trained on", "%s: %s", words.Plural(m.Training.Rows, "row", "rows"), m.Training.kindWords())
 	for _, part := range []struct {
 		name string
 		e    *Evaluation
 	}{{"development", m.Dev}, {"random slices", m.Random}} {
 		if part.e != nil {
-			line(part.name, "%s", part.e.words())
+			out.Add(part.name, "%s", part.e.words())
 		}
 	}
 	if v := m.Verifier; v != nil {
 		three := func(n report.Number) string { return n.Text("%.3f") }
-		line("verifier", "accuracy %s, precision %s, recall %s, F1 %s on %d label sets", three(v.Accuracy), three(v.Precision), three(v.Recall), three(v.F1), v.Rows)
+		out.Add("verifier", "accuracy %s, precision %s, recall %s, F1 %s on %d label sets",
+			three(v.Accuracy), three(v.Precision), three(v.Recall), three(v.F1), v.Rows)
 	}
-	line("decision", "%s", words.Printable(m.Why))
-	line("written", "%s", m.dir)
-	return flush()
+	out.Add("decision", "%s", words.Printable(m.Why))
+	out.Add("written", "%s", m.dir)
+	return out.Text(w)
 }
 
 func (e *Evaluation) words() string {
@@ -162,27 +163,29 @@ func (e *Evaluation) words() string {
 		}
 	}
 	if e.Trained > 0 {
-		text += fmt.Sprintf("; %d of them share their group with a training row, which favours models trained on it", e.Trained)
+		text += fmt.Sprintf("; %d of them share their group with a training row, which favours models trained on it",
+			e.Trained)
 	}
 	return text
 }
 
 // Text writes what a workspace was made of.
 func (m *Made) Text(w io.Writer) error {
-	line, flush := report.NamedLines(w)
-	line("workspace", "%s, %s", m.dir, m.taxonomy)
-	line("groups", "%s", groupWords(m.Group))
-	line("pool", "%s", words.Plural(m.Pool, "row", "rows"))
-	line("training", "%s", words.Plural(m.Train, "row", "rows"))
-	line("development", "%s of %s", words.Plural(m.Dev, "row", "rows"), words.Plural(m.Groups, "group", "groups"))
+	var out report.Lines
+	out.Add("workspace", "%s, %s", m.dir, m.taxonomy)
+	out.Add("groups", "%s", groupWords(m.Group))
+	out.Add("pool", "%s", words.Plural(m.Pool, "row", "rows"))
+	out.Add("training", "%s", words.Plural(m.Train, "row", "rows"))
+	out.Add("development", "%s of %s", words.Plural(m.Dev, "row", "rows"), words.Plural(m.Groups, "group", "groups"))
 	if m.Held > 0 {
-		line("put aside", "%s of a group with development rows", words.Plural(m.Held, "row", "rows"))
+		out.Add("put aside", "%s of a group with development rows", words.Plural(m.Held, "row", "rows"))
 	}
 	if m.Renamed > 0 {
-		line("ids", "%s of a row in another file got one of their own: pool:ID, train:ID", words.Plural(m.Renamed, "row with the id", "rows with the ids"))
+		out.Add("ids", "%s of a row in another file got one of their own: pool:ID, train:ID",
+			words.Plural(m.Renamed, "row with the id", "rows with the ids"))
 	}
-	line("next", "erreval refine status %s", words.Quote(m.dir))
-	return flush()
+	out.Add("next", "erreval refine status %s", words.Quote(m.dir))
+	return out.Text(w)
 }
 
 // Warnings say which rows were left out and why, a sentence each.

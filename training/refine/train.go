@@ -319,7 +319,8 @@ func (t *training) build(ctx context.Context, job *Job, to string, of *taxonomy.
 
 // keep puts what stays of a training into the iteration.
 func (t *training) keep(job *Job, task string) error {
-	err := errors.Join(t.copy(filepath.Join(filepath.Dir(job.Out), jobFile), task+".json"), t.copy(filepath.Join(job.Out, "result.json"), task+".result.json"))
+	err := errors.Join(t.copy(filepath.Join(filepath.Dir(job.Out), jobFile), task+".json"),
+		t.copy(filepath.Join(job.Out, "result.json"), task+".result.json"))
 	if err != nil || t.w.Config.Train.From != FromLast {
 		return err
 	}

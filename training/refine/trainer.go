@@ -17,13 +17,18 @@ const PythonVar = "ERREVAL_PYTHON"
 // DefaultEncoder in refine.yaml stands for the encoder that the model inside the program was made from.
 const DefaultEncoder = "default"
 
-// Trainer finds the command that trains by refine.yaml, and the encoder that it begins with, for TrainOptions. getenv gives
-// PythonVar, and where the cache is. The error is an *OptionError where no Python is there to train with.
-func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (command []string, encoder string, err error) {
+// Trainer finds the command that trains by refine.yaml, and the encoder that it begins with, for TrainOptions. getenv
+// gives PythonVar, and where the cache is. The error is an *OptionError where no Python is there to train with.
+func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (command []string, encoder string,
+	err error) {
 	encoder = w.Config.Train.Encoder
-	if local := w.Path(encoder); encoder != DefaultEncoder && !filepath.IsAbs(encoder) && folderThere(local) {
-		if encoder, err = filepath.Abs(local); err != nil {
+	if encoder != DefaultEncoder && !filepath.IsAbs(encoder) {
+		local, err := filepath.Abs(w.Path(encoder))
+		if err != nil {
 			return nil, "", err
+		}
+		if info, err := os.Stat(local); err == nil && info.IsDir() {
+			encoder = local
 		}
 	}
 	if command = w.Config.Trainer; len(command) > 0 {
@@ -48,7 +53,8 @@ func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (co
 func (w *Workspace) python(getenv func(string) string) (string, error) {
 	if python := cmp.Or(getenv(PythonVar), w.Config.Python); python != "" {
 		if _, err := exec.LookPath(python); err != nil {
-			return "", optionErrorf("the Python to train with, %s, is not a program that can be run; see %s and python in %s", python, PythonVar, w.Path(ConfigFile))
+			return "", optionErrorf("the Python to train with, %s, is not a program that can be run; see %s and python in %s",
+				python, PythonVar, w.Path(ConfigFile))
 		}
 		return python, nil
 	}
@@ -62,11 +68,7 @@ func (w *Workspace) python(getenv func(string) string) (string, error) {
 			return environment.Python(), nil
 		}
 	}
-	return "", optionErrorf("there is no Python to train with; make one: erreval refine setup\nor name one that has torch and transformers: %s=PATH, or python in %s",
+	return "", optionErrorf("there is no Python to train with; make one: erreval refine setup\n"+
+		"or name one that has torch and transformers: %s=PATH, or python in %s",
 		PythonVar, w.Path(ConfigFile))
-}
-
-func folderThere(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

@@ -102,17 +102,22 @@ func (u *Unit) Commit(command string) error {
 }
 
 func (u *Unit) decide(entry Entry) error {
-	data, err := json.MarshalIndent(entry, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := wholefile.Write(u.w.Path(tempDir, planFile), data); err != nil {
+	if err := u.w.writePlan(entry); err != nil {
 		return err
 	}
 	if err := syncTree(u.w.Path(tempDir)); err != nil {
 		return err
 	}
 	return os.Rename(u.w.Path(tempDir), u.w.Path(commitDir))
+}
+
+// writePlan says in tempDir which step is decided.
+func (w *Workspace) writePlan(entry Entry) error {
+	data, err := json.MarshalIndent(entry, "", "  ")
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(w.Path(tempDir, planFile), data)
 }
 
 // Discard ends a step; what was not committed is gone. It may be called after Commit.
@@ -144,7 +149,8 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 			}
 			out = append(out, below...)
 		default:
-			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), words.Quote(w.Dir))
+			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, "+
+				"or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), words.Quote(w.Dir))
 		}
 	}
 	return out, err
@@ -270,12 +276,10 @@ func (w *Workspace) Undo() (undone Entry, to string, err error) {
 	if to, err = w.freeUndone(); err != nil {
 		return undone, "", err
 	}
-	data, err := json.MarshalIndent(undone, "", "  ")
-	if err != nil {
-		return undone, "", err
-	}
 	temp := w.Path(tempDir)
-	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), wholefile.Write(filepath.Join(temp, planFile), data), os.Rename(temp, w.Path(undoDir))); err != nil {
+	err = errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), w.writePlan(undone),
+		os.Rename(temp, w.Path(undoDir)))
+	if err != nil {
 		return undone, "", err
 	}
 	return undone, to, w.finishUndo()

@@ -176,12 +176,8 @@ func (w *Workspace) Current() (int, error) {
 		return -1, err
 	}
 	for _, n := range slices.Backward(all) {
-		m, err := w.Metrics(n)
-		if err != nil {
-			return -1, err
-		}
-		if m.Promoted {
-			return n, nil
+		if m, err := w.Metrics(n); err != nil || m.Promoted {
+			return n, err
 		}
 	}
 	return -1, nil
@@ -261,8 +257,8 @@ func (w *Workspace) files(folder string) ([]string, error) {
 	return files, err
 }
 
-// EachRow calls f for the rows of a JSON Lines file of the workspace; no file is no rows. A line that is no row ends it: erreval
-// wrote the file.
+// EachRow calls f for the rows of a JSON Lines file of the workspace; no file is no rows. A line that is no row ends
+// it: erreval wrote the file.
 func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) error {
 	return eachRow(context.Background(), path, w.Taxonomy, f)
 }

@@ -91,27 +91,33 @@ func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	whole := wholeLines(data)
-	var answers []Answer
 	type key struct{ reviewer, item string }
+	var answers []Answer
 	at := map[key]int{}
-	err = eachLine(bytes.NewReader(whole), file, func(row *dataset.Row) (keys, func() error) {
-		a := &Answer{Place: Place{File: file, Line: row.Line}}
-		return a.keys(), func() error {
-			if err := a.Check(t); err != nil {
-				return err
-			}
-			k := key{a.Reviewer, a.ItemID}
-			if i, again := at[k]; again {
-				answers[i] = *a
-				return nil
-			}
-			at[k] = len(answers)
-			answers = append(answers, *a)
-			return nil
+	err = eachAnswer(wholeLines(data), file, t, func(a Answer) {
+		k := key{a.Reviewer, a.ItemID}
+		if i, again := at[k]; again {
+			answers[i] = a
+			return
 		}
+		at[k] = len(answers)
+		answers = append(answers, a)
 	})
 	return answers, err
+}
+
+// eachAnswer gives the answers of a file's lines, each checked.
+func eachAnswer(data []byte, file string, t *taxonomy.Taxonomy, f func(Answer)) error {
+	return eachLine(bytes.NewReader(data), file, func(row *dataset.Row) (keys, func() error) {
+		a := &Answer{Place: Place{File: file, Line: row.Line}}
+		return a.keys(), func() error {
+			err := a.Check(t)
+			if err == nil {
+				f(*a)
+			}
+			return err
+		}
+	})
 }
 
 // Answers reads answers/*.jsonl of the batch: what was answered on the review page. None is no error.

@@ -44,7 +44,7 @@ func Reasons() []string { return slices.Clone(reasons) }
 const (
 	BatchFile  = "batch.json"
 	ItemsFile  = "items.jsonl"
-	AutoFile   = "auto.jsonl" // rows proposed for automatic addition
+	AutoFile   = "auto.jsonl" // items proposed for automatic addition
 	AnswersDir = "answers"    // *.jsonl, of the review page
 	ExportDir  = "export"
 )
@@ -66,9 +66,9 @@ type Batch struct {
 
 // Item is one line of items.jsonl: a row to be labelled.
 type Item struct {
-	ItemID        string          `json:"item_id"`                 // "B001-0001"; unique in the batch
+	ItemID        string          `json:"item_id,omitempty"`       // "B001-0001"; unique in the batch; absent in AutoFile
 	RowID         string          `json:"row_id"`                  // the row's own
-	Reason        string          `json:"reason"`                  // one of Reasons
+	Reason        string          `json:"reason,omitempty"`        // one of Reasons; absent in AutoFile
 	Why           string          `json:"why"`                     // a sentence with the numbers; not for reviewers
 	Uncertainty   *float64        `json:"uncertainty,omitempty"`   // 0.5 to 1; absent where not known
 	Inconsistency *float64        `json:"inconsistency,omitempty"` // 0 to 1; absent without a verifier

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"strings"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/taxonomy"
@@ -92,4 +94,17 @@ func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod)
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.RowID, b.RowID))
 	})
 	return doubts, nil
+}
+
+// Summary is what speaks against the row's labels.
+func (d *Doubt) Summary() string {
+	var parts []string
+	for _, s := range d.Suspects {
+		verb := "lacks"
+		if s.Given {
+			verb = "has"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%.2f)", verb, s.Label, s.Probability))
+	}
+	return strings.Join(parts, ", ")
 }
