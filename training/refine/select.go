@@ -18,7 +18,7 @@ import (
 	"github.com/erreval/erreval/training/selection"
 )
 
-// SelectOptions say how a batch is chosen, and give Select what it cannot do itself.
+// SelectOptions say how a batch is chosen, and give Select what it cannot do itself; none of the functions may be nil.
 type SelectOptions struct {
 	Size     *int   // rows for a person; nil is what refine.yaml says
 	Seed     int64  // the same one chooses the same rows

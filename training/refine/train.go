@@ -20,7 +20,7 @@ import (
 // workDir holds what a training needs to go on; it is gone when the iteration stands.
 const workDir = ".work"
 
-// TrainOptions are the hands of Train, which itself can neither run a model nor make one.
+// TrainOptions give Train what it cannot do itself: it can neither run a model nor make one. No function may be nil.
 type TrainOptions struct {
 	Trainer []string // command; the path of a Job is appended
 	Encoder string   // for the Job

@@ -116,14 +116,14 @@ func (t *training) decide() {
 		m.Promoted, m.Why = true, fmt.Sprintf("it is the first model: %s %.3f", p.Metric, float64(f.Value))
 	default:
 		d := f.Difference
-		better := d.Value > 0
-		if p.Rule == RuleInterval {
-			better = d.Low > 0
+		m.Promoted = p.Rule == RuleEstimate && d.Value > 0 || p.Rule == RuleInterval && d.Low > 0
+		decision := "not promoted, and the one before stays in use"
+		if m.Promoted {
+			decision = "promoted"
 		}
-		m.Promoted = better
 		m.Why = fmt.Sprintf("%s %.3f against %.3f of %s on the same %d rows, %+.3f [%+.3f, %+.3f]; by the rule %q it is %s", p.Metric,
-			float64(f.Value), float64(d.Before), m.Before, m.Measured().Rows, float64(d.Value), float64(d.Low), float64(d.High), p.Rule,
-			map[bool]string{true: "promoted", false: "not promoted, and the one before stays in use"}[better])
+			float64(f.Value), float64(d.Before), m.Before, m.Measured().Rows, float64(d.Value),
+			float64(d.Low), float64(d.High), p.Rule, decision)
 		if t.before < 0 { // a model trained here had its thresholds chosen on these rows, too
 			m.Why += "; its thresholds and epoch were chosen on these rows and those of the model to start from were not, which favours it"
 		}
