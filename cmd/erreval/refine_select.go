@@ -30,7 +30,8 @@ A pool that was tagged elsewhere, by parts or on a GPU:
 			&cli.Int64Flag{Name: "seed", Value: 1, Usage: "`SEED`: the same one chooses the same rows"},
 			&cli.StringFlag{Name: "pool", Usage: "`FILE` of rows that erreval identify tagged, instead of the workspace's pool"},
 			&cli.StringFlag{Name: "mistakes", Usage: "`FILE` that ranks rows of the training set, {\"row_id\": …, " +
-				"\"score\": …} a line, the lowest score the most doubtful (default: DIR/" + refine.QualityFile + ", if it is there)"},
+				"\"score\": …} a line, the lowest score the most doubtful (default: DIR/" +
+				refine.QualityFile + ", if it is there)"},
 			&cli.StringFlag{Name: "explain", Usage: "say why the row `ID` is chosen or not, and change nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be chosen, and freeze nothing"},
 			deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), jsonFlag(), quietFlag()},

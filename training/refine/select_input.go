@@ -130,9 +130,9 @@ func (s *choice) useBatches(used *selection.Used) (checked map[string]bool, err 
 				if err != nil {
 					return err
 				}
-				row.ID = columnText(line, "row_id")
+				row.ID = review.ColumnText(line, "row_id")
 				used.Add(row, "batch "+name)
-				if columnText(line, "reason") == review.Mistake {
+				if review.ColumnText(line, "reason") == review.Mistake {
 					checked[row.ID] = true
 				}
 				return nil
@@ -150,12 +150,6 @@ func eachLine(path string, f func(*dataset.Row) error) error {
 	return eachRow(context.Background(), path, nil, f)
 }
 
-func columnText(row *dataset.Row, column string) (text string) {
-	raw, _ := row.Get(column)
-	_ = json.Unmarshal(raw, &text) // another kind of value is no text
-	return text
-}
-
 // doubts is the ranking by label quality, by row id; its rows are not there yet. It is empty where nobody has ranked
 // them.
 func (s *choice) doubts() (map[string]*selection.Doubt, error) {
@@ -167,7 +161,7 @@ func (s *choice) doubts() (map[string]*selection.Doubt, error) {
 	}
 	doubts := map[string]*selection.Doubt{}
 	return doubts, eachLine(path, func(line *dataset.Row) error {
-		id, score := columnText(line, "row_id"), 0.0
+		id, score := review.ColumnText(line, "row_id"), 0.0
 		raw, ok := line.Get("score")
 		if id == "" || !ok || json.Unmarshal(raw, &score) != nil {
 			return errors.New(`want {"row_id": "…", "score": number}`)

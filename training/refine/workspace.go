@@ -304,11 +304,9 @@ func ProvenanceOf(row *dataset.Row) (p Provenance, err error) {
 func (w *Workspace) GroupOf(row *dataset.Row) string { return groupOf(row, w.Taxonomy, w.Config.Group) }
 
 func groupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) string {
-	var text string
+	text := review.ColumnText(row, group)
 	if i := slices.Index(t.FieldNames(), group); i >= 0 {
-		text = row.Values[i]
-	} else if raw, ok := row.Get(group); ok && json.Unmarshal(raw, &text) != nil {
-		text = string(raw)
+		text = row.Values[i] // whatever its column is called
 	}
 	return cmp.Or(text, row.TextHash())
 }

@@ -109,3 +109,11 @@ func models(row *dataset.Row) []string {
 	}
 	return by
 }
+
+// ColumnText is a column's text, or its JSON where it holds another kind of value; "" where it is absent or null.
+func ColumnText(row *dataset.Row, column string) (text string) {
+	if raw, ok := row.Get(column); ok && json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text
+}

@@ -2,7 +2,6 @@ package selection
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -144,15 +143,6 @@ func fetch(pool Pool, b *Batch) error {
 		return nil
 	}
 	return cmp.Or(err, fmt.Errorf("%d rows were not in the pool any more when it was read again; do not change it meanwhile", len(missing)))
-}
-
-// text is a column's text, or its JSON where it holds something else, such as a number; "" where it is absent or null.
-func text(row *dataset.Row, column string) (s string) {
-	raw, ok := row.Get(column)
-	if ok && json.Unmarshal(raw, &s) != nil {
-		return string(raw)
-	}
-	return s
 }
 
 // Summary counts what is in a batch. Its JSON keys are stable.

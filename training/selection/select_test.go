@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
 )
 
 // poolOf gives rows, parsed afresh in each pass.
@@ -158,7 +159,7 @@ func TestSelectFillsItsShares(t *testing.T) {
 			t.Errorf("row %s is there twice", p.ID)
 		}
 		if p.Reason != Random {
-			groups[text(p.Row, "scene")]++
+			groups[review.ColumnText(p.Row, "scene")]++
 		}
 		ok := true
 		switch g := p.Signals; p.Reason {
@@ -289,7 +290,7 @@ func TestSelectSpreadsOverGroups(t *testing.T) {
 	count := func() map[string]int {
 		n := map[string]int{}
 		for _, p := range mustSelect(t, in).Items {
-			n[strings.Fields(text(p.Row, "scene"))[0]]++
+			n[strings.Fields(review.ColumnText(p.Row, "scene"))[0]]++
 		}
 		return n
 	}

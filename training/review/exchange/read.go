@@ -341,15 +341,16 @@ func readFlat(r *reader, row *dataset.Row) (*record, error) {
 	if !slices.Contains(r.header, r.l.item) {
 		return nil, &review.Fault{Place: review.Place{File: r.file}, Reason: fmt.Sprintf("no column %q; the columns are %s. It is not an export of this batch, or of no kind that is known (%s)", r.l.item, strings.Join(r.header, ", "), strings.Join(Formats(), ", "))}
 	}
-	rec := &record{id: cellText(row, r.l.item), batch: cellText(row, r.l.batch), hash: cellText(row, r.l.text), values: map[int]string{}}
+	rec := &record{id: review.ColumnText(row, r.l.item), batch: review.ColumnText(row, r.l.batch),
+		hash: review.ColumnText(row, r.l.text), values: map[int]string{}}
 	for k, name := range r.l.fields {
 		if raw, ok := row.Get(name); ok && string(raw) != "null" {
-			rec.values[k] = cellText(row, name)
+			rec.values[k] = review.ColumnText(row, name)
 		} else if ok {
 			rec.values[k] = ""
 		}
 	}
-	v := voice{reviewer: strings.TrimSpace(cellText(row, r.l.reviewer)), notes: cellText(row, r.l.notes)}
+	v := voice{reviewer: strings.TrimSpace(review.ColumnText(row, r.l.reviewer)), notes: review.ColumnText(row, r.l.notes)}
 	if err := r.flatVoice(row, &v); err != nil {
 		return nil, err
 	}
@@ -370,7 +371,7 @@ func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {
 	if raw, ok := row.Get(r.l.resolves); ok && string(raw) != "null" && string(raw) != "false" && string(raw) != `""` {
 		v.resolves = true
 	}
-	if text := cellText(row, "time"); text != "" {
+	if text := review.ColumnText(row, "time"); text != "" {
 		if v.time, err = time.Parse(time.RFC3339, text); err != nil {
 			return fmt.Errorf("the time %.40q is not written as 2006-01-02T15:04:05Z", text)
 		}
@@ -444,7 +445,7 @@ func (r *reader) labelColumns(row *dataset.Row, v *voice) error {
 		if err != nil {
 			return err
 		}
-		if cellText(row, name) != "" {
+		if review.ColumnText(row, name) != "" {
 			said = name
 		}
 		if yes {
@@ -469,7 +470,7 @@ func (r *reader) wantColumns() error {
 
 // yes reads a cell that holds yes, no or nothing.
 func (r *reader) yes(row *dataset.Row, column string) (bool, error) {
-	text := strings.TrimSpace(cellText(row, column))
+	text := strings.TrimSpace(review.ColumnText(row, column))
 	switch strings.ToLower(text) {
 	case "yes", "y", "x", "true", "1":
 		return true, nil
@@ -477,17 +478,4 @@ func (r *reader) yes(row *dataset.Row, column string) (bool, error) {
 		return false, nil
 	}
 	return false, &columnError{column, fmt.Errorf("%.40q under %q; write yes or no, or leave it empty", text, column)}
-}
-
-// cellText is a column's text; "" where it is absent or null.
-func cellText(row *dataset.Row, name string) string {
-	raw, ok := row.Get(name)
-	if !ok || string(raw) == "null" {
-		return ""
-	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
 }
