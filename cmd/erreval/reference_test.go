@@ -25,6 +25,7 @@ import (
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm/vendor"
+	"github.com/erreval/erreval/training/refine"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reference.md")
@@ -162,7 +163,7 @@ func cell(text string) string {
 func referenceVariables() map[string]string {
 	vars := map[string]string{
 		nativelib.EnvVar:  "ONNX Runtime's shared library; otherwise the cache, then the system",
-		pythonVar:         "a Python with torch for `refine train`; otherwise that of `refine setup`, or `python` in refine.yaml",
+		refine.PythonVar:  "a Python with torch for `refine train`; otherwise that of `refine setup`, or `python` in refine.yaml",
 		githubSummary:     "the page that `--github-summary` appends to; GitHub's runners set it",
 		"XDG_CACHE_HOME":  "where caches are, unless `~/.cache`: erreval's own in `erreval`, the hub's in `huggingface`",
 		"HOME":            "the folder of `.cache` where `XDG_CACHE_HOME` is not set",

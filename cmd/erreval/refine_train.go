@@ -12,12 +12,9 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
-	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 	"github.com/erreval/erreval/models/importing"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -35,17 +32,11 @@ the one in use. It takes its place only by the rule under promote in refine.yaml
 			&cli.BoolFlag{Name: "again", Usage: "train even if neither rows nor settings have changed since the last iteration"},
 			libraryFlag(), jsonFlag(), quietFlag(),
 		},
-		Action: func(ctx *cli.Context) error {
-			w, err := openWorkspace(ctx)
-			if err != nil {
-				return err
-			}
-			return runRefineTrain(ctx, e, w)
-		},
+		Action: func(ctx *cli.Context) error { return runRefineTrain(ctx, e) },
 	}
 }
 
-// trainer gives refine.Train its hands.
+// refineTrainer gives training what it needs of models, and shows how far it is.
 type refineTrainer struct {
 	e       *env
 	w       *refine.Workspace
@@ -54,7 +45,11 @@ type refineTrainer struct {
 	open    bool // a line of progress waits for its end
 }
 
-func runRefineTrain(ctx *cli.Context, e *env, w *refine.Workspace) error {
+func runRefineTrain(ctx *cli.Context, e *env) error {
+	w, err := openWorkspace(ctx)
+	if err != nil {
+		return err
+	}
 	o, err := trainOptions(ctx, e, w)
 	if err != nil {
 		return err
@@ -66,36 +61,27 @@ func runRefineTrain(ctx *cli.Context, e *env, w *refine.Workspace) error {
 		return nil
 	}
 	if err != nil {
-		return explainTraining(ctx, e, w, err)
+		return explainInterrupted(ctx, e, err)
 	}
-	if ctx.Bool("json") {
-		return writeJSON(e.Out, m)
-	}
-	return printTrained(e, w, m)
+	return printResult(ctx, e, m)
 }
 
-// trainOptions are the hands of a training in w, by the flags of the command.
+// trainOptions are those of a training in w, by the flags of the command.
 func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.TrainOptions, err error) {
 	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib"), quiet: ctx.Bool("quiet")}
 	if _, err := e.locateLibrary(t.library); err != nil {
 		return o, err
 	}
-	command, encoder, err := e.trainer(ctx.Context, w)
-	return refine.TrainOptions{Trainer: command, Encoder: encoder, Line: e.typedLine(),
-		Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify, Commands: t.commands, Say: t.say, Progress: t.progress}, err
-}
-
-// explainTraining adds to the error of a training what to do next.
-func explainTraining(ctx *cli.Context, e *env, w *refine.Workspace, err error) error {
-	if ctx.Context.Err() != nil {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted; to go on: %s", e.typedLine()))
-	}
-	return explainBusy(w, err)
+	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
+		Say: t.say, Progress: t.progress}
+	o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv)
+	return o, err
 }
 
 func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error {
-	_, err := importing.Import(ctx, importing.Options{Machine: t.e.machine(), Source: checkpoint, Origin: "erreval refine train", Name: name,
-		Output: to, Precision: t.w.Config.Train.Precision, Taxonomy: task, External: convert.DefaultOptions().ExternalAbove, Library: t.library})
+	_, err := importing.Import(ctx, importing.Options{Machine: t.e.machine(), Source: checkpoint, Origin: "erreval refine train",
+		Name: name, Output: to, Precision: t.w.Config.Train.Precision, Taxonomy: task,
+		External: convert.DefaultOptions().ExternalAbove, Library: t.library})
 	return err
 }
 
@@ -139,98 +125,25 @@ func (t *refineTrainer) identify(ctx context.Context, model string, task *taxono
 	return found, id, err
 }
 
-// commands are those that make of the trainer's checkpoint what the step made of it, and measure it.
-func (t *refineTrainer) commands(iteration int) []string {
-	w, dir := t.w, t.w.Path(refine.IterationDir, refine.IterationName(iteration))
-	model := filepath.Join(dir, "model")
-	lines := [][]string{
-		{"erreval", "models", "import", "CHECKPOINT", "--taxonomy", w.TaxonomySource(), "--precision", w.Config.Train.Precision, "-o", model},
-		{"erreval", "identify", w.Path(refine.DevFile), "--taxonomy", w.TaxonomySource(), "--model", asFolder(model), "-o", "dev.tagged.jsonl"},
-		{"erreval", "meta", "labels", "dev.tagged.jsonl", "--taxonomy", w.TaxonomySource(), "--min-support", fmt.Sprint(w.Config.Promote.MinSupport), "--bootstrap", fmt.Sprint(w.Config.Promote.Resamples)},
-	}
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = words.QuoteAll(line)
-	}
-	return out
-}
-
 func (t *refineTrainer) say(format string, args ...any) {
 	if t.quiet {
 		return
 	}
-	t.endLine()
-	fmt.Fprintf(t.e.Err, "erreval: "+format+"\n", args...)
-}
-
-func (t *refineTrainer) endLine() {
 	if t.open {
 		fmt.Fprintln(t.e.Err)
 		t.open = false
 	}
+	fmt.Fprintf(t.e.Err, "erreval: "+format+"\n", args...)
 }
 
 // progress shows each look at the development rows, and on a terminal each step.
 func (t *refineTrainer) progress(task string, p refine.Progress) {
-	if t.quiet || p.Dev == nil && !t.e.IsTerminal(t.e.Err) {
-		return
+	switch {
+	case t.quiet:
+	case p.Dev != nil:
+		t.say("%s", p.Text(task))
+	case t.e.IsTerminal(t.e.Err):
+		fmt.Fprintf(t.e.Err, "\r\x1b[Kerreval: %s", p.Text(task))
+		t.open = true
 	}
-	text := fmt.Sprintf("%s: step %d", task, p.Step)
-	if p.Steps > 0 {
-		text += fmt.Sprintf(" of at most %d", p.Steps)
-	}
-	text += fmt.Sprintf(", epoch %d, loss %.4f", p.Epoch, p.Loss)
-	if p.Dev != nil {
-		t.say("%s, micro-F1 %.3f on the development rows", text, *p.Dev)
-		return
-	}
-	fmt.Fprintf(t.e.Err, "\r\x1b[Kerreval: %s", text)
-	t.open = true
 }
-
-func printTrained(e *env, w *refine.Workspace, m *refine.Metrics) error {
-	line, flush := namedLines(e.Out)
-	name := refine.IterationName(m.Iteration)
-	line("iteration", "%s, %s", name, m.Model)
-	line("trained on", "%s: %s", words.Plural(m.Training.Rows, "row", "rows"), kindWords(m.Training.Kinds))
-	for _, part := range []struct {
-		name string
-		e    *refine.Evaluation
-	}{{"development", m.Dev}, {"random slices", m.Random}} {
-		if part.e != nil {
-			line(part.name, "%s", evaluationWords(part.e))
-		}
-	}
-	if v := m.Verifier; v != nil {
-		line("verifier", "accuracy %s, precision %s, recall %s, F1 %s on %d label sets", three(v.Accuracy), three(v.Precision), three(v.Recall), three(v.F1), v.Rows)
-	}
-	line("decision", "%s", words.Printable(m.Why))
-	line("written", "%s", w.Path(refine.IterationDir, name))
-	return flush()
-}
-
-// shownFigures are the columns of the paper's Table 7.
-var shownFigures = []struct{ key, name, short string }{
-	{"micro_f1", "micro-F1", "F1 micro"}, {"macro_f1", "macro-F1", "F1 macro"}, {"weighted_f1", "weighted F1", "F1 weighted"},
-	{"exact_match", "exact match", "EMR"}, {"over_prediction", "over-prediction", "OPR"},
-}
-
-func evaluationWords(v *refine.Evaluation) string {
-	words := words.Plural(v.Rows, "row", "rows")
-	for _, s := range shownFigures {
-		f := v.Figures[s.key]
-		if f == nil {
-			continue
-		}
-		words += fmt.Sprintf(", %s %s", s.name, three(f.Value))
-		if f.Difference != nil {
-			words += fmt.Sprintf(" (%+.3f)", float64(f.Difference.Value))
-		}
-	}
-	if v.Trained > 0 {
-		words += fmt.Sprintf("; %d of them share their group with a training row, which favours models trained on it", v.Trained)
-	}
-	return words
-}
-
-func three(n report.Number) string { return fmt.Sprintf("%.3f", float64(n)) }

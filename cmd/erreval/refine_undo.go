@@ -20,7 +20,7 @@ It can be repeated, down to what init made:
 			}
 			step, to, err := w.Undo()
 			if err != nil {
-				return explainBusy(w, err)
+				return err
 			}
 			fmt.Fprintf(e.Out, "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to, strings.Join(step.Made, ", "))
 			return nil

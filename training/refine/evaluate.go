@@ -37,23 +37,22 @@ func (w *Workspace) evaluate(ctx context.Context, gold *labelled, found, before 
 	}
 	trained := 0
 	frame.Group, frame.Groups, trained = w.groupNumbers(gold.rows, seen)
-	subjects := [][]*dataset.Diagnosis{found}
-	if before != nil {
-		subjects = append(subjects, before)
-	}
-	var evaluators []*stats.Evaluator
-	for _, ds := range subjects {
-		ev, err := w.evaluator(frame, ds)
-		if err != nil {
-			return nil, err
-		}
-		evaluators = append(evaluators, ev)
-	}
-	e := &Evaluation{Rows: len(gold.rows), Groups: frame.Groups, Trained: trained, MinSupport: w.Config.Promote.MinSupport, Resamples: w.Config.Promote.Resamples}
-	if err := e.figures(ctx, evaluators, uint64(w.Config.Train.Seed)); err != nil {
+	now, err := w.evaluator(frame, found)
+	if err != nil {
 		return nil, err
 	}
-	e.labels(w.Taxonomy, evaluators[0])
+	var then *stats.Evaluator
+	if before != nil {
+		if then, err = w.evaluator(frame, before); err != nil {
+			return nil, err
+		}
+	}
+	e := &Evaluation{Rows: len(gold.rows), Groups: frame.Groups, Trained: trained, MinSupport: w.Config.Promote.MinSupport,
+		Resamples: w.Config.Promote.Resamples}
+	if err := e.figures(ctx, now, then, uint64(w.Config.Train.Seed)); err != nil {
+		return nil, err
+	}
+	e.labels(w.Taxonomy, now)
 	return e, e.constant(w, frame)
 }
 
@@ -117,32 +116,31 @@ func (w *Workspace) groupNumbers(rows []*dataset.Row, seen map[string]bool) (of 
 	return of, len(number), among
 }
 
-// figures resamples all subjects together, so that the difference of the first two is a paired one.
-func (e *Evaluation) figures(ctx context.Context, subjects []*stats.Evaluator, seed uint64) error {
-	all := func(weight []int32) (v []float64) {
-		for _, s := range subjects {
-			v = append(v, s.Values(weight)...)
-		}
-		n := len(stats.Metrics())
-		for i := 0; len(subjects) > 1 && i < n; i++ {
-			v = append(v, v[i]-v[n+i])
-		}
-		return v
+// figures resamples both models alike, so that their differences are paired; before is nil where there is no other.
+func (e *Evaluation) figures(ctx context.Context, now, before *stats.Evaluator, seed uint64) error {
+	samples, err := stats.Bootstrap(ctx, now.Groups(), e.Resamples, seed, now.Values)
+	values := now.Values(nil)
+	var samplesBefore [][]float64
+	var valuesBefore []float64
+	if before != nil && err == nil {
+		samplesBefore, err = stats.Bootstrap(ctx, now.Groups(), e.Resamples, seed, before.Values)
+		valuesBefore = before.Values(nil)
 	}
-	values := all(nil)
-	samples, err := stats.Bootstrap(ctx, subjects[0].Groups(), e.Resamples, seed, all)
 	if err != nil {
 		return err
 	}
 	e.Figures = map[string]*Figure{}
-	n := len(stats.Metrics())
 	for i, m := range stats.Metrics() {
 		if math.IsNaN(values[i]) {
 			continue // ranking and calibration need probabilities of both models
 		}
 		f := &Figure{Figure: report.NewFigure(values[i], stats.Column(samples, i))}
-		if d := 2*n + i; len(subjects) > 1 {
-			f.Difference = &Difference{report.Number(values[n+i]), report.NewDifference(values[d], stats.Column(samples, d))}
+		if before != nil {
+			changes := stats.Column(samples, i)
+			for k := range changes {
+				changes[k] -= samplesBefore[k][i]
+			}
+			f.Difference = &Difference{report.Number(valuesBefore[i]), report.NewDifference(values[i]-valuesBefore[i], changes)}
 		}
 		e.Figures[m.Key] = f
 	}

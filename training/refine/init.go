@@ -2,23 +2,21 @@ package refine
 
 import (
 	"cmp"
-	"crypto/sha256"
+	"context"
 	_ "embed"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/selection"
 )
 
 // InitOptions say what a workspace is made of. Rows are read once, pool last.
@@ -26,7 +24,9 @@ type InitOptions struct {
 	Taxonomy *taxonomy.Taxonomy
 	YAML     []byte // of a taxonomy of one's own; nil where it is built in
 	Group    string // a field or column that rows share; "" is each row by itself
-	Start    string // Config.Start; "" is the default's
+	// Start is the model before the first iteration, as --model takes it; a relative path is from where the process runs.
+	// StartNone is none, "" the one inside the program where it knows the taxonomy, else none.
+	Start string
 
 	Pool  dataset.Source
 	Train dataset.Source // nil: no labelled rows to begin with
@@ -35,8 +35,9 @@ type InitOptions struct {
 	DevShare float64
 	Seed     uint64
 
-	Sections []string // of refine.yaml, as ConfigText takes them
-	Command  string   // for the log
+	Command string // for the log
+	// Note is told what was assumed about each file that is read; nil is nobody.
+	Note func(notes []string)
 }
 
 // Made counts what Init did.
@@ -52,6 +53,8 @@ type Made struct {
 	Duplicates int     `json:"duplicates"` // of the rejected ones: the same id, or the same text
 	Renamed    int     `json:"renamed"`    // rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
 	Examples   []error `json:"-"`          // of what was rejected, the first ones
+
+	dir, taxonomy string // for Text
 }
 
 // DefaultGroup is what rows of a taxonomy share: the field it marks with "group", else the last of several fields, which is
@@ -61,6 +64,18 @@ func DefaultGroup(t *taxonomy.Taxonomy) string {
 		return group
 	}
 	return t.Fields[len(t.Fields)-1].Name
+}
+
+// ParseGroup is what rows share as a person names it: a field or column, "none" for each row by itself, or "" for
+// DefaultGroup.
+func ParseGroup(name string, t *taxonomy.Taxonomy) string {
+	switch name {
+	case "":
+		return DefaultGroup(t)
+	case "none":
+		return ""
+	}
+	return name
 }
 
 //go:embed readme.md
@@ -85,12 +100,15 @@ var ErrMade = errors.New("this very command made it")
 
 // Init makes a workspace in dir, which must not exist or be empty. It appears whole or not at all. The error is ErrMade
 // where the same command did so before.
-func Init(dir string, o InitOptions) (made *Made, err error) {
+func Init(ctx context.Context, dir string, o InitOptions) (made *Made, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, occupied(dir, o.Command)
 	}
 	to, err := filepath.Abs(dir)
 	if err != nil {
+		return nil, err
+	}
+	if o.Start, err = o.startFrom(to); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
@@ -107,7 +125,8 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	b := &builder{o: o, dir: temp, group: o.Group, seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
+	b := &builder{ctx: ctx, o: o, dir: temp, made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID()},
+		seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
 		err = errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, to))
 	}
@@ -115,6 +134,25 @@ func Init(dir string, o InitOptions) (made *Made, err error) {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
 	return made, nil
+}
+
+// startFrom is Config.Start of a workspace in dir.
+func (o *InitOptions) startFrom(dir string) (string, error) {
+	switch {
+	case o.Start == "" && o.Taxonomy.Name != taxonomy.Builtins()[0]:
+		return StartNone, nil // the model inside the program knows the first one's errors
+	case !strings.ContainsRune(o.Start, filepath.Separator) || filepath.IsAbs(o.Start):
+		return o.Start, nil
+	}
+	start, err := filepath.Abs(o.Start)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(dir, start)
+	if err != nil {
+		return start, nil //nolint:nilerror // it is on another drive
+	}
+	return asFolder(rel), nil
 }
 
 // removeKilled removes what killed processes began to make. What cannot be removed is in nobody's way.
@@ -139,7 +177,8 @@ func occupied(dir, command string) error {
 		return fmt.Errorf("%s holds other files; give a folder that does not exist yet", dir)
 	}
 	log, err := (&Workspace{Dir: dir}).Log()
-	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. See where it stands: erreval refine status %s", dir, shellWord(dir)))
+	err = errors.Join(err, fmt.Errorf("%s is a workspace already; nothing was changed. "+
+		"See where it stands: erreval refine status %s", dir, words.Quote(dir)))
 	if len(log) > 0 && log[0].Command == command {
 		return errors.Join(ErrMade, err)
 	}
@@ -151,9 +190,9 @@ type where struct{ file, line int32 }
 
 // builder fills the folder of a new workspace.
 type builder struct {
+	ctx        context.Context // of Init
 	o          InitOptions
 	dir        string
-	group      string
 	seen       map[[16]byte]where // every text
 	ids        map[[16]byte]bool
 	groups     map[[32]byte]bool // of development rows
@@ -165,7 +204,7 @@ type builder struct {
 }
 
 func (b *builder) build() (*Made, error) {
-	b.made.Group = b.group
+	b.made.Group = b.o.Group
 	var err error
 	for _, folder := range []string{TrainDir, RandomDir, BatchesDir, IterationDir} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(b.dir, folder), 0o777))
@@ -209,12 +248,12 @@ func (b *builder) commitHeld() error {
 
 func (b *builder) texts() error {
 	c := DefaultConfig()
-	c.Taxonomy, c.Group, c.Start = b.o.Taxonomy.Name, b.group, cmp.Or(b.o.Start, c.Start)
+	c.Taxonomy, c.Group, c.Start = b.o.Taxonomy.Name, b.o.Group, cmp.Or(b.o.Start, c.Start)
 	files := map[string][]byte{".gitignore": []byte(gitignore), "README.md": []byte(readme)}
 	if b.o.YAML != nil {
 		c.Taxonomy, files[TaxonomyFile] = TaxonomyFile, b.o.YAML
 	}
-	files[ConfigFile] = []byte(ConfigText(c, b.o.Sections...))
+	files[ConfigFile] = []byte(ConfigText(c, selection.ConfigText, review.ConfigText))
 	if _, err := ParseConfig(files[ConfigFile], ConfigFile); err != nil {
 		return err
 	}
@@ -224,307 +263,4 @@ func (b *builder) texts() error {
 		err = errors.Join(err, os.WriteFile(filepath.Join(b.dir, name), data, 0o666))
 	}
 	return err
-}
-
-// labelled writes development and training rows.
-func (b *builder) labelled() error {
-	dev, err := b.create(DevFile)
-	if err != nil {
-		return err
-	}
-	if b.o.Dev != nil {
-		err = b.each(b.o.Dev, dev, func(row *dataset.Row) error { return b.addDev(dev, row) })
-		if err == nil && dev.Rows() == 0 {
-			err = b.nothing("--dev")
-		}
-	}
-	var rows []*dataset.Row
-	if err == nil {
-		rows, err = b.start(dev)
-	}
-	if err != nil {
-		return errors.Join(err, dev.Abort())
-	}
-	b.made.Groups = len(b.groups)
-	return errors.Join(b.commit(dev, &b.made.Dev), b.keep(rows))
-}
-
-// start reads labelled rows and gives those that are to be trained on.
-func (b *builder) start(dev *dataset.Output) (rows []*dataset.Row, err error) {
-	if b.o.Train == nil {
-		return nil, nil
-	}
-	if b.train, err = b.create(trainName); err != nil {
-		return nil, err
-	}
-	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error { rows = append(rows, row); return nil }); err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, b.nothing("--train")
-	}
-	if b.o.Dev == nil {
-		return b.split(dev, rows)
-	}
-	return rows, nil
-}
-
-// split moves whole groups to the development rows, in an order that the seed decides. Rows with planted errors measure
-// little; they are taken only where there are no others.
-func (b *builder) split(dev *dataset.Output, rows []*dataset.Row) ([]*dataset.Row, error) {
-	real := slices.DeleteFunc(slices.Clone(rows), simulated)
-	if len(real) == 0 {
-		real = rows
-	}
-	size, order := map[[32]byte]int{}, [][32]byte(nil)
-	for _, row := range real {
-		g := b.groupSum(row)
-		if size[g]++; size[g] == 1 {
-			order = append(order, g)
-		}
-	}
-	slices.SortFunc(order, func(x, y [32]byte) int { return slices.Compare(x[:], y[:]) })
-	want := int(b.o.DevShare*float64(len(real)) + 0.5)
-	taken := 0
-	for i, g := range order[:max(len(order)-1, 0)] {
-		if i > 0 && taken+size[g]/2 >= want { // a large group may be too much
-			continue
-		}
-		b.groups[g] = true
-		taken += size[g]
-	}
-	return b.takeDev(dev, rows, len(real) < len(rows))
-}
-
-func (b *builder) takeDev(dev *dataset.Output, rows []*dataset.Row, mixed bool) (rest []*dataset.Row, err error) {
-	for _, row := range rows {
-		if !b.groups[b.groupSum(row)] || mixed && simulated(row) {
-			rest = append(rest, row)
-			continue
-		}
-		if err := dev.Write(row); err != nil {
-			return nil, err
-		}
-	}
-	return rest, nil
-}
-
-func simulated(row *dataset.Row) bool {
-	p, err := ProvenanceOf(row)
-	return err == nil && p.Kind == KindSimulated
-}
-
-func (b *builder) addDev(dev *dataset.Output, row *dataset.Row) error {
-	b.groups[b.groupSum(row)] = true
-	return dev.Write(row)
-}
-
-// trainName is what the training rows are called while they are written, so that those rejected stand outside of TrainDir.
-const trainName = "train.jsonl"
-
-// keep writes the training rows; those of a development group are held back.
-func (b *builder) keep(rows []*dataset.Row) error {
-	if b.train == nil {
-		return nil
-	}
-	for _, row := range rows {
-		to := b.train
-		if b.groups[b.groupSum(row)] {
-			to = b.held
-		}
-		if err := to.Write(row); err != nil {
-			return err
-		}
-	}
-	if err := b.commit(b.train, &b.made.Train); err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(b.dir, trainName), filepath.Join(b.dir, TrainDir, StartRows))
-}
-
-func (b *builder) pool() error {
-	out, err := b.create(PoolFile)
-	if err != nil {
-		return err
-	}
-	err = b.each(b.o.Pool, out, func(row *dataset.Row) error {
-		if b.groups[b.groupSum(row)] {
-			return b.held.Write(row)
-		}
-		return out.Write(row)
-	})
-	if err != nil {
-		return errors.Join(err, out.Abort())
-	}
-	return b.commit(out, &b.made.Pool)
-}
-
-func (b *builder) create(name string) (*dataset.Output, error) {
-	return dataset.Create(filepath.Join(b.dir, name), false)
-}
-
-func (b *builder) commit(out *dataset.Output, rows *int) error {
-	*rows = out.Rows()
-	b.made.Rejected += out.Rejected()
-	return out.Commit()
-}
-
-func (b *builder) groupSum(row *dataset.Row) [32]byte {
-	return groupSum(b.o.Seed, groupOf(row, b.o.Taxonomy, b.group))
-}
-
-// groupSum is short whatever the group is; the seed decides the order of groups.
-func groupSum(seed uint64, group string) [32]byte {
-	h := sha256.New()
-	h.Write(binary.BigEndian.AppendUint64(nil, seed))
-	io.WriteString(h, group)
-	return [32]byte(h.Sum(nil))
-}
-
-// each gives the usable rows of a source to f; the others are rejected to out.
-func (b *builder) each(from dataset.Source, out *dataset.Output, f func(*dataset.Row) error) error {
-	b.firstFault = nil
-	for {
-		row, err := from.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		fault := (*dataset.LineError)(nil)
-		if err == nil {
-			fault, err = b.usable(row, from == b.o.Pool)
-		} else if errors.As(err, &fault) {
-			err = nil
-		}
-		switch {
-		case err != nil:
-			return err
-		case fault == nil:
-			err = f(row)
-		default:
-			err = b.reject(out, fault)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// errSameText marks a row that is there already.
-type errSameText struct {
-	file string
-	line int32
-}
-
-func (e errSameText) Error() string {
-	return fmt.Sprintf("the same text as in %s:%d; one of them is enough", e.file, e.line)
-}
-
-func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
-	var id *dataset.DuplicateIDError
-	var text errSameText
-	if errors.As(fault, &id) || errors.As(fault, &text) {
-		b.made.Duplicates++
-	}
-	if b.firstFault == nil {
-		b.firstFault = fault
-	}
-	if len(b.made.Examples) < 5 {
-		b.made.Examples = append(b.made.Examples, fault)
-	}
-	return out.Reject(fault)
-}
-
-// usable puts id, fields and labels of a row where a workspace has them, or says why it is no use.
-func (b *builder) usable(row *dataset.Row, pool bool) (*dataset.LineError, error) {
-	fault := b.fault(row, pool)
-	if fault == nil {
-		fault = b.again(row)
-	}
-	if fault != nil {
-		raw, err := marshalRow(row)
-		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}, err
-	}
-	b.ownID(row, pool)
-	err := row.Set(dataset.ColumnID, row.ID)
-	for i, field := range b.o.Taxonomy.FieldNames() {
-		err = errors.Join(err, row.Set(field, row.Values[i]))
-	}
-	return nil, err
-}
-
-func (b *builder) fault(row *dataset.Row, pool bool) error {
-	if strings.TrimSpace(row.Values[0]) == "" {
-		return fmt.Errorf("the %s is empty", b.o.Taxonomy.Fields[0].Name)
-	}
-	if _, ok := row.Get(b.group); !ok && b.group != "" && !slices.Contains(b.o.Taxonomy.FieldNames(), b.group) {
-		return fmt.Errorf("no column %q, which tells the groups; give another one with --group, or --group none", b.group)
-	}
-	if !pool {
-		return b.label(row)
-	}
-	if raw, ok := row.Get(dataset.ColumnLabels); ok && !slices.Contains(noLabels, string(raw)) {
-		return fmt.Errorf("a row of the pool with labels; give labelled rows with --train, or call the column otherwise")
-	}
-	return nil
-}
-
-// noLabels is what stands in the column of a row that nobody has labelled.
-var noLabels = []string{"null", `""`, "[]"}
-
-// ownID sees to it that an id means one row: files whose rows are numbered from 1 each are common. Rows of one file have
-// their own ids, or are rejected.
-func (b *builder) ownID(row *dataset.Row, pool bool) {
-	given, of := row.ID, "train:"
-	if pool {
-		of = "pool:"
-	}
-	for b.ids[shortSum(row.ID)] {
-		row.ID = of + row.ID
-	}
-	b.ids[shortSum(row.ID)] = true
-	if row.ID != given {
-		b.made.Renamed++
-	}
-}
-
-func shortSum(text string) [16]byte {
-	sum := sha256.Sum256([]byte(text))
-	return [16]byte(sum[:16])
-}
-
-// again notes a row's text, or says where it came before.
-func (b *builder) again(row *dataset.Row) error {
-	key := shortSum(row.TextHash())
-	if first, again := b.seen[key]; again {
-		return errSameText{b.files[first.file], first.line}
-	}
-	if len(b.files) == 0 || b.files[len(b.files)-1] != row.Source {
-		b.files = append(b.files, row.Source)
-	}
-	b.seen[key] = where{int32(len(b.files) - 1), int32(row.Line)}
-	return nil
-}
-
-func marshalRow(row *dataset.Row) ([]byte, error) {
-	var b strings.Builder
-	out := dataset.NewWriter(&b)
-	err := errors.Join(out.Write(row), out.Flush())
-	return []byte(strings.TrimSuffix(b.String(), "\n")), err
-}
-
-// label checks a labelled row, and writes its labels as names and where they come from.
-func (b *builder) label(row *dataset.Row) error {
-	labels, err := row.Labels(b.o.Taxonomy)
-	if err != nil {
-		return err
-	}
-	p, err := ProvenanceOf(row)
-	if raw, planted := row.Get("mechanism"); planted && p.Kind == KindStart { // a row of erreval simulate
-		p.Kind = KindSimulated
-		var by string
-		if len(p.By) == 0 && json.Unmarshal(raw, &by) == nil && by != "" {
-			p.By = []string{by}
-		}
-	}
-	return errors.Join(err, row.Set(dataset.ColumnLabels, labels), row.Set(ColumnProvenance, p))
 }

@@ -91,7 +91,7 @@ func TestSplit(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "w")
 		o := initOptions(t, pool, labelledRows)
 		o.Seed = seed
-		made, err := Init(dir, o)
+		made, err := Init(t.Context(), dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestSimulatedStayOut(t *testing.T) {
 {"id":"s3","note":"s3","page":"C","labels":["L"],"provenance":{"kind":"simulated"}}
 `
 	dir := filepath.Join(t.TempDir(), "w")
-	made, err := Init(dir, initOptions(t, pool, rows))
+	made, err := Init(t.Context(), dir, initOptions(t, pool, rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestGivenDev(t *testing.T) {
 {"id":"d4","note":"d4","page":"C","labels":[]}
 `)
 	dir := filepath.Join(t.TempDir(), "w")
-	made, err := Init(dir, o)
+	made, err := Init(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,17 +184,17 @@ func TestGivenDev(t *testing.T) {
 func TestInitRefused(t *testing.T) {
 	parent := t.TempDir()
 	for _, bad := range []string{"no row\n", `{"note":"x","page":"y","labels":["W"]}` + "\n"} {
-		if _, err := Init(filepath.Join(parent, "w"), initOptions(t, bad, "")); err == nil || !strings.Contains(err.Error(), "no row of the pool can be used") {
+		if _, err := Init(t.Context(), filepath.Join(parent, "w"), initOptions(t, bad, "")); err == nil || !strings.Contains(err.Error(), "no row of the pool can be used") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	broken := initOptions(t, pool, "")
 	broken.Pool = failing{}
-	if _, err := Init(filepath.Join(parent, "w"), broken); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+	if _, err := Init(t.Context(), filepath.Join(parent, "w"), broken); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 		t.Error(err)
 	}
 	broken.Train = failing{} // after which the pool is not read
-	if _, err := Init(filepath.Join(parent, "w"), broken); err == nil || strings.Count(err.Error(), "the disk is gone") != 1 {
+	if _, err := Init(t.Context(), filepath.Join(parent, "w"), broken); err == nil || strings.Count(err.Error(), "the disk is gone") != 1 {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
@@ -248,18 +248,18 @@ func FuzzParseConfig(f *testing.F) {
 
 // TestInitPool: an empty cell is no label, and a pool without a row is no pool.
 func TestInitPool(t *testing.T) {
-	made, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, `{"note":"n1","page":"A","labels":""}`+"\n"+`{"note":"n2","page":"A","labels":"W"}`, ""))
+	made, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, `{"note":"n1","page":"A","labels":""}`+"\n"+`{"note":"n2","page":"A","labels":"W"}`, ""))
 	if err != nil || made.Pool != 1 || made.Rejected != 1 {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if _, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "there are no rows in the pool") {
+	if _, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "there are no rows in the pool") {
 		t.Error(err)
 	}
 }
 
 // TestGroupOfNothing: rows without a value share nothing.
 func TestGroupOfNothing(t *testing.T) {
-	made, err := Init(filepath.Join(t.TempDir(), "w"), initOptions(t, strings.ReplaceAll(pool, `"D"`, `""`), strings.ReplaceAll(labelledRows, `"C"`, `""`)))
+	made, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, strings.ReplaceAll(pool, `"D"`, `""`), strings.ReplaceAll(labelledRows, `"C"`, `""`)))
 	if err != nil || made.Pool < 1 || made.Dev+made.Train != 6 || made.Dev > 3 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -273,7 +273,7 @@ func TestGroupOfNothing(t *testing.T) {
 // TestOwnIDs: an id of the pool that a labelled row of another text has becomes another one, and not one that is taken.
 func TestOwnIDs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
-	made, err := Init(dir, initOptions(t, `{"id":"pool:1","note":"x","page":"X","labels":[]}
+	made, err := Init(t.Context(), dir, initOptions(t, `{"id":"pool:1","note":"x","page":"X","labels":[]}
 {"id":"1","note":"y","page":"Y"}
 {"id":"3","note":"z","page":"Z"}
 `, `{"id":1,"note":"a","page":"A","labels":["W"]}
@@ -309,7 +309,7 @@ func TestInitKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if _, err := Init(filepath.Join(parent, "w"), initOptions(t, pool, "")); err != nil {
+	if _, err := Init(t.Context(), filepath.Join(parent, "w"), initOptions(t, pool, "")); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(parent)

@@ -58,6 +58,19 @@ type Progress struct {
 	Dev   *float64 `json:"dev_micro_f1"` // nil between the looks at the development rows
 }
 
+// Text is the progress of a task in a line.
+func (p *Progress) Text(task string) string {
+	text := fmt.Sprintf("%s: step %d", task, p.Step)
+	if p.Steps > 0 {
+		text += fmt.Sprintf(" of at most %d", p.Steps)
+	}
+	text += fmt.Sprintf(", epoch %d, loss %.4f", p.Epoch, p.Loss)
+	if p.Dev != nil {
+		text += fmt.Sprintf(", micro-F1 %.3f on the development rows", *p.Dev)
+	}
+	return text
+}
+
 // names in the folder of a job, beside Out.
 const (
 	jobFile  = "config.json"

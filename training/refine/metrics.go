@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/erreval/erreval/report"
 )
@@ -25,6 +26,8 @@ type Metrics struct {
 	Promoted   bool               `json:"promoted"` // it is in use from here on
 	Why        string             `json:"why"`      // a sentence
 	Inputs     string             `json:"inputs"`   // SHA-256 of all that the training depends on
+
+	dir string // the iteration's folder
 }
 
 // TrainingCounts say what an iteration was trained on.
@@ -87,7 +90,8 @@ const MetricsFile = "metrics.json"
 
 // Metrics reads the figures of an iteration.
 func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
-	path := w.Path(IterationDir, IterationName(iteration), MetricsFile)
+	m := &Metrics{dir: w.Path(IterationDir, IterationName(iteration))}
+	path := filepath.Join(m.dir, MetricsFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; the iteration was changed by hand: put it back, or take it back with: erreval refine undo %s", err, w.Dir)
@@ -95,9 +99,26 @@ func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Metrics{}
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
+}
+
+// allMetrics are the figures of all iterations, and which of them is in use: the last promoted one, or -1 for the model
+// to start from. Those that cannot be read are left out, with an error.
+func (w *Workspace) allMetrics() (all []*Metrics, current int, err error) {
+	numbers, err := w.Iterations()
+	current = -1
+	for _, n := range numbers {
+		m, metricsErr := w.Metrics(n)
+		if metricsErr != nil {
+			err = errors.Join(err, metricsErr)
+			continue
+		}
+		if all = append(all, m); m.Promoted {
+			current = n
+		}
+	}
+	return all, current, err
 }

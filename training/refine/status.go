@@ -13,7 +13,9 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -37,6 +39,7 @@ type Status struct {
 	Why        string          `json:"why"`  // a sentence
 
 	unseen string // the last batch merged after the last training, or ""
+	of     *taxonomy.Taxonomy
 }
 
 // BatchStatus is one batch.
@@ -64,7 +67,8 @@ type IterationLine struct {
 
 // Status looks at everything. What a person changed by hand so that it cannot be read is an error that names the place.
 func (w *Workspace) Status() (*Status, error) {
-	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), Group: w.Config.Group, Batches: []BatchStatus{}, Iterations: []IterationLine{}}
+	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), of: w.Taxonomy, Group: w.Config.Group,
+		Batches: []BatchStatus{}, Iterations: []IterationLine{}}
 	var err error
 	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches, w.lookAtIterations, w.lookAtLog} {
 		err = errors.Join(err, part(s))
@@ -149,53 +153,29 @@ func (w *Workspace) lookAtBatches(s *Status) error {
 }
 
 func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
-	b := BatchStatus{ID: id, Answers: map[string]int{}, Skipped: map[string]int{}}
-	path := w.Path(BatchesDir, id, "batch.json")
-	data, err := os.ReadFile(path)
+	b, dir := BatchStatus{ID: id, Answers: map[string]int{}, Skipped: map[string]int{}}, w.Path(BatchesDir, id)
+	frozen, err := review.ReadBatch(dir)
 	if err != nil {
 		return b, err
 	}
-	var batch struct {
-		Iteration int `json:"iteration"`
-	}
-	if err := json.Unmarshal(data, &batch); err != nil {
-		return b, fmt.Errorf("%s: %w", path, err)
-	}
-	b.Iteration = batch.Iteration
-	if b.Items, err = lines(w.Path(BatchesDir, id, "items.jsonl")); err != nil {
+	b.Iteration = frozen.Iteration
+	if b.Items, err = lines(filepath.Join(dir, review.ItemsFile)); err != nil {
 		return b, err
 	}
-	return b, errors.Join(w.lookAtMerges(&b), w.countAnswers(&b))
-}
-
-// lookAtMerges counts what the last merge of a batch left open.
-func (w *Workspace) lookAtMerges(b *BatchStatus) error {
-	for n := 1; ; n++ {
-		path := w.Path(BatchesDir, b.ID, review.MergeName(review.MergeStem, n, ".json"))
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		var last struct {
-			Missing   []string          `json:"missing"`
-			Conflicts []json.RawMessage `json:"conflicts"`
-		}
-		if err == nil {
-			err = json.Unmarshal(data, &last)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		b.Merged, b.Missing, b.Conflicts, b.ConflictsFile = true, len(last.Missing), len(last.Conflicts), ""
+	merges, err := review.ReadMerges(dir)
+	if n := len(merges); n > 0 {
+		last := merges[n-1]
+		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
 		if b.Conflicts > 0 {
-			b.ConflictsFile = w.Path(BatchesDir, b.ID, review.MergeName(review.ConflictsStem, n, ".jsonl"))
+			b.ConflictsFile = filepath.Join(dir, review.MergeName(review.ConflictsStem, n, ".jsonl"))
 		}
 	}
+	return b, errors.Join(err, w.countAnswers(&b))
 }
 
 // countAnswers counts each reviewer's items; the last answer to an item stands. A torn last line is one not finished.
 func (w *Workspace) countAnswers(b *BatchStatus) error {
-	files, err := w.files(filepath.Join(BatchesDir, b.ID, "answers"))
+	files, err := w.files(filepath.Join(BatchesDir, b.ID, review.AnswersDir))
 	for _, file := range files {
 		data, readErr := os.ReadFile(file)
 		err = errors.Join(err, readErr)
@@ -219,15 +199,9 @@ func (w *Workspace) countAnswers(b *BatchStatus) error {
 }
 
 func (w *Workspace) lookAtIterations(s *Status) error {
-	numbers, err := w.Iterations()
-	s.Current = -1
-	for _, n := range numbers {
-		m, metricsErr := w.Metrics(n)
-		if metricsErr != nil {
-			err = errors.Join(err, metricsErr)
-			continue
-		}
-		line := IterationLine{Iteration: n, Promoted: m.Promoted, Why: m.Why, Figures: map[string]report.Number{}}
+	all, current, err := w.allMetrics()
+	for _, m := range all {
+		line := IterationLine{Iteration: m.Iteration, Promoted: m.Promoted, Why: m.Why, Figures: map[string]report.Number{}}
 		if measured := m.Measured(); measured != nil {
 			for key, f := range measured.Figures {
 				line.Figures[key] = f.Value
@@ -236,12 +210,9 @@ func (w *Workspace) lookAtIterations(s *Status) error {
 		if m.Verifier != nil {
 			line.Verifier = &m.Verifier.F1
 		}
-		if m.Promoted {
-			s.Current = n
-		}
 		s.Iterations = append(s.Iterations, line)
 	}
-	s.Model = w.ModelOf(s.Current)
+	s.Current, s.Model = current, w.ModelOf(current)
 	return err
 }
 
@@ -271,7 +242,7 @@ func (w *Workspace) lookAtLog(s *Status) error {
 // next finds the command that goes on from here.
 func (w *Workspace) next(s *Status) {
 	say := func(command, why string, args ...any) {
-		s.Next, s.Why = "erreval refine "+command+" "+shellWord(w.Dir), fmt.Sprintf(why, args...)
+		s.Next, s.Why = "erreval refine "+command+" "+words.Quote(w.Dir), fmt.Sprintf(why, args...)
 	}
 	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return !b.Merged }); at >= 0 {
 		s.waiting(s.Batches[at], say)
@@ -309,15 +280,4 @@ func (s *Status) waiting(b BatchStatus, say func(command, why string, args ...an
 		return
 	}
 	say("review", "%s waits for a reviewer: %d of %d items are answered", b.ID, done, b.Items)
-}
-
-// shellWord writes a word so that a shell takes it as one.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r > 127 || strings.ContainsRune("-_./+:@%", r) || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

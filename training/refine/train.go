@@ -8,23 +8,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
-	"github.com/erreval/erreval/training/simulate"
 )
 
 // workDir holds what a training needs to go on; it is gone when the iteration stands.
 const workDir = ".work"
 
-// TrainOptions are the hands of Train, which itself can neither run a model nor make one.
+// TrainOptions give Train what it cannot do itself: it can neither run a model nor make one. No function may be nil.
 type TrainOptions struct {
 	Trainer []string // command; the path of a Job is appended
 	Encoder string   // for the Job
@@ -37,8 +33,6 @@ type TrainOptions struct {
 	SetThresholds func(dir string, thresholds map[string]float64) error
 	// Identify diagnoses rows with a model, as --model names it, and gives the model's id.
 	Identify func(ctx context.Context, model string, task *taxonomy.Taxonomy, rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error)
-	// Commands are the erreval commands that do the same one by one, for commands.txt.
-	Commands func(iteration int) []string
 	Say      func(format string, args ...any)
 	Progress func(task string, p Progress)
 }
@@ -159,7 +153,7 @@ func (t *training) choosing() *labelled {
 func (t *training) prepare() error {
 	m := &t.metrics
 	train, dev := rowsText(t.train.rows), rowsText(t.choosing().rows)
-	m.Iteration, m.Taxonomy = t.iteration, t.w.Taxonomy.ID()
+	m.Iteration, m.Taxonomy, m.dir = t.iteration, t.w.Taxonomy.ID(), t.w.Path(IterationDir, IterationName(t.iteration))
 	var err error
 	m.Inputs, err = hashOf(t.w.Taxonomy.Hash(), t.w.Config.Train, t.o.Trainer, t.o.Encoder, train, dev, t.init(TaskIdentifier))
 	if err != nil {
@@ -325,15 +319,8 @@ func (t *training) build(ctx context.Context, job *Job, to string, of *taxonomy.
 
 // keep puts what stays of a training into the iteration.
 func (t *training) keep(job *Job, task string) error {
-	config, err := t.path(task + ".json")
-	if err != nil {
-		return err
-	}
-	result, err := t.path(task + ".result.json")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(copyFile(filepath.Join(filepath.Dir(job.Out), jobFile), config), copyFile(filepath.Join(job.Out, "result.json"), result))
+	err := errors.Join(t.copy(filepath.Join(filepath.Dir(job.Out), jobFile), task+".json"),
+		t.copy(filepath.Join(job.Out, "result.json"), task+".result.json"))
 	if err != nil || t.w.Config.Train.From != FromLast {
 		return err
 	}
@@ -348,196 +335,9 @@ func (t *training) path(elem ...string) (string, error) {
 	return t.u.Path(append([]string{IterationDir, IterationName(t.iteration)}, elem...)...)
 }
 
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
 func noError(t *taxonomy.Taxonomy) string {
 	if i := t.NoErrorIndex(); i >= 0 {
 		return t.Types[i].Name
 	}
 	return ""
-}
-
-// threshold chooses the identifier's thresholds, and gives what it finds with them in the rows that chose.
-func (t *training) threshold(ctx context.Context, model string) ([]*dataset.Diagnosis, error) {
-	rows := t.choosing()
-	found, id, err := t.o.Identify(ctx, model, t.w.Taxonomy, rows.rows)
-	if err != nil {
-		return nil, err
-	}
-	t.metrics.Model = id
-	t.metrics.Thresholds = chooseThresholds(t.w.Taxonomy, rows, found, t.w.Config.Promote.MinSupport)
-	if err := t.o.SetThresholds(model, t.metrics.Thresholds); err != nil {
-		return nil, err
-	}
-	found, _, err = t.o.Identify(ctx, model, t.w.Taxonomy, rows.rows)
-	return found, err
-}
-
-// verifier trains and measures the verifier. The mistakes that the identifier makes on rows it was not trained on are among
-// those that the verifier learns to see.
-func (t *training) verifier(ctx context.Context, found []*dataset.Diagnosis) error {
-	known, wanted := judged(t.choosing(), found), judged(&t.train, nil)
-	train, err := t.w.verifierRows(wanted, known)
-	if err != nil {
-		return err
-	}
-	dev, err := t.w.verifierRows(known, nil)
-	if err != nil {
-		return err
-	}
-	trainFile, devFile := t.rowsFile("verifier-train"), t.rowsFile("verifier-dev")
-	if err := errors.Join(wholefile.Write(trainFile, rowsText(train)), wholefile.Write(devFile, rowsText(dev))); err != nil {
-		return err
-	}
-	task := VerifierTask(t.w.Taxonomy)
-	model, err := t.make(ctx, TaskVerifier, "verifier", task, trainFile, devFile)
-	if err != nil {
-		return err
-	}
-	t.metrics.Verifier, err = measureVerifier(ctx, t.o, model, task, dev)
-	return err
-}
-
-func judged(l *labelled, found []*dataset.Diagnosis) []simulate.Judged {
-	out := make([]simulate.Judged, len(l.rows))
-	for i, row := range l.rows {
-		out[i] = simulate.Judged{Row: row, Labels: l.labels[i]}
-		if found != nil {
-			out[i].Diagnosis = found[i]
-		}
-	}
-	return out
-}
-
-// measure compares the new model with the one in use, on the same rows. What it finds in the rows that chose is known.
-func (t *training) measure(ctx context.Context, model string, chosen []*dataset.Diagnosis) error {
-	before := t.w.ModelOf(t.before)
-	for _, part := range []struct {
-		rows *labelled
-		to   **Evaluation
-	}{{&t.dev, &t.metrics.Dev}, {&t.random, &t.metrics.Random}} {
-		if len(part.rows.rows) == 0 {
-			continue
-		}
-		found, err := chosen, error(nil)
-		if part.rows != t.choosing() {
-			if found, _, err = t.o.Identify(ctx, model, t.w.Taxonomy, part.rows.rows); err != nil {
-				return err
-			}
-		}
-		var earlier []*dataset.Diagnosis
-		if before != "" {
-			if earlier, t.metrics.Before, err = t.o.Identify(ctx, before, t.w.Taxonomy, part.rows.rows); err != nil {
-				return fmt.Errorf("the model in use, %s: %w", before, err)
-			}
-		}
-		e, err := t.w.evaluate(ctx, part.rows, found, earlier, t.groups)
-		if err != nil {
-			return err
-		}
-		*part.to = e
-	}
-	if t.metrics.Dev == nil {
-		t.metrics.Random.SameAsDev = true
-	}
-	return nil
-}
-
-// decide promotes by the rule of the settings, on the rows of Measured.
-func (t *training) decide() {
-	m, p := &t.metrics, t.w.Config.Promote
-	f := m.Measured().Figures[p.Metric]
-	switch {
-	case f == nil:
-		m.Promoted, m.Why = t.before < 0 && m.Before == "", fmt.Sprintf("%s is not defined on these rows: too few of each label", p.Metric)
-	case f.Difference == nil:
-		m.Promoted, m.Why = true, fmt.Sprintf("it is the first model: %s %.3f", p.Metric, float64(f.Value))
-	default:
-		d := f.Difference
-		better := d.Value > 0
-		if p.Rule == RuleInterval {
-			better = d.Low > 0
-		}
-		m.Promoted = better
-		m.Why = fmt.Sprintf("%s %.3f against %.3f of %s on the same %d rows, %+.3f [%+.3f, %+.3f]; by the rule %q it is %s", p.Metric,
-			float64(f.Value), float64(d.Before), m.Before, m.Measured().Rows, float64(d.Value), float64(d.Low), float64(d.High), p.Rule,
-			map[bool]string{true: "promoted", false: "not promoted, and the one before stays in use"}[better])
-		if t.before < 0 { // a model trained here had its thresholds chosen on these rows, too
-			m.Why += "; its thresholds and epoch were chosen on these rows and those of the model to start from were not, which favours it"
-		}
-	}
-}
-
-func (t *training) write() error {
-	metrics, err := json.MarshalIndent(&t.metrics, "", "  ")
-	if err != nil {
-		return err
-	}
-	lines := []string{"# The step:", t.o.Line, "", "# The trainer, as it was run. The two files are kept beside this one, as identifier.json and verifier.json; the rows that they name",
-		"# come from the files in run.json (inputs), and are put together again by: erreval refine train " + shellWord(t.w.Dir) + " --again"}
-	for _, task := range []string{TaskIdentifier, TaskVerifier} {
-		if task == TaskIdentifier || t.w.Config.Train.Verifier {
-			lines = append(lines, strings.Join(append(t.o.Trainer[:len(t.o.Trainer):len(t.o.Trainer)], filepath.Join(t.work, task, jobFile)), " "))
-		}
-	}
-	lines = append(append(lines, "", "# What else the step did, command by command:"), t.o.Commands(t.iteration)...)
-	for name, data := range map[string][]byte{MetricsFile: append(metrics, '\n'), "commands.txt": []byte(strings.Join(lines, "\n") + "\n")} {
-		path, pathErr := t.path(name)
-		err = errors.Join(err, pathErr, os.WriteFile(path, data, 0o666))
-	}
-	return errors.Join(err, t.copyLog(), t.writeRecord())
-}
-
-// writeRecord puts run.json beside the figures.
-func (t *training) writeRecord() error {
-	path, err := t.path("run")
-	if err != nil {
-		return err
-	}
-	w := t.w
-	t.record.Taxonomy = &runrecord.Artefact{ID: w.Taxonomy.ID(), SHA256: w.Taxonomy.Hash()}
-	inputs, err := t.inputs()
-	if err != nil {
-		return err
-	}
-	t.record.Inputs = inputs
-	t.record.Counts = map[string]int{"train": len(t.train.rows), "dev": len(t.dev.rows), "random": len(t.random.rows), "left_out": t.metrics.Training.Left}
-	return errors.Join(t.record.Write(path), os.Rename(runrecord.Path(path), path+".json"))
-}
-
-// inputs are the files of rows, from the workspace's folder.
-func (t *training) inputs() (inputs []runrecord.Input, err error) {
-	files, err := t.w.TrainFiles()
-	random, randomErr := t.w.RandomFiles()
-	err = errors.Join(err, randomErr)
-	for _, file := range append(append(files, t.w.Path(DevFile)), random...) {
-		in, hashErr := runrecord.HashFile(file)
-		rel, relErr := filepath.Rel(t.w.Dir, file)
-		if errors.Is(hashErr, fs.ErrNotExist) { // without development rows
-			continue
-		}
-		in.File, err = filepath.ToSlash(rel), errors.Join(err, hashErr, relErr)
-		inputs = append(inputs, in)
-	}
-	return inputs, err
-}
-
-func (t *training) copyLog() error {
-	path, err := t.path("train.log")
-	if err != nil {
-		return err
-	}
-	return copyFile(t.log.Name(), path)
 }

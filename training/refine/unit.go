@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is decided,
@@ -65,6 +66,25 @@ func (u *Unit) Path(elem ...string) (string, error) {
 	return path, os.MkdirAll(filepath.Dir(path), 0o777)
 }
 
+// Write writes a file that will stand at a place in the workspace.
+func (u *Unit) Write(data []byte, elem ...string) error {
+	path, err := u.Path(elem...)
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(path, data)
+}
+
+// removeFiles removes the files that are there.
+func removeFiles(paths ...string) (err error) {
+	for _, path := range paths {
+		if removeErr := os.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
+}
+
 // Commit puts the step's files in their places and into the log. command is the line that can be typed to do it again.
 func (u *Unit) Commit(command string) error {
 	entry := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: u.step, Command: command}
@@ -82,17 +102,22 @@ func (u *Unit) Commit(command string) error {
 }
 
 func (u *Unit) decide(entry Entry) error {
-	data, err := json.MarshalIndent(entry, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := wholefile.Write(u.w.Path(tempDir, planFile), data); err != nil {
+	if err := u.w.writePlan(entry); err != nil {
 		return err
 	}
 	if err := syncTree(u.w.Path(tempDir)); err != nil {
 		return err
 	}
 	return os.Rename(u.w.Path(tempDir), u.w.Path(commitDir))
+}
+
+// writePlan says in tempDir which step is decided.
+func (w *Workspace) writePlan(entry Entry) error {
+	data, err := json.MarshalIndent(entry, "", "  ")
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(w.Path(tempDir, planFile), data)
 }
 
 // Discard ends a step; what was not committed is gone. It may be called after Commit.
@@ -124,7 +149,8 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 			}
 			out = append(out, below...)
 		default:
-			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), shellWord(w.Dir))
+			return nil, fmt.Errorf("%s is there already, made by another process perhaps; see erreval refine status %s, "+
+				"or take the step that made it back with: erreval refine undo %[2]s", w.Path(path), words.Quote(w.Dir))
 		}
 	}
 	return out, err
@@ -137,7 +163,7 @@ func (w *Workspace) lock(how int) (*os.File, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|how); errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(ErrBusy, f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", w.Dir, ErrBusy), f.Close())
 	}
 	return f, nil // a file system without locks is no reason to refuse work
 }
@@ -250,12 +276,10 @@ func (w *Workspace) Undo() (undone Entry, to string, err error) {
 	if to, err = w.freeUndone(); err != nil {
 		return undone, "", err
 	}
-	data, err := json.MarshalIndent(undone, "", "  ")
-	if err != nil {
-		return undone, "", err
-	}
 	temp := w.Path(tempDir)
-	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), wholefile.Write(filepath.Join(temp, planFile), data), os.Rename(temp, w.Path(undoDir))); err != nil {
+	err = errors.Join(os.RemoveAll(temp), os.MkdirAll(filepath.Join(temp, filesDir), 0o777), w.writePlan(undone),
+		os.Rename(temp, w.Path(undoDir)))
+	if err != nil {
 		return undone, "", err
 	}
 	return undone, to, w.finishUndo()

@@ -17,7 +17,7 @@ import (
 func newWorkspace(t *testing.T) *Workspace {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "work")
-	if _, err := Init(dir, initOptions(t, pool, labelledRows)); err != nil {
+	if _, err := Init(t.Context(), dir, initOptions(t, pool, labelledRows)); err != nil {
 		t.Fatal(err)
 	}
 	w, err := Open(dir)

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
@@ -174,12 +176,8 @@ func (w *Workspace) Current() (int, error) {
 		return -1, err
 	}
 	for _, n := range slices.Backward(all) {
-		m, err := w.Metrics(n)
-		if err != nil {
-			return -1, err
-		}
-		if m.Promoted {
-			return n, nil
+		if m, err := w.Metrics(n); err != nil || m.Promoted {
+			return n, err
 		}
 	}
 	return -1, nil
@@ -208,7 +206,7 @@ func (w *Workspace) CheckWeights(iteration int) error {
 		return err
 	}
 	return fmt.Errorf("the model in use, that of iteration %s, is not here (version control leaves weights out): copy the folders model and verifier to %s, or take steps back (erreval refine undo %s) and train again",
-		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), shellWord(w.Dir))
+		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), words.Quote(w.Dir))
 }
 
 // VerifierOf is the folder of an iteration's verifier, which --verifier takes, or "" where there is none, as before the first.
@@ -259,9 +257,15 @@ func (w *Workspace) files(folder string) ([]string, error) {
 	return files, err
 }
 
-// EachRow calls f for the rows of a JSON Lines file of the workspace. A line that is no row ends it: erreval wrote the file.
-func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error) {
-	r, err := dataset.Open(path, dataset.Options{Taxonomy: w.Taxonomy})
+// EachRow calls f for the rows of a JSON Lines file of the workspace; no file is no rows. A line that is no row ends
+// it: erreval wrote the file.
+func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) error {
+	return eachRow(context.Background(), path, w.Taxonomy, f)
+}
+
+// eachRow is EachRow of rows with the fields of a taxonomy; for nil of any JSON objects. It ends with ctx.
+func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error) (err error) {
+	r, err := dataset.Open(path, dataset.Options{Taxonomy: t})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -269,7 +273,7 @@ func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	for {
+	for ctx.Err() == nil {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -281,6 +285,7 @@ func (w *Workspace) EachRow(path string, f func(*dataset.Row) error) (err error)
 			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
 		}
 	}
+	return ctx.Err()
 }
 
 // ProvenanceOf reads a row's provenance; a row without any is one of the start.
@@ -299,11 +304,9 @@ func ProvenanceOf(row *dataset.Row) (p Provenance, err error) {
 func (w *Workspace) GroupOf(row *dataset.Row) string { return groupOf(row, w.Taxonomy, w.Config.Group) }
 
 func groupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) string {
-	var text string
+	text := review.ColumnText(row, group)
 	if i := slices.Index(t.FieldNames(), group); i >= 0 {
-		text = row.Values[i]
-	} else if raw, ok := row.Get(group); ok && json.Unmarshal(raw, &text) != nil {
-		text = string(raw)
+		text = row.Values[i] // whatever its column is called
 	}
 	return cmp.Or(text, row.TextHash())
 }

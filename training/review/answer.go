@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,6 +74,15 @@ func CheckReviewer(name string) error {
 	return nil
 }
 
+// Account is the name of the user's account on this machine, or "".
+func Account() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(u.Username) // Windows puts a domain in front
+}
+
 // ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item counts, as
 // the review page writes them; a last line without its end was cut off in writing and is no answer. The error joins every
 // fault found. Ids and texts are not compared with a batch: Frozen.Fits does.
@@ -81,27 +91,33 @@ func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	whole := wholeLines(data)
-	var answers []Answer
 	type key struct{ reviewer, item string }
+	var answers []Answer
 	at := map[key]int{}
-	err = eachLine(bytes.NewReader(whole), file, func(row *dataset.Row) (keys, func() error) {
-		a := &Answer{Place: Place{File: file, Line: row.Line}}
-		return a.keys(), func() error {
-			if err := a.Check(t); err != nil {
-				return err
-			}
-			k := key{a.Reviewer, a.ItemID}
-			if i, again := at[k]; again {
-				answers[i] = *a
-				return nil
-			}
-			at[k] = len(answers)
-			answers = append(answers, *a)
-			return nil
+	err = eachAnswer(wholeLines(data), file, t, func(a Answer) {
+		k := key{a.Reviewer, a.ItemID}
+		if i, again := at[k]; again {
+			answers[i] = a
+			return
 		}
+		at[k] = len(answers)
+		answers = append(answers, a)
 	})
 	return answers, err
+}
+
+// eachAnswer gives the answers of a file's lines, each checked.
+func eachAnswer(data []byte, file string, t *taxonomy.Taxonomy, f func(Answer)) error {
+	return eachLine(bytes.NewReader(data), file, func(row *dataset.Row) (keys, func() error) {
+		a := &Answer{Place: Place{File: file, Line: row.Line}}
+		return a.keys(), func() error {
+			err := a.Check(t)
+			if err == nil {
+				f(*a)
+			}
+			return err
+		}
+	})
 }
 
 // Answers reads answers/*.jsonl of the batch: what was answered on the review page. None is no error.

@@ -44,7 +44,7 @@ func Reasons() []string { return slices.Clone(reasons) }
 const (
 	BatchFile  = "batch.json"
 	ItemsFile  = "items.jsonl"
-	AutoFile   = "auto.jsonl" // rows proposed for automatic addition
+	AutoFile   = "auto.jsonl" // items proposed for automatic addition
 	AnswersDir = "answers"    // *.jsonl, of the review page
 	ExportDir  = "export"
 )
@@ -66,9 +66,9 @@ type Batch struct {
 
 // Item is one line of items.jsonl: a row to be labelled.
 type Item struct {
-	ItemID        string          `json:"item_id"`                 // "B001-0001"; unique in the batch
+	ItemID        string          `json:"item_id,omitempty"`       // "B001-0001"; unique in the batch; absent in AutoFile
 	RowID         string          `json:"row_id"`                  // the row's own
-	Reason        string          `json:"reason"`                  // one of Reasons
+	Reason        string          `json:"reason,omitempty"`        // one of Reasons; absent in AutoFile
 	Why           string          `json:"why"`                     // a sentence with the numbers; not for reviewers
 	Uncertainty   *float64        `json:"uncertainty,omitempty"`   // 0.5 to 1; absent where not known
 	Inconsistency *float64        `json:"inconsistency,omitempty"` // 0 to 1; absent without a verifier
@@ -188,20 +188,31 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 	return f, f.link(file)
 }
 
-func (f *Frozen) readBatch(file string) error {
+// ReadBatch reads the batch.json of a batch's folder strictly. What it says is compared with nothing: Open does.
+func ReadBatch(dir string) (*Batch, error) {
+	file := filepath.Join(dir, BatchFile)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no batch in %s: %w", filepath.Dir(file), err)
+		return nil, fmt.Errorf("no batch in %s: %w", dir, err)
 	}
+	if err != nil {
+		return nil, err
+	}
+	b := &Batch{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(b); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return b, nil
+}
+
+func (f *Frozen) readBatch(file string) error {
+	b, err := ReadBatch(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f.Batch); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	if f.ID == "" {
+	if f.Batch = *b; f.ID == "" {
 		return fmt.Errorf(`%s: no "id"`, file)
 	}
 	if f.TaxonomySHA256 != f.Taxonomy.Hash() {

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -158,15 +157,8 @@ func tornOff(tail []byte) bool {
 func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 	var entries []entry
 	starts := lineStarts(data)
-	err := eachLine(bytes.NewReader(data), path, func(row *dataset.Row) (keys, func() error) {
-		e := entry{Answer: Answer{Place: Place{File: path, Line: row.Line}}, at: starts[row.Line-1]}
-		return e.keys(), func() error {
-			if err := e.Check(f.Taxonomy); err != nil {
-				return err
-			}
-			entries = append(entries, e)
-			return nil
-		}
+	err := eachAnswer(data, path, f.Taxonomy, func(a Answer) {
+		entries = append(entries, entry{a, starts[a.Place.Line-1]})
 	})
 	faults := []error{err}
 	for i := range entries {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -300,14 +301,19 @@ const (
 	ConflictsStem = "conflicts"     // .jsonl: open conflicts, to be answered and merged; absent without any
 )
 
-// Earlier reads what earlier merges of the batch left.
-func (f *Frozen) Earlier() (*Earlier, error) {
-	e := &Earlier{Decided: map[string][]string{}}
+// IsMerged tells whether the batch in dir was merged, once at least.
+func IsMerged(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, MergeName(MergeStem, 1, ".json")))
+	return err == nil
+}
+
+// ReadMerges reads what the merges of the batch in dir left in merge.json, merge-2.json and so on, the first one first.
+func ReadMerges(dir string) (merges []Merge, err error) {
 	for {
-		file := filepath.Join(f.Dir, MergeName(MergeStem, e.Number+1, ".json"))
+		file := filepath.Join(dir, MergeName(MergeStem, len(merges)+1, ".json"))
 		data, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			break
+			return merges, nil
 		}
 		if err != nil {
 			return nil, err
@@ -316,16 +322,23 @@ func (f *Frozen) Earlier() (*Earlier, error) {
 		if err := json.Unmarshal(data, &m); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		for id, labels := range m.Decided {
-			e.Decided[id] = labels
-		}
+		merges = append(merges, m)
+	}
+}
+
+// Earlier reads what earlier merges of the batch left.
+func (f *Frozen) Earlier() (*Earlier, error) {
+	merges, err := ReadMerges(f.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Earlier{Number: len(merges), Decided: map[string][]string{}}
+	for _, m := range merges {
+		maps.Copy(e.Decided, m.Decided)
 		e.Open = len(m.Missing) + len(m.Conflicts)
-		e.Number++
 	}
-	if e.Number == 0 {
-		return e, nil
+	if e.Number > 0 {
+		e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, e.Number, ".jsonl")))
 	}
-	var err error
-	e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, e.Number, ".jsonl")))
 	return e, err
 }

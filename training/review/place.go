@@ -60,3 +60,19 @@ func FaultOf(file string, err error) *Fault {
 	}
 	return &Fault{Place: Place{File: file}, Reason: strings.TrimPrefix(fileerror.Plain(err).Error(), file+": ")}
 }
+
+// FaultsOf takes the joined errors of reading a file apart; without an error there are none.
+func FaultsOf(file string, err error) []*Fault {
+	if err == nil {
+		return nil
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []*Fault{FaultOf(file, err)}
+	}
+	var out []*Fault
+	for _, part := range joined.Unwrap() {
+		out = append(out, FaultsOf(file, part)...)
+	}
+	return out
+}

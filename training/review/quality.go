@@ -5,10 +5,28 @@ import (
 	"fmt"
 	"slices"
 
+	"strings"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/taxonomy"
 )
+
+// qualityMethods are the methods of RankQuality by name.
+var qualityMethods = map[string]stats.QualityMethod{
+	"self_confidence":             stats.SelfConfidence,
+	"normalized_margin":           stats.NormalizedMargin,
+	"confidence_weighted_entropy": stats.ConfidenceWeightedEntropy,
+}
+
+// ParseQualityMethod finds a method of RankQuality by its name in cleanlab.
+func ParseQualityMethod(name string) (stats.QualityMethod, error) {
+	method, ok := qualityMethods[name]
+	if !ok {
+		return method, fmt.Errorf("%q: there are self_confidence, normalized_margin and confidence_weighted_entropy", name)
+	}
+	return method, nil
+}
 
 // Rated is a labelled row with probabilities by a model that was not trained on it.
 type Rated struct {
@@ -76,4 +94,17 @@ func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod)
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.RowID, b.RowID))
 	})
 	return doubts, nil
+}
+
+// Summary is what speaks against the row's labels.
+func (d *Doubt) Summary() string {
+	var parts []string
+	for _, s := range d.Suspects {
+		verb := "lacks"
+		if s.Given {
+			verb = "has"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%.2f)", verb, s.Label, s.Probability))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,11 +1,11 @@
 package review
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -57,42 +57,31 @@ func (f *Frozen) Auto(provenance func(by []string) any) (rows []*dataset.Row, er
 	for _, it := range f.All {
 		reviewed[it.TextSHA256] = true
 	}
-	r, err := dataset.Open(filepath.Join(f.Dir, AutoFile), dataset.Options{})
+	path := filepath.Join(f.Dir, AutoFile)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	for {
-		line, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return rows, nil
+	err = eachLine(bytes.NewReader(data), path, func(*dataset.Row) (keys, func() error) {
+		it := &Item{}
+		return it.keys(), func() error {
+			row, text, err := f.autoRow(it, provenance)
+			if err == nil && !reviewed[text] {
+				rows = append(rows, row)
+			}
+			return err
 		}
-		if err != nil {
-			return nil, err
-		}
-		row, text, err := f.autoRow(line, provenance)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(f.Dir, AutoFile), line.Line, err)
-		}
-		if !reviewed[text] {
-			rows = append(rows, row)
-		}
-	}
+	})
+	return rows, err
 }
 
-// autoRow makes a training row of a line: an item without its id and reason.
-func (f *Frozen) autoRow(line *dataset.Row, provenance func(by []string) any) (row *dataset.Row, text string, err error) {
-	var it Item
-	for to, name := range map[any]string{&it.RowID: "row_id", &it.Row: "row", &it.Proposed: "proposed"} {
-		if raw, ok := line.Get(name); ok {
-			err = errors.Join(err, json.Unmarshal(raw, to))
-		}
-	}
-	if err != nil || it.RowID == "" || it.Row == nil || it.Proposed == nil {
-		return nil, "", errors.Join(err, errors.New(`"row_id", "row" and "proposed" must be there`))
+// autoRow makes a training row of an item without its id and reason.
+func (f *Frozen) autoRow(it *Item, provenance func(by []string) any) (row *dataset.Row, text string, err error) {
+	if it.RowID == "" || it.Row == nil || it.Proposed == nil {
+		return nil, "", errors.New(`"row_id", "row" and "proposed" must be there`)
 	}
 	it.ItemID = it.RowID
 	source, err := it.Source(f.Taxonomy)
@@ -119,4 +108,12 @@ func models(row *dataset.Row) []string {
 		}
 	}
 	return by
+}
+
+// ColumnText is a column's text, or its JSON where it holds another kind of value; "" where it is absent or null.
+func ColumnText(row *dataset.Row, column string) (text string) {
+	if raw, ok := row.Get(column); ok && json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text
 }

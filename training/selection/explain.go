@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 )
 
 func (s *survey) whyRandom() string {
@@ -185,12 +186,7 @@ func (x *Explanation) Lines() []string {
 
 func rank(place, of int) string { return fmt.Sprintf("rank %d of %d", place, of) }
 
-func rows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
+func rows(n int) string { return words.Plural(n, "row", "rows") }
 
 // number has two decimals, and more where these would say 0 or 1 of something else.
 func number(x float64) string {

@@ -2,23 +2,11 @@ package selection
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/training/review"
 )
-
-// autoLine is a line of auto.jsonl: an item without an id and a reason.
-type autoLine struct {
-	RowID         string           `json:"row_id"`
-	Why           string           `json:"why"`
-	Uncertainty   *float64         `json:"uncertainty,omitempty"`
-	Inconsistency *float64         `json:"inconsistency,omitempty"`
-	Row           json.RawMessage  `json:"row"`
-	Proposed      *review.Proposed `json:"proposed"`
-	TextSHA256    string           `json:"text_sha256"`
-}
 
 // Lines are the batch as its files have it: the items of items.jsonl, with ids that begin with the batch's name, and the bytes
 // of auto.jsonl.
@@ -34,13 +22,11 @@ func (b *Batch) Lines(batch string) (items []review.Item, auto []byte, err error
 		}
 		items = append(items, *it)
 	}
-	var lines []autoLine
+	lines := make([]*review.Item, len(b.Auto)) // items without an id and a reason
 	for i := range b.Auto {
-		it, err := itemOf(&b.Auto[i])
-		if err != nil {
+		if lines[i], err = itemOf(&b.Auto[i]); err != nil {
 			return nil, nil, err
 		}
-		lines = append(lines, autoLine{it.RowID, it.Why, it.Uncertainty, it.Inconsistency, it.Row, it.Proposed, it.TextSHA256})
 	}
 	auto, err = review.Lines(lines)
 	return items, auto, err

@@ -23,7 +23,7 @@ func endless(t testing.TB, n int) Pool {
 			var b bytes.Buffer
 			for i := range n {
 				b.Reset()
-				fmt.Fprintln(&b, line(fmt.Sprintf("r%d", i), words(rng), fmt.Sprintf("scene %d", i/20), string(rune('A'+i%5)), rng.Float64(), rng.Float64(), rng.Float64()))
+				fmt.Fprintln(&b, line(fmt.Sprintf("r%d", i), vocabulary(rng), fmt.Sprintf("scene %d", i/20), string(rune('A'+i%5)), rng.Float64(), rng.Float64(), rng.Float64()))
 				if _, err := out.Write(b.Bytes()); err != nil {
 					return
 				}

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
 )
 
 // poolOf gives rows, parsed afresh in each pass.
@@ -52,8 +53,8 @@ func line(id, text, scene, system string, red, blue, verified float64) string {
 		id, text, scene, system, labels, red, blue, v)
 }
 
-// words gives texts that are not alike.
-func words(rng *rand.Rand) string {
+// vocabulary gives texts that are not alike.
+func vocabulary(rng *rand.Rand) string {
 	var b strings.Builder
 	for range 8 {
 		for range 4 + rng.IntN(4) {
@@ -75,7 +76,7 @@ func generated(n int) []string {
 		} else if i%4 == 1 {
 			verified = 0.99
 		}
-		lines[i] = line(fmt.Sprintf("r%d", i), words(rng), fmt.Sprintf("scene %d", rng.IntN(n/8+1)), string(rune('A'+rng.IntN(3))),
+		lines[i] = line(fmt.Sprintf("r%d", i), vocabulary(rng), fmt.Sprintf("scene %d", rng.IntN(n/8+1)), string(rune('A'+rng.IntN(3))),
 			math.Pow(rng.Float64(), 4), math.Pow(rng.Float64(), 6), verified)
 	}
 	return lines
@@ -158,7 +159,7 @@ func TestSelectFillsItsShares(t *testing.T) {
 			t.Errorf("row %s is there twice", p.ID)
 		}
 		if p.Reason != Random {
-			groups[text(p.Row, "scene")]++
+			groups[review.ColumnText(p.Row, "scene")]++
 		}
 		ok := true
 		switch g := p.Signals; p.Reason {
@@ -279,17 +280,17 @@ func TestSelectSpreadsOverGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	var lines []string
 	for i := range 30 { // the first group's rows are all less sure
-		lines = append(lines, line(fmt.Sprint("big ", i), words(rng), "big", "", 0.8-float64(i)/1000, 0, -1))
+		lines = append(lines, line(fmt.Sprint("big ", i), vocabulary(rng), "big", "", 0.8-float64(i)/1000, 0, -1))
 	}
 	for i := range 6 {
-		lines = append(lines, line(fmt.Sprint("small ", i), words(rng), fmt.Sprint("small ", i/2), "", 0.5, 0, -1))
+		lines = append(lines, line(fmt.Sprint("small ", i), vocabulary(rng), fmt.Sprint("small ", i/2), "", 0.5, 0, -1))
 	}
 	in := input(t, lines, 8)
 	in.Shares = Shares{}
 	count := func() map[string]int {
 		n := map[string]int{}
 		for _, p := range mustSelect(t, in).Items {
-			n[strings.Fields(text(p.Row, "scene"))[0]]++
+			n[strings.Fields(review.ColumnText(p.Row, "scene"))[0]]++
 		}
 		return n
 	}
@@ -315,7 +316,7 @@ func TestSelectBalancesLabels(t *testing.T) {
 	var lines []string
 	add := func(n int, name string, red, blue, verified float64) {
 		for i := range n {
-			lines = append(lines, line(fmt.Sprint(name, " ", i), words(rng), fmt.Sprint(name, i), "", red, blue, verified))
+			lines = append(lines, line(fmt.Sprint(name, " ", i), vocabulary(rng), fmt.Sprint(name, i), "", red, blue, verified))
 		}
 	}
 	add(100, "fine", 0, 0, 0.99)
@@ -525,7 +526,7 @@ func TestTwinsOfRandomRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	var lines []string
 	for i := range 30 {
-		text := words(rng)
+		text := vocabulary(rng)
 		for _, end := range []string{"x", "y"} {
 			lines = append(lines, line(fmt.Sprint(i, end), text+end, fmt.Sprint("scene ", i), "", 0.7, 0, -1))
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/training/review"
 )
 
 // Pool gives its rows, read with their taxonomy, to each; it is called more than once and gives the same rows, with ids that
@@ -81,7 +82,7 @@ func (s *survey) row(row *dataset.Row) error {
 	c.text = textHash(row.Values, c.group)
 	s.offer(c, func(c *candidate) {
 		if c.sketch == nil {
-			c.sketch, c.system = newSketch(row.Values), text(row, s.in.System)
+			c.sketch, c.system = newSketch(row.Values), review.ColumnText(row, s.in.System)
 		}
 	})
 	return nil
@@ -144,7 +145,7 @@ func unit(key uint64) float64 { return float64(key>>11) / (1 << 53) }
 
 // groupOf is a hash of the group that a row belongs to; 0 is none.
 func (in *Input) groupOf(row *dataset.Row) uint64 {
-	value := text(row, in.Group)
+	value := review.ColumnText(row, in.Group)
 	if i := slices.Index(in.Meter.taxonomy.FieldNames(), in.Group); i >= 0 {
 		value = row.Values[i] // whatever its column is called
 	}

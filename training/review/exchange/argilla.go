@@ -146,16 +146,17 @@ func readArgilla(r *reader, row *dataset.Row) (*record, error) {
 		}
 	}
 	// Of a record that the server holds for pending nothing was submitted, or less than its project wants.
-	pending := cellText(row, "status") == "pending" && cellText(row, "_server_id") != ""
+	pending := review.ColumnText(row, "status") == "pending" && review.ColumnText(row, "_server_id") != ""
 	return rec, rec.hear(responses[argillaLabels], responses[argillaNotes], pending)
 }
 
 // readArgillaFlat takes a flat record apart.
 func readArgillaFlat(r *reader, row *dataset.Row) (*record, error) {
-	rec := &record{id: cellText(row, dataset.ColumnID), batch: cellText(row, "batch"), hash: cellText(row, "text_sha256"), values: map[int]string{}}
+	rec := &record{id: review.ColumnText(row, dataset.ColumnID), batch: review.ColumnText(row, "batch"),
+		hash: review.ColumnText(row, "text_sha256"), values: map[int]string{}}
 	for k, name := range argillaNames(r.f) {
 		if raw, ok := row.Get(name); ok && string(raw) != "null" {
-			rec.values[k] = cellText(row, name)
+			rec.values[k] = review.ColumnText(row, name)
 		}
 	}
 	labels, err := flatResponses(row, argillaLabels)

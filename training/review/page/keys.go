@@ -24,10 +24,13 @@ func inOrder(types []taxonomy.Type) []taxonomy.Type {
 	}
 	out := slices.Clone(types)
 	slices.SortStableFunc(out, func(a, b taxonomy.Type) int {
-		if a.NoError != b.NoError {
-			return map[bool]int{true: -1, false: 1}[a.NoError]
+		switch {
+		case a.NoError == b.NoError:
+			return rank[a.Category] - rank[b.Category]
+		case a.NoError:
+			return -1
 		}
-		return rank[a.Category] - rank[b.Category]
+		return 1
 	})
 	return out
 }

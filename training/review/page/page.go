@@ -16,6 +16,10 @@ import (
 	"net/http"
 	"time"
 
+	"os/exec"
+	"runtime"
+
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -75,6 +79,23 @@ func (p *Page) Progress() (answered, skipped, total int) {
 		}
 	}
 	return answered, skipped, len(p.review.Batch.All)
+}
+
+// Begun says how far the review is.
+func (p *Page) Begun() string {
+	answered, skipped, total := p.Progress()
+	return fmt.Sprintf("%s, %d answered, %d skipped", words.Plural(total, "row", "rows"), answered, skipped)
+}
+
+// Ended says what was answered, where it is, and what comes next.
+func (p *Page) Ended() string {
+	answered, skipped, total := p.Progress()
+	said := fmt.Sprintf("%d of %d answered, %d skipped; all saved in %s\n", answered, total, skipped,
+		review.AnswersPath(p.review.Batch.Dir, p.review.Reviewer))
+	if answered+skipped < total {
+		return said + fmt.Sprintf("the same line goes on; or take what is there with: %s --partial", p.review.Next)
+	}
+	return said + "next: " + p.review.Next
 }
 
 // patience is how long a request may take, and how long Serve waits at its end for those in flight.
@@ -222,4 +243,19 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(data)
+}
+
+// OpenBrowser opens an address where the system is known to have a command for that, else it does nothing. The browser
+// stays when ctx ends: it is the user's.
+func OpenBrowser(ctx context.Context, address string) error {
+	program := map[string]string{"darwin": "open", "linux": "xdg-open"}[runtime.GOOS]
+	if program == "" {
+		return nil
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // how the browser ends is nobody's business here
+	return nil
 }

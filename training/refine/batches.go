@@ -1,0 +1,148 @@
+package refine
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/review/exchange"
+	"github.com/erreval/erreval/training/review/page"
+)
+
+// batchNames are the names of the batches made so far, in their order, the first that is not merged, or "", and the
+// name that the next one gets.
+func (w *Workspace) batchNames() (names []string, open, next string, err error) {
+	numbers, err := w.Batches()
+	next = BatchName(1)
+	for _, n := range numbers {
+		name := BatchName(n)
+		names, next = append(names, name), BatchName(n+1)
+		if open == "" && !review.IsMerged(w.Path(BatchesDir, name)) {
+			open = name
+		}
+	}
+	return names, open, next, err
+}
+
+// OpenBatch opens a batch by its name; "" is the first that is not merged, else the last. The error is an *OptionError
+// for an unknown name, an *UnfitError for a batch that cannot be used with the workspace's taxonomy.
+func (w *Workspace) OpenBatch(name string) (*review.Frozen, error) {
+	names, open, _, err := w.batchNames()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 0:
+		return nil, fmt.Errorf("%s has no batch yet; choose one with: erreval refine select %[1]s", w.Dir)
+	case name == "" && open == "":
+		name = names[len(names)-1]
+	case name == "":
+		name = open
+	case !slices.Contains(names, name):
+		return nil, optionErrorf("--batch %q: %s has %s", name, w.Dir, strings.Join(names, ", "))
+	}
+	f, err := review.Open(w.Path(BatchesDir, name), w.Taxonomy)
+	if err != nil {
+		return nil, &UnfitError{err}
+	}
+	return f, nil
+}
+
+// reviewConfig is the section review of refine.yaml.
+func (w *Workspace) reviewConfig() (review.Config, error) {
+	config, err := review.ReadConfig(w.Config.Review, w.Path(ConfigFile))
+	if err != nil {
+		return config, &OptionError{err}
+	}
+	return config, nil
+}
+
+// Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not merged.
+// It is an error if nobody named a batch and none has items left. The other errors are those of OpenBatch, and an
+// *OptionError for wrong settings or a reviewer without a usable name.
+func (w *Workspace) Review(name, reviewer string) (*page.Review, error) {
+	if err := review.CheckReviewer(reviewer); err != nil {
+		return nil, optionErrorf("--reviewer: %w", err)
+	}
+	f, err := w.OpenBatch(name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := w.reviewConfig()
+	if err != nil {
+		return nil, err
+	}
+	r := &page.Review{Batch: f, Reviewer: reviewer, Next: "erreval refine merge " + words.Quote(w.Dir),
+		ShowLabels: config.Proposals != review.ShowNothing, ShowProbabilities: config.Proposals == review.ShowProbabilities}
+	if name != "" {
+		r.Next += " --batch " + f.ID
+		return r, nil
+	}
+	earlier, err := f.Earlier()
+	if err == nil && earlier.Number > 0 && earlier.Open == 0 {
+		err = fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\n"+
+			"to go through %s all the same, name it: erreval refine review %[1]s %[2]s", words.Quote(w.Dir), f.ID)
+	}
+	return r, err
+}
+
+// AllFormats stands for every format of exchange.Formats.
+const AllFormats = "all"
+
+// ExportOptions say how a batch is given to reviewers.
+type ExportOptions struct {
+	Batch     string // as OpenBatch takes it
+	Format    string // one of exchange.Formats, or AllFormats
+	Proposals string // one of review.Shows; "" is what refine.yaml says
+	Reviewer  string // who will answer, or ""
+	Dir       string // where to; "" is the batch's folder export, with a reviewer a folder of that name in it
+	Overwrite bool   // replace files that are there with other content
+}
+
+// Export writes a batch for reviewers. A format that cannot hold the batch keeps no other back, so that there may be
+// both files and an error. The error is an *OptionError, one of OpenBatch, or one of writing.
+func (w *Workspace) Export(o ExportOptions) (files []exchange.Saved, err error) {
+	f, err := w.OpenBatch(o.Batch)
+	if err != nil {
+		return nil, err
+	}
+	config, err := w.reviewConfig()
+	if err != nil {
+		return nil, err
+	}
+	if o.Proposals == "" {
+		o.Proposals = config.Proposals
+	}
+	formats, err := o.formats()
+	if err != nil {
+		return nil, err
+	}
+	if o.Dir == "" {
+		o.Dir = filepath.Join(f.Dir, review.ExportDir, o.Reviewer)
+	}
+	layout := exchange.Options{Proposals: o.Proposals, Reviewer: o.Reviewer}
+	for _, format := range formats {
+		saved, saveErr := exchange.Save(f, format, o.Dir, o.Overwrite, layout)
+		files, err = append(files, saved...), errors.Join(err, saveErr)
+	}
+	return files, err
+}
+
+// formats checks the options and gives the formats that they ask for.
+func (o *ExportOptions) formats() ([]string, error) {
+	all := exchange.Formats()
+	switch {
+	case !slices.Contains(review.Shows(), o.Proposals):
+		return nil, optionErrorf("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
+	case o.Reviewer != "" && (review.CheckReviewer(o.Reviewer) != nil || strings.ContainsAny(o.Reviewer, `/\`)):
+		return nil, optionErrorf("--reviewer %q is no name that a folder can have", o.Reviewer)
+	case o.Format == AllFormats:
+		return all, nil
+	case !slices.Contains(all, o.Format):
+		return nil, optionErrorf("--format %q: there are %s, and all", o.Format, strings.Join(all, ", "))
+	}
+	return []string{o.Format}, nil
+}

@@ -1,0 +1,199 @@
+package refine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/report/chart"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// History are the figures of all iterations. Its JSON keys are stable.
+type History struct {
+	Taxonomy   string     `json:"taxonomy"`   // name@version
+	Current    int        `json:"current"`    // iteration in use; -1 is the model to start from
+	Iterations []*Metrics `json:"iterations"` // one at least, rising
+
+	of *taxonomy.Taxonomy
+}
+
+// History reads the figures of all iterations. It is an error if there are none.
+func (w *Workspace) History() (*History, error) {
+	all, current, err := w.allMetrics()
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: no iteration was trained yet; see what comes next: erreval refine status %[1]s",
+			words.Quote(w.Dir))
+	}
+	return &History{Taxonomy: w.Taxonomy.ID(), Current: current, Iterations: all, of: w.Taxonomy}, err
+}
+
+// Report puts the figures into tables.
+func (h *History) Report() *report.Report {
+	out := &report.Report{Title: "Refinement: " + h.Taxonomy, Facts: []string{h.inUse()}}
+	dev, random := func(m *Metrics) *Evaluation { return m.Dev }, func(m *Metrics) *Evaluation { return m.Random }
+	out.Sections = append(out.Sections, h.identifier("Identifier, development rows", dev))
+	if slices.ContainsFunc(h.Iterations, func(m *Metrics) bool { return m.Random != nil }) {
+		out.Sections = append(out.Sections, h.identifier("Identifier, reviewed rows of random slices", random))
+	}
+	if slices.ContainsFunc(h.Iterations, func(m *Metrics) bool { return m.Verifier != nil }) {
+		out.Sections = append(out.Sections, h.verifier())
+	}
+	out.Sections = append(out.Sections, h.decisions(), h.counts(), h.Iterations[len(h.Iterations)-1].perLabel())
+	return out
+}
+
+func (h *History) inUse() string {
+	if h.Current < 0 {
+		return "in use: the model to start from"
+	}
+	return "in use: iteration " + IterationName(h.Current)
+}
+
+// identifier is a table as the paper's Table 7, with the change against the model before.
+func (h *History) identifier(title string, of func(*Metrics) *Evaluation) report.Section {
+	s := report.Section{Title: title, Notes: []string{
+		"F1 micro, macro, weighted; EMR: exact match; OPR: over-prediction (lower is better); in %. ± is against the model before, on the same rows."}}
+	titles := []string{"Iteration", "Rows"}
+	for _, f := range shownFigures {
+		titles = append(titles, f.short, "±")
+	}
+	s.Table = report.NewTable(titles...)
+	add := func(name string, v *Evaluation, cells func(key string) (value, change string)) {
+		row := []string{name, fmt.Sprint(v.Rows)}
+		for _, f := range shownFigures {
+			value, change := cells(f.key)
+			row = append(row, value, change)
+		}
+		s.Table.Rows = append(s.Table.Rows, row)
+	}
+	var last *Evaluation
+	for _, m := range h.Iterations {
+		v := of(m)
+		if v == nil {
+			continue
+		}
+		if last == nil && m.Before != "" {
+			add(m.Before, v, func(key string) (string, string) { return v.Figures[key].beforeCell(), "" })
+		}
+		add(m.name(), v, func(key string) (string, string) { return v.Figures[key].cells() })
+		last = v
+	}
+	if last != nil {
+		add("most frequent labels for every row", last, func(key string) (string, string) {
+			v, ok := last.Constant[key]
+			if !ok {
+				v = report.Undefined
+			}
+			return hundredths(v), ""
+		})
+	}
+	return s
+}
+
+// name is the iteration's, and that it is not in use.
+func (m *Metrics) name() string {
+	if !m.Promoted {
+		return IterationName(m.Iteration) + " (not promoted)"
+	}
+	return IterationName(m.Iteration)
+}
+
+// cells are the figure and its change against the model before; f may be nil.
+func (f *Figure) cells() (value, change string) {
+	switch {
+	case f == nil:
+		return "-", ""
+	case f.Difference == nil:
+		return hundredths(f.Value), ""
+	}
+	return hundredths(f.Value), fmt.Sprintf("%+.1f", 100*float64(f.Difference.Value))
+}
+
+// beforeCell is the figure of the model before; f may be nil.
+func (f *Figure) beforeCell() string {
+	if f == nil || f.Difference == nil {
+		return "-"
+	}
+	return hundredths(f.Difference.Before)
+}
+
+func hundredths(n report.Number) string {
+	if !n.Defined() {
+		return "-"
+	}
+	return (100 * n).Text("%.1f")
+}
+
+// verifier is a table as the paper's Table 8.
+func (h *History) verifier() report.Section {
+	s := report.Section{Title: "Verifier, right and wrong label sets of development rows",
+		Table: report.NewTable("Iteration", "Label sets", "Right", "Accuracy", "Precision", "Recall", "F1")}
+	for _, m := range h.Iterations {
+		if v := m.Verifier; v != nil {
+			s.Table.Rows = append(s.Table.Rows, []string{m.name(), fmt.Sprint(v.Rows), fmt.Sprint(v.Right),
+				hundredths(v.Accuracy), hundredths(v.Precision), hundredths(v.Recall), hundredths(v.F1)})
+		}
+	}
+	return s
+}
+
+func (h *History) decisions() report.Section {
+	s := report.Section{Title: "Decisions"}
+	for _, m := range h.Iterations {
+		s.Notes = append(s.Notes, IterationName(m.Iteration)+": "+m.Why)
+	}
+	return s
+}
+
+// counts are the rows with each label that each iteration was trained on.
+func (h *History) counts() report.Section {
+	titles := []string{"Iteration", "Rows"}
+	for _, y := range h.of.Types {
+		titles = append(titles, y.Code)
+	}
+	s := report.Section{Title: "Training rows with each label", Table: report.NewTable(titles...)}
+	s.Table.Columns = append(s.Table.Columns, report.Column{Title: "From"})
+	for _, m := range h.Iterations {
+		row := []string{IterationName(m.Iteration), fmt.Sprint(m.Training.Rows)}
+		for _, y := range h.of.Types {
+			row = append(row, fmt.Sprint(m.Training.Labels[y.Name]))
+		}
+		s.Table.Rows = append(s.Table.Rows, append(row, m.Training.kindWords()))
+	}
+	return s
+}
+
+func (m *Metrics) perLabel() report.Section {
+	s := report.Section{Title: fmt.Sprintf("Labels, iteration %s", IterationName(m.Iteration)),
+		Table: report.NewTable("Label", "Rows", "Predicted", "Precision", "Recall", "F1", "Threshold")}
+	for _, l := range m.Measured().Labels {
+		threshold := ""
+		if t, ok := m.Thresholds[l.Label]; ok {
+			threshold = fmt.Sprintf("%.3f", t)
+		}
+		s.Table.Rows = append(s.Table.Rows, []string{l.Label, fmt.Sprint(l.Support), fmt.Sprint(l.Predicted),
+			hundredths(l.Precision), hundredths(l.Recall), hundredths(l.F1), threshold})
+	}
+	return s
+}
+
+// Draw draws the learning curve, on the rows of Measured, as "svg" or "png".
+func (h *History) Draw(format string) ([]byte, error) {
+	var lines []chart.Line
+	for _, f := range shownFigures {
+		l := chart.Line{Name: strings.ToUpper(f.name[:1]) + f.name[1:]}
+		for _, m := range h.Iterations {
+			v, low, high := math.NaN(), math.NaN(), math.NaN()
+			if x := m.Measured().Figures[f.key]; x != nil {
+				v, low, high = float64(x.Value), float64(x.Low), float64(x.High)
+			}
+			l.X, l.Y, l.Low, l.High = append(l.X, float64(m.Iteration)), append(l.Y, v), append(l.Low, low), append(l.High, high)
+		}
+		lines = append(lines, l)
+	}
+	return chart.Curves("Learning curve, with 95 % intervals", "iteration", "share", lines, format)
+}

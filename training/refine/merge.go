@@ -1,0 +1,210 @@
+package refine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/review/exchange"
+)
+
+// MergeOptions say which answers are merged.
+type MergeOptions struct {
+	Batch   string   // as OpenBatch takes it
+	Files   []string // of answers: FILE, or REVIEWER=FILE where the file does not say who answered
+	Partial bool     // leave out items that nobody answered; else each is a fault
+	Command string   // command line of the step, for the log
+}
+
+// Merged is what became of a batch's answers. Its JSON is that of the review.Merge.
+type Merged struct {
+	*review.Merge
+	New           bool   `json:"-"` // it added something; else nothing was changed
+	ConflictsFile string `json:"-"` // lists the items on which reviewers differ, for whoever decides; "" without any
+
+	labels string // in words
+}
+
+// merging is one run of Merge.
+type merging struct {
+	w   *Workspace
+	f   *review.Frozen
+	out *review.Outcome
+}
+
+// Merge puts the answers to a batch into the training set, as one step. Where anything is wrong, nothing is merged: the
+// error joins the faults, and all are kept in merge.rejected.jsonl of the batch. Items on which reviewers differ are no
+// error. The other errors are ErrBusy, those of OpenBatch, and an *OptionError for a file that is not there.
+func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
+	m := &merging{w: w}
+	var err error
+	if m.f, err = w.OpenBatch(o.Batch); err != nil {
+		return nil, err
+	}
+	earlier, err := m.f.Earlier()
+	if err != nil {
+		return nil, err
+	}
+	answers, faults, err := m.gather(o.Files)
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) == 0 && len(answers) == 0 && earlier.Number == 0 {
+		return nil, fmt.Errorf("nobody has answered %s yet; review it with: erreval refine review %s, or name files",
+			m.f.ID, w.Dir)
+	}
+	if len(faults) == 0 {
+		m.out, faults = m.f.Merge(earlier, answers, review.MergeOptions{Partial: o.Partial})
+	}
+	if len(faults) > 0 {
+		return nil, m.reject(faults)
+	}
+	merged := &Merged{Merge: &m.out.Merge, New: m.out.New(earlier)}
+	if merged.New {
+		if err := m.commit(o.Command); err != nil {
+			return nil, err
+		}
+	}
+	merged.labels = labelWords(merged.Labels, w.Taxonomy)
+	if len(merged.Conflicts) > 0 {
+		number := merged.Number
+		if !merged.New {
+			number--
+		}
+		merged.ConflictsFile = filepath.Join(m.f.Dir, review.MergeName(review.ConflictsStem, number, ".jsonl"))
+	}
+	return merged, removeFiles(m.rejectedPath())
+}
+
+// gather reads the review page's answers and the files.
+func (m *merging) gather(files []string) (all []review.Answer, faults []*review.Fault, err error) {
+	all, err = m.f.Answers()
+	faults = review.FaultsOf(m.f.Dir, err)
+	for _, path := range files {
+		reviewer := ""
+		if name, file, ok := strings.Cut(path, "="); ok && !fileThere(path) { // a file may have = in its name
+			reviewer, path = name, file
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, &OptionError{err}
+		}
+		answers, err := exchange.Read(path, m.f, reviewer)
+		all, faults = append(all, answers...), append(faults, review.FaultsOf(path, err)...)
+	}
+	return all, faults, nil
+}
+
+func fileThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (m *merging) rejectedPath() string { return filepath.Join(m.f.Dir, "merge.rejected.jsonl") }
+
+// mostFaults are in the error of a merge.
+const mostFaults = 20
+
+// reject keeps the faults in a file and names them.
+func (m *merging) reject(faults []*review.Fault) error {
+	var errs []error
+	for _, f := range faults[:min(mostFaults, len(faults))] {
+		errs = append(errs, f)
+	}
+	if more := len(faults) - len(errs); more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", more))
+	}
+	data, err := review.Lines(faults)
+	if err == nil {
+		err = wholefile.Write(m.rejectedPath(), data)
+	}
+	return errors.Join(append(errs, err, fmt.Errorf("%s: nothing was merged; %s listed in %s", m.f.ID,
+		words.Plural(len(faults), "fault is", "faults are"), m.rejectedPath()))...)
+}
+
+// commit writes the merge as one unit of the workspace.
+func (m *merging) commit(command string) (err error) {
+	name := m.f.ID
+	if m.out.Number > 1 {
+		name = fmt.Sprintf("%s-%d", m.f.ID, m.out.Number)
+	}
+	unit, err := m.w.Begin(StepMerge + name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unit.Discard()) }()
+	provenance := func(kind string, by []string) any {
+		return Provenance{Kind: kind, By: by, Iteration: m.f.Iteration, Batch: m.f.ID}
+	}
+	train, random, err := m.out.Rows(m.f, func(d *review.Decision) any { return provenance(KindReview, d.By) })
+	if err != nil {
+		return err
+	}
+	var auto []*dataset.Row
+	if m.out.Number == 1 {
+		if auto, err = m.f.Auto(func(by []string) any { return provenance(KindAuto, by) }); err != nil {
+			return err
+		}
+		m.out.Auto = len(auto)
+	}
+	files, err := m.record()
+	if err != nil {
+		return err
+	}
+	files[filepath.Join(TrainDir, name+".jsonl")] = rowsText(train)
+	files[filepath.Join(RandomDir, name+".jsonl")] = rowsText(random)
+	files[filepath.Join(TrainDir, name+"-auto.jsonl")] = rowsText(auto)
+	for path, data := range files {
+		if len(data) > 0 {
+			err = errors.Join(err, unit.Write(data, path))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return unit.Commit(command)
+}
+
+// record is merge.json, the answers that were used, and the open conflicts, by path.
+func (m *merging) record() (map[string][]byte, error) {
+	record, err := json.MarshalIndent(m.out.Merge, "", "  ")
+	answers, answersErr := review.Lines(m.out.Answers)
+	conflicts, conflictsErr := exchange.Conflicts(m.f, m.out.Conflicts)
+	path := func(stem, extension string) string {
+		return filepath.Join(BatchesDir, m.f.ID, review.MergeName(stem, m.out.Number, extension))
+	}
+	files := map[string][]byte{path(review.MergeStem, ".json"): append(record, '\n'),
+		path(review.UsedStem, ".jsonl"): answers, path(review.ConflictsStem, ".jsonl"): conflicts}
+	return files, errors.Join(err, answersErr, conflictsErr)
+}
+
+// Text writes what was merged and what not, what each reviewer did, and how far they agree.
+func (m *Merged) Text(w io.Writer) error {
+	var out report.Lines
+	if m.New {
+		out.Add("merged", "%s: %d to the training set, %d of the random slice, %d without a reviewer",
+			m.Batch, m.Train, m.Random, m.Auto)
+		out.Add("labels", "%s", m.labels)
+	} else {
+		out.Add("merged", "%s: nothing new; %d of %s were merged before", m.Batch, m.Before,
+			words.Plural(m.Items, "item", "items"))
+	}
+	out.Add("left out", "%d skipped, %d not answered, %d in conflict", len(m.Skipped), len(m.Missing), len(m.Conflicts))
+	for _, r := range m.Reviewers {
+		out.Add(r.Name, "%s", r.Summary())
+	}
+	if err := out.Text(w); err != nil || m.Agreement == nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return m.Agreement.Text(w)
+}
