@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
@@ -103,7 +105,7 @@ func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err erro
 		localOptions: localOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Device: ctx.String("device"),
 			Library: ctx.String("ort-lib"), Join: ctx.String("join"), Thresholds: ctx.StringSlice("threshold"),
 			Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only")}}
-	if e.gpuMemory, err = parseSize(ctx.String("gpu-memory")); err != nil {
+	if e.gpuMemory, err = local.ParseSize(ctx.String("gpu-memory")); err != nil {
 		return nil, err
 	}
 	if o.Inputs, err = expandGlobs(ctx.Args().Slice()); err != nil {
@@ -182,9 +184,9 @@ func (o *localOptions) openLocal(ctx context.Context, e *env, t *taxonomy.Taxono
 	if err != nil {
 		return nil, nil, err
 	}
-	options := scheduleFor(o.Device, o.Workers)
+	options := local.Schedule(o.Device, o.Workers)
 	options.LabelsOnly = o.LabelsOnly
-	if options.Thresholds, err = parseThresholds(o.Thresholds, t, m.Manifest.Labels); err != nil {
+	if options.Thresholds, err = models.ParseThresholds(o.Thresholds, t, m.Manifest.Labels); err != nil {
 		return nil, nil, err
 	}
 	id, runner, err := e.openIdentifier(ctx, m, t, o.Device, o.Library, options, e.Warn)

@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/exit"
-	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -110,7 +110,7 @@ func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) 
 		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: by == byMode,
 		Intervals: readIntervals(ctx, look.Taxonomy)}
 	if o.ByMode {
-		o.Aggregate = aggregateBy(cmp.Or(recordedAggregate(look.paths[0]), scorer.Mean))
+		o.Aggregate = stages.AggregateBy(cmp.Or(recordedAggregate(look.paths[0]), scorer.Mean))
 	}
 	return evaluation.NewScores(o)
 }
@@ -118,7 +118,7 @@ func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) 
 // checkScoredWith looks into the run records whether the files were scored with the taxonomy.
 func checkScoredWith(files []string, t *taxonomy.Taxonomy) error {
 	for _, file := range files {
-		if made := run.ReadMade(file); made != nil && made.Taxonomy.ID != "" && made.Taxonomy.ID != t.ID() {
+		if made, err := runrecord.Read(file); err == nil && made.Taxonomy != nil && made.Taxonomy.ID != t.ID() {
 			return exit.With(exit.Unfit, fmt.Errorf("%s was scored with the taxonomy %s, not %s; give that one with --taxonomy",
 				file, made.Taxonomy.ID, t.ID()))
 		}
@@ -126,15 +126,13 @@ func checkScoredWith(files []string, t *taxonomy.Taxonomy) error {
 	return nil
 }
 
-// aggregateBy puts judgements together in one of the ways of scorer.Aggregates.
-func aggregateBy(how string) evaluation.Aggregate {
-	return func(runs []dataset.Run) (float64, bool) { return scorer.Aggregate(runs, how) }
-}
-
 // recordedAggregate is how the run that wrote file put judgements together, or "".
 func recordedAggregate(file string) string {
-	if made := run.ReadMade(file); made != nil && slices.Contains(scorer.Aggregates(), made.Options.Aggregate) {
-		return made.Options.Aggregate
+	var o struct {
+		Aggregate string `json:"aggregate"`
 	}
-	return ""
+	if runrecord.ReadOptions(file, &o) == nil || !slices.Contains(scorer.Aggregates(), o.Aggregate) {
+		return ""
+	}
+	return o.Aggregate
 }

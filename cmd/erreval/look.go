@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
@@ -99,8 +100,8 @@ func parseWhere(pairs []string) (map[string]string, error) {
 // its file is.
 func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {
-		made := run.ReadMade(file)
-		if given != "" || made == nil || made.Taxonomy.ID == "" {
+		made, err := runrecord.Read(file)
+		if given != "" || err != nil || made.Taxonomy == nil {
 			continue
 		}
 		name, _, _ := strings.Cut(made.Taxonomy.ID, "@")

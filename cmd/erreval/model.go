@@ -11,10 +11,8 @@ import (
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/nativelib"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -76,24 +74,4 @@ func (e *env) runOn(device, library string) ort.Options {
 
 func (e *env) locateLibrary(flag string) (nativelib.Found, error) {
 	return e.machine().LocateLibrary(flag)
-}
-
-func scheduleFor(device string, workers int) identifier.Options {
-	return local.Schedule(device, workers)
-}
-
-func parseSize(text string) (int64, error) { return local.ParseSize(text) }
-
-func parseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
-	return models.ParseThresholds(given, t, labels)
-}
-
-func asFolder(dir string) string { return models.AsFolder(dir) }
-
-func prefixed(prefix, s string) string { return words.Prefixed(prefix, s) }
-
-// namedLines prints lines of a name and what it says, in two columns; flush ends them.
-func namedLines(w io.Writer) (line func(name, format string, args ...any), flush func() error) {
-	var lines report.Lines
-	return lines.Add, func() error { return lines.Text(w) }
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training/refine"
@@ -44,7 +45,7 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if e.gpuMemory, err = parseSize(ctx.String("gpu-memory")); err != nil {
+	if e.gpuMemory, err = local.ParseSize(ctx.String("gpu-memory")); err != nil {
 		return err
 	}
 	o, err := selectOptions(ctx, e, w)

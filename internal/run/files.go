@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/runrecord"
 )
 
 // FileOptions say how files of rows are stored.
@@ -90,6 +91,31 @@ func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset
 	}
 	// Nothing was written: what closing a file that was only read has to say changes nothing.
 	return rows, func() { _ = errors.Join(rows.Close(), input.Close()) }, nil
+}
+
+// ReadThresholds gives those that a file was tagged with, as its run record has them; nil if they are not known.
+func ReadThresholds(file string) dataset.Probabilities {
+	var o struct {
+		Thresholds dataset.Probabilities `json:"thresholds"`
+	}
+	runrecord.ReadOptions(file, &o)
+	return o.Thresholds
+}
+
+// recordedColumns are the fields that the run which made a file read from columns of other names. Older records have
+// only those that were given.
+func recordedColumns(file string) map[string]string {
+	var o struct {
+		Map map[string]string `json:"map"`
+	}
+	r := runrecord.ReadOptions(file, &o)
+	switch {
+	case r == nil || file == Stdio:
+		return nil
+	case r.Columns == nil:
+		return o.Map
+	}
+	return r.Columns
 }
 
 // SinkOptions say how rows are written.

@@ -26,6 +26,20 @@ func Read(out string) (*Record, error) {
 	return nil, err
 }
 
+// ReadOptions reads an output's record, and of its options those that v, a pointer to a struct, has fields for. nil is no
+// record, or none that can be read: which is no fault of the rows.
+func ReadOptions(out string, v any) *Record {
+	r, err := Read(out)
+	if err != nil {
+		return nil
+	}
+	data, err := json.Marshal(r.Options)
+	if err != nil || json.Unmarshal(data, v) != nil {
+		return nil
+	}
+	return r
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

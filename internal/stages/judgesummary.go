@@ -69,7 +69,7 @@ func newJudgeSummary(j *Judges, t *taxonomy.Taxonomy) *judgeSummary {
 		}
 	}
 	if len(p.Modes) > 1 {
-		s.lift, s.group = evaluation.NewLift(t, aggregateBy(p.Aggregate)), slices.Index(t.FieldNames(), t.GroupField())
+		s.lift, s.group = evaluation.NewLift(t, AggregateBy(p.Aggregate)), slices.Index(t.FieldNames(), t.GroupField())
 	}
 	if len(j.o.Models) > 1 {
 		s.Panel = &agreement{}
@@ -180,7 +180,7 @@ func (c *cascadeCount) add(score *dataset.Score, scale []float64, o *AskOptions)
 	if len(score.Runs) == 1 {
 		c.Saved += len(o.Models) * len(o.Panel.Modes) * o.Panel.Repeats
 	}
-	verdict, ok := evaluation.ModeValue(score.Runs, o.Panel.DecisiveMode(), aggregateBy(o.Panel.Aggregate))
+	verdict, ok := evaluation.ModeValue(score.Runs, o.Panel.DecisiveMode(), AggregateBy(o.Panel.Aggregate))
 	if !ok || score.Value == nil {
 		return
 	}
@@ -259,6 +259,7 @@ func (s *judgeSummary) isUnavailable() bool {
 	return s.Judgements > 0 && s.Reasons["unavailable"] == s.Judgements
 }
 
-func aggregateBy(how string) evaluation.Aggregate {
+// AggregateBy puts judgements together in one of the ways of scorer.Aggregates.
+func AggregateBy(how string) evaluation.Aggregate {
 	return func(runs []dataset.Run) (float64, bool) { return scorer.Aggregate(runs, how) }
 }

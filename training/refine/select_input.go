@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/selection"
 )
@@ -57,8 +57,11 @@ func (s *choice) thresholds(ctx context.Context, pool selection.Pool) (dataset.P
 	if of, want := first.Taxonomy, s.w.Taxonomy.ID(); of != "" && of != want {
 		return nil, &UnfitError{fmt.Errorf("%s was tagged by the taxonomy %s, and the workspace has %s", s.tagged, of, want)}
 	}
-	if made := run.ReadMade(s.tagged); made != nil && len(made.Options.Thresholds) > 0 {
-		return made.Options.Thresholds, nil
+	var o struct {
+		Thresholds dataset.Probabilities `json:"thresholds"`
+	}
+	if runrecord.ReadOptions(s.tagged, &o) != nil && len(o.Thresholds) > 0 {
+		return o.Thresholds, nil
 	}
 	if name := s.w.ModelOf(s.current); name != "" {
 		if id, thresholds, err := s.o.Thresholds(ctx, name); err == nil && id == first.Model {
