@@ -7,17 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
-	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/scorer"
-	"github.com/erreval/erreval/taxonomy"
-	"github.com/erreval/erreval/training/refine"
 	"github.com/urfave/cli/v2"
 )
 
@@ -78,7 +74,7 @@ more about language models.`,
 // identifyOptions are the command's flags and arguments.
 type identifyOptions struct {
 	run.Options
-	localOptions
+	Local    stages.LocalOptions
 	Taxonomy string
 	Table    bool
 	Gates    gateOptions
@@ -87,25 +83,10 @@ type identifyOptions struct {
 	Examples string             // file, or ""; only with Judge
 }
 
-// localOptions are those of the local model.
-type localOptions struct {
-	Model      string
-	Verifier   string // "" is none
-	Device     string
-	Library    string // of ONNX Runtime; "" looks for it
-	Join       string
-	Thresholds []string // P or LABEL=P
-	Workers    int      // 0 is one a core
-	LabelsOnly bool
-}
-
 func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err error) {
 	o = &identifyOptions{Options: readRunOptions(ctx), Taxonomy: ctx.String("taxonomy"), Table: ctx.Bool("table"),
-		Gates: readGateOptions(ctx), JSON: ctx.Bool("json"), Examples: ctx.String("examples"),
-		localOptions: localOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Device: ctx.String("device"),
-			Library: ctx.String("ort-lib"), Join: ctx.String("join"), Thresholds: ctx.StringSlice("threshold"),
-			Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only")}}
-	if e.gpuMemory, err = local.ParseSize(ctx.String("gpu-memory")); err != nil {
+		Gates: readGateOptions(ctx), JSON: ctx.Bool("json"), Examples: ctx.String("examples")}
+	if o.Local, err = readLocalOptions(ctx); err != nil {
 		return nil, err
 	}
 	if o.Inputs, err = expandGlobs(ctx.Args().Slice()); err != nil {
@@ -115,6 +96,15 @@ func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err erro
 		return nil, err
 	}
 	return o, o.validate()
+}
+
+// readLocalOptions reads the flags of the local model.
+func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
+	o = stages.LocalOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Join: ctx.String("join"),
+		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
+		On: ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
+	o.On.GPUMemory, err = local.ParseSize(ctx.String("gpu-memory"))
+	return o, err
 }
 
 // readRunOptions reads the flags that all row commands have.
@@ -134,8 +124,8 @@ func (o *identifyOptions) validate() error {
 	writes := o.Judge == nil || o.Judge.Asks()
 	refuse(o.Output == "" && !o.Table && writes, "no output; give -o OUT, -o - for standard output, or --table")
 	refuse(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them")
-	refuse(o.Verifier != "" && o.Judge != nil, "--verifier follows the local model; leave it out with --identifier llm")
-	refuse(o.Workers < 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Workers)
+	refuse(o.Local.Verifier != "" && o.Judge != nil, "--verifier follows the local model; leave it out with --identifier llm")
+	refuse(o.Local.Workers < 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Local.Workers)
 	return errors.Join(errs...)
 }
 
@@ -167,7 +157,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 	if o.Judge != nil {
 		return i.LLM(ctx, o.Judge, o.Examples)
 	}
-	l, closeModels, err := o.openLocal(ctx, e, i.Taxonomy)
+	l, err := stages.OpenLocal(ctx, e.machine(), o.Local, i.Taxonomy, e.Warn)
 	if err != nil {
 		return err
 	}
@@ -175,46 +165,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 		r.Say("%s has no manifest: its fields are joined as %q (--join), its thresholds are 0.5 (--threshold)", l.Model.Source,
 			l.Model.Manifest.Join)
 	}
-	return errors.Join(i.Local(ctx, l), closeModels())
-}
-
-// openLocal loads the models and the library.
-func (o *localOptions) openLocal(ctx context.Context, e *env, t *taxonomy.Taxonomy) (*stages.Local, func() error, error) {
-	m, err := e.openModel(ctx, o.Model, o.Join, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	options := local.Schedule(o.Device, o.Workers)
-	options.LabelsOnly = o.LabelsOnly
-	if options.Thresholds, err = models.ParseThresholds(o.Thresholds, t, m.Manifest.Labels); err != nil {
-		return nil, nil, err
-	}
-	id, runner, err := e.openIdentifier(ctx, m, t, o.Device, o.Library, options, e.Warn)
-	if err != nil {
-		return nil, nil, err
-	}
-	l := &stages.Local{Model: m, Identifier: id, Device: o.Device, Workers: options.Workers, LabelsOnly: o.LabelsOnly}
-	if o.Verifier == "" {
-		return l, runner.Close, nil
-	}
-	v, second, err := o.openVerifier(ctx, e, t, options)
-	if err != nil {
-		return nil, nil, errors.Join(err, runner.Close())
-	}
-	l.Verifier = v
-	return l, func() error { return errors.Join(second.Close(), runner.Close()) }, nil
-}
-
-// openVerifier opens the second model for rows of t.
-func (o *localOptions) openVerifier(ctx context.Context, e *env, t *taxonomy.Taxonomy, schedule identifier.Options) (*stages.Verifier, *ort.Runner, error) {
-	task := refine.VerifierTask(t)
-	m, err := e.openModel(ctx, o.Verifier, "", task)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--verifier %s cannot be used (erreval refine train makes verifiers): %w", o.Verifier, err)
-	}
-	schedule.Thresholds, schedule.LabelsOnly = nil, false
-	id, runner, err := e.openIdentifier(ctx, m, task, o.Device, o.Library, schedule, e.Warn)
-	return &stages.Verifier{Model: m, Identifier: id}, runner, err
+	return errors.Join(i.Local(ctx, l), l.Close())
 }
 
 // Who finds the errors, beside stages.IdentifierLLM.

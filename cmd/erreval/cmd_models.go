@@ -53,7 +53,7 @@ Whether a model of your own fits, and the tokens it sees:
 					if err != nil {
 						return err
 					}
-					m, err := e.openModel(ctx.Context, cmp.Or(ctx.Args().First(), models.DefaultName), ctx.String("join"), t)
+					m, err := e.machine().OpenModel(ctx.Context, cmp.Or(ctx.Args().First(), models.DefaultName), ctx.String("join"), t)
 					if err != nil {
 						return err
 					}
@@ -104,7 +104,7 @@ Whether a model of your own fits, and the tokens it sees:
 
 // tokenize prints the tokens of each row as they are read.
 func tokenize(ctx *cli.Context, e *env, in run.Rows) error {
-	m, err := e.openModel(ctx.Context, ctx.String("model"), ctx.String("join"), in.Taxonomy)
+	m, err := e.machine().OpenModel(ctx.Context, ctx.String("model"), ctx.String("join"), in.Taxonomy)
 	if err != nil {
 		return err
 	}

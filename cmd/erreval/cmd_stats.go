@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 )
@@ -68,7 +69,7 @@ func runStats(ctx *cli.Context, e *env) error {
 	if i := look.Taxonomy.NoErrorIndex(); i >= 0 {
 		noError = look.Taxonomy.Types[i].Name
 	}
-	return errors.Join(look.printRows(e, s, picture{plot, bars}), statsGates(s, gates, noError))
+	return errors.Join(look.printRows(e, s, picture{plot, bars}), run.MissedGates(s.CheckGates(gates, noError)))
 }
 
 func newTally(ctx *cli.Context, look *lookOptions) (*report.Tally, error) {

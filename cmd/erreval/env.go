@@ -9,10 +9,7 @@ import (
 )
 
 // env is what a command may touch of the process.
-type env struct {
-	*run.Process
-	gpuMemory int64 // bytes that ONNX Runtime may hold on a GPU; 0 is no limit
-}
+type env struct{ *run.Process }
 
 // newEnv is that of the process itself.
 func newEnv() *env {
@@ -29,5 +26,5 @@ func isTerminal(stream any) bool {
 func (e *env) silent() *env {
 	p := *e.Process
 	p.Out = io.Discard
-	return &env{Process: &p, gpuMemory: e.gpuMemory}
+	return &env{Process: &p}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -67,22 +66,4 @@ func parseGates(expressions []string, t *taxonomy.Taxonomy) ([]gate.Gate, error)
 		}
 		return t.Types[i].Name, true
 	}, t.Labels())
-}
-
-// statsGates decides gates for each system by itself; rejected lines belong to no system, but are told to each.
-func statsGates(s *report.Stats, gates []gate.Gate, noError string) error {
-	var results []gate.Result
-	for _, sys := range s.Systems {
-		c := gate.Counts{Rows: sys.Rows, Tagged: sys.Tagged, Untagged: sys.Untagged, Truncated: sys.Truncated,
-			WithoutError: sys.WithoutError.Rows, Rejected: s.Rejected, Labels: map[string]int{noError: sys.WithoutError.Rows},
-			NotJudged: map[string]int{}}
-		for _, l := range sys.Labels {
-			c.Labels[l.Label], c.NotJudged[l.Label] = l.Rows, l.NotJudged
-		}
-		for _, r := range gate.CheckAll(gates, c) {
-			r.Reason = sys.Name + ": " + r.Reason
-			results = append(results, r)
-		}
-	}
-	return run.MissedGates(results)
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"context"
 	"io"
 	"io/fs"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
-	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 func joinFlag() cli.Flag {
@@ -52,26 +48,4 @@ func printData(ctx *cli.Context, e *env, data any, text interface{ Text(io.Write
 		return writeJSON(e.Out, data)
 	}
 	return text.Text(e.Out)
-}
-
-func (e *env) openModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
-	return e.machine().OpenModel(ctx, name, join, t)
-}
-
-func (e *env) openIdentifier(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, device, library string,
-	o identifier.Options, warn func(format string, args ...any)) (*identifier.Identifier, *ort.Runner, error) {
-	return e.machine().OpenIdentifier(ctx, m, t, e.runOn(device, library), o, warn)
-}
-
-func (e *env) newIdentifier(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy, device, library string,
-	o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
-	return e.machine().NewIdentifier(ctx, m, t, e.runOn(device, library), o)
-}
-
-func (e *env) runOn(device, library string) ort.Options {
-	return ort.Options{Device: device, Library: library, GPUMemory: e.gpuMemory}
-}
-
-func (e *env) locateLibrary(flag string) (nativelib.Found, error) {
-	return e.machine().LocateLibrary(flag)
 }

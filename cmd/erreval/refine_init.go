@@ -96,7 +96,7 @@ func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {
 		}
 	}
 	if o.Start != "" && o.Start != refine.StartNone {
-		if _, err := e.openModel(ctx.Context, o.Start, "", o.Taxonomy); err != nil {
+		if _, err := e.machine().OpenModel(ctx.Context, o.Start, "", o.Taxonomy); err != nil {
 			return nil, err
 		}
 	}

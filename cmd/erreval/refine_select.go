@@ -6,9 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/training/refine"
 )
 
@@ -45,9 +45,6 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if e.gpuMemory, err = local.ParseSize(ctx.String("gpu-memory")); err != nil {
-		return err
-	}
 	o, err := selectOptions(ctx, e, w)
 	if err != nil {
 		return err
@@ -79,12 +76,15 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 			err = errors.Join(err, run.CheckInputs([]string{file}))
 		}
 	}
+	on, err := readLocalOptions(ctx)
+	if err != nil {
+		return o, err
+	}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
 		err := runIdentify(c, e.silent(), &identifyOptions{Taxonomy: job.Taxonomy,
 			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true, Quiet: job.Begun || ctx.Bool("quiet"),
 				GoOn: e.typedLine()},
-			localOptions: localOptions{Model: job.Model, Verifier: job.Verifier, Device: ctx.String("device"),
-				Library: ctx.String("ort-lib"), Workers: ctx.Int("workers")}})
+			Local: stages.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On}})
 		switch other := (run.OtherRunError{}); {
 		case errors.As(err, &other):
 			return errors.Join(err, refine.ErrTaggedOtherwise)
@@ -94,7 +94,7 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 		return err
 	}
 	o.Thresholds = func(c context.Context, model string) (string, map[string]float64, error) {
-		m, err := e.openModel(c, model, "", w.Taxonomy)
+		m, err := e.machine().OpenModel(c, model, "", w.Taxonomy)
 		if err != nil {
 			return "", nil, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 	"github.com/erreval/erreval/models/importing"
@@ -69,7 +70,7 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 // trainOptions are those of a training in w, by the flags of the command.
 func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.TrainOptions, err error) {
 	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib"), quiet: ctx.Bool("quiet")}
-	if _, err := e.locateLibrary(t.library); err != nil {
+	if _, err := e.machine().LocateLibrary(t.library); err != nil {
 		return o, err
 	}
 	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
@@ -101,12 +102,12 @@ func setThresholds(dir string, thresholds map[string]float64) error {
 }
 
 func (t *refineTrainer) identify(ctx context.Context, model string, task *taxonomy.Taxonomy, rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error) {
-	m, err := t.e.openModel(ctx, model, "", task)
+	m, err := t.e.machine().OpenModel(ctx, model, "", task)
 	if err != nil {
 		return nil, "", err
 	}
 	id = m.Manifest.ID()
-	finder, runner, err := t.e.newIdentifier(ctx, m, task, "cpu", t.library, identifier.DefaultOptions())
+	finder, runner, err := t.e.machine().NewIdentifier(ctx, m, task, ort.Options{Device: "cpu", Library: t.library}, identifier.DefaultOptions())
 	if err != nil {
 		return nil, "", err
 	}

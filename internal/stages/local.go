@@ -3,6 +3,7 @@ package stages
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -10,6 +11,8 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/local"
+	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
@@ -17,20 +20,79 @@ import (
 	"github.com/erreval/erreval/training/selection"
 )
 
+// LocalOptions say which model of this machine finds errors, and how.
+type LocalOptions struct {
+	Model      string   // name or folder
+	Verifier   string   // the same, of a second model; "" is none
+	Join       string   // how a plain export's fields become one input
+	Thresholds []string // P or LABEL=P
+	Workers    int      // rows at a time; 0 is one a core
+	LabelsOnly bool
+	On         ort.Options // device, library and memory
+}
+
 // Local is a model on this machine that finds errors.
 type Local struct {
 	Model      *models.Model
 	Identifier *identifier.Identifier
 	Verifier   *Verifier // a second model, or nil
-	Device     string
-	Workers    int
-	LabelsOnly bool
+
+	o       LocalOptions // Workers in force
+	runners []*ort.Runner
 }
 
 // Verifier is a model that is shown a row beside the labels that the first one found.
 type Verifier struct {
 	Model      *models.Model
 	Identifier *identifier.Identifier // by refine.VerifierTask
+}
+
+// OpenLocal loads the models for rows of t. warn is told what a user must know.
+func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonomy.Taxonomy,
+	warn func(format string, args ...any)) (l *Local, err error) {
+	l = &Local{}
+	if l.Model, err = m.OpenModel(ctx, o.Model, o.Join, t); err != nil {
+		return nil, err
+	}
+	schedule := local.Schedule(o.On.Device, o.Workers)
+	schedule.LabelsOnly = o.LabelsOnly
+	if schedule.Thresholds, err = models.ParseThresholds(o.Thresholds, t, l.Model.Manifest.Labels); err != nil {
+		return nil, err
+	}
+	o.Workers = schedule.Workers
+	l.o = o
+	if l.Identifier, err = l.open(ctx, m, l.Model, t, schedule, warn); err != nil || o.Verifier == "" {
+		return l, err
+	}
+	v, task := &Verifier{}, refine.VerifierTask(t)
+	if v.Model, err = m.OpenModel(ctx, o.Verifier, "", task); err != nil {
+		err = fmt.Errorf("--verifier %s cannot be used (erreval refine train makes verifiers): %w", o.Verifier, err)
+		return nil, errors.Join(err, l.Close())
+	}
+	schedule.Thresholds, schedule.LabelsOnly = nil, false
+	if v.Identifier, err = l.open(ctx, m, v.Model, task, schedule, warn); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	l.Verifier = v
+	return l, nil
+}
+
+func (l *Local) open(ctx context.Context, m *local.Machine, model *models.Model, t *taxonomy.Taxonomy, o identifier.Options,
+	warn func(format string, args ...any)) (*identifier.Identifier, error) {
+	id, runner, err := m.OpenIdentifier(ctx, model, t, l.o.On, o, warn)
+	if err == nil {
+		l.runners = append(l.runners, runner)
+	}
+	return id, err
+}
+
+// Close frees the models; no row may be under way.
+func (l *Local) Close() error {
+	var errs []error
+	for _, r := range l.runners {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // localOptions is the options part of OUT.run.json: as they took effect, without names of folders.
@@ -49,8 +111,8 @@ type localOptions struct {
 func (i *Identify) Local(ctx context.Context, l *Local) error {
 	r, s := i.Run, i.stage()
 	s.Model = &runrecord.Artefact{ID: l.Model.Manifest.ID(), SHA256: l.Model.SHA256}
-	options := localOptions{Device: l.Device, Join: l.Model.Manifest.Join, Map: r.Columns,
-		Thresholds: l.Identifier.Thresholds(), Limit: r.Limit, Workers: l.Workers, LabelsOnly: l.LabelsOnly}
+	options := localOptions{Device: l.o.On.Device, Join: l.Model.Manifest.Join, Map: r.Columns,
+		Thresholds: l.Identifier.Thresholds(), Limit: r.Limit, Workers: l.o.Workers, LabelsOnly: l.o.LabelsOnly}
 	if v := l.Verifier; v != nil {
 		options.Verifier = &runrecord.Artefact{ID: v.Model.Manifest.ID(), SHA256: v.Model.SHA256}
 	}
