@@ -145,18 +145,7 @@ func (o *lookOptions) noRows(rows int, faults []error) error {
 }
 
 // warnFaults prints lines that are no rows, and gives the exit code that says so.
-func warnFaults(e *env, faults []error) error {
-	for _, f := range faults[:min(run.ShownRejections, len(faults))] {
-		fmt.Fprintf(e.Err, "warning: %s\n", words.Printable(f.Error()))
-	}
-	if more := len(faults) - run.ShownRejections; more > 0 {
-		fmt.Fprintf(e.Err, "warning: and %d more lines like these\n", more)
-	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return exit.With(exit.Incomplete, nil)
-}
+func warnFaults(e *env, faults []error) error { return e.WarnFaults(faults) }
 
 // scheme is the taxonomy as reports take it.
 func scheme(t *taxonomy.Taxonomy) report.Scheme {

@@ -2,8 +2,10 @@ package stages
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -120,24 +122,35 @@ func (j *Judges) Stop(err error) *run.Stop {
 	return &run.Stop{Reason: kind.String(), GoOn: j.GoOn(), Code: code}
 }
 
-// VisitRows goes through the rows that a run would ask about. It gives the number of lines that are no rows.
-type VisitRows func(visit func(*dataset.Row) error) (rejected int, err error)
+// call is one call that a run would make.
+type call struct {
+	judge   string
+	title   string // of what --show-prompt prints
+	shown   bool   // by --show-prompt, which leaves out what other judges are asked in the same words
+	request *llm.Request
+}
 
-// Questions are what models are asked about a row.
-type Questions func(*dataset.Row) ([]*scorer.Question, error)
+// subject is a row that models would be asked about, or a text that they would write for a row.
+type subject struct {
+	id    string // of the row
+	calls func() ([]call, error)
+}
 
-// DryRun prints what a run would call.
-func (j *Judges) DryRun(p *run.Process, asJSON bool, rows VisitRows, questions Questions) error {
+// visitSubjects goes through all that a run would ask about. It gives the number of lines that are no rows.
+type visitSubjects func(visit func(*subject) error) (rejected int, err error)
+
+// dryRun prints what a run would call.
+func (j *Judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 	f := j.Forecast()
 	var err error
-	f.Rejected, err = rows(func(row *dataset.Row) error {
-		questions, err := questions(row)
+	f.Rejected, err = all(func(s *subject) error {
+		calls, err := s.calls()
 		if err != nil {
 			return err
 		}
 		f.Rows++
-		for _, q := range questions {
-			if err := f.Add(q.Judge, q.Request); err != nil {
+		for _, c := range calls {
+			if err := f.Add(c.judge, c.request); err != nil {
 				return err
 			}
 		}
@@ -152,47 +165,41 @@ func (j *Judges) DryRun(p *run.Process, asJSON bool, rows VisitRows, questions Q
 	return f.Text(p.Out, j.Unpriced())
 }
 
-// ShowPrompt prints all that the first judge is asked about a row of input.
-func (j *Judges) ShowPrompt(p *run.Process, input string, rows VisitRows, questions Questions) error {
-	found, first := false, ""
-	_, err := rows(func(row *dataset.Row) error {
-		first = cmp.Or(first, row.ID)
-		if !report.SameID(j.o.ShowPrompt, row.ID) || found {
+// showPrompt prints what is asked about the first subject with the id that was given. Where there is none, the error says
+// notFound, and the id of the first subject: first, unless that is empty.
+func (j *Judges) showPrompt(p *run.Process, all visitSubjects, notFound, first string) error {
+	found := false
+	_, err := all(func(s *subject) error {
+		first = cmp.Or(first, s.id)
+		if !report.SameID(j.o.ShowPrompt, s.id) || found {
 			return nil
 		}
 		found = true
-		questions, err := questions(row)
-		if err == nil && len(questions) == 0 {
-			p.Warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+		calls, err := s.calls()
+		if err == nil && len(calls) == 0 {
+			p.Warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", s.id)
 		}
-		for _, q := range questions {
-			if q.Judge == j.o.Models[0].Name && q.Repeat == 0 {
-				PrintQuestion(p, q)
+		for _, c := range calls {
+			if c.shown {
+				c.print(p.Out)
 			}
 		}
 		return err
 	})
 	if err == nil && !found {
-		err = exit.Usagef("--show-prompt: %s has no row %q; its first is %q; ID* is what an id begins with, and * the first row",
-			input, j.o.ShowPrompt, report.ShortID(first))
+		err = exit.Usagef("--show-prompt: %s; its first is %q; ID* is what an id begins with, and * the first row", notFound,
+			report.ShortID(first))
 	}
 	return err
 }
 
-// PrintQuestion prints one call's messages.
-func PrintQuestion(p *run.Process, q *scorer.Question) {
-	title := cmp.Or(q.Mode, prompt.Identify)
-	if q.Dimension != "" {
-		title = q.Dimension + ", " + title
+// print prints the call's messages.
+func (c *call) print(w io.Writer) {
+	fmt.Fprintf(w, "===== %s =====\n", c.title)
+	for _, m := range c.request.Messages {
+		fmt.Fprintf(w, "--- %s ---\n%s\n", m.Role, m.Content)
 	}
-	if q.Planted != "" {
-		title += ", planted: " + q.Planted
-	}
-	fmt.Fprintf(p.Out, "===== %s =====\n", title)
-	for _, m := range q.Request.Messages {
-		fmt.Fprintf(p.Out, "--- %s ---\n%s\n", m.Role, m.Content)
-	}
-	fmt.Fprintln(p.Out)
+	fmt.Fprintln(w)
 }
 
 // clearOutputs makes room for the outputs of a run like those that owns knows.
@@ -223,10 +230,36 @@ func (j *Judges) meter() func() (any, error) {
 	}
 }
 
-// look does what --dry-run and --show-prompt ask for.
-func (j *Judges) look(r *run.Run, asJSON bool, rows VisitRows, questions Questions) error {
-	if j.o.ShowPrompt != "" {
-		return j.ShowPrompt(r.Process, strings.Join(r.Inputs, ", "), rows, questions)
+// look does what --dry-run and --show-prompt ask for, for a run that asks questions about each row.
+func (j *Judges) look(ctx context.Context, r *run.Run, asJSON bool,
+	questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+	all := func(visit func(*subject) error) (int, error) {
+		return r.Each(ctx, func(row *dataset.Row) error {
+			return visit(&subject{id: row.ID, calls: func() ([]call, error) {
+				asked, err := questions(row)
+				return j.callsOf(asked), err
+			}})
+		})
 	}
-	return j.DryRun(r.Process, asJSON, rows, questions)
+	if j.o.ShowPrompt == "" {
+		return j.dryRun(r.Process, asJSON, all)
+	}
+	return j.showPrompt(r.Process, all, fmt.Sprintf("%s has no row %q", strings.Join(r.Inputs, ", "), j.o.ShowPrompt), "")
+}
+
+// callsOf are the calls of questions; of these the first judge's are shown, each once.
+func (j *Judges) callsOf(questions []*scorer.Question) []call {
+	calls := make([]call, len(questions))
+	for i, q := range questions {
+		title := cmp.Or(q.Mode, prompt.Identify)
+		if q.Dimension != "" {
+			title = q.Dimension + ", " + title
+		}
+		if q.Planted != "" {
+			title += ", planted: " + q.Planted
+		}
+		shown := q.Judge == j.o.Models[0].Name && q.Repeat == 0
+		calls[i] = call{judge: q.Judge, title: title, shown: shown, request: q.Request}
+	}
+	return calls
 }
