@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // csvScanner reads CSV records. encoding/csv takes carriage returns out of quoted cells, and cannot
@@ -38,7 +40,7 @@ func (s *csvScanner) take() ([]byte, error) {
 }
 
 // record gives the cells of the next record that is not a blank line. On an error that wraps
-// errQuote or errTooLong the next call goes on behind the record's first line.
+// errQuote or bounded.ErrTooLong the next call goes on behind the record's first line.
 func (s *csvScanner) record() ([]string, error) {
 	for {
 		line, err := s.take()
@@ -100,7 +102,7 @@ func (s *csvScanner) cells(line []byte) ([]string, error) {
 			}
 			cell = append(cell, line...)
 			more, err := s.take()
-			if size += len(more); size > maxRecord || errors.Is(err, io.EOF) || errors.Is(err, errTooLong) {
+			if size += len(more); size > bounded.MaxRow || errors.Is(err, io.EOF) || errors.Is(err, bounded.ErrTooLong) {
 				return failed("the quote that opens cell %d is never closed", len(cells)+1)
 			}
 			if err != nil {
@@ -186,7 +188,7 @@ func (t *table) next() (record, error) {
 	}
 	cells, err := t.scan.record()
 	raw := trimEnd(t.scan.raw)
-	if errors.Is(err, errQuote) || errors.Is(err, errTooLong) {
+	if errors.Is(err, errQuote) || errors.Is(err, bounded.ErrTooLong) {
 		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: plainQuote(err)}
 	}
 	if err != nil {

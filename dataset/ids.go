@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // idHash is short enough to keep for every row, and long enough that two ids never meet by chance.
@@ -101,7 +103,7 @@ func (s *idSet) find(id idHash) (at uint64, n int64, err error) {
 }
 
 func (s *idSet) newTable(slots uint64) error {
-	f, err := tempFile(s.dir)
+	f, err := bounded.TempFile(s.dir)
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // list reads a JSON list of objects, item by item: [ … ], {"data": [ … ]}, or objects one after the
 // other. A SQuAD article in it becomes one row a question.
 type list struct {
-	in     *meteredReader
+	in     *bounded.Reader
 	dec    *json.Decoder
 	file   string
 	item   int
@@ -25,23 +27,8 @@ type list struct {
 	err    error    // final
 }
 
-// meteredReader fails when one item takes too much.
-type meteredReader struct {
-	r    io.Reader
-	left int
-}
-
-func (m *meteredReader) Read(p []byte) (int, error) {
-	if m.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err := m.r.Read(p[:min(len(p), m.left)])
-	m.left -= n
-	return n, err
-}
-
 func newList(r io.Reader, file string) *list {
-	in := &meteredReader{r, maxRecord}
+	in := &bounded.Reader{In: r, Left: bounded.MaxRow}
 	return &list{in: in, dec: json.NewDecoder(in), file: file}
 }
 
@@ -109,7 +96,7 @@ func (l *list) fill() error {
 
 // raw gives the next item's bytes.
 func (l *list) raw() (json.RawMessage, error) {
-	l.in.left = maxRecord
+	l.in.Left = bounded.MaxRow
 	if !l.inside {
 		raw, err := l.begin()
 		if raw != nil || err != nil {

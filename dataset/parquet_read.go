@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -81,7 +82,7 @@ func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err err
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err) //nolint:errorlint // may be EOF
 	}
-	if err := checkPages(r, size, f.Metadata(), bombSize); err != nil {
+	if err := checkPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
 	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch), schema: &Schema{nodes: map[string]parquet.Node{}}}

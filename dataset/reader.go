@@ -107,11 +107,6 @@ type records interface {
 	close() error
 }
 
-// maxRecord is the most bytes that one row may take, so that a damaged or malicious file cannot fill the memory.
-const maxRecord = 128 << 20
-
-var errTooLong = fmt.Errorf("more than %d MiB without an end; a row that long is a damaged file", maxRecord>>20)
-
 // Reader makes rows of records. It holds one record at a time, and little for each id.
 type Reader struct {
 	in       records

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // Sink takes rows. Close writes what is left, and must be called.
@@ -88,23 +90,11 @@ type spool struct {
 }
 
 func newSpool(w io.Writer, f Format, o SinkOptions) (*spool, error) {
-	file, err := tempFile(o.TempDir)
+	file, err := bounded.TempFile(o.TempDir)
 	if err != nil {
 		return nil, err
 	}
 	return &spool{file, NewWriter(file), w, f, o}, nil
-}
-
-// tempFile makes a file that goes away when it is closed, or when the process dies.
-func tempFile(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "erreval-*")
-	if err != nil {
-		return nil, fmt.Errorf("temporary file: %w; TMPDIR names another folder", err)
-	}
-	if err := os.Remove(file.Name()); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
 }
 
 func (s *spool) Write(r *Row) error { return s.rows.Write(r) }

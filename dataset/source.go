@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // NewSource reads rows of o.Format from r, which may be compressed; file stands in messages and in
@@ -158,7 +160,7 @@ func randomAccess(r io.Reader, o Options) (readerAtCloser, int64, error) {
 		return nil, 0, err
 	}
 	defer packed.Close()
-	f, err := tempFile(o.TempDir)
+	f, err := bounded.TempFile(o.TempDir)
 	if err != nil {
 		return nil, 0, err
 	}
