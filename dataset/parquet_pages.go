@@ -27,7 +27,8 @@ func checkPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int3
 	return nil
 }
 
-// checkChunk goes from page header to page header. A damaged header is left to whoever reads the page, unless its lengths lie.
+// checkChunk goes from page header to page header. A damaged header is left to whoever reads the page, unless its
+// lengths cannot be.
 func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 	for at >= 0 && at < end {
 		in := io.NewSectionReader(r, at, end-at)

@@ -68,7 +68,7 @@ func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 }
 
 func (s *Reader) openSheet(name string) error {
-	part, err := s.book.sheet(name)
+	part, err := s.book.partOfSheet(name)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Reader) Next() ([]Cell, error) {
 	cells := make([]Cell, len(raw))
 	for i, c := range raw {
 		cells[i].Column = c.column
-		if value, err := s.value(c); err != nil {
+		if value, err := s.cellValue(c); err != nil {
 			cells[i].Err = err
 		} else {
 			cells[i].Value = value
@@ -109,7 +109,7 @@ func (s *Reader) Row() int { return s.row }
 // nextRow gives the next row that has any cell with something in it.
 func (s *Reader) nextRow() ([]*rawCell, error) {
 	for {
-		start, err := s.find("row", "mergeCell")
+		start, err := s.findElement("row", "mergeCell")
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func (c *rawCell) holdsSomething() bool {
 	return c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
 }
 
-// find reads on to the start of one of the elements.
-func (s *Reader) find(names ...string) (xml.StartElement, error) {
+// findElement reads on to the start of one of the elements.
+func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
 	for {
 		token, err := s.dec.Token()
 		if err != nil {
@@ -232,8 +232,8 @@ func (s *Reader) readCell(c *rawCell) error {
 	}
 }
 
-// value is what Cell says.
-func (s *Reader) value(c *rawCell) (any, error) {
+// cellValue is what Cell says.
+func (s *Reader) cellValue(c *rawCell) (any, error) {
 	text := c.text.String()
 	at := func() string { return CellName(c.column, s.row) }
 	switch {
@@ -248,7 +248,7 @@ func (s *Reader) value(c *rawCell) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the cell %s names the text %q, which is not there; the workbook is damaged", at(), text)
 		}
-		return s.book.texts.get(i)
+		return s.book.texts.textAt(i)
 	case c.kind == "b":
 		return json.RawMessage(strconv.FormatBool(text == "1")), nil
 	case c.kind == "e":
@@ -258,7 +258,7 @@ func (s *Reader) value(c *rawCell) (any, error) {
 	case !isNumber(text):
 		return nil, fmt.Errorf("the cell %s holds %.40q, which is no number; mend it in Excel", at(), text)
 	case s.book.dates[c.style]:
-		return s.book.date(text)
+		return s.book.formatDate(text)
 	}
 	return json.RawMessage(text), nil
 }

@@ -19,7 +19,7 @@ type textStore struct {
 	n           int64
 }
 
-func (t *textStore) get(i int64) (string, error) {
+func (t *textStore) textAt(i int64) (string, error) {
 	if t == nil || i < 0 || i >= t.n {
 		return "", fmt.Errorf("the workbook has no text %d; it is damaged", i)
 	}
@@ -40,8 +40,8 @@ func (t *textStore) close() error {
 	return errors.Join(t.data.Close(), t.index.Close())
 }
 
-// fill reads xl/sharedStrings.xml.
-func (t *textStore) fill(r io.Reader) error {
+// readTexts reads xl/sharedStrings.xml.
+func (t *textStore) readTexts(r io.Reader) error {
 	meter := &bounded.Reader{In: r, Left: bounded.MaxRow}
 	dec := xml.NewDecoder(bufio.NewReaderSize(meter, 64<<10))
 	data, index := bufio.NewWriterSize(t.data, 64<<10), bufio.NewWriterSize(t.index, 64<<10)

@@ -37,13 +37,13 @@ func openWorkbook(r io.ReaderAt, size int64, tempDir string) (*workbook, error) 
 	if err := errors.Join(b.readSheets(), b.readStyles()); err != nil {
 		return nil, err
 	}
-	if b.find("xl/vbaProject.bin") != nil {
+	if b.findPart("xl/vbaProject.bin") != nil {
 		b.said = append(b.said, "the workbook has macros; they are not run, and not kept in outputs")
 	}
 	return b, b.readTexts(tempDir)
 }
 
-func (b *workbook) find(name string) *zip.File {
+func (b *workbook) findPart(name string) *zip.File {
 	for _, f := range b.zip.File {
 		if strings.EqualFold(f.Name, name) {
 			return f
@@ -54,7 +54,7 @@ func (b *workbook) find(name string) *zip.File {
 
 // openPart opens a part, unless it unpacks to too much.
 func (b *workbook) openPart(name string) (io.ReadCloser, error) {
-	f := b.find(name)
+	f := b.findPart(name)
 	if f == nil {
 		return nil, fmt.Errorf("the workbook has no part %s; it is damaged, or no .xlsx", name)
 	}
@@ -119,8 +119,8 @@ func (b *workbook) readSheets() error {
 	return nil
 }
 
-// sheet gives the part of a sheet; "" is the first.
-func (b *workbook) sheet(name string) (string, error) {
+// partOfSheet gives the part of a sheet; "" is the first.
+func (b *workbook) partOfSheet(name string) (string, error) {
 	if name == "" {
 		return b.parts[0], nil
 	}
@@ -132,7 +132,7 @@ func (b *workbook) sheet(name string) (string, error) {
 }
 
 func (b *workbook) readTexts(tempDir string) error {
-	if b.find("xl/sharedStrings.xml") == nil {
+	if b.findPart("xl/sharedStrings.xml") == nil {
 		return nil
 	}
 	in, err := b.openPart("xl/sharedStrings.xml")
@@ -148,7 +148,7 @@ func (b *workbook) readTexts(tempDir string) error {
 		return errors.Join(err, t.data.Close())
 	}
 	b.texts = t
-	if err := t.fill(in); err != nil {
+	if err := t.readTexts(in); err != nil {
 		return errors.Join(err, t.close())
 	}
 	return nil
