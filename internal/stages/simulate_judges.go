@@ -56,7 +56,7 @@ type writing struct {
 	*Simulate
 	ask    *AskOptions
 	o      WriteOptions
-	judges *Judges
+	judges *judges
 	sim    *llmsim.Simulator
 	rows   []*dataset.Row // to write for
 	faults []error        // lines of the input that are no rows
@@ -75,7 +75,7 @@ func (s *Simulate) ByModels(ctx context.Context, ask *AskOptions, o WriteOptions
 	if err := w.openModels(); err != nil {
 		return err
 	}
-	if err := w.judges.OpenJournal(); err != nil {
+	if err := w.judges.openJournal(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.judges.Close()) }()
@@ -168,7 +168,7 @@ func (w *writing) readRows(ctx context.Context) (err error) {
 // openModels makes the simulator of the models, and clears the output before there is a journal: a run that cannot begin
 // leaves none.
 func (w *writing) openModels() (err error) {
-	if w.judges, err = NewJudges(w.ask, prompt.Simulate, w.Output); err != nil {
+	if w.judges, err = newJudges(w.ask, prompt.Simulate, w.Output); err != nil {
 		return err
 	}
 	models := w.judges.Models()
@@ -179,7 +179,7 @@ func (w *writing) openModels() (err error) {
 	if !w.ask.Asks() {
 		return nil
 	}
-	if err := w.judges.CheckPath(w.Input, w.Output); err != nil {
+	if err := w.judges.checkPath(w.Input, w.Output); err != nil {
 		return err
 	}
 	return run.ClearOutput(w.Output, w.Overwrite, func(old *runrecord.Record) bool { return old.Command == "simulate" },
@@ -221,7 +221,7 @@ func (w *writing) visitJobs(visit func(*subject) error) (rejected int, err error
 // record begins the record of the run.
 func (w *writing) record() (*runrecord.Record, error) {
 	t, o := w.Rows.Taxonomy, &w.o
-	rec := writtenRecord{Record: w.judges.Record(w.Rows.Columns, w.Rows.Limit),
+	rec := writtenRecord{Record: w.judges.newRecord(w.Rows.Columns, w.Rows.Limit),
 		Confirm: o.Confirm.ID() + " sha256:" + o.Confirm.Hash(), Writer: o.WriterName,
 		Field: t.FieldNames()[o.Field], Agree: o.Agree, Confidence: o.Confidence, Weights: map[string]float64{},
 		Copies: o.Amount.Copies, PerError: o.Amount.PerError, Total: o.Amount.Total}
@@ -244,7 +244,7 @@ func (w *writing) writeTexts(ctx context.Context) error {
 	sum := &writtenSummary{Summary: w.sim.NewSummary()}
 	p := run.NewProgress(w.Process, false)
 	p.Begin(-1, nil)
-	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(w.jobs), w.judges.Describe(w.judges.Used())) }
+	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(w.jobs), w.judges.describe(w.judges.Used())) }
 	err = w.sim.Run(ctx, w.jobs, func(c *llmsim.Candidate) error {
 		sum.Add(c)
 		p.Show(sum.Written)
@@ -280,9 +280,9 @@ func (w *writing) keep(out *run.Output, c *llmsim.Candidate) error {
 func (w *writing) stopped(ctx context.Context, out *run.Output, sum *writtenSummary, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return exit.With(exit.Interrupted,
-			fmt.Errorf("interrupted after %s; %s", words.Plural(sum.Written, "text", "texts"), w.judges.GoOn()))
+			fmt.Errorf("interrupted after %s; %s", words.Plural(sum.Written, "text", "texts"), w.judges.describeNextRun()))
 	}
-	return out.Stopped(err, w.judges.Stop, func() (any, error) { return w.judges.Usage() }, sum.Counts())
+	return out.Stopped(err, w.judges.findStop, func() (any, error) { return w.judges.Usage() }, sum.Counts())
 }
 
 // printTexts writes the summary: lines to standard error, or JSON to standard output.
