@@ -87,27 +87,6 @@ func (s *Reader) openSheet(name string) error {
 
 // Next gives the cells of the next row that is not empty; io.EOF behind the last.
 func (s *Reader) Next() ([]Cell, error) {
-	raw, err := s.nextRow()
-	if err != nil {
-		return nil, err
-	}
-	cells := make([]Cell, len(raw))
-	for i, c := range raw {
-		cells[i].Column = c.column
-		if value, err := s.cellValue(c); err != nil {
-			cells[i].Err = err
-		} else {
-			cells[i].Value = value
-		}
-	}
-	return cells, nil
-}
-
-// Row is the number, from 1, of the row that Next gave last.
-func (s *Reader) Row() int { return s.row }
-
-// nextRow gives the next row that has any cell with something in it.
-func (s *Reader) nextRow() ([]*rawCell, error) {
 	for {
 		start, err := s.findElement("row", "mergeCell")
 		if err != nil {
@@ -122,19 +101,18 @@ func (s *Reader) nextRow() ([]*rawCell, error) {
 		if r, err := strconv.Atoi(attribute(start, "r")); err == nil && r >= s.row {
 			s.row = r
 		}
-		cells, err := s.readRow()
+		cells, filled, err := s.readRow()
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", s.row, err)
 		}
-		if slices.ContainsFunc(cells, (*rawCell).holdsSomething) {
+		if filled {
 			return cells, nil
 		}
 	}
 }
 
-func (c *rawCell) holdsSomething() bool {
-	return c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
-}
+// Row is the number, from 1, of the row that Next gave last.
+func (s *Reader) Row() int { return s.row }
 
 // findElement reads on to the start of one of the elements.
 func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
@@ -162,18 +140,18 @@ func (s *Reader) damaged(err error) error {
 	return err
 }
 
-func (s *Reader) readRow() ([]*rawCell, error) {
-	var cells []*rawCell
+// readRow reads the cells of a row, and tells whether anything is in one of them.
+func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
 	column := 0
 	for {
 		token, err := s.dec.Token()
 		if err != nil {
-			return nil, notEOF(s.damaged(err))
+			return nil, false, notEOF(s.damaged(err))
 		}
 		switch t := token.(type) {
 		case xml.EndElement:
 			if t.Name.Local == "row" {
-				return cells, nil
+				return cells, filled, nil
 			}
 		case xml.StartElement:
 			if t.Name.Local != "c" {
@@ -185,9 +163,16 @@ func (s *Reader) readRow() ([]*rawCell, error) {
 			c := &rawCell{column: column, kind: attribute(t, "t")}
 			c.style, _ = strconv.Atoi(attribute(t, "s"))
 			if err := s.readCell(c); err != nil {
-				return nil, notEOF(s.damaged(err))
+				return nil, false, notEOF(s.damaged(err))
 			}
-			cells = append(cells, c)
+			filled = filled || c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
+			cell := Cell{Column: column}
+			if value, err := s.cellValue(c); err != nil {
+				cell.Err = err
+			} else {
+				cell.Value = value
+			}
+			cells = append(cells, cell)
 			column++
 		}
 	}
@@ -202,31 +187,39 @@ func notEOF(err error) error {
 
 // readCell reads a cell's value: <v>, or the runs of <is>.
 func (s *Reader) readCell(c *rawCell) error {
-	inside, skip := false, 0
+	return readText(s.dec, "c", &c.text, func(element string) {
+		c.formula = c.formula || element == "f"
+		c.result = c.result || element == "v"
+	})
+}
+
+// readText reads up to the end of an element. It collects the text of <v> and <t>, but not that of <rPh>, which says how
+// Japanese words are spoken; started is called with the name of each element that begins.
+func readText(dec *xml.Decoder, end string, text *strings.Builder, started func(element string)) error {
+	inside, spoken := false, 0
 	for {
-		token, err := s.dec.Token()
+		token, err := dec.Token()
 		if err != nil {
 			return err
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			inside = t.Name.Local == "v" || t.Name.Local == "t"
-			c.formula = c.formula || t.Name.Local == "f"
-			c.result = c.result || t.Name.Local == "v"
-			if t.Name.Local == "rPh" { // how a Japanese word is spoken
-				skip++
+			started(t.Name.Local)
+			if t.Name.Local == "rPh" {
+				spoken++
 			}
 		case xml.EndElement:
 			inside = false
-			if t.Name.Local == "rPh" {
-				skip--
-			}
-			if t.Name.Local == "c" {
+			switch t.Name.Local {
+			case "rPh":
+				spoken--
+			case end:
 				return nil
 			}
 		case xml.CharData:
-			if inside && skip == 0 {
-				c.text.Write(t)
+			if inside && spoken == 0 {
+				text.Write(t)
 			}
 		}
 	}

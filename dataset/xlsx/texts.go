@@ -52,40 +52,23 @@ func (t *textStore) readTexts(r io.Reader) error {
 		index.Write(b[:]) // bufio keeps the error
 	}
 	put()
-	var text strings.Builder
-	inside, skip := false, 0
 	for {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return errors.Join(data.Flush(), index.Flush())
 		}
+		if start, ok := token.(xml.StartElement); err == nil && ok && start.Name.Local == "si" {
+			var text strings.Builder
+			err = readText(dec, "si", &text, func(string) {})
+			whole := unescapeExcel(text.String())
+			meter.Left = bounded.MaxRow
+			data.WriteString(whole)
+			end += uint64(len(whole))
+			t.n++
+			put()
+		}
 		if err != nil {
 			return fmt.Errorf("its shared texts are damaged: %w", err)
-		}
-		switch e := token.(type) {
-		case xml.StartElement:
-			inside = e.Name.Local == "t"
-			if e.Name.Local == "rPh" {
-				skip++
-			}
-		case xml.CharData:
-			if inside && skip == 0 {
-				text.Write(e)
-			}
-		case xml.EndElement:
-			inside = false
-			switch e.Name.Local {
-			case "rPh":
-				skip--
-			case "si":
-				whole := unescapeExcel(text.String())
-				text.Reset()
-				meter.Left = bounded.MaxRow
-				data.WriteString(whole)
-				end += uint64(len(whole))
-				t.n++
-				put()
-			}
 		}
 	}
 }
