@@ -54,13 +54,13 @@ func (e *ColumnsError) Error() string {
 	return text
 }
 
-// lookedAt is a record that was read before its turn, or what reading it said.
+// lookedAt is a record that was read ahead, or the error of reading it.
 type lookedAt struct {
 	rec record
 	err error
 }
 
-func (r *Reader) take() (record, error) {
+func (r *Reader) takeRecord() (record, error) {
 	if len(r.ahead) == 0 {
 		return r.in.next()
 	}
@@ -69,17 +69,17 @@ func (r *Reader) take() (record, error) {
 	return next.rec, next.err
 }
 
-// begin guesses columns by the first record. Where one that is needed is missing, the next records say whether all
-// lack it.
-func (r *Reader) begin(rec record) error {
-	e := &ColumnsError{First: r.bare(rec)}
-	r.guess(e.First)
+// guessColumns guesses columns by the first record. Where one that is needed is missing, the next records tell whether
+// all lack it.
+func (r *Reader) guessColumns(rec record) error {
+	e := &ColumnsError{First: r.rowWithoutValues(rec)}
+	r.guessMissing(e.First)
 	e.Fields = slices.Clone(r.fields)
 	r.dropFound(e, e.First)
 	if len(e.Fields) > 0 && !r.opt.Format.is(CSV, TSV, XLSX, Parquet) {
 		e.Rows = 1
 		if err := r.lookAhead(e); err != nil {
-			return nil // whoever reads on meets it behind the rows before it
+			return nil // Read gives the error after the rows before it
 		}
 	}
 	if len(e.Fields) == 0 {
@@ -111,7 +111,7 @@ func (r *Reader) lookAhead(e *ColumnsError) error {
 			return err
 		default:
 			e.Rows++
-			r.dropFound(e, r.bare(rec))
+			r.dropFound(e, r.rowWithoutValues(rec))
 		}
 	}
 	return nil

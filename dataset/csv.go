@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // csvScanner reads CSV records. encoding/csv takes carriage returns out of quoted cells, and cannot
@@ -22,8 +24,8 @@ type csvScanner struct {
 
 var errQuote = errors.New("quote")
 
-// take gives the next physical line, with its end.
-func (s *csvScanner) take() ([]byte, error) {
+// takeLine gives the next physical line, with its end.
+func (s *csvScanner) takeLine() ([]byte, error) {
 	if len(s.pending) > 0 {
 		line := s.pending[0]
 		s.pending = s.pending[1:]
@@ -37,11 +39,11 @@ func (s *csvScanner) take() ([]byte, error) {
 	return line, err
 }
 
-// record gives the cells of the next record that is not a blank line. On an error that wraps
-// errQuote or errTooLong the next call goes on behind the record's first line.
-func (s *csvScanner) record() ([]string, error) {
+// readRecord gives the cells of the next record that is not a blank line. On an error that wraps
+// errQuote or bounded.ErrTooLong the next call goes on behind the record's first line.
+func (s *csvScanner) readRecord() ([]string, error) {
 	for {
-		line, err := s.take()
+		line, err := s.takeLine()
 		s.start, s.raw = s.line, line
 		if err != nil {
 			return nil, err
@@ -49,12 +51,12 @@ func (s *csvScanner) record() ([]string, error) {
 		if len(trimEnd(line)) == 0 {
 			continue
 		}
-		return s.cells(line)
+		return s.splitCells(line)
 	}
 }
 
-// cells splits a record whose first line is at hand, and takes more lines while a quote is open.
-func (s *csvScanner) cells(line []byte) ([]string, error) {
+// splitCells splits a record whose first line is at hand, and takes more lines while a quote is open.
+func (s *csvScanner) splitCells(line []byte) ([]string, error) {
 	var (
 		cells  []string
 		taken  = [][]byte{line}
@@ -99,8 +101,8 @@ func (s *csvScanner) cells(line []byte) ([]string, error) {
 				break
 			}
 			cell = append(cell, line...)
-			more, err := s.take()
-			if size += len(more); size > maxRecord || errors.Is(err, io.EOF) || errors.Is(err, errTooLong) {
+			more, err := s.takeLine()
+			if size += len(more); size > bounded.MaxRow || errors.Is(err, io.EOF) || errors.Is(err, bounded.ErrTooLong) {
 				return failed("the quote that opens cell %d is never closed", len(cells)+1)
 			}
 			if err != nil {
@@ -142,7 +144,7 @@ func newTable(r io.Reader, file string, comma rune) (*table, error) {
 			return nil, err
 		}
 	}
-	names, err := t.scan.record()
+	names, err := t.scan.readRecord()
 	if errors.Is(err, io.EOF) {
 		return t, nil
 	}
@@ -184,9 +186,9 @@ func (t *table) next() (record, error) {
 	if t.flat == nil {
 		return record{}, io.EOF
 	}
-	cells, err := t.scan.record()
+	cells, err := t.scan.readRecord()
 	raw := trimEnd(t.scan.raw)
-	if errors.Is(err, errQuote) || errors.Is(err, errTooLong) {
+	if errors.Is(err, errQuote) || errors.Is(err, bounded.ErrTooLong) {
 		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: plainQuote(err)}
 	}
 	if err != nil {
@@ -223,7 +225,7 @@ func checkCells(cells []string, where string) error {
 	return nil
 }
 
-// plainQuote takes the mark off a message.
+// plainQuote is the error without the text of errQuote.
 func plainQuote(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), errQuote.Error()+": "))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // StatusUntagged marks a row in which nothing could be looked for; Reason says why. Unknown is not
-// the same as no error: such rows stand outside of every count but their own.
+// the same as no error: such rows are left out of every count but their own.
 const StatusUntagged = "untagged"
 
 // Diagnosis is what a model found in a row.
@@ -113,7 +113,7 @@ func (r *Row) Diagnosis() (*Diagnosis, error) {
 	if err := json.Unmarshal(raw, d); err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnDiagnosis, err)
 	}
-	if err := d.check(); err != nil {
+	if err := d.validate(); err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnDiagnosis, err)
 	}
 	return d, nil
@@ -127,7 +127,7 @@ func (d *Diagnosis) MadeWith(taxonomy string) bool {
 	return d.Taxonomy == "" || made == major
 }
 
-func (d *Diagnosis) check() error {
+func (d *Diagnosis) validate() error {
 	switch {
 	case d.Status != "" && d.Status != StatusUntagged:
 		return fmt.Errorf("unknown status %q; it is %q or absent", d.Status, StatusUntagged)

@@ -25,14 +25,14 @@ func (f *Filter) Match(r *Row) bool {
 		raw, has := r.Get(column)
 		value := PlainText(raw)
 		if has {
-			f.see(column, value)
+			f.countValue(column, value)
 		}
 		ok = ok && has && value == want
 	}
 	return ok
 }
 
-func (f *Filter) see(column, value string) {
+func (f *Filter) countValue(column, value string) {
 	if f.seen == nil {
 		f.seen = map[string][]string{}
 	}

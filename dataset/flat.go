@@ -92,7 +92,7 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 			out = append(out, column{name, text})
 		case key.name == "probabilities" || key.name == "truncated":
 			parts, err := parseObject(key.value)
-			if err != nil || len(parts) == 0 || !all(parts, "a number") {
+			if err != nil || len(parts) == 0 || !allOfKind(parts, "a number") {
 				return nil, false
 			}
 			for _, p := range parts {
@@ -110,7 +110,7 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 // isLabelList says which parts of a diagnosis are lists of labels, which a cell joins.
 func isLabelList(key string) bool { return key == "labels" || key == "not_judged" }
 
-func all(columns []column, what string) bool {
+func allOfKind(columns []column, what string) bool {
 	return !slices.ContainsFunc(columns, func(c column) bool { return kind(c.value) != what })
 }
 
@@ -172,7 +172,7 @@ func newFlatHeader(names []string) (*flatHeader, error) {
 	return h, nil
 }
 
-// nest makes a row of one cell a column: a string, a json.RawMessage (a value with its type), or nil
+// nest makes a row of its cells, one for each column: a string, a json.RawMessage (a value with its type), or nil
 // for an empty cell of a format that knows the difference.
 func (h *flatHeader) nest(cells []any) ([]column, error) {
 	quoted, err := h.quoted(cells)
@@ -190,9 +190,9 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 		switch {
 		case i == h.apostrophe:
 		case group == ColumnDiagnosis && knownDiagnosis(key):
-			out, err = diagnosis.put(out, key, cell)
+			out, err = diagnosis.addPart(out, key, cell)
 		case group == columnScores && strings.Contains(key, "."):
-			out, err = scores.put(out, key, cell)
+			out, err = scores.addPart(out, key, cell)
 		case name == ColumnDiagnosis || name == columnScores:
 			out = appendWhole(out, name, value(cell))
 		default:
@@ -202,10 +202,10 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 			return nil, fmt.Errorf("column %q: %w", name, err)
 		}
 	}
-	if out, err = diagnosis.finish(out, diagnosisValue); err != nil {
+	if out, err = diagnosis.insertInto(out, diagnosisValue); err != nil {
 		return nil, err
 	}
-	return scores.finish(out, scoresValue)
+	return scores.insertInto(out, scoresValue)
 }
 
 // appendWhole takes a diagnosis or scores that stands in one cell, if it is not empty.
@@ -259,8 +259,8 @@ type nested struct {
 
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// put adds a part unless its cell is empty, and keeps the nested column's place in the row.
-func (n *nested) put(out []column, key string, cell any) ([]column, error) {
+// addPart adds a part unless its cell is empty, and keeps the nested column's place in the row.
+func (n *nested) addPart(out []column, key string, cell any) ([]column, error) {
 	if n.at < 0 {
 		n.at = len(out)
 		out = append(out, column{n.name, nil})
@@ -276,13 +276,13 @@ func (n *nested) put(out []column, key string, cell any) ([]column, error) {
 	if empty {
 		return out, nil
 	}
-	raw, err := n.typed(key, raw)
+	raw, err := n.typeOfKey(key, raw)
 	n.parts = append(n.parts, column{key, raw})
 	return out, err
 }
 
-// typed gives a cell the type of its key.
-func (n *nested) typed(key string, raw json.RawMessage) (json.RawMessage, error) {
+// typeOfKey gives a cell the type of its key.
+func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, error) {
 	top, last := key, key
 	if i := strings.IndexByte(key, '.'); i >= 0 {
 		top, last = key[:i], key[i+1:]
@@ -315,8 +315,8 @@ func unquote(raw json.RawMessage) (string, bool) {
 	return text, ok
 }
 
-// finish puts the nested value into its place, or takes the place away where all cells were empty.
-func (n *nested) finish(out []column, value func([]column) json.RawMessage) ([]column, error) {
+// insertInto puts the nested value into its place, which is removed where all cells were empty.
+func (n *nested) insertInto(out []column, value func([]column) json.RawMessage) ([]column, error) {
 	if n.at < 0 {
 		return out, nil
 	}

@@ -131,8 +131,8 @@ func sniff(head []byte) string {
 	return ""
 }
 
-// unpack takes the compression off. What the bytes say goes before what the name says.
-func unpack(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
+// decompress gives the content of a file that may be compressed. Its first bytes decide which way, not its name.
+func decompress(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	head, err := in.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -161,7 +161,7 @@ func unpack(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
 	return bufio.NewReaderSize(&damageReader{unpacked, sniff(head)}, 64<<10), closer, nil
 }
 
-// damageReader words the errors of a decompressor.
+// damageReader puts the errors of a decompressor into plain words.
 type damageReader struct {
 	r    io.Reader
 	kind string
@@ -209,8 +209,8 @@ func checkContent(head []byte, f Format) error {
 	return nil
 }
 
-// packer writes through a compression; Close ends it but not w.
-func packer(w io.Writer, f Format) (io.WriteCloser, error) {
+// compressTo compresses what is written to it into w. Close leaves w open.
+func compressTo(w io.Writer, f Format) (io.WriteCloser, error) {
 	switch f.Compression {
 	case Gzip:
 		return gzip.NewWriter(w), nil

@@ -102,25 +102,6 @@ func FuzzXLSX(f *testing.F) {
 	fuzzFormat(f, XLSX, workbookOf(f, nil))
 }
 
-// FuzzSheet goes at the XML of a sheet, which a fuzzer rarely reaches through the ZIP file around it.
-func FuzzSheet(f *testing.F) {
-	f.Add(sheetHead + `<row r="1"><c r="A1" t="inlineStr"><is><t>question</t></is></c><c t="str"><v>answer</v></c></row><row><c r="B2"><v>1</v></c><c t="b"><v>1</v></c></row></sheetData><mergeCells><mergeCell ref="A1:A2"/></mergeCells></worksheet>`)
-	f.Add(sheetHead + `<row r="1"><c r="A1"><f>1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>7</v></c></row><row r="9"><c r="XFE9"><v>x</v></c></row>`)
-	f.Fuzz(func(t *testing.T, xml string) {
-		var parts []string
-		for _, p := range workbookParts {
-			parts = append(parts, p.name, p.content)
-		}
-		r, err := NewSource(bytes.NewReader(zipOf(t, append(parts, "xl/worksheets/sheet1.xml", xml)...)), "f", Options{Format: Format{Name: XLSX}})
-		if err == nil {
-			err = errors.Join(fuzzRows(t, r), r.Close())
-		}
-		if err != nil && !strings.HasPrefix(err.Error(), "f: ") {
-			t.Fatalf("no file in %q", err)
-		}
-	})
-}
-
 func FuzzParquet(f *testing.F) {
 	fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2}), footer(0xfffffff0, ""), footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"))
 }

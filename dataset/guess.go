@@ -19,11 +19,11 @@ var synonyms = [][]string{
 	{"reference", "gold", "ground truth", "target"},
 }
 
-// guess looks for the columns of fields that are neither there nor mapped, in the first row of the file.
-func (r *Reader) guess(row *Row) {
+// guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
+func (r *Reader) guessMissing(row *Row) {
 	taken := map[string]bool{}
 	for _, f := range r.fields {
-		r.fallBack(row, f)
+		r.readByOwnName(row, f)
 		if _, ok := row.Get(r.column[f]); ok {
 			taken[r.column[f]] = true
 		}
@@ -32,7 +32,7 @@ func (r *Reader) guess(row *Row) {
 		if taken[r.column[f]] || r.opt.Map[f] != "" {
 			continue
 		}
-		if c, ok := likely(f, row.Columns(), taken); ok {
+		if c, ok := findColumn(f, row.Columns(), taken); ok {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
 			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c, firstHint(raw), f))
@@ -42,12 +42,12 @@ func (r *Reader) guess(row *Row) {
 	}
 }
 
-// fallBack reads a field by its own name where the file does not have the column that was named.
-func (r *Reader) fallBack(row *Row, field string) {
+// readByOwnName reads a field by its own name where the file does not have the column that was named.
+func (r *Reader) readByOwnName(row *Row, field string) {
 	named := r.opt.Map[field]
 	_, own := row.Get(field)
 	if named == "" && !own {
-		r.recorded(row, field)
+		r.readByRecord(row, field)
 	}
 	if named == "" || !own || !r.opt.OwnNames {
 		return
@@ -58,8 +58,8 @@ func (r *Reader) fallBack(row *Row, field string) {
 	}
 }
 
-// recorded reads a field from the column that the run which made the file read it from.
-func (r *Reader) recorded(row *Row, field string) {
+// readByRecord reads a field from the column that the run which made the file read it from.
+func (r *Reader) readByRecord(row *Row, field string) {
 	was := r.opt.Recorded[field]
 	if _, there := row.Get(was); there {
 		r.column[field] = was
@@ -75,11 +75,11 @@ func firstHint(raw json.RawMessage) string {
 	return ", the first text in it"
 }
 
-// likely finds the column that stands for a field.
-func likely(field string, columns []string, taken map[string]bool) (string, bool) {
-	for _, name := range names(field) {
+// findColumn finds the column that stands for a field.
+func findColumn(field string, columns []string, taken map[string]bool) (string, bool) {
+	for _, name := range columnNames(field) {
 		for _, c := range columns {
-			if !taken[c] && plain(c) == name {
+			if !taken[c] && plainName(c) == name {
 				return c, true
 			}
 		}
@@ -87,14 +87,14 @@ func likely(field string, columns []string, taken map[string]bool) (string, bool
 	return "", false
 }
 
-// names are what a field's column may be called, in plain form.
-func names(field string) []string {
-	all := []string{plain(field)}
+// columnNames are what a field's column may be called, in plain form.
+func columnNames(field string) []string {
+	all := []string{plainName(field)}
 	for _, group := range synonyms {
 		for _, name := range group {
-			if plain(name) == all[0] {
+			if plainName(name) == all[0] {
 				for _, other := range group {
-					all = append(all, plain(other))
+					all = append(all, plainName(other))
 				}
 				return all
 			}
@@ -103,8 +103,8 @@ func names(field string) []string {
 	return all
 }
 
-// plain is a name without case, spaces and punctuation.
-func plain(name string) string {
+// plainName is a name without case, spaces and punctuation.
+func plainName(name string) string {
 	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(name))
 }
 

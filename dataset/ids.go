@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
-// idHash is short enough to keep for every row, and long enough that two ids never meet by chance.
+// idHash is short enough to keep for every row, and so long that no two ids get the same one by chance.
 type idHash [16]byte
 
 // idsInMemory is how many ids stand in memory (some 200 kB); more go to a temporary file, so that the
@@ -29,8 +31,8 @@ func newIDSet(dir string) *idSet {
 	return &idSet{dir: dir, limit: idsInMemory, small: map[idHash]int64{}}
 }
 
-// first gives the place at which the id came first, or 0 and remembers this one.
-func (s *idSet) first(id idHash, place int) (int, error) {
+// rememberFirst gives the place at which the id came first, or 0 and remembers this one.
+func (s *idSet) rememberFirst(id idHash, place int) (int, error) {
 	at, err := s.get(id)
 	if at == 0 && err == nil {
 		err = s.put(id, int64(place))
@@ -38,8 +40,8 @@ func (s *idSet) first(id idHash, place int) (int, error) {
 	return int(at), err
 }
 
-// count gives how often the id came, this time included.
-func (s *idSet) count(id idHash) (int, error) {
+// countUse gives how often the id came, this time included.
+func (s *idSet) countUse(id idHash) (int, error) {
 	n, err := s.get(id)
 	if err == nil {
 		err = s.put(id, n+1)
@@ -101,7 +103,7 @@ func (s *idSet) find(id idHash) (at uint64, n int64, err error) {
 }
 
 func (s *idSet) newTable(slots uint64) error {
-	f, err := tempFile(s.dir)
+	f, err := bounded.TempFile(s.dir)
 	if err != nil {
 		return err
 	}

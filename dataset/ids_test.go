@@ -13,12 +13,12 @@ func TestIDSet(t *testing.T) {
 	first.limit, count.limit = limit, limit
 	for round := range 2 {
 		for i := range n {
-			id := short(sha256.Sum256(fmt.Append(nil, i)))
-			at, err := first.first(id, i+1)
+			id := shortHash(sha256.Sum256(fmt.Append(nil, i)))
+			at, err := first.rememberFirst(id, i+1)
 			if err != nil || at != round*(i+1) {
 				t.Fatalf("round %d: id %d was at %d, %v", round, i, at, err)
 			}
-			if c, err := count.count(id); err != nil || c != round+1 {
+			if c, err := count.countUse(id); err != nil || c != round+1 {
 				t.Fatalf("round %d: id %d came %d times, %v", round, i, c, err)
 			}
 		}

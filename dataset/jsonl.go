@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 var bom = []byte("\xef\xbb\xbf")
 
-// lineReader gives physical lines of any length up to maxRecord.
+// lineReader gives physical lines of any length up to bounded.MaxRow.
 type lineReader struct {
 	in   *bufio.Reader
 	line int // 1-based number of the last one
@@ -20,7 +22,7 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// next gives a line with its end, or its first part and errTooLong. At the end of the file it gives io.EOF alone.
+// next gives a line with its end, or its first part and bounded.ErrTooLong. At the end of the file it gives io.EOF alone.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	for {
@@ -28,9 +30,9 @@ func (l *lineReader) next() ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			if len(line) > maxRecord {
+			if len(line) > bounded.MaxRow {
 				l.line++
-				return line[:1<<10], errors.Join(errTooLong, l.skip())
+				return line[:1<<10], errors.Join(bounded.ErrTooLong, l.skip())
 			}
 			continue
 		case err != nil && !errors.Is(err, io.EOF):
@@ -71,7 +73,7 @@ func (l *lines) next() (record, error) {
 	for {
 		line, err := l.in.next()
 		line = bytes.TrimRight(line, "\r\n")
-		if errors.Is(err, errTooLong) {
+		if errors.Is(err, bounded.ErrTooLong) {
 			return record{}, l.fault(line, err)
 		}
 		if err != nil {

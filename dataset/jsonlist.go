@@ -8,12 +8,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // list reads a JSON list of objects, item by item: [ … ], {"data": [ … ]}, or objects one after the
 // other. A SQuAD article in it becomes one row a question.
 type list struct {
-	in     *meteredReader
+	in     *bounded.Reader
 	dec    *json.Decoder
 	file   string
 	item   int
@@ -25,29 +27,14 @@ type list struct {
 	err    error    // final
 }
 
-// meteredReader fails when one item takes too much.
-type meteredReader struct {
-	r    io.Reader
-	left int
-}
-
-func (m *meteredReader) Read(p []byte) (int, error) {
-	if m.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err := m.r.Read(p[:min(len(p), m.left)])
-	m.left -= n
-	return n, err
-}
-
 func newList(r io.Reader, file string) *list {
-	in := &meteredReader{r, maxRecord}
+	in := &bounded.Reader{In: r, Left: bounded.MaxRow}
 	return &list{in: in, dec: json.NewDecoder(in), file: file}
 }
 
 func (l *list) next() (record, error) {
 	if l.err == nil && len(l.squad) == 0 {
-		l.err = l.fill()
+		l.err = l.fillQuestions()
 	}
 	if l.err != nil {
 		return record{}, l.err
@@ -67,7 +54,7 @@ func (l *list) next() (record, error) {
 	return rec, nil
 }
 
-// relative words a message about a line for an item.
+// relative changes a message about a line into one about an item.
 func relative(err error) error {
 	words := strings.NewReplacer("of the line", "of the item", "the line holds", "the item holds",
 		`write one {"column": value, …} a line`, "write a list of objects")
@@ -91,10 +78,10 @@ func oneLine(columns []column) []column {
 	return columns
 }
 
-// fill reads the next item into l.squad: itself, or the questions of an article.
-func (l *list) fill() error {
+// fillQuestions reads the next item into l.squad: itself, or the questions of an article.
+func (l *list) fillQuestions() error {
 	for len(l.squad) == 0 {
-		raw, err := l.raw()
+		raw, err := l.readItem()
 		if err != nil {
 			return err
 		}
@@ -107,59 +94,59 @@ func (l *list) fill() error {
 	return nil
 }
 
-// raw gives the next item's bytes.
-func (l *list) raw() (json.RawMessage, error) {
-	l.in.left = maxRecord
+// readItem gives the next item's bytes.
+func (l *list) readItem() (json.RawMessage, error) {
+	l.in.Left = bounded.MaxRow
 	if !l.inside {
-		raw, err := l.begin()
+		raw, err := l.findFirst()
 		if raw != nil || err != nil {
 			return raw, err
 		}
 	}
 	if l.dec.More() {
 		var raw json.RawMessage
-		return raw, l.fault(l.dec.Decode(&raw))
+		return raw, l.itemError(l.dec.Decode(&raw))
 	}
-	return nil, l.end()
+	return nil, l.checkEnd()
 }
 
-// begin reads up to the first item of a list, or gives an object that stands in none.
-func (l *list) begin() (json.RawMessage, error) {
+// findFirst reads up to the first item of a list. An object that is in no list is given as it is.
+func (l *list) findFirst() (json.RawMessage, error) {
 	start, err := l.dec.Token()
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
 	switch {
 	case err != nil:
-		return nil, l.fault(err)
+		return nil, l.itemError(err)
 	case start == json.Delim('['):
 		l.inside = true
 		return nil, nil
 	case start == json.Delim('{'):
-		return l.object()
+		return l.readObject()
 	}
 	return nil, fmt.Errorf("item %d: a value that is no object; write a list of objects", l.item+1)
 }
 
-// object reads what follows "{": up to the list under "data", or the whole object.
-func (l *list) object() (json.RawMessage, error) {
+// readObject reads what follows "{": up to the list under "data", or the whole object.
+func (l *list) readObject() (json.RawMessage, error) {
 	raw := []byte{'{'}
 	var keys []string
 	for l.dec.More() {
 		token, err := l.dec.Token()
 		key, ok := token.(string)
 		if err != nil || !ok {
-			return nil, l.fault(errors.Join(err))
+			return nil, l.itemError(errors.Join(err))
 		}
 		var value json.RawMessage
 		if key == "data" && l.item == 0 {
-			if at, err := l.listAhead(); err != nil || at {
+			if at, err := l.enterList(); err != nil || at {
 				l.inside, l.closer, l.beside = at, "}", keys
 				return nil, err
 			}
 		}
 		if err := l.dec.Decode(&value); err != nil {
-			return nil, l.fault(err)
+			return nil, l.itemError(err)
 		}
 		if len(keys) > 0 {
 			raw = append(raw, ',')
@@ -168,16 +155,16 @@ func (l *list) object() (json.RawMessage, error) {
 		raw = append(append(append(raw, quote(key)...), ':'), value...)
 	}
 	_, err := l.dec.Token() // the closing brace
-	return append(raw, '}'), l.fault(err)
+	return append(raw, '}'), l.itemError(err)
 }
 
-// listAhead tells whether a list begins here, and steps into it.
-func (l *list) listAhead() (bool, error) {
+// enterList tells whether a list begins here, and if so reads its bracket.
+func (l *list) enterList() (bool, error) {
 	rest := io.MultiReader(l.dec.Buffered(), l.in)
 	var seen []byte
 	for one := make([]byte, 1); ; {
 		if _, err := io.ReadFull(rest, one); err != nil {
-			return false, l.fault(err)
+			return false, l.itemError(err)
 		}
 		seen = append(seen, one[0])
 		if !bytes.Contains([]byte(" \t\r\n:"), one) {
@@ -195,16 +182,16 @@ func (l *list) listAhead() (bool, error) {
 	l.dec = json.NewDecoder(io.MultiReader(strings.NewReader(before), bytes.NewReader(seen), rest))
 	for range 2 {
 		if _, err := l.dec.Token(); err != nil {
-			return false, l.fault(err)
+			return false, l.itemError(err)
 		}
 	}
 	return false, nil
 }
 
-// end reads what stands behind the list.
-func (l *list) end() error {
+// checkEnd reads what follows the list: the end of the object around it, or nothing.
+func (l *list) checkEnd() error {
 	if _, err := l.dec.Token(); err != nil {
-		return l.fault(err)
+		return l.itemError(err)
 	}
 	rest := bytes.NewBuffer(nil)
 	_, err := io.CopyN(rest, io.MultiReader(l.dec.Buffered(), l.in), 1<<20)
@@ -221,8 +208,8 @@ func (l *list) end() error {
 	return io.EOF
 }
 
-// fault names the item of a syntax error, behind which a list cannot be read on.
-func (l *list) fault(err error) error {
+// itemError names the item of a syntax error, behind which a list cannot be read on.
+func (l *list) itemError(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
@@ -270,7 +257,7 @@ func flattenArticle(raw []byte) ([]record, bool) {
 				rows = append(rows, record{raw: q}) // parsed again, and refused, by next
 				continue
 			}
-			columns = add(add(columns, paragraph), article)
+			columns = appendMissing(appendMissing(columns, paragraph), article)
 			rows = append(rows, record{columns: oneLine(columns), raw: nil})
 		}
 	}
@@ -290,8 +277,8 @@ func unnest(raw []byte, key string) (others []column, items []json.RawMessage, o
 	return slices.Delete(columns, i, i+1), items, true
 }
 
-// add appends the columns that are not there yet.
-func add(columns, more []column) []column {
+// appendMissing appends the columns that are not there yet.
+func appendMissing(columns, more []column) []column {
 	for _, c := range more {
 		if !slices.ContainsFunc(columns, func(d column) bool { return d.name == c.name }) {
 			columns = append(columns, c)

@@ -166,6 +166,11 @@ func (o *Output) CopyRejected(line []byte) error {
 	return nil
 }
 
+// RejectRow keeps a row that was made, and is not to be used, beside the output.
+func (o *Output) RejectRow(r *Row) error {
+	return o.CopyRejected(append(appendObject(nil, r.columns), '\n'))
+}
+
 // Prepare makes all of the output but its name; nothing can be written after it. Commit calls it where it was not
 // called.
 func (o *Output) Prepare() error {

@@ -5,11 +5,12 @@ import (
 	"io"
 	"strings"
 
+	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// checkPages refuses a page that unpacks to more than limit bytes and to maxRatio times its size, and one that says it is
+// checkPages refuses a page that unpacks to more than limit bytes and to bounded.MaxRatio times its size, and one that says it is
 // larger than the file: pages and their headers are held whole. size is the file's.
 func checkPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int32) error {
 	for _, group := range meta.RowGroups {
@@ -26,7 +27,8 @@ func checkPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int3
 	return nil
 }
 
-// checkChunk goes from page header to page header. A damaged header is left to whoever reads the page, unless its lengths lie.
+// checkChunk goes from page header to page header. A damaged header is left to whoever reads the page, unless its
+// lengths cannot be.
 func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 	for at >= 0 && at < end {
 		in := io.NewSectionReader(r, at, end-at)
@@ -43,7 +45,7 @@ func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 		if err != nil || page.CompressedPageSize < 0 {
 			return nil
 		}
-		if ratio := page.UncompressedPageSize / max(page.CompressedPageSize, 1); page.UncompressedPageSize > limit && ratio > maxRatio {
+		if ratio := page.UncompressedPageSize / max(page.CompressedPageSize, 1); page.UncompressedPageSize > limit && ratio > bounded.MaxRatio {
 			return fmt.Errorf("a page unpacks to %d times its size: a bomb; it is not read", ratio)
 		}
 		at = end - s.left + int64(page.CompressedPageSize)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -33,7 +34,7 @@ func (s *Schema) Notes() []string {
 func (r *Reader) Schema() *Schema {
 	in := r.in
 	for {
-		o, ok := in.(*owned)
+		o, ok := in.(*closingRecords)
 		if !ok {
 			break
 		}
@@ -81,12 +82,12 @@ func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err err
 	if err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err) //nolint:errorlint // may be EOF
 	}
-	if err := checkPages(r, size, f.Metadata(), bombSize); err != nil {
+	if err := checkPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
 	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch), schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
-	p.root = p.build(f.Schema())
+	p.root = p.numberLeaves(f.Schema())
 	for _, c := range p.root {
 		names = append(names, c.name)
 		if c.node.Leaf() && !c.node.Repeated() {
@@ -100,15 +101,15 @@ func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err err
 	return p, err
 }
 
-// build numbers a node's leaves.
-func (p *parquetFile) build(node parquet.Node) []parquetColumn {
+// numberLeaves numbers a node's leaves.
+func (p *parquetFile) numberLeaves(node parquet.Node) []parquetColumn {
 	var parts []parquetColumn
 	for _, f := range node.Fields() {
 		c := parquetColumn{name: f.Name(), node: f, leaf: p.leaves}
 		if f.Leaf() {
 			p.leaves++
 		} else {
-			c.parts = p.build(f)
+			c.parts = p.numberLeaves(f)
 		}
 		parts = append(parts, c)
 	}
@@ -124,7 +125,7 @@ func recovered(err error, panicked any) error {
 }
 
 func (p *parquetFile) next() (record, error) {
-	if err := p.fill(); err != nil {
+	if err := p.readBatch(); err != nil {
 		return record{}, err
 	}
 	p.current, p.ready = p.ready[0], p.ready[1:]
@@ -136,8 +137,8 @@ func (p *parquetFile) next() (record, error) {
 	return record{columns: columns, place: p.row}, nil
 }
 
-// fill reads rows until some are ready.
-func (p *parquetFile) fill() (err error) {
+// readBatch reads rows until some are ready.
+func (p *parquetFile) readBatch() (err error) {
 	defer func() { err = recovered(err, recover()) }()
 	for len(p.ready) == 0 {
 		if p.rows == nil {
@@ -278,7 +279,7 @@ func (a *assembler) level(c parquetColumn) int {
 	return -1
 }
 
-// again tells whether the next value under c is one more item of the list at hand.
+// again tells whether the next value under c is one more item of the list that is being read.
 func (a *assembler) again(c parquetColumn, rep int) bool {
 	values := a.leaves[c.leaf]
 	return len(values) > 0 && values[0].RepetitionLevel() == rep

@@ -13,7 +13,7 @@ const thriftDepth = 32
 
 var errThrift = errors.New("its metadata is damaged")
 
-// checkFooter reads a Parquet file's footer and refuses one whose lengths lie: the library makes room for what they promise.
+// checkFooter reads a Parquet file's footer and refuses one with lengths that cannot be: the library allocates as much.
 func checkFooter(r io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < int64(len(end)) {
@@ -73,7 +73,7 @@ func (s *skimmer) skip(n uint64) {
 	}
 }
 
-// ReadByte is for varint.
+// ReadByte implements io.ByteReader, for varint.
 func (s *skimmer) ReadByte() (byte, error) {
 	if s.left == 0 {
 		return 0, io.ErrUnexpectedEOF

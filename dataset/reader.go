@@ -107,11 +107,6 @@ type records interface {
 	close() error
 }
 
-// maxRecord is the most bytes that one row may take, so that a damaged or malicious file cannot fill the memory.
-const maxRecord = 128 << 20
-
-var errTooLong = fmt.Errorf("more than %d MiB without an end; a row that long is a damaged file", maxRecord>>20)
-
 // Reader makes rows of records. It holds one record at a time, and little for each id.
 type Reader struct {
 	in       records
@@ -156,7 +151,7 @@ func (r *Reader) Read() (*Row, error) {
 	if r.opt.Limit > 0 && r.rows >= r.opt.Limit {
 		return nil, io.EOF
 	}
-	rec, err := r.take()
+	rec, err := r.takeRecord()
 	var line *LineError
 	if errors.As(err, &line) || errors.Is(err, io.EOF) {
 		return nil, err
@@ -166,11 +161,11 @@ func (r *Reader) Read() (*Row, error) {
 	}
 	if !r.began {
 		r.began = true
-		if err := r.begin(rec); err != nil {
+		if err := r.guessColumns(rec); err != nil {
 			return nil, err
 		}
 	}
-	row, err := r.row(rec)
+	row, err := r.makeRow(rec)
 	if err != nil {
 		return nil, &LineError{File: r.file, Line: rec.place, Unit: r.in.unit(), Raw: rec.text(), Err: err}
 	}
@@ -211,23 +206,23 @@ func (rec *record) text() []byte {
 	return appendObject(nil, rec.columns)
 }
 
-// bare is a record as a row without values and ID.
-func (r *Reader) bare(rec record) *Row {
+// rowWithoutValues is a record as a row without values and ID.
+func (r *Reader) rowWithoutValues(rec record) *Row {
 	return &Row{Line: rec.place, Source: r.file, columns: rec.columns, Values: make([]string, len(r.fields))}
 }
 
-func (r *Reader) row(rec record) (*Row, error) {
-	row := r.bare(rec)
+func (r *Reader) makeRow(rec record) (*Row, error) {
+	row := r.rowWithoutValues(rec)
 	var err error
 	for i, field := range r.fields {
-		if row.Values[i], err = r.value(row, field); err != nil {
+		if row.Values[i], err = r.fieldText(row, field); err != nil {
 			return nil, err
 		}
 	}
-	return row, r.identify(row)
+	return row, r.setID(row)
 }
 
-func (r *Reader) value(row *Row, field string) (string, error) {
+func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	name := r.column[field]
 	raw, ok := row.Get(name)
 	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
@@ -263,8 +258,8 @@ func quoteHint(raw json.RawMessage) string {
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
-// identify sets the row's ID, which is given or made.
-func (r *Reader) identify(row *Row) error {
+// setID sets the row's ID, which is given or made.
+func (r *Reader) setID(row *Row) error {
 	raw, ok := row.Get(ColumnID)
 	if !ok || isNull(raw) || r.flatEmpty(raw) {
 		return r.makeID(row)
@@ -276,7 +271,7 @@ func (r *Reader) identify(row *Row) error {
 	default:
 		return fmt.Errorf(`the column "id" holds %.40s; an id is a text or a whole number, and may be left out`, raw)
 	}
-	first, err := r.given.first(short(sha256.Sum256([]byte(row.ID))), row.Line)
+	first, err := r.given.rememberFirst(shortHash(sha256.Sum256([]byte(row.ID))), row.Line)
 	if err != nil {
 		return err
 	}
@@ -294,7 +289,7 @@ func (r *Reader) flatEmpty(raw json.RawMessage) bool {
 // makeID is the hash of the fields, with #2, #3 … for rows that are equal.
 func (r *Reader) makeID(row *Row) error {
 	sum := row.TextSum()
-	n, err := r.made.count(short(sum))
+	n, err := r.made.countUse(shortHash(sum))
 	row.ID = hex.EncodeToString(sum[:])
 	if n > 1 {
 		row.ID = fmt.Sprintf("%s#%d", row.ID, n)
@@ -327,4 +322,4 @@ func textSum(values []string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-func short(sum [sha256.Size]byte) idHash { return idHash(sum[:16]) }
+func shortHash(sum [sha256.Size]byte) idHash { return idHash(sum[:16]) }

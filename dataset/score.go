@@ -13,7 +13,7 @@ import (
 // ColumnScores holds an object: a dimension's key to its Score.
 const ColumnScores = columnScores
 
-// StatusUnscored marks a score, or one judgement, that has no value; Reason says why. It stands outside of every mean.
+// StatusUnscored marks a score, or one judgement, that has no value; Reason says why. It is left out of every mean.
 const StatusUnscored = "unscored"
 
 // JudgeOffline is the judge that scores from a diagnosis' probabilities alone.
@@ -67,7 +67,7 @@ func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {
 }
 
 func setScore(dimensions []column, key string, s *Score) ([]column, error) {
-	if err := s.check(); err != nil {
+	if err := s.validate(); err != nil {
 		return nil, err
 	}
 	value, err := marshal(s)
@@ -92,7 +92,7 @@ func (r *Row) Scores() (map[string]*Score, error) {
 	for _, d := range dimensions {
 		s := &Score{}
 		if err = json.Unmarshal(d.value, s); err == nil {
-			err = s.check()
+			err = s.validate()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row %s: column %q: %q: %w", r.ID, ColumnScores, d.name, err)
@@ -115,19 +115,19 @@ func (r *Row) scoreColumns() ([]column, error) {
 	return dimensions, nil
 }
 
-func (s *Score) check() error {
+func (s *Score) validate() error {
 	if err := checkVerdict(s.Value, s.Status, s.Reason); err != nil {
 		return err
 	}
 	for i := range s.Runs {
-		if err := s.Runs[i].check(); err != nil {
+		if err := s.Runs[i].validate(); err != nil {
 			return fmt.Errorf("run %d: %w", i+1, err)
 		}
 	}
 	return nil
 }
 
-func (r *Run) check() error {
+func (r *Run) validate() error {
 	switch {
 	case r.Judge == "":
 		return errors.New(`no "judge"`)

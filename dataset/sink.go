@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // Sink takes rows. Close writes what is left, and must be called.
@@ -48,7 +50,7 @@ type stream struct {
 }
 
 func newStream(w io.Writer, f Format) (*stream, error) {
-	pack, err := packer(w, f)
+	pack, err := compressTo(w, f)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func (s *stream) Close() error {
 	return errors.Join(s.rows.Flush(), s.pack.Close())
 }
 
-// Flush hands over what was written, for whoever waits at the other end of a pipe.
+// Flush writes what is buffered, so that the reader of a pipe gets it at once.
 func (s *stream) Flush() error { return s.rows.Flush() }
 
 // spool keeps rows in a temporary file until all columns are known.
@@ -88,23 +90,11 @@ type spool struct {
 }
 
 func newSpool(w io.Writer, f Format, o SinkOptions) (*spool, error) {
-	file, err := tempFile(o.TempDir)
+	file, err := bounded.TempFile(o.TempDir)
 	if err != nil {
 		return nil, err
 	}
 	return &spool{file, NewWriter(file), w, f, o}, nil
-}
-
-// tempFile makes a file that goes away when it is closed, or when the process dies.
-func tempFile(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "erreval-*")
-	if err != nil {
-		return nil, fmt.Errorf("temporary file: %w; TMPDIR names another folder", err)
-	}
-	if err := os.Remove(file.Name()); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
 }
 
 func (s *spool) Write(r *Row) error { return s.rows.Write(r) }
@@ -119,15 +109,16 @@ func (s *spool) Close() error {
 
 // convert writes the JSON Lines of a file in another format.
 func convert(lines io.ReadSeeker, w io.Writer, f Format, o SinkOptions) error {
-	pack, err := packer(w, f)
+	pack, err := compressTo(w, f)
 	if err != nil {
 		return err
 	}
 	if f.is(JSONL, JSON) {
 		s := &stream{pack: pack, rows: NewWriter(pack), list: f.is(JSON)}
-		return errors.Join(eachLine(lines, func(columns []column) error { return s.Write(&Row{columns: columns}) }), s.Close())
+		err := forEachLine(lines, func(columns []column) error { return s.Write(&Row{columns: columns}) })
+		return errors.Join(err, s.Close())
 	}
-	header, err := collect(lines)
+	header, err := collectHeader(lines)
 	if err != nil {
 		return err
 	}
@@ -144,7 +135,7 @@ func convert(lines io.ReadSeeker, w io.Writer, f Format, o SinkOptions) error {
 		return err
 	}
 	cells := make([]json.RawMessage, len(header.columns))
-	err = eachLine(lines, func(columns []column) error {
+	err = forEachLine(lines, func(columns []column) error {
 		clear(cells)
 		for _, c := range flatten(columns) {
 			cells[header.at[c.name]] = c.value
@@ -163,8 +154,8 @@ type cellWriter interface {
 	close() error
 }
 
-// eachLine gives the columns of each line of the file, from its beginning.
-func eachLine(file io.ReadSeeker, f func([]column) error) error {
+// forEachLine gives the columns of each line of the file, from its beginning.
+func forEachLine(file io.ReadSeeker, f func([]column) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -207,10 +198,10 @@ type headerColumn struct {
 	formulas bool // some text looks like a formula
 }
 
-// collect reads all rows for their columns.
-func collect(lines io.ReadSeeker) (*header, error) {
+// collectHeader reads all rows for their columns.
+func collectHeader(lines io.ReadSeeker) (*header, error) {
 	h := &header{at: map[string]int{}}
-	err := eachLine(lines, func(columns []column) error {
+	err := forEachLine(lines, func(columns []column) error {
 		h.rows++
 		behind := 0 // a new column stands behind the one it follows
 		for _, c := range flatten(columns) {
@@ -220,7 +211,7 @@ func collect(lines io.ReadSeeker) (*header, error) {
 				h.insert(i, c.name)
 			}
 			behind = i + 1
-			h.columns[i].see(c.value)
+			h.columns[i].addValue(c.value)
 		}
 		return nil
 	})
@@ -234,7 +225,7 @@ func (h *header) insert(i int, name string) {
 	}
 }
 
-func (c *headerColumn) see(raw json.RawMessage) {
+func (c *headerColumn) addValue(raw json.RawMessage) {
 	c.kinds |= kindOf(raw)
 	if !isNull(raw) {
 		c.values++
@@ -286,7 +277,7 @@ func newTableWriter(w io.Writer, h *header, f Format, o SinkOptions) (*tableWrit
 		}
 		cells = append(cells, columnApostrophe)
 	}
-	return t, t.line(cells)
+	return t, t.writeLine(cells)
 }
 
 func (t *tableWriter) write(values []json.RawMessage) error {
@@ -312,7 +303,7 @@ func (t *tableWriter) write(values []json.RawMessage) error {
 	if len(cells) == 0 {
 		return nil
 	}
-	return t.line(cells)
+	return t.writeLine(cells)
 }
 
 // cellText is a value as the text of a cell: texts as they are, null as nothing, all others as JSON.
@@ -326,12 +317,12 @@ func cellText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func (t *tableWriter) line(cells []string) error {
+func (t *tableWriter) writeLine(cells []string) error {
 	for i, c := range cells {
 		if i > 0 {
 			t.out.WriteString(t.comma) // bufio keeps the error
 		}
-		if t.bare(c, len(cells)) {
+		if t.needsNoQuotes(c, len(cells)) {
 			t.out.WriteString(c)
 			continue
 		}
@@ -342,8 +333,8 @@ func (t *tableWriter) line(cells []string) error {
 	return t.out.WriteByte('\n')
 }
 
-// bare tells whether a cell needs no quotes.
-func (t *tableWriter) bare(cell string, cells int) bool {
+// needsNoQuotes tells whether a cell needs no quotes.
+func (t *tableWriter) needsNoQuotes(cell string, cells int) bool {
 	return !strings.ContainsAny(cell, "\"\r\n\x00"+t.comma) && (cell != "" || cells > 1) && !strings.HasPrefix(cell, "\ufeff")
 }
 

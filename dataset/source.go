@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // NewSource reads rows of o.Format from r, which may be compressed; file stands in messages and in
@@ -33,23 +35,23 @@ func Open(path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r.in = &owned{r.in, f}
+	r.in = &closingRecords{r.in, f}
 	return r, nil
 }
 
-// owned closes the file with its records.
-type owned struct {
+// closingRecords are records that close their file as well.
+type closingRecords struct {
 	records
 	file io.Closer
 }
 
-func (o *owned) close() error { return errors.Join(o.records.close(), o.file.Close()) }
+func (o *closingRecords) close() error { return errors.Join(o.records.close(), o.file.Close()) }
 
 func newRecords(r io.Reader, file string, o Options) (records, error) {
 	if o.Format.RandomAccess() {
 		return newBinary(r, file, o)
 	}
-	in, packed, err := unpack(r, o.Format)
+	in, packed, err := decompress(r, o.Format)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func newRecords(r io.Reader, file string, o Options) (records, error) {
 		}
 		out = d
 	}
-	return &owned{out, packed}, nil
+	return &closingRecords{out, packed}, nil
 }
 
 // newText opens a format that is UTF-8 text.
@@ -126,7 +128,7 @@ func newBinary(r io.Reader, file string, o Options) (records, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &owned{out, f}, nil
+	return &closingRecords{out, f}, nil
 }
 
 type readerAtCloser interface {
@@ -134,7 +136,7 @@ type readerAtCloser interface {
 	io.Closer
 }
 
-// keepOpen is the caller's file.
+// keepOpen is the caller's file, which stays open.
 type keepOpen struct{ io.ReaderAt }
 
 func (keepOpen) Close() error { return nil }
@@ -153,12 +155,12 @@ func randomAccess(r io.Reader, o Options) (readerAtCloser, int64, error) {
 			return keepOpen{f}, info.Size(), nil
 		}
 	}
-	in, packed, err := unpack(r, o.Format)
+	in, packed, err := decompress(r, o.Format)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer packed.Close()
-	f, err := tempFile(o.TempDir)
+	f, err := bounded.TempFile(o.TempDir)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/erreval/erreval/dataset"
 )
 
-// What a GPU is given. It wants what a CPU does not: many rows in a Run, so that its products are large, and the next
-// Run waiting when one ends.
+// The schedule for a GPU. Unlike a CPU it needs many rows in a Run, so that its products are large, and the next Run
+// ready when one ends.
 const (
 	gpuTokens = 32 << 10 // padded tokens in a batch
 	gpuWindow = 8 << 10  // rows sorted by length together
@@ -63,12 +63,12 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 		g.Go(func() error {
 			r := batchRunner{id: id}
 			for b := range batches {
-				r.run(ctx, b)
+				r.runBatch(ctx, b)
 			}
 			return nil
 		})
 	}
-	err := deliver(queue, emit, cancel)
+	err := emitInOrder(queue, emit, cancel)
 	if readErr := g.Wait(); err == nil {
 		err = readErr
 	}
@@ -114,7 +114,7 @@ func (id *Identifier) newEncoders() []*Encoder {
 	return encoders
 }
 
-// encodeAll encodes a window. Rows that cannot be encoded, and all rows once ctx has ended, are settled and left out.
+// encodeAll encodes a window. Rows that cannot be encoded, and all rows once ctx has ended, are finished and left out.
 func (id *Identifier) encodeAll(ctx context.Context, encoders []*Encoder, window []*job) []*item {
 	items := make([]*item, len(window))
 	var at atomic.Int64
@@ -132,12 +132,12 @@ func (id *Identifier) encodeAll(ctx context.Context, encoders []*Encoder, window
 
 func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *item {
 	if ctx.Err() != nil {
-		j.settle(nil, ctx.Err())
+		j.finish(nil, ctx.Err())
 		return nil
 	}
 	e, err := enc.Encode(j.row.Values)
 	if err != nil {
-		j.settle(id.untagged(err), nil)
+		j.finish(id.untagged(err), nil)
 		return nil
 	}
 	n := len(e.IDs)
@@ -148,8 +148,8 @@ func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *ite
 	return &item{job: j, ids: both[:n], types: both[n:], cut: slices.Clone(e.Cut)}
 }
 
-// settle ends a job.
-func (j *job) settle(d *dataset.Diagnosis, err error) {
+// finish ends a job.
+func (j *job) finish(d *dataset.Diagnosis, err error) {
 	j.diagnosis, j.err = d, err
 	close(j.done)
 }
@@ -185,41 +185,41 @@ type batchRunner struct {
 	logits []float32
 }
 
-// run computes a batch and settles its rows. A batch that fails is tried again in halves: a row that is at fault loses
-// only itself, and a batch too large for the device's memory fits in the end.
-func (r *batchRunner) run(ctx context.Context, items []*item) {
+// runBatch computes a batch and finishes its rows. A batch that fails is tried again in halves: a row that is at fault
+// does not affect the others, and a batch too large for the device's memory fits in the end.
+func (r *batchRunner) runBatch(ctx context.Context, items []*item) {
 	err := ctx.Err()
 	if err == nil {
-		err = r.compute(ctx, items)
+		err = r.computeLogits(ctx, items)
 	}
 	switch {
 	case err == nil:
 		labels := len(r.id.manifest.Labels)
 		for i, it := range items {
-			it.job.settle(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.cut, it.job.row.Values), nil)
+			it.job.finish(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.cut, it.job.row.Values), nil)
 		}
 	case ctx.Err() != nil:
 		for _, it := range items {
-			it.job.settle(nil, ctx.Err())
+			it.job.finish(nil, ctx.Err())
 		}
 	case len(items) == 1:
-		items[0].job.settle(r.id.untagged(fmt.Errorf("the model failed: %w", err)), nil)
+		items[0].job.finish(r.id.untagged(fmt.Errorf("the model failed: %w", err)), nil)
 	default:
 		half := len(items) / 2
-		r.run(ctx, items[:half])
-		r.run(ctx, items[half:])
+		r.runBatch(ctx, items[:half])
+		r.runBatch(ctx, items[half:])
 	}
 }
 
-func (r *batchRunner) compute(ctx context.Context, items []*item) error {
-	r.fill(items)
+func (r *batchRunner) computeLogits(ctx context.Context, items []*item) error {
+	r.fillInput(items)
 	n := len(items) * len(r.id.manifest.Labels)
 	r.logits = slices.Grow(r.logits[:0], n)[:n]
 	return r.id.runner.Run(ctx, r.in, r.logits)
 }
 
-// fill lays items out as rows of the first one's length, which is the longest.
-func (r *batchRunner) fill(items []*item) {
+// fillInput lays items out as rows of the first one's length, which is the longest.
+func (r *batchRunner) fillInput(items []*item) {
 	pad, _ := r.id.padding()
 	width := len(items[0].ids)
 	n := len(items) * width

@@ -130,20 +130,20 @@ func (e *Encoder) encodeFields() (err error) {
 	// The last field is cut first, then the one before it, and so on.
 	over := len(e.ids) + len(e.parts) + 1 - e.layout.max
 	for i := len(e.parts) - 1; i >= 0 && over > 0; i-- {
-		e.out.Cut[i] = min(over, e.ends[i]-e.begin(i))
+		e.out.Cut[i] = min(over, e.ends[i]-e.fieldStart(i))
 		over -= e.out.Cut[i]
 	}
-	e.push(e.layout.segments[0], e.layout.start)
+	e.appendToken(e.layout.segments[0], e.layout.start)
 	for i := range e.parts {
 		segment := e.layout.segments[i]
-		for _, id := range e.ids[e.begin(i) : e.ends[i]-e.out.Cut[i]] {
-			e.push(segment, int64(id))
+		for _, id := range e.ids[e.fieldStart(i) : e.ends[i]-e.out.Cut[i]] {
+			e.appendToken(segment, int64(id))
 		}
 		if i < len(e.parts)-1 {
-			e.push(segment, e.layout.sep)
+			e.appendToken(segment, e.layout.sep)
 		}
 	}
-	e.push(e.layout.segments[len(e.parts)-1], e.layout.end)
+	e.appendToken(e.layout.segments[len(e.parts)-1], e.layout.end)
 	if e.layout.highlight >= 0 {
 		e.highlight()
 	}
@@ -154,11 +154,11 @@ func (e *Encoder) encodeFields() (err error) {
 func (e *Encoder) highlight() {
 	at := 1
 	for i := range e.layout.highlight {
-		at += e.kept(i) + 1
+		at += e.keptTokens(i) + 1
 	}
-	what := e.out.IDs[at : at+e.kept(e.layout.highlight)]
+	what := e.out.IDs[at : at+e.keptTokens(e.layout.highlight)]
 	end := len(e.out.IDs) - 1
-	for i := end - e.kept(len(e.parts)-1); len(what) > 0 && i+len(what) <= end; i++ {
+	for i := end - e.keptTokens(len(e.parts)-1); len(what) > 0 && i+len(what) <= end; i++ {
 		if !slices.Equal(e.out.IDs[i:i+len(what)], what) {
 			continue
 		}
@@ -169,17 +169,19 @@ func (e *Encoder) highlight() {
 	}
 }
 
-// kept is the number of tokens of a field that were not cut.
-func (e *Encoder) kept(field int) int { return e.ends[field] - e.begin(field) - e.out.Cut[field] }
+// keptTokens is the number of tokens of a field that were not cut.
+func (e *Encoder) keptTokens(field int) int {
+	return e.ends[field] - e.fieldStart(field) - e.out.Cut[field]
+}
 
-func (e *Encoder) begin(field int) int {
+func (e *Encoder) fieldStart(field int) int {
 	if field == 0 {
 		return 0
 	}
 	return e.ends[field-1]
 }
 
-func (e *Encoder) push(segment, id int64) {
+func (e *Encoder) appendToken(segment, id int64) {
 	e.out.IDs = append(e.out.IDs, id)
 	e.out.Types = append(e.out.Types, segment)
 }
@@ -192,11 +194,11 @@ func (e *Encoder) encodeText() (err error) {
 		return fmt.Errorf("%s joined by %s: %w", strings.Join(e.layout.fields, ", "), e.layout.separatorText, err)
 	}
 	keep := min(len(e.ids), e.layout.max-2)
-	e.push(e.layout.segments[0], e.layout.start)
+	e.appendToken(e.layout.segments[0], e.layout.start)
 	for _, id := range e.ids[:keep] {
-		e.push(e.layout.segments[0], int64(id))
+		e.appendToken(e.layout.segments[0], int64(id))
 	}
-	e.push(e.layout.segments[0], e.layout.end)
+	e.appendToken(e.layout.segments[0], e.layout.end)
 	if keep < len(e.ids) {
 		return e.countCut(joined, keep)
 	}

@@ -125,14 +125,14 @@ func labelsOf(m *models.Manifest, t *taxonomy.Taxonomy, thresholds map[string]fl
 	given := make(map[string]float64, len(thresholds))
 	for _, name := range slices.Sorted(maps.Keys(thresholds)) {
 		i, ok := t.Index(name)
-		if !ok || !slices.ContainsFunc(m.Labels, func(l string) bool { return same(t, l, i) }) {
+		if !ok || !slices.ContainsFunc(m.Labels, func(l string) bool { return isType(t, l, i) }) {
 			return nil, fmt.Errorf("threshold for %q: the model %s has no such label; its labels are %q", name, m.ID(), m.Labels)
 		}
 		given[t.Types[i].Name] = thresholds[name]
 	}
 	var labels []label
 	for i, typ := range t.Types {
-		at := slices.IndexFunc(m.Labels, func(l string) bool { return same(t, l, i) })
+		at := slices.IndexFunc(m.Labels, func(l string) bool { return isType(t, l, i) })
 		if at < 0 {
 			continue
 		}
@@ -145,8 +145,8 @@ func labelsOf(m *models.Manifest, t *taxonomy.Taxonomy, thresholds map[string]fl
 	return labels, nil
 }
 
-// same tells whether a model's label is the type at index i.
-func same(t *taxonomy.Taxonomy, label string, i int) bool {
+// isType tells whether a model's label is the type at index i.
+func isType(t *taxonomy.Taxonomy, label string, i int) bool {
 	at, ok := t.Index(label)
 	return ok && at == i
 }
@@ -173,7 +173,7 @@ func (id *Identifier) diagnose(logits []float32, cut []int, values []string) *da
 		Truncated: id.truncated(cut)}
 	judged := slices.DeleteFunc(slices.Clone(id.labels), func(l label) bool { return slices.Contains(d.NotJudged, l.name) })
 	all := probabilities(id.manifest.Activation, logits)
-	only := id.only(judged, all)
+	only := id.onlyLabel(judged, all)
 	for _, l := range judged {
 		p := all[l.logit]
 		if !id.options.LabelsOnly {
@@ -206,8 +206,8 @@ func (id *Identifier) truncated(cut []int) map[string]int {
 	return m
 }
 
-// only is the one logit whose label may be given, or -1 for any: the labels of a softmax exclude each other.
-func (id *Identifier) only(judged []label, p []float64) int {
+// onlyLabel is the one logit whose label may be given, or -1 for any: the labels of a softmax exclude each other.
+func (id *Identifier) onlyLabel(judged []label, p []float64) int {
 	if id.manifest.Activation != models.Softmax || len(judged) == 0 {
 		return -1
 	}

@@ -37,7 +37,7 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 	var g errgroup.Group
 	work := make(chan *job)
 	queue := make(chan *job, id.options.Window) // in order
-	g.Go(func() error { return feed(ctx, next, work, queue) })
+	g.Go(func() error { return feedRows(ctx, next, work, queue) })
 	for range id.options.Workers {
 		g.Go(func() error {
 			w := id.newWorker()
@@ -48,7 +48,7 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 			return nil
 		})
 	}
-	err := deliver(queue, emit, cancel)
+	err := emitInOrder(queue, emit, cancel)
 	readErr := g.Wait()
 	if err == nil {
 		err = readErr
@@ -56,8 +56,8 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 	return err
 }
 
-// feed hands rows to the workers, and queues what was handed over.
-func feed(ctx context.Context, next func() (*dataset.Row, error), work, queue chan<- *job) error {
+// feedRows hands rows to the workers, and queues what was handed over.
+func feedRows(ctx context.Context, next func() (*dataset.Row, error), work, queue chan<- *job) error {
 	defer close(queue)
 	defer close(work)
 	for ctx.Err() == nil {
@@ -78,8 +78,8 @@ func feed(ctx context.Context, next func() (*dataset.Row, error), work, queue ch
 	return ctx.Err()
 }
 
-// deliver emits jobs in order until one fails, and waits for all of them.
-func deliver(queue <-chan *job, emit func(*dataset.Row, *dataset.Diagnosis) error, cancel func()) error {
+// emitInOrder emits jobs in order until one fails, and waits for all of them.
+func emitInOrder(queue <-chan *job, emit func(*dataset.Row, *dataset.Diagnosis) error, cancel func()) error {
 	var err error
 	for j := range queue {
 		<-j.done
@@ -119,7 +119,7 @@ func (id *Identifier) newWorker() *worker {
 
 // tag diagnoses one row. Its error is that of ctx; whatever else fails is in the diagnosis.
 func (w *worker) tag(ctx context.Context, values []string) (*dataset.Diagnosis, error) {
-	cut, err := w.run(ctx, values)
+	cut, err := w.computeLogits(ctx, values)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -129,8 +129,8 @@ func (w *worker) tag(ctx context.Context, values []string) (*dataset.Diagnosis, 
 	return w.id.diagnose(w.logits, cut, values), nil
 }
 
-// run encodes one row and computes its logits, at its exact length.
-func (w *worker) run(ctx context.Context, values []string) (cut []int, err error) {
+// computeLogits encodes one row and computes its logits, at its exact length.
+func (w *worker) computeLogits(ctx context.Context, values []string) (cut []int, err error) {
 	enc, err := w.encoder.Encode(values)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ const (
 func (id *Identifier) Examine(ctx context.Context, fields map[string]string) ([]float32, *dataset.Diagnosis, error) {
 	w := id.newWorker()
 	values := id.values(fields)
-	cut, err := w.run(ctx, values)
+	cut, err := w.computeLogits(ctx, values)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +174,7 @@ func (id *Identifier) Check(ctx context.Context) (worst float64, err error) {
 	w := id.newWorker()
 	var errs []error
 	for i, probe := range id.manifest.Probes {
-		if _, err := w.run(ctx, id.values(probe.Fields)); err != nil {
+		if _, err := w.computeLogits(ctx, id.values(probe.Fields)); err != nil {
 			return worst, fmt.Errorf("probe %d: %w", i+1, err)
 		}
 		diff := LargestDifference(w.logits, probe.Logits)

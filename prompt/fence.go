@@ -16,7 +16,7 @@ const fenceBytes = 8
 
 // fence is the code that marks where texts begin and end: a hash of the template and of all values, each with its
 // length in front. The same input has the same fence, so that prompts can be compared and replies be replayed. No
-// value contains it, if only because another one is taken then.
+// value contains it: where one does, another code is taken.
 func fence(templateHash string, values []string) string {
 	h := sha256.New()
 	for _, v := range append([]string{templateHash}, values...) {

@@ -158,7 +158,7 @@ func (t *Template) Messages(in Input) ([]Message, error) {
 		if t.tree.Lookup(role) == nil {
 			continue
 		}
-		content, err := t.fill(role, in, slots)
+		content, err := t.fillPart(role, in, slots)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func Join(messages []Message) string {
 }
 
 func (t *Template) slots(in Input) (*Slots, error) {
-	if err := t.check(in); err != nil {
+	if err := t.checkInput(in); err != nil {
 		return nil, err
 	}
 	values := slices.Clone(in.Values)
@@ -212,7 +212,7 @@ func (t *Template) slots(in Input) (*Slots, error) {
 	return s, s.setDimensions(in)
 }
 
-func (t *Template) check(in Input) error {
+func (t *Template) checkInput(in Input) error {
 	if in.Task == nil {
 		return errors.New("prompt: no taxonomy")
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // skeletons are parts of prompts, executed once for all rows that differ in their texts alone: text/template takes longer for
-// a prompt than anything else that is done about a call. Blocks and fence, which hang on the texts, are put in where their
-// marks stand.
+// a prompt than anything else that is done about a call. Blocks and fence, which depend on the texts, replace their
+// marks.
 type skeletons struct {
 	mu   sync.Mutex
 	made map[skeletonKey][]string // text, mark, text, mark, …; nil: to be executed for every row
 }
 
-// skeletonKey is all that a part hangs on but the texts.
+// skeletonKey is all that a part depends on, except the texts.
 type skeletonKey struct {
 	part        string
 	task        *taxonomy.Taxonomy
@@ -37,8 +37,8 @@ const (
 	maxSkeletons = 4096   // a row's labels are one of 2 to the number of types
 )
 
-// fill executes a part, or fills its skeleton.
-func (t *Template) fill(part string, in Input, s *Slots) (string, error) {
+// fillPart executes a part, or fills its skeleton.
+func (t *Template) fillPart(part string, in Input, s *Slots) (string, error) {
 	if !t.plain || len(in.Examples) > 0 {
 		return t.render(part, s)
 	}
@@ -47,7 +47,7 @@ func (t *Template) fill(part string, in Input, s *Slots) (string, error) {
 	pieces, ok := t.skeletons.made[key]
 	t.skeletons.mu.Unlock()
 	if pieces != nil {
-		return s.join(pieces), nil
+		return s.joinPieces(pieces), nil
 	}
 	text, err := t.render(part, s)
 	if err != nil || ok {
@@ -57,14 +57,14 @@ func (t *Template) fill(part string, in Input, s *Slots) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if pieces = strings.Split(marked, mark); !sound(pieces, len(s.Fields)) || s.join(pieces) != text {
+	if pieces = strings.Split(marked, mark); !isSound(pieces, len(s.Fields)) || s.joinPieces(pieces) != text {
 		pieces = nil // the taxonomy has marks of its own
 	}
-	t.skeletons.keep(key, pieces)
+	t.skeletons.storePieces(key, pieces)
 	return text, nil
 }
 
-func (k *skeletons) keep(key skeletonKey, pieces []string) {
+func (k *skeletons) storePieces(key skeletonKey, pieces []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.made == nil || len(k.made) >= maxSkeletons {
@@ -83,7 +83,7 @@ func (s *Slots) marked() *Slots {
 	return &c
 }
 
-func sound(pieces []string, fields int) bool {
+func isSound(pieces []string, fields int) bool {
 	for i := 1; i < len(pieces); i += 2 {
 		if n, err := strconv.Atoi(pieces[i]); err != nil || n < 0 || n > fields {
 			return false
@@ -92,8 +92,8 @@ func sound(pieces []string, fields int) bool {
 	return len(pieces)%2 == 1
 }
 
-// join puts s into a sound skeleton.
-func (s *Slots) join(pieces []string) string {
+// joinPieces is the part that a sound skeleton gives with the fence and the blocks of s.
+func (s *Slots) joinPieces(pieces []string) string {
 	var b strings.Builder
 	for i, piece := range pieces {
 		switch n, _ := strconv.Atoi(piece); {
@@ -108,10 +108,10 @@ func (s *Slots) join(pieces []string) string {
 	return b.String()
 }
 
-// plain tells whether a template puts texts where they stand, and computes nothing from them: it calls no function that could.
-func plain(tree *template.Template) bool {
+// isPlain tells whether a template copies texts and computes nothing from them: it calls no function that could.
+func isPlain(tree *template.Template) bool {
 	for _, part := range tree.Templates() {
-		if part.Tree != nil && !plainNode(part.Root) {
+		if part.Tree != nil && !isPlainNode(part.Root) {
 			return false
 		}
 	}
@@ -121,26 +121,26 @@ func plain(tree *template.Template) bool {
 // plainFuncs take numbers, or ask whether something is empty, which no block and no fence is.
 var plainFuncs = []string{"add", "and", "or", "not"}
 
-func plainNode(n parse.Node) bool {
+func isPlainNode(n parse.Node) bool {
 	switch n := n.(type) {
 	case *parse.ListNode:
-		return n == nil || !slices.ContainsFunc(n.Nodes, func(n parse.Node) bool { return !plainNode(n) })
+		return n == nil || !slices.ContainsFunc(n.Nodes, func(n parse.Node) bool { return !isPlainNode(n) })
 	case *parse.ActionNode:
-		return plainNode(n.Pipe)
+		return isPlainNode(n.Pipe)
 	case *parse.IfNode:
-		return plainNode(n.Pipe) && plainNode(n.List) && plainNode(n.ElseList)
+		return isPlainNode(n.Pipe) && isPlainNode(n.List) && isPlainNode(n.ElseList)
 	case *parse.RangeNode:
-		return plainNode(n.Pipe) && plainNode(n.List) && plainNode(n.ElseList)
+		return isPlainNode(n.Pipe) && isPlainNode(n.List) && isPlainNode(n.ElseList)
 	case *parse.WithNode:
-		return plainNode(n.Pipe) && plainNode(n.List) && plainNode(n.ElseList)
+		return isPlainNode(n.Pipe) && isPlainNode(n.List) && isPlainNode(n.ElseList)
 	case *parse.TemplateNode:
-		return plainNode(n.Pipe)
+		return isPlainNode(n.Pipe)
 	case *parse.PipeNode:
 		return n == nil || !slices.ContainsFunc(n.Cmds, func(c *parse.CommandNode) bool {
-			return slices.ContainsFunc(c.Args, func(n parse.Node) bool { return !plainNode(n) })
+			return slices.ContainsFunc(c.Args, func(n parse.Node) bool { return !isPlainNode(n) })
 		})
 	case *parse.ChainNode:
-		return plainNode(n.Node)
+		return isPlainNode(n.Node)
 	case *parse.IdentifierNode:
 		return slices.Contains(plainFuncs, n.Ident)
 	case *parse.TextNode, *parse.FieldNode, *parse.VariableNode, *parse.DotNode, *parse.NilNode, *parse.BoolNode, *parse.NumberNode,

@@ -51,7 +51,7 @@ func Builtin(name string) (*Template, error) {
 	return Parse(data, name+".tmpl")
 }
 
-// BuiltinSource is the text of an embedded template, to start an own one from.
+// BuiltinSource is the text of an embedded template, from which users can make their own.
 func BuiltinSource(name string) ([]byte, error) {
 	if !slices.Contains(Builtins(), name) {
 		return nil, fmt.Errorf("prompt template %q is not built in; there are %s", name, strings.Join(Builtins(), ", "))
@@ -87,7 +87,7 @@ func Parse(data []byte, file string) (*Template, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree, plain: plain(tree)}
+	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree, plain: isPlain(tree)}
 	for name, dst := range map[string]*string{"kind": &t.Kind, "version": &t.Version} {
 		if *dst, err = t.render(name, nil); err != nil {
 			return nil, err
@@ -163,11 +163,11 @@ func (t *Template) checkSlots() error {
 	if err != nil {
 		return fmt.Errorf("prompt template: %w", err)
 	}
-	all.Funcs(template.FuncMap{"or": last, "and": last})
+	all.Funcs(template.FuncMap{"or": lastArgument, "and": lastArgument})
 	for _, part := range all.Templates() {
 		if part.Tree != nil {
 			part.Tree = part.Copy()
-			flatten(part.Root)
+			takeBothBranches(part.Root)
 		}
 	}
 	whole := &Template{tree: all}
@@ -182,16 +182,16 @@ func (t *Template) checkSlots() error {
 	return nil
 }
 
-// last stands in for and, or: all arguments are looked at, and the result can be ranged over where theirs could.
-func last(args ...any) any {
+// lastArgument replaces and, or: all arguments are evaluated, and the result can be ranged over where theirs could.
+func lastArgument(args ...any) any {
 	if len(args) == 0 {
 		return nil
 	}
 	return args[len(args)-1]
 }
 
-// flatten puts both branches of every condition into the list, and takes out what would leave a loop early.
-func flatten(list *parse.ListNode) {
+// takeBothBranches puts both branches of every condition into the list, and takes out what would leave a loop early.
+func takeBothBranches(list *parse.ListNode) {
 	if list == nil {
 		return
 	}
@@ -203,12 +203,12 @@ func flatten(list *parse.ListNode) {
 			nodes = append(nodes, bodies(n.List, n.ElseList)...)
 		case *parse.RangeNode:
 			after := bodies(n.ElseList)
-			flatten(n.List)
+			takeBothBranches(n.List)
 			n.ElseList = nil
 			nodes = append(append(nodes, n), after...)
 		case *parse.WithNode:
 			after := bodies(n.ElseList)
-			flatten(n.List)
+			takeBothBranches(n.List)
 			n.ElseList = nil
 			nodes = append(append(nodes, n), after...)
 		case *parse.BreakNode, *parse.ContinueNode:
@@ -222,7 +222,7 @@ func flatten(list *parse.ListNode) {
 func bodies(lists ...*parse.ListNode) []parse.Node {
 	var nodes []parse.Node
 	for _, l := range lists {
-		if flatten(l); l != nil {
+		if takeBothBranches(l); l != nil {
 			nodes = append(nodes, l)
 		}
 	}

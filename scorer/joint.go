@@ -13,7 +13,7 @@ import (
 // dimension only where its name or key stands with it. The result has one Verdict for each dimension, in order.
 func ParseJoint(reply *llm.Reply, prompt string, ds []taxonomy.Dimension) []Verdict {
 	out := make([]Verdict, len(ds))
-	r, err := read(reply, prompt)
+	r, err := prepareReply(reply, prompt)
 	if err != nil {
 		for i := range out {
 			out[i].Err = err
@@ -48,8 +48,8 @@ func (r *reading) joint(d *taxonomy.Dimension, parts []string) (mark, bool) {
 	for _, part := range slices.Backward(parts) {
 		first, _, _ := strings.Cut(part, "\n")
 		for _, text := range []string{first, part} { // the heading's own number before those below it
-			if m, ok := looseIn(text, d); ok {
-				m.reason = explain(part)
+			if m, ok := findLooseIn(text, d); ok {
+				m.reason = explanationIn(part)
 				return m, true
 			}
 		}
@@ -64,10 +64,10 @@ func jointJSON(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		if m, ok := named(v, d, depth); ok {
+		if m, ok := findNamed(v, d, depth); ok {
 			return m, true
 		}
-		if named, about := names(v, d); named && about {
+		if named, about := namesDimension(v, d); named && about {
 			return markOf(v, d, depth)
 		}
 		for _, key := range sortedKeys(v) {
@@ -107,7 +107,7 @@ func (r *reading) askedFor(d *taxonomy.Dimension) (mark, bool) {
 		if i > 0 {
 			from = all[i-1][1]
 		}
-		m.reason = explain(strings.TrimLeft(r.text[from:at[0]], "]"))
+		m.reason = explanationIn(strings.TrimLeft(r.text[from:at[0]], "]"))
 		return m, true
 	}
 	return mark{}, false

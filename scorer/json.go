@@ -65,10 +65,10 @@ func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		if m, ok := named(v, d, depth); ok {
+		if m, ok := findNamed(v, d, depth); ok {
 			return m, true
 		}
-		if named, about := names(v, d); named && !about && hasScore(v) && depth > 0 {
+		if named, about := namesDimension(v, d); named && !about && hasScore(v) && depth > 0 {
 			return mark{}, false
 		}
 		if score, ok := field(v, scoreKeys...); ok {
@@ -79,7 +79,7 @@ func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 			m.reason = jsonReason(v, m.reason)
 			return m, ok
 		}
-		return inner(v, d, depth)
+		return findInner(v, d, depth)
 	case []any:
 		for _, e := range slices.Backward(v) {
 			if m, ok := markOf(e, d, depth+1); ok {
@@ -90,8 +90,8 @@ func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
 	return mark{}, false
 }
 
-// names tells whether an object says what it is about, as {"dimension": "fluency"} does, and whether that is d.
-func names(v map[string]any, d *taxonomy.Dimension) (named, about bool) {
+// namesDimension tells whether an object names a dimension, as {"dimension": "fluency"} does, and whether that is d.
+func namesDimension(v map[string]any, d *taxonomy.Dimension) (named, about bool) {
 	value, _ := field(v, nameKeys...)
 	name, named := value.(string)
 	return named, named && isName(name, d)
@@ -103,8 +103,8 @@ func isName(text string, d *taxonomy.Dimension) bool {
 
 func hasScore(v map[string]any) bool { _, ok := field(v, scoreKeys...); return ok }
 
-// named finds {"fluency": 2}, {"fluency": {"score": 2}} and {"dimension": "fluency", "score": 2}.
-func named(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
+// findNamed finds {"fluency": 2}, {"fluency": {"score": 2}} and {"dimension": "fluency", "score": 2}.
+func findNamed(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
 	if own, ok := field(v, fold(d.Key), fold(d.Name), fold(d.Name)+"score"); ok {
 		m, ok := markOfScalar(own)
 		if !ok {
@@ -116,8 +116,8 @@ func named(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
 	return mark{}, false
 }
 
-// inner looks into the only object or list among the values.
-func inner(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
+// findInner looks into the only object or list among the values.
+func findInner(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
 	var nested []any
 	for _, e := range v {
 		switch e.(type) {
@@ -138,7 +138,7 @@ func markOfScalar(v any) (mark, bool) {
 		text, minus := strings.CutPrefix(v.String(), "-")
 		return mark{number: text, minus: minus}, true
 	case string:
-		return last(spell.Replace(strings.TrimSpace(v)), bareLine, 1, nil)
+		return lastMark(spell.Replace(strings.TrimSpace(v)), bareLine, 1, nil)
 	}
 	return mark{}, false
 }

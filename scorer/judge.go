@@ -55,7 +55,7 @@ func DefaultPanelOptions() PanelOptions {
 	return PanelOptions{Modes: []string{dataset.ModeErrorAware}, Repeats: 1, Attempts: 3, Aggregate: Mean, Workers: 16}
 }
 
-// What a row and a run may hold in memory. More is a slip of the keyboard.
+// Limits of what a row and a run hold in memory. A larger number is a typing error.
 const (
 	maxRepeats = 1000
 	maxWorkers = 1 << 16

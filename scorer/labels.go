@@ -22,10 +22,10 @@ var (
 // ParseLabels reads the labels out of a reply to a prompt of kind identify: names or codes in a JSON list, in the
 // form that the built-in template asks for, [[labels: Vague; Spell]], after "Labels:", or as a list of lines. The
 // result is in the taxonomy's order; it is never empty if the taxonomy has a label for "no error". A name that the
-// taxonomy does not have is an error, and so is a reply without labels: nothing said is not nothing found. The error
-// is an *Unscored.
+// taxonomy does not have is an error. So is a reply without labels, since it does not say that there is no error. The
+// error is an *Unscored.
 func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]string, error) {
-	r, err := readOwn(reply, prompt, labelledNames) // as examples in the prompt have them
+	r, err := prepareOwnReply(reply, prompt, labelledNames) // as examples in the prompt have them
 	if err != nil {
 		return nil, err
 	}

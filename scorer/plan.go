@@ -62,14 +62,14 @@ func (p *Panel) plan(row *dataset.Row) (*plan, error) {
 	}
 	ds := p.o.Taxonomy.Dimensions
 	out := &plan{offline: make([]*dataset.Run, len(ds)), runs: make([][]*dataset.Run, len(ds))}
-	audited := p.cascade(out, row, d)
-	b := &builder{panel: p, plan: out, row: row, diagnosis: d, unshown: p.unshown(d)}
+	audited := p.scoreWhatIsSure(out, row, d)
+	b := &builder{panel: p, plan: out, row: row, diagnosis: d, unshown: p.whyUnshown(d)}
 	for _, j := range p.judges {
 		for _, mode := range p.o.Modes {
 			for repeat := range p.o.Repeats {
 				if p.joint() {
 					if out.offline[0] == nil || audited[0] {
-						b.add(j, mode, repeat, "", ds, 0)
+						b.addJudgement(j, mode, repeat, "", ds, 0)
 					}
 					continue
 				}
@@ -77,9 +77,9 @@ func (p *Panel) plan(row *dataset.Row) (*plan, error) {
 					if out.offline[i] != nil && !audited[i] {
 						continue
 					}
-					b.add(j, mode, repeat, "", ds[i:i+1], i)
+					b.addJudgement(j, mode, repeat, "", ds[i:i+1], i)
 					if mode == dataset.ModeErrorAware {
-						b.plant(j, repeat, i)
+						b.plantLabel(j, repeat, i)
 					}
 				}
 			}
@@ -101,8 +101,8 @@ type builder struct {
 	err       error
 }
 
-// unshown says why the labels of a row cannot be shown to a judge: there are none, or the taxonomy does not have them.
-func (p *Panel) unshown(d *dataset.Diagnosis) error {
+// whyUnshown says why the labels of a row cannot be shown to a judge: it has none, or the taxonomy does not have them.
+func (p *Panel) whyUnshown(d *dataset.Diagnosis) error {
 	if err := untagged(d); err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (p *Panel) unshown(d *dataset.Diagnosis) error {
 	return err
 }
 
-// add plans a judgement on the dimensions ds, of which the first is number at.
-func (b *builder) add(j *ask.Asker, mode string, repeat int, planted string, ds []taxonomy.Dimension, at int) {
+// addJudgement plans a judgement on the dimensions ds, of which the first is number at.
+func (b *builder) addJudgement(j *ask.Asker, mode string, repeat int, planted string, ds []taxonomy.Dimension, at int) {
 	a := &judgement{about: ds, joint: b.panel.joint()}
 	q := &Question{Judge: j.Name, Mode: mode, Repeat: repeat, Planted: planted, judge: j, answer: a}
 	if !a.joint {
@@ -126,22 +126,22 @@ func (b *builder) add(j *ask.Asker, mode string, repeat int, planted string, ds 
 		a.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(b.unshown.Error(), dataset.StatusUntagged+": ")})
 		return
 	}
-	if err := b.write(q, a, at); err != nil {
+	if err := b.makeRequest(q, a, at); err != nil {
 		b.err = err
 		return
 	}
 	b.plan.questions = append(b.plan.questions, q)
 }
 
-// write makes the request of a question.
-func (b *builder) write(q *Question, a *judgement, at int) error {
+// makeRequest makes the request of a question.
+func (b *builder) makeRequest(q *Question, a *judgement, at int) error {
 	o := &b.panel.o
 	in := prompt.Input{Task: o.Taxonomy, Values: b.row.Values, Mode: q.Mode, PaperWording: o.PaperWording, JSON: !q.judge.Lines}
 	if !a.joint {
 		in.Dimension = &a.about[0]
 	}
 	if q.Mode == dataset.ModeErrorAware {
-		in.Errors = b.labels(q.Planted)
+		in.Errors = b.labelsWith(q.Planted)
 		for i := range a.about {
 			shown, err := prompt.Shown(o.Taxonomy, &a.about[i], in.Errors, o.PaperWording)
 			if err != nil {
@@ -150,11 +150,11 @@ func (b *builder) write(q *Question, a *judgement, at int) error {
 			a.runs[i].ErrorsShown = shown
 		}
 	}
-	return q.write(o.Template, in, b.panel.schemas[at])
+	return q.setRequest(o.Template, in, b.panel.schemas[at])
 }
 
-// write makes the request.
-func (q *Question) write(t *prompt.Template, in prompt.Input, s *llm.Schema) error {
+// setRequest fills in the request.
+func (q *Question) setRequest(t *prompt.Template, in prompt.Input, s *llm.Schema) error {
 	messages, err := t.Messages(in)
 	if err != nil {
 		return err
@@ -168,8 +168,8 @@ func (q *Question) write(t *prompt.Template, in prompt.Input, s *llm.Schema) err
 	return nil
 }
 
-// labels are those of the row, with the planted one.
-func (b *builder) labels(planted string) []string {
+// labelsWith are the labels of the row and the planted one.
+func (b *builder) labelsWith(planted string) []string {
 	if planted == "" {
 		return b.diagnosis.Labels
 	}
@@ -181,21 +181,22 @@ func (b *builder) labels(planted string) []string {
 	return append(labels, planted)
 }
 
-// plant plans the judgement on dimension at once more with a wrong label, if chance wants it.
-func (b *builder) plant(j *ask.Asker, repeat, at int) {
+// plantLabel plans, for a random share, the judgement on dimension at once more with a wrong label.
+func (b *builder) plantLabel(j *ask.Asker, repeat, at int) {
 	p := b.panel
 	d := &p.o.Taxonomy.Dimensions[at]
-	share, choice := chance(p.o.PlantSeed, "plant", b.row.ID, d.Key)
+	share, choice := drawChance(p.o.PlantSeed, "plant", b.row.ID, d.Key)
 	if share >= p.o.Plant || b.unshown != nil {
 		return
 	}
-	if wrong := b.wrong(d); len(wrong) > 0 {
-		b.add(j, dataset.ModeErrorAware, repeat, wrong[choice%uint64(len(wrong))], p.o.Taxonomy.Dimensions[at:at+1], at)
+	if wrong := b.wrongLabels(d); len(wrong) > 0 {
+		label := wrong[choice%uint64(len(wrong))]
+		b.addJudgement(j, dataset.ModeErrorAware, repeat, label, p.o.Taxonomy.Dimensions[at:at+1], at)
 	}
 }
 
-// wrong are the errors that bear on d and that the row does not have.
-func (b *builder) wrong(d *taxonomy.Dimension) []string {
+// wrongLabels are the errors that bear on d and that the row does not have.
+func (b *builder) wrongLabels(d *taxonomy.Dimension) []string {
 	t := b.panel.o.Taxonomy
 	has := map[int]bool{}
 	for _, l := range b.diagnosis.Labels {
@@ -212,8 +213,8 @@ func (b *builder) wrong(d *taxonomy.Dimension) []string {
 	return out
 }
 
-// cascade fills in the offline scores of what the identifier is sure of, and tells which are to be audited.
-func (p *Panel) cascade(out *plan, row *dataset.Row, d *dataset.Diagnosis) (audited []bool) {
+// scoreWhatIsSure fills in the offline scores of what the identifier is sure of, and tells which are to be audited.
+func (p *Panel) scoreWhatIsSure(out *plan, row *dataset.Row, d *dataset.Diagnosis) (audited []bool) {
 	ds := p.o.Taxonomy.Dimensions
 	audited = make([]bool, len(ds))
 	if p.offline == nil || untagged(d) != nil {
@@ -221,7 +222,7 @@ func (p *Panel) cascade(out *plan, row *dataset.Row, d *dataset.Diagnosis) (audi
 	}
 	sure := true
 	for i := range ds {
-		if p.offline.sure(d.Probabilities, ds[i].Key, p.o.Cascade.Sure) {
+		if p.offline.isSure(d.Probabilities, ds[i].Key, p.o.Cascade.Sure) {
 			out.offline[i] = &p.offline.judge(d, ds[i].Key).Runs[0]
 		}
 		sure = sure && out.offline[i] != nil
@@ -229,7 +230,7 @@ func (p *Panel) cascade(out *plan, row *dataset.Row, d *dataset.Diagnosis) (audi
 		if p.joint() {
 			key = ""
 		}
-		share, _ := chance(p.o.Cascade.Seed, "audit", row.ID, key)
+		share, _ := drawChance(p.o.Cascade.Seed, "audit", row.ID, key)
 		audited[i] = share < p.o.Cascade.Audit
 	}
 	if p.joint() && !sure {
@@ -238,8 +239,8 @@ func (p *Panel) cascade(out *plan, row *dataset.Row, d *dataset.Diagnosis) (audi
 	return audited
 }
 
-// sure tells whether every error that bears on a dimension is either there or not, with that certainty.
-func (s *Offline) sure(p dataset.Probabilities, dimension string, certainty float64) bool {
+// isSure tells whether every error that bears on a dimension is either there or not, with that certainty.
+func (s *Offline) isSure(p dataset.Probabilities, dimension string, certainty float64) bool {
 	for _, e := range s.dimensions[dimension].errors {
 		q, ok := p.Get(e.label)
 		if !ok {
@@ -252,9 +253,9 @@ func (s *Offline) sure(p dataset.Probabilities, dimension string, certainty floa
 	return true
 }
 
-// chance is a number of [0, 1) and a large one, that depend on nothing but the arguments: neither on the order of rows
-// nor on the machine.
-func chance(seed uint64, words ...string) (share float64, choice uint64) {
+// drawChance gives a number of [0, 1) and a large one, which depend on nothing but the arguments: neither on the order of
+// rows nor on the machine.
+func drawChance(seed uint64, words ...string) (share float64, choice uint64) {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint64(nil, seed))
 	for _, w := range words {

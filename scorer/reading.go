@@ -26,12 +26,14 @@ type reading struct {
 	broken bool   // JSON that begins and does not end
 }
 
-// read checks how the reply ended and takes out of it what is no answer. The error is an *Unscored.
-func read(reply *llm.Reply, prompt string) (*reading, error) { return readOwn(reply, prompt, nil) }
+// prepareReply checks how the reply ended and takes out of it what is no answer. The error is an *Unscored.
+func prepareReply(reply *llm.Reply, prompt string) (*reading, error) {
+	return prepareOwnReply(reply, prompt, nil)
+}
 
-// readOwn is read where lines that match own are the reply's, though the prompt has the like, unless they follow a
-// repeated line. nil matches none.
-func readOwn(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, error) {
+// prepareOwnReply is prepareReply where lines that match own are the reply's own, even if the prompt has such lines,
+// unless they follow a line that repeats the prompt. nil matches none.
+func prepareOwnReply(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, error) {
 	switch strings.ToLower(reply.Finish) {
 	case llm.FinishFilter:
 		return nil, &Unscored{ReasonFiltered, "the endpoint's content filter withheld the reply"}

@@ -90,8 +90,8 @@ type judgement struct {
 
 func (j *judgement) read(reply *llm.Reply, prompt string) (n int, whole bool, keep func()) {
 	verdicts := j.verdicts(reply, prompt)
-	n = found(verdicts)
-	return n, n == len(verdicts), func() { j.keep(verdicts) }
+	n = countFound(verdicts)
+	return n, n == len(verdicts), func() { j.keepVerdicts(verdicts) }
 }
 
 func (j *judgement) verdicts(reply *llm.Reply, prompt string) []Verdict {
@@ -102,7 +102,7 @@ func (j *judgement) verdicts(reply *llm.Reply, prompt string) []Verdict {
 	return []Verdict{{value, explanation, err}}
 }
 
-func found(verdicts []Verdict) int {
+func countFound(verdicts []Verdict) int {
 	n := 0
 	for _, v := range verdicts {
 		if v.Err == nil {
@@ -112,7 +112,7 @@ func found(verdicts []Verdict) int {
 	return n
 }
 
-func (j *judgement) keep(verdicts []Verdict) {
+func (j *judgement) keepVerdicts(verdicts []Verdict) {
 	for i, v := range verdicts {
 		run := j.runs[i]
 		run.Value, run.Status, run.Reason, run.Explanation = nil, "", "", v.Explanation

@@ -51,12 +51,12 @@ type Verdict struct {
 // verdict: a JSON object; the form that the built-in templates ask for, [[verdict: 2]]; "Score: 2"; a line with
 // nothing but a number; a sentence that gives a score. The error is an *Unscored.
 func ParseVerdict(reply *llm.Reply, prompt string, d *taxonomy.Dimension) (value float64, explanation string, err error) {
-	r, err := read(reply, prompt)
+	r, err := prepareReply(reply, prompt)
 	if err != nil {
 		return 0, "", err
 	}
 	m, ok := r.jsonVerdict(d)
-	for _, find := range []func(*reading, *taxonomy.Dimension) (mark, bool){asked, (*reading).laterJSON, loose} {
+	for _, find := range []func(*reading, *taxonomy.Dimension) (mark, bool){findAsked, (*reading).laterJSON, findLoose} {
 		if !ok {
 			m, ok = find(r, d)
 		}
@@ -65,7 +65,7 @@ func ParseVerdict(reply *llm.Reply, prompt string, d *taxonomy.Dimension) (value
 		return 0, "", r.missing()
 	}
 	value, err = m.on(d)
-	return value, cmp.Or(m.reason, explain(r.text)), err
+	return value, cmp.Or(m.reason, explanationIn(r.text)), err
 }
 
 // mark is a number found in a reply.
@@ -86,7 +86,7 @@ func (m mark) on(d *taxonomy.Dimension) (float64, error) {
 	v := m.value()
 	text := m.text()
 	if !slices.Contains(scores, v) || m.of != "" && number(m.of) != scores[len(scores)-1] {
-		return 0, &Unscored{ReasonOffScale, fmt.Sprintf("%.40s; the scale of %s is %s", text, d.Name, join(scores))}
+		return 0, &Unscored{ReasonOffScale, fmt.Sprintf("%.40s; the scale of %s is %s", text, d.Name, joinScores(scores))}
 	}
 	return v, nil
 }
@@ -120,7 +120,7 @@ func scale(d *taxonomy.Dimension) []float64 {
 	return scores
 }
 
-func join(scores []float64) string {
+func joinScores(scores []float64) string {
 	words := make([]string, len(scores))
 	for i, s := range scores {
 		words[i] = strconv.FormatFloat(s, 'f', -1, 64)
@@ -168,8 +168,8 @@ var (
 	bareLine = regexp.MustCompile(`(?i)^[\s"'“(\[{]*[-−]?` + mrk + `(?:\s*(?:points?|stars?))?[\s"'”)\]}.!]*$`)
 	bareLead = regexp.MustCompile(`(?i)^\W*` + mrk + `\s*(?:[:–—-]\s|\n)`) // "2 - because …"
 
-	// scoreIs: "the score is 2", "a rating of 2". said: "I would give it a 2", "it deserves a 2"; what follows has to
-	// look like the end of it, since passages give three reasons and people get one chance.
+	// scoreIs: "the score is 2", "a rating of 2". said: "I would give it a 2", "it deserves a 2"; what follows must
+	// look like the end of the sentence, since "give" and "get" stand before other numbers too.
 	scoreIs = regexp.MustCompile(`(?i)` + label + `\s+(?:of|as|at|is|was|(?:would|should|will)\s+be)\s+(?:(?:an?|only|exactly|clearly|therefore|thus)\s+)*["'“(]?` + mrk)
 	said    = regexp.MustCompile(`(?i)(?:\b(?:I|we)(?:'d|'ll)?\b[^.\n]{0,40}?\b(?:rat|scor|giv|gav|assign|award|choos|chose|select|conclud|settle)(?:e|ed|ing)?\b(?:\s+[\p{L}']+){0,7}?|` +
 		`\b(?:deserv|earn|receiv|gett?|merit|warrant|rat|scor)(?:e|es|ed|s|ing)?\b(?:\s+[\p{L}']+){0,3}?\s+an?)\s+["'“(]?` + mrk)
@@ -191,49 +191,49 @@ var (
 	glued = regexp.MustCompile(`^(?:[A-Za-z_]|[.,]?\d)`)
 )
 
-// asked finds the form that the built-in templates ask for.
-func asked(r *reading, _ *taxonomy.Dimension) (mark, bool) {
-	return last(r.text, askedForm, 2, nil)
+// findAsked finds the form that the built-in templates ask for.
+func findAsked(r *reading, _ *taxonomy.Dimension) (mark, bool) {
+	return lastMark(r.text, askedForm, 2, nil)
 }
 
-// loose finds what models write instead, the more explicit first.
-func loose(r *reading, d *taxonomy.Dimension) (mark, bool) {
+// findLoose finds what models write instead, the more explicit first.
+func findLoose(r *reading, d *taxonomy.Dimension) (mark, bool) {
 	if r.isJSON() {
 		if r.only {
 			return mark{}, false
 		}
-		return last(r.text, keyed, 1, nil)
+		return lastMark(r.text, keyed, 1, nil)
 	}
-	return looseIn(r.withoutQuotes(), d)
+	return findLooseIn(r.withoutQuotes(), d)
 }
 
-func looseIn(text string, d *taxonomy.Dimension) (mark, bool) {
-	text = plain(text, d)
+func findLooseIn(text string, d *taxonomy.Dimension) (mark, bool) {
+	text = withoutMarkup(text, d)
 	for _, re := range []*regexp.Regexp{boxed, labelled, heading} {
-		if m, ok := last(text, re, 1, unlessConditional); ok {
+		if m, ok := lastMark(text, re, 1, unlessConditional); ok {
 			return m, true
 		}
 	}
-	if m, ok := bare(text); ok {
+	if m, ok := findBare(text); ok {
 		return m, true
 	}
-	if m, ok := last(text, scoreIs, 1, unlessNegated); ok {
+	if m, ok := lastMark(text, scoreIs, 1, unlessNegated); ok {
 		return m, true
 	}
-	if m, ok := last(text, said, 1, endsSentence); ok {
+	if m, ok := lastMark(text, said, 1, endsSentence); ok {
 		return m, true
 	}
 	for _, re := range []*regexp.Regexp{total, weak} {
-		if m, ok := only(text, re); ok {
+		if m, ok := agreedMark(text, re); ok {
 			return m, true
 		}
 	}
 	return mark{}, false
 }
 
-// only finds what all matches of re agree on: criteria that are gone through one by one are no verdict.
-func only(text string, re *regexp.Regexp) (mark, bool) {
-	m, ok := last(text, re, 1, unlessNegated)
+// agreedMark finds what all matches of re agree on: criteria that are gone through one by one are no verdict.
+func agreedMark(text string, re *regexp.Regexp) (mark, bool) {
+	m, ok := lastMark(text, re, 1, unlessNegated)
 	for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
 		if other, _ := markAt(text, at, 1); other.value() != m.value() {
 			return mark{}, false
@@ -258,8 +258,8 @@ func endsSentence(before, after string) bool {
 	return unlessNegated(before, after) && (sentenceEnd.MatchString(after) || more.MatchString(after))
 }
 
-// last finds the last match of re that is a number by itself and that the guard lets through. group is the number's.
-func last(text string, re *regexp.Regexp, group int, ok guard) (mark, bool) {
+// lastMark finds the last match of re that is a number by itself and that ok accepts. group is the number's.
+func lastMark(text string, re *regexp.Regexp, group int, ok guard) (mark, bool) {
 	all := re.FindAllStringSubmatchIndex(text, -1)
 	for _, at := range slices.Backward(all) {
 		m, after := markAt(text, at, group)
@@ -273,7 +273,7 @@ func last(text string, re *regexp.Regexp, group int, ok guard) (mark, bool) {
 // markAt makes a mark of a match, and gives what follows its number.
 func markAt(text string, at []int, group int) (m mark, after string) {
 	from, to := at[2*group], at[2*group+1]
-	m = mark{number: text[from:to], minus: negative(text[:from])}
+	m = mark{number: text[from:to], minus: isNegative(text[:from])}
 	if of := 2 * (group + 1); len(at) > of && at[of] >= 0 {
 		to = at[of+1]
 		m.of = text[at[of]:to]
@@ -286,8 +286,8 @@ func markAt(text string, at []int, group int) (m mark, after string) {
 	return m, after
 }
 
-// negative tells a minus sign from a dash: "Score: -1" has one, "Score - 1" and "Score-1" have not.
-func negative(before string) bool {
+// isNegative tells a minus sign from a dash: "Score: -1" has one, "Score - 1" and "Score-1" have not.
+func isNegative(before string) bool {
 	for _, sign := range []string{"-", "−"} {
 		if rest, ok := strings.CutSuffix(before, sign); ok {
 			return rest == "" || strings.ContainsAny(rest[len(rest)-1:], " \t\n:=([")
@@ -296,12 +296,12 @@ func negative(before string) bool {
 	return false
 }
 
-// bare finds a number that stands alone: as the whole text, its last or its first line, or in front of the reasons.
-func bare(text string) (mark, bool) {
+// findBare finds a number that stands alone: as the whole text, its last or its first line, or in front of the reasons.
+func findBare(text string) (mark, bool) {
 	text = strings.TrimSpace(text)
 	lines := strings.Split(text, "\n")
 	for _, line := range []string{text, lines[len(lines)-1], lines[0]} {
-		if m, ok := last(line, bareLine, 1, nil); ok {
+		if m, ok := lastMark(line, bareLine, 1, nil); ok {
 			return m, true
 		}
 	}
@@ -310,7 +310,7 @@ func bare(text string) (mark, bool) {
 			return mark{}, false
 		}
 	}
-	return last(text, bareLead, 1, nil)
+	return lastMark(text, bareLead, 1, nil)
 }
 
 var (
@@ -319,9 +319,9 @@ var (
 		"０", "0", "１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6", "７", "7", "８", "8", "９", "9", "\r\n", "\n")
 )
 
-// plain is text without markup and without mentions of the scale's ends; a line that begins with the dimension's name
-// begins with "score" instead.
-func plain(text string, d *taxonomy.Dimension) string {
+// withoutMarkup is text without markup and without mentions of the scale's ends. Where a line begins with the
+// dimension's name, "score" replaces it.
+func withoutMarkup(text string, d *taxonomy.Dimension) string {
 	text = ranges.ReplaceAllString(spell.Replace(text), " ")
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -351,8 +351,8 @@ var (
 // maxExplanation of a judge's reasons is kept, in bytes.
 const maxExplanation = 4000
 
-// explain is a reply's text without the verdict in the form asked for, and without a heading such as "Reason:".
-func explain(text string) string {
+// explanationIn is a reply's text without the verdict in the form asked for, and without a heading such as "Reason:".
+func explanationIn(text string) string {
 	text = strings.TrimSpace(askedWhole.ReplaceAllString(text, ""))
 	if at := reasonLabel.FindStringIndex(text); at != nil {
 		text = text[at[1]:]

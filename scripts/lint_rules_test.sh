@@ -38,7 +38,7 @@ plant llm/judging $me/llm/openai
 plant scorer $me/llm/anthropic
 plant cmd/erreval $me/llm/openai
 plant internal/stats $me/taxonomy
-plant internal/run $me/scorer
+plant internal/run $me/prompt
 plant scorer $me/internal/run
 plant models $me/llm
 plant models/checkpoint $me/taxonomy
@@ -46,11 +46,12 @@ plant models/importing $me/llm
 plant identifier/local $me/models/hub
 plant internal/doctor $me/dataset
 plant dataset $me/llm
+plant dataset/xlsx $me/taxonomy
 plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go
 plant dataset github.com/urfave/cli/v2
 plant identifier github.com/sugarme/tokenizer
-plant dataset github.com/xuri/excelize/v2
+plant dataset/xlsx github.com/xuri/excelize/v2
 plant models github.com/xuri/excelize/v2
 plant models github.com/parquet-go/parquet-go
 plant dataset github.com/jedib0t/go-pretty/v6/table

@@ -76,7 +76,7 @@ func (l *loader) fields(nodes []*yaml.Node, t *Taxonomy) {
 }
 
 func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
-	// Names and codes share one space: either may stand for the type.
+	// No name is the code of another type, since either may stand for the type.
 	seen := l.Unique("type name or code")
 	noError := 0
 	for _, n := range nodes {

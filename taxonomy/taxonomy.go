@@ -86,7 +86,7 @@ func Builtin(name string) (*Taxonomy, error) {
 	return Parse(data, name+".yaml")
 }
 
-// BuiltinYAML is the source of an embedded taxonomy, to start an own one from.
+// BuiltinYAML is the source of an embedded taxonomy, from which users can make their own.
 func BuiltinYAML(name string) ([]byte, error) {
 	if !slices.Contains(builtinNames, name) {
 		return nil, fmt.Errorf("taxonomy %q is not built in; there are %s", name, strings.Join(builtinNames, ", "))
@@ -153,7 +153,7 @@ func (t *Taxonomy) FieldNames() []string {
 func (t *Taxonomy) NotJudged(values []string) []string {
 	var names []string
 	for _, y := range t.Types {
-		if slices.ContainsFunc(y.Needs, func(field string) bool { return t.blank(field, values) }) {
+		if slices.ContainsFunc(y.Needs, func(field string) bool { return t.isBlank(field, values) }) {
 			names = append(names, y.Name)
 		}
 	}
@@ -169,7 +169,7 @@ func (t *Taxonomy) Judged(labels, notJudged []string) []string {
 	return left
 }
 
-func (t *Taxonomy) blank(field string, values []string) bool {
+func (t *Taxonomy) isBlank(field string, values []string) bool {
 	i := slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == field })
 	return i < 0 || strings.TrimSpace(values[i]) == ""
 }

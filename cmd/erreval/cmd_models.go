@@ -125,5 +125,5 @@ func tokenize(ctx *cli.Context, e *env, in run.Rows) error {
 		_, err = fmt.Fprintln(e.Out, tokens)
 		return err
 	})
-	return errors.Join(err, warnFaults(e, faults))
+	return errors.Join(err, e.WarnFaults(faults))
 }

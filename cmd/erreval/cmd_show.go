@@ -70,7 +70,7 @@ func runShow(ctx *cli.Context, e *env) error {
 	if err := view.Close(); err != nil {
 		return err
 	}
-	return warnFaults(e, view.Faults())
+	return e.WarnFaults(view.Faults())
 }
 
 func openView(ctx *cli.Context, e *env, look *lookOptions) (*rows.View, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
@@ -173,7 +172,7 @@ type picture struct {
 // exit.Incomplete where something is left out.
 func (o *lookOptions) printRows(e *env, figures rowFigures, pictures ...picture) error {
 	for _, w := range figures.Warnings() {
-		_ = warnFaults(e, w.Faults) // the figures know whether they are incomplete
+		_ = e.WarnFaults(w.Faults) // the figures know whether they are incomplete
 		for _, note := range w.Notes {
 			fmt.Fprintf(e.Err, "warning: %s\n", note)
 		}
@@ -185,20 +184,6 @@ func (o *lookOptions) printRows(e *env, figures rowFigures, pictures ...picture)
 	}
 	if err := o.form.print(e, figures); err != nil || !figures.IsIncomplete() {
 		return err
-	}
-	return exit.With(exit.Incomplete, nil)
-}
-
-// warnFaults prints lines that are no rows, and gives the exit code that says so.
-func warnFaults(e *env, faults []error) error {
-	for _, f := range faults[:min(run.ShownRejections, len(faults))] {
-		fmt.Fprintf(e.Err, "warning: %s\n", words.Printable(f.Error()))
-	}
-	if more := len(faults) - run.ShownRejections; more > 0 {
-		fmt.Fprintf(e.Err, "warning: and %d more lines like these\n", more)
-	}
-	if len(faults) == 0 {
-		return nil
 	}
 	return exit.With(exit.Incomplete, nil)
 }

@@ -93,7 +93,7 @@ func (m *Model) setWhole() {
 			continue
 		}
 		if !m.config.IgnoreMerges {
-			w.load(m, text)
+			w.loadBytes(m, text)
 			w.merge(m)
 			if len(w.ids) == 0 || w.ids[0] != id || w.next[0] != none {
 				continue
@@ -114,7 +114,7 @@ type Encoder struct {
 	text  []byte
 }
 
-// NewEncoder returns an encoder, which owns about 512 KiB.
+// NewEncoder returns an encoder, which holds about 512 KiB of memory.
 func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, memo: pieces.NewMemo(m.whole)} }
 
 // Append appends the ids of text, which must be valid UTF-8.
@@ -133,7 +133,7 @@ func (e *Encoder) Append(dst []int32, text []byte) []int32 {
 		return e.piece(dst, 0, end)
 	}
 	for i := 0; i < end; {
-		next := m.scanner.next(e.text[:end], i)
+		next := m.scanner.endOfPiece(e.text[:end], i)
 		dst = e.piece(dst, i, next)
 		i = next
 	}
@@ -152,9 +152,9 @@ func (e *Encoder) piece(dst []int32, start, end int) []int32 {
 		}
 	}
 	from := len(dst)
-	e.word.load(e.model, text)
+	e.word.loadBytes(e.model, text)
 	e.word.merge(e.model)
-	dst = e.word.append(dst)
+	dst = e.word.appendIDs(dst)
 	e.memo.Store(dst[from:], e.text, start, end)
 	return dst
 }

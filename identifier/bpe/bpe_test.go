@@ -108,7 +108,7 @@ func TestScanner(t *testing.T) {
 		s := newScanner()
 		var pieces []string
 		for i := 0; i < len(text); {
-			end := s.next([]byte(text), i)
+			end := s.endOfPiece([]byte(text), i)
 			pieces = append(pieces, text[i:end])
 			i = end
 		}

@@ -35,8 +35,8 @@ func newScanner() *scanner {
 	return s
 }
 
-// class returns the class and the size of the code point at text[i].
-func (s *scanner) class(text []byte, i int) (class uint8, size int) {
+// classAt returns the class and the size of the code point at text[i].
+func (s *scanner) classAt(text []byte, i int) (class uint8, size int) {
 	if b := text[i]; b < utf8.RuneSelf {
 		return s.ascii[b], 1
 	}
@@ -44,27 +44,27 @@ func (s *scanner) class(text []byte, i int) (class uint8, size int) {
 	return s.classes.Of(r), size
 }
 
-// next returns where the piece that begins at text[i] ends.
-func (s *scanner) next(text []byte, i int) int {
-	class, size := s.class(text, i)
+// endOfPiece returns where the piece that begins at text[i] ends.
+func (s *scanner) endOfPiece(text []byte, i int) int {
+	class, size := s.classAt(text, i)
 	switch {
 	case text[i] == '\'':
-		if n := contraction(text[i+1:]); n > 0 {
+		if n := contractionLength(text[i+1:]); n > 0 {
 			return i + 1 + n
 		}
 	case text[i] == ' ' && i+1 < len(text):
-		if after, n := s.class(text, i+1); after != space {
-			return s.run(text, i+1+n, after)
+		if after, n := s.classAt(text, i+1); after != space {
+			return s.endOfRun(text, i+1+n, after)
 		}
 	}
 	if class == space {
-		return s.blank(text, i, size)
+		return s.endOfSpace(text, i, size)
 	}
-	return s.run(text, i+size, class)
+	return s.endOfRun(text, i+size, class)
 }
 
-// run returns the end of the run of one class that text[i] may continue.
-func (s *scanner) run(text []byte, i int, class uint8) int {
+// endOfRun returns the end of the run of one class that text[i] may continue.
+func (s *scanner) endOfRun(text []byte, i int, class uint8) int {
 	for i < len(text) {
 		if b := text[i]; b < utf8.RuneSelf {
 			if s.ascii[b] != class {
@@ -73,7 +73,7 @@ func (s *scanner) run(text []byte, i int, class uint8) int {
 			i++
 			continue
 		}
-		c, size := s.class(text, i)
+		c, size := s.classAt(text, i)
 		if c != class {
 			break
 		}
@@ -82,12 +82,12 @@ func (s *scanner) run(text []byte, i int, class uint8) int {
 	return i
 }
 
-// blank returns the end of the white space that begins at text[i]: before the last of several that something follows,
+// endOfSpace returns the end of the white space that begins at text[i]; before the last of several that text follows,
 // since \s+(?!\S) gives that one back to the piece behind it.
-func (s *scanner) blank(text []byte, i, size int) int {
+func (s *scanner) endOfSpace(text []byte, i, size int) int {
 	last, end := i, i+size
 	for end < len(text) {
-		class, n := s.class(text, end)
+		class, n := s.classAt(text, end)
 		if class != space {
 			if last > i {
 				return last
@@ -99,8 +99,8 @@ func (s *scanner) blank(text []byte, i, size int) int {
 	return end
 }
 
-// contraction returns how many bytes of text, which follows an apostrophe, belong to a contraction.
-func contraction(text []byte) int {
+// contractionLength returns how many bytes of text, which follows an apostrophe, belong to a contraction.
+func contractionLength(text []byte) int {
 	if len(text) == 0 {
 		return 0
 	}

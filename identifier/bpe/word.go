@@ -6,8 +6,8 @@ type word struct {
 	heap            []uint64
 }
 
-// load makes a symbol of each byte.
-func (w *word) load(m *Model, text []byte) {
+// loadBytes makes a symbol of each byte.
+func (w *word) loadBytes(m *Model, text []byte) {
 	w.ids = w.ids[:0]
 	lacking := false // the symbol before is the unknown token
 	for _, b := range text {
@@ -22,10 +22,10 @@ func (w *word) load(m *Model, text []byte) {
 		lacking = !known
 		w.ids = append(w.ids, id)
 	}
-	w.link()
+	w.linkSymbols()
 }
 
-func (w *word) link() {
+func (w *word) linkSymbols() {
 	w.prev, w.next = w.prev[:0], w.next[:0]
 	for i := range w.ids {
 		w.prev = append(w.prev, int32(i)-1)
@@ -40,7 +40,7 @@ func (w *word) link() {
 func (w *word) merge(m *Model) {
 	w.heap = w.heap[:0]
 	for i := 0; i+1 < len(w.ids); i++ {
-		w.offer(m, int32(i))
+		w.pushPair(m, int32(i))
 	}
 	for len(w.heap) > 0 {
 		top := w.pop()
@@ -53,12 +53,12 @@ func (w *word) merge(m *Model) {
 		if p := m.pairs.find(w.ids[at], w.ids[right]); p.left == none || p.id != id {
 			continue
 		}
-		w.join(m, at, right, id)
+		w.joinSymbols(m, at, right, id)
 	}
 }
 
-// join replaces the symbols at and right by id and offers the two pairs that this makes.
-func (w *word) join(m *Model, at, right, id int32) {
+// joinSymbols replaces the symbols at and right by id and pushes the two pairs that this makes.
+func (w *word) joinSymbols(m *Model, at, right, id int32) {
 	w.ids[at], w.ids[right] = id, none
 	after := w.next[right]
 	w.next[at] = after
@@ -66,22 +66,22 @@ func (w *word) join(m *Model, at, right, id int32) {
 		w.prev[after] = at
 	}
 	if w.prev[at] != none {
-		w.offer(m, w.prev[at])
+		w.pushPair(m, w.prev[at])
 	}
 	if after != none {
-		w.offer(m, at)
+		w.pushPair(m, at)
 	}
 }
 
-// offer puts the pair that begins at a symbol on the heap if it can be merged.
-func (w *word) offer(m *Model, at int32) {
+// pushPair puts the pair that begins at a symbol on the heap if it can be merged.
+func (w *word) pushPair(m *Model, at int32) {
 	if p := m.pairs.find(w.ids[at], w.ids[w.next[at]]); p.left != none {
 		w.push(uint64(p.rank)<<32 | uint64(at))
 	}
 }
 
-// append appends the ids that are left.
-func (w *word) append(dst []int32) []int32 {
+// appendIDs appends the ids that are left.
+func (w *word) appendIDs(dst []int32) []int32 {
 	for _, id := range w.ids {
 		if id != none {
 			dst = append(dst, id)

@@ -82,19 +82,19 @@ func Open(m *models.Model, o Options) (*Runner, error) {
 
 // New opens the graph in model, the bytes of a .onnx file. Its errors name what to try next.
 func New(model []byte, o Options) (*Runner, error) {
-	return open(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	return openRunner(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
 		return onnx.NewDynamicAdvancedSessionWithONNXData(model, o.Inputs, []string{o.Output}, s)
 	})
 }
 
 // NewFile opens the graph in the .onnx file at path, the weights of which may stand in other files beside it.
 func NewFile(path string, o Options) (*Runner, error) {
-	return open(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	return openRunner(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
 		return onnx.NewDynamicAdvancedSession(path, o.Inputs, []string{o.Output}, s)
 	})
 }
 
-func open(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
+func openRunner(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

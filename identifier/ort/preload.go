@@ -6,8 +6,8 @@ package ort
 #include <stdlib.h>
 #include <string.h>
 
-// preload returns NULL, or why the library cannot be loaded, to be freed. dlerror answers for the calling thread, so it
-// is asked here.
+// preload returns NULL, or why the library cannot be loaded, to be freed. dlerror reports errors of the calling thread,
+// so it is called here.
 static char *preload(const char *path) {
 	if (dlopen(path, RTLD_LAZY | RTLD_GLOBAL) != NULL) {
 		return NULL;
@@ -32,7 +32,7 @@ type LoadError struct {
 func (e *LoadError) Error() string { return fmt.Sprintf("cannot load %s: %s", e.Path, e.Reason) }
 
 // Preload loads shared libraries into the process in the order given, for good, so that ONNX Runtime's providers find
-// them though they stand on no path of the loader. The error is a *LoadError.
+// them though no search path of the loader has them. The error is a *LoadError.
 func Preload(paths []string) error {
 	for _, path := range paths {
 		name := C.CString(path)

@@ -10,7 +10,7 @@ import (
 
 // Tokenizer turns text into ids. It is safe for concurrent use.
 type Tokenizer interface {
-	// NewEncoder returns an encoder for one goroutine; it owns about 512 KiB.
+	// NewEncoder returns an encoder for one goroutine; it holds about 512 KiB of memory.
 	NewEncoder() Encoder
 	// ID returns the id of a token of the vocabulary or of an added one, written as in the file.
 	ID(token string) (int32, bool)

@@ -41,7 +41,7 @@ func NewCharsmap(data []byte) (*Charsmap, error) {
 	if !utf8.ValidString(m.replacements) {
 		return nil, fmt.Errorf("%w: replacements that are not UTF-8", errCharsmap)
 	}
-	if err := m.check(); err != nil {
+	if err := m.checkTrie(); err != nil {
 		return nil, err
 	}
 	for b := range m.ascii {
@@ -55,8 +55,8 @@ func NewCharsmap(data []byte) (*Charsmap, error) {
 	return m, nil
 }
 
-// check walks every path of the trie, so that no text leads out of it.
-func (m *Charsmap) check() error {
+// checkTrie walks every path of the trie, so that no text leads out of it.
+func (m *Charsmap) checkTrie() error {
 	seen := make([]bool, len(m.units))
 	for open := []uint32{offset(m.units[0])}; len(open) > 0; {
 		base := open[len(open)-1]

@@ -107,7 +107,7 @@ type Encoder struct {
 	path  []span
 }
 
-// NewEncoder returns an encoder, which owns about 512 KiB.
+// NewEncoder returns an encoder, which holds about 512 KiB of memory.
 func (m *Model) NewEncoder() *Encoder {
 	return &Encoder{model: m, memo: pieces.NewMemo(pieces.NewTable(nil))}
 }

@@ -19,7 +19,7 @@ const unreached = -1
 type span struct{ start, end, id int32 }
 
 // viterbi appends the ids of the pieces with the highest sum of scores. Sums are made in Hugging Face's order, and of
-// equal ones the first stays, so that rounding and ties fall the same way.
+// equal ones the first stays, so that rounding and ties give the same ids.
 func (e *Encoder) viterbi(dst []int32, text []byte) []int32 {
 	m := e.model
 	e.best = append(e.best[:0], step{})
@@ -46,7 +46,7 @@ func (e *Encoder) viterbi(dst []int32, text []byte) []int32 {
 		}
 		start += size
 	}
-	return e.emit(dst, text)
+	return e.appendPath(dst, text)
 }
 
 func (s *step) offer(score float64, start int, id int32) {
@@ -55,8 +55,8 @@ func (s *step) offer(score float64, start int, id int32) {
 	}
 }
 
-// emit appends the ids of the best path; unknown pieces in a row are one.
-func (e *Encoder) emit(dst []int32, text []byte) []int32 {
+// appendPath appends the ids of the best path; unknown pieces in a row are one.
+func (e *Encoder) appendPath(dst []int32, text []byte) []int32 {
 	unk := e.model.config.Unk
 	e.path = e.path[:0]
 	for end := int32(len(text)); end > 0; {

@@ -85,9 +85,9 @@ func (b *Buffer) rune(r rune) {
 		}
 	}
 	if b.options.ChineseChars && class&isChinese != 0 {
-		b.emit(' ')
+		b.appendRune(' ')
 		b.decompose(r, class)
-		b.emit(' ')
+		b.appendRune(' ')
 		return
 	}
 	b.decompose(r, class)
@@ -115,7 +115,7 @@ func (b *Buffer) decompose(r rune, class uint8) {
 	}
 }
 
-// reorder emits a code point, or lets it wait if marks that follow may have to stand before it.
+// reorder emits a code point, or keeps it back if marks that follow may have to come before it.
 func (b *Buffer) reorder(r rune) {
 	if b.classes.Of(r)&isRanked == 0 {
 		b.flush()
@@ -146,8 +146,8 @@ func (b *Buffer) lower(r rune) {
 	b.out = utf8.AppendRune(b.out, r)
 }
 
-// emit appends a code point that nothing changes.
-func (b *Buffer) emit(r rune) {
+// appendRune appends a code point that nothing changes.
+func (b *Buffer) appendRune(r rune) {
 	b.flush()
 	b.out = utf8.AppendRune(b.out, r)
 }
@@ -160,9 +160,9 @@ const (
 )
 
 func (b *Buffer) hangul(s rune) {
-	b.emit(leadFirst + s/rest)
-	b.emit(vowelFirst + s%rest/trails)
+	b.appendRune(leadFirst + s/rest)
+	b.appendRune(vowelFirst + s%rest/trails)
 	if t := s % trails; t != 0 {
-		b.emit(trailFirst + t)
+		b.appendRune(trailFirst + t)
 	}
 }

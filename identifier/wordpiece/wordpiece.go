@@ -59,7 +59,7 @@ type Encoder struct {
 	text  []byte
 }
 
-// NewEncoder returns an encoder, which owns about 512 KiB.
+// NewEncoder returns an encoder, which holds about 512 KiB of memory.
 func (m *Model) NewEncoder() *Encoder { return &Encoder{model: m, memo: pieces.NewMemo(m.whole)} }
 
 // Append appends the ids of normalised text, which must be valid UTF-8.
@@ -101,13 +101,13 @@ func (e *Encoder) word(dst []int32, start, end int) []int32 {
 		return dst
 	}
 	from := len(dst)
-	dst = e.model.split(dst, e.text[start:end])
+	dst = e.model.splitWord(dst, e.text[start:end])
 	e.memo.Store(dst[from:], e.text, start, end)
 	return dst
 }
 
-// split appends the longest tokens from the left, or the unknown token if the word cannot be built of tokens.
-func (m *Model) split(dst []int32, word []byte) []int32 {
+// splitWord appends the longest tokens from the left, or the unknown token if the word cannot be built of tokens.
+func (m *Model) splitWord(dst []int32, word []byte) []int32 {
 	if len(word) > m.maxChars && utf8.RuneCount(word) > m.maxChars {
 		return append(dst, m.unk)
 	}

@@ -56,7 +56,7 @@ func (r *Run) file(ctx context.Context, in, out string) error {
 	case ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
 		err = f.interrupted()
 	case err != nil:
-		err = f.stopped(err)
+		err = f.out.Stopped(err, r.stage.Stop, f.usage, f.counts)
 	}
 	changed := Changed(in, f.info)
 	if changed != "" {
@@ -250,23 +250,6 @@ func (f *file) interrupted() error {
 		text += "\nwith the same standard input from its beginning"
 	}
 	return exit.With(exit.Interrupted, errors.New(text))
-}
-
-// stopped says what a run that ended early has done, and how it goes on. The record beside OUT.partial says so too.
-func (f *file) stopped(err error) error {
-	var stop *Stop
-	if f.run.stage.Stop != nil {
-		stop = f.run.stage.Stop(err)
-	}
-	if stop == nil {
-		return err
-	}
-	var usage any
-	var fault error
-	if f.usage != nil {
-		usage, fault = f.usage()
-	}
-	return errors.Join(f.out.stopped(stop, err, f.counts[CountRows], f.counts, usage), fault)
 }
 
 // finish gives the output its name, or keeps what there is under OUT.partial.

@@ -87,8 +87,23 @@ func (o *Output) Discard() error {
 	return errors.Join(o.Output.Abort(), RemoveIfThere(o.partial()), RemoveIfThere(runrecord.Path(o.partial())))
 }
 
-// stopped is the error of a run that ended before its input did. o may be nil.
-func (o *Output) stopped(stop *Stop, why error, rows int, counts Counts, usage any) error {
+// Stopped is the error of a run that ended with why before its input did, and says how it goes on; the record beside
+// OUT.partial says so too. find is a Stage's Stop; where it gives nil, why itself is the error. meter gives the usage for
+// the record. Both may be nil, and so may o.
+func (o *Output) Stopped(why error, find func(error) *Stop, meter func() (any, error), counts Counts) error {
+	var stop *Stop
+	if find != nil {
+		stop = find(why)
+	}
+	if stop == nil {
+		return why
+	}
+	var usage any
+	var fault error
+	if meter != nil {
+		usage, fault = meter()
+	}
+	rows := counts[CountRows]
 	text := "stopped after " + words.Plural(rows, "row", "rows")
 	if o != nil && rows > 0 {
 		verb := "are"
@@ -99,21 +114,20 @@ func (o *Output) stopped(stop *Stop, why error, rows int, counts Counts, usage a
 	}
 	err := exit.With(stop.Code, fmt.Errorf("%s: %w\n%s", text, why, stop.GoOn))
 	if o == nil {
-		return err
+		return errors.Join(err, fault)
 	}
 	o.Record.Stopped, o.Record.Counts, o.Record.Usage = stop.Reason, counts, usage
-	return errors.Join(err, o.Record.Write(o.partial()))
+	return errors.Join(err, o.Record.Write(o.partial()), fault)
 }
 
-// Stopped is the error of a run whose rows are not one by one those of an input, such as of examples, which ended early.
-func (o *Output) Stopped(stop *Stop, why error, counts Counts, usage any) error {
-	return o.stopped(stop, why, counts[CountRows], counts, usage)
-}
-
-// StartOver removes what an earlier run like this one left of its output.
-func StartOver(out string, owns func(*runrecord.Record) bool) error {
+// ClearOutput removes what an earlier run left of an output, if dataset.Create would not refuse the output and owns accepts
+// the earlier run's record.
+func ClearOutput(out string, overwrite bool, owns func(*runrecord.Record) bool, inputs ...string) error {
 	if out == Stdio || out == "" {
 		return nil
+	}
+	if err := dataset.CheckOutput(out, overwrite, inputs...); err != nil {
+		return err
 	}
 	partial := dataset.PartialPath(out)
 	old, err := runrecord.Read(partial)

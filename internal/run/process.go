@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -29,6 +30,20 @@ type Process struct {
 // Warn says what a user must know even with --quiet.
 func (p *Process) Warn(format string, args ...any) {
 	fmt.Fprintf(p.Err, "erreval: "+format+"\n", args...)
+}
+
+// WarnFaults prints lines that are no rows, and gives the exit code that says so.
+func (p *Process) WarnFaults(faults []error) error {
+	for _, f := range faults[:min(ShownRejections, len(faults))] {
+		fmt.Fprintf(p.Err, "warning: %s\n", words.Printable(f.Error()))
+	}
+	if more := len(faults) - ShownRejections; more > 0 {
+		fmt.Fprintf(p.Err, "warning: and %d more lines like these\n", more)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return exit.With(exit.Incomplete, nil)
 }
 
 // Note says what was assumed about a file, each thing once however often the file is read.

@@ -29,7 +29,7 @@ func NewProgress(p *Process, quiet bool) *Progress {
 	return &Progress{w: p.Err, on: !quiet && p.IsTerminal(p.Err)}
 }
 
-// Begin is the start of a file of size bytes (-1 if not known), which is read through read.
+// Begin is the start of a file of size bytes (-1 if not known), which is read through read; nil where no file is read.
 func (p *Progress) Begin(size int64, read *CountingReader) {
 	p.start, p.first, p.size, p.read, p.from = time.Now(), p.rows, size, read, 0
 }
@@ -56,14 +56,21 @@ func (p *Progress) ShowText(text func(now time.Time) string) {
 func (p *Progress) line(now time.Time) string {
 	elapsed := now.Sub(p.start)
 	line := fmt.Sprintf("%d rows, %.1f rows/s", p.rows, float64(p.rows-p.first)/elapsed.Seconds())
+	if p.read == nil {
+		return line + p.describeMore()
+	}
 	if read := p.read.n.Load(); p.size > 0 && read > p.from {
 		left := time.Duration(float64(elapsed) * float64(p.size-read) / float64(read-p.from))
 		line += fmt.Sprintf(", %d %%, %s left", 100*read/p.size, left.Round(time.Second))
 	}
-	if p.More != nil {
-		line += p.More()
+	return line + p.describeMore()
+}
+
+func (p *Progress) describeMore() string {
+	if p.More == nil {
+		return ""
 	}
-	return line
+	return p.More()
 }
 
 // Clear removes the line, so that other text can be printed.

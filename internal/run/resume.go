@@ -226,13 +226,7 @@ func (r *Run) ClearOutputs(owns func(*runrecord.Record) bool, check func(input, 
 		return err
 	}
 	for _, out := range r.outputs {
-		if out == Stdio || out == "" {
-			continue
-		}
-		if err := dataset.CheckOutput(out, r.Overwrite || r.Resume, r.Inputs...); err != nil {
-			return err
-		}
-		if err := StartOver(out, owns); err != nil {
+		if err := ClearOutput(out, r.Overwrite || r.Resume, owns, r.Inputs...); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -60,6 +61,43 @@ func (in *Rows) All(ctx context.Context, p *Process, file string) (rows []*datas
 		err = errors.Join(fmt.Errorf("%s: there are no rows", file), errors.Join(faults...))
 	}
 	return rows, err
+}
+
+// EachFit is Each, but a row that f refuses is among the lines returned, and does not keep f from the others.
+func (in *Rows) EachFit(ctx context.Context, p *Process, file string, f func(*dataset.Row) error) ([]error, error) {
+	var unfit []error
+	faults, err := in.Each(ctx, p, file, func(r *dataset.Row) error {
+		if err := f(r); err != nil {
+			unfit = append(unfit, &dataset.LineError{File: r.Source, Line: r.Line, Err: err})
+		}
+		return nil
+	})
+	return append(faults, unfit...), err
+}
+
+// Create starts an output of rows made of those of inputs.
+func (in *Rows) Create(path string, overwrite bool, record *runrecord.Record, inputs ...string) (*Output, error) {
+	out, err := Create(path, overwrite, record, inputs...)
+	if err == nil {
+		out.Format, out.Options = in.Files.Format(path), in.Files.SinkOptions(nil)
+	}
+	return out, err
+}
+
+// NewRecord begins the record of a run that reads all of inputs before it writes.
+func (in *Rows) NewRecord(command string, options any, inputs ...string) (*runrecord.Record, error) {
+	r := newRecord(command, options, in.Taxonomy)
+	for _, file := range inputs {
+		input := runrecord.Input{File: Stdio, Size: -1} // nothing is left of it to hash
+		if file != Stdio {
+			var err error
+			if input, err = runrecord.HashFile(file); err != nil {
+				return nil, err
+			}
+		}
+		r.Inputs = append(r.Inputs, input)
+	}
+	return r, nil
 }
 
 // CheckColumns finds inputs without a column that every row needs, before a model is loaded or anything is written.

@@ -69,9 +69,14 @@ func (s *Stage) missing() string { return "un" + s.Past }
 
 // record begins the record of an output.
 func (s *Stage) record(shard *runrecord.Shard) *runrecord.Record {
-	r := runrecord.New(s.Command, s.Options)
+	r := newRecord(s.Command, s.Options, s.Taxonomy)
 	r.Shard, r.Model = shard, s.Model
-	r.Taxonomy = &runrecord.Artefact{ID: s.Taxonomy.ID(), SHA256: s.Taxonomy.Hash()}
+	return r
+}
+
+func newRecord(command string, options any, t *taxonomy.Taxonomy) *runrecord.Record {
+	r := runrecord.New(command, options)
+	r.Taxonomy = &runrecord.Artefact{ID: t.ID(), SHA256: t.Hash()}
 	return r
 }
 

@@ -2,8 +2,10 @@ package stages
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -32,18 +34,18 @@ type AskOptions struct {
 // Asks tells whether the run calls models and writes an output. o may be nil.
 func (o *AskOptions) Asks() bool { return o != nil && o.Calls }
 
-// Judges are the models that a run asks, with what they are asked by.
-type Judges struct {
+// judges are the models that a run asks, with what they are asked by.
+type judges struct {
 	*judging.Session
 	Template *prompt.Template
 
 	o *AskOptions
 }
 
-// NewJudges makes models that are asked by a kind of templates about the rows of output, and finds what is wrong with
+// newJudges makes models that are asked by a kind of templates about the rows of output, and finds what is wrong with
 // them while there is no journal yet.
-func NewJudges(o *AskOptions, kind, output string) (*Judges, error) {
-	j := &Judges{o: o}
+func newJudges(o *AskOptions, kind, output string) (*judges, error) {
+	j := &judges{o: o}
 	if o.Journal == "" && output != run.Stdio && output != "" {
 		o.Journal = filepath.Clean(output) + ".journal"
 	}
@@ -63,8 +65,8 @@ func NewJudges(o *AskOptions, kind, output string) (*Judges, error) {
 	return j, nil
 }
 
-// OpenJournal puts the journal between models and endpoints. The caller closes the session.
-func (j *Judges) OpenJournal() error {
+// openJournal puts the journal between models and endpoints. The caller closes the session.
+func (j *judges) openJournal() error {
 	err := j.Open()
 	if _, ok := errors.AsType[*judging.MismatchError](err); ok {
 		return exit.With(exit.Usage, err)
@@ -72,8 +74,8 @@ func (j *Judges) OpenJournal() error {
 	return err
 }
 
-// CheckPath refuses a journal that would be the input, or one of the files of the output.
-func (j *Judges) CheckPath(input, output string) error {
+// checkPath refuses a journal that would be the input, or one of the files of the output.
+func (j *judges) checkPath(input, output string) error {
 	for _, other := range []string{input, output, dataset.PartialPath(output), runrecord.Path(output)} {
 		if other != run.Stdio && other != "" && dataset.SameFile(j.Path(), other) {
 			return exit.Usagef("the journal %s would be the same file as %s; choose another name with --journal", j.Path(), other)
@@ -82,13 +84,13 @@ func (j *Judges) CheckPath(input, output string) error {
 	return nil
 }
 
-// Record is how rows read by columns are asked about.
-func (j *Judges) Record(columns map[string]string, limit int) judging.Record {
+// newRecord is how rows read by columns are asked about.
+func (j *judges) newRecord(columns map[string]string, limit int) judging.Record {
 	return j.o.Record(columns, limit, j.Template.ID()+" sha256:"+j.Template.Hash())
 }
 
-// Describe says in words what was spent.
-func (j *Judges) Describe(u judging.Used) string {
+// describe says in words what was spent.
+func (j *judges) describe(u judging.Used) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", words.Plural(int(u.Calls), "call", "calls"), u.Input, u.Output)
 	if len(j.Unpriced()) < len(j.o.Models) {
 		text += fmt.Sprintf(", %.4f %s", u.Cost, j.Prices().Currency)
@@ -97,18 +99,18 @@ func (j *Judges) Describe(u judging.Used) string {
 }
 
 // describeUsage says what this run and all of the journal's cost.
-func (j *Judges) describeUsage(u *judging.Usage) string {
-	return fmt.Sprintf("this run: %s; the journal in all: %s", j.Describe(u.ThisRun), j.Describe(u.Journal))
+func (j *judges) describeUsage(u *judging.Usage) string {
+	return fmt.Sprintf("this run: %s; the journal in all: %s", j.describe(u.ThisRun), j.describe(u.Journal))
 }
 
-// GoOn says how a run goes on that was stopped or interrupted.
-func (j *Judges) GoOn() string {
+// describeNextRun says how a run goes on that was stopped or interrupted.
+func (j *judges) describeNextRun() string {
 	return fmt.Sprintf("the replies so far are in %s: the same command goes on from there, and pays for none of them again",
 		j.Path())
 }
 
-// Stop tells an error of an endpoint or the budget, which ends a run in good order.
-func (j *Judges) Stop(err error) *run.Stop {
+// findStop tells an error of an endpoint or the budget, which ends a run in good order.
+func (j *judges) findStop(err error) *run.Stop {
 	kind := llm.KindOf(err)
 	if kind == 0 {
 		return nil
@@ -117,27 +119,38 @@ func (j *Judges) Stop(err error) *run.Stop {
 	if kind == llm.Broken {
 		code = exit.Failed
 	}
-	return &run.Stop{Reason: kind.String(), GoOn: j.GoOn(), Code: code}
+	return &run.Stop{Reason: kind.String(), GoOn: j.describeNextRun(), Code: code}
 }
 
-// VisitRows goes through the rows that a run would ask about. It gives the number of lines that are no rows.
-type VisitRows func(visit func(*dataset.Row) error) (rejected int, err error)
+// call is one call that a run would make.
+type call struct {
+	judge   string
+	title   string // of what --show-prompt prints
+	shown   bool   // by --show-prompt, which leaves out what other judges are asked in the same words
+	request *llm.Request
+}
 
-// Questions are what models are asked about a row.
-type Questions func(*dataset.Row) ([]*scorer.Question, error)
+// subject is a row that models would be asked about, or a text that they would write for a row.
+type subject struct {
+	id    string // of the row
+	calls func() ([]call, error)
+}
 
-// DryRun prints what a run would call.
-func (j *Judges) DryRun(p *run.Process, asJSON bool, rows VisitRows, questions Questions) error {
+// visitSubjects goes through all that a run would ask about. It gives the number of lines that are no rows.
+type visitSubjects func(visit func(*subject) error) (rejected int, err error)
+
+// dryRun prints what a run would call.
+func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 	f := j.Forecast()
 	var err error
-	f.Rejected, err = rows(func(row *dataset.Row) error {
-		questions, err := questions(row)
+	f.Rejected, err = all(func(s *subject) error {
+		calls, err := s.calls()
 		if err != nil {
 			return err
 		}
 		f.Rows++
-		for _, q := range questions {
-			if err := f.Add(q.Judge, q.Request); err != nil {
+		for _, c := range calls {
+			if err := f.Add(c.judge, c.request); err != nil {
 				return err
 			}
 		}
@@ -152,66 +165,60 @@ func (j *Judges) DryRun(p *run.Process, asJSON bool, rows VisitRows, questions Q
 	return f.Text(p.Out, j.Unpriced())
 }
 
-// ShowPrompt prints all that the first judge is asked about a row of input.
-func (j *Judges) ShowPrompt(p *run.Process, input string, rows VisitRows, questions Questions) error {
-	found, first := false, ""
-	_, err := rows(func(row *dataset.Row) error {
-		first = cmp.Or(first, row.ID)
-		if !report.IsSameID(j.o.ShowPrompt, row.ID) || found {
+// showPrompt prints what is asked about the first subject with the id that was given. Where there is none, the error says
+// notFound, and the id of the first subject: first, unless that is empty.
+func (j *judges) showPrompt(p *run.Process, all visitSubjects, notFound, first string) error {
+	found := false
+	_, err := all(func(s *subject) error {
+		first = cmp.Or(first, s.id)
+		if !report.IsSameID(j.o.ShowPrompt, s.id) || found {
 			return nil
 		}
 		found = true
-		questions, err := questions(row)
-		if err == nil && len(questions) == 0 {
-			p.Warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", row.ID)
+		calls, err := s.calls()
+		if err == nil && len(calls) == 0 {
+			p.Warn("no judge is asked about row %s: it is scored offline, or its labels cannot be shown", s.id)
 		}
-		for _, q := range questions {
-			if q.Judge == j.o.Models[0].Name && q.Repeat == 0 {
-				PrintQuestion(p, q)
+		for _, c := range calls {
+			if c.shown {
+				c.print(p.Out)
 			}
 		}
 		return err
 	})
 	if err == nil && !found {
-		err = exit.Usagef("--show-prompt: %s has no row %q; its first is %q; ID* is what an id begins with, and * the first row",
-			input, j.o.ShowPrompt, report.ShortID(first))
+		err = exit.Usagef("--show-prompt: %s; its first is %q; ID* is what an id begins with, and * the first row", notFound,
+			report.ShortID(first))
 	}
 	return err
 }
 
-// PrintQuestion prints one call's messages.
-func PrintQuestion(p *run.Process, q *scorer.Question) {
-	title := cmp.Or(q.Mode, prompt.Identify)
-	if q.Dimension != "" {
-		title = q.Dimension + ", " + title
+// print prints the call's messages.
+func (c *call) print(w io.Writer) {
+	fmt.Fprintf(w, "===== %s =====\n", c.title)
+	for _, m := range c.request.Messages {
+		fmt.Fprintf(w, "--- %s ---\n%s\n", m.Role, m.Content)
 	}
-	if q.Planted != "" {
-		title += ", planted: " + q.Planted
-	}
-	fmt.Fprintf(p.Out, "===== %s =====\n", title)
-	for _, m := range q.Request.Messages {
-		fmt.Fprintf(p.Out, "--- %s ---\n%s\n", m.Role, m.Content)
-	}
-	fmt.Fprintln(p.Out)
+	fmt.Fprintln(w)
 }
 
 // clearOutputs makes room for the outputs of a run like those that owns knows.
-func (j *Judges) clearOutputs(r *run.Run, owns func(*runrecord.Record) bool) error {
-	return r.ClearOutputs(owns, j.CheckPath)
+func (j *judges) clearOutputs(r *run.Run, owns func(*runrecord.Record) bool) error {
+	return r.ClearOutputs(owns, j.checkPath)
 }
 
 // showProgress says who is asked, and what is spent as the run goes on.
-func (j *Judges) showProgress(r *run.Run) {
+func (j *judges) showProgress(r *run.Run) {
 	for i := range j.o.Models {
 		if s := &j.o.Models[i]; s.Configured() { // by a file in the current folder
 			r.Say("judge %s is %s at %s, see %s", s.Name, s.Model, s.Endpoint.Host(), s.File)
 		}
 	}
-	r.Progress.More = func() string { return ", " + j.Describe(j.Used()) }
+	r.Progress.More = func() string { return ", " + j.describe(j.Used()) }
 }
 
 // meter measures what is used for one file.
-func (j *Judges) meter() func() (any, error) {
+func (j *judges) meter() func() (any, error) {
 	before := j.Used()
 	return func() (any, error) {
 		u, err := j.Usage()
@@ -223,10 +230,36 @@ func (j *Judges) meter() func() (any, error) {
 	}
 }
 
-// look does what --dry-run and --show-prompt ask for.
-func (j *Judges) look(r *run.Run, asJSON bool, rows VisitRows, questions Questions) error {
-	if j.o.ShowPrompt != "" {
-		return j.ShowPrompt(r.Process, strings.Join(r.Inputs, ", "), rows, questions)
+// look does what --dry-run and --show-prompt ask for, for a run that asks questions about each row.
+func (j *judges) look(ctx context.Context, r *run.Run, asJSON bool,
+	questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+	all := func(visit func(*subject) error) (int, error) {
+		return r.Each(ctx, func(row *dataset.Row) error {
+			return visit(&subject{id: row.ID, calls: func() ([]call, error) {
+				asked, err := questions(row)
+				return j.callsOf(asked), err
+			}})
+		})
 	}
-	return j.DryRun(r.Process, asJSON, rows, questions)
+	if j.o.ShowPrompt == "" {
+		return j.dryRun(r.Process, asJSON, all)
+	}
+	return j.showPrompt(r.Process, all, fmt.Sprintf("%s has no row %q", strings.Join(r.Inputs, ", "), j.o.ShowPrompt), "")
+}
+
+// callsOf are the calls of questions; of these the first judge's are shown, each once.
+func (j *judges) callsOf(questions []*scorer.Question) []call {
+	calls := make([]call, len(questions))
+	for i, q := range questions {
+		title := cmp.Or(q.Mode, prompt.Identify)
+		if q.Dimension != "" {
+			title = q.Dimension + ", " + title
+		}
+		if q.Planted != "" {
+			title += ", planted: " + q.Planted
+		}
+		shown := q.Judge == j.o.Models[0].Name && q.Repeat == 0
+		calls[i] = call{judge: q.Judge, title: title, shown: shown, request: q.Request}
+	}
+	return calls
 }

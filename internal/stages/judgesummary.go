@@ -30,7 +30,7 @@ type judgeSummary struct {
 	Anchoring  *anchoring           `json:"anchoring,omitempty"`   // with --plant
 	Cascade    *cascadeCount        `json:"cascade,omitempty"`
 
-	judges  *Judges
+	judges  *judges
 	scales  map[string][]float64
 	example string           // reason of the first unscored one
 	lift    *evaluation.Lift // or nil
@@ -60,7 +60,7 @@ type cascadeCount struct {
 	Rate    report.Number `json:"changed_rate"`
 }
 
-func newJudgeSummary(j *Judges, t *taxonomy.Taxonomy) *judgeSummary {
+func newJudgeSummary(j *judges, t *taxonomy.Taxonomy) *judgeSummary {
 	s := &judgeSummary{judges: j, Reasons: map[string]int{}, scales: map[string][]float64{}}
 	p := j.o.Panel
 	for _, d := range t.Dimensions {

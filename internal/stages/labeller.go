@@ -39,7 +39,7 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 			return exit.With(exit.Usage, fmt.Errorf("--examples: %w", err))
 		}
 	}
-	j, err := NewJudges(o, prompt.Identify, r.Output)
+	j, err := newJudges(o, prompt.Identify, r.Output)
 	if err != nil {
 		return err
 	}
@@ -53,18 +53,17 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 			return err
 		}
 	}
-	if err := j.OpenJournal(); err != nil {
+	if err := j.openJournal(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	if !o.Asks() {
-		return j.look(r, i.JSON, func(visit func(*dataset.Row) error) (int, error) { return r.Each(ctx, visit) },
-			labeller.Questions)
+		return j.look(ctx, r, i.JSON, labeller.Questions)
 	}
 	j.showProgress(r)
 	s.Model = &runrecord.Artefact{ID: o.Models[0].Name} // a language model has no file to hash
-	s.Options = labellerOptions{Identifier: IdentifierLLM, Record: j.Record(r.Columns, r.Limit), Examples: shown}
-	s.Meter, s.Stop = j.meter, j.Stop
+	s.Options = labellerOptions{Identifier: IdentifierLLM, Record: j.newRecord(r.Columns, r.Limit), Examples: shown}
+	s.Meter, s.Stop = j.meter, j.findStop
 	count := s.Count
 	s.Count = func(row *dataset.Row, resumed bool, counts run.Counts) error {
 		d, err := row.Diagnosis()
@@ -114,7 +113,7 @@ func (i *Identify) readExamples(ctx context.Context, file string) (*runrecord.In
 }
 
 // addSpent completes the summary of what the language model did.
-func (j *Judges) addSpent(sum *report.Tagging, res *run.Result) error {
+func (j *judges) addSpent(sum *report.Tagging, res *run.Result) error {
 	sum.Reasons = map[string]int{}
 	for name, n := range res.Counts {
 		if reason, ok := strings.CutPrefix(name, countReason); ok {

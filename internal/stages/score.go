@@ -32,7 +32,7 @@ type Score struct {
 	Taxonomy *taxonomy.Taxonomy
 	JSON     bool // prints the summary as JSON, on standard output unless rows go there
 
-	judges  *Judges // or nil
+	judges  *judges // or nil
 	summary *ScoreSummary
 }
 
@@ -114,7 +114,7 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	if o.Joint {
 		kind = prompt.Joint
 	}
-	j, err := NewJudges(o, kind, r.Output)
+	j, err := newJudges(o, kind, r.Output)
 	if err != nil {
 		return err
 	}
@@ -129,19 +129,18 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 			return err
 		}
 	}
-	if err := j.OpenJournal(); err != nil {
+	if err := j.openJournal(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	check := s.rowCheck(&o.Panel)
 	if !o.Asks() {
-		return j.look(r, s.JSON, func(visit func(*dataset.Row) error) (int, error) { return r.Each(ctx, visit) },
-			func(row *dataset.Row) ([]*scorer.Question, error) {
-				if err := check(row); err != nil {
-					return nil, err
-				}
-				return panel.Questions(row)
-			})
+		return j.look(ctx, r, s.JSON, func(row *dataset.Row) ([]*scorer.Question, error) {
+			if err := check(row); err != nil {
+				return nil, err
+			}
+			return panel.Questions(row)
+		})
 	}
 	s.judges = j
 	stage := s.stage()
@@ -150,9 +149,9 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	spent := r.Progress.More
 	r.Progress.More = func() string { return fmt.Sprintf(", %d unscored%s", s.summary.Unscored, spent()) }
 	p := o.Panel
-	stage.Options = panelOptions{Record: j.Record(r.Columns, r.Limit), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
+	stage.Options = panelOptions{Record: j.newRecord(r.Columns, r.Limit), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
 		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
-	stage.Meter, stage.Stop = j.meter, j.Stop
+	stage.Meter, stage.Stop = j.meter, j.findStop
 	stage.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		defer tuneRuntime(r.Getenv)()
 		return panel.Score(ctx, func() (*dataset.Row, error) {

@@ -1,5 +1,6 @@
 // Package stages are the row commands of erreval on the engine of internal/run: identify and score, each by the local
-// model or offline and by language models. The command line reads flags for them and prints their errors.
+// model or offline and by language models, and simulate, by rules or by language models. The command line reads flags for
+// them and prints their errors.
 package stages
 
 import (

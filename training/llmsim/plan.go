@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/simulate"
 )
 
 // Job is a text that is to be written.
@@ -38,6 +40,17 @@ func Everything(t *taxonomy.Taxonomy) map[int]float64 {
 		}
 	}
 	return out
+}
+
+// ReadWeights is Everything, nothing with only, in which values such as "Vague=2,OTA=1" replace weights.
+func ReadWeights(t *taxonomy.Taxonomy, values []string, only bool) (map[int]float64, error) {
+	weights := map[int]float64{}
+	if !only {
+		weights = Everything(t)
+	}
+	given, err := simulate.ParseMix(values, t.Index, t.Labels())
+	maps.Copy(weights, given)
+	return weights, err
 }
 
 // Validate joins all faults of m.

@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,8 +102,48 @@ func (b *Binding) Labels(codes []string) []string {
 	return out
 }
 
-// Row is a row of the taxonomy as the rules read it.
-func (b *Binding) Row(r *dataset.Row, title, source string) Row {
+// Mix is the default mix of the labels that the taxonomy has, nothing with only, in which values such as "Vague=2,OTA=1"
+// replace weights.
+func (b *Binding) Mix(values []string, only bool) (map[string]float64, error) {
+	mix := map[string]float64{}
+	for code, weight := range DefaultOptions().Mix {
+		if !only && slices.Contains(b.Codes, code) {
+			mix[code] = weight
+		}
+	}
+	given, err := ParseMix(values, b.Code, b.Names())
+	maps.Copy(mix, given)
+	return mix, err
+}
+
+// Weights is a mix by the taxonomy's names of labels. A label that the taxonomy has no type for is left out.
+func (b *Binding) Weights(mix map[string]float64) map[string]float64 {
+	weights := map[string]float64{}
+	for code, weight := range mix {
+		if i, ok := b.types[code]; ok {
+			weights[b.taxonomy.Types[i].Name] = weight
+		}
+	}
+	return weights
+}
+
+// Read is a row as the rules read it; right is false for a row with errors. A row with an empty field is an error: rules
+// cannot make anything of it.
+func (b *Binding) Read(r *dataset.Row) (row Row, right bool, err error) {
+	if right, err = IsRight(r, b.taxonomy); err != nil || !right {
+		return Row{}, right, err
+	}
+	if i := slices.IndexFunc(r.Values, func(text string) bool { return strings.TrimSpace(text) == "" }); i >= 0 {
+		return Row{}, true, fmt.Errorf("row %s: the %s is empty", r.ID, b.taxonomy.Fields[i].Name)
+	}
 	value := func(field string) string { return r.Values[slices.Index(b.taxonomy.FieldNames(), field)] }
-	return Row{ID: r.ID, Title: title, Passage: value("passage"), Question: value("question"), Answer: value("answer"), Source: source}
+	return Row{ID: r.ID, Title: textOf(r, "title"), Passage: value("passage"), Question: value("question"),
+		Answer: value("answer"), Source: textOf(r, "source")}, true, nil
+}
+
+// textOf is the text in a column; "" where there is none.
+func textOf(r *dataset.Row, column string) (text string) {
+	raw, _ := r.Get(column)
+	_ = json.Unmarshal(raw, &text)
+	return text
 }

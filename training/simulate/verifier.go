@@ -32,6 +32,16 @@ type Judged struct {
 	Diagnosis *dataset.Diagnosis
 }
 
+// ReadJudged reads the labels of a row, and its diagnosis if it has one.
+func ReadJudged(r *dataset.Row, t *taxonomy.Taxonomy) (Judged, error) {
+	labels, err := r.Labels(t)
+	if err != nil {
+		return Judged{}, err
+	}
+	d, err := r.Diagnosis()
+	return Judged{Row: r, Labels: labels, Diagnosis: d}, err
+}
+
 // VerifierOptions steer Verifier.
 type VerifierOptions struct {
 	Taxonomy *taxonomy.Taxonomy
@@ -58,13 +68,15 @@ type VerifierRow struct {
 	Row       *dataset.Row // the row that it is made of, not changed
 	Labels    []string     // names in the taxonomy's order
 	Right     bool
+	Nth       int    // of the wrong sets of Row, from 1; 0 for the right one
 	Mechanism string // how the set was made wrong; empty for the right one
 }
 
 // Text is the label set as verifiers read it.
 func (r *VerifierRow) Text() string { return strings.Join(r.Labels, ", ") }
 
-// Record is r as a row for a trainer: id, origin, the taxonomy's fields, labels, right (0 or 1) and mechanism.
+// Record is r as a row for a trainer: id, origin, the taxonomy's fields, labels, right (0 or 1) and mechanism. n, such as
+// Nth, tells the id from those of other rows that are made of the same one.
 func (r *VerifierRow) Record(t *taxonomy.Taxonomy, n int) (*dataset.Row, error) {
 	out, err := dataset.RowOf(struct{}{})
 	if err != nil {
@@ -253,13 +265,13 @@ func (p *perturber) emit(r Judged, right labelSet, emit func(VerifierRow) error)
 		n++
 	}
 	taken := map[string]bool{right.key(): true}
-	for range n {
+	for nth := range n {
 		set, mechanism := p.wrong(rng, r, right, taken)
 		if set == nil { // as many wrong sets as the taxonomy has are made
 			break
 		}
 		taken[set.key()] = true
-		if err := emit(VerifierRow{Row: r.Row, Labels: p.names(set), Mechanism: mechanism}); err != nil {
+		if err := emit(VerifierRow{Row: r.Row, Labels: p.names(set), Nth: nth + 1, Mechanism: mechanism}); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package dataset
+package xlsx
 
 import (
 	"math"
@@ -13,7 +13,7 @@ var quotedFormat = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]|\\.|_.|\*.`)
 
 // readStyles finds the cell styles whose numbers are dates.
 func (b *workbook) readStyles() error {
-	if b.find("xl/styles.xml") == nil {
+	if b.findPart("xl/styles.xml") == nil {
 		return nil
 	}
 	var styles struct {
@@ -41,8 +41,8 @@ func (b *workbook) readStyles() error {
 	return nil
 }
 
-// date is a day number as an ISO 8601 text: with a time if it has one, and a time alone below 1.
-func (b *workbook) date(number string) (any, error) {
+// formatDate is a day number as an ISO 8601 text: with a time if it has one, and a time alone below 1.
+func (b *workbook) formatDate(number string) (any, error) {
 	days, err := strconv.ParseFloat(number, 64)
 	if err != nil || days < 0 || days >= 2958466 { // the year 10000
 		return nil, err

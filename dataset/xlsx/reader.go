@@ -1,0 +1,303 @@
+// Package xlsx reads and writes sheets of Excel workbooks, cell by cell and in one pass, however large they are.
+//
+// excelize is not used for that: its streaming reader gives formatted texts, without their types, errors and formulas. Tests
+// compare with it.
+package xlsx
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
+)
+
+// Options say what is read.
+type Options struct {
+	Sheet   string // name; "" is the first
+	TempDir string // for the workbook's shared texts; "" is the system's
+}
+
+// Cell is a cell of a row.
+type Cell struct {
+	Column int   // from 0
+	Value  any   // a string, a json.RawMessage with a number or true or false; nil for an empty cell and where Err is set
+	Err    error // why the cell cannot be read
+}
+
+// Reader reads one sheet of a workbook, row by row.
+type Reader struct {
+	book   *workbook
+	meter  *bounded.Reader
+	dec    *xml.Decoder
+	part   io.Closer
+	row    int // 1-based
+	said   []string
+	merged int
+}
+
+// rawCell is a cell's text with its type as in the file.
+type rawCell struct {
+	column  int // 0-based
+	kind    string
+	style   int
+	text    strings.Builder
+	formula bool
+	result  bool // of the formula is there, be it an empty text
+}
+
+// NewReader opens a workbook of size bytes. A file that is no workbook, is damaged or unpacks to far too much is an error, and
+// so is a sheet that the workbook does not have. Close leaves r open.
+func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
+	book, err := openWorkbook(r, size, o.TempDir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Reader{book: book, said: book.said}
+	if err := s.openSheet(o.Sheet); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Reader) openSheet(name string) error {
+	part, err := s.book.partOfSheet(name)
+	if err != nil {
+		return err
+	}
+	if len(s.book.names) > 1 && name == "" {
+		s.said = append(s.said, fmt.Sprintf("reading the sheet %q; the workbook also has %q (--sheet names another)",
+			s.book.names[0], s.book.names[1:]))
+	}
+	in, err := s.book.openPart(part)
+	if err != nil {
+		return err
+	}
+	s.part, s.meter = in, &bounded.Reader{In: in, Left: bounded.MaxRow}
+	s.dec = xml.NewDecoder(bufio.NewReaderSize(s.meter, 64<<10))
+	return nil
+}
+
+// Next gives the cells of the next row that is not empty; io.EOF behind the last.
+func (s *Reader) Next() ([]Cell, error) {
+	for {
+		start, err := s.findElement("row", "mergeCell")
+		if err != nil {
+			return nil, err
+		}
+		if start.Name.Local == "mergeCell" {
+			s.merged++
+			continue
+		}
+		s.meter.Left = bounded.MaxRow
+		s.row++
+		if r, err := strconv.Atoi(attribute(start, "r")); err == nil && r >= s.row {
+			s.row = r
+		}
+		cells, filled, err := s.readRow()
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", s.row, err)
+		}
+		if filled {
+			return cells, nil
+		}
+	}
+}
+
+// Row is the number, from 1, of the row that Next gave last.
+func (s *Reader) Row() int { return s.row }
+
+// findElement reads on to the start of one of the elements.
+func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
+	for {
+		token, err := s.dec.Token()
+		if err != nil {
+			return xml.StartElement{}, s.damaged(err)
+		}
+		if start, ok := token.(xml.StartElement); ok && slices.Contains(names, start.Name.Local) {
+			return start, nil
+		}
+	}
+}
+
+func (s *Reader) damaged(err error) error {
+	var syntax *xml.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, zip.ErrChecksum),
+		errors.Is(err, zip.ErrFormat):
+		return fmt.Errorf("after row %d the sheet is damaged (%v); open and save the workbook in Excel, or fetch it again",
+			s.row, err) //nolint:errorlint // EOF must not be seen through
+	}
+	return err
+}
+
+// readRow reads the cells of a row, and tells whether anything is in one of them.
+func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
+	column := 0
+	for {
+		token, err := s.dec.Token()
+		if err != nil {
+			return nil, false, notEOF(s.damaged(err))
+		}
+		switch t := token.(type) {
+		case xml.EndElement:
+			if t.Name.Local == "row" {
+				return cells, filled, nil
+			}
+		case xml.StartElement:
+			if t.Name.Local != "c" {
+				continue
+			}
+			if i := columnIndex(attribute(t, "r")); i >= column {
+				column = i
+			}
+			c := &rawCell{column: column, kind: attribute(t, "t")}
+			c.style, _ = strconv.Atoi(attribute(t, "s"))
+			if err := s.readCell(c); err != nil {
+				return nil, false, notEOF(s.damaged(err))
+			}
+			filled = filled || c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
+			cell := Cell{Column: column}
+			if value, err := s.cellValue(c); err != nil {
+				cell.Err = err
+			} else {
+				cell.Value = value
+			}
+			cells = append(cells, cell)
+			column++
+		}
+	}
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("the sheet ends in its middle; fetch the workbook again")
+	}
+	return err
+}
+
+// readCell reads a cell's value: <v>, or the runs of <is>.
+func (s *Reader) readCell(c *rawCell) error {
+	return readText(s.dec, "c", &c.text, func(element string) {
+		c.formula = c.formula || element == "f"
+		c.result = c.result || element == "v"
+	})
+}
+
+// readText reads up to the end of an element. It collects the text of <v> and <t>, but not that of <rPh>, which says how
+// Japanese words are spoken; started is called with the name of each element that begins.
+func readText(dec *xml.Decoder, end string, text *strings.Builder, started func(element string)) error {
+	inside, spoken := false, 0
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			inside = t.Name.Local == "v" || t.Name.Local == "t"
+			started(t.Name.Local)
+			if t.Name.Local == "rPh" {
+				spoken++
+			}
+		case xml.EndElement:
+			inside = false
+			switch t.Name.Local {
+			case "rPh":
+				spoken--
+			case end:
+				return nil
+			}
+		case xml.CharData:
+			if inside && spoken == 0 {
+				text.Write(t)
+			}
+		}
+	}
+}
+
+// cellValue is what Cell says.
+func (s *Reader) cellValue(c *rawCell) (any, error) {
+	text := c.text.String()
+	at := func() string { return CellName(c.column, s.row) }
+	switch {
+	case c.formula && !c.result:
+		return nil, fmt.Errorf("the cell %s is a formula without its result; open and save the workbook in Excel", at())
+	case c.kind == "inlineStr" || c.kind == "str":
+		return unescapeExcel(text), nil
+	case text == "":
+		return nil, nil
+	case c.kind == "s":
+		i, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the cell %s names the text %q, which is not there; the workbook is damaged", at(), text)
+		}
+		return s.book.texts.textAt(i)
+	case c.kind == "b":
+		return json.RawMessage(strconv.FormatBool(text == "1")), nil
+	case c.kind == "e":
+		return nil, fmt.Errorf("the cell %s holds the error %s; mend it in Excel", at(), text)
+	case c.kind == "d":
+		return text, nil
+	case !isNumber(text):
+		return nil, fmt.Errorf("the cell %s holds %.40q, which is no number; mend it in Excel", at(), text)
+	case s.book.dates[c.style]:
+		return s.book.formatDate(text)
+	}
+	return json.RawMessage(text), nil
+}
+
+// isNumber tells whether text is a number as JSON writes it.
+func isNumber(text string) bool {
+	return json.Valid([]byte(text)) && strings.IndexByte("-0123456789", strings.TrimLeft(text, " \t\r\n")[0]) >= 0
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// columnIndex is the 0-based column of a cell's name like "AB12", or -1.
+func columnIndex(name string) int {
+	i := 0
+	for _, r := range name {
+		if r < 'A' || r > 'Z' {
+			break
+		}
+		if i = i*26 + int(r-'A') + 1; i > maxColumns {
+			return -1
+		}
+	}
+	return i - 1
+}
+
+// Notes say what was left out or guessed so far.
+func (s *Reader) Notes() []string {
+	if s.merged == 0 {
+		return s.said
+	}
+	return append(slices.Clone(s.said), fmt.Sprintf("%d merged ranges: only the first cell of each has its value; "+
+		"unmerge them and fill the others in Excel", s.merged))
+}
+
+// Close ends reading.
+func (s *Reader) Close() error {
+	var err error
+	if s.part != nil {
+		err = s.part.Close()
+	}
+	return errors.Join(err, s.book.close())
+}

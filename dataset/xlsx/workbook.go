@@ -1,0 +1,157 @@
+package xlsx
+
+import (
+	"archive/zip"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
+)
+
+// workbook is an opened .xlsx file.
+type workbook struct {
+	zip   *zip.Reader
+	names []string // of the sheets, in order
+	parts []string // their files
+	texts *textStore
+	dates map[int]bool // styles of dates
+	d1904 bool
+	said  []string
+}
+
+// maxPart is the most bytes of a part that is held in memory.
+const maxPart = 64 << 20
+
+func openWorkbook(r io.ReaderAt, size int64, tempDir string) (*workbook, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("not a workbook, or cut (%v); open and save it in Excel, or fetch it again",
+			err) //nolint:errorlint // may be EOF
+	}
+	b := &workbook{zip: z, dates: map[int]bool{}}
+	if err := errors.Join(b.readSheets(), b.readStyles()); err != nil {
+		return nil, err
+	}
+	if b.findPart("xl/vbaProject.bin") != nil {
+		b.said = append(b.said, "the workbook has macros; they are not run, and not kept in outputs")
+	}
+	return b, b.readTexts(tempDir)
+}
+
+func (b *workbook) findPart(name string) *zip.File {
+	for _, f := range b.zip.File {
+		if strings.EqualFold(f.Name, name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// openPart opens a part, unless it unpacks to too much.
+func (b *workbook) openPart(name string) (io.ReadCloser, error) {
+	f := b.findPart(name)
+	if f == nil {
+		return nil, fmt.Errorf("the workbook has no part %s; it is damaged, or no .xlsx", name)
+	}
+	if ratio := f.UncompressedSize64 / max(f.CompressedSize64, 1); f.UncompressedSize64 > bounded.MaxUnpacked &&
+		ratio > bounded.MaxRatio {
+		return nil, fmt.Errorf("the part %s unpacks to %d times its size: a ZIP bomb; it is not read", name, ratio)
+	}
+	return f.Open()
+}
+
+// decode reads a small part.
+func (b *workbook) decode(name string, v any) error {
+	in, err := b.openPart(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := xml.NewDecoder(&bounded.Reader{In: in, Left: maxPart}).Decode(v); err != nil {
+		return fmt.Errorf("the part %s of the workbook is damaged: %v", name, err) //nolint:errorlint // may be EOF
+	}
+	return nil
+}
+
+func (b *workbook) readSheets() error {
+	var book struct {
+		Pr struct {
+			Date1904 string `xml:"date1904,attr"`
+		} `xml:"workbookPr"`
+		Sheets []struct {
+			Name string     `xml:"name,attr"`
+			Attr []xml.Attr `xml:",any,attr"`
+		} `xml:"sheets>sheet"`
+	}
+	var rels struct {
+		Rel []struct {
+			ID     string `xml:"Id,attr"`
+			Target string `xml:"Target,attr"`
+		} `xml:"Relationship"`
+	}
+	if err := errors.Join(b.decode("xl/workbook.xml", &book), b.decode("xl/_rels/workbook.xml.rels", &rels)); err != nil {
+		return err
+	}
+	b.d1904 = book.Pr.Date1904 == "1" || book.Pr.Date1904 == "true"
+	targets := map[string]string{}
+	for _, r := range rels.Rel {
+		target := r.Target
+		if !strings.HasPrefix(target, "/") {
+			target = path.Join("xl", target)
+		}
+		targets[r.ID] = strings.TrimPrefix(target, "/")
+	}
+	for _, s := range book.Sheets {
+		for _, a := range s.Attr {
+			if a.Name.Local == "id" && strings.Contains(targets[a.Value], "worksheets/") {
+				b.names, b.parts = append(b.names, s.Name), append(b.parts, targets[a.Value])
+			}
+		}
+	}
+	if len(b.names) == 0 {
+		return errors.New("the workbook has no sheet of cells")
+	}
+	return nil
+}
+
+// partOfSheet gives the part of a sheet; "" is the first.
+func (b *workbook) partOfSheet(name string) (string, error) {
+	if name == "" {
+		return b.parts[0], nil
+	}
+	i := slices.Index(b.names, name)
+	if i < 0 {
+		return "", fmt.Errorf("there is no sheet %q; the sheets are %q", name, b.names)
+	}
+	return b.parts[i], nil
+}
+
+func (b *workbook) readTexts(tempDir string) error {
+	if b.findPart("xl/sharedStrings.xml") == nil {
+		return nil
+	}
+	in, err := b.openPart("xl/sharedStrings.xml")
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	t := &textStore{}
+	if t.data, err = bounded.TempFile(tempDir); err != nil {
+		return err
+	}
+	if t.index, err = bounded.TempFile(tempDir); err != nil {
+		return errors.Join(err, t.data.Close())
+	}
+	b.texts = t
+	if err := t.readTexts(in); err != nil {
+		return errors.Join(err, t.close())
+	}
+	return nil
+}
+
+func (b *workbook) close() error { return b.texts.close() }

@@ -1,0 +1,193 @@
+package stages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/training/simulate"
+)
+
+// Simulate makes training rows of the rows of a file.
+type Simulate struct {
+	Process   *run.Process
+	Rows      run.Rows // how Input is read
+	Input     string   // file of rows, or run.Stdio
+	Output    string
+	Overwrite bool
+	JSON      bool // prints the summary as JSON, on standard output
+}
+
+// MixOptions say which errors are made.
+type MixOptions struct {
+	Weights []string // "LABEL=WEIGHT,…", in place of the default weights
+	Only    bool     // makes no errors but those of Weights
+}
+
+func (m *MixOptions) validate() error {
+	if m.Only && len(m.Weights) == 0 {
+		return exit.Usagef("--only: name the labels with --mix")
+	}
+	return nil
+}
+
+// rulesRecord is the options part of OUT.run.json. Counts that do not take effect are 0.
+type rulesRecord struct {
+	By       string             `json:"by"`  // "rules"
+	Map      map[string]string  `json:"map"` // field to column
+	Limit    int                `json:"limit"`
+	Seed     uint64             `json:"seed"`
+	Weights  map[string]float64 `json:"mix"` // by label
+	Copies   int                `json:"copies"`
+	PerError int                `json:"per_error"`
+	Total    int                `json:"total"`
+	Combined float64            `json:"combined"`
+	Rules    int                `json:"rules"`
+}
+
+// ByRules plants errors into right rows; mix sets o.Mix.
+func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptions) error {
+	t := s.Rows.Taxonomy
+	bound, err := simulate.Bind(t)
+	if err != nil {
+		return exit.With(exit.Unfit, err)
+	}
+	if err := mix.validate(); err != nil {
+		return err
+	}
+	o.Mix, err = bound.Mix(mix.Weights, mix.Only)
+	if err = errors.Join(err, o.Validate()); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	if len(bound.Without) > 0 {
+		fmt.Fprintf(s.Process.Err, "no rules for %s: a language model can write them, with --judge\n",
+			strings.Join(bound.Without, ", "))
+	}
+	sum := simulate.NewSummary(t)
+	rows, faults, err := s.readRight(ctx, bound, sum)
+	if err != nil {
+		return err
+	}
+	rec := rulesRecord{By: "rules", Map: s.Rows.Columns, Limit: s.Rows.Limit, Seed: o.Seed, Weights: bound.Weights(o.Mix),
+		Copies: o.Copies, PerError: o.PerError, Total: o.Total, Combined: o.Combined, Rules: o.Rules}
+	if o.PerError+o.Total > 0 {
+		rec.Copies = 0
+	}
+	err = s.writeOutput(rec, sum, func(out *run.Output) error {
+		return simulate.Generate(rows, o, func(ex simulate.Example) error {
+			ex.Labels = bound.Labels(ex.Labels)
+			sum.Add(&ex)
+			row, err := dataset.RowOf(ex)
+			return errors.Join(err, out.Write(row))
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
+}
+
+// readRight reads the right rows; it counts them and the others in sum.
+func (s *Simulate) readRight(ctx context.Context, bound *simulate.Binding, sum *simulate.Summary) (
+	rows []simulate.Row, faults []error, err error) {
+	faults, err = s.Rows.EachFit(ctx, s.Process, s.Input, func(r *dataset.Row) error {
+		row, right, err := bound.Read(r)
+		if err == nil && right {
+			rows = append(rows, row)
+		} else if err == nil {
+			sum.LeftOut++
+		}
+		return err
+	})
+	switch sum.Rows = len(rows); {
+	case err != nil || len(rows) > 0:
+	case len(faults) > 0:
+		err = fmt.Errorf("%s: no row could be read; the first fault: %w", s.Input, faults[0])
+	case sum.LeftOut > 0:
+		err = fmt.Errorf("%s: every row has labels of errors; examples are made of right rows", s.Input)
+	}
+	return rows, faults, err
+}
+
+// verifierRecord is the options part of OUT.run.json.
+type verifierRecord struct {
+	By        string            `json:"by"`  // "verifier"
+	Map       map[string]string `json:"map"` // field to column
+	Limit     int               `json:"limit"`
+	Seed      uint64            `json:"seed"`
+	Negatives float64           `json:"negatives"`
+}
+
+// ForVerifier writes labelled rows with right and with wrong label sets.
+func (s *Simulate) ForVerifier(ctx context.Context, o simulate.VerifierOptions) error {
+	t := s.Rows.Taxonomy
+	o.Taxonomy = t
+	if err := o.Validate(); err != nil {
+		return exit.Usagef("--negatives: %w", err)
+	}
+	var rows []simulate.Judged
+	faults, err := s.Rows.EachFit(ctx, s.Process, s.Input, func(r *dataset.Row) error {
+		row, err := simulate.ReadJudged(r, t)
+		if err == nil {
+			rows = append(rows, row)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return errors.Join(fmt.Errorf("%s: no rows", s.Input), s.Process.WarnFaults(faults))
+	}
+	sum := &simulate.VerifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
+	rec := verifierRecord{By: "verifier", Map: s.Rows.Columns, Limit: s.Rows.Limit, Seed: o.Seed, Negatives: o.Negatives}
+	err = s.writeOutput(rec, sum, func(out *run.Output) error {
+		return simulate.Verifier(rows, o, func(r simulate.VerifierRow) error {
+			sum.Add(&r)
+			row, err := r.Record(t, r.Nth)
+			if err != nil {
+				return err
+			}
+			return out.Write(row)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
+}
+
+// summary is what was made, counted.
+type summary interface {
+	Counts() map[string]int
+	Text(io.Writer) error
+}
+
+// writeOutput makes the output and its record; nothing of them is left where fill fails.
+func (s *Simulate) writeOutput(options any, sum summary, fill func(*run.Output) error) error {
+	rec, err := s.Rows.NewRecord("simulate", options, s.Input)
+	if err != nil {
+		return err
+	}
+	out, err := s.Rows.Create(s.Output, s.Overwrite, rec, s.Input)
+	if err != nil {
+		return err
+	}
+	if err := fill(out); err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	rec.Counts = sum.Counts()
+	return out.Commit()
+}
+
+func (s *Simulate) printSummary(sum summary) error {
+	if s.JSON {
+		return writeJSON(s.Process.Out, sum)
+	}
+	return sum.Text(s.Process.Err)
+}

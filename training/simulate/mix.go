@@ -1,0 +1,54 @@
+package simulate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// ParseMix reads relative weights of labels, "LABEL=WEIGHT,…" in each value. find gives what stands for a label, and known
+// are the labels that a message suggests.
+func ParseMix[K comparable](values []string, find func(label string) (K, bool), known []string) (map[K]float64, error) {
+	mix := map[K]float64{}
+	for _, value := range values {
+		for pair := range strings.SplitSeq(value, ",") {
+			label, text, ok := strings.Cut(strings.TrimSpace(pair), "=")
+			weight, err := strconv.ParseFloat(text, 64)
+			if !ok || err != nil {
+				return nil, fmt.Errorf("--mix %q: give CODE=WEIGHT, such as OTA=30", pair)
+			}
+			key, ok := find(label)
+			if !ok {
+				return nil, fmt.Errorf("mix names %q: choose among %s", label, strings.Join(known, ", "))
+			}
+			mix[key] = weight
+		}
+	}
+	return mix, nil
+}
+
+// FormatMix is a mix of the rules' labels in words, in the rules' order.
+func FormatMix(mix map[string]float64) string {
+	var parts []string
+	for _, code := range Codes() {
+		parts = append(parts, fmt.Sprintf("%s=%g", code, mix[code]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// IsRight tells whether a row has no labels, or no errors among them. Labels that t does not have are an error.
+func IsRight(r *dataset.Row, t *taxonomy.Taxonomy) (bool, error) {
+	raw, ok := r.Get(dataset.ColumnLabels)
+	if !ok || string(raw) == "null" || string(raw) == `""` || string(raw) == "[]" {
+		return true, nil
+	}
+	labels, err := r.Labels(t)
+	if err != nil {
+		return false, err
+	}
+	no := t.NoErrorIndex()
+	return len(labels) == 0 || no >= 0 && labels[0] == t.Types[no].Name, nil
+}
