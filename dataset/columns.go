@@ -76,7 +76,7 @@ func (r *Reader) guessColumns(rec record) error {
 	r.guessMissing(e.First)
 	e.Fields = slices.Clone(r.fields)
 	r.dropFound(e, e.First)
-	if len(e.Fields) > 0 && !r.opt.Format.is(CSV, TSV, XLSX, Parquet) {
+	if len(e.Fields) > 0 && !r.opt.Format.storage().table {
 		e.Rows = 1
 		if err := r.lookAhead(e); err != nil {
 			return nil // Read gives the error after the rows before it

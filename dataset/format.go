@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -36,16 +37,81 @@ type Format struct {
 	Compression string // Gzip, Zstd or ""
 }
 
-var formatNames = []string{JSONL, JSON, CSV, TSV, XLSX, Parquet}
+// storage is what sets a format apart from the others: a new format is an entry in formats.
+type storage struct {
+	name      string
+	extension string // beside the name, or ""
+	table     bool   // has a header of columns; else each row names its own
 
-// extensions beside the formats' own names.
-var extensions = map[string]string{"ndjson": JSONL, "tab": TSV, "xlsm": XLSX, "pq": Parquet}
+	// How it is read: as text, or as a file of bytes.
+	openText func(in *bufio.Reader, file string, o Options) (records, error)
+	openFile func(in io.ReaderAt, size int64, file string, o Options) (records, error)
+
+	// write is how rows are written whose columns are all known; nil is row by row.
+	write func(w io.Writer, h *header, o SinkOptions) (cellWriter, error)
+}
+
+var formats []storage
+
+func init() { // since what opens a format looks formats up
+	formats = []storage{
+		{name: JSONL, extension: "ndjson", openText: func(in *bufio.Reader, file string, _ Options) (records, error) {
+			return newLines(in, file), nil
+		}},
+		{name: JSON, openText: func(in *bufio.Reader, file string, _ Options) (records, error) {
+			return newList(in, file), nil
+		}},
+		{name: CSV, table: true, write: writeCSV, openText: func(in *bufio.Reader, file string, o Options) (records, error) {
+			return opened(newTable(in, file, o.Delimiter))
+		}},
+		{name: TSV, extension: "tab", table: true, write: writeTSV,
+			openText: func(in *bufio.Reader, file string, _ Options) (records, error) {
+				return opened(newTable(in, file, '\t'))
+			}},
+		{name: XLSX, extension: "xlsm", table: true, write: newSheetWriter,
+			openFile: func(in io.ReaderAt, size int64, file string, o Options) (records, error) {
+				return opened(newSheet(in, size, file, o))
+			}},
+		{name: Parquet, extension: "pq", table: true, write: newParquetWriter,
+			openFile: func(in io.ReaderAt, size int64, file string, _ Options) (records, error) {
+				return opened(newParquet(in, size, file))
+			}},
+	}
+}
+
+// opened is r as records, or none with an error.
+func opened[R records](r R, err error) (records, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// storageOf is the format of that name; nil if there is none.
+func storageOf(name string) *storage {
+	i := slices.IndexFunc(formats, func(s storage) bool { return s.name == name || s.extension == name && name != "" })
+	if i < 0 {
+		return nil
+	}
+	return &formats[i]
+}
+
+// storage is nil for a format that there is not.
+func (f Format) storage() *storage { return storageOf(cmp.Or(f.Name, JSONL)) }
+
+func formatNames() []string {
+	names := make([]string, len(formats))
+	for i := range formats {
+		names[i] = formats[i].name
+	}
+	return names
+}
 
 // ParseFormat reads a name as in --format: "csv", or "jsonl.gz" with a compression.
 func ParseFormat(name string) (Format, error) {
 	f, ok := formatOf(strings.ToLower(name))
 	if !ok {
-		return Format{}, fmt.Errorf("there is no format %q; the formats are %s, each also with .gz or .zst behind it", name, strings.Join(formatNames, ", "))
+		return Format{}, fmt.Errorf("there is no format %q; the formats are %s, each also with .gz or .zst behind it", name, strings.Join(formatNames(), ", "))
 	}
 	return f, nil
 }
@@ -67,10 +133,8 @@ func FormatOf(path string) (Format, bool) {
 
 func formatOf(name string) (Format, bool) {
 	name, compression, _ := strings.Cut(name, ".")
-	if other := extensions[name]; other != "" {
-		name = other
-	}
-	ok := slices.Contains(formatNames, name)
+	known := storageOf(name)
+	ok := known != nil
 	switch compression {
 	case "", Gzip, Zstd:
 	case "gzip":
@@ -86,7 +150,7 @@ func formatOf(name string) (Format, bool) {
 	if !ok {
 		return Format{}, false
 	}
-	return Format{name, compression}, true
+	return Format{known.name, compression}, true
 }
 
 // String is the format as ParseFormat reads it.
@@ -113,7 +177,10 @@ func (f Format) is(names ...string) bool {
 func (f Format) Plain() bool { return f.is(JSONL) && f.Compression == "" }
 
 // RandomAccess tells whether reading needs a file rather than a stream.
-func (f Format) RandomAccess() bool { return f.is(XLSX, Parquet) }
+func (f Format) RandomAccess() bool {
+	s := f.storage()
+	return s != nil && s.openFile != nil
+}
 
 // signatures are the first bytes of files that are no text.
 var signatures = []struct{ name, bytes string }{

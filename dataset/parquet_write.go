@@ -43,9 +43,9 @@ type orderedField struct {
 func (f orderedField) Name() string                           { return f.name }
 func (f orderedField) Value(base reflect.Value) reflect.Value { return base }
 
-func newParquetWriter(w io.Writer, h *header, o SinkOptions) (p *parquetWriter, err error) {
+func newParquetWriter(w io.Writer, h *header, o SinkOptions) (_ cellWriter, err error) {
 	defer func() { err = unwritten(err, recover()) }()
-	p = &parquetWriter{columns: h.columns}
+	p := &parquetWriter{columns: h.columns}
 	root := orderedGroup{}
 	for _, c := range h.columns {
 		node := p.node(c, o.Schema, c.values == h.rows)

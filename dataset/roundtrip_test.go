@@ -16,7 +16,7 @@ import (
 // allFormats are the formats with every compression.
 func allFormats() []Format {
 	var all []Format
-	for _, name := range formatNames {
+	for _, name := range formatNames() {
 		for _, c := range []string{"", Gzip, Zstd} {
 			all = append(all, Format{name, c})
 		}

@@ -104,9 +104,12 @@ type sheetWriter struct {
 	cells []any
 }
 
-func newSheetWriter(w io.Writer, h *header, o SinkOptions) (*sheetWriter, error) {
+func newSheetWriter(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
 	out, err := xlsx.NewWriter(w, o.Sheet, h.names())
-	return &sheetWriter{out: out, cells: make([]any, len(h.columns))}, err
+	if err != nil {
+		return nil, err
+	}
+	return &sheetWriter{out: out, cells: make([]any, len(h.columns))}, nil
 }
 
 func (s *sheetWriter) write(cells []json.RawMessage) error {

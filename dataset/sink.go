@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,16 +31,14 @@ type SinkOptions struct {
 // NewSink writes rows to w. JSON Lines and lists are written row by row. The other formats begin with
 // their columns, which are known at the end only: rows wait in a temporary file until Close.
 func NewSink(w io.Writer, f Format, o SinkOptions) (Sink, error) {
-	if f.is(JSONL, JSON) {
+	switch s := f.storage(); {
+	case s == nil:
+		return nil, fmt.Errorf("there is no format %q", f)
+	case s.write == nil:
 		return newStream(w, f)
 	}
-	if f.Compression == "" && f.is(CSV, TSV, XLSX, Parquet) || f.Compression != "" && formatKnown(f) {
-		return newSpool(w, f, o)
-	}
-	return nil, fmt.Errorf("there is no format %q", f)
+	return newSpool(w, f, o)
 }
-
-func formatKnown(f Format) bool { return slices.Contains(formatNames, f.Name) }
 
 // stream writes JSON, row by row.
 type stream struct {
@@ -62,7 +61,11 @@ func (s *stream) Write(r *Row) error {
 	if !s.list {
 		return s.rows.Write(r)
 	}
-	s.rows.out.WriteString(map[bool]string{true: "[\n", false: ",\n"}[s.n == 1]) // bufio keeps the error
+	before := ",\n"
+	if s.n == 1 {
+		before = "[\n"
+	}
+	s.rows.out.WriteString(before) // bufio keeps the error
 	_, err := s.rows.out.Write(appendObject(nil, r.columns))
 	return err
 }
@@ -113,7 +116,7 @@ func convert(lines io.ReadSeeker, w io.Writer, f Format, o SinkOptions) error {
 	if err != nil {
 		return err
 	}
-	if f.is(JSONL, JSON) {
+	if f.storage().write == nil {
 		s := &stream{pack: pack, rows: NewWriter(pack), list: f.is(JSON)}
 		err := forEachLine(lines, func(columns []column) error { return s.Write(&Row{columns: columns}) })
 		return errors.Join(err, s.Close())
@@ -122,15 +125,7 @@ func convert(lines io.ReadSeeker, w io.Writer, f Format, o SinkOptions) error {
 	if err != nil {
 		return err
 	}
-	var out cellWriter
-	switch f.Name {
-	case XLSX:
-		out, err = newSheetWriter(pack, header, o)
-	case Parquet:
-		out, err = newParquetWriter(pack, header, o)
-	default:
-		out, err = newTableWriter(pack, header, f, o)
-	}
+	out, err := f.storage().write(pack, header, o)
 	if err != nil {
 		return err
 	}
@@ -252,13 +247,16 @@ type tableWriter struct {
 	apostrophe bool // some cell gets one
 }
 
-func newTableWriter(w io.Writer, h *header, f Format, o SinkOptions) (*tableWriter, error) {
-	t := &tableWriter{out: bufio.NewWriterSize(w, 64<<10), comma: ",", names: h.names()}
-	if f.is(TSV) {
-		t.comma = "\t"
-	} else if o.Delimiter != 0 {
-		t.comma = string(o.Delimiter)
-	}
+func writeCSV(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
+	return newTableWriter(w, h, cmp.Or(o.Delimiter, ','))
+}
+
+func writeTSV(w io.Writer, h *header, _ SinkOptions) (cellWriter, error) {
+	return newTableWriter(w, h, '\t')
+}
+
+func newTableWriter(w io.Writer, h *header, comma rune) (cellWriter, error) {
+	t := &tableWriter{out: bufio.NewWriterSize(w, 64<<10), comma: string(comma), names: h.names()}
 	for _, c := range h.columns {
 		if c.name == columnApostrophe {
 			return nil, fmt.Errorf("a column is called %q, which is erreval's own name; rename it", c.name)

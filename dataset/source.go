@@ -91,17 +91,11 @@ func newText(in *bufio.Reader, file string, o Options) (records, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case o.Format.is(JSONL):
-		return newLines(in, file), nil
-	case o.Format.is(JSON):
-		return newList(in, file), nil
-	case o.Format.is(TSV):
-		return newTable(in, file, '\t')
-	case o.Format.is(CSV):
-		return newTable(in, file, o.Delimiter)
+	s := o.Format.storage()
+	if s == nil {
+		return nil, fmt.Errorf("there is no format %q", o.Format)
 	}
-	return nil, fmt.Errorf("there is no format %q", o.Format)
+	return s.openText(in, file, o)
 }
 
 // newBinary opens a format that is read from a file, not from a stream.
@@ -120,10 +114,8 @@ func newBinary(r io.Reader, file string, o Options) (records, error) {
 	}
 	err = checkContent(head[:n], o.Format)
 	var out records
-	if err == nil && o.Format.is(XLSX) {
-		out, err = newSheet(f, size, file, o)
-	} else if err == nil {
-		out, err = newParquet(f, size, file)
+	if err == nil {
+		out, err = o.Format.storage().openFile(f, size, file, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
