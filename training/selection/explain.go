@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/words"
@@ -13,28 +12,6 @@ import (
 
 func (s *survey) whyRandom() string {
 	return "drawn by chance from " + rows(s.counts.Free)
-}
-
-func (s *survey) whyUncertain(c *candidate) string {
-	g := c.signals
-	return fmt.Sprintf("the identifier is unsure: its confidence in the decision on %s is %s, uncertainty %s (unreliable from %s on)",
-		g.Least, number(g.Confidence), number(g.Uncertainty), number(s.in.Uncertainty))
-}
-
-func (s *survey) whyInconsistent(c *candidate) string {
-	g := c.signals
-	return fmt.Sprintf("the identifier has confidence %s, the verifier gives its labels %s: inconsistency %s (unreliable from %s on)",
-		number(g.Confidence), number(*g.Verified), number(g.Inconsistency), number(s.in.Inconsistency))
-}
-
-func (s *survey) whyConflict(c *candidate) string {
-	g := c.signals.Conflict
-	if g.Type == "" {
-		return fmt.Sprintf("a judge scores %s low, which none of the errors found explains: conflict %s (unreliable from %s on)",
-			g.Dimension, number(g.Value), number(s.in.Conflict))
-	}
-	return fmt.Sprintf("%s was found, but a judge sees no sign of it, not even in %s: conflict %s (unreliable from %s on)",
-		g.Type, g.Dimension, number(g.Value), number(s.in.Conflict))
 }
 
 func (s *survey) whyRare(c *candidate, i int) string {
@@ -45,9 +22,6 @@ func (s *survey) whyRare(c *candidate, i int) string {
 
 func (s *survey) whyAuto(c *candidate) string {
 	g := c.signals
-	if g.Verified == nil {
-		return fmt.Sprintf("reliable by uncertainty alone, without a verifier: %s (below %s)", number(g.Uncertainty), number(s.in.Uncertainty))
-	}
 	return fmt.Sprintf("reliable: uncertainty %s (below %s), inconsistency %s (below %s)",
 		number(g.Uncertainty), number(s.in.Uncertainty), number(g.Inconsistency), number(s.in.Inconsistency))
 }
@@ -163,15 +137,12 @@ func (x *Explanation) verdict(p *picker, b *Batch) string {
 // Lines are the explanation as text.
 func (x *Explanation) Lines() []string {
 	lines := []string{x.Verdict}
-	if g := x.Signals; g != nil {
-		lines = append(lines, fmt.Sprintf("uncertainty   %s (confidence %s, least in the decision on %s)", number(g.Uncertainty), number(g.Confidence), g.Least))
-		if g.Verified != nil {
-			lines = append(lines, fmt.Sprintf("inconsistency %s (the verifier gives its labels %s)", number(g.Inconsistency), number(*g.Verified)))
-		} else {
-			lines = append(lines, "inconsistency unknown: no verifier looked at the row")
+	for _, g := range signals {
+		if x.Signals == nil {
+			break
 		}
-		if c := g.Conflict; c.Dimension != "" {
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("conflict      %s (%s %s)", number(c.Value), c.Dimension, c.Type)))
+		if text := g.describe(x.Signals); text != "" {
+			lines = append(lines, fmt.Sprintf("%-13s %s", g.name, text))
 		}
 	}
 	for _, k := range x.Ranks {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
@@ -56,7 +57,7 @@ func TestSurveyHoldsNoMoreOfALargerPool(t *testing.T) {
 		if err := in.Pool(s.row); err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range append(append([]*ranking{s.random, s.uncertain, s.inconsistent, s.conflict}, s.rare...), s.auto...) {
+		for _, r := range slices.Concat([]*ranking{s.random}, s.signals, s.rare, s.auto) {
 			if len(r.entries) > r.limit || len(r.texts) > r.limit || len(r.groups) > r.limit {
 				t.Errorf("of %d rows a ranking holds %d, limit %d", n, len(r.entries), r.limit)
 			}

@@ -43,14 +43,23 @@ func (p *picker) choose() {
 	}
 	left := q[Random] - len(p.picked)
 	left += q[Mistake] - p.mistakes(q[Mistake])
-	left += q[Conflicting] - p.take(s.conflict, q[Conflicting], Conflicting, s.whyConflict)
-	left += q[Inconsistent] - p.take(s.inconsistent, q[Inconsistent], Inconsistent, s.whyInconsistent)
+	for i, by := range slices.Backward(signals) {
+		if by.share != nil {
+			left += q[by.reason] - p.signal(i, q[by.reason])
+		}
+	}
 	left += q[Rare] - p.rare(q[Rare])
 	left += q[Uncertain]
-	left -= p.take(s.uncertain, left, Uncertain, s.whyUncertain)
 	// Where uncertain rows run out, the other unreliable ones follow.
-	left -= p.take(s.inconsistent, left, Inconsistent, s.whyInconsistent)
-	p.take(s.conflict, left, Conflicting, s.whyConflict)
+	for i := range signals {
+		left -= p.signal(i, left)
+	}
+}
+
+// signal takes up to n rows that the ith signal makes unreliable.
+func (p *picker) signal(i, n int) int {
+	by := &signals[i]
+	return p.take(p.s.signals[i], n, by.reason, func(c *candidate) string { return by.explain(c.signals, &p.s.in.Options) })
 }
 
 func (p *picker) pick(c *candidate, reason, why string) {

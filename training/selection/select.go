@@ -107,7 +107,7 @@ func Select(in Input) (*Batch, error) {
 func (in *Input) quotas() map[string]int {
 	q, rest := map[string]int{}, in.Size
 	for _, s := range in.Shares.named() {
-		q[s.reason] = min(int(math.Round(s.of*float64(in.Size))), rest)
+		q[s.reason] = min(int(math.Round(*s.of*float64(in.Size))), rest)
 		rest -= q[s.reason]
 	}
 	q[Uncertain] = rest

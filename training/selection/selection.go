@@ -23,47 +23,12 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/erreval/erreval/internal/strictyaml"
 )
-
-// Options say what a batch is made of. As JSON they stand in its batch.json.
-type Options struct {
-	Size          int     `json:"size"`           // rows that a person is given, those of the random slice and repeated ones included; 1 or more
-	Automatic     int     `json:"automatic"`      // most reliable rows that are proposed without a person, if a verifier agrees; 0 is none
-	Uncertainty   float64 `json:"uncertainty"`    // reliable rows lie below; 0.5 (none does) to 1
-	Inconsistency float64 `json:"inconsistency"`  // reliable rows lie below; 0 (none does) to 1
-	Conflict      float64 `json:"conflict"`       // unreliable rows have this conflict or more; over 0, to 1
-	PerGroup      int     `json:"per_group"`      // rows of one group (such as a passage) in a batch, as long as other groups have some; 0 is any number
-	Group         string  `json:"group"`          // column that rows of a group share; "" is each row by itself. No key of the YAML section: the workspace has it
-	System        string  `json:"system"`         // column of the system that wrote a row; systems take turns
-	NearDuplicate float64 `json:"near_duplicate"` // rows whose fields are all this much alike are told once; over 0, to 1 (Jaccard of four-letter pieces)
-	Shares        Shares  `json:"shares"`
-}
-
-// Shares are parts of Options.Size, 0 to 1, together at most 1; uncertain rows get the rest.
-type Shares struct {
-	Random       float64 `json:"random"`       // drawn uniformly, to measure quality
-	Control      float64 `json:"control"`      // repeated, to measure the reviewer
-	Mistake      float64 `json:"mistake"`      // of the training set, with doubtful labels
-	Conflict     float64 `json:"conflict"`     // a judge speaks against the labels
-	Inconsistent float64 `json:"inconsistent"` // the verifier does
-	Rare         float64 `json:"rare"`         // may hold error types of which there are few rows
-}
-
-// DefaultOptions is an hour of a person who needs 18 seconds a row.
-//
-// The thresholds were chosen by looking at erreval-qg-minilm@3 on 1,488 labelled machine questions. Of those that it was trained
-// on (953), 49 % lie below an uncertainty of 0.55 and 96 % of their label sets are right; between 0.55 and 0.6 it is 78 %,
-// above 0.6 45 %. Of those that it was not trained on (535), 29 % lie below 0.55, and only 73 % of them are right: confidence
-// alone is no proof. Hence 0.2 for the inconsistency, so that the verifier (0.75 or more beside a confidence of 0.95) has to
-// agree, and hence the small number of automatic rows.
-func DefaultOptions() Options {
-	return Options{Size: 200, Automatic: 100, Uncertainty: 0.55, Inconsistency: 0.2, Conflict: 0.75, PerGroup: 3, System: "system",
-		NearDuplicate: 0.7, Shares: Shares{Random: 0.1, Control: 0.05, Mistake: 0.05, Conflict: 0.1, Inconsistent: 0.25, Rare: 0.15}}
-}
 
 // Validate joins all faults of o.
 func (o *Options) Validate() error {
@@ -76,27 +41,34 @@ func (o *Options) Validate() error {
 	check(o.Size >= 1, "size is %d; a batch has at least 1 row", o.Size)
 	check(o.Automatic >= 0, "automatic is %d; give 0 for none, or a number of rows", o.Automatic)
 	check(o.PerGroup >= 0, "per_group is %d; give 0 for any number, or a number of rows", o.PerGroup)
-	check(o.Uncertainty >= 0.5 && o.Uncertainty <= 1, "uncertainty is %v; the formula gives 0.5 to 1", o.Uncertainty)
-	check(o.Inconsistency >= 0 && o.Inconsistency <= 1, "inconsistency is %v; it lies in 0..1", o.Inconsistency)
-	check(o.Conflict > 0 && o.Conflict <= 1, "conflict is %v; it lies over 0, up to 1", o.Conflict)
+	for _, g := range signals {
+		bound := *g.bound(o)
+		check(g.allows(bound), "%s is %v; %s", g.name, bound, g.allowed)
+	}
 	check(o.NearDuplicate > 0 && o.NearDuplicate <= 1, "near_duplicate is %v; it lies over 0, up to 1", o.NearDuplicate)
 	sum := 0.0
 	for _, s := range o.Shares.named() {
-		check(s.of >= 0 && s.of <= 1, "the share of %s rows is %v; it lies in 0..1", s.reason, s.of)
-		sum += s.of
+		check(*s.of >= 0 && *s.of <= 1, "the share of %s rows is %v; it lies in 0..1", s.reason, *s.of)
+		sum += *s.of
 	}
 	check(sum <= 1+1e-9, "the shares add up to %v; they are parts of one batch", sum)
 	return errors.Join(errs...)
 }
 
 type share struct {
-	reason string
-	of     float64
+	reason string // and key in refine.yaml
+	of     *float64
 }
 
+// named are the shares in the order in which they are taken.
 func (s *Shares) named() []share {
-	return []share{{Random, s.Random}, {Control, s.Control}, {Mistake, s.Mistake}, {Conflicting, s.Conflict},
-		{Inconsistent, s.Inconsistent}, {Rare, s.Rare}}
+	list := []share{{Random, &s.Random}, {Control, &s.Control}, {Mistake, &s.Mistake}}
+	for _, g := range slices.Backward(signals) {
+		if g.share != nil {
+			list = append(list, share{g.reason, g.share(s)})
+		}
+	}
+	return append(list, share{Rare, &s.Rare})
 }
 
 // ReadConfig reads the section "select" of refine.yaml strictly. What it leaves out has its default, and so has everything where n
@@ -109,22 +81,21 @@ func ReadConfig(n *yaml.Node, file string) (Options, error) {
 	part := func(dst *float64) strictyaml.Value {
 		return r.Float(dst, "a number from 0 to 1", func(x float64) bool { return x >= 0 && x <= 1 })
 	}
-	s := &o.Shares
-	r.Mapping(n, "select",
-		strictyaml.May("size", r.IntFrom(1, &o.Size)),
-		strictyaml.May("automatic", r.IntFrom(0, &o.Automatic)),
-		strictyaml.May("uncertainty", part(&o.Uncertainty)),
-		strictyaml.May("inconsistency", part(&o.Inconsistency)),
-		strictyaml.May("conflict", part(&o.Conflict)),
-		strictyaml.May("per_group", r.IntFrom(0, &o.PerGroup)),
-		strictyaml.May("system", r.Text(&o.System)),
+	keys := []strictyaml.Key{strictyaml.May("size", r.IntFrom(1, &o.Size)),
+		strictyaml.May("automatic", r.IntFrom(0, &o.Automatic))}
+	for _, g := range signals {
+		keys = append(keys, strictyaml.May(g.name, part(g.bound(&o))))
+	}
+	keys = append(keys, strictyaml.May("per_group", r.IntFrom(0, &o.PerGroup)), strictyaml.May("system", r.Text(&o.System)),
 		strictyaml.May("near_duplicate", part(&o.NearDuplicate)),
 		strictyaml.May("shares", func(_ string, n *yaml.Node) {
-			r.Mapping(n, "shares", strictyaml.May(Random, part(&s.Random)), strictyaml.May(Control, part(&s.Control)),
-				strictyaml.May(Mistake, part(&s.Mistake)), strictyaml.May(Conflicting, part(&s.Conflict)),
-				strictyaml.May(Inconsistent, part(&s.Inconsistent)), strictyaml.May(Rare, part(&s.Rare)))
-		}),
-	)
+			var shares []strictyaml.Key
+			for _, s := range o.Shares.named() {
+				shares = append(shares, strictyaml.May(s.reason, part(s.of)))
+			}
+			r.Mapping(n, "shares", shares...)
+		}))
+	r.Mapping(n, "select", keys...)
 	if err := r.Err(); err != nil {
 		return o, err
 	}
@@ -134,7 +105,22 @@ func ReadConfig(n *yaml.Node, file string) (Options, error) {
 	return o, nil
 }
 
-// ConfigText is the section with its defaults and comments.
-//
 //go:embed select.yaml
-var ConfigText string
+var configText string
+
+// ConfigText is the section with its defaults and comments.
+var ConfigText = makeConfigText()
+
+func makeConfigText() string {
+	o := DefaultOptions()
+	bounds, shares := "", ""
+	for _, g := range signals {
+		bounds += fmt.Sprintf("\n  %-22s# %s", fmt.Sprint(g.name, ": ", *g.bound(&o)), g.comment)
+	}
+	for _, g := range slices.Backward(signals) {
+		if g.share != nil {
+			shares += fmt.Sprintf("\n    %-20s# %s", fmt.Sprint(g.reason, ": ", *g.share(&o.Shares)), g.shareComment)
+		}
+	}
+	return fmt.Sprintf(configText, bounds, shares)
+}

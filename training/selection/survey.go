@@ -37,13 +37,10 @@ type survey struct {
 	in     *Input
 	counts Counts
 
-	random       *ranking
-	uncertain    *ranking
-	inconsistent *ranking
-	conflict     *ranking
-	rare         []*ranking // one a type; that of the no-error label stays empty
-	auto         []*ranking // one a type; that of the no-error label (or a last one more) is of rows without errors
-
+	random  *ranking
+	signals []*ranking // one a signal
+	rare    []*ranking // one a type; that of the no-error label stays empty
+	auto    []*ranking // one a type; that of the no-error label (or a last one more) is of rows without errors
 }
 
 func newSurvey(in *Input) *survey {
@@ -52,7 +49,9 @@ func newSurvey(in *Input) *survey {
 	held := func(n int) *ranking { return newRanking(max(width*n, leastWidth), max(in.Size, in.PerGroup)) }
 	s.random = newRanking(q[Random], 0)
 	s.random.repeats = true
-	s.uncertain, s.inconsistent, s.conflict = held(in.Size), held(in.Size), held(in.Size)
+	for range signals {
+		s.signals = append(s.signals, held(in.Size))
+	}
 	for range in.Meter.thresholds {
 		s.rare = append(s.rare, held(q[Rare]))
 	}
@@ -108,19 +107,15 @@ func (s *survey) eachRanking(c *candidate, f func(reason string, r *ranking, sco
 	o, g := &s.in.Options, c.signals
 	k := keys(s.in.Seed, c.id)
 	f(Random, s.random, unit(k[keyRandom]))
-	if g.conflicting(o) {
-		f(Conflicting, s.conflict, g.Conflict.Value)
-	}
-	if g.inconsistent(o) {
-		f(Inconsistent, s.inconsistent, g.Inconsistency)
+	for i, by := range slices.Backward(signals) {
+		if by.reaches(g, o) {
+			f(by.reason, s.signals[i], by.value(g))
+		}
 	}
 	for i, q := range g.centred {
 		if q >= rareFrom {
 			f(Rare, s.rare[i], q)
 		}
-	}
-	if g.Uncertainty >= o.Uncertainty {
-		f(Uncertain, s.uncertain, g.Uncertainty)
 	}
 	if g.addable(o) {
 		for _, i := range s.in.Meter.labelsOf(g) {
