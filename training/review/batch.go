@@ -164,13 +164,14 @@ type Frozen struct {
 	Dir      string
 	Taxonomy *taxonomy.Taxonomy
 	All      []Item     // in the file's order
-	Values   [][]string // the fields of each item, in the taxonomy's order
+	Columns  []Column   // what reviewers read of an item
+	Values   [][]string // the texts of each item, parallel to Columns
 	index    map[string]int
 }
 
 // Open reads a batch's folder.
 func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
-	f := &Frozen{Dir: dir, Taxonomy: t, index: map[string]int{}}
+	f := &Frozen{Dir: dir, Taxonomy: t, Columns: columnsOf(t), index: map[string]int{}}
 	if err := f.readBatch(filepath.Join(dir, BatchFile)); err != nil {
 		return nil, err
 	}
@@ -241,7 +242,11 @@ func (f *Frozen) link(file string) error {
 		if j, ok := f.index[it.ControlOf]; it.ControlOf != "" && (!ok || f.All[j].TextSHA256 != it.TextSHA256) {
 			return fmt.Errorf("%s: item %s repeats %q, which is not in the batch with that text", file, it.ItemID, it.ControlOf)
 		}
-		f.Values = append(f.Values, row.Values)
+		texts := make([]string, len(f.Columns))
+		for k := range texts {
+			texts[k] = f.Columns[k].text(it, row)
+		}
+		f.Values = append(f.Values, texts)
 	}
 	return nil
 }

@@ -88,17 +88,17 @@ func suggestion(p *review.Proposed, show string) argillaSuggestion {
 	return s
 }
 
-// argillaNames are the fields' names as Argilla takes them: small letters, digits, hyphens and underscores.
+// argillaNames are the columns' names as Argilla takes them: small letters, digits, hyphens and underscores.
 func argillaNames(f *review.Frozen) []string {
 	var names []string
 	seen := map[string]bool{}
-	for _, name := range f.Taxonomy.FieldNames() {
-		name = strings.Map(func(r rune) rune {
+	for _, c := range f.Columns {
+		name := strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 				return r
 			}
 			return '_'
-		}, strings.ToLower(name))
+		}, strings.ToLower(c.Name))
 		for seen[name] {
 			name += "_"
 		}
@@ -112,7 +112,7 @@ func argillaSettings(f *review.Frozen, names []string) object {
 	t := f.Taxonomy
 	var fields, options []object
 	for k, name := range names {
-		fields = append(fields, object{"name": name, "title": t.Fields[k].Name, "required": k == 0, "type": "text", "settings": object{"type": "text", "use_markdown": false}})
+		fields = append(fields, object{"name": name, "title": f.Columns[k].Name, "required": k == 0, "type": "text", "settings": object{"type": "text", "use_markdown": false}})
 	}
 	var guide strings.Builder
 	for k, c := range choices(t) {
@@ -126,6 +126,16 @@ func argillaSettings(f *review.Frozen, names []string) object {
 			{"name": argillaNotes, "title": "Notes", "required": false, "type": "text", "settings": object{"type": "text", "use_markdown": false}},
 		},
 	}
+}
+
+func argillaParser(has func(columns ...string) bool) parser {
+	switch {
+	case has("fields", "responses"):
+		return readArgilla
+	case has(argillaLabels+argillaValues, argillaLabels+argillaUsers):
+		return readArgillaFlat
+	}
+	return nil
 }
 
 // readArgilla takes a record apart.

@@ -31,8 +31,30 @@ const (
 	LabelStudio = "label-studio"
 )
 
+// format is a way to give a batch out, and to take it back.
+type format struct {
+	name   string
+	export func(*review.Frozen, Options) ([]File, error)
+	// parser takes apart what a tool gives back, where a file has its columns; nil where it has not. A format without a
+	// parser is flat.
+	parser func(has func(columns ...string) bool) parser
+}
+
+var formats = []format{
+	{XLSX, exportWorkbook, nil},
+	{CSV, func(f *review.Frozen, o Options) ([]File, error) { return exportRows(f, dataset.CSV, o) }, nil},
+	{JSONL, func(f *review.Frozen, o Options) ([]File, error) { return exportRows(f, dataset.JSONL, o) }, nil},
+	{Argilla, exportArgilla, argillaParser},
+	{LabelStudio, exportLabelStudio, studioParser},
+}
+
 // Formats are all that Export knows.
-func Formats() []string { return []string{XLSX, CSV, JSONL, Argilla, LabelStudio} }
+func Formats() (names []string) {
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
 
 // Options of an export.
 type Options struct {
@@ -59,38 +81,31 @@ type File struct {
 }
 
 // Export writes a batch in a format.
-func Export(f *review.Frozen, format string, o Options) ([]File, error) {
+func Export(f *review.Frozen, name string, o Options) ([]File, error) {
 	if o.Proposals == "" {
 		o.Proposals = review.ShowNothing
 	}
 	if !slices.Contains(review.Shows(), o.Proposals) {
 		return nil, fmt.Errorf("proposals %q: they are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	}
-	switch format {
-	case XLSX:
-		return exportWorkbook(f, o)
-	case CSV:
-		return exportRows(f, "review.csv", dataset.Format{Name: dataset.CSV}, o)
-	case JSONL:
-		return exportRows(f, "review.jsonl", dataset.Format{Name: dataset.JSONL}, o)
-	case Argilla:
-		return exportArgilla(f, o)
-	case LabelStudio:
-		return exportLabelStudio(f, o)
+	for _, known := range formats {
+		if known.name == name {
+			return known.export(f, o)
+		}
 	}
-	return nil, fmt.Errorf("there is no format %q; the formats are %s", format, strings.Join(Formats(), ", "))
+	return nil, fmt.Errorf("there is no format %q; the formats are %s", name, strings.Join(Formats(), ", "))
 }
 
-// layout names the columns of the flat formats. Fields and labels keep their names; a column of erreval's own that would be
-// called the same gets underscores.
+// layout names the columns of the flat formats. What reviewers read and the labels keep their names; a column of erreval's
+// own that would be called the same gets underscores.
 type layout struct {
 	batch, item, reviewer, labels, skipped, notes, text, proposed, resolves string
 
-	fields []string // in the taxonomy's order
-	types  []string // parallel to choices
+	shown []string // parallel to Frozen.Columns
+	types []string // parallel to choices
 }
 
-func layoutOf(t *taxonomy.Taxonomy) layout {
+func layoutOf(b *review.Frozen) layout {
 	taken := map[string]bool{}
 	free := func(name string) string {
 		for taken[strings.ToLower(name)] {
@@ -100,10 +115,10 @@ func layoutOf(t *taxonomy.Taxonomy) layout {
 		return name
 	}
 	l := layout{}
-	for _, f := range t.FieldNames() {
-		l.fields = append(l.fields, free(f))
+	for _, c := range b.Columns {
+		l.shown = append(l.shown, free(c.Name))
 	}
-	for _, c := range choices(t) {
+	for _, c := range choices(b.Taxonomy) {
 		l.types = append(l.types, free(c))
 	}
 	for _, c := range []struct {
@@ -129,13 +144,13 @@ func (r *row) set(name string, value any) {
 }
 
 // exportRows writes one row an item, with a column "labels" to be filled in.
-func exportRows(f *review.Frozen, name string, format dataset.Format, o Options) ([]File, error) {
+func exportRows(f *review.Frozen, format string, o Options) ([]File, error) {
 	var b bytes.Buffer
-	sink, err := dataset.NewSink(&b, format, dataset.SinkOptions{})
+	sink, err := dataset.NewSink(&b, dataset.Format{Name: format}, dataset.SinkOptions{})
 	if err != nil {
 		return nil, err
 	}
-	l := layoutOf(f.Taxonomy)
+	l := layoutOf(f)
 	for i := range f.All {
 		r := flatRow(f, &l, i, o)
 		if r.err != nil {
@@ -148,14 +163,14 @@ func exportRows(f *review.Frozen, name string, format dataset.Format, o Options)
 	if err := sink.Close(); err != nil {
 		return nil, err
 	}
-	return []File{{name, b.Bytes()}}, nil
+	return []File{{"review." + format, b.Bytes()}}, nil
 }
 
 func flatRow(f *review.Frozen, l *layout, i int, o Options) *row {
 	r := &row{}
 	r.set(l.batch, f.ID)
 	r.set(l.item, f.All[i].ItemID)
-	for k, name := range l.fields {
+	for k, name := range l.shown {
 		r.set(name, f.Values[i][k])
 	}
 	if o.Proposals != review.ShowNothing {
@@ -194,7 +209,7 @@ func proposal(it *review.Item, show string) string {
 func Conflicts(f *review.Frozen, conflicts []review.Conflict) ([]byte, error) {
 	var b bytes.Buffer
 	w := dataset.NewWriter(&b)
-	l := layoutOf(f.Taxonomy)
+	l := layoutOf(f)
 	for _, c := range conflicts {
 		i, _ := f.Find(c.ItemID)
 		r := flatRow(f, &l, i, Options{Proposals: review.ShowNothing})

@@ -44,12 +44,12 @@ type studioTask struct {
 }
 
 func exportLabelStudio(f *review.Frozen, o Options) ([]File, error) {
-	l := layoutOf(f.Taxonomy)
+	l := layoutOf(f)
 	tasks := []studioTask{}
 	for i := range f.All {
 		it := &f.All[i]
 		data := object{l.batch: f.ID, l.item: it.ItemID, l.text: it.TextSHA256}
-		for k, name := range l.fields {
+		for k, name := range l.shown {
 			data[name] = f.Values[i][k]
 		}
 		task := studioTask{Data: data}
@@ -81,8 +81,8 @@ func prediction(p *review.Proposed, show string) studioPrediction {
 func studioConfig(f *review.Frozen, l *layout) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("<View>\n  <Style>.htx-text{ white-space: pre-wrap; }</Style>\n")
-	for k, name := range l.fields {
-		fmt.Fprintf(&b, "  <Header value=%s/>\n  <Text name=\"field%d\" value=%s/>\n", attribute(f.Taxonomy.Fields[k].Name), k, attribute("$"+name))
+	for k, name := range l.shown {
+		fmt.Fprintf(&b, "  <Header value=%s/>\n  <Text name=\"field%d\" value=%s/>\n", attribute(f.Columns[k].Name), k, attribute("$"+name))
 	}
 	fmt.Fprintf(&b, "  <Choices name=%q toName=\"field0\" choice=\"multiple\" required=\"true\" requiredMessage=%s>\n", studioLabels, attribute("Choose "+clean(f.Taxonomy)+" where nothing is wrong; skip what you cannot decide."))
 	for k, c := range choices(f.Taxonomy) {
@@ -110,6 +110,13 @@ type studioAnnotation struct {
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
 
+func studioParser(has func(columns ...string) bool) parser {
+	if has("data") && (has("annotations") || has("predictions")) {
+		return readStudio
+	}
+	return nil
+}
+
 // readStudio takes a task with its annotations apart.
 func readStudio(r *reader, row *dataset.Row) (*record, error) {
 	var data map[string]any
@@ -121,7 +128,7 @@ func readStudio(r *reader, row *dataset.Row) (*record, error) {
 	rec.id, _ = data[r.l.item].(string)
 	rec.batch, _ = data[r.l.batch].(string)
 	rec.hash, _ = data[r.l.text].(string)
-	for k, name := range r.l.fields {
+	for k, name := range r.l.shown {
 		if text, ok := data[name].(string); ok {
 			rec.values[k] = text
 		}

@@ -20,7 +20,7 @@ import (
 // record is an item as a file gives it back.
 type record struct {
 	id, batch, hash string
-	values          map[int]string // the fields that the file has, by place in the taxonomy
+	values          map[int]string // the columns for reviewers that the file has, by place in Frozen.Columns
 	voices          []voice
 }
 
@@ -75,7 +75,7 @@ func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, erro
 	var o dataset.Options
 	var err error
 	if format.Name == dataset.XLSX {
-		o.Sheet, err = sheetOf(path, layoutOf(f.Taxonomy).item)
+		o.Sheet, err = sheetOf(path, layoutOf(f).item)
 	}
 	if err != nil {
 		return nil, review.FaultOf(path, err)
@@ -128,7 +128,7 @@ func headOf(book *excelize.File, sheet string) []string {
 var units = map[string]string{dataset.XLSX: "row", dataset.Parquet: "row", dataset.JSON: "item"}
 
 func read(rows dataset.Source, path string, format dataset.Format, f *review.Frozen, reviewer string) ([]review.Answer, error) {
-	r := &reader{f: f, l: layoutOf(f.Taxonomy), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX, cells: format.Name == dataset.CSV || format.Name == dataset.TSV,
+	r := &reader{f: f, l: layoutOf(f), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX, cells: format.Name == dataset.CSV || format.Name == dataset.TSV,
 		reviewer: reviewer, named: map[string]bool{}, seen: map[[2]string]review.Place{}}
 	n := 0
 	for ; ; n++ {
@@ -169,7 +169,7 @@ func (r *reader) fault(p review.Place, item string, err error) {
 func (r *reader) row(row *dataset.Row) error {
 	r.header = row.Columns()
 	p := review.Place{File: r.file, Line: row.Line, Unit: r.unit}
-	rec, err := r.parser(row)(r, row)
+	rec, err := r.parser()(r, row)
 	if err != nil {
 		var whole *review.Fault
 		if errors.As(err, &whole) {
@@ -194,17 +194,21 @@ func (r *reader) row(row *dataset.Row) error {
 	return nil
 }
 
-func (r *reader) parser(row *dataset.Row) func(*reader, *dataset.Row) (*record, error) {
+// parser takes a row apart; nil is a row that says nothing.
+type parser func(r *reader, row *dataset.Row) (*record, error)
+
+// parser chooses by the columns of the row at hand.
+func (r *reader) parser() parser {
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(r.header, n) })
 	}
-	switch {
-	case has("fields", "responses"):
-		return readArgilla
-	case has(argillaLabels+argillaValues, argillaLabels+argillaUsers):
-		return readArgillaFlat
-	case has("data") && (has("annotations") || has("predictions")):
-		return readStudio
+	for _, f := range formats {
+		if f.parser == nil {
+			continue
+		}
+		if p := f.parser(has); p != nil {
+			return p
+		}
 	}
 	return readFlat
 }
@@ -219,7 +223,7 @@ func (r *reader) compare(rec *record) error {
 			return &columnError{r.l.item, errors.New(fault.Reason)}
 		}
 	}
-	for k, name := range r.l.fields {
+	for k, name := range r.l.shown {
 		if text, ok := rec.values[k]; ok && plain(text) != plain(r.f.Values[i][k]) {
 			return &columnError{name, r.changed(name)}
 		}
@@ -227,7 +231,7 @@ func (r *reader) compare(rec *record) error {
 	switch {
 	case rec.hash != "" && rec.hash != r.f.All[i].TextSHA256:
 		return &columnError{r.l.text, fmt.Errorf("%q is that of another text; export the batch again", r.l.text)}
-	case rec.hash == "" && len(rec.values) < len(r.l.fields):
+	case rec.hash == "" && len(rec.values) < len(r.l.shown):
 		return fmt.Errorf("neither the text nor %q is there, so that nothing says what was answered; keep the columns of the export", r.l.text)
 	}
 	return nil

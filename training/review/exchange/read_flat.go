@@ -20,7 +20,7 @@ func readFlat(r *reader, row *dataset.Row) (*record, error) {
 	}
 	rec := &record{id: review.ColumnText(row, r.l.item), batch: review.ColumnText(row, r.l.batch),
 		hash: review.ColumnText(row, r.l.text), values: map[int]string{}}
-	for k, name := range r.l.fields {
+	for k, name := range r.l.shown {
 		if raw, ok := row.Get(name); ok && string(raw) != "null" {
 			rec.values[k] = review.ColumnText(row, name)
 		} else if ok {

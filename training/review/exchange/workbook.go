@@ -45,7 +45,7 @@ func (w *workbook) note(err error) {
 }
 
 func exportWorkbook(f *review.Frozen, o Options) ([]File, error) {
-	w := &workbook{File: excelize.NewFile(), f: f, l: layoutOf(f.Taxonomy), o: o, styles: map[string]int{}}
+	w := &workbook{File: excelize.NewFile(), f: f, l: layoutOf(f), o: o, styles: map[string]int{}}
 	w.note(w.SetSheetName("Sheet1", reviewSheet))
 	w.makeStyles()
 	w.items()
@@ -81,7 +81,7 @@ func (w *workbook) makeStyles() {
 func (w *workbook) items() {
 	context := contextField(w.f.Taxonomy)
 	w.add(w.l.item, 12, "text", false, func(i int) string { return w.f.All[i].ItemID })
-	for k, name := range w.l.fields {
+	for k, name := range w.l.shown {
 		width := fieldWidth
 		if k == context {
 			width = contextWidth
@@ -227,8 +227,8 @@ func (w *workbook) definitions() {
 		rows = append(rows, []string{None, "", "", definition(t, len(t.Types))})
 	}
 	rows = append(rows, nil, []string{"column", "", "", "what it holds"})
-	for k, f := range t.Fields {
-		rows = append(rows, []string{w.l.fields[k], "", "", f.Definition})
+	for k, c := range w.f.Columns {
+		rows = append(rows, []string{w.l.shown[k], "", "", c.Definition})
 	}
 	rows = append(rows, nil,
 		[]string{"How to answer", "", "", "Choose yes under every label that the row has, and under " + clean(t) + " if it has none. Empty means no. A row without any yes is not answered yet."},

@@ -8,8 +8,8 @@ import (
 	"github.com/erreval/erreval/training/review"
 )
 
-// shownBatch is all that the browser gets. It tells nothing by which a control row could be known: of a row only the
-// task's fields, of an item neither its reason nor what it repeats.
+// shownBatch is all that the browser gets. It tells nothing by which a control row could be known: of a row only its
+// columns for reviewers, of an item neither its reason nor what it repeats.
 type shownBatch struct {
 	Batch    string       `json:"batch"`
 	Reviewer string       `json:"reviewer"`
@@ -56,8 +56,8 @@ func (p *Page) batch() *shownBatch {
 		y := types[i]
 		b.Types = append(b.Types, shownType{y.Name, y.Category, y.Definition, y.NoError, key})
 	}
-	for _, f := range t.Fields {
-		b.Fields = append(b.Fields, shownField{f.Name, f.Definition})
+	for _, c := range p.review.Batch.Columns {
+		b.Fields = append(b.Fields, shownField{c.Name, c.Definition})
 	}
 	answers := p.given()
 	for i := range p.review.Batch.All {
@@ -72,9 +72,9 @@ func (p *Page) batch() *shownBatch {
 func (p *Page) show(i int) shownItem {
 	item, values := &p.review.Batch.All[i], p.review.Batch.Values[i]
 	out := shownItem{ID: item.ItemID}
-	for j, f := range p.review.Batch.Taxonomy.Fields {
+	for j, c := range p.review.Batch.Columns {
 		var others []string
-		if f.Group {
+		if c.Group {
 			others = slices.Concat(values[:j], values[j+1:])
 		}
 		out.Texts = append(out.Texts, pieces(values[j], others))
