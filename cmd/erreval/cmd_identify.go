@@ -54,13 +54,13 @@ holds the key); look at prompt and cost first, bound what is spent, and compare 
 Beside OUT stand OUT.run.json (model, taxonomy, options, counts) and, if lines were no rows,
 OUT.rejected.jsonl. Exit code 3 says that some rows are untagged or some lines rejected. docs/evaluation.md says
 more about language models.`,
-		Flags: append([]cli.Flag{
-			outFlag(), &cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"},
-			modelFlag(), verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), mapFlag(), limitFlag(),
-			workersFlag(), thresholdFlag(), labelsOnlyFlag(), overwriteFlag(), resumeFlag(), shardFlag(), quietFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-			identifierFlag(),
-		}, slices.Concat(fileFlags(), gateFlags(), labellerFlags())...),
+		Flags: slices.Concat(runFlags(map[string][]cli.Flag{
+			"output": {&cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"}, modelFlag(),
+				verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
+			"limit":  {workersFlag(), thresholdFlag(), labelsOnlyFlag()},
+			"resume": {shardFlag()},
+			"json":   {identifierFlag()},
+		}), gateFlags(), labellerFlags()),
 		Action: func(ctx *cli.Context) error {
 			o, err := readIdentifyOptions(ctx, e)
 			if err != nil {
@@ -105,13 +105,6 @@ func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
 		On: ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
 	o.On.GPUMemory, err = local.ParseSize(ctx.String("gpu-memory"))
 	return o, err
-}
-
-// readRunOptions reads the flags that all row commands have.
-func readRunOptions(ctx *cli.Context) run.Options {
-	return run.Options{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
-		Map: ctx.StringSlice("map"), Limit: ctx.Int("limit"), Shard: ctx.String("shard"), Overwrite: ctx.Bool("overwrite"),
-		Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet")}
 }
 
 func (o *identifyOptions) validate() error {

@@ -42,9 +42,7 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: append([]cli.Flag{outFlag(), taxonomy, mapFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-		}, append(fileFlags(), judgeFlags()...)...),
+		Flags: append(runFlags(map[string][]cli.Flag{"output": {taxonomy}}), judgeFlags()...),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
 				return err

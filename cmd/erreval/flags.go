@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
 	"github.com/urfave/cli/v2"
 )
@@ -20,6 +22,25 @@ func (e *env) typed(names []string) bool {
 		}
 	}
 	return false
+}
+
+// runFlags are those of every row command, which readRunOptions reads. The command's own flags stand behind the one that is
+// their key.
+func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
+	common := append([]cli.Flag{outFlag(), mapFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
+		&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
+	}, fileFlags()...)
+	for _, f := range common {
+		all = append(append(all, f), own[f.Names()[0]]...)
+	}
+	return all
+}
+
+// readRunOptions reads the flags of row commands. That the summary is JSON is an option of the stage.
+func readRunOptions(ctx *cli.Context) run.Options {
+	return run.Options{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
+		Map: ctx.StringSlice("map"), Reading: runrecord.Reading{Limit: ctx.Int("limit")}, Shard: ctx.String("shard"),
+		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet")}
 }
 
 // Flags that mean the same in every command. Precedence: the flag, then the environment variable, then the default.

@@ -21,7 +21,6 @@ type Run struct {
 	*Process
 	Options
 	Progress *Progress
-	Columns  map[string]string // field to column, as given; of NameColumns
 
 	files    *Files
 	taxonomy *taxonomy.Taxonomy
@@ -54,21 +53,19 @@ func (r *Run) NameColumns(ctx context.Context, t *taxonomy.Taxonomy) (err error)
 		return err
 	}
 	r.taxonomy = t
-	return r.rows(0).CheckColumns(ctx, r.Process, r.Inputs...)
+	return r.Rows().CheckColumns(ctx, r.Process, r.Inputs...)
 }
 
-func (r *Run) rows(limit int) *Rows {
-	return &Rows{Files: r.files, Taxonomy: r.taxonomy, Columns: r.Columns, Limit: limit}
+// Rows is how the run reads files, without its limit.
+func (r *Run) Rows() *Rows {
+	return &Rows{Files: r.files, Taxonomy: r.taxonomy, Reading: runrecord.Reading{Columns: r.Columns}}
 }
-
-// Rows is how the run reads its inputs, for other files of such rows.
-func (r *Run) Rows() *Rows { return r.rows(0) }
 
 // Each goes through the rows that All would give to the stage, all outputs being new. It gives the number of lines that
 // are no rows.
 func (r *Run) Each(ctx context.Context, visit func(*dataset.Row) error) (rejected int, err error) {
 	for _, file := range r.Inputs {
-		in := r.rows(0)
+		in := r.Rows()
 		if r.Limit > 0 {
 			if in.Limit = r.Limit - r.read; in.Limit == 0 {
 				break

@@ -19,13 +19,13 @@ type Options struct {
 	Inputs    []string // files of rows, or Stdio
 	Output    string   // file, folder, Stdio, or "" for none
 	Files     FileOptions
-	Map       []string // FIELD=COLUMN
-	Limit     int      // rows, over all inputs; 0 is all
+	Map       []string // FIELD=COLUMN; Run.NameColumns makes Columns of it
 	Shard     string   // I/N; "" is all rows
 	Overwrite bool
 	Resume    bool
 	Quiet     bool
 	GoOn      string // what to type after an interruption; "" is the line as typed, with --resume
+	runrecord.Reading
 }
 
 // Validate reports every fault of o that can be told without looking at files.

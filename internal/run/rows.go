@@ -14,10 +14,9 @@ import (
 
 // Rows is how files of rows with the taxonomy's fields are read.
 type Rows struct {
-	Files    *Files
-	Taxonomy *taxonomy.Taxonomy
-	Columns  map[string]string // field to column, as given
-	Limit    int               // rows of a file; 0 is all
+	Files             *Files
+	Taxonomy          *taxonomy.Taxonomy
+	runrecord.Reading // with the limit of each file
 }
 
 // TakeRows takes the rows of a file, which read gives until io.EOF.

@@ -127,7 +127,7 @@ func TestNewCommand(t *testing.T) {
 		"column":   {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Map: []string{"question=prompt"}}, exit.Failed, "prompt"},
 		"missing":  {run.Options{Inputs: []string{"none.jsonl"}, Output: "no.jsonl"}, exit.Failed, "none.jsonl"},
 		"shard":    {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Shard: "3/2"}, exit.Usage, `--shard "3/2"`},
-		"limit":    {run.Options{Inputs: []string{"in.jsonl"}, Output: run.Stdio, Limit: 1, Quiet: true}, exit.OK, `"shout":"WHO BUILT IT?"`},
+		"limit":    {run.Options{Inputs: []string{"in.jsonl"}, Output: run.Stdio, Reading: runrecord.Reading{Limit: 1}, Quiet: true}, exit.OK, `"shout":"WHO BUILT IT?"`},
 	} {
 		if code, said := shout(t, dir, c.o); code != c.code || !strings.Contains(said, c.said) {
 			t.Errorf("%s: code %d, want %d: %s", name, code, c.code, said)

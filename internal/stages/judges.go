@@ -84,9 +84,9 @@ func (j *judges) checkPath(input, output string) error {
 	return nil
 }
 
-// newRecord is how rows read by columns are asked about.
-func (j *judges) newRecord(columns map[string]string, limit int) judging.Record {
-	return j.o.Record(columns, limit, j.Template.ID()+" sha256:"+j.Template.Hash())
+// newRecord is how rows are asked about.
+func (j *judges) newRecord(rows runrecord.Reading) judging.Record {
+	return j.o.Record(rows, j.Template.ID()+" sha256:"+j.Template.Hash())
 }
 
 // describe says in words what was spent.

@@ -62,7 +62,7 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 	}
 	j.showProgress(r)
 	s.Model = &runrecord.Artefact{ID: o.Models[0].Name} // a language model has no file to hash
-	s.Options = labellerOptions{Identifier: IdentifierLLM, Record: j.newRecord(r.Columns, r.Limit), Examples: shown}
+	s.Options = labellerOptions{Identifier: IdentifierLLM, Record: j.newRecord(r.Reading), Examples: shown}
 	s.Meter, s.Stop = j.meter, j.findStop
 	count := s.Count
 	s.Count = func(row *dataset.Row, resumed bool, counts run.Counts) error {

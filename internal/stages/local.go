@@ -99,12 +99,13 @@ func (l *Local) Close() error {
 type localOptions struct {
 	Device     string                `json:"device"`
 	Join       string                `json:"join"`
-	Map        map[string]string     `json:"map"` // field to column
+	Map        map[string]string     `json:"map"` // this and limit stand before those of Reading, as in older records
 	Thresholds dataset.Probabilities `json:"thresholds"`
 	Limit      int                   `json:"limit"`
 	Workers    int                   `json:"workers"`
 	LabelsOnly bool                  `json:"labels_only"`
 	Verifier   *runrecord.Artefact   `json:"verifier,omitempty"`
+	runrecord.Reading
 }
 
 // Local tags the rows of all inputs with a local model.
@@ -112,7 +113,8 @@ func (i *Identify) Local(ctx context.Context, l *Local) error {
 	r, s := i.Run, i.stage()
 	s.Model = &runrecord.Artefact{ID: l.Model.Manifest.ID(), SHA256: l.Model.SHA256}
 	options := localOptions{Device: l.o.On.Device, Join: l.Model.Manifest.Join, Map: r.Columns,
-		Thresholds: l.Identifier.Thresholds(), Limit: r.Limit, Workers: l.o.Workers, LabelsOnly: l.o.LabelsOnly}
+		Thresholds: l.Identifier.Thresholds(), Limit: r.Limit, Workers: l.o.Workers, LabelsOnly: l.o.LabelsOnly,
+		Reading: r.Reading}
 	if v := l.Verifier; v != nil {
 		options.Verifier = &runrecord.Artefact{ID: v.Model.Manifest.ID(), SHA256: v.Model.SHA256}
 	}

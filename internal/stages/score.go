@@ -44,9 +44,8 @@ const (
 
 // offlineOptions is the options part of OUT.run.json.
 type offlineOptions struct {
-	Judge string            `json:"judge"`
-	Map   map[string]string `json:"map"` // field to column
-	Limit int               `json:"limit"`
+	Judge string `json:"judge"`
+	runrecord.Reading
 }
 
 // panelOptions is the options part of OUT.run.json with judges.
@@ -72,7 +71,7 @@ func (s *Score) Offline(ctx context.Context) error {
 		return err
 	}
 	stage := s.stage()
-	stage.Options = offlineOptions{Judge: dataset.JudgeOffline, Map: r.Columns, Limit: r.Limit}
+	stage.Options = offlineOptions{Judge: dataset.JudgeOffline, Reading: r.Reading}
 	stage.Work = run.Each(func(row *dataset.Row) error {
 		d, err := row.Diagnosis()
 		if err == nil {
@@ -149,7 +148,7 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	spent := r.Progress.More
 	r.Progress.More = func() string { return fmt.Sprintf(", %d unscored%s", s.summary.Unscored, spent()) }
 	p := o.Panel
-	stage.Options = panelOptions{Record: j.newRecord(r.Columns, r.Limit), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
+	stage.Options = panelOptions{Record: j.newRecord(r.Reading), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
 		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
 	stage.Meter, stage.Stop = j.meter, j.findStop
 	stage.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/training/simulate"
 )
 
@@ -38,9 +39,8 @@ func (m *MixOptions) validate() error {
 
 // rulesRecord is the options part of OUT.run.json. Counts that do not take effect are 0.
 type rulesRecord struct {
-	By       string             `json:"by"`  // "rules"
-	Map      map[string]string  `json:"map"` // field to column
-	Limit    int                `json:"limit"`
+	By string `json:"by"` // "rules"
+	runrecord.Reading
 	Seed     uint64             `json:"seed"`
 	Weights  map[string]float64 `json:"mix"` // by label
 	Copies   int                `json:"copies"`
@@ -73,7 +73,7 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 	if err != nil {
 		return err
 	}
-	rec := rulesRecord{By: "rules", Map: s.Rows.Columns, Limit: s.Rows.Limit, Seed: o.Seed, Weights: bound.Weights(o.Mix),
+	rec := rulesRecord{By: "rules", Reading: s.Rows.Reading, Seed: o.Seed, Weights: bound.Weights(o.Mix),
 		Copies: o.Copies, PerError: o.PerError, Total: o.Total, Combined: o.Combined, Rules: o.Rules}
 	if o.PerError+o.Total > 0 {
 		rec.Copies = 0
@@ -116,11 +116,10 @@ func (s *Simulate) readRight(ctx context.Context, bound *simulate.Binding, sum *
 
 // verifierRecord is the options part of OUT.run.json.
 type verifierRecord struct {
-	By        string            `json:"by"`  // "verifier"
-	Map       map[string]string `json:"map"` // field to column
-	Limit     int               `json:"limit"`
-	Seed      uint64            `json:"seed"`
-	Negatives float64           `json:"negatives"`
+	By string `json:"by"` // "verifier"
+	runrecord.Reading
+	Seed      uint64  `json:"seed"`
+	Negatives float64 `json:"negatives"`
 }
 
 // ForVerifier writes labelled rows with right and with wrong label sets.
@@ -145,7 +144,7 @@ func (s *Simulate) ForVerifier(ctx context.Context, o simulate.VerifierOptions) 
 		return errors.Join(fmt.Errorf("%s: no rows", s.Input), s.Process.WarnFaults(faults))
 	}
 	sum := &simulate.VerifierSummary{Rows: len(rows), Mechanisms: map[string]int{}}
-	rec := verifierRecord{By: "verifier", Map: s.Rows.Columns, Limit: s.Rows.Limit, Seed: o.Seed, Negatives: o.Negatives}
+	rec := verifierRecord{By: "verifier", Reading: s.Rows.Reading, Seed: o.Seed, Negatives: o.Negatives}
 	err = s.writeOutput(rec, sum, func(out *run.Output) error {
 		return simulate.Verifier(rows, o, func(r simulate.VerifierRow) error {
 			sum.Add(&r)

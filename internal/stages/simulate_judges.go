@@ -221,7 +221,7 @@ func (w *writing) visitJobs(visit func(*subject) error) (rejected int, err error
 // record begins the record of the run.
 func (w *writing) record() (*runrecord.Record, error) {
 	t, o := w.Rows.Taxonomy, &w.o
-	rec := writtenRecord{Record: w.judges.newRecord(w.Rows.Columns, w.Rows.Limit),
+	rec := writtenRecord{Record: w.judges.newRecord(w.Rows.Reading),
 		Confirm: o.Confirm.ID() + " sha256:" + o.Confirm.Hash(), Writer: o.WriterName,
 		Field: t.FieldNames()[o.Field], Agree: o.Agree, Confidence: o.Confidence, Weights: map[string]float64{},
 		Copies: o.Amount.Copies, PerError: o.Amount.PerError, Total: o.Amount.Total}

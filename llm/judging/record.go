@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm/vendor"
 )
 
@@ -11,20 +12,19 @@ import (
 // vendor, azure_version, temperature, reply_tokens and lines are those of models without an entry in the
 // configuration; so is seed, which in erreval score also chooses what is planted and audited.
 type Record struct {
-	Judge        []string          `json:"judge"`
-	Endpoint     string            `json:"endpoint,omitempty"` // host
-	Vendor       string            `json:"vendor,omitempty"`   // absent where it is the default
-	AzureVersion string            `json:"azure_version,omitempty"`
-	Map          map[string]string `json:"map"`   // field to column
-	Limit        int               `json:"limit"` // rows
-	Repeats      int               `json:"repeats"`
-	Attempts     int               `json:"attempts"`
-	Temperature  float64           `json:"temperature"`
-	Seed         int64             `json:"seed"`
-	ReplyTokens  int               `json:"reply_tokens"`
-	Lines        bool              `json:"lines"`
-	Template     string            `json:"template"`             // id, and hash of its file
-	Configured   map[string]Entry  `json:"configured,omitempty"` // models with an entry
+	Judge        []string `json:"judge"`
+	Endpoint     string   `json:"endpoint,omitempty"` // host
+	Vendor       string   `json:"vendor,omitempty"`   // absent where it is the default
+	AzureVersion string   `json:"azure_version,omitempty"`
+	runrecord.Reading
+	Repeats     int              `json:"repeats"`
+	Attempts    int              `json:"attempts"`
+	Temperature float64          `json:"temperature"`
+	Seed        int64            `json:"seed"`
+	ReplyTokens int              `json:"reply_tokens"`
+	Lines       bool             `json:"lines"`
+	Template    string           `json:"template"`             // id, and hash of its file
+	Configured  map[string]Entry `json:"configured,omitempty"` // models with an entry
 }
 
 // Entry is a model with an entry of the configuration, in a Record. It holds no key, no header's value and no path.
@@ -40,13 +40,12 @@ type Entry struct {
 	Lines        bool     `json:"lines"`
 }
 
-// Record says how the models are asked about rows that are read by columns (field to column), so many of them, with a
-// template.
-func (o *Options) Record(columns map[string]string, limit int, template string) Record {
+// Record says how the models are asked about rows, with a template.
+func (o *Options) Record(rows runrecord.Reading, template string) Record {
 	base := &o.Base
 	rec := Record{
 		Judge: o.Names(), Endpoint: base.Endpoint.Host(), Vendor: base.vendorName(),
-		AzureVersion: base.Endpoint.AzureVersion, Map: columns, Limit: limit, Repeats: o.Repeats, Attempts: o.Attempts,
+		AzureVersion: base.Endpoint.AzureVersion, Reading: rows, Repeats: o.Repeats, Attempts: o.Attempts,
 		Temperature: base.Temperature, Seed: base.Seed, ReplyTokens: base.ReplyTokens, Lines: base.Lines, Template: template,
 	}
 	for i := range o.Models {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
 )
@@ -81,7 +82,7 @@ func TestSession(t *testing.T) {
 		usage.Rejected["claude"] != "json_schema, seed" {
 		t.Errorf("%+v, %v", usage, err)
 	}
-	data, err := json.Marshal(o.Record(map[string]string{}, 7, "judge@1.0"))
+	data, err := json.Marshal(o.Record(runrecord.Reading{Columns: map[string]string{}, Limit: 7}, "judge@1.0"))
 	if err != nil {
 		t.Fatal(err)
 	}
