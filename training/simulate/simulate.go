@@ -127,7 +127,7 @@ func Mechanisms(code string) (out []string) {
 // Codes lists the label codes that the rules can make, in the order of the rules.
 func Codes() []string {
 	var out []string
-	for _, r := range rules {
+	for _, r := range table(newest) {
 		if !slices.Contains(out, r.code) {
 			out = append(out, r.code)
 		}
