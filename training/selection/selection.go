@@ -43,7 +43,7 @@ func (o *Options) Validate() error {
 	check(o.PerGroup >= 0, "per_group is %d; give 0 for any number, or a number of rows", o.PerGroup)
 	for _, g := range signals {
 		bound := *g.bound(o)
-		check(g.allows(bound), "%s is %v; %s", g.name, bound, g.allowed)
+		check(bound >= g.from && bound <= g.to, "%s is %v; %s", g.name, bound, g.allowed)
 	}
 	check(o.NearDuplicate > 0 && o.NearDuplicate <= 1, "near_duplicate is %v; it lies over 0, up to 1", o.NearDuplicate)
 	sum := 0.0
@@ -116,10 +116,8 @@ func makeConfigText() string {
 	bounds, shares := "", ""
 	for _, g := range signals {
 		bounds += fmt.Sprintf("\n  %-22s# %s", fmt.Sprint(g.name, ": ", *g.bound(&o)), g.comment)
-	}
-	for _, g := range slices.Backward(signals) {
 		if g.share != nil {
-			shares += fmt.Sprintf("\n    %-20s# %s", fmt.Sprint(g.reason, ": ", *g.share(&o.Shares)), g.shareComment)
+			shares = fmt.Sprintf("\n    %-20s# %s", fmt.Sprint(g.reason, ": ", *g.share(&o.Shares)), g.shareComment) + shares
 		}
 	}
 	return fmt.Sprintf(configText, bounds, shares)

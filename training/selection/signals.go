@@ -67,8 +67,8 @@ type signal struct {
 	name     string // and key of the bound in refine.yaml
 	reason   string // of the rows that are chosen by it
 	bound    func(*Options) *float64
-	allows   func(bound float64) bool
-	allowed  string                 // what it allows, in words
+	from, to float64                // what the bound may be
+	allowed  string                 // that in words
 	comment  string                 // on the bound in refine.yaml
 	share    func(*Shares) *float64 // nil is what the other reasons leave
 	measure  func(*Meter, *Signals, *dataset.Row, *dataset.Diagnosis) error
@@ -83,9 +83,8 @@ type signal struct {
 var signals = []signal{
 	{
 		name: "uncertainty", reason: Uncertain,
-		bound:   func(o *Options) *float64 { return &o.Uncertainty },
-		allows:  func(x float64) bool { return x >= 0.5 && x <= 1 },
-		allowed: "the formula gives 0.5 to 1",
+		bound: func(o *Options) *float64 { return &o.Uncertainty },
+		from:  0.5, to: 1, allowed: "the formula gives 0.5 to 1",
 		comment: "reliable rows lie below, of 0.5 to 1: a confidence of 0.95 in every decision",
 		measure: (*Meter).confidence,
 		value:   func(g *Signals) float64 { return g.Uncertainty },
@@ -100,9 +99,8 @@ var signals = []signal{
 	},
 	{
 		name: "inconsistency", reason: Inconsistent,
-		bound:   func(o *Options) *float64 { return &o.Inconsistency },
-		allows:  func(x float64) bool { return x >= 0 && x <= 1 },
-		allowed: "it lies in 0..1",
+		bound: func(o *Options) *float64 { return &o.Inconsistency },
+		from:  0, to: 1, allowed: "it lies in 0..1",
 		comment: "reliable rows lie below, of 0 to 1: the verifier agrees",
 		share:   func(s *Shares) *float64 { return &s.Inconsistent }, shareComment: "the verifier does",
 		measure: (*Meter).verify,
@@ -125,9 +123,8 @@ var signals = []signal{
 	},
 	{
 		name: "conflict", reason: Conflicting,
-		bound:   func(o *Options) *float64 { return &o.Conflict },
-		allows:  func(x float64) bool { return x > 0 && x <= 1 },
-		allowed: "it lies over 0, up to 1",
+		bound: func(o *Options) *float64 { return &o.Conflict },
+		from:  math.SmallestNonzeroFloat64, to: 1, allowed: "it lies over 0, up to 1",
 		comment: "unreliable rows have this conflict with a judge's scores or more, of 0 to 1",
 		share:   func(s *Shares) *float64 { return &s.Conflict }, shareComment: "a judge's scores speak against the labels",
 		measure: (*Meter).compare,

@@ -128,16 +128,6 @@ func argillaSettings(f *review.Frozen, names []string) object {
 	}
 }
 
-func argillaParser(has func(columns ...string) bool) parser {
-	switch {
-	case has("fields", "responses"):
-		return readArgilla
-	case has(argillaLabels+argillaValues, argillaLabels+argillaUsers):
-		return readArgillaFlat
-	}
-	return nil
-}
-
 // readArgilla takes a record apart.
 func readArgilla(r *reader, row *dataset.Row) (*record, error) {
 	rec := &record{}

@@ -33,19 +33,25 @@ const (
 
 // format is a way to give a batch out, and to take it back.
 type format struct {
-	name   string
-	export func(*review.Frozen, Options) ([]File, error)
-	// parser takes apart what a tool gives back, where a file has its columns; nil where it has not. A format without a
-	// parser is flat.
-	parser func(has func(columns ...string) bool) parser
+	name    string
+	export  func(*review.Frozen, Options) ([]File, error)
+	parsers []parser // of what a tool gives back; none where that is flat
+}
+
+// parser takes a row apart that has all of these columns; nil is a row that says nothing.
+type parser struct {
+	columns []string
+	parse   func(r *reader, row *dataset.Row) (*record, error)
 }
 
 var formats = []format{
 	{XLSX, exportWorkbook, nil},
 	{CSV, func(f *review.Frozen, o Options) ([]File, error) { return exportRows(f, dataset.CSV, o) }, nil},
 	{JSONL, func(f *review.Frozen, o Options) ([]File, error) { return exportRows(f, dataset.JSONL, o) }, nil},
-	{Argilla, exportArgilla, argillaParser},
-	{LabelStudio, exportLabelStudio, studioParser},
+	{Argilla, exportArgilla, []parser{{[]string{"fields", "responses"}, readArgilla},
+		{[]string{argillaLabels + argillaValues, argillaLabels + argillaUsers}, readArgillaFlat}}},
+	{LabelStudio, exportLabelStudio, []parser{{[]string{"data", "annotations"}, readStudio},
+		{[]string{"data", "predictions"}, readStudio}}},
 }
 
 // Formats are all that Export knows.

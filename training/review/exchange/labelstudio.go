@@ -110,13 +110,6 @@ type studioAnnotation struct {
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
 
-func studioParser(has func(columns ...string) bool) parser {
-	if has("data") && (has("annotations") || has("predictions")) {
-		return readStudio
-	}
-	return nil
-}
-
 // readStudio takes a task with its annotations apart.
 func readStudio(r *reader, row *dataset.Row) (*record, error) {
 	var data map[string]any

@@ -169,7 +169,7 @@ func (r *reader) fault(p review.Place, item string, err error) {
 func (r *reader) row(row *dataset.Row) error {
 	r.header = row.Columns()
 	p := review.Place{File: r.file, Line: row.Line, Unit: r.unit}
-	rec, err := r.parser()(r, row)
+	rec, err := r.parse(row)
 	if err != nil {
 		var whole *review.Fault
 		if errors.As(err, &whole) {
@@ -194,23 +194,16 @@ func (r *reader) row(row *dataset.Row) error {
 	return nil
 }
 
-// parser takes a row apart; nil is a row that says nothing.
-type parser func(r *reader, row *dataset.Row) (*record, error)
-
-// parser chooses by the columns of the row at hand.
-func (r *reader) parser() parser {
-	has := func(names ...string) bool {
-		return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(r.header, n) })
-	}
+// parse takes the row at hand apart as its columns tell.
+func (r *reader) parse(row *dataset.Row) (*record, error) {
 	for _, f := range formats {
-		if f.parser == nil {
-			continue
-		}
-		if p := f.parser(has); p != nil {
-			return p
+		for _, p := range f.parsers {
+			if !slices.ContainsFunc(p.columns, func(name string) bool { return !slices.Contains(r.header, name) }) {
+				return p.parse(r, row)
+			}
 		}
 	}
-	return readFlat
+	return readFlat(r, row)
 }
 
 // compare finds the item and says whether its text is still the one that was given out.
