@@ -97,28 +97,30 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	if len(l.preds) == 0 {
 		return nil, errors.New("there is nothing to measure: call ReadPredictions first")
 	}
-	f := newLabelFrame(l)
-	if len(f.rows) == 0 {
+	data := newLabelData(l)
+	if len(data.rows) == 0 {
 		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describe())
 	}
-	constant := stats.MostFrequentSet(f.labels)
-	subjects, err := f.newSubjects(constant)
+	constant := stats.MostFrequentSet(data.labels)
+	subjects, err := data.newSubjects(constant)
 	if err != nil {
 		return nil, err
 	}
-	figures, err := f.resample(ctx, subjects)
+	figures, err := data.resample(ctx, subjects)
 	if err != nil {
 		return nil, err
 	}
-	r := f.newReport(figures.metrics)
-	r.Baseline = Baseline{Labels: f.nameLabels(constant), Metrics: figures.figures(0)}
+	r := data.newReport(figures.metrics)
+	r.Baseline = Baseline{Labels: data.nameLabels(constant),
+		Metrics: figures.figures(func(v labelValues) []float64 { return v.baseline })}
 	for j, p := range l.preds {
-		one := f.measureFile(p, subjects[j+1])
-		one.Metrics, one.MinusBaseline = figures.figures(j+1), figures.minus(j+1, 0).figures(0)
+		one := data.measureFile(p, subjects.files[j])
+		one.Metrics = figures.figures(func(v labelValues) []float64 { return v.files[j] })
+		one.MinusBaseline = figures.figures(func(v labelValues) []float64 { return subtract(v.files[j], v.baseline) })
 		r.Predictions = append(r.Predictions, one)
 	}
 	if len(l.preds) == 2 {
-		r.Difference = figures.minus(2, 1).figures(0)
+		r.Difference = figures.figures(func(v labelValues) []float64 { return subtract(v.files[1], v.files[0]) })
 	}
 	return r, nil
 }

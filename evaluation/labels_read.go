@@ -39,23 +39,28 @@ type PredictionCounts struct {
 func (c *PredictionCounts) unscored() int { return c.Untagged + c.Missing + c.Changed }
 
 func (c *GoldCounts) describe(file string) string {
-	return file + ": " + counted(c.Gold, "gold rows", c.Filtered, "filtered out", c.Unlabelled, "without labels",
-		c.Duplicate, "with an id that came before", c.Rejected, "rejected",
-		c.NotJudged, "with errors that could not be judged")
+	return file + ": " + joinCounts([]count{{c.Gold, "gold rows"}, {c.Filtered, "filtered out"},
+		{c.Unlabelled, "without labels"}, {c.Duplicate, "with an id that came before"}, {c.Rejected, "rejected"},
+		{c.NotJudged, "with errors that could not be judged"}})
 }
 
 func (c *PredictionCounts) describe(file string) string {
-	return file + ": " + counted(c.Scored, "scored", c.Untagged, "untagged", c.Missing, "missing",
-		c.Changed, "with changed text", c.Extra, "not in the gold file", c.Duplicate, "with an id that came before",
-		c.Rejected, "rejected", c.NoProbabilities, "without probabilities")
+	return file + ": " + joinCounts([]count{{c.Scored, "scored"}, {c.Untagged, "untagged"}, {c.Missing, "missing"},
+		{c.Changed, "with changed text"}, {c.Extra, "not in the gold file"}, {c.Duplicate, "with an id that came before"},
+		{c.Rejected, "rejected"}, {c.NoProbabilities, "without probabilities"}})
 }
 
-// counted joins pairs of number and word; zeros are left out but for the first.
-func counted(pairs ...any) string {
+type count struct {
+	n    int
+	what string
+}
+
+// joinCounts lists the first count, and those after it that are not zero.
+func joinCounts(counts []count) string {
 	var parts []string
-	for i := 0; i < len(pairs); i += 2 {
-		if i == 0 || pairs[i] != 0 {
-			parts = append(parts, fmt.Sprint(pairs[i], " ", pairs[i+1]))
+	for i, c := range counts {
+		if i == 0 || c.n != 0 {
+			parts = append(parts, fmt.Sprint(c.n, " ", c.what))
 		}
 	}
 	return strings.Join(parts, ", ")

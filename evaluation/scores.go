@@ -168,8 +168,8 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	if err := s.checkRows(); err != nil {
 		return nil, err
 	}
-	f := newScoreFrame(s)
-	r := f.newReport()
+	data := newScoreData(s)
+	r := data.newReport()
 	if s.lift != nil {
 		if err := s.addLift(ctx, r); err != nil {
 			return nil, err
@@ -178,23 +178,23 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	if len(s.o.Human) == 0 {
 		return r, nil
 	}
-	if !slices.ContainsFunc(f.chosen, func(rows []int) bool { return len(rows) > 0 }) {
+	if !slices.ContainsFunc(data.chosen, func(rows []int) bool { return len(rows) > 0 }) {
 		return nil, fmt.Errorf("no row has both a human score and a value in every file; score the rows first, as in: "+
 			"erreval score %s -o scored.jsonl", r.input)
 	}
-	figures, err := resample(ctx, scoreMetrics, f.groups, &s.o.Intervals, f.values)
+	figures, err := resample(ctx, scoreMetrics, data.groups, &s.o.Intervals, data.values)
 	if err != nil {
 		return nil, err
 	}
 	for d, h := range s.o.Human {
 		r.Human[h.Dimension] = h.Columns
-		r.scale = append(r.scale, f.misfits(d)...)
+		r.scale = append(r.scale, data.misfits(d)...)
 	}
 	for i := range s.sets {
-		r.Files = append(r.Files, f.measureFile(i, figures))
+		r.Files = append(r.Files, data.measureFile(i, figures))
 	}
 	if len(s.sets) == 2 {
-		r.Difference = f.measureDifference(figures)
+		r.Difference = data.measureDifference(figures)
 	}
 	return r, nil
 }

@@ -32,7 +32,7 @@ type ScoreReport struct {
 
 	input string   // the first file
 	scale []string // what the limits of overestimation do not fit
-	frame *scoreFrame
+	data *scoreData
 }
 
 // ScoredFile are the figures of one file, or of one mode.
@@ -85,7 +85,7 @@ type DimensionDifference struct {
 // Warnings are one for each file that was read, in order.
 func (r *ScoreReport) Warnings() []report.FileWarning {
 	var all []report.FileWarning
-	for i, set := range r.frame.sets {
+	for i, set := range r.data.sets {
 		if i == 0 || set.mode == "" { // the second mode is of the same file
 			all = append(all, report.FileWarning{Faults: set.faults})
 		}
@@ -102,12 +102,12 @@ func (r *ScoreReport) IsIncomplete() bool {
 		}
 	}
 	return slices.ContainsFunc(r.Lift, func(l LiftRow) bool { return l.Unscored > 0 }) ||
-		slices.ContainsFunc(r.frame.sets, func(s *scoreSet) bool { return s.missing > 0 || len(s.faults) > 0 })
+		slices.ContainsFunc(r.data.sets, func(s *scoreSet) bool { return s.missing > 0 || len(s.faults) > 0 })
 }
 
 // DrawScores draws the values of each dimension against the human scores, as "svg" or "png". It is an error if there
 // are no human scores.
-func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.frame.draw(format) }
+func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.data.draw(format) }
 
 // DrawLift is DrawLift of the lift.
 func (r *ScoreReport) DrawLift(format string) ([]byte, error) { return DrawLift(r.Lift, format) }

@@ -232,7 +232,7 @@ func TestDrawDrawsAsManyGroupsAsThereAre(t *testing.T) {
 	weight := make([]int32, 50)
 	seen := map[int32]bool{}
 	for i := range uint64(20) {
-		draw(weight, 1, i)
+		drawGroups(weight, 1, i)
 		sum := int32(0)
 		for _, w := range weight {
 			sum, seen[w] = sum+w, true
