@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -98,7 +99,7 @@ func NewComparison(o DiffOptions) (*Comparison, error) {
 	}
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o, index: map[string]int{},
-		sums: newSums(1 + 2*(1+len(s.labels)))}
+		sums: newSums(comparedCells(len(s.labels)))}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
@@ -204,24 +205,12 @@ func (c *Comparison) compare(a *sideRow, b []bool) {
 	if c.options.Intervals.Method == Bootstrap {
 		group = a.group
 	}
-	cells := c.sums.at(group, 0)
-	cells[0]++
-	countErrors(cells[1:], a.has)
-	countErrors(cells[2+len(b):], b)
+	counts := newComparedCounts(c.sums.at(group, 0))
+	*counts.rows++
+	countErrors(counts.a, a.has)
+	countErrors(counts.b, b)
 	for k := range b {
 		d.Labels[k].add(a.id, a.has[k], b[k])
-	}
-}
-
-// countErrors counts a row: without error, or for each error type that it has.
-func countErrors(cells []int32, has []bool) {
-	if !slices.Contains(has, true) {
-		cells[0]++
-	}
-	for k, yes := range has {
-		if yes {
-			cells[1+k]++
-		}
 	}
 }
 
@@ -289,23 +278,26 @@ func (c *Comparison) nothingCompared() error {
 		rowCount(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
 }
 
+// diffShares are the shares of rows without error, then of those with each error type.
+type diffShares struct{ a, b, difference []float64 }
+
 func (c *Comparison) computeIntervals(ctx context.Context) error {
-	half := 1 + len(c.scheme.labels)
-	intervals, err := c.sums.intervals(ctx, &c.options.Intervals, 1, func(total []float64) []float64 {
-		out := make([]float64, 3*half) // A, B, B − A
-		for k := range half {
-			a, b := total[1+k]/total[0], total[1+half+k]/total[0]
-			out[k], out[half+k], out[2*half+k] = a, b, b-a
+	samples, err := resample(ctx, c.sums, &c.options.Intervals, 1, func(total [][]float64) (s diffShares) {
+		counts := newComparedCounts(total[0])
+		for k := range counts.a {
+			a, b := counts.a[k] / *counts.rows, counts.b[k] / *counts.rows
+			s.a, s.b, s.difference = append(s.a, a), append(s.b, b), append(s.difference, b-a)
 		}
-		return out
+		return s
 	})
 	if err != nil {
 		return err
 	}
 	c.diff.each(func(k int, l *LabelDiff) {
-		l.A.set(intervals[k])
-		l.B.set(intervals[half+k])
-		l.Low, l.High = Number(intervals[2*half+k].Low), Number(intervals[2*half+k].High)
+		l.A.set(stats.IntervalBy(samples, func(s diffShares) float64 { return s.a[k] }))
+		l.B.set(stats.IntervalBy(samples, func(s diffShares) float64 { return s.b[k] }))
+		i := stats.IntervalBy(samples, func(s diffShares) float64 { return s.difference[k] })
+		l.Low, l.High = Number(i.Low), Number(i.High)
 	})
 	return nil
 }

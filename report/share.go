@@ -144,12 +144,14 @@ func (i *Interval) facts() []string {
 
 // sums keeps counts per group of rows, in blocks (such as systems), so that groups can be resampled.
 type sums struct {
-	cells  int // of a block
+	cells  int // counts of a group in a block; see taggedCounts and comparedCounts
 	groups map[groupHash]int32
-	index  map[[2]int32]int // group and block → place in counts, in units of cells
-	keys   [][2]int32
+	index  map[sumKey]int // group and block → place in counts, in units of cells
+	keys   []sumKey
 	counts []int32
 }
+
+type sumKey struct{ group, block int32 }
 
 // groupHash stands for a group, which may be a whole passage; two never meet by chance.
 type groupHash [16]byte
@@ -160,7 +162,7 @@ func newGroupHash(group string) groupHash {
 }
 
 func newSums(cells int) *sums {
-	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[[2]int32]int{}}
+	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[sumKey]int{}}
 }
 
 // at gives the cells of a group in a block, to be counted up.
@@ -171,7 +173,7 @@ func (s *sums) at(group string, block int) []int32 {
 		g = int32(len(s.groups))
 		s.groups[hash] = g
 	}
-	key := [2]int32{g, int32(block)}
+	key := sumKey{g, int32(block)}
 	i, ok := s.index[key]
 	if !ok {
 		i = len(s.keys)
@@ -183,17 +185,20 @@ func (s *sums) at(group string, block int) []int32 {
 }
 
 // total adds the groups up by block, each as often as weight says; nil is once.
-func (s *sums) total(weight []int32, blocks int) []float64 {
-	out := make([]float64, blocks*s.cells)
+func (s *sums) total(weight []int32, blocks int) [][]float64 {
+	out := make([][]float64, blocks)
+	for i := range out {
+		out[i] = make([]float64, s.cells)
+	}
 	for i, key := range s.keys {
 		w := float64(1)
 		if weight != nil {
-			w = float64(weight[key[0]])
+			w = float64(weight[key.group])
 		}
 		if w == 0 {
 			continue
 		}
-		block := out[int(key[1])*s.cells:]
+		block := out[key.block]
 		for c, n := range s.counts[i*s.cells : (i+1)*s.cells] {
 			block[c] += w * float64(n)
 		}
@@ -205,17 +210,56 @@ func (s *sums) total(weight []int32, blocks int) []float64 {
 func (s *sums) groupsOf(blocks int) []int {
 	n := make([]int, blocks)
 	for _, key := range s.keys {
-		n[key[1]]++
+		n[key.block]++
 	}
 	return n
 }
 
-// intervals are those of what figures makes of the totals.
-func (s *sums) intervals(ctx context.Context, o *IntervalOptions, blocks int, figures func(total []float64) []float64) ([]stats.Interval, error) {
-	samples, err := stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) []float64 {
+// resample gives what figures makes of the totals by block, for each resample of the groups.
+func resample[S any](ctx context.Context, s *sums, o *IntervalOptions, blocks int,
+	figures func(total [][]float64) S) ([]S, error) {
+	return stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) S {
 		return figures(s.total(weight, blocks))
 	})
-	return stats.Intervals(samples), err
+}
+
+// taggedCounts are the counts of tagged rows in a list of cells.
+type taggedCounts[N int32 | float64] struct {
+	rows      *N
+	found     []N // rows without error, then those with each error type
+	notJudged []N // by error type: rows in which it was not judged
+}
+
+func newTaggedCounts[N int32 | float64](cells []N) taggedCounts[N] {
+	half := len(cells) / 2
+	return taggedCounts[N]{&cells[0], cells[1 : 1+half], cells[1+half:]}
+}
+
+func taggedCells(errorTypes int) int { return 1 + (1 + errorTypes) + errorTypes }
+
+// comparedCounts are the counts of compared rows in a list of cells.
+type comparedCounts[N int32 | float64] struct {
+	rows *N
+	a, b []N // in each file: rows without error, then those with each error type
+}
+
+func newComparedCounts[N int32 | float64](cells []N) comparedCounts[N] {
+	half := len(cells) / 2
+	return comparedCounts[N]{&cells[0], cells[1 : 1+half], cells[1+half:]}
+}
+
+func comparedCells(errorTypes int) int { return 1 + 2*(1+errorTypes) }
+
+// countErrors counts a row in found: as one without error, or for each error type that it has.
+func countErrors(found []int32, has []bool) {
+	if !slices.Contains(has, true) {
+		found[0]++
+	}
+	for k, yes := range has {
+		if yes {
+			found[1+k]++
+		}
+	}
 }
 
 // percentText is "12.5 %".

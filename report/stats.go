@@ -68,14 +68,8 @@ type Tally struct {
 	stats   Stats
 	named   bool // a row named its system, though no column was asked for
 	systems map[string]int
-	sums    *sums // tagged, without error, then one cell an error type, then one for rows in which it was not judged
+	sums    *sums // taggedCounts by group and system
 }
-
-const (
-	cellTagged = iota
-	cellWithout
-	cellErrors
-)
 
 // NewTally starts counting. The error is that of IntervalOptions.Validate.
 func NewTally(o StatsOptions) (*Tally, error) {
@@ -84,7 +78,7 @@ func NewTally(o StatsOptions) (*Tally, error) {
 	}
 	s := newScheme(o.Taxonomy)
 	return &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		sums:  newSums(cellErrors + 2*len(s.labels)),
+		sums:  newSums(taggedCells(len(s.labels))),
 		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}, nil
 }
 
@@ -173,12 +167,12 @@ func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
 		s.Truncated++
 	}
 	t.stats.Models = addModel(t.stats.Models, d.Model)
-	cells := t.sums.at(group, i)
-	cells[cellTagged]++
-	countErrors(cells[cellWithout:], has)
+	counts := newTaggedCounts(t.sums.at(group, i))
+	*counts.rows++
+	countErrors(counts.found, has)
 	for _, name := range d.NotJudged {
 		if k := t.scheme.index(name); k >= 0 {
-			cells[cellErrors+len(has)+k]++
+			counts.notJudged[k]++
 		}
 	}
 	return nil
@@ -213,15 +207,14 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 }
 
 func (t *Tally) computeShares(ctx context.Context) error {
-	blocks, cells := len(t.stats.Systems), t.sums.cells
-	total := t.sums.total(nil, blocks)
-	for i := range t.stats.Systems {
-		s, of := &t.stats.Systems[i], total[i*cells:(i+1)*cells]
-		s.WithoutError = newShare(int(of[cellWithout]), s.Tagged)
+	for i, cells := range t.sums.total(nil, len(t.stats.Systems)) {
+		s, counts := &t.stats.Systems[i], newTaggedCounts(cells)
+		withoutError, errors := counts.found[0], counts.found[1:]
+		s.WithoutError = newShare(int(withoutError), s.Tagged)
 		s.Labels = make([]LabelShare, len(t.scheme.labels))
 		for k, l := range t.scheme.labels {
-			notJudged := int(of[cellErrors+len(s.Labels)+k])
-			s.Labels[k] = LabelShare{l.Name, l.Code, notJudged, newShare(int(of[cellErrors+k]), s.Tagged-notJudged)}
+			notJudged := int(counts.notJudged[k])
+			s.Labels[k] = LabelShare{l.Name, l.Code, notJudged, newShare(int(errors[k]), s.Tagged-notJudged)}
 		}
 	}
 	t.stats.Interval = t.o.Intervals.describe(len(t.sums.groups))
@@ -229,7 +222,7 @@ func (t *Tally) computeShares(ctx context.Context) error {
 	case Wilson:
 		t.eachShare(func(_, of, _ int, share *Share) { share.wilson(share.Rows, of) })
 	case Bootstrap:
-		return t.bootstrap(ctx, blocks)
+		return t.resampleShares(ctx)
 	}
 	return nil
 }
@@ -240,46 +233,44 @@ func (s *Stats) Warnings() []FileWarning { return s.warnings }
 // IsIncomplete tells whether a line was no row.
 func (s *Stats) IsIncomplete() bool { return s.Rejected > 0 }
 
-// eachShare calls f for every share, with the place of its system and the number of rows among which it counts; its own
-// place is that among the results of bootstrap's figures.
-func (t *Tally) eachShare(f func(system, of, place int, share *Share)) {
-	place := 0
+// eachShare calls f for every share, with the index of its system, the number of rows among which it counts, and its
+// index among the shares of the system: rows without error (0), then every error type.
+func (t *Tally) eachShare(f func(system, of, index int, share *Share)) {
 	for i := range t.stats.Systems {
 		s := &t.stats.Systems[i]
-		f(i, s.Tagged, place, &s.WithoutError)
+		f(i, s.Tagged, 0, &s.WithoutError)
 		for k := range s.Labels {
-			f(i, s.Tagged-s.Labels[k].NotJudged, place+1+k, &s.Labels[k].Share)
+			f(i, s.Tagged-s.Labels[k].NotJudged, 1+k, &s.Labels[k].Share)
 		}
-		place += 1 + len(s.Labels)
 	}
 }
 
-// bootstrap resamples the groups of all systems at once, since systems share passages.
-func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
-	cells, labels := t.sums.cells, len(t.scheme.labels)
-	intervals, err := t.sums.intervals(ctx, &t.o.Intervals, blocks, func(total []float64) []float64 {
-		shares := make([]float64, 0, blocks*(1+labels))
-		for b := range blocks { // NaN where the resample has none of the system's rows
-			block := total[b*cells : (b+1)*cells]
-			shares = append(shares, block[cellWithout]/block[cellTagged])
-			for k, n := range block[cellErrors : cellErrors+labels] {
-				shares = append(shares, n/(block[cellTagged]-block[cellErrors+labels+k]))
+// resampleShares resamples the groups of all systems at once, since systems share passages.
+func (t *Tally) resampleShares(ctx context.Context) error {
+	systems := len(t.stats.Systems)
+	samples, err := resample(ctx, t.sums, &t.o.Intervals, systems, func(total [][]float64) (shares [][]float64) {
+		for _, cells := range total { // NaN where the resample has none of the system's rows
+			counts := newTaggedCounts(cells)
+			system := []float64{counts.found[0] / *counts.rows}
+			for k, n := range counts.found[1:] {
+				system = append(system, n/(*counts.rows-counts.notJudged[k]))
 			}
+			shares = append(shares, system)
 		}
 		return shares
 	})
 	if err != nil {
 		return err
 	}
-	groups := t.sums.groupsOf(blocks)
-	t.eachShare(func(system, of, place int, share *Share) {
+	groups := t.sums.groupsOf(systems)
+	t.eachShare(func(system, of, index int, share *Share) {
 		switch share.Rows {
 		case 0:
 			share.wilson(0, groups[system])
 		case of:
 			share.wilson(groups[system], groups[system])
 		default:
-			share.set(intervals[place])
+			share.set(stats.IntervalBy(samples, func(shares [][]float64) float64 { return shares[system][index] }))
 		}
 	})
 	return nil

@@ -55,18 +55,6 @@ func drawGroups(weight []int32, seed, resample uint64) {
 	}
 }
 
-// Intervals gives the percentile interval of each column of Bootstrap's result. Undefined values (NaN) are left out.
-func Intervals(samples [][]float64) []Interval {
-	if len(samples) == 0 {
-		return nil
-	}
-	out := make([]Interval, len(samples[0]))
-	for c := range out {
-		out[c] = IntervalOf(Column(samples, c))
-	}
-	return out
-}
-
 // IntervalOf gives the percentile interval of one figure's values over the resamples. Undefined values (NaN) are left
 // out.
 func IntervalOf(values []float64) Interval {
@@ -82,6 +70,15 @@ func Column(samples [][]float64, at int) []float64 {
 		out[i] = s[at]
 	}
 	return out
+}
+
+// IntervalBy gives the interval of one figure over Bootstrap's result; value finds it in the result of stat.
+func IntervalBy[T any](samples []T, value func(T) float64) Interval {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = value(s)
+	}
+	return IntervalOf(values)
 }
 
 // Quantile interpolates linearly between the order statistics of sorted values, as numpy.quantile does. NaN without values.

@@ -152,8 +152,8 @@ func TestResampledFiguresEqualScikitLearn(t *testing.T) {
 				samples = append(samples, e.Values(weight))
 				nearAll(t, "resample", samples[len(samples)-1], r.Values)
 			}
-			for i, got := range Intervals(samples) {
-				want := p.Quantiles[Metrics()[i].Key]
+			for i := range Metrics() {
+				got, want := IntervalOf(Column(samples, i)), p.Quantiles[Metrics()[i].Key]
 				if want == nil {
 					want = []float64{math.NaN(), math.NaN()}
 				}
@@ -185,7 +185,7 @@ func TestIntervalOfAMean(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		iv := Intervals(samples)[ExactMatch]
+		iv := IntervalOf(Column(samples, ExactMatch))
 		m := e.Values(nil)[ExactMatch]
 		if iv.Resamples != 4000 || math.Abs((iv.Low+iv.High)/2-m) > 0.01 {
 			t.Errorf("interval %v is not around %v", iv, m)
