@@ -67,7 +67,7 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	g := &goldSet{file: file, index: map[string]int{}, filter: dataset.Filter{Where: l.o.Where}}
 	var err error
-	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.add(r, &l.o) }); err != nil {
+	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.addRow(r, &l.o) }); err != nil {
 		return err
 	}
 	g.counts.Gold, g.counts.Duplicate = len(g.rows), countDuplicates(g.faults)
@@ -84,7 +84,7 @@ func (l *Labels) ReadPredictions(ctx context.Context, file string, read func() (
 	}
 	p := newPredictionSet(file, len(l.gold.rows))
 	var err error
-	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.add(r, &l.o, l.gold) })
+	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.addRow(r, &l.o, l.gold) })
 	p.counts.Duplicate = countDuplicates(p.faults)
 	p.counts.Rejected = len(p.faults) - p.counts.Duplicate
 	l.preds = append(l.preds, p)
@@ -99,7 +99,7 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	}
 	data := newLabelData(l)
 	if len(data.rows) == 0 {
-		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describe())
+		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describeCounts())
 	}
 	constant := stats.MostFrequentSet(data.labels)
 	subjects, err := data.newSubjects(constant)
@@ -125,8 +125,8 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	return r, nil
 }
 
-// describe names what is not zero, for each file.
-func (l *Labels) describe() string {
+// describeCounts names what is not zero, for each file.
+func (l *Labels) describeCounts() string {
 	text := l.gold.counts.describe(l.gold.file)
 	for _, p := range l.preds {
 		text += "; " + p.counts.describe(p.file)

@@ -36,8 +36,8 @@ type labelData struct {
 func newLabelData(l *Labels) *labelData {
 	data := &labelData{Labels: l, rows: l.listJoined()}
 	groups := numbering{}
-	for _, row := range pick(l.gold.rows, data.rows) {
-		data.labels, data.group = append(data.labels, row.labels), append(data.group, groups.of(row.group))
+	for _, row := range selectRows(l.gold.rows, data.rows) {
+		data.labels, data.group = append(data.labels, row.labels), append(data.group, groups.numberOf(row.group))
 	}
 	data.groups = len(groups)
 	return data
@@ -75,7 +75,7 @@ func (data *labelData) newSubjects(constant []bool) (*labelSubjects, error) {
 			break
 		}
 		var file labelSubject
-		file, err = data.newSubject(pick(p.labels, data.rows), pick(p.probs, data.rows))
+		file, err = data.newSubject(selectRows(p.labels, data.rows), selectRows(p.probs, data.rows))
 		subjects.files = append(subjects.files, file)
 	}
 	return subjects, err
@@ -123,7 +123,7 @@ func (data *labelData) resample(ctx context.Context, subjects *labelSubjects) (*
 func (data *labelData) newReport(metrics []stats.Metric) *LabelReport {
 	o := &data.o
 	return &LabelReport{Taxonomy: o.Taxonomy.ID(), Gold: data.gold.file, Where: o.Where, Group: o.Intervals.Group,
-		Resamples: resamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
+		Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
 		Verdicts: data.countVerdicts(), Rows: data.gold.counts, Scored: len(data.rows), Groups: data.groups,
 		metrics: metrics, warnings: data.warnings()}
 }
@@ -197,7 +197,7 @@ func (data *labelData) countUnscoredAsWrong(p *predictionSet) map[string]report.
 }
 
 func (data *labelData) countConfusion(p *predictionSet, labels []stats.Label) []Confusion {
-	c := stats.NewConfusion(&stats.Table{Gold: data.labels, Pred: pick(p.labels, data.rows)})
+	c := stats.NewConfusion(&stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows)})
 	names := data.o.Taxonomy.Labels()
 	var out []Confusion
 	for g, name := range names {

@@ -83,7 +83,7 @@ type goldSet struct {
 	filter dataset.Filter
 }
 
-func (g *goldSet) add(r *dataset.Row, o *LabelOptions) error {
+func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	g.index[r.ID] = -1
 	if !g.filter.Match(r) {
 		g.counts.Filtered++
@@ -168,7 +168,7 @@ func newPredictionSet(file string, gold int) *predictionSet {
 		models: []string{}, counts: PredictionCounts{Missing: gold}}
 }
 
-func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) error {
+func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions, gold *goldSet) error {
 	i, ok := gold.index[r.ID]
 	if !ok {
 		p.counts.Extra++
@@ -190,7 +190,7 @@ func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) erro
 		return nil
 	}
 	notJudged := o.Taxonomy.NotJudged(r.Values)
-	if p.labels[i], err = predicted(d, notJudged, o.Taxonomy); err != nil {
+	if p.labels[i], err = predictedLabels(d, notJudged, o.Taxonomy); err != nil {
 		return report.Unfit(fmt.Errorf("row %s: %w", r.ID, err))
 	}
 	if p.probs[i] = probabilities(d, notJudged, o.Taxonomy); p.probs[i] == nil {
@@ -203,7 +203,7 @@ func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) erro
 	return nil
 }
 
-func predicted(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {
+func predictedLabels(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {
 	for _, name := range d.Labels {
 		if _, ok := t.Index(name); !ok {
 			return nil, fmt.Errorf("%s has no label %q; the diagnosis was made with %s: give its taxonomy with --taxonomy",

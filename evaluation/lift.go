@@ -80,12 +80,12 @@ func (l *Lift) AddRow(group string, scores map[string]*dataset.Score) {
 	}
 	for _, d := range l.dimensions {
 		if s := scores[d.Dimension]; s != nil {
-			d.add(at, s.Runs, l.aggregate)
+			d.addJudgements(at, s.Runs, l.aggregate)
 		}
 	}
 }
 
-func (d *liftDimension) add(group int, runs []dataset.Run, aggregate Aggregate) {
+func (d *liftDimension) addJudgements(group int, runs []dataset.Run, aggregate Aggregate) {
 	vanilla, okV := ModeValue(runs, dataset.ModeVanilla, aggregate)
 	aware, okA := ModeValue(runs, dataset.ModeErrorAware, aggregate)
 	if !okV || !okA {
@@ -118,8 +118,8 @@ func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	return vanilla / n, aware / n
 }
 
-// severalGroups tells whether there are rows of two groups, which an interval needs.
-func (d *liftDimension) severalGroups() bool {
+// hasSeveralGroups tells whether there are rows of two groups, which an interval needs.
+func (d *liftDimension) hasSeveralGroups() bool {
 	n := 0
 	for _, s := range d.sums {
 		if s.rows > 0 {
@@ -134,7 +134,7 @@ func (l *Lift) CountGroups() int { return len(l.groups) }
 
 // ComputeRows gives a LiftRow for every dimension of the taxonomy. The error is the context's.
 func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]LiftRow, error) {
-	samples, err := stats.Bootstrap(ctx, len(l.groups), resamples(&o), o.Seed, func(weight []int32) []float64 {
+	samples, err := stats.Bootstrap(ctx, len(l.groups), countResamples(&o), o.Seed, func(weight []int32) []float64 {
 		out := make([]float64, len(l.dimensions))
 		for i, d := range l.dimensions {
 			vanilla, aware := d.means(weight)
@@ -149,7 +149,7 @@ func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]Lif
 	for i, d := range l.dimensions {
 		vanilla, aware := d.means(nil)
 		var column []float64
-		if d.severalGroups() {
+		if d.hasSeveralGroups() {
 			column = stats.Column(samples, i)
 		}
 		f := report.NewDifference(aware-vanilla, column)

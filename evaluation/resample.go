@@ -21,11 +21,11 @@ type resampled[S any] struct {
 // resample computes the values of all subjects, with each group counted as often as weight says (nil: once).
 func resample[S any](ctx context.Context, metrics []stats.Metric, groups int, o *report.IntervalOptions,
 	values func(weight []int32) S) (*resampled[S], error) {
-	samples, err := stats.Bootstrap(ctx, groups, resamples(o), o.Seed, values)
+	samples, err := stats.Bootstrap(ctx, groups, countResamples(o), o.Seed, values)
 	return &resampled[S]{metrics, values(nil), samples}, err
 }
 
-func resamples(o *report.IntervalOptions) int {
+func countResamples(o *report.IntervalOptions) int {
 	if o.Method == report.None {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	values, samples := r.selectValues(of)
 	for i, m := range r.metrics {
 		f := report.NewFigure(values[i], stats.Column(samples, i))
-		f.Better = better(m)
+		f.Better = betterDirection(m)
 		out[m.Key] = f
 	}
 	return out
@@ -61,7 +61,7 @@ func (r *resampled[S]) differences(of func(S) []float64) map[string]report.Diffe
 	values, samples := r.selectValues(of)
 	for i, m := range r.metrics {
 		d := report.NewDifference(values[i], stats.Column(samples, i))
-		d.Better = better(m)
+		d.Better = betterDirection(m)
 		out[m.Key] = d
 	}
 	return out
@@ -83,7 +83,7 @@ func subtract(a, b []float64) []float64 {
 	return out
 }
 
-func better(m stats.Metric) string {
+func betterDirection(m stats.Metric) string {
 	if m.HigherIsBetter {
 		return report.Higher
 	}

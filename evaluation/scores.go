@@ -145,16 +145,16 @@ func (s *Scores) ReadScores(ctx context.Context, file string, read func() (*data
 	if len(s.sets) > 1 || s.o.ByMode && !first {
 		return errors.New("the scores of two files are compared, or the modes of one: there is one file too many")
 	}
-	sets := s.open(file)
+	sets := s.openSets(file)
 	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
 		if !first {
-			return s.join(sets[0], row)
+			return s.joinRow(sets[0], row)
 		}
 		s.read++
 		if !s.filter.Match(row) {
 			return nil
 		}
-		return s.add(row)
+		return s.addRow(row)
 	})
 	for _, set := range sets {
 		set.faults = faults
@@ -188,7 +188,7 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	}
 	for d, h := range s.o.Human {
 		r.Human[h.Dimension] = h.Columns
-		r.scale = append(r.scale, data.misfits(d)...)
+		r.scale = append(r.scale, data.describeMisfits(d)...)
 	}
 	for i := range s.sets {
 		r.Files = append(r.Files, data.measureFile(i, figures))

@@ -84,11 +84,11 @@ func newScoreData(s *Scores) *scoreData {
 	data := &scoreData{Scores: s}
 	groups, systems := numbering{}, numbering{}
 	for _, r := range s.rows {
-		data.group, data.system = append(data.group, groups.of(r.group)), append(data.system, systems.of(r.system))
+		data.group, data.system = append(data.group, groups.numberOf(r.group)), append(data.system, systems.numberOf(r.system))
 	}
 	data.groups, data.systems = len(groups), len(systems)
 	for d := range s.o.Human {
-		data.chosen = append(data.chosen, data.choose(d))
+		data.chosen = append(data.chosen, data.chooseRows(d))
 	}
 	for _, set := range s.sets {
 		var subjects []scoreSubject
@@ -101,8 +101,8 @@ func newScoreData(s *Scores) *scoreData {
 	return data
 }
 
-// choose lists the rows with a human score in a dimension, and values in every set.
-func (data *scoreData) choose(d int) (rows []int) {
+// chooseRows lists the rows with a human score in a dimension, and values in every set.
+func (data *scoreData) chooseRows(d int) (rows []int) {
 	for i := range data.rows {
 		ok := !math.IsNaN(data.rows[i].human[d])
 		for _, set := range data.sets {
@@ -116,15 +116,15 @@ func (data *scoreData) choose(d int) (rows []int) {
 }
 
 func (data *scoreData) newSubject(set *scoreSet, d int) scoreSubject {
-	s := scoreSubject{group: pick(data.group, data.chosen[d])}
-	x, y := pick(set.values[d], data.chosen[d]), data.humanScores(d)
+	s := scoreSubject{group: selectRows(data.group, data.chosen[d])}
+	x, y := selectRows(set.values[d], data.chosen[d]), data.humanScores(d)
 	for i := range x {
 		s.low = append(s.low, y[i] <= data.o.Low)
 		s.over = append(s.over, y[i] <= data.o.Low && x[i] >= data.o.High)
 	}
 	s.pairs = stats.NewPairs(x, y, s.group)
 	if data.systems > 1 {
-		s.means = stats.NewMeans(x, y, pick(data.system, data.chosen[d]), data.systems, s.group)
+		s.means = stats.NewMeans(x, y, selectRows(data.system, data.chosen[d]), data.systems, s.group)
 	}
 	return s
 }
@@ -137,9 +137,9 @@ func (data *scoreData) humanScores(d int) []float64 {
 	return out
 }
 
-// misfits says where human scores, or the default limits of overestimation, belong to another scale than the
+// describeMisfits says where human scores, or the default limits of overestimation, belong to another scale than the
 // dimension's.
-func (data *scoreData) misfits(d int) (lines []string) {
+func (data *scoreData) describeMisfits(d int) (lines []string) {
 	top, key, human := 0, data.o.Human[d].Dimension, data.humanScores(d)
 	for _, dimension := range data.o.Taxonomy.Dimensions {
 		if dimension.Key == key {
@@ -203,7 +203,7 @@ func (data *scoreData) values(weight []int32) []setValues {
 func (data *scoreData) newReport() *ScoreReport {
 	o := &data.o
 	return &ScoreReport{Taxonomy: o.Taxonomy.ID(), Where: o.Where, Human: map[string][]string{}, Group: o.Intervals.Group,
-		Groups: data.groups, Resamples: resamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level,
+		Groups: data.groups, Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level,
 		Low: o.Low, High: o.High, Systems: data.systems, Rows: len(data.rows), Files: []ScoredFile{},
 		input: data.sets[0].file, data: data}
 }
@@ -229,7 +229,7 @@ func (data *scoreData) measureFile(at int, figures *resampled[[]setValues]) Scor
 // countRows counts the rows of a set in one dimension, and gives their means.
 func (data *scoreData) countRows(set *scoreSet, d int) DimensionFigures {
 	one := DimensionFigures{Dimension: data.o.Human[d].Dimension, Rows: len(data.chosen[d]),
-		Mean: meanOf(pick(set.values[d], data.chosen[d])), HumanMean: meanOf(data.humanScores(d))}
+		Mean: meanOf(selectRows(set.values[d], data.chosen[d])), HumanMean: meanOf(data.humanScores(d))}
 	for i := range data.rows {
 		if math.IsNaN(data.rows[i].human[d]) {
 			continue
@@ -279,13 +279,13 @@ func reliabilities(dimension string, repeats map[judgeMode][][]float64) []Reliab
 	return out
 }
 
-// draw draws every dimension's rows: human score to the right, value upwards, one colour a set.
-func (data *scoreData) draw(format string) ([]byte, error) {
+// drawScatter draws every dimension's rows: human score to the right, value upwards, one colour a set.
+func (data *scoreData) drawScatter(format string) ([]byte, error) {
 	var panels []chart.Panel
 	for d, h := range data.o.Human {
 		p := chart.Panel{Name: h.Dimension, X: data.humanScores(d)}
 		for _, set := range data.sets {
-			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: pick(set.values[d], data.chosen[d])})
+			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: selectRows(set.values[d], data.chosen[d])})
 		}
 		panels = append(panels, p)
 	}

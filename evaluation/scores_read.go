@@ -31,8 +31,8 @@ type scoreSet struct {
 
 type judgeMode struct{ judge, mode string }
 
-// open makes what the rows of a file go to: one set, or one a mode.
-func (s *Scores) open(file string) []*scoreSet {
+// openSets makes what the rows of a file go to: one set, or one a mode.
+func (s *Scores) openSets(file string) []*scoreSet {
 	modes := []string{""}
 	if s.o.ByMode {
 		modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
@@ -49,8 +49,8 @@ func (s *Scores) open(file string) []*scoreSet {
 	return s.sets[before:]
 }
 
-// add takes a row of the first file.
-func (s *Scores) add(row *dataset.Row) error {
+// addRow takes a row of the first file.
+func (s *Scores) addRow(row *dataset.Row) error {
 	r := scoredRow{text: row.TextSum()}
 	var err error
 	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
@@ -64,7 +64,7 @@ func (s *Scores) add(row *dataset.Row) error {
 		return report.NoColumn("--system", row, s.o.System)
 	}
 	for _, h := range s.o.Human {
-		x, err := h.read(row, s.columns)
+		x, err := h.readMean(row, s.columns)
 		if err != nil {
 			return err
 		}
@@ -83,13 +83,13 @@ func (s *Scores) add(row *dataset.Row) error {
 		for d := range set.values {
 			set.values[d] = append(set.values[d], math.NaN())
 		}
-		set.take(len(s.rows)-1, scores, &s.o)
+		set.addScores(len(s.rows)-1, scores, &s.o)
 	}
 	return nil
 }
 
-// join takes a row of the second file.
-func (s *Scores) join(set *scoreSet, row *dataset.Row) error {
+// joinRow takes a row of the second file.
+func (s *Scores) joinRow(set *scoreSet, row *dataset.Row) error {
 	i, ok := s.index[row.ID]
 	if !ok || row.TextSum() != s.rows[i].text {
 		return nil
@@ -99,12 +99,12 @@ func (s *Scores) join(set *scoreSet, row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	set.take(i, scores, &s.o)
+	set.addScores(i, scores, &s.o)
 	return nil
 }
 
-// take reads the scores of row i.
-func (f *scoreSet) take(i int, scores map[string]*dataset.Score, o *ScoreOptions) {
+// addScores reads the scores of row i.
+func (f *scoreSet) addScores(i int, scores map[string]*dataset.Score, o *ScoreOptions) {
 	for d, h := range o.Human {
 		s := scores[h.Dimension]
 		if s == nil {
@@ -137,8 +137,8 @@ func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) 
 	return 0, false
 }
 
-// read is the mean of the columns that have a number; NaN if none has. It remembers in seen which columns there are.
-func (h *HumanScores) read(row *dataset.Row, seen map[string]bool) (float64, error) {
+// readMean is the mean of the columns that have a number; NaN if none has. It remembers in seen which columns there are.
+func (h *HumanScores) readMean(row *dataset.Row, seen map[string]bool) (float64, error) {
 	sum, n := 0.0, 0.0
 	for _, c := range h.Columns {
 		raw, ok := row.Get(c)

@@ -107,7 +107,7 @@ func (r *ScoreReport) IsIncomplete() bool {
 
 // DrawScores draws the values of each dimension against the human scores, as "svg" or "png". It is an error if there
 // are no human scores.
-func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.data.draw(format) }
+func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.data.drawScatter(format) }
 
 // DrawLift is DrawLift of the lift.
 func (r *ScoreReport) DrawLift(format string) ([]byte, error) { return DrawLift(r.Lift, format) }
@@ -227,11 +227,11 @@ func (r *ScoreReport) difference() report.Section {
 		addFigures(&t, d.Dimension, d.Metrics, metrics, "%+.3f")
 	}
 	addFigures(&t, "average", r.Difference.Average, metrics, "%+.3f")
-	return report.Section{Title: r.compared(), Table: t}
+	return report.Section{Title: r.describeDifference(), Table: t}
 }
 
-// compared says what differences are of.
-func (r *ScoreReport) compared() string {
+// describeDifference says what differences are of.
+func (r *ScoreReport) describeDifference() string {
 	if r.By != "" {
 		return "did the errors help? error-aware minus vanilla in " + r.input
 	}

@@ -92,16 +92,16 @@ func (l *Limiter) LimitRates(c Client) Client {
 		}
 		defer release(l.begun)
 		guess := guessTokens(r)
-		if err := l.wait(ctx, guess); err != nil {
+		if err := l.waitForTokens(ctx, guess); err != nil {
 			return nil, err
 		}
-		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.wait(ctx, 0) }), r)
+		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.waitForTokens(ctx, 0) }), r)
 		if errors.Is(err, ErrUnsent) {
-			l.calls.giveBack(1)
-			l.tokens.giveBack(guess)
+			l.calls.returnTokens(1)
+			l.tokens.returnTokens(guess)
 		}
 		if reply != nil && reply.Usage.Known() {
-			l.tokens.giveBack(guess - float64(reply.Usage.Input+reply.Usage.Output))
+			l.tokens.returnTokens(guess - float64(reply.Usage.Input+reply.Usage.Output))
 		}
 		return reply, err
 	})
@@ -115,12 +115,12 @@ func (l *Limiter) LimitInFlight(c Client) Client {
 			return nil, unsent{err}
 		}
 		defer release(l.inFlight)
-		if err := l.pause.wait(ctx); err != nil { // it began after LimitRates looked
+		if err := l.pause.waitForEnd(ctx); err != nil { // it began after LimitRates looked
 			return nil, unsent{err}
 		}
 		reply, err := c.Complete(ctx, r)
 		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
-			l.pause.begin(cmp.Or(e.After, unnamedWait))
+			l.pause.beginPause(cmp.Or(e.After, unnamedWait))
 		}
 		return reply, err
 	})
@@ -129,7 +129,7 @@ func (l *Limiter) LimitInFlight(c Client) Client {
 // acquire waits until limit has room for one more.
 func acquire(ctx context.Context, limit chan struct{}) error {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return contextError(ctx)
 	}
 	if limit == nil {
 		return nil
@@ -138,7 +138,7 @@ func acquire(ctx context.Context, limit chan struct{}) error {
 	case limit <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return stopped(ctx)
+		return contextError(ctx)
 	}
 }
 
@@ -148,15 +148,15 @@ func release(limit chan struct{}) {
 	}
 }
 
-// wait waits until the rates and the endpoint allow one call more.
-func (l *Limiter) wait(ctx context.Context, tokens float64) error {
-	err := sleep(ctx, max(l.calls.take(1), l.tokens.take(tokens)))
+// waitForTokens waits until the rates and the endpoint allow one call more.
+func (l *Limiter) waitForTokens(ctx context.Context, tokens float64) error {
+	err := sleep(ctx, max(l.calls.takeTokens(1), l.tokens.takeTokens(tokens)))
 	if err == nil {
-		err = l.pause.wait(ctx)
+		err = l.pause.waitForEnd(ctx)
 	}
 	if err != nil { // never made
-		l.calls.giveBack(1)
-		l.tokens.giveBack(tokens)
+		l.calls.returnTokens(1)
+		l.tokens.returnTokens(tokens)
 	}
 	return err
 }
@@ -188,8 +188,8 @@ func newBucket(rate, burst float64) *bucket {
 	return &bucket{rate: rate, burst: burst, level: burst, filled: time.Now()}
 }
 
-// take removes n and tells how long to wait before using it.
-func (b *bucket) take(n float64) time.Duration {
+// takeTokens removes n and tells how long to wait before using it.
+func (b *bucket) takeTokens(n float64) time.Duration {
 	if b == nil {
 		return 0
 	}
@@ -202,8 +202,8 @@ func (b *bucket) take(n float64) time.Duration {
 	return time.Duration(max(0, -b.level/b.rate) * float64(time.Second))
 }
 
-// giveBack returns n; below 0 it takes what was used over the guess.
-func (b *bucket) giveBack(n float64) {
+// returnTokens returns n; below 0 it takes what was used over the guess.
+func (b *bucket) returnTokens(n float64) {
 	if b == nil {
 		return
 	}
@@ -219,7 +219,7 @@ type pause struct {
 	width time.Duration // after until, callers are spread over this
 }
 
-func (p *pause) begin(d time.Duration) {
+func (p *pause) beginPause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if until := time.Now().Add(d); until.After(p.until) {
@@ -227,8 +227,8 @@ func (p *pause) begin(d time.Duration) {
 	}
 }
 
-// wait returns when the pause has been over for a moment, or with ctx's cause, or with Wait.
-func (p *pause) wait(ctx context.Context) error {
+// waitForEnd returns when the pause has been over for a moment, or with ctx's cause, or with Wait.
+func (p *pause) waitForEnd(ctx context.Context) error {
 	for {
 		p.mu.Lock()
 		left, width := time.Until(p.until), p.width

@@ -61,7 +61,7 @@ func (t *retrier) Complete(ctx context.Context, r *Request) (*Reply, error) {
 		if err == nil {
 			return reply, nil
 		}
-		pause, final := state.next(err)
+		pause, final := state.nextDelay(err)
 		if final != nil {
 			return nil, final
 		}
@@ -82,8 +82,8 @@ type trial struct {
 	pause  time.Duration // next pause, before jitter
 }
 
-// next decides on err: the pause before the next call, or the error to give up with.
-func (s *trial) next(err error) (time.Duration, error) {
+// nextDelay decides on err: the pause before the next call, or the error to give up with.
+func (s *trial) nextDelay(err error) (time.Duration, error) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return 0, err
@@ -93,7 +93,7 @@ func (s *trial) next(err error) (time.Duration, error) {
 	switch e.Kind {
 	case Transient:
 		if s.failed++; s.failed >= s.o.Attempts {
-			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", count(s.failed, "call"), err))
+			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", countText(s.failed, "call"), err))
 		}
 		return pause, nil
 	case Wait:
@@ -113,7 +113,7 @@ func giveUp(last *Error, err error) error {
 	return &Error{Kind: Unavailable, Status: last.Status, Err: err}
 }
 
-func count(n int, what string) string {
+func countText(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -131,7 +131,7 @@ func jitter(d time.Duration) time.Duration {
 // sleep waits for d, or ends early with ctx's cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return contextError(ctx)
 	}
 	if d <= 0 {
 		return nil
@@ -140,14 +140,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return stopped(ctx)
+		return contextError(ctx)
 	case <-timer.C:
 		return nil
 	}
 }
 
-// stopped is ctx's end as an error that is both its reason and context.Canceled or DeadlineExceeded.
-func stopped(ctx context.Context) error {
+// contextError is ctx's end as an error that is both its reason and context.Canceled or DeadlineExceeded.
+func contextError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ctx.Err()) {
 		return cause

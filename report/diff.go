@@ -118,15 +118,15 @@ func newLabelDiff(name, code string) LabelDiff {
 // ReadA takes the first file from read, which gives rows until io.EOF as a dataset.Reader does; file is its name in the
 // report and in errors. A row of another taxonomy is an ErrUnfit, one without the group's column an *OptionError.
 func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	return c.read(ctx, file, read, &c.diff.A, c.addA)
+	return c.readSide(ctx, file, read, &c.diff.A, c.addA)
 }
 
 // ReadB takes the second file, as ReadA does, which comes first.
 func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	return c.read(ctx, file, read, &c.diff.B, c.addB)
+	return c.readSide(ctx, file, read, &c.diff.B, c.addB)
 }
 
-func (c *Comparison) read(ctx context.Context, file string, read func() (*dataset.Row, error), s *Side,
+func (c *Comparison) readSide(ctx context.Context, file string, read func() (*dataset.Row, error), s *Side,
 	add func(diffRow) error) error {
 	before := len(c.tagged.faults)
 	err := c.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
@@ -142,7 +142,7 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 
 // addA takes a row of the first file.
 func (c *Comparison) addA(r diffRow) error {
-	has, err := c.side(&c.diff.A, r.diagnosis)
+	has, err := c.countRow(&c.diff.A, r.diagnosis)
 	if err != nil {
 		return err
 	}
@@ -152,8 +152,8 @@ func (c *Comparison) addA(r diffRow) error {
 	return nil
 }
 
-// side counts a row of a file, and gives its errors; nil if it is untagged.
-func (c *Comparison) side(s *Side, d *dataset.Diagnosis) ([]bool, error) {
+// countRow counts a row of a file, and gives its errors; nil if it is untagged.
+func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	s.Rows++
 	if d == nil || d.Status == dataset.StatusUntagged {
 		return nil, nil
@@ -165,7 +165,7 @@ func (c *Comparison) side(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 // addB takes a row of the second file.
 func (c *Comparison) addB(r diffRow) error {
 	d := &c.diff
-	b, err := c.side(&d.B, r.diagnosis)
+	b, err := c.countRow(&d.B, r.diagnosis)
 	if err != nil {
 		return err
 	}
@@ -189,32 +189,32 @@ func (c *Comparison) addB(r diffRow) error {
 		d.B.Untagged++
 	}
 	if a.has != nil && b != nil && (same || !c.options.SameTextOnly) {
-		c.compare(a, b)
+		c.compareErrors(a, b)
 	}
 	return nil
 }
 
-func (c *Comparison) compare(a *sideRow, b []bool) {
+func (c *Comparison) compareErrors(a *sideRow, b []bool) {
 	d := &c.diff
 	d.Compared++
 	if !slices.Equal(a.has, b) {
 		d.ChangedLabels++
 	}
-	d.WithoutError.add(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
+	d.WithoutError.addRow(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
 	group := ""
 	if c.options.Intervals.Method == Bootstrap {
 		group = a.group
 	}
-	counts := newComparedCounts(c.sums.at(group, 0))
+	counts := newComparedCounts(c.sums.countsOf(group, 0))
 	*counts.rows++
 	countErrors(counts.a, a.has)
 	countErrors(counts.b, b)
 	for k := range b {
-		d.Labels[k].add(a.id, a.has[k], b[k])
+		d.Labels[k].addRow(a.id, a.has[k], b[k])
 	}
 }
 
-func (l *LabelDiff) add(id string, a, b bool) {
+func (l *LabelDiff) addRow(id string, a, b bool) {
 	if a {
 		l.A.Rows++
 	}
@@ -248,7 +248,7 @@ func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 			d.A.OnlyExamples = addExample(d.A.OnlyExamples, r.id)
 		}
 	}
-	d.each(func(_ int, l *LabelDiff) {
+	d.eachLabel(func(_ int, l *LabelDiff) {
 		l.A, l.B = newShare(l.A.Rows, d.Compared), newShare(l.B.Rows, d.Compared)
 		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, Undefined, Undefined
 	})
@@ -275,7 +275,7 @@ func (c *Comparison) nothingCompared() error {
 			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]))
 	}
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
-		rowCount(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
+		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
 }
 
 // diffShares are the shares of rows without error, then of those with each error type.
@@ -293,9 +293,9 @@ func (c *Comparison) computeIntervals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.diff.each(func(k int, l *LabelDiff) {
-		l.A.set(stats.IntervalBy(samples, func(s diffShares) float64 { return s.a[k] }))
-		l.B.set(stats.IntervalBy(samples, func(s diffShares) float64 { return s.b[k] }))
+	c.diff.eachLabel(func(k int, l *LabelDiff) {
+		l.A.setInterval(stats.IntervalBy(samples, func(s diffShares) float64 { return s.a[k] }))
+		l.B.setInterval(stats.IntervalBy(samples, func(s diffShares) float64 { return s.b[k] }))
 		i := stats.IntervalBy(samples, func(s diffShares) float64 { return s.difference[k] })
 		l.Low, l.High = Number(i.Low), Number(i.High)
 	})
@@ -308,8 +308,8 @@ func (d *Diff) Warnings() []FileWarning { return d.warnings }
 // IsIncomplete tells whether a line was no row.
 func (d *Diff) IsIncomplete() bool { return d.A.Rejected+d.B.Rejected > 0 }
 
-// each calls f for the rows without error (0), then for every error type.
-func (d *Diff) each(f func(place int, l *LabelDiff)) {
+// eachLabel calls f for the rows without error (0), then for every error type.
+func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {
 	f(0, &d.WithoutError)
 	for k := range d.Labels {
 		f(1+k, &d.Labels[k])
@@ -320,7 +320,7 @@ func (d *Diff) each(f func(place int, l *LabelDiff)) {
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
 	r.Facts = []string{d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
-		fmt.Sprintf("%s with other errors in B than in A", rowCount(d.ChangedLabels))}
+		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
 	r.Facts = append(r.Facts, d.Interval.facts()...)
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
@@ -331,18 +331,18 @@ func (d *Diff) Report() *Report {
 }
 
 func (s *Side) describe(name string) string {
-	text := fmt.Sprintf("%s: %s, model %s", name, rowCount(s.Rows), joined(s.Models))
+	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
 	if s.Only > 0 {
 		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
 	}
 	if s.Rejected > 0 {
-		text += "; " + noRows(s.Rejected)
+		text += "; " + rejectedText(s.Rejected)
 	}
 	return text
 }
 
 func (d *Diff) describe() string {
-	text := fmt.Sprintf("%s in both, %d compared", rowCount(d.Both), d.Compared)
+	text := fmt.Sprintf("%s in both, %d compared", rowsText(d.Both), d.Compared)
 	if d.A.Untagged+d.B.Untagged > 0 {
 		text += fmt.Sprintf("; left out as untagged: %d in A, %d in B", d.A.Untagged, d.B.Untagged)
 	}
@@ -356,17 +356,17 @@ func (d *Diff) describe() string {
 	return text
 }
 
-func noRows(lines int) string { return words.Plural(lines, "line is no row", "lines are no rows") }
+func rejectedText(lines int) string { return words.Plural(lines, "line is no row", "lines are no rows") }
 
-func rowCount(n int) string { return words.Plural(n, "row", "rows") }
+func rowsText(n int) string { return words.Plural(n, "row", "rows") }
 
 func (d *Diff) tables() (changes, examples Table) {
 	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
 		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
 	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
-	d.each(func(_ int, l *LabelDiff) {
+	d.eachLabel(func(_ int, l *LabelDiff) {
 		changes.Rows = append(changes.Rows, []string{l.Label, l.Code, percentText(l.A.Share), percentText(l.B.Share),
-			signed(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
+			signedText(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
 		if l.Gained > 0 {
 			examples.Rows = append(examples.Rows, []string{l.Label, "gained", fmt.Sprint(l.Gained), shortIDs(l.GainedIDs)})
 		}
@@ -377,5 +377,5 @@ func (d *Diff) tables() (changes, examples Table) {
 	return changes, examples
 }
 
-// signed is a difference of shares in points of per cent.
-func signed(n Number) string { return (100 * n).Text("%+.1f") }
+// signedText is a difference of shares in points of per cent.
+func signedText(n Number) string { return (100 * n).Text("%+.1f") }

@@ -165,8 +165,8 @@ func newSums(cells int) *sums {
 	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[sumKey]int{}}
 }
 
-// at gives the cells of a group in a block, to be counted up.
-func (s *sums) at(group string, block int) []int32 {
+// countsOf gives the cells of a group in a block, to be counted up.
+func (s *sums) countsOf(group string, block int) []int32 {
 	hash := newGroupHash(group)
 	g, ok := s.groups[hash]
 	if !ok {
@@ -184,8 +184,8 @@ func (s *sums) at(group string, block int) []int32 {
 	return s.counts[i*s.cells : (i+1)*s.cells]
 }
 
-// total adds the groups up by block, each as often as weight says; nil is once.
-func (s *sums) total(weight []int32, blocks int) [][]float64 {
+// sumByBlock adds the groups up by block, each as often as weight says; nil is once.
+func (s *sums) sumByBlock(weight []int32, blocks int) [][]float64 {
 	out := make([][]float64, blocks)
 	for i := range out {
 		out[i] = make([]float64, s.cells)
@@ -206,8 +206,8 @@ func (s *sums) total(weight []int32, blocks int) [][]float64 {
 	return out
 }
 
-// groupsOf counts the groups that have rows in each block.
-func (s *sums) groupsOf(blocks int) []int {
+// countGroups counts the groups that have rows in each block.
+func (s *sums) countGroups(blocks int) []int {
 	n := make([]int, blocks)
 	for _, key := range s.keys {
 		n[key.block]++
@@ -219,7 +219,7 @@ func (s *sums) groupsOf(blocks int) []int {
 func resample[S any](ctx context.Context, s *sums, o *IntervalOptions, blocks int,
 	figures func(total [][]float64) S) ([]S, error) {
 	return stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) S {
-		return figures(s.total(weight, blocks))
+		return figures(s.sumByBlock(weight, blocks))
 	})
 }
 

@@ -101,7 +101,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 				return err
 			}
 		}
-		return t.add(system, group, d)
+		return t.addDiagnosis(system, group, d)
 	})
 }
 
@@ -129,8 +129,8 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 	return file, nil
 }
 
-// by is what a system is, for the report.
-func (t *Tally) by() string {
+// systemKind is what a system is, for the report.
+func (t *Tally) systemKind() string {
 	switch {
 	case t.o.By == ByNothing:
 		return ""
@@ -144,8 +144,8 @@ func (t *Tally) by() string {
 	return ""
 }
 
-// add counts one row; d is nil where there is no diagnosis.
-func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
+// addDiagnosis counts one row; d is nil where there is no diagnosis.
+func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
 	i, ok := t.systems[system]
 	if !ok {
 		i = len(t.stats.Systems)
@@ -167,7 +167,7 @@ func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
 		s.Truncated++
 	}
 	t.stats.Models = addModel(t.stats.Models, d.Model)
-	counts := newTaggedCounts(t.sums.at(group, i))
+	counts := newTaggedCounts(t.sums.countsOf(group, i))
 	*counts.rows++
 	countErrors(counts.found, has)
 	for _, name := range d.NotJudged {
@@ -192,13 +192,13 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 		s := &t.stats.Systems[i]
 		rows, tagged = rows+s.Rows, tagged+s.Tagged
 		if t.o.By == ByNothing {
-			s.Name = t.rows.names()
+			s.Name = t.rows.fileNames()
 		}
 	}
 	if tagged == 0 {
 		return nil, t.rows.NothingToShow(rows)
 	}
-	t.stats.Files, t.stats.By, t.stats.warnings = t.rows.files, t.by(), t.rows.warnings()
+	t.stats.Files, t.stats.By, t.stats.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
 	t.stats.Rejected = len(t.rows.faults)
 	if err := t.computeShares(ctx); err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 }
 
 func (t *Tally) computeShares(ctx context.Context) error {
-	for i, cells := range t.sums.total(nil, len(t.stats.Systems)) {
+	for i, cells := range t.sums.sumByBlock(nil, len(t.stats.Systems)) {
 		s, counts := &t.stats.Systems[i], newTaggedCounts(cells)
 		withoutError, errors := counts.found[0], counts.found[1:]
 		s.WithoutError = newShare(int(withoutError), s.Tagged)
@@ -220,7 +220,7 @@ func (t *Tally) computeShares(ctx context.Context) error {
 	t.stats.Interval = t.o.Intervals.describe(len(t.sums.groups))
 	switch t.o.Intervals.Method {
 	case Wilson:
-		t.eachShare(func(_, of, _ int, share *Share) { share.wilson(share.Rows, of) })
+		t.eachShare(func(_, of, _ int, share *Share) { share.setWilsonInterval(share.Rows, of) })
 	case Bootstrap:
 		return t.resampleShares(ctx)
 	}
@@ -262,34 +262,34 @@ func (t *Tally) resampleShares(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	groups := t.sums.groupsOf(systems)
+	groups := t.sums.countGroups(systems)
 	t.eachShare(func(system, of, index int, share *Share) {
 		switch share.Rows {
 		case 0:
-			share.wilson(0, groups[system])
+			share.setWilsonInterval(0, groups[system])
 		case of:
-			share.wilson(groups[system], groups[system])
+			share.setWilsonInterval(groups[system], groups[system])
 		default:
-			share.set(stats.IntervalBy(samples, func(shares [][]float64) float64 { return shares[system][index] }))
+			share.setInterval(stats.IntervalBy(samples, func(shares [][]float64) float64 { return shares[system][index] }))
 		}
 	})
 	return nil
 }
 
-// wilson sets the interval. At none and all of the rows a bootstrap knows no spread; there the groups count as trials.
-func (s *Share) wilson(hits, trials int) {
+// setWilsonInterval sets the interval. At none and all of the rows a bootstrap knows no spread; there the groups count as trials.
+func (s *Share) setWilsonInterval(hits, trials int) {
 	low, high := stats.Wilson(hits, trials)
 	s.Low, s.High = Number(low), Number(high)
 }
 
-func (s *Share) set(i stats.Interval) { s.Low, s.High = Number(i.Low), Number(i.High) }
+func (s *Share) setInterval(i stats.Interval) { s.Low, s.High = Number(i.Low), Number(i.High) }
 
 // Report puts the figures into words and tables.
 func (s *Stats) Report() *Report {
 	r := &Report{Title: "Errors in " + strings.Join(s.Files, ", ")}
-	r.Facts = append(r.Facts, "model "+joined(s.Models)+", taxonomy "+s.Taxonomy)
+	r.Facts = append(r.Facts, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
 	if s.Rejected > 0 {
-		r.Facts = append(r.Facts, noRows(s.Rejected)+": outside of every figure")
+		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
 	}
 	r.Facts = append(r.Facts, s.notJudged()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
@@ -314,15 +314,15 @@ func (s *Stats) notJudged() []string {
 	return lines
 }
 
-func joined(models []string) string {
+func joinModels(models []string) string {
 	if len(models) == 0 {
 		return "unknown"
 	}
 	return strings.Join(models, " and ")
 }
 
-// several tells whether there is more than one system to tell apart.
-func (s *Stats) several() bool { return len(s.Systems) > 1 }
+// hasSeveralSystems tells whether there is more than one system to tell apart.
+func (s *Stats) hasSeveralSystems() bool { return len(s.Systems) > 1 }
 
 func (s *Stats) rowTable() Table {
 	t := Table{Columns: []Column{{s.systemTitle(), false}, {"rows", true}, {"untagged", true}, {"truncated", true},
@@ -347,7 +347,7 @@ func (s *Stats) intervalTitle() string { return fmt.Sprintf("%.0f %% interval", 
 // labelTable has the systems of an error one below the other, to be compared.
 func (s *Stats) labelTable() Table {
 	t := Table{Columns: []Column{{"error", false}, {"code", false}}}
-	if s.several() {
+	if s.hasSeveralSystems() {
 		t.Columns = append(t.Columns, Column{s.systemTitle(), false})
 	}
 	t.Columns = append(t.Columns, Column{"rows", true}, Column{"share", true}, Column{s.intervalTitle(), true})
@@ -360,7 +360,7 @@ func (s *Stats) labelTable() Table {
 			if i > 0 {
 				row = []string{"", ""}
 			}
-			if s.several() {
+			if s.hasSeveralSystems() {
 				row = append(row, sys.Name)
 			}
 			share := sys.Labels[k]

@@ -137,7 +137,7 @@ func (t *Tagged) findForeign(err error) error {
 // NothingToShow says why there is nothing to look at in the files: rows is the number of those chosen, none of them
 // tagged.
 func (t *Tagged) NothingToShow(rows int) error {
-	files := t.names()
+	files := t.fileNames()
 	switch {
 	case rows > 0:
 		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files,
@@ -150,5 +150,5 @@ func (t *Tagged) NothingToShow(rows int) error {
 	return fmt.Errorf("%s: there are no rows", files)
 }
 
-// names are the files, as in a sentence.
-func (t *Tagged) names() string { return strings.Join(t.files, ", ") }
+// fileNames are the files, as in a sentence.
+func (t *Tagged) fileNames() string { return strings.Join(t.files, ", ") }

@@ -31,7 +31,7 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 	g.Go(func() error {
 		defer close(items)
 		defer close(questions)
-		err := feed(ctx, next, items, questions)
+		err := feedItems(ctx, next, items, questions)
 		if err != nil {
 			stop(err) // of several errors, the first is the cause
 		}
@@ -40,14 +40,14 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 	for range workers {
 		g.Go(func() error {
 			for q := range questions {
-				q.ask(ctx, stop)
+				q.askQuestion(ctx, stop)
 			}
 			return nil
 		})
 	}
 	var broken bool
 	g.Go(func() error {
-		broken = emit(items, stop)
+		broken = emitItems(items, stop)
 		return nil
 	})
 	if err := g.Wait(); err != nil || broken {
@@ -73,17 +73,17 @@ type question struct {
 	do   func(context.Context) error
 }
 
-func (q question) ask(ctx context.Context, stop context.CancelCauseFunc) {
+func (q question) askQuestion(ctx context.Context, stop context.CancelCauseFunc) {
 	err := context.Cause(ctx)
 	if err == nil {
 		if err = q.do(ctx); err != nil {
 			stop(err)
 		}
 	}
-	q.end(err)
+	q.endQuestion(err)
 }
 
-func (q question) end(err error) {
+func (q question) endQuestion(err error) {
 	if err != nil {
 		q.item.broken.Store(true)
 	}
@@ -92,8 +92,8 @@ func (q question) end(err error) {
 	}
 }
 
-// feed reads items and hands out their questions.
-func feed(ctx context.Context, next func() (*Item, error), items chan<- *openItem, questions chan<- question) error {
+// feedItems reads items and hands out their questions.
+func feedItems(ctx context.Context, next func() (*Item, error), items chan<- *openItem, questions chan<- question) error {
 	for ctx.Err() == nil {
 		item, err := next()
 		if errors.Is(err, io.EOF) {
@@ -112,24 +112,24 @@ func feed(ctx context.Context, next func() (*Item, error), items chan<- *openIte
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		o.feed(ctx, questions)
+		o.feedQuestions(ctx, questions)
 	}
 	return context.Cause(ctx)
 }
 
-func (o *openItem) feed(ctx context.Context, questions chan<- question) {
+func (o *openItem) feedQuestions(ctx context.Context, questions chan<- question) {
 	for _, do := range o.Questions {
 		q := question{o, do}
 		select {
 		case questions <- q:
 		case <-ctx.Done():
-			q.end(context.Cause(ctx))
+			q.endQuestion(context.Cause(ctx))
 		}
 	}
 }
 
-// emit hands items on in order, up to the first that is not whole, and tells whether there was one.
-func emit(items <-chan *openItem, stop context.CancelCauseFunc) (broken bool) {
+// emitItems hands items on in order, up to the first that is not whole, and tells whether there was one.
+func emitItems(items <-chan *openItem, stop context.CancelCauseFunc) (broken bool) {
 	for o := range items { // to its end, as feed waits for room in it
 		<-o.done
 		if broken = broken || o.broken.Load(); broken {

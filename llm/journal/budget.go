@@ -77,13 +77,13 @@ type Spent struct {
 func (j *Journal) Spent() (Spent, error) {
 	books, err := readAccounts(j.store.reader.QueryContext(background, listAccounts))
 	if err != nil {
-		return Spent{}, explain(j.path, err)
+		return Spent{}, explainFault(j.path, err)
 	}
 	var sum account
 	for _, a := range books {
-		sum.add(*a)
+		sum.addAccount(*a)
 	}
-	s := sum.spent()
+	s := sum.toSpent()
 	s.Currency, err = j.currency()
 	return s, err
 }
@@ -101,31 +101,31 @@ type account struct {
 	changed bool // and not written yet
 }
 
-func (a *account) add(d account) {
-	a.calls = plus(a.calls, d.calls)
-	a.open = plus(a.open, d.open)
-	a.input = plus(a.input, d.input)
-	a.output = plus(a.output, d.output)
-	a.cost = plus(a.cost, d.cost)
-	a.unpricedInput = plus(a.unpricedInput, d.unpricedInput)
-	a.unpricedOutput = plus(a.unpricedOutput, d.unpricedOutput)
-	a.overruns = plus(a.overruns, d.overruns)
+func (a *account) addAccount(d account) {
+	a.calls = addCapped(a.calls, d.calls)
+	a.open = addCapped(a.open, d.open)
+	a.input = addCapped(a.input, d.input)
+	a.output = addCapped(a.output, d.output)
+	a.cost = addCapped(a.cost, d.cost)
+	a.unpricedInput = addCapped(a.unpricedInput, d.unpricedInput)
+	a.unpricedOutput = addCapped(a.unpricedOutput, d.unpricedOutput)
+	a.overruns = addCapped(a.overruns, d.overruns)
 	a.changed = true
 }
 
-// spent is a without its currency.
-func (a *account) spent() Spent {
+// toSpent is a without its currency.
+func (a *account) toSpent() Spent {
 	return Spent{Calls: a.calls, Open: a.open, Input: a.input, Output: a.output, Cost: float64(a.cost) / nano,
 		UnpricedInput: a.unpricedInput, UnpricedOut: a.unpricedOutput, Overruns: a.overruns}
 }
 
-func (a account) minus() account {
+func (a account) negated() account {
 	return account{calls: -a.calls, open: -a.open, input: -a.input, output: -a.output, cost: -a.cost,
 		unpricedInput: -a.unpricedInput, unpricedOutput: -a.unpricedOutput, overruns: -a.overruns}
 }
 
-// plus stays at the highest number: what an endpoint reports may be nonsense.
-func plus(a, b int64) int64 {
+// addCapped stays at the highest number: what an endpoint reports may be nonsense.
+func addCapped(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
@@ -151,7 +151,7 @@ func (m *Meter) Used(model string) Spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a := m.used[model]; a != nil {
-		return a.spent()
+		return a.toSpent()
 	}
 	return Spent{}
 }
@@ -163,7 +163,7 @@ func (m *Meter) addUsed(model string, a account) {
 	if m.used[model] == nil {
 		m.used[model] = &account{}
 	}
-	m.used[model].add(a)
+	m.used[model].addAccount(a)
 }
 
 // Meter decorates next, the endpoint's client, or that which llm.Limiter.LimitInFlight gives. A call for which the
@@ -195,20 +195,20 @@ func (j *Journal) currency() (string, error) {
 	err := j.store.reader.QueryRowContext(background,
 		"SELECT coalesce(max(value), '') FROM setting WHERE name = 'currency'").Scan(&c)
 	if err != nil {
-		return "", explain(j.path, err)
+		return "", explainFault(j.path, err)
 	}
 	return c, nil
 }
 
 // setCurrency makes c the journal's currency, as long as it holds no cost: costs in different ones have no sum.
 func (j *Journal) setCurrency(c string) error {
-	if err := j.store.write(change{apply: func(t *transaction) error {
+	if err := j.store.writeChange(change{apply: func(t *transaction) error {
 		_, err := t.conn.ExecContext(background, `INSERT INTO setting VALUES ('currency', ?)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value
 			WHERE NOT EXISTS (SELECT 1 FROM account WHERE cost > 0)`, c)
 		return err
 	}}); err != nil {
-		return explain(j.path, err)
+		return explainFault(j.path, err)
 	}
 	was, err := j.currency()
 	if err == nil && was != c {
@@ -227,25 +227,25 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 		return nil, &llm.Error{Kind: llm.Refused,
 			Err: fmt.Errorf("a call is limited to 1 to %d tokens of output; got %d", maxTokens, r.MaxTokens)}
 	}
-	if _, priced := m.price(r.Model); m.budget.MaxCost != nil && !priced {
+	if _, priced := m.priceOf(r.Model); m.budget.MaxCost != nil && !priced {
 		return nil, &llm.Error{Kind: llm.Budget, Err: noPrice(r.Model)}
 	}
 	worst := WorstCase(r)
-	reserved := m.charge(r.Model, worst)
-	if err := m.reserve(ctx, r.Model, reserved); err != nil {
+	reserved := m.chargeFor(r.Model, worst)
+	if err := m.reserveBudget(ctx, r.Model, reserved); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), m.settle(r.Model, reserved, account{}, nil))
+		return nil, errors.Join(context.Cause(ctx), m.settleBudget(r.Model, reserved, account{}, nil))
 	}
-	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.again(r.Model) }), r)
+	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.countExchange(r.Model) }), r)
 	var keep func(*transaction) error
 	note, _ := ctx.Value(memoKey{}).(*memo)
 	if err == nil && note != nil && note.journal == m.journal {
-		keep = func(t *transaction) error { return note.keep(t, reply) }
+		keep = func(t *transaction) error { return note.storeReply(t, reply) }
 	}
-	used := m.outcome(r.Model, worst, reply, err)
-	if fault := m.settle(r.Model, reserved, used, keep); fault != nil {
+	used := m.chargeOutcome(r.Model, worst, reply, err)
+	if fault := m.settleBudget(r.Model, reserved, used, keep); fault != nil {
 		return nil, errors.Join(fault, err)
 	}
 	m.addUsed(r.Model, used)
@@ -255,17 +255,17 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	return reply, err
 }
 
-// again counts a further exchange of a call, which the endpoint turned down before.
-func (m *Meter) again(model string) error {
+// countExchange counts a further exchange of a call, which the endpoint turned down before.
+func (m *Meter) countExchange(model string) error {
 	var refused error
-	err := m.journal.store.write(change{apply: func(t *transaction) (err error) {
-		if refused, err = m.refuse(t, model, account{}); err != nil || refused != nil {
+	err := m.journal.store.writeChange(change{apply: func(t *transaction) (err error) {
+		if refused, err = m.findRefusal(t, model, account{}); err != nil || refused != nil {
 			return err
 		}
-		return t.charge(model, account{calls: 1})
+		return t.chargeAccount(model, account{calls: 1})
 	}})
 	if err != nil {
-		return m.journal.broken(err)
+		return m.journal.brokenError(err)
 	}
 	if refused != nil {
 		return &llm.Error{Kind: llm.Budget, Err: refused}
@@ -274,10 +274,10 @@ func (m *Meter) again(model string) error {
 	return nil
 }
 
-// charge is one call of model with usage u.
-func (m *Meter) charge(model string, u llm.Usage) account {
+// chargeFor is one call of model with usage u.
+func (m *Meter) chargeFor(model string, u llm.Usage) account {
 	a := account{calls: 1, input: int64(u.Input), output: int64(u.Output)}
-	if price, ok := m.price(model); ok {
+	if price, ok := m.priceOf(model); ok {
 		a.cost = billionths(price.Cost(u))
 	} else {
 		a.unpricedInput, a.unpricedOutput = a.input, a.output
@@ -285,7 +285,7 @@ func (m *Meter) charge(model string, u llm.Usage) account {
 	return a
 }
 
-func (m *Meter) price(model string) (Price, bool) {
+func (m *Meter) priceOf(model string) (Price, bool) {
 	if m.prices == nil {
 		return Price{}, false
 	}
@@ -298,23 +298,23 @@ func billionths(cost float64) int64 {
 	return int64(math.Ceil(min(cost*nano, 1<<62)))
 }
 
-// outcome is what a call is charged that had worst reserved.
-func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
+// chargeOutcome is what a call is charged that had worst reserved.
+func (m *Meter) chargeOutcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
 	switch {
 	case err == nil:
-		return m.charge(model, settled(reply, worst))
-	case unsent(err):
+		return m.chargeFor(model, usageOrWorst(reply, worst))
+	case isUnsent(err):
 		return account{}
-	case turnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
+	case isTurnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
 
 		return account{calls: 1}
 	}
-	return m.charge(model, worst)
+	return m.chargeFor(model, worst)
 }
 
-// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no
+// usageOrWorst is what was used; where the report makes no sense, the worst case: there is no call without input, and no
 // text without output.
-func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
+func usageOrWorst(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	u := reply.Usage
 	noOutput := u.Output == 0 && (u.Input <= 0 || reply.Text != "")
 	if u.Input <= 0 {
@@ -326,8 +326,8 @@ func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	return llm.Usage{Input: min(u.Input, maxTokens), Output: min(u.Output, maxTokens)}
 }
 
-// unsent tells of calls that failed before they reached the endpoint.
-func unsent(err error) bool {
+// isUnsent tells of calls that failed before they reached the endpoint.
+func isUnsent(err error) bool {
 	if errors.Is(err, llm.ErrUnsent) {
 		return true
 	}
@@ -338,9 +338,9 @@ func unsent(err error) bool {
 	return ok && e.Status == 0 && (e.Kind == llm.Refused || e.Kind == llm.Auth)
 }
 
-// turnedDown tells of calls that the endpoint answered with an error of its own, so that no model ran. Of a gateway's
+// isTurnedDown tells of calls that the endpoint answered with an error of its own, so that no model ran. Of a gateway's
 // error nobody knows.
-func turnedDown(err error) bool {
+func isTurnedDown(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return false
@@ -354,26 +354,26 @@ func turnedDown(err error) bool {
 	return e.Status >= 400
 }
 
-// reserve charges a in advance, or says why it cannot.
-func (m *Meter) reserve(ctx context.Context, model string, a account) error {
+// reserveBudget charges a in advance, or says why it cannot.
+func (m *Meter) reserveBudget(ctx context.Context, model string, a account) error {
 	a.open = 1
 	for {
 		var refused error
 		var freed <-chan struct{}
-		if err := m.journal.store.write(change{apply: func(t *transaction) (err error) {
-			if refused, err = m.refuse(t, model, a); err != nil {
+		if err := m.journal.store.writeChange(change{apply: func(t *transaction) (err error) {
+			if refused, err = m.findRefusal(t, model, a); err != nil {
 				return err
 			}
 			if refused == nil {
 				t.opened++
-				return t.charge(model, a)
+				return t.chargeAccount(model, a)
 			}
 			if t.overrun == nil && t.store.open+t.opened > 0 {
 				freed = t.freed
 			}
 			return nil
 		}}); err != nil {
-			return m.journal.broken(err)
+			return m.journal.brokenError(err)
 		}
 		if refused == nil {
 			return nil
@@ -389,73 +389,73 @@ func (m *Meter) reserve(ctx context.Context, model string, a account) error {
 	}
 }
 
-func (t *transaction) charge(model string, a account) error {
-	books, err := t.account(model)
+func (t *transaction) chargeAccount(model string, a account) error {
+	books, err := t.accountOf(model)
 	if err == nil {
-		books.add(a)
+		books.addAccount(a)
 	}
 	return err
 }
 
-// settle replaces the reservation by what was used, and does keep with it.
-func (m *Meter) settle(model string, reserved, used account, keep func(*transaction) error) error {
+// settleBudget replaces the reservation by what was used, and does keep with it.
+func (m *Meter) settleBudget(model string, reserved, used account, keep func(*transaction) error) error {
 	reserved.open = 1
 	over := used.input+used.output > reserved.input+reserved.output || used.cost > reserved.cost
 	if over {
 		used.overruns = 1
 	}
-	return m.journal.broken(m.journal.store.write(change{settles: true, apply: func(t *transaction) error {
+	return m.journal.brokenError(m.journal.store.writeChange(change{settles: true, apply: func(t *transaction) error {
 		if over && (m.budget.MaxCost != nil || m.budget.MaxTokens != nil) && t.overrun == nil {
 			t.overrun = fmt.Errorf("a call of %s was limited to %d tokens and used %d, so the budget cannot be kept; "+
 				"the run stops here (does the endpoint honour the limit of output tokens?)", model,
 				reserved.input+reserved.output, used.input+used.output)
 		}
-		if err := t.charge(model, reserved.minus()); err != nil {
+		if err := t.chargeAccount(model, reserved.negated()); err != nil {
 			return err
 		}
-		if err := t.charge(model, used); err != nil || keep == nil {
+		if err := t.chargeAccount(model, used); err != nil || keep == nil {
 			return err
 		}
 		return keep(t)
 	}}))
 }
 
-// refuse says why the budget does not allow a call of model that may cost a; nil if it does.
-func (m *Meter) refuse(t *transaction, model string, a account) (refused, err error) {
+// findRefusal says why the budget does not allow a call of model that may cost a; nil if it does.
+func (m *Meter) findRefusal(t *transaction, model string, a account) (refused, err error) {
 	if t.overrun != nil {
 		return t.overrun, nil
 	}
-	if _, err := t.account(model); err != nil { // reads the books
+	if _, err := t.accountOf(model); err != nil { // reads the books
 		return nil, err
 	}
 	var sum account
 	for name, b := range t.books {
-		sum.add(*b)
+		sum.addAccount(*b)
 		if m.budget.MaxCost == nil || b.unpricedInput|b.unpricedOutput == 0 {
 			continue
 		}
-		price, ok := m.price(name)
+		price, ok := m.priceOf(name)
 		if !ok {
 			return noPrice(name), nil
 		}
-		sum.cost = plus(sum.cost, billionths(
+		sum.cost = addCapped(sum.cost, billionths(
 			price.Cost(llm.Usage{Input: int(b.unpricedInput), Output: int(b.unpricedOutput)})))
 	}
-	return m.budget.refuse(sum, a, m.prices), nil
+	return m.budget.checkRoom(sum, a, m.prices), nil
 }
 
 func noPrice(model string) error {
 	return fmt.Errorf("the cost is limited and calls of %s are made, whose price is unknown; add it to the price file", model)
 }
 
-func (b Budget) refuse(sum, a account, prices *Prices) error {
+func (b Budget) checkRoom(sum, a account, prices *Prices) error {
 	var faults []string
-	if c := b.MaxCost; c != nil && plus(sum.cost, a.cost) > int64(math.Round(*c*nano)) {
+	if c := b.MaxCost; c != nil && addCapped(sum.cost, a.cost) > int64(math.Round(*c*nano)) {
 		faults = append(faults, fmt.Sprintf("%.6g of %.6g %s are spent or reserved, and the call may cost %.6g",
 			float64(sum.cost)/nano, *c, prices.Currency, float64(a.cost)/nano))
 	}
-	tokens := plus(sum.input, sum.output)
-	if n := b.MaxTokens; n != nil && plus(tokens, a.input+a.output) > *n {
+	tokens := addCapped(sum.input, sum.output)
+	if n := b.MaxTokens; n != nil && addCapped(tokens, a.input+a.output) > *n {
 		faults = append(faults, fmt.Sprintf("%d of %d tokens are used or reserved, and the call may use %d",
 			tokens, *n, a.input+a.output))
 	}

@@ -85,9 +85,9 @@ func regularFile(path string) (abs string, err error) {
 	return abs, err
 }
 
-// narrow takes the journal, and what a run that was killed left beside it, from the eyes of others. SQLite gives new
+// restrictAccess takes the journal, and what a run that was killed left beside it, from the eyes of others. SQLite gives new
 // files beside it the same mode.
-func narrow(abs string) error {
+func restrictAccess(abs string) error {
 	for _, name := range []string{abs, abs + "-wal", abs + "-shm"} {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -96,8 +96,8 @@ func narrow(abs string) error {
 	return nil
 }
 
-// source is the data source name; the path is escaped since it is a URI's.
-func source(abs string, pragmas ...string) string {
+// dataSource is the data source name; the path is escaped since it is a URI's.
+func dataSource(abs string, pragmas ...string) string {
 	slashed := filepath.ToSlash(abs)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a Windows drive
@@ -107,35 +107,35 @@ func source(abs string, pragmas ...string) string {
 }
 
 func (s *store) connect(abs, synchronous string) (err error) {
-	if s.writer, err = sql.Open("sqlite", source(abs, "synchronous("+synchronous+")", fmt.Sprintf("wal_autocheckpoint(%d)", logPages))); err != nil {
+	if s.writer, err = sql.Open("sqlite", dataSource(abs, "synchronous("+synchronous+")", fmt.Sprintf("wal_autocheckpoint(%d)", logPages))); err != nil {
 		return err
 	}
 	if s.conn, err = s.writer.Conn(background); err != nil {
 		return err
 	}
-	if _, err := s.inspect(); err != nil { // before anything in it is changed: it may be somebody else's
+	if _, err := s.checkFormat(); err != nil { // before anything in it is changed: it may be somebody else's
 		return err
 	}
-	if err := narrow(abs); err != nil {
+	if err := restrictAccess(abs); err != nil {
 		return err
 	}
 	if err := s.migrate(); err != nil {
 		return err
 	}
-	if s.reader, err = sql.Open("sqlite", source(abs, "query_only(1)")); err != nil {
+	if s.reader, err = sql.Open("sqlite", dataSource(abs, "query_only(1)")); err != nil {
 		return err
 	}
 	s.reader.SetMaxOpenConns(readers)
 	s.reader.SetMaxIdleConns(readers)
-	if err := s.prepare(); err != nil {
+	if err := s.prepareStatements(); err != nil {
 		return err
 	}
-	return s.know()
+	return s.readState()
 }
 
-// know begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they
+// readState begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they
 // are looked up.
-func (s *store) know() error {
+func (s *store) readState() error {
 	var replies bool
 	err := s.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM reply)").Scan(&replies)
 	if err == nil {
@@ -149,13 +149,13 @@ func (s *store) know() error {
 
 // migrate makes an empty file a journal. Another process may be doing the same.
 func (s *store) migrate() error {
-	if err := s.writeAhead(); err != nil {
+	if err := s.setWriteAhead(); err != nil {
 		return err
 	}
 	if _, err := s.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	empty, err := s.inspect()
+	empty, err := s.checkFormat()
 	if err == nil && empty {
 		_, err = s.conn.ExecContext(background, schema+
 			fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, format))
@@ -168,8 +168,8 @@ func (s *store) migrate() error {
 	return errors.Join(err, ended)
 }
 
-// writeAhead turns the journal mode to WAL. SQLite does not wait for others here, so this does.
-func (s *store) writeAhead() error {
+// setWriteAhead turns the journal mode to WAL. SQLite does not wait for others here, so this does.
+func (s *store) setWriteAhead() error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
 		var mode string
@@ -177,15 +177,15 @@ func (s *store) writeAhead() error {
 		switch {
 		case err == nil && mode != "wal":
 			return fmt.Errorf("the file system does not allow a write-ahead log (journal mode %q); use a local disk", mode)
-		case err == nil || code(err) != codeBusy || time.Now().After(deadline):
+		case err == nil || errorCode(err) != codeBusy || time.Now().After(deadline):
 			return err
 		}
 		<-time.After(10 * time.Millisecond)
 	}
 }
 
-// inspect tells an empty file from a journal, and refuses all else.
-func (s *store) inspect() (empty bool, err error) {
+// checkFormat tells an empty file from a journal, and refuses all else.
+func (s *store) checkFormat() (empty bool, err error) {
 	var id, version, tables int
 	if err := s.conn.QueryRowContext(background, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
@@ -211,7 +211,7 @@ const (
 	listAccounts   = "SELECT " + accountColumns + " FROM account"
 )
 
-func (s *store) prepare() error {
+func (s *store) prepareStatements() error {
 	var faults []error
 	on := func(prepare func(context.Context, string) (*sql.Stmt, error), query string) *sql.Stmt {
 		stmt, err := prepare(background, query)
@@ -260,17 +260,17 @@ const (
 	codeNotADB  = 26
 )
 
-func code(err error) int {
+func errorCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0
 }
 
-// explain says of an error what it means for the file, and what to do.
-func explain(path string, err error) error {
+// explainFault says of an error what it means for the file, and what to do.
+func explainFault(path string, err error) error {
 	advice := ""
-	switch code(err) {
+	switch errorCode(err) {
 	case codeBusy:
 		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
 	case codeCorrupt, codeNotADB:

@@ -47,7 +47,7 @@ func Open(path string) (*Journal, error) {
 func openWith(path, synchronous string) (*Journal, error) {
 	s, err := openStore(path, synchronous)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, explainFault(path, err)
 	}
 	return &Journal{path: path, store: s, pending: map[pendingKey]*pendingCall{}}, nil
 }
@@ -55,17 +55,17 @@ func openWith(path, synchronous string) (*Journal, error) {
 // Close closes the file. No call may be under way.
 func (j *Journal) Close() error {
 	if err := j.store.close(); err != nil {
-		return explain(j.path, err)
+		return explainFault(j.path, err)
 	}
 	return nil
 }
 
-// broken is err as calls return it.
-func (j *Journal) broken(err error) error {
+// brokenError is err as calls return it.
+func (j *Journal) brokenError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &llm.Error{Kind: llm.Broken, Err: explain(j.path, err)}
+	return &llm.Error{Kind: llm.Broken, Err: explainFault(j.path, err)}
 }
 
 // Client replays what the journal holds and remembers what it does not.
@@ -92,7 +92,7 @@ func (j *Journal) Client(next llm.Client, endpoint string) *Client {
 // not rejected; if there is none, the call is made anew. A caller that only counts Attempt up is safe too: no call
 // is answered by the reply to an earlier attempt.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
-	id, err := identify(c.endpoint, r)
+	id, err := hashCall(c.endpoint, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +107,14 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 			return nil, context.Cause(ctx)
 		}
 		if !p.abandoned {
-			return cached(p.reply), p.err
+			return cachedCopy(p.reply), p.err
 		}
 	}
 }
 
 // Lookup is what Complete would replay for r; nil if it would make a call.
 func (c *Client) Lookup(r *llm.Request) (*llm.Reply, error) {
-	id, err := identify(c.endpoint, r)
+	id, err := hashCall(c.endpoint, r)
 	if err != nil {
 		return nil, err
 	}
@@ -124,17 +124,17 @@ func (c *Client) Lookup(r *llm.Request) (*llm.Reply, error) {
 // Reject tells that reply, which Complete gave for r, was of no use, such as one without a verdict. It is never
 // replayed again.
 func (c *Client) Reject(r *llm.Request, reply *llm.Reply) error {
-	id, err := identify(c.endpoint, r)
+	id, err := hashCall(c.endpoint, r)
 	if err != nil {
 		return err
 	}
-	return c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
+	return c.journal.brokenError(c.journal.store.writeChange(change{apply: func(t *transaction) error {
 		_, err := t.rejectReply.ExecContext(background, id[:], r.Attempt, reply.Text)
 		return err
 	}}))
 }
 
-func cached(r *llm.Reply) *llm.Reply {
+func cachedCopy(r *llm.Reply) *llm.Reply {
 	if r == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func cached(r *llm.Reply) *llm.Reply {
 // callID is SHA-256 over endpoint and request without its attempt.
 type callID [sha256.Size]byte
 
-func identify(endpoint string, r *llm.Request) (callID, error) {
+func hashCall(endpoint string, r *llm.Request) (callID, error) {
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
 		return callID{}, &llm.Error{Kind: llm.Refused, Err: errors.New("a call that cannot be sent: its schema is no JSON")}
 	}
@@ -162,14 +162,14 @@ func identify(endpoint string, r *llm.Request) (callID, error) {
 		text(m.Role)
 		text(m.Content)
 	}
-	if number(given(r.Temperature)); r.Temperature != nil {
+	if number(valueOrMin(r.Temperature)); r.Temperature != nil {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(*r.Temperature))
 	}
-	if number(given(r.Seed)); r.Seed != nil {
+	if number(valueOrMin(r.Seed)); r.Seed != nil {
 		number(*r.Seed)
 	}
 	number(int64(r.MaxTokens))
-	if number(given(r.Schema)); r.Schema != nil {
+	if number(valueOrMin(r.Schema)); r.Schema != nil {
 		text(r.Schema.Name)
 		text(string(r.Schema.JSON))
 	}
@@ -177,8 +177,8 @@ func identify(endpoint string, r *llm.Request) (callID, error) {
 	return sha256.Sum256(b), nil
 }
 
-// given is 1 for what is there.
-func given[T any](p *T) int64 {
+// valueOrMin is 1 for what is there.
+func valueOrMin[T any](p *T) int64 {
 	if p == nil {
 		return 0
 	}
@@ -223,7 +223,7 @@ func (c *Client) makeCall(ctx context.Context, p *pendingCall, id callID, r *llm
 	if reply == nil && err == nil {
 		reply, err = c.call(ctx, id, r)
 	}
-	p.reply, p.err = cached(reply), err
+	p.reply, p.err = cachedCopy(reply), err
 	p.abandoned = err != nil && ctx.Err() != nil
 	return reply, err
 }
@@ -238,8 +238,8 @@ type memo struct {
 
 type memoKey struct{}
 
-func (m *memo) keep(t *transaction, r *llm.Reply) error {
-	t.added(m.id)
+func (m *memo) storeReply(t *transaction, r *llm.Reply) error {
+	t.noteReply(m.id)
 	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model, r.Usage.Input, r.Usage.Output)
 	return err
 }
@@ -251,8 +251,8 @@ func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Repl
 		return reply, err
 	}
 	// Also if ctx is over by now: the reply is paid for.
-	if err := c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
-		return m.keep(t, reply)
+	if err := c.journal.brokenError(c.journal.store.writeChange(change{apply: func(t *transaction) error {
+		return m.storeReply(t, reply)
 	}})); err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Repl
 }
 
 func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
-	if j.store.lacks(id) {
+	if j.store.surelyLacks(id) {
 		return nil, nil
 	}
 	r := &llm.Reply{Cached: true}
@@ -270,7 +270,7 @@ func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, j.broken(err)
+		return nil, j.brokenError(err)
 	}
 	return r, nil
 }

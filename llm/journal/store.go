@@ -56,8 +56,8 @@ type batch struct {
 	err     error
 }
 
-// write returns when c is in the file. Whoever comes first to a batch writes it.
-func (s *store) write(c change) error {
+// writeChange returns when c is in the file. Whoever comes first to a batch writes it.
+func (s *store) writeChange(c change) error {
 	s.joining.Lock()
 	b := s.next
 	first := b == nil
@@ -68,26 +68,26 @@ func (s *store) write(c change) error {
 	b.changes = append(b.changes, c)
 	s.joining.Unlock()
 	if first {
-		s.lead(b)
+		s.writeBatch(b)
 	}
 	<-b.done
 	return b.err
 }
 
-func (s *store) lead(b *batch) {
+func (s *store) writeBatch(b *batch) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.gather()
+	s.waitForOthers()
 	s.joining.Lock()
 	s.next = nil
 	s.joining.Unlock()
-	b.err = s.transact(b.changes)
+	b.err = s.writeChanges(b.changes)
 	close(b.done)
 }
 
-// gather lets those who are about to write come along, where there are many: a transaction costs the more of a
+// waitForOthers lets those who are about to write come along, where there are many: a transaction costs the more of a
 // processor the fewer share it, and calls do not wait for it at the endpoint (see llm.Limiter).
-func (s *store) gather() {
+func (s *store) waitForOthers() {
 	if s.open < crowd {
 		runtime.Gosched()
 		return
@@ -100,13 +100,13 @@ const (
 	gathering = 500 * time.Microsecond // about a tenth of the fastest call
 )
 
-func (s *store) transact(changes []change) error {
+func (s *store) writeChanges(changes []change) error {
 	t := &transaction{store: s}
-	err := t.run(changes)
+	err := t.execute(changes)
 	if err == nil {
 		s.open += t.opened
 		if s.written++; s.written%foldEvery == 0 {
-			s.folding.TryGo(s.fold)
+			s.folding.TryGo(s.checkpointLog)
 		}
 	}
 	settled := 0
@@ -126,9 +126,9 @@ func (s *store) transact(changes []change) error {
 // foldEvery is in transactions, of some four pages each.
 const foldEvery = 1024
 
-// fold brings the log into the file beside the writer, whom SQLite would otherwise make wait for that, syncs
+// checkpointLog brings the log into the file beside the writer, whom SQLite would otherwise make wait for that, syncs
 // included: most of it while others write, then what came meanwhile, so that the log begins anew.
-func (s *store) fold() error {
+func (s *store) checkpointLog() error {
 	conn, err := s.writer.Conn(background)
 	if err != nil {
 		return err
@@ -148,16 +148,16 @@ type transaction struct {
 	opened int // reservations made
 }
 
-func (t *transaction) run(changes []change) error {
+func (t *transaction) execute(changes []change) error {
 	if _, err := t.begin.ExecContext(background); err != nil {
 		return err
 	}
-	err := t.recall()
+	err := t.forgetStale()
 	if err == nil {
-		err = t.apply(changes)
+		err = t.applyChanges(changes)
 	}
 	if err == nil {
-		err = t.writeBooks()
+		err = t.writeAccounts()
 	}
 	if err == nil {
 		_, err = t.commit.ExecContext(background)
@@ -173,8 +173,8 @@ func (t *transaction) run(changes []change) error {
 	return err
 }
 
-// recall forgets what another process may have changed since.
-func (s *store) recall() error {
+// forgetStale forgets what another process may have changed since.
+func (s *store) forgetStale() error {
 	version, err := s.dataVersion()
 	if err == nil && version != s.version {
 		s.books = nil
@@ -193,7 +193,7 @@ func (s *store) dataVersion() (version uint32, err error) {
 	return version, err
 }
 
-func (t *transaction) apply(changes []change) error {
+func (t *transaction) applyChanges(changes []change) error {
 	for _, settles := range []bool{true, false} {
 		for _, c := range changes {
 			if c.settles != settles {
@@ -207,8 +207,8 @@ func (t *transaction) apply(changes []change) error {
 	return nil
 }
 
-// account is model's, to be changed in place.
-func (t *transaction) account(model string) (*account, error) {
+// accountOf is model's, to be changed in place.
+func (t *transaction) accountOf(model string) (*account, error) {
 	if t.books == nil {
 		books, err := readAccounts(t.accounts.QueryContext(background))
 		if err != nil {
@@ -224,7 +224,7 @@ func (t *transaction) account(model string) (*account, error) {
 	return a, nil
 }
 
-func (t *transaction) writeBooks() error {
+func (t *transaction) writeAccounts() error {
 	for model, a := range t.books {
 		if !a.changed {
 			continue
@@ -266,8 +266,8 @@ const (
 	filterProbes = 4
 )
 
-// bits are where id's are: id is a hash, so any of its bits will do.
-func (f *filter) bits(id callID, do func(word *atomic.Uint64, bit uint64) bool) bool {
+// visitBits are where id's are: id is a hash, so any of its bits will do.
+func (f *filter) visitBits(id callID, do func(word *atomic.Uint64, bit uint64) bool) bool {
 	for i := range filterProbes {
 		at := binary.LittleEndian.Uint32(id[4*i:]) % (1 << filterBits)
 		if !do(&f[at/64], 1<<(at%64)) {
@@ -278,16 +278,16 @@ func (f *filter) bits(id callID, do func(word *atomic.Uint64, bit uint64) bool) 
 }
 
 func (f *filter) add(id callID) {
-	f.bits(id, func(word *atomic.Uint64, bit uint64) bool { word.Or(bit); return true })
+	f.visitBits(id, func(word *atomic.Uint64, bit uint64) bool { word.Or(bit); return true })
 }
 
-// may tells whether id may have been added.
-func (f *filter) may(id callID) bool {
-	return f.bits(id, func(word *atomic.Uint64, bit uint64) bool { return word.Load()&bit != 0 })
+// mayHave tells whether id may have been added.
+func (f *filter) mayHave(id callID) bool {
+	return f.visitBits(id, func(word *atomic.Uint64, bit uint64) bool { return word.Load()&bit != 0 })
 }
 
-// added notes that id is being put into the file.
-func (s *store) added(id callID) {
+// noteReply notes that id is being put into the file.
+func (s *store) noteReply(id callID) {
 	if f := s.held.Load(); f != nil {
 		f.add(id)
 	}
@@ -297,8 +297,8 @@ func (s *store) added(id callID) {
 // not.
 const fresh = 100 * time.Millisecond
 
-// lacks tells that id is not in the file; if it says no, nobody knows.
-func (s *store) lacks(id callID) bool {
+// surelyLacks tells that id is not in the file; if it says no, nobody knows.
+func (s *store) surelyLacks(id callID) bool {
 	f := s.held.Load()
-	return f != nil && time.Since(time.Unix(0, s.looked.Load())) < fresh && !f.may(id)
+	return f != nil && time.Since(time.Unix(0, s.looked.Load())) < fresh && !f.mayHave(id)
 }

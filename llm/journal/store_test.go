@@ -47,7 +47,7 @@ func TestFold(t *testing.T) {
 		wait.Go(func() { complete(t, c, request(fmt.Sprint(n))) })
 		if n%50 == 0 {
 			wait.Go(func() {
-				if err := j.store.fold(); err != nil {
+				if err := j.store.checkpointLog(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -78,12 +78,12 @@ func TestFilter(t *testing.T) {
 	for i := range 2 * n {
 		if id := sha256.Sum256(fmt.Append(nil, i)); i < n {
 			f.add(id)
-		} else if f.may(id) {
+		} else if f.mayHave(id) {
 			wrong++
 		}
 	}
 	for i := range n {
-		if !f.may(sha256.Sum256(fmt.Append(nil, i))) {
+		if !f.mayHave(sha256.Sum256(fmt.Append(nil, i))) {
 			t.Fatalf("%d was added and is not there", i)
 		}
 	}

@@ -21,16 +21,16 @@ type config struct {
 	judges map[string]Settings
 }
 
-// parse reads a configuration strictly. The error joins all faults, each as "file:line: what".
-func (src *Sources) parse(data []byte, file string) (map[string]Settings, error) {
+// parseConfig reads a configuration strictly. The error joins all faults, each as "file:line: what".
+func (src *Sources) parseConfig(data []byte, file string) (map[string]Settings, error) {
 	c := &config{Reader: strictyaml.Reader{File: file}, src: src, judges: map[string]Settings{}}
 	if root := c.Document(data, "configuration"); root != nil {
-		c.Mapping(root, "a configuration", strictyaml.Need("judges", c.Names(c.judge)))
+		c.Mapping(root, "a configuration", strictyaml.Need("judges", c.Names(c.readModel)))
 	}
 	return c.judges, c.Err()
 }
 
-func (c *config) judge(name string, n *yaml.Node) {
+func (c *config) readModel(name string, n *yaml.Node) {
 	if strings.TrimSpace(name) != name || strings.Contains(name, ",") {
 		c.Fault(n.Line, "judge %q: --judge cannot name it, for the comma or space in its name", name)
 	}
@@ -55,7 +55,7 @@ func (c *config) judge(name string, n *yaml.Node) {
 		strictyaml.May("rpm", c.IntFrom(0, free(c, "rpm", &s.Limits.RPM))),
 		strictyaml.May("tpm", c.IntFrom(0, free(c, "tpm", &s.Limits.TPM))),
 		strictyaml.May("in_flight", c.IntFrom(1, free(c, "in-flight", &s.Limits.InFlight))),
-		strictyaml.May("vendor", c.vendor),
+		strictyaml.May("vendor", c.readVendor),
 	)
 	s.setEndpoint(e, c.src)
 	c.judges[name] = s
@@ -76,7 +76,7 @@ func (c *config) vendorOf(n *yaml.Node) *vendor.Vendor {
 	return c.src.Base.Vendor
 }
 
-func (c *config) vendor(key string, n *yaml.Node) {
+func (c *config) readVendor(key string, n *yaml.Node) {
 	var name string
 	before := c.Faults()
 	if c.Text(&name)(key, n); c.Faults() > before {
@@ -133,7 +133,7 @@ func (c *config) address(v *vendor.Vendor, dst *string) strictyaml.Value {
 		c.Text(dst)(key, n)
 		*dst = strings.TrimRight(*dst, "/")
 		if *dst != "" {
-			c.check(key, n, v, func(o *vendor.Options) { o.BaseURL = *dst })
+			c.checkOption(key, n, v, func(o *vendor.Options) { o.BaseURL = *dst })
 		}
 	}
 }
@@ -141,12 +141,12 @@ func (c *config) address(v *vendor.Vendor, dst *string) strictyaml.Value {
 func (c *config) azureVersion(v *vendor.Vendor, dst *string) strictyaml.Value {
 	return func(key string, n *yaml.Node) {
 		c.Text(dst)(key, n)
-		c.check(key, n, v, func(o *vendor.Options) { o.AzureVersion = *dst })
+		c.checkOption(key, n, v, func(o *vendor.Options) { o.AzureVersion = *dst })
 	}
 }
 
-// check asks the vendor whether its endpoints can have a setting.
-func (c *config) check(key string, n *yaml.Node, v *vendor.Vendor, set func(*vendor.Options)) {
+// checkOption asks the vendor whether its endpoints can have a setting.
+func (c *config) checkOption(key string, n *yaml.Node, v *vendor.Vendor, set func(*vendor.Options)) {
 	o := v.DefaultOptions()
 	if set(&o); v.Validate(o) != nil {
 		c.Fault(n.Line, "%s: %v", key, v.Validate(o))

@@ -34,8 +34,8 @@ type Sources struct {
 	Warn    func(format string, args ...any) // hears what a user must know; may be nil
 }
 
-// complete puts something in the place of what is nil.
-func (src *Sources) complete() (err error) {
+// fillDefaults puts something in the place of what is nil.
+func (src *Sources) fillDefaults() (err error) {
 	if src.Base.Vendor == nil {
 		src.Base.Vendor, err = vendor.Find(vendor.Default)
 	}
@@ -57,7 +57,7 @@ func (src *Sources) complete() (err error) {
 // Read gives the settings of the models that src names, and those of a model without an entry in the file. A name
 // without an entry is a model of Base's vendor. Faults of the file are joined, each as "file:line: what".
 func Read(src Sources) (models []Settings, base Settings, err error) {
-	if err := src.complete(); err != nil {
+	if err := src.fillDefaults(); err != nil {
 		return nil, Settings{}, err
 	}
 	entries, err := src.readFile()
@@ -96,7 +96,7 @@ func (src *Sources) readFile() (map[string]Settings, error) {
 	case err != nil:
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	return src.parse(data, file)
+	return src.parseConfig(data, file)
 }
 
 // base is what holds for a model of v without an entry in the file.

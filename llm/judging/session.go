@@ -31,7 +31,7 @@ func New(o Options) (*Session, error) {
 	if s.prices, err = o.openPrices(); err != nil {
 		return nil, err
 	}
-	return s, s.connect()
+	return s, s.openConnections()
 }
 
 // MismatchError says that the journal does not fit the options: it may be in another currency.
@@ -52,7 +52,7 @@ func (s *Session) Open() (err error) {
 	if s.journal, err = journal.Open(s.o.Journal); err != nil {
 		return err
 	}
-	if err := s.connect(); err != nil {
+	if err := s.openConnections(); err != nil {
 		return errors.Join(&MismatchError{err}, s.Close())
 	}
 	return nil
@@ -76,14 +76,14 @@ func (s *Session) Prices() *journal.Prices { return s.prices }
 func (s *Session) Unpriced() []string {
 	var out []string
 	for i := range s.o.Models {
-		if model := s.o.Models[i].Model; !s.priced(model) {
+		if model := s.o.Models[i].Model; !s.hasPrice(model) {
 			out = append(out, model)
 		}
 	}
 	return out
 }
 
-func (s *Session) priced(model string) bool { _, ok := s.prices.Models[model]; return ok }
+func (s *Session) hasPrice(model string) bool { _, ok := s.prices.Models[model]; return ok }
 
 // Models are those of the options, with clients that are of use once the Session is open.
 func (s *Session) Models() []llm.Model {
@@ -125,8 +125,8 @@ type connection struct {
 	meter    *journal.Meter // nil where nothing is called
 }
 
-// connect makes the clients of the models. Those without an entry in the configuration share a connection.
-func (s *Session) connect() error {
+// openConnections makes the clients of the models. Those without an entry in the configuration share a connection.
+func (s *Session) openConnections() error {
 	var shared *connection
 	s.connections = nil
 	for i := range s.o.Models {
@@ -165,15 +165,15 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 		return &connection{endpoint: endpoint, client: endpoint}, err
 	}
 	limiter := llm.NewLimiter(m.Limits)
-	meter, err := s.journal.Meter(limiter.LimitInFlight(finish(endpoint)), s.o.Budget, s.prices)
+	meter, err := s.journal.Meter(limiter.LimitInFlight(limitAndRetry(endpoint)), s.o.Budget, s.prices)
 	if err != nil {
 		return nil, err
 	}
 	return &connection{endpoint, llm.Retry(limiter.LimitRates(meter), llm.DefaultRetryOptions()), meter}, nil
 }
 
-// finish makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
-func finish(c llm.Client) llm.Client {
+// limitAndRetry makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
+func limitAndRetry(c llm.Client) llm.Client {
 	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 		return c.Complete(context.WithoutCancel(ctx), r)
 	})

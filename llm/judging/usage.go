@@ -76,15 +76,15 @@ func (s *Session) Usage() (*Usage, error) {
 		if p, ok := s.prices.Models[m.Model]; ok {
 			u.Prices[m.Model] = &Price{p.Input, p.Output}
 		}
-		if names := s.rejected(i); len(names) > 0 {
+		if names := s.rejectedOptions(i); len(names) > 0 {
 			u.Rejected[m.Name] = strings.Join(names, ", ")
 		}
 	}
 	return u, nil
 }
 
-// rejected are the options that calls of a model do without; see vendor.Vendor.New.
-func (s *Session) rejected(i int) []string {
+// rejectedOptions are the options that calls of a model do without; see vendor.Vendor.New.
+func (s *Session) rejectedOptions(i int) []string {
 	if c, ok := s.connections[i].endpoint.(interface{ Rejected(model string) []string }); ok {
 		return c.Rejected(s.o.Models[i].Model)
 	}

@@ -65,8 +65,8 @@ func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omit
 	request, exact := translate(r, omitted)
 	var response api.ChatCompletionResponse
 	err := c.endpoint.Exchange(ctx, func(ctx context.Context) (err error) {
-		if response, err = c.send(context.WithValue(ctx, temperatureKey{}, exact), request); err != nil {
-			err = c.typed(r.Model, err)
+		if response, err = c.sendRequest(context.WithValue(ctx, temperatureKey{}, exact), request); err != nil {
+			err = c.typeError(r.Model, err)
 		}
 		return err
 	})
@@ -76,8 +76,8 @@ func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omit
 	return c.reply(r.Model, &response)
 }
 
-// typed gives every error of go-openai a kind; those of the endpoint have one.
-func (c *Client) typed(model string, err error) error {
+// typeError gives every error of go-openai a kind; those of the endpoint have one.
+func (c *Client) typeError(model string, err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok {
 		return err
 	}
@@ -91,9 +91,9 @@ func (c *Client) typed(model string, err error) error {
 		"check that the base URL is that of an OpenAI-compatible endpoint")
 }
 
-// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so
+// sendRequest takes request to the endpoint. The library would leave out a temperature of 0 and round others, so
 // putTemperature puts it in; but the library knows models that reject one, and says so.
-func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
+func (c *Client) sendRequest(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
 	if err := api.NewReasoningValidator().Validate(request); err != nil {
 		return api.ChatCompletionResponse{}, err
 	}
@@ -134,7 +134,7 @@ func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatComple
 // reply reads the first choice.
 func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm.Reply, error) {
 	if len(response.Choices) == 0 {
-		if promptFiltered(response.PromptFilterResults) {
+		if isPromptFiltered(response.PromptFilterResults) {
 			return nil, c.endpoint.Fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"),
 				endpoint.AdviceFiltered)
 		}
@@ -142,7 +142,7 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 			"try again, or another model")
 	}
 	choice := response.Choices[0]
-	reply := &llm.Reply{Text: text(choice.Message), Finish: string(choice.FinishReason), Usage: usage(response.Usage)}
+	reply := &llm.Reply{Text: messageText(choice.Message), Finish: string(choice.FinishReason), Usage: usageOf(response.Usage)}
 	if reply.Model = response.Model; reply.Model == "" {
 		reply.Model = model
 	}
@@ -155,8 +155,8 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 	return reply, nil
 }
 
-// text is a message's content, whichever of its two forms it has.
-func text(m api.ChatCompletionMessage) string {
+// messageText is a message's content, whichever of its two forms it has.
+func messageText(m api.ChatCompletionMessage) string {
 	if m.MultiContent == nil {
 		return m.Content
 	}
@@ -167,16 +167,16 @@ func text(m api.ChatCompletionMessage) string {
 	return b.String()
 }
 
-// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the
+// usageOf counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the
 // total.
-func usage(u api.Usage) llm.Usage {
+func usageOf(u api.Usage) llm.Usage {
 	if u.PromptTokens < 0 || u.CompletionTokens < 0 || u.TotalTokens < 0 {
 		return llm.Usage{}
 	}
 	return llm.Usage{Input: u.PromptTokens, Output: max(u.CompletionTokens, u.TotalTokens-u.PromptTokens)}
 }
 
-func promptFiltered(results []api.PromptFilterResult) bool {
+func isPromptFiltered(results []api.PromptFilterResult) bool {
 	for _, r := range results {
 		f := r.ContentFilterResults
 		if f.Hate.Filtered || f.SelfHarm.Filtered || f.Sexual.Filtered || f.Violence.Filtered || f.JailBreak.Filtered ||

@@ -26,12 +26,12 @@ type Options struct {
 // base URL to show, paths are those of a call, which a base URL leaves out.
 func (o Options) Validate(example string, paths ...string) error {
 	faults := []error{o.validateURL(example, paths)}
-	if !printable(o.Key) {
+	if !isPrintable(o.Key) {
 		faults = append(faults, errors.New("endpoint: the key holds a space, a line break or another byte that no key has: "+
 			"copy it again"))
 	}
 	for name, value := range o.Headers {
-		if !printable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if !isPrintable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			faults = append(faults, fmt.Errorf("endpoint: header %q cannot be sent: "+
 				"its name or value holds a line break or the like", name))
 		}
@@ -62,7 +62,7 @@ func (o Options) validateURL(example string, paths []string) error {
 	return nil
 }
 
-func printable(s string) bool {
+func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 

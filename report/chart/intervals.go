@@ -30,16 +30,16 @@ func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error
 		names[i] = m.Name
 	}
 	listEntries(p, xLabel, names)
-	low, high, ticks := spread(marks)
+	low, high, ticks := intervalAxis(marks)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = low, high, ticks
 	p.Add(grid(ticks), whiskers(marks))
-	return picture(width, vg.Length(len(marks))*2*legendRow+rest, format, func(page draw.Canvas) {
+	return drawPicture(width, vg.Length(len(marks))*2*legendRow+rest, format, func(page draw.Canvas) {
 		p.Draw(draw.Crop(page, 0, -margin, 0, 0))
 	})
 }
 
-// spread is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.
-func spread(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
+// intervalAxis is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.
+func intervalAxis(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
 	for _, m := range marks {
 		for _, v := range []float64{m.Value, m.Low, m.High} {
 			if v < low { // false for NaN

@@ -55,25 +55,25 @@ func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
 func (t *Table) WriteRow(row *dataset.Row, d *dataset.Diagnosis) error {
 	var b strings.Builder
 	if t.n == 0 {
-		t.line(&b, t.names)
+		t.writeCells(&b, t.names)
 		rule := make([]string, len(t.widths))
 		for i, w := range t.widths {
 			rule[i] = strings.Repeat("─", w)
 		}
-		t.line(&b, rule)
+		t.writeCells(&b, rule)
 	}
 	t.n++
 	cells := []string{strconv.Itoa(t.n)}
 	for _, i := range t.fields {
 		cells = append(cells, oneLine(row.Values[i]))
 	}
-	t.line(&b, append(cells, describe(d)))
+	t.writeCells(&b, append(cells, describeDiagnosis(d)))
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
-// line writes cells side by side, each wrapped to its width.
-func (t *Table) line(b *strings.Builder, cells []string) {
+// writeCells writes cells side by side, each wrapped to its width.
+func (t *Table) writeCells(b *strings.Builder, cells []string) {
 	wrapped, height := make([][]string, len(cells)), 0
 	for i, cell := range cells {
 		var lines []string
@@ -98,8 +98,8 @@ func (t *Table) line(b *strings.Builder, cells []string) {
 	}
 }
 
-// describe names the labels of a diagnosis, each error with its probability.
-func describe(d *dataset.Diagnosis) string {
+// describeDiagnosis names the labels of a diagnosis, each error with its probability.
+func describeDiagnosis(d *dataset.Diagnosis) string {
 	if d.Status != "" {
 		return d.Status + ": " + oneLine(d.Reason)
 	}

@@ -50,8 +50,8 @@ type Options struct {
 
 // Validate finds every option that is wrong, each an *report.OptionError.
 func (o *Options) Validate() error {
-	_, err := o.resolve("--label", o.Labels)
-	_, errNot := o.resolve("--not", o.Not)
+	_, err := o.resolveNames("--label", o.Labels)
+	_, errNot := o.resolveNames("--not", o.Not)
 	errs := []error{err, errNot}
 	statuses := []string{StatusTagged, dataset.StatusUntagged, StatusTruncated}
 	if o.Status != "" && !slices.Contains(statuses, o.Status) {
@@ -66,8 +66,8 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// resolve gives the names of labels given by name or code.
-func (o *Options) resolve(option string, given []string) ([]string, error) {
+// resolveNames gives the names of labels given by name or code.
+func (o *Options) resolveNames(option string, given []string) ([]string, error) {
 	var names []string
 	for _, g := range given {
 		if g == AnyLabel {
@@ -102,8 +102,8 @@ func NewView(o Options) (*View, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o.Labels, _ = o.resolve("--label", o.Labels) // valid
-	o.Not, _ = o.resolve("--not", o.Not)
+	o.Labels, _ = o.resolveNames("--label", o.Labels) // valid
+	o.Not, _ = o.resolveNames("--not", o.Not)
 	if o.Top != "" && o.Limit == 0 {
 		o.Limit = DefaultTop
 	}
@@ -122,19 +122,19 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 		thresholds = v.o.Thresholds(file)
 	}
 	if v.o.Top != "" {
-		v.sayTop(file, thresholds)
+		v.noteMeasure(file, thresholds)
 	}
 	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		v.rows++
-		if !v.o.chooses(row, d) {
+		if !v.o.matches(row, d) {
 			return nil
 		}
 		s := &shownRow{Row: row, diagnosis: d, thresholds: thresholds}
 		if v.o.Top != "" {
-			v.top.add(s, v.o.Taxonomy)
+			v.top.addRow(s, v.o.Taxonomy)
 			return nil
 		}
-		if err := v.printer.print(s); err != nil {
+		if err := v.printer.printRow(s); err != nil {
 			return err
 		}
 		if v.IsFull() {
@@ -160,7 +160,7 @@ func (v *View) Close() error {
 		return v.tagged.NothingToShow(0)
 	}
 	for _, s := range v.top.rows {
-		if err := v.printer.print(s); err != nil {
+		if err := v.printer.printRow(s); err != nil {
 			return err
 		}
 	}
@@ -168,32 +168,32 @@ func (v *View) Close() error {
 	if v.top.without > 0 {
 		note += fmt.Sprintf("; %s no probabilities to judge by", words.Plural(v.top.without, "row has", "rows have"))
 	}
-	v.note(note)
+	v.printNote(note)
 	return nil
 }
 
-func (v *View) note(text string) {
+func (v *View) printNote(text string) {
 	if v.o.Notes != nil {
 		fmt.Fprintf(v.o.Notes, "erreval: %s\n", text)
 	}
 }
 
-// sayTop says what "uncertain" is measured by.
-func (v *View) sayTop(file string, thresholds dataset.Probabilities) {
+// noteMeasure says what "uncertain" is measured by.
+func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 	if thresholds == nil {
-		v.note(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
+		v.printNote(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
 			file, runrecord.Path(file)))
 		return
 	}
-	v.note("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
+	v.printNote("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
 }
 
-// chooses tells whether to show the row.
-func (o *Options) chooses(row *dataset.Row, d *dataset.Diagnosis) bool {
+// matches tells whether to show the row.
+func (o *Options) matches(row *dataset.Row, d *dataset.Diagnosis) bool {
 	if len(o.IDs) > 0 && !slices.ContainsFunc(o.IDs, func(id string) bool { return report.IsSameID(id, row.ID) }) {
 		return false
 	}
-	if len(o.Labels) > 0 && !hasOne(d, o.Labels) || hasOne(d, o.Not) {
+	if len(o.Labels) > 0 && !hasAnyLabel(d, o.Labels) || hasAnyLabel(d, o.Not) {
 		return false
 	}
 	tagged := d != nil && d.Status == ""
@@ -208,7 +208,7 @@ func (o *Options) chooses(row *dataset.Row, d *dataset.Diagnosis) bool {
 	return true
 }
 
-func hasOne(d *dataset.Diagnosis, labels []string) bool {
+func hasAnyLabel(d *dataset.Diagnosis, labels []string) bool {
 	return d != nil && slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(labels, l) })
 }
 
@@ -257,7 +257,7 @@ type topRows struct {
 	without int // rows that have no probabilities to judge by
 }
 
-func (t *topRows) add(s *shownRow, x *taxonomy.Taxonomy) {
+func (t *topRows) addRow(s *shownRow, x *taxonomy.Taxonomy) {
 	if s.closest = s.findClosest(x); s.closest.label == "" {
 		t.without++
 		return

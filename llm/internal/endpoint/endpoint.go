@@ -86,7 +86,7 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("endpoint %s: %w", e.o.Host(), ended(ctx))
+		return fmt.Errorf("endpoint %s: %w", e.o.Host(), contextCause(ctx))
 	case bounded.Err() != nil:
 		return e.Fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", e.o.Timeout),
 			"raise the time-out, or ask for fewer tokens")
@@ -94,8 +94,8 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	return err
 }
 
-// ended is ctx's end as an error that is its cause and context.Canceled or DeadlineExceeded.
-func ended(ctx context.Context) error {
+// contextCause is ctx's end as an error that is its cause and context.Canceled or DeadlineExceeded.
+func contextCause(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
 	}
@@ -104,7 +104,7 @@ func ended(ctx context.Context) error {
 
 // Do sends req. A response that it returns has status 2xx and its body in memory; an error is an *llm.Error.
 func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
-	if err := e.prepare(req); err != nil {
+	if err := e.prepareRequest(req); err != nil {
 		return nil, e.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the options")
 	}
 	resp, err := e.http.Do(req)
@@ -112,12 +112,12 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the URL
 		}
-		return nil, e.Fail(llm.Transient, 0, unconnected(err), "check the base URL and the network")
+		return nil, e.Fail(llm.Transient, 0, connectError(err), "check the base URL and the network")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if resp.StatusCode/100 != 2 {
-		return nil, e.refusal(resp, parseFault(body)) // even if cut: the status says enough
+		return nil, e.refusalError(resp, parseFault(body)) // even if cut: the status says enough
 	}
 	switch {
 	case err != nil:
@@ -126,16 +126,16 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 		return nil, e.Fail(llm.Transient, resp.StatusCode, fmt.Errorf("the reply is larger than %d MB", maxReply>>20),
 			"check that the base URL is that of a chat endpoint")
 	}
-	if f, ok := e.disguised(body); ok {
+	if f, ok := e.findFault(body); ok {
 		resp.StatusCode = f.Status
-		return nil, e.refusal(resp, f)
+		return nil, e.refusalError(resp, f)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-// prepare completes req with what the vendor's API and the user want.
-func (e *Endpoint) prepare(req *http.Request) error {
+// prepareRequest completes req with what the vendor's API and the user want.
+func (e *Endpoint) prepareRequest(req *http.Request) error {
 	if e.api.Prepare != nil {
 		if err := e.api.Prepare(req); err != nil {
 			return err
@@ -147,9 +147,9 @@ func (e *Endpoint) prepare(req *http.Request) error {
 	return nil
 }
 
-// unconnected is err's text: the end of a call in a time-out is not the end of the run. That no connection was made
+// connectError is err's text: the end of a call in a time-out is not the end of the run. That no connection was made
 // stays to be seen, as nothing was sent then.
-func unconnected(err error) error {
+func connectError(err error) error {
 	text := errors.New(err.Error())
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return &net.OpError{Op: op.Op, Net: op.Net, Source: op.Source, Addr: op.Addr, Err: errors.New(op.Err.Error())}
@@ -161,13 +161,13 @@ func unconnected(err error) error {
 	return text
 }
 
-// disguised is the error in a body that came with status 200, as OpenRouter sends them.
-func (e *Endpoint) disguised(body []byte) (*Fault, bool) {
+// findFault is the error in a body that came with status 200, as OpenRouter sends them.
+func (e *Endpoint) findFault(body []byte) (*Fault, bool) {
 	if !bytes.Contains(body, []byte(`"error"`)) { // most often
 		return nil, false
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || !empty(fields[e.api.ReplyField]) {
+	if json.Unmarshal(body, &fields) != nil || !isEmpty(fields[e.api.ReplyField]) {
 		return nil, false
 	}
 	if fault := string(fields["error"]); fault == "" || fault == "null" {
@@ -180,14 +180,14 @@ func (e *Endpoint) disguised(body []byte) (*Fault, bool) {
 	return f, true
 }
 
-// empty tells of a JSON value that is missing, null, or a list without elements.
-func empty(value json.RawMessage) bool {
+// isEmpty tells of a JSON value that is missing, null, or a list without elements.
+func isEmpty(value json.RawMessage) bool {
 	var list []json.RawMessage
 	return len(value) == 0 || json.Unmarshal(value, &list) == nil && len(list) == 0
 }
 
-// refusal is a response that is not 2xx, as an error with its kind.
-func (e *Endpoint) refusal(resp *http.Response, f *Fault) error {
+// refusalError is a response that is not 2xx, as an error with its kind.
+func (e *Endpoint) refusalError(resp *http.Response, f *Fault) error {
 	f.Status = resp.StatusCode
 	if e.api.RequestID != "" {
 		f.request = resp.Header.Get(e.api.RequestID)

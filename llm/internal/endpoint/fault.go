@@ -39,7 +39,7 @@ func (f *Fault) Error() string {
 func parseFault(body []byte) *Fault {
 	var value any
 	if json.Unmarshal(body, &value) != nil {
-		return &Fault{Message: plain(body)}
+		return &Fault{Message: plainText(body)}
 	}
 	if list, ok := value.([]any); ok && len(list) > 0 {
 		value = list[0]
@@ -64,8 +64,8 @@ func parseFault(body []byte) *Fault {
 	return f
 }
 
-// plain is a body that is not JSON.
-func plain(body []byte) string {
+// plainText is a body that is not JSON.
+func plainText(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if strings.HasPrefix(text, "<") {
 		return "(an HTML page)"

@@ -34,7 +34,7 @@ type Rejections struct {
 
 // Names are the options that calls of model do without.
 func (r *Rejections) Names(model string) []string {
-	omitted := r.of(model)
+	omitted := r.omittedFor(model)
 	var names []string
 	for i, o := range r.Options {
 		if omitted.Has(i) {
@@ -48,10 +48,10 @@ func (r *Rejections) Names(model string) []string {
 // for the model once the call is not refused any more.
 func (r *Rejections) Complete(ctx context.Context, model string,
 	call func(Omitted) (*llm.Reply, error)) (*llm.Reply, error) {
-	known := r.of(model)
+	known := r.omittedFor(model)
 	for omitted := known; ; {
 		reply, err := call(omitted)
-		if next, ok := r.learn(omitted, err); ok {
+		if next, ok := r.learnOption(omitted, err); ok {
 			if err := llm.Again(ctx); err != nil {
 				return nil, err
 			}
@@ -59,15 +59,15 @@ func (r *Rejections) Complete(ctx context.Context, model string,
 			continue
 		}
 		if omitted != known && llm.KindOf(err) != llm.Refused {
-			r.add(model, omitted)
+			r.addOmitted(model, omitted)
 		}
 		return reply, err
 	}
 }
 
-// learn adds the option that err rejects; false if err rejects none that was sent.
-func (r *Rejections) learn(omitted Omitted, err error) (Omitted, bool) {
-	name := r.rejected(err)
+// learnOption adds the option that err rejects; false if err rejects none that was sent.
+func (r *Rejections) learnOption(omitted Omitted, err error) (Omitted, bool) {
+	name := r.rejectedOption(err)
 	for i, o := range r.Options {
 		if o.Name == name && !omitted.Has(i) {
 			return omitted | 1<<i, true
@@ -82,8 +82,8 @@ var unsupported = []string{
 	"not allowed", "forbidden", "deprecated", "only the default", "use 'max_completion_tokens'",
 }
 
-// rejected is the name of the option that err rejects, "" if it is about something else.
-func (r *Rejections) rejected(err error) string {
+// rejectedOption is the name of the option that err rejects, "" if it is about something else.
+func (r *Rejections) rejectedOption(err error) string {
 	if r.ByLibrary != nil {
 		if name := r.ByLibrary(err); name != "" {
 			return name
@@ -116,14 +116,14 @@ func containsAny(s string, words []string) bool {
 	return false
 }
 
-func (r *Rejections) of(model string) Omitted {
+func (r *Rejections) omittedFor(model string) Omitted {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.models[model]
 }
 
-// add joins what a call learnt with what others did meanwhile.
-func (r *Rejections) add(model string, learnt Omitted) {
+// addOmitted joins what a call learnt with what others did meanwhile.
+func (r *Rejections) addOmitted(model string, learnt Omitted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.models == nil {

@@ -18,7 +18,7 @@ import (
 // Fail makes an error that names the endpoint, what happened and what to try, without secrets. It is the one place
 // where the texts of errors are made.
 func (e *Endpoint) Fail(kind llm.Kind, status int, err error, advice string) *llm.Error {
-	text := fmt.Sprintf("endpoint %s: %s; %s", e.o.Host(), e.clean(err.Error()), advice)
+	text := fmt.Sprintf("endpoint %s: %s; %s", e.o.Host(), e.removeSecrets(err.Error()), advice)
 	return &llm.Error{Kind: kind, Status: status, Err: &failure{text, err}}
 }
 
@@ -43,9 +43,9 @@ const (
 // keyLike are keys, whole or masked by the endpoint, that are not the one configured.
 var keyLike = regexp.MustCompile(`(?i)\b(sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s"']{4,}|[\w-]*\*{3,}[\w-]*`)
 
-// clean makes a message of the endpoint fit for a terminal and a log: no secrets, no control characters, one short
+// removeSecrets makes a message of the endpoint fit for a terminal and a log: no secrets, no control characters, one short
 // line.
-func (e *Endpoint) clean(s string) string {
+func (e *Endpoint) removeSecrets(s string) string {
 	s = e.secrets.Replace(s)
 	s = keyLike.ReplaceAllString(s, hidden)
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
