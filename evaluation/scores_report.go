@@ -32,7 +32,7 @@ type ScoreReport struct {
 
 	input string   // the first file
 	scale []string // what the limits of overestimation do not fit
-	data *scoreData
+	data  *scoreData
 }
 
 // ScoredFile are the figures of one file, or of one mode.

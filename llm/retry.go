@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 // RetryOptions bound how often and how long one call is tried again.
@@ -93,7 +95,7 @@ func (s *trial) nextDelay(err error) (time.Duration, error) {
 	switch e.Kind {
 	case Transient:
 		if s.failed++; s.failed >= s.o.Attempts {
-			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", countText(s.failed, "call"), err))
+			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", words.Plural(s.failed, "call", "calls"), err))
 		}
 		return pause, nil
 	case Wait:
@@ -111,13 +113,6 @@ func (s *trial) nextDelay(err error) (time.Duration, error) {
 
 func giveUp(last *Error, err error) error {
 	return &Error{Kind: Unavailable, Status: last.Status, Err: err}
-}
-
-func countText(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // jitter is between half of d and d.

@@ -122,9 +122,9 @@ func mapLabels(given []string, spec string, t *taxonomy.Taxonomy) ([]string, err
 		labels[i] = t.Types[at].Name
 	}
 	if len(unknown) > 0 {
-		return nil, unknownLabels(unknown, names, spec, t)
+		return nil, unknownLabelError(unknown, names, spec, t)
 	}
-	if !unique(labels) || len(labels) == 0 {
+	if !areUnique(labels) || len(labels) == 0 {
 		return nil, fmt.Errorf("the labels are %s; they must name at least one error type, and each once", strings.Join(labels, ", "))
 	}
 	return labels, nil
@@ -139,7 +139,7 @@ func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, e
 	case spec == "taxonomy":
 		names = t.Labels()
 	case strings.Contains(spec, "="):
-		return renamed(given, parts)
+		return renameLabels(given, parts)
 	default:
 		names = parts
 	}
@@ -158,8 +158,8 @@ func splitList(list string) []string {
 	return parts
 }
 
-// renamed replaces the names of which pairs OLD=NEW speak.
-func renamed(given, pairs []string) ([]string, error) {
+// renameLabels replaces the names of which pairs OLD=NEW speak.
+func renameLabels(given, pairs []string) ([]string, error) {
 	names := slices.Clone(given)
 	for _, pair := range pairs {
 		from, to, ok := strings.Cut(pair, "=")
@@ -172,8 +172,8 @@ func renamed(given, pairs []string) ([]string, error) {
 	return names, nil
 }
 
-// unknownLabels says what to type for labels that t does not know.
-func unknownLabels(unknown, names []string, spec string, t *taxonomy.Taxonomy) error {
+// unknownLabelError says what to type for labels that t does not know.
+func unknownLabelError(unknown, names []string, spec string, t *taxonomy.Taxonomy) error {
 	hint := fmt.Sprintf("give the taxonomy that the model was trained on with --taxonomy, or say at import which type each is: --labels \"%s=%s\"",
 		unknown[0], t.Types[0].Name)
 	switch {
@@ -183,11 +183,11 @@ func unknownLabels(unknown, names []string, spec string, t *taxonomy.Taxonomy) e
 		hint = "if they were trained in this order, import the model with --labels taxonomy; else " + hint
 	}
 	return fmt.Errorf("the taxonomy %s has no error type %s; its types are %s; %s",
-		t.ID(), quoted(unknown), strings.Join(t.Labels(), ", "), hint)
+		t.ID(), quoteNames(unknown), strings.Join(t.Labels(), ", "), hint)
 }
 
-// quoted lists names, not more than a line of them.
-func quoted(names []string) string {
+// quoteNames lists names, not more than a line of them.
+func quoteNames(names []string) string {
 	const most = 4
 	var parts []string
 	for i, name := range names {

@@ -117,7 +117,7 @@ func appendDim(to *[]int, dim protobuf.Message) error {
 	return err
 }
 
-func names(values []value) []string {
+func valueNames(values []value) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = v.name
@@ -125,27 +125,27 @@ func names(values []value) []string {
 	return out
 }
 
-// fits checks a manifest's inputs, output and labels against the graph.
-func (g *graph) fits(m *Manifest) error {
+// checkManifest checks a manifest's inputs, output and labels against the graph.
+func (g *graph) checkManifest(m *Manifest) error {
 	var f faults
-	have, want := slices.Sorted(slices.Values(names(g.inputs))), slices.Sorted(slices.Values(m.Inputs))
-	f.check(slices.Equal(have, want), "inputs are %s, but the graph's are %s; list those", strings.Join(want, ", "), strings.Join(have, ", "))
+	have, want := slices.Sorted(slices.Values(valueNames(g.inputs))), slices.Sorted(slices.Values(m.Inputs))
+	f.require(slices.Equal(have, want), "inputs are %s, but the graph's are %s; list those", strings.Join(want, ", "), strings.Join(have, ", "))
 	for _, in := range g.inputs {
-		f.check(in.elem == onnxInt64, "the graph's input %s is not int64; export it with int64 inputs", in.name)
+		f.require(in.elem == onnxInt64, "the graph's input %s is not int64; export it with int64 inputs", in.name)
 	}
-	i := slices.Index(names(g.outputs), m.Output)
-	f.check(i >= 0, "output is %q, but the graph's are %s", m.Output, strings.Join(names(g.outputs), ", "))
+	i := slices.Index(valueNames(g.outputs), m.Output)
+	f.require(i >= 0, "output is %q, but the graph's are %s", m.Output, strings.Join(valueNames(g.outputs), ", "))
 	if i >= 0 {
 		out := g.outputs[i]
-		f.check(out.elem == onnxFloat, "the graph's output %s is not float32; export it with float32 logits", out.name)
-		width := m.width(out)
-		f.check(width == len(m.Labels), "%d labels are listed, but the graph gives %d logits; list one label a logit, in their order", len(m.Labels), width)
+		f.require(out.elem == onnxFloat, "the graph's output %s is not float32; export it with float32 logits", out.name)
+		width := m.countLogits(out)
+		f.require(width == len(m.Labels), "%d labels are listed, but the graph gives %d logits; list one label a logit, in their order", len(m.Labels), width)
 	}
 	return errors.Join(f...)
 }
 
-// width is the number of logits that out gives; where the graph leaves it open, that of the labels.
-func (m *Manifest) width(out value) int {
+// countLogits is the number of logits that out gives; where the graph leaves it open, that of the labels.
+func (m *Manifest) countLogits(out value) int {
 	if n := len(out.dims); n > 0 && out.dims[n-1] > 0 {
 		return out.dims[n-1]
 	}

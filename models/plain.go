@@ -80,7 +80,7 @@ func ReadExport(fsys fs.FS) (*Classifier, error) {
 	if len(c.Labels) == 0 {
 		return nil, fmt.Errorf("%s: id2label must name at least one label", configFile)
 	}
-	c.Inputs, c.Output, c.Files = names(g.inputs), logitsOf(g), []string{at}
+	c.Inputs, c.Output, c.Files = valueNames(g.inputs), logitsOf(g), []string{at}
 	for _, file := range g.external {
 		c.Files = append(c.Files, path.Join(path.Dir(at), file))
 	}
@@ -93,7 +93,7 @@ func (m *Model) fromExport(t *taxonomy.Taxonomy) error {
 	if err != nil {
 		return err
 	}
-	content, is, err := m.load(c.Files[0])
+	content, is, err := m.readFile(c.Files[0])
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (c config) maxTokens() int {
 
 // logitsOf picks the output: "logits", or the only one.
 func logitsOf(g *graph) string {
-	if out := names(g.outputs); len(out) == 1 && !slices.Contains(out, "logits") {
+	if out := valueNames(g.outputs); len(out) == 1 && !slices.Contains(out, "logits") {
 		return out[0]
 	}
 	return "logits"

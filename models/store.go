@@ -114,7 +114,7 @@ func (s Store) Remove(name string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && len(left) == 0 {
 		return fmt.Errorf("there is no model %q in %s; 'erreval models list' shows those that are there", name, s.Dir)
 	}
-	if err := hide(dir); err != nil {
+	if err := hideFolder(dir); err != nil {
 		return err
 	}
 	if left, err = filepath.Glob(filepath.Join(s.Dir, partialPrefix(name)+"*")); err != nil {
@@ -129,8 +129,8 @@ func (s Store) Remove(name string) error {
 
 func partialPrefix(name string) string { return "." + name + ".partial-" }
 
-// hide renames dir to a hidden name beside it, if it is there.
-func hide(dir string) error {
+// hideFolder renames dir to a hidden name beside it, if it is there.
+func hideFolder(dir string) error {
 	to, err := os.MkdirTemp(filepath.Dir(dir), partialPrefix(filepath.Base(dir)))
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ type Draft struct {
 // put something in the place of a model; a folder that holds anything else is refused.
 func NewDraft(to string, replace bool) (*Draft, error) {
 	to = filepath.Clean(to)
-	if err := vacant(to, replace); err != nil {
+	if err := checkVacant(to, replace); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -164,8 +164,8 @@ func NewDraft(to string, replace bool) (*Draft, error) {
 	return &Draft{Dir: dir, to: to}, os.Chmod(dir, 0o755)
 }
 
-// vacant tells whether a model may be put at dir.
-func vacant(dir string, replace bool) error {
+// checkVacant tells whether a model may be put at dir.
+func checkVacant(dir string, replace bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -184,7 +184,7 @@ func vacant(dir string, replace bool) error {
 
 // Publish gives the draft its name.
 func (d *Draft) Publish(replace bool) error {
-	if err := vacant(d.to, replace); err != nil {
+	if err := checkVacant(d.to, replace); err != nil {
 		return err
 	}
 	old, err := os.MkdirTemp(filepath.Dir(d.to), partialPrefix(filepath.Base(d.to)))
@@ -219,7 +219,7 @@ func (m *Manifest) Seal(dir string) error {
 	model := &Model{FS: root.FS(), dir: dir}
 	err = fs.WalkDir(model.FS, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && name != ManifestFile {
-			_, files[name], err = model.load(name)
+			_, files[name], err = model.readFile(name)
 		}
 		return err
 	})

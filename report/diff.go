@@ -356,7 +356,9 @@ func (d *Diff) describe() string {
 	return text
 }
 
-func rejectedText(lines int) string { return words.Plural(lines, "line is no row", "lines are no rows") }
+func rejectedText(lines int) string {
+	return words.Plural(lines, "line is no row", "lines are no rows")
+}
 
 func rowsText(n int) string { return words.Plural(n, "row", "rows") }
 

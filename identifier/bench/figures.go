@@ -96,14 +96,14 @@ func (f *Figures) appendHistory(path string) error {
 		share = fmt.Sprintf("%.2f", *f.ShareOfPeak)
 	}
 	fmt.Fprintf(&b, "%s\t%s\t%s, %d cores\t%s, %s, %s\t%s\t%.2f\t%.2f\t%.2f\t%s\n", time.Now().UTC().Format(time.DateOnly),
-		runrecord.ReadBuild(), machine(), f.Cores, f.Model, f.Precision, f.Device, f.PeersModel,
+		runrecord.ReadBuild(), describeMachine(), f.Cores, f.Model, f.Precision, f.Device, f.PeersModel,
 		f.Ratios[Script], f.Ratios[Pipeline], f.Ratios[Careful], share)
 	_, err = file.Write(b.Bytes())
 	return errors.Join(err, file.Close())
 }
 
-// machine is the processor's name, or its architecture where Linux does not tell.
-func machine() string {
+// describeMachine is the processor's name, or its architecture where Linux does not tell.
+func describeMachine() string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {
 		return runtime.GOARCH

@@ -23,9 +23,9 @@ func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), 
 	if err != nil {
 		return Operations{}, nil, err
 	}
-	sampled := sample(lengths)
+	sampled := sampleLengths(lengths)
 	for _, n := range sampled {
-		if err = runner.Run(ctx, zeros(n), make([]float32, labels)); err != nil {
+		if err = runner.Run(ctx, zeroInput(n), make([]float32, labels)); err != nil {
 			break
 		}
 	}
@@ -50,14 +50,14 @@ func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), 
 	return sum, products, nil
 }
 
-// sample is the shortest, a middle and the longest of lengths, as far as they differ.
-func sample(lengths []int) []int {
+// sampleLengths is the shortest, a middle and the longest of lengths, as far as they differ.
+func sampleLengths(lengths []int) []int {
 	least, most := slices.Min(lengths), slices.Max(lengths)
 	return slices.Compact([]int{least, (least + most) / 2, most})
 }
 
-// zeros is one row of n tokens of the id 0.
-func zeros(n int) identifier.Input {
+// zeroInput is one row of n tokens of the id 0.
+func zeroInput(n int) identifier.Input {
 	in := identifier.Input{IDs: make([]int64, n), Mask: make([]int64, n), Types: make([]int64, n), Width: n}
 	for i := range in.Mask {
 		in.Mask[i] = 1

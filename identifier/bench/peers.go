@@ -62,7 +62,7 @@ func (p *Peers) Run(ctx context.Context, name string) ([]float32, error) {
 	logits := make([]float32, len(p.rows)*labels)
 	for from := 0; from < len(p.rows); from += size {
 		to := min(from+size, len(p.rows))
-		in, err := p.batch(p.rows[from:to], width)
+		in, err := p.padBatch(p.rows[from:to], width)
 		if err == nil {
 			err = p.runner.Run(ctx, in, logits[from*labels:to*labels])
 		}
@@ -73,8 +73,8 @@ func (p *Peers) Run(ctx context.Context, name string) ([]float32, error) {
 	return logits, nil
 }
 
-// batch pads rows to width tokens, or to the longest of them if that is more.
-func (p *Peers) batch(rows []*dataset.Row, width int) (identifier.Input, error) {
+// padBatch pads rows to width tokens, or to the longest of them if that is more.
+func (p *Peers) padBatch(rows []*dataset.Row, width int) (identifier.Input, error) {
 	var all []identifier.Encoding
 	for _, row := range rows {
 		e, err := p.encoder.Encode(row.Values)

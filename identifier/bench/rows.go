@@ -63,7 +63,7 @@ func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) 
 		for j := range values {
 			values[j] = short[(i+3*j)%len(short)]
 		}
-		values[body], err = grow(enc, values, body, random.IntN(len(long)), min(max(target, leastTokens), mostTokens))
+		values[body], err = growText(enc, values, body, random.IntN(len(long)), min(max(target, leastTokens), mostTokens))
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +72,8 @@ func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) 
 	return rows, nil
 }
 
-// grow gives the text of the body with which a row has about target tokens.
-func grow(enc *identifier.Encoder, values []string, body, at, target int) (string, error) {
+// growText gives the text of the body with which a row has about target tokens.
+func growText(enc *identifier.Encoder, values []string, body, at, target int) (string, error) {
 	values[body] = ""
 	before := -1 // tokens when all sentences were last begun with
 	for i := 0; ; i++ {

@@ -36,7 +36,7 @@ func (m *Machine) Install(ctx context.Context, o InstallOptions) (path string, e
 	if o.CUDA {
 		return m.installCUDA(ctx, o)
 	}
-	f, what, err := m.install(ctx, o)
+	f, what, err := m.installLibrary(ctx, o)
 	if err != nil {
 		return "", fmt.Errorf("ONNX Runtime was not set up:\n%w", err)
 	}
@@ -55,8 +55,8 @@ func (m *Machine) Install(ctx context.Context, o InstallOptions) (path string, e
 	return f.Path, nil
 }
 
-// install returns the library to use, and what was done: a part of a sentence.
-func (m *Machine) install(ctx context.Context, o InstallOptions) (f nativelib.Found, what string, err error) {
+// installLibrary returns the library to use, and what was done: a part of a sentence.
+func (m *Machine) installLibrary(ctx context.Context, o InstallOptions) (f nativelib.Found, what string, err error) {
 	if m.Getenv(nativelib.EnvVar) != "" && !o.Force {
 		f, err := m.LocateLibrary("")
 		return f, "is given by " + nativelib.EnvVar, err

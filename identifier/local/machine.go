@@ -172,7 +172,7 @@ func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 		lines.Add("trained on", "%s, %d rows, %s", d.Name, d.Rows, d.Licence)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Quality)) {
-		lines.Add("measured", "%s: %s", name, compact(m.Quality[name]))
+		lines.Add("measured", "%s: %s", name, compactJSON(m.Quality[name]))
 	}
 	lines.Add("probe rows", "%d (erreval doctor runs them)", len(m.Probes))
 	for _, label := range m.Labels {
@@ -183,8 +183,8 @@ func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 	return lines
 }
 
-// compact is a figure, or a group of figures, on one line.
-func compact(v any) string {
+// compactJSON is a figure, or a group of figures, on one line.
+func compactJSON(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}

@@ -52,7 +52,7 @@ func (m *Machine) compareProbes(ctx context.Context, model *models.Model, id *id
 		}
 		c.Fault = fmt.Sprintf("the model %s computes otherwise here: %v", model.Manifest.ID(), err)
 	}
-	c.keep(path)
+	c.writeFile(path)
 	return c, nil
 }
 
@@ -102,8 +102,8 @@ func readProbeResult(path, key string) (*probeResult, bool) {
 	return c, json.Unmarshal(data, c) == nil && c.Key == key
 }
 
-// keep writes c whole or not at all. A cache that cannot be written costs a comparison each time, nothing else.
-func (c *probeResult) keep(path string) {
+// writeFile writes c whole or not at all. A cache that cannot be written costs a comparison each time, nothing else.
+func (c *probeResult) writeFile(path string) {
 	data, err := json.Marshal(c)
 	if err != nil || path == "" || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
 		return

@@ -18,8 +18,8 @@ var library struct {
 	path string
 }
 
-// initialise loads the library at path, or finds it loaded.
-func initialise(path string) error {
+// initialiseLibrary loads the library at path, or finds it loaded.
+func initialiseLibrary(path string) error {
 	library.Lock()
 	defer library.Unlock()
 	if library.path != "" {
@@ -41,7 +41,7 @@ func initialise(path string) error {
 
 // Version is the version of the library at path, which it loads.
 func Version(path string) (string, error) {
-	if err := initialise(path); err != nil {
+	if err := initialiseLibrary(path); err != nil {
 		return "", err
 	}
 	return onnx.GetVersion(), nil
@@ -49,7 +49,7 @@ func Version(path string) (string, error) {
 
 // TryDevice says whether device can be used with the library at path: nil, or a sentence why not.
 func TryDevice(path, device string) error {
-	if err := initialise(path); err != nil {
+	if err := initialiseLibrary(path); err != nil {
 		return err
 	}
 	options, err := sessionOptions(Options{Device: device, Threads: 1})

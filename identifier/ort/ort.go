@@ -82,23 +82,23 @@ func Open(m *models.Model, o Options) (*Runner, error) {
 
 // New opens the graph in model, the bytes of a .onnx file. Its errors name what to try next.
 func New(model []byte, o Options) (*Runner, error) {
-	return open(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	return openSession(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
 		return onnx.NewDynamicAdvancedSessionWithONNXData(model, o.Inputs, []string{o.Output}, s)
 	})
 }
 
 // NewFile opens the graph in the .onnx file at path, the weights of which may stand in other files beside it.
 func NewFile(path string, o Options) (*Runner, error) {
-	return open(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	return openSession(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
 		return onnx.NewDynamicAdvancedSession(path, o.Inputs, []string{o.Output}, s)
 	})
 }
 
-func open(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
+func openSession(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := initialise(o.Library); err != nil {
+	if err := initialiseLibrary(o.Library); err != nil {
 		return nil, err
 	}
 	options, err := sessionOptions(o)
@@ -193,13 +193,13 @@ func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32)
 		return err
 	}
 	values, err := tensors(r.inputs, in)
-	defer destroy(values)
+	defer destroyValues(values)
 	if err != nil {
 		return err
 	}
 	outputs := []onnx.Value{nil}
 	err = r.runUntil(ctx, values, outputs)
-	defer destroy(outputs)
+	defer destroyValues(outputs)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -280,7 +280,7 @@ func copyLogits(output onnx.Value, rows int, logits []float32) error {
 	return nil
 }
 
-func destroy(values []onnx.Value) {
+func destroyValues(values []onnx.Value) {
 	for _, v := range values {
 		if v != nil {
 			_ = v.Destroy()

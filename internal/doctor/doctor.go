@@ -239,7 +239,7 @@ func (o *Options) runProbes(ctx context.Context, m *models.Model, t *taxonomy.Ta
 func (o *Options) checkCache() Finding {
 	dir, err := nativelib.CacheDir(o.Machine.Getenv)
 	if err == nil {
-		err = writable(dir)
+		err = checkWritable(dir)
 	}
 	if err != nil {
 		next := "export ERREVAL_CACHE=FOLDER, one that you may write to"
@@ -248,7 +248,7 @@ func (o *Options) checkCache() Finding {
 	return Finding{Name: "cache", State: OK, Detail: dir + " can be written"}
 }
 
-func writable(dir string) error {
+func checkWritable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

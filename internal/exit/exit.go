@@ -46,7 +46,7 @@ func Usagef(format string, args ...any) error { return With(Usage, fmt.Errorf(fo
 // Code is the code of err: the gravest of those in its tree. classify gives the codes of errors that carry none, or 0.
 func Code(err error, classify func(error) int) int {
 	found := map[int]bool{}
-	collect(err, classify, found)
+	collectCodes(err, classify, found)
 	for _, code := range precedence {
 		if found[code] {
 			return code
@@ -55,7 +55,7 @@ func Code(err error, classify func(error) int) int {
 	return OK
 }
 
-func collect(err error, classify func(error) int, found map[int]bool) {
+func collectCodes(err error, classify func(error) int, found map[int]bool) {
 	if err == nil {
 		return
 	}
@@ -72,13 +72,13 @@ func collect(err error, classify func(error) int, found map[int]bool) {
 		found[e.code] = true
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			collect(part, classify, found)
+			collectCodes(part, classify, found)
 		}
 	case interface{ Unwrap() error }:
 		if e.Unwrap() == nil {
 			found[Failed] = true
 		}
-		collect(e.Unwrap(), classify, found)
+		collectCodes(e.Unwrap(), classify, found)
 	default:
 		found[Failed] = true
 	}

@@ -48,7 +48,7 @@ func Parse(text string, label func(string) (string, bool)) (Gate, error) {
 	if g.Share && g.Limit > 1 {
 		return Gate{}, fmt.Errorf("%q: a share is at most 1, or 100%%; a number of rows has no decimal point", text)
 	}
-	name, ok := subject(m[1], label)
+	name, ok := parseSubject(m[1], label)
 	if !ok {
 		return Gate{}, fmt.Errorf("%q: there is no error type %q; besides error types there are %s, %s, %s and %s",
 			text, m[1], Any, Untagged, Truncated, Rejected)
@@ -57,7 +57,7 @@ func Parse(text string, label func(string) (string, bool)) (Gate, error) {
 	return g, nil
 }
 
-func subject(name string, label func(string) (string, bool)) (string, bool) {
+func parseSubject(name string, label func(string) (string, bool)) (string, bool) {
 	if found, ok := label(name); ok {
 		return found, true
 	}
@@ -93,7 +93,7 @@ type Result struct {
 
 // Check decides. Of no tagged rows nothing is known about labels: such a gate is missed.
 func (g Gate) Check(c Counts) Result {
-	n, of, what := g.count(c)
+	n, of, what := g.countRows(c)
 	r := Result{Gate: g.Text, Rows: n, Of: of, Limit: g.Limit}
 	if of > 0 {
 		share := float64(n) / float64(of)
@@ -107,14 +107,14 @@ func (g Gate) Check(c Counts) Result {
 	if g.Share {
 		value = *r.Share
 	}
-	r.Missed = g.holds(value)
-	r.Reason = g.reason(r, value, what)
+	r.Missed = g.isMissedBy(value)
+	r.Reason = g.describeResult(r, value, what)
 	return r
 }
 
 const taggedRows = "tagged rows"
 
-func (g Gate) count(c Counts) (n, of int, what string) {
+func (g Gate) countRows(c Counts) (n, of int, what string) {
 	switch g.Subject {
 	case Any:
 		return c.Tagged - c.WithoutError, c.Tagged, taggedRows
@@ -131,7 +131,7 @@ func (g Gate) count(c Counts) (n, of int, what string) {
 // nearly absorbs the rounding of limits written in decimals: 5% of 20 rows is 1 row.
 const nearly = 1e-12
 
-func (g Gate) holds(value float64) bool {
+func (g Gate) isMissedBy(value float64) bool {
 	equal := math.Abs(value-g.Limit) <= nearly
 	switch g.Op {
 	case ">":
@@ -144,8 +144,8 @@ func (g Gate) holds(value float64) bool {
 	return value < g.Limit || equal
 }
 
-// reason is "Vague: 12 of 100 tagged rows (12.0 %), the limit is 5 %, missed by 7.0 points".
-func (g Gate) reason(r Result, value float64, what string) string {
+// describeResult is "Vague: 12 of 100 tagged rows (12.0 %), the limit is 5 %, missed by 7.0 points".
+func (g Gate) describeResult(r Result, value float64, what string) string {
 	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, what)
 	if r.Share != nil {
 		found += fmt.Sprintf(" (%.1f %%)", 100**r.Share)

@@ -17,13 +17,13 @@ import (
 // maxLibrary bounds what is unpacked where the size is not pinned.
 const maxLibrary = 1 << 30
 
-// member opens one file of a wheel (zip) or of a .tgz. Nothing else of the archive is unpacked, and
+// openMember opens one file of a wheel (zip) or of a .tgz. Nothing else of the archive is unpacked, and
 // the caller chooses the target's name, so that an entry's own path can do no harm.
-func member(archive, name string) (io.ReadCloser, error) {
+func openMember(archive, name string) (io.ReadCloser, error) {
 	if strings.HasSuffix(archive, ".whl") {
-		return zipMember(archive, name)
+		return openZipMember(archive, name)
 	}
-	return tarMember(archive, name)
+	return openTarMember(archive, name)
 }
 
 // closers closes an entry and then its archive.
@@ -40,7 +40,7 @@ func (c closers) Close() error {
 	return errors.Join(errs...)
 }
 
-func zipMember(archive, name string) (io.ReadCloser, error) {
+func openZipMember(archive, name string) (io.ReadCloser, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(archive), err)
@@ -55,10 +55,10 @@ func zipMember(archive, name string) (io.ReadCloser, error) {
 		}
 		return closers{r, []io.Closer{r, z}}, nil
 	}
-	return nil, errors.Join(missing(archive, name), z.Close())
+	return nil, errors.Join(missingError(archive, name), z.Close())
 }
 
-func tarMember(archive, name string) (io.ReadCloser, error) {
+func openTarMember(archive, name string) (io.ReadCloser, error) {
 	f, err := os.Open(archive)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func tarMember(archive, name string) (io.ReadCloser, error) {
 	r, err := seekTar(f, name)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, errors.Join(missing(archive, name), f.Close())
+			return nil, errors.Join(missingError(archive, name), f.Close())
 		}
 		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(archive), err), f.Close())
 	}
@@ -91,15 +91,15 @@ func seekTar(r io.Reader, name string) (io.Reader, error) {
 	}
 }
 
-func missing(archive, name string) error {
+func missingError(archive, name string) error {
 	return fmt.Errorf("%s holds no file %s", filepath.Base(archive), name)
 }
 
-// unpack writes the library to target, checked and all at once: it is written beside target under a
+// unpackLibrary writes the library to target, checked and all at once: it is written beside target under a
 // name of its own and renamed, so that two installations at a time, or one cut short, leave a whole
 // library or none. It returns the library's SHA-256.
-func unpack(archive string, p pin, target string) (string, error) {
-	r, err := member(archive, p.member)
+func unpackLibrary(archive string, p pin, target string) (string, error) {
+	r, err := openMember(archive, p.member)
 	if err != nil {
 		return "", err
 	}

@@ -31,11 +31,11 @@ type Installer struct {
 // that is there and has the right hash is left alone unless Force is set. The error joins what went
 // wrong with each source.
 func (in *Installer) Install(ctx context.Context) (f Found, fetched bool, err error) {
-	candidates, err := in.candidates()
+	candidates, err := in.listCandidates()
 	if err != nil {
 		return Found{}, false, err
 	}
-	if f, ok := in.present(candidates); ok {
+	if f, ok := in.findPresent(candidates); ok {
 		return f, false, nil
 	}
 	var errs []error
@@ -48,7 +48,7 @@ func (in *Installer) Install(ctx context.Context) (f Found, fetched bool, err er
 			}
 			continue
 		}
-		return in.found(p), true, nil
+		return in.foundPin(p), true, nil
 	}
 	return Found{}, false, errors.Join(errs...)
 }
@@ -59,12 +59,12 @@ func (in *Installer) log(format string, args ...any) {
 	}
 }
 
-func (in *Installer) found(p pin) Found {
-	return Found{Path: p.path(in.CacheDir), From: "cache", Version: p.version, pin: p}
+func (in *Installer) foundPin(p pin) Found {
+	return Found{Path: p.libraryPath(in.CacheDir), From: "cache", Version: p.version, pin: p}
 }
 
-// candidates are the pins to try in order.
-func (in *Installer) candidates() ([]pin, error) {
+// listCandidates are the pins to try in order.
+func (in *Installer) listCandidates() ([]pin, error) {
 	source := in.Source
 	if source == "" {
 		source = Auto
@@ -77,7 +77,7 @@ func (in *Installer) candidates() ([]pin, error) {
 	}
 	own := in.pins
 	if own == nil {
-		own = ownPins()
+		own = pinsHere()
 	}
 	var chosen []pin
 	for _, p := range own {
@@ -92,13 +92,13 @@ func (in *Installer) candidates() ([]pin, error) {
 	return chosen, nil
 }
 
-// present returns the first library that is there and whole.
-func (in *Installer) present(candidates []pin) (Found, bool) {
+// findPresent returns the first library that is there and whole.
+func (in *Installer) findPresent(candidates []pin) (Found, bool) {
 	if in.Force {
 		return Found{}, false
 	}
 	for _, p := range candidates {
-		f := in.found(p)
+		f := in.foundPin(p)
 		switch err := f.Verify(); {
 		case err == nil:
 			return f, true
@@ -110,7 +110,7 @@ func (in *Installer) present(candidates []pin) (Found, bool) {
 }
 
 func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
-	target := p.path(in.CacheDir)
+	target := p.libraryPath(in.CacheDir)
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
 	}
@@ -120,11 +120,11 @@ func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
 		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	archive, err := in.fetch(ctx, p, tmp)
+	archive, err := in.fetchPin(ctx, p, tmp)
 	if err != nil {
 		return err
 	}
-	sum, err := unpack(archive, p, target)
+	sum, err := unpackLibrary(archive, p, target)
 	if err != nil {
 		return fmt.Errorf("%w; try again, or another --source", err)
 	}

@@ -70,8 +70,8 @@ var pins = []pin{
 	{source: Release, version: Version, arch: "arm64", member: "onnxruntime-linux-aarch64-1.31.1/lib/libonnxruntime.so.1.31.1"},
 }
 
-// path is where the library lies in a cache.
-func (p pin) path(cacheDir string) string {
+// libraryPath is where the library lies in a cache.
+func (p pin) libraryPath(cacheDir string) string {
 	dir := fmt.Sprintf("%s-%s-linux-%s", p.source, p.version, p.arch)
 	return filepath.Join(cacheDir, "onnxruntime", dir, "libonnxruntime.so."+p.version)
 }
@@ -87,7 +87,7 @@ func pinsFor(all []pin, goos, arch string) []pin {
 	return found
 }
 
-func ownPins() []pin { return pinsFor(pins, runtime.GOOS, runtime.GOARCH) }
+func pinsHere() []pin { return pinsFor(pins, runtime.GOOS, runtime.GOARCH) }
 
 // CacheDir is erreval's cache: ERREVAL_CACHE, else erreval below XDG_CACHE_HOME, else
 // ~/.cache/erreval. The folder need not exist.

@@ -16,17 +16,17 @@ func AlphaNominal[V comparable](units [][]V) float64 {
 			here[v]++
 			count[v]++
 		}
-		observed += (m*m - squares(here)) / (m - 1)
+		observed += (m*m - sumSquares(here)) / (m - 1)
 		n += m
 	}
-	expected := n*n - squares(count) // exact: counts are whole numbers
+	expected := n*n - sumSquares(count) // exact: counts are whole numbers
 	if expected == 0 {
 		return math.NaN()
 	}
 	return 1 - (n-1)*observed/expected
 }
 
-func squares[V comparable](count map[V]float64) float64 {
+func sumSquares[V comparable](count map[V]float64) float64 {
 	var sum float64
 	for _, c := range count {
 		sum += c * c

@@ -115,7 +115,7 @@ func TestFiguresEqualScikitLearn(t *testing.T) {
 				near(t, "calibration error", got.ECE, want.ECE)
 				near(t, "brier", got.Brier, want.Brier)
 			}
-			if got := bits(MostFrequentSet(p.table().Gold)); got != p.MostFrequent {
+			if got := bitKey(MostFrequentSet(p.table().Gold)); got != p.MostFrequent {
 				t.Errorf("most frequent set %s, want %s", got, p.MostFrequent)
 			}
 		})
@@ -325,7 +325,7 @@ func TestCalibrationBinEdges(t *testing.T) {
 func TestMostFrequentSetTies(t *testing.T) {
 	a, b := []bool{true, false}, []bool{false, true}
 	for _, gold := range [][][]bool{{a, b}, {b, a}, {a, b, b, a}} {
-		if got := bits(MostFrequentSet(gold)); got != "01" {
+		if got := bitKey(MostFrequentSet(gold)); got != "01" {
 			t.Errorf("%v: %s, want 01", gold, got)
 		}
 	}

@@ -49,13 +49,13 @@ func (r *Reader) Document(data []byte, what string) *yaml.Node {
 		return nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		r.syntax(err)
+		r.addSyntaxFault(err)
 		return nil
 	}
 	return doc.Content[0]
 }
 
-func (r *Reader) syntax(err error) {
+func (r *Reader) addSyntaxFault(err error) {
 	text, line := err.Error(), 1
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -87,7 +87,7 @@ func (r *Reader) Mapping(n *yaml.Node, what string, keys ...Key) {
 		return
 	}
 	seen := map[string]bool{}
-	r.pairs(n, func(k, v *yaml.Node) {
+	r.eachPair(n, func(k, v *yaml.Node) {
 		seen[k.Value] = true
 		at := slices.IndexFunc(keys, func(c Key) bool { return c.name == k.Value })
 		if at < 0 {
@@ -110,7 +110,7 @@ func (r *Reader) Names(each Value) Value {
 			r.Fault(n.Line, "%s must be a mapping of names", key)
 			return
 		}
-		r.pairs(n, func(k, v *yaml.Node) {
+		r.eachPair(n, func(k, v *yaml.Node) {
 			if k.Kind != yaml.ScalarNode || strings.TrimSpace(k.Value) == "" {
 				r.Fault(k.Line, "%s has a key that is no name", key)
 				return
@@ -120,8 +120,8 @@ func (r *Reader) Names(each Value) Value {
 	}
 }
 
-// pairs walks over the entries whose keys are not given twice.
-func (r *Reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
+// eachPair walks over the entries whose keys are not given twice.
+func (r *Reader) eachPair(n *yaml.Node, each func(key, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]

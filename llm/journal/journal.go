@@ -162,14 +162,14 @@ func hashCall(endpoint string, r *llm.Request) (callID, error) {
 		text(m.Role)
 		text(m.Content)
 	}
-	if number(valueOrMin(r.Temperature)); r.Temperature != nil {
+	if number(presence(r.Temperature)); r.Temperature != nil {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(*r.Temperature))
 	}
-	if number(valueOrMin(r.Seed)); r.Seed != nil {
+	if number(presence(r.Seed)); r.Seed != nil {
 		number(*r.Seed)
 	}
 	number(int64(r.MaxTokens))
-	if number(valueOrMin(r.Schema)); r.Schema != nil {
+	if number(presence(r.Schema)); r.Schema != nil {
 		text(r.Schema.Name)
 		text(string(r.Schema.JSON))
 	}
@@ -177,8 +177,8 @@ func hashCall(endpoint string, r *llm.Request) (callID, error) {
 	return sha256.Sum256(b), nil
 }
 
-// valueOrMin is 1 for what is there.
-func valueOrMin[T any](p *T) int64 {
+// presence is 1 for what is there.
+func presence[T any](p *T) int64 {
 	if p == nil {
 		return 0
 	}

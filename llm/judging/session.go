@@ -165,15 +165,15 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 		return &connection{endpoint: endpoint, client: endpoint}, err
 	}
 	limiter := llm.NewLimiter(m.Limits)
-	meter, err := s.journal.Meter(limiter.LimitInFlight(limitAndRetry(endpoint)), s.o.Budget, s.prices)
+	meter, err := s.journal.Meter(limiter.LimitInFlight(finishCalls(endpoint)), s.o.Budget, s.prices)
 	if err != nil {
 		return nil, err
 	}
 	return &connection{endpoint, llm.Retry(limiter.LimitRates(meter), llm.DefaultRetryOptions()), meter}, nil
 }
 
-// limitAndRetry makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
-func limitAndRetry(c llm.Client) llm.Client {
+// finishCalls makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
+func finishCalls(c llm.Client) llm.Client {
 	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 		return c.Complete(context.WithoutCancel(ctx), r)
 	})

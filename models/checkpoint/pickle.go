@@ -33,7 +33,7 @@ type (
 // instructions by opcode. See pickletools.py of CPython for what each means.
 var instructions = map[byte]func(*unpickler){
 	0x80: (*unpickler).protocol,                                              // PROTO
-	0x95: func(u *unpickler) { u.take(8) },                                   // FRAME
+	0x95: func(u *unpickler) { u.takeBytes(8) },                              // FRAME
 	'(':  func(u *unpickler) { u.push(mark{}) },                              // MARK
 	'N':  func(u *unpickler) { u.push(nil) },                                 // NONE
 	0x88: func(u *unpickler) { u.push(true) },                                // NEWTRUE
@@ -41,7 +41,7 @@ var instructions = map[byte]func(*unpickler){
 	'J':  func(u *unpickler) { u.push(int64(int32(u.uint(4)))) },             // BININT
 	'K':  func(u *unpickler) { u.push(int64(u.uint(1))) },                    // BININT1
 	'M':  func(u *unpickler) { u.push(int64(u.uint(2))) },                    // BININT2
-	0x8a: func(u *unpickler) { u.push(u.long(u.take(u.uint(1)))) },           // LONG1
+	0x8a: func(u *unpickler) { u.push(u.long(u.takeBytes(u.uint(1)))) },      // LONG1
 	'X':  func(u *unpickler) { u.text(u.uint(4)) },                           // BINUNICODE
 	0x8c: func(u *unpickler) { u.text(u.uint(1)) },                           // SHORT_BINUNICODE
 	')':  func(u *unpickler) { u.push(tuple{}) },                             // EMPTY_TUPLE
@@ -98,8 +98,8 @@ func (u *unpickler) refuse(op byte) {
 	u.fail(fmt.Errorf("uses the pickle instruction 0x%02x at byte %d, which no plain state_dict needs; convert it to safetensors", op, u.pos-1))
 }
 
-// take returns the next n bytes, in place. After a fault it returns none.
-func (u *unpickler) take(n uint64) []byte {
+// takeBytes returns the next n bytes, in place. After a fault it returns none.
+func (u *unpickler) takeBytes(n uint64) []byte {
 	if u.err != nil || n > uint64(len(u.data)-u.pos) {
 		u.fail(errCut)
 		return nil
@@ -111,7 +111,7 @@ func (u *unpickler) take(n uint64) []byte {
 // uint reads a little-endian number of so many bytes, at most eight.
 func (u *unpickler) uint(width uint64) uint64 {
 	var full [8]byte
-	copy(full[:], u.take(width))
+	copy(full[:], u.takeBytes(width))
 	return binary.LittleEndian.Uint64(full[:])
 }
 
@@ -119,8 +119,8 @@ func (u *unpickler) uint(width uint64) uint64 {
 func (u *unpickler) line() string {
 	for i := u.pos; i < len(u.data); i++ {
 		if u.data[i] == '\n' {
-			line := u.take(uint64(i - u.pos))
-			u.take(1)
+			line := u.takeBytes(uint64(i - u.pos))
+			u.takeBytes(1)
 			return string(line)
 		}
 	}
@@ -185,7 +185,7 @@ func (u *unpickler) protocol() {
 func (u *unpickler) tuple(n int) { u.push(tuple(u.popN(n))) }
 
 func (u *unpickler) text(n uint64) {
-	b := u.take(n)
+	b := u.takeBytes(n)
 	if !utf8.Valid(b) {
 		u.fail(errors.New("holds text that is not UTF-8; it is damaged"))
 	}

@@ -75,7 +75,7 @@ func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
-	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.save(ctx, dir, o) })
+	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(ctx, dir, o) })
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func publish(to string, write func(dir string) ([]string, error)) (files []strin
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".partial-")
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainFault(err)
 	}
 	defer os.RemoveAll(dir)
 	if files, err = write(dir); err != nil {

@@ -21,7 +21,7 @@ func (b *builder) newRelative() *relative {
 		return r
 	}
 	r.table = b.plain(b.name("encoder.rel_embeddings.weight"), 2*b.span(), b.HiddenSize)
-	if hasPart(b.NormRelative, "layer_norm") {
+	if listHas(b.NormRelative, "layer_norm") {
 		r.table = b.norm(r.table, "encoder.LayerNorm")
 	}
 	n, middle := b.length(), b.vector(b.Positions)
@@ -101,7 +101,7 @@ func (b *builder) contents(read, x, layer string) (q, k, v string) {
 	} else {
 		h := b.HiddenSize
 		for _, p := range []struct{ from, name string }{{read, b.query}, {x, b.key}, {x, b.value}} {
-			out = append(out, b.whole(b.linear(p.from, layer+p.name, h, h)))
+			out = append(out, b.withBias(b.linear(p.from, layer+p.name, h, h)))
 		}
 	}
 	for i := range out {
@@ -165,8 +165,8 @@ func (b *builder) shift(x string) string {
 	return b.op("Slice", []string{b.op("Reshape", []string{line, shape}), b.vector(0), n, b.vector(3)})
 }
 
-// hasPart says whether part is among the parts of list, which | divides.
-func hasPart(list, part string) bool {
+// listHas says whether part is among the parts of list, which | divides.
+func listHas(list, part string) bool {
 	for p := range strings.SplitSeq(strings.ToLower(list), "|") {
 		if strings.TrimSpace(p) == part {
 			return true

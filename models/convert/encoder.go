@@ -34,7 +34,7 @@ func (b *builder) embeddings() string {
 		types := b.plain(b.name("embeddings.token_type_embeddings.weight"), *b.Types, b.EmbeddingSize)
 		terms = append(terms, b.op("Gather", []string{types, inputType}))
 	} else if *b.Types > 0 {
-		name, _ := b.find(b.name("embeddings.token_type_embeddings.weight"), *b.Types, b.EmbeddingSize)
+		name, _ := b.findWeight(b.name("embeddings.token_type_embeddings.weight"), *b.Types, b.EmbeddingSize)
 		terms = append(terms, b.firstRow(name))
 	}
 	x := terms[0]
@@ -49,12 +49,12 @@ func (b *builder) embeddings() string {
 
 // firstRow adds the first row of a table.
 func (b *builder) firstRow(name string) string {
-	return b.add(name, b.elem(), []int64{b.EmbeddingSize}, func(e *emitter) error {
-		v, err := b.floats(name)
+	return b.addTensor(name, b.elem(), []int64{b.EmbeddingSize}, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}
-		return named(name, b.emit(e, v[:b.EmbeddingSize]))
+		return named(name, b.emitFloats(e, v[:b.EmbeddingSize]))
 	})
 }
 
@@ -113,7 +113,7 @@ func (b *builder) encode() string {
 		if b.err != nil {
 			return ""
 		}
-		last := i == b.Layers-1 && !b.pooled()
+		last := i == b.Layers-1 && !b.isPooled()
 		x = b.layer(x, fmt.Sprintf(b.family.layer, i), m, last)
 	}
 	return x

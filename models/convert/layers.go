@@ -28,8 +28,8 @@ func (b *builder) linear(x, name string, out, in int64) product {
 // vectorOf adds a vector of the encoder.
 func (b *builder) vectorOf(name string, length int64) string { return b.plain(b.name(name), length) }
 
-// whole adds the bias where it is left to add.
-func (b *builder) whole(p product) string {
+// withBias adds the bias where it is left to add.
+func (b *builder) withBias(p product) string {
 	if p.bias == "" {
 		return p.value
 	}
@@ -42,7 +42,7 @@ func (b *builder) activate(p product, name string) string {
 	if kind == "Gelu" && p.bias != "" {
 		return b.op("BiasGelu", []string{p.value, p.bias})
 	}
-	return b.op(kind, []string{b.whole(p)})
+	return b.op(kind, []string{b.withBias(p)})
 }
 
 // norm is layer normalisation.

@@ -32,7 +32,7 @@ func Optimize(ctx context.Context, from fs.FS, name, to string, o Options) (*Res
 	if err != nil {
 		return nil, &NotRecognized{err}
 	}
-	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.save(ctx, dir, o) })
+	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(ctx, dir, o) })
 	if err != nil {
 		return nil, err
 	}

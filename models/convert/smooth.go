@@ -40,11 +40,11 @@ type tracer struct {
 
 // floats reads a tensor; it is nil after an error.
 func (t tracer) floats(name string, dims ...int64) []float32 {
-	name, _ = t.find(t.name(name), dims...)
+	name, _ = t.findWeight(t.name(name), dims...)
 	if t.err != nil {
 		return nil
 	}
-	v, err := t.builder.floats(name)
+	v, err := t.builder.readFloats(name)
 	if err != nil {
 		t.fail(err)
 		return nil
@@ -90,7 +90,7 @@ func (t tracer) compare(x []float32, reach float32, name string, apart bool) {
 	reach = max(reach, 1e-6)
 	d, massive := make(divisor, len(x)), false
 	for i, v := range x {
-		d[i] = max(1, abs(v)/reach)
+		d[i] = max(1, absolute(v)/reach)
 		massive = massive || d[i] > 1
 		if apart && d[i] > 1 {
 			d[i] = 0
@@ -126,7 +126,7 @@ func (t tracer) norm(x []float32, name string) (out, reach []float32) {
 	out, reach = make([]float32, len(x)), make([]float32, len(x))
 	for i, v := range x {
 		out[i] = float32((float64(v)-mean)/math.Sqrt(square+t.Epsilon))*s.deviation[i] + s.mean[i]
-		reach[i] = abs(s.mean[i]) + deviations*abs(s.deviation[i])
+		reach[i] = absolute(s.mean[i]) + deviations*absolute(s.deviation[i])
 	}
 	return out, reach
 }
@@ -170,7 +170,7 @@ func plus(to, v []float32) []float32 {
 	return to
 }
 
-func abs(v float32) float32 { return max(v, -v) }
+func absolute(v float32) float32 { return max(v, -v) }
 
 // activated applies an activation function by its name in transformers.
 func activated(name string, v float32) float32 {
@@ -198,7 +198,7 @@ func (b *builder) divided(x, name string, d divisor) string {
 	if d == nil {
 		return x
 	}
-	inverse := b.add(b.name(name+".inverse"), elemFloat, []int64{int64(len(d))}, func(e *emitter) error {
+	inverse := b.addTensor(b.name(name+".inverse"), elemFloat, []int64{int64(len(d))}, func(e *emitter) error {
 		v := make([]float32, len(d))
 		for i := range v {
 			if d[i] > 0 {
@@ -222,9 +222,9 @@ func (b *builder) apart(x, name string, d divisor, out, in int64) string {
 	if left == nil {
 		return ""
 	}
-	weight, _ := b.find(b.name(name+".weight"), out, in)
-	rows := b.add(weight+".apart", elemFloat, []int64{int64(len(left)), out}, func(e *emitter) error {
-		v, err := b.floats(weight)
+	weight, _ := b.findWeight(b.name(name+".weight"), out, in)
+	rows := b.addTensor(weight+".apart", elemFloat, []int64{int64(len(left)), out}, func(e *emitter) error {
+		v, err := b.readFloats(weight)
 		if err != nil {
 			return err
 		}

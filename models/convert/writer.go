@@ -79,8 +79,8 @@ type graph struct {
 	tensors []*tensor
 }
 
-// place decides which tensors go to the data file, and returns that file's size.
-func (g *graph) place(externalAbove int64) int64 {
+// placeTensors decides which tensors go to the data file, and returns that file's size.
+func (g *graph) placeTensors(externalAbove int64) int64 {
 	total := int64(0)
 	for _, t := range g.tensors {
 		t.offset = -1
@@ -112,8 +112,8 @@ func (g *graph) prefix() []byte {
 	return append(appendLength(b, 7, length), body...)
 }
 
-// write streams the model; numbers of tensors with an offset go to data.
-func (g *graph) write(ctx context.Context, model, data io.Writer) error {
+// writeFiles streams the model; numbers of tensors with an offset go to data.
+func (g *graph) writeFiles(ctx context.Context, model, data io.Writer) error {
 	to, apart := newEmitter(model), newEmitter(data)
 	to.bytes(g.prefix())
 	for _, t := range g.tensors {
@@ -179,7 +179,7 @@ func (e *emitter) floats(v []float32) {
 func (e *emitter) halves(v []float32) error {
 	e.buf = e.buf[:0]
 	for _, x := range v {
-		h, ok := half(x)
+		h, ok := floatToHalf(x)
 		if !ok {
 			return fmt.Errorf("%v is too large for fp16; convert to fp32", x)
 		}
@@ -203,10 +203,10 @@ func (e *emitter) int8s(v []int8) {
 	e.bytes(e.buf)
 }
 
-// save writes g as the files of dir and returns their names.
-func (g *graph) save(ctx context.Context, dir string, o Options) ([]string, error) {
+// saveFiles writes g as the files of dir and returns their names.
+func (g *graph) saveFiles(ctx context.Context, dir string, o Options) ([]string, error) {
 	names := []string{graphFile}
-	if g.place(o.ExternalAbove) > 0 {
+	if g.placeTensors(o.ExternalAbove) > 0 {
 		names = append(names, dataFile)
 	}
 	writers := []io.Writer{io.Discard, io.Discard}
@@ -219,16 +219,16 @@ func (g *graph) save(ctx context.Context, dir string, o Options) ([]string, erro
 		}
 	}
 	if err == nil {
-		err = g.write(ctx, writers[0], writers[1])
+		err = g.writeFiles(ctx, writers[0], writers[1])
 	}
 	for _, f := range files {
 		err = errors.Join(err, f.Close())
 	}
-	return names, explain(err)
+	return names, explainFault(err)
 }
 
-// explain says in a sentence that the disk is full.
-func explain(err error) error {
+// explainFault says in a sentence that the disk is full.
+func explainFault(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("the disk is full: %w; free some space, or convert to int8, which needs a quarter", err)
 	}

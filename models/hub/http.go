@@ -35,9 +35,9 @@ type transient struct {
 func (t *transient) Error() string { return t.err.Error() }
 func (t *transient) Unwrap() error { return t.err }
 
-// retry calls try until it succeeds, fails for good, or failed maxTries times in a row. try returns by how many
+// retryTransient calls try until it succeeds, fails for good, or failed maxTries times in a row. try returns by how many
 // bytes it came further than any before.
-func (p *pull) retry(ctx context.Context, try func() (int64, error)) error {
+func (p *pull) retryTransient(ctx context.Context, try func() (int64, error)) error {
 	for failed := 1; ; failed++ {
 		moved, err := try()
 		var t *transient
@@ -53,19 +53,19 @@ func (p *pull) retry(ctx context.Context, try func() (int64, error)) error {
 		case failed >= maxTries:
 			return fmt.Errorf("%w; given up after %d tries, what arrived is kept for the next", err, failed)
 		}
-		wait := max(t.after, pause(failed))
+		wait := max(t.after, retryDelay(failed))
 		if wait > patience {
 			return fmt.Errorf("%w; it asks to wait %v: try again then", err, t.after)
 		}
-		p.notice("%v; trying again in %v", err, wait.Round(time.Second))
+		p.printNotice("%v; trying again in %v", err, wait.Round(time.Second))
 		if err := p.sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// pause is the wait after so many failures: doubling, and scattered so that clients cut off together come back apart.
-func pause(failed int) time.Duration {
+// retryDelay is the wait after so many failures: doubling, and scattered so that clients cut off together come back apart.
+func retryDelay(failed int) time.Duration {
 	d := min(firstWait<<(failed-1), longestWait)
 	return d/2 + rand.N(d/2)
 }
@@ -89,8 +89,8 @@ func (p *pull) address(parts ...string) string {
 
 func (p *pull) token() string { return strings.TrimSpace(p.Token) }
 
-// do sends one request. The answer's body ends with an error when nothing arrives for the stall time.
-func (p *pull) do(ctx context.Context, method, address string, offset int64) (*http.Response, error) {
+// sendRequest sends one request. The answer's body ends with an error when nothing arrives for the stall time.
+func (p *pull) sendRequest(ctx context.Context, method, address string, offset int64) (*http.Response, error) {
 	limit := stallTimeout
 	if p.stall > 0 {
 		limit = p.stall
@@ -152,9 +152,9 @@ func (g *stallGuard) Close() error {
 
 var errRedirect = errors.New("redirect refused")
 
-// redirect drops the token on the way to any other origin than the endpoint, also one that net/http takes for the same
+// checkRedirect drops the token on the way to any other origin than the endpoint, also one that net/http takes for the same
 // site (another port, a subdomain).
-func (p *pull) redirect(req *http.Request, via []*http.Request) error {
+func (p *pull) checkRedirect(req *http.Request, via []*http.Request) error {
 	last := via[len(via)-1].URL
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("%w: more than %d in a row", errRedirect, maxRedirects)
@@ -162,7 +162,7 @@ func (p *pull) redirect(req *http.Request, via []*http.Request) error {
 	if last.Scheme == "https" && req.URL.Scheme != "https" {
 		return fmt.Errorf("%w: from %s to %s, which is not encrypted", errRedirect, last.Host, req.URL.Host)
 	}
-	if !p.atEndpoint(req.URL) {
+	if !p.isAtEndpoint(req.URL) {
 		if req.Method == http.MethodHead { // the hub has said all; the storage's address may be signed for GET only
 			return http.ErrUseLastResponse
 		}
@@ -172,8 +172,8 @@ func (p *pull) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// atEndpoint tells whether u has the endpoint's origin.
-func (p *pull) atEndpoint(u *url.URL) bool {
+// isAtEndpoint tells whether u has the endpoint's origin.
+func (p *pull) isAtEndpoint(u *url.URL) bool {
 	return u.Scheme == p.endpoint.Scheme && strings.EqualFold(u.Host, p.endpoint.Host)
 }
 
@@ -203,7 +203,7 @@ func (p *pull) connectError(err, cause error) error {
 // statusError is the sentence for an answer that is no file and no listing: what was refused, and what to try. The hub's
 // X-Error-Code tells apart what shares a status; without a token it answers 401 for a name it does not know.
 func (p *pull) statusError(resp *http.Response) error {
-	if !p.atEndpoint(resp.Request.URL) { // a signed address that ran out is fresh at the next try
+	if !p.isAtEndpoint(resp.Request.URL) { // a signed address that ran out is fresh at the next try
 		return &transient{err: fmt.Errorf("the storage at %s answers %s", resp.Request.URL.Host, resp.Status), after: retryAfter(resp.Header)}
 	}
 	code, said := resp.Header.Get("X-Error-Code"), ""

@@ -152,52 +152,52 @@ func (c *Client) newPull(repo, revision string) (*pull, error) {
 	if c.HTTP != nil {
 		p.http = *c.HTTP
 	}
-	p.http.CheckRedirect = p.redirect
+	p.http.CheckRedirect = p.checkRedirect
 	return p, nil
 }
 
 // fromHub asks the hub what there is, and fetches what the cache lacks. Links and the ref come last: a snapshot that can
 // be seen is complete.
 func (p *pull) fromHub(ctx context.Context) (*Snapshot, error) {
-	commit, listed, err := p.list(ctx)
+	commit, listed, err := p.listFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files, err := p.choose(ctx, commit, listed)
+	files, err := p.chooseFiles(ctx, commit, listed)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.open(true); err != nil {
+	if err := p.openCache(true); err != nil {
 		return nil, err
 	}
 	defer p.root.Close()
-	if p.complete(commit, files) {
-		return p.snapshot(commit, files), nil
+	if p.isComplete(commit, files) {
+		return p.newSnapshot(commit, files), nil
 	}
-	unlock, err := p.lock(ctx)
+	unlock, err := p.lockRepo(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	for _, f := range files {
-		if err := p.fetch(ctx, commit, f); err != nil {
+		if err := p.fetchFile(ctx, commit, f); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", p.repo, f.Name, err)
 		}
 	}
-	if err := p.publish(commit, files); err != nil {
+	if err := p.publishSnapshot(commit, files); err != nil {
 		return nil, p.diskError(err)
 	}
-	return p.snapshot(commit, files), nil
+	return p.newSnapshot(commit, files), nil
 }
 
-// choose returns the selected files, each with a valid name and a hash.
-func (p *pull) choose(ctx context.Context, commit string, listed []File) ([]File, error) {
+// chooseFiles returns the selected files, each with a valid name and a hash.
+func (p *pull) chooseFiles(ctx context.Context, commit string, listed []File) ([]File, error) {
 	byName := make(map[string]File, len(listed))
 	names := make([]string, len(listed))
 	for i, f := range listed {
 		names[i], byName[f.Name] = f.Name, f
 	}
-	selected, err := p.selection(names)
+	selected, err := p.selectNames(names)
 	if err != nil {
 		return nil, fmt.Errorf("%s at %s: %w", p.repo, commit, err)
 	}
@@ -211,7 +211,7 @@ func (p *pull) choose(ctx context.Context, commit string, listed []File) ([]File
 			return nil, fmt.Errorf("%s: file name %w; it is refused", p.repo, err)
 		}
 		if f.Sum == "" {
-			if f, err = p.head(ctx, commit, f); err != nil {
+			if f, err = p.headFile(ctx, commit, f); err != nil {
 				return nil, err
 			}
 		}
@@ -220,14 +220,14 @@ func (p *pull) choose(ctx context.Context, commit string, listed []File) ([]File
 	return files, nil
 }
 
-func (p *pull) selection(names []string) ([]string, error) {
+func (p *pull) selectNames(names []string) ([]string, error) {
 	if p.Select == nil {
 		return SelectModel(names)
 	}
 	return p.Select(names)
 }
 
-func (p *pull) snapshot(commit string, files []File) *Snapshot {
+func (p *pull) newSnapshot(commit string, files []File) *Snapshot {
 	s := &Snapshot{Dir: filepath.Join(p.dir, "snapshots", commit), Repo: p.repo, Commit: commit, Files: make(map[string]File, len(files))}
 	for _, f := range files {
 		f.Path = filepath.Join(s.Dir, filepath.FromSlash(f.Name))
@@ -236,13 +236,13 @@ func (p *pull) snapshot(commit string, files []File) *Snapshot {
 	return s
 }
 
-func (p *pull) progress(f File, done int64) {
+func (p *pull) reportProgress(f File, done int64) {
 	if p.Progress != nil {
 		p.Progress(f.Name, done, f.Size)
 	}
 }
 
-func (p *pull) notice(format string, args ...any) {
+func (p *pull) printNotice(format string, args ...any) {
 	if p.Notice != nil {
 		p.Notice(fmt.Sprintf(format, args...))
 	}

@@ -69,7 +69,7 @@ func (r *importer) examineDraft(ctx context.Context) error {
 		m.Manifest.Version = r.manifest.Version
 	}
 	var want []verdict
-	rows := samples(m.Manifest.Fields, m.Manifest.MaxTokens)
+	rows := sampleRows(m.Manifest.Fields, m.Manifest.MaxTokens)
 	if m.HasFallback() && !r.given {
 		if want, err = r.runFallback(ctx, m, rows); err != nil {
 			return err

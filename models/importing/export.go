@@ -97,7 +97,7 @@ func (r *importer) runSamples(ctx context.Context, precision string) (out []floa
 		return nil, err
 	}
 	err = r.withIdentifier(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
-		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))
+		rows, err := runRows(ctx, id, sampleRows(m.Manifest.Fields, m.Manifest.MaxTokens))
 		if err != nil {
 			return err
 		}

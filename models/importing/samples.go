@@ -22,8 +22,8 @@ var sampleTexts = [][3]string{
 	{"Is the capital of the province older than its university, which was founded in 1409, and by how much?", "yes, by some three hundred years", "The town received its charter in 1105. Its university was founded in 1409; the province was named after the town only in 1790."},
 }
 
-// samples are rows for the fields given, and one that is longer than maxTokens.
-func samples(fields []string, maxTokens int) []map[string]string {
+// sampleRows are rows for the fields given, and one that is longer than maxTokens.
+func sampleRows(fields []string, maxTokens int) []map[string]string {
 	var rows []map[string]string
 	for _, texts := range sampleTexts {
 		row := map[string]string{}
