@@ -17,7 +17,7 @@ type LabelOptions struct {
 	Taxonomy   *taxonomy.Taxonomy
 	Where      map[string]string // column to the value that gold rows must have there
 	MinSupport int               // macro averages take labels with at least so many gold rows
-	Confusion  bool              // says also what was predicted instead of each gold label
+	Confusion  bool              // also count what was predicted instead of each gold label
 	// Verdict is a boolean column of the gold rows. With it there is one figure more: the area under the ROC curve of P(no
 	// error) against it. "" is none.
 	Verdict string
@@ -46,7 +46,7 @@ func (o *LabelOptions) Validate() error {
 	return nil
 }
 
-// Labels gathers gold labels and predictions, to measure the one against the other.
+// Labels collects gold labels and predictions, and compares them.
 type Labels struct {
 	o     LabelOptions
 	gold  *goldSet
@@ -61,9 +61,9 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 	return &Labels{o: o}, nil
 }
 
-// ReadGold takes the file with the gold labels (column "labels") from read, which gives rows until io.EOF as a
-// dataset.Reader does; file is its name in the report and in errors. Rows without gold labels are counted and left out.
-// It is an error if no row has any.
+// ReadGold reads the file with the gold labels (column "labels"). read gives its rows until io.EOF, as a dataset.Reader
+// does; file is its name in the report and in errors. ReadGold counts rows without gold labels and leaves them out. It
+// is an error if no row has gold labels.
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	g := &goldSet{file: file, index: map[string]int{}, filter: dataset.Filter{Where: l.o.Where}}
 	var err error
@@ -76,8 +76,8 @@ func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*datase
 	return g.checkRows()
 }
 
-// ReadPredictions takes a file with labels found (column "diagnosis") from read, as ReadGold does, which comes first.
-// Its rows are joined to the gold rows by id.
+// ReadPredictions reads a file with predicted labels (column "diagnosis"), as ReadGold does. Call it after ReadGold: it
+// joins its rows to the gold rows by id.
 func (l *Labels) ReadPredictions(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	if l.gold == nil {
 		return errors.New("predictions are joined to gold labels: call ReadGold first")
@@ -125,7 +125,7 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	return r, nil
 }
 
-// describeCounts names what is not zero, for each file.
+// describeCounts lists the counts of each file that are not zero.
 func (l *Labels) describeCounts() string {
 	text := l.gold.counts.describe(l.gold.file)
 	for _, p := range l.preds {
@@ -152,7 +152,7 @@ func (l *Labels) warnings() []report.FileWarning {
 	return all
 }
 
-// listJoined lists the gold rows that every file has a prediction for, so that all figures stand on the same rows.
+// listJoined lists the gold rows for which every file has a prediction, so that all figures use the same rows.
 func (l *Labels) listJoined() []int {
 	var rows []int
 	for i := range l.gold.rows {

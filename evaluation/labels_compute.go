@@ -9,8 +9,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// labelSubject is one prediction with everything that is resampled: the metrics of stats, and the area under the ROC
-// curve as one more.
+// labelSubject computes the metrics of one prediction: those of package stats, then the area under the ROC curve.
 type labelSubject struct {
 	*stats.Evaluator
 	auc *stats.Ranking // nil without LabelOptions.Verdict
@@ -24,7 +23,7 @@ func (s labelSubject) values(weight []int32) []float64 {
 	return v
 }
 
-// labelData is what all predictions share: the gold rows that figures stand on, and their groups.
+// labelData is what all predictions share: the gold rows that the figures use, and their groups.
 type labelData struct {
 	*Labels
 	rows   []int    // of the gold rows
@@ -47,13 +46,13 @@ func (data *labelData) statsOptions() stats.Options {
 	return stats.Options{MinSupport: data.o.MinSupport, NoError: data.o.Taxonomy.NoErrorIndex()}
 }
 
-// labelSubjects are the constant prediction, and those of each file.
+// labelSubjects are the constant prediction and the prediction of each file.
 type labelSubjects struct {
 	baseline labelSubject
 	files    []labelSubject
 }
 
-// labelValues are those of labelSubjects.
+// labelValues are the metrics of labelSubjects, each in the order of the metrics.
 type labelValues struct {
 	baseline []float64
 	files    [][]float64
@@ -156,7 +155,7 @@ func (data *labelData) nameLabels(set []bool) []string {
 	return names
 }
 
-// measureFile gives a file's figures but for those that are resampled.
+// measureFile gives a file's figures that have no interval.
 func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFile {
 	r := LabelledFile{File: p.file, Models: p.models, Counts: p.counts}
 	labels := s.Labels()
@@ -177,7 +176,7 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 	return r
 }
 
-// countUnscoredAsWrong gives the figures over all gold rows; a row without prediction misses all its labels.
+// countUnscoredAsWrong computes the figures over all gold rows. A row without prediction misses all its labels.
 func (data *labelData) countUnscoredAsWrong(p *predictionSet) map[string]report.Number {
 	table := &stats.Table{Pred: p.labels}
 	for _, row := range data.gold.rows {

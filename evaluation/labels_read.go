@@ -12,18 +12,19 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// GoldCounts say what became of the lines of the gold file.
+// GoldCounts count the lines of the gold file.
 type GoldCounts struct {
-	Gold       int `json:"gold"`       // labelled rows that LabelOptions.Where lets through
-	Filtered   int `json:"filtered"`   // rows that it does not let through
+	Gold       int `json:"gold"`       // labelled rows that fit LabelOptions.Where
+	Filtered   int `json:"filtered"`   // rows that do not fit it
 	Unlabelled int `json:"unlabelled"` // rows without the column "labels"
 	Duplicate  int `json:"duplicate"`  // lines whose id came before; the first counts
 	Rejected   int `json:"rejected"`   // lines that are no rows
-	// NotJudged counts those of Gold that lack a field which an error needs; that error counts as absent on both sides.
+	// NotJudged counts the rows in Gold that lack a field which an error needs. That error counts as absent from gold
+	// labels and predictions.
 	NotJudged int `json:"not_judged"`
 }
 
-// PredictionCounts say what became of the gold rows, and of the lines of one file with predictions.
+// PredictionCounts count the gold rows by what one file predicts for them, and the file's other lines.
 type PredictionCounts struct {
 	Scored          int `json:"scored"`           // gold rows with a prediction
 	Untagged        int `json:"untagged"`         // gold rows whose diagnosis is untagged or absent
@@ -66,7 +67,7 @@ func joinCounts(counts []count) string {
 	return strings.Join(parts, ", ")
 }
 
-// goldRow is a gold row as far as the figures need it.
+// goldRow holds what the figures need of a gold row.
 type goldRow struct {
 	labels  []bool
 	group   string
@@ -113,7 +114,7 @@ func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	return nil
 }
 
-// checkRows says why there are no gold rows.
+// checkRows is an error if there are no gold rows. It says why.
 func (g *goldSet) checkRows() error {
 	switch {
 	case len(g.rows) > 0:
@@ -152,7 +153,7 @@ func verdictOf(r *dataset.Row, column string) (*bool, error) {
 	}
 }
 
-// predictionSet is parallel to the gold rows: a nil row of labels has no prediction, a nil row of probs no
+// predictionSet is parallel to the gold rows. labels is nil for a row without prediction, probs for one without
 // probabilities.
 type predictionSet struct {
 	file   string
@@ -213,8 +214,8 @@ func predictedLabels(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxon
 	return labelSet(t.Judged(d.Labels, notJudged), t), nil
 }
 
-// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown. Of what cannot be judged it
-// is 0.
+// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown. A label that cannot be
+// judged has 0.
 func probabilities(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) []float64 {
 	out := make([]float64, len(t.Types))
 	for i, name := range t.Labels() {

@@ -17,18 +17,18 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Aggregate puts the values of judgements together, as scorer.Aggregate does; false if none has a value.
+// Aggregate makes one value of several judgements, as scorer.Aggregate does; false if none has a value.
 type Aggregate func(runs []dataset.Run) (float64, bool)
 
-// ModeValue puts the judges' runs of one mode together, without planted ones and those of the offline scorer.
+// ModeValue makes one value of the judges' runs in one mode. Planted runs and those of the offline scorer do not count.
 func ModeValue(runs []dataset.Run, mode string, aggregate Aggregate) (float64, bool) {
 	return aggregate(slices.DeleteFunc(slices.Clone(runs), func(r dataset.Run) bool {
 		return r.Mode != mode || r.Planted != "" || r.Judge == dataset.JudgeOffline
 	}))
 }
 
-// LiftRow is what showing the errors to judges changes in one dimension, over the rows that have a value in both modes.
-// Its JSON keys are stable.
+// LiftRow says how the values of one dimension change when judges see the errors, over the rows that have a value in
+// both modes. Its JSON keys are stable.
 type LiftRow struct {
 	Dimension  string        `json:"dimension"`
 	Rows       int           `json:"rows"`
@@ -47,7 +47,7 @@ func (r *LiftRow) Difference() report.Difference {
 	return report.Difference{Figure: report.Figure{Value: r.Lift, Low: r.Low, High: r.High}, P: r.P}
 }
 
-// Lift gathers scored rows for LiftRows. It keeps sums by group: its memory grows with the groups, not with the rows.
+// Lift counts scored rows for LiftRows. It keeps sums by group: its memory grows with the groups, not with the rows.
 type Lift struct {
 	aggregate  Aggregate
 	groups     map[[sha256.Size]byte]int
@@ -61,7 +61,7 @@ type liftDimension struct {
 
 type liftSum struct{ rows, vanilla, aware float64 }
 
-// NewLift starts one. Several judgements of a row in one mode are put together by aggregate.
+// NewLift starts without rows. aggregate makes one value of several judgements of a row in one mode.
 func NewLift(t *taxonomy.Taxonomy, aggregate Aggregate) *Lift {
 	l := &Lift{aggregate: aggregate, groups: map[[sha256.Size]byte]int{}}
 	for _, d := range t.Dimensions {
@@ -105,7 +105,7 @@ func (d *liftDimension) addJudgements(group int, runs []dataset.Run, aggregate A
 	s.rows, s.vanilla, s.aware = s.rows+1, s.vanilla+vanilla, s.aware+aware
 }
 
-// means are those of both modes.
+// means are the mean values of both modes.
 func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	n := 0.0
 	for g, s := range d.sums {

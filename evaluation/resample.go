@@ -43,7 +43,7 @@ func checkIntervals(o *report.IntervalOptions) error {
 	return nil
 }
 
-// figures are those of one subject by the metrics' keys; of gives its values in the order of metrics.
+// figures are those of one subject by the metrics' keys; of selects its values, in the order of metrics.
 func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	out := map[string]report.Figure{}
 	values, samples := r.selectValues(of)
@@ -55,7 +55,7 @@ func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	return out
 }
 
-// differences are figures with p-values; of gives a difference of two subjects.
+// differences are figures with p-values; of computes the difference of two subjects.
 func (r *resampled[S]) differences(of func(S) []float64) map[string]report.Difference {
 	out := map[string]report.Difference{}
 	values, samples := r.selectValues(of)
@@ -90,7 +90,7 @@ func betterDirection(m stats.Metric) string {
 	return report.Lower
 }
 
-// describeWhere is what a title says of the rows that were chosen.
+// describeWhere names the chosen rows in a title.
 func describeWhere(where map[string]string) (text string) {
 	for _, column := range slices.Sorted(maps.Keys(where)) {
 		text += fmt.Sprintf(", %s=%s", column, where[column])

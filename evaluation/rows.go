@@ -20,7 +20,7 @@ func (n numbering) numberOf(name string) int {
 	return n[name]
 }
 
-// selectRows takes some rows' values out of those of all rows.
+// selectRows selects the values of some rows from those of all rows.
 func selectRows[T any](all []T, rows []int) []T {
 	out := make([]T, len(rows))
 	for j, i := range rows {

@@ -44,7 +44,7 @@ type scoreData struct {
 	groups   int
 	systems  int
 	subjects [][]scoreSubject // by set and dimension
-	averaged [][]int          // by metric: the dimensions that averages stand on
+	averaged [][]int          // by metric: the dimensions that count in averages
 }
 
 // scoreSubject is one set in one dimension.
@@ -52,11 +52,11 @@ type scoreSubject struct {
 	pairs *stats.Pairs
 	means *stats.Means // nil with one system
 	low   []bool       // human score is low
-	over  []bool       // and the value is high nevertheless
+	over  []bool       // human score is low, but the value is high
 	group []int
 }
 
-// values are those of scoreMetrics.
+// values are in the order of scoreMetrics.
 func (s *scoreSubject) values(weight []int32) []float64 {
 	c := s.pairs.Correlations(weight)
 	m := stats.Correlations{Pearson: math.NaN(), Spearman: math.NaN(), Kendall: math.NaN()}
@@ -101,7 +101,7 @@ func newScoreData(s *Scores) *scoreData {
 	return data
 }
 
-// chooseRows lists the rows with a human score in a dimension, and values in every set.
+// chooseRows lists the rows with a human score in a dimension and a value in every set.
 func (data *scoreData) chooseRows(d int) (rows []int) {
 	for i := range data.rows {
 		ok := !math.IsNaN(data.rows[i].human[d])
@@ -137,8 +137,7 @@ func (data *scoreData) humanScores(d int) []float64 {
 	return out
 }
 
-// describeMisfits says where human scores, or the default limits of overestimation, belong to another scale than the
-// dimension's.
+// describeMisfits says if human scores, or the default limits of overestimation, do not fit the dimension's scale.
 func (data *scoreData) describeMisfits(d int) (lines []string) {
 	top, key, human := 0, data.o.Human[d].Dimension, data.humanScores(d)
 	for _, dimension := range data.o.Taxonomy.Dimensions {
@@ -175,13 +174,13 @@ func (data *scoreData) chooseAveraged() {
 	}
 }
 
-// setValues are those of a set, in the order of scoreMetrics.
+// setValues are the metrics of a set, each in the order of scoreMetrics.
 type setValues struct {
 	dimensions [][]float64
 	average    []float64 // over the dimensions in averaged
 }
 
-// values are those of every set.
+// values are the metrics of every set.
 func (data *scoreData) values(weight []int32) []setValues {
 	out := make([]setValues, len(data.subjects))
 	for i, subjects := range data.subjects {
@@ -263,7 +262,7 @@ func meanOf(v []float64) report.Number {
 	return report.Number(sum / float64(len(v)))
 }
 
-// reliabilities are those of judges with rows that were judged more than once.
+// reliabilities are those of the judges who judged rows more than once.
 func reliabilities(dimension string, repeats map[judgeMode][][]float64) []Reliability {
 	var out []Reliability
 	keys := slices.SortedFunc(maps.Keys(repeats), func(a, b judgeMode) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// scoredRow is a row of the first file as far as the figures need it.
+// scoredRow holds what the figures need of a row of the first file.
 type scoredRow struct {
 	group, system string
 	text          [sha256.Size]byte
@@ -22,16 +22,16 @@ type scoredRow struct {
 // scoreSet is parallel to the rows of the first file: values by dimension and row, NaN where there is none.
 type scoreSet struct {
 	file    string
-	mode    string // of the runs that make the values; "" takes the scores' own
+	mode    string // of the runs that give the values; "" takes the scores' own values
 	values  [][]float64
 	repeats []map[judgeMode][][]float64 // by dimension: the values of each row
-	missing int                         // rows of the first file whose id, with the same text, is not here
+	missing int                         // rows of the first file that have no row here with the same id and text
 	faults  []error
 }
 
 type judgeMode struct{ judge, mode string }
 
-// openSets makes what the rows of a file go to: one set, or one a mode.
+// openSets makes the sets for the rows of a file: one set, or one for each mode.
 func (s *Scores) openSets(file string) []*scoreSet {
 	modes := []string{""}
 	if s.o.ByMode {
@@ -49,7 +49,7 @@ func (s *Scores) openSets(file string) []*scoreSet {
 	return s.sets[before:]
 }
 
-// addRow takes a row of the first file.
+// addRow adds a row of the first file.
 func (s *Scores) addRow(row *dataset.Row) error {
 	r := scoredRow{text: row.TextSum()}
 	var err error
@@ -88,7 +88,7 @@ func (s *Scores) addRow(row *dataset.Row) error {
 	return nil
 }
 
-// joinRow takes a row of the second file.
+// joinRow adds the scores of a row of the second file.
 func (s *Scores) joinRow(set *scoreSet, row *dataset.Row) error {
 	i, ok := s.index[row.ID]
 	if !ok || row.TextSum() != s.rows[i].text {
@@ -126,7 +126,7 @@ func (f *scoreSet) addScores(i int, scores map[string]*dataset.Score, o *ScoreOp
 	}
 }
 
-// value is a score's own, or what its runs of one mode make.
+// value is the score's own value, or that of its runs in one mode.
 func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) {
 	switch {
 	case f.mode != "":
@@ -137,7 +137,7 @@ func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) 
 	return 0, false
 }
 
-// readMean is the mean of the columns that have a number; NaN if none has. It remembers in seen which columns there are.
+// readMean is the mean of the columns that have a number; NaN if none has. It records in seen which columns exist.
 func (h *HumanScores) readMean(row *dataset.Row, seen map[string]bool) (float64, error) {
 	sum, n := 0.0, 0.0
 	for _, c := range h.Columns {
@@ -154,7 +154,7 @@ func (h *HumanScores) readMean(row *dataset.Row, seen map[string]bool) (float64,
 	return sum / n, nil // 0/0 is unknown
 }
 
-// nameFile is what reports call a file, or the mode that is looked at in it.
+// nameFile is the name in reports of a file, or of one mode in it.
 func nameFile(file, mode string) string {
 	if mode != "" {
 		return fmt.Sprintf("%s, %s", file, mode)

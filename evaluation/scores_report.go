@@ -11,7 +11,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// ScoreReport measures scores against people's. Its JSON keys are stable.
+// ScoreReport compares scores with people's. Its JSON keys are stable.
 type ScoreReport struct {
 	Taxonomy   string              `json:"taxonomy"` // name@version
 	Where      map[string]string   `json:"where,omitempty"`
@@ -31,7 +31,7 @@ type ScoreReport struct {
 	Difference *ScoreDifference    `json:"difference,omitempty"` // second minus first; only with two
 
 	input string   // the first file
-	scale []string // what the limits of overestimation do not fit
+	scale []string // scales that the limits of overestimation do not fit
 	data  *scoreData
 }
 
@@ -39,7 +39,7 @@ type ScoreReport struct {
 type ScoredFile struct {
 	File        string                   `json:"file"`
 	Mode        string                   `json:"mode,omitempty"` // of the judgements that make the values
-	Missing     int                      `json:"missing"`        // rows of the first file that it lacks, or has otherwise
+	Missing     int                      `json:"missing"`        // rows of the first file that it lacks, or has with another text
 	Rejected    int                      `json:"rejected"`       // lines that are no rows
 	Dimensions  []DimensionFigures       `json:"dimensions"`
 	Average     map[string]report.Figure `json:"average"`     // over the dimensions in which the figure is defined
@@ -53,7 +53,7 @@ type DimensionFigures struct {
 	Human         int                      `json:"human"`          // rows with a human score
 	Unscored      int                      `json:"unscored"`       // of them, without a value in this file
 	UnscoredShare report.Number            `json:"unscored_share"` // of Human
-	Rows          int                      `json:"rows"`           // that figures stand on: with values in every file too
+	Rows          int                      `json:"rows"`           // that figures use: with values in every file too
 	LowRows       int                      `json:"low_rows"`       // of those, with a low human score
 	Mean          report.Number            `json:"mean"`           // of the values, on the dimension's scale
 	HumanMean     report.Number            `json:"human_mean"`
@@ -93,7 +93,7 @@ func (r *ScoreReport) Warnings() []report.FileWarning {
 	return all
 }
 
-// IsIncomplete tells whether a row has no value in a file or mode, or a line was no row.
+// IsIncomplete tells whether a row has no value in a file or mode, or a line is no row.
 func (r *ScoreReport) IsIncomplete() bool {
 	unscored := func(d DimensionFigures) bool { return d.Unscored > 0 }
 	for _, f := range r.Files {
@@ -178,7 +178,7 @@ func (f *ScoredFile) counts() report.Table {
 	return t
 }
 
-// table shows the figures from one to another.
+// table shows the metrics from, …, to-1 of scoreMetrics.
 func (f *ScoredFile) table(from, to int) report.Table {
 	t := newFigureTable(scoreMetrics[from:to], "")
 	for _, d := range f.Dimensions {
@@ -230,7 +230,7 @@ func (r *ScoreReport) difference() report.Section {
 	return report.Section{Title: r.describeDifference(), Table: t}
 }
 
-// describeDifference says what differences are of.
+// describeDifference is the title of the differences.
 func (r *ScoreReport) describeDifference() string {
 	if r.By != "" {
 		return "did the errors help? error-aware minus vanilla in " + r.input

@@ -25,10 +25,10 @@ type value struct {
 	dims []int  // 0 is a dimension that the graph leaves open
 }
 
-// graph is what of a .onnx file a manifest can be checked against.
+// graph holds the parts of a .onnx file that a manifest is checked against.
 type graph struct {
 	inputs, outputs []value
-	external        []string // files beside the graph in which weights stand, sorted
+	external        []string // files of weights beside the graph, sorted
 }
 
 // parseGraph reads inputs and outputs of a .onnx file (a protobuf message, onnx.proto's ModelProto). Weights are
@@ -144,7 +144,7 @@ func (g *graph) checkManifest(m *Manifest) error {
 	return errors.Join(f...)
 }
 
-// countLogits is the number of logits that out gives; where the graph leaves it open, that of the labels.
+// countLogits gives the number of logits in out, or the number of labels where the graph leaves it open.
 func (m *Manifest) countLogits(out value) int {
 	if n := len(out.dims); n > 0 && out.dims[n-1] > 0 {
 		return out.dims[n-1]

@@ -49,7 +49,7 @@ type Manifest struct {
 	HiddenSize   int    `json:"hidden_size"`      // width of the encoder, for people
 	Layers       int    `json:"layers"`           // depth of the encoder, for people
 	Precision    string `json:"precision"`        // of the weights: "fp32", "fp16", "int8", or "" where unknown
-	Taxonomy     string `json:"taxonomy"`         // the one it was trained on, as in "question-generation@1.1"
+	Taxonomy     string `json:"taxonomy"`         // the taxonomy it was trained on, as in "question-generation@1.1"
 
 	Labels     []string           `json:"labels"`              // in the order of the logits
 	Fields     []string           `json:"fields"`              // in the order of the input; the last is cut first
@@ -59,10 +59,10 @@ type Manifest struct {
 	End        string             `json:"end"`                 // token after the last field
 	Pad        string             `json:"pad"`                 // token that fills a batch up
 	Segments   []int64            `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
-	Highlight  string             `json:"highlight,omitempty"` // field whose token type the places get at which its tokens stand in the last field
+	Highlight  string             `json:"highlight,omitempty"` // the last field's tokens that also occur in this field get this field's token type
 	MaxTokens  int                `json:"max_tokens"`          // usable length, special tokens included
 	Activation string             `json:"activation"`          // Sigmoid or Softmax
-	Thresholds map[string]float64 `json:"thresholds"`          // label to the probability from which it is given, 0..1
+	Thresholds map[string]float64 `json:"thresholds"`          // label to the least probability at which a row gets it, 0..1
 
 	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
 	Output string          `json:"output"` // of the graph: [batch, labels] float32
@@ -73,7 +73,8 @@ type Manifest struct {
 	Training     map[string]any `json:"training,omitempty"` // the recipe: steps, seed, for people
 	Quality      map[string]any `json:"quality"`            // measured figures, by name
 	Probes       []Probe        `json:"probes"`             // rows with the logits that the model must give
-	// ProbeTolerance is how far a probe's logit may lie from the one listed; 0 leaves it to the precision.
+	// ProbeTolerance is the largest allowed difference between a probe's logit and the one listed; 0 takes the default
+	// of the precision.
 	ProbeTolerance float64 `json:"probe_tolerance,omitempty"`
 }
 
@@ -90,7 +91,7 @@ type TrainingData struct {
 	Rows    int    `json:"rows"`
 }
 
-// Probe is a row with the logits that were computed for it where the model was made.
+// Probe is a row with the logits that the maker of the model computed for it.
 type Probe struct {
 	Fields map[string]string `json:"fields"`
 	Logits []float32         `json:"logits"`

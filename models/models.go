@@ -19,8 +19,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// inMemory is the size in bytes up to which a graph is read; larger ones are left to the runtime, so that memory holds
-// them once.
+// inMemory is the largest graph, in bytes, that is read into memory. The runtime opens larger ones itself, so that
+// memory holds them once.
 const inMemory = 64 << 20
 
 // Model is an opened model, every file of which was checked.
@@ -28,9 +28,9 @@ type Model struct {
 	Manifest Manifest
 	Source   string // where it came from, for messages: a directory or "default"
 	FS       fs.FS  // its files; the tokenizer is read from here
-	Graph    []byte // the .onnx file, or nil where it is to be opened at Path; may be set to nil once a session is open
-	Path     string // of the .onnx file on disk: of one that is large or has weights beside it; else ""
-	SHA256   string // of the .onnx file, hexadecimal; where weights stand beside it, of the SHA-256 of all these files, each on a line
+	Graph    []byte // the .onnx file, or nil where the runtime opens it at Path; may be set to nil once a session is open
+	Path     string // of the .onnx file on disk if it is large or has weights beside it; else ""
+	SHA256   string // of the .onnx file, hexadecimal; with weights beside it, of the list of the SHA-256 of all these files
 	Plain    bool   // made from a plain export: joining and thresholds are defaults, not the trainer's
 
 	dir string // of FS on disk, or ""
@@ -85,8 +85,8 @@ func (m *Model) fromManifest(data []byte) error {
 	return m.verifyFiles(GraphFile)
 }
 
-// verifyFiles checks the files that the manifest lists, either those of the fallback or all others: as the graph is, which
-// it notes.
+// verifyFiles checks the files that the manifest lists: those of the fallback if graph is the fallback's, else all
+// others. It sets the model's graph.
 func (m *Model) verifyFiles(graph string) error {
 	ofFallback := func(name string) bool { return path.Dir(name) == path.Dir(FallbackFile) }
 	var errs []error
@@ -132,7 +132,7 @@ func (m *Model) useFallback() error {
 	return errors.Join(m.checkExternal(g, FallbackFile), g.checkManifest(&m.Manifest))
 }
 
-// setGraph notes the graph in the file called name: its content, or nil if it stays on disk.
+// setGraph sets the graph to the file called name: to its content, or to its path if content is nil.
 func (m *Model) setGraph(name string, content []byte, is File) {
 	m.Graph, m.Path, m.SHA256 = content, "", is.SHA256
 	if content == nil {
@@ -140,7 +140,7 @@ func (m *Model) setGraph(name string, content []byte, is File) {
 	}
 }
 
-// readVerified compares a file with what the manifest says of it, and returns a graph's content if it is to be held.
+// readVerified compares a file with the manifest. It returns the content of a graph that is held in memory.
 func (m *Model) readVerified(name string) ([]byte, error) {
 	want := m.Manifest.Files[name]
 	info, err := fs.Stat(m.FS, name)
@@ -157,7 +157,7 @@ func (m *Model) readVerified(name string) ([]byte, error) {
 	return content, err
 }
 
-// readFile reads a file for its hash. Of a graph that the runtime can take from memory it returns the content as well.
+// readFile hashes a file. It also returns the content if the file is a graph that is held in memory.
 func (m *Model) readFile(name string) ([]byte, File, error) {
 	f, err := m.FS.Open(name)
 	if err != nil {
@@ -187,7 +187,7 @@ func (m *Model) readFile(name string) ([]byte, File, error) {
 	return content.Bytes(), is, nil
 }
 
-// readGraph reads what a graph says of itself.
+// readGraph reads the inputs, the outputs and the names of weights of a graph.
 func readGraph(fsys fs.FS, name string) (*graph, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -236,7 +236,7 @@ func (m *Model) checkManifest(t *taxonomy.Taxonomy) error {
 	return errors.Join(m.checkExternal(g, name), g.checkManifest(&m.Manifest), m.Manifest.Fits(t))
 }
 
-// checkExternal finds the weights that stand beside the graph, and leaves such a graph to the runtime, which opens both.
+// checkExternal checks the files of weights beside the graph. The runtime opens such a graph and its weights by path.
 func (m *Model) checkExternal(g *graph, name string) error {
 	if len(g.external) == 0 {
 		return nil
@@ -259,7 +259,7 @@ func (m *Model) checkExternal(g *graph, name string) error {
 	return nil
 }
 
-// describeBeside is the identity of a file of weights. A manifest lists it; that of a plain export is made here.
+// describeBeside gives the identity of a file of weights: from the manifest, or, for a plain export, from the file.
 func (m *Model) describeBeside(file string) (File, error) {
 	is, listed := m.Manifest.Files[file]
 	if listed {
@@ -298,7 +298,7 @@ func (m *Manifest) Fits(t *taxonomy.Taxonomy) error {
 	return errors.Join(f...)
 }
 
-// hasSameTask tells whether t has any of the model's labels that are errors, or at least the name of the model's taxonomy.
+// hasSameTask tells whether t has one of the model's error types, or the name of the model's taxonomy.
 func (m *Manifest) hasSameTask(t *taxonomy.Taxonomy) bool {
 	name, _, _ := strings.Cut(m.Taxonomy, "@")
 	return name == "" || name == t.Name || slices.ContainsFunc(m.Labels, func(label string) bool {
@@ -321,7 +321,7 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty; give a new directory", dir)
 	}
-	// The manifest comes last: a directory that has one is complete.
+	// The manifest is written last, so a directory that has one is complete.
 	written := slices.Sorted(maps.Keys(manifest.Files))
 	if _, listed := manifest.Files[CardFile]; !listed {
 		if _, err := fs.Stat(fsys, CardFile); err == nil {

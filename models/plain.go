@@ -20,7 +20,7 @@ const configFile = "config.json"
 // graphPlaces are where exporters put the graph: erreval and torch, Optimum.
 var graphPlaces = []string{GraphFile, "onnx/" + GraphFile}
 
-// config is what of a config.json matters here.
+// config holds the keys of a config.json that matter here.
 type config struct {
 	ModelType   string            `json:"model_type"`
 	ProblemType string            `json:"problem_type"`
@@ -120,7 +120,7 @@ func (c config) labels() ([]string, error) {
 	return labels, nil
 }
 
-// maxTokens is the usable length. RoBERTa's positions count from pad_token_id + 1, so of 514 only 512 can be used.
+// maxTokens is the usable length. RoBERTa counts positions from pad_token_id + 1, so it can use only 512 of 514.
 func (c config) maxTokens() int {
 	if !strings.HasSuffix(c.ModelType, "roberta") {
 		return c.Positions
@@ -140,7 +140,7 @@ func logitsOf(g *graph) string {
 	return "logits"
 }
 
-// baseName is the directory's own name, also where it was given as ".".
+// baseName is the directory's own name, even if the user gave it as ".".
 func baseName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

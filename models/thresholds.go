@@ -8,8 +8,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ParseThresholds reads thresholds as --threshold takes them: a number in 0..1 for every error type among labels, or
-// LABEL=NUMBER, which wins. The result has the taxonomy's names. A fault is an *OptionError.
+// ParseThresholds reads the values of --threshold: a number in 0..1 for every error type among labels, or LABEL=NUMBER
+// for one, which wins. The keys of the result are the taxonomy's names. A fault is an *OptionError.
 func ParseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
 	all, own := map[string]float64{}, map[string]float64{}
 	for _, text := range given {

@@ -11,10 +11,10 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Examples is how many ids stand for the rows in which something changed.
+// Examples is how many ids of changed rows a report lists.
 const Examples = 3
 
-// Diff is what changed between two tagged files, A and B, joined by id. Its JSON keys are stable. Shares stand on the
+// Diff is what changed between two tagged files, A and B, joined by id. Its JSON keys are stable. Shares are of the
 // rows that are tagged in both files; differences are B minus A.
 type Diff struct {
 	Taxonomy      string      `json:"taxonomy"`
@@ -23,7 +23,7 @@ type Diff struct {
 	Both          int         `json:"both"`         // ids in both files
 	ChangedText   int         `json:"changed_text"` // ids in both whose fields are not the same
 	SameTextOnly  bool        `json:"same_text_only"`
-	Compared      int         `json:"compared"`       // rows tagged in both: what shares stand on
+	Compared      int         `json:"compared"`       // rows tagged in both: the shares are of these
 	ChangedLabels int         `json:"changed_labels"` // compared rows with other errors in B
 	Interval      Interval    `json:"interval"`
 	WithoutError  LabelDiff   `json:"without_error"`
@@ -38,7 +38,7 @@ type Side struct {
 	Models       []string `json:"models"` // as the diagnoses name them
 	Rows         int      `json:"rows"`
 	Untagged     int      `json:"untagged"` // of the ids in both files
-	Only         int      `json:"only"`     // ids that the other file lacks
+	Only         int      `json:"only"`     // ids that the other file does not have
 	OnlyExamples []string `json:"only_examples"`
 	Rejected     int      `json:"rejected"` // lines that are no rows
 }
@@ -74,7 +74,7 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
-// Comparison gathers rows for Diff: first all of A, then all of B. It keeps some 200 bytes for each row of A.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
@@ -82,7 +82,7 @@ type Comparison struct {
 	diff    Diff
 	index   map[string]int
 	rows    []sideRow
-	sums    *sums // compared; then for A and B each: without error, one cell an error type
+	sums    *sums // comparedCounts by group
 }
 
 type sideRow struct {
@@ -92,7 +92,7 @@ type sideRow struct {
 	seen      bool   // in B
 }
 
-// NewComparison starts one. The error is that of IntervalOptions.Validate.
+// NewComparison starts without rows. The error is that of IntervalOptions.Validate.
 func NewComparison(o DiffOptions) (*Comparison, error) {
 	if err := o.Intervals.Validate(); err != nil {
 		return nil, err
@@ -115,13 +115,13 @@ func newLabelDiff(name, code string) LabelDiff {
 	return LabelDiff{Label: name, Code: code, GainedIDs: []string{}, LostIDs: []string{}}
 }
 
-// ReadA takes the first file from read, which gives rows until io.EOF as a dataset.Reader does; file is its name in the
+// ReadA reads the first file. read gives its rows until io.EOF, as a dataset.Reader does; file is its name in the
 // report and in errors. A row of another taxonomy is an ErrUnfit, one without the group's column an *OptionError.
 func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	return c.readSide(ctx, file, read, &c.diff.A, c.addA)
 }
 
-// ReadB takes the second file, as ReadA does, which comes first.
+// ReadB reads the second file, as ReadA reads the first. Call it after ReadA.
 func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	return c.readSide(ctx, file, read, &c.diff.B, c.addB)
 }
@@ -140,7 +140,7 @@ func (c *Comparison) readSide(ctx context.Context, file string, read func() (*da
 	return err
 }
 
-// addA takes a row of the first file.
+// addA adds a row of the first file.
 func (c *Comparison) addA(r diffRow) error {
 	has, err := c.countRow(&c.diff.A, r.diagnosis)
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	return c.scheme.errorsOf(d)
 }
 
-// addB takes a row of the second file.
+// addB adds a row of the second file.
 func (c *Comparison) addB(r diffRow) error {
 	d := &c.diff
 	b, err := c.countRow(&d.B, r.diagnosis)

@@ -13,7 +13,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// scheme is what the figures need of a taxonomy.
+// scheme holds what the figures need of a taxonomy.
 type scheme struct {
 	taxonomy string          // name@version
 	labels   []taxonomy.Type // the error types, in order
@@ -51,10 +51,10 @@ func (s *scheme) index(name string) int {
 	return slices.IndexFunc(s.labels, func(y taxonomy.Type) bool { return y.Name == name })
 }
 
-// Share is a number of rows among others.
+// Share is a number of rows, and its share of a larger number.
 type Share struct {
 	Rows  int    `json:"rows"`
-	Share Number `json:"share"` // 0 to 1; undefined among no rows
+	Share Number `json:"share"` // 0 to 1; undefined if that number is 0
 	Low   Number `json:"low"`   // of the interval; undefined where there is none
 	High  Number `json:"high"`
 }
@@ -121,7 +121,7 @@ func (o *IntervalOptions) describe(groups int) Interval {
 // FewGroups is the number of groups below which resampling understates the spread (Cameron, Gelbach and Miller 2008).
 const FewGroups = 20
 
-// RoughIntervals says in a line that intervals over so few groups are rough; no line where there are enough.
+// RoughIntervals warns in one line if there are too few groups for good intervals; otherwise it has no line.
 func RoughIntervals(groups int) []string {
 	if groups >= FewGroups {
 		return nil
@@ -153,7 +153,7 @@ type sums struct {
 
 type sumKey struct{ group, block int32 }
 
-// groupHash stands for a group, which may be a whole passage; two never meet by chance.
+// groupHash identifies a group, which may be a whole passage. It is long enough that two groups do not share one.
 type groupHash [16]byte
 
 func newGroupHash(group string) groupHash {
@@ -165,7 +165,7 @@ func newSums(cells int) *sums {
 	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[sumKey]int{}}
 }
 
-// countsOf gives the cells of a group in a block, to be counted up.
+// countsOf gives the cells of a group in a block, for the caller to increment.
 func (s *sums) countsOf(group string, block int) []int32 {
 	hash := newGroupHash(group)
 	g, ok := s.groups[hash]
@@ -184,7 +184,7 @@ func (s *sums) countsOf(group string, block int) []int32 {
 	return s.counts[i*s.cells : (i+1)*s.cells]
 }
 
-// sumByBlock adds the groups up by block, each as often as weight says; nil is once.
+// sumByBlock sums the groups' counts by block, each group as often as weight says; nil is once.
 func (s *sums) sumByBlock(weight []int32, blocks int) [][]float64 {
 	out := make([][]float64, blocks)
 	for i := range out {

@@ -29,13 +29,13 @@ type SystemStats struct {
 	Name         string       `json:"name"`
 	Rows         int          `json:"rows"`
 	Tagged       int          `json:"tagged"`
-	Untagged     int          `json:"untagged"`  // rows in which nothing could be looked for, or nobody looked
-	Truncated    int          `json:"truncated"` // tagged rows of which tokens were cut
+	Untagged     int          `json:"untagged"`  // rows without a diagnosis, or whose diagnosis failed
+	Truncated    int          `json:"truncated"` // tagged rows that were truncated
 	WithoutError Share        `json:"without_error"`
 	Labels       []LabelShare `json:"labels"` // every error type, in the taxonomy's order
 }
 
-// LabelShare is how many tagged rows have an error, of those in which it could be judged.
+// LabelShare is the share of tagged rows with an error among those in which it could be judged.
 type LabelShare struct {
 	Label     string `json:"label"`
 	Code      string `json:"code"`
@@ -57,7 +57,7 @@ const (
 	ByNothing = "none"
 )
 
-// mostSystems: a column with more values does not name systems.
+// mostSystems is the largest number of systems: a column with more values does not name systems.
 const mostSystems = 500
 
 // Tally counts rows for Stats. Its memory grows with the groups times systems, not with the rows.
@@ -82,7 +82,7 @@ func NewTally(o StatsOptions) (*Tally, error) {
 		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}, nil
 }
 
-// ReadRows counts the rows of a file, which read gives until io.EOF as a dataset.Reader does; file is its name in the
+// ReadRows counts the rows of a file. read gives them until io.EOF, as a dataset.Reader does; file is its name in the
 // figures and in errors. A row of another taxonomy is an ErrUnfit, one without a column that the options name an
 // *OptionError.
 func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
@@ -129,7 +129,7 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 	return file, nil
 }
 
-// systemKind is what a system is, for the report.
+// systemKind says for the report what the systems are: a column, ByFile, or "" for one of all rows.
 func (t *Tally) systemKind() string {
 	switch {
 	case t.o.By == ByNothing:
@@ -230,7 +230,7 @@ func (t *Tally) computeShares(ctx context.Context) error {
 // Warnings say what the figures leave out.
 func (s *Stats) Warnings() []FileWarning { return s.warnings }
 
-// IsIncomplete tells whether a line was no row.
+// IsIncomplete tells whether a line is no row.
 func (s *Stats) IsIncomplete() bool { return s.Rejected > 0 }
 
 // eachShare calls f for every share, with the index of its system, the number of rows among which it counts, and its
@@ -276,7 +276,8 @@ func (t *Tally) resampleShares(ctx context.Context) error {
 	return nil
 }
 
-// setWilsonInterval sets the interval. At none and all of the rows a bootstrap knows no spread; there the groups count as trials.
+// setWilsonInterval sets the interval. If no row or every row has the error, a bootstrap shows no spread; then the
+// groups count as trials.
 func (s *Share) setWilsonInterval(hits, trials int) {
 	low, high := stats.Wilson(hits, trials)
 	s.Low, s.High = Number(low), Number(high)
@@ -300,7 +301,7 @@ func (s *Stats) Report() *Report {
 	return r
 }
 
-// notJudged says of which errors rows were left out.
+// notJudged says which shares leave rows out.
 func (s *Stats) notJudged() []string {
 	var lines []string
 	for _, sys := range s.Systems {
@@ -321,7 +322,7 @@ func joinModels(models []string) string {
 	return strings.Join(models, " and ")
 }
 
-// hasSeveralSystems tells whether there is more than one system to tell apart.
+// hasSeveralSystems tells whether there is more than one system.
 func (s *Stats) hasSeveralSystems() bool { return len(s.Systems) > 1 }
 
 func (s *Stats) rowTable() Table {

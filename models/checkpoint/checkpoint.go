@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Limits that no real checkpoint comes near.
+// Limits far above every real checkpoint.
 const (
 	maxHeader = 100_000_000 // bytes of a safetensors header (the safetensors crate's own limit) and of an index
 	maxPickle = 16 << 20    // bytes of data.pkl, each of which may stand for some fifty in memory
@@ -45,7 +45,7 @@ type tensor struct {
 	path    string
 	offset  int64   // of the first number, in bytes from the start of the file
 	strides []int64 // in elements; nil if row after row
-	fault   error   // why it cannot be listed
+	fault   error   // why its numbers cannot be read
 }
 
 // reader lists the tensors of a file that is size bytes long. It fills neither path nor file.
@@ -62,9 +62,9 @@ var sources = []struct {
 	{"pytorch_model.bin.index.json", readTorch},
 }
 
-// Open lists the tensors of the checkpoint in dir, without reading their numbers. It takes the first that is there of
-// model.safetensors, model.safetensors.index.json, pytorch_model.bin and pytorch_model.bin.index.json; if there is none the
-// error is an fs.ErrNotExist. Other errors name the file, what is wrong in it, and what helps.
+// Open lists the tensors of the checkpoint in dir, without reading their numbers. It reads the first file that exists
+// of model.safetensors, model.safetensors.index.json, pytorch_model.bin and pytorch_model.bin.index.json; if there is
+// none, the error is an fs.ErrNotExist. Other errors name the file, the fault, and what to do.
 func Open(dir string) (*Weights, error) {
 	w := &Weights{tensors: map[string]*tensor{}}
 	if err := w.openFiles(dir); err != nil {
@@ -212,7 +212,7 @@ func readAt(f io.ReaderAt, buf []byte, offset int64) error {
 	return err
 }
 
-// checkName refuses names that would spoil messages and files made from them.
+// checkName refuses names that cannot be used in messages and files.
 func checkName(name string) error {
 	if len(name) == 0 || len(name) > maxName || strings.ContainsRune(name, 0) {
 		return fmt.Errorf("has a tensor with an unusable name, %s (%d bytes)", quote(name), len(name))
@@ -220,7 +220,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// quote makes text of a file fit for a message.
+// quote quotes text of a file for a message, and cuts it.
 func quote(s string) string {
 	if len(s) > 80 {
 		return fmt.Sprintf("%q…", s[:80])

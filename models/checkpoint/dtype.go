@@ -27,7 +27,7 @@ var bits = map[DType]int64{
 	"F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
 }
 
-// converters turn little-endian numbers into float32; dst sets how many.
+// converters turn little-endian numbers into float32, as many as dst holds.
 var converters = map[DType]func(dst []float32, src []byte){
 	F32: func(dst []float32, src []byte) {
 		for i := range dst {
@@ -58,7 +58,8 @@ func halfToFloat(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// countElements multiplies a shape's dimensions. More than limit is an error, so that nothing is sized by a false claim.
+// countElements multiplies a shape's dimensions. More than limit is an error, so that a false shape allocates no
+// memory.
 func countElements(shape []int64, limit int64) (int64, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("claims %d dimensions; %d are the most", len(shape), maxRank)
@@ -123,7 +124,7 @@ func (t *tensor) convert(to []float32, width int, convert func([]float32, []byte
 	return nil
 }
 
-// checkFinite finds a number with which no model can work.
+// checkFinite is an error if a number is NaN or infinite.
 func (t *tensor) checkFinite(numbers []float32) error {
 	for i, v := range numbers {
 		if v-v != 0 {
@@ -133,7 +134,7 @@ func (t *tensor) checkFinite(numbers []float32) error {
 	return nil
 }
 
-// index is the place of the i-th number, one figure a dimension.
+// index gives the position of the i-th number, one index a dimension.
 func (t *tensor) index(i int) []int64 {
 	at := make([]int64, len(t.Shape))
 	rest := int64(i)
@@ -174,7 +175,7 @@ func isDense(shape, strides []int64) bool {
 	return isRowMajor(s, st)
 }
 
-// gather brings numbers that lie by strides into row-major order.
+// gather copies numbers that are stored with strides into row-major order.
 func gather(dst, src []float32, shape, strides []int64) {
 	at, from := make([]int64, len(shape)), int64(0)
 	for i := range dst {

@@ -11,16 +11,16 @@ import (
 // maxProtocol is the newest pickle protocol; torch.save writes 2 unless told otherwise.
 const maxProtocol = 5
 
-// unpickler runs the few instructions of which a saved state_dict consists. It builds None, booleans, integers, strings,
-// tuples and dictionaries with string keys; whatever a pickle imports or calls must be one of globals.
+// unpickler runs the few instructions that a saved state_dict consists of. It builds None, booleans, integers, strings,
+// tuples and dictionaries with string keys; a pickle may import and call only what is in globals.
 type unpickler struct {
 	data    []byte
 	pos     int
 	stack   []any
 	memo    map[uint32]any
-	globals map[string]any            // by dotted name; a call may be called, anything else is a value
+	globals map[string]any            // by dotted name: a call can be called, anything else is a value
 	load    func(id any) (any, error) // resolves a persistent id
-	err     error                     // the first fault; it ends the run
+	err     error                     // the first fault, which ends the run
 }
 
 type (
@@ -65,7 +65,7 @@ var instructions = map[byte]func(*unpickler){
 	'b':  (*unpickler).build,                                                 // BUILD
 }
 
-// run executes the pickle and returns what it leaves.
+// run executes the pickle and returns its result.
 func (u *unpickler) run() (any, error) {
 	u.memo = map[uint32]any{}
 	for u.err == nil {
@@ -128,7 +128,7 @@ func (u *unpickler) line() string {
 	return ""
 }
 
-// long is a two's complement number of any length, of which eight bytes are enough here.
+// long is a two's complement number; the numbers here fit in eight bytes.
 func (u *unpickler) long(b []byte) int64 {
 	if len(b) > 8 {
 		u.fail(errors.New("holds a number of more than 64 bits; it is damaged or forged"))
@@ -192,7 +192,7 @@ func (u *unpickler) text(n uint64) {
 	u.push(string(b))
 }
 
-// set puts pairs into the dictionary that lies below them.
+// set puts pairs into the dictionary below them on the stack.
 func (u *unpickler) set(pairs []any) {
 	d, ok := u.top().(dict)
 	if !ok || len(pairs)%2 != 0 {
@@ -213,7 +213,7 @@ func (u *unpickler) set(pairs []any) {
 	}
 }
 
-// top is the last value, left where it is.
+// top is the last value, which stays on the stack.
 func (u *unpickler) top() any {
 	v := u.pop()
 	if u.err == nil {
@@ -236,7 +236,7 @@ func (u *unpickler) get(at uint32) {
 	u.push(v)
 }
 
-// dotted is a name as Python code would have it.
+// dotted is a name as in Python code.
 var dotted = regexp.MustCompile(`^[\w.]{1,200}$`)
 
 // global pushes what a name stands for, and refuses every name but those of a state_dict.
@@ -263,7 +263,7 @@ func (u *unpickler) stackGlobal() {
 	u.global(module, name)
 }
 
-// result pushes what a call gave.
+// result pushes the result of a call.
 func (u *unpickler) result(v any, err error) {
 	if err != nil {
 		u.fail(err)

@@ -44,7 +44,7 @@ func readTorch(f io.ReaderAt, size int64) ([]*tensor, error) {
 	return stateDict(top)
 }
 
-// checkKind names the kinds of file that are often taken for such a zip.
+// checkKind refuses kinds of file that are often mistaken for such a zip, and names them.
 func checkKind(f io.ReaderAt, size int64) error {
 	head := make([]byte, min(size, 265))
 	if err := readAt(f, head, 0); err != nil {
@@ -97,7 +97,7 @@ func rootOf(files []*zip.File) (string, error) {
 	return "", errors.New("is a zip, but not of torch.save: it has no data.pkl")
 }
 
-// locateEntry returns where an entry's bytes lie, if they lie in the file as they are.
+// locateEntry returns the range of an entry's bytes, if the entry is not compressed.
 func locateEntry(e *zip.File, size int64) (span, error) {
 	if e.Method != zip.Store || e.CompressedSize64 != e.UncompressedSize64 {
 		return span{}, fmt.Errorf("has the compressed record %s, which torch.save does not write; save it again with torch", quote(e.Name))
@@ -158,7 +158,7 @@ func (a *archive) storage(id any) (any, error) {
 // storageType is the class of a storage; "" is that of plain bytes.
 type storageType DType
 
-// globals are all that the pickle of a state_dict may name.
+// globals are all names that the pickle of a state_dict may use.
 var globals = map[string]any{
 	"collections.OrderedDict":         call(newDict),
 	"torch._utils._rebuild_tensor_v2": call(rebuildTensor),
@@ -206,7 +206,7 @@ func rebuildTensor(args tuple) (any, error) {
 	return viewStorage(s, args)
 }
 
-// rebuildTyped takes the same, and then the type of the numbers, the storage being of plain bytes.
+// rebuildTyped takes the same, and then the type of the numbers, since the storage is of plain bytes.
 func rebuildTyped(args tuple) (any, error) {
 	if len(args) < 7 {
 		return nil, errForged
@@ -234,7 +234,7 @@ func viewStorage(s storage, args tuple) (any, error) {
 	if err == nil && (offset < 0 || offset > count-n) {
 		err = fmt.Errorf("claims %d numbers from number %d on, of %d in its record; it is damaged", n, offset, count)
 	}
-	if err != nil { // told when the tensor has its name
+	if err != nil { // the error follows once the tensor has its name
 		return &tensor{fault: err}, nil
 	}
 	if n == 0 || isRowMajor(shape, strides) {
@@ -243,7 +243,7 @@ func viewStorage(s storage, args tuple) (any, error) {
 	return &tensor{Info: Info{DType: s.dtype, Shape: shape}, offset: s.offset + offset*width, strides: strides}, nil
 }
 
-// numbers are the integers of a tuple, which is short: one long tuple could be named again and again.
+// numbers are the integers of a tuple. Long tuples are refused: a file could use one again and again.
 func numbers(v any) ([]int64, bool) {
 	t, ok := v.(tuple)
 	if len(t) > maxRank {
@@ -257,7 +257,7 @@ func numbers(v any) ([]int64, bool) {
 	return list, ok
 }
 
-// stateDict lists the tensors of what torch.load would return.
+// stateDict lists the tensors of the state_dict.
 func stateDict(top any) ([]*tensor, error) {
 	d, ok := top.(dict)
 	if !ok {

@@ -17,7 +17,7 @@ type weights interface {
 	Floats(name string, to []float32) ([]float32, error)
 }
 
-// builder puts a graph together. Its first error stays, and everything after it has no effect.
+// builder makes a graph. It keeps its first error; after that, no method has an effect.
 type builder struct {
 	*config
 	family
@@ -29,9 +29,9 @@ type builder struct {
 	used      map[string]bool
 	made      map[string]string // constants by their content
 	count     int
-	rel       *relative          // of DeBERTa alone
-	divisors  map[string]divisor // by linear layer, without the prefix; of int8 alone
-	buf       []float32          // the tensor at hand
+	rel       *relative          // only for DeBERTa
+	divisors  map[string]divisor // by linear layer, without the prefix; only for int8
+	buf       []float32          // the tensor read last
 	err       error
 }
 
@@ -98,7 +98,7 @@ func (b *builder) number(v float32) string {
 	return b.addOnce(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error { return b.emitFloats(e, []float32{v}) }})
 }
 
-// addOnce adds t unless a tensor with that key is there.
+// addOnce adds t unless it has added a tensor with that key.
 func (b *builder) addOnce(key string, t *tensor) string {
 	if b.made[key] == "" {
 		t.name = "constant_" + strconv.Itoa(len(b.made))
@@ -117,7 +117,7 @@ func (b *builder) emitFloats(e *emitter, v []float32) error {
 	return nil
 }
 
-// addTensor adds an initializer that is made when the graph is written, unless there is one of that name.
+// addTensor adds an initializer, unless there is one of that name. fill makes its numbers when the graph is written.
 func (b *builder) addTensor(name string, elem int, dims []int64, fill func(*emitter) error) string {
 	if b.made[name] != "" {
 		return name
@@ -178,7 +178,7 @@ func (b *builder) readFloats(name string) ([]float32, error) {
 	return v, err
 }
 
-// plain adds a tensor as the checkpoint has it, in the type that the graph computes in.
+// plain adds a tensor of the checkpoint unchanged, in the type that the graph computes in.
 func (b *builder) plain(name string, dims ...int64) string {
 	name, dims = b.findWeight(name, dims...)
 	return b.addTensor(name, b.elem(), dims, func(e *emitter) error {
@@ -223,7 +223,7 @@ func (b *builder) joined(length int64, names ...string) string {
 	})
 }
 
-// transposed adds the weights of torch's Linear, [out, in], as MatMul takes them: [in, out].
+// transposed adds the weights of torch's Linear, [out, in], in the shape that MatMul takes: [in, out].
 func (b *builder) transposed(name string, out, in int64) string {
 	name, _ = b.findWeight(name, out, in)
 	return b.addTensor(name, b.elem(), []int64{in, out}, func(e *emitter) error {

@@ -22,7 +22,7 @@ const (
 	maxPositions = 1 << 14
 )
 
-// config is what of a config.json decides the graph.
+// config holds the keys of a config.json that decide the graph.
 type config struct {
 	ModelType     string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`
@@ -106,7 +106,7 @@ func readConfig(dir string) (*config, error) {
 	return c, nil
 }
 
-// parseConfig reads a config.json and reports everything in it that no graph can be made of.
+// parseConfig reads a config.json and reports every value in it that Convert does not support.
 func parseConfig(data []byte) (*config, error) {
 	c := &config{}
 	if err := json.Unmarshal(data, c); err != nil {
@@ -182,7 +182,7 @@ func (c *config) checkSizes(f family) error {
 	return errors.Join(e...)
 }
 
-// checkKind refuses what the graphs here do not compute.
+// checkKind refuses kinds of models that Convert does not support.
 func (c *config) checkKind(f family) error {
 	var e faults
 	e.check(slices.Contains(knownActivations, c.Activation), "hidden_act %q is not supported; supported are %s", c.Activation, strings.Join(knownActivations, ", "))

@@ -27,7 +27,7 @@ const (
 // Options say how a graph is written.
 type Options struct {
 	Precision     string // FP32, FP16 or INT8
-	ExternalAbove int64  // bytes of weights from which they stand in model.onnx.data; below 2^31, protobuf's limit
+	ExternalAbove int64  // more bytes of weights than this go to model.onnx.data; below 2^31, protobuf's limit
 }
 
 // DefaultOptions keep the checkpoint's precision, in one file up to 1.9 GB.
@@ -53,11 +53,12 @@ type Result struct {
 	Output       string   // float32 [batch, labels]
 	Files        []string // names of the files in the directory
 	Head         string   // layers of the head, as in "dense+tanh+out_proj"
-	Notes        []string // tensors that were left out, and what was taken for granted
+	Notes        []string // tensors that were left out, and what Convert assumed
 }
 
-// Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or not
-// be there. On an error nothing is left behind. Errors name the tensor or the key of config.json that is at fault.
+// Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or
+// absent. After an error there is nothing new on disk. Errors name the tensor, or the key of config.json, that is
+// wrong.
 func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (b *builder) rows(sign int64) []int64 {
 	return rows
 }
 
-// bucket shares the far distances out by their logarithm (make_log_bucket_position in transformers, in its float32).
+// bucket numbers far distances by their logarithm (make_log_bucket_position in transformers, in its float32).
 func bucket(d, buckets, positions int64) int64 {
 	middle := buckets / 2
 	away := max(d, -d)
@@ -155,8 +155,8 @@ func (b *builder) pick(table, rows string) string {
 	return b.op("Gather", []string{table, rows}, intAttr("axis", 1))
 }
 
-// shift turns scores by distance into scores by token: of x, [batch, heads, n, 2n], row i keeps columns n-i … 2n-i-1. Read
-// as one line without its first n numbers, those begin every 2n-1 numbers.
+// shift turns scores by distance into scores by token: row i of x, [batch, heads, n, 2n], keeps columns n-i … 2n-i-1.
+// If x is read as one line without its first n numbers, these columns begin every 2n-1 numbers.
 func (b *builder) shift(x string) string {
 	n := b.length()
 	line := b.op("Reshape", []string{x, b.vector(0, 0, -1)})

@@ -13,7 +13,7 @@ const (
 	output    = "logits"
 )
 
-// inputs are those that the graph has.
+// inputs are the graph's inputs.
 func (b *builder) inputs() []string {
 	if b.hasTypes() {
 		return []string{inputIDs, inputMask, inputType}
@@ -21,7 +21,7 @@ func (b *builder) inputs() []string {
 	return []string{inputIDs, inputMask}
 }
 
-// hasTypes says whether token types make a difference. RoBERTa's tokenizers give none, so its first type is always meant.
+// hasTypes says whether token types make a difference. RoBERTa's tokenizers give none, so the first type always holds.
 func (b *builder) hasTypes() bool { return !b.offset && !b.oneType && *b.Types > 1 }
 
 // embeddings sums the tables of tokens, positions and types, and normalises.
@@ -71,7 +71,7 @@ func (b *builder) positions() string {
 	return b.op("Gather", []string{table, b.op("Add", []string{counted, b.scalar(*b.Pad)})})
 }
 
-// positionTable adds the table of positions; for int8 it is stored as such, and restored by the runtime.
+// positionTable adds the table of positions. For int8 it is stored as int8, and the runtime restores it.
 func (b *builder) positionTable(name string) string {
 	if b.precision != INT8 {
 		return b.plain(b.name(name), b.Positions, b.EmbeddingSize)
@@ -160,7 +160,7 @@ func (b *builder) attention(read, x, layer string, m mask) string {
 		graphAttr("else_branch", branch(layer+"masked_context", append(in, m.keys))))
 }
 
-// quantizedProjections are query, key and value of x, whose codes they share.
+// quantizedProjections are query, key and value of x. All three read the same quantised x.
 func (b *builder) quantizedProjections(x, layer string) []string {
 	d := b.divisors[layer+b.query]
 	codes := b.ops("DynamicQuantizeLinear", 3, []string{b.divided(x, layer+b.query, d)})

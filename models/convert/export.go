@@ -17,10 +17,10 @@ import (
 // export is a graph that an exporter wrote. Its weights stay in their files.
 type export struct {
 	fsys    fs.FS
-	dir     string // of the graph, in which files with weights stand too
+	dir     string // the graph's folder, which also holds its files of weights
 	files   map[string]*dataIn
 	tensors map[string]*initializer
-	from    map[string]*node // by what they give
+	from    map[string]*node // by their outputs
 	nodes   []*node
 	inputs  []string
 	outputs []string
@@ -52,7 +52,7 @@ type value struct {
 	ints []int64
 }
 
-// initializer is a TensorProto. Numbers stand in data, or one by one in ints.
+// initializer is a TensorProto. Its numbers are in data, or one by one in ints.
 type initializer struct {
 	name     string
 	elem     int
@@ -83,7 +83,7 @@ func (g *export) Close() (err error) {
 	return err
 }
 
-// file opens a file that stands beside the graph; no name leads outside.
+// file opens a file in the graph's folder. It refuses names that lead outside.
 func (g *export) file(name string) (*dataIn, error) {
 	if f := g.files[name]; f != nil {
 		return f, nil
@@ -129,7 +129,7 @@ func (g *export) parse(model protobuf.Message) error {
 	return g.checkOrder()
 }
 
-// checkOrder wants each value to be made once, before it is used, as ONNX asks: then nothing goes in circles.
+// checkOrder checks that each value is made once, before it is used, as ONNX asks: then there are no cycles.
 func (g *export) checkOrder() error {
 	for at, n := range g.nodes {
 		n.at = at
@@ -263,7 +263,7 @@ func readEntry(to map[string]string, m protobuf.Message) error {
 	return err
 }
 
-// size is the number of elements; it is false where the dimensions make no sense.
+// size is the number of elements, and false if the dimensions are invalid.
 func (t *initializer) size() (int64, bool) {
 	n := int64(1)
 	for _, d := range t.dims {
@@ -275,7 +275,7 @@ func (t *initializer) size() (int64, bool) {
 	return n, true
 }
 
-// raw is where the numbers of t stand.
+// raw gives the bytes of t's numbers.
 func (g *export) raw(t *initializer) (protobuf.Message, error) {
 	if t.external["location"] == "" {
 		return t.data, nil

@@ -25,8 +25,8 @@ func (r *recogniser) activation(v, name string) string {
 	return x
 }
 
-// factors takes a product apart: the number in it, and the factors that are computed. It gives up at eight, as no
-// activation has as many.
+// factors splits a product into its constant number and its computed factors. It stops at eight, since no activation
+// has as many.
 func (r *recogniser) factors(v string) (number float64, computed []string) {
 	number = 1
 	for open := []string{v}; len(open) > 0 && len(open)+len(computed) < 8; {
@@ -52,7 +52,7 @@ func (r *recogniser) factors(v string) (number float64, computed []string) {
 	return number, computed
 }
 
-// plus takes a sum of two apart: the one that is not what is says.
+// plus gives the summand of a sum of two for which is does not hold.
 func (r *recogniser) plus(v string, is func(string) bool) (other string, ok bool) {
 	n := r.node(v)
 	if n.op != "Add" || len(n.in) != 2 {

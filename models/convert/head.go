@@ -63,7 +63,7 @@ func (b *builder) mean(x string) string {
 	return b.op("Div", []string{sum, b.op("ReduceSum", []string{m, b.vector(1)}, intAttr("keepdims", 0))})
 }
 
-// headNotes says what of the head was taken for granted.
+// headNotes says what was assumed about the head.
 func (b *builder) headNotes(h head) []string {
 	var notes []string
 	if h.name == "linear" {

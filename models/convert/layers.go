@@ -9,7 +9,8 @@ var (
 	}
 )
 
-// product is the result of a linear layer. The bias, or what was computed apart, is still to be added where it is not "".
+// product is the result of a linear layer. If bias is not "", it must still be added: it is the bias, or the part of
+// the product that was computed separately.
 type product struct{ value, bias string }
 
 // linear applies the linear layer called name to x, [..., in]. The int8 operator adds the bias itself.
@@ -28,7 +29,7 @@ func (b *builder) linear(x, name string, out, in int64) product {
 // vectorOf adds a vector of the encoder.
 func (b *builder) vectorOf(name string, length int64) string { return b.plain(b.name(name), length) }
 
-// withBias adds the bias where it is left to add.
+// withBias adds the bias if p does not include it yet.
 func (b *builder) withBias(p product) string {
 	if p.bias == "" {
 		return p.value

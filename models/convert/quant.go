@@ -17,7 +17,7 @@ func scaleOf(row []float32) float32 {
 	return max(largest, 1e-12) / 127
 }
 
-// quantizeValue rounds to the nearest code, ties to even: so large a number has no bits for a fraction.
+// quantizeValue rounds to the nearest code, ties to even: adding and subtracting a large float drops the fraction.
 func quantizeValue(v, scale float32) int8 {
 	const integers = 3 << 22
 	x := v / scale
@@ -48,8 +48,8 @@ func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims [
 	return quantized{codes, b.addTensor(name+".scale", elemFloat, scaleDims, emitScales(&scales))}
 }
 
-// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output. The inputs that they
-// are for were divided by d, unless that is nil.
+// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output. If d is not nil,
+// the inputs of the layer were divided by it.
 func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantized {
 	name, _ = b.findWeight(name, out, in)
 	var scales []float32
@@ -82,7 +82,7 @@ func emitScales(scales *[]float32) func(*emitter) error {
 	}
 }
 
-// restored is the matrix that the codes stand for; the runtime computes it once, when it loads the graph.
+// restored is the matrix as float numbers. The runtime computes it once, when it loads the graph.
 func (b *builder) restored(q quantized) string {
 	return b.op("Mul", []string{b.op("Cast", []string{q.codes}, intAttr("to", elemFloat)), q.scales})
 }

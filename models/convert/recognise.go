@@ -9,8 +9,8 @@ import (
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
-// recogniser walks an exported classifier from its logits back to its inputs, and gives each of its weights the name that
-// a checkpoint has for it. Its first error stays; it names the node that did not fit.
+// recogniser walks an exported classifier from its logits back to its inputs, and gives each weight the name that it
+// has in a checkpoint. It keeps its first error, which names the node that did not fit.
 type recogniser struct {
 	*export
 	*config
@@ -42,7 +42,7 @@ func (r *recogniser) fail(format string, args ...any) {
 	}
 }
 
-// root is where a value that was handed on unchanged comes from.
+// root follows v back through nodes that do not change it.
 func (r *recogniser) root(v string) string {
 	for n := r.from[v]; n != nil && n.op == "Identity" && len(n.in) == 1; n = r.from[v] {
 		v = n.in[0]
@@ -50,7 +50,7 @@ func (r *recogniser) root(v string) string {
 	return v
 }
 
-// node is the one that gives v; inputs and weights are nodes without inputs.
+// node is the node that gives v; inputs and weights are nodes without inputs.
 func (r *recogniser) node(v string) *node {
 	v = r.root(v)
 	if n := r.from[v]; n != nil {
@@ -81,7 +81,7 @@ func (r *recogniser) constant(v string) string {
 	return ""
 }
 
-// splitInputs splits the two inputs of n into the one that is computed and the one that is constant, in whatever order they stand.
+// splitInputs tells which of the two inputs of n is computed and which is constant.
 func (r *recogniser) splitInputs(n *node) (computed, constant string) {
 	a, b := n.in[0], n.in[1]
 	if r.constant(a) != "" {
@@ -98,7 +98,7 @@ func (r *recogniser) scalar(v string) float64 {
 	return math.NaN()
 }
 
-// isClose says whether two numbers are one, but for float32's rounding.
+// isClose says whether two numbers are equal apart from float32's rounding.
 func isClose(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
 
 // linear recognises a linear layer that gives v, and returns what it is applied to.
@@ -136,7 +136,7 @@ func (r *recogniser) isLinear(v string) bool {
 	return bias != "" && r.node(x).op == "MatMul"
 }
 
-// liftWeight names a weight.
+// liftWeight records which weight the checkpoint calls name.
 func (r *recogniser) liftWeight(v, name string, transposed bool) {
 	n := r.node(v)
 	if n.op == "Transpose" && len(n.in) == 1 && slices.Equal(n.attrs["perm"].ints, []int64{1, 0}) {
@@ -266,7 +266,7 @@ func (r *recogniser) residual(v, name string) (linear, bypass string) {
 	return n.in[1], n.in[0]
 }
 
-// checkSource wants a part to be applied to x.
+// checkSource checks that a part is applied to x.
 func (r *recogniser) checkSource(v, x, name string) {
 	if r.err == nil && r.root(v) != r.root(x) {
 		r.fail("%s stands where %s should be applied to %s", r.node(v), name, r.node(x))
@@ -306,7 +306,7 @@ func (r *recogniser) attention(v, x, layer string) {
 	}
 }
 
-// stripped is a value without the changes of shape and the factors that came after it.
+// stripped is a value from which changes of shape and factors were removed.
 type stripped struct {
 	v     string
 	turns [][]int64 // axes, from the first transposition to the last
@@ -314,7 +314,7 @@ type stripped struct {
 	size  float64   // of the last axis after the first change of shape; NaN where it is not constant
 }
 
-// Transpositions that bring heads before tokens, and those that also turn tokens and numbers of a head around.
+// Transpositions that put heads before tokens, and those that also swap tokens and the numbers of a head.
 var (
 	straight = []string{"[[0 2 1 3]]"}
 	turned   = []string{"[[0 2 3 1]]", "[[0 2 1 3] [0 1 3 2]]", "[[0 2 1 3] [0 2 1]]"}
@@ -371,8 +371,8 @@ func (r *recogniser) lastAxis(v string) float64 {
 	return math.NaN()
 }
 
-// removeMask takes the mask off the scores that v is. What it is added with, or replaced by, must come of attention_mask
-// and of nothing else.
+// removeMask gives the scores to which v adds the mask. What is added, or put in their place, must depend on
+// attention_mask alone.
 func (r *recogniser) removeMask(v, name string) string {
 	n := r.wantNode(v, "the mask of "+name, 2, "Add", "Where")
 	scores, mask := n.in[0], n.in[1]
@@ -391,7 +391,7 @@ func (r *recogniser) removeMask(v, name string) string {
 	return scores
 }
 
-// sources are the inputs of the graph that v depends on, sorted; not those of which it uses the shape alone.
+// sources are the inputs of the graph that v depends on, sorted. An input does not count if only its shape is used.
 func (r *recogniser) sources(v string) []string {
 	var from []string
 	r.visitInputs(v, func(n *node) {
@@ -446,7 +446,7 @@ func (r *recogniser) embeddings(v string) {
 	}
 }
 
-// tableOf tells tables apart by the rows that are read.
+// tableOf names a table by the input that chooses its rows.
 func (r *recogniser) tableOf(n *node) string {
 	from := r.sources(n.in[1])
 	rows := int64(0)
@@ -485,7 +485,7 @@ type matrix struct {
 	transposed bool
 }
 
-// lifted are the weights of an export by the names that a checkpoint has for them.
+// lifted holds the weights of an export by their names in a checkpoint.
 type lifted struct {
 	*export
 	weights map[string]matrix

@@ -24,7 +24,7 @@ const (
 const (
 	// alignment of tensors in the data file, so that a runtime can map them into memory.
 	alignment = 4096
-	// smallTensor is the size in bytes up to which a tensor stays in the graph: shapes must be there for the runtime to see.
+	// smallTensor is the size in bytes up to which a tensor stays in the graph, since the runtime needs shapes there.
 	smallTensor = 1024
 )
 
@@ -112,7 +112,7 @@ func (g *graph) prefix() []byte {
 	return append(appendLength(b, 7, length), body...)
 }
 
-// writeFiles streams the model; numbers of tensors with an offset go to data.
+// writeFiles streams the model; the numbers of tensors that have an offset go to data.
 func (g *graph) writeFiles(ctx context.Context, model, data io.Writer) error {
 	to, apart := newEmitter(model), newEmitter(data)
 	to.bytes(g.prefix())
@@ -227,7 +227,7 @@ func (g *graph) saveFiles(ctx context.Context, dir string, o Options) ([]string,
 	return names, explainFault(err)
 }
 
-// explainFault says in a sentence that the disk is full.
+// explainFault words a full disk for people.
 func explainFault(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("the disk is full: %w; free some space, or convert to int8, which needs a quarter", err)

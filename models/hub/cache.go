@@ -36,7 +36,7 @@ func (p *pull) openCache(create bool) (err error) {
 	return nil
 }
 
-// lockRepo keeps other pulls out of the repository, in this process and in others. It ends with the process.
+// lockRepo keeps other pulls out of the repository, in this process and in others. The lock ends with the process.
 func (p *pull) lockRepo(ctx context.Context) (unlock func(), err error) {
 	dir := filepath.Join(p.Cache, ".locks", filepath.Base(p.dir))
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -64,7 +64,7 @@ func (p *pull) lockRepo(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// isComplete tells whether nothing is left to do; a cache that cannot be written serves then, too.
+// isComplete tells whether the cache already has everything; then a read-only cache is enough.
 func (p *pull) isComplete(commit string, files []File) bool {
 	if p.revision != commit && p.readRef() != commit {
 		return false
@@ -113,7 +113,7 @@ func (p *pull) publishSnapshot(commit string, files []File) error {
 // replaceFile makes a file under a temporary name and renames it.
 func (p *pull) replaceFile(name string, create func(temporary string) error) error {
 	temporary := name + "." + strconv.Itoa(os.Getpid()) + ".tmp"
-	_ = p.root.Remove(temporary) // of a process that died and had the same number
+	_ = p.root.Remove(temporary) // left by a process that died and had the same number
 	if err := create(temporary); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (p *pull) readRef() string {
 	return ""
 }
 
-// fromCache returns what the cache has, compared with the hashes that its blobs are named by.
+// fromCache returns what the cache has. Each file is compared with the hash in its blob's name.
 func (p *pull) fromCache() (*Snapshot, error) {
 	if err := p.openCache(false); errors.Is(err, fs.ErrNotExist) {
 		return nil, p.notCached("nothing of it")

@@ -19,11 +19,11 @@ import (
 	"syscall"
 )
 
-// partialSuffix ends the name of a blob on its way. huggingface_hub's own end in .incomplete too, so its tools know them
-// for leftovers; ours are left alone by it, and its by us.
+// partialSuffix ends the name of a blob that is not complete. huggingface_hub's end in .incomplete too, so its tools
+// recognise leftovers; neither program continues a file of the other.
 const partialSuffix = ".erreval.incomplete"
 
-// lfsMagic begins a Git LFS pointer, which is never as long as maxPointer bytes.
+// lfsMagic begins a Git LFS pointer, which is always shorter than maxPointer bytes.
 const (
 	lfsMagic   = "version https://git-lfs.github.com/spec/"
 	maxPointer = 1024
@@ -84,8 +84,8 @@ func (p *pull) isPresent(f File) bool {
 	return true
 }
 
-// download continues the part in file, or begins it, and compares the whole with its hash. A part from an earlier pull
-// that turns out wrong is fetched again from its start, once.
+// download continues the part in file, or begins it, and compares the whole with its hash. If a part of an earlier pull
+// was wrong, download fetches the file again from its start, once.
 func (p *pull) download(ctx context.Context, commit string, f File, file partialFile) error {
 	start, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *pull) download(ctx context.Context, commit string, f File, file partial
 	}
 }
 
-// fillFile asks once for what file lacks and appends it.
+// fillFile makes one request for the missing rest of file, and appends it.
 func (p *pull) fillFile(ctx context.Context, commit string, f File, file partialFile) error {
 	offset, err := file.Seek(0, io.SeekEnd)
 	if err == nil && f.Size >= 0 && offset > f.Size {
@@ -165,7 +165,7 @@ func isRangeFrom(header string, offset, size int64) bool {
 	return first == offset && (err != nil || size < 0 || total == size)
 }
 
-// checkLength refuses an answer that says it is another content before it is written: an LFS pointer, a login page.
+// checkLength refuses an answer whose length shows that it is another content: an LFS pointer, a login page.
 func checkLength(resp *http.Response, f File, offset int64) error {
 	if f.Size < 0 || resp.ContentLength < 0 || offset+resp.ContentLength == f.Size {
 		return nil

@@ -26,17 +26,17 @@ const (
 	maxRedirects = 10
 )
 
-// transient is a failure that another try may mend.
+// transient is a failure after which another try may succeed.
 type transient struct {
 	err   error
-	after time.Duration // the server's wish; 0 if it has none
+	after time.Duration // the wait that the server asks for; 0 if it asks for none
 }
 
 func (t *transient) Error() string { return t.err.Error() }
 func (t *transient) Unwrap() error { return t.err }
 
-// retryTransient calls try until it succeeds, fails for good, or failed maxTries times in a row. try returns by how many
-// bytes it came further than any before.
+// retryTransient calls try until it succeeds, fails for good, or fails maxTries times in a row. try returns how many
+// bytes it got beyond those of all earlier tries.
 func (p *pull) retryTransient(ctx context.Context, try func() (int64, error)) error {
 	for failed := 1; ; failed++ {
 		moved, err := try()
@@ -64,7 +64,8 @@ func (p *pull) retryTransient(ctx context.Context, try func() (int64, error)) er
 	}
 }
 
-// retryDelay is the wait after so many failures: doubling, and scattered so that clients cut off together come back apart.
+// retryDelay is the wait after so many failures. It doubles, and is random, so that clients that failed together do not
+// return together.
 func retryDelay(failed int) time.Duration {
 	d := min(firstWait<<(failed-1), longestWait)
 	return d/2 + rand.N(d/2)
@@ -109,8 +110,8 @@ func (p *pull) sendRequest(ctx context.Context, method, address string, offset i
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	if offset > 0 {
-		// No If-Range: the part is named by the hash of the whole, which is compared at the end; the storage behind a
-		// redirect has other etags than the hub, and would send all again.
+		// No If-Range: the hash of the whole is compared at the end. The storage behind a redirect has other etags than
+		// the hub, and would send everything again.
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}
 	resp, err := p.http.Do(req)
@@ -152,8 +153,8 @@ func (g *stallGuard) Close() error {
 
 var errRedirect = errors.New("redirect refused")
 
-// checkRedirect drops the token on the way to any other origin than the endpoint, also one that net/http takes for the same
-// site (another port, a subdomain).
+// checkRedirect removes the token from requests to any other origin than the endpoint, even if net/http considers it
+// the same site (another port, a subdomain).
 func (p *pull) checkRedirect(req *http.Request, via []*http.Request) error {
 	last := via[len(via)-1].URL
 	if len(via) >= maxRedirects {
@@ -177,7 +178,7 @@ func (p *pull) isAtEndpoint(u *url.URL) bool {
 	return u.Scheme == p.endpoint.Scheme && strings.EqualFold(u.Host, p.endpoint.Host)
 }
 
-// connectError says what to try when no answer came. Signed URLs are secrets: what follows the ? is cut off.
+// connectError says what to try when no answer came. Signed URLs are secrets: it removes what follows the "?".
 func (p *pull) connectError(err, cause error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -200,10 +201,10 @@ func (p *pull) connectError(err, cause error) error {
 	return &transient{err: fmt.Errorf("%w; check the network and HF_ENDPOINT, or use --offline", err)}
 }
 
-// statusError is the sentence for an answer that is no file and no listing: what was refused, and what to try. The hub's
-// X-Error-Code tells apart what shares a status; without a token it answers 401 for a name it does not know.
+// statusError says what the hub refused, and what to try. The hub's X-Error-Code distinguishes causes that have the
+// same status. Without a token the hub answers 401 for a name that it does not know.
 func (p *pull) statusError(resp *http.Response) error {
-	if !p.isAtEndpoint(resp.Request.URL) { // a signed address that ran out is fresh at the next try
+	if !p.isAtEndpoint(resp.Request.URL) { // the next try gets a new signed address
 		return &transient{err: fmt.Errorf("the storage at %s answers %s", resp.Request.URL.Host, resp.Status), after: retryAfter(resp.Header)}
 	}
 	code, said := resp.Header.Get("X-Error-Code"), ""

@@ -30,8 +30,8 @@ const defaultEndpoint = "https://huggingface.co"
 // defaultRevision is the branch that Pull takes for the revision "".
 const defaultRevision = "main"
 
-// Client says where repositories come from and where they go. It may be used by several goroutines, and several
-// processes may pull the same repository into the same cache. Only Cache must be set.
+// Client says where repositories come from and where they go. Several goroutines may use it, and several processes may
+// pull the same repository into the same cache. Only Cache must be set.
 type Client struct {
 	// Endpoint is the hub's address, such as HF_ENDPOINT names a mirror; "" is https://huggingface.co.
 	Endpoint string
@@ -48,7 +48,7 @@ type Client struct {
 	// Progress, if set, is called from Pull's goroutine after each piece of a file arrived, often: done and total are in
 	// bytes, total is -1 where the hub does not say. A file that was already there is reported once, complete.
 	Progress func(file string, done, total int64)
-	// Notice, if set, is told in a sentence why nothing moves for a while: a retry, another process's lock.
+	// Notice, if set, is called with a sentence that says why Pull waits: a retry, another process's lock.
 	Notice func(message string)
 
 	wait    func(context.Context, time.Duration) error // tests: instead of waiting for real
@@ -75,7 +75,7 @@ type File struct {
 	Sum string
 }
 
-// partialFile is a download on its way: an *os.File, or a test's disk that is full.
+// partialFile is a download that is not complete: an *os.File, or a test's full disk.
 type partialFile interface {
 	io.ReadWriteSeeker
 	io.Closer
@@ -83,8 +83,8 @@ type partialFile interface {
 	Sync() error
 }
 
-// CacheDir is where huggingface_hub keeps its cache: HF_HUB_CACHE, else hub below HF_HOME, else below the user's cache.
-// getenv gives the environment.
+// CacheDir is the folder of huggingface_hub's cache: HF_HUB_CACHE, else hub below HF_HOME, else below the user's cache.
+// getenv reads the environment.
 func CacheDir(getenv func(name string) string) (string, error) {
 	if dir := getenv("HF_HUB_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -112,10 +112,10 @@ type pull struct {
 	checked        map[string]bool
 }
 
-// Pull brings the selected files of repo (ORG/NAME, or NAME for the few without an organisation) at revision (a branch,
-// tag or commit; "" is main) into the cache and returns them. What is there with the right hash is not fetched again,
-// and a file that an earlier pull left half fetched is continued. If Pull fails or is cancelled, the cache holds no wrong
-// file, and complete files and parts stay for the next Pull.
+// Pull fetches the selected files of repo (ORG/NAME, or NAME for the few without an organisation) at revision (a
+// branch, tag or commit; "" is main) into the cache and returns them. It does not fetch files that the cache has with
+// the right hash, and it continues files that an earlier pull did not complete. If Pull fails or is cancelled, the
+// cache holds no wrong file, and the next Pull can use the complete files and the parts.
 func (c *Client) Pull(ctx context.Context, repo, revision string) (*Snapshot, error) {
 	p, err := c.newPull(repo, revision)
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *Client) newPull(repo, revision string) (*pull, error) {
 	return p, nil
 }
 
-// fromHub asks the hub what there is, and fetches what the cache lacks. Links and the ref come last: a snapshot that can
-// be seen is complete.
+// fromHub asks the hub for the list of files, and fetches what the cache lacks. It makes links and the ref last, so a
+// visible snapshot is complete.
 func (p *pull) fromHub(ctx context.Context) (*Snapshot, error) {
 	commit, listed, err := p.listFiles(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // maxListing bounds the listing of a repository, in bytes. One of 100,000 files has about 20 MB.
 const maxListing = 64 << 20
 
-// Hashes as they stand in listings, etags and names of blobs: lower case, hexadecimal.
+// Hashes in listings, etags and names of blobs: lower case, hexadecimal.
 var (
 	isSHA1   = regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString
 	isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString
@@ -59,7 +59,7 @@ func (p *pull) getBody(ctx context.Context, address string) ([]byte, error) {
 	return data, nil
 }
 
-// parseListing reads what /api/models/ORG/NAME/revision/REV?blobs=true answers.
+// parseListing reads the answer of /api/models/ORG/NAME/revision/REV?blobs=true.
 func parseListing(data []byte) (commit string, files []File, err error) {
 	var listing struct {
 		SHA      string `json:"sha"`
@@ -116,7 +116,7 @@ func (p *pull) headFile(ctx context.Context, commit string, f File) (File, error
 	return f, err
 }
 
-// fromHeader takes hash and size from the hub's headers, which come before a redirect to its storage.
+// fromHeader reads hash and size from the hub's headers, which come before the redirect to the storage.
 func (f *File) fromHeader(resp *http.Response) error {
 	etag, size := resp.Header.Get("X-Linked-Etag"), resp.Header.Get("X-Linked-Size")
 	if etag == "" {
@@ -142,7 +142,7 @@ func (p *pull) resolveAddress(commit, name string) string {
 	return p.address(p.repo, "resolve", commit, strings.Join(parts, "/"))
 }
 
-// checkName refuses a name that could lead out of the folder it is put in, on any system.
+// checkName refuses a name that could lead out of its folder on any system.
 func checkName(name string) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == ':' })
 	if bad || name == "" || name == "." || path.Clean("/"+name) != "/"+name {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The files of a tokenizer are fetched where they are there; one of tokenizers says that there is a tokenizer. The
-// vocabularies beside a tokenizer.json hold nothing that is not in it.
+// All these files of a tokenizer are fetched if the repository has them; it has a tokenizer if it has one of
+// tokenizers. The vocabularies beside a tokenizer.json hold nothing that is not in it.
 var (
 	tokenizers     = []string{"tokenizer.json", "vocab.json", "vocab.txt"}
 	tokenizerExtra = []string{"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
@@ -60,7 +60,7 @@ func (n nameSet) tokenizerFiles() []string {
 	return n.presentNames(append([]string{"vocab.json", "merges.txt", "vocab.txt"}, tokenizerExtra...)...)
 }
 
-// weightFiles returns one kind of weights, and the shards of it that are not there.
+// weightFiles returns one kind of weights, and its shards that are missing.
 func (n nameSet) weightFiles(names []string, exported bool) (found, lost []string) {
 	switch {
 	case exported:
@@ -118,7 +118,7 @@ func (n nameSet) shardFiles(names []string, stem, extension string) (found, lost
 	return found, lost
 }
 
-// someNames is a list of names for a message, not longer than a few lines.
+// someNames lists names for a message, at most a few lines of them.
 func someNames(names []string) string {
 	const most = 12
 	switch {

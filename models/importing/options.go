@@ -15,18 +15,18 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Options say what is imported, as what, and what is said about it that its files do not say.
+// Options say what is imported, where it goes, and what its files do not say about it.
 type Options struct {
 	Machine  *local.Machine
 	Taxonomy *taxonomy.Taxonomy // of the task
 
 	Source     string   // folder with a checkpoint, a plain ONNX export or a model
-	Origin     string   // for the manifest: what Source is called; "" is the folder's name
+	Origin     string   // name of Source in the manifest; "" is the folder's name
 	Name       string   // "" is the source's own
 	Output     string   // new folder; "" is one in the cache
 	Overwrite  bool     // replace a model that is there
 	Precision  string   // of the weights; "" is convert.FP32
-	External   int64    // put weights of more bytes into a file beside the graph
+	External   int64    // weights with more bytes go into a file beside the graph
 	KeepFP32   bool     // keep the fp32 graph too
 	Optimize   bool     // rewrite the graph of a plain export
 	Labels     string   // as models.Choices has it, and so Join and Activation
@@ -35,13 +35,13 @@ type Options struct {
 	Segments   string   // token_type_ids, one number a field, with commas between; "" is all 0
 	Thresholds []string // as models.ParseThresholds reads them
 	Verify     string   // file of recorded logits to compare with; "" is none
-	Tolerance  float64  // largest difference of a logit that Verify lets pass; 0 is the precision's own
+	Tolerance  float64  // largest difference of a logit that Verify accepts; 0 is the precision's own
 	Library    string   // path of ONNX Runtime; "" looks for it
 
-	Log func(format string, args ...any) // what is done, a line a call; nil is silent
+	Log func(format string, args ...any) // is called with a line for each step; nil is silent
 }
 
-// Validate finds what is wrong with o by itself: *models.OptionErrors.
+// Validate finds the faults of o that are seen without the source: *models.OptionErrors.
 func (o *Options) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -70,7 +70,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// chooseName decides what the model is called.
+// chooseName decides the model's name.
 func (r *importer) chooseName() error {
 	o := &r.o
 	name := cmp.Or(o.Name, path.Base(strings.Split(o.Origin, "@")[0]))

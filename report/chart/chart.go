@@ -17,10 +17,10 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// MaxSystems is how many systems a chart tells apart: the colours of palette.
+// MaxSystems is the largest number of systems in a chart: one for each colour of palette.
 const MaxSystems = 8
 
-// palette is the one of Okabe and Ito (2008), which colour-blind readers can tell apart too.
+// palette is that of Okabe and Ito (2008); colour-blind readers can distinguish its colours too.
 var palette = [MaxSystems]color.Color{
 	rgb(0x0072B2), rgb(0xE69F00), rgb(0x009E73), rgb(0xCC79A7), rgb(0x56B4E9), rgb(0xD55E00), rgb(0xF0E442), rgb(0x555555),
 }
@@ -68,7 +68,7 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 	})
 }
 
-// drawPicture is a white page; fill draws what is within its margins. The format is "svg" or "png".
+// drawPicture makes a white page; fill draws within its margins. The format is "svg" or "png".
 func drawPicture(width, height vg.Length, format string, fill func(page draw.Canvas)) ([]byte, error) {
 	c, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
@@ -85,7 +85,7 @@ func drawPicture(width, height vg.Length, format string, fill func(page draw.Can
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
 }
 
-// fontFamily names what stands in for the font of an SVG where it is not installed.
+// fontFamily names the fonts that replace an SVG's font where it is not installed.
 const fontFamily = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
 
 // drawLegend fills a strip at the foot of a page, below the axis, where no bar can be.
@@ -136,10 +136,10 @@ func listEntries(p *plot.Plot, xLabel string, names []string) {
 	p.Y.Tick.Marker = ticks
 }
 
-// position of the i-th entry on the vertical axis, which points upwards.
+// position is that of the i-th entry on the vertical axis, which points upwards.
 func position(i, rows int) float64 { return float64(rows - 1 - i) }
 
-// axisLimit is where the axis ends: behind the longest interval, on a multiple of ten.
+// axisLimit is the end of the axis: the first multiple of ten beyond the longest interval.
 func axisLimit(s *report.Stats) float64 {
 	most := 0.0
 	for i := range s.Systems {
@@ -154,7 +154,7 @@ func axisLimit(s *report.Stats) float64 {
 	return math.Min(100, 10*math.Max(1, math.Ceil(most/10)))
 }
 
-// systemShares of a system: of the rows without error, then of each error.
+// systemShares are the shares of a system: of the rows without error, then of each error.
 func systemShares(s *report.Stats, system int) []report.Share {
 	sys := s.Systems[system]
 	out := []report.Share{sys.WithoutError}

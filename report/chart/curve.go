@@ -58,10 +58,11 @@ func shareTicks() (ticks plot.ConstantTicks) {
 	return ticks
 }
 
-// mostPlaces is how many numbers fit below the axis.
+// mostPlaces is the number of ticks that fit on the axis.
 const mostPlaces = 12
 
-// curveAxis are the ends of the horizontal axis, and a tick at every place of a point, or at some where there are many.
+// curveAxis gives the ends of the horizontal axis, and its ticks: one for each X of a point, or fewer if there are
+// many.
 func curveAxis(lines []Line) (low, high float64, ticks plot.ConstantTicks) {
 	low, high = math.Inf(1), math.Inf(-1)
 	seen := map[float64]bool{}

@@ -17,8 +17,8 @@ type Mark struct {
 	Value, Low, High float64
 }
 
-// Intervals draws a dot and its interval for each mark, from top to bottom, beside a line at 0. Undefined values leave their
-// place empty. The format is "svg" or "png".
+// Intervals draws a dot and its interval for each mark, from top to bottom, and a line at 0. Undefined values are left
+// out. The format is "svg" or "png".
 func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error) {
 	if len(marks) == 0 {
 		return nil, errors.New("a chart shows at least 1 value")

@@ -30,8 +30,8 @@ const (
 	titleRow     = vg.Length(22)
 )
 
-// Scatter draws a panel each, all on the same scale, with the line on which both are equal. Equal points are one dot, whose
-// area is their number; the dots of several series stand beside each other. The format is "svg" or "png".
+// Scatter draws the panels on the same scale, each with the line on which both values are equal. Equal points are one
+// dot, whose area is their number; dots of several series are side by side. The format is "svg" or "png".
 func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byte, error) {
 	if len(panels) == 0 || len(panels[0].Series) > MaxSystems {
 		return nil, fmt.Errorf("a chart shows at least 1 panel, and at most %d series", MaxSystems)
@@ -60,7 +60,7 @@ func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byt
 	})
 }
 
-// axisLimits of both axes: whole numbers around all points.
+// axisLimits are the ends of both axes: whole numbers around all points.
 func axisLimits(panels []Panel) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, p := range panels {
@@ -113,7 +113,7 @@ const (
 	seriesGap = vg.Length(5)
 )
 
-// countDots tells how many points are at each place, in the order of their first occurrence.
+// countDots counts the points at each position, in the order of their first occurrence.
 func countDots(x, y []float64) []dot {
 	var dots []dot
 	at := map[[2]float64]int{}

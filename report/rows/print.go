@@ -32,7 +32,7 @@ const (
 	showWidth  = 110 // as wide as text reads well
 )
 
-// shownFrom is the probability from which a type that was not found is worth showing.
+// shownFrom is the least probability at which a type is shown that was not found.
 const shownFrom = 0.05
 
 func newPrinter(o *Options) *printer {
@@ -104,7 +104,7 @@ func (p *printer) writeField(b *strings.Builder, name, content string) {
 	}
 }
 
-// trimLine takes the padding of wrapped lines away, also from the end of a style.
+// trimLine removes the padding of wrapped lines, also before the end of a style.
 func trimLine(l string) string {
 	if styled, ok := strings.CutSuffix(l, text.EscapeReset); ok {
 		return strings.TrimRight(styled, " ") + text.EscapeReset
@@ -125,7 +125,7 @@ func (p *printer) writeFields(b *strings.Builder, row *dataset.Row) {
 	}
 }
 
-// otherValues are the values but one, each a line.
+// otherValues are all values but one, each as a line.
 func otherValues(values []string, but int) (lines []string) {
 	for i, v := range values {
 		if i != but {
@@ -135,7 +135,7 @@ func otherValues(values []string, but int) (lines []string) {
 	return lines
 }
 
-// highlight marks where the text has one of the targets, word for word; case and white space do not matter.
+// highlight marks where content has one of the targets, word for word; case and white space do not matter.
 func (p *printer) highlight(content string, targets []string) string {
 	var b strings.Builder
 	end := 0
@@ -152,10 +152,10 @@ func (p *printer) highlight(content string, targets []string) string {
 	return b.String() + content[end:]
 }
 
-// otherColumnLength: longer values are left out of the line of other columns.
+// otherColumnLength is the longest value in the line of other columns; longer ones are left out.
 const otherColumnLength = 60
 
-// otherColumns are the short ones that are neither fields nor erreval's own.
+// otherColumns lists the columns with short values that are neither fields nor erreval's own.
 func (p *printer) otherColumns(row *dataset.Row) string {
 	own := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
 	for _, f := range p.o.Taxonomy.FieldNames() {
@@ -229,7 +229,7 @@ func (p *printer) listErrors(s *shownRow) string {
 	return strings.Join(parts, "\n")
 }
 
-// listOtherTypes lists the other types of some probability, most probable first.
+// listOtherTypes lists other types from a probability of shownFrom on, the most probable first.
 func (p *printer) listOtherTypes(s *shownRow) string {
 	rest := slices.DeleteFunc(slices.Clone(s.diagnosis.Probabilities), func(q dataset.Probability) bool {
 		return q.P < shownFrom || slices.Contains(s.diagnosis.Labels, q.Label)

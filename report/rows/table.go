@@ -15,7 +15,7 @@ import (
 // Table prints rows and what was found in them, one below the other as they come.
 type Table struct {
 	w      io.Writer
-	fields []int    // shown ones: all but the one that intervals group by, which is long and shared
+	fields []int    // fields that are shown: all but the one that intervals group by, which is long
 	names  []string // headings
 	widths []int
 	n      int
@@ -37,7 +37,7 @@ func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
 			tab.names = append(tab.names, f.Name)
 		}
 	}
-	// The first field is what is judged: it gets twice the room of another.
+	// The first field is the judged one: it is twice as wide as the others.
 	room := max(columns, leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
 	unit := room / (len(tab.fields) + 1)
 	for i := range tab.fields {
@@ -116,7 +116,7 @@ func describeDiagnosis(d *dataset.Diagnosis) string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine makes one line of a text, without what a terminal would take for a command.
+// oneLine makes a text one line, without what a terminal would execute.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

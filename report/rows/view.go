@@ -32,20 +32,21 @@ const (
 type Options struct {
 	Taxonomy    *taxonomy.Taxonomy
 	Where       map[string]string // column to the value that rows must have there; nil chooses all
-	Labels, Not []string          // names, codes or AnyLabel: one of the ones, none of the others
-	IDs         []string          // whole, or the beginning before "…" or "*"; one of them
+	Labels, Not []string          // names, codes or AnyLabel: rows with one of Labels and none of Not
+	IDs         []string          // rows with one of these ids: whole, or the beginning before "…" or "*"
 	Status      string            // StatusTagged, dataset.StatusUntagged or StatusTruncated; "" shows all
 	Top         string            // TopUncertain: closest to a threshold first; "" keeps the file's order
 	Limit       int               // rows; 0 shows all, or DefaultTop with Top
-	// Thresholds gives those that the rows of a file were tagged with, nil where they are not known. It may be nil itself.
+	// Thresholds gives the thresholds with which the rows of a file were tagged, nil where they are unknown. It may be
+	// nil itself.
 	Thresholds func(file string) dataset.Probabilities
 
 	Columns map[string]string // field to the column that it is read from, where that has another name
 	Width   int               // of the terminal in columns; it is kept between 60 and 110
 	Color   bool
-	JSON    bool // the rows as they are, one JSON object a line
+	JSON    bool // print the rows unchanged, one JSON object a line
 	Out     io.Writer
-	Notes   io.Writer // what was shown, and by which measure; nil keeps quiet
+	Notes   io.Writer // gets a line on what was shown, and by which measure; nil is silent
 }
 
 // Validate finds every option that is wrong, each an *report.OptionError.
@@ -88,16 +89,16 @@ func (o *Options) resolveNames(option string, given []string) ([]string, error) 
 	return names, nil
 }
 
-// View shows rows that identify tagged.
+// View shows tagged rows.
 type View struct {
 	o       Options
 	tagged  report.Tagged
 	printer *printer
 	top     topRows
-	rows    int // read and let through by Where
+	rows    int // read, and chosen by Where
 }
 
-// NewView starts one. The error is that of Options.Validate.
+// NewView starts a View. The error is that of Options.Validate.
 func NewView(o Options) (*View, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -111,11 +112,12 @@ func NewView(o Options) (*View, error) {
 		top: topRows{limit: o.Limit}}, nil
 }
 
-// errEnough ends the reading at the limit.
+// errEnough ends reading at the limit.
 var errEnough = errors.New("enough rows")
 
-// ReadRows shows the chosen rows of a file, which read gives until io.EOF as a dataset.Reader does; file is its name in
-// notes and errors. With Options.Top nothing is shown before Close. A row of another taxonomy is a report.ErrUnfit.
+// ReadRows shows the chosen rows of a file. read gives its rows until io.EOF, as a dataset.Reader does; file is its
+// name in notes and errors. With Options.Top nothing is shown before Close. A row of another taxonomy is a
+// report.ErrUnfit.
 func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	var thresholds dataset.Probabilities
 	if v.o.Thresholds != nil {
@@ -151,7 +153,7 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 // IsFull tells whether no further file needs to be read.
 func (v *View) IsFull() bool { return v.o.Top == "" && v.o.Limit > 0 && v.printer.n == v.o.Limit }
 
-// Faults are the lines that were no rows, each a *dataset.LineError.
+// Faults are the lines that are no rows, each a *dataset.LineError.
 func (v *View) Faults() []error { return v.tagged.Faults() }
 
 // Close shows what Options.Top chose, and says how many rows there were. It is an error if there were none.
@@ -178,7 +180,7 @@ func (v *View) printNote(text string) {
 	}
 }
 
-// noteMeasure says what "uncertain" is measured by.
+// noteMeasure says how "uncertain" is measured.
 func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 	if thresholds == nil {
 		v.printNote(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
@@ -212,7 +214,7 @@ func hasAnyLabel(d *dataset.Diagnosis, labels []string) bool {
 	return d != nil && slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(labels, l) })
 }
 
-// shownRow is one row on its way to the terminal.
+// shownRow is a row that is shown.
 type shownRow struct {
 	*dataset.Row
 	diagnosis  *dataset.Diagnosis    // nil if there is none
@@ -220,7 +222,8 @@ type shownRow struct {
 	closest    closest               // only with Options.Top
 }
 
-// threshold of an error type; 0.5 where it is not known, for closest to it is where 1 − |p − 0.5| is largest.
+// threshold is that of an error type, or 0.5 where it is unknown: the probability closest to 0.5 has the largest 1 − |p
+// − 0.5|.
 func (s *shownRow) threshold(label string) float64 {
 	if p, ok := s.thresholds.Get(label); ok {
 		return p
