@@ -15,15 +15,15 @@ type RetryOptions struct {
 	Attempts int           // calls in all that may end Transient, >= 1; 1 never tries again
 	Base     time.Duration // pause after the first failure, > 0; doubles with each further one
 	Longest  time.Duration // the doubling ends here, >= Base
-	// MaxWait bounds the time that one call spends on Wait errors, >= 0, give or take the last pause. They are
-	// bounded by time, not by number: with many calls in flight against a tight limit, one call meets many of them
-	// though nothing is wrong.
+	// MaxWait limits the time that one call spends on Wait errors, >= 0; the last pause may exceed it. The time is
+	// limited, not the number: if many calls share a low limit, one call gets many Wait errors though nothing is wrong.
 	MaxWait time.Duration
-	// Notify, where set, hears of each failure that is tried again and the pause before it. Called concurrently.
+	// Notify, if set, is called before each retry with the failure and the pause. It is called concurrently.
 	Notify func(err error, pause time.Duration)
 }
 
-// DefaultRetryOptions are 5 calls over about 8 s of pauses, and up to 15 minutes of waiting on the endpoint's demand.
+// DefaultRetryOptions are 5 calls with about 8 s of pauses, and up to 15 minutes of waiting if the endpoint asks for
+// it.
 func DefaultRetryOptions() RetryOptions {
 	return RetryOptions{Attempts: 5, Base: 500 * time.Millisecond, Longest: 30 * time.Second, MaxWait: 15 * time.Minute}
 }
@@ -46,9 +46,9 @@ func (o RetryOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Retry makes a call of c again where its error is Transient or Wait, until o forbids it: then the error is Unavailable
-// and wraps the last one. Other errors pass. Put it around whatever must see every call, Limit and a budget among them.
-// o must be valid.
+// Retry repeats a call of c if its error is Transient or Wait, until o forbids it: then the error is Unavailable and
+// wraps the last one. It returns other errors unchanged. Put it around every decorator that must see each call, such as
+// Limit and a budget. o must be valid.
 func Retry(c Client, o RetryOptions) Client { return &retrier{c, o} }
 
 type retrier struct {
@@ -76,7 +76,7 @@ func (t *retrier) Complete(ctx context.Context, r *Request) (*Reply, error) {
 	}
 }
 
-// trial is the history of one call.
+// trial is the state of one call's retries.
 type trial struct {
 	o      RetryOptions
 	failed int           // calls that ended Transient

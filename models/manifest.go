@@ -59,7 +59,7 @@ type Manifest struct {
 	End        string             `json:"end"`                 // token after the last field
 	Pad        string             `json:"pad"`                 // token that fills a batch up
 	Segments   []int64            `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
-	Highlight  string             `json:"highlight,omitempty"` // the last field's tokens that also occur in this field get this field's token type
+	Highlight  string             `json:"highlight,omitempty"` // where the last field repeats the tokens of this field, they get this field's token type
 	MaxTokens  int                `json:"max_tokens"`          // usable length, special tokens included
 	Activation string             `json:"activation"`          // Sigmoid or Softmax
 	Thresholds map[string]float64 `json:"thresholds"`          // label to the least probability at which a row gets it, 0..1

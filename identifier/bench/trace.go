@@ -41,9 +41,8 @@ type nodeArgs struct {
 	Output []map[string][]int `json:"output_type_shape"`
 }
 
-// ReadTrace counts the matrix products in a trace that ONNX Runtime wrote, which holds the nodes that were really run, at
-// their real sizes: after the runtime's own rewriting, branches not taken left out. runs has one entry a Run. Products
-// with weights are also listed, each once.
+// ReadTrace counts the matrix products in a trace of ONNX Runtime, which holds the executed nodes with their sizes,
+// after the runtime's own rewriting. runs has one entry a Run. products lists the products with weights, each once.
 func ReadTrace(r io.Reader) (runs []Operations, products []ort.Product, err error) {
 	var events []event
 	if err := json.NewDecoder(r).Decode(&events); err != nil {
@@ -69,8 +68,8 @@ func ReadTrace(r io.Reader) (runs []Operations, products []ort.Product, err erro
 	return runs, products, nil
 }
 
-// countOperations adds a node's operations. ok says that p is a product with weights, of which the trace names no shape once the
-// runtime has packed them: its sizes are those of input and output.
+// countOperations adds a node's operations. ok says that p is a product with weights. The trace has no shape of packed
+// weights, so the sizes of p are those of input and output.
 func (n *nodeArgs) countOperations(sum *Operations) (p ort.Product, ok bool) {
 	if len(n.Input) == 0 || len(n.Output) == 0 {
 		return p, false
@@ -110,7 +109,7 @@ func (n *nodeArgs) keys() int {
 	return shape[len(shape)-2] // [batch, tokens, hidden] or [batch, heads, tokens, size]
 }
 
-// firstTensor is the one entry of m.
+// firstTensor is the only entry of m.
 func firstTensor(m map[string][]int) (kind string, shape []int) {
 	for kind, shape = range m {
 		return kind, shape

@@ -8,17 +8,17 @@ import (
 	"github.com/erreval/erreval/identifier/ort/internal/onnx"
 )
 
-// noTelemetry, if set before the library starts, keeps published builds since 1.29 from writing a device id and events
-// into the user's cache, and from sending them to Microsoft.
+// noTelemetry, if set before the library is loaded, stops published builds since 1.29 from writing a device id and
+// events into the user's cache, and from sending them to Microsoft.
 const noTelemetry = "ORT_DISABLE_TELEMETRY"
 
-// library is the process's ONNX Runtime: it can be loaded once, and stays.
+// library is the process's ONNX Runtime, which can be loaded only once.
 var library struct {
 	sync.Mutex
 	path string
 }
 
-// initialiseLibrary loads the library at path, or finds it loaded.
+// initialiseLibrary loads the library at path, unless it is loaded.
 func initialiseLibrary(path string) error {
 	library.Lock()
 	defer library.Unlock()
@@ -47,7 +47,7 @@ func Version(path string) (string, error) {
 	return onnx.GetVersion(), nil
 }
 
-// TryDevice says whether device can be used with the library at path: nil, or a sentence why not.
+// TryDevice is nil if device can be used with the library at path; else the error says why not.
 func TryDevice(path, device string) error {
 	if err := initialiseLibrary(path); err != nil {
 		return err

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Product is one plain matrix product, [M, K] × [K, N], the second factor being weights. It measures what a machine can
-// do at most.
+// Product is one plain matrix product, [M, K] × [K, N], whose second factor is weights. It measures a machine's peak.
 type Product struct {
 	Int8    bool // bytes to 32-bit integers (MatMulInteger), else float32 (MatMul)
 	M, K, N int
@@ -54,7 +53,7 @@ func (r *ProductRunner) Product() Product { return r.product }
 // Close frees the graph; no Rate may be under way.
 func (r *ProductRunner) Close() error { return r.session.Destroy() }
 
-// Rate computes the product over and over for d on atOnce goroutines, and returns operations a second, of all together.
+// Rate computes the product repeatedly for d on atOnce goroutines, and returns their operations a second together.
 func (r *ProductRunner) Rate(ctx context.Context, atOnce int, d time.Duration) (float64, error) {
 	var g errgroup.Group
 	counts := make([]int, atOnce)
@@ -125,7 +124,7 @@ func (p Product) graph() []byte {
 	return appendBytes(appendBytes(appendNumber(nil, 1, 8), 7, g), 8, appendNumber(nil, 2, 17))
 }
 
-// weights are numbers of no pattern that a kernel could profit from.
+// weights are numbers without a pattern that a kernel could use.
 func (p Product) weights() []byte {
 	var b []byte
 	x := uint32(1)
@@ -146,7 +145,7 @@ func tensorInfo(name string, elem, rows, columns int) []byte {
 	return appendBytes(appendText(nil, 1, name), 2, appendBytes(nil, 1, appendBytes(appendNumber(nil, 1, elem), 2, shape)))
 }
 
-// appendNumber, bin and str append a field of a protobuf message.
+// appendNumber, appendBytes and appendText append a field of a protobuf message.
 func appendNumber(b []byte, field, v int) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), uint64(v))
 }

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// Plain is err with what it says about files in plain words: "rows.csv: there is no such file" in the place of "open
-// rows.csv: no such file or directory". It wraps err, so that errors.Is and errors.As find in it what they found
-// before. nil stays nil.
+// Plain is err with plain words about files: "rows.csv: there is no such file" instead of "open rows.csv: no such file
+// or directory". It wraps err, so errors.Is and errors.As still work. nil stays nil.
 func Plain(err error) error {
 	if err == nil {
 		return nil
@@ -32,7 +31,7 @@ type plain struct {
 func (p *plain) Error() string { return p.text }
 func (p *plain) Unwrap() error { return p.err }
 
-// rewordError replaces the errors of files in the tree of err, which stand in text as they word themselves.
+// rewordError replaces in text the messages of all file errors in the tree of err.
 func rewordError(text string, err error) string {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
 	case *fs.PathError:

@@ -1,5 +1,4 @@
-// Package gate decides whether what was found is too much: limits as a user writes them, such as
-// "Factual Error>5%", and what came of each.
+// Package gate checks counts against limits that the user writes, such as "Factual Error>5%".
 package gate
 
 import (
@@ -10,11 +9,11 @@ import (
 	"strings"
 )
 
-// Subjects that are no labels.
+// Subjects that are not labels.
 const (
 	Any       = "any"       // tagged rows with at least one error
-	Untagged  = "untagged"  // rows in which nothing could be looked for
-	Truncated = "truncated" // tagged rows of which tokens were cut
+	Untagged  = "untagged"  // rows without a diagnosis
+	Truncated = "truncated" // tagged rows that were truncated
 	Rejected  = "rejected"  // lines that are no rows
 )
 
@@ -68,7 +67,7 @@ func parseSubject(name string, label func(string) (string, bool)) (string, bool)
 	return "", false
 }
 
-// Counts are what gates look at.
+// Counts are the numbers that gates check.
 type Counts struct {
 	Rows         int // tagged or not
 	Tagged       int
@@ -80,7 +79,7 @@ type Counts struct {
 	NotJudged    map[string]int // tagged rows in which a label could not be judged; absent is 0
 }
 
-// Result is what came of a gate.
+// Result is the result of a gate.
 type Result struct {
 	Gate   string   `json:"gate"`   // as written
 	Missed bool     `json:"missed"` // the expression holds, or cannot be decided
@@ -91,7 +90,7 @@ type Result struct {
 	Reason string   `json:"reason"` // a sentence
 }
 
-// Check decides. Of no tagged rows nothing is known about labels: such a gate is missed.
+// Check decides a gate. Without tagged rows nothing is known about labels: such a gate is missed.
 func (g Gate) Check(c Counts) Result {
 	n, of, what := g.countRows(c)
 	r := Result{Gate: g.Text, Rows: n, Of: of, Limit: g.Limit}
@@ -128,7 +127,7 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 	return c.Labels[g.Subject], c.Tagged - c.NotJudged[g.Subject], taggedRows
 }
 
-// nearly absorbs the rounding of limits written in decimals: 5% of 20 rows is 1 row.
+// nearly is the tolerance for the rounding of decimal limits: 5% of 20 rows is 1 row.
 const nearly = 1e-12
 
 func (g Gate) isMissedBy(value float64) bool {
@@ -161,7 +160,7 @@ func (g Gate) describeResult(r Result, value float64, what string) string {
 	return found + ": missed by " + fmt.Sprintf(by, scale*math.Abs(value-g.Limit))
 }
 
-// CheckAll decides all gates. It gives no list but an empty one, for JSON.
+// CheckAll decides all gates. Without gates the list is empty, not nil, for JSON.
 func CheckAll(gates []Gate, c Counts) []Result {
 	results := make([]Result, len(gates))
 	for i, g := range gates {

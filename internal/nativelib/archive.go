@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// maxLibrary bounds what is unpacked where the size is not pinned.
+// maxLibrary is the largest library that is unpacked if its size is not pinned, in bytes.
 const maxLibrary = 1 << 30
 
-// openMember opens one file of a wheel (zip) or of a .tgz. Nothing else of the archive is unpacked, and
-// the caller chooses the target's name, so that an entry's own path can do no harm.
+// openMember opens one file of a wheel (zip) or of a .tgz. It unpacks nothing else, and the caller chooses the target's
+// name, so an entry's own path cannot do harm.
 func openMember(archive, name string) (io.ReadCloser, error) {
 	if strings.HasSuffix(archive, ".whl") {
 		return openZipMember(archive, name)
@@ -73,7 +73,7 @@ func openTarMember(archive, name string) (io.ReadCloser, error) {
 	return closers{r, []io.Closer{f}}, nil
 }
 
-// seekTar reads on to the named file; io.EOF says that there is none.
+// seekTar reads on to the named file; io.EOF means that there is none.
 func seekTar(r io.Reader, name string) (io.Reader, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {

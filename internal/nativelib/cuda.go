@@ -30,9 +30,9 @@ type CUDA struct {
 	Preload []string // libraries to load before it, in this order: the driver by its name, the others by their path
 }
 
-// InstallCUDA makes sure that the CUDA build and the libraries of CUDA 13 and cuDNN 9 are in the cache, through pip, and
-// says whether any was fetched now. Each file is compared with its pinned SHA-256. Files that are there and right stay,
-// so that an interrupted installation goes on where it stopped.
+// InstallCUDA installs the CUDA build and the libraries of CUDA 13 and cuDNN 9 into the cache, through pip, and tells
+// whether it fetched any. It compares each file with its pinned SHA-256. It keeps correct files, so that an interrupted
+// installation continues where it stopped.
 func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err error) {
 	wheels := in.wheels
 	if wheels == nil {
@@ -94,15 +94,15 @@ func (in *Installer) installWheel(ctx context.Context, w wheel, dir string) (err
 	return nil
 }
 
-// pathIn is where a file of a wheel lies: NVIDIA's libraries look for each other beside themselves.
+// pathIn is the path of a wheel's file. All are in one folder, where NVIDIA's libraries look for each other.
 func (p pin) pathIn(dir string) string { return filepath.Join(dir, path.Base(p.member)) }
 
 func cudaDir(cacheDir string) string {
 	return filepath.Join(cacheDir, "onnxruntime", fmt.Sprintf("cuda-%s-linux-amd64", Version))
 }
 
-// LocateCUDA finds the CUDA build in the cache: ErrNoCUDA if it was never installed, else an error that names every
-// library that is missing or cut short. Hashes are InstallCUDA's affair: they would take seconds.
+// LocateCUDA finds the CUDA build in the cache. The error is ErrNoCUDA if it was never installed; else it names every
+// library that is missing or too short. It does not compute hashes, which would take seconds; InstallCUDA does.
 func LocateCUDA(cacheDir string) (CUDA, error) { return locateCUDA(cacheDir, cudaWheels) }
 
 func locateCUDA(cacheDir string, wheels []wheel) (CUDA, error) {

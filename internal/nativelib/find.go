@@ -23,11 +23,11 @@ type Options struct {
 	System   []string // folders; nil is SystemDirs()
 }
 
-// Found is a library file. Nothing was loaded.
+// Found is a library file that was found, but not loaded.
 type Found struct {
 	Path    string
 	From    string // "flag", "environment", "cache" or "system"
-	Version string // as the file's name says; "" where it does not
+	Version string // from the file's name; "" if that has none
 	pin     pin    // of a library in the cache
 }
 
@@ -37,8 +37,8 @@ func Find(o Options) (string, error) {
 	return f.Path, err
 }
 
-// Locate finds ONNX Runtime's shared library. A flag or environment variable that names no library is
-// an error, never skipped. The error says where it looked and what to do.
+// Locate finds ONNX Runtime's shared library. A flag or environment variable that names no library is an error. The
+// error says where Locate looked and what to do.
 func Locate(o Options) (Found, error) {
 	if o.Flag != "" {
 		return locateNamed(o.Flag, "flag", "the flag")
@@ -96,7 +96,7 @@ func findInCache(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// findInDirs returns the first usable library, and the ones that are too old.
+// findInDirs returns the first usable library, and those that are too old.
 func findInDirs(dirs []string) (f Found, old []string) {
 	for _, dir := range dirs {
 		matches, _ := filepath.Glob(filepath.Join(dir, "libonnxruntime.so*"))
@@ -125,7 +125,7 @@ func versionOf(path string) string {
 	return ""
 }
 
-// minorOf is the 31 of 1.31.1, or -1 where the name does not say.
+// minorOf is the 31 of 1.31.1, or -1 if the version is unknown.
 func minorOf(path string) int {
 	parts := strings.Split(versionOf(path), ".")
 	if len(parts) < 2 {

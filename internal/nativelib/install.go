@@ -19,7 +19,7 @@ type Installer struct {
 	CacheDir string                           // required; made when missing
 	Source   string                           // one of Sources(); "" is Auto
 	SHA256   string                           // of the release archive, in hexadecimal; needed for Release alone
-	Force    bool                             // fetch again even if a whole library is there
+	Force    bool                             // fetch again even if a complete library is there
 	Log      func(format string, args ...any) // progress, one line a call; nil is silent
 
 	pins        []pin   // tests; nil is the built-in list
@@ -27,9 +27,8 @@ type Installer struct {
 	releaseBase string  // tests
 }
 
-// Install makes sure that the library is in the cache and says whether it was fetched now. A library
-// that is there and has the right hash is left alone unless Force is set. The error joins what went
-// wrong with each source.
+// Install installs the library into the cache and tells whether it fetched one. It keeps a library with the right hash
+// unless Force is set. The error joins the errors of all sources.
 func (in *Installer) Install(ctx context.Context) (f Found, fetched bool, err error) {
 	candidates, err := in.listCandidates()
 	if err != nil {
@@ -63,7 +62,7 @@ func (in *Installer) foundPin(p pin) Found {
 	return Found{Path: p.libraryPath(in.CacheDir), From: "cache", Version: p.version, pin: p}
 }
 
-// listCandidates are the pins to try in order.
+// listCandidates are the pins to try, in order.
 func (in *Installer) listCandidates() ([]pin, error) {
 	source := in.Source
 	if source == "" {
@@ -92,7 +91,7 @@ func (in *Installer) listCandidates() ([]pin, error) {
 	return chosen, nil
 }
 
-// findPresent returns the first library that is there and whole.
+// findPresent returns the first library that is in the cache and complete.
 func (in *Installer) findPresent(candidates []pin) (Found, bool) {
 	if in.Force {
 		return Found{}, false
@@ -136,8 +135,8 @@ func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
 
 func sumFile(library string) string { return library + ".sha256" }
 
-// Verify compares a library in the cache with its pin, or, where there is none, with the hash noted
-// when it was installed. A library from elsewhere has nothing to be compared with and passes.
+// Verify compares a library in the cache with its pin, or, without a pin, with the hash written when it was installed.
+// It accepts a library from elsewhere, since there is no hash to compare with.
 func (f Found) Verify() error {
 	if f.From != "cache" {
 		return nil

@@ -18,7 +18,7 @@ func Read(out string) (*Record, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	// A run that died between its last two renames has left it under the name that it had meanwhile.
+	// A run that died between its last two renames left the record under its temporary name.
 	partial := out + ".partial"
 	if left, leftErr := readRecord(partial); leftErr == nil && left.isFinished() && fileExists(out) && !fileExists(partial) {
 		return left, nil
@@ -26,8 +26,8 @@ func Read(out string) (*Record, error) {
 	return nil, err
 }
 
-// ReadOptions reads an output's record, and of its options those that v, a pointer to a struct, has fields for. nil is no
-// record, or none that can be read: which is no fault of the rows.
+// ReadOptions reads an output's record, and into v, a pointer to a struct, the options that v has fields for. nil means
+// that there is no record that can be read, which is not a fault of the rows.
 func ReadOptions(out string, v any) *Record {
 	r, err := Read(out)
 	if err != nil {
@@ -45,7 +45,7 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// isFinished tells the record of a run that read its input from the one that it began with.
+// isFinished tells whether the record was written at the end of a run, not at its beginning.
 func (r *Record) isFinished() bool {
 	return len(r.Inputs) > 0 && r.Inputs[0].SHA256 != "" && r.Stopped == ""
 }
@@ -94,7 +94,7 @@ func Differences(a, b *Record, ignore ...string) ([]string, error) {
 	return all, nil
 }
 
-// text names an artefact, with its hash where that is all that tells it from the other.
+// text names an artefact, with its hash if the name is equal to the other's.
 func (a *Artefact) text(other *Artefact) string {
 	switch {
 	case a == nil:

@@ -34,8 +34,8 @@ func sumSquares[V comparable](count map[V]float64) float64 {
 	return sum
 }
 
-// Kappa is Cohen's κ of two raters of the same things (Cohen 1960): agreement beyond the chance that each one's own
-// frequencies give. NaN without values, or where both give one and the same value throughout. a and b are of one length.
+// Kappa is Cohen's κ of two raters of the same items (Cohen 1960): agreement beyond the chance that the raters'
+// frequencies give. NaN without values, or if both always give the same value. a and b have the same length.
 func Kappa[V comparable](a, b []V) float64 {
 	inA, inB := map[V]float64{}, map[V]float64{}
 	same, n := 0.0, float64(len(a))

@@ -37,7 +37,7 @@ func Constant(set []bool, n int) [][]bool {
 	return out
 }
 
-// Confusion counts, over rows, which labels stand in the place of which.
+// Confusion counts, over rows, which labels were predicted instead of which.
 type Confusion struct {
 	// Instead[g][p] counts rows where gold label g was missed and label p predicted wrongly.
 	Instead [][]int

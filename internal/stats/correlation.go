@@ -16,12 +16,12 @@ type Correlations struct {
 	Kendall  float64 // tau-b, which takes ties out of both variables: scipy.stats.kendalltau
 }
 
-// Pairs holds rows with two values, sorted once for many weightings. Safe for concurrent use.
+// Pairs holds rows with two values. It sorts them once for all weightings. Safe for concurrent use.
 type Pairs struct {
 	x, y         []float64
 	group        []int32
-	byX, byY     []int   // rows in ascending order of the one, and of the other
-	rankX, rankY []int32 // place of a row's value among the distinct ones, from 0
+	byX, byY     []int   // rows in ascending order of x, and of y
+	rankX, rankY []int32 // index of a row's value among the distinct ones, from 0
 	distinctY    int
 }
 
@@ -36,13 +36,13 @@ func NewPairs(x, y []float64, group []int) *Pairs {
 	}
 	p.byX, p.rankX, _ = rankValues(x)
 	p.byY, p.rankY, p.distinctY = rankValues(y)
-	slices.SortStableFunc(p.byX, func(a, b int) int { // rows tied in both stand together
+	slices.SortStableFunc(p.byX, func(a, b int) int { // rows tied in both are adjacent
 		return cmp.Or(cmp.Compare(p.rankX[a], p.rankX[b]), cmp.Compare(p.rankY[a], p.rankY[b]))
 	})
 	return p
 }
 
-// rankValues gives the order of values, and the place of each among the distinct ones.
+// rankValues gives the order of values, the index of each among the distinct ones, and the number of those.
 func rankValues(v []float64) (order []int, place []int32, distinct int) {
 	order, place = make([]int, len(v)), make([]int32, len(v))
 	for i := range order {
@@ -58,7 +58,7 @@ func rankValues(v []float64) (order []int, place []int32, distinct int) {
 	return order, place, distinct
 }
 
-// Correlations of the rows, each as often as weight says of its group; nil: once each.
+// Correlations are those of the rows, each counted as often as weight says for its group; nil: once each.
 func (p *Pairs) Correlations(weight []int32) Correlations {
 	w := make([]float64, len(p.x))
 	for i, g := range p.group {
@@ -77,10 +77,11 @@ func (p *Pairs) Correlations(weight []int32) Correlations {
 	}
 }
 
-// clampCorrelation takes off what rounding adds beyond −1 and 1.
+// clampCorrelation removes what rounding adds beyond −1 and 1.
 func clampCorrelation(r float64) float64 { return math.Max(-1, math.Min(1, r)) }
 
-// hasVariance tells whether the rows that count have two values; a variance of rounding errors would not tell.
+// hasVariance tells whether the rows that count have two distinct values. The computed variance may be a rounding
+// error.
 func hasVariance(v, w []float64) bool {
 	first := math.NaN()
 	for i, x := range v {
@@ -142,7 +143,7 @@ func (p *Pairs) kendall(w []float64) float64 {
 	return clampCorrelation((all - tiedX - tiedY + tiedBoth - 2*discordant) / math.Sqrt(all-tiedX) / math.Sqrt(all-tiedY))
 }
 
-// pairsOf is the number of pairs among n.
+// pairsOf is the number of pairs of n items.
 func pairsOf(n float64) float64 { return n * (n - 1) / 2 }
 
 // fenwick holds sums over the beginning of a list (Fenwick 1994).
@@ -154,7 +155,7 @@ func (f fenwick) addAt(place int32, n float64) {
 	}
 }
 
-// sumUpTo of the places up to this one.
+// sumUpTo is the sum of the elements up to place.
 func (f fenwick) sumUpTo(place int32) float64 {
 	total := 0.0
 	for i := place + 1; i > 0; i -= i & -i {
@@ -175,7 +176,7 @@ func NewMeans(x, y []float64, unit []int, units int, group []int) *Means {
 	return &Means{unit: unit, group: group, x: x, y: y, units: units}
 }
 
-// Correlations of the units' means; a unit of which no row counts is left out.
+// Correlations are those of the units' means. A unit without a row that counts is left out.
 func (m *Means) Correlations(weight []int32) Correlations {
 	x, y, n := make([]float64, m.units), make([]float64, m.units), make([]float64, m.units)
 	for i, u := range m.unit {
@@ -195,5 +196,5 @@ func (m *Means) Correlations(weight []int32) Correlations {
 	return NewPairs(x[:k], y[:k], nil).Correlations(nil)
 }
 
-// roundNoise takes the rounding errors off a mean, so that equal means are tied.
+// roundNoise removes rounding errors from a mean, so that equal means are tied.
 func roundNoise(x float64) float64 { return math.Round(x*1e12) / 1e12 }

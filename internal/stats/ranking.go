@@ -23,7 +23,7 @@ func calibrationBin(p float64) int {
 	return b
 }
 
-// Ranking holds rows in descending order of a score, sorted once for many weightings. Safe for concurrent use.
+// Ranking holds rows in descending order of a score. It sorts them once for all weightings. Safe for concurrent use.
 type Ranking struct {
 	group []int32
 	gold  []bool

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// longestTarget: longer texts are no answers to look for, and make slow patterns.
+// longestTarget is the longest text that is searched: longer ones are no answers, and make slow patterns.
 const longestTarget = 2000
 
-// Find gives the places [from, to) of the targets in content, in order and apart. Where two begin at the same place the
-// longer one counts.
+// Find gives the ranges [from, to) of the targets in content, in order and without overlap. If two begin at the same
+// position, the longer one counts.
 func Find(content string, targets []string) [][]int {
 	var patterns []string
 	for _, t := range targets {
@@ -39,7 +39,7 @@ func Find(content string, targets []string) [][]int {
 	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool { return !isWholeWords(content, at[0], at[1]) })
 }
 
-// isWholeWords tells whether no word goes on beyond the place, in scripts that put spaces between words.
+// isWholeWords tells whether the range cuts no word, in scripts that put spaces between words.
 func isWholeWords(s string, from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:from])
 	begin, _ := utf8.DecodeRuneInString(s[from:])

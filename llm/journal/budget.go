@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// Budget is what all calls in a journal may consume together, those of earlier runs included. A limit that is nil
-// does not hold; 0 allows nothing but replays.
+// Budget limits what all calls in a journal may use together, those of earlier runs included. nil is no limit; 0 allows
+// nothing but replays.
 type Budget struct {
 	MaxCost   *float64 `json:"max_cost,omitempty"`   // in the currency of the price list
 	MaxTokens *int64   `json:"max_tokens,omitempty"` // input and output
@@ -39,15 +39,15 @@ func (b Budget) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Bounds of what an endpoint adds to a request before the model reads it: the marks of a turn, and the marks around
-// all with a system text of its own. Chat templates in use need about 5 and up to 100 tokens (gpt-oss).
+// Upper bounds of what an endpoint adds to a request before the model reads it: marks around each message, and marks
+// and a system text around all. Known chat templates need about 5 and up to 100 tokens (gpt-oss).
 const (
 	tokensPerMessage = 16
 	tokensPerRequest = 128
 )
 
-// WorstCase bounds what r can use. Input: its bytes, as no tokenizer makes more tokens than bytes, and an allowance
-// for what the endpoint adds. Output: MaxTokens.
+// WorstCase is an upper bound of the tokens that r can use. Input: its bytes, as no tokenizer makes more tokens than
+// bytes, and an allowance for what the endpoint adds. Output: MaxTokens.
 func WorstCase(r *llm.Request) llm.Usage {
 	u := llm.Usage{Input: tokensPerRequest, Output: r.MaxTokens}
 	for _, m := range r.Messages {
@@ -75,12 +75,12 @@ type Spent struct {
 
 // Spent sums the journal up, over all models and runs.
 func (j *Journal) Spent() (Spent, error) {
-	books, err := readAccounts(j.store.reader.QueryContext(background, listAccounts))
+	perModel, err := readAccounts(j.store.reader.QueryContext(background, listAccounts))
 	if err != nil {
 		return Spent{}, explainFault(j.path, err)
 	}
 	var sum account
-	for _, a := range books {
+	for _, a := range perModel {
 		sum.addAccount(*a)
 	}
 	s := sum.toSpent()
@@ -113,7 +113,7 @@ func (a *account) addAccount(d account) {
 	a.changed = true
 }
 
-// toSpent is a without its currency.
+// toSpent gives a as a Spent without currency.
 func (a *account) toSpent() Spent {
 	return Spent{Calls: a.calls, Open: a.open, Input: a.input, Output: a.output, Cost: float64(a.cost) / nano,
 		UnpricedInput: a.unpricedInput, UnpricedOut: a.unpricedOutput, Overruns: a.overruns}
@@ -124,7 +124,7 @@ func (a account) negated() account {
 		unpricedInput: -a.unpricedInput, unpricedOutput: -a.unpricedOutput, overruns: -a.overruns}
 }
 
-// addCapped stays at the highest number: what an endpoint reports may be nonsense.
+// addCapped adds, up to the largest number: an endpoint may report nonsense.
 func addCapped(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -132,7 +132,7 @@ func addCapped(a, b int64) int64 {
 	return a + b
 }
 
-// Meter keeps the budget: it reserves the worst case of each call in the journal before it is made and settles for
+// Meter keeps the budget: it reserves the worst case of each call in the journal before the call, and replaces it by
 // what was used. See Journal.Meter.
 type Meter struct {
 	journal *Journal
@@ -141,12 +141,12 @@ type Meter struct {
 	prices  *Prices
 
 	mu   sync.Mutex
-	used map[string]*account // by model; calls that are over
+	used map[string]*account // by model; finished calls
 }
 
 var _ llm.Client = (*Meter)(nil)
 
-// Used is what calls of model through m have used that are over, whatever else uses the journal.
+// Used is what the finished calls of model through m have used. Other users of the journal do not count.
 func (m *Meter) Used(model string) Spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,7 +156,7 @@ func (m *Meter) Used(model string) Spent {
 	return Spent{}
 }
 
-// addUsed counts a call that is over.
+// addUsed counts a finished call.
 func (m *Meter) addUsed(model string, a account) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,15 +166,15 @@ func (m *Meter) addUsed(model string, a account) {
 	m.used[model].addAccount(a)
 }
 
-// Meter decorates next, the endpoint's client, or that which llm.Limiter.LimitInFlight gives. A call for which the
-// budget has no room is not made and fails with llm.Budget; one that may find room once others in flight settle waits
-// for them. The price list may be nil if b does not limit the cost. All Meters of a journal share what is spent, each
-// holds its own limits.
+// Meter decorates next, the endpoint's client, or the client that llm.Limiter.LimitInFlight gives. A call that would
+// exceed the budget is not made and fails with llm.Budget. If the budget may suffice once others in flight are settled,
+// the call waits for them. The price list may be nil if b does not limit the cost. All Meters of a journal count the
+// same costs; each has its own limits.
 //
-// Charged are: the usage that the endpoint reports; the worst case, where it reports none or where nobody knows
-// (time-out, cut reply, gateway fault, crash); nothing for a call that it turned down, or that did not reach it. A
-// call that used more than its worst case is recorded, and where cost or tokens are limited it is the last one: its
-// reply is good, but the limits cannot be kept.
+// A call is charged the usage that the endpoint reports. It is charged the worst case if the endpoint reports none, or
+// if its usage is unknown (time-out, cut reply, gateway fault, crash); and nothing if the endpoint refused it or it did
+// not reach the endpoint. If a call used more than its worst case and cost or tokens are limited, it is the last one:
+// its reply is good, but the limits cannot be kept.
 func (j *Journal) Meter(next llm.Client, b Budget, prices *Prices) (*Meter, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (j *Journal) currency() (string, error) {
 	return c, nil
 }
 
-// setCurrency makes c the journal's currency, as long as it holds no cost: costs in different ones have no sum.
+// setCurrency makes c the journal's currency if it holds no cost yet: costs in different currencies have no sum.
 func (j *Journal) setCurrency(c string) error {
 	if err := j.store.writeChange(change{apply: func(t *transaction) error {
 		_, err := t.conn.ExecContext(background, `INSERT INTO setting VALUES ('currency', ?)
@@ -218,7 +218,7 @@ func (j *Journal) setCurrency(c string) error {
 	return err
 }
 
-// maxTokens bounds what a call may ask for and what an endpoint may report, so that sums stay within 64 bits.
+// maxTokens limits what a call may ask for and what an endpoint may report, so that sums fit in 64 bits.
 const maxTokens = math.MaxInt32
 
 // Complete makes the call within the budget.
@@ -255,7 +255,7 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	return reply, err
 }
 
-// countExchange counts a further exchange of a call, which the endpoint turned down before.
+// countExchange counts a further exchange of a call that the endpoint refused before.
 func (m *Meter) countExchange(model string) error {
 	var refused error
 	err := m.journal.store.writeChange(change{apply: func(t *transaction) (err error) {
@@ -274,7 +274,7 @@ func (m *Meter) countExchange(model string) error {
 	return nil
 }
 
-// chargeFor is one call of model with usage u.
+// chargeFor is the account of one call of model with usage u.
 func (m *Meter) chargeFor(model string, u llm.Usage) account {
 	a := account{calls: 1, input: int64(u.Input), output: int64(u.Output)}
 	if price, ok := m.priceOf(model); ok {
@@ -298,7 +298,7 @@ func billionths(cost float64) int64 {
 	return int64(math.Ceil(min(cost*nano, 1<<62)))
 }
 
-// chargeOutcome is what a call is charged that had worst reserved.
+// chargeOutcome is what a call is charged after it reserved worst.
 func (m *Meter) chargeOutcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
 	switch {
 	case err == nil:
@@ -312,8 +312,8 @@ func (m *Meter) chargeOutcome(model string, worst llm.Usage, reply *llm.Reply, e
 	return m.chargeFor(model, worst)
 }
 
-// usageOrWorst is what was used; where the report makes no sense, the worst case: there is no call without input, and no
-// text without output.
+// usageOrWorst is the usage that the endpoint reports, or the worst case if the report is impossible: every call has
+// input, and every text has output.
 func usageOrWorst(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	u := reply.Usage
 	noOutput := u.Output == 0 && (u.Input <= 0 || reply.Text != "")
@@ -326,7 +326,7 @@ func usageOrWorst(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	return llm.Usage{Input: min(u.Input, maxTokens), Output: min(u.Output, maxTokens)}
 }
 
-// isUnsent tells of calls that failed before they reached the endpoint.
+// isUnsent tells whether a call failed before it reached the endpoint.
 func isUnsent(err error) bool {
 	if errors.Is(err, llm.ErrUnsent) {
 		return true
@@ -338,8 +338,8 @@ func isUnsent(err error) bool {
 	return ok && e.Status == 0 && (e.Kind == llm.Refused || e.Kind == llm.Auth)
 }
 
-// isTurnedDown tells of calls that the endpoint answered with an error of its own, so that no model ran. Of a gateway's
-// error nobody knows.
+// isTurnedDown tells whether the endpoint itself refused the call, so that no model ran. After a gateway's error that
+// is unknown.
 func isTurnedDown(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -354,7 +354,7 @@ func isTurnedDown(err error) bool {
 	return e.Status >= 400
 }
 
-// reserveBudget charges a in advance, or says why it cannot.
+// reserveBudget charges a in advance, or is an error that says why it cannot.
 func (m *Meter) reserveBudget(ctx context.Context, model string, a account) error {
 	a.open = 1
 	for {
@@ -390,14 +390,14 @@ func (m *Meter) reserveBudget(ctx context.Context, model string, a account) erro
 }
 
 func (t *transaction) chargeAccount(model string, a account) error {
-	books, err := t.accountOf(model)
+	sum, err := t.accountOf(model)
 	if err == nil {
-		books.addAccount(a)
+		sum.addAccount(a)
 	}
 	return err
 }
 
-// settleBudget replaces the reservation by what was used, and does keep with it.
+// settleBudget replaces the reservation by what was used. It calls keep in the same transaction.
 func (m *Meter) settleBudget(model string, reserved, used account, keep func(*transaction) error) error {
 	reserved.open = 1
 	over := used.input+used.output > reserved.input+reserved.output || used.cost > reserved.cost
@@ -425,11 +425,11 @@ func (m *Meter) findRefusal(t *transaction, model string, a account) (refused, e
 	if t.overrun != nil {
 		return t.overrun, nil
 	}
-	if _, err := t.accountOf(model); err != nil { // reads the books
+	if _, err := t.accountOf(model); err != nil { // reads the accounts
 		return nil, err
 	}
 	var sum account
-	for name, b := range t.books {
+	for name, b := range t.perModel {
 		sum.addAccount(*b)
 		if m.budget.MaxCost == nil || b.unpricedInput|b.unpricedOutput == 0 {
 			continue

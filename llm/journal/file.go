@@ -17,13 +17,13 @@ import (
 
 const (
 	format        = 2          // of the schema below and of the calls' keys; PRAGMA user_version
-	applicationID = 0x65727276 // "errv": tells a journal from other SQLite files
+	applicationID = 0x65727276 // "errv": marks a journal among SQLite files
 	busyTimeout   = 30 * time.Second
 	readers       = 4
-	logPages      = 65536 // of 4 KiB, before a writer itself folds the log into the file; foldEvery comes first
+	logPages      = 65536 // of 4 KiB, after which a writer itself copies the log into the file; usually checkpointEvery comes first
 )
 
-// Accounts hold open calls at their reservation, so a call that a crash lost is charged without anybody noticing it.
+// Accounts count open calls with their reservation, so a call that a crash lost stays charged.
 const schema = `
 CREATE TABLE reply (
 	call BLOB NOT NULL,             -- SHA-256 over all of the call but its attempt
@@ -50,7 +50,7 @@ CREATE TABLE account (
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `
 
-// background: statements are not cut off halfway, and last microseconds.
+// background is for all statements: they take microseconds, and nothing interrupts them.
 var background = context.Background()
 
 // openStore opens path. synchronous is SQLite's: in WAL mode NORMAL loses nothing when a process dies, and at worst the
@@ -61,14 +61,14 @@ func openStore(path, synchronous string) (*store, error) {
 		return nil, err
 	}
 	s := &store{freed: make(chan struct{})}
-	s.folding.SetLimit(1)
+	s.checkpoints.SetLimit(1)
 	if err := s.connect(abs, synchronous); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-// regularFile makes sure that path is a file, and makes an empty one that nobody but its owner reads if there is none.
+// regularFile checks that path is a regular file. If there is none, it makes an empty one that only its owner can read.
 func regularFile(path string) (abs string, err error) {
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func regularFile(path string) (abs string, err error) {
 	return abs, err
 }
 
-// restrictAccess takes the journal, and what a run that was killed left beside it, from the eyes of others. SQLite gives new
+// restrictAccess lets only the owner read the journal, and the files that a killed run left beside it. SQLite gives new
 // files beside it the same mode.
 func restrictAccess(abs string) error {
 	for _, name := range []string{abs, abs + "-wal", abs + "-shm"} {
@@ -133,8 +133,7 @@ func (s *store) connect(abs, synchronous string) (err error) {
 	return s.readState()
 }
 
-// readState begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they
-// are looked up.
+// readState reads the file's version. If the file has no replies, it starts the filter of those that are written.
 func (s *store) readState() error {
 	var replies bool
 	err := s.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM reply)").Scan(&replies)
@@ -142,7 +141,7 @@ func (s *store) readState() error {
 		s.version, err = s.dataVersion()
 	}
 	if err == nil && !replies {
-		s.held.Store(new(filter))
+		s.stored.Store(new(filter))
 	}
 	return err
 }
@@ -168,7 +167,7 @@ func (s *store) migrate() error {
 	return errors.Join(err, ended)
 }
 
-// setWriteAhead turns the journal mode to WAL. SQLite does not wait for others here, so this does.
+// setWriteAhead sets the journal mode to WAL. SQLite does not wait for other processes here, so setWriteAhead does.
 func (s *store) setWriteAhead() error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
@@ -184,7 +183,7 @@ func (s *store) setWriteAhead() error {
 	}
 }
 
-// checkFormat tells an empty file from a journal, and refuses all else.
+// checkFormat accepts an empty file and a journal, and refuses every other file.
 func (s *store) checkFormat() (empty bool, err error) {
 	var id, version, tables int
 	if err := s.conn.QueryRowContext(background, `SELECT (SELECT application_id FROM pragma_application_id),
@@ -235,8 +234,8 @@ func (s *store) prepareStatements() error {
 }
 
 func (s *store) close() error {
-	faults := []error{s.folding.Wait()}
-	for _, stmt := range s.prepared { // a connection with one open stays open, and the log beside the file with it
+	faults := []error{s.checkpoints.Wait()}
+	for _, stmt := range s.prepared { // a connection with an open statement stays open, and keeps the log beside the file
 		faults = append(faults, stmt.Close())
 	}
 	if s.reader != nil {
@@ -267,7 +266,7 @@ func errorCode(err error) int {
 	return 0
 }
 
-// explainFault says of an error what it means for the file, and what to do.
+// explainFault says what an error means for the file, and what to do.
 func explainFault(path string, err error) error {
 	advice := ""
 	switch errorCode(err) {

@@ -61,8 +61,8 @@ func (c *config) readModel(name string, n *yaml.Node) {
 	c.judges[name] = s
 }
 
-// vendorOf is the vendor that an entry names: what it may say of its endpoint depends on it. Of a name that is not
-// known, the key's reader tells.
+// vendorOf is the vendor that an entry names, which decides the keys of its endpoint. It does not report an unknown
+// name: readVendor does.
 func (c *config) vendorOf(n *yaml.Node) *vendor.Vendor {
 	name := vendor.Default
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -87,7 +87,7 @@ func (c *config) readVendor(key string, n *yaml.Node) {
 	}
 }
 
-// free is dst, or where a flag decides, a value that nobody looks at.
+// free is dst, or, if a flag decides, a value that is not used.
 func free[T any](c *config, flag string, dst *T) *T {
 	if c.src.Given(flag) {
 		return new(T)
@@ -95,14 +95,14 @@ func free[T any](c *config, flag string, dst *T) *T {
 	return dst
 }
 
-// entryEndpoint is what belongs to one address: none of it goes to another.
+// entryEndpoint holds the settings that belong to one address: they are not used with another one.
 type entryEndpoint struct {
 	Vendor                        *vendor.Vendor
 	BaseURL, AzureVersion, KeyEnv string
 	Headers                       map[string]string
 }
 
-// setEndpoint points s to the endpoint of its entry.
+// setEndpoint gives s the endpoint of its entry.
 func (s *Settings) setEndpoint(e entryEndpoint, src *Sources) {
 	if e.Vendor != s.Vendor { // --vendor wins
 		s.moved = "by the API of --vendor " + s.Vendor.Name + ", not by that of its vendor"
@@ -153,12 +153,12 @@ func (c *config) checkOption(key string, n *yaml.Node, v *vendor.Vendor, set fun
 	}
 }
 
-// keyName is how environment variables are written; few keys look like it.
+// keyName matches names of environment variables; few keys match it.
 var keyName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`)
 
 func (c *config) keyEnv(dst *string) strictyaml.Value {
 	return func(key string, n *yaml.Node) {
-		if n.Kind != yaml.ScalarNode || !keyName.MatchString(n.Value) { // it may be a key, which is not repeated
+		if n.Kind != yaml.ScalarNode || !keyName.MatchString(n.Value) { // it may be a key, which no message repeats
 			c.Fault(n.Line, "%s: the name of an environment variable is expected, in capital letters such as MY_KEY; "+
 				"a key itself does not belong in the file", key)
 			return

@@ -11,17 +11,16 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Session asks the models of one run. Open and Close are called once each, and no model is called before the one or
-// after the other.
+// Session holds the models of one run. Call Open and Close once each, and call models only between them.
 type Session struct {
 	o           Options
 	prices      *journal.Prices
-	journal     *journal.Journal // nil where nothing is called and there is none
+	journal     *journal.Journal // nil if there is none and nothing is called
 	connections []*connection    // by model
 	clients     []*client        // by model
 }
 
-// New makes a Session of valid options. It finds what is wrong with them while there is no journal yet.
+// New makes a Session from options. It checks them before there is a journal.
 func New(o Options) (*Session, error) {
 	s := &Session{o: o, clients: make([]*client, len(o.Models))}
 	for i := range s.clients {
@@ -34,7 +33,7 @@ func New(o Options) (*Session, error) {
 	return s, s.openConnections()
 }
 
-// MismatchError says that the journal does not fit the options: it may be in another currency.
+// MismatchError says that the journal does not fit the options; for example, it is in another currency.
 type MismatchError struct{ Err error }
 
 // Error is the text of Err.
@@ -43,8 +42,8 @@ func (e *MismatchError) Error() string { return e.Err.Error() }
 // Unwrap is Err.
 func (e *MismatchError) Unwrap() error { return e.Err }
 
-// Open puts the journal between models and endpoints. Without calls, it is only looked into if it is there. Where the
-// journal can be read and does not fit the options, the error is a *MismatchError.
+// Open opens the journal and connects the models. Without calls, it only reads a journal that exists. If the journal
+// can be read but does not fit the options, the error is a *MismatchError.
 func (s *Session) Open() (err error) {
 	if _, err := os.Stat(s.o.Journal); !s.o.Calls && err != nil {
 		return nil
@@ -85,7 +84,7 @@ func (s *Session) Unpriced() []string {
 
 func (s *Session) hasPrice(model string) bool { _, ok := s.prices.Models[model]; return ok }
 
-// Models are those of the options, with clients that are of use once the Session is open.
+// Models are those of the options. Their clients work while the Session is open.
 func (s *Session) Models() []llm.Model {
 	var out []llm.Model
 	for i := range s.o.Models {
@@ -96,7 +95,7 @@ func (s *Session) Models() []llm.Model {
 	return out
 }
 
-// client calls a model: through the journal, once that is open.
+// client calls a model: through the journal once that is open.
 type client struct {
 	endpoint llm.Client      // with budget, limits and retries around it
 	journal  *journal.Client // nil where there is none
@@ -118,7 +117,7 @@ func (c *client) Reject(r *llm.Request, reply *llm.Reply) error {
 	return c.journal.Reject(r, reply)
 }
 
-// connection leads to the endpoint of one model, or of several.
+// connection is the client chain for the endpoint of one model, or of several.
 type connection struct {
 	endpoint llm.Client
 	client   llm.Client     // endpoint, with budget, limits and retries around it
@@ -150,10 +149,10 @@ func (s *Session) openConnections() error {
 	return nil
 }
 
-// endpointName tells endpoints apart in the journal.
+// endpointName identifies an endpoint in the journal.
 func (s *Settings) endpointName() string {
 	name := s.Endpoint.BaseURL + " " + s.Endpoint.AzureVersion
-	if s.Vendor.Name != vendor.Default { // journals from before there were others have none
+	if s.Vendor.Name != vendor.Default { // journals written before there were other vendors have none
 		name += " " + s.Vendor.Name
 	}
 	return name
@@ -172,7 +171,7 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 	return &connection{endpoint, llm.Retry(limiter.LimitRates(meter), llm.DefaultRetryOptions()), meter}, nil
 }
 
-// finishCalls makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
+// finishCalls lets a call end even if ctx ends, since its reply is paid for. The time-out still limits it.
 func finishCalls(c llm.Client) llm.Client {
 	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 		return c.Complete(context.WithoutCancel(ctx), r)

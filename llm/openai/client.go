@@ -17,14 +17,15 @@ import (
 	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
-// Client is an llm.Client of one endpoint. It learns what each model rejects and leaves that out of later calls.
+// Client is an llm.Client of one endpoint. It learns which options each model rejects, and leaves them out of later
+// calls.
 type Client struct {
 	api      *api.Client
 	endpoint *endpoint.Endpoint
 	rejected endpoint.Rejections
 }
 
-// New checks o and makes a Client; nothing is called yet.
+// New checks o and makes a Client; it calls nothing.
 func New(o Options) (*Client, error) {
 	if err := validate(o); err != nil {
 		return nil, err
@@ -48,12 +49,12 @@ func (c *Client) String() string { return c.endpoint.String() }
 // GoString is String.
 func (c *Client) GoString() string { return c.String() }
 
-// Rejected names the options that calls of model do without, since the endpoint rejected them: "temperature", "seed",
-// "json_schema", "system role", and "max_tokens" where max_completion_tokens stands for it. A run's record needs them.
+// Rejected names the options that calls of model leave out because the endpoint rejected them: "temperature", "seed",
+// "json_schema", "system role", and "max_tokens" if max_completion_tokens replaces it. A run's record needs them.
 func (c *Client) Rejected(model string) []string { return c.rejected.Names(model) }
 
-// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the
-// model once the call is not refused any more.
+// Complete makes one call. If the endpoint rejects an option, it calls again without it, and remembers that for the
+// model once a call succeeds.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (*llm.Reply, error) {
 		return c.call(ctx, r, omitted)
@@ -76,7 +77,7 @@ func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omit
 	return c.reply(r.Model, &response)
 }
 
-// typeError gives every error of go-openai a kind; those of the endpoint have one.
+// typeError gives every error of go-openai a kind; errors of the endpoint already have one.
 func (c *Client) typeError(model string, err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok {
 		return err
@@ -91,8 +92,8 @@ func (c *Client) typeError(model string, err error) error {
 		"check that the base URL is that of an OpenAI-compatible endpoint")
 }
 
-// sendRequest takes request to the endpoint. The library would leave out a temperature of 0 and round others, so
-// putTemperature puts it in; but the library knows models that reject one, and says so.
+// sendRequest sends request to the endpoint. The library would leave out a temperature of 0 and round others, so
+// putTemperature writes it. The library still gets it, since it knows models that reject one.
 func (c *Client) sendRequest(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
 	if err := api.NewReasoningValidator().Validate(request); err != nil {
 		return api.ChatCompletionResponse{}, err
@@ -101,7 +102,7 @@ func (c *Client) sendRequest(ctx context.Context, request api.ChatCompletionRequ
 	return c.api.CreateChatCompletion(ctx, request)
 }
 
-// translate is r for go-openai, with the exact temperature beside it; nil for none.
+// translate is r in the form of go-openai, and the exact temperature; nil for none.
 func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatCompletionRequest, exact *float64) {
 	request.Model = r.Model
 	for _, m := range r.Messages {
@@ -155,7 +156,7 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 	return reply, nil
 }
 
-// messageText is a message's content, whichever of its two forms it has.
+// messageText is a message's content, in either of its two forms.
 func messageText(m api.ChatCompletionMessage) string {
 	if m.MultiContent == nil {
 		return m.Content
@@ -167,8 +168,8 @@ func messageText(m api.ChatCompletionMessage) string {
 	return b.String()
 }
 
-// usageOf counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the
-// total.
+// usageOf counts all tokens that are not input as output: some endpoints count reasoning in the total, but not in
+// completion_tokens.
 func usageOf(u api.Usage) llm.Usage {
 	if u.PromptTokens < 0 || u.CompletionTokens < 0 || u.TotalTokens < 0 {
 		return llm.Usage{}

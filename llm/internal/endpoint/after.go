@@ -9,7 +9,7 @@ import (
 )
 
 // retryAfter is how long the endpoint asks to wait: Retry-After in seconds or as a date, or the milliseconds that
-// OpenAI and Azure send beside it. 0: it does not ask, or asks for nothing that can be understood.
+// OpenAI and Azure send beside it. 0: it does not ask, or the header cannot be read.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return durationOf(ms / 1000)
@@ -29,7 +29,7 @@ func retryAfter(h http.Header) time.Duration {
 	return durationOf(date.Sub(now).Seconds())
 }
 
-// durationOf is seconds as a duration, within 0 and a year.
+// durationOf is seconds as a duration, from 0 to a year.
 func durationOf(seconds float64) time.Duration {
 	if !(seconds > 0) { // NaN included
 		return 0

@@ -1,5 +1,5 @@
-// Package endpoint is what clients of HTTP endpoints share: exchanges within bounds of time and size, errors that
-// have a kind and hold no secret, and the options that models reject. Begin with [New].
+// Package endpoint is what clients of HTTP endpoints share: exchanges limited in time and size, errors that have a kind
+// and hold no secret, and the options that models reject. Begin with [New].
 package endpoint
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// maxReply bounds a reply's body, in bytes. A verdict with its reasons takes a few thousand.
+// maxReply is the largest body of a reply, in bytes. A verdict with its reasons has a few thousand.
 const maxReply = 10 << 20
 
-// API is in what the APIs of vendors differ.
+// API holds the differences between the APIs of vendors.
 type API struct {
 	// Prepare completes a request before Options.Headers are set; nil does nothing.
 	Prepare func(*http.Request) error
-	// ReplyField is the field that replies have and errors do not: endpoints send errors with status 200, too.
+	// ReplyField is a field that replies have and errors do not: endpoints also send errors with status 200.
 	ReplyField string
-	// Status is the one that an error stands for that came with 200; 0 if it does not say.
+	// Status is the status that an error names if it came with 200; 0 if it names none.
 	Status func(*Fault) int
-	// Problem is what an error says beyond its status; nil for nothing.
+	// Problem finds what an error says beyond its status; nil finds nothing.
 	Problem func(*Fault) Problem
-	// RequestID is the header by which the vendor finds a request again, for messages; "" for none.
+	// RequestID is the header that names the request for the vendor, for messages; "" for none.
 	RequestID string
 }
 
-// Endpoint makes HTTP calls to one address. It reads replies whole and within bounds, and turns whatever is none into
-// an *llm.Error.
+// Endpoint makes HTTP calls to one address. It reads whole replies up to a limit, and turns every other answer into an
+// *llm.Error.
 type Endpoint struct {
 	o       vendor.Options
 	api     API
@@ -77,7 +77,7 @@ func manyConnections() http.RoundTripper {
 	return t
 }
 
-// Exchange runs one exchange, bounded in time. The error says whether ctx ended, or the time that a call may take.
+// Exchange runs one exchange with a time-out. The error says whether ctx ended or the time-out passed.
 func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
@@ -94,7 +94,7 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	return err
 }
 
-// contextCause is ctx's end as an error that is its cause and context.Canceled or DeadlineExceeded.
+// contextCause is an error for the end of ctx: both its cause and context.Canceled or DeadlineExceeded.
 func contextCause(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
@@ -102,7 +102,7 @@ func contextCause(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Do sends req. A response that it returns has status 2xx and its body in memory; an error is an *llm.Error.
+// Do sends req. The response has status 2xx and its body in memory; an error is an *llm.Error.
 func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 	if err := e.prepareRequest(req); err != nil {
 		return nil, e.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the options")
@@ -134,7 +134,7 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// prepareRequest completes req with what the vendor's API and the user want.
+// prepareRequest adds the headers of the vendor's API and of the user to req.
 func (e *Endpoint) prepareRequest(req *http.Request) error {
 	if e.api.Prepare != nil {
 		if err := e.api.Prepare(req); err != nil {
@@ -147,8 +147,8 @@ func (e *Endpoint) prepareRequest(req *http.Request) error {
 	return nil
 }
 
-// connectError is err's text: the end of a call in a time-out is not the end of the run. That no connection was made
-// stays to be seen, as nothing was sent then.
+// connectError is an error with err's text alone: a time-out of a call must not look like the end of the run. It keeps
+// a failed connection visible, since nothing was sent then.
 func connectError(err error) error {
 	text := errors.New(err.Error())
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
@@ -161,7 +161,7 @@ func connectError(err error) error {
 	return text
 }
 
-// findFault is the error in a body that came with status 200, as OpenRouter sends them.
+// findFault finds an error in a body with status 200, as OpenRouter sends them.
 func (e *Endpoint) findFault(body []byte) (*Fault, bool) {
 	if !bytes.Contains(body, []byte(`"error"`)) { // most often
 		return nil, false
@@ -180,13 +180,13 @@ func (e *Endpoint) findFault(body []byte) (*Fault, bool) {
 	return f, true
 }
 
-// isEmpty tells of a JSON value that is missing, null, or a list without elements.
+// isEmpty tells whether a JSON value is missing, null, or a list without elements.
 func isEmpty(value json.RawMessage) bool {
 	var list []json.RawMessage
 	return len(value) == 0 || json.Unmarshal(value, &list) == nil && len(list) == 0
 }
 
-// refusalError is a response that is not 2xx, as an error with its kind.
+// refusalError is the error, with its kind, for a response that is not 2xx.
 func (e *Endpoint) refusalError(resp *http.Response, f *Fault) error {
 	f.Status = resp.StatusCode
 	if e.api.RequestID != "" {

@@ -13,7 +13,7 @@ import (
 // Option is a part of calls that some models reject.
 type Option struct {
 	Name  string   // for people
-	Words []string // by which endpoints name it, in param or message; in lower case
+	Words []string // names of it in an endpoint's param or message; in lower case
 }
 
 // Omitted are the options that a call leaves out, by their index.
@@ -32,7 +32,7 @@ type Rejections struct {
 	models map[string]Omitted
 }
 
-// Names are the options that calls of model do without.
+// Names are the options that calls of model leave out.
 func (r *Rejections) Names(model string) []string {
 	omitted := r.omittedFor(model)
 	var names []string
@@ -44,8 +44,8 @@ func (r *Rejections) Names(model string) []string {
 	return names
 }
 
-// Complete makes a call of model. Where the endpoint rejects an option, it calls again without, and remembers that
-// for the model once the call is not refused any more.
+// Complete makes a call of model. If the endpoint rejects an option, it calls again without it, and remembers that for
+// the model once a call succeeds.
 func (r *Rejections) Complete(ctx context.Context, model string,
 	call func(Omitted) (*llm.Reply, error)) (*llm.Reply, error) {
 	known := r.omittedFor(model)
@@ -76,7 +76,7 @@ func (r *Rejections) learnOption(omitted Omitted, err error) (Omitted, bool) {
 	return omitted, false
 }
 
-// unsupported is how endpoints say that they do not know an option at all, not that its value is bad.
+// unsupported are words with which endpoints say that they do not have an option, not that its value is bad.
 var unsupported = []string{
 	"unsupported", "not support", "n't support", "unavailable", "unrecognized", "unknown", "unexpected", "not permitted",
 	"not allowed", "forbidden", "deprecated", "only the default", "use 'max_completion_tokens'",
@@ -122,7 +122,7 @@ func (r *Rejections) omittedFor(model string) Omitted {
 	return r.models[model]
 }
 
-// addOmitted joins what a call learnt with what others did meanwhile.
+// addOmitted adds what a call learnt to what other calls learnt meanwhile.
 func (r *Rejections) addOmitted(model string, learnt Omitted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
