@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // maxLibrary is the largest library that is unpacked if its size is not pinned, in bytes.
@@ -95,28 +97,21 @@ func missingError(archive, name string) error {
 	return fmt.Errorf("%s holds no file %s", filepath.Base(archive), name)
 }
 
-// unpackLibrary writes the library to target, checked and all at once: it is written beside target under a
-// name of its own and renamed, so that two installations at a time, or one cut short, leave a whole
-// library or none. It returns the library's SHA-256.
-func unpackLibrary(archive string, p pin, target string) (string, error) {
+// unpackLibrary writes the library to target, checked and whole or not at all: two installations at the same time, or an
+// interrupted one, leave a whole library or none. It returns the library's SHA-256.
+func unpackLibrary(archive string, p pin, target string) (sum string, err error) {
 	r, err := openMember(archive, p.member)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	tmp, err := os.CreateTemp(filepath.Dir(target), ".unpack-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(tmp.Name()) // gone already when all went well
-	sum, err := copyChecked(tmp, r, p)
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err), tmp.Close())
-	}
-	if err := errors.Join(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return "", err
-	}
-	return sum, os.Rename(tmp.Name(), target)
+	err = wholefile.Fill(target, func(w io.Writer) error {
+		if sum, err = copyChecked(w, r, p); err != nil {
+			return fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err)
+		}
+		return nil
+	})
+	return sum, err
 }
 
 func copyChecked(w io.Writer, r io.Reader, p pin) (string, error) {

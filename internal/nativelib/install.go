@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Installer puts a pinned version of the library into a cache. The zero value of the optional fields
@@ -130,7 +132,7 @@ func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
 	if p.sha256 != "" {
 		return nil
 	}
-	return os.WriteFile(sumFile(target), []byte(sum+"\n"), 0o644) // what later checks compare with
+	return wholefile.Write(sumFile(target), []byte(sum+"\n")) // Verify compares with it
 }
 
 func sumFile(library string) string { return library + ".sha256" }

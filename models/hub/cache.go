@@ -110,7 +110,8 @@ func (p *pull) publishSnapshot(commit string, files []File) error {
 	})
 }
 
-// replaceFile makes a file under a temporary name and renames it.
+// replaceFile makes a file or link under a temporary name and renames it. internal/wholefile makes no links, and writes
+// by path, not below p.root.
 func (p *pull) replaceFile(name string, create func(temporary string) error) error {
 	temporary := name + "." + strconv.Itoa(os.Getpid()) + ".tmp"
 	_ = p.root.Remove(temporary) // left by a process that died and had the same number
