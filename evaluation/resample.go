@@ -46,32 +46,25 @@ func checkIntervals(o *report.IntervalOptions) error {
 // figures are those of one subject by the metrics' keys; of selects its values, in the order of metrics.
 func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	out := map[string]report.Figure{}
-	values, samples := r.selectValues(of)
-	for i, m := range r.metrics {
-		f := report.NewFigure(values[i], stats.Column(samples, i))
-		f.Better = betterDirection(m)
-		out[m.Key] = f
+	for key, d := range r.differences(of) {
+		out[key] = d.Figure
 	}
 	return out
 }
 
 // differences are figures with p-values; of computes the difference of two subjects.
 func (r *resampled[S]) differences(of func(S) []float64) map[string]report.Difference {
-	out := map[string]report.Difference{}
-	values, samples := r.selectValues(of)
+	samples := make([][]float64, len(r.samples))
+	for i, s := range r.samples {
+		samples[i] = of(s)
+	}
+	out, values := map[string]report.Difference{}, of(r.whole)
 	for i, m := range r.metrics {
 		d := report.NewDifference(values[i], stats.Column(samples, i))
 		d.Better = betterDirection(m)
 		out[m.Key] = d
 	}
 	return out
-}
-
-func (r *resampled[S]) selectValues(of func(S) []float64) (values []float64, samples [][]float64) {
-	for _, s := range r.samples {
-		samples = append(samples, of(s))
-	}
-	return of(r.whole), samples
 }
 
 // subtract gives a − b, value by value.

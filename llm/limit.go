@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/erreval/erreval/internal/replies"
 )
 
 // LimitOptions limit the calls to an endpoint. 0 is no limit.
@@ -131,7 +133,7 @@ func (l *Limiter) LimitInFlight(c Client) Client {
 // acquire waits until limit allows one more.
 func acquire(ctx context.Context, limit chan struct{}) error {
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return replies.ContextError(ctx)
 	}
 	if limit == nil {
 		return nil
@@ -140,7 +142,7 @@ func acquire(ctx context.Context, limit chan struct{}) error {
 	case limit <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return contextError(ctx)
+		return replies.ContextError(ctx)
 	}
 }
 

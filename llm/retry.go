@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -126,7 +127,7 @@ func jitter(d time.Duration) time.Duration {
 // sleep waits for d, or ends early with ctx's cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return replies.ContextError(ctx)
 	}
 	if d <= 0 {
 		return nil
@@ -135,17 +136,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return contextError(ctx)
+		return replies.ContextError(ctx)
 	case <-timer.C:
 		return nil
 	}
-}
-
-// contextError is ctx's end as an error that is both its reason and context.Canceled or DeadlineExceeded.
-func contextError(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ctx.Err()) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", ctx.Err(), cause)
 }

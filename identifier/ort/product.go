@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/identifier/ort/internal/onnx"
+	"github.com/erreval/erreval/internal/protobuf"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -115,13 +116,28 @@ func (p Product) graph() []byte {
 	if p.Int8 {
 		kind, in, weights, out = "MatMulInteger", elemUint8, elemInt8, elemInt32
 	}
-	node := appendText(appendText(appendText(appendText(nil, 1, "a"), 1, "b"), 2, "y"), 4, kind)
-	tensor := appendText(appendNumber(appendNumber(appendNumber(nil, 1, p.K), 1, p.N), 2, weights), 8, "b") // dims = 1, data_type = 2, name = 8, raw_data = 9
-	tensor = appendBytes(tensor, 9, p.weights())
-	g := appendText(appendBytes(nil, 1, node), 2, "product")
-	g = appendBytes(g, 5, tensor)
-	g = appendBytes(appendBytes(g, 11, tensorInfo("a", in, p.M, p.K)), 12, tensorInfo("y", out, p.M, p.N))
-	return appendBytes(appendBytes(appendNumber(nil, 1, 8), 7, g), 8, appendNumber(nil, 2, 17))
+	node := appendStrings(appendStrings(appendStrings(nil, 1, "a", "b"), 2, "y"), 4, kind)
+	tensor := appendInts(appendInts(nil, 1, p.K, p.N), 2, weights) // dims = 1, data_type = 2, name = 8, raw_data = 9
+	tensor = protobuf.AppendBytes(appendStrings(tensor, 8, "b"), 9, p.weights())
+	g := appendStrings(protobuf.AppendBytes(nil, 1, node), 2, "product")
+	g = protobuf.AppendBytes(g, 5, tensor)
+	g = protobuf.AppendBytes(g, 11, tensorInfo("a", in, p.M, p.K))
+	g = protobuf.AppendBytes(g, 12, tensorInfo("y", out, p.M, p.N))
+	return protobuf.AppendBytes(protobuf.AppendBytes(appendInts(nil, 1, 8), 7, g), 8, appendInts(nil, 2, 17))
+}
+
+func appendInts(b []byte, field int, values ...int) []byte {
+	for _, v := range values {
+		b = protobuf.AppendInt(b, field, v)
+	}
+	return b
+}
+
+func appendStrings(b []byte, field int, values ...string) []byte {
+	for _, v := range values {
+		b = protobuf.AppendString(b, field, v)
+	}
+	return b
 }
 
 // weights are numbers without a pattern that a kernel could use.
@@ -141,17 +157,8 @@ func (p Product) weights() []byte {
 
 // tensorInfo is a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value = 1}}}}.
 func tensorInfo(name string, elem, rows, columns int) []byte {
-	shape := appendBytes(appendBytes(nil, 1, appendNumber(nil, 1, rows)), 1, appendNumber(nil, 1, columns))
-	return appendBytes(appendText(nil, 1, name), 2, appendBytes(nil, 1, appendBytes(appendNumber(nil, 1, elem), 2, shape)))
+	shape := protobuf.AppendBytes(nil, 1, appendInts(nil, 1, rows))
+	shape = protobuf.AppendBytes(shape, 1, appendInts(nil, 1, columns))
+	kind := protobuf.AppendBytes(nil, 1, protobuf.AppendBytes(appendInts(nil, 1, elem), 2, shape))
+	return protobuf.AppendBytes(appendStrings(nil, 1, name), 2, kind)
 }
-
-// appendNumber, appendBytes and appendText append a field of a protobuf message.
-func appendNumber(b []byte, field, v int) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), uint64(v))
-}
-
-func appendBytes(b []byte, field int, v []byte) []byte {
-	return append(binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3|2), uint64(len(v))), v...)
-}
-
-func appendText(b []byte, field int, v string) []byte { return appendBytes(b, field, []byte(v)) }

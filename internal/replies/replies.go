@@ -1,8 +1,11 @@
 // Package replies is what callers of language models share: removing a model's thoughts, clipping replies for messages,
-// and deciding when a model is down.
+// deciding when a model is down, and errors of calls whose context ended.
 package replies
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -77,4 +80,12 @@ func (h *Health) Fail() (n int, down bool) {
 	defer h.mu.Unlock()
 	h.failed++
 	return h.failed, h.failed >= DownLater || !h.replied && h.failed >= DownAtOnce
+}
+
+// ContextError is an error for the end of ctx: both its cause and context.Canceled or DeadlineExceeded.
+func ContextError(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return context.Cause(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/erreval/erreval/internal/protobuf"
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
@@ -78,7 +79,7 @@ func (b *builder) ops(kind string, n int, inputs []string, attrs ...attribute) [
 			out[i] += "_" + strconv.Itoa(i)
 		}
 	}
-	b.nodes = appendBytes(b.nodes, 1, encodeNode(kind, inputs, out, attrs))
+	b.nodes = protobuf.AppendBytes(b.nodes, 1, encodeNode(kind, inputs, out, attrs))
 	return out
 }
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/protobuf"
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
@@ -109,9 +110,9 @@ func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*b
 		return nil, nil, err
 	}
 	for _, in := range b.inputs() {
-		b.values = appendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
+		b.values = protobuf.AppendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
 	}
-	b.values = appendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
+	b.values = protobuf.AppendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
 	return b, &Result{
 		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels, Problem: c.ProblemType,
 		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output, Head: h.name, Notes: append(b.headNotes(h), b.leftOut()...),

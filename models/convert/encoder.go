@@ -3,6 +3,8 @@ package convert
 import (
 	"fmt"
 	"math"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 // Names of the graph's inputs and its output.
@@ -153,7 +155,7 @@ func (b *builder) attention(read, x, layer string, m mask) string {
 	}
 	branch := func(out string, inputs []string) []byte {
 		node := encodeNode("MultiHeadAttention", inputs, []string{out}, []attribute{heads, scale})
-		return appendBytes(appendString(appendBytes(nil, 1, node), 2, out), 12, encodeValue(out, elemFloat, "batch", "sequence", h))
+		return protobuf.AppendBytes(protobuf.AppendString(protobuf.AppendBytes(nil, 1, node), 2, out), 12, encodeValue(out, elemFloat, "batch", "sequence", h))
 	}
 	return b.op("If", []string{m.full},
 		graphAttr("then_branch", branch(layer+"context", in)),

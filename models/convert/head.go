@@ -3,6 +3,8 @@ package convert
 import (
 	"errors"
 	"fmt"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 // isPooled says whether the head reads the mean of all tokens.
@@ -47,7 +49,7 @@ func (b *builder) classify(x string, h head) int64 {
 	_, shape := b.findWeight(h.logits+".weight", -1, b.HiddenSize)
 	labels := shape[0]
 	x = b.gemm(x, h.logits, labels)
-	b.nodes = appendBytes(b.nodes, 1, encodeNode("Cast", []string{x}, []string{output}, []attribute{intAttr("to", elemFloat)}))
+	b.nodes = protobuf.AppendBytes(b.nodes, 1, encodeNode("Cast", []string{x}, []string{output}, []attribute{intAttr("to", elemFloat)}))
 	return labels
 }
 

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 // Names of the files that Convert writes.
@@ -51,16 +53,16 @@ func (t *tensor) size() int64 {
 func (t *tensor) header() []byte {
 	var b []byte
 	for _, d := range t.dims {
-		b = appendInt(b, 1, d)
+		b = protobuf.AppendInt(b, 1, d)
 	}
-	b = appendString(appendInt(b, 2, int64(t.elem)), 8, t.name)
+	b = protobuf.AppendString(protobuf.AppendInt(b, 2, int64(t.elem)), 8, t.name)
 	if t.offset < 0 {
-		return appendLength(b, 9, t.size())
+		return protobuf.AppendLength(b, 9, t.size())
 	}
 	for _, e := range [][2]string{{"location", dataFile}, {"offset", strconv.FormatInt(t.offset, 10)}, {"length", strconv.FormatInt(t.size(), 10)}} {
-		b = appendBytes(b, 13, appendString(appendString(nil, 1, e[0]), 2, e[1]))
+		b = protobuf.AppendBytes(b, 13, protobuf.AppendString(protobuf.AppendString(nil, 1, e[0]), 2, e[1]))
 	}
-	return appendInt(b, 14, 1)
+	return protobuf.AppendInt(b, 14, 1)
 }
 
 // length is that of the TensorProto in bytes.
@@ -102,14 +104,14 @@ func (g *graph) placeTensors(externalAbove int64) int64 {
 // prefix is the model up to its first tensor: ir_version = 1, producer_name = 2, opset_import = 8, then the opened graph = 7
 // with its node = 1, name = 2, input = 11 and output = 12.
 func (g *graph) prefix() []byte {
-	body := append(appendString(g.nodes[:len(g.nodes):len(g.nodes)], 2, "encoder"), g.values...)
+	body := append(protobuf.AppendString(g.nodes[:len(g.nodes):len(g.nodes)], 2, "encoder"), g.values...)
 	length := int64(len(body))
 	for _, t := range g.tensors {
-		length += int64(len(appendLength(nil, 5, t.length()))) + t.length()
+		length += int64(len(protobuf.AppendLength(nil, 5, t.length()))) + t.length()
 	}
-	b := appendString(appendInt(nil, 1, irVersion), 2, "erreval")
-	b = appendBytes(appendBytes(b, 8, encodeOpset("", opset)), 8, encodeOpset(contrib, 1))
-	return append(appendLength(b, 7, length), body...)
+	b := protobuf.AppendString(protobuf.AppendInt(nil, 1, irVersion), 2, "erreval")
+	b = protobuf.AppendBytes(protobuf.AppendBytes(b, 8, encodeOpset("", opset)), 8, encodeOpset(contrib, 1))
+	return append(protobuf.AppendLength(b, 7, length), body...)
 }
 
 // writeFiles streams the model; the numbers of tensors that have an offset go to data.
@@ -120,7 +122,7 @@ func (g *graph) writeFiles(ctx context.Context, model, data io.Writer) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		to.bytes(appendLength(nil, 5, t.length()))
+		to.bytes(protobuf.AppendLength(nil, 5, t.length()))
 		to.bytes(t.header())
 		e := to
 		if t.offset >= 0 {

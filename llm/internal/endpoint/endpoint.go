@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/vendor"
 )
@@ -86,20 +87,12 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("endpoint %s: %w", e.o.Host(), contextCause(ctx))
+		return fmt.Errorf("endpoint %s: %w", e.o.Host(), replies.ContextError(ctx))
 	case bounded.Err() != nil:
 		return e.Fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", e.o.Timeout),
 			"raise the time-out, or ask for fewer tokens")
 	}
 	return err
-}
-
-// contextCause is an error for the end of ctx: both its cause and context.Canceled or DeadlineExceeded.
-func contextCause(ctx context.Context) error {
-	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
-		return fmt.Errorf("%w: %w", ctx.Err(), cause)
-	}
-	return context.Cause(ctx)
 }
 
 // Do sends req. The response has status 2xx and its body in memory; an error is an *llm.Error.
