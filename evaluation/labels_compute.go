@@ -109,7 +109,6 @@ func (data *labelData) rankRows(prob [][]float64) *stats.Ranking {
 	return stats.NewRanking(scores, gold, group)
 }
 
-// resample computes the metrics of all subjects.
 func (data *labelData) resample(ctx context.Context, subjects *labelSubjects) (*resampled[labelValues], error) {
 	metrics := stats.Metrics()
 	if data.o.Verdict != "" {

@@ -105,7 +105,6 @@ func (d *liftDimension) addJudgements(group int, runs []dataset.Run, aggregate A
 	s.rows, s.vanilla, s.aware = s.rows+1, s.vanilla+vanilla, s.aware+aware
 }
 
-// means are the mean values of both modes.
 func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	n := 0.0
 	for g, s := range d.sums {

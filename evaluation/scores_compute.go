@@ -180,7 +180,6 @@ type setValues struct {
 	average    []float64 // over the dimensions in averaged
 }
 
-// values are the metrics of every set.
 func (data *scoreData) values(weight []int32) []setValues {
 	out := make([]setValues, len(data.subjects))
 	for i, subjects := range data.subjects {

@@ -103,7 +103,6 @@ func (s *Scores) joinRow(set *scoreSet, row *dataset.Row) error {
 	return nil
 }
 
-// addScores reads the scores of row i.
 func (f *scoreSet) addScores(i int, scores map[string]*dataset.Score, o *ScoreOptions) {
 	for d, h := range o.Human {
 		s := scores[h.Dimension]

@@ -19,7 +19,6 @@ const (
 // defaultThreshold is the threshold of a sigmoid's label where the user chose none.
 const defaultThreshold = 0.5
 
-// tokens are the special tokens of a family.
 type tokens struct{ start, separator, end, pad string }
 
 // specials are the special tokens that transformers gives the tokenizers of each model_type.
@@ -158,7 +157,6 @@ func splitList(list string) []string {
 	return parts
 }
 
-// renameLabels applies pairs OLD=NEW.
 func renameLabels(given, pairs []string) ([]string, error) {
 	names := slices.Clone(given)
 	for _, pair := range pairs {

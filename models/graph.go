@@ -18,7 +18,6 @@ const (
 	onnxInt64 = 7
 )
 
-// value is an input or output of a graph.
 type value struct {
 	name string
 	elem uint64 // element type

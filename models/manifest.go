@@ -117,7 +117,6 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// faults collects what is wrong with a manifest.
 type faults []error
 
 func (f *faults) require(ok bool, format string, args ...any) {

@@ -58,7 +58,6 @@ type LabelDiff struct {
 	LostIDs    []string `json:"lost_ids"`
 }
 
-// diffRow is one row of a file to compare.
 type diffRow struct {
 	id        string
 	group     string             // by which intervals resample
@@ -82,7 +81,7 @@ type Comparison struct {
 	diff    Diff
 	index   map[string]int
 	rows    []sideRow
-	sums    *sums // comparedCounts by group
+	sums    *sums // by group: compared rows; rows without error and with each error type in A, then in B
 }
 
 type sideRow struct {
@@ -99,7 +98,7 @@ func NewComparison(o DiffOptions) (*Comparison, error) {
 	}
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o, index: map[string]int{},
-		sums: newSums(comparedCells(len(s.labels)))}
+		sums: newSums(1 + 2*(1+len(s.labels)))}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
@@ -140,7 +139,6 @@ func (c *Comparison) readSide(ctx context.Context, file string, read func() (*da
 	return err
 }
 
-// addA adds a row of the first file.
 func (c *Comparison) addA(r diffRow) error {
 	has, err := c.countRow(&c.diff.A, r.diagnosis)
 	if err != nil {
@@ -162,7 +160,6 @@ func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	return c.scheme.errorsOf(d)
 }
 
-// addB adds a row of the second file.
 func (c *Comparison) addB(r diffRow) error {
 	d := &c.diff
 	b, err := c.countRow(&d.B, r.diagnosis)
@@ -205,10 +202,10 @@ func (c *Comparison) compareErrors(a *sideRow, b []bool) {
 	if c.options.Intervals.Method == Bootstrap {
 		group = a.group
 	}
-	counts := newComparedCounts(c.sums.countsOf(group, 0))
-	*counts.rows++
-	countErrors(counts.a, a.has)
-	countErrors(counts.b, b)
+	rows, foundA, foundB := splitCells(c.sums.countsOf(group, 0))
+	*rows++
+	countErrors(foundA, a.has)
+	countErrors(foundB, b)
 	for k := range b {
 		d.Labels[k].addRow(a.id, a.has[k], b[k])
 	}
@@ -283,9 +280,9 @@ type diffShares struct{ a, b, difference []float64 }
 
 func (c *Comparison) computeIntervals(ctx context.Context) error {
 	samples, err := resample(ctx, c.sums, &c.options.Intervals, 1, func(total [][]float64) (s diffShares) {
-		counts := newComparedCounts(total[0])
-		for k := range counts.a {
-			a, b := counts.a[k] / *counts.rows, counts.b[k] / *counts.rows
+		rows, foundA, foundB := splitCells(total[0])
+		for k := range foundA {
+			a, b := foundA[k] / *rows, foundB[k] / *rows
 			s.a, s.b, s.difference = append(s.a, a), append(s.b, b), append(s.difference, b-a)
 		}
 		return s

@@ -144,7 +144,7 @@ func (i *Interval) facts() []string {
 
 // sums keeps counts per group of rows, in blocks (such as systems), so that groups can be resampled.
 type sums struct {
-	cells  int // counts of a group in a block; see taggedCounts and comparedCounts
+	cells  int // of a group in a block; see splitCells
 	groups map[groupHash]int32
 	index  map[sumKey]int // group and block → place in counts, in units of cells
 	keys   []sumKey
@@ -223,32 +223,12 @@ func resample[S any](ctx context.Context, s *sums, o *IntervalOptions, blocks in
 	})
 }
 
-// taggedCounts are the counts of tagged rows in a list of cells.
-type taggedCounts[N int32 | float64] struct {
-	rows      *N
-	found     []N // rows without error, then those with each error type
-	notJudged []N // by error type: rows in which it was not judged
-}
-
-func newTaggedCounts[N int32 | float64](cells []N) taggedCounts[N] {
+// splitCells gives the parts of a block's cells: the number of rows; a list of rows without error, then of those with
+// each error type; and a second list, which begins in the middle.
+func splitCells[N int32 | float64](cells []N) (rows *N, found, second []N) {
 	half := len(cells) / 2
-	return taggedCounts[N]{&cells[0], cells[1 : 1+half], cells[1+half:]}
+	return &cells[0], cells[1 : 1+half], cells[1+half:]
 }
-
-func taggedCells(errorTypes int) int { return 1 + (1 + errorTypes) + errorTypes }
-
-// comparedCounts are the counts of compared rows in a list of cells.
-type comparedCounts[N int32 | float64] struct {
-	rows *N
-	a, b []N // in each file: rows without error, then those with each error type
-}
-
-func newComparedCounts[N int32 | float64](cells []N) comparedCounts[N] {
-	half := len(cells) / 2
-	return comparedCounts[N]{&cells[0], cells[1 : 1+half], cells[1+half:]}
-}
-
-func comparedCells(errorTypes int) int { return 1 + 2*(1+errorTypes) }
 
 // countErrors counts a row in found: as one without error, or for each error type that it has.
 func countErrors(found []int32, has []bool) {

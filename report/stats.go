@@ -68,7 +68,7 @@ type Tally struct {
 	stats   Stats
 	named   bool // a row named its system, though no column was asked for
 	systems map[string]int
-	sums    *sums // taggedCounts by group and system
+	sums    *sums // by group and system: tagged rows; without error and with each error type; not judged by error type
 }
 
 // NewTally starts counting. The error is that of IntervalOptions.Validate.
@@ -78,7 +78,7 @@ func NewTally(o StatsOptions) (*Tally, error) {
 	}
 	s := newScheme(o.Taxonomy)
 	return &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		sums:  newSums(taggedCells(len(s.labels))),
+		sums:  newSums(1 + (1 + len(s.labels)) + len(s.labels)),
 		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}, nil
 }
 
@@ -167,12 +167,12 @@ func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
 		s.Truncated++
 	}
 	t.stats.Models = addModel(t.stats.Models, d.Model)
-	counts := newTaggedCounts(t.sums.countsOf(group, i))
-	*counts.rows++
-	countErrors(counts.found, has)
+	rows, found, notJudged := splitCells(t.sums.countsOf(group, i))
+	*rows++
+	countErrors(found, has)
 	for _, name := range d.NotJudged {
 		if k := t.scheme.index(name); k >= 0 {
-			counts.notJudged[k]++
+			notJudged[k]++
 		}
 	}
 	return nil
@@ -208,13 +208,14 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 
 func (t *Tally) computeShares(ctx context.Context) error {
 	for i, cells := range t.sums.sumByBlock(nil, len(t.stats.Systems)) {
-		s, counts := &t.stats.Systems[i], newTaggedCounts(cells)
-		withoutError, errors := counts.found[0], counts.found[1:]
+		s := &t.stats.Systems[i]
+		_, found, notJudged := splitCells(cells)
+		withoutError, errors := found[0], found[1:]
 		s.WithoutError = newShare(int(withoutError), s.Tagged)
 		s.Labels = make([]LabelShare, len(t.scheme.labels))
 		for k, l := range t.scheme.labels {
-			notJudged := int(counts.notJudged[k])
-			s.Labels[k] = LabelShare{l.Name, l.Code, notJudged, newShare(int(errors[k]), s.Tagged-notJudged)}
+			unjudged := int(notJudged[k])
+			s.Labels[k] = LabelShare{l.Name, l.Code, unjudged, newShare(int(errors[k]), s.Tagged-unjudged)}
 		}
 	}
 	t.stats.Interval = t.o.Intervals.describe(len(t.sums.groups))
@@ -250,10 +251,10 @@ func (t *Tally) resampleShares(ctx context.Context) error {
 	systems := len(t.stats.Systems)
 	samples, err := resample(ctx, t.sums, &t.o.Intervals, systems, func(total [][]float64) (shares [][]float64) {
 		for _, cells := range total { // NaN where the resample has none of the system's rows
-			counts := newTaggedCounts(cells)
-			system := []float64{counts.found[0] / *counts.rows}
-			for k, n := range counts.found[1:] {
-				system = append(system, n/(*counts.rows-counts.notJudged[k]))
+			rows, found, notJudged := splitCells(cells)
+			system := []float64{found[0] / *rows}
+			for k, n := range found[1:] {
+				system = append(system, n/(*rows-notJudged[k]))
 			}
 			shares = append(shares, system)
 		}
@@ -322,7 +323,6 @@ func joinModels(models []string) string {
 	return strings.Join(models, " and ")
 }
 
-// hasSeveralSystems tells whether there is more than one system.
 func (s *Stats) hasSeveralSystems() bool { return len(s.Systems) > 1 }
 
 func (s *Stats) rowTable() Table {

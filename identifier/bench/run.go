@@ -70,7 +70,6 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// measurement is the state of a Run.
 type measurement struct {
 	o       *Options
 	model   *models.Model
@@ -102,7 +101,6 @@ func Run(ctx context.Context, o Options) (f *Figures, err error) {
 	return &r.figures, err
 }
 
-// openModel opens the model and its rows.
 func (r *measurement) openModel(ctx context.Context) (err error) {
 	o := r.o
 	if r.model, err = o.Machine.OpenModel(ctx, o.Model, o.Join, o.Taxonomy); err != nil {
@@ -172,7 +170,6 @@ func (r *measurement) warmUp(ctx context.Context) error {
 
 func (r *measurement) identifyRows(ctx context.Context) error { return Identify(ctx, r.id, r.rows) }
 
-// reopenModel opens the measured model again.
 func (r *measurement) reopenModel(ctx context.Context) (*models.Model, error) {
 	m, err := r.o.Machine.OpenModel(ctx, r.o.Model, r.o.Join, r.o.Taxonomy)
 	if err == nil && m.SHA256 != r.model.SHA256 {

@@ -165,7 +165,6 @@ func indentTail(text string, n int) string {
 	return b.String()
 }
 
-// findOnly is the one file in dir that matches.
 func findOnly(dir, pattern string) (string, error) {
 	matches, _ := filepath.Glob(filepath.Join(dir, pattern))
 	if len(matches) != 1 {

@@ -64,7 +64,6 @@ func (in *Installer) foundPin(p pin) Found {
 	return Found{Path: p.libraryPath(in.CacheDir), From: "cache", Version: p.version, pin: p}
 }
 
-// listCandidates are the pins to try, in order.
 func (in *Installer) listCandidates() ([]pin, error) {
 	source := in.Source
 	if source == "" {

@@ -69,13 +69,11 @@ var pins = []pin{
 	{source: Release, version: Version, arch: "arm64", member: "onnxruntime-linux-aarch64-1.31.1/lib/libonnxruntime.so.1.31.1"},
 }
 
-// libraryPath is the library's path in a cache.
 func (p pin) libraryPath(cacheDir string) string {
 	dir := fmt.Sprintf("%s-%s-linux-%s", p.source, p.version, p.arch)
 	return filepath.Join(cacheDir, "onnxruntime", dir, "libonnxruntime.so."+p.version)
 }
 
-// pinsFor selects the pins of one machine.
 func pinsFor(all []pin, goos, arch string) []pin {
 	var found []pin
 	for _, p := range all {

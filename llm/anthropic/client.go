@@ -79,7 +79,6 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 	})
 }
 
-// call is one exchange with the endpoint.
 func (c *Client) call(ctx context.Context, r *request) (*llm.Reply, error) {
 	body, err := json.Marshal(r)
 	var req *http.Request

@@ -59,7 +59,6 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 // itemsPerWorker is how many items for each worker may be in work or wait for an earlier item.
 const itemsPerWorker = 4
 
-// openItem is an item with open questions.
 type openItem struct {
 	*Item
 	left   atomic.Int64  // questions
@@ -67,7 +66,6 @@ type openItem struct {
 	broken atomic.Bool   // a question was not answered because the run ended
 }
 
-// question is one of an item.
 type question struct {
 	item *openItem
 	do   func(context.Context) error

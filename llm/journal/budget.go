@@ -156,7 +156,6 @@ func (m *Meter) Used(model string) Spent {
 	return Spent{}
 }
 
-// addUsed counts a finished call.
 func (m *Meter) addUsed(model string, a account) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

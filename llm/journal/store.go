@@ -142,7 +142,6 @@ func (s *store) checkpointLog() error {
 	return nil
 }
 
-// transaction writes one batch.
 type transaction struct {
 	*store
 	opened int // reservations made

@@ -14,7 +14,6 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// config reads erreval.yaml.
 type config struct {
 	strictyaml.Reader
 	src    *Sources
@@ -102,7 +101,6 @@ type entryEndpoint struct {
 	Headers                       map[string]string
 }
 
-// setEndpoint gives s the endpoint of its entry.
 func (s *Settings) setEndpoint(e entryEndpoint, src *Sources) {
 	if e.Vendor != s.Vendor { // --vendor wins
 		s.moved = "by the API of --vendor " + s.Vendor.Name + ", not by that of its vendor"
@@ -167,7 +165,6 @@ func (c *config) keyEnv(dst *string) strictyaml.Value {
 	}
 }
 
-// keyHeaders carry keys.
 var keyHeaders = []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-Api-Key", "Cookie"}
 
 func (c *config) headers(e *entryEndpoint) strictyaml.Value {

@@ -85,7 +85,6 @@ func Read(src Sources) (models []Settings, base Settings, err error) {
 	return models, base, nil
 }
 
-// readFile reads the entries of the configuration.
 func (src *Sources) readFile() (map[string]Settings, error) {
 	file := cmp.Or(src.File, ConfigFile)
 	data, err := os.ReadFile(file)

@@ -52,7 +52,6 @@ func Serve(a Answer) Script {
 	}
 }
 
-// failStep is the status for an error's kind.
 func failStep(err error) Step {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -169,7 +168,6 @@ func (s *Server) Pipe(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// pipeListener accepts what dial connects.
 type pipeListener struct {
 	conns  chan net.Conn
 	once   sync.Once

@@ -80,7 +80,6 @@ func Cut() Step {
 	}
 }
 
-// part sends the first half of a reply.
 func part(w http.ResponseWriter, c *Call) {
 	body, err := json.Marshal(c.form.reply(llm.Reply{Text: "The score is", Finish: llm.FinishStop}, c))
 	if err != nil {
@@ -122,7 +121,6 @@ func PromptFiltered() Step {
 	}
 }
 
-// notUTF8 answers with a text that is not UTF-8.
 func notUTF8() Step {
 	return func(_ context.Context, w http.ResponseWriter, c *Call) {
 		body, err := json.Marshal(c.form.reply(llm.Reply{Text: "bytes", Finish: llm.FinishStop}, c))

@@ -61,7 +61,6 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 	})
 }
 
-// call is one exchange with the endpoint.
 func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omitted) (*llm.Reply, error) {
 	request, exact := translate(r, omitted)
 	var response api.ChatCompletionResponse
@@ -132,7 +131,6 @@ func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatComple
 	return request, exact
 }
 
-// reply reads the first choice.
 func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm.Reply, error) {
 	if len(response.Choices) == 0 {
 		if isPromptFiltered(response.PromptFilterResults) {

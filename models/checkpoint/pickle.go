@@ -65,7 +65,6 @@ var instructions = map[byte]func(*unpickler){
 	'b':  (*unpickler).build,                                                 // BUILD
 }
 
-// run executes the pickle and returns its result.
 func (u *unpickler) run() (any, error) {
 	u.memo = map[uint32]any{}
 	for u.err == nil {
@@ -154,7 +153,6 @@ func (u *unpickler) pop() any {
 	return nil
 }
 
-// popN takes the last n values, in their order.
 func (u *unpickler) popN(n int) []any {
 	values := make([]any, n)
 	for i := range values {
@@ -263,7 +261,6 @@ func (u *unpickler) stackGlobal() {
 	u.global(module, name)
 }
 
-// result pushes the result of a call.
 func (u *unpickler) result(v any, err error) {
 	if err != nil {
 		u.fail(err)

@@ -143,7 +143,6 @@ func eachEntry(data []byte, each func(name string, value json.RawMessage) error)
 	return nil
 }
 
-// addShards opens the files that an index names.
 func (w *Weights) addShards(index string, read reader) error {
 	place, err := readIndex(index)
 	if err != nil {

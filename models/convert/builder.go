@@ -69,7 +69,6 @@ func (b *builder) op(kind string, inputs []string, attrs ...attribute) string {
 	return b.ops(kind, 1, inputs, attrs...)[0]
 }
 
-// ops adds a node with n outputs.
 func (b *builder) ops(kind string, n int, inputs []string, attrs ...attribute) []string {
 	b.count++
 	out := make([]string, n)
@@ -164,7 +163,6 @@ func shapeText(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), "-1", "*")
 }
 
-// hasWeight says whether the checkpoint holds a tensor.
 func (b *builder) hasWeight(name string) bool {
 	_, ok := b.weights.Info(name)
 	return ok

@@ -14,7 +14,6 @@ type relative struct {
 	width           string // 2n - 1, a vector of one
 }
 
-// newRelative prepares the relative positions.
 func (b *builder) newRelative() *relative {
 	r := &relative{bias: b.maskBias(2)}
 	if !b.Relative || len(b.RelativeTypes) == 0 {
@@ -88,7 +87,6 @@ func (b *builder) disentangled(read, x, layer string) string {
 	return b.op("Reshape", []string{context, b.vector(0, -1, b.HiddenSize)})
 }
 
-// dot is x yᵀ.
 func (b *builder) dot(x, y string) string {
 	return b.op("FusedMatMul", []string{x, y}, intAttr("transB", 1))
 }

@@ -15,7 +15,6 @@ const (
 	output    = "logits"
 )
 
-// inputs are the graph's inputs.
 func (b *builder) inputs() []string {
 	if b.hasTypes() {
 		return []string{inputIDs, inputMask, inputType}
@@ -49,7 +48,6 @@ func (b *builder) embeddings() string {
 	return b.norm(x, "embeddings.LayerNorm")
 }
 
-// firstRow adds the first row of a table.
 func (b *builder) firstRow(name string) string {
 	return b.addTensor(name, b.elem(), []int64{b.EmbeddingSize}, func(e *emitter) error {
 		v, err := b.readFloats(name)

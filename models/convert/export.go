@@ -26,14 +26,12 @@ type export struct {
 	outputs []string
 }
 
-// dataIn is an open file with weights.
 type dataIn struct {
 	io.ReaderAt
 	io.Closer
 	size int64
 }
 
-// node is a NodeProto.
 type node struct {
 	name, op string
 	at       int
@@ -44,7 +42,6 @@ type node struct {
 // String names the node as exporters' viewers do.
 func (n *node) String() string { return fmt.Sprintf("node %s (%s)", n.name, n.op) }
 
-// value is that of an AttributeProto.
 type value struct {
 	f    float32
 	i    int64

@@ -17,7 +17,6 @@ type head struct {
 	logits            string
 }
 
-// findHead recognises the head by its tensors.
 func (b *builder) findHead() (head, error) {
 	pooler := b.name("pooler.dense")
 	switch {
@@ -65,7 +64,6 @@ func (b *builder) mean(x string) string {
 	return b.op("Div", []string{sum, b.op("ReduceSum", []string{m, b.vector(1)}, intAttr("keepdims", 0))})
 }
 
-// headNotes says what was assumed about the head.
 func (b *builder) headNotes(h head) []string {
 	var notes []string
 	if h.name == "linear" {

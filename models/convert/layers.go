@@ -26,7 +26,6 @@ func (b *builder) linear(x, name string, out, in int64) product {
 	return product{b.op("MatMul", []string{x, b.transposed(b.name(name+".weight"), out, in)}), bias}
 }
 
-// vectorOf adds a vector of the encoder.
 func (b *builder) vectorOf(name string, length int64) string { return b.plain(b.name(name), length) }
 
 // withBias adds the bias if p does not include it yet.
@@ -37,7 +36,6 @@ func (b *builder) withBias(p product) string {
 	return b.op("Add", []string{p.value, p.bias})
 }
 
-// activate applies a linear layer's activation function.
 func (b *builder) activate(p product, name string) string {
 	kind := activationOps[name]
 	if kind == "Gelu" && p.bias != "" {
@@ -46,7 +44,6 @@ func (b *builder) activate(p product, name string) string {
 	return b.op(kind, []string{b.withBias(p)})
 }
 
-// norm is layer normalisation.
 func (b *builder) norm(x, name string) string {
 	return b.op("LayerNormalization", []string{x, b.vectorOf(name+".weight", b.HiddenSize), b.vectorOf(name+".bias", b.HiddenSize)},
 		intAttr("axis", -1), floatAttr("epsilon", float32(b.Epsilon)))

@@ -266,7 +266,6 @@ func (r *recogniser) residual(v, name string) (linear, bypass string) {
 	return n.in[1], n.in[0]
 }
 
-// checkSource checks that a part is applied to x.
 func (r *recogniser) checkSource(v, x, name string) {
 	if r.err == nil && r.root(v) != r.root(x) {
 		r.fail("%s stands where %s should be applied to %s", r.node(v), name, r.node(x))

@@ -158,7 +158,6 @@ func (e *emitter) pad(offset int64) { e.bytes(make([]byte, offset-e.n)) }
 
 func (e *emitter) flush() error { return errors.Join(e.err, e.w.Flush()) }
 
-// tensor writes the numbers of t.
 func (e *emitter) tensor(t *tensor) error {
 	end := e.n + t.size()
 	if err := errors.Join(t.fill(e), e.err); err != nil {

@@ -165,7 +165,6 @@ func (p *pull) notCached(has string) error {
 	return fmt.Errorf("%s at revision %q is not complete in %s, which has %s; pull it once without --offline", p.repo, p.revision, p.Cache, has)
 }
 
-// cachedNames lists the files of the commit's snapshot.
 func (p *pull) cachedNames(commit string) (names []string, err error) {
 	top := path.Join("snapshots", commit)
 	if _, err := p.root.Stat(top); commit == "" || err != nil {

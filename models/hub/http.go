@@ -173,7 +173,6 @@ func (p *pull) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isAtEndpoint tells whether u has the endpoint's origin.
 func (p *pull) isAtEndpoint(u *url.URL) bool {
 	return u.Scheme == p.endpoint.Scheme && strings.EqualFold(u.Host, p.endpoint.Host)
 }

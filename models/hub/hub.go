@@ -101,7 +101,6 @@ func CacheDir(getenv func(name string) string) (string, error) {
 	return "", errors.New("no cache folder: neither HF_HOME nor XDG_CACHE_HOME nor HOME holds an absolute path; set HF_HOME")
 }
 
-// pull is one call of Pull.
 type pull struct {
 	*Client
 	repo, revision string

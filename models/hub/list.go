@@ -133,7 +133,6 @@ func (f *File) fromHeader(resp *http.Response) error {
 	return errors.New("neither the listing nor the file's etag has its hash, so nobody could say whether it arrives as it is: use another HF_ENDPOINT")
 }
 
-// resolveAddress is the address of a file's content.
 func (p *pull) resolveAddress(commit, name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {

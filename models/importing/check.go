@@ -100,7 +100,7 @@ func (r *importer) checkDraft(ctx context.Context, m *models.Model, id *identifi
 		return err
 	}
 	if !r.given {
-		r.keepProbes(rows, got)
+		r.writeProbes(rows, got)
 	}
 	return nil
 }
@@ -128,7 +128,6 @@ func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[
 	return out, os.RemoveAll(filepath.Join(r.draft.Dir, folder))
 }
 
-// withIdentifier opens m on the CPU for f.
 func (r *importer) withIdentifier(ctx context.Context, m *models.Model,
 	f func(*identifier.Identifier, *ort.Runner) error) (err error) {
 	id, runner, err := r.o.Machine.NewIdentifier(ctx, m, r.o.Taxonomy, ort.Options{Device: "cpu", Library: r.o.Library},
@@ -182,8 +181,8 @@ func compareVerdicts(errorTypes []string, got, want []verdict) SelfCheck {
 	return SelfCheck{Rows: len(got), FP32: c}
 }
 
-// keepProbes writes the probes and their tolerance into the manifest.
-func (r *importer) keepProbes(rows []map[string]string, got []verdict) {
+// writeProbes writes the probes and their tolerance into the manifest.
+func (r *importer) writeProbes(rows []map[string]string, got []verdict) {
 	for i := range probeRows {
 		r.manifest.Probes = append(r.manifest.Probes, models.Probe{Fields: rows[i], Logits: got[i].logits})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/models/convert"
 )
 
-// takeExport copies a plain ONNX export, and rewrites its graph if the options ask for it.
-func (r *importer) takeExport(ctx context.Context) error {
+// copyExport copies a plain ONNX export, and rewrites its graph if the options ask for it.
+func (r *importer) copyExport(ctx context.Context) error {
 	if r.o.Precision != "" && !r.o.Optimize {
 		return models.OptionErrorf("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, "+
 			"leave the flag out, or give the checkpoint it was made from", r.o.Precision, r.o.Source)

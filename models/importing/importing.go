@@ -19,7 +19,6 @@ import (
 	"github.com/erreval/erreval/models/convert"
 )
 
-// importer is the state of one import.
 type importer struct {
 	o        Options
 	source   fs.FS
@@ -112,7 +111,7 @@ func (r *importer) prepareTarget() (to string, err error) {
 // fillDraft writes everything but the final manifest into the draft.
 func (r *importer) fillDraft(ctx context.Context) error {
 	if _, err := fs.Stat(r.source, models.ManifestFile); err == nil {
-		return r.takeModel()
+		return r.copyModel()
 	}
 	if _, err := tokenfile.Load(r.source); err != nil {
 		return fmt.Errorf("%s: %w", r.o.Source, err)
@@ -120,7 +119,7 @@ func (r *importer) fillDraft(ctx context.Context) error {
 	weights, err := checkpoint.Open(r.o.Source)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, without := models.FindGraph(r.source); without == nil {
-			return r.takeExport(ctx)
+			return r.copyExport(ctx)
 		}
 		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have",
 			r.o.Source, err, models.GraphFile)
@@ -175,8 +174,7 @@ func (r *importer) writeGraphs(ctx context.Context,
 		Inputs: result.Inputs, Output: result.Output})
 }
 
-// takeModel copies a model that has a manifest.
-func (r *importer) takeModel() error {
+func (r *importer) copyModel() error {
 	o := &r.o
 	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
 		return models.OptionErrorf("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, "+

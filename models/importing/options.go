@@ -70,7 +70,6 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// chooseName decides the model's name.
 func (r *importer) chooseName() error {
 	o := &r.o
 	name := cmp.Or(o.Name, path.Base(strings.Split(o.Origin, "@")[0]))
@@ -84,7 +83,6 @@ func (r *importer) chooseName() error {
 	return nil
 }
 
-// readChoices fills the choices from the options.
 func (r *importer) readChoices() (err error) {
 	o, c := &r.o, &r.choices
 	c.Version, c.Labels, c.Join, c.Activation = "0", o.Labels, o.Join, o.Activation

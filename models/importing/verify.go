@@ -27,8 +27,7 @@ var tolerances = map[string]float64{convert.FP32: 1e-4, "": 1e-4, convert.FP16: 
 
 // reference is what training/record_logits.py records.
 type reference struct {
-	Labels []string `json:"labels"` // id2label; may be left out
-	Rows   []struct {
+	Rows []struct {
 		ID     string            `json:"id"`
 		Fields map[string]string `json:"fields"`
 		Logits []float32         `json:"logits"`

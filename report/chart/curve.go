@@ -92,7 +92,6 @@ func curveAxis(lines []Line) (low, high float64, ticks plot.ConstantTicks) {
 	return low - space, high + space, ticks
 }
 
-// curve is one Line.
 type curve struct {
 	Line
 	colour color.Color

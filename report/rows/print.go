@@ -17,7 +17,6 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// printer writes rows below each other.
 type printer struct {
 	o     *Options
 	width int

@@ -112,7 +112,6 @@ func NewView(o Options) (*View, error) {
 		top: topRows{limit: o.Limit}}, nil
 }
 
-// errEnough ends reading at the limit.
 var errEnough = errors.New("enough rows")
 
 // ReadRows shows the chosen rows of a file. read gives its rows until io.EOF, as a dataset.Reader does; file is its
@@ -180,7 +179,6 @@ func (v *View) printNote(text string) {
 	}
 }
 
-// noteMeasure says how "uncertain" is measured.
 func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 	if thresholds == nil {
 		v.printNote(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
@@ -190,7 +188,6 @@ func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 	v.printNote("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
 }
 
-// matches tells whether to show the row.
 func (o *Options) matches(row *dataset.Row, d *dataset.Diagnosis) bool {
 	if len(o.IDs) > 0 && !slices.ContainsFunc(o.IDs, func(id string) bool { return report.IsSameID(id, row.ID) }) {
 		return false
@@ -214,7 +211,6 @@ func hasAnyLabel(d *dataset.Diagnosis, labels []string) bool {
 	return d != nil && slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(labels, l) })
 }
 
-// shownRow is a row that is shown.
 type shownRow struct {
 	*dataset.Row
 	diagnosis  *dataset.Diagnosis    // nil if there is none

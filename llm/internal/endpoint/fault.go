@@ -64,7 +64,6 @@ func parseFault(body []byte) *Fault {
 	return f
 }
 
-// plainText is a body that is not JSON.
 func plainText(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if strings.HasPrefix(text, "<") {
@@ -73,7 +72,6 @@ func plainText(body []byte) string {
 	return text
 }
 
-// scalar is a JSON value as text.
 func scalar(value any) string {
 	switch v := value.(type) {
 	case nil:
