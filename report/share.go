@@ -79,7 +79,7 @@ type Interval struct {
 	Method    string  `json:"method"` // Bootstrap, Wilson or None
 	Level     float64 `json:"level"`  // 0.95
 	Group     string  `json:"group,omitempty"`
-	Groups    int     `json:"groups,omitempty"`    // of the rows that figures stand on
+	Groups    int     `json:"groups,omitempty"`    // of the rows that the figures use
 	Resamples int     `json:"resamples,omitempty"` // of a bootstrap
 	Seed      uint64  `json:"seed,omitempty"`
 }

@@ -50,8 +50,8 @@ func (m *Machine) modelDir(name string) string {
 // leaves the model's own. For another join the error is a *models.OptionError.
 func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
 	model, err := UnlessInterrupted(ctx, func() (*models.Model, error) {
-		if own, ok := m.Embedded[name]; ok {
-			return models.OpenFS(own(), name, t)
+		if files, ok := m.Embedded[name]; ok {
+			return models.OpenFS(files(), name, t)
 		}
 		return models.Open(m.modelDir(name), t)
 	})
@@ -72,8 +72,8 @@ func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.
 // ExportModel writes the files of the model called name to dir, which must be empty or not exist, and returns their
 // names. It must have a manifest.
 func (m *Machine) ExportModel(name, dir string) ([]string, error) {
-	if own, ok := m.Embedded[name]; ok {
-		return models.Export(own(), dir)
+	if files, ok := m.Embedded[name]; ok {
+		return models.Export(files(), dir)
 	}
 	found := m.modelDir(name)
 	if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
@@ -127,11 +127,11 @@ func (m *Machine) ListModels() (List, error) {
 		if err != nil {
 			return nil, err
 		}
-		own, err := models.ParseManifest(data)
+		manifest, err := models.ParseManifest(data)
 		if err != nil {
 			return nil, err
 		}
-		all.add(name, own)
+		all.add(name, manifest)
 	}
 	store, err := m.Store()
 	if err != nil {

@@ -75,12 +75,12 @@ func (in *Installer) listCandidates() ([]pin, error) {
 	if sum, err := hex.DecodeString(in.SHA256); in.SHA256 != "" && (err != nil || len(sum) != 32) {
 		return nil, fmt.Errorf("--sha256 %q is not 64 hexadecimal digits", in.SHA256)
 	}
-	own := in.pins
-	if own == nil {
-		own = pinsHere()
+	known := in.pins
+	if known == nil {
+		known = pinsHere()
 	}
 	var chosen []pin
-	for _, p := range own {
+	for _, p := range known {
 		if p.source == source || source == Auto && (p.source != Release || in.SHA256 != "") {
 			chosen = append(chosen, p)
 		}

@@ -76,7 +76,7 @@ func Stall() Step {
 func Cut() Step {
 	return func(_ context.Context, w http.ResponseWriter, c *Call) {
 		part(w, c)
-		panic(http.ErrAbortHandler) // how net/http is told to
+		panic(http.ErrAbortHandler) // the way to make net/http close the connection
 	}
 }
 

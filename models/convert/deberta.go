@@ -111,8 +111,8 @@ func (b *builder) contents(read, x, layer string) (q, k, v string) {
 
 // placed is a linear layer of the table of relative positions, [heads, 2 span, size]. It depends on weights alone: the
 // runtime computes it once.
-func (b *builder) placed(layer, own, shared string) string {
-	name := layer + own
+func (b *builder) placed(layer, projection, shared string) string {
+	name := layer + projection
 	if b.ShareKey {
 		name = layer + shared
 	}

@@ -20,8 +20,8 @@ type File struct {
 	Overwrite bool   // replace the file if there is one
 }
 
-// Check finds out whether the file can be written, before anything is read. A wrong name is a *report.OptionError.
-func (f File) Check() error {
+// CheckPath finds out whether the file can be written, before anything is read. A wrong name is a *report.OptionError.
+func (f File) CheckPath() error {
 	if f.Path == "" {
 		return nil
 	}

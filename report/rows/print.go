@@ -156,15 +156,15 @@ const otherColumnLength = 60
 
 // otherColumns lists the columns with short values that are neither fields nor erreval's own.
 func (p *printer) otherColumns(row *dataset.Row) string {
-	own := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
+	shownColumns := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
 	for _, f := range p.o.Taxonomy.FieldNames() {
-		own = append(own, cmp.Or(p.o.Columns[f], f))
+		shownColumns = append(shownColumns, cmp.Or(p.o.Columns[f], f))
 	}
 	var parts []string
 	for _, name := range row.Columns() {
 		raw, _ := row.Get(name)
 		value := dataset.PlainText(raw)
-		shown := slices.Contains(own, name) || slices.Contains(row.Values, value)
+		shown := slices.Contains(shownColumns, name) || slices.Contains(row.Values, value)
 		if !shown && isScalar(raw) && len(value) <= otherColumnLength {
 			parts = append(parts, words.Printable(name+" "+value))
 		}
