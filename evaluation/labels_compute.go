@@ -66,18 +66,15 @@ func (s *labelSubjects) values(weight []int32) labelValues {
 	return v
 }
 
-func (data *labelData) newSubjects(constant []bool) (*labelSubjects, error) {
-	baseline, err := data.newSubject(stats.Constant(constant, len(data.rows)), nil)
-	subjects := &labelSubjects{baseline: baseline}
-	for _, p := range data.preds {
-		if err != nil {
-			break
+func (data *labelData) newSubjects(constant []bool) (s *labelSubjects, err error) {
+	s = &labelSubjects{files: make([]labelSubject, len(data.preds))}
+	s.baseline, err = data.newSubject(stats.Constant(constant, len(data.rows)), nil)
+	for i, p := range data.preds {
+		if err == nil {
+			s.files[i], err = data.newSubject(selectRows(p.labels, data.rows), selectRows(p.probs, data.rows))
 		}
-		var file labelSubject
-		file, err = data.newSubject(selectRows(p.labels, data.rows), selectRows(p.probs, data.rows))
-		subjects.files = append(subjects.files, file)
 	}
-	return subjects, err
+	return s, err
 }
 
 func (data *labelData) newSubject(pred [][]bool, prob [][]float64) (labelSubject, error) {

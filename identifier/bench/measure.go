@@ -13,13 +13,13 @@ import (
 )
 
 // Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products
-// with weights. open opens the graph with a trace of that prefix, which is written to dir.
+// with weights. openTraced opens the graph with a trace of that prefix, which is written to dir.
 //
 // The operations of an encoder are a polynomial of second degree in the number of tokens (weights times tokens, tokens
 // times tokens), so three lengths are run and tell all others.
-func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int,
+func Count(ctx context.Context, openTraced func(profile string) (*ort.Runner, error), labels int, lengths []int,
 	dir string) (Operations, []ort.Product, error) {
-	runner, err := open(filepath.Join(dir, "trace"))
+	runner, err := openTraced(filepath.Join(dir, "trace"))
 	if err != nil {
 		return Operations{}, nil, err
 	}

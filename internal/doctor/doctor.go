@@ -79,11 +79,11 @@ type Options struct {
 
 // Examine makes all checks. Earlier faults explain later ones.
 func Examine(ctx context.Context, o Options) *Report {
-	check := o.checkRuntime
+	checkLibraries := o.checkRuntime
 	if ort.IsCUDA(o.Device) {
-		check = o.checkCUDA
+		checkLibraries = o.checkCUDA
 	}
-	findings, library, usable := check()
+	findings, library, usable := checkLibraries()
 	if !usable {
 		o.Device = "cpu" // so that the model is checked nevertheless
 	}

@@ -238,17 +238,17 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 		return nil, errors.Join(context.Cause(ctx), m.settleBudget(r.Model, reserved, account{}, nil))
 	}
 	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.countExchange(r.Model) }), r)
-	var keep func(*transaction) error
+	var storeReply func(*transaction) error
 	note, _ := ctx.Value(memoKey{}).(*memo)
 	if err == nil && note != nil && note.journal == m.journal {
-		keep = func(t *transaction) error { return note.storeReply(t, reply) }
+		storeReply = func(t *transaction) error { return note.storeReply(t, reply) }
 	}
 	used := m.chargeOutcome(r.Model, worst, reply, err)
-	if fault := m.settleBudget(r.Model, reserved, used, keep); fault != nil {
+	if fault := m.settleBudget(r.Model, reserved, used, storeReply); fault != nil {
 		return nil, errors.Join(fault, err)
 	}
 	m.addUsed(r.Model, used)
-	if keep != nil {
+	if storeReply != nil {
 		note.kept = true
 	}
 	return reply, err
@@ -396,8 +396,8 @@ func (t *transaction) chargeAccount(model string, a account) error {
 	return err
 }
 
-// settleBudget replaces the reservation by what was used. It calls keep in the same transaction.
-func (m *Meter) settleBudget(model string, reserved, used account, keep func(*transaction) error) error {
+// settleBudget replaces the reservation by what was used. It calls storeReply in the same transaction.
+func (m *Meter) settleBudget(model string, reserved, used account, storeReply func(*transaction) error) error {
 	reserved.open = 1
 	over := used.input+used.output > reserved.input+reserved.output || used.cost > reserved.cost
 	if over {
@@ -412,10 +412,10 @@ func (m *Meter) settleBudget(model string, reserved, used account, keep func(*tr
 		if err := t.chargeAccount(model, reserved.negated()); err != nil {
 			return err
 		}
-		if err := t.chargeAccount(model, used); err != nil || keep == nil {
+		if err := t.chargeAccount(model, used); err != nil || storeReply == nil {
 			return err
 		}
-		return keep(t)
+		return storeReply(t)
 	}}))
 }
 

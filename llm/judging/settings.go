@@ -45,16 +45,16 @@ const maxInFlight = 4096
 // validate checks what flags and the file say together. Without calls, no key is needed.
 func (s *Settings) validate(calls bool) error {
 	faults := []error{s.Vendor.Validate(s.Endpoint), s.Limits.Validate()}
-	check := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	check(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
+	require(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
 	n := s.Limits.InFlight
-	check(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
+	require(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
 	n = s.ReplyTokens
-	check(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
+	require(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
 	if calls && s.Endpoint.Key == "" {
 		faults = append(faults, s.checkNoKey())
 	}

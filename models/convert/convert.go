@@ -37,8 +37,8 @@ func DefaultOptions() Options { return Options{Precision: FP32, ExternalAbove: 1
 // Validate reports every fault of o.
 func (o Options) Validate() error {
 	var f faults
-	f.check(slices.Contains([]string{FP32, FP16, INT8}, o.Precision), "precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
-	f.check(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000, "weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
+	f.require(slices.Contains([]string{FP32, FP16, INT8}, o.Precision), "precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
+	f.require(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000, "weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
 	return errors.Join(f...)
 }
 

@@ -44,20 +44,20 @@ type Options struct {
 // Validate finds the faults of o that are seen without the source: *models.OptionErrors.
 func (o *Options) Validate() error {
 	var errs []error
-	check := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, models.OptionErrorf(format, args...))
 		}
 	}
 	oneOf := func(flag, value string, known ...string) {
-		check(value == "" || slices.Contains(known, value), "--%s %q: give %s", flag, value, strings.Join(known, " or "))
+		require(value == "" || slices.Contains(known, value), "--%s %q: give %s", flag, value, strings.Join(known, " or "))
 	}
 	oneOf("precision", o.Precision, convert.FP32, convert.FP16, convert.INT8)
 	oneOf("join", o.Join, models.JoinFields, models.JoinText)
 	oneOf("activation", o.Activation, models.Sigmoid, models.Softmax)
-	check(o.Tolerance >= 0, "--tolerance %v: give a difference of a logit, such as 1e-4", o.Tolerance)
-	check(o.Tolerance == 0 || o.Verify != "", "--tolerance is for --verify; give it with --verify reference.json")
-	check(!o.KeepFP32 || o.Precision == convert.FP16 || o.Precision == convert.INT8,
+	require(o.Tolerance >= 0, "--tolerance %v: give a difference of a logit, such as 1e-4", o.Tolerance)
+	require(o.Tolerance == 0 || o.Verify != "", "--tolerance is for --verify; give it with --verify reference.json")
+	require(!o.KeepFP32 || o.Precision == convert.FP16 || o.Precision == convert.INT8,
 		"--keep-fp32 keeps fp32 beside int8 or fp16; give --precision int8")
 	if err := (convert.Options{Precision: convert.FP32, ExternalAbove: o.External}).Validate(); err != nil {
 		errs = append(errs, models.OptionErrorf("--external-above: %v", err))

@@ -299,9 +299,9 @@ func NewDynamicAdvancedSessionWithONNXData(data []byte, inputs, outputs []string
 	})
 }
 
-func openSession(inputs, outputs []string, open func(*unsafe.Pointer) *C.char) (*DynamicAdvancedSession, error) {
+func openSession(inputs, outputs []string, newSession func(*unsafe.Pointer) *C.char) (*DynamicAdvancedSession, error) {
 	s := &DynamicAdvancedSession{}
-	if err := statusError(open(&s.pointer)); err != nil {
+	if err := statusError(newSession(&s.pointer)); err != nil {
 		return nil, err
 	}
 	s.inputs, s.outputs = newStrings(inputs), newStrings(outputs)
