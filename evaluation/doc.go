@@ -2,11 +2,11 @@
 // human scores, and what showing the errors to a judge changes (the lift). Every figure has an interval, which
 // resamples groups of rows.
 //
-// Begin with NewLabels or NewScores. Give it the rows of each file, such as a dataset.Reader's Read: to Labels with
-// ReadGold and ReadPredictions, to Scores with ReadScores. Then ComputeReport gives a LabelReport or a ScoreReport,
-// which marshals to JSON with stable keys; its method Report puts the figures into words and tables, for a terminal or
-// as Markdown. A Lift takes scored rows one by one where no file holds them yet.
+// Begin with NewLabels or NewScores. Read the rows of each file, for example with the Read of a dataset.Reader: for
+// Labels with ReadGold and ReadPredictions, for Scores with ReadScores. Then ComputeReport gives a LabelReport or a
+// ScoreReport, which marshals to JSON with stable keys. Its method Report makes tables and sentences, for a terminal or
+// as Markdown. A Lift takes scored rows one by one, during a run.
 //
-// An OptionError says that an option does not fit the rows, report.ErrUnfit that a row was made with another taxonomy.
-// docs/evaluation.md and docs/scoring.md say how each figure is computed.
+// An OptionError means that an option does not fit the rows; report.ErrUnfit means that a row was made with another
+// taxonomy. docs/evaluation.md and docs/scoring.md say how each figure is computed.
 package evaluation

@@ -17,7 +17,7 @@ type LabelOptions struct {
 	Taxonomy   *taxonomy.Taxonomy
 	Where      map[string]string // column to the value that gold rows must have there
 	MinSupport int               // macro averages take labels with at least so many gold rows
-	Confusion  bool              // says also what was predicted instead of each gold label
+	Confusion  bool              // also count what was predicted instead of each gold label
 	// Verdict is a boolean column of the gold rows. With it there is one figure more: the area under the ROC curve of P(no
 	// error) against it. "" is none.
 	Verdict string
@@ -46,7 +46,7 @@ func (o *LabelOptions) Validate() error {
 	return nil
 }
 
-// Labels gathers gold labels and predictions, to measure the one against the other.
+// Labels collects gold labels and predictions, and compares them.
 type Labels struct {
 	o     LabelOptions
 	gold  *goldSet
@@ -61,13 +61,13 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 	return &Labels{o: o}, nil
 }
 
-// ReadGold takes the file with the gold labels (column "labels") from read, which gives rows until io.EOF as a
-// dataset.Reader does; file is its name in the report and in errors. Rows without gold labels are counted and left out.
-// It is an error if no row has any.
+// ReadGold reads the file with the gold labels (column "labels"). read gives its rows until io.EOF, as a dataset.Reader
+// does; file is its name in the report and in errors. ReadGold counts rows without gold labels and leaves them out. It
+// is an error if no row has gold labels.
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	g := &goldSet{file: file, index: map[string]int{}, filter: dataset.Filter{Where: l.o.Where}}
 	var err error
-	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.add(r, &l.o) }); err != nil {
+	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.addRow(r, &l.o) }); err != nil {
 		return err
 	}
 	g.counts.Gold, g.counts.Duplicate = len(g.rows), countDuplicates(g.faults)
@@ -76,15 +76,15 @@ func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*datase
 	return g.checkRows()
 }
 
-// ReadPredictions takes a file with labels found (column "diagnosis") from read, as ReadGold does, which comes first.
-// Its rows are joined to the gold rows by id.
+// ReadPredictions reads a file with predicted labels (column "diagnosis"), as ReadGold does. Call it after ReadGold: it
+// joins its rows to the gold rows by id.
 func (l *Labels) ReadPredictions(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	if l.gold == nil {
 		return errors.New("predictions are joined to gold labels: call ReadGold first")
 	}
 	p := newPredictionSet(file, len(l.gold.rows))
 	var err error
-	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.add(r, &l.o, l.gold) })
+	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.addRow(r, &l.o, l.gold) })
 	p.counts.Duplicate = countDuplicates(p.faults)
 	p.counts.Rejected = len(p.faults) - p.counts.Duplicate
 	l.preds = append(l.preds, p)
@@ -97,34 +97,36 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	if len(l.preds) == 0 {
 		return nil, errors.New("there is nothing to measure: call ReadPredictions first")
 	}
-	f := newLabelFrame(l)
-	if len(f.rows) == 0 {
-		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describe())
+	data := newLabelData(l)
+	if len(data.rows) == 0 {
+		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describeCounts())
 	}
-	constant := stats.MostFrequentSet(f.labels)
-	subjects, err := f.newSubjects(constant)
+	constant := stats.MostFrequentSet(data.labels)
+	subjects, err := data.newSubjects(constant)
 	if err != nil {
 		return nil, err
 	}
-	figures, err := f.resample(ctx, subjects)
+	figures, err := data.resample(ctx, subjects)
 	if err != nil {
 		return nil, err
 	}
-	r := f.newReport(figures.metrics)
-	r.Baseline = Baseline{Labels: f.nameLabels(constant), Metrics: figures.figures(0)}
+	r := data.newReport(figures.metrics)
+	r.Baseline = Baseline{Labels: data.nameLabels(constant),
+		Metrics: figures.figures(func(v labelValues) []float64 { return v.baseline })}
 	for j, p := range l.preds {
-		one := f.measureFile(p, subjects[j+1])
-		one.Metrics, one.MinusBaseline = figures.figures(j+1), figures.minus(j+1, 0).figures(0)
+		one := data.measureFile(p, subjects.files[j])
+		one.Metrics = figures.figures(func(v labelValues) []float64 { return v.files[j] })
+		one.MinusBaseline = figures.figures(func(v labelValues) []float64 { return subtract(v.files[j], v.baseline) })
 		r.Predictions = append(r.Predictions, one)
 	}
 	if len(l.preds) == 2 {
-		r.Difference = figures.minus(2, 1).figures(0)
+		r.Difference = figures.figures(func(v labelValues) []float64 { return subtract(v.files[1], v.files[0]) })
 	}
 	return r, nil
 }
 
-// describe names what is not zero, for each file.
-func (l *Labels) describe() string {
+// describeCounts lists the counts of each file that are not zero.
+func (l *Labels) describeCounts() string {
 	text := l.gold.counts.describe(l.gold.file)
 	for _, p := range l.preds {
 		text += "; " + p.counts.describe(p.file)
@@ -150,7 +152,7 @@ func (l *Labels) warnings() []report.FileWarning {
 	return all
 }
 
-// listJoined lists the gold rows that every file has a prediction for, so that all figures stand on the same rows.
+// listJoined lists the gold rows for which every file has a prediction, so that all figures use the same rows.
 func (l *Labels) listJoined() []int {
 	var rows []int
 	for i := range l.gold.rows {

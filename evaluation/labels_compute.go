@@ -9,8 +9,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// labelSubject is one prediction with everything that is resampled: the metrics of stats, and the area under the ROC
-// curve as one more.
+// labelSubject computes the metrics of one prediction: those of package stats, then the area under the ROC curve.
 type labelSubject struct {
 	*stats.Evaluator
 	auc *stats.Ranking // nil without LabelOptions.Verdict
@@ -24,8 +23,8 @@ func (s labelSubject) values(weight []int32) []float64 {
 	return v
 }
 
-// labelFrame is what all predictions share: the gold rows that figures stand on, and their groups.
-type labelFrame struct {
+// labelData is what all predictions share: the gold rows that the figures use, and their groups.
+type labelData struct {
 	*Labels
 	rows   []int    // of the gold rows
 	labels [][]bool // gold
@@ -33,96 +32,104 @@ type labelFrame struct {
 	groups int
 }
 
-func newLabelFrame(l *Labels) *labelFrame {
-	f := &labelFrame{Labels: l, rows: l.listJoined()}
+func newLabelData(l *Labels) *labelData {
+	data := &labelData{Labels: l, rows: l.listJoined()}
 	groups := numbering{}
-	for _, row := range pick(l.gold.rows, f.rows) {
-		f.labels, f.group = append(f.labels, row.labels), append(f.group, groups.of(row.group))
+	for _, row := range selectRows(l.gold.rows, data.rows) {
+		data.labels, data.group = append(data.labels, row.labels), append(data.group, groups.numberOf(row.group))
 	}
-	f.groups = len(groups)
-	return f
+	data.groups = len(groups)
+	return data
 }
 
-func (f *labelFrame) statsOptions() stats.Options {
-	return stats.Options{MinSupport: f.o.MinSupport, NoError: f.o.Taxonomy.NoErrorIndex()}
+func (data *labelData) statsOptions() stats.Options {
+	return stats.Options{MinSupport: data.o.MinSupport, NoError: data.o.Taxonomy.NoErrorIndex()}
 }
 
-// newSubjects are the constant prediction, then those of each file.
-func (f *labelFrame) newSubjects(constant []bool) ([]labelSubject, error) {
-	base, err := f.newSubject(stats.Constant(constant, len(f.rows)), nil)
-	if err != nil {
-		return nil, err
+// labelSubjects are the constant prediction and the prediction of each file.
+type labelSubjects struct {
+	baseline labelSubject
+	files    []labelSubject
+}
+
+// labelValues are the metrics of labelSubjects, each in the order of the metrics.
+type labelValues struct {
+	baseline []float64
+	files    [][]float64
+}
+
+func (s *labelSubjects) values(weight []int32) labelValues {
+	v := labelValues{baseline: s.baseline.values(weight)}
+	for _, file := range s.files {
+		v.files = append(v.files, file.values(weight))
 	}
-	subjects := []labelSubject{base}
-	for _, p := range f.preds {
-		s, err := f.newSubject(pick(p.labels, f.rows), pick(p.probs, f.rows))
-		if err != nil {
-			return nil, err
+	return v
+}
+
+func (data *labelData) newSubjects(constant []bool) (s *labelSubjects, err error) {
+	s = &labelSubjects{files: make([]labelSubject, len(data.preds))}
+	s.baseline, err = data.newSubject(stats.Constant(constant, len(data.rows)), nil)
+	for i, p := range data.preds {
+		if err == nil {
+			s.files[i], err = data.newSubject(selectRows(p.labels, data.rows), selectRows(p.probs, data.rows))
 		}
-		subjects = append(subjects, s)
 	}
-	return subjects, nil
+	return s, err
 }
 
-func (f *labelFrame) newSubject(pred [][]bool, prob [][]float64) (labelSubject, error) {
-	table := &stats.Table{Gold: f.labels, Pred: pred, Prob: prob, Group: f.group, Groups: f.groups}
-	ev, err := stats.NewEvaluator(table, f.statsOptions())
+func (data *labelData) newSubject(pred [][]bool, prob [][]float64) (labelSubject, error) {
+	table := &stats.Table{Gold: data.labels, Pred: pred, Prob: prob, Group: data.group, Groups: data.groups}
+	ev, err := stats.NewEvaluator(table, data.statsOptions())
 	s := labelSubject{Evaluator: ev}
-	if f.o.Verdict != "" {
-		s.auc = f.rankRows(prob)
+	if data.o.Verdict != "" {
+		s.auc = data.rankRows(prob)
 	}
 	return s, err
 }
 
 // rankRows orders the rows with a verdict by P(no error); a baseline without probabilities gives every row the same.
-func (f *labelFrame) rankRows(prob [][]float64) *stats.Ranking {
+func (data *labelData) rankRows(prob [][]float64) *stats.Ranking {
 	var scores []float64
 	var gold []bool
 	var group []int
-	for j, i := range f.rows {
-		verdict := f.gold.rows[i].verdict
+	for j, i := range data.rows {
+		verdict := data.gold.rows[i].verdict
 		if verdict == nil || prob != nil && prob[j] == nil {
 			continue
 		}
 		score := 0.0
 		if prob != nil {
-			score = prob[j][f.o.Taxonomy.NoErrorIndex()]
+			score = prob[j][data.o.Taxonomy.NoErrorIndex()]
 		}
-		scores, gold, group = append(scores, score), append(gold, *verdict), append(group, f.group[j])
+		scores, gold, group = append(scores, score), append(gold, *verdict), append(group, data.group[j])
 	}
 	return stats.NewRanking(scores, gold, group)
 }
 
-// resample computes the metrics of all subjects.
-func (f *labelFrame) resample(ctx context.Context, subjects []labelSubject) (*resampled, error) {
+func (data *labelData) resample(ctx context.Context, subjects *labelSubjects) (*resampled[labelValues], error) {
 	metrics := stats.Metrics()
-	if f.o.Verdict != "" {
-		auc := stats.Metric{Key: "auc_no_error", Name: "AUC of P(no error), " + f.o.Verdict, HigherIsBetter: true}
+	if data.o.Verdict != "" {
+		auc := stats.Metric{Key: "auc_no_error", Name: "AUC of P(no error), " + data.o.Verdict, HigherIsBetter: true}
 		metrics = append(metrics, auc)
 	}
-	return resample(ctx, metrics, f.groups, &f.o.Intervals, func(weight []int32) (all []float64) {
-		for _, s := range subjects {
-			all = append(all, s.values(weight)...)
-		}
-		return all
-	})
+	return resample(ctx, metrics, data.groups, &data.o.Intervals, subjects.values)
 }
 
-func (f *labelFrame) newReport(metrics []stats.Metric) *LabelReport {
-	o := &f.o
-	return &LabelReport{Taxonomy: o.Taxonomy.ID(), Gold: f.gold.file, Where: o.Where, Group: o.Intervals.Group,
-		Resamples: resamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
-		Verdicts: f.countVerdicts(), Rows: f.gold.counts, Scored: len(f.rows), Groups: f.groups,
-		metrics: metrics, warnings: f.warnings()}
+func (data *labelData) newReport(metrics []stats.Metric) *LabelReport {
+	o := &data.o
+	return &LabelReport{Taxonomy: o.Taxonomy.ID(), Gold: data.gold.file, Where: o.Where, Group: o.Intervals.Group,
+		Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
+		Verdicts: data.countVerdicts(), Rows: data.gold.counts, Scored: len(data.rows), Groups: data.groups,
+		metrics: metrics, warnings: data.warnings()}
 }
 
-func (f *labelFrame) countVerdicts() *VerdictCounts {
-	if f.o.Verdict == "" {
+func (data *labelData) countVerdicts() *VerdictCounts {
+	if data.o.Verdict == "" {
 		return nil
 	}
-	c := &VerdictCounts{Column: f.o.Verdict}
-	for _, i := range f.rows {
-		switch v := f.gold.rows[i].verdict; {
+	c := &VerdictCounts{Column: data.o.Verdict}
+	for _, i := range data.rows {
+		switch v := data.gold.rows[i].verdict; {
 		case v == nil:
 			c.Unknown++
 		case *v:
@@ -134,9 +141,9 @@ func (f *labelFrame) countVerdicts() *VerdictCounts {
 	return c
 }
 
-func (f *labelFrame) nameLabels(set []bool) []string {
+func (data *labelData) nameLabels(set []bool) []string {
 	names := []string{}
-	for k, label := range f.o.Taxonomy.Labels() {
+	for k, label := range data.o.Taxonomy.Labels() {
 		if set[k] {
 			names = append(names, label)
 		}
@@ -144,11 +151,11 @@ func (f *labelFrame) nameLabels(set []bool) []string {
 	return names
 }
 
-// measureFile gives a file's figures but for those that are resampled.
-func (f *labelFrame) measureFile(p *predictionSet, s labelSubject) LabelledFile {
+// measureFile gives a file's figures that have no interval.
+func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFile {
 	r := LabelledFile{File: p.file, Models: p.models, Counts: p.counts}
 	labels := s.Labels()
-	for k, name := range f.o.Taxonomy.Labels() {
+	for k, name := range data.o.Taxonomy.Labels() {
 		l := labels[k]
 		r.Labels = append(r.Labels, LabelFigures{
 			Label: name, Support: l.Support, Predicted: l.Predicted, InMacro: l.InMacro,
@@ -157,22 +164,22 @@ func (f *labelFrame) measureFile(p *predictionSet, s labelSubject) LabelledFile 
 		})
 	}
 	if p.counts.unscored() > 0 {
-		r.UnscoredAsWrong = f.countUnscoredAsWrong(p)
+		r.UnscoredAsWrong = data.countUnscoredAsWrong(p)
 	}
-	if f.o.Confusion {
-		r.Confusion = f.countConfusion(p, labels)
+	if data.o.Confusion {
+		r.Confusion = data.countConfusion(p, labels)
 	}
 	return r
 }
 
-// countUnscoredAsWrong gives the figures over all gold rows; a row without prediction misses all its labels.
-func (f *labelFrame) countUnscoredAsWrong(p *predictionSet) map[string]report.Number {
+// countUnscoredAsWrong computes the figures over all gold rows. A row without prediction misses all its labels.
+func (data *labelData) countUnscoredAsWrong(p *predictionSet) map[string]report.Number {
 	table := &stats.Table{Pred: p.labels}
-	for _, row := range f.gold.rows {
+	for _, row := range data.gold.rows {
 		table.Gold = append(table.Gold, row.labels)
 	}
 	out := map[string]report.Number{}
-	ev, err := stats.NewEvaluator(table, f.statsOptions())
+	ev, err := stats.NewEvaluator(table, data.statsOptions())
 	if err != nil { // the same rows made a valid table before
 		return out
 	}
@@ -184,9 +191,9 @@ func (f *labelFrame) countUnscoredAsWrong(p *predictionSet) map[string]report.Nu
 	return out
 }
 
-func (f *labelFrame) countConfusion(p *predictionSet, labels []stats.Label) []Confusion {
-	c := stats.NewConfusion(&stats.Table{Gold: f.labels, Pred: pick(p.labels, f.rows)})
-	names := f.o.Taxonomy.Labels()
+func (data *labelData) countConfusion(p *predictionSet, labels []stats.Label) []Confusion {
+	c := stats.NewConfusion(&stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows)})
+	names := data.o.Taxonomy.Labels()
 	var out []Confusion
 	for g, name := range names {
 		r := Confusion{Label: name, Support: labels[g].Support, Hit: labels[g].Hit, Missed: c.Missed[g],

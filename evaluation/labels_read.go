@@ -12,18 +12,19 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// GoldCounts say what became of the lines of the gold file.
+// GoldCounts count the lines of the gold file.
 type GoldCounts struct {
-	Gold       int `json:"gold"`       // labelled rows that LabelOptions.Where lets through
-	Filtered   int `json:"filtered"`   // rows that it does not let through
+	Gold       int `json:"gold"`       // labelled rows that fit LabelOptions.Where
+	Filtered   int `json:"filtered"`   // rows that do not fit it
 	Unlabelled int `json:"unlabelled"` // rows without the column "labels"
 	Duplicate  int `json:"duplicate"`  // lines whose id came before; the first counts
 	Rejected   int `json:"rejected"`   // lines that are no rows
-	// NotJudged counts those of Gold that lack a field which an error needs; that error counts as absent on both sides.
+	// NotJudged counts the rows in Gold that lack a field which an error needs. That error counts as absent from gold
+	// labels and predictions.
 	NotJudged int `json:"not_judged"`
 }
 
-// PredictionCounts say what became of the gold rows, and of the lines of one file with predictions.
+// PredictionCounts count the gold rows by what one file predicts for them, and the file's other lines.
 type PredictionCounts struct {
 	Scored          int `json:"scored"`           // gold rows with a prediction
 	Untagged        int `json:"untagged"`         // gold rows whose diagnosis is untagged or absent
@@ -39,29 +40,34 @@ type PredictionCounts struct {
 func (c *PredictionCounts) unscored() int { return c.Untagged + c.Missing + c.Changed }
 
 func (c *GoldCounts) describe(file string) string {
-	return file + ": " + counted(c.Gold, "gold rows", c.Filtered, "filtered out", c.Unlabelled, "without labels",
-		c.Duplicate, "with an id that came before", c.Rejected, "rejected",
-		c.NotJudged, "with errors that could not be judged")
+	return file + ": " + joinCounts([]count{{c.Gold, "gold rows"}, {c.Filtered, "filtered out"},
+		{c.Unlabelled, "without labels"}, {c.Duplicate, "with an id that came before"}, {c.Rejected, "rejected"},
+		{c.NotJudged, "with errors that could not be judged"}})
 }
 
 func (c *PredictionCounts) describe(file string) string {
-	return file + ": " + counted(c.Scored, "scored", c.Untagged, "untagged", c.Missing, "missing",
-		c.Changed, "with changed text", c.Extra, "not in the gold file", c.Duplicate, "with an id that came before",
-		c.Rejected, "rejected", c.NoProbabilities, "without probabilities")
+	return file + ": " + joinCounts([]count{{c.Scored, "scored"}, {c.Untagged, "untagged"}, {c.Missing, "missing"},
+		{c.Changed, "with changed text"}, {c.Extra, "not in the gold file"}, {c.Duplicate, "with an id that came before"},
+		{c.Rejected, "rejected"}, {c.NoProbabilities, "without probabilities"}})
 }
 
-// counted joins pairs of number and word; zeros are left out but for the first.
-func counted(pairs ...any) string {
+type count struct {
+	n    int
+	what string
+}
+
+// joinCounts lists the first count, and those after it that are not zero.
+func joinCounts(counts []count) string {
 	var parts []string
-	for i := 0; i < len(pairs); i += 2 {
-		if i == 0 || pairs[i] != 0 {
-			parts = append(parts, fmt.Sprint(pairs[i], " ", pairs[i+1]))
+	for i, c := range counts {
+		if i == 0 || c.n != 0 {
+			parts = append(parts, fmt.Sprint(c.n, " ", c.what))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// goldRow is a gold row as far as the figures need it.
+// goldRow holds what the figures need of a gold row.
 type goldRow struct {
 	labels  []bool
 	group   string
@@ -78,7 +84,7 @@ type goldSet struct {
 	filter dataset.Filter
 }
 
-func (g *goldSet) add(r *dataset.Row, o *LabelOptions) error {
+func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	g.index[r.ID] = -1
 	if !g.filter.Match(r) {
 		g.counts.Filtered++
@@ -108,7 +114,7 @@ func (g *goldSet) add(r *dataset.Row, o *LabelOptions) error {
 	return nil
 }
 
-// checkRows says why there are no gold rows.
+// checkRows is an error if there are no gold rows. It says why.
 func (g *goldSet) checkRows() error {
 	switch {
 	case len(g.rows) > 0:
@@ -147,7 +153,7 @@ func verdictOf(r *dataset.Row, column string) (*bool, error) {
 	}
 }
 
-// predictionSet is parallel to the gold rows: a nil row of labels has no prediction, a nil row of probs no
+// predictionSet is parallel to the gold rows. labels is nil for a row without prediction, probs for one without
 // probabilities.
 type predictionSet struct {
 	file   string
@@ -163,7 +169,7 @@ func newPredictionSet(file string, gold int) *predictionSet {
 		models: []string{}, counts: PredictionCounts{Missing: gold}}
 }
 
-func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) error {
+func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions, gold *goldSet) error {
 	i, ok := gold.index[r.ID]
 	if !ok {
 		p.counts.Extra++
@@ -185,7 +191,7 @@ func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) erro
 		return nil
 	}
 	notJudged := o.Taxonomy.NotJudged(r.Values)
-	if p.labels[i], err = predicted(d, notJudged, o.Taxonomy); err != nil {
+	if p.labels[i], err = predictedLabels(d, notJudged, o.Taxonomy); err != nil {
 		return report.Unfit(fmt.Errorf("row %s: %w", r.ID, err))
 	}
 	if p.probs[i] = probabilities(d, notJudged, o.Taxonomy); p.probs[i] == nil {
@@ -198,7 +204,7 @@ func (p *predictionSet) add(r *dataset.Row, o *LabelOptions, gold *goldSet) erro
 	return nil
 }
 
-func predicted(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {
+func predictedLabels(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {
 	for _, name := range d.Labels {
 		if _, ok := t.Index(name); !ok {
 			return nil, fmt.Errorf("%s has no label %q; the diagnosis was made with %s: give its taxonomy with --taxonomy",
@@ -208,8 +214,8 @@ func predicted(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) (
 	return labelSet(t.Judged(d.Labels, notJudged), t), nil
 }
 
-// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown. Of what cannot be judged it
-// is 0.
+// probabilities are those of all labels in the taxonomy's order, or nil if one is unknown. A label that cannot be
+// judged has 0.
 func probabilities(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) []float64 {
 	out := make([]float64, len(t.Types))
 	for i, name := range t.Labels() {

@@ -9,7 +9,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// LabelReport measures labels against gold labels. Its JSON keys are stable.
+// LabelReport compares labels with gold labels. Its JSON keys are stable.
 type LabelReport struct {
 	Taxonomy    string            `json:"taxonomy"` // name@version
 	Gold        string            `json:"gold"`     // file
@@ -21,7 +21,7 @@ type LabelReport struct {
 	MinSupport  int               `json:"min_support"`
 	Verdicts    *VerdictCounts    `json:"verdicts,omitempty"` // only with LabelOptions.Verdict
 	Rows        GoldCounts        `json:"rows"`
-	Scored      int               `json:"scored"` // rows that all figures stand on
+	Scored      int               `json:"scored"` // rows that all figures use
 	Groups      int               `json:"groups"` // of the scored rows
 	Baseline    Baseline          `json:"baseline"`
 	Predictions []LabelledFile    `json:"predictions"` // one for each file
@@ -53,7 +53,8 @@ type LabelledFile struct {
 	Counts        PredictionCounts         `json:"counts"`
 	Metrics       map[string]report.Figure `json:"metrics"`
 	MinusBaseline map[string]report.Figure `json:"minus_baseline"`
-	// UnscoredAsWrong are the figures of all gold rows, those without prediction as wrong; only where there are any.
+	// UnscoredAsWrong are the figures over all gold rows, where rows without prediction count as wrong; absent if every
+	// row has one.
 	UnscoredAsWrong map[string]report.Number `json:"unscored_as_wrong,omitempty"`
 	Labels          []LabelFigures           `json:"labels"`              // every label, in the taxonomy's order
 	Confusion       []Confusion              `json:"confusion,omitempty"` // only with LabelOptions.Confusion
@@ -70,7 +71,7 @@ type LabelFigures struct {
 	AP        report.Number `json:"average_precision"`
 	ECE       report.Number `json:"ece"` // expected calibration error
 	Brier     report.Number `json:"brier"`
-	InMacro   bool          `json:"in_macro"` // it is part of the macro averages
+	InMacro   bool          `json:"in_macro"` // it counts in the macro averages
 }
 
 // Confusion says what was predicted wrongly in rows where a gold label was missed.
@@ -93,7 +94,7 @@ type LabelRows struct {
 // Warnings are one for each file that was read, in order.
 func (r *LabelReport) Warnings() []report.FileWarning { return r.warnings }
 
-// IsIncomplete tells whether a gold row has no prediction, or a line was no row.
+// IsIncomplete tells whether a gold row has no prediction, or a line is no row.
 func (r *LabelReport) IsIncomplete() bool {
 	return slices.ContainsFunc(r.warnings, report.FileWarning.IsAny)
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Aggregate puts the values of judgements together, as scorer.Aggregate does; false if none has a value.
+// Aggregate makes one value of several judgements, as scorer.Aggregate does; false if none has a value.
 type Aggregate func(runs []dataset.Run) (float64, bool)
 
-// ModeValue puts the judges' runs of one mode together, without planted ones and those of the offline scorer.
+// ModeValue makes one value of the judges' runs in one mode. Planted runs and those of the offline scorer do not count.
 func ModeValue(runs []dataset.Run, mode string, aggregate Aggregate) (float64, bool) {
 	return aggregate(slices.DeleteFunc(slices.Clone(runs), func(r dataset.Run) bool {
 		return r.Mode != mode || r.Planted != "" || r.Judge == dataset.JudgeOffline
 	}))
 }
 
-// LiftRow is what showing the errors to judges changes in one dimension, over the rows that have a value in both modes.
-// Its JSON keys are stable.
+// LiftRow says how the values of one dimension change when judges see the errors, over the rows that have a value in
+// both modes. Its JSON keys are stable.
 type LiftRow struct {
 	Dimension  string        `json:"dimension"`
 	Rows       int           `json:"rows"`
@@ -47,7 +47,7 @@ func (r *LiftRow) Difference() report.Difference {
 	return report.Difference{Figure: report.Figure{Value: r.Lift, Low: r.Low, High: r.High}, P: r.P}
 }
 
-// Lift gathers scored rows for LiftRows. It keeps sums by group: its memory grows with the groups, not with the rows.
+// Lift counts scored rows for LiftRows. It keeps sums by group: its memory grows with the groups, not with the rows.
 type Lift struct {
 	aggregate  Aggregate
 	groups     map[[sha256.Size]byte]int
@@ -61,7 +61,7 @@ type liftDimension struct {
 
 type liftSum struct{ rows, vanilla, aware float64 }
 
-// NewLift starts one. Several judgements of a row in one mode are put together by aggregate.
+// NewLift starts without rows. aggregate makes one value of several judgements of a row in one mode.
 func NewLift(t *taxonomy.Taxonomy, aggregate Aggregate) *Lift {
 	l := &Lift{aggregate: aggregate, groups: map[[sha256.Size]byte]int{}}
 	for _, d := range t.Dimensions {
@@ -80,12 +80,12 @@ func (l *Lift) AddRow(group string, scores map[string]*dataset.Score) {
 	}
 	for _, d := range l.dimensions {
 		if s := scores[d.Dimension]; s != nil {
-			d.add(at, s.Runs, l.aggregate)
+			d.addJudgements(at, s.Runs, l.aggregate)
 		}
 	}
 }
 
-func (d *liftDimension) add(group int, runs []dataset.Run, aggregate Aggregate) {
+func (d *liftDimension) addJudgements(group int, runs []dataset.Run, aggregate Aggregate) {
 	vanilla, okV := ModeValue(runs, dataset.ModeVanilla, aggregate)
 	aware, okA := ModeValue(runs, dataset.ModeErrorAware, aggregate)
 	if !okV || !okA {
@@ -105,7 +105,6 @@ func (d *liftDimension) add(group int, runs []dataset.Run, aggregate Aggregate) 
 	s.rows, s.vanilla, s.aware = s.rows+1, s.vanilla+vanilla, s.aware+aware
 }
 
-// means are those of both modes.
 func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	n := 0.0
 	for g, s := range d.sums {
@@ -118,8 +117,8 @@ func (d *liftDimension) means(weight []int32) (vanilla, aware float64) {
 	return vanilla / n, aware / n
 }
 
-// severalGroups tells whether there are rows of two groups, which an interval needs.
-func (d *liftDimension) severalGroups() bool {
+// hasSeveralGroups tells whether there are rows of two groups, which an interval needs.
+func (d *liftDimension) hasSeveralGroups() bool {
 	n := 0
 	for _, s := range d.sums {
 		if s.rows > 0 {
@@ -134,7 +133,7 @@ func (l *Lift) CountGroups() int { return len(l.groups) }
 
 // ComputeRows gives a LiftRow for every dimension of the taxonomy. The error is the context's.
 func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]LiftRow, error) {
-	samples, err := stats.Bootstrap(ctx, len(l.groups), resamples(&o), o.Seed, func(weight []int32) []float64 {
+	samples, err := stats.Bootstrap(ctx, len(l.groups), countResamples(&o), o.Seed, func(weight []int32) []float64 {
 		out := make([]float64, len(l.dimensions))
 		for i, d := range l.dimensions {
 			vanilla, aware := d.means(weight)
@@ -149,7 +148,7 @@ func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]Lif
 	for i, d := range l.dimensions {
 		vanilla, aware := d.means(nil)
 		var column []float64
-		if d.severalGroups() {
+		if d.hasSeveralGroups() {
 			column = stats.Column(samples, i)
 		}
 		f := report.NewDifference(aware-vanilla, column)

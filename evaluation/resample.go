@@ -10,22 +10,22 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// resampled holds the same metrics of several subjects: over all rows, and over each resample of the groups. Every
-// subject sees the same resamples, so that differences are paired.
-type resampled struct {
+// resampled holds the values of all subjects, such as files, as one value of type S: over all rows, and over each
+// resample of the groups. Every subject sees the same resamples, so that differences are paired.
+type resampled[S any] struct {
 	metrics []stats.Metric
-	values  []float64   // subject by subject, in the order of metrics
-	samples [][]float64 // the same of each resample
+	whole   S
+	samples []S
 }
 
 // resample computes the values of all subjects, with each group counted as often as weight says (nil: once).
-func resample(ctx context.Context, metrics []stats.Metric, groups int, o *report.IntervalOptions,
-	values func(weight []int32) []float64) (*resampled, error) {
-	samples, err := stats.Bootstrap(ctx, groups, resamples(o), o.Seed, values)
-	return &resampled{metrics, values(nil), samples}, err
+func resample[S any](ctx context.Context, metrics []stats.Metric, groups int, o *report.IntervalOptions,
+	values func(weight []int32) S) (*resampled[S], error) {
+	samples, err := stats.Bootstrap(ctx, groups, countResamples(o), o.Seed, values)
+	return &resampled[S]{metrics, values(nil), samples}, err
 }
 
-func resamples(o *report.IntervalOptions) int {
+func countResamples(o *report.IntervalOptions) int {
 	if o.Method == report.None {
 		return 0
 	}
@@ -43,54 +43,47 @@ func checkIntervals(o *report.IntervalOptions) error {
 	return nil
 }
 
-// minus is one subject, whose values are those of a minus those of b.
-func (r *resampled) minus(a, b int) *resampled {
-	n := len(r.metrics)
-	subtract := func(v []float64) []float64 {
-		out := make([]float64, n)
-		for i := range out {
-			out[i] = v[a*n+i] - v[b*n+i]
-		}
-		return out
-	}
-	d := &resampled{metrics: r.metrics, values: subtract(r.values)}
-	for _, s := range r.samples {
-		d.samples = append(d.samples, subtract(s))
-	}
-	return d
-}
-
-// figures are those of a subject, by the metrics' keys.
-func (r *resampled) figures(subject int) map[string]report.Figure {
+// figures are those of one subject by the metrics' keys; of selects its values, in the order of metrics.
+func (r *resampled[S]) figures(of func(S) []float64) map[string]report.Figure {
 	out := map[string]report.Figure{}
-	for i, m := range r.metrics {
-		at := subject*len(r.metrics) + i
-		f := report.NewFigure(r.values[at], stats.Column(r.samples, at))
-		f.Better = better(m)
-		out[m.Key] = f
+	for key, d := range r.differences(of) {
+		out[key] = d.Figure
 	}
 	return out
 }
 
-// differences are the figures of the single subject that minus gives, with p-values.
-func (r *resampled) differences() map[string]report.Difference {
-	out := map[string]report.Difference{}
+// differences are figures with p-values; of computes the difference of two subjects.
+func (r *resampled[S]) differences(of func(S) []float64) map[string]report.Difference {
+	samples := make([][]float64, len(r.samples))
+	for i, s := range r.samples {
+		samples[i] = of(s)
+	}
+	out, values := map[string]report.Difference{}, of(r.whole)
 	for i, m := range r.metrics {
-		d := report.NewDifference(r.values[i], stats.Column(r.samples, i))
-		d.Better = better(m)
+		d := report.NewDifference(values[i], stats.Column(samples, i))
+		d.Better = betterDirection(m)
 		out[m.Key] = d
 	}
 	return out
 }
 
-func better(m stats.Metric) string {
+// subtract gives a − b, value by value.
+func subtract(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range out {
+		out[i] = a[i] - b[i]
+	}
+	return out
+}
+
+func betterDirection(m stats.Metric) string {
 	if m.HigherIsBetter {
 		return report.Higher
 	}
 	return report.Lower
 }
 
-// describeWhere is what a title says of the rows that were chosen.
+// describeWhere names the chosen rows in a title.
 func describeWhere(where map[string]string) (text string) {
 	for _, column := range slices.Sorted(maps.Keys(where)) {
 		text += fmt.Sprintf(", %s=%s", column, where[column])

@@ -13,15 +13,15 @@ type OptionError = report.OptionError
 // numbering gives names the numbers 0, 1, 2 … in order of appearance.
 type numbering map[string]int
 
-func (n numbering) of(name string) int {
+func (n numbering) numberOf(name string) int {
 	if _, ok := n[name]; !ok {
 		n[name] = len(n)
 	}
 	return n[name]
 }
 
-// pick takes some rows' values out of those of all rows.
-func pick[T any](all []T, rows []int) []T {
+// selectRows selects the values of some rows from those of all rows.
+func selectRows[T any](all []T, rows []int) []T {
 	out := make([]T, len(rows))
 	for j, i := range rows {
 		out[j] = all[i]

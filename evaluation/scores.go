@@ -17,19 +17,19 @@ import (
 type ScoreOptions struct {
 	Taxonomy *taxonomy.Taxonomy
 	Where    map[string]string // column to the value that rows of the first file must have there
-	Human    []HumanScores     // at least one, but with ByMode
-	System   string            // column that names the system a row is of; "" is dataset.ColumnSystem where a row has one
+	Human    []HumanScores     // at least one, unless ByMode is set
+	System   string            // column that names a row's system; "" is dataset.ColumnSystem where a row has it
 	// A row whose human score is at most Low is low; it is overestimated where its value is High or more.
 	Low, High float64
-	// ByMode compares the vanilla and the error-aware judgements of one file, in the place of files, and reports the lift.
-	// Aggregate, which it needs, puts several judgements of a row in one mode together.
+	// ByMode compares the vanilla and the error-aware judgements of one file, instead of two files, and reports the
+	// lift. It needs Aggregate, which makes one value of several judgements of a row in one mode.
 	ByMode    bool
 	Aggregate Aggregate
 	// Intervals are by report.Bootstrap or report.None. Their group is a field or column of the first file.
 	Intervals report.IntervalOptions
 }
 
-// HumanScores say where people's scores of a dimension stand. Several columns are averaged.
+// HumanScores name the columns with people's scores of a dimension. Several columns are averaged.
 type HumanScores struct {
 	Dimension string // key
 	Columns   []string
@@ -49,14 +49,14 @@ func ParseHuman(pairs []string) (human []HumanScores, err error) {
 	return human, nil
 }
 
-// Limits of the overestimation rate by default: the ErrEval paper's, on scales from 1 to 3.
+// Default limits of the overestimation rate: those of the ErrEval paper, for scales from 1 to 3.
 const (
 	DefaultLow      = 2
 	DefaultHigh     = 2.5
 	defaultTopScore = 3
 )
 
-// DefaultScoreOptions have the limits of the ErrEval paper, and resample the groups of the taxonomy. Human is missing.
+// DefaultScoreOptions have the limits of the ErrEval paper, and resample the groups of the taxonomy. Human is empty.
 func DefaultScoreOptions(t *taxonomy.Taxonomy) ScoreOptions {
 	o := ScoreOptions{Taxonomy: t, Low: DefaultLow, High: DefaultHigh, Intervals: report.DefaultIntervals()}
 	o.Intervals.Group = t.GroupField()
@@ -112,7 +112,7 @@ func (o *ScoreOptions) sortHuman() []HumanScores {
 	return slices.SortedFunc(slices.Values(o.Human), func(a, b HumanScores) int { return cmp.Compare(at(a), at(b)) })
 }
 
-// Scores gathers scored rows, to measure their scores against people's.
+// Scores collects scored rows, and compares their scores with people's.
 type Scores struct {
 	o       ScoreOptions
 	rows    []scoredRow // of the first file
@@ -137,24 +137,24 @@ func NewScores(o ScoreOptions) (*Scores, error) {
 	return s, nil
 }
 
-// ReadScores takes a file with scores (column "scores") from read, which gives rows until io.EOF as a dataset.Reader
-// does; file is its name in the report and in errors. The first file holds people's scores too; a second one, which
-// there is not with ScoreOptions.ByMode, is joined to it by id.
+// ReadScores reads a file with scores (column "scores"). read gives its rows until io.EOF, as a dataset.Reader does;
+// file is its name in the report and in errors. The first file also holds people's scores. A second file is joined to
+// it by id; with ScoreOptions.ByMode there is only one file.
 func (s *Scores) ReadScores(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	first := len(s.sets) == 0
 	if len(s.sets) > 1 || s.o.ByMode && !first {
 		return errors.New("the scores of two files are compared, or the modes of one: there is one file too many")
 	}
-	sets := s.open(file)
+	sets := s.openSets(file)
 	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
 		if !first {
-			return s.join(sets[0], row)
+			return s.joinRow(sets[0], row)
 		}
 		s.read++
 		if !s.filter.Match(row) {
 			return nil
 		}
-		return s.add(row)
+		return s.addRow(row)
 	})
 	for _, set := range sets {
 		set.faults = faults
@@ -162,14 +162,14 @@ func (s *Scores) ReadScores(ctx context.Context, file string, read func() (*data
 	return err
 }
 
-// ComputeReport computes all figures. It is an error if there are no rows to compute them of, or an *OptionError if no
-// row has a column of ScoreOptions.Human; otherwise the error is the context's.
+// ComputeReport computes all figures. It is an error if there are no rows, and an *OptionError if no row has a column
+// of ScoreOptions.Human; otherwise the error is the context's.
 func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	if err := s.checkRows(); err != nil {
 		return nil, err
 	}
-	f := newScoreFrame(s)
-	r := f.newReport()
+	data := newScoreData(s)
+	r := data.newReport()
 	if s.lift != nil {
 		if err := s.addLift(ctx, r); err != nil {
 			return nil, err
@@ -178,23 +178,23 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	if len(s.o.Human) == 0 {
 		return r, nil
 	}
-	if !slices.ContainsFunc(f.chosen, func(rows []int) bool { return len(rows) > 0 }) {
+	if !slices.ContainsFunc(data.chosen, func(rows []int) bool { return len(rows) > 0 }) {
 		return nil, fmt.Errorf("no row has both a human score and a value in every file; score the rows first, as in: "+
 			"erreval score %s -o scored.jsonl", r.input)
 	}
-	figures, err := resample(ctx, scoreMetrics, f.groups, &s.o.Intervals, f.values)
+	figures, err := resample(ctx, scoreMetrics, data.groups, &s.o.Intervals, data.values)
 	if err != nil {
 		return nil, err
 	}
 	for d, h := range s.o.Human {
 		r.Human[h.Dimension] = h.Columns
-		r.scale = append(r.scale, f.misfits(d)...)
+		r.scale = append(r.scale, data.describeMisfits(d)...)
 	}
 	for i := range s.sets {
-		r.Files = append(r.Files, f.measureFile(i, figures))
+		r.Files = append(r.Files, data.measureFile(i, figures))
 	}
 	if len(s.sets) == 2 {
-		r.Difference = f.measureDifference(figures)
+		r.Difference = data.measureDifference(figures)
 	}
 	return r, nil
 }

@@ -12,22 +12,31 @@ import (
 	"github.com/erreval/erreval/report/chart"
 )
 
-// scoreMetrics are the figures of a dimension, in order.
+// The figures of a dimension: first those over rows, then those over systems' means.
+const (
+	pearson = iota
+	spearman
+	kendall
+	overestimation
+	systemPearson
+	systemSpearman
+	systemKendall
+
+	firstSystemMetric = systemPearson
+)
+
 var scoreMetrics = []stats.Metric{
-	{Key: "pearson", Name: "Pearson", HigherIsBetter: true},
-	{Key: "spearman", Name: "Spearman", HigherIsBetter: true},
-	{Key: "kendall", Name: "Kendall tau-b", HigherIsBetter: true},
-	{Key: "overestimation", Name: "overestimated"},
-	{Key: "system_pearson", Name: "Pearson", HigherIsBetter: true},
-	{Key: "system_spearman", Name: "Spearman", HigherIsBetter: true},
-	{Key: "system_kendall", Name: "Kendall tau-b", HigherIsBetter: true},
+	pearson:        {Key: "pearson", Name: "Pearson", HigherIsBetter: true},
+	spearman:       {Key: "spearman", Name: "Spearman", HigherIsBetter: true},
+	kendall:        {Key: "kendall", Name: "Kendall tau-b", HigherIsBetter: true},
+	overestimation: {Key: "overestimation", Name: "overestimated"},
+	systemPearson:  {Key: "system_pearson", Name: "Pearson", HigherIsBetter: true},
+	systemSpearman: {Key: "system_spearman", Name: "Spearman", HigherIsBetter: true},
+	systemKendall:  {Key: "system_kendall", Name: "Kendall tau-b", HigherIsBetter: true},
 }
 
-// firstSystemMetric is where the figures over systems' means begin.
-const firstSystemMetric = 4
-
-// scoreFrame holds what is resampled: for each set and dimension, rows with a human score and values in every set.
-type scoreFrame struct {
+// scoreData holds what is resampled: for each set and dimension, rows with a human score and values in every set.
+type scoreData struct {
 	*Scores
 	chosen   [][]int // by dimension: rows
 	group    []int   // by row
@@ -35,7 +44,7 @@ type scoreFrame struct {
 	groups   int
 	systems  int
 	subjects [][]scoreSubject // by set and dimension
-	averaged [][]int          // by metric: the dimensions that averages stand on
+	averaged [][]int          // by metric: the dimensions that count in averages
 }
 
 // scoreSubject is one set in one dimension.
@@ -43,11 +52,11 @@ type scoreSubject struct {
 	pairs *stats.Pairs
 	means *stats.Means // nil with one system
 	low   []bool       // human score is low
-	over  []bool       // and the value is high nevertheless
+	over  []bool       // human score is low, but the value is high
 	group []int
 }
 
-// values are those of scoreMetrics.
+// values are in the order of scoreMetrics.
 func (s *scoreSubject) values(weight []int32) []float64 {
 	c := s.pairs.Correlations(weight)
 	m := stats.Correlations{Pearson: math.NaN(), Spearman: math.NaN(), Kendall: math.NaN()}
@@ -67,35 +76,36 @@ func (s *scoreSubject) values(weight []int32) []float64 {
 			over += w
 		}
 	}
-	return []float64{c.Pearson, c.Spearman, c.Kendall, over / low, m.Pearson, m.Spearman, m.Kendall}
+	return []float64{pearson: c.Pearson, spearman: c.Spearman, kendall: c.Kendall, overestimation: over / low,
+		systemPearson: m.Pearson, systemSpearman: m.Spearman, systemKendall: m.Kendall}
 }
 
-func newScoreFrame(s *Scores) *scoreFrame {
-	f := &scoreFrame{Scores: s}
+func newScoreData(s *Scores) *scoreData {
+	data := &scoreData{Scores: s}
 	groups, systems := numbering{}, numbering{}
 	for _, r := range s.rows {
-		f.group, f.system = append(f.group, groups.of(r.group)), append(f.system, systems.of(r.system))
+		data.group, data.system = append(data.group, groups.numberOf(r.group)), append(data.system, systems.numberOf(r.system))
 	}
-	f.groups, f.systems = len(groups), len(systems)
+	data.groups, data.systems = len(groups), len(systems)
 	for d := range s.o.Human {
-		f.chosen = append(f.chosen, f.choose(d))
+		data.chosen = append(data.chosen, data.chooseRows(d))
 	}
 	for _, set := range s.sets {
 		var subjects []scoreSubject
 		for d := range s.o.Human {
-			subjects = append(subjects, f.newSubject(set, d))
+			subjects = append(subjects, data.newSubject(set, d))
 		}
-		f.subjects = append(f.subjects, subjects)
+		data.subjects = append(data.subjects, subjects)
 	}
-	f.chooseAveraged()
-	return f
+	data.chooseAveraged()
+	return data
 }
 
-// choose lists the rows with a human score in a dimension, and values in every set.
-func (f *scoreFrame) choose(d int) (rows []int) {
-	for i := range f.rows {
-		ok := !math.IsNaN(f.rows[i].human[d])
-		for _, set := range f.sets {
+// chooseRows lists the rows with a human score in a dimension and a value in every set.
+func (data *scoreData) chooseRows(d int) (rows []int) {
+	for i := range data.rows {
+		ok := !math.IsNaN(data.rows[i].human[d])
+		for _, set := range data.sets {
 			ok = ok && !math.IsNaN(set.values[d][i])
 		}
 		if ok {
@@ -105,38 +115,37 @@ func (f *scoreFrame) choose(d int) (rows []int) {
 	return rows
 }
 
-func (f *scoreFrame) newSubject(set *scoreSet, d int) scoreSubject {
-	s := scoreSubject{group: pick(f.group, f.chosen[d])}
-	x, y := pick(set.values[d], f.chosen[d]), f.humanScores(d)
+func (data *scoreData) newSubject(set *scoreSet, d int) scoreSubject {
+	s := scoreSubject{group: selectRows(data.group, data.chosen[d])}
+	x, y := selectRows(set.values[d], data.chosen[d]), data.humanScores(d)
 	for i := range x {
-		s.low = append(s.low, y[i] <= f.o.Low)
-		s.over = append(s.over, y[i] <= f.o.Low && x[i] >= f.o.High)
+		s.low = append(s.low, y[i] <= data.o.Low)
+		s.over = append(s.over, y[i] <= data.o.Low && x[i] >= data.o.High)
 	}
 	s.pairs = stats.NewPairs(x, y, s.group)
-	if f.systems > 1 {
-		s.means = stats.NewMeans(x, y, pick(f.system, f.chosen[d]), f.systems, s.group)
+	if data.systems > 1 {
+		s.means = stats.NewMeans(x, y, selectRows(data.system, data.chosen[d]), data.systems, s.group)
 	}
 	return s
 }
 
-func (f *scoreFrame) humanScores(d int) []float64 {
-	out := make([]float64, len(f.chosen[d]))
-	for j, i := range f.chosen[d] {
-		out[j] = f.rows[i].human[d]
+func (data *scoreData) humanScores(d int) []float64 {
+	out := make([]float64, len(data.chosen[d]))
+	for j, i := range data.chosen[d] {
+		out[j] = data.rows[i].human[d]
 	}
 	return out
 }
 
-// misfits says where human scores, or the default limits of overestimation, belong to another scale than the
-// dimension's.
-func (f *scoreFrame) misfits(d int) (lines []string) {
-	top, key, human := 0, f.o.Human[d].Dimension, f.humanScores(d)
-	for _, dimension := range f.o.Taxonomy.Dimensions {
+// describeMisfits says if human scores, or the default limits of overestimation, do not fit the dimension's scale.
+func (data *scoreData) describeMisfits(d int) (lines []string) {
+	top, key, human := 0, data.o.Human[d].Dimension, data.humanScores(d)
+	for _, dimension := range data.o.Taxonomy.Dimensions {
 		if dimension.Key == key {
 			top = len(dimension.Criteria) // they run 1, 2, 3 …
 		}
 	}
-	if len(human) == 0 || f.o.Low != DefaultLow || f.o.High != DefaultHigh {
+	if len(human) == 0 || data.o.Low != DefaultLow || data.o.High != DefaultHigh {
 		return nil
 	}
 	if least, most := slices.Min(human), slices.Max(human); least < 1 || most > float64(top) {
@@ -150,77 +159,77 @@ func (f *scoreFrame) misfits(d int) (lines []string) {
 }
 
 // chooseAveraged chooses for each figure the dimensions in which it is defined in every set.
-func (f *scoreFrame) chooseAveraged() {
-	f.averaged = make([][]int, len(scoreMetrics))
-	for d := range f.o.Human {
+func (data *scoreData) chooseAveraged() {
+	data.averaged = make([][]int, len(scoreMetrics))
+	for d := range data.o.Human {
 		var all [][]float64
-		for _, subjects := range f.subjects {
+		for _, subjects := range data.subjects {
 			all = append(all, subjects[d].values(nil))
 		}
 		for m := range scoreMetrics {
 			if !slices.ContainsFunc(all, func(v []float64) bool { return math.IsNaN(v[m]) }) {
-				f.averaged[m] = append(f.averaged[m], d)
+				data.averaged[m] = append(data.averaged[m], d)
 			}
 		}
 	}
 }
 
-// values are those of every set: of each dimension, then the averages. Each counts as a subject of resampled: see
-// place.
-func (f *scoreFrame) values(weight []int32) []float64 {
-	var out []float64
-	for _, subjects := range f.subjects {
-		var dimensions [][]float64
+// setValues are the metrics of a set, each in the order of scoreMetrics.
+type setValues struct {
+	dimensions [][]float64
+	average    []float64 // over the dimensions in averaged
+}
+
+func (data *scoreData) values(weight []int32) []setValues {
+	out := make([]setValues, len(data.subjects))
+	for i, subjects := range data.subjects {
+		v := &out[i]
 		for d := range subjects {
-			dimensions = append(dimensions, subjects[d].values(weight))
-			out = append(out, dimensions[d]...)
+			v.dimensions = append(v.dimensions, subjects[d].values(weight))
 		}
-		for m, over := range f.averaged {
+		for m, over := range data.averaged {
 			sum := 0.0
 			for _, d := range over {
-				sum += dimensions[d][m]
+				sum += v.dimensions[d][m]
 			}
-			out = append(out, sum/float64(len(over)))
+			v.average = append(v.average, sum/float64(len(over)))
 		}
 	}
 	return out
 }
 
-// place is that of a set's dimension among the subjects; the averages stand behind the last dimension.
-func (f *scoreFrame) place(set, d int) int { return set*(len(f.o.Human)+1) + d }
-
-func (f *scoreFrame) newReport() *ScoreReport {
-	o := &f.o
+func (data *scoreData) newReport() *ScoreReport {
+	o := &data.o
 	return &ScoreReport{Taxonomy: o.Taxonomy.ID(), Where: o.Where, Human: map[string][]string{}, Group: o.Intervals.Group,
-		Groups: f.groups, Resamples: resamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level,
-		Low: o.Low, High: o.High, Systems: f.systems, Rows: len(f.rows), Files: []ScoredFile{},
-		input: f.sets[0].file, frame: f}
+		Groups: data.groups, Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level,
+		Low: o.Low, High: o.High, Systems: data.systems, Rows: len(data.rows), Files: []ScoredFile{},
+		input: data.sets[0].file, data: data}
 }
 
-func (f *scoreFrame) measureFile(at int, figures *resampled) ScoredFile {
-	set := f.sets[at]
+func (data *scoreData) measureFile(at int, figures *resampled[[]setValues]) ScoredFile {
+	set := data.sets[at]
 	r := ScoredFile{File: set.file, Mode: set.mode, Missing: set.missing, Rejected: len(set.faults),
 		AveragedBy: map[string]int{}, Reliability: []Reliability{}}
-	for d, h := range f.o.Human {
-		one := f.countRows(set, d)
-		one.Metrics = figures.figures(f.place(at, d))
-		one.LowRows = len(slices.DeleteFunc(slices.Clone(f.subjects[at][d].low), func(low bool) bool { return !low }))
+	for d, h := range data.o.Human {
+		one := data.countRows(set, d)
+		one.Metrics = figures.figures(func(v []setValues) []float64 { return v[at].dimensions[d] })
+		one.LowRows = len(slices.DeleteFunc(slices.Clone(data.subjects[at][d].low), func(low bool) bool { return !low }))
 		r.Dimensions = append(r.Dimensions, one)
 		r.Reliability = append(r.Reliability, reliabilities(h.Dimension, set.repeats[d])...)
 	}
-	r.Average = figures.figures(f.place(at, len(f.o.Human)))
-	for m, over := range f.averaged {
+	r.Average = figures.figures(func(v []setValues) []float64 { return v[at].average })
+	for m, over := range data.averaged {
 		r.AveragedBy[scoreMetrics[m].Key] = len(over)
 	}
 	return r
 }
 
 // countRows counts the rows of a set in one dimension, and gives their means.
-func (f *scoreFrame) countRows(set *scoreSet, d int) DimensionFigures {
-	one := DimensionFigures{Dimension: f.o.Human[d].Dimension, Rows: len(f.chosen[d]),
-		Mean: meanOf(pick(set.values[d], f.chosen[d])), HumanMean: meanOf(f.humanScores(d))}
-	for i := range f.rows {
-		if math.IsNaN(f.rows[i].human[d]) {
+func (data *scoreData) countRows(set *scoreSet, d int) DimensionFigures {
+	one := DimensionFigures{Dimension: data.o.Human[d].Dimension, Rows: len(data.chosen[d]),
+		Mean: meanOf(selectRows(set.values[d], data.chosen[d])), HumanMean: meanOf(data.humanScores(d))}
+	for i := range data.rows {
+		if math.IsNaN(data.rows[i].human[d]) {
 			continue
 		}
 		one.Human++
@@ -232,13 +241,14 @@ func (f *scoreFrame) countRows(set *scoreSet, d int) DimensionFigures {
 	return one
 }
 
-func (f *scoreFrame) measureDifference(figures *resampled) *ScoreDifference {
-	of := func(d int) map[string]report.Difference {
-		return figures.minus(f.place(1, d), f.place(0, d)).differences()
+func (data *scoreData) measureDifference(figures *resampled[[]setValues]) *ScoreDifference {
+	differences := func(of func(setValues) []float64) map[string]report.Difference {
+		return figures.differences(func(v []setValues) []float64 { return subtract(of(v[1]), of(v[0])) })
 	}
-	r := &ScoreDifference{Average: of(len(f.o.Human))}
-	for d, h := range f.o.Human {
-		r.Dimensions = append(r.Dimensions, DimensionDifference{h.Dimension, of(d)})
+	r := &ScoreDifference{Average: differences(func(v setValues) []float64 { return v.average })}
+	for d, h := range data.o.Human {
+		metrics := differences(func(v setValues) []float64 { return v.dimensions[d] })
+		r.Dimensions = append(r.Dimensions, DimensionDifference{h.Dimension, metrics})
 	}
 	return r
 }
@@ -251,7 +261,7 @@ func meanOf(v []float64) report.Number {
 	return report.Number(sum / float64(len(v)))
 }
 
-// reliabilities are those of judges with rows that were judged more than once.
+// reliabilities are those of the judges who judged rows more than once.
 func reliabilities(dimension string, repeats map[judgeMode][][]float64) []Reliability {
 	var out []Reliability
 	keys := slices.SortedFunc(maps.Keys(repeats), func(a, b judgeMode) int {
@@ -267,13 +277,13 @@ func reliabilities(dimension string, repeats map[judgeMode][][]float64) []Reliab
 	return out
 }
 
-// draw draws every dimension's rows: human score to the right, value upwards, one colour a set.
-func (f *scoreFrame) draw(format string) ([]byte, error) {
+// drawScatter draws every dimension's rows: human score to the right, value upwards, one colour a set.
+func (data *scoreData) drawScatter(format string) ([]byte, error) {
 	var panels []chart.Panel
-	for d, h := range f.o.Human {
-		p := chart.Panel{Name: h.Dimension, X: f.humanScores(d)}
-		for _, set := range f.sets {
-			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: pick(set.values[d], f.chosen[d])})
+	for d, h := range data.o.Human {
+		p := chart.Panel{Name: h.Dimension, X: data.humanScores(d)}
+		for _, set := range data.sets {
+			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: selectRows(set.values[d], data.chosen[d])})
 		}
 		panels = append(panels, p)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// scoredRow is a row of the first file as far as the figures need it.
+// scoredRow holds what the figures need of a row of the first file.
 type scoredRow struct {
 	group, system string
 	text          [sha256.Size]byte
@@ -22,17 +22,17 @@ type scoredRow struct {
 // scoreSet is parallel to the rows of the first file: values by dimension and row, NaN where there is none.
 type scoreSet struct {
 	file    string
-	mode    string // of the runs that make the values; "" takes the scores' own
+	mode    string // of the runs that give the values; "" takes the scores' own values
 	values  [][]float64
 	repeats []map[judgeMode][][]float64 // by dimension: the values of each row
-	missing int                         // rows of the first file whose id, with the same text, is not here
+	missing int                         // rows of the first file that have no row here with the same id and text
 	faults  []error
 }
 
 type judgeMode struct{ judge, mode string }
 
-// open makes what the rows of a file go to: one set, or one a mode.
-func (s *Scores) open(file string) []*scoreSet {
+// openSets makes the sets for the rows of a file: one set, or one for each mode.
+func (s *Scores) openSets(file string) []*scoreSet {
 	modes := []string{""}
 	if s.o.ByMode {
 		modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
@@ -49,8 +49,8 @@ func (s *Scores) open(file string) []*scoreSet {
 	return s.sets[before:]
 }
 
-// add takes a row of the first file.
-func (s *Scores) add(row *dataset.Row) error {
+// addRow adds a row of the first file.
+func (s *Scores) addRow(row *dataset.Row) error {
 	r := scoredRow{text: row.TextSum()}
 	var err error
 	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
@@ -64,7 +64,7 @@ func (s *Scores) add(row *dataset.Row) error {
 		return report.NoColumn("--system", row, s.o.System)
 	}
 	for _, h := range s.o.Human {
-		x, err := h.read(row, s.columns)
+		x, err := h.readMean(row, s.columns)
 		if err != nil {
 			return err
 		}
@@ -83,13 +83,13 @@ func (s *Scores) add(row *dataset.Row) error {
 		for d := range set.values {
 			set.values[d] = append(set.values[d], math.NaN())
 		}
-		set.take(len(s.rows)-1, scores, &s.o)
+		set.addScores(len(s.rows)-1, scores, &s.o)
 	}
 	return nil
 }
 
-// join takes a row of the second file.
-func (s *Scores) join(set *scoreSet, row *dataset.Row) error {
+// joinRow adds the scores of a row of the second file.
+func (s *Scores) joinRow(set *scoreSet, row *dataset.Row) error {
 	i, ok := s.index[row.ID]
 	if !ok || row.TextSum() != s.rows[i].text {
 		return nil
@@ -99,12 +99,11 @@ func (s *Scores) join(set *scoreSet, row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	set.take(i, scores, &s.o)
+	set.addScores(i, scores, &s.o)
 	return nil
 }
 
-// take reads the scores of row i.
-func (f *scoreSet) take(i int, scores map[string]*dataset.Score, o *ScoreOptions) {
+func (f *scoreSet) addScores(i int, scores map[string]*dataset.Score, o *ScoreOptions) {
 	for d, h := range o.Human {
 		s := scores[h.Dimension]
 		if s == nil {
@@ -126,7 +125,7 @@ func (f *scoreSet) take(i int, scores map[string]*dataset.Score, o *ScoreOptions
 	}
 }
 
-// value is a score's own, or what its runs of one mode make.
+// value is the score's own value, or that of its runs in one mode.
 func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) {
 	switch {
 	case f.mode != "":
@@ -137,8 +136,8 @@ func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) 
 	return 0, false
 }
 
-// read is the mean of the columns that have a number; NaN if none has. It remembers in seen which columns there are.
-func (h *HumanScores) read(row *dataset.Row, seen map[string]bool) (float64, error) {
+// readMean is the mean of the columns that have a number; NaN if none has. It records in seen which columns exist.
+func (h *HumanScores) readMean(row *dataset.Row, seen map[string]bool) (float64, error) {
 	sum, n := 0.0, 0.0
 	for _, c := range h.Columns {
 		raw, ok := row.Get(c)
@@ -154,7 +153,7 @@ func (h *HumanScores) read(row *dataset.Row, seen map[string]bool) (float64, err
 	return sum / n, nil // 0/0 is unknown
 }
 
-// nameFile is what reports call a file, or the mode that is looked at in it.
+// nameFile is the name in reports of a file, or of one mode in it.
 func nameFile(file, mode string) string {
 	if mode != "" {
 		return fmt.Sprintf("%s, %s", file, mode)

@@ -11,7 +11,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// ScoreReport measures scores against people's. Its JSON keys are stable.
+// ScoreReport compares scores with people's. Its JSON keys are stable.
 type ScoreReport struct {
 	Taxonomy   string              `json:"taxonomy"` // name@version
 	Where      map[string]string   `json:"where,omitempty"`
@@ -31,15 +31,15 @@ type ScoreReport struct {
 	Difference *ScoreDifference    `json:"difference,omitempty"` // second minus first; only with two
 
 	input string   // the first file
-	scale []string // what the limits of overestimation do not fit
-	frame *scoreFrame
+	scale []string // scales that the limits of overestimation do not fit
+	data  *scoreData
 }
 
 // ScoredFile are the figures of one file, or of one mode.
 type ScoredFile struct {
 	File        string                   `json:"file"`
 	Mode        string                   `json:"mode,omitempty"` // of the judgements that make the values
-	Missing     int                      `json:"missing"`        // rows of the first file that it lacks, or has otherwise
+	Missing     int                      `json:"missing"`        // rows of the first file that it lacks, or has with another text
 	Rejected    int                      `json:"rejected"`       // lines that are no rows
 	Dimensions  []DimensionFigures       `json:"dimensions"`
 	Average     map[string]report.Figure `json:"average"`     // over the dimensions in which the figure is defined
@@ -53,7 +53,7 @@ type DimensionFigures struct {
 	Human         int                      `json:"human"`          // rows with a human score
 	Unscored      int                      `json:"unscored"`       // of them, without a value in this file
 	UnscoredShare report.Number            `json:"unscored_share"` // of Human
-	Rows          int                      `json:"rows"`           // that figures stand on: with values in every file too
+	Rows          int                      `json:"rows"`           // that figures use: with values in every file too
 	LowRows       int                      `json:"low_rows"`       // of those, with a low human score
 	Mean          report.Number            `json:"mean"`           // of the values, on the dimension's scale
 	HumanMean     report.Number            `json:"human_mean"`
@@ -85,7 +85,7 @@ type DimensionDifference struct {
 // Warnings are one for each file that was read, in order.
 func (r *ScoreReport) Warnings() []report.FileWarning {
 	var all []report.FileWarning
-	for i, set := range r.frame.sets {
+	for i, set := range r.data.sets {
 		if i == 0 || set.mode == "" { // the second mode is of the same file
 			all = append(all, report.FileWarning{Faults: set.faults})
 		}
@@ -93,7 +93,7 @@ func (r *ScoreReport) Warnings() []report.FileWarning {
 	return all
 }
 
-// IsIncomplete tells whether a row has no value in a file or mode, or a line was no row.
+// IsIncomplete tells whether a row has no value in a file or mode, or a line is no row.
 func (r *ScoreReport) IsIncomplete() bool {
 	unscored := func(d DimensionFigures) bool { return d.Unscored > 0 }
 	for _, f := range r.Files {
@@ -102,12 +102,12 @@ func (r *ScoreReport) IsIncomplete() bool {
 		}
 	}
 	return slices.ContainsFunc(r.Lift, func(l LiftRow) bool { return l.Unscored > 0 }) ||
-		slices.ContainsFunc(r.frame.sets, func(s *scoreSet) bool { return s.missing > 0 || len(s.faults) > 0 })
+		slices.ContainsFunc(r.data.sets, func(s *scoreSet) bool { return s.missing > 0 || len(s.faults) > 0 })
 }
 
 // DrawScores draws the values of each dimension against the human scores, as "svg" or "png". It is an error if there
 // are no human scores.
-func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.frame.draw(format) }
+func (r *ScoreReport) DrawScores(format string) ([]byte, error) { return r.data.drawScatter(format) }
 
 // DrawLift is DrawLift of the lift.
 func (r *ScoreReport) DrawLift(format string) ([]byte, error) { return DrawLift(r.Lift, format) }
@@ -178,7 +178,7 @@ func (f *ScoredFile) counts() report.Table {
 	return t
 }
 
-// table shows the figures from one to another.
+// table shows the metrics from, …, to-1 of scoreMetrics.
 func (f *ScoredFile) table(from, to int) report.Table {
 	t := newFigureTable(scoreMetrics[from:to], "")
 	for _, d := range f.Dimensions {
@@ -227,11 +227,11 @@ func (r *ScoreReport) difference() report.Section {
 		addFigures(&t, d.Dimension, d.Metrics, metrics, "%+.3f")
 	}
 	addFigures(&t, "average", r.Difference.Average, metrics, "%+.3f")
-	return report.Section{Title: r.compared(), Table: t}
+	return report.Section{Title: r.describeDifference(), Table: t}
 }
 
-// compared says what differences are of.
-func (r *ScoreReport) compared() string {
+// describeDifference is the title of the differences.
+func (r *ScoreReport) describeDifference() string {
 	if r.By != "" {
 		return "did the errors help? error-aware minus vanilla in " + r.input
 	}

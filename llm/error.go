@@ -14,12 +14,12 @@ type Kind int
 const (
 	Transient   Kind = iota + 1 // the same call may succeed at once: time-outs, 5xx, cut replies
 	Wait                        // the same call may succeed, but not before Error.After: 429, or 5xx with Retry-After
-	Refused                     // the endpoint will never take this call: 400 and its like. Concerns this call alone
+	Refused                     // the endpoint will never accept this call: 400 and similar. Concerns this call alone
 	Auth                        // key, permission, account or address: 401 to 404. No call will succeed: stops the run
 	Filtered                    // the prompt met the endpoint's content filter. Concerns this call alone
 	Unavailable                 // retries are used up for this call; others may get through
 	Budget                      // the user's budget does not allow the call: stops the run
-	Broken                      // what the calls are kept in, such as the journal's disk, failed: stops the run
+	Broken                      // the store of the calls failed, for example the journal's disk: stops the run
 )
 
 var kindNames = [...]string{"none", "transient", "wait", "refused", "auth", "filtered", "unavailable", "budget", "broken"}
@@ -32,14 +32,14 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Stops tells whether an error of this kind concerns every further call, not only the one that met it.
+// Stops tells whether an error of this kind concerns every further call, not only the one that failed.
 func (k Kind) Stops() bool { return k == Auth || k == Budget || k == Broken }
 
 // Error is why a call has no reply. Find it with errors.As, or its kind with KindOf.
 type Error struct {
 	Kind   Kind
 	Status int           // of HTTP; 0 if there was no response
-	After  time.Duration // Wait: no call before this has passed; 0 if the endpoint named no time
+	After  time.Duration // Wait: make no call before this time has passed; 0 if the endpoint named no time
 	Err    error         // says what happened, where, and what to try; never holds a key
 }
 
@@ -65,10 +65,10 @@ func KindOf(err error) Kind {
 	return 0
 }
 
-// ErrUnsent is in the chain of the error of a call that was not made, where that is known.
+// ErrUnsent is in the chain of an error if the call is known not to have been sent.
 var ErrUnsent = errors.New("the call was not made")
 
-// unsent is an error that is ErrUnsent as well; its text is enough.
+// unsent is an error that is also ErrUnsent, without a further text.
 type unsent struct{ error }
 
 func (u unsent) Unwrap() error { return u.error }

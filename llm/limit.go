@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/erreval/erreval/internal/replies"
 )
 
-// LimitOptions say how much an endpoint may be asked. 0 is no limit.
+// LimitOptions limit the calls to an endpoint. 0 is no limit.
 type LimitOptions struct {
 	RPM      int // calls per minute, spread evenly
 	TPM      int // tokens per minute, input and output
@@ -33,17 +35,17 @@ func (o LimitOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Limit keeps the calls of c within o, before the endpoint has to complain. Where it does complain with Wait, no call
-// starts before that time has passed, whoever makes it. Calls wait inside Complete, but where that time is longer
-// than a minute, they fail with Wait: how long is too long is Retry's to say. Put Retry around Limit, so that a call
-// that pauses does not count as one in flight. o must be valid.
+// Limit keeps the calls of c within o. If the endpoint answers with Wait, no call starts before that time has passed,
+// whoever makes it. Calls wait inside Complete; if the time is longer than a minute, they fail with Wait, and Retry
+// decides how long is too long. Put Retry around Limit, so that a call that pauses does not count as one in flight. o
+// must be valid.
 func Limit(c Client, o LimitOptions) Client {
 	l := NewLimiter(o)
 	return l.LimitRates(l.LimitInFlight(c))
 }
 
-// Limiter is Limit in two halves, for a decorator between them that has to write something down before and after a
-// call: the endpoint need not wait for that.
+// Limiter is Limit in two parts, for a decorator between them that writes to a file before and after a call, so that
+// this time does not count as a call at the endpoint.
 type Limiter struct {
 	inFlight chan struct{} // holds an element for each call at the endpoint; nil: no limit
 	begun    chan struct{} // likewise for each call within LimitRates; nil: no limit
@@ -70,21 +72,23 @@ func NewLimiter(o LimitOptions) *Limiter {
 }
 
 const (
-	// aside: for two calls at the endpoint, one may be about to go there or have come from there. Enough for writing
-	// down calls of 5 ms.
+	// aside: for every two calls at the endpoint, one more may be before or after its exchange. That is enough for 5 ms
+	// of writing to a file per call.
 	aside = 2
-	// tokenBurst is how much of a minute's tokens may go at once, at the start and after a lull. It is taken off the
-	// rate: a long run reaches 58/60 of TPM.
+	// tokenBurst is the part of a minute's tokens that calls may use at once, at the start and after a pause. It is
+	// subtracted from the rate: a long run reaches 58/60 of TPM.
 	tokenBurst = 2 * time.Second
-	// bytesPerToken guesses the input's tokens for TPM until the endpoint says: about 4 in English, 2 to 3 elsewhere.
+	// bytesPerToken estimates the input's tokens for TPM until the endpoint reports them: about 4 in English, 2 to 3 in
+	// other languages.
 	bytesPerToken = 3
-	// unnamedWait is how long everybody waits on a 429 that names no time; who met it waits longer each time.
+	// unnamedWait is how long all calls wait after a 429 that names no time; the call that got it waits longer each
+	// time.
 	unnamedWait = time.Second
 	// longestPause is how long a call waits for a pause to end; Retry may not want to wait for a day.
 	longestPause = time.Minute
 )
 
-// LimitRates is the outer half: it keeps the rates, and begins no more calls than can soon be made.
+// LimitRates is the outer part: it keeps the rates, and starts no more calls than can soon be made.
 func (l *Limiter) LimitRates(c Client) Client {
 	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
 		if err := acquire(ctx, l.begun); err != nil {
@@ -92,44 +96,44 @@ func (l *Limiter) LimitRates(c Client) Client {
 		}
 		defer release(l.begun)
 		guess := guessTokens(r)
-		if err := l.wait(ctx, guess); err != nil {
+		if err := l.waitForTokens(ctx, guess); err != nil {
 			return nil, err
 		}
-		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.wait(ctx, 0) }), r)
+		reply, err := c.Complete(WithAgain(ctx, func(ctx context.Context) error { return l.waitForTokens(ctx, 0) }), r)
 		if errors.Is(err, ErrUnsent) {
-			l.calls.giveBack(1)
-			l.tokens.giveBack(guess)
+			l.calls.returnTokens(1)
+			l.tokens.returnTokens(guess)
 		}
 		if reply != nil && reply.Usage.Known() {
-			l.tokens.giveBack(guess - float64(reply.Usage.Input+reply.Usage.Output))
+			l.tokens.returnTokens(guess - float64(reply.Usage.Input+reply.Usage.Output))
 		}
 		return reply, err
 	})
 }
 
-// LimitInFlight is the inner half, around the endpoint's client: it bounds how many calls are there, and heeds Wait.
-// Of a call that it did not let go, the error is ErrUnsent.
+// LimitInFlight is the inner part, around the endpoint's client: it limits the number of calls in flight, and obeys
+// Wait. If it does not make a call, the error is ErrUnsent.
 func (l *Limiter) LimitInFlight(c Client) Client {
 	return ClientFunc(func(ctx context.Context, r *Request) (*Reply, error) {
 		if err := acquire(ctx, l.inFlight); err != nil {
 			return nil, unsent{err}
 		}
 		defer release(l.inFlight)
-		if err := l.pause.wait(ctx); err != nil { // it began after LimitRates looked
+		if err := l.pause.waitForEnd(ctx); err != nil { // it began after LimitRates looked
 			return nil, unsent{err}
 		}
 		reply, err := c.Complete(ctx, r)
 		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Wait {
-			l.pause.begin(cmp.Or(e.After, unnamedWait))
+			l.pause.beginPause(cmp.Or(e.After, unnamedWait))
 		}
 		return reply, err
 	})
 }
 
-// acquire waits until limit has room for one more.
+// acquire waits until limit allows one more.
 func acquire(ctx context.Context, limit chan struct{}) error {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return replies.ContextError(ctx)
 	}
 	if limit == nil {
 		return nil
@@ -138,7 +142,7 @@ func acquire(ctx context.Context, limit chan struct{}) error {
 	case limit <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return stopped(ctx)
+		return replies.ContextError(ctx)
 	}
 }
 
@@ -148,20 +152,20 @@ func release(limit chan struct{}) {
 	}
 }
 
-// wait waits until the rates and the endpoint allow one call more.
-func (l *Limiter) wait(ctx context.Context, tokens float64) error {
-	err := sleep(ctx, max(l.calls.take(1), l.tokens.take(tokens)))
+// waitForTokens waits until the rates and the endpoint allow one call more.
+func (l *Limiter) waitForTokens(ctx context.Context, tokens float64) error {
+	err := sleep(ctx, max(l.calls.takeTokens(1), l.tokens.takeTokens(tokens)))
 	if err == nil {
-		err = l.pause.wait(ctx)
+		err = l.pause.waitForEnd(ctx)
 	}
 	if err != nil { // never made
-		l.calls.giveBack(1)
-		l.tokens.giveBack(tokens)
+		l.calls.returnTokens(1)
+		l.tokens.returnTokens(tokens)
 	}
 	return err
 }
 
-// guessTokens is what a call may use: its input by length, its output by the upper bound.
+// guessTokens estimates the tokens of a call: its input by length, its output by the upper bound.
 func guessTokens(r *Request) float64 {
 	bytes := 0
 	for _, m := range r.Messages {
@@ -173,14 +177,14 @@ func guessTokens(r *Request) float64 {
 	return float64(bytes/bytesPerToken + r.MaxTokens)
 }
 
-// bucket meters a rate. Who takes more than there is goes into debt and waits until the debt is paid: the average
-// holds for amounts of any size. What was taken and not used can be given back, which golang.org/x/time/rate does not
-// offer. A nil bucket never makes anybody wait.
+// bucket is a token bucket. A call that takes more tokens than the bucket has waits until it has refilled to 0: so the
+// average rate holds for calls of any size. Unlike golang.org/x/time/rate, it takes unused tokens back. With a nil
+// bucket no call waits.
 type bucket struct {
 	mu     sync.Mutex
 	rate   float64 // per second
-	burst  float64 // most that gathers
-	level  float64 // below 0: debt
+	burst  float64 // largest level
+	level  float64 // tokens that can be taken at once; below 0 callers wait
 	filled time.Time
 }
 
@@ -188,8 +192,8 @@ func newBucket(rate, burst float64) *bucket {
 	return &bucket{rate: rate, burst: burst, level: burst, filled: time.Now()}
 }
 
-// take removes n and tells how long to wait before using it.
-func (b *bucket) take(n float64) time.Duration {
+// takeTokens removes n tokens and returns how long to wait before using them.
+func (b *bucket) takeTokens(n float64) time.Duration {
 	if b == nil {
 		return 0
 	}
@@ -202,8 +206,8 @@ func (b *bucket) take(n float64) time.Duration {
 	return time.Duration(max(0, -b.level/b.rate) * float64(time.Second))
 }
 
-// giveBack returns n; below 0 it takes what was used over the guess.
-func (b *bucket) giveBack(n float64) {
+// returnTokens puts n tokens back; a negative n removes those that were used beyond the estimate.
+func (b *bucket) returnTokens(n float64) {
 	if b == nil {
 		return
 	}
@@ -212,14 +216,14 @@ func (b *bucket) giveBack(n float64) {
 	b.level = min(b.burst, b.level+n)
 }
 
-// pause is what an endpoint asked for.
+// pause is the time in which an endpoint wants no calls.
 type pause struct {
 	mu    sync.Mutex
 	until time.Time
 	width time.Duration // after until, callers are spread over this
 }
 
-func (p *pause) begin(d time.Duration) {
+func (p *pause) beginPause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if until := time.Now().Add(d); until.After(p.until) {
@@ -227,8 +231,8 @@ func (p *pause) begin(d time.Duration) {
 	}
 }
 
-// wait returns when the pause has been over for a moment, or with ctx's cause, or with Wait.
-func (p *pause) wait(ctx context.Context) error {
+// waitForEnd returns when the pause has been over for a moment, or with ctx's cause, or with Wait.
+func (p *pause) waitForEnd(ctx context.Context) error {
 	for {
 		p.mu.Lock()
 		left, width := time.Until(p.until), p.width

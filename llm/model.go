@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Model is a language model as it is asked: who answers, and with which settings.
+// Model is a language model: the client that calls it, and the settings of the calls.
 type Model struct {
-	Name string // in records; no other that is asked beside it has it
-	// Client makes the calls; retries, limits and memory are its decorators. If it has the method Reject of
-	// journal.Client, it hears of replies that do not hold what was asked for.
+	Name string // in records; unique among the models of a run
+	// Client makes the calls; decorators add retries, limits and a journal. If it has the method Reject of
+	// journal.Client, the method is called for replies that cannot be used.
 	Client      Client
 	Model       string   // as the endpoint names it
 	Temperature *float64 // see Request
-	Seed        *int64   // of the first call; the n-th repeat is asked with n more. nil leaves it out
+	Seed        *int64   // of the first call; repeat n has this seed plus n. nil leaves it out
 	MaxTokens   int      // of a reply, > 0
 	Lines       bool     // ask for lines of text; otherwise for JSON, by schema where the endpoint takes one
 }
 
-// Validate says what m lacks to be asked.
+// Validate reports every fault of m.
 func (m *Model) Validate() error {
 	switch {
 	case m.Name == "":
@@ -31,8 +31,8 @@ func (m *Model) Validate() error {
 	return nil
 }
 
-// Request is the call that says messages to m for the repeat of that number. The schema is left out where m is asked
-// for lines.
+// Request is the call of m with messages, for the repeat of that number. It has no schema if m answers in lines of
+// text.
 func (m *Model) Request(messages []Message, schema *Schema, repeat int) *Request {
 	r := &Request{Model: m.Model, Messages: messages, Temperature: m.Temperature, MaxTokens: m.MaxTokens, Repeat: repeat}
 	if m.Seed != nil {

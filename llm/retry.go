@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // RetryOptions bound how often and how long one call is tried again.
@@ -13,15 +16,15 @@ type RetryOptions struct {
 	Attempts int           // calls in all that may end Transient, >= 1; 1 never tries again
 	Base     time.Duration // pause after the first failure, > 0; doubles with each further one
 	Longest  time.Duration // the doubling ends here, >= Base
-	// MaxWait bounds the time that one call spends on Wait errors, >= 0, give or take the last pause. They are
-	// bounded by time, not by number: with many calls in flight against a tight limit, one call meets many of them
-	// though nothing is wrong.
+	// MaxWait limits the time that one call spends on Wait errors, >= 0; the last pause may exceed it. The time is
+	// limited, not the number: if many calls share a low limit, one call gets many Wait errors though nothing is wrong.
 	MaxWait time.Duration
-	// Notify, where set, hears of each failure that is tried again and the pause before it. Called concurrently.
+	// Notify, if set, is called before each retry with the failure and the pause. It is called concurrently.
 	Notify func(err error, pause time.Duration)
 }
 
-// DefaultRetryOptions are 5 calls over about 8 s of pauses, and up to 15 minutes of waiting on the endpoint's demand.
+// DefaultRetryOptions are 5 calls with about 8 s of pauses, and up to 15 minutes of waiting if the endpoint asks for
+// it.
 func DefaultRetryOptions() RetryOptions {
 	return RetryOptions{Attempts: 5, Base: 500 * time.Millisecond, Longest: 30 * time.Second, MaxWait: 15 * time.Minute}
 }
@@ -44,9 +47,9 @@ func (o RetryOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Retry makes a call of c again where its error is Transient or Wait, until o forbids it: then the error is Unavailable
-// and wraps the last one. Other errors pass. Put it around whatever must see every call, Limit and a budget among them.
-// o must be valid.
+// Retry repeats a call of c if its error is Transient or Wait, until o forbids it: then the error is Unavailable and
+// wraps the last one. It returns other errors unchanged. Put it around every decorator that must see each call, such as
+// Limit and a budget. o must be valid.
 func Retry(c Client, o RetryOptions) Client { return &retrier{c, o} }
 
 type retrier struct {
@@ -61,7 +64,7 @@ func (t *retrier) Complete(ctx context.Context, r *Request) (*Reply, error) {
 		if err == nil {
 			return reply, nil
 		}
-		pause, final := state.next(err)
+		pause, final := state.nextDelay(err)
 		if final != nil {
 			return nil, final
 		}
@@ -74,7 +77,7 @@ func (t *retrier) Complete(ctx context.Context, r *Request) (*Reply, error) {
 	}
 }
 
-// trial is the history of one call.
+// trial is the state of one call's retries.
 type trial struct {
 	o      RetryOptions
 	failed int           // calls that ended Transient
@@ -82,8 +85,8 @@ type trial struct {
 	pause  time.Duration // next pause, before jitter
 }
 
-// next decides on err: the pause before the next call, or the error to give up with.
-func (s *trial) next(err error) (time.Duration, error) {
+// nextDelay decides on err: the pause before the next call, or the error to give up with.
+func (s *trial) nextDelay(err error) (time.Duration, error) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return 0, err
@@ -93,7 +96,7 @@ func (s *trial) next(err error) (time.Duration, error) {
 	switch e.Kind {
 	case Transient:
 		if s.failed++; s.failed >= s.o.Attempts {
-			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", count(s.failed, "call"), err))
+			return 0, giveUp(e, fmt.Errorf("given up after %s: %w", words.Plural(s.failed, "call", "calls"), err))
 		}
 		return pause, nil
 	case Wait:
@@ -113,13 +116,6 @@ func giveUp(last *Error, err error) error {
 	return &Error{Kind: Unavailable, Status: last.Status, Err: err}
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // jitter is between half of d and d.
 func jitter(d time.Duration) time.Duration {
 	if d <= 1 {
@@ -131,7 +127,7 @@ func jitter(d time.Duration) time.Duration {
 // sleep waits for d, or ends early with ctx's cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return replies.ContextError(ctx)
 	}
 	if d <= 0 {
 		return nil
@@ -140,17 +136,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return stopped(ctx)
+		return replies.ContextError(ctx)
 	case <-timer.C:
 		return nil
 	}
-}
-
-// stopped is ctx's end as an error that is both its reason and context.Canceled or DeadlineExceeded.
-func stopped(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ctx.Err()) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", ctx.Err(), cause)
 }

@@ -10,25 +10,24 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// problem_type of a config.json: what the labels are to each other.
+// Values of problem_type in a config.json: they say whether labels exclude each other.
 const (
 	multiLabel  = "multi_label_classification"
 	singleLabel = "single_label_classification"
 )
 
-// defaultThreshold is what each label of a sigmoid starts from where nobody chose one.
+// defaultThreshold is the threshold of a sigmoid's label where the user chose none.
 const defaultThreshold = 0.5
 
-// tokens are the special ones of a family.
 type tokens struct{ start, separator, end, pad string }
 
-// specials are those that transformers gives the tokenizers of each model_type.
+// specials are the special tokens that transformers gives the tokenizers of each model_type.
 var specials = func() map[string]tokens {
 	bert, roberta := tokens{"[CLS]", "[SEP]", "[SEP]", "[PAD]"}, tokens{"<s>", "</s>", "</s>", "<pad>"}
 	return map[string]tokens{"bert": bert, "distilbert": bert, "deberta-v2": bert, "roberta": roberta, "xlm-roberta": roberta}
 }()
 
-// Classifier is what the files of a sequence classifier say of it: nothing about the task.
+// Classifier describes a sequence classifier by its own files, which do not know the task.
 type Classifier struct {
 	Architecture string   // model_type
 	HiddenSize   int      // width of the encoder
@@ -38,22 +37,22 @@ type Classifier struct {
 	MaxTokens    int      // longest input, special tokens included
 	Inputs       []string // of the graph
 	Output       string   // of the graph
-	Files        []string // of a plain export: its graph, and those beside it in which weights stand
+	Files        []string // of a plain export: its graph, and the files of weights beside it
 }
 
-// Choices are what a user says about a classifier that its files do not. Zero values leave it to Describe.
+// Choices are what the user says about a classifier where its files say nothing. Describe decides zero values.
 type Choices struct {
 	Name, Version string             // must be given
 	Precision     string             // of the weights; "" is unknown
 	Labels        string             // "" takes the names as they are; "taxonomy", "NAME,NAME,…" or "LABEL_0=NAME,…"
 	Join          string             // "" is JoinFields
-	Activation    string             // "" is as problem_type says
+	Activation    string             // "" follows problem_type
 	Segments      []int64            // token_type_ids, one a field; none is all 0
 	Thresholds    map[string]float64 // by the taxonomy's names; the others have 0.5, or 0 with Softmax
 }
 
-// Describe makes the manifest of a classifier for the task of t. Files and probes are left to the caller. Nothing is
-// guessed: labels that t lacks, and a head of which nobody says what it computes, are errors that say what to give.
+// Describe makes the manifest of a classifier for the task of t. The caller adds files and probes. Describe guesses
+// nothing: it refuses labels that t lacks, and a head whose activation is unknown, and says which option to give.
 func Describe(c *Classifier, t *taxonomy.Taxonomy, o Choices) (*Manifest, error) {
 	labels, err := mapLabels(c.Labels, o.Labels, t)
 	activation, problem := activationOf(c.Problem, o.Activation)
@@ -78,7 +77,7 @@ func Describe(c *Classifier, t *taxonomy.Taxonomy, o Choices) (*Manifest, error)
 	return m, nil
 }
 
-// thresholdOf a softmax is 0 by default: the most probable label is given however improbable it is.
+// thresholdOf gives 0 for a softmax by default: a row gets its most probable label even if that is improbable.
 func thresholdOf(label, activation string, chosen map[string]float64) float64 {
 	if p, ok := chosen[label]; ok {
 		return p
@@ -89,7 +88,7 @@ func thresholdOf(label, activation string, chosen map[string]float64) float64 {
 	return defaultThreshold
 }
 
-// activationOf decides what the logits mean: the user's word, or problem_type's.
+// activationOf decides what the logits mean: as the user says, else as problem_type says.
 func activationOf(problem, chosen string) (string, error) {
 	switch {
 	case chosen != "":
@@ -122,15 +121,15 @@ func mapLabels(given []string, spec string, t *taxonomy.Taxonomy) ([]string, err
 		labels[i] = t.Types[at].Name
 	}
 	if len(unknown) > 0 {
-		return nil, unknownLabels(unknown, names, spec, t)
+		return nil, unknownLabelError(unknown, names, spec, t)
 	}
-	if !unique(labels) || len(labels) == 0 {
+	if !areUnique(labels) || len(labels) == 0 {
 		return nil, fmt.Errorf("the labels are %s; they must name at least one error type, and each once", strings.Join(labels, ", "))
 	}
 	return labels, nil
 }
 
-// wantedNames are the checkpoint's names with the user's spec applied.
+// wantedNames applies the user's spec to the checkpoint's names.
 func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, error) {
 	var names []string
 	switch parts := splitList(spec); {
@@ -139,7 +138,7 @@ func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, e
 	case spec == "taxonomy":
 		names = t.Labels()
 	case strings.Contains(spec, "="):
-		return renamed(given, parts)
+		return renameLabels(given, parts)
 	default:
 		names = parts
 	}
@@ -158,8 +157,7 @@ func splitList(list string) []string {
 	return parts
 }
 
-// renamed replaces the names of which pairs OLD=NEW speak.
-func renamed(given, pairs []string) ([]string, error) {
+func renameLabels(given, pairs []string) ([]string, error) {
 	names := slices.Clone(given)
 	for _, pair := range pairs {
 		from, to, ok := strings.Cut(pair, "=")
@@ -172,8 +170,8 @@ func renamed(given, pairs []string) ([]string, error) {
 	return names, nil
 }
 
-// unknownLabels says what to type for labels that t does not know.
-func unknownLabels(unknown, names []string, spec string, t *taxonomy.Taxonomy) error {
+// unknownLabelError says which option to give for labels that t does not know.
+func unknownLabelError(unknown, names []string, spec string, t *taxonomy.Taxonomy) error {
 	hint := fmt.Sprintf("give the taxonomy that the model was trained on with --taxonomy, or say at import which type each is: --labels \"%s=%s\"",
 		unknown[0], t.Types[0].Name)
 	switch {
@@ -183,11 +181,11 @@ func unknownLabels(unknown, names []string, spec string, t *taxonomy.Taxonomy) e
 		hint = "if they were trained in this order, import the model with --labels taxonomy; else " + hint
 	}
 	return fmt.Errorf("the taxonomy %s has no error type %s; its types are %s; %s",
-		t.ID(), quoted(unknown), strings.Join(t.Labels(), ", "), hint)
+		t.ID(), quoteNames(unknown), strings.Join(t.Labels(), ", "), hint)
 }
 
-// quoted lists names, not more than a line of them.
-func quoted(names []string) string {
+// quoteNames lists a few of the names, in quotes.
+func quoteNames(names []string) string {
 	const most = 4
 	var parts []string
 	for i, name := range names {

@@ -18,17 +18,16 @@ const (
 	onnxInt64 = 7
 )
 
-// value is an input or output of a graph.
 type value struct {
 	name string
 	elem uint64 // element type
 	dims []int  // 0 is a dimension that the graph leaves open
 }
 
-// graph is what of a .onnx file a manifest can be checked against.
+// graph holds the parts of a .onnx file that a manifest is checked against.
 type graph struct {
 	inputs, outputs []value
-	external        []string // files beside the graph in which weights stand, sorted
+	external        []string // files of weights beside the graph, sorted
 }
 
 // parseGraph reads inputs and outputs of a .onnx file (a protobuf message, onnx.proto's ModelProto). Weights are
@@ -117,7 +116,7 @@ func appendDim(to *[]int, dim protobuf.Message) error {
 	return err
 }
 
-func names(values []value) []string {
+func valueNames(values []value) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = v.name
@@ -125,27 +124,27 @@ func names(values []value) []string {
 	return out
 }
 
-// fits checks a manifest's inputs, output and labels against the graph.
-func (g *graph) fits(m *Manifest) error {
+// checkManifest checks a manifest's inputs, output and labels against the graph.
+func (g *graph) checkManifest(m *Manifest) error {
 	var f faults
-	have, want := slices.Sorted(slices.Values(names(g.inputs))), slices.Sorted(slices.Values(m.Inputs))
-	f.check(slices.Equal(have, want), "inputs are %s, but the graph's are %s; list those", strings.Join(want, ", "), strings.Join(have, ", "))
+	have, want := slices.Sorted(slices.Values(valueNames(g.inputs))), slices.Sorted(slices.Values(m.Inputs))
+	f.require(slices.Equal(have, want), "inputs are %s, but the graph's are %s; list those", strings.Join(want, ", "), strings.Join(have, ", "))
 	for _, in := range g.inputs {
-		f.check(in.elem == onnxInt64, "the graph's input %s is not int64; export it with int64 inputs", in.name)
+		f.require(in.elem == onnxInt64, "the graph's input %s is not int64; export it with int64 inputs", in.name)
 	}
-	i := slices.Index(names(g.outputs), m.Output)
-	f.check(i >= 0, "output is %q, but the graph's are %s", m.Output, strings.Join(names(g.outputs), ", "))
+	i := slices.Index(valueNames(g.outputs), m.Output)
+	f.require(i >= 0, "output is %q, but the graph's are %s", m.Output, strings.Join(valueNames(g.outputs), ", "))
 	if i >= 0 {
 		out := g.outputs[i]
-		f.check(out.elem == onnxFloat, "the graph's output %s is not float32; export it with float32 logits", out.name)
-		width := m.width(out)
-		f.check(width == len(m.Labels), "%d labels are listed, but the graph gives %d logits; list one label a logit, in their order", len(m.Labels), width)
+		f.require(out.elem == onnxFloat, "the graph's output %s is not float32; export it with float32 logits", out.name)
+		width := m.countLogits(out)
+		f.require(width == len(m.Labels), "%d labels are listed, but the graph gives %d logits; list one label a logit, in their order", len(m.Labels), width)
 	}
 	return errors.Join(f...)
 }
 
-// width is the number of logits that out gives; where the graph leaves it open, that of the labels.
-func (m *Manifest) width(out value) int {
+// countLogits gives the number of logits in out, or the number of labels where the graph leaves it open.
+func (m *Manifest) countLogits(out value) int {
 	if n := len(out.dims); n > 0 && out.dims[n-1] > 0 {
 		return out.dims[n-1]
 	}

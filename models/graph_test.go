@@ -34,8 +34,8 @@ func TestParseGraph(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(names(g.inputs), inputs) {
-			t.Errorf("%s: inputs are %q", name, names(g.inputs))
+		if !slices.Equal(valueNames(g.inputs), inputs) {
+			t.Errorf("%s: inputs are %q", name, valueNames(g.inputs))
 		}
 		if in := g.inputs[0]; in.elem != onnxInt64 || !slices.Equal(in.dims, []int{0, 0}) {
 			t.Errorf("%s: input is %+v, want int64 with two open dimensions", name, in)

@@ -49,7 +49,7 @@ type Manifest struct {
 	HiddenSize   int    `json:"hidden_size"`      // width of the encoder, for people
 	Layers       int    `json:"layers"`           // depth of the encoder, for people
 	Precision    string `json:"precision"`        // of the weights: "fp32", "fp16", "int8", or "" where unknown
-	Taxonomy     string `json:"taxonomy"`         // the one it was trained on, as in "question-generation@1.1"
+	Taxonomy     string `json:"taxonomy"`         // the taxonomy it was trained on, as in "question-generation@1.1"
 
 	Labels     []string           `json:"labels"`              // in the order of the logits
 	Fields     []string           `json:"fields"`              // in the order of the input; the last is cut first
@@ -59,10 +59,10 @@ type Manifest struct {
 	End        string             `json:"end"`                 // token after the last field
 	Pad        string             `json:"pad"`                 // token that fills a batch up
 	Segments   []int64            `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
-	Highlight  string             `json:"highlight,omitempty"` // field whose token type the places get at which its tokens stand in the last field
+	Highlight  string             `json:"highlight,omitempty"` // where the last field repeats the tokens of this field, they get this field's token type
 	MaxTokens  int                `json:"max_tokens"`          // usable length, special tokens included
 	Activation string             `json:"activation"`          // Sigmoid or Softmax
-	Thresholds map[string]float64 `json:"thresholds"`          // label to the probability from which it is given, 0..1
+	Thresholds map[string]float64 `json:"thresholds"`          // label to the least probability at which a row gets it, 0..1
 
 	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
 	Output string          `json:"output"` // of the graph: [batch, labels] float32
@@ -73,7 +73,8 @@ type Manifest struct {
 	Training     map[string]any `json:"training,omitempty"` // the recipe: steps, seed, for people
 	Quality      map[string]any `json:"quality"`            // measured figures, by name
 	Probes       []Probe        `json:"probes"`             // rows with the logits that the model must give
-	// ProbeTolerance is how far a probe's logit may lie from the one listed; 0 leaves it to the precision.
+	// ProbeTolerance is the largest allowed difference between a probe's logit and the one listed; 0 takes the default
+	// of the precision.
 	ProbeTolerance float64 `json:"probe_tolerance,omitempty"`
 }
 
@@ -90,7 +91,7 @@ type TrainingData struct {
 	Rows    int    `json:"rows"`
 }
 
-// Probe is a row with the logits that were computed for it where the model was made.
+// Probe is a row with the logits that the maker of the model computed for it.
 type Probe struct {
 	Fields map[string]string `json:"fields"`
 	Logits []float32         `json:"logits"`
@@ -116,10 +117,9 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// faults collects what is wrong with a manifest.
 type faults []error
 
-func (f *faults) check(ok bool, format string, args ...any) {
+func (f *faults) require(ok bool, format string, args ...any) {
 	if !ok {
 		*f = append(*f, fmt.Errorf(ManifestFile+": "+format, args...))
 	}
@@ -128,12 +128,12 @@ func (f *faults) check(ok bool, format string, args ...any) {
 // Validate reports every fault of m that can be seen without its files and a taxonomy.
 func (m *Manifest) Validate() error {
 	var f faults
-	f.check(m.Format == format, "format is %d; this version of erreval reads format %d", m.Format, format)
-	f.check(m.Name != "" && m.Version != "", "name and version must not be empty")
+	f.require(m.Format == format, "format is %d; this version of erreval reads format %d", m.Format, format)
+	f.require(m.Name != "" && m.Version != "", "name and version must not be empty")
 	_, known := specials[m.Architecture]
-	f.check(known, "architecture %q is not known; it must be one of %s", m.Architecture, strings.Join(slices.Sorted(maps.Keys(specials)), ", "))
-	f.check(slices.Contains([]string{"", "fp32", "fp16", "int8"}, m.Precision), "precision %q is not known; it must be fp32, fp16 or int8", m.Precision)
-	f.check(m.Activation == Sigmoid || m.Activation == Softmax, "activation %q is not known; it must be %s, which gives each label its own "+
+	f.require(known, "architecture %q is not known; it must be one of %s", m.Architecture, strings.Join(slices.Sorted(maps.Keys(specials)), ", "))
+	f.require(slices.Contains([]string{"", "fp32", "fp16", "int8"}, m.Precision), "precision %q is not known; it must be fp32, fp16 or int8", m.Precision)
+	f.require(m.Activation == Sigmoid || m.Activation == Softmax, "activation %q is not known; it must be %s, which gives each label its own "+
 		"probability, or %s, for labels that exclude each other", m.Activation, Sigmoid, Softmax)
 	m.checkInput(&f)
 	m.checkLabels(&f)
@@ -143,52 +143,52 @@ func (m *Manifest) Validate() error {
 }
 
 func (m *Manifest) checkInput(f *faults) {
-	f.check(len(m.Fields) > 0 && unique(m.Fields), "fields must name at least one field, each once")
-	f.check(m.Join == JoinFields || m.Join == JoinText, "join %q is not known; it must be %s or %s", m.Join, JoinFields, JoinText)
-	f.check(m.Separator != "" && m.Start != "" && m.End != "", "separator, start and end must name tokens")
-	f.check(m.MaxTokens > len(m.Fields)+1, "max_tokens is %d; %d fields need at least %d", m.MaxTokens, len(m.Fields), len(m.Fields)+2)
-	f.check(len(m.Segments) == 0 || len(m.Segments) == len(m.Fields), "segments has %d numbers for %d fields", len(m.Segments), len(m.Fields))
+	f.require(len(m.Fields) > 0 && areUnique(m.Fields), "fields must name at least one field, each once")
+	f.require(m.Join == JoinFields || m.Join == JoinText, "join %q is not known; it must be %s or %s", m.Join, JoinFields, JoinText)
+	f.require(m.Separator != "" && m.Start != "" && m.End != "", "separator, start and end must name tokens")
+	f.require(m.MaxTokens > len(m.Fields)+1, "max_tokens is %d; %d fields need at least %d", m.MaxTokens, len(m.Fields), len(m.Fields)+2)
+	f.require(len(m.Segments) == 0 || len(m.Segments) == len(m.Fields), "segments has %d numbers for %d fields", len(m.Segments), len(m.Fields))
 	at := slices.Index(m.Fields, m.Highlight)
-	f.check(m.Highlight == "" || at >= 0 && at < len(m.Fields)-1 && m.Join == JoinFields && len(m.Segments) > 0,
+	f.require(m.Highlight == "" || at >= 0 && at < len(m.Fields)-1 && m.Join == JoinFields && len(m.Segments) > 0,
 		"highlight is %q; it must be one of the fields but not the last, with join %s and segments", m.Highlight, JoinFields)
-	f.check(slices.Contains(m.Inputs, "input_ids") && unique(m.Inputs), "inputs must name input_ids, and each input once")
+	f.require(slices.Contains(m.Inputs, "input_ids") && areUnique(m.Inputs), "inputs must name input_ids, and each input once")
 	for _, name := range m.Inputs {
-		f.check(slices.Contains(knownInputs, name), "input %q is not known; known are %s", name, strings.Join(knownInputs, ", "))
+		f.require(slices.Contains(knownInputs, name), "input %q is not known; known are %s", name, strings.Join(knownInputs, ", "))
 	}
-	f.check(m.Output != "", "output must name the graph's output")
+	f.require(m.Output != "", "output must name the graph's output")
 }
 
 func (m *Manifest) checkLabels(f *faults) {
-	f.check(len(m.Labels) > 0 && unique(m.Labels), "labels must name at least one label, each once")
+	f.require(len(m.Labels) > 0 && areUnique(m.Labels), "labels must name at least one label, each once")
 	for _, label := range slices.Sorted(maps.Keys(m.Thresholds)) {
 		p := m.Thresholds[label]
-		f.check(slices.Contains(m.Labels, label), "thresholds: %q is not among the labels", label)
-		f.check(p >= 0 && p <= 1 && !math.IsNaN(p), "thresholds: %q has %v; it must lie in 0..1", label, p)
+		f.require(slices.Contains(m.Labels, label), "thresholds: %q is not among the labels", label)
+		f.require(p >= 0 && p <= 1 && !math.IsNaN(p), "thresholds: %q has %v; it must lie in 0..1", label, p)
 	}
 }
 
 func (m *Manifest) checkFiles(f *faults) {
 	_, ok := m.Files[GraphFile]
-	f.check(ok, "files must list %s", GraphFile)
+	f.require(ok, "files must list %s", GraphFile)
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-		f.check(fs.ValidPath(name) && !strings.Contains(name, `\`), "files: %q leaves the model's directory; name a file inside it", name)
+		f.require(fs.ValidPath(name) && !strings.Contains(name, `\`), "files: %q leaves the model's directory; name a file inside it", name)
 		sum, err := hex.DecodeString(m.Files[name].SHA256)
-		f.check(err == nil && len(sum) == 32, "files: %q needs its sha256, 64 hexadecimal digits", name)
+		f.require(err == nil && len(sum) == 32, "files: %q needs its sha256, 64 hexadecimal digits", name)
 	}
 }
 
 func (m *Manifest) checkProbes(f *faults) {
-	f.check(m.ProbeTolerance >= 0, "probe_tolerance is %v; it must not be negative", m.ProbeTolerance)
+	f.require(m.ProbeTolerance >= 0, "probe_tolerance is %v; it must not be negative", m.ProbeTolerance)
 	for i, p := range m.Probes {
-		f.check(len(p.Logits) == len(m.Labels), "probe %d has %d logits for %d labels", i+1, len(p.Logits), len(m.Labels))
+		f.require(len(p.Logits) == len(m.Labels), "probe %d has %d logits for %d labels", i+1, len(p.Logits), len(m.Labels))
 		for _, field := range m.Fields {
 			_, ok := p.Fields[field]
-			f.check(ok, "probe %d lacks the field %q", i+1, field)
+			f.require(ok, "probe %d lacks the field %q", i+1, field)
 		}
 	}
 }
 
-func unique(names []string) bool {
+func areUnique(names []string) bool {
 	seen := map[string]bool{"": true} // an empty name is no name
 	for _, n := range names {
 		if seen[n] {

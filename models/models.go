@@ -19,8 +19,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// inMemory is the size in bytes up to which a graph is read; larger ones are left to the runtime, so that memory holds
-// them once.
+// inMemory is the largest graph, in bytes, that is read into memory. The runtime opens larger ones itself, so that
+// memory holds them once.
 const inMemory = 64 << 20
 
 // Model is an opened model, every file of which was checked.
@@ -28,9 +28,9 @@ type Model struct {
 	Manifest Manifest
 	Source   string // where it came from, for messages: a directory or "default"
 	FS       fs.FS  // its files; the tokenizer is read from here
-	Graph    []byte // the .onnx file, or nil where it is to be opened at Path; may be set to nil once a session is open
-	Path     string // of the .onnx file on disk: of one that is large or has weights beside it; else ""
-	SHA256   string // of the .onnx file, hexadecimal; where weights stand beside it, of the SHA-256 of all these files, each on a line
+	Graph    []byte // the .onnx file, or nil where the runtime opens it at Path; may be set to nil once a session is open
+	Path     string // of the .onnx file on disk if it is large or has weights beside it; else ""
+	SHA256   string // of the .onnx file, hexadecimal; with weights beside it, of the list of the SHA-256 of all these files
 	Plain    bool   // made from a plain export: joining and thresholds are defaults, not the trainer's
 
 	dir string // of FS on disk, or ""
@@ -45,7 +45,7 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 		return nil, UnfitErrorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an imported model ('erreval models list')", dir, err)
 	}
 	// The root stays open as long as the model's FS is used.
-	m, err := open(&Model{Source: dir, FS: root.FS(), dir: dir}, t)
+	m, err := openModel(&Model{Source: dir, FS: root.FS(), dir: dir}, t)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -54,10 +54,10 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 
 // OpenFS is Open for the model in fsys; source names it in messages.
 func OpenFS(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
-	return open(&Model{Source: source, FS: fsys}, t)
+	return openModel(&Model{Source: source, FS: fsys}, t)
 }
 
-func open(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
+func openModel(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 	var err error
 	if data, readErr := fs.ReadFile(m.FS, ManifestFile); readErr == nil {
 		err = m.fromManifest(data)
@@ -67,7 +67,7 @@ func open(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 		err = readErr
 	}
 	if err == nil {
-		err = m.check(t)
+		err = m.checkManifest(t)
 	}
 	if err != nil {
 		return nil, UnfitErrorf("model %s does not fit: %w", m.Source, err)
@@ -85,8 +85,8 @@ func (m *Model) fromManifest(data []byte) error {
 	return m.verifyFiles(GraphFile)
 }
 
-// verifyFiles checks the files that the manifest lists, either those of the fallback or all others: as the graph is, which
-// it notes.
+// verifyFiles checks the files that the manifest lists: those of the fallback if graph is the fallback's, else all
+// others. It sets the model's graph.
 func (m *Model) verifyFiles(graph string) error {
 	ofFallback := func(name string) bool { return path.Dir(name) == path.Dir(FallbackFile) }
 	var errs []error
@@ -94,7 +94,7 @@ func (m *Model) verifyFiles(graph string) error {
 		if ofFallback(name) != ofFallback(graph) {
 			continue
 		}
-		content, err := m.verified(name)
+		content, err := m.readVerified(name)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -115,13 +115,13 @@ func (m *Model) HasFallback() bool {
 func (m *Model) Fallback() (*Model, error) {
 	f := *m
 	f.Manifest.Precision, f.Manifest.Probes = "fp32", nil // the probes' logits are those of the other graph
-	if err := f.fallBack(); err != nil {
+	if err := f.useFallback(); err != nil {
 		return nil, UnfitErrorf("model %s does not fit: %w", m.Source, err)
 	}
 	return &f, nil
 }
 
-func (m *Model) fallBack() error {
+func (m *Model) useFallback() error {
 	if err := m.verifyFiles(FallbackFile); err != nil {
 		return err
 	}
@@ -129,10 +129,10 @@ func (m *Model) fallBack() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(m.checkExternal(g, FallbackFile), g.fits(&m.Manifest))
+	return errors.Join(m.checkExternal(g, FallbackFile), g.checkManifest(&m.Manifest))
 }
 
-// setGraph notes the graph in the file called name: its content, or nil if it stays on disk.
+// setGraph sets the graph to the file called name: to its content, or to its path if content is nil.
 func (m *Model) setGraph(name string, content []byte, is File) {
 	m.Graph, m.Path, m.SHA256 = content, "", is.SHA256
 	if content == nil {
@@ -140,8 +140,8 @@ func (m *Model) setGraph(name string, content []byte, is File) {
 	}
 }
 
-// verified compares a file with what the manifest says of it, and returns a graph's content if it is to be held.
-func (m *Model) verified(name string) ([]byte, error) {
+// readVerified compares a file with the manifest. It returns the content of a graph that is held in memory.
+func (m *Model) readVerified(name string) ([]byte, error) {
 	want := m.Manifest.Files[name]
 	info, err := fs.Stat(m.FS, name)
 	if err != nil {
@@ -150,15 +150,15 @@ func (m *Model) verified(name string) ([]byte, error) {
 	if info.Size() != want.Size {
 		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", name, info.Size(), want.Size)
 	}
-	content, is, err := m.load(name)
+	content, is, err := m.readFile(name)
 	if err == nil && is.SHA256 != strings.ToLower(want.SHA256) {
 		err = fmt.Errorf("%s has the SHA-256 %s, the manifest says %s; copy the model again", name, is.SHA256, want.SHA256)
 	}
 	return content, err
 }
 
-// load reads a file for its hash. Of a graph that the runtime can take from memory it returns the content as well.
-func (m *Model) load(name string) ([]byte, File, error) {
+// readFile hashes a file. It also returns the content if the file is a graph that is held in memory.
+func (m *Model) readFile(name string) ([]byte, File, error) {
 	f, err := m.FS.Open(name)
 	if err != nil {
 		return nil, File{}, err
@@ -187,7 +187,7 @@ func (m *Model) load(name string) ([]byte, File, error) {
 	return content.Bytes(), is, nil
 }
 
-// readGraph reads what a graph says of itself.
+// readGraph reads the inputs, the outputs and the names of weights of a graph.
 func readGraph(fsys fs.FS, name string) (*graph, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -218,13 +218,13 @@ func randomAccess(f fs.File) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(data), int64(len(data)), err
 }
 
-func digest(data []byte) string {
+func hashText(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// check compares the manifest with the graph and the taxonomy.
-func (m *Model) check(t *taxonomy.Taxonomy) error {
+// checkManifest compares the manifest with the graph and the taxonomy.
+func (m *Model) checkManifest(t *taxonomy.Taxonomy) error {
 	name := GraphFile
 	if m.Plain {
 		name, _ = FindGraph(m.FS) // it was found before
@@ -233,10 +233,10 @@ func (m *Model) check(t *taxonomy.Taxonomy) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(m.checkExternal(g, name), g.fits(&m.Manifest), m.Manifest.Fits(t))
+	return errors.Join(m.checkExternal(g, name), g.checkManifest(&m.Manifest), m.Manifest.Fits(t))
 }
 
-// checkExternal finds the weights that stand beside the graph, and leaves such a graph to the runtime, which opens both.
+// checkExternal checks the files of weights beside the graph. The runtime opens such a graph and its weights by path.
 func (m *Model) checkExternal(g *graph, name string) error {
 	if len(g.external) == 0 {
 		return nil
@@ -246,21 +246,21 @@ func (m *Model) checkExternal(g *graph, name string) error {
 	}
 	all := m.SHA256 + "\n"
 	for _, file := range g.external {
-		is, err := m.beside(path.Join(path.Dir(name), file))
+		is, err := m.describeBeside(path.Join(path.Dir(name), file))
 		if err != nil {
 			return fmt.Errorf("weights of %s stand in %q, %w", name, file, err)
 		}
 		all += strings.ToLower(is.SHA256) + "\n"
 	}
-	m.setGraph(name, nil, File{SHA256: digest([]byte(all))})
+	m.setGraph(name, nil, File{SHA256: hashText([]byte(all))})
 	if m.Plain {
 		m.Manifest.Version = m.SHA256[:12]
 	}
 	return nil
 }
 
-// beside is the identity of a file of weights. A manifest lists it; that of a plain export is made here.
-func (m *Model) beside(file string) (File, error) {
+// describeBeside gives the identity of a file of weights: from the manifest, or, for a plain export, from the file.
+func (m *Model) describeBeside(file string) (File, error) {
 	is, listed := m.Manifest.Files[file]
 	if listed {
 		return is, nil
@@ -268,7 +268,7 @@ func (m *Model) beside(file string) (File, error) {
 	if !m.Plain {
 		return is, fmt.Errorf("which %s does not list; list it with its sha256", ManifestFile)
 	}
-	_, is, err := m.load(file)
+	_, is, err := m.readFile(file)
 	if err != nil {
 		return is, fmt.Errorf("which cannot be read: %w; put it beside the graph", err)
 	}
@@ -279,27 +279,27 @@ func (m *Model) beside(file string) (File, error) {
 // Fits reports why the model's labels and fields are not those of t.
 func (m *Manifest) Fits(t *taxonomy.Taxonomy) error {
 	var f faults
-	if !m.sameTask(t) {
-		f.check(false, "the model was trained on the taxonomy %s, not on %s; give that one with --taxonomy, or a model of your task with --model; --identifier llm has a language model find the errors, and needs none",
+	if !m.hasSameTask(t) {
+		f.require(false, "the model was trained on the taxonomy %s, not on %s; give that one with --taxonomy, or a model of your task with --model; --identifier llm has a language model find the errors, and needs none",
 			m.Taxonomy, t.ID())
 		return errors.Join(f...)
 	}
 	for _, label := range m.Labels {
 		i, ok := t.Index(label)
-		f.check(ok, "the taxonomy %s has no error type %q; its types are %s; give the taxonomy the model was trained on (%s) with --taxonomy",
+		f.require(ok, "the taxonomy %s has no error type %q; its types are %s; give the taxonomy the model was trained on (%s) with --taxonomy",
 			t.ID(), label, strings.Join(t.Labels(), ", "), m.Taxonomy)
 		_, has := m.Thresholds[label]
-		f.check(!ok || has || t.Types[i].NoError, "thresholds lack %q; give it one, such as 0.5", label)
+		f.require(!ok || has || t.Types[i].NoError, "thresholds lack %q; give it one, such as 0.5", label)
 	}
 	for _, field := range m.Fields {
-		f.check(slices.Contains(t.FieldNames(), field), "the taxonomy %s has no field %q; its fields are %s",
+		f.require(slices.Contains(t.FieldNames(), field), "the taxonomy %s has no field %q; its fields are %s",
 			t.ID(), field, strings.Join(t.FieldNames(), ", "))
 	}
 	return errors.Join(f...)
 }
 
-// sameTask tells whether t has any of the model's labels that are errors, or at least the name of the model's taxonomy.
-func (m *Manifest) sameTask(t *taxonomy.Taxonomy) bool {
+// hasSameTask tells whether t has one of the model's error types, or the name of the model's taxonomy.
+func (m *Manifest) hasSameTask(t *taxonomy.Taxonomy) bool {
 	name, _, _ := strings.Cut(m.Taxonomy, "@")
 	return name == "" || name == t.Name || slices.ContainsFunc(m.Labels, func(label string) bool {
 		i, ok := t.Index(label)
@@ -321,7 +321,7 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty; give a new directory", dir)
 	}
-	// The manifest comes last: a directory that has one is complete.
+	// The manifest is written last, so a directory that has one is complete.
 	written := slices.Sorted(maps.Keys(manifest.Files))
 	if _, listed := manifest.Files[CardFile]; !listed {
 		if _, err := fs.Stat(fsys, CardFile); err == nil {

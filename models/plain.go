@@ -20,7 +20,7 @@ const configFile = "config.json"
 // graphPlaces are where exporters put the graph: erreval and torch, Optimum.
 var graphPlaces = []string{GraphFile, "onnx/" + GraphFile}
 
-// config is what of a config.json matters here.
+// config holds the keys of a config.json that matter here.
 type config struct {
 	ModelType   string            `json:"model_type"`
 	ProblemType string            `json:"problem_type"`
@@ -80,7 +80,7 @@ func ReadExport(fsys fs.FS) (*Classifier, error) {
 	if len(c.Labels) == 0 {
 		return nil, fmt.Errorf("%s: id2label must name at least one label", configFile)
 	}
-	c.Inputs, c.Output, c.Files = names(g.inputs), logitsOf(g), []string{at}
+	c.Inputs, c.Output, c.Files = valueNames(g.inputs), logitsOf(g), []string{at}
 	for _, file := range g.external {
 		c.Files = append(c.Files, path.Join(path.Dir(at), file))
 	}
@@ -93,7 +93,7 @@ func (m *Model) fromExport(t *taxonomy.Taxonomy) error {
 	if err != nil {
 		return err
 	}
-	content, is, err := m.load(c.Files[0])
+	content, is, err := m.readFile(c.Files[0])
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c config) labels() ([]string, error) {
 	return labels, nil
 }
 
-// maxTokens is the usable length. RoBERTa's positions count from pad_token_id + 1, so of 514 only 512 can be used.
+// maxTokens is the usable length. RoBERTa counts positions from pad_token_id + 1, so it can use only 512 of 514.
 func (c config) maxTokens() int {
 	if !strings.HasSuffix(c.ModelType, "roberta") {
 		return c.Positions
@@ -134,13 +134,13 @@ func (c config) maxTokens() int {
 
 // logitsOf picks the output: "logits", or the only one.
 func logitsOf(g *graph) string {
-	if out := names(g.outputs); len(out) == 1 && !slices.Contains(out, "logits") {
+	if out := valueNames(g.outputs); len(out) == 1 && !slices.Contains(out, "logits") {
 		return out[0]
 	}
 	return "logits"
 }
 
-// baseName is the directory's own name, also where it was given as ".".
+// baseName is the directory's own name, even if the user gave it as ".".
 func baseName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

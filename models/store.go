@@ -15,7 +15,7 @@ import (
 // DefaultName is the name of the model inside the program, which no model in a Store can have.
 const DefaultName = "default"
 
-// modelName is what a model in a Store may be called: one folder's name on any system, never hidden.
+// modelName matches the names that a model in a Store may have: valid folder names on every system, and not hidden.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,95}$`)
 
 // CheckName says what is wrong with a name for a model, or nil.
@@ -29,7 +29,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// AsFolder writes dir so that it is not taken for the name of a model in a Store.
+// AsFolder writes dir so that nobody reads it as the name of a model in a Store.
 func AsFolder(dir string) string {
 	if strings.ContainsRune(dir, filepath.Separator) {
 		return dir
@@ -100,8 +100,8 @@ func (m *Manifest) Size() int64 {
 	return total
 }
 
-// Remove removes the model called name, and what imports of it that were killed left behind. It vanishes at once: it
-// is never seen with half its files.
+// Remove removes the model called name, and the leftovers of imports of it that were killed. Nobody ever sees the model
+// with half its files.
 func (s Store) Remove(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s Store) Remove(name string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && len(left) == 0 {
 		return fmt.Errorf("there is no model %q in %s; 'erreval models list' shows those that are there", name, s.Dir)
 	}
-	if err := hide(dir); err != nil {
+	if err := hideFolder(dir); err != nil {
 		return err
 	}
 	if left, err = filepath.Glob(filepath.Join(s.Dir, partialPrefix(name)+"*")); err != nil {
@@ -129,8 +129,8 @@ func (s Store) Remove(name string) error {
 
 func partialPrefix(name string) string { return "." + name + ".partial-" }
 
-// hide renames dir to a hidden name beside it, if it is there.
-func hide(dir string) error {
+// hideFolder renames dir to a hidden name beside it, if it is there.
+func hideFolder(dir string) error {
 	to, err := os.MkdirTemp(filepath.Dir(dir), partialPrefix(filepath.Base(dir)))
 	if err != nil {
 		return err
@@ -141,17 +141,17 @@ func hide(dir string) error {
 	return nil
 }
 
-// Draft is a model on its way to its place: a hidden folder beside it.
+// Draft is a model that is being made, in a hidden folder beside the one that it will have.
 type Draft struct {
-	Dir string // to be filled
+	Dir string // the caller fills it
 	to  string
 }
 
-// NewDraft begins a model that is to stand in the folder to. What is there stays until Publish, which needs replace to
-// put something in the place of a model; a folder that holds anything else is refused.
+// NewDraft begins a model whose folder will be to. An existing model there stays until Publish, and replacing it needs
+// replace. NewDraft refuses a folder that holds anything else.
 func NewDraft(to string, replace bool) (*Draft, error) {
 	to = filepath.Clean(to)
-	if err := vacant(to, replace); err != nil {
+	if err := checkVacant(to, replace); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -164,8 +164,8 @@ func NewDraft(to string, replace bool) (*Draft, error) {
 	return &Draft{Dir: dir, to: to}, os.Chmod(dir, 0o755)
 }
 
-// vacant tells whether a model may be put at dir.
-func vacant(dir string, replace bool) error {
+// checkVacant is an error if no model may be put at dir.
+func checkVacant(dir string, replace bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -184,7 +184,7 @@ func vacant(dir string, replace bool) error {
 
 // Publish gives the draft its name.
 func (d *Draft) Publish(replace bool) error {
-	if err := vacant(d.to, replace); err != nil {
+	if err := checkVacant(d.to, replace); err != nil {
 		return err
 	}
 	old, err := os.MkdirTemp(filepath.Dir(d.to), partialPrefix(filepath.Base(d.to)))
@@ -208,7 +208,7 @@ func (d *Draft) Publish(replace bool) error {
 // Discard removes what Publish did not move.
 func (d *Draft) Discard() error { return os.RemoveAll(d.Dir) }
 
-// Seal notes size and hash of every file in dir, which holds a model.
+// Seal puts size and hash of every file in dir, a model's folder, into the manifest.
 func (m *Manifest) Seal(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -219,7 +219,7 @@ func (m *Manifest) Seal(dir string) error {
 	model := &Model{FS: root.FS(), dir: dir}
 	err = fs.WalkDir(model.FS, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && name != ManifestFile {
-			_, files[name], err = model.load(name)
+			_, files[name], err = model.readFile(name)
 		}
 		return err
 	})

@@ -8,10 +8,10 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ParseThresholds reads thresholds as --threshold takes them: a number in 0..1 for every error type among labels, or
-// LABEL=NUMBER, which wins. The result has the taxonomy's names. A fault is an *OptionError.
+// ParseThresholds reads the values of --threshold: a number in 0..1 for every error type among labels, or LABEL=NUMBER
+// for one, which wins. The keys of the result are the taxonomy's names. A fault is an *OptionError.
 func ParseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map[string]float64, error) {
-	all, own := map[string]float64{}, map[string]float64{}
+	all, byLabel := map[string]float64{}, map[string]float64{}
 	for _, text := range given {
 		name, number, named := strings.Cut(text, "=")
 		if !named {
@@ -35,9 +35,9 @@ func ParseThresholds(given []string, t *taxonomy.Taxonomy, labels []string) (map
 			return nil, OptionErrorf("--threshold %q: %s is what is left when no error is found; it has no threshold", text,
 				name)
 		}
-		own[t.Types[i].Name] = p
+		byLabel[t.Types[i].Name] = p
 	}
-	maps.Copy(all, own)
+	maps.Copy(all, byLabel)
 	return all, nil
 }
 

@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Examples is how many ids stand for the rows in which something changed.
+// Examples is how many ids of changed rows a report lists.
 const Examples = 3
 
-// Diff is what changed between two tagged files, A and B, joined by id. Its JSON keys are stable. Shares stand on the
+// Diff is what changed between two tagged files, A and B, joined by id. Its JSON keys are stable. Shares are of the
 // rows that are tagged in both files; differences are B minus A.
 type Diff struct {
 	Taxonomy      string      `json:"taxonomy"`
@@ -22,7 +23,7 @@ type Diff struct {
 	Both          int         `json:"both"`         // ids in both files
 	ChangedText   int         `json:"changed_text"` // ids in both whose fields are not the same
 	SameTextOnly  bool        `json:"same_text_only"`
-	Compared      int         `json:"compared"`       // rows tagged in both: what shares stand on
+	Compared      int         `json:"compared"`       // rows tagged in both: the shares are of these
 	ChangedLabels int         `json:"changed_labels"` // compared rows with other errors in B
 	Interval      Interval    `json:"interval"`
 	WithoutError  LabelDiff   `json:"without_error"`
@@ -37,7 +38,7 @@ type Side struct {
 	Models       []string `json:"models"` // as the diagnoses name them
 	Rows         int      `json:"rows"`
 	Untagged     int      `json:"untagged"` // of the ids in both files
-	Only         int      `json:"only"`     // ids that the other file lacks
+	Only         int      `json:"only"`     // ids that the other file does not have
 	OnlyExamples []string `json:"only_examples"`
 	Rejected     int      `json:"rejected"` // lines that are no rows
 }
@@ -57,7 +58,6 @@ type LabelDiff struct {
 	LostIDs    []string `json:"lost_ids"`
 }
 
-// diffRow is one row of a file to compare.
 type diffRow struct {
 	id        string
 	group     string             // by which intervals resample
@@ -73,7 +73,7 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
-// Comparison gathers rows for Diff: first all of A, then all of B. It keeps some 200 bytes for each row of A.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
@@ -81,7 +81,7 @@ type Comparison struct {
 	diff    Diff
 	index   map[string]int
 	rows    []sideRow
-	sums    *sums // compared; then for A and B each: without error, one cell an error type
+	sums    *sums // by group: compared rows; rows without error and with each error type in A, then in B
 }
 
 type sideRow struct {
@@ -91,7 +91,7 @@ type sideRow struct {
 	seen      bool   // in B
 }
 
-// NewComparison starts one. The error is that of IntervalOptions.Validate.
+// NewComparison starts without rows. The error is that of IntervalOptions.Validate.
 func NewComparison(o DiffOptions) (*Comparison, error) {
 	if err := o.Intervals.Validate(); err != nil {
 		return nil, err
@@ -114,18 +114,18 @@ func newLabelDiff(name, code string) LabelDiff {
 	return LabelDiff{Label: name, Code: code, GainedIDs: []string{}, LostIDs: []string{}}
 }
 
-// ReadA takes the first file from read, which gives rows until io.EOF as a dataset.Reader does; file is its name in the
+// ReadA reads the first file. read gives its rows until io.EOF, as a dataset.Reader does; file is its name in the
 // report and in errors. A row of another taxonomy is an ErrUnfit, one without the group's column an *OptionError.
 func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	return c.read(ctx, file, read, &c.diff.A, c.addA)
+	return c.readSide(ctx, file, read, &c.diff.A, c.addA)
 }
 
-// ReadB takes the second file, as ReadA does, which comes first.
+// ReadB reads the second file, as ReadA reads the first. Call it after ReadA.
 func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	return c.read(ctx, file, read, &c.diff.B, c.addB)
+	return c.readSide(ctx, file, read, &c.diff.B, c.addB)
 }
 
-func (c *Comparison) read(ctx context.Context, file string, read func() (*dataset.Row, error), s *Side,
+func (c *Comparison) readSide(ctx context.Context, file string, read func() (*dataset.Row, error), s *Side,
 	add func(diffRow) error) error {
 	before := len(c.tagged.faults)
 	err := c.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
@@ -139,9 +139,8 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 	return err
 }
 
-// addA takes a row of the first file.
 func (c *Comparison) addA(r diffRow) error {
-	has, err := c.side(&c.diff.A, r.diagnosis)
+	has, err := c.countRow(&c.diff.A, r.diagnosis)
 	if err != nil {
 		return err
 	}
@@ -151,8 +150,8 @@ func (c *Comparison) addA(r diffRow) error {
 	return nil
 }
 
-// side counts a row of a file, and gives its errors; nil if it is untagged.
-func (c *Comparison) side(s *Side, d *dataset.Diagnosis) ([]bool, error) {
+// countRow counts a row of a file, and gives its errors; nil if it is untagged.
+func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	s.Rows++
 	if d == nil || d.Status == dataset.StatusUntagged {
 		return nil, nil
@@ -161,10 +160,9 @@ func (c *Comparison) side(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	return c.scheme.errorsOf(d)
 }
 
-// addB takes a row of the second file.
 func (c *Comparison) addB(r diffRow) error {
 	d := &c.diff
-	b, err := c.side(&d.B, r.diagnosis)
+	b, err := c.countRow(&d.B, r.diagnosis)
 	if err != nil {
 		return err
 	}
@@ -188,44 +186,32 @@ func (c *Comparison) addB(r diffRow) error {
 		d.B.Untagged++
 	}
 	if a.has != nil && b != nil && (same || !c.options.SameTextOnly) {
-		c.compare(a, b)
+		c.compareErrors(a, b)
 	}
 	return nil
 }
 
-func (c *Comparison) compare(a *sideRow, b []bool) {
+func (c *Comparison) compareErrors(a *sideRow, b []bool) {
 	d := &c.diff
 	d.Compared++
 	if !slices.Equal(a.has, b) {
 		d.ChangedLabels++
 	}
-	d.WithoutError.add(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
+	d.WithoutError.addRow(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
 	group := ""
 	if c.options.Intervals.Method == Bootstrap {
 		group = a.group
 	}
-	cells := c.sums.at(group, 0)
-	cells[0]++
-	countErrors(cells[1:], a.has)
-	countErrors(cells[2+len(b):], b)
+	rows, foundA, foundB := splitCells(c.sums.countsOf(group, 0))
+	*rows++
+	countErrors(foundA, a.has)
+	countErrors(foundB, b)
 	for k := range b {
-		d.Labels[k].add(a.id, a.has[k], b[k])
+		d.Labels[k].addRow(a.id, a.has[k], b[k])
 	}
 }
 
-// countErrors counts a row: without error, or for each error type that it has.
-func countErrors(cells []int32, has []bool) {
-	if !slices.Contains(has, true) {
-		cells[0]++
-	}
-	for k, yes := range has {
-		if yes {
-			cells[1+k]++
-		}
-	}
-}
-
-func (l *LabelDiff) add(id string, a, b bool) {
+func (l *LabelDiff) addRow(id string, a, b bool) {
 	if a {
 		l.A.Rows++
 	}
@@ -259,7 +245,7 @@ func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 			d.A.OnlyExamples = addExample(d.A.OnlyExamples, r.id)
 		}
 	}
-	d.each(func(_ int, l *LabelDiff) {
+	d.eachLabel(func(_ int, l *LabelDiff) {
 		l.A, l.B = newShare(l.A.Rows, d.Compared), newShare(l.B.Rows, d.Compared)
 		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, Undefined, Undefined
 	})
@@ -286,26 +272,29 @@ func (c *Comparison) nothingCompared() error {
 			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]))
 	}
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
-		rowCount(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
+		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
 }
 
+// diffShares are the shares of rows without error, then of those with each error type.
+type diffShares struct{ a, b, difference []float64 }
+
 func (c *Comparison) computeIntervals(ctx context.Context) error {
-	half := 1 + len(c.scheme.labels)
-	intervals, err := c.sums.intervals(ctx, &c.options.Intervals, 1, func(total []float64) []float64 {
-		out := make([]float64, 3*half) // A, B, B − A
-		for k := range half {
-			a, b := total[1+k]/total[0], total[1+half+k]/total[0]
-			out[k], out[half+k], out[2*half+k] = a, b, b-a
+	samples, err := resample(ctx, c.sums, &c.options.Intervals, 1, func(total [][]float64) (s diffShares) {
+		rows, foundA, foundB := splitCells(total[0])
+		for k := range foundA {
+			a, b := foundA[k] / *rows, foundB[k] / *rows
+			s.a, s.b, s.difference = append(s.a, a), append(s.b, b), append(s.difference, b-a)
 		}
-		return out
+		return s
 	})
 	if err != nil {
 		return err
 	}
-	c.diff.each(func(k int, l *LabelDiff) {
-		l.A.set(intervals[k])
-		l.B.set(intervals[half+k])
-		l.Low, l.High = Number(intervals[2*half+k].Low), Number(intervals[2*half+k].High)
+	c.diff.eachLabel(func(k int, l *LabelDiff) {
+		l.A.setInterval(stats.IntervalBy(samples, func(s diffShares) float64 { return s.a[k] }))
+		l.B.setInterval(stats.IntervalBy(samples, func(s diffShares) float64 { return s.b[k] }))
+		i := stats.IntervalBy(samples, func(s diffShares) float64 { return s.difference[k] })
+		l.Low, l.High = Number(i.Low), Number(i.High)
 	})
 	return nil
 }
@@ -316,8 +305,8 @@ func (d *Diff) Warnings() []FileWarning { return d.warnings }
 // IsIncomplete tells whether a line was no row.
 func (d *Diff) IsIncomplete() bool { return d.A.Rejected+d.B.Rejected > 0 }
 
-// each calls f for the rows without error (0), then for every error type.
-func (d *Diff) each(f func(place int, l *LabelDiff)) {
+// eachLabel calls f for the rows without error (0), then for every error type.
+func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {
 	f(0, &d.WithoutError)
 	for k := range d.Labels {
 		f(1+k, &d.Labels[k])
@@ -328,7 +317,7 @@ func (d *Diff) each(f func(place int, l *LabelDiff)) {
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
 	r.Facts = []string{d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
-		fmt.Sprintf("%s with other errors in B than in A", rowCount(d.ChangedLabels))}
+		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
 	r.Facts = append(r.Facts, d.Interval.facts()...)
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
@@ -339,18 +328,18 @@ func (d *Diff) Report() *Report {
 }
 
 func (s *Side) describe(name string) string {
-	text := fmt.Sprintf("%s: %s, model %s", name, rowCount(s.Rows), joined(s.Models))
+	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
 	if s.Only > 0 {
 		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
 	}
 	if s.Rejected > 0 {
-		text += "; " + noRows(s.Rejected)
+		text += "; " + rejectedText(s.Rejected)
 	}
 	return text
 }
 
 func (d *Diff) describe() string {
-	text := fmt.Sprintf("%s in both, %d compared", rowCount(d.Both), d.Compared)
+	text := fmt.Sprintf("%s in both, %d compared", rowsText(d.Both), d.Compared)
 	if d.A.Untagged+d.B.Untagged > 0 {
 		text += fmt.Sprintf("; left out as untagged: %d in A, %d in B", d.A.Untagged, d.B.Untagged)
 	}
@@ -364,17 +353,19 @@ func (d *Diff) describe() string {
 	return text
 }
 
-func noRows(lines int) string { return words.Plural(lines, "line is no row", "lines are no rows") }
+func rejectedText(lines int) string {
+	return words.Plural(lines, "line is no row", "lines are no rows")
+}
 
-func rowCount(n int) string { return words.Plural(n, "row", "rows") }
+func rowsText(n int) string { return words.Plural(n, "row", "rows") }
 
 func (d *Diff) tables() (changes, examples Table) {
 	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
 		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
 	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
-	d.each(func(_ int, l *LabelDiff) {
+	d.eachLabel(func(_ int, l *LabelDiff) {
 		changes.Rows = append(changes.Rows, []string{l.Label, l.Code, percentText(l.A.Share), percentText(l.B.Share),
-			signed(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
+			signedText(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
 		if l.Gained > 0 {
 			examples.Rows = append(examples.Rows, []string{l.Label, "gained", fmt.Sprint(l.Gained), shortIDs(l.GainedIDs)})
 		}
@@ -385,5 +376,5 @@ func (d *Diff) tables() (changes, examples Table) {
 	return changes, examples
 }
 
-// signed is a difference of shares in points of per cent.
-func signed(n Number) string { return (100 * n).Text("%+.1f") }
+// signedText is a difference of shares in points of per cent.
+func signedText(n Number) string { return (100 * n).Text("%+.1f") }

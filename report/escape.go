@@ -9,5 +9,6 @@ import (
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "&", "&amp;",
 	"](", `]\(`, "~", `\~`)
 
-// escapeMarkdown makes one line of a text that a Markdown page shows as it is. Table renders "|" itself.
+// escapeMarkdown makes a text one line, and escapes it so that a Markdown page shows it unchanged. Table escapes "|"
+// itself.
 func escapeMarkdown(s string) string { return markdownEscapes.Replace(words.Printable(s)) }

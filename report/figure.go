@@ -11,7 +11,7 @@ import (
 // Number is a float64 that may be undefined (NaN): null in JSON, a dash in text.
 type Number float64
 
-// Undefined is the Number that is not known.
+// Undefined is an unknown Number.
 var Undefined = Number(math.NaN())
 
 // Defined tells whether there is a number.
@@ -56,8 +56,8 @@ const (
 	Lower  = "lower"
 )
 
-// NewFigure makes a figure of its value over all rows and over each bootstrap resample of them. An undefined value, or
-// one without resamples, has no interval.
+// NewFigure makes a figure from its value over all rows and its values over the bootstrap resamples. An undefined
+// value, or one without resamples, has no interval.
 func NewFigure(value float64, resampled []float64) Figure {
 	f := Figure{Value: Number(value), Low: Undefined, High: Undefined}
 	if f.Value.Defined() {
@@ -92,7 +92,7 @@ func NewDifference(value float64, resampled []float64) Difference {
 	return d
 }
 
-// Text is that of the figure with the p-value behind it, where there is one.
+// Text is the figure's text, followed by the p-value if there is one.
 func (d Difference) Text(format string) string {
 	s := d.Figure.Text(format)
 	if !d.P.Defined() {
@@ -101,7 +101,7 @@ func (d Difference) Text(format string) string {
 	return s + d.P.Text(" p=%.3f")
 }
 
-// Percent is n of a whole, as in "12.5 %"; "-" of nothing.
+// Percent is the share of n in a whole, as in "12.5 %"; "-" if the whole is 0.
 func Percent(n, of int) string {
 	if of == 0 {
 		return "-"

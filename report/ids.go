@@ -2,7 +2,7 @@ package report
 
 import "strings"
 
-// shortIDs lists ids; those made from a row's text are cut, and "erreval show --id" takes them so.
+// shortIDs lists ids. It cuts those that were made from a row's text; "erreval show --id" accepts cut ids.
 func shortIDs(ids []string) string {
 	short := make([]string, len(ids))
 	for i, id := range ids {
@@ -11,10 +11,10 @@ func shortIDs(ids []string) string {
 	return strings.Join(short, ", ")
 }
 
-// idLength is where ShortID cuts.
+// idLength is the number of characters that ShortID keeps.
 const idLength = 24
 
-// ShortID cuts a long id, with "…" in the place of the rest.
+// ShortID cuts a long id, and ends it with "…".
 func ShortID(id string) string {
 	if r := []rune(id); len(r) > idLength {
 		return string(r[:idLength/2]) + "…"
@@ -22,8 +22,7 @@ func ShortID(id string) string {
 	return id
 }
 
-// IsSameID tells whether id is the given one, which may be cut as ShortID cuts, or end with "*" in the place of the
-// rest.
+// IsSameID tells whether id is the given one, which may be the beginning of an id with "…" or "*" for the rest.
 func IsSameID(given, id string) bool {
 	for _, end := range []string{"…", "*"} {
 		if start, cut := strings.CutSuffix(given, end); cut && strings.HasPrefix(id, start) {

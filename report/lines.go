@@ -6,10 +6,10 @@ import (
 	"text/tabwriter"
 )
 
-// Lines are lines of a name and what it says, in two columns.
+// Lines are lines with a name and a text, in two columns.
 type Lines struct{ lines []string }
 
-// Add adds a line; name may stand in several.
+// Add adds a line; several lines may have the same name.
 func (l *Lines) Add(name, format string, args ...any) {
 	l.lines = append(l.lines, name+"\t"+fmt.Sprintf(format, args...))
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Report is what is to be read, whatever the form. Its texts may hold anything, users' texts included: the renderers
-// take out what a terminal or a Markdown page would obey.
+// Report is a report in any format. Its texts may hold anything, users' texts included: the renderers escape what a
+// terminal or a Markdown page would execute.
 type Report struct {
 	Title    string
 	Facts    []string // one line each: what was read, and how
 	Sections []Section
 }
 
-// Section is a heading over notes and a table, each of which may be missing.
+// Section is a heading with notes and a table, each of which may be missing.
 type Section struct {
 	Title string
 	Notes []string
@@ -34,7 +34,7 @@ type Table struct {
 	Rows    [][]string
 }
 
-// Column is the head of one.
+// Column is the heading of a column.
 type Column struct {
 	Title string
 	Right bool // numbers are aligned to the right

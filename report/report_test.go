@@ -76,7 +76,7 @@ func tally(t *testing.T, w *witness, toy *taxonomy.Taxonomy, o IntervalOptions) 
 		t.Fatal(err)
 	}
 	for _, r := range w.Rows {
-		if err := tally.add(r.System, r.Group, w.diagnosis("m@1", r.A)); err != nil {
+		if err := tally.addDiagnosis(r.System, r.Group, w.diagnosis("m@1", r.A)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestDiffOfWitness(t *testing.T) {
 	if d.Both != len(w.Rows) || d.Compared != len(w.Rows) || d.ChangedLabels != want.Changed {
 		t.Errorf("both %d, compared %d, changed %d; want %d, %d, %d", d.Both, d.Compared, d.ChangedLabels, len(w.Rows), len(w.Rows), want.Changed)
 	}
-	d.each(func(k int, l *LabelDiff) {
+	d.eachLabel(func(k int, l *LabelDiff) {
 		if !near(l.A.Share, want.A[k], 1e-12) || !near(l.B.Share, want.B[k], 1e-12) || !near(l.Difference, want.B[k]-want.A[k], 1e-12) {
 			t.Errorf("%s: %+v, want %v, %v", l.Label, l, want.A[k], want.B[k])
 		}
@@ -183,7 +183,7 @@ func TestDiffTurnsAround(t *testing.T) {
 		w.Rows[i].A, w.Rows[i].B = w.Rows[i].B, w.Rows[i].A
 	}
 	back := compared(t, w, o)
-	back.each(func(k int, l *LabelDiff) {
+	back.eachLabel(func(k int, l *LabelDiff) {
 		f := &forth.WithoutError
 		if k > 0 {
 			f = &forth.Labels[k-1]

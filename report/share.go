@@ -13,7 +13,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// scheme is what the figures need of a taxonomy.
+// scheme holds what the figures need of a taxonomy.
 type scheme struct {
 	taxonomy string          // name@version
 	labels   []taxonomy.Type // the error types, in order
@@ -51,10 +51,10 @@ func (s *scheme) index(name string) int {
 	return slices.IndexFunc(s.labels, func(y taxonomy.Type) bool { return y.Name == name })
 }
 
-// Share is a number of rows among others.
+// Share is a number of rows, and its share of a larger number.
 type Share struct {
 	Rows  int    `json:"rows"`
-	Share Number `json:"share"` // 0 to 1; undefined among no rows
+	Share Number `json:"share"` // 0 to 1; undefined if that number is 0
 	Low   Number `json:"low"`   // of the interval; undefined where there is none
 	High  Number `json:"high"`
 }
@@ -79,7 +79,7 @@ type Interval struct {
 	Method    string  `json:"method"` // Bootstrap, Wilson or None
 	Level     float64 `json:"level"`  // 0.95
 	Group     string  `json:"group,omitempty"`
-	Groups    int     `json:"groups,omitempty"`    // of the rows that figures stand on
+	Groups    int     `json:"groups,omitempty"`    // of the rows that the figures use
 	Resamples int     `json:"resamples,omitempty"` // of a bootstrap
 	Seed      uint64  `json:"seed,omitempty"`
 }
@@ -121,7 +121,7 @@ func (o *IntervalOptions) describe(groups int) Interval {
 // FewGroups is the number of groups below which resampling understates the spread (Cameron, Gelbach and Miller 2008).
 const FewGroups = 20
 
-// RoughIntervals says in a line that intervals over so few groups are rough; no line where there are enough.
+// RoughIntervals warns in one line if there are too few groups for good intervals; otherwise it has no line.
 func RoughIntervals(groups int) []string {
 	if groups >= FewGroups {
 		return nil
@@ -144,14 +144,16 @@ func (i *Interval) facts() []string {
 
 // sums keeps counts per group of rows, in blocks (such as systems), so that groups can be resampled.
 type sums struct {
-	cells  int // of a block
+	cells  int // of a group in a block; see splitCells
 	groups map[groupHash]int32
-	index  map[[2]int32]int // group and block → place in counts, in units of cells
-	keys   [][2]int32
+	index  map[sumKey]int // group and block → place in counts, in units of cells
+	keys   []sumKey
 	counts []int32
 }
 
-// groupHash stands for a group, which may be a whole passage; two never meet by chance.
+type sumKey struct{ group, block int32 }
+
+// groupHash identifies a group, which may be a whole passage. It is long enough that two groups do not share one.
 type groupHash [16]byte
 
 func newGroupHash(group string) groupHash {
@@ -160,18 +162,18 @@ func newGroupHash(group string) groupHash {
 }
 
 func newSums(cells int) *sums {
-	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[[2]int32]int{}}
+	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[sumKey]int{}}
 }
 
-// at gives the cells of a group in a block, to be counted up.
-func (s *sums) at(group string, block int) []int32 {
+// countsOf gives the cells of a group in a block, for the caller to increment.
+func (s *sums) countsOf(group string, block int) []int32 {
 	hash := newGroupHash(group)
 	g, ok := s.groups[hash]
 	if !ok {
 		g = int32(len(s.groups))
 		s.groups[hash] = g
 	}
-	key := [2]int32{g, int32(block)}
+	key := sumKey{g, int32(block)}
 	i, ok := s.index[key]
 	if !ok {
 		i = len(s.keys)
@@ -182,18 +184,21 @@ func (s *sums) at(group string, block int) []int32 {
 	return s.counts[i*s.cells : (i+1)*s.cells]
 }
 
-// total adds the groups up by block, each as often as weight says; nil is once.
-func (s *sums) total(weight []int32, blocks int) []float64 {
-	out := make([]float64, blocks*s.cells)
+// sumByBlock sums the groups' counts by block, each group as often as weight says; nil is once.
+func (s *sums) sumByBlock(weight []int32, blocks int) [][]float64 {
+	out := make([][]float64, blocks)
+	for i := range out {
+		out[i] = make([]float64, s.cells)
+	}
 	for i, key := range s.keys {
 		w := float64(1)
 		if weight != nil {
-			w = float64(weight[key[0]])
+			w = float64(weight[key.group])
 		}
 		if w == 0 {
 			continue
 		}
-		block := out[int(key[1])*s.cells:]
+		block := out[key.block]
 		for c, n := range s.counts[i*s.cells : (i+1)*s.cells] {
 			block[c] += w * float64(n)
 		}
@@ -201,21 +206,40 @@ func (s *sums) total(weight []int32, blocks int) []float64 {
 	return out
 }
 
-// groupsOf counts the groups that have rows in each block.
-func (s *sums) groupsOf(blocks int) []int {
+// countGroups counts the groups that have rows in each block.
+func (s *sums) countGroups(blocks int) []int {
 	n := make([]int, blocks)
 	for _, key := range s.keys {
-		n[key[1]]++
+		n[key.block]++
 	}
 	return n
 }
 
-// intervals are those of what figures makes of the totals.
-func (s *sums) intervals(ctx context.Context, o *IntervalOptions, blocks int, figures func(total []float64) []float64) ([]stats.Interval, error) {
-	samples, err := stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) []float64 {
-		return figures(s.total(weight, blocks))
+// resample gives what figures makes of the totals by block, for each resample of the groups.
+func resample[S any](ctx context.Context, s *sums, o *IntervalOptions, blocks int,
+	figures func(total [][]float64) S) ([]S, error) {
+	return stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) S {
+		return figures(s.sumByBlock(weight, blocks))
 	})
-	return stats.Intervals(samples), err
+}
+
+// splitCells gives the parts of a block's cells: the number of rows; a list of rows without error, then of those with
+// each error type; and a second list, which begins in the middle.
+func splitCells[N int32 | float64](cells []N) (rows *N, found, second []N) {
+	half := len(cells) / 2
+	return &cells[0], cells[1 : 1+half], cells[1+half:]
+}
+
+// countErrors counts a row in found: as one without error, or for each error type that it has.
+func countErrors(found []int32, has []bool) {
+	if !slices.Contains(has, true) {
+		found[0]++
+	}
+	for k, yes := range has {
+		if yes {
+			found[1+k]++
+		}
+	}
 }
 
 // percentText is "12.5 %".

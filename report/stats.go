@@ -29,13 +29,13 @@ type SystemStats struct {
 	Name         string       `json:"name"`
 	Rows         int          `json:"rows"`
 	Tagged       int          `json:"tagged"`
-	Untagged     int          `json:"untagged"`  // rows in which nothing could be looked for, or nobody looked
-	Truncated    int          `json:"truncated"` // tagged rows of which tokens were cut
+	Untagged     int          `json:"untagged"`  // rows without a diagnosis, or whose diagnosis failed
+	Truncated    int          `json:"truncated"` // tagged rows that were truncated
 	WithoutError Share        `json:"without_error"`
 	Labels       []LabelShare `json:"labels"` // every error type, in the taxonomy's order
 }
 
-// LabelShare is how many tagged rows have an error, of those in which it could be judged.
+// LabelShare is the share of tagged rows with an error among those in which it could be judged.
 type LabelShare struct {
 	Label     string `json:"label"`
 	Code      string `json:"code"`
@@ -57,7 +57,7 @@ const (
 	ByNothing = "none"
 )
 
-// mostSystems: a column with more values does not name systems.
+// mostSystems is the largest number of systems: a column with more values does not name systems.
 const mostSystems = 500
 
 // Tally counts rows for Stats. Its memory grows with the groups times systems, not with the rows.
@@ -68,14 +68,8 @@ type Tally struct {
 	stats   Stats
 	named   bool // a row named its system, though no column was asked for
 	systems map[string]int
-	sums    *sums // tagged, without error, then one cell an error type, then one for rows in which it was not judged
+	sums    *sums // by group and system: tagged rows; without error and with each error type; not judged by error type
 }
-
-const (
-	cellTagged = iota
-	cellWithout
-	cellErrors
-)
 
 // NewTally starts counting. The error is that of IntervalOptions.Validate.
 func NewTally(o StatsOptions) (*Tally, error) {
@@ -84,11 +78,11 @@ func NewTally(o StatsOptions) (*Tally, error) {
 	}
 	s := newScheme(o.Taxonomy)
 	return &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		sums:  newSums(cellErrors + 2*len(s.labels)),
+		sums:  newSums(1 + (1 + len(s.labels)) + len(s.labels)),
 		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}, nil
 }
 
-// ReadRows counts the rows of a file, which read gives until io.EOF as a dataset.Reader does; file is its name in the
+// ReadRows counts the rows of a file. read gives them until io.EOF, as a dataset.Reader does; file is its name in the
 // figures and in errors. A row of another taxonomy is an ErrUnfit, one without a column that the options name an
 // *OptionError.
 func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
@@ -107,7 +101,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 				return err
 			}
 		}
-		return t.add(system, group, d)
+		return t.addDiagnosis(system, group, d)
 	})
 }
 
@@ -135,8 +129,8 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 	return file, nil
 }
 
-// by is what a system is, for the report.
-func (t *Tally) by() string {
+// systemKind says for the report what the systems are: a column, ByFile, or "" for one of all rows.
+func (t *Tally) systemKind() string {
 	switch {
 	case t.o.By == ByNothing:
 		return ""
@@ -150,8 +144,8 @@ func (t *Tally) by() string {
 	return ""
 }
 
-// add counts one row; d is nil where there is no diagnosis.
-func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
+// addDiagnosis counts one row; d is nil where there is no diagnosis.
+func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
 	i, ok := t.systems[system]
 	if !ok {
 		i = len(t.stats.Systems)
@@ -173,12 +167,12 @@ func (t *Tally) add(system, group string, d *dataset.Diagnosis) error {
 		s.Truncated++
 	}
 	t.stats.Models = addModel(t.stats.Models, d.Model)
-	cells := t.sums.at(group, i)
-	cells[cellTagged]++
-	countErrors(cells[cellWithout:], has)
+	rows, found, notJudged := splitCells(t.sums.countsOf(group, i))
+	*rows++
+	countErrors(found, has)
 	for _, name := range d.NotJudged {
 		if k := t.scheme.index(name); k >= 0 {
-			cells[cellErrors+len(has)+k]++
+			notJudged[k]++
 		}
 	}
 	return nil
@@ -198,13 +192,13 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 		s := &t.stats.Systems[i]
 		rows, tagged = rows+s.Rows, tagged+s.Tagged
 		if t.o.By == ByNothing {
-			s.Name = t.rows.names()
+			s.Name = t.rows.fileNames()
 		}
 	}
 	if tagged == 0 {
 		return nil, t.rows.NothingToShow(rows)
 	}
-	t.stats.Files, t.stats.By, t.stats.warnings = t.rows.files, t.by(), t.rows.warnings()
+	t.stats.Files, t.stats.By, t.stats.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
 	t.stats.Rejected = len(t.rows.faults)
 	if err := t.computeShares(ctx); err != nil {
 		return nil, err
@@ -213,23 +207,23 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 }
 
 func (t *Tally) computeShares(ctx context.Context) error {
-	blocks, cells := len(t.stats.Systems), t.sums.cells
-	total := t.sums.total(nil, blocks)
-	for i := range t.stats.Systems {
-		s, of := &t.stats.Systems[i], total[i*cells:(i+1)*cells]
-		s.WithoutError = newShare(int(of[cellWithout]), s.Tagged)
+	for i, cells := range t.sums.sumByBlock(nil, len(t.stats.Systems)) {
+		s := &t.stats.Systems[i]
+		_, found, notJudged := splitCells(cells)
+		withoutError, errors := found[0], found[1:]
+		s.WithoutError = newShare(int(withoutError), s.Tagged)
 		s.Labels = make([]LabelShare, len(t.scheme.labels))
 		for k, l := range t.scheme.labels {
-			notJudged := int(of[cellErrors+len(s.Labels)+k])
-			s.Labels[k] = LabelShare{l.Name, l.Code, notJudged, newShare(int(of[cellErrors+k]), s.Tagged-notJudged)}
+			unjudged := int(notJudged[k])
+			s.Labels[k] = LabelShare{l.Name, l.Code, unjudged, newShare(int(errors[k]), s.Tagged-unjudged)}
 		}
 	}
 	t.stats.Interval = t.o.Intervals.describe(len(t.sums.groups))
 	switch t.o.Intervals.Method {
 	case Wilson:
-		t.eachShare(func(_, of, _ int, share *Share) { share.wilson(share.Rows, of) })
+		t.eachShare(func(_, of, _ int, share *Share) { share.setWilsonInterval(share.Rows, of) })
 	case Bootstrap:
-		return t.bootstrap(ctx, blocks)
+		return t.resampleShares(ctx)
 	}
 	return nil
 }
@@ -237,68 +231,67 @@ func (t *Tally) computeShares(ctx context.Context) error {
 // Warnings say what the figures leave out.
 func (s *Stats) Warnings() []FileWarning { return s.warnings }
 
-// IsIncomplete tells whether a line was no row.
+// IsIncomplete tells whether a line is no row.
 func (s *Stats) IsIncomplete() bool { return s.Rejected > 0 }
 
-// eachShare calls f for every share, with the place of its system and the number of rows among which it counts; its own
-// place is that among the results of bootstrap's figures.
-func (t *Tally) eachShare(f func(system, of, place int, share *Share)) {
-	place := 0
+// eachShare calls f for every share, with the index of its system, the number of rows among which it counts, and its
+// index among the shares of the system: rows without error (0), then every error type.
+func (t *Tally) eachShare(f func(system, of, index int, share *Share)) {
 	for i := range t.stats.Systems {
 		s := &t.stats.Systems[i]
-		f(i, s.Tagged, place, &s.WithoutError)
+		f(i, s.Tagged, 0, &s.WithoutError)
 		for k := range s.Labels {
-			f(i, s.Tagged-s.Labels[k].NotJudged, place+1+k, &s.Labels[k].Share)
+			f(i, s.Tagged-s.Labels[k].NotJudged, 1+k, &s.Labels[k].Share)
 		}
-		place += 1 + len(s.Labels)
 	}
 }
 
-// bootstrap resamples the groups of all systems at once, since systems share passages.
-func (t *Tally) bootstrap(ctx context.Context, blocks int) error {
-	cells, labels := t.sums.cells, len(t.scheme.labels)
-	intervals, err := t.sums.intervals(ctx, &t.o.Intervals, blocks, func(total []float64) []float64 {
-		shares := make([]float64, 0, blocks*(1+labels))
-		for b := range blocks { // NaN where the resample has none of the system's rows
-			block := total[b*cells : (b+1)*cells]
-			shares = append(shares, block[cellWithout]/block[cellTagged])
-			for k, n := range block[cellErrors : cellErrors+labels] {
-				shares = append(shares, n/(block[cellTagged]-block[cellErrors+labels+k]))
+// resampleShares resamples the groups of all systems at once, since systems share passages.
+func (t *Tally) resampleShares(ctx context.Context) error {
+	systems := len(t.stats.Systems)
+	samples, err := resample(ctx, t.sums, &t.o.Intervals, systems, func(total [][]float64) (shares [][]float64) {
+		for _, cells := range total { // NaN where the resample has none of the system's rows
+			rows, found, notJudged := splitCells(cells)
+			system := []float64{found[0] / *rows}
+			for k, n := range found[1:] {
+				system = append(system, n/(*rows-notJudged[k]))
 			}
+			shares = append(shares, system)
 		}
 		return shares
 	})
 	if err != nil {
 		return err
 	}
-	groups := t.sums.groupsOf(blocks)
-	t.eachShare(func(system, of, place int, share *Share) {
+	groups := t.sums.countGroups(systems)
+	t.eachShare(func(system, of, index int, share *Share) {
 		switch share.Rows {
 		case 0:
-			share.wilson(0, groups[system])
+			share.setWilsonInterval(0, groups[system])
 		case of:
-			share.wilson(groups[system], groups[system])
+			share.setWilsonInterval(groups[system], groups[system])
 		default:
-			share.set(intervals[place])
+			share.setInterval(stats.IntervalBy(samples, func(shares [][]float64) float64 { return shares[system][index] }))
 		}
 	})
 	return nil
 }
 
-// wilson sets the interval. At none and all of the rows a bootstrap knows no spread; there the groups count as trials.
-func (s *Share) wilson(hits, trials int) {
+// setWilsonInterval sets the interval. If no row or every row has the error, a bootstrap shows no spread; then the
+// groups count as trials.
+func (s *Share) setWilsonInterval(hits, trials int) {
 	low, high := stats.Wilson(hits, trials)
 	s.Low, s.High = Number(low), Number(high)
 }
 
-func (s *Share) set(i stats.Interval) { s.Low, s.High = Number(i.Low), Number(i.High) }
+func (s *Share) setInterval(i stats.Interval) { s.Low, s.High = Number(i.Low), Number(i.High) }
 
 // Report puts the figures into words and tables.
 func (s *Stats) Report() *Report {
 	r := &Report{Title: "Errors in " + strings.Join(s.Files, ", ")}
-	r.Facts = append(r.Facts, "model "+joined(s.Models)+", taxonomy "+s.Taxonomy)
+	r.Facts = append(r.Facts, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
 	if s.Rejected > 0 {
-		r.Facts = append(r.Facts, noRows(s.Rejected)+": outside of every figure")
+		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
 	}
 	r.Facts = append(r.Facts, s.notJudged()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
@@ -309,7 +302,7 @@ func (s *Stats) Report() *Report {
 	return r
 }
 
-// notJudged says of which errors rows were left out.
+// notJudged says which shares leave rows out.
 func (s *Stats) notJudged() []string {
 	var lines []string
 	for _, sys := range s.Systems {
@@ -323,15 +316,14 @@ func (s *Stats) notJudged() []string {
 	return lines
 }
 
-func joined(models []string) string {
+func joinModels(models []string) string {
 	if len(models) == 0 {
 		return "unknown"
 	}
 	return strings.Join(models, " and ")
 }
 
-// several tells whether there is more than one system to tell apart.
-func (s *Stats) several() bool { return len(s.Systems) > 1 }
+func (s *Stats) hasSeveralSystems() bool { return len(s.Systems) > 1 }
 
 func (s *Stats) rowTable() Table {
 	t := Table{Columns: []Column{{s.systemTitle(), false}, {"rows", true}, {"untagged", true}, {"truncated", true},
@@ -356,7 +348,7 @@ func (s *Stats) intervalTitle() string { return fmt.Sprintf("%.0f %% interval", 
 // labelTable has the systems of an error one below the other, to be compared.
 func (s *Stats) labelTable() Table {
 	t := Table{Columns: []Column{{"error", false}, {"code", false}}}
-	if s.several() {
+	if s.hasSeveralSystems() {
 		t.Columns = append(t.Columns, Column{s.systemTitle(), false})
 	}
 	t.Columns = append(t.Columns, Column{"rows", true}, Column{"share", true}, Column{s.intervalTitle(), true})
@@ -369,7 +361,7 @@ func (s *Stats) labelTable() Table {
 			if i > 0 {
 				row = []string{"", ""}
 			}
-			if s.several() {
+			if s.hasSeveralSystems() {
 				row = append(row, sys.Name)
 			}
 			share := sys.Labels[k]

@@ -16,7 +16,7 @@ import (
 // ErrUnfit says that a diagnosis, or gold labels, are of another taxonomy.
 var ErrUnfit = errors.New("the diagnosis does not fit the taxonomy")
 
-// Unfit is an ErrUnfit in the words of err.
+// Unfit is an ErrUnfit with the text of err.
 func Unfit(err error) error { return unfit{err} }
 
 type unfit struct{ error }
@@ -56,18 +56,18 @@ func GroupOf(row *dataset.Row, t *taxonomy.Taxonomy, group string) (string, erro
 	return string(raw), nil
 }
 
-// NoColumn is the *OptionError of an option that names a column which the row lacks.
+// NoColumn is the *OptionError for an option that names a column which the row does not have.
 func NoColumn(option string, row *dataset.Row, column string) error {
 	return OptionErrorf("%s: row %s has no column %q; the columns are %s", option, row.ID, column,
 		strings.Join(row.Columns(), ", "))
 }
 
-// Tagged reads files of rows that identify tagged, all with one taxonomy.
+// Tagged reads files of tagged rows, all with one taxonomy.
 type Tagged struct {
 	Taxonomy *taxonomy.Taxonomy
 	Where    map[string]string // column to the value that rows must have there; nil chooses all
 
-	filter dataset.Filter // made of Where
+	filter dataset.Filter // made from Where
 	files  []string
 	faults []error
 }
@@ -98,10 +98,10 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 	return err
 }
 
-// Faults are the lines that were no rows so far, each a *dataset.LineError.
+// Faults are the lines so far that are no rows, each a *dataset.LineError.
 func (t *Tagged) Faults() []error { return t.faults }
 
-// warnings are the faults as the figures' reports give them.
+// warnings are the faults in the form of reports.
 func (t *Tagged) warnings() []FileWarning { return []FileWarning{{Faults: t.faults}} }
 
 func (t *Tagged) unfit(what, found string) error {
@@ -113,8 +113,8 @@ func (t *Tagged) unfit(what, found string) error {
 		"choose it with --taxonomy %s", what, found, t.Taxonomy.ID(), name))
 }
 
-// findForeign gives an ErrUnfit where a line is no row, or columns are missing, because the file is one of another
-// taxonomy, with other fields.
+// findForeign gives an ErrUnfit if a line is no row, or columns are missing, because the file belongs to another
+// taxonomy with other fields.
 func (t *Tagged) findForeign(err error) error {
 	var fault *dataset.LineError
 	var missing *dataset.ColumnsError
@@ -134,10 +134,9 @@ func (t *Tagged) findForeign(err error) error {
 	return t.unfit(place, line.Diagnosis.Taxonomy)
 }
 
-// NothingToShow says why there is nothing to look at in the files: rows is the number of those chosen, none of them
-// tagged.
+// NothingToShow says why the files have no tagged row: rows is the number of chosen rows.
 func (t *Tagged) NothingToShow(rows int) error {
-	files := t.names()
+	files := t.fileNames()
 	switch {
 	case rows > 0:
 		return fmt.Errorf("%s: none of %s is tagged; tag them first, as in: erreval identify %s -o OUT", files,
@@ -150,5 +149,5 @@ func (t *Tagged) NothingToShow(rows int) error {
 	return fmt.Errorf("%s: there are no rows", files)
 }
 
-// names are the files, as in a sentence.
-func (t *Tagged) names() string { return strings.Join(t.files, ", ") }
+// fileNames lists the files for a sentence.
+func (t *Tagged) fileNames() string { return strings.Join(t.files, ", ") }

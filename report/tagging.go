@@ -14,10 +14,10 @@ import (
 // Tagging is the closing summary of a run that looked for errors in rows.
 type Tagging struct {
 	Rows          int            `json:"rows"`          // read and given out
-	Tagged        int            `json:"tagged"`        // rows in which errors could be looked for
-	Untagged      int            `json:"untagged"`      // the other ones
+	Tagged        int            `json:"tagged"`        // rows with a diagnosis
+	Untagged      int            `json:"untagged"`      // rows without one
 	Rejected      int            `json:"rejected"`      // lines that are no rows
-	Truncated     int            `json:"truncated"`     // tagged rows of which tokens were cut
+	Truncated     int            `json:"truncated"`     // tagged rows that were truncated
 	WithoutError  int            `json:"without_error"` // tagged rows in which no error was found
 	Resumed       int            `json:"resumed"`       // rows that an earlier run tagged
 	Labels        []LabelCount   `json:"labels"`        // error types, in the taxonomy's order
@@ -25,13 +25,13 @@ type Tagging struct {
 	RowsPerSecond float64        `json:"rows_per_second"` // of those tagged now
 	Model         string         `json:"model"`
 	Taxonomy      string         `json:"taxonomy"`
-	Gates         []gate.Result  `json:"gates"`             // what came of --fail-on
+	Gates         []gate.Result  `json:"gates"`             // results of --fail-on
 	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, with a language model
 	Usage         any            `json:"usage,omitempty"`   // of a language model; nil where the output was finished already
 	Spent         string         `json:"-"`                 // Usage in words, or ""
 }
 
-// LabelCount is the number of tagged rows with an error, and of those in which it could not be judged.
+// LabelCount is the number of tagged rows with an error, and the number of those in which it could not be judged.
 type LabelCount struct {
 	Label     string `json:"label"`
 	Rows      int    `json:"rows"`
@@ -63,7 +63,7 @@ func (s *Tagging) Text(w io.Writer) error {
 	return t.Flush()
 }
 
-// Report is the summary as a page about the inputs named.
+// Report is the summary as a report about the named inputs.
 func (s *Tagging) Report(inputs []string) *Report {
 	r := &Report{Title: "erreval: " + strings.Join(inputs, ", "), Facts: []string{
 		fmt.Sprintf("model %s, taxonomy %s", s.Model, s.Taxonomy),
@@ -89,7 +89,7 @@ func (s *Tagging) Report(inputs []string) *Report {
 	return r
 }
 
-// junitSuites is what CI servers read of JUnit's format.
+// junitSuites is the part of JUnit's format that CI servers read.
 type junitSuites struct {
 	XMLName xml.Name     `xml:"testsuites"`
 	Suites  []junitSuite `xml:"testsuite"`
@@ -115,7 +115,8 @@ type junitFailure struct {
 	Type    string `xml:"type,attr"`
 }
 
-// JUnit has one test case a limit, which fails if it was missed, and one an error type with its share.
+// JUnit has a test case for each limit, which fails if the run missed the limit, and one for each error type with its
+// share.
 func (s *Tagging) JUnit() ([]byte, error) {
 	suite := junitSuite{Name: "erreval", Time: fmt.Sprintf("%.3f", s.Seconds)}
 	for _, g := range s.Gates {

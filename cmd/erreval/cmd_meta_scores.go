@@ -77,7 +77,7 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 		return err
 	}
 	plot, lift := readPlotOptions(ctx, "plot"), readPlotOptions(ctx, "lift-plot")
-	if err := errors.Join(plot.Check(), lift.Check()); err != nil {
+	if err := errors.Join(plot.CheckPath(), lift.CheckPath()); err != nil {
 		return err
 	}
 	if err := look.readAll(ctx, e, scores.ReadScores); err != nil {

@@ -54,7 +54,7 @@ func runStats(ctx *cli.Context, e *env) error {
 		return err
 	}
 	plot := readPlotOptions(ctx, "plot")
-	if err := plot.Check(); err != nil {
+	if err := plot.CheckPath(); err != nil {
 		return err
 	}
 	if err := look.readAll(ctx, e, tally.ReadRows); err != nil {

@@ -29,7 +29,7 @@ func runRefineReport(ctx *cli.Context, e *env) error {
 		return err
 	}
 	picture := readPlotOptions(ctx, "plot")
-	if err := picture.Check(); err != nil {
+	if err := picture.CheckPath(); err != nil {
 		return err
 	}
 	history, err := w.History()

@@ -21,8 +21,8 @@ import (
 type Figures struct {
 	RowsPerS    float64            `json:"rows_per_s"`
 	TokensPerS  float64            `json:"tokens_per_s"`  // without padding
-	ShareOfPeak *float64           `json:"share_of_peak"` // 0..1; null where no peak was measured: on a GPU
-	RSS         int64              `json:"rss_bytes"`     // the most held, peers and measuring left out
+	ShareOfPeak *float64           `json:"share_of_peak"` // 0..1; null on a GPU, where no peak is measured
+	RSS         int64              `json:"rss_bytes"`     // largest memory, without peers and measuring
 	Latency     Latency            `json:"latency_ms"`
 	Peers       map[string]float64 `json:"peers,omitempty"`  // rows a second
 	Ratios      map[string]float64 `json:"ratios,omitempty"` // rows a second of erreval over the peer's
@@ -39,13 +39,13 @@ type Figures struct {
 	Rounds      int                `json:"rounds"`
 }
 
-// Latency is the time of one row that comes alone, in milliseconds.
+// Latency is the time of a single row, in milliseconds.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// Lines says the figures for people.
+// Lines words the figures for people.
 func (f *Figures) Lines() *report.Lines {
 	lines := &report.Lines{}
 	lines.Add("model", "%s, %s, on %s with %d cores, ONNX Runtime %s",
@@ -79,8 +79,8 @@ func (f *Figures) peakText() string {
 
 const historyHeader = "date\tbuild\tmachine\tmodel\tpeers\tscript\tpipeline\tcareful\tshare of peak\n"
 
-// appendHistory appends a line of ratios to a file of tab-separated values. Ratios can be compared from one machine to
-// the next, figures a second cannot.
+// appendHistory appends a line of ratios to a file of tab-separated values. Ratios of different machines can be
+// compared; rows per second cannot.
 func (f *Figures) appendHistory(path string) error {
 	_, err := os.Stat(path)
 	file, openErr := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
@@ -96,14 +96,14 @@ func (f *Figures) appendHistory(path string) error {
 		share = fmt.Sprintf("%.2f", *f.ShareOfPeak)
 	}
 	fmt.Fprintf(&b, "%s\t%s\t%s, %d cores\t%s, %s, %s\t%s\t%.2f\t%.2f\t%.2f\t%s\n", time.Now().UTC().Format(time.DateOnly),
-		runrecord.ReadBuild(), machine(), f.Cores, f.Model, f.Precision, f.Device, f.PeersModel,
+		runrecord.ReadBuild(), describeMachine(), f.Cores, f.Model, f.Precision, f.Device, f.PeersModel,
 		f.Ratios[Script], f.Ratios[Pipeline], f.Ratios[Careful], share)
 	_, err = file.Write(b.Bytes())
 	return errors.Join(err, file.Close())
 }
 
-// machine is the processor's name, or its architecture where Linux does not tell.
-func machine() string {
+// describeMachine is the processor's name, or its architecture if Linux does not tell.
+func describeMachine() string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {
 		return runtime.GOARCH

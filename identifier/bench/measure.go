@@ -13,19 +13,19 @@ import (
 )
 
 // Count returns the operations that a graph executes for rows of the lengths given, one row a Run, and its products
-// with weights. open opens the graph with a trace of that prefix, which is written to dir.
+// with weights. openTraced opens the graph with a trace of that prefix, which is written to dir.
 //
 // The operations of an encoder are a polynomial of second degree in the number of tokens (weights times tokens, tokens
 // times tokens), so three lengths are run and tell all others.
-func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), labels int, lengths []int,
+func Count(ctx context.Context, openTraced func(profile string) (*ort.Runner, error), labels int, lengths []int,
 	dir string) (Operations, []ort.Product, error) {
-	runner, err := open(filepath.Join(dir, "trace"))
+	runner, err := openTraced(filepath.Join(dir, "trace"))
 	if err != nil {
 		return Operations{}, nil, err
 	}
-	sampled := sample(lengths)
+	sampled := sampleLengths(lengths)
 	for _, n := range sampled {
-		if err = runner.Run(ctx, zeros(n), make([]float32, labels)); err != nil {
+		if err = runner.Run(ctx, zeroInput(n), make([]float32, labels)); err != nil {
 			break
 		}
 	}
@@ -50,14 +50,14 @@ func Count(ctx context.Context, open func(profile string) (*ort.Runner, error), 
 	return sum, products, nil
 }
 
-// sample is the shortest, a middle and the longest of lengths, as far as they differ.
-func sample(lengths []int) []int {
+// sampleLengths is the shortest, a middle and the longest of lengths, without repetition.
+func sampleLengths(lengths []int) []int {
 	least, most := slices.Min(lengths), slices.Max(lengths)
 	return slices.Compact([]int{least, (least + most) / 2, most})
 }
 
-// zeros is one row of n tokens of the id 0.
-func zeros(n int) identifier.Input {
+// zeroInput is one row of n tokens of the id 0.
+func zeroInput(n int) identifier.Input {
 	in := identifier.Input{IDs: make([]int64, n), Mask: make([]int64, n), Types: make([]int64, n), Width: n}
 	for i := range in.Mask {
 		in.Mask[i] = 1
@@ -94,8 +94,8 @@ func interpolate(xs []int, ys []Operations, x int) Operations {
 	return o
 }
 
-// Share is the share of a machine's peak at which o ran that took so long: the time that it would take at the peak of
-// its kind, in operations a second, over the time taken. It is 0 where no peak is known.
+// Share is the speed of o as a share of a machine's peak: the time that o would take at the peak, in operations a
+// second of each kind, divided by took. It is 0 if no peak is known.
 func (o Operations) Share(peak Operations, took time.Duration) float64 {
 	if o.Int8 > 0 && peak.Int8 == 0 || o.Float > 0 && peak.Float == 0 {
 		return 0
@@ -110,18 +110,17 @@ func (o Operations) Share(peak Operations, took time.Duration) float64 {
 	return seconds / took.Seconds()
 }
 
-// PeakMeter measures the peak with plain products of a model's shapes, each also in fp32: attention computes in it
-// whatever the weights are.
+// PeakMeter measures the peak with plain products of a model's shapes, each also in fp32, which attention always uses.
 type PeakMeter struct {
 	runners []*ort.ProductRunner
 	cores   int
 	Peak    Operations // a second, the fastest so far of each kind
 }
 
-// fewRows is the M below which a product is too small to be fast.
+// fewRows is the M below which a product is too small for the peak.
 const fewRows = 32
 
-// NewPeakMeter opens the products on the CPU; the rates are those of so many cores together.
+// NewPeakMeter opens the products on the CPU. Rates are those of all cores together.
 func NewPeakMeter(library string, products []ort.Product, cores int) (*PeakMeter, error) {
 	m := &PeakMeter{cores: cores}
 	most := 0

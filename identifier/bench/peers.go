@@ -1,4 +1,4 @@
-// Package bench measures how fast a model runs: beside emulated peers, and against what the machine can do at most.
+// Package bench measures how fast a model runs, compared with emulated peers and with the machine's peak.
 //
 // Peers are the schedules of other programs, run on the same runtime, rows and weights, so that only the schedule differs.
 package bench
@@ -49,7 +49,7 @@ func NewPeers(m *models.Model, t *taxonomy.Taxonomy, runner identifier.Runner, r
 	return p, err
 }
 
-// Run computes all rows as the peer of that name does, and returns their logits, row by row.
+// Run computes all rows with the schedule of the named peer, and returns their logits, row by row.
 func (p *Peers) Run(ctx context.Context, name string) ([]float32, error) {
 	size, width := peerBatch, 0
 	switch name {
@@ -62,7 +62,7 @@ func (p *Peers) Run(ctx context.Context, name string) ([]float32, error) {
 	logits := make([]float32, len(p.rows)*labels)
 	for from := 0; from < len(p.rows); from += size {
 		to := min(from+size, len(p.rows))
-		in, err := p.batch(p.rows[from:to], width)
+		in, err := p.padBatch(p.rows[from:to], width)
 		if err == nil {
 			err = p.runner.Run(ctx, in, logits[from*labels:to*labels])
 		}
@@ -73,8 +73,8 @@ func (p *Peers) Run(ctx context.Context, name string) ([]float32, error) {
 	return logits, nil
 }
 
-// batch pads rows to width tokens, or to the longest of them if that is more.
-func (p *Peers) batch(rows []*dataset.Row, width int) (identifier.Input, error) {
+// padBatch pads rows to width tokens, or to the longest of them if that is more.
+func (p *Peers) padBatch(rows []*dataset.Row, width int) (identifier.Input, error) {
 	var all []identifier.Encoding
 	for _, row := range rows {
 		e, err := p.encoder.Encode(row.Values)
@@ -98,7 +98,7 @@ func (p *Peers) batch(rows []*dataset.Row, width int) (identifier.Input, error) 
 	return in, nil
 }
 
-// Identify is what the identify command does with rows, without files. A row that cannot be tagged ends it.
+// Identify tags rows as the identify command does, without files. It is an error if a row cannot be tagged.
 func Identify(ctx context.Context, id *identifier.Identifier, rows []*dataset.Row) error {
 	at := 0
 	next := func() (*dataset.Row, error) {
@@ -116,7 +116,7 @@ func Identify(ctx context.Context, id *identifier.Identifier, rows []*dataset.Ro
 	})
 }
 
-// Lengths are the tokens of each row, as the model sees it.
+// Lengths are the numbers of tokens of the rows, as the model sees them.
 func Lengths(enc *identifier.Encoder, rows []*dataset.Row) ([]int, error) {
 	lengths := make([]int, len(rows))
 	for i, row := range rows {
@@ -129,8 +129,8 @@ func Lengths(enc *identifier.Encoder, rows []*dataset.Row) ([]int, error) {
 	return lengths, nil
 }
 
-// Turns runs all in turn, as often as rounds says, and returns how long each took over all rounds. A machine whose speed
-// drifts slows them all alike.
+// Turns runs all in turn, rounds times, and returns how long each took over all rounds. If the machine's speed changes,
+// it changes for all alike.
 func Turns(ctx context.Context, rounds int, all ...func(context.Context) error) ([]time.Duration, error) {
 	took := make([]time.Duration, len(all))
 	for range rounds {

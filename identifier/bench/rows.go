@@ -35,8 +35,8 @@ var (
 		`Her notebooks, which are kept in the town's archive, contain sketches of cranes, of sluices and of the faces of those who worked there. `, ". ")
 )
 
-// Rows makes n rows, in the taxonomy's order of fields, whose lengths are spread as those of real ones: the last field of
-// the model is long, the others are short. Every call gives the same rows.
+// Rows makes n rows, in the taxonomy's order of fields, whose lengths have the distribution of real ones: the last
+// field of the model is long, the others are short. Every call gives the same rows.
 func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) {
 	whole := *m
 	whole.Manifest.MaxTokens = 1 << 20
@@ -63,7 +63,7 @@ func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) 
 		for j := range values {
 			values[j] = short[(i+3*j)%len(short)]
 		}
-		values[body], err = grow(enc, values, body, random.IntN(len(long)), min(max(target, leastTokens), mostTokens))
+		values[body], err = growText(enc, values, body, random.IntN(len(long)), min(max(target, leastTokens), mostTokens))
 		if err != nil {
 			return nil, err
 		}
@@ -72,10 +72,10 @@ func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) 
 	return rows, nil
 }
 
-// grow gives the text of the body with which a row has about target tokens.
-func grow(enc *identifier.Encoder, values []string, body, at, target int) (string, error) {
+// growText gives the body text that makes a row of about target tokens.
+func growText(enc *identifier.Encoder, values []string, body, at, target int) (string, error) {
 	values[body] = ""
-	before := -1 // tokens when all sentences were last begun with
+	before := -1 // tokens when the sentences last began anew
 	for i := 0; ; i++ {
 		e, err := enc.Encode(values)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Rows that Run measures where nobody says how many: on a CPU a few seconds' worth, on a GPU two windows.
+// Default numbers of rows that Run measures: on a CPU a few seconds of work, on a GPU two windows.
 const (
 	RowsCPU = 192
 	RowsGPU = 16384
@@ -37,20 +37,20 @@ type Options struct {
 	Model, Join string      // as local.Machine.OpenModel takes them
 	On          ort.Options // Library, Device and GPUMemory
 
-	// Rows reads the rows to measure with, not more than limit (0 is all), once the model is open; nil makes some up.
+	// Rows reads the rows to measure with, at most limit (0 is all), once the model is open; nil makes up rows.
 	Rows    func(ctx context.Context, limit int) ([]*dataset.Row, error)
 	Count   int    // rows; 0 is all that are read, or RowsCPU or RowsGPU made-up ones
-	Rounds  int    // how often all is run, in turns; at least 1
+	Rounds  int    // rounds in which all schedules run in turn; at least 1
 	Workers int    // rows at a time; 0 is one a core
-	Compare bool   // run the peers beside it
+	Compare bool   // also run the peers
 	Peers   string // the model that the peers run; "" is the same
 	History string // file to which a line of ratios is appended; "" is none
 
-	Log  func(format string, args ...any) // what is measured, a line a call; nil is silent
-	Warn func(format string, args ...any) // what local.Machine.OpenIdentifier finds
+	Log  func(format string, args ...any) // is called with a line for each step; nil is silent
+	Warn func(format string, args ...any) // gets the warnings of local.Machine.OpenIdentifier
 }
 
-// Validate finds what is wrong with o: *models.OptionErrors.
+// Validate joins all faults of o: *models.OptionErrors.
 func (o *Options) Validate() error {
 	var errs []error
 	for _, f := range []struct {
@@ -70,7 +70,6 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// measurement is what the parts of a Run share.
 type measurement struct {
 	o       *Options
 	model   *models.Model
@@ -82,8 +81,8 @@ type measurement struct {
 	figures Figures
 }
 
-// Run measures how fast a model runs on this machine: the rows as identify runs them, the peers and plain products, in
-// turns, then single rows.
+// Run measures how fast a model runs on this machine: the schedule of identify, the peers and plain products, in turns,
+// then single rows.
 func Run(ctx context.Context, o Options) (f *Figures, err error) {
 	r := &measurement{o: &o}
 	defer func() {
@@ -102,7 +101,6 @@ func Run(ctx context.Context, o Options) (f *Figures, err error) {
 	return &r.figures, err
 }
 
-// openModel opens the model and its rows.
 func (r *measurement) openModel(ctx context.Context) (err error) {
 	o := r.o
 	if r.model, err = o.Machine.OpenModel(ctx, o.Model, o.Join, o.Taxonomy); err != nil {
@@ -156,7 +154,7 @@ func (r *measurement) readRows(ctx context.Context) ([]*dataset.Row, error) {
 	return Rows(r.model, o.Taxonomy, RowsCPU)
 }
 
-// warmUp runs all rows once, and sees how much memory that takes.
+// warmUp runs all rows once, and measures the memory.
 func (r *measurement) warmUp(ctx context.Context) error {
 	if r.o.Log != nil {
 		r.o.Log("%s on %s, %d rows of %.0f tokens on average", r.figures.Model, r.o.On.Device, len(r.rows), r.figures.Tokens)
@@ -172,7 +170,6 @@ func (r *measurement) warmUp(ctx context.Context) error {
 
 func (r *measurement) identifyRows(ctx context.Context) error { return Identify(ctx, r.id, r.rows) }
 
-// reopenModel opens the graph that is measured once more.
 func (r *measurement) reopenModel(ctx context.Context) (*models.Model, error) {
 	m, err := r.o.Machine.OpenModel(ctx, r.o.Model, r.o.Join, r.o.Taxonomy)
 	if err == nil && m.SHA256 != r.model.SHA256 {
@@ -181,7 +178,7 @@ func (r *measurement) reopenModel(ctx context.Context) (*models.Model, error) {
 	return m, err
 }
 
-// countOperations learns what the graph executes, and makes ready to measure the machine's peak.
+// countOperations counts the graph's operations, and prepares to measure the machine's peak.
 func (r *measurement) countOperations(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "erreval-bench-*")
 	if err != nil {
@@ -277,7 +274,7 @@ func (r *measurement) fillFigures(names []string, took []time.Duration) {
 	}
 }
 
-// measureLatency tags rows that come alone.
+// measureLatency tags rows one at a time.
 func (r *measurement) measureLatency(ctx context.Context) (Latency, error) {
 	var took []float64
 	for _, row := range r.rows[:min(len(r.rows), latencyRows)] {

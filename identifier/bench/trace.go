@@ -41,9 +41,8 @@ type nodeArgs struct {
 	Output []map[string][]int `json:"output_type_shape"`
 }
 
-// ReadTrace counts the matrix products in a trace that ONNX Runtime wrote, which holds the nodes that were really run, at
-// their real sizes: after the runtime's own rewriting, branches not taken left out. runs has one entry a Run. Products
-// with weights are also listed, each once.
+// ReadTrace counts the matrix products in a trace of ONNX Runtime, which holds the executed nodes with their sizes,
+// after the runtime's own rewriting. runs has one entry a Run. products lists the products with weights, each once.
 func ReadTrace(r io.Reader) (runs []Operations, products []ort.Product, err error) {
 	var events []event
 	if err := json.NewDecoder(r).Decode(&events); err != nil {
@@ -62,25 +61,25 @@ func ReadTrace(r io.Reader) (runs []Operations, products []ort.Product, err erro
 		if err := json.Unmarshal(e.Args, &node); err != nil {
 			return nil, nil, fmt.Errorf("trace: %s: %w", e.Name, err)
 		}
-		if p, ok := node.count(&sum); ok && !slices.Contains(products, p) {
+		if p, ok := node.countOperations(&sum); ok && !slices.Contains(products, p) {
 			products = append(products, p)
 		}
 	}
 	return runs, products, nil
 }
 
-// count adds a node's operations. ok says that p is a product with weights, of which the trace names no shape once the
-// runtime has packed them: its sizes are those of input and output.
-func (n *nodeArgs) count(sum *Operations) (p ort.Product, ok bool) {
+// countOperations adds a node's operations. ok says that p is a product with weights. The trace has no shape of packed
+// weights, so the sizes of p are those of input and output.
+func (n *nodeArgs) countOperations(sum *Operations) (p ort.Product, ok bool) {
 	if len(n.Input) == 0 || len(n.Output) == 0 {
 		return p, false
 	}
-	kind, in := tensor(n.Input[0])
-	_, out := tensor(n.Output[0])
+	kind, in := firstTensor(n.Input[0])
+	_, out := firstTensor(n.Output[0])
 	if len(in) < 2 || len(out) < 2 {
 		return p, false
 	}
-	p = ort.Product{Int8: strings.Contains(kind, "int8"), M: volume(out[:len(out)-1]), K: in[len(in)-1], N: out[len(out)-1]}
+	p = ort.Product{Int8: strings.Contains(kind, "int8"), M: countElements(out[:len(out)-1]), K: in[len(in)-1], N: out[len(out)-1]}
 	switch n.Op {
 	case "MatMul", "FusedMatMul", "Gemm", "FusedGemm", "MatMulInteger", "MatMulIntegerToFloat":
 	case "DynamicQuantizeMatMul":
@@ -103,22 +102,22 @@ func (n *nodeArgs) keys() int {
 	if len(n.Input) < 2 {
 		return 0
 	}
-	_, shape := tensor(n.Input[1])
+	_, shape := firstTensor(n.Input[1])
 	if len(shape) < 3 {
 		return 0
 	}
 	return shape[len(shape)-2] // [batch, tokens, hidden] or [batch, heads, tokens, size]
 }
 
-// tensor is the one entry of m.
-func tensor(m map[string][]int) (kind string, shape []int) {
+// firstTensor is the only entry of m.
+func firstTensor(m map[string][]int) (kind string, shape []int) {
 	for kind, shape = range m {
 		return kind, shape
 	}
 	return "", nil
 }
 
-func volume(dims []int) int {
+func countElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d

@@ -19,12 +19,12 @@ type InstallOptions struct {
 	Force  bool   // fetch again even if it is there
 	CUDA   bool   // the CUDA build with its libraries
 
-	// Log is told what is done, a line a call, Warn what stands in the way of the library's use. nil is silent.
+	// Log is called with a line for each step, Warn with what prevents the use of the library. nil is silent.
 	Log, Warn func(format string, args ...any)
 }
 
-// Install makes sure that ONNX Runtime is in the cache, and can be loaded, and returns the library's path. Where the
-// environment names a library there is nothing to fetch.
+// Install installs ONNX Runtime into the cache, checks that it can be loaded, and returns the library's path. If the
+// environment names a library, it fetches nothing.
 func (m *Machine) Install(ctx context.Context, o InstallOptions) (path string, err error) {
 	silent := func(string, ...any) {}
 	if o.Log == nil {
@@ -36,7 +36,7 @@ func (m *Machine) Install(ctx context.Context, o InstallOptions) (path string, e
 	if o.CUDA {
 		return m.installCUDA(ctx, o)
 	}
-	f, what, err := m.install(ctx, o)
+	f, what, err := m.installLibrary(ctx, o)
 	if err != nil {
 		return "", fmt.Errorf("ONNX Runtime was not set up:\n%w", err)
 	}
@@ -55,8 +55,8 @@ func (m *Machine) Install(ctx context.Context, o InstallOptions) (path string, e
 	return f.Path, nil
 }
 
-// install returns the library to use, and what was done: a part of a sentence.
-func (m *Machine) install(ctx context.Context, o InstallOptions) (f nativelib.Found, what string, err error) {
+// installLibrary returns the library to use, and words for what it did.
+func (m *Machine) installLibrary(ctx context.Context, o InstallOptions) (f nativelib.Found, what string, err error) {
 	if m.Getenv(nativelib.EnvVar) != "" && !o.Force {
 		f, err := m.LocateLibrary("")
 		return f, "is given by " + nativelib.EnvVar, err
@@ -69,8 +69,8 @@ func (m *Machine) install(ctx context.Context, o InstallOptions) (f nativelib.Fo
 	return f, wasFetched(fetched) + ", its SHA-256 is right", err
 }
 
-// installCUDA fetches the CUDA build and says whether it can be used here. A machine without a GPU may prepare a cache
-// for one that has: that is no failure.
+// installCUDA fetches the CUDA build and logs whether it can be used here. That it cannot is no error: a machine
+// without a GPU may prepare a cache for another one.
 func (m *Machine) installCUDA(ctx context.Context, o InstallOptions) (string, error) {
 	if o.Source != nativelib.Auto && o.Source != nativelib.PyPI || o.SHA256 != "" {
 		return "", models.OptionErrorf("--cuda takes its packages from PyPI alone; leave --source and --sha256 out")

@@ -13,8 +13,7 @@ import (
 	"github.com/erreval/erreval/models"
 )
 
-// LocateLibrary finds ONNX Runtime by its path as given, the environment, the cache, the system, in this order. ""
-// gives none.
+// LocateLibrary finds ONNX Runtime: at path, unless that is "", then by the environment, in the cache, in the system.
 func (m *Machine) LocateLibrary(path string) (nativelib.Found, error) {
 	env := m.Getenv(nativelib.EnvVar)
 	cache, err := nativelib.CacheDir(m.Getenv)
@@ -24,8 +23,8 @@ func (m *Machine) LocateLibrary(path string) (nativelib.Found, error) {
 	return nativelib.Locate(nativelib.Options{Flag: path, Env: env, CacheDir: cache})
 }
 
-// DeviceLibrary is the ONNX Runtime to use for a device: what the user names, else for a GPU the CUDA build in the
-// cache, whose libraries it loads. "" leaves it to LocateLibrary.
+// DeviceLibrary is the ONNX Runtime to use for a device: the one that the user names, else for a GPU the CUDA build in
+// the cache, whose libraries it loads. "" means that LocateLibrary decides.
 func (m *Machine) DeviceLibrary(device, path string) (string, error) {
 	if !ort.IsCUDA(device) || path != "" || m.Getenv(nativelib.EnvVar) != "" {
 		return path, nil
@@ -41,7 +40,7 @@ func (m *Machine) cudaLibrary() (string, error) {
 	c, err := m.LocateCUDA()
 	if errors.Is(err, nativelib.ErrNoCUDA) {
 		if f, sysErr := m.LocateLibrary(""); sysErr == nil && f.From == "system" {
-			return f.Path, nil // perhaps a CUDA build; it will say
+			return f.Path, nil // perhaps a CUDA build; opening it will show
 		}
 	}
 	if err != nil {
@@ -50,7 +49,7 @@ func (m *Machine) cudaLibrary() (string, error) {
 	return c.Library, explainLoad(ort.Preload(c.Preload))
 }
 
-// LocateCUDA finds the CUDA build of ONNX Runtime in the cache, and loads nothing.
+// LocateCUDA finds the CUDA build of ONNX Runtime in the cache without loading it.
 func (m *Machine) LocateCUDA() (nativelib.CUDA, error) {
 	cache, err := nativelib.CacheDir(m.Getenv)
 	if err != nil {
@@ -71,7 +70,7 @@ func explainLoad(err error) error {
 	return fmt.Errorf("%w; run 'erreval setup --cuda' to check and repair it", err)
 }
 
-// checkUsable reports why a model cannot run on a device.
+// checkUsable is an error if a model cannot run on a device. It says why.
 func checkUsable(m *models.Model, device, library string) error {
 	if !ort.IsCUDA(device) {
 		return nil
@@ -86,7 +85,7 @@ func checkUsable(m *models.Model, device, library string) error {
 	return nil
 }
 
-// Schedule is the schedule that suits a device: rows one at a time on a CPU, batches on a GPU. workers 0 is one a core.
+// Schedule is the best schedule for a device: rows one at a time on a CPU, batches on a GPU. workers 0 is one a core.
 func Schedule(device string, workers int) identifier.Options {
 	o := identifier.DefaultOptions()
 	if ort.IsCUDA(device) {

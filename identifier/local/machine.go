@@ -20,9 +20,9 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Machine is where models and ONNX Runtime are looked for.
+// Machine says where to look for models and ONNX Runtime.
 type Machine struct {
-	// Getenv gives the environment: ERREVAL_CACHE and ERREVAL_ORT_LIB, and those from which the default cache follows.
+	// Getenv reads the environment: ERREVAL_CACHE, ERREVAL_ORT_LIB, and the variables that decide the default cache.
 	Getenv func(name string) string
 	// Embedded are the models inside the program, by name; there may be none.
 	Embedded map[string]func() fs.FS
@@ -45,13 +45,13 @@ func (m *Machine) modelDir(name string) string {
 	return name
 }
 
-// OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: a model that does
-// not fit is a *models.UnfitError. join is one of models.Join…, for plain exports, whose files do not say; "" leaves
-// the model's own. A join that cannot be had is a *models.OptionError.
+// OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: if it does not
+// fit, the error is a *models.UnfitError. join is one of models.Join…, for plain exports, whose files do not say; ""
+// leaves the model's own. For another join the error is a *models.OptionError.
 func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
 	model, err := UnlessInterrupted(ctx, func() (*models.Model, error) {
-		if own, ok := m.Embedded[name]; ok {
-			return models.OpenFS(own(), name, t)
+		if files, ok := m.Embedded[name]; ok {
+			return models.OpenFS(files(), name, t)
 		}
 		return models.Open(m.modelDir(name), t)
 	})
@@ -72,8 +72,8 @@ func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.
 // ExportModel writes the files of the model called name to dir, which must be empty or not exist, and returns their
 // names. It must have a manifest.
 func (m *Machine) ExportModel(name, dir string) ([]string, error) {
-	if own, ok := m.Embedded[name]; ok {
-		return models.Export(own(), dir)
+	if files, ok := m.Embedded[name]; ok {
+		return models.Export(files(), dir)
 	}
 	found := m.modelDir(name)
 	if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
@@ -82,8 +82,8 @@ func (m *Machine) ExportModel(name, dir string) ([]string, error) {
 	return models.Export(os.DirFS(found), dir)
 }
 
-// RemoveModels removes imported models from the cache, and returns the names of those removed: an error does not keep
-// the others.
+// RemoveModels removes imported models from the cache, and returns the names of those removed. After an error it
+// continues with the others.
 func (m *Machine) RemoveModels(names []string) (removed []string, err error) {
 	store, err := m.Store()
 	if err != nil {
@@ -110,7 +110,7 @@ type Listed struct {
 	Source    string `json:"source,omitempty"`
 }
 
-// List is what models there are.
+// List lists models.
 type List []Listed
 
 func (l *List) add(name string, m *models.Manifest) {
@@ -118,8 +118,8 @@ func (l *List) add(name string, m *models.Manifest) {
 		Source: m.Source})
 }
 
-// ListModels lists the embedded models, then the imported ones, each by name, without checking their files. Models that
-// cannot be read give an error beside the others.
+// ListModels lists the embedded models, then the imported ones, each by name, without checking their files. If models
+// cannot be read, it returns an error and the other models.
 func (m *Machine) ListModels() (List, error) {
 	var all List
 	for _, name := range slices.Sorted(maps.Keys(m.Embedded)) {
@@ -127,15 +127,15 @@ func (m *Machine) ListModels() (List, error) {
 		if err != nil {
 			return nil, err
 		}
-		own, err := models.ParseManifest(data)
+		manifest, err := models.ParseManifest(data)
 		if err != nil {
 			return nil, err
 		}
-		all.add(name, own)
+		all.add(name, manifest)
 	}
 	store, err := m.Store()
 	if err != nil {
-		return all, nil // without a cache there is nothing in it
+		return all, nil // without a cache folder there are no imported models
 	}
 	found, err := store.List()
 	for _, stored := range found {
@@ -144,7 +144,7 @@ func (m *Machine) ListModels() (List, error) {
 	return all, err
 }
 
-// Lines says a line of each model.
+// Lines has a line for each model.
 func (l List) Lines() *report.Lines {
 	lines := &report.Lines{}
 	for _, m := range l {
@@ -154,7 +154,7 @@ func (l List) Lines() *report.Lines {
 	return lines
 }
 
-// Describe says what a model's manifest says, for people. The thresholds are those of the error types of t.
+// Describe describes a model's manifest for people. The thresholds are those of the error types of t.
 func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 	m, lines := &model.Manifest, &report.Lines{}
 	lines.Add("model", "%s (%s)", m.ID(), model.Source)
@@ -172,7 +172,7 @@ func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 		lines.Add("trained on", "%s, %d rows, %s", d.Name, d.Rows, d.Licence)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Quality)) {
-		lines.Add("measured", "%s: %s", name, compact(m.Quality[name]))
+		lines.Add("measured", "%s: %s", name, compactJSON(m.Quality[name]))
 	}
 	lines.Add("probe rows", "%d (erreval doctor runs them)", len(m.Probes))
 	for _, label := range m.Labels {
@@ -183,8 +183,8 @@ func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 	return lines
 }
 
-// compact is a figure, or a group of figures, on one line.
-func compact(v any) string {
+// compactJSON is a figure, or a group of figures, on one line.
+func compactJSON(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}

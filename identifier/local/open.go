@@ -10,9 +10,9 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// OpenRunner opens a model's graph, whose bytes it lets go. Of o, Library is as LocateLibrary takes it, Threads 0 is 1,
-// and Inputs and Output are the model's. A wrong option is a *models.OptionError, a model that the device cannot run a
-// *models.UnfitError.
+// OpenRunner opens a model's graph, and frees the graph's bytes in model. In o, Library is a path for LocateLibrary,
+// and Threads 0 is 1; Inputs and Output are set to the model's. A wrong option is a *models.OptionError, a model that
+// the device cannot run a *models.UnfitError.
 func (m *Machine) OpenRunner(ctx context.Context, model *models.Model, o ort.Options) (*ort.Runner, error) {
 	found, err := m.LocateLibrary(o.Library)
 	if err != nil {
@@ -33,8 +33,8 @@ func (m *Machine) OpenRunner(ctx context.Context, model *models.Model, o ort.Opt
 	return runner, err
 }
 
-// NewIdentifier opens a model's graph as OpenRunner does, and its identifier, without a look at its probe rows. The
-// runner is to be closed.
+// NewIdentifier opens a model's graph as OpenRunner does, and makes its identifier. It does not check the probe rows.
+// The caller closes the runner.
 func (m *Machine) NewIdentifier(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
 	o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
 	runner, err := m.OpenRunner(ctx, model, on)
@@ -48,9 +48,9 @@ func (m *Machine) NewIdentifier(ctx context.Context, model *models.Model, t *tax
 	return id, runner, nil
 }
 
-// OpenIdentifier opens a model's graph and its identifier as they are to be used. When this processor, library and
-// device see the model for the first time, its probe rows are run; where they give other logits than the manifest's,
-// the model's fp32 graph takes its place, or warn is told what to do. The runner is to be closed.
+// OpenIdentifier opens a model's graph and makes its identifier. The first time with this processor, library and
+// device, it runs the probe rows. If their logits differ from the manifest's, it opens the model's fp32 graph instead,
+// or calls warn with what to do. The caller closes the runner.
 func (m *Machine) OpenIdentifier(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
 	o identifier.Options, warn func(format string, args ...any)) (*identifier.Identifier, *ort.Runner, error) {
 	library, err := m.DeviceLibrary(on.Device, on.Library)
@@ -81,7 +81,7 @@ func (m *Machine) OpenIdentifier(ctx context.Context, model *models.Model, t *ta
 	return m.OpenFallback(ctx, model, t, on, o)
 }
 
-// OpenFallback is NewIdentifier with the model's fp32 graph, which takes the place of its own in model as well.
+// OpenFallback is NewIdentifier with the model's fp32 graph, which also replaces the graph in model.
 func (m *Machine) OpenFallback(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
 	o identifier.Options) (*identifier.Identifier, *ort.Runner, error) {
 	fallback, err := UnlessInterrupted(ctx, model.Fallback)
@@ -92,8 +92,7 @@ func (m *Machine) OpenFallback(ctx context.Context, model *models.Model, t *taxo
 	return m.NewIdentifier(ctx, model, t, on, o)
 }
 
-// ErrInterrupted is what a call ends with that was interrupted while it made or opened a model; it is a
-// context.Canceled.
+// ErrInterrupted is the error of a call that was interrupted while it made or opened a model; it is a context.Canceled.
 var ErrInterrupted error = interrupted{}
 
 type interrupted struct{}
@@ -101,9 +100,9 @@ type interrupted struct{}
 func (interrupted) Error() string { return "interrupted before the model was ready" }
 func (interrupted) Unwrap() error { return context.Canceled }
 
-// UnlessInterrupted is what f gives, or ErrInterrupted as soon as ctx ends. It is for calls that take seconds with
-// large models and cannot be told to stop, such as ONNX Runtime's opening of a session: f then goes on until the
-// process ends. It must write no file, and nothing that its caller reads later.
+// UnlessInterrupted returns the result of f, or ErrInterrupted as soon as ctx ends. It is for calls that take seconds
+// with large models and cannot be stopped, such as opening a session of ONNX Runtime: f then goes on until the process
+// ends. f must not write files, or variables that its caller reads later.
 func UnlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

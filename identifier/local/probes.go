@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// probeResult is what came of running a model's probe rows on this machine, as the cache keeps it.
+// probeResult is the result of a model's probe rows on this machine, in the form of the cache.
 type probeResult struct {
 	Key   string  `json:"key"`   // model, library, device and processor
 	Worst float64 `json:"worst"` // largest difference of a logit
 	Fault string  `json:"fault"` // "" if all lie within their tolerance
 }
 
-// compareProbes runs the probe rows of id, unless the cache knows what comes of it.
+// compareProbes runs the probe rows of id, unless the cache has their result.
 func (m *Machine) compareProbes(ctx context.Context, model *models.Model, id *identifier.Identifier,
 	on ort.Options) (*probeResult, error) {
 	if len(model.Manifest.Probes) == 0 {
@@ -52,7 +52,7 @@ func (m *Machine) compareProbes(ctx context.Context, model *models.Model, id *id
 		}
 		c.Fault = fmt.Sprintf("the model %s computes otherwise here: %v", model.Manifest.ID(), err)
 	}
-	c.keep(path)
+	c.writeFile(path)
 	return c, nil
 }
 
@@ -75,7 +75,7 @@ func (m *Machine) probeKey(model *models.Model, on ort.Options) (string, error) 
 	return strings.Join(parts, " "), nil
 }
 
-// processor names the kind of processor by the instructions for which ONNX Runtime has kernels of their own.
+// processor names the kind of processor by the instructions for which ONNX Runtime has special kernels.
 func processor() string {
 	parts := []string{runtime.GOOS, runtime.GOARCH}
 	for _, f := range []struct {
@@ -102,8 +102,8 @@ func readProbeResult(path, key string) (*probeResult, bool) {
 	return c, json.Unmarshal(data, c) == nil && c.Key == key
 }
 
-// keep writes c whole or not at all. A cache that cannot be written costs a comparison each time, nothing else.
-func (c *probeResult) keep(path string) {
+// writeFile writes c to the cache. If that fails, the probes are only compared again the next time.
+func (c *probeResult) writeFile(path string) {
 	data, err := json.Marshal(c)
 	if err != nil || path == "" || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
 		return

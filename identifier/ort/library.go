@@ -8,18 +8,18 @@ import (
 	"github.com/erreval/erreval/identifier/ort/internal/onnx"
 )
 
-// noTelemetry, if set before the library starts, keeps published builds since 1.29 from writing a device id and events
-// into the user's cache, and from sending them to Microsoft.
+// noTelemetry, if set before the library is loaded, stops published builds since 1.29 from writing a device id and
+// events into the user's cache, and from sending them to Microsoft.
 const noTelemetry = "ORT_DISABLE_TELEMETRY"
 
-// library is the process's ONNX Runtime: it can be loaded once, and stays.
+// library is the process's ONNX Runtime, which can be loaded only once.
 var library struct {
 	sync.Mutex
 	path string
 }
 
-// initialise loads the library at path, or finds it loaded.
-func initialise(path string) error {
+// initialiseLibrary loads the library at path, unless it is loaded.
+func initialiseLibrary(path string) error {
 	library.Lock()
 	defer library.Unlock()
 	if library.path != "" {
@@ -41,15 +41,15 @@ func initialise(path string) error {
 
 // Version is the version of the library at path, which it loads.
 func Version(path string) (string, error) {
-	if err := initialise(path); err != nil {
+	if err := initialiseLibrary(path); err != nil {
 		return "", err
 	}
 	return onnx.GetVersion(), nil
 }
 
-// TryDevice says whether device can be used with the library at path: nil, or a sentence why not.
+// TryDevice is nil if device can be used with the library at path; else the error says why not.
 func TryDevice(path, device string) error {
-	if err := initialise(path); err != nil {
+	if err := initialiseLibrary(path); err != nil {
 		return err
 	}
 	options, err := sessionOptions(Options{Device: device, Threads: 1})

@@ -1,7 +1,7 @@
 // Package ort runs an ONNX graph with ONNX Runtime. It is the only importer of onnxruntime_go.
 //
-// One session is shared by all callers of Run, each of which computes one row on one thread: on a CPU that is
-// faster than any batch, and what dynamic quantisation gives does not depend on a row's neighbours.
+// All callers of Run share one session, and each computes one row on one thread. On a CPU that is faster than any
+// batch, and with dynamic quantisation a row's logits do not depend on other rows.
 package ort
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/erreval/erreval/models"
 )
 
-// MinVersion is the oldest ONNX Runtime whose C API (24) onnxruntime_go v1.27 can talk to.
+// MinVersion is the oldest ONNX Runtime whose C API (24) onnxruntime_go v1.27 can use.
 const MinVersion = "1.24"
 
 // Options say where and how a graph runs.
@@ -68,7 +68,7 @@ func (o Options) Validate() error {
 type Runner struct {
 	session *onnx.DynamicAdvancedSession
 	inputs  []string
-	runs    sync.RWMutex // held for reading during a Run, so that Close waits for it
+	runs    sync.RWMutex // locked for reading during a Run, so that Close waits for it
 }
 
 // Open opens a model's graph, from memory or from its file. Inputs and Output of o are the manifest's.
@@ -82,23 +82,23 @@ func Open(m *models.Model, o Options) (*Runner, error) {
 
 // New opens the graph in model, the bytes of a .onnx file. Its errors name what to try next.
 func New(model []byte, o Options) (*Runner, error) {
-	return openRunner(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	return openSession(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
 		return onnx.NewDynamicAdvancedSessionWithONNXData(model, o.Inputs, []string{o.Output}, s)
 	})
 }
 
-// NewFile opens the graph in the .onnx file at path, the weights of which may stand in other files beside it.
+// NewFile opens the graph in the .onnx file at path; its weights may be in other files beside it.
 func NewFile(path string, o Options) (*Runner, error) {
-	return openRunner(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
+	return openSession(o, func(s *onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error) {
 		return onnx.NewDynamicAdvancedSession(path, o.Inputs, []string{o.Output}, s)
 	})
 }
 
-func openRunner(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
+func openSession(o Options, session func(*onnx.SessionOptions) (*onnx.DynamicAdvancedSession, error)) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := initialise(o.Library); err != nil {
+	if err := initialiseLibrary(o.Library); err != nil {
 		return nil, err
 	}
 	options, err := sessionOptions(o)
@@ -181,25 +181,25 @@ func parseDevice(device string) (kind string, index int, err error) {
 	return "", 0, fmt.Errorf("ort: unknown device %q; use cpu, cuda or cuda:N", device)
 }
 
-// Run computes the logits of in, row by row, into logits: len(logits) is rows × labels. It returns when the native
-// call has returned, also when ctx ends first: the call is then told to stop, and the error is ctx's.
+// Run computes the logits of in, row by row, into logits: len(logits) is rows × labels. If ctx ends, Run stops the
+// native call, waits until it returns, and returns ctx's error.
 func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32) error {
 	r.runs.RLock()
 	defer r.runs.RUnlock()
 	if r.session == nil {
 		return errors.New("ort: the runner is closed")
 	}
-	if err := ctx.Err(); err != nil { // a short call would end before it is told to stop
+	if err := ctx.Err(); err != nil { // a short call would end before it is stopped
 		return err
 	}
 	values, err := tensors(r.inputs, in)
-	defer destroy(values)
+	defer destroyValues(values)
 	if err != nil {
 		return err
 	}
 	outputs := []onnx.Value{nil}
 	err = r.runUntil(ctx, values, outputs)
-	defer destroy(outputs)
+	defer destroyValues(outputs)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -209,7 +209,7 @@ func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32)
 	return copyLogits(outputs[0], in.Rows(), logits)
 }
 
-// runUntil runs the session, and tells it to stop when ctx ends.
+// runUntil runs the session, and stops it when ctx ends.
 func (r *Runner) runUntil(ctx context.Context, inputs, outputs []onnx.Value) error {
 	options, err := onnx.NewRunOptions()
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *Runner) runUntil(ctx context.Context, inputs, outputs []onnx.Value) err
 	return errors.Join(err, options.Destroy())
 }
 
-// Close frees the session once the runs under way have returned.
+// Close frees the session once the current runs have returned.
 func (r *Runner) Close() error {
 	r.runs.Lock()
 	defer r.runs.Unlock()
@@ -280,7 +280,7 @@ func copyLogits(output onnx.Value, rows int, logits []float32) error {
 	return nil
 }
 
-func destroy(values []onnx.Value) {
+func destroyValues(values []onnx.Value) {
 	for _, v := range values {
 		if v != nil {
 			_ = v.Destroy()

@@ -31,8 +31,8 @@ type LoadError struct {
 
 func (e *LoadError) Error() string { return fmt.Sprintf("cannot load %s: %s", e.Path, e.Reason) }
 
-// Preload loads shared libraries into the process in the order given, for good, so that ONNX Runtime's providers find
-// them though no search path of the loader has them. The error is a *LoadError.
+// Preload loads shared libraries into the process, in that order and until it ends, so that ONNX Runtime's providers
+// find them outside the loader's paths. The error is a *LoadError.
 func Preload(paths []string) error {
 	for _, path := range paths {
 		name := C.CString(path)

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/identifier/ort/internal/onnx"
+	"github.com/erreval/erreval/internal/protobuf"
 	"golang.org/x/sync/errgroup"
 )
 
-// Product is one plain matrix product, [M, K] × [K, N], the second factor being weights. It measures what a machine can
-// do at most.
+// Product is one plain matrix product, [M, K] × [K, N], whose second factor is weights. It measures a machine's peak.
 type Product struct {
 	Int8    bool // bytes to 32-bit integers (MatMulInteger), else float32 (MatMul)
 	M, K, N int
@@ -33,7 +33,7 @@ func OpenProduct(library string, p Product) (*ProductRunner, error) {
 	if p.M < 1 || p.K < 1 || p.N < 1 {
 		return nil, fmt.Errorf("ort: a product of [%d, %d] and [%d, %d]", p.M, p.K, p.K, p.N)
 	}
-	if err := initialise(library); err != nil {
+	if err := initialiseLibrary(library); err != nil {
 		return nil, err
 	}
 	options, err := sessionOptions(Options{Threads: 1})
@@ -54,14 +54,14 @@ func (r *ProductRunner) Product() Product { return r.product }
 // Close frees the graph; no Rate may be under way.
 func (r *ProductRunner) Close() error { return r.session.Destroy() }
 
-// Rate computes the product over and over for d on atOnce goroutines, and returns operations a second, of all together.
+// Rate computes the product repeatedly for d on atOnce goroutines, and returns their operations a second together.
 func (r *ProductRunner) Rate(ctx context.Context, atOnce int, d time.Duration) (float64, error) {
 	var g errgroup.Group
 	counts := make([]int, atOnce)
 	start := time.Now()
 	for i := range atOnce {
 		g.Go(func() (err error) {
-			counts[i], err = r.repeat(ctx, start.Add(d))
+			counts[i], err = r.runUntil(ctx, start.Add(d))
 			return err
 		})
 	}
@@ -75,10 +75,10 @@ func (r *ProductRunner) Rate(ctx context.Context, atOnce int, d time.Duration) (
 	return float64(n) * r.product.Operations() / took.Seconds(), nil
 }
 
-func (r *ProductRunner) repeat(ctx context.Context, until time.Time) (n int, err error) {
+func (r *ProductRunner) runUntil(ctx context.Context, until time.Time) (n int, err error) {
 	a, y, err := r.product.tensors()
 	values := []onnx.Value{a, y}
-	defer destroy(values)
+	defer destroyValues(values)
 	for err == nil && (n == 0 || time.Now().Before(until)) {
 		if err = ctx.Err(); err == nil {
 			err = r.session.Run(values[:1], values[1:])
@@ -116,16 +116,31 @@ func (p Product) graph() []byte {
 	if p.Int8 {
 		kind, in, weights, out = "MatMulInteger", elemUint8, elemInt8, elemInt32
 	}
-	node := str(str(str(str(nil, 1, "a"), 1, "b"), 2, "y"), 4, kind)
-	tensor := str(num(num(num(nil, 1, p.K), 1, p.N), 2, weights), 8, "b") // dims = 1, data_type = 2, name = 8, raw_data = 9
-	tensor = bin(tensor, 9, p.weights())
-	g := str(bin(nil, 1, node), 2, "product")
-	g = bin(g, 5, tensor)
-	g = bin(bin(g, 11, tensorInfo("a", in, p.M, p.K)), 12, tensorInfo("y", out, p.M, p.N))
-	return bin(bin(num(nil, 1, 8), 7, g), 8, num(nil, 2, 17))
+	node := appendStrings(appendStrings(appendStrings(nil, 1, "a", "b"), 2, "y"), 4, kind)
+	tensor := appendInts(appendInts(nil, 1, p.K, p.N), 2, weights) // dims = 1, data_type = 2, name = 8, raw_data = 9
+	tensor = protobuf.AppendBytes(appendStrings(tensor, 8, "b"), 9, p.weights())
+	g := appendStrings(protobuf.AppendBytes(nil, 1, node), 2, "product")
+	g = protobuf.AppendBytes(g, 5, tensor)
+	g = protobuf.AppendBytes(g, 11, tensorInfo("a", in, p.M, p.K))
+	g = protobuf.AppendBytes(g, 12, tensorInfo("y", out, p.M, p.N))
+	return protobuf.AppendBytes(protobuf.AppendBytes(appendInts(nil, 1, 8), 7, g), 8, appendInts(nil, 2, 17))
 }
 
-// weights are numbers of no pattern that a kernel could profit from.
+func appendInts(b []byte, field int, values ...int) []byte {
+	for _, v := range values {
+		b = protobuf.AppendInt(b, field, v)
+	}
+	return b
+}
+
+func appendStrings(b []byte, field int, values ...string) []byte {
+	for _, v := range values {
+		b = protobuf.AppendString(b, field, v)
+	}
+	return b
+}
+
+// weights are numbers without a pattern that a kernel could use.
 func (p Product) weights() []byte {
 	var b []byte
 	x := uint32(1)
@@ -142,17 +157,8 @@ func (p Product) weights() []byte {
 
 // tensorInfo is a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value = 1}}}}.
 func tensorInfo(name string, elem, rows, columns int) []byte {
-	shape := bin(bin(nil, 1, num(nil, 1, rows)), 1, num(nil, 1, columns))
-	return bin(str(nil, 1, name), 2, bin(nil, 1, bin(num(nil, 1, elem), 2, shape)))
+	shape := protobuf.AppendBytes(nil, 1, appendInts(nil, 1, rows))
+	shape = protobuf.AppendBytes(shape, 1, appendInts(nil, 1, columns))
+	kind := protobuf.AppendBytes(nil, 1, protobuf.AppendBytes(appendInts(nil, 1, elem), 2, shape))
+	return protobuf.AppendBytes(appendStrings(nil, 1, name), 2, kind)
 }
-
-// num, bin and str append a field of a protobuf message.
-func num(b []byte, field, v int) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), uint64(v))
-}
-
-func bin(b []byte, field int, v []byte) []byte {
-	return append(binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3|2), uint64(len(v))), v...)
-}
-
-func str(b []byte, field int, v string) []byte { return bin(b, field, []byte(v)) }

@@ -26,12 +26,12 @@ const (
 	Fault = "fault"
 )
 
-// Finding is what came of one check.
+// Finding is the result of one check.
 type Finding struct {
 	Name   string `json:"name"`
 	State  string `json:"state"`
 	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"` // the command to run, of a fault
+	Next   string `json:"next,omitempty"` // the command to run after a fault
 }
 
 // Report is all findings.
@@ -67,7 +67,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// Options say what is looked at.
+// Options say what is checked.
 type Options struct {
 	Machine  *local.Machine
 	Library  string // path of ONNX Runtime as the user gives it; "" looks for it
@@ -77,15 +77,15 @@ type Options struct {
 	Terminal bool   // standard error is one
 }
 
-// Examine makes the checks in the order in which a fault explains the later ones.
+// Examine makes all checks. Earlier faults explain later ones.
 func Examine(ctx context.Context, o Options) *Report {
-	check := o.checkRuntime
+	checkLibraries := o.checkRuntime
 	if ort.IsCUDA(o.Device) {
-		check = o.checkCUDA
+		checkLibraries = o.checkCUDA
 	}
-	findings, library, usable := check()
+	findings, library, usable := checkLibraries()
 	if !usable {
-		o.Device = "cpu" // so that the model is looked at all the same
+		o.Device = "cpu" // so that the model is checked nevertheless
 	}
 	o.Library = library
 	r := &Report{Findings: append(findings, o.checkModel(ctx), o.checkCache(), o.checkTerminal())}
@@ -93,7 +93,8 @@ func Examine(ctx context.Context, o Options) *Report {
 	return r
 }
 
-// checkRuntime looks at the library, whose path is "" on a fault, and at the CPU; usable tells of the device asked for.
+// checkRuntime checks the library and the CPU. path is the library's, "" on a fault; usable tells whether the device
+// can be used.
 func (o *Options) checkRuntime() (findings []Finding, path string, usable bool) {
 	library, path := o.checkLibrary(o.Library)
 	findings = []Finding{library}
@@ -110,10 +111,10 @@ func (o *Options) checkCUDA() (findings []Finding, path string, usable bool) {
 		named = o.Library
 	}
 	library, path := o.checkLibrary(named)
-	next := "unset " + nativelib.EnvVar + "; erreval setup --cuda" // the library is one that the user named
+	next := "unset " + nativelib.EnvVar + "; erreval setup --cuda" // the user named the library
 	if named != o.Library {
 		library.Detail = strings.Replace(library.Detail, "from the flag", "for CUDA from the cache", 1)
-		next = "nvidia-smi" // all libraries are loaded: what fails is the driver or the card
+		next = "nvidia-smi" // all libraries are loaded, so the driver or the card fails
 	}
 	findings = []Finding{library}
 	if path != "" {
@@ -166,7 +167,8 @@ func cudaRemedy(fault error) string {
 	return "erreval setup --cuda"
 }
 
-// noteCUDA says what is there for GPUs, which nobody asked for. It is not tried: a process loads one library.
+// noteCUDA says what is installed for GPUs if the user asked for the CPU. It does not load it: a process loads one
+// library.
 func (o *Options) noteCUDA() Finding {
 	c, err := o.Machine.LocateCUDA()
 	if err != nil {
@@ -206,8 +208,8 @@ func (o *Options) modelFault(err error) Finding {
 	return Finding{"model", Fault, fileerror.Plain(err).Error(), next}
 }
 
-// runProbes runs the probe rows. Where they are off, and the model has an fp32 graph, which identify then runs, it
-// opens that.
+// runProbes runs the probe rows. If their logits differ, and the model has an fp32 graph, it opens that graph, as
+// identify does.
 func (o *Options) runProbes(ctx context.Context, m *models.Model, t *taxonomy.Taxonomy) (f Finding, err error) {
 	start, on := time.Now(), ort.Options{Device: o.Device, Library: o.Library}
 	id, runner, err := o.Machine.NewIdentifier(ctx, m, t, on, identifier.DefaultOptions())
@@ -235,11 +237,11 @@ func (o *Options) runProbes(ctx context.Context, m *models.Model, t *taxonomy.Ta
 	return Finding{Name: "model", State: Note, Detail: detail}, fallback.Close()
 }
 
-// checkCache makes the folder if need be and writes a file there.
+// checkCache makes the folder if it does not exist, and writes a file there.
 func (o *Options) checkCache() Finding {
 	dir, err := nativelib.CacheDir(o.Machine.Getenv)
 	if err == nil {
-		err = writable(dir)
+		err = checkWritable(dir)
 	}
 	if err != nil {
 		next := "export ERREVAL_CACHE=FOLDER, one that you may write to"
@@ -248,7 +250,7 @@ func (o *Options) checkCache() Finding {
 	return Finding{Name: "cache", State: OK, Detail: dir + " can be written"}
 }
 
-func writable(dir string) error {
+func checkWritable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

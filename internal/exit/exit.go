@@ -1,4 +1,4 @@
-// Package exit says with which code the process ends: errors carry it up to the one place that ends the process.
+// Package exit defines the exit codes of the process, and errors with an exit code.
 package exit
 
 import (
@@ -22,7 +22,7 @@ const (
 // precedence decides where several codes hold.
 var precedence = []int{Interrupted, Usage, Failed, Unfit, Judge, Missed, Incomplete}
 
-// codedError is an error with its code. A nil err prints nothing.
+// codedError is an error with an exit code. A nil err prints nothing.
 type codedError struct {
 	code int
 	err  error
@@ -43,10 +43,10 @@ func With(code int, err error) error { return &codedError{code, err} }
 // Usagef is an error of the command line.
 func Usagef(format string, args ...any) error { return With(Usage, fmt.Errorf(format, args...)) }
 
-// Code is the code of err: the gravest of those in its tree. classify gives the codes of errors that carry none, or 0.
+// Code is the exit code of err: the most serious one in its tree. classify gives the code of errors without one, or 0.
 func Code(err error, classify func(error) int) int {
 	found := map[int]bool{}
-	collect(err, classify, found)
+	collectCodes(err, classify, found)
 	for _, code := range precedence {
 		if found[code] {
 			return code
@@ -55,7 +55,7 @@ func Code(err error, classify func(error) int) int {
 	return OK
 }
 
-func collect(err error, classify func(error) int, found map[int]bool) {
+func collectCodes(err error, classify func(error) int, found map[int]bool) {
 	if err == nil {
 		return
 	}
@@ -72,13 +72,13 @@ func collect(err error, classify func(error) int, found map[int]bool) {
 		found[e.code] = true
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			collect(part, classify, found)
+			collectCodes(part, classify, found)
 		}
 	case interface{ Unwrap() error }:
 		if e.Unwrap() == nil {
 			found[Failed] = true
 		}
-		collect(e.Unwrap(), classify, found)
+		collectCodes(e.Unwrap(), classify, found)
 	default:
 		found[Failed] = true
 	}

@@ -10,14 +10,13 @@ import (
 	"syscall"
 )
 
-// Plain is err with what it says about files in plain words: "rows.csv: there is no such file" in the place of "open
-// rows.csv: no such file or directory". It wraps err, so that errors.Is and errors.As find in it what they found
-// before. nil stays nil.
+// Plain is err with plain words about files: "rows.csv: there is no such file" instead of "open rows.csv: no such file
+// or directory". It wraps err, so errors.Is and errors.As still work. nil stays nil.
 func Plain(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := reworded(err.Error(), err)
+	text := rewordError(err.Error(), err)
 	if text == err.Error() {
 		return err
 	}
@@ -32,29 +31,29 @@ type plain struct {
 func (p *plain) Error() string { return p.text }
 func (p *plain) Unwrap() error { return p.err }
 
-// reworded replaces the errors of files in the tree of err, which stand in text as they word themselves.
-func reworded(text string, err error) string {
+// rewordError replaces in text the messages of all file errors in the tree of err.
+func rewordError(text string, err error) string {
 	switch e := err.(type) { //nolint:errorlint // it walks the tree of wrapped errors itself
 	case *fs.PathError:
-		return replace(text, e, e.Path, reason(e.Path, e.Err))
+		return replacePath(text, e, e.Path, reason(e.Path, e.Err))
 	case *os.LinkError:
 		if _, gone := os.Lstat(e.Old); gone != nil {
-			return replace(text, e, e.Old, reason(e.Old, e.Err))
+			return replacePath(text, e, e.Old, reason(e.Old, e.Err))
 		}
-		return replace(text, e, e.New, reason(e.New, e.Err))
+		return replacePath(text, e, e.New, reason(e.New, e.Err))
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			text = reworded(text, part)
+			text = rewordError(text, part)
 		}
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
-			return reworded(text, inner)
+			return rewordError(text, inner)
 		}
 	}
 	return text
 }
 
-func replace(text string, e error, path, why string) string {
+func replacePath(text string, e error, path, why string) string {
 	words := path + ": " + why
 	return strings.ReplaceAll(strings.ReplaceAll(text, e.Error(), words), path+": "+words, words)
 }

@@ -1,5 +1,4 @@
-// Package gate decides whether what was found is too much: limits as a user writes them, such as
-// "Factual Error>5%", and what came of each.
+// Package gate checks counts against limits that the user writes, such as "Factual Error>5%".
 package gate
 
 import (
@@ -10,11 +9,11 @@ import (
 	"strings"
 )
 
-// Subjects that are no labels.
+// Subjects that are not labels.
 const (
 	Any       = "any"       // tagged rows with at least one error
-	Untagged  = "untagged"  // rows in which nothing could be looked for
-	Truncated = "truncated" // tagged rows of which tokens were cut
+	Untagged  = "untagged"  // rows without a diagnosis
+	Truncated = "truncated" // tagged rows that were truncated
 	Rejected  = "rejected"  // lines that are no rows
 )
 
@@ -48,7 +47,7 @@ func Parse(text string, label func(string) (string, bool)) (Gate, error) {
 	if g.Share && g.Limit > 1 {
 		return Gate{}, fmt.Errorf("%q: a share is at most 1, or 100%%; a number of rows has no decimal point", text)
 	}
-	name, ok := subject(m[1], label)
+	name, ok := parseSubject(m[1], label)
 	if !ok {
 		return Gate{}, fmt.Errorf("%q: there is no error type %q; besides error types there are %s, %s, %s and %s",
 			text, m[1], Any, Untagged, Truncated, Rejected)
@@ -57,7 +56,7 @@ func Parse(text string, label func(string) (string, bool)) (Gate, error) {
 	return g, nil
 }
 
-func subject(name string, label func(string) (string, bool)) (string, bool) {
+func parseSubject(name string, label func(string) (string, bool)) (string, bool) {
 	if found, ok := label(name); ok {
 		return found, true
 	}
@@ -68,7 +67,7 @@ func subject(name string, label func(string) (string, bool)) (string, bool) {
 	return "", false
 }
 
-// Counts are what gates look at.
+// Counts are the numbers that gates check.
 type Counts struct {
 	Rows         int // tagged or not
 	Tagged       int
@@ -80,7 +79,7 @@ type Counts struct {
 	NotJudged    map[string]int // tagged rows in which a label could not be judged; absent is 0
 }
 
-// Result is what came of a gate.
+// Result is the result of a gate.
 type Result struct {
 	Gate   string   `json:"gate"`   // as written
 	Missed bool     `json:"missed"` // the expression holds, or cannot be decided
@@ -91,9 +90,9 @@ type Result struct {
 	Reason string   `json:"reason"` // a sentence
 }
 
-// Check decides. Of no tagged rows nothing is known about labels: such a gate is missed.
+// Check decides a gate. Without tagged rows nothing is known about labels: such a gate is missed.
 func (g Gate) Check(c Counts) Result {
-	n, of, what := g.count(c)
+	n, of, what := g.countRows(c)
 	r := Result{Gate: g.Text, Rows: n, Of: of, Limit: g.Limit}
 	if of > 0 {
 		share := float64(n) / float64(of)
@@ -107,14 +106,14 @@ func (g Gate) Check(c Counts) Result {
 	if g.Share {
 		value = *r.Share
 	}
-	r.Missed = g.holds(value)
-	r.Reason = g.reason(r, value, what)
+	r.Missed = g.isMissedBy(value)
+	r.Reason = g.describeResult(r, value, what)
 	return r
 }
 
 const taggedRows = "tagged rows"
 
-func (g Gate) count(c Counts) (n, of int, what string) {
+func (g Gate) countRows(c Counts) (n, of int, what string) {
 	switch g.Subject {
 	case Any:
 		return c.Tagged - c.WithoutError, c.Tagged, taggedRows
@@ -128,10 +127,10 @@ func (g Gate) count(c Counts) (n, of int, what string) {
 	return c.Labels[g.Subject], c.Tagged - c.NotJudged[g.Subject], taggedRows
 }
 
-// nearly absorbs the rounding of limits written in decimals: 5% of 20 rows is 1 row.
+// nearly is the tolerance for the rounding of decimal limits: 5% of 20 rows is 1 row.
 const nearly = 1e-12
 
-func (g Gate) holds(value float64) bool {
+func (g Gate) isMissedBy(value float64) bool {
 	equal := math.Abs(value-g.Limit) <= nearly
 	switch g.Op {
 	case ">":
@@ -144,8 +143,8 @@ func (g Gate) holds(value float64) bool {
 	return value < g.Limit || equal
 }
 
-// reason is "Vague: 12 of 100 tagged rows (12.0 %), the limit is 5 %, missed by 7.0 points".
-func (g Gate) reason(r Result, value float64, what string) string {
+// describeResult is "Vague: 12 of 100 tagged rows (12.0 %), the limit is 5 %, missed by 7.0 points".
+func (g Gate) describeResult(r Result, value float64, what string) string {
 	found := fmt.Sprintf("%s: %d of %d %s", g.Subject, r.Rows, r.Of, what)
 	if r.Share != nil {
 		found += fmt.Sprintf(" (%.1f %%)", 100**r.Share)
@@ -161,7 +160,7 @@ func (g Gate) reason(r Result, value float64, what string) string {
 	return found + ": missed by " + fmt.Sprintf(by, scale*math.Abs(value-g.Limit))
 }
 
-// CheckAll decides all gates. It gives no list but an empty one, for JSON.
+// CheckAll decides all gates. Without gates the list is empty, not nil, for JSON.
 func CheckAll(gates []Gate, c Counts) []Result {
 	results := make([]Result, len(gates))
 	for i, g := range gates {

@@ -12,18 +12,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
-// maxLibrary bounds what is unpacked where the size is not pinned.
+// maxLibrary is the largest library that is unpacked if its size is not pinned, in bytes.
 const maxLibrary = 1 << 30
 
-// member opens one file of a wheel (zip) or of a .tgz. Nothing else of the archive is unpacked, and
-// the caller chooses the target's name, so that an entry's own path can do no harm.
-func member(archive, name string) (io.ReadCloser, error) {
+// openMember opens one file of a wheel (zip) or of a .tgz. It unpacks nothing else, and the caller chooses the target's
+// name, so an entry's own path cannot do harm.
+func openMember(archive, name string) (io.ReadCloser, error) {
 	if strings.HasSuffix(archive, ".whl") {
-		return zipMember(archive, name)
+		return openZipMember(archive, name)
 	}
-	return tarMember(archive, name)
+	return openTarMember(archive, name)
 }
 
 // closers closes an entry and then its archive.
@@ -40,7 +42,7 @@ func (c closers) Close() error {
 	return errors.Join(errs...)
 }
 
-func zipMember(archive, name string) (io.ReadCloser, error) {
+func openZipMember(archive, name string) (io.ReadCloser, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(archive), err)
@@ -55,10 +57,10 @@ func zipMember(archive, name string) (io.ReadCloser, error) {
 		}
 		return closers{r, []io.Closer{r, z}}, nil
 	}
-	return nil, errors.Join(missing(archive, name), z.Close())
+	return nil, errors.Join(missingError(archive, name), z.Close())
 }
 
-func tarMember(archive, name string) (io.ReadCloser, error) {
+func openTarMember(archive, name string) (io.ReadCloser, error) {
 	f, err := os.Open(archive)
 	if err != nil {
 		return nil, err
@@ -66,14 +68,14 @@ func tarMember(archive, name string) (io.ReadCloser, error) {
 	r, err := seekTar(f, name)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, errors.Join(missing(archive, name), f.Close())
+			return nil, errors.Join(missingError(archive, name), f.Close())
 		}
 		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(archive), err), f.Close())
 	}
 	return closers{r, []io.Closer{f}}, nil
 }
 
-// seekTar reads on to the named file; io.EOF says that there is none.
+// seekTar reads on to the named file; io.EOF means that there is none.
 func seekTar(r io.Reader, name string) (io.Reader, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
@@ -91,32 +93,25 @@ func seekTar(r io.Reader, name string) (io.Reader, error) {
 	}
 }
 
-func missing(archive, name string) error {
+func missingError(archive, name string) error {
 	return fmt.Errorf("%s holds no file %s", filepath.Base(archive), name)
 }
 
-// unpack writes the library to target, checked and all at once: it is written beside target under a
-// name of its own and renamed, so that two installations at a time, or one cut short, leave a whole
-// library or none. It returns the library's SHA-256.
-func unpack(archive string, p pin, target string) (string, error) {
-	r, err := member(archive, p.member)
+// unpackLibrary writes the library to target, checked and whole or not at all: two installations at the same time, or an
+// interrupted one, leave a whole library or none. It returns the library's SHA-256.
+func unpackLibrary(archive string, p pin, target string) (sum string, err error) {
+	r, err := openMember(archive, p.member)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	tmp, err := os.CreateTemp(filepath.Dir(target), ".unpack-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(tmp.Name()) // gone already when all went well
-	sum, err := copyChecked(tmp, r, p)
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err), tmp.Close())
-	}
-	if err := errors.Join(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return "", err
-	}
-	return sum, os.Rename(tmp.Name(), target)
+	err = wholefile.Fill(target, func(w io.Writer) error {
+		if sum, err = copyChecked(w, r, p); err != nil {
+			return fmt.Errorf("%s: %s: %w", filepath.Base(archive), p.member, err)
+		}
+		return nil
+	})
+	return sum, err
 }
 
 func copyChecked(w io.Writer, r io.Reader, p pin) (string, error) {

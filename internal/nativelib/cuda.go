@@ -30,9 +30,9 @@ type CUDA struct {
 	Preload []string // libraries to load before it, in this order: the driver by its name, the others by their path
 }
 
-// InstallCUDA makes sure that the CUDA build and the libraries of CUDA 13 and cuDNN 9 are in the cache, through pip, and
-// says whether any was fetched now. Each file is compared with its pinned SHA-256. Files that are there and right stay,
-// so that an interrupted installation goes on where it stopped.
+// InstallCUDA installs the CUDA build and the libraries of CUDA 13 and cuDNN 9 into the cache, through pip, and tells
+// whether it fetched any. It compares each file with its pinned SHA-256. It keeps correct files, so that an interrupted
+// installation continues where it stopped.
 func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err error) {
 	wheels := in.wheels
 	if wheels == nil {
@@ -47,7 +47,7 @@ func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err
 		return CUDA{}, false, fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
 	}
 	for _, w := range wheels {
-		if !in.Force && w.verify(dir, in.log) {
+		if !in.Force && w.isVerified(dir, in.log) {
 			continue
 		}
 		if err := in.installWheel(ctx, w, dir); err != nil {
@@ -59,12 +59,12 @@ func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err
 	return c, fetched, err
 }
 
-// verify tells whether every file of w is in dir and has the right hash.
-func (w wheel) verify(dir string, log func(string, ...any)) bool {
+// isVerified tells whether every file of w is in dir and has the right hash.
+func (w wheel) isVerified(dir string, log func(string, ...any)) bool {
 	for _, f := range w.files {
-		sum, err := fileSum(f.in(dir))
+		sum, err := fileSum(f.pathIn(dir))
 		if err == nil && sum != f.sha256 {
-			err = fmt.Errorf("%s: %w", f.in(dir), hashError(sum, f.sha256))
+			err = fmt.Errorf("%s: %w", f.pathIn(dir), hashError(sum, f.sha256))
 		}
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -87,22 +87,22 @@ func (in *Installer) installWheel(ctx context.Context, w wheel, dir string) (err
 		return err
 	}
 	for _, f := range w.files {
-		if _, err := unpack(archive, f, f.in(dir)); err != nil {
+		if _, err := unpackLibrary(archive, f, f.pathIn(dir)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// in is where a file of a wheel lies: NVIDIA's libraries look for each other beside themselves.
-func (p pin) in(dir string) string { return filepath.Join(dir, path.Base(p.member)) }
+// pathIn is the path of a wheel's file. All are in one folder, where NVIDIA's libraries look for each other.
+func (p pin) pathIn(dir string) string { return filepath.Join(dir, path.Base(p.member)) }
 
 func cudaDir(cacheDir string) string {
 	return filepath.Join(cacheDir, "onnxruntime", fmt.Sprintf("cuda-%s-linux-amd64", Version))
 }
 
-// LocateCUDA finds the CUDA build in the cache: ErrNoCUDA if it was never installed, else an error that names every
-// library that is missing or cut short. Hashes are InstallCUDA's affair: they would take seconds.
+// LocateCUDA finds the CUDA build in the cache. The error is ErrNoCUDA if it was never installed; else it names every
+// library that is missing or too short. It does not compute hashes, which would take seconds; InstallCUDA does.
 func LocateCUDA(cacheDir string) (CUDA, error) { return locateCUDA(cacheDir, cudaWheels) }
 
 func locateCUDA(cacheDir string, wheels []wheel) (CUDA, error) {
@@ -115,14 +115,14 @@ func locateCUDA(cacheDir string, wheels []wheel) (CUDA, error) {
 	for _, w := range wheels {
 		for _, f := range w.files {
 			name := path.Base(f.member)
-			if info, err := os.Stat(f.in(dir)); err != nil || info.Size() != f.size {
+			if info, err := os.Stat(f.pathIn(dir)); err != nil || info.Size() != f.size {
 				missing = append(missing, name)
 			}
 			switch {
 			case strings.HasPrefix(name, "libonnxruntime.so"):
-				c.Library = f.in(dir)
+				c.Library = f.pathIn(dir)
 			case !strings.HasPrefix(name, "libonnxruntime") && !strings.HasPrefix(name, "libcudnn_"):
-				c.Preload = append(c.Preload, f.in(dir)) // cuDNN and ONNX Runtime load their own parts from their folder
+				c.Preload = append(c.Preload, f.pathIn(dir)) // cuDNN and ONNX Runtime load their own parts from their folder
 			}
 		}
 	}

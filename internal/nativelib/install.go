@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Installer puts a pinned version of the library into a cache. The zero value of the optional fields
@@ -19,7 +21,7 @@ type Installer struct {
 	CacheDir string                           // required; made when missing
 	Source   string                           // one of Sources(); "" is Auto
 	SHA256   string                           // of the release archive, in hexadecimal; needed for Release alone
-	Force    bool                             // fetch again even if a whole library is there
+	Force    bool                             // fetch again even if a complete library is there
 	Log      func(format string, args ...any) // progress, one line a call; nil is silent
 
 	pins        []pin   // tests; nil is the built-in list
@@ -27,15 +29,14 @@ type Installer struct {
 	releaseBase string  // tests
 }
 
-// Install makes sure that the library is in the cache and says whether it was fetched now. A library
-// that is there and has the right hash is left alone unless Force is set. The error joins what went
-// wrong with each source.
+// Install installs the library into the cache and tells whether it fetched one. It keeps a library with the right hash
+// unless Force is set. The error joins the errors of all sources.
 func (in *Installer) Install(ctx context.Context) (f Found, fetched bool, err error) {
-	candidates, err := in.candidates()
+	candidates, err := in.listCandidates()
 	if err != nil {
 		return Found{}, false, err
 	}
-	if f, ok := in.present(candidates); ok {
+	if f, ok := in.findPresent(candidates); ok {
 		return f, false, nil
 	}
 	var errs []error
@@ -48,7 +49,7 @@ func (in *Installer) Install(ctx context.Context) (f Found, fetched bool, err er
 			}
 			continue
 		}
-		return in.found(p), true, nil
+		return in.foundPin(p), true, nil
 	}
 	return Found{}, false, errors.Join(errs...)
 }
@@ -59,12 +60,11 @@ func (in *Installer) log(format string, args ...any) {
 	}
 }
 
-func (in *Installer) found(p pin) Found {
-	return Found{Path: p.path(in.CacheDir), From: "cache", Version: p.version, pin: p}
+func (in *Installer) foundPin(p pin) Found {
+	return Found{Path: p.libraryPath(in.CacheDir), From: "cache", Version: p.version, pin: p}
 }
 
-// candidates are the pins to try in order.
-func (in *Installer) candidates() ([]pin, error) {
+func (in *Installer) listCandidates() ([]pin, error) {
 	source := in.Source
 	if source == "" {
 		source = Auto
@@ -75,12 +75,12 @@ func (in *Installer) candidates() ([]pin, error) {
 	if sum, err := hex.DecodeString(in.SHA256); in.SHA256 != "" && (err != nil || len(sum) != 32) {
 		return nil, fmt.Errorf("--sha256 %q is not 64 hexadecimal digits", in.SHA256)
 	}
-	own := in.pins
-	if own == nil {
-		own = ownPins()
+	known := in.pins
+	if known == nil {
+		known = pinsHere()
 	}
 	var chosen []pin
-	for _, p := range own {
+	for _, p := range known {
 		if p.source == source || source == Auto && (p.source != Release || in.SHA256 != "") {
 			chosen = append(chosen, p)
 		}
@@ -92,13 +92,13 @@ func (in *Installer) candidates() ([]pin, error) {
 	return chosen, nil
 }
 
-// present returns the first library that is there and whole.
-func (in *Installer) present(candidates []pin) (Found, bool) {
+// findPresent returns the first library that is in the cache and complete.
+func (in *Installer) findPresent(candidates []pin) (Found, bool) {
 	if in.Force {
 		return Found{}, false
 	}
 	for _, p := range candidates {
-		f := in.found(p)
+		f := in.foundPin(p)
 		switch err := f.Verify(); {
 		case err == nil:
 			return f, true
@@ -110,7 +110,7 @@ func (in *Installer) present(candidates []pin) (Found, bool) {
 }
 
 func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
-	target := p.path(in.CacheDir)
+	target := p.libraryPath(in.CacheDir)
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
 	}
@@ -120,24 +120,24 @@ func (in *Installer) installFrom(ctx context.Context, p pin) (err error) {
 		return fmt.Errorf("cache folder: %w; give another with --dir or ERREVAL_CACHE", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	archive, err := in.fetch(ctx, p, tmp)
+	archive, err := in.fetchPin(ctx, p, tmp)
 	if err != nil {
 		return err
 	}
-	sum, err := unpack(archive, p, target)
+	sum, err := unpackLibrary(archive, p, target)
 	if err != nil {
 		return fmt.Errorf("%w; try again, or another --source", err)
 	}
 	if p.sha256 != "" {
 		return nil
 	}
-	return os.WriteFile(sumFile(target), []byte(sum+"\n"), 0o644) // what later checks compare with
+	return wholefile.Write(sumFile(target), []byte(sum+"\n")) // Verify compares with it
 }
 
 func sumFile(library string) string { return library + ".sha256" }
 
-// Verify compares a library in the cache with its pin, or, where there is none, with the hash noted
-// when it was installed. A library from elsewhere has nothing to be compared with and passes.
+// Verify compares a library in the cache with its pin, or, without a pin, with the hash written when it was installed.
+// It accepts a library from elsewhere, since there is no hash to compare with.
 func (f Found) Verify() error {
 	if f.From != "cache" {
 		return nil

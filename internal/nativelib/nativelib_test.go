@@ -289,7 +289,7 @@ func TestInstallsAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	onlyFiles(t, cache, testPins()[0].path(cache))
+	onlyFiles(t, cache, testPins()[0].libraryPath(cache))
 }
 
 func TestInstallStopsWhenCancelled(t *testing.T) {
@@ -316,14 +316,14 @@ func touch(t *testing.T, elem ...string) string {
 }
 
 func TestLocateOrder(t *testing.T) {
-	own := ownPins()
+	own := pinsHere()
 	if len(own) == 0 {
 		t.Fatal("no pin for the machine that runs this test")
 	}
 	flag := touch(t, t.TempDir(), "mine.so")
 	env := touch(t, t.TempDir(), "libonnxruntime.so.1.30.2")
 	cache := t.TempDir()
-	npm, pypi := touch(t, own[1].path(cache)), touch(t, own[0].path(cache))
+	npm, pypi := touch(t, own[1].libraryPath(cache)), touch(t, own[0].libraryPath(cache))
 	oldDir, sysDir := t.TempDir(), t.TempDir()
 	touch(t, oldDir, "libonnxruntime.so.1.20.1")
 	touch(t, sysDir, "libonnxruntime.so.1.9.0")
@@ -432,7 +432,7 @@ func FuzzMember(f *testing.F) {
 		}
 		target := filepath.Join(t.TempDir(), "lib")
 		p := pin{member: wheelMember, sha256: sumOf(library), size: int64(len(library))}
-		if _, err := unpack(path, p, target); err == nil {
+		if _, err := unpackLibrary(path, p, target); err == nil {
 			if got, _ := os.ReadFile(target); !bytes.Equal(got, library) {
 				t.Fatalf("unpacked %q", got)
 			}

@@ -38,9 +38,8 @@ type pin struct {
 	download              int64  // bytes of the archive, to be printed
 }
 
-// pins were taken on 2026-11-21 from the packages as the registries served them (`sha256sum` of the
-// unpacked file; the wheels of CPython 3.12 and 3.13 hold the same library). The release archive
-// could not be fetched where this was written: it has no pin.
+// pins were recorded on 2026-11-21 from the packages that the registries served (`sha256sum` of the unpacked file; the
+// wheels of CPython 3.12 and 3.13 hold the same library). The release archive could not be fetched then: it has no pin.
 var pins = []pin{
 	{
 		source: PyPI, version: Version, arch: "amd64", platform: "manylinux_2_28_x86_64",
@@ -70,13 +69,11 @@ var pins = []pin{
 	{source: Release, version: Version, arch: "arm64", member: "onnxruntime-linux-aarch64-1.31.1/lib/libonnxruntime.so.1.31.1"},
 }
 
-// path is where the library lies in a cache.
-func (p pin) path(cacheDir string) string {
+func (p pin) libraryPath(cacheDir string) string {
 	dir := fmt.Sprintf("%s-%s-linux-%s", p.source, p.version, p.arch)
 	return filepath.Join(cacheDir, "onnxruntime", dir, "libonnxruntime.so."+p.version)
 }
 
-// pinsFor selects the pins of one machine.
 func pinsFor(all []pin, goos, arch string) []pin {
 	var found []pin
 	for _, p := range all {
@@ -87,7 +84,7 @@ func pinsFor(all []pin, goos, arch string) []pin {
 	return found
 }
 
-func ownPins() []pin { return pinsFor(pins, runtime.GOOS, runtime.GOARCH) }
+func pinsHere() []pin { return pinsFor(pins, runtime.GOOS, runtime.GOARCH) }
 
 // CacheDir is erreval's cache: ERREVAL_CACHE, else erreval below XDG_CACHE_HOME, else
 // ~/.cache/erreval. The folder need not exist.

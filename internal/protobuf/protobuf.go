@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Message is a protobuf message somewhere in a file, of which only what is asked for is read.
+// Message is a protobuf message in a file. Only the parts that are asked for are read.
 type Message struct {
 	File    io.ReaderAt
 	At, End int64 // offsets in File, 0 <= At <= End
@@ -21,12 +21,12 @@ type Field struct {
 	Body   Message // of a string, message or number of fixed width; without a File in the others
 }
 
-// longestText bounds the strings that are read: names, of inputs, outputs, weights and files.
+// longestText is the longest string that is read: names of inputs, outputs, weights and files.
 const longestText = 1 << 16
 
 var errTruncated = errors.New("the protobuf message ends too early")
 
-// Visit gives each field of m to f.
+// Visit calls f for each field of m.
 func (m Message) Visit(f func(Field) error) error {
 	for m.At < m.End {
 		next, err := m.next()
@@ -40,7 +40,7 @@ func (m Message) Visit(f func(Field) error) error {
 	return nil
 }
 
-// Inside visits the fields of the messages that stand in m's field number.
+// Inside visits the fields of the messages in m's field with that number.
 func (m Message) Inside(number int, f func(Field) error) error {
 	return m.Visit(func(outer Field) error {
 		if outer.Number != number {
@@ -63,7 +63,7 @@ func (m Message) Text() (string, error) {
 // Size is the number of bytes of m.
 func (m Message) Size() int64 { return m.End - m.At }
 
-// Read fills data with what stands from offset on in m.
+// Read fills data with the bytes of m from offset on.
 func (m Message) Read(data []byte, offset int64) error {
 	if m.File == nil || offset < 0 || offset > m.Size()-int64(len(data)) {
 		return errTruncated
@@ -90,7 +90,7 @@ func (f Field) Integers() ([]int64, error) {
 	return out, nil
 }
 
-// next takes one field off m.
+// next reads one field and removes it from m.
 func (m *Message) next() (Field, error) {
 	tag, err := m.integer()
 	if err != nil {
@@ -122,7 +122,7 @@ func (m *Message) next() (Field, error) {
 	return f, nil
 }
 
-// integer takes a varint off m.
+// integer reads a varint and removes it from m.
 func (m *Message) integer() (uint64, error) {
 	var buf [binary.MaxVarintLen64]byte
 	n := int(min(int64(len(buf)), m.End-m.At))

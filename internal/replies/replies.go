@@ -1,8 +1,11 @@
-// Package replies is what those who ask language models share: the model's thoughts, texts in messages, and when a model that
-// gives no reply any more is taken to be down.
+// Package replies is what callers of language models share: removing a model's thoughts, clipping replies for messages,
+// deciding when a model is down, and errors of calls whose context ended.
 package replies
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,8 +17,8 @@ var (
 	thoughtEnd = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking|thought)>|</(?:think|thinking|thought)>[ \t\r]*$`)
 )
 
-// WithoutThoughts is what follows a reasoning model's thoughts; false if these do not end. Some endpoints leave out where they
-// begin. An end that stands within a line of a reply without a beginning is one that the model writes about.
+// WithoutThoughts is the text after a reasoning model's thoughts; false if these do not end. Some endpoints leave out
+// the mark of their beginning. An end mark within a line of a reply without a beginning is part of the text.
 func WithoutThoughts(text string) (string, bool) {
 	for {
 		begin := thoughts.FindStringSubmatch(text)
@@ -34,8 +37,8 @@ func WithoutThoughts(text string) (string, bool) {
 	return text, true
 }
 
-// Clip is the end of a text, where a reply's answer should stand, for a message: one line of at most some bytes, without what a
-// terminal would obey.
+// Clip is the end of a text, where a reply's answer should be, for a message: one line of at most so many bytes,
+// without what a terminal would execute.
 func Clip(text string, most int) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 	if text = strings.Join(words, " "); len(text) > most {
@@ -44,21 +47,20 @@ func Clip(text string, most int) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// A model that gives up call after call is down: stop rather than leave the rest unanswered. Each of these was tried again
-// by the client already.
+// A model is down if so many calls in a row failed; then the run stops. The client has already retried each of them.
 const (
 	DownAtOnce = 3  // that never gave a reply
 	DownLater  = 24 // that did
 )
 
-// Health counts the calls to a model that were given up since its last reply. Safe for concurrent use.
+// Health counts the calls to a model that have failed since its last reply. Safe for concurrent use.
 type Health struct {
 	mu      sync.Mutex
 	replied bool
 	failed  int
 }
 
-// Reset forgets everything.
+// Reset sets the count to 0 and forgets earlier replies.
 func (h *Health) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,10 +74,18 @@ func (h *Health) Reply() {
 	h.replied, h.failed = true, 0
 }
 
-// Fail counts a call given up, and tells how many in a row were, and whether that is too many.
+// Fail counts a failed call. It returns how many failed in a row, and whether that is too many.
 func (h *Health) Fail() (n int, down bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failed++
 	return h.failed, h.failed >= DownLater || !h.replied && h.failed >= DownAtOnce
+}
+
+// ContextError is an error for the end of ctx: both its cause and context.Canceled or DeadlineExceeded.
+func ContextError(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return context.Cause(ctx)
 }

@@ -14,20 +14,20 @@ import (
 
 // Read reads the record of an output. An absent one is fs.ErrNotExist.
 func Read(out string) (*Record, error) {
-	r, err := read(out)
+	r, err := readRecord(out)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	// A run that died between its last two renames has left it under the name that it had meanwhile.
+	// A run that died between its last two renames left the record under its temporary name.
 	partial := out + ".partial"
-	if left, leftErr := read(partial); leftErr == nil && left.finished() && exists(out) && !exists(partial) {
+	if left, leftErr := readRecord(partial); leftErr == nil && left.isFinished() && fileExists(out) && !fileExists(partial) {
 		return left, nil
 	}
 	return nil, err
 }
 
-// ReadOptions reads an output's record, and of its options those that v, a pointer to a struct, has fields for. nil is no
-// record, or none that can be read: which is no fault of the rows.
+// ReadOptions reads an output's record, and into v, a pointer to a struct, the options that v has fields for. nil means
+// that there is no record that can be read, which is not a fault of the rows.
 func ReadOptions(out string, v any) *Record {
 	r, err := Read(out)
 	if err != nil {
@@ -40,17 +40,17 @@ func ReadOptions(out string, v any) *Record {
 	return r
 }
 
-func exists(path string) bool {
+func fileExists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// finished tells the record of a run that read its input from the one that it began with.
-func (r *Record) finished() bool {
+// isFinished tells whether the record was written at the end of a run, not at its beginning.
+func (r *Record) isFinished() bool {
 	return len(r.Inputs) > 0 && r.Inputs[0].SHA256 != "" && r.Stopped == ""
 }
 
-func read(out string) (*Record, error) {
+func readRecord(out string) (*Record, error) {
 	data, err := os.ReadFile(Path(out))
 	if err != nil {
 		return nil, fmt.Errorf("run record: %w", err)
@@ -89,12 +89,12 @@ func Differences(a, b *Record, ignore ...string) ([]string, error) {
 	names := maps.Clone(x)
 	maps.Copy(names, y)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		add(name, x.get(name), y.get(name))
+		add(name, x.valueOf(name), y.valueOf(name))
 	}
 	return all, nil
 }
 
-// text names an artefact, with its hash where that is all that tells it from the other.
+// text names an artefact, with its hash if the name is equal to the other's.
 func (a *Artefact) text(other *Artefact) string {
 	switch {
 	case a == nil:
@@ -108,7 +108,7 @@ func (a *Artefact) text(other *Artefact) string {
 // flat is an options struct as names with JSON values; a name inside of an object has a dot.
 type flat map[string]string
 
-func (f flat) get(name string) string {
+func (f flat) valueOf(name string) string {
 	if v, ok := f[name]; ok {
 		return v
 	}
@@ -121,10 +121,10 @@ func flatten(options any) (flat, error) {
 		return nil, fmt.Errorf("run record: %w", err)
 	}
 	f := flat{}
-	return f, f.add("", data)
+	return f, f.addValue("", data)
 }
 
-func (f flat) add(name string, data []byte) error {
+func (f flat) addValue(name string, data []byte) error {
 	if !bytes.HasPrefix(data, []byte("{")) {
 		f[name] = string(data)
 		return nil
@@ -134,7 +134,7 @@ func (f flat) add(name string, data []byte) error {
 		return fmt.Errorf("run record: %w", err)
 	}
 	for key, value := range object {
-		if err := f.add(strings.TrimPrefix(name+"."+key, "."), value); err != nil {
+		if err := f.addValue(strings.TrimPrefix(name+"."+key, "."), value); err != nil {
 			return err
 		}
 	}

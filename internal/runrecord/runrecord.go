@@ -1,5 +1,5 @@
-// Package runrecord writes down how an output was made: which build, model, taxonomy, options and
-// inputs, and what came of it. A record names no machine, user or folder.
+// Package runrecord records how an output was made: build, model, taxonomy, options, inputs and results. A record names
+// no machine, user or folder.
 package runrecord
 
 import (
@@ -30,7 +30,7 @@ type Record struct {
 	Taxonomy *Artefact         `json:"taxonomy,omitempty"` // likewise
 	Inputs   []Input           `json:"inputs"`             // in reading order
 	Columns  map[string]string `json:"columns,omitempty"`  // fields read from a column of another name, given or guessed
-	Notes    []string          `json:"notes,omitempty"`    // what was guessed of them, such as which column holds a field
+	Notes    []string          `json:"notes,omitempty"`    // which of them were guessed, such as the column of a field
 	Counts   map[string]int    `json:"counts"`             // rows, labels …; each command names its own
 	Parts    []Part            `json:"parts,omitempty"`    // outputs that were put together to this one
 	Usage    any               `json:"usage,omitempty"`    // what language models used; absent if none was asked
@@ -68,7 +68,7 @@ type Input struct {
 	Size   int64  `json:"size"`             // bytes read; in the record of a run that has not ended, of the file, or -1 if not known
 	// Partial says that reading ended before the file did, for instance at --limit.
 	Partial bool `json:"partial,omitempty"`
-	// Changed says what happened to the file while it was read: "went from 120 to 180 bytes". Absent is nothing.
+	// Changed says how the file changed while it was read: "went from 120 to 180 bytes". Absent: it did not.
 	Changed string `json:"changed,omitempty"`
 }
 
@@ -79,7 +79,7 @@ type Build struct {
 	Modified bool   `json:"modified,omitempty"` // built from changed sources
 }
 
-// ReadBuild asks the running program.
+// ReadBuild gives the build of the running program.
 func ReadBuild() Build {
 	b := Build{Version: "(devel)"}
 	info, ok := debug.ReadBuildInfo()
@@ -117,10 +117,10 @@ func New(command string, options any) *Record {
 		Counts: map[string]int{}, Started: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Path is where the record of an output stands.
+// Path is the path of the record of an output.
 func Path(out string) string { return out + ".run.json" }
 
-// Write ends the record and puts it beside out, whole or not at all.
+// Write sets the end time and writes the record beside out, whole or not at all.
 func (r *Record) Write(out string) error {
 	r.Ended = time.Now().UTC().Truncate(time.Millisecond)
 	var b bytes.Buffer
@@ -144,7 +144,7 @@ type InputReader struct {
 	ended bool
 }
 
-// NewInputReader reads from r; of path the record keeps the last element.
+// NewInputReader reads from r; the record keeps the last element of path.
 func NewInputReader(path string, r io.Reader) *InputReader {
 	return &InputReader{in: r, hash: sha256.New(), input: Input{File: filepath.Base(path)}}
 }
@@ -170,7 +170,7 @@ func (r *InputReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Input says what was read so far.
+// Input describes what was read so far.
 func (r *InputReader) Input() Input {
 	in := r.input
 	in.Partial = !r.ended

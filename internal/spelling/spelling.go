@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Nearest gives at most n of names, the most like name first; case does not matter.
+// Nearest gives at most n of names, the most similar to name first; case does not matter.
 func Nearest(name string, names []string, n int) []string {
 	name = strings.ToLower(name)
 	all := slices.Clone(names)
@@ -16,7 +16,8 @@ func Nearest(name string, names []string, n int) []string {
 	return all[:min(n, len(all))]
 }
 
-// Meant is the one of names that name was probably meant to be: it begins so, or few letters differ. "" is none.
+// Meant is the one of names that the user probably meant by name: it begins with name, or few letters differ. "" is
+// none.
 func Meant(name string, names []string) string {
 	if len(name) < 2 {
 		return ""

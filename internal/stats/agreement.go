@@ -16,17 +16,17 @@ func AlphaNominal[V comparable](units [][]V) float64 {
 			here[v]++
 			count[v]++
 		}
-		observed += (m*m - squares(here)) / (m - 1)
+		observed += (m*m - sumSquares(here)) / (m - 1)
 		n += m
 	}
-	expected := n*n - squares(count) // exact: counts are whole numbers
+	expected := n*n - sumSquares(count) // exact: counts are whole numbers
 	if expected == 0 {
 		return math.NaN()
 	}
 	return 1 - (n-1)*observed/expected
 }
 
-func squares[V comparable](count map[V]float64) float64 {
+func sumSquares[V comparable](count map[V]float64) float64 {
 	var sum float64
 	for _, c := range count {
 		sum += c * c
@@ -34,8 +34,8 @@ func squares[V comparable](count map[V]float64) float64 {
 	return sum
 }
 
-// Kappa is Cohen's κ of two raters of the same things (Cohen 1960): agreement beyond the chance that each one's own
-// frequencies give. NaN without values, or where both give one and the same value throughout. a and b are of one length.
+// Kappa is Cohen's κ of two raters of the same items (Cohen 1960): agreement beyond the chance that the raters'
+// frequencies give. NaN without values, or if both always give the same value. a and b have the same length.
 func Kappa[V comparable](a, b []V) float64 {
 	inA, inB := map[V]float64{}, map[V]float64{}
 	same, n := 0.0, float64(len(a))

@@ -7,17 +7,17 @@ func MostFrequentSet(gold [][]bool) []bool {
 	count := map[string]int{}
 	var best []bool
 	for _, row := range gold {
-		count[bits(row)]++
+		count[bitKey(row)]++
 	}
 	for _, row := range gold {
-		if b := bits(row); best == nil || count[b] > count[bits(best)] || count[b] == count[bits(best)] && b < bits(best) {
+		if b := bitKey(row); best == nil || count[b] > count[bitKey(best)] || count[b] == count[bitKey(best)] && b < bitKey(best) {
 			best = row
 		}
 	}
 	return best
 }
 
-func bits(row []bool) string {
+func bitKey(row []bool) string {
 	b := make([]byte, len(row))
 	for i, x := range row {
 		b[i] = '0'
@@ -37,7 +37,7 @@ func Constant(set []bool, n int) [][]bool {
 	return out
 }
 
-// Confusion counts, over rows, which labels stand in the place of which.
+// Confusion counts, over rows, which labels were predicted instead of which.
 type Confusion struct {
 	// Instead[g][p] counts rows where gold label g was missed and label p predicted wrongly.
 	Instead [][]int
@@ -56,7 +56,7 @@ func NewConfusion(t *Table) *Confusion {
 	}
 	for i, gold := range t.Gold {
 		if t.Pred[i] != nil {
-			c.add(without(gold, t.Pred[i]), without(t.Pred[i], gold))
+			c.add(difference(gold, t.Pred[i]), difference(t.Pred[i], gold))
 		}
 	}
 	return c
@@ -79,8 +79,8 @@ func (c *Confusion) add(missed, wrong []int) {
 	}
 }
 
-// without lists the columns in a and not in b.
-func without(a, b []bool) []int {
+// difference lists the columns in a and not in b.
+func difference(a, b []bool) []int {
 	var out []int
 	for k := range a {
 		if a[k] && !b[k] {

@@ -23,12 +23,12 @@ type Interval struct {
 	Resamples int
 }
 
-// Bootstrap draws resamples of the groups with replacement and returns what stat says of each, one row a resample.
-// stat gets how often each group was drawn; it is called concurrently, must not keep the slice and must return equally
-// many values each time. Several figures or predictions in one stat are paired. Resample i depends on seed and i alone,
-// so the result does not depend on the number of cores. The error is the context's.
-func Bootstrap(ctx context.Context, groups, resamples int, seed uint64, stat func(weight []int32) []float64) ([][]float64, error) {
-	out := make([][]float64, resamples)
+// Bootstrap draws resamples of the groups with replacement and returns the result of stat for each. The argument of
+// stat says how often each group was drawn; stat is called concurrently and must not keep the slice. Several figures or
+// predictions in one stat are paired. Resample i depends on seed and i alone, so the result does not depend on the
+// number of cores. The error is the context's.
+func Bootstrap[T any](ctx context.Context, groups, resamples int, seed uint64, stat func(weight []int32) T) ([]T, error) {
+	out := make([]T, resamples)
 	workers := min(runtime.GOMAXPROCS(0), max(resamples, 1))
 	jobs, ctx := errgroup.WithContext(ctx)
 	for w := range workers {
@@ -38,7 +38,7 @@ func Bootstrap(ctx context.Context, groups, resamples int, seed uint64, stat fun
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				draw(weight, seed, uint64(i))
+				drawGroups(weight, seed, uint64(i))
 				out[i] = stat(weight)
 			}
 			return nil
@@ -47,24 +47,12 @@ func Bootstrap(ctx context.Context, groups, resamples int, seed uint64, stat fun
 	return out, jobs.Wait()
 }
 
-func draw(weight []int32, seed, resample uint64) {
+func drawGroups(weight []int32, seed, resample uint64) {
 	clear(weight)
 	rng := rand.New(rand.NewPCG(seed, resample))
 	for range weight {
 		weight[rng.IntN(len(weight))]++
 	}
-}
-
-// Intervals gives the percentile interval of each column of Bootstrap's result. Undefined values (NaN) are left out.
-func Intervals(samples [][]float64) []Interval {
-	if len(samples) == 0 {
-		return nil
-	}
-	out := make([]Interval, len(samples[0]))
-	for c := range out {
-		out[c] = IntervalOf(Column(samples, c))
-	}
-	return out
 }
 
 // IntervalOf gives the percentile interval of one figure's values over the resamples. Undefined values (NaN) are left
@@ -75,13 +63,22 @@ func IntervalOf(values []float64) Interval {
 	return Interval{Quantile(defined, (1-Level)/2), Quantile(defined, (1+Level)/2), len(defined)}
 }
 
-// Column is one figure's values in Bootstrap's result.
+// Column is one figure's values in Bootstrap's result, where stat returns all figures in a fixed order.
 func Column(samples [][]float64, at int) []float64 {
 	out := make([]float64, len(samples))
 	for i, s := range samples {
 		out[i] = s[at]
 	}
 	return out
+}
+
+// IntervalBy gives the interval of one figure over Bootstrap's result; value finds it in the result of stat.
+func IntervalBy[T any](samples []T, value func(T) float64) Interval {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = value(s)
+	}
+	return IntervalOf(values)
 }
 
 // Quantile interpolates linearly between the order statistics of sorted values, as numpy.quantile does. NaN without values.

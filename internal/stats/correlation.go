@@ -16,12 +16,12 @@ type Correlations struct {
 	Kendall  float64 // tau-b, which takes ties out of both variables: scipy.stats.kendalltau
 }
 
-// Pairs holds rows with two values, sorted once for many weightings. Safe for concurrent use.
+// Pairs holds rows with two values. It sorts them once for all weightings. Safe for concurrent use.
 type Pairs struct {
 	x, y         []float64
 	group        []int32
-	byX, byY     []int   // rows in ascending order of the one, and of the other
-	rankX, rankY []int32 // place of a row's value among the distinct ones, from 0
+	byX, byY     []int   // rows in ascending order of x, and of y
+	rankX, rankY []int32 // index of a row's value among the distinct ones, from 0
 	distinctY    int
 }
 
@@ -34,16 +34,16 @@ func NewPairs(x, y []float64, group []int) *Pairs {
 			p.group[i] = int32(group[i])
 		}
 	}
-	p.byX, p.rankX, _ = ranked(x)
-	p.byY, p.rankY, p.distinctY = ranked(y)
-	slices.SortStableFunc(p.byX, func(a, b int) int { // rows tied in both stand together
+	p.byX, p.rankX, _ = rankValues(x)
+	p.byY, p.rankY, p.distinctY = rankValues(y)
+	slices.SortStableFunc(p.byX, func(a, b int) int { // rows tied in both are adjacent
 		return cmp.Or(cmp.Compare(p.rankX[a], p.rankX[b]), cmp.Compare(p.rankY[a], p.rankY[b]))
 	})
 	return p
 }
 
-// ranked gives the order of values, and the place of each among the distinct ones.
-func ranked(v []float64) (order []int, place []int32, distinct int) {
+// rankValues gives the order of values, the index of each among the distinct ones, and the number of those.
+func rankValues(v []float64) (order []int, place []int32, distinct int) {
 	order, place = make([]int, len(v)), make([]int32, len(v))
 	for i := range order {
 		order[i] = i
@@ -58,7 +58,7 @@ func ranked(v []float64) (order []int, place []int32, distinct int) {
 	return order, place, distinct
 }
 
-// Correlations of the rows, each as often as weight says of its group; nil: once each.
+// Correlations are those of the rows, each counted as often as weight says for its group; nil: once each.
 func (p *Pairs) Correlations(weight []int32) Correlations {
 	w := make([]float64, len(p.x))
 	for i, g := range p.group {
@@ -67,21 +67,22 @@ func (p *Pairs) Correlations(weight []int32) Correlations {
 			w[i] = float64(weight[g])
 		}
 	}
-	if !varies(p.x, w) || !varies(p.y, w) {
+	if !hasVariance(p.x, w) || !hasVariance(p.y, w) {
 		return Correlations{math.NaN(), math.NaN(), math.NaN()}
 	}
 	return Correlations{
-		Pearson:  bounded(stat.Correlation(p.x, p.y, w)),
-		Spearman: bounded(stat.Correlation(midRanks(p.byX, p.rankX, w), midRanks(p.byY, p.rankY, w), w)),
+		Pearson:  clampCorrelation(stat.Correlation(p.x, p.y, w)),
+		Spearman: clampCorrelation(stat.Correlation(midRanks(p.byX, p.rankX, w), midRanks(p.byY, p.rankY, w), w)),
 		Kendall:  p.kendall(w),
 	}
 }
 
-// bounded takes off what rounding adds beyond −1 and 1.
-func bounded(r float64) float64 { return math.Max(-1, math.Min(1, r)) }
+// clampCorrelation removes what rounding adds beyond −1 and 1.
+func clampCorrelation(r float64) float64 { return math.Max(-1, math.Min(1, r)) }
 
-// varies tells whether the rows that count have two values; a variance of rounding errors would not tell.
-func varies(v, w []float64) bool {
+// hasVariance tells whether the rows that count have two distinct values. The computed variance may be a rounding
+// error.
+func hasVariance(v, w []float64) bool {
 	first := math.NaN()
 	for i, x := range v {
 		if w[i] > 0 && !math.IsNaN(first) && x != first {
@@ -125,37 +126,37 @@ func (p *Pairs) kendall(w []float64) float64 {
 				tiedBoth, both = tiedBoth+pairsOf(both), 0
 			}
 			if w[i] > 0 {
-				discordant += w[i] * (seen - above.sum(p.rankY[i]))
+				discordant += w[i] * (seen - above.sumUpTo(p.rankY[i]))
 			}
 			both, here = both+w[i], here+w[i]
 		}
 		for _, i := range p.byX[start:end] {
-			above.add(p.rankY[i], w[i])
+			above.addAt(p.rankY[i], w[i])
 		}
 		tiedX, tiedBoth, seen = tiedX+pairsOf(here), tiedBoth+pairsOf(both), seen+here
 		start = end
 	}
 	for rank := range p.distinctY {
-		tiedY += pairsOf(above.sum(int32(rank)) - above.sum(int32(rank)-1))
+		tiedY += pairsOf(above.sumUpTo(int32(rank)) - above.sumUpTo(int32(rank)-1))
 	}
 	all := pairsOf(seen)
-	return bounded((all - tiedX - tiedY + tiedBoth - 2*discordant) / math.Sqrt(all-tiedX) / math.Sqrt(all-tiedY))
+	return clampCorrelation((all - tiedX - tiedY + tiedBoth - 2*discordant) / math.Sqrt(all-tiedX) / math.Sqrt(all-tiedY))
 }
 
-// pairsOf is the number of pairs among n.
+// pairsOf is the number of pairs of n items.
 func pairsOf(n float64) float64 { return n * (n - 1) / 2 }
 
 // fenwick holds sums over the beginning of a list (Fenwick 1994).
 type fenwick []float64
 
-func (f fenwick) add(place int32, n float64) {
+func (f fenwick) addAt(place int32, n float64) {
 	for i := place + 1; int(i) < len(f); i += i & -i {
 		f[i] += n
 	}
 }
 
-// sum of the places up to this one.
-func (f fenwick) sum(place int32) float64 {
+// sumUpTo is the sum of the elements up to place.
+func (f fenwick) sumUpTo(place int32) float64 {
 	total := 0.0
 	for i := place + 1; i > 0; i -= i & -i {
 		total += f[i]
@@ -175,7 +176,7 @@ func NewMeans(x, y []float64, unit []int, units int, group []int) *Means {
 	return &Means{unit: unit, group: group, x: x, y: y, units: units}
 }
 
-// Correlations of the units' means; a unit of which no row counts is left out.
+// Correlations are those of the units' means. A unit without a row that counts is left out.
 func (m *Means) Correlations(weight []int32) Correlations {
 	x, y, n := make([]float64, m.units), make([]float64, m.units), make([]float64, m.units)
 	for i, u := range m.unit {
@@ -188,12 +189,12 @@ func (m *Means) Correlations(weight []int32) Correlations {
 	k := 0
 	for u := range n {
 		if n[u] > 0 {
-			x[k], y[k] = settled(x[u]/n[u]), settled(y[u]/n[u])
+			x[k], y[k] = roundNoise(x[u]/n[u]), roundNoise(y[u]/n[u])
 			k++
 		}
 	}
 	return NewPairs(x[:k], y[:k], nil).Correlations(nil)
 }
 
-// settled takes the rounding errors off a mean, so that equal means are tied.
-func settled(x float64) float64 { return math.Round(x*1e12) / 1e12 }
+// roundNoise removes rounding errors from a mean, so that equal means are tied.
+func roundNoise(x float64) float64 { return math.Round(x*1e12) / 1e12 }

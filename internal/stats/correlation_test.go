@@ -194,7 +194,7 @@ func BenchmarkCorrelations(b *testing.B) {
 	}
 	p := NewPairs(x, y, nil)
 	for b.Loop() {
-		draw(weight, 1, 1)
+		drawGroups(weight, 1, 1)
 		p.Correlations(weight)
 	}
 }

@@ -2,9 +2,9 @@ package stats
 
 import "math"
 
-// Evaluator computes all Metrics of a table for any weighting of its groups, which makes resampling cheap: everything that
-// is a sum over rows is summed per group once (sparsely), everything that needs an order is sorted once.
-// It is not changed after NewEvaluator and safe for concurrent use.
+// Evaluator computes all Metrics of a table for any weighting of its groups. Resampling is cheap: sums over rows are
+// computed once for each group (sparsely), and rankings are sorted once. It does not change after NewEvaluator and is
+// safe for concurrent use.
 type Evaluator struct {
 	labels  int
 	groups  int
@@ -15,7 +15,7 @@ type Evaluator struct {
 	total   []float64  // sums with every group once
 }
 
-// sparse is a matrix of groups × cells in row order: few cells of a group are not zero.
+// sparse is a matrix of groups × cells in row order, with few cells of a group that are not zero.
 type sparse struct {
 	start []int
 	cell  []int32

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// QualityMethod says how far a model's probability bears a given label out: cleanlab's label quality scores, with "has the
-// label" against "has not" as the two classes (Thyagarajan et al. 2022). All are 0 to 1, lower is more doubtful.
+// QualityMethod is a measure of how well a model's probability agrees with a given label: cleanlab's label quality
+// scores, with "has the label" and "has not" as the two classes (Thyagarajan et al. 2022). All are 0 to 1; lower is
+// more doubtful.
 type QualityMethod int
 
 // The methods.
@@ -23,7 +24,7 @@ const (
 	leastThreshold = 2e-6 // CONFIDENT_THRESHOLDS_LOWER_BOUND
 )
 
-// Score is the quality of one label of one row: given or not, with the probability p, in [0, 1], that it holds.
+// Score is the quality of one label of one row: whether it was given, and its probability p, in [0, 1].
 func (m QualityMethod) Score(given bool, p float64) float64 {
 	self, other := 1-p, p
 	if given {
@@ -55,8 +56,8 @@ func (m QualityMethod) Scores(given []bool, p []float64) []float64 {
 	return s
 }
 
-// EMA puts a row's scores together: their exponential moving average from the highest to the lowest, so that the lowest
-// weighs alpha (0 to 1; QualityAlpha). NaN without scores.
+// EMA makes one score of a row's scores: their exponential moving average from the highest to the lowest, so that the
+// lowest has the weight alpha (0 to 1; QualityAlpha). NaN without scores.
 func EMA(scores []float64, alpha float64) float64 {
 	if len(scores) == 0 {
 		return math.NaN()
@@ -69,9 +70,9 @@ func EMA(scores []float64, alpha float64) float64 {
 	return e
 }
 
-// ConfidentIssues are the rows whose label is probably wrong by confident learning (Northcutt et al. 2021), as cleanlab's
-// filter_by="confident_learning" has them: given is a label's column, p its probabilities. A row is an issue if its
-// probability is that of the other side's average row or beyond, and on the other side of 0.5.
+// ConfidentIssues marks the rows whose label is probably wrong by confident learning (Northcutt et al. 2021), as
+// cleanlab's filter_by="confident_learning" does. given is a label's column, p its probabilities. A row is an issue if
+// its probability is at or beyond the mean of the rows with the opposite label, and on their side of 0.5.
 func ConfidentIssues(given []bool, p []float64) []bool {
 	var sum, n [2]float64 // of those without the label, and with it
 	for i, g := range given {

@@ -1,6 +1,6 @@
-// Package stats computes the figures by which predictions are judged against gold labels, and their intervals.
-// It knows nothing of files, rows or taxonomies: labels are columns, rows are slices. Each figure names its source;
-// those that scikit-learn has are equal to scikit-learn's (testdata/make_fixtures.py).
+// Package stats computes figures that compare predictions with gold labels, and their intervals. It does not know
+// files, rows or taxonomies: labels are columns, rows are slices. Each figure names its source. Figures that
+// scikit-learn has are equal to scikit-learn's (testdata/make_fixtures.py).
 package stats
 
 import (
@@ -16,8 +16,8 @@ const DefaultMinSupport = 20
 // Table holds gold and predicted label sets row by row; every row has one column per label.
 type Table struct {
 	Gold [][]bool
-	// Pred is parallel to Gold. A nil row has no prediction: every gold label counts as missed, and it is no exact match.
-	// Leave such rows out of the table to have them excluded instead.
+	// Pred is parallel to Gold. A nil row has no prediction: every gold label counts as missed, and it is not an exact
+	// match. To exclude such rows, leave them out of the table.
 	Pred [][]bool
 	// Prob holds probabilities in [0, 1], parallel to Gold; nil as a whole or for a row where they are unknown.
 	// Ranking and calibration figures use the rows that have them.
@@ -60,7 +60,7 @@ const (
 	metricCount
 )
 
-// Metrics lists the figures in the order of Evaluator.Values.
+// Metrics are the figures in the order of Evaluator.Values.
 func Metrics() []Metric {
 	return []Metric{
 		MicroPrecision: {"micro_precision", "micro precision", true},

@@ -23,7 +23,7 @@ func calibrationBin(p float64) int {
 	return b
 }
 
-// Ranking holds rows in descending order of a score, sorted once for many weightings. Safe for concurrent use.
+// Ranking holds rows in descending order of a score. It sorts them once for all weightings. Safe for concurrent use.
 type Ranking struct {
 	group []int32
 	gold  []bool
@@ -48,8 +48,8 @@ func NewRanking(scores []float64, gold []bool, group []int) *Ranking {
 	return r
 }
 
-// steps calls f for every distinct score, from the highest, with the weight of gold and other rows that have it.
-func (r *Ranking) steps(weight []int32, f func(pos, neg float64)) {
+// eachStep calls f for every distinct score, from the highest, with the weight of gold and other rows that have it.
+func (r *Ranking) eachStep(weight []int32, f func(pos, neg float64)) {
 	var pos, neg int64
 	for j, g := range r.group {
 		w := int64(1)
@@ -72,7 +72,7 @@ func (r *Ranking) steps(weight []int32, f func(pos, neg float64)) {
 // average_precision_score. NaN where no row is gold (scikit-learn: 0). Weight counts groups, nil: once each.
 func (r *Ranking) AveragePrecision(weight []int32) float64 {
 	var tp, all, sum float64
-	r.steps(weight, func(pos, neg float64) {
+	r.eachStep(weight, func(pos, neg float64) {
 		tp, all = tp+pos, all+pos+neg
 		if pos > 0 {
 			sum += pos * tp / all
@@ -85,7 +85,7 @@ func (r *Ranking) AveragePrecision(weight []int32) float64 {
 // half (Mann and Whitney 1947). NaN unless both kinds of rows are there. Weight counts groups, nil: once each.
 func (r *Ranking) AUC(weight []int32) float64 {
 	var tp, fp, wins float64
-	r.steps(weight, func(pos, neg float64) {
+	r.eachStep(weight, func(pos, neg float64) {
 		wins += neg * (tp + pos/2)
 		tp, fp = tp+pos, fp+neg
 	})

@@ -115,7 +115,7 @@ func TestFiguresEqualScikitLearn(t *testing.T) {
 				near(t, "calibration error", got.ECE, want.ECE)
 				near(t, "brier", got.Brier, want.Brier)
 			}
-			if got := bits(MostFrequentSet(p.table().Gold)); got != p.MostFrequent {
+			if got := bitKey(MostFrequentSet(p.table().Gold)); got != p.MostFrequent {
 				t.Errorf("most frequent set %s, want %s", got, p.MostFrequent)
 			}
 		})
@@ -152,8 +152,8 @@ func TestResampledFiguresEqualScikitLearn(t *testing.T) {
 				samples = append(samples, e.Values(weight))
 				nearAll(t, "resample", samples[len(samples)-1], r.Values)
 			}
-			for i, got := range Intervals(samples) {
-				want := p.Quantiles[Metrics()[i].Key]
+			for i := range Metrics() {
+				got, want := IntervalOf(Column(samples, i)), p.Quantiles[Metrics()[i].Key]
 				if want == nil {
 					want = []float64{math.NaN(), math.NaN()}
 				}
@@ -185,7 +185,7 @@ func TestIntervalOfAMean(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		iv := Intervals(samples)[ExactMatch]
+		iv := IntervalOf(Column(samples, ExactMatch))
 		m := e.Values(nil)[ExactMatch]
 		if iv.Resamples != 4000 || math.Abs((iv.Low+iv.High)/2-m) > 0.01 {
 			t.Errorf("interval %v is not around %v", iv, m)
@@ -232,7 +232,7 @@ func TestDrawDrawsAsManyGroupsAsThereAre(t *testing.T) {
 	weight := make([]int32, 50)
 	seen := map[int32]bool{}
 	for i := range uint64(20) {
-		draw(weight, 1, i)
+		drawGroups(weight, 1, i)
 		sum := int32(0)
 		for _, w := range weight {
 			sum, seen[w] = sum+w, true
@@ -325,7 +325,7 @@ func TestCalibrationBinEdges(t *testing.T) {
 func TestMostFrequentSetTies(t *testing.T) {
 	a, b := []bool{true, false}, []bool{false, true}
 	for _, gold := range [][][]bool{{a, b}, {b, a}, {a, b, b, a}} {
-		if got := bits(MostFrequentSet(gold)); got != "01" {
+		if got := bitKey(MostFrequentSet(gold)); got != "01" {
 			t.Errorf("%v: %s, want 01", gold, got)
 		}
 	}

@@ -5,8 +5,8 @@ import "math"
 // zLevel is the standard normal quantile at (1+Level)/2.
 const zLevel = 1.959963984540054
 
-// Wilson is the score interval (Wilson 1927) at Level of a share of hits in n independent trials. It stays within 0 and 1
-// and says something at 0 and n hits, where resampling says nothing. NaN without trials.
+// Wilson is the score interval (Wilson 1927) at Level of a share of hits in n independent trials. It stays within 0 and
+// 1, and has a width at 0 and n hits, where resampling has none. NaN without trials.
 func Wilson(hits, n int) (low, high float64) {
 	if n == 0 {
 		return math.NaN(), math.NaN()

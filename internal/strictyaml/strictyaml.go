@@ -1,5 +1,5 @@
-// Package strictyaml reads the YAML files that people write: what a file may hold is said once, and every fault comes with
-// its line.
+// Package strictyaml reads YAML files that people write. The caller says once what a file may hold; every fault has its
+// line.
 package strictyaml
 
 import (
@@ -21,7 +21,7 @@ type Reader struct {
 	faults []error
 }
 
-// Fault notes what is wrong on a line.
+// Fault adds a fault on a line.
 func (r *Reader) Fault(line int, format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf("%s:%d: %s", r.File, max(line, 1), fmt.Sprintf(format, args...)))
 }
@@ -32,7 +32,7 @@ func (r *Reader) Faults() int { return len(r.faults) }
 // Err joins the faults, each as "file:line: what".
 func (r *Reader) Err() error { return errors.Join(r.faults...) }
 
-// yamlLine takes the line out of yaml.v3's syntax errors, which carry it only as text.
+// yamlLine finds the line in yaml.v3's syntax errors, which have it only as text.
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // Document is the root of the one document in data; nil after a fault. what names what a file holds.
@@ -49,13 +49,13 @@ func (r *Reader) Document(data []byte, what string) *yaml.Node {
 		return nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		r.syntax(err)
+		r.addSyntaxFault(err)
 		return nil
 	}
 	return doc.Content[0]
 }
 
-func (r *Reader) syntax(err error) {
+func (r *Reader) addSyntaxFault(err error) {
 	text, line := err.Error(), 1
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -87,7 +87,7 @@ func (r *Reader) Mapping(n *yaml.Node, what string, keys ...Key) {
 		return
 	}
 	seen := map[string]bool{}
-	r.pairs(n, func(k, v *yaml.Node) {
+	r.eachPair(n, func(k, v *yaml.Node) {
 		seen[k.Value] = true
 		at := slices.IndexFunc(keys, func(c Key) bool { return c.name == k.Value })
 		if at < 0 {
@@ -110,7 +110,7 @@ func (r *Reader) Names(each Value) Value {
 			r.Fault(n.Line, "%s must be a mapping of names", key)
 			return
 		}
-		r.pairs(n, func(k, v *yaml.Node) {
+		r.eachPair(n, func(k, v *yaml.Node) {
 			if k.Kind != yaml.ScalarNode || strings.TrimSpace(k.Value) == "" {
 				r.Fault(k.Line, "%s has a key that is no name", key)
 				return
@@ -120,8 +120,8 @@ func (r *Reader) Names(each Value) Value {
 	}
 }
 
-// pairs walks over the entries whose keys are not given twice.
-func (r *Reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
+// eachPair walks over the entries whose keys are not given twice.
+func (r *Reader) eachPair(n *yaml.Node, each func(key, value *yaml.Node)) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
@@ -222,10 +222,10 @@ type Unique struct {
 	lines  map[string]int
 }
 
-// Unique watches over names of one kind.
+// Unique finds equal names of one kind.
 func (r *Reader) Unique(what string) *Unique { return &Unique{r, what, map[string]int{}} }
 
-// Add notes that name stands on a line.
+// Add adds a name that is on a line, and reports an earlier one.
 func (u *Unique) Add(line int, name string) {
 	if name == "" {
 		return // already reported as missing

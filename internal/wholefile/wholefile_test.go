@@ -1,6 +1,9 @@
 package wholefile
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +33,13 @@ func TestWrite(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	nowhere := filepath.Join(dir, "none", "a.json")
+	failing := func(w io.Writer) error { fmt.Fprint(w, "half"); return errors.New("broken") }
+	if err := Fill(path, failing); err == nil || err.Error() != "broken" {
+		t.Errorf("got %v, want the error of the function", err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "second" {
+		t.Errorf("%q %v, want the file as it was", got, err)
+	}
 	if err := Write(nowhere, nil); err == nil || !strings.Contains(err.Error(), nowhere) {
 		t.Errorf("got %v, want the name that was asked for", err)
 	}

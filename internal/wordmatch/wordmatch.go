@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// longestTarget: longer texts are no answers to look for, and make slow patterns.
+// longestTarget is the longest text that is searched: longer ones are no answers, and make slow patterns.
 const longestTarget = 2000
 
-// Find gives the places [from, to) of the targets in content, in order and apart. Where two begin at the same place the
-// longer one counts.
+// Find gives the ranges [from, to) of the targets in content, in order and without overlap. If two begin at the same
+// position, the longer one counts.
 func Find(content string, targets []string) [][]int {
 	var patterns []string
 	for _, t := range targets {
@@ -36,19 +36,19 @@ func Find(content string, targets []string) [][]int {
 	if err != nil { // too large for a pattern: nothing is marked
 		return nil
 	}
-	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool { return !wholeWords(content, at[0], at[1]) })
+	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool { return !isWholeWords(content, at[0], at[1]) })
 }
 
-// wholeWords tells whether no word goes on beyond the place, in scripts that put spaces between words.
-func wholeWords(s string, from, to int) bool {
+// isWholeWords tells whether the range cuts no word, in scripts that put spaces between words.
+func isWholeWords(s string, from, to int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:from])
 	begin, _ := utf8.DecodeRuneInString(s[from:])
 	last, _ := utf8.DecodeLastRuneInString(s[:to])
 	after, _ := utf8.DecodeRuneInString(s[to:])
-	return !(inWord(before) && inWord(begin)) && !(inWord(last) && inWord(after))
+	return !(isInWord(before) && isInWord(begin)) && !(isInWord(last) && isInWord(after))
 }
 
-func inWord(r rune) bool {
+func isInWord(r rune) bool {
 	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
 		return false
 	}

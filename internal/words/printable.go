@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// joiners are invisible but part of words and emoji, and no terminal obeys them.
+// joiners are invisible but part of words and emoji, and harmless in a terminal.
 const joiners = "\u200c\u200d"
 
-// Printable makes one line of a text in which nothing is left that a terminal would obey: white space becomes a space,
-// every other invisible character its escape, as in \x1b.
+// Printable makes a text one line without anything that a terminal would execute: white space becomes a space, every
+// other invisible character its escape, such as \x1b.
 func Printable(s string) string {
 	return strings.Map(spaceRune, PrintableLines(s))
 }

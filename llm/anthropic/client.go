@@ -24,7 +24,7 @@ const (
 	apiVersion = "2023-06-01" // of the form of calls and replies below
 )
 
-// Client is an llm.Client of one endpoint. It learns which models take no temperature, and leaves it out of later
+// Client is an llm.Client of one endpoint. It learns which models reject a temperature, and leaves it out of later
 // calls.
 type Client struct {
 	url      string
@@ -32,7 +32,7 @@ type Client struct {
 	rejected endpoint.Rejections
 }
 
-// New checks o and makes a Client; nothing is called yet.
+// New checks o and makes a Client; it calls nothing.
 func New(o Options) (*Client, error) {
 	if err := validate(o); err != nil {
 		return nil, err
@@ -61,13 +61,13 @@ const temperature = 0
 
 var options = []endpoint.Option{temperature: {Name: "temperature", Words: []string{"temperature"}}}
 
-// Rejected names the options that calls of model do without: "json_schema" and "seed", which the API does not have, and
-// "temperature" where the endpoint rejected it. A run's record needs them.
+// Rejected names the options that calls of model leave out: "json_schema" and "seed", which the API does not have, and
+// "temperature" if the endpoint rejected it. A run's record needs them.
 func (c *Client) Rejected(model string) []string {
 	return slices.Concat([]string{"json_schema", "seed"}, c.rejected.Names(model))
 }
 
-// Complete makes one call. Where the endpoint rejects the temperature, it calls again without, and remembers that for
+// Complete makes one call. If the endpoint rejects the temperature, it calls again without one, and remembers that for
 // the model.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (reply *llm.Reply, err error) {
@@ -79,7 +79,6 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 	})
 }
 
-// call is one exchange with the endpoint.
 func (c *Client) call(ctx context.Context, r *request) (*llm.Reply, error) {
 	body, err := json.Marshal(r)
 	var req *http.Request

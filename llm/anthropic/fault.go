@@ -7,7 +7,7 @@ import (
 	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
-// statuses are those that the API's types of errors stand for.
+// statuses are the statuses of the API's types of errors.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -25,7 +25,7 @@ const statusOverloaded = 529
 
 func statusOf(f *endpoint.Fault) int { return statuses[f.Type] }
 
-// problemOf knows the types of errors and the messages of those that have the type of a bad request.
+// problemOf recognises problems by the type of the error, and those of type "bad request" by the message.
 func problemOf(f *endpoint.Fault) endpoint.Problem {
 	message := strings.ToLower(f.Message)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
-// request is a call as the API takes it.
+// request is a call in the form of the API.
 type request struct {
 	Model       string        `json:"model"`
 	MaxTokens   int           `json:"max_tokens"`
@@ -16,7 +16,7 @@ type request struct {
 	Temperature *float64      `json:"temperature,omitempty"`
 }
 
-// translate is r for the API. System messages, wherever they stand, are its system prompt.
+// translate is r in the form of the API. All system messages become its system prompt.
 func translate(r *llm.Request, omitted endpoint.Omitted) *request {
 	out := &request{Model: r.Model, MaxTokens: r.MaxTokens}
 	var system []string
@@ -34,7 +34,7 @@ func translate(r *llm.Request, omitted endpoint.Omitted) *request {
 	return out
 }
 
-// response is a reply as the API gives it.
+// response is a reply in the form of the API.
 type response struct {
 	Model   string `json:"model"`
 	Content []struct {
@@ -43,20 +43,20 @@ type response struct {
 	} `json:"content"`
 	Stop  string `json:"stop_reason"`
 	Usage struct {
-		Input      int `json:"input_tokens"` // that no cache took part in
+		Input      int `json:"input_tokens"` // not from a cache
 		CacheRead  int `json:"cache_read_input_tokens"`
 		CacheWrite int `json:"cache_creation_input_tokens"`
 		Output     int `json:"output_tokens"`
 	} `json:"usage"`
 }
 
-// finishes are the values of llm.Reply.Finish for the API's reasons to stop. Others stay as they are.
+// finishes are the values of llm.Reply.Finish for the API's reasons to stop. Other reasons stay unchanged.
 var finishes = map[string]string{
 	"end_turn": llm.FinishStop, "stop_sequence": llm.FinishStop,
 	"max_tokens": llm.FinishLength, "model_context_window_exceeded": llm.FinishLength, "refusal": llm.FinishRefuse,
 }
 
-// reply is the text of m, without the model's thoughts, which stand in parts of their own.
+// reply is the text of m, without the model's thoughts, which are separate parts.
 func (m *response) reply(model string) *llm.Reply {
 	out := &llm.Reply{Finish: m.Stop, Model: m.Model}
 	if out.Model == "" {

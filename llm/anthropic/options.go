@@ -7,8 +7,8 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Options say where an endpoint is. BaseURL is up to and without /v1/messages. The key is sent as x-api-key.
-// AzureVersion is not for this API.
+// Options say where an endpoint is. BaseURL is the address without /v1/messages. The key is sent as x-api-key. This API
+// has no AzureVersion.
 type Options = vendor.Options
 
 const baseURL = "https://api.anthropic.com"

@@ -1,8 +1,7 @@
-// Package ask puts questions to language models. [Asker.Ask] repeats one call until its reply can be read; [InOrder]
-// asks about many things at the same time, such as rows, and hands them on in the order in which they came. Begin
-// there.
+// Package ask asks language models. [Asker.Ask] repeats one call until its reply can be read; [InOrder] asks about many
+// items at the same time, such as rows, and emits them in their order. Begin with it.
 //
-// It decides what a call without a reply means: for its question alone, or for the whole run.
+// It decides whether a call without a reply concerns its question alone, or ends the run.
 package ask
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// Asker asks one model, and stops a run once the model gives no reply any more. Safe for concurrent use.
+// Asker asks one model, and ends the run if the model no longer replies. Safe for concurrent use.
 type Asker struct {
 	llm.Model
 	health replies.Health
@@ -22,19 +21,19 @@ type Asker struct {
 // New makes an Asker of a valid model.
 func New(m llm.Model) *Asker { return &Asker{Model: m} }
 
-// Reset forgets which calls had no reply. A run begins with it.
+// Reset forgets which calls had no reply. Call it at the beginning of a run.
 func (a *Asker) Reset() { a.health.Reset() }
 
-// rejecter is what a journal's client is besides.
+// rejecter is a client with a method Reject, such as a journal's.
 type rejecter interface {
 	Reject(r *llm.Request, reply *llm.Reply) error
 }
 
-// Ask makes the call r, up to attempts times while read does not find in the reply what was asked for. read is called
-// once a reply.
+// Ask makes the call r, and repeats it up to attempts times in all until read accepts the reply. It calls read once for
+// each reply.
 //
 // unanswered is why the last call gave no reply; it concerns this question alone. err ends the run: it concerns every
-// call (see llm.Kind.Stops), the model gives no reply any more (llm.Unavailable), or ctx has ended.
+// call (see llm.Kind.Stops), the model no longer replies (llm.Unavailable), or ctx has ended.
 func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
 	read func(*llm.Reply) bool) (unanswered, err error) {
 	for attempt := range attempts {
@@ -66,7 +65,7 @@ func (a *Asker) classify(ctx context.Context, err error) (unanswered, final erro
 	}
 	switch llm.KindOf(err) {
 	case llm.Refused, llm.Filtered:
-		a.health.Reply() // the model is there
+		a.health.Reply() // the model replies
 	case llm.Unavailable, llm.Transient, llm.Wait:
 		if n, down := a.health.Fail(); down {
 			return nil, &llm.Error{Kind: llm.Unavailable,

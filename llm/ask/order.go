@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Item is a thing that is asked about, such as a row.
+// Item is something to ask about, such as a row.
 type Item struct {
 	Questions []func(context.Context) error // asked at the same time, in any order; an error ends the run
-	Emit      func() error                  // hands the item on, once every question is answered
+	Emit      func() error                  // is called once every question is answered
 }
 
 // InOrder asks the questions about the items that next gives until io.EOF, so many at the same time as there are
 // workers, and emits the items in order. next and Emit are called by one goroutine each, at the same time. A few
 // items for each worker are held in memory.
 //
-// Errors of next, of questions and of Emit end the run, and so does the end of ctx. Then no question is asked any
-// more, those that are being asked are awaited, and the items before the first that is not whole are emitted; the
-// error is what ended the run. Questions get a context that ends with the run.
+// Errors of next, of questions and of Emit end the run, and so does the end of ctx. Then InOrder asks no further
+// question, waits for those in flight, and emits the items before the first one that is not complete; the error is the
+// cause. Questions get a context that ends with the run.
 func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -31,7 +31,7 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 	g.Go(func() error {
 		defer close(items)
 		defer close(questions)
-		err := feed(ctx, next, items, questions)
+		err := feedItems(ctx, next, items, questions)
 		if err != nil {
 			stop(err) // of several errors, the first is the cause
 		}
@@ -40,14 +40,14 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 	for range workers {
 		g.Go(func() error {
 			for q := range questions {
-				q.ask(ctx, stop)
+				q.askQuestion(ctx, stop)
 			}
 			return nil
 		})
 	}
 	var broken bool
 	g.Go(func() error {
-		broken = emit(items, stop)
+		broken = emitItems(items, stop)
 		return nil
 	})
 	if err := g.Wait(); err != nil || broken {
@@ -56,34 +56,32 @@ func InOrder(ctx context.Context, workers int, next func() (*Item, error)) error
 	return nil
 }
 
-// itemsPerWorker may be under way or wait for an earlier item that takes longer.
+// itemsPerWorker is how many items for each worker may be in work or wait for an earlier item.
 const itemsPerWorker = 4
 
-// openItem is an item under way.
 type openItem struct {
 	*Item
 	left   atomic.Int64  // questions
 	done   chan struct{} // closed when none is left
-	broken atomic.Bool   // a question was not answered, since the run ended
+	broken atomic.Bool   // a question was not answered because the run ended
 }
 
-// question is one of an item.
 type question struct {
 	item *openItem
 	do   func(context.Context) error
 }
 
-func (q question) ask(ctx context.Context, stop context.CancelCauseFunc) {
+func (q question) askQuestion(ctx context.Context, stop context.CancelCauseFunc) {
 	err := context.Cause(ctx)
 	if err == nil {
 		if err = q.do(ctx); err != nil {
 			stop(err)
 		}
 	}
-	q.end(err)
+	q.endQuestion(err)
 }
 
-func (q question) end(err error) {
+func (q question) endQuestion(err error) {
 	if err != nil {
 		q.item.broken.Store(true)
 	}
@@ -92,8 +90,8 @@ func (q question) end(err error) {
 	}
 }
 
-// feed reads items and hands out their questions.
-func feed(ctx context.Context, next func() (*Item, error), items chan<- *openItem, questions chan<- question) error {
+// feedItems reads items and sends them and their questions to the channels.
+func feedItems(ctx context.Context, next func() (*Item, error), items chan<- *openItem, questions chan<- question) error {
 	for ctx.Err() == nil {
 		item, err := next()
 		if errors.Is(err, io.EOF) {
@@ -112,25 +110,25 @@ func feed(ctx context.Context, next func() (*Item, error), items chan<- *openIte
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		o.feed(ctx, questions)
+		o.feedQuestions(ctx, questions)
 	}
 	return context.Cause(ctx)
 }
 
-func (o *openItem) feed(ctx context.Context, questions chan<- question) {
+func (o *openItem) feedQuestions(ctx context.Context, questions chan<- question) {
 	for _, do := range o.Questions {
 		q := question{o, do}
 		select {
 		case questions <- q:
 		case <-ctx.Done():
-			q.end(context.Cause(ctx))
+			q.endQuestion(context.Cause(ctx))
 		}
 	}
 }
 
-// emit hands items on in order, up to the first that is not whole, and tells whether there was one.
-func emit(items <-chan *openItem, stop context.CancelCauseFunc) (broken bool) {
-	for o := range items { // to its end, as feed waits for room in it
+// emitItems emits items in order, up to the first that is not complete, and tells whether there was one.
+func emitItems(items <-chan *openItem, stop context.CancelCauseFunc) (broken bool) {
+	for o := range items { // read items to the end, since feedItems waits until it can send
 		<-o.done
 		if broken = broken || o.broken.Load(); broken {
 			continue

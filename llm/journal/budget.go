@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// Budget is what all calls in a journal may consume together, those of earlier runs included. A limit that is nil
-// does not hold; 0 allows nothing but replays.
+// Budget limits what all calls in a journal may use together, those of earlier runs included. nil is no limit; 0 allows
+// nothing but replays.
 type Budget struct {
 	MaxCost   *float64 `json:"max_cost,omitempty"`   // in the currency of the price list
 	MaxTokens *int64   `json:"max_tokens,omitempty"` // input and output
@@ -39,15 +39,15 @@ func (b Budget) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Bounds of what an endpoint adds to a request before the model reads it: the marks of a turn, and the marks around
-// all with a system text of its own. Chat templates in use need about 5 and up to 100 tokens (gpt-oss).
+// Upper bounds of what an endpoint adds to a request before the model reads it: marks around each message, and marks
+// and a system text around all. Known chat templates need about 5 and up to 100 tokens (gpt-oss).
 const (
 	tokensPerMessage = 16
 	tokensPerRequest = 128
 )
 
-// WorstCase bounds what r can use. Input: its bytes, as no tokenizer makes more tokens than bytes, and an allowance
-// for what the endpoint adds. Output: MaxTokens.
+// WorstCase is an upper bound of the tokens that r can use. Input: its bytes, as no tokenizer makes more tokens than
+// bytes, and an allowance for what the endpoint adds. Output: MaxTokens.
 func WorstCase(r *llm.Request) llm.Usage {
 	u := llm.Usage{Input: tokensPerRequest, Output: r.MaxTokens}
 	for _, m := range r.Messages {
@@ -75,15 +75,15 @@ type Spent struct {
 
 // Spent sums the journal up, over all models and runs.
 func (j *Journal) Spent() (Spent, error) {
-	books, err := readAccounts(j.store.reader.QueryContext(background, listAccounts))
+	perModel, err := readAccounts(j.store.reader.QueryContext(background, listAccounts))
 	if err != nil {
-		return Spent{}, explain(j.path, err)
+		return Spent{}, explainFault(j.path, err)
 	}
 	var sum account
-	for _, a := range books {
-		sum.add(*a)
+	for _, a := range perModel {
+		sum.addAccount(*a)
 	}
-	s := sum.spent()
+	s := sum.toSpent()
 	s.Currency, err = j.currency()
 	return s, err
 }
@@ -101,38 +101,38 @@ type account struct {
 	changed bool // and not written yet
 }
 
-func (a *account) add(d account) {
-	a.calls = plus(a.calls, d.calls)
-	a.open = plus(a.open, d.open)
-	a.input = plus(a.input, d.input)
-	a.output = plus(a.output, d.output)
-	a.cost = plus(a.cost, d.cost)
-	a.unpricedInput = plus(a.unpricedInput, d.unpricedInput)
-	a.unpricedOutput = plus(a.unpricedOutput, d.unpricedOutput)
-	a.overruns = plus(a.overruns, d.overruns)
+func (a *account) addAccount(d account) {
+	a.calls = addCapped(a.calls, d.calls)
+	a.open = addCapped(a.open, d.open)
+	a.input = addCapped(a.input, d.input)
+	a.output = addCapped(a.output, d.output)
+	a.cost = addCapped(a.cost, d.cost)
+	a.unpricedInput = addCapped(a.unpricedInput, d.unpricedInput)
+	a.unpricedOutput = addCapped(a.unpricedOutput, d.unpricedOutput)
+	a.overruns = addCapped(a.overruns, d.overruns)
 	a.changed = true
 }
 
-// spent is a without its currency.
-func (a *account) spent() Spent {
+// toSpent gives a as a Spent without currency.
+func (a *account) toSpent() Spent {
 	return Spent{Calls: a.calls, Open: a.open, Input: a.input, Output: a.output, Cost: float64(a.cost) / nano,
 		UnpricedInput: a.unpricedInput, UnpricedOut: a.unpricedOutput, Overruns: a.overruns}
 }
 
-func (a account) minus() account {
+func (a account) negated() account {
 	return account{calls: -a.calls, open: -a.open, input: -a.input, output: -a.output, cost: -a.cost,
 		unpricedInput: -a.unpricedInput, unpricedOutput: -a.unpricedOutput, overruns: -a.overruns}
 }
 
-// plus stays at the highest number: what an endpoint reports may be nonsense.
-func plus(a, b int64) int64 {
+// addCapped adds, up to the largest number: an endpoint may report nonsense.
+func addCapped(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
 	return a + b
 }
 
-// Meter keeps the budget: it reserves the worst case of each call in the journal before it is made and settles for
+// Meter keeps the budget: it reserves the worst case of each call in the journal before the call, and replaces it by
 // what was used. See Journal.Meter.
 type Meter struct {
 	journal *Journal
@@ -141,40 +141,39 @@ type Meter struct {
 	prices  *Prices
 
 	mu   sync.Mutex
-	used map[string]*account // by model; calls that are over
+	used map[string]*account // by model; finished calls
 }
 
 var _ llm.Client = (*Meter)(nil)
 
-// Used is what calls of model through m have used that are over, whatever else uses the journal.
+// Used is what the finished calls of model through m have used. Other users of the journal do not count.
 func (m *Meter) Used(model string) Spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if a := m.used[model]; a != nil {
-		return a.spent()
+		return a.toSpent()
 	}
 	return Spent{}
 }
 
-// addUsed counts a call that is over.
 func (m *Meter) addUsed(model string, a account) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.used[model] == nil {
 		m.used[model] = &account{}
 	}
-	m.used[model].add(a)
+	m.used[model].addAccount(a)
 }
 
-// Meter decorates next, the endpoint's client, or that which llm.Limiter.LimitInFlight gives. A call for which the
-// budget has no room is not made and fails with llm.Budget; one that may find room once others in flight settle waits
-// for them. The price list may be nil if b does not limit the cost. All Meters of a journal share what is spent, each
-// holds its own limits.
+// Meter decorates next, the endpoint's client, or the client that llm.Limiter.LimitInFlight gives. A call that would
+// exceed the budget is not made and fails with llm.Budget. If the budget may suffice once others in flight are settled,
+// the call waits for them. The price list may be nil if b does not limit the cost. All Meters of a journal count the
+// same costs; each has its own limits.
 //
-// Charged are: the usage that the endpoint reports; the worst case, where it reports none or where nobody knows
-// (time-out, cut reply, gateway fault, crash); nothing for a call that it turned down, or that did not reach it. A
-// call that used more than its worst case is recorded, and where cost or tokens are limited it is the last one: its
-// reply is good, but the limits cannot be kept.
+// A call is charged the usage that the endpoint reports. It is charged the worst case if the endpoint reports none, or
+// if its usage is unknown (time-out, cut reply, gateway fault, crash); and nothing if the endpoint refused it or it did
+// not reach the endpoint. If a call used more than its worst case and cost or tokens are limited, it is the last one:
+// its reply is good, but the limits cannot be kept.
 func (j *Journal) Meter(next llm.Client, b Budget, prices *Prices) (*Meter, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
@@ -195,20 +194,20 @@ func (j *Journal) currency() (string, error) {
 	err := j.store.reader.QueryRowContext(background,
 		"SELECT coalesce(max(value), '') FROM setting WHERE name = 'currency'").Scan(&c)
 	if err != nil {
-		return "", explain(j.path, err)
+		return "", explainFault(j.path, err)
 	}
 	return c, nil
 }
 
-// setCurrency makes c the journal's currency, as long as it holds no cost: costs in different ones have no sum.
+// setCurrency makes c the journal's currency if it holds no cost yet: costs in different currencies have no sum.
 func (j *Journal) setCurrency(c string) error {
-	if err := j.store.write(change{apply: func(t *transaction) error {
+	if err := j.store.writeChange(change{apply: func(t *transaction) error {
 		_, err := t.conn.ExecContext(background, `INSERT INTO setting VALUES ('currency', ?)
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value
 			WHERE NOT EXISTS (SELECT 1 FROM account WHERE cost > 0)`, c)
 		return err
 	}}); err != nil {
-		return explain(j.path, err)
+		return explainFault(j.path, err)
 	}
 	was, err := j.currency()
 	if err == nil && was != c {
@@ -218,7 +217,7 @@ func (j *Journal) setCurrency(c string) error {
 	return err
 }
 
-// maxTokens bounds what a call may ask for and what an endpoint may report, so that sums stay within 64 bits.
+// maxTokens limits what a call may ask for and what an endpoint may report, so that sums fit in 64 bits.
 const maxTokens = math.MaxInt32
 
 // Complete makes the call within the budget.
@@ -227,45 +226,45 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 		return nil, &llm.Error{Kind: llm.Refused,
 			Err: fmt.Errorf("a call is limited to 1 to %d tokens of output; got %d", maxTokens, r.MaxTokens)}
 	}
-	if _, priced := m.price(r.Model); m.budget.MaxCost != nil && !priced {
+	if _, priced := m.priceOf(r.Model); m.budget.MaxCost != nil && !priced {
 		return nil, &llm.Error{Kind: llm.Budget, Err: noPrice(r.Model)}
 	}
 	worst := WorstCase(r)
-	reserved := m.charge(r.Model, worst)
-	if err := m.reserve(ctx, r.Model, reserved); err != nil {
+	reserved := m.chargeFor(r.Model, worst)
+	if err := m.reserveBudget(ctx, r.Model, reserved); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), m.settle(r.Model, reserved, account{}, nil))
+		return nil, errors.Join(context.Cause(ctx), m.settleBudget(r.Model, reserved, account{}, nil))
 	}
-	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.again(r.Model) }), r)
-	var keep func(*transaction) error
+	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.countExchange(r.Model) }), r)
+	var storeReply func(*transaction) error
 	note, _ := ctx.Value(memoKey{}).(*memo)
 	if err == nil && note != nil && note.journal == m.journal {
-		keep = func(t *transaction) error { return note.keep(t, reply) }
+		storeReply = func(t *transaction) error { return note.storeReply(t, reply) }
 	}
-	used := m.outcome(r.Model, worst, reply, err)
-	if fault := m.settle(r.Model, reserved, used, keep); fault != nil {
+	used := m.chargeOutcome(r.Model, worst, reply, err)
+	if fault := m.settleBudget(r.Model, reserved, used, storeReply); fault != nil {
 		return nil, errors.Join(fault, err)
 	}
 	m.addUsed(r.Model, used)
-	if keep != nil {
+	if storeReply != nil {
 		note.kept = true
 	}
 	return reply, err
 }
 
-// again counts a further exchange of a call, which the endpoint turned down before.
-func (m *Meter) again(model string) error {
+// countExchange counts a further exchange of a call that the endpoint refused before.
+func (m *Meter) countExchange(model string) error {
 	var refused error
-	err := m.journal.store.write(change{apply: func(t *transaction) (err error) {
-		if refused, err = m.refuse(t, model, account{}); err != nil || refused != nil {
+	err := m.journal.store.writeChange(change{apply: func(t *transaction) (err error) {
+		if refused, err = m.findRefusal(t, model, account{}); err != nil || refused != nil {
 			return err
 		}
-		return t.charge(model, account{calls: 1})
+		return t.chargeAccount(model, account{calls: 1})
 	}})
 	if err != nil {
-		return m.journal.broken(err)
+		return m.journal.brokenError(err)
 	}
 	if refused != nil {
 		return &llm.Error{Kind: llm.Budget, Err: refused}
@@ -274,10 +273,10 @@ func (m *Meter) again(model string) error {
 	return nil
 }
 
-// charge is one call of model with usage u.
-func (m *Meter) charge(model string, u llm.Usage) account {
+// chargeFor is the account of one call of model with usage u.
+func (m *Meter) chargeFor(model string, u llm.Usage) account {
 	a := account{calls: 1, input: int64(u.Input), output: int64(u.Output)}
-	if price, ok := m.price(model); ok {
+	if price, ok := m.priceOf(model); ok {
 		a.cost = billionths(price.Cost(u))
 	} else {
 		a.unpricedInput, a.unpricedOutput = a.input, a.output
@@ -285,7 +284,7 @@ func (m *Meter) charge(model string, u llm.Usage) account {
 	return a
 }
 
-func (m *Meter) price(model string) (Price, bool) {
+func (m *Meter) priceOf(model string) (Price, bool) {
 	if m.prices == nil {
 		return Price{}, false
 	}
@@ -298,23 +297,23 @@ func billionths(cost float64) int64 {
 	return int64(math.Ceil(min(cost*nano, 1<<62)))
 }
 
-// outcome is what a call is charged that had worst reserved.
-func (m *Meter) outcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
+// chargeOutcome is what a call is charged after it reserved worst.
+func (m *Meter) chargeOutcome(model string, worst llm.Usage, reply *llm.Reply, err error) account {
 	switch {
 	case err == nil:
-		return m.charge(model, settled(reply, worst))
-	case unsent(err):
+		return m.chargeFor(model, usageOrWorst(reply, worst))
+	case isUnsent(err):
 		return account{}
-	case turnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
+	case isTurnedDown(err), llm.KindOf(err) == llm.Budget: // the exchange before the one that the budget forbids
 
 		return account{calls: 1}
 	}
-	return m.charge(model, worst)
+	return m.chargeFor(model, worst)
 }
 
-// settled is what was used; where the report makes no sense, the worst case: there is no call without input, and no
-// text without output.
-func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
+// usageOrWorst is the usage that the endpoint reports, or the worst case if the report is impossible: every call has
+// input, and every text has output.
+func usageOrWorst(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	u := reply.Usage
 	noOutput := u.Output == 0 && (u.Input <= 0 || reply.Text != "")
 	if u.Input <= 0 {
@@ -326,8 +325,8 @@ func settled(reply *llm.Reply, worst llm.Usage) llm.Usage {
 	return llm.Usage{Input: min(u.Input, maxTokens), Output: min(u.Output, maxTokens)}
 }
 
-// unsent tells of calls that failed before they reached the endpoint.
-func unsent(err error) bool {
+// isUnsent tells whether a call failed before it reached the endpoint.
+func isUnsent(err error) bool {
 	if errors.Is(err, llm.ErrUnsent) {
 		return true
 	}
@@ -338,9 +337,9 @@ func unsent(err error) bool {
 	return ok && e.Status == 0 && (e.Kind == llm.Refused || e.Kind == llm.Auth)
 }
 
-// turnedDown tells of calls that the endpoint answered with an error of its own, so that no model ran. Of a gateway's
-// error nobody knows.
-func turnedDown(err error) bool {
+// isTurnedDown tells whether the endpoint itself refused the call, so that no model ran. After a gateway's error that
+// is unknown.
+func isTurnedDown(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return false
@@ -354,26 +353,26 @@ func turnedDown(err error) bool {
 	return e.Status >= 400
 }
 
-// reserve charges a in advance, or says why it cannot.
-func (m *Meter) reserve(ctx context.Context, model string, a account) error {
+// reserveBudget charges a in advance, or is an error that says why it cannot.
+func (m *Meter) reserveBudget(ctx context.Context, model string, a account) error {
 	a.open = 1
 	for {
 		var refused error
 		var freed <-chan struct{}
-		if err := m.journal.store.write(change{apply: func(t *transaction) (err error) {
-			if refused, err = m.refuse(t, model, a); err != nil {
+		if err := m.journal.store.writeChange(change{apply: func(t *transaction) (err error) {
+			if refused, err = m.findRefusal(t, model, a); err != nil {
 				return err
 			}
 			if refused == nil {
 				t.opened++
-				return t.charge(model, a)
+				return t.chargeAccount(model, a)
 			}
 			if t.overrun == nil && t.store.open+t.opened > 0 {
 				freed = t.freed
 			}
 			return nil
 		}}); err != nil {
-			return m.journal.broken(err)
+			return m.journal.brokenError(err)
 		}
 		if refused == nil {
 			return nil
@@ -389,73 +388,73 @@ func (m *Meter) reserve(ctx context.Context, model string, a account) error {
 	}
 }
 
-func (t *transaction) charge(model string, a account) error {
-	books, err := t.account(model)
+func (t *transaction) chargeAccount(model string, a account) error {
+	sum, err := t.accountOf(model)
 	if err == nil {
-		books.add(a)
+		sum.addAccount(a)
 	}
 	return err
 }
 
-// settle replaces the reservation by what was used, and does keep with it.
-func (m *Meter) settle(model string, reserved, used account, keep func(*transaction) error) error {
+// settleBudget replaces the reservation by what was used. It calls storeReply in the same transaction.
+func (m *Meter) settleBudget(model string, reserved, used account, storeReply func(*transaction) error) error {
 	reserved.open = 1
 	over := used.input+used.output > reserved.input+reserved.output || used.cost > reserved.cost
 	if over {
 		used.overruns = 1
 	}
-	return m.journal.broken(m.journal.store.write(change{settles: true, apply: func(t *transaction) error {
+	return m.journal.brokenError(m.journal.store.writeChange(change{settles: true, apply: func(t *transaction) error {
 		if over && (m.budget.MaxCost != nil || m.budget.MaxTokens != nil) && t.overrun == nil {
 			t.overrun = fmt.Errorf("a call of %s was limited to %d tokens and used %d, so the budget cannot be kept; "+
 				"the run stops here (does the endpoint honour the limit of output tokens?)", model,
 				reserved.input+reserved.output, used.input+used.output)
 		}
-		if err := t.charge(model, reserved.minus()); err != nil {
+		if err := t.chargeAccount(model, reserved.negated()); err != nil {
 			return err
 		}
-		if err := t.charge(model, used); err != nil || keep == nil {
+		if err := t.chargeAccount(model, used); err != nil || storeReply == nil {
 			return err
 		}
-		return keep(t)
+		return storeReply(t)
 	}}))
 }
 
-// refuse says why the budget does not allow a call of model that may cost a; nil if it does.
-func (m *Meter) refuse(t *transaction, model string, a account) (refused, err error) {
+// findRefusal says why the budget does not allow a call of model that may cost a; nil if it does.
+func (m *Meter) findRefusal(t *transaction, model string, a account) (refused, err error) {
 	if t.overrun != nil {
 		return t.overrun, nil
 	}
-	if _, err := t.account(model); err != nil { // reads the books
+	if _, err := t.accountOf(model); err != nil { // reads the accounts
 		return nil, err
 	}
 	var sum account
-	for name, b := range t.books {
-		sum.add(*b)
+	for name, b := range t.perModel {
+		sum.addAccount(*b)
 		if m.budget.MaxCost == nil || b.unpricedInput|b.unpricedOutput == 0 {
 			continue
 		}
-		price, ok := m.price(name)
+		price, ok := m.priceOf(name)
 		if !ok {
 			return noPrice(name), nil
 		}
-		sum.cost = plus(sum.cost, billionths(
+		sum.cost = addCapped(sum.cost, billionths(
 			price.Cost(llm.Usage{Input: int(b.unpricedInput), Output: int(b.unpricedOutput)})))
 	}
-	return m.budget.refuse(sum, a, m.prices), nil
+	return m.budget.checkRoom(sum, a, m.prices), nil
 }
 
 func noPrice(model string) error {
 	return fmt.Errorf("the cost is limited and calls of %s are made, whose price is unknown; add it to the price file", model)
 }
 
-func (b Budget) refuse(sum, a account, prices *Prices) error {
+func (b Budget) checkRoom(sum, a account, prices *Prices) error {
 	var faults []string
-	if c := b.MaxCost; c != nil && plus(sum.cost, a.cost) > int64(math.Round(*c*nano)) {
+	if c := b.MaxCost; c != nil && addCapped(sum.cost, a.cost) > int64(math.Round(*c*nano)) {
 		faults = append(faults, fmt.Sprintf("%.6g of %.6g %s are spent or reserved, and the call may cost %.6g",
 			float64(sum.cost)/nano, *c, prices.Currency, float64(a.cost)/nano))
 	}
-	tokens := plus(sum.input, sum.output)
-	if n := b.MaxTokens; n != nil && plus(tokens, a.input+a.output) > *n {
+	tokens := addCapped(sum.input, sum.output)
+	if n := b.MaxTokens; n != nil && addCapped(tokens, a.input+a.output) > *n {
 		faults = append(faults, fmt.Sprintf("%d of %d tokens are used or reserved, and the call may use %d",
 			tokens, *n, a.input+a.output))
 	}

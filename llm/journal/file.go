@@ -17,13 +17,13 @@ import (
 
 const (
 	format        = 2          // of the schema below and of the calls' keys; PRAGMA user_version
-	applicationID = 0x65727276 // "errv": tells a journal from other SQLite files
+	applicationID = 0x65727276 // "errv": marks a journal among SQLite files
 	busyTimeout   = 30 * time.Second
 	readers       = 4
-	logPages      = 65536 // of 4 KiB, before a writer itself folds the log into the file; foldEvery comes first
+	logPages      = 65536 // of 4 KiB, after which a writer itself copies the log into the file; usually checkpointEvery comes first
 )
 
-// Accounts hold open calls at their reservation, so a call that a crash lost is charged without anybody noticing it.
+// Accounts count open calls with their reservation, so a call that a crash lost stays charged.
 const schema = `
 CREATE TABLE reply (
 	call BLOB NOT NULL,             -- SHA-256 over all of the call but its attempt
@@ -50,7 +50,7 @@ CREATE TABLE account (
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `
 
-// background: statements are not cut off halfway, and last microseconds.
+// background is for all statements: they take microseconds, and nothing interrupts them.
 var background = context.Background()
 
 // openStore opens path. synchronous is SQLite's: in WAL mode NORMAL loses nothing when a process dies, and at worst the
@@ -61,14 +61,14 @@ func openStore(path, synchronous string) (*store, error) {
 		return nil, err
 	}
 	s := &store{freed: make(chan struct{})}
-	s.folding.SetLimit(1)
+	s.checkpoints.SetLimit(1)
 	if err := s.connect(abs, synchronous); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
-// regularFile makes sure that path is a file, and makes an empty one that nobody but its owner reads if there is none.
+// regularFile checks that path is a regular file. If there is none, it makes an empty one that only its owner can read.
 func regularFile(path string) (abs string, err error) {
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -85,9 +85,9 @@ func regularFile(path string) (abs string, err error) {
 	return abs, err
 }
 
-// narrow takes the journal, and what a run that was killed left beside it, from the eyes of others. SQLite gives new
+// restrictAccess lets only the owner read the journal, and the files that a killed run left beside it. SQLite gives new
 // files beside it the same mode.
-func narrow(abs string) error {
+func restrictAccess(abs string) error {
 	for _, name := range []string{abs, abs + "-wal", abs + "-shm"} {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -96,8 +96,8 @@ func narrow(abs string) error {
 	return nil
 }
 
-// source is the data source name; the path is escaped since it is a URI's.
-func source(abs string, pragmas ...string) string {
+// dataSource is the data source name; the path is escaped since it is a URI's.
+func dataSource(abs string, pragmas ...string) string {
 	slashed := filepath.ToSlash(abs)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a Windows drive
@@ -107,55 +107,54 @@ func source(abs string, pragmas ...string) string {
 }
 
 func (s *store) connect(abs, synchronous string) (err error) {
-	if s.writer, err = sql.Open("sqlite", source(abs, "synchronous("+synchronous+")", fmt.Sprintf("wal_autocheckpoint(%d)", logPages))); err != nil {
+	if s.writer, err = sql.Open("sqlite", dataSource(abs, "synchronous("+synchronous+")", fmt.Sprintf("wal_autocheckpoint(%d)", logPages))); err != nil {
 		return err
 	}
 	if s.conn, err = s.writer.Conn(background); err != nil {
 		return err
 	}
-	if _, err := s.inspect(); err != nil { // before anything in it is changed: it may be somebody else's
+	if _, err := s.checkFormat(); err != nil { // before anything in it is changed: it may be somebody else's
 		return err
 	}
-	if err := narrow(abs); err != nil {
+	if err := restrictAccess(abs); err != nil {
 		return err
 	}
 	if err := s.migrate(); err != nil {
 		return err
 	}
-	if s.reader, err = sql.Open("sqlite", source(abs, "query_only(1)")); err != nil {
+	if s.reader, err = sql.Open("sqlite", dataSource(abs, "query_only(1)")); err != nil {
 		return err
 	}
 	s.reader.SetMaxOpenConns(readers)
 	s.reader.SetMaxIdleConns(readers)
-	if err := s.prepare(); err != nil {
+	if err := s.prepareStatements(); err != nil {
 		return err
 	}
-	return s.know()
+	return s.readState()
 }
 
-// know begins to keep what this process knows of the file. Of replies that are in it already nothing is known: they
-// are looked up.
-func (s *store) know() error {
+// readState reads the file's version. If the file has no replies, it starts the filter of those that are written.
+func (s *store) readState() error {
 	var replies bool
 	err := s.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM reply)").Scan(&replies)
 	if err == nil {
 		s.version, err = s.dataVersion()
 	}
 	if err == nil && !replies {
-		s.held.Store(new(filter))
+		s.stored.Store(new(filter))
 	}
 	return err
 }
 
 // migrate makes an empty file a journal. Another process may be doing the same.
 func (s *store) migrate() error {
-	if err := s.writeAhead(); err != nil {
+	if err := s.setWriteAhead(); err != nil {
 		return err
 	}
 	if _, err := s.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	empty, err := s.inspect()
+	empty, err := s.checkFormat()
 	if err == nil && empty {
 		_, err = s.conn.ExecContext(background, schema+
 			fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, format))
@@ -168,8 +167,8 @@ func (s *store) migrate() error {
 	return errors.Join(err, ended)
 }
 
-// writeAhead turns the journal mode to WAL. SQLite does not wait for others here, so this does.
-func (s *store) writeAhead() error {
+// setWriteAhead sets the journal mode to WAL. SQLite does not wait for other processes here, so setWriteAhead does.
+func (s *store) setWriteAhead() error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
 		var mode string
@@ -177,15 +176,15 @@ func (s *store) writeAhead() error {
 		switch {
 		case err == nil && mode != "wal":
 			return fmt.Errorf("the file system does not allow a write-ahead log (journal mode %q); use a local disk", mode)
-		case err == nil || code(err) != codeBusy || time.Now().After(deadline):
+		case err == nil || errorCode(err) != codeBusy || time.Now().After(deadline):
 			return err
 		}
 		<-time.After(10 * time.Millisecond)
 	}
 }
 
-// inspect tells an empty file from a journal, and refuses all else.
-func (s *store) inspect() (empty bool, err error) {
+// checkFormat accepts an empty file and a journal, and refuses every other file.
+func (s *store) checkFormat() (empty bool, err error) {
 	var id, version, tables int
 	if err := s.conn.QueryRowContext(background, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
@@ -211,7 +210,7 @@ const (
 	listAccounts   = "SELECT " + accountColumns + " FROM account"
 )
 
-func (s *store) prepare() error {
+func (s *store) prepareStatements() error {
 	var faults []error
 	on := func(prepare func(context.Context, string) (*sql.Stmt, error), query string) *sql.Stmt {
 		stmt, err := prepare(background, query)
@@ -235,8 +234,8 @@ func (s *store) prepare() error {
 }
 
 func (s *store) close() error {
-	faults := []error{s.folding.Wait()}
-	for _, stmt := range s.prepared { // a connection with one open stays open, and the log beside the file with it
+	faults := []error{s.checkpoints.Wait()}
+	for _, stmt := range s.prepared { // a connection with an open statement stays open, and keeps the log beside the file
 		faults = append(faults, stmt.Close())
 	}
 	if s.reader != nil {
@@ -260,17 +259,17 @@ const (
 	codeNotADB  = 26
 )
 
-func code(err error) int {
+func errorCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0
 }
 
-// explain says of an error what it means for the file, and what to do.
-func explain(path string, err error) error {
+// explainFault says what an error means for the file, and what to do.
+func explainFault(path string, err error) error {
 	advice := ""
-	switch code(err) {
+	switch errorCode(err) {
 	case codeBusy:
 		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
 	case codeCorrupt, codeNotADB:

@@ -1,18 +1,18 @@
-// Package journal remembers the calls made to language models and what they cost, in one SQLite file, so that a run
-// that was killed continues where it was, pays for nothing twice and never spends more than its budget.
+// Package journal stores the replies of language models and the costs of calls in one SQLite file, so that a run that
+// was killed continues where it was, pays for no call twice and never spends more than its budget.
 //
-// Two decorators share the file. Client stands outermost and replays replies; Meter stands innermost, around the
-// endpoint's client, and keeps the budget, so that each try of a retried call is charged and no reservation is held
-// while a rate limit makes a call wait:
+// Two decorators share the file. Client is the outermost and replays replies. Meter is the innermost, around the
+// endpoint's client, and keeps the budget, so that each try of a retried call is charged, and a call that waits for a
+// rate limit has no reservation:
 //
 //	limiter := llm.NewLimiter(limits)
 //	metered, err := j.Meter(limiter.LimitInFlight(endpoint), budget, prices) // endpoint is a Client, of llm/openai for one
 //	client := j.Client(llm.Retry(limiter.LimitRates(metered), retries), url)
 //
-// A reply that passes the Meter is kept as it is, in the transaction that settles for it; decorators between the two
-// may repeat and delay calls, but should not change replies.
+// The Meter stores a reply unchanged, in the transaction that settles its call. Decorators between the two may repeat
+// and delay calls, but should not change replies.
 //
-// The file is for its owner alone (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
+// Only its owner can read the file (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
 // processes may use one file.
 package journal
 
@@ -38,8 +38,8 @@ type Journal struct {
 	pending map[pendingKey]*pendingCall
 }
 
-// Open opens the journal at path and makes it if there is none. A file of a newer erreval, a damaged one and one that
-// is something else are refused.
+// Open opens the journal at path and makes it if there is none. It refuses a file of a newer erreval, a damaged file,
+// and any other kind of file.
 func Open(path string) (*Journal, error) {
 	return openWith(path, "NORMAL")
 }
@@ -47,7 +47,7 @@ func Open(path string) (*Journal, error) {
 func openWith(path, synchronous string) (*Journal, error) {
 	s, err := openStore(path, synchronous)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, explainFault(path, err)
 	}
 	return &Journal{path: path, store: s, pending: map[pendingKey]*pendingCall{}}, nil
 }
@@ -55,20 +55,20 @@ func openWith(path, synchronous string) (*Journal, error) {
 // Close closes the file. No call may be under way.
 func (j *Journal) Close() error {
 	if err := j.store.close(); err != nil {
-		return explain(j.path, err)
+		return explainFault(j.path, err)
 	}
 	return nil
 }
 
-// broken is err as calls return it.
-func (j *Journal) broken(err error) error {
+// brokenError is err in the form that calls return.
+func (j *Journal) brokenError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &llm.Error{Kind: llm.Broken, Err: explain(j.path, err)}
+	return &llm.Error{Kind: llm.Broken, Err: explainFault(j.path, err)}
 }
 
-// Client replays what the journal holds and remembers what it does not.
+// Client replays the replies in the journal, and makes and stores other calls.
 type Client struct {
 	journal  *Journal
 	next     llm.Client
@@ -77,22 +77,22 @@ type Client struct {
 
 var _ llm.Client = (*Client)(nil)
 
-// Client decorates next. endpoint tells endpoints apart that have models of the same name; it is hashed, never stored.
+// Client decorates next. endpoint distinguishes endpoints that have models of the same name; only its hash is stored.
 //
-// Calls are equal if endpoint and everything in their Request are. Of equal calls in flight one is made and all get its
-// reply. A call whose reply the journal holds is not made. Errors are not remembered.
+// Calls are equal if endpoint and Request are equal. Of equal calls in flight, one is made, and all get its reply. A
+// call whose reply is in the journal is not made. Errors are not stored.
 func (j *Journal) Client(next llm.Client, endpoint string) *Client {
 	return &Client{j, next, endpoint}
 }
 
-// Complete replays the reply to r, marked Cached, or makes the call and remembers its reply.
+// Complete replays the reply to r, marked Cached, or makes the call and stores its reply.
 //
 // A reply that the caller cannot use is not final: the caller says so with Reject and calls again with the next
 // Attempt. From then on the journal answers r, under its first Attempt as well, with the first later reply that was
 // not rejected; if there is none, the call is made anew. A caller that only counts Attempt up is safe too: no call
 // is answered by the reply to an earlier attempt.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
-	id, err := identify(c.endpoint, r)
+	id, err := hashCall(c.endpoint, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,34 +107,34 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 			return nil, context.Cause(ctx)
 		}
 		if !p.abandoned {
-			return cached(p.reply), p.err
+			return cachedCopy(p.reply), p.err
 		}
 	}
 }
 
-// Lookup is what Complete would replay for r; nil if it would make a call.
+// Lookup is the reply that Complete would replay for r; nil if it would make a call.
 func (c *Client) Lookup(r *llm.Request) (*llm.Reply, error) {
-	id, err := identify(c.endpoint, r)
+	id, err := hashCall(c.endpoint, r)
 	if err != nil {
 		return nil, err
 	}
 	return c.journal.lookup(id, r.Attempt)
 }
 
-// Reject tells that reply, which Complete gave for r, was of no use, such as one without a verdict. It is never
+// Reject marks the reply that Complete gave for r as unusable, for example because it has no verdict. It is never
 // replayed again.
 func (c *Client) Reject(r *llm.Request, reply *llm.Reply) error {
-	id, err := identify(c.endpoint, r)
+	id, err := hashCall(c.endpoint, r)
 	if err != nil {
 		return err
 	}
-	return c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
+	return c.journal.brokenError(c.journal.store.writeChange(change{apply: func(t *transaction) error {
 		_, err := t.rejectReply.ExecContext(background, id[:], r.Attempt, reply.Text)
 		return err
 	}}))
 }
 
-func cached(r *llm.Reply) *llm.Reply {
+func cachedCopy(r *llm.Reply) *llm.Reply {
 	if r == nil {
 		return nil
 	}
@@ -146,11 +146,12 @@ func cached(r *llm.Reply) *llm.Reply {
 // callID is SHA-256 over endpoint and request without its attempt.
 type callID [sha256.Size]byte
 
-func identify(endpoint string, r *llm.Request) (callID, error) {
+func hashCall(endpoint string, r *llm.Request) (callID, error) {
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
 		return callID{}, &llm.Error{Kind: llm.Refused, Err: errors.New("a call that cannot be sent: its schema is no JSON")}
 	}
-	// Every text has its length in front, and whatever can be missing its number, so that no two calls are spelt alike.
+	// Every text follows its length, and every optional part follows its number, so that different calls have different
+	// bytes.
 	b := make([]byte, 0, 1<<13)
 	number := func(n int64) { b = binary.AppendVarint(b, n) }
 	text := func(s string) { number(int64(len(s))); b = append(b, s...) }
@@ -162,14 +163,14 @@ func identify(endpoint string, r *llm.Request) (callID, error) {
 		text(m.Role)
 		text(m.Content)
 	}
-	if number(given(r.Temperature)); r.Temperature != nil {
+	if number(presence(r.Temperature)); r.Temperature != nil {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(*r.Temperature))
 	}
-	if number(given(r.Seed)); r.Seed != nil {
+	if number(presence(r.Seed)); r.Seed != nil {
 		number(*r.Seed)
 	}
 	number(int64(r.MaxTokens))
-	if number(given(r.Schema)); r.Schema != nil {
+	if number(presence(r.Schema)); r.Schema != nil {
 		text(r.Schema.Name)
 		text(string(r.Schema.JSON))
 	}
@@ -177,8 +178,8 @@ func identify(endpoint string, r *llm.Request) (callID, error) {
 	return sha256.Sum256(b), nil
 }
 
-// given is 1 for what is there.
-func given[T any](p *T) int64 {
+// presence is 1, or 0 if p is nil.
+func presence[T any](p *T) int64 {
 	if p == nil {
 		return 0
 	}
@@ -190,15 +191,15 @@ type pendingKey struct {
 	attempt int
 }
 
-// pendingCall is a call under way, for all who make it.
+// pendingCall is a call in flight, shared by all who make it.
 type pendingCall struct {
 	done      chan struct{}
 	reply     *llm.Reply
 	err       error
-	abandoned bool // the one who made it gave up: somebody else must
+	abandoned bool // its maker gave up: another one must make the call
 }
 
-// joinCall joins the call of k that is under way, or starts it.
+// joinCall joins the call of k that is in flight, or starts it.
 func (j *Journal) joinCall(k pendingKey) (p *pendingCall, first bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -223,12 +224,12 @@ func (c *Client) makeCall(ctx context.Context, p *pendingCall, id callID, r *llm
 	if reply == nil && err == nil {
 		reply, err = c.call(ctx, id, r)
 	}
-	p.reply, p.err = cached(reply), err
+	p.reply, p.err = cachedCopy(reply), err
 	p.abandoned = err != nil && ctx.Err() != nil
 	return reply, err
 }
 
-// memo asks the Meter further in to put the reply into the file with what it cost, in one transaction.
+// memo asks the Meter inside to store the reply in the transaction of its cost.
 type memo struct {
 	journal *Journal
 	id      callID
@@ -238,8 +239,8 @@ type memo struct {
 
 type memoKey struct{}
 
-func (m *memo) keep(t *transaction, r *llm.Reply) error {
-	t.added(m.id)
+func (m *memo) storeReply(t *transaction, r *llm.Reply) error {
+	t.noteReply(m.id)
 	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model, r.Usage.Input, r.Usage.Output)
 	return err
 }
@@ -250,9 +251,9 @@ func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Repl
 	if err != nil || m.kept {
 		return reply, err
 	}
-	// Also if ctx is over by now: the reply is paid for.
-	if err := c.journal.broken(c.journal.store.write(change{apply: func(t *transaction) error {
-		return m.keep(t, reply)
+	// Even if ctx has ended: the reply is paid for.
+	if err := c.journal.brokenError(c.journal.store.writeChange(change{apply: func(t *transaction) error {
+		return m.storeReply(t, reply)
 	}})); err != nil {
 		return nil, err
 	}
@@ -260,7 +261,7 @@ func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Repl
 }
 
 func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
-	if j.store.lacks(id) {
+	if j.store.surelyLacks(id) {
 		return nil, nil
 	}
 	r := &llm.Reply{Cached: true}
@@ -270,7 +271,7 @@ func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, j.broken(err)
+		return nil, j.brokenError(err)
 	}
 	return r, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// maxPrice bounds a price, per million tokens, in any currency; more is taken for a slip of the unit.
+// maxPrice is the highest price, per million tokens, in any currency; a higher one is probably in another unit.
 const maxPrice = 1e6
 
 // Price is what a model costs, in the currency of its Prices per million tokens. 0 is free.
@@ -37,8 +37,8 @@ type Prices struct {
 //go:embed prices.yaml
 var defaultPrices []byte
 
-// DefaultPrices is the list that comes with the program: a few models, as of its Date. Prices change; whoever
-// shows a cost made of it should show the date as well. The error is that of a program that was built wrong.
+// DefaultPrices is the list in the program: a few models, as of its Date. Prices change: show the date beside costs
+// that are computed from it. An error means that the program was built wrong.
 func DefaultPrices() (*Prices, error) { return ParsePrices(defaultPrices, "prices.yaml") }
 
 // ParsePrices reads a price list in YAML or JSON strictly: currency, date (2006-01-02) and models, a mapping of name

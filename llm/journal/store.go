@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// store is the file: one connection that writes, in transactions that serve all who wait, and a few that read.
+// store is the file: one connection writes, in transactions for all waiting callers, and a few read.
 type store struct {
 	writer, reader *sql.DB
 	conn           *sql.Conn
@@ -27,37 +27,37 @@ type store struct {
 
 	joining sync.Mutex // guards next
 	next    *batch
-	writing sync.Mutex // held by the one that writes; guards what follows
+	writing sync.Mutex // held by the writer; guards the fields below
 	open    int        // reservations of this process without an outcome
 	freed   chan struct{}
 	overrun error // why no further call is made
 
-	// What this process knows of the file as long as nobody else writes to it, which its data version tells.
-	version uint32              // after the last transaction
-	books   map[string]*account // nil: to be read
-	held    atomic.Pointer[filter]
-	looked  atomic.Int64 // when the version was looked at last, in Unix nanoseconds
+	// What this process knows of the file. It holds while the data version shows that no other process has written.
+	version     uint32              // after the last transaction
+	perModel    map[string]*account // nil: to be read
+	stored      atomic.Pointer[filter]
+	versionRead atomic.Int64 // when the version was last read, in Unix nanoseconds
 
-	written int            // transactions
-	folding errgroup.Group // see fold
+	written     int            // transactions
+	checkpoints errgroup.Group // errors of checkpointLog
 }
 
-// change is something to be written. A change that settles a reservation goes before those that make one, so that
-// what it sets free can be had at once.
+// change is a write. Changes that settle reservations go before those that make one, so that the latter can use what
+// the former free.
 type change struct {
-	apply   func(*transaction) error // an error undoes the whole transaction, for all in it
+	apply   func(*transaction) error // an error undoes the whole transaction with all its changes
 	settles bool
 }
 
-// batch is what one transaction writes: all that came while the one before it was being written.
+// batch is what one transaction writes: all changes that came during the transaction before it.
 type batch struct {
 	changes []change
 	done    chan struct{}
 	err     error
 }
 
-// write returns when c is in the file. Whoever comes first to a batch writes it.
-func (s *store) write(c change) error {
+// writeChange returns when c is in the file. The first caller in a batch writes it.
+func (s *store) writeChange(c change) error {
 	s.joining.Lock()
 	b := s.next
 	first := b == nil
@@ -68,45 +68,45 @@ func (s *store) write(c change) error {
 	b.changes = append(b.changes, c)
 	s.joining.Unlock()
 	if first {
-		s.lead(b)
+		s.writeBatch(b)
 	}
 	<-b.done
 	return b.err
 }
 
-func (s *store) lead(b *batch) {
+func (s *store) writeBatch(b *batch) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.gather()
+	s.waitForOthers()
 	s.joining.Lock()
 	s.next = nil
 	s.joining.Unlock()
-	b.err = s.transact(b.changes)
+	b.err = s.writeChanges(b.changes)
 	close(b.done)
 }
 
-// gather lets those who are about to write come along, where there are many: a transaction costs the more of a
-// processor the fewer share it, and calls do not wait for it at the endpoint (see llm.Limiter).
-func (s *store) gather() {
-	if s.open < crowd {
+// waitForOthers waits for more changes if many calls are in flight: larger transactions cost less processor time per
+// change, and the endpoint does not wait for them (see llm.Limiter).
+func (s *store) waitForOthers() {
+	if s.open < manyCalls {
 		runtime.Gosched()
 		return
 	}
-	<-time.After(gathering)
+	<-time.After(gatherTime)
 }
 
 const (
-	crowd     = 8                      // calls under way
-	gathering = 500 * time.Microsecond // about a tenth of the fastest call
+	manyCalls  = 8                      // calls in flight
+	gatherTime = 500 * time.Microsecond // about a tenth of the fastest call
 )
 
-func (s *store) transact(changes []change) error {
+func (s *store) writeChanges(changes []change) error {
 	t := &transaction{store: s}
-	err := t.run(changes)
+	err := t.execute(changes)
 	if err == nil {
 		s.open += t.opened
-		if s.written++; s.written%foldEvery == 0 {
-			s.folding.TryGo(s.fold)
+		if s.written++; s.written%checkpointEvery == 0 {
+			s.checkpoints.TryGo(s.checkpointLog)
 		}
 	}
 	settled := 0
@@ -115,7 +115,7 @@ func (s *store) transact(changes []change) error {
 			settled++
 		}
 	}
-	if settled > 0 { // also if it could not be written: nobody shall wait for it
+	if settled > 0 { // even if writing failed: otherwise callers would wait forever
 		s.open -= settled
 		close(s.freed)
 		s.freed = make(chan struct{})
@@ -123,12 +123,12 @@ func (s *store) transact(changes []change) error {
 	return err
 }
 
-// foldEvery is in transactions, of some four pages each.
-const foldEvery = 1024
+// checkpointEvery is the number of transactions, of about four pages each, between checkpoints.
+const checkpointEvery = 1024
 
-// fold brings the log into the file beside the writer, whom SQLite would otherwise make wait for that, syncs
-// included: most of it while others write, then what came meanwhile, so that the log begins anew.
-func (s *store) fold() error {
+// checkpointLog copies the log into the file, syncs included, so that SQLite does not make a writer do it: first most
+// of it while others write, then the rest, so that the log begins anew.
+func (s *store) checkpointLog() error {
 	conn, err := s.writer.Conn(background)
 	if err != nil {
 		return err
@@ -142,22 +142,21 @@ func (s *store) fold() error {
 	return nil
 }
 
-// transaction is a batch being written.
 type transaction struct {
 	*store
 	opened int // reservations made
 }
 
-func (t *transaction) run(changes []change) error {
+func (t *transaction) execute(changes []change) error {
 	if _, err := t.begin.ExecContext(background); err != nil {
 		return err
 	}
-	err := t.recall()
+	err := t.forgetStale()
 	if err == nil {
-		err = t.apply(changes)
+		err = t.applyChanges(changes)
 	}
 	if err == nil {
-		err = t.writeBooks()
+		err = t.writeAccounts()
 	}
 	if err == nil {
 		_, err = t.commit.ExecContext(background)
@@ -168,23 +167,23 @@ func (t *transaction) run(changes []change) error {
 	if err != nil {
 		// After some faults SQLite has rolled back by itself; then this fails and nothing is lost.
 		_, _ = t.rollback.ExecContext(background)
-		t.books = nil
+		t.perModel = nil
 	}
 	return err
 }
 
-// recall forgets what another process may have changed since.
-func (s *store) recall() error {
+// forgetStale forgets what another process may have changed.
+func (s *store) forgetStale() error {
 	version, err := s.dataVersion()
 	if err == nil && version != s.version {
-		s.books = nil
-		s.held.Store(nil)
+		s.perModel = nil
+		s.stored.Store(nil)
 	}
-	s.looked.Store(time.Now().UnixNano())
+	s.versionRead.Store(time.Now().UnixNano())
 	return err
 }
 
-// dataVersion changes with every transaction on the file, whoever makes it.
+// dataVersion changes with every transaction on the file, of any process.
 func (s *store) dataVersion() (version uint32, err error) {
 	err = s.conn.Raw(func(driver any) error {
 		version, err = driver.(sqlite.FileControl).FileControlDataVersion("main")
@@ -193,7 +192,7 @@ func (s *store) dataVersion() (version uint32, err error) {
 	return version, err
 }
 
-func (t *transaction) apply(changes []change) error {
+func (t *transaction) applyChanges(changes []change) error {
 	for _, settles := range []bool{true, false} {
 		for _, c := range changes {
 			if c.settles != settles {
@@ -207,25 +206,25 @@ func (t *transaction) apply(changes []change) error {
 	return nil
 }
 
-// account is model's, to be changed in place.
-func (t *transaction) account(model string) (*account, error) {
-	if t.books == nil {
-		books, err := readAccounts(t.accounts.QueryContext(background))
+// accountOf is the account of model, which the caller may change.
+func (t *transaction) accountOf(model string) (*account, error) {
+	if t.perModel == nil {
+		perModel, err := readAccounts(t.accounts.QueryContext(background))
 		if err != nil {
 			return nil, err
 		}
-		t.books = books
+		t.perModel = perModel
 	}
-	a := t.books[model]
+	a := t.perModel[model]
 	if a == nil {
 		a = &account{}
-		t.books[model] = a
+		t.perModel[model] = a
 	}
 	return a, nil
 }
 
-func (t *transaction) writeBooks() error {
-	for model, a := range t.books {
+func (t *transaction) writeAccounts() error {
+	for model, a := range t.perModel {
 		if !a.changed {
 			continue
 		}
@@ -243,7 +242,7 @@ func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	books := map[string]*account{}
+	perModel := map[string]*account{}
 	for rows.Next() {
 		var model string
 		a := &account{}
@@ -251,14 +250,13 @@ func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
 			&a.unpricedInput, &a.unpricedOutput, &a.overruns); err != nil {
 			return nil, err
 		}
-		books[model] = a
+		perModel[model] = a
 	}
-	return books, rows.Err()
+	return perModel, rows.Err()
 }
 
-// filter tells of most calls that are not in the file that they are not (a Bloom filter): asking SQLite for a new
-// call takes longer than looking here. Its size is fixed, 1 MiB; of a million calls it misses 1 in 40, later on it is
-// of no use.
+// filter recognises most calls that are not in the file (it is a Bloom filter), which is faster than asking SQLite. Its
+// size is 1 MiB. With a million calls it fails to recognise 1 new call in 40; with many more it is useless.
 type filter [1 << filterBits / 64]atomic.Uint64
 
 const (
@@ -266,8 +264,8 @@ const (
 	filterProbes = 4
 )
 
-// bits are where id's are: id is a hash, so any of its bits will do.
-func (f *filter) bits(id callID, do func(word *atomic.Uint64, bit uint64) bool) bool {
+// visitBits calls do for the bits of id until it returns false. id is a hash, so any of its bits can be used.
+func (f *filter) visitBits(id callID, do func(word *atomic.Uint64, bit uint64) bool) bool {
 	for i := range filterProbes {
 		at := binary.LittleEndian.Uint32(id[4*i:]) % (1 << filterBits)
 		if !do(&f[at/64], 1<<(at%64)) {
@@ -278,27 +276,26 @@ func (f *filter) bits(id callID, do func(word *atomic.Uint64, bit uint64) bool) 
 }
 
 func (f *filter) add(id callID) {
-	f.bits(id, func(word *atomic.Uint64, bit uint64) bool { word.Or(bit); return true })
+	f.visitBits(id, func(word *atomic.Uint64, bit uint64) bool { word.Or(bit); return true })
 }
 
-// may tells whether id may have been added.
-func (f *filter) may(id callID) bool {
-	return f.bits(id, func(word *atomic.Uint64, bit uint64) bool { return word.Load()&bit != 0 })
+// mayHave tells whether id may have been added.
+func (f *filter) mayHave(id callID) bool {
+	return f.visitBits(id, func(word *atomic.Uint64, bit uint64) bool { return word.Load()&bit != 0 })
 }
 
-// added notes that id is being put into the file.
-func (s *store) added(id callID) {
-	if f := s.held.Load(); f != nil {
+// noteReply adds id, which is being written to the file, to the filter.
+func (s *store) noteReply(id callID) {
+	if f := s.stored.Load(); f != nil {
 		f.add(id)
 	}
 }
 
-// fresh is how long what is known of the file is taken for true: another process may write to it while this one does
-// not.
+// fresh is how long the filter is trusted after the version was read: another process may write to the file.
 const fresh = 100 * time.Millisecond
 
-// lacks tells that id is not in the file; if it says no, nobody knows.
-func (s *store) lacks(id callID) bool {
-	f := s.held.Load()
-	return f != nil && time.Since(time.Unix(0, s.looked.Load())) < fresh && !f.may(id)
+// surelyLacks tells whether id is certainly not in the file. If false, id may or may not be there.
+func (s *store) surelyLacks(id callID) bool {
+	f := s.stored.Load()
+	return f != nil && time.Since(time.Unix(0, s.versionRead.Load())) < fresh && !f.mayHave(id)
 }

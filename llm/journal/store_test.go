@@ -18,12 +18,12 @@ func TestTwoProcesses(t *testing.T) {
 	atA, atB := a.Client(meter(t, a, &endpoint, budget, nil), ""), b.Client(meter(t, b, &endpoint, budget, nil), "")
 	complete(t, atA, request("1"))
 	complete(t, atB, request("2"))
-	a.store.looked.Store(0) // a has not written for a while
+	a.store.versionRead.Store(0) // a has not written for a while
 	if reply := complete(t, atA, request("2")); !reply.Cached {
 		t.Error("the other's reply was asked for again")
 	}
 	complete(t, atA, request("3")) // from here on a knows of b
-	if a.store.held.Load() != nil {
+	if a.store.stored.Load() != nil {
 		t.Error("another's transaction was not seen")
 	}
 	for _, c := range []*Client{atA, atB} {
@@ -47,7 +47,7 @@ func TestFold(t *testing.T) {
 		wait.Go(func() { complete(t, c, request(fmt.Sprint(n))) })
 		if n%50 == 0 {
 			wait.Go(func() {
-				if err := j.store.fold(); err != nil {
+				if err := j.store.checkpointLog(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -55,7 +55,7 @@ func TestFold(t *testing.T) {
 	}
 	wait.Wait()
 	complete(t, c, request("last"))
-	if j.store.held.Load() == nil {
+	if j.store.stored.Load() == nil {
 		t.Error("folding was taken for another process")
 	}
 	closed(t, j)
@@ -78,12 +78,12 @@ func TestFilter(t *testing.T) {
 	for i := range 2 * n {
 		if id := sha256.Sum256(fmt.Append(nil, i)); i < n {
 			f.add(id)
-		} else if f.may(id) {
+		} else if f.mayHave(id) {
 			wrong++
 		}
 	}
 	for i := range n {
-		if !f.may(sha256.Sum256(fmt.Append(nil, i))) {
+		if !f.mayHave(sha256.Sum256(fmt.Append(nil, i))) {
 			t.Fatalf("%d was added and is not there", i)
 		}
 	}

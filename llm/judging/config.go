@@ -14,23 +14,22 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// config reads erreval.yaml.
 type config struct {
 	strictyaml.Reader
 	src    *Sources
 	judges map[string]Settings
 }
 
-// parse reads a configuration strictly. The error joins all faults, each as "file:line: what".
-func (src *Sources) parse(data []byte, file string) (map[string]Settings, error) {
+// parseConfig reads a configuration strictly. The error joins all faults, each as "file:line: what".
+func (src *Sources) parseConfig(data []byte, file string) (map[string]Settings, error) {
 	c := &config{Reader: strictyaml.Reader{File: file}, src: src, judges: map[string]Settings{}}
 	if root := c.Document(data, "configuration"); root != nil {
-		c.Mapping(root, "a configuration", strictyaml.Need("judges", c.Names(c.judge)))
+		c.Mapping(root, "a configuration", strictyaml.Need("judges", c.Names(c.readModel)))
 	}
 	return c.judges, c.Err()
 }
 
-func (c *config) judge(name string, n *yaml.Node) {
+func (c *config) readModel(name string, n *yaml.Node) {
 	if strings.TrimSpace(name) != name || strings.Contains(name, ",") {
 		c.Fault(n.Line, "judge %q: --judge cannot name it, for the comma or space in its name", name)
 	}
@@ -55,14 +54,14 @@ func (c *config) judge(name string, n *yaml.Node) {
 		strictyaml.May("rpm", c.IntFrom(0, free(c, "rpm", &s.Limits.RPM))),
 		strictyaml.May("tpm", c.IntFrom(0, free(c, "tpm", &s.Limits.TPM))),
 		strictyaml.May("in_flight", c.IntFrom(1, free(c, "in-flight", &s.Limits.InFlight))),
-		strictyaml.May("vendor", c.vendor),
+		strictyaml.May("vendor", c.readVendor),
 	)
 	s.setEndpoint(e, c.src)
 	c.judges[name] = s
 }
 
-// vendorOf is the vendor that an entry names: what it may say of its endpoint depends on it. Of a name that is not
-// known, the key's reader tells.
+// vendorOf is the vendor that an entry names, which decides the keys of its endpoint. It does not report an unknown
+// name: readVendor does.
 func (c *config) vendorOf(n *yaml.Node) *vendor.Vendor {
 	name := vendor.Default
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -76,7 +75,7 @@ func (c *config) vendorOf(n *yaml.Node) *vendor.Vendor {
 	return c.src.Base.Vendor
 }
 
-func (c *config) vendor(key string, n *yaml.Node) {
+func (c *config) readVendor(key string, n *yaml.Node) {
 	var name string
 	before := c.Faults()
 	if c.Text(&name)(key, n); c.Faults() > before {
@@ -87,7 +86,7 @@ func (c *config) vendor(key string, n *yaml.Node) {
 	}
 }
 
-// free is dst, or where a flag decides, a value that nobody looks at.
+// free is dst, or, if a flag decides, a value that is not used.
 func free[T any](c *config, flag string, dst *T) *T {
 	if c.src.Given(flag) {
 		return new(T)
@@ -95,14 +94,13 @@ func free[T any](c *config, flag string, dst *T) *T {
 	return dst
 }
 
-// entryEndpoint is what belongs to one address: none of it goes to another.
+// entryEndpoint holds the settings that belong to one address: they are not used with another one.
 type entryEndpoint struct {
 	Vendor                        *vendor.Vendor
 	BaseURL, AzureVersion, KeyEnv string
 	Headers                       map[string]string
 }
 
-// setEndpoint points s to the endpoint of its entry.
 func (s *Settings) setEndpoint(e entryEndpoint, src *Sources) {
 	if e.Vendor != s.Vendor { // --vendor wins
 		s.moved = "by the API of --vendor " + s.Vendor.Name + ", not by that of its vendor"
@@ -133,7 +131,7 @@ func (c *config) address(v *vendor.Vendor, dst *string) strictyaml.Value {
 		c.Text(dst)(key, n)
 		*dst = strings.TrimRight(*dst, "/")
 		if *dst != "" {
-			c.check(key, n, v, func(o *vendor.Options) { o.BaseURL = *dst })
+			c.checkOption(key, n, v, func(o *vendor.Options) { o.BaseURL = *dst })
 		}
 	}
 }
@@ -141,24 +139,24 @@ func (c *config) address(v *vendor.Vendor, dst *string) strictyaml.Value {
 func (c *config) azureVersion(v *vendor.Vendor, dst *string) strictyaml.Value {
 	return func(key string, n *yaml.Node) {
 		c.Text(dst)(key, n)
-		c.check(key, n, v, func(o *vendor.Options) { o.AzureVersion = *dst })
+		c.checkOption(key, n, v, func(o *vendor.Options) { o.AzureVersion = *dst })
 	}
 }
 
-// check asks the vendor whether its endpoints can have a setting.
-func (c *config) check(key string, n *yaml.Node, v *vendor.Vendor, set func(*vendor.Options)) {
+// checkOption asks the vendor whether its endpoints can have a setting.
+func (c *config) checkOption(key string, n *yaml.Node, v *vendor.Vendor, set func(*vendor.Options)) {
 	o := v.DefaultOptions()
 	if set(&o); v.Validate(o) != nil {
 		c.Fault(n.Line, "%s: %v", key, v.Validate(o))
 	}
 }
 
-// keyName is how environment variables are written; few keys look like it.
+// keyName matches names of environment variables; few keys match it.
 var keyName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`)
 
 func (c *config) keyEnv(dst *string) strictyaml.Value {
 	return func(key string, n *yaml.Node) {
-		if n.Kind != yaml.ScalarNode || !keyName.MatchString(n.Value) { // it may be a key, which is not repeated
+		if n.Kind != yaml.ScalarNode || !keyName.MatchString(n.Value) { // it may be a key, which no message repeats
 			c.Fault(n.Line, "%s: the name of an environment variable is expected, in capital letters such as MY_KEY; "+
 				"a key itself does not belong in the file", key)
 			return
@@ -167,7 +165,6 @@ func (c *config) keyEnv(dst *string) strictyaml.Value {
 	}
 }
 
-// keyHeaders carry keys.
 var keyHeaders = []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-Api-Key", "Cookie"}
 
 func (c *config) headers(e *entryEndpoint) strictyaml.Value {

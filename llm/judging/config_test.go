@@ -68,7 +68,7 @@ func sources(t testing.TB, given ...string) *Sources {
 func TestConfigPrecedence(t *testing.T) {
 	read := func(given ...string) Settings {
 		src := sources(t, given...)
-		judges, err := src.parse([]byte(everyKey), "f")
+		judges, err := src.parseConfig([]byte(everyKey), "f")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestConfigPrecedence(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	own := strings.Replace(everyKey, "    azure_version: 2024-10-21\n    key_env: TEAM_KEY\n", "", 1)
-	judges, err := sources(t, "azure-version").parse([]byte(own), "f")
+	judges, err := sources(t, "azure-version").parseConfig([]byte(own), "f")
 	if e := judges["mini"].Endpoint; err != nil || e.Key != "" || e.AzureVersion != "" {
 		t.Errorf("the usual key, or Azure's style, at an address of its own: %v", err)
 	}
@@ -117,7 +117,7 @@ func TestConfigInDocs(t *testing.T) {
 	page := string(data)
 	_, example, found := strings.Cut(page, "```yaml\n")
 	example, _, _ = strings.Cut(example, "```")
-	judges, err := sources(t).parse([]byte(example), "scoring.md")
+	judges, err := sources(t).parseConfig([]byte(example), "scoring.md")
 	if !found || err != nil || judges["team"].KeyEnv != "TEAM_KEY" ||
 		judges["local"].Endpoint.BaseURL != "http://localhost:11434/v1" ||
 		judges["claude"].Vendor != vendorOf(t, "anthropic") {
@@ -153,7 +153,7 @@ func TestConfigFaults(t *testing.T) {
 	} {
 		for _, given := range [][]string{nil, {"temperature", "seed", "reply-tokens", "rpm", "in-flight", "timeout",
 			"lines", "base-url", "vendor"}} {
-			if _, err := sources(t, given...).parse([]byte(file), "f"); err == nil || err.Error() != want {
+			if _, err := sources(t, given...).parseConfig([]byte(file), "f"); err == nil || err.Error() != want {
 				t.Errorf("%q:\ngot  %v\nwant %s", file, err, want)
 			}
 		}
@@ -194,7 +194,7 @@ func TestVendors(t *testing.T) {
 		}
 		src := sources(t, given...)
 		src.Base.Vendor = vendorOf(t, c.flag)
-		judges, err := src.parse([]byte(file), "f")
+		judges, err := src.parseConfig([]byte(file), "f")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, given bool) {
 		src := sources(t)
 		src.Given = func(string) bool { return given }
-		judges, err := src.parse(data, "f")
+		judges, err := src.parseConfig(data, "f")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "f:") {
 				t.Errorf("a fault without a place: %v", err)

@@ -15,20 +15,20 @@ import (
 type Forecast struct {
 	Rows      int      `json:"rows"`     // the caller counts them
 	Rejected  int      `json:"rejected"` // likewise, lines that are no rows
-	Calls     int      `json:"calls"`    // if each first reply holds what is asked for
+	Calls     int      `json:"calls"`    // if each first reply can be used
 	InJournal int      `json:"in_journal"`
 	Input     int64    `json:"input_tokens"`      // estimate, of the calls that are not in the journal
 	MaxInput  int64    `json:"max_input_tokens"`  // highest possible
 	MaxOutput int64    `json:"max_output_tokens"` // highest possible
-	MaxCost   *float64 `json:"max_cost"`          // of these; null without a price for every model
+	MaxCost   *float64 `json:"max_cost"`          // of these tokens; null without a price for every model
 	Currency  string   `json:"currency"`
 	PriceDate string   `json:"price_date"`
-	Attempts  int      `json:"attempts"` // per call, while replies do not hold what is asked for
+	Attempts  int      `json:"attempts"` // of one question, while replies cannot be used
 
 	session *Session
 }
 
-// bytesPerToken estimates: about 4 in English.
+// bytesPerToken is an estimate: about 4 in English.
 const bytesPerToken = 4
 
 // Forecast begins with no calls.

@@ -1,10 +1,10 @@
 // Package judging asks language models under one budget, and remembers their replies.
 //
-// [Read] gives the [Settings] of models by name, from erreval.yaml and from what a program's flags and environment
-// say. [New] makes a [Session] of [Options]: clients of the vendors' endpoints, with prices. [Session.Open] puts the
-// journal, the budget, rate limits and retries around them. [Session.Models] are then what scorer.NewPanel,
-// scorer.NewLabeller and llmsim.New take. [Session.Forecast] says what calls would cost, [Session.Usage] what they
-// did cost, [Options.Record] how they were made.
+// [Read] gives the [Settings] of models by name, from erreval.yaml and from a program's flags and environment. [New]
+// makes a [Session] from [Options]: clients of the vendors' endpoints, with prices. [Session.Open] adds the journal,
+// the budget, rate limits and retries. scorer.NewPanel, scorer.NewLabeller and llmsim.New take [Session.Models].
+// [Session.Forecast] says what calls would cost, [Session.Usage] what they did cost, [Options.Record] how they were
+// made.
 //
 // Settings are named in messages as the flags of the command line are, such as --max-cost.
 package judging
@@ -16,16 +16,16 @@ import (
 	"github.com/erreval/erreval/llm/journal"
 )
 
-// Options say which models a run asks, and within which bounds.
+// Options say which models a run asks, and within which limits.
 type Options struct {
 	Models   []Settings // see Read; each has another name
 	Base     Settings   // of models that the configuration does not name, for the record
 	Budget   journal.Budget
 	Prices   string // file; "" is the built-in list
-	Journal  string // file that keeps replies and what was spent
+	Journal  string // file of replies and costs
 	Repeats  int    // of each question, for the record
 	Attempts int    // for one answer, for record and forecast
-	// Calls tells whether models are called. Otherwise there is nothing but a forecast, and the journal is only looked into.
+	// Calls tells whether models are called. Otherwise there is only a forecast, and the journal is only read.
 	Calls bool
 }
 
@@ -38,8 +38,8 @@ func (o *Options) Names() []string {
 	return names
 }
 
-// InFlight is how many calls all models may have under way, at least 1. Those without an entry in the configuration
-// share one limit.
+// InFlight is the largest number of calls in flight for all models together, at least 1. Models without an entry in the
+// configuration share one limit.
 func (o *Options) InFlight() int {
 	n, shared := 0, 0
 	for i := range o.Models {
@@ -63,7 +63,7 @@ func (o *Options) Validate() error {
 	return errors.Join(append(faults, checkSameCalls(o.Models))...)
 }
 
-// openPrices reads the price list, which has to know every model where the cost is limited.
+// openPrices reads the price list. If the cost is limited, it must have every model.
 func (o *Options) openPrices() (*journal.Prices, error) {
 	prices, err := readPrices(o.Prices)
 	if err != nil || o.Budget.MaxCost == nil {

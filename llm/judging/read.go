@@ -21,21 +21,20 @@ const ConfigFile = "erreval.yaml"
 type Sources struct {
 	Names string // of models, with commas between them: "small,local"
 	File  string // configuration; "" is ConfigFile, if it is there
-	// Base is what flags, environment and defaults say of a model that the file does not name; see DefaultSettings.
-	// Read adds address and key. Where Base has no vendor, it is vendor.Default.
+	// Base has the settings, from flags, environment and defaults, of a model that the file does not name; see
+	// DefaultSettings. Read adds address and key. A Base without a vendor has vendor.Default.
 	Base Settings
-	// Given tells whether a flag, or its variable in the environment, has a value: the file's is then checked and not
-	// taken. nil: none has.
+	// Given tells whether a flag, or its variable in the environment, has a value: the file's value is then checked but
+	// not used. nil: no flag has one.
 	Given func(flag string) bool
-	// BaseURL is the address that flag or environment give for endpoints of a vendor; "" if they give none. nil: they
-	// never do.
+	// BaseURL is the address that flag or environment give for endpoints of a vendor; "" or a nil function: none.
 	BaseURL func(*vendor.Vendor) string
 	Getenv  func(name string) string         // reads the environment, for keys; nil: it is empty
-	Warn    func(format string, args ...any) // hears what a user must know; may be nil
+	Warn    func(format string, args ...any) // is called with warnings for the user; may be nil
 }
 
-// complete puts something in the place of what is nil.
-func (src *Sources) complete() (err error) {
+// fillDefaults replaces nil fields by defaults.
+func (src *Sources) fillDefaults() (err error) {
 	if src.Base.Vendor == nil {
 		src.Base.Vendor, err = vendor.Find(vendor.Default)
 	}
@@ -57,7 +56,7 @@ func (src *Sources) complete() (err error) {
 // Read gives the settings of the models that src names, and those of a model without an entry in the file. A name
 // without an entry is a model of Base's vendor. Faults of the file are joined, each as "file:line: what".
 func Read(src Sources) (models []Settings, base Settings, err error) {
-	if err := src.complete(); err != nil {
+	if err := src.fillDefaults(); err != nil {
 		return nil, Settings{}, err
 	}
 	entries, err := src.readFile()
@@ -86,7 +85,6 @@ func Read(src Sources) (models []Settings, base Settings, err error) {
 	return models, base, nil
 }
 
-// readFile reads the entries of the configuration.
 func (src *Sources) readFile() (map[string]Settings, error) {
 	file := cmp.Or(src.File, ConfigFile)
 	data, err := os.ReadFile(file)
@@ -96,16 +94,16 @@ func (src *Sources) readFile() (map[string]Settings, error) {
 	case err != nil:
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	return src.parse(data, file)
+	return src.parseConfig(data, file)
 }
 
-// base is what holds for a model of v without an entry in the file.
+// base gives the settings of a model of v without an entry in the file.
 func (src *Sources) base(v *vendor.Vendor) Settings {
 	s := src.Base
 	s.Endpoint.BaseURL = cmp.Or(strings.TrimRight(src.BaseURL(v), "/"), v.BaseURL)
 	s.Endpoint.Key = src.Getenv(v.KeyEnv)
 	if v != s.Vendor {
-		s.Vendor, s.Endpoint.AzureVersion = v, "" // it is for the vendor that the flags mean
+		s.Vendor, s.Endpoint.AzureVersion = v, "" // the flags' address is for the flags' vendor
 	}
 	return s
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Record is what the record of a run says about the models asked. It holds no key, header's value or path. Endpoint,
-// vendor, azure_version, temperature, reply_tokens and lines are those of models without an entry in the
-// configuration; so is seed, which in erreval score also chooses what is planted and audited.
+// Record describes the models of a run for its record. It holds no key, header's value or path. Endpoint, vendor,
+// azure_version, temperature, reply_tokens, lines and seed are those of models without an entry in the configuration;
+// in erreval score, seed also chooses the planted errors and the audited rows.
 type Record struct {
 	Judge        []string `json:"judge"`
 	Endpoint     string   `json:"endpoint,omitempty"` // host
@@ -57,7 +57,7 @@ func (o *Options) Record(rows runrecord.Reading, template string) Record {
 		}
 	}
 	if len(rec.Configured) == len(o.Models) {
-		rec.Endpoint, rec.Vendor, rec.AzureVersion = "", "", "" // nobody was asked there
+		rec.Endpoint, rec.Vendor, rec.AzureVersion = "", "", "" // no call went there
 	}
 	return rec
 }

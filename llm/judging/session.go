@@ -11,17 +11,16 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Session asks the models of one run. Open and Close are called once each, and no model is called before the one or
-// after the other.
+// Session holds the models of one run. Call Open and Close once each, and call models only between them.
 type Session struct {
 	o           Options
 	prices      *journal.Prices
-	journal     *journal.Journal // nil where nothing is called and there is none
+	journal     *journal.Journal // nil if there is none and nothing is called
 	connections []*connection    // by model
 	clients     []*client        // by model
 }
 
-// New makes a Session of valid options. It finds what is wrong with them while there is no journal yet.
+// New makes a Session from options. It checks them before there is a journal.
 func New(o Options) (*Session, error) {
 	s := &Session{o: o, clients: make([]*client, len(o.Models))}
 	for i := range s.clients {
@@ -31,10 +30,10 @@ func New(o Options) (*Session, error) {
 	if s.prices, err = o.openPrices(); err != nil {
 		return nil, err
 	}
-	return s, s.connect()
+	return s, s.openConnections()
 }
 
-// MismatchError says that the journal does not fit the options: it may be in another currency.
+// MismatchError says that the journal does not fit the options; for example, it is in another currency.
 type MismatchError struct{ Err error }
 
 // Error is the text of Err.
@@ -43,8 +42,8 @@ func (e *MismatchError) Error() string { return e.Err.Error() }
 // Unwrap is Err.
 func (e *MismatchError) Unwrap() error { return e.Err }
 
-// Open puts the journal between models and endpoints. Without calls, it is only looked into if it is there. Where the
-// journal can be read and does not fit the options, the error is a *MismatchError.
+// Open opens the journal and connects the models. Without calls, it only reads a journal that exists. If the journal
+// can be read but does not fit the options, the error is a *MismatchError.
 func (s *Session) Open() (err error) {
 	if _, err := os.Stat(s.o.Journal); !s.o.Calls && err != nil {
 		return nil
@@ -52,7 +51,7 @@ func (s *Session) Open() (err error) {
 	if s.journal, err = journal.Open(s.o.Journal); err != nil {
 		return err
 	}
-	if err := s.connect(); err != nil {
+	if err := s.openConnections(); err != nil {
 		return errors.Join(&MismatchError{err}, s.Close())
 	}
 	return nil
@@ -76,16 +75,16 @@ func (s *Session) Prices() *journal.Prices { return s.prices }
 func (s *Session) Unpriced() []string {
 	var out []string
 	for i := range s.o.Models {
-		if model := s.o.Models[i].Model; !s.priced(model) {
+		if model := s.o.Models[i].Model; !s.hasPrice(model) {
 			out = append(out, model)
 		}
 	}
 	return out
 }
 
-func (s *Session) priced(model string) bool { _, ok := s.prices.Models[model]; return ok }
+func (s *Session) hasPrice(model string) bool { _, ok := s.prices.Models[model]; return ok }
 
-// Models are those of the options, with clients that are of use once the Session is open.
+// Models are those of the options. Their clients work while the Session is open.
 func (s *Session) Models() []llm.Model {
 	var out []llm.Model
 	for i := range s.o.Models {
@@ -96,7 +95,7 @@ func (s *Session) Models() []llm.Model {
 	return out
 }
 
-// client calls a model: through the journal, once that is open.
+// client calls a model: through the journal once that is open.
 type client struct {
 	endpoint llm.Client      // with budget, limits and retries around it
 	journal  *journal.Client // nil where there is none
@@ -118,15 +117,15 @@ func (c *client) Reject(r *llm.Request, reply *llm.Reply) error {
 	return c.journal.Reject(r, reply)
 }
 
-// connection leads to the endpoint of one model, or of several.
+// connection is the client chain for the endpoint of one model, or of several.
 type connection struct {
 	endpoint llm.Client
 	client   llm.Client     // endpoint, with budget, limits and retries around it
 	meter    *journal.Meter // nil where nothing is called
 }
 
-// connect makes the clients of the models. Those without an entry in the configuration share a connection.
-func (s *Session) connect() error {
+// openConnections makes the clients of the models. Those without an entry in the configuration share a connection.
+func (s *Session) openConnections() error {
 	var shared *connection
 	s.connections = nil
 	for i := range s.o.Models {
@@ -150,10 +149,10 @@ func (s *Session) connect() error {
 	return nil
 }
 
-// endpointName tells endpoints apart in the journal.
+// endpointName identifies an endpoint in the journal.
 func (s *Settings) endpointName() string {
 	name := s.Endpoint.BaseURL + " " + s.Endpoint.AzureVersion
-	if s.Vendor.Name != vendor.Default { // journals from before there were others have none
+	if s.Vendor.Name != vendor.Default { // journals written before there were other vendors have none
 		name += " " + s.Vendor.Name
 	}
 	return name
@@ -165,15 +164,15 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 		return &connection{endpoint: endpoint, client: endpoint}, err
 	}
 	limiter := llm.NewLimiter(m.Limits)
-	meter, err := s.journal.Meter(limiter.LimitInFlight(finish(endpoint)), s.o.Budget, s.prices)
+	meter, err := s.journal.Meter(limiter.LimitInFlight(finishCalls(endpoint)), s.o.Budget, s.prices)
 	if err != nil {
 		return nil, err
 	}
 	return &connection{endpoint, llm.Retry(limiter.LimitRates(meter), llm.DefaultRetryOptions()), meter}, nil
 }
 
-// finish makes a call to its end, whatever becomes of ctx: its reply is paid for. Its time-out bounds it.
-func finish(c llm.Client) llm.Client {
+// finishCalls lets a call end even if ctx ends, since its reply is paid for. The time-out still limits it.
+func finishCalls(c llm.Client) llm.Client {
 	return llm.ClientFunc(func(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 		return c.Complete(context.WithoutCancel(ctx), r)
 	})

@@ -177,7 +177,7 @@ func TestFinish(t *testing.T) {
 		}
 		return llmtest.Say("2")(inner, n, r)
 	})
-	reply, err := finish(model).Complete(ctx, llmtest.Sample(0))
+	reply, err := finishCalls(model).Complete(ctx, llmtest.Sample(0))
 	if err != nil || reply.Text != "2" {
 		t.Errorf("%v, %v", reply, err)
 	}

@@ -22,39 +22,39 @@ type Settings struct {
 	Seed        int64
 	ReplyTokens int    // of a reply at most
 	Lines       bool   // ask for lines of text instead of JSON
-	File        string // configuration that has an entry of it, and with it a client and limits apart; "" is none
+	File        string // configuration with an entry of the model, which then has its own client and limits; "" is none
 
-	address string   // the entry's base_url; Endpoint has another where a flag or the environment took its place
-	moved   string   // in words, why the entry's endpoint is not asked; "" if it is
+	address string   // the entry's base_url; a flag or the environment may give Endpoint another one
+	moved   string   // in words, why another endpoint than the entry's is asked; "" if it is the entry's
 	others  []string // names of entries, of a model without one
 }
 
-// DefaultSettings are those of a model of which nothing is said: 16 calls at the same time of 2 minutes each,
-// temperature and seed 0, and 1,000 tokens for a reply. Name, model, vendor and address are missing.
+// DefaultSettings are 16 calls in flight, 2 minutes a call, temperature and seed 0, and 1,000 tokens for a reply. Name,
+// model, vendor and address are missing.
 func DefaultSettings() Settings {
 	return Settings{Endpoint: vendor.Options{Timeout: vendor.DefaultTimeout}, Limits: llm.DefaultLimitOptions(),
 		ReplyTokens: 1000}
 }
 
-// Configured tells whether the configuration has an entry of the model.
+// Configured tells whether the configuration has an entry for the model.
 func (s *Settings) Configured() bool { return s.File != "" }
 
-// maxInFlight calls of one model: as many connections are open.
+// maxInFlight limits the calls in flight of one model, each of which has a connection.
 const maxInFlight = 4096
 
 // validate checks what flags and the file say together. Without calls, no key is needed.
 func (s *Settings) validate(calls bool) error {
 	faults := []error{s.Vendor.Validate(s.Endpoint), s.Limits.Validate()}
-	check := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	check(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
+	require(s.Temperature >= 0 && s.Temperature <= 2, "--temperature %v: give 0 to 2", s.Temperature)
 	n := s.Limits.InFlight
-	check(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
+	require(n >= 1 && n <= maxInFlight, "--in-flight %d: give 1 to %d", n, maxInFlight)
 	n = s.ReplyTokens
-	check(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
+	require(n >= 1 && n <= math.MaxInt32, "--reply-tokens %d: give 1 to %d", n, math.MaxInt32)
 	if calls && s.Endpoint.Key == "" {
 		faults = append(faults, s.checkNoKey())
 	}
@@ -76,7 +76,7 @@ func (s *Settings) checkNoKey() error {
 	return nil
 }
 
-// nameEntries says that the name may be a slip of the pen.
+// nameEntries lists the entries of the configuration, in case the name is a typing error.
 func (s *Settings) nameEntries() string {
 	if len(s.others) == 0 {
 		return ""
@@ -84,7 +84,7 @@ func (s *Settings) nameEntries() string {
 	return fmt.Sprintf("; the configuration has no judge %q, but %s", s.Name, strings.Join(s.others, ", "))
 }
 
-// checkSameCalls names two models that would be asked the very same: one would get the other's replies.
+// checkSameCalls is an error if two models make equal calls: one would get the other's replies.
 func checkSameCalls(models []Settings) error {
 	type call struct {
 		vendor            *vendor.Vendor

@@ -7,7 +7,7 @@ import (
 	"github.com/erreval/erreval/llm/journal"
 )
 
-// Used is what calls consumed.
+// Used is what calls used.
 type Used struct {
 	Calls  int64   `json:"calls"` // requests sent, those that failed included
 	Input  int64   `json:"input_tokens"`
@@ -31,7 +31,7 @@ type Usage struct {
 	Currency  string            `json:"currency,omitempty"`
 	PriceDate string            `json:"price_date,omitempty"`
 	Prices    map[string]*Price `json:"prices"`             // by model, per million tokens; null is not known
-	Rejected  map[string]string `json:"rejected,omitempty"` // options that calls of a judge did without
+	Rejected  map[string]string `json:"rejected,omitempty"` // options that calls of a judge left out
 }
 
 // Price is what a model costs per million tokens.
@@ -40,7 +40,7 @@ type Price struct {
 	Output float64 `json:"output"`
 }
 
-// Used is what the calls of this Session used that are over.
+// Used is what the finished calls of this Session used.
 func (s *Session) Used() Used {
 	var sum Used
 	for i := range s.o.Models {
@@ -50,7 +50,7 @@ func (s *Session) Used() Used {
 	return sum
 }
 
-// usedBy is what a model used: models that share a connection are told apart by their names at the endpoint.
+// usedBy is what a model used. The name at the endpoint distinguishes models that share a connection.
 func (s *Session) usedBy(i int) Used {
 	meter := s.connections[i].meter
 	if meter == nil {
@@ -59,7 +59,7 @@ func (s *Session) usedBy(i int) Used {
 	return usedOf(meter.Used(s.o.Models[i].Model))
 }
 
-// Usage sums the Session up, and the journal. The Session has to be open.
+// Usage sums up the Session and the journal. The Session must be open.
 func (s *Session) Usage() (*Usage, error) {
 	now, err := s.journal.Spent()
 	if err != nil {
@@ -76,15 +76,15 @@ func (s *Session) Usage() (*Usage, error) {
 		if p, ok := s.prices.Models[m.Model]; ok {
 			u.Prices[m.Model] = &Price{p.Input, p.Output}
 		}
-		if names := s.rejected(i); len(names) > 0 {
+		if names := s.rejectedOptions(i); len(names) > 0 {
 			u.Rejected[m.Name] = strings.Join(names, ", ")
 		}
 	}
 	return u, nil
 }
 
-// rejected are the options that calls of a model do without; see vendor.Vendor.New.
-func (s *Session) rejected(i int) []string {
+// rejectedOptions are the options that calls of a model leave out; see vendor.Vendor.New.
+func (s *Session) rejectedOptions(i int) []string {
 	if c, ok := s.connections[i].endpoint.(interface{ Rejected(model string) []string }); ok {
 		return c.Rejected(s.o.Models[i].Model)
 	}

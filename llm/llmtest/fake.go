@@ -1,6 +1,6 @@
-// Package llmtest stands in for language models in tests: Fake is a Client answered by a Go function, Server an
-// endpoint, OpenAI-compatible or of the Messages API, that misbehaves as its script says, and TestClient what every
-// Client and decorator has to do.
+// Package llmtest has fake language models for tests: Fake is a Client that a Go function answers; Server is an
+// endpoint, OpenAI-compatible or of the Messages API, that behaves as its script says; TestClient tests a Client or
+// decorator.
 package llmtest
 
 import (
@@ -21,7 +21,7 @@ func Say(text string) Answer {
 	}
 }
 
-// Hang answers no call: it waits for the caller to give up.
+// Hang answers no call: it waits until the caller gives up.
 func Hang(ctx context.Context, _ int, _ *llm.Request) (*llm.Reply, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
@@ -48,7 +48,7 @@ type Fake struct {
 // NewFake makes a Fake that answers by a.
 func NewFake(a Answer) *Fake { return &Fake{answer: a} }
 
-// Complete records r and answers it. Like any Client it makes no call for a ctx that has ended.
+// Complete records r and answers it. Like any Client it makes no call if ctx has ended.
 func (f *Fake) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -80,7 +80,7 @@ func (f *Fake) Calls() []llm.Request {
 	return append([]llm.Request(nil), f.calls...)
 }
 
-// Peak is the largest number of calls that were in flight at once.
+// Peak is the largest number of calls that were in flight at the same time.
 func (f *Fake) Peak() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,7 +24,7 @@ type Call struct {
 	form    form
 }
 
-// Step is what a Server does with one call. ctx ends when the caller goes away. It is called concurrently.
+// Step is what a Server does with one call. ctx ends when the caller closes the connection. It is called concurrently.
 type Step func(ctx context.Context, w http.ResponseWriter, c *Call)
 
 // Script chooses the step for a call. It is called concurrently.
@@ -33,12 +33,12 @@ type Script func(c *Call) Step
 // Always is the same step for every call.
 func Always(s Step) Script { return func(*Call) Step { return s } }
 
-// InTurn is one step after another, in the order of arrival; the last one stays.
+// InTurn is one step after another, in the order of arrival; later calls get the last one.
 func InTurn(steps ...Step) Script {
 	return func(c *Call) Step { return steps[min(c.N, len(steps)-1)] }
 }
 
-// Serve answers calls by a, whose errors become the statuses that endpoints use for their kinds.
+// Serve answers calls with a. Its errors become the statuses that endpoints use for their kinds.
 func Serve(a Answer) Script {
 	return func(c *Call) Step {
 		return func(ctx context.Context, w http.ResponseWriter, c *Call) {
@@ -52,7 +52,6 @@ func Serve(a Answer) Script {
 	}
 }
 
-// failStep is the status for an error's kind.
 func failStep(err error) Step {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -73,7 +72,7 @@ func failStep(err error) Step {
 
 // form is how an API writes calls, replies and errors.
 type form interface {
-	base() string // what the address has before the paths of calls
+	base() string // part of the address before the paths of calls
 	request(body []byte) (llm.Request, error)
 	reply(r llm.Reply, c *Call) any
 	fault(status int, code, param, message string) any
@@ -83,7 +82,7 @@ type form interface {
 // Server is an endpoint: of NewServer, an OpenAI-compatible one, Azure's paths included. Start or Pipe gives its
 // address.
 type Server struct {
-	// Forget makes Calls stay empty: for runs so long that their calls would fill the memory. Count still counts.
+	// Forget keeps Calls empty, for long runs whose calls would fill the memory. Count still counts.
 	Forget bool
 	script Script
 	form   form
@@ -99,7 +98,7 @@ func NewServer(s Script) *Server { return &Server{script: s, form: chat{}} }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller went away
+		return // the caller closed the connection
 	}
 	call := &Call{Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body, form: s.form}
 	call.Request, err = s.form.request(body)
@@ -150,7 +149,7 @@ func (s *Server) Start(t testing.TB) string {
 const PipeURL = "http://llm.test/v1"
 
 // Pipe serves in memory, for tests in a synctest bubble, and returns a client that reaches nothing else. It ends with
-// t: in a bubble, with the bubble's.
+// t; in a bubble, t must be the bubble's.
 func (s *Server) Pipe(t testing.TB) *http.Client {
 	t.Helper()
 	pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -169,7 +168,6 @@ func (s *Server) Pipe(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// pipeListener accepts what dial connects.
 type pipeListener struct {
 	conns  chan net.Conn
 	once   sync.Once

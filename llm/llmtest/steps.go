@@ -12,7 +12,7 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// Reply answers with r. Where r names no model, the request's; where it has no usage, none is sent.
+// Reply answers with r. If r names no model, the answer has the request's; if r has no usage, the answer has none.
 func Reply(r llm.Reply) Step {
 	return func(_ context.Context, w http.ResponseWriter, c *Call) {
 		send(w, http.StatusOK, c.form.reply(r, c))
@@ -59,12 +59,12 @@ func TooMany(retryAfter string) Step {
 	}
 }
 
-// Silence answers nothing until the caller goes away.
+// Silence answers nothing until the caller closes the connection.
 func Silence() Step {
 	return func(ctx context.Context, _ http.ResponseWriter, _ *Call) { <-ctx.Done() }
 }
 
-// Stall sends the head of a reply and then nothing until the caller goes away.
+// Stall sends the head of a reply and then nothing until the caller closes the connection.
 func Stall() Step {
 	return func(ctx context.Context, w http.ResponseWriter, c *Call) {
 		part(w, c)
@@ -72,15 +72,14 @@ func Stall() Step {
 	}
 }
 
-// Cut sends the first half of a reply and drops the connection.
+// Cut sends the first half of a reply and closes the connection.
 func Cut() Step {
 	return func(_ context.Context, w http.ResponseWriter, c *Call) {
 		part(w, c)
-		panic(http.ErrAbortHandler) // how net/http is told to
+		panic(http.ErrAbortHandler) // the way to make net/http close the connection
 	}
 }
 
-// part sends the first half of a reply.
 func part(w http.ResponseWriter, c *Call) {
 	body, err := json.Marshal(c.form.reply(llm.Reply{Text: "The score is", Finish: llm.FinishStop}, c))
 	if err != nil {
@@ -92,12 +91,12 @@ func part(w http.ResponseWriter, c *Call) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// Drop closes the connection without a word.
+// Drop closes the connection without an answer.
 func Drop() Step {
 	return func(context.Context, http.ResponseWriter, *Call) { panic(http.ErrAbortHandler) }
 }
 
-// Raw answers 200 with body as it is.
+// Raw answers 200 with body.
 func Raw(body string) Step {
 	return func(_ context.Context, w http.ResponseWriter, _ *Call) {
 		w.Header().Set("Content-Type", "application/json")
@@ -122,7 +121,6 @@ func PromptFiltered() Step {
 	}
 }
 
-// notUTF8 answers with a text of bytes that are none.
 func notUTF8() Step {
 	return func(_ context.Context, w http.ResponseWriter, c *Call) {
 		body, err := json.Marshal(c.form.reply(llm.Reply{Text: "bytes", Finish: llm.FinishStop}, c))
@@ -139,15 +137,15 @@ func Big(n int) Step {
 	}
 }
 
-// Fault is a way in which endpoints and models misbehave.
+// Fault is an error of endpoints or models.
 type Fault struct {
 	Name string
 	Step Step
-	Kind llm.Kind // of the error that one call makes of it; 0: it comes as a reply
+	Kind llm.Kind // of the error that one call returns; 0: the call returns a reply
 }
 
-// Faults are all the ways of issue and experience, in fixed order. verdict is the reply that a well-behaved model would
-// give, in the form that the prompt asks for; off one in that form whose value is not on the scale.
+// Faults are all known faults, in fixed order. verdict is a correct reply, in the form that the prompt asks for; off is
+// a reply in that form whose value is not on the scale.
 func Faults(verdict, off string) []Fault {
 	return []Fault{
 		{"429", TooMany(""), llm.Wait},

@@ -26,10 +26,9 @@ func Sample(n int) *llm.Request {
 	}
 }
 
-// TestClient checks what every Client has to do. wrap makes the client under test around the model given: a decorator
-// of it, or an endpoint's client whose endpoint is a Server that answers by it. Each part runs in a synctest bubble
-// of its own: use Server.Pipe, and end what wrap starts by t.Cleanup of the t that it gets. omit, if given, takes
-// from a request what the client's API cannot say.
+// TestClient tests what every Client must do. wrap makes the client under test from model: a decorator of it, or an
+// endpoint's client with a Server that model answers. Each part runs in a synctest bubble of its own: use Server.Pipe,
+// and stop with t.Cleanup what wrap starts. omit, if given, removes from a request what the client's API does not have.
 func TestClient(t *testing.T, wrap func(t *testing.T, model llm.Client) llm.Client, omit ...func(*llm.Request)) {
 	t.Helper()
 	requestUntouched := func(t *testing.T, wrap func(*testing.T, llm.Client) llm.Client) {

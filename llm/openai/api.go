@@ -13,7 +13,7 @@ import (
 	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
-// newEndpoint is the HTTP client under go-openai. The library leaves out some temperatures, and its errors lack the
+// newEndpoint makes the HTTP client below go-openai. The library leaves out some temperatures, and its errors lack the
 // headers that say when to try again.
 func newEndpoint(o Options) *endpoint.Endpoint {
 	return endpoint.New(o, endpoint.API{
@@ -29,7 +29,7 @@ func newEndpoint(o Options) *endpoint.Endpoint {
 
 type temperatureKey struct{}
 
-// putTemperature writes the one in req's context into its body.
+// putTemperature writes the temperature in req's context into its body.
 func putTemperature(req *http.Request) error {
 	temperature, _ := req.Context().Value(temperatureKey{}).(*float64)
 	if temperature == nil {
@@ -45,7 +45,7 @@ func putTemperature(req *http.Request) error {
 	return nil
 }
 
-// statusOf is the status that OpenRouter writes into the code of an error that comes with 200.
+// statusOf is the status that OpenRouter puts into the code of an error with status 200.
 func statusOf(f *endpoint.Fault) int {
 	if code, err := strconv.Atoi(f.Code); err == nil && code >= 400 && code < 600 {
 		return code
@@ -53,7 +53,7 @@ func statusOf(f *endpoint.Fault) int {
 	return 0
 }
 
-// problemOf knows the codes that endpoints put into code, type or innererror.code.
+// problemOf recognises problems by the codes that endpoints put into code, type or innererror.code.
 func problemOf(f *endpoint.Fault) endpoint.Problem {
 	switch {
 	case f.Flagged || f.Has("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"):
@@ -69,7 +69,7 @@ func problemOf(f *endpoint.Fault) endpoint.Problem {
 // Options of a call that models may reject, as indices of options.
 const (
 	temperature = iota
-	maxTokens   // takes max_completion_tokens in its place
+	maxTokens   // max_completion_tokens replaces it
 	jsonSchema
 	seed
 	systemRole
@@ -83,7 +83,7 @@ var options = []endpoint.Option{
 	systemRole:  {Name: "system role", Words: []string{"system role", "'system'", "system message", "system prompt"}},
 }
 
-// rejectedByLibrary is the option that go-openai refuses to send, knowing the model by its name.
+// rejectedByLibrary is the option that go-openai refuses to send because of the model's name.
 func rejectedByLibrary(err error) string {
 	switch {
 	case errors.Is(err, api.ErrReasoningModelMaxTokensDeprecated):

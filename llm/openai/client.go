@@ -17,14 +17,15 @@ import (
 	"github.com/erreval/erreval/llm/internal/endpoint"
 )
 
-// Client is an llm.Client of one endpoint. It learns what each model rejects and leaves that out of later calls.
+// Client is an llm.Client of one endpoint. It learns which options each model rejects, and leaves them out of later
+// calls.
 type Client struct {
 	api      *api.Client
 	endpoint *endpoint.Endpoint
 	rejected endpoint.Rejections
 }
 
-// New checks o and makes a Client; nothing is called yet.
+// New checks o and makes a Client; it calls nothing.
 func New(o Options) (*Client, error) {
 	if err := validate(o); err != nil {
 		return nil, err
@@ -48,25 +49,24 @@ func (c *Client) String() string { return c.endpoint.String() }
 // GoString is String.
 func (c *Client) GoString() string { return c.String() }
 
-// Rejected names the options that calls of model do without, since the endpoint rejected them: "temperature", "seed",
-// "json_schema", "system role", and "max_tokens" where max_completion_tokens stands for it. A run's record needs them.
+// Rejected names the options that calls of model leave out because the endpoint rejected them: "temperature", "seed",
+// "json_schema", "system role", and "max_tokens" if max_completion_tokens replaces it. A run's record needs them.
 func (c *Client) Rejected(model string) []string { return c.rejected.Names(model) }
 
-// Complete makes one call. Where the endpoint rejects an option, it calls again without, and remembers that for the
-// model once the call is not refused any more.
+// Complete makes one call. If the endpoint rejects an option, it calls again without it, and remembers that for the
+// model once a call succeeds.
 func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
 	return c.rejected.Complete(ctx, r.Model, func(omitted endpoint.Omitted) (*llm.Reply, error) {
 		return c.call(ctx, r, omitted)
 	})
 }
 
-// call is one exchange with the endpoint.
 func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omitted) (*llm.Reply, error) {
 	request, exact := translate(r, omitted)
 	var response api.ChatCompletionResponse
 	err := c.endpoint.Exchange(ctx, func(ctx context.Context) (err error) {
-		if response, err = c.send(context.WithValue(ctx, temperatureKey{}, exact), request); err != nil {
-			err = c.typed(r.Model, err)
+		if response, err = c.sendRequest(context.WithValue(ctx, temperatureKey{}, exact), request); err != nil {
+			err = c.typeError(r.Model, err)
 		}
 		return err
 	})
@@ -76,8 +76,8 @@ func (c *Client) call(ctx context.Context, r *llm.Request, omitted endpoint.Omit
 	return c.reply(r.Model, &response)
 }
 
-// typed gives every error of go-openai a kind; those of the endpoint have one.
-func (c *Client) typed(model string, err error) error {
+// typeError gives every error of go-openai a kind; errors of the endpoint already have one.
+func (c *Client) typeError(model string, err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok {
 		return err
 	}
@@ -91,9 +91,9 @@ func (c *Client) typed(model string, err error) error {
 		"check that the base URL is that of an OpenAI-compatible endpoint")
 }
 
-// send takes request to the endpoint. The library would leave out a temperature of 0 and round others, so
-// putTemperature puts it in; but the library knows models that reject one, and says so.
-func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
+// sendRequest sends request to the endpoint. The library would leave out a temperature of 0 and round others, so
+// putTemperature writes it. The library still gets it, since it knows models that reject one.
+func (c *Client) sendRequest(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
 	if err := api.NewReasoningValidator().Validate(request); err != nil {
 		return api.ChatCompletionResponse{}, err
 	}
@@ -101,7 +101,7 @@ func (c *Client) send(ctx context.Context, request api.ChatCompletionRequest) (a
 	return c.api.CreateChatCompletion(ctx, request)
 }
 
-// translate is r for go-openai, with the exact temperature beside it; nil for none.
+// translate is r in the form of go-openai, and the exact temperature; nil for none.
 func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatCompletionRequest, exact *float64) {
 	request.Model = r.Model
 	for _, m := range r.Messages {
@@ -131,10 +131,9 @@ func translate(r *llm.Request, omitted endpoint.Omitted) (request api.ChatComple
 	return request, exact
 }
 
-// reply reads the first choice.
 func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm.Reply, error) {
 	if len(response.Choices) == 0 {
-		if promptFiltered(response.PromptFilterResults) {
+		if isPromptFiltered(response.PromptFilterResults) {
 			return nil, c.endpoint.Fail(llm.Filtered, http.StatusOK, errors.New("the content filter stopped the prompt"),
 				endpoint.AdviceFiltered)
 		}
@@ -142,7 +141,7 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 			"try again, or another model")
 	}
 	choice := response.Choices[0]
-	reply := &llm.Reply{Text: text(choice.Message), Finish: string(choice.FinishReason), Usage: usage(response.Usage)}
+	reply := &llm.Reply{Text: messageText(choice.Message), Finish: string(choice.FinishReason), Usage: usageOf(response.Usage)}
 	if reply.Model = response.Model; reply.Model == "" {
 		reply.Model = model
 	}
@@ -155,8 +154,8 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 	return reply, nil
 }
 
-// text is a message's content, whichever of its two forms it has.
-func text(m api.ChatCompletionMessage) string {
+// messageText is a message's content, in either of its two forms.
+func messageText(m api.ChatCompletionMessage) string {
 	if m.MultiContent == nil {
 		return m.Content
 	}
@@ -167,16 +166,16 @@ func text(m api.ChatCompletionMessage) string {
 	return b.String()
 }
 
-// usage counts as output whatever is not input: some endpoints leave reasoning out of completion_tokens and into the
-// total.
-func usage(u api.Usage) llm.Usage {
+// usageOf counts all tokens that are not input as output: some endpoints count reasoning in the total, but not in
+// completion_tokens.
+func usageOf(u api.Usage) llm.Usage {
 	if u.PromptTokens < 0 || u.CompletionTokens < 0 || u.TotalTokens < 0 {
 		return llm.Usage{}
 	}
 	return llm.Usage{Input: u.PromptTokens, Output: max(u.CompletionTokens, u.TotalTokens-u.PromptTokens)}
 }
 
-func promptFiltered(results []api.PromptFilterResult) bool {
+func isPromptFiltered(results []api.PromptFilterResult) bool {
 	for _, r := range results {
 		f := r.ContentFilterResults
 		if f.Hate.Filtered || f.SelfHarm.Filtered || f.Sexual.Filtered || f.Violence.Filtered || f.JailBreak.Filtered ||

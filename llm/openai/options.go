@@ -5,9 +5,9 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Options say where an endpoint is. BaseURL is up to and without /chat/completions. The key is sent as bearer token,
-// or as api-key in Azure's style. AzureVersion, where set, is the api-version of an Azure deployment: BaseURL is then
-// the resource ("https://NAME.openai.azure.com") and a request's model the name of the deployment.
+// Options say where an endpoint is. BaseURL is the address without /chat/completions. The key is sent as bearer token,
+// or as api-key to Azure. AzureVersion, if set, is the api-version of an Azure deployment: BaseURL is then the resource
+// ("https://NAME.openai.azure.com") and a request's model the name of the deployment.
 type Options = vendor.Options
 
 var openAI = vendor.Vendor{

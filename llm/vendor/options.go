@@ -11,27 +11,27 @@ import (
 
 // Options say where an endpoint is and how to speak to it. Printing them shows no secret.
 type Options struct {
-	BaseURL string `json:"base_url"` // up to and without the path of a call
+	BaseURL string `json:"base_url"` // address without the path of a call
 	Key     string `json:"-"`        // empty where none is needed
-	// AzureVersion is the api-version of an Azure deployment, for vendors that know such; see llm/openai.
+	// AzureVersion is the api-version of an Azure deployment, for vendors that have one; see llm/openai.
 	AzureVersion string            `json:"azure_version,omitempty"`
-	Headers      map[string]string `json:"-"`       // sent with each call, over any of the same name; may hold secrets
+	Headers      map[string]string `json:"-"`       // sent with each call, in place of others of the same name; may hold secrets
 	Timeout      time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
-	// HTTP makes the calls; nil is a client with room for many connections. Redirects are never followed, whatever it
-	// says: they would carry the key to another host.
+	// HTTP makes the calls; nil is a client for many connections. It never follows redirects, even if its policy allows
+	// them: they would send the key to another host.
 	HTTP *http.Client `json:"-"`
 }
 
-// Validate joins all faults that o has whatever the vendor. It never repeats a key or a header's value. example is a
-// base URL to show, paths are those of a call, which a base URL leaves out.
+// Validate joins all faults of o that do not depend on the vendor. It never repeats a key or a header's value. example
+// is a base URL for messages, paths are the paths of calls, which a base URL must not have.
 func (o Options) Validate(example string, paths ...string) error {
 	faults := []error{o.validateURL(example, paths)}
-	if !printable(o.Key) {
+	if !isPrintable(o.Key) {
 		faults = append(faults, errors.New("endpoint: the key holds a space, a line break or another byte that no key has: "+
 			"copy it again"))
 	}
 	for name, value := range o.Headers {
-		if !printable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if !isPrintable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			faults = append(faults, fmt.Errorf("endpoint: header %q cannot be sent: "+
 				"its name or value holds a line break or the like", name))
 		}
@@ -42,7 +42,7 @@ func (o Options) Validate(example string, paths ...string) error {
 	return errors.Join(faults...)
 }
 
-// validateURL says nothing of the URL's text where it may hold a password.
+// validateURL does not repeat a URL that may hold a password.
 func (o Options) validateURL(example string, paths []string) error {
 	u, err := url.Parse(o.BaseURL)
 	switch {
@@ -62,7 +62,7 @@ func (o Options) validateURL(example string, paths []string) error {
 	return nil
 }
 
-func printable(s string) bool {
+func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 

@@ -1,7 +1,6 @@
 // Package vendor finds clients of language models by the name of the vendor whose API an endpoint speaks.
 //
-// A vendor's package, such as llm/openai, registers itself when it is imported; a program imports those that it wants
-// to offer:
+// A vendor's package, such as llm/openai, registers itself when it is imported. A program imports those that it offers:
 //
 //	import _ "github.com/erreval/erreval/llm/openai"
 //
@@ -19,22 +18,22 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// Default is the name of the vendor whose API most endpoints speak. Whoever names none means it.
+// Default is the name of the vendor whose API most endpoints speak. An empty name means it.
 const Default = "openai"
 
-// DefaultTimeout bounds one call where nothing else is said.
+// DefaultTimeout is the time-out of one call by default.
 const DefaultTimeout = 2 * time.Minute
 
-// Vendor is an API by which language models are asked, and how programs usually reach it.
+// Vendor is an API of language models, with its usual address and key.
 type Vendor struct {
 	Name       string // in settings; lower case
 	BaseURL    string // of the vendor's own endpoint
 	KeyEnv     string // environment variable that usually holds the key
 	BaseURLEnv string // environment variable that usually holds another address
-	// Validate joins all faults of options, of the address among them. It calls nothing and repeats no secret.
+	// Validate joins all faults of options, including those of the address. It calls nothing and repeats no secret.
 	Validate func(Options) error
-	// New checks options and makes a client; nothing is called yet. A client may have the method
-	// Rejected(model string) []string: the names of the options that calls of a model do without.
+	// New checks options and makes a client; it calls nothing. A client may have the method Rejected(model string)
+	// []string: the names of the options that calls of a model leave out.
 	New func(Options) (llm.Client, error)
 }
 
@@ -48,8 +47,8 @@ var (
 	vendors = map[string]*Vendor{}
 )
 
-// Register makes v known. It is for init functions of vendors' packages, and panics where v is incomplete or its name
-// taken.
+// Register adds v. It is for init functions of vendors' packages, and panics if v is incomplete or its name is used
+// already.
 func Register(v Vendor) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -62,7 +61,7 @@ func Register(v Vendor) {
 	vendors[v.Name] = &v
 }
 
-// Find gives the vendor of that name; "" is Default. The error names those that there are.
+// Find gives the vendor of that name; "" is Default. The error names the registered vendors.
 func Find(name string) (*Vendor, error) {
 	if name == "" {
 		name = Default

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Limits that no real checkpoint comes near.
+// Limits far above every real checkpoint.
 const (
 	maxHeader = 100_000_000 // bytes of a safetensors header (the safetensors crate's own limit) and of an index
 	maxPickle = 16 << 20    // bytes of data.pkl, each of which may stand for some fifty in memory
@@ -45,7 +45,7 @@ type tensor struct {
 	path    string
 	offset  int64   // of the first number, in bytes from the start of the file
 	strides []int64 // in elements; nil if row after row
-	fault   error   // why it cannot be listed
+	fault   error   // why its numbers cannot be read
 }
 
 // reader lists the tensors of a file that is size bytes long. It fills neither path nor file.
@@ -62,18 +62,18 @@ var sources = []struct {
 	{"pytorch_model.bin.index.json", readTorch},
 }
 
-// Open lists the tensors of the checkpoint in dir, without reading their numbers. It takes the first that is there of
-// model.safetensors, model.safetensors.index.json, pytorch_model.bin and pytorch_model.bin.index.json; if there is none the
-// error is an fs.ErrNotExist. Other errors name the file, what is wrong in it, and what helps.
+// Open lists the tensors of the checkpoint in dir, without reading their numbers. It reads the first file that exists
+// of model.safetensors, model.safetensors.index.json, pytorch_model.bin and pytorch_model.bin.index.json; if there is
+// none, the error is an fs.ErrNotExist. Other errors name the file, the fault, and what to do.
 func Open(dir string) (*Weights, error) {
 	w := &Weights{tensors: map[string]*tensor{}}
-	if err := w.open(dir); err != nil {
+	if err := w.openFiles(dir); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
-func (w *Weights) open(dir string) error {
+func (w *Weights) openFiles(dir string) error {
 	for _, s := range sources {
 		path := filepath.Join(dir, s.file)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -82,11 +82,11 @@ func (w *Weights) open(dir string) error {
 		if filepath.Ext(path) == ".json" {
 			return w.addShards(path, s.read)
 		}
-		tensors, err := w.read(path, s.read)
+		tensors, err := w.readFile(path, s.read)
 		if err != nil {
 			return err
 		}
-		return w.add(tensors)
+		return w.addTensors(tensors)
 	}
 	return &missing{dir}
 }
@@ -140,7 +140,7 @@ func (w *Weights) Close() error {
 	return errors.Join(errs...)
 }
 
-func (w *Weights) add(tensors []*tensor) error {
+func (w *Weights) addTensors(tensors []*tensor) error {
 	for _, t := range tensors {
 		if old, ok := w.tensors[t.Name]; ok {
 			return fmt.Errorf("%s: tensor %q is in %s as well", t.path, t.Name, filepath.Base(old.path))
@@ -150,8 +150,8 @@ func (w *Weights) add(tensors []*tensor) error {
 	return nil
 }
 
-// read opens a file and keeps it open.
-func (w *Weights) read(path string, read reader) ([]*tensor, error) {
+// readFile opens a file and keeps it open.
+func (w *Weights) readFile(path string, read reader) ([]*tensor, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (w *Weights) read(path string, read reader) ([]*tensor, error) {
 		return nil, err
 	}
 	w.files = append(w.files, f)
-	tensors, err := parse(f, info.Size(), read)
+	tensors, err := parseTensors(f, info.Size(), read)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -174,7 +174,7 @@ func (w *Weights) read(path string, read reader) ([]*tensor, error) {
 	return tensors, nil
 }
 
-func parse(f io.ReaderAt, size int64, read reader) ([]*tensor, error) {
+func parseTensors(f io.ReaderAt, size int64, read reader) ([]*tensor, error) {
 	if size == 0 {
 		return nil, errors.New("is empty; download it again")
 	}
@@ -212,7 +212,7 @@ func readAt(f io.ReaderAt, buf []byte, offset int64) error {
 	return err
 }
 
-// checkName refuses names that would spoil messages and files made from them.
+// checkName refuses names that cannot be used in messages and files.
 func checkName(name string) error {
 	if len(name) == 0 || len(name) > maxName || strings.ContainsRune(name, 0) {
 		return fmt.Errorf("has a tensor with an unusable name, %s (%d bytes)", quote(name), len(name))
@@ -220,7 +220,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// quote makes text of a file fit for a message.
+// quote quotes text of a file for a message, and cuts it.
 func quote(s string) string {
 	if len(s) > 80 {
 		return fmt.Sprintf("%q…", s[:80])
@@ -234,8 +234,8 @@ type span struct {
 	from, to int64
 }
 
-// overlap sorts the spans and returns an error about two that share a byte.
-func overlap(spans []span) error {
+// checkOverlap sorts the spans and returns an error about two that share a byte.
+func checkOverlap(spans []span) error {
 	spans = slices.DeleteFunc(spans, func(s span) bool { return s.from == s.to })
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.name, b.name))

@@ -27,7 +27,7 @@ var bits = map[DType]int64{
 	"F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
 }
 
-// converters turn little-endian numbers into float32; dst sets how many.
+// converters turn little-endian numbers into float32, as many as dst holds.
 var converters = map[DType]func(dst []float32, src []byte){
 	F32: func(dst []float32, src []byte) {
 		for i := range dst {
@@ -36,7 +36,7 @@ var converters = map[DType]func(dst []float32, src []byte){
 	},
 	F16: func(dst []float32, src []byte) {
 		for i := range dst {
-			dst[i] = half(binary.LittleEndian.Uint16(src[2*i:]))
+			dst[i] = halfToFloat(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 	},
 	BF16: func(dst []float32, src []byte) {
@@ -46,8 +46,8 @@ var converters = map[DType]func(dst []float32, src []byte){
 	},
 }
 
-// half converts an IEEE 754 binary16, exactly.
-func half(h uint16) float32 {
+// halfToFloat converts an IEEE 754 binary16, exactly.
+func halfToFloat(h uint16) float32 {
 	sign, exponent, fraction := uint32(h)>>15<<31, uint32(h)>>10&0x1f, uint32(h)&0x3ff
 	switch exponent {
 	case 0: // zero or subnormal: fraction × 2^-24
@@ -58,8 +58,9 @@ func half(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// elements multiplies a shape's dimensions. More than limit is an error, so that nothing is sized by a false claim.
-func elements(shape []int64, limit int64) (int64, error) {
+// countElements multiplies a shape's dimensions. More than limit is an error, so that a false shape allocates no
+// memory.
+func countElements(shape []int64, limit int64) (int64, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("claims %d dimensions; %d are the most", len(shape), maxRank)
 	}
@@ -89,7 +90,7 @@ func (t *tensor) floats(to []float32) ([]float32, error) {
 	if !ok {
 		return nil, fmt.Errorf("holds %s, which is not read as weights (F32, F16 and BF16 are); convert it with torch", t.DType)
 	}
-	if t.strides != nil && !dense(t.Shape, t.strides) {
+	if t.strides != nil && !isDense(t.Shape, t.strides) {
 		return nil, fmt.Errorf("is a view with shape %v and strides %v into a larger tensor; save it after .contiguous()", t.Shape, t.strides)
 	}
 	n := 1
@@ -107,7 +108,7 @@ func (t *tensor) floats(to []float32) ([]float32, error) {
 	if t.strides != nil {
 		gather(to, into, t.Shape, t.strides)
 	}
-	return to, t.finite(to)
+	return to, t.checkFinite(to)
 }
 
 func (t *tensor) convert(to []float32, width int, convert func([]float32, []byte)) error {
@@ -123,8 +124,8 @@ func (t *tensor) convert(to []float32, width int, convert func([]float32, []byte
 	return nil
 }
 
-// finite finds a number with which no model can work.
-func (t *tensor) finite(numbers []float32) error {
+// checkFinite is an error if a number is NaN or infinite.
+func (t *tensor) checkFinite(numbers []float32) error {
 	for i, v := range numbers {
 		if v-v != 0 {
 			return fmt.Errorf("holds %v at index %v; training went wrong, or the file is damaged", v, t.index(i))
@@ -133,7 +134,7 @@ func (t *tensor) finite(numbers []float32) error {
 	return nil
 }
 
-// index is the place of the i-th number, one figure a dimension.
+// index gives the position of the i-th number, one index a dimension.
 func (t *tensor) index(i int) []int64 {
 	at := make([]int64, len(t.Shape))
 	rest := int64(i)
@@ -143,8 +144,8 @@ func (t *tensor) index(i int) []int64 {
 	return at
 }
 
-// rowMajor says whether the last dimension runs fastest, without gaps.
-func rowMajor(shape, strides []int64) bool {
+// isRowMajor says whether the last dimension runs fastest, without gaps.
+func isRowMajor(shape, strides []int64) bool {
 	next := int64(1)
 	for d := len(shape) - 1; d >= 0; d-- {
 		if shape[d] != 1 && strides[d] != next {
@@ -155,8 +156,8 @@ func rowMajor(shape, strides []int64) bool {
 	return true
 }
 
-// dense says whether the dimensions, in some order, fill memory without gaps: a transposed tensor.
-func dense(shape, strides []int64) bool {
+// isDense says whether the dimensions, in some order, fill memory without gaps: a transposed tensor.
+func isDense(shape, strides []int64) bool {
 	order := make([]int, len(shape))
 	for d := range order {
 		order[d] = d
@@ -171,10 +172,10 @@ func dense(shape, strides []int64) bool {
 	for i, d := range order {
 		s[i], st[i] = shape[d], strides[d]
 	}
-	return rowMajor(s, st)
+	return isRowMajor(s, st)
 }
 
-// gather brings numbers that lie by strides into row-major order.
+// gather copies numbers that are stored with strides into row-major order.
 func gather(dst, src []float32, shape, strides []int64) {
 	at, from := make([]int64, len(shape)), int64(0)
 	for i := range dst {

@@ -26,13 +26,13 @@ func seeds(f *testing.F, pattern string) {
 // check reads a file as Open and Floats do, and looks that nothing lies outside of it.
 func check(t *testing.T, data []byte, read reader) {
 	t.Helper()
-	tensors, err := parse(bytes.NewReader(data), int64(len(data)), read)
+	tensors, err := parseTensors(bytes.NewReader(data), int64(len(data)), read)
 	if err != nil {
 		oneSentence(t, err)
 		return
 	}
 	for _, tensor := range tensors {
-		n, err := elements(tensor.Shape, int64(len(data))*8)
+		n, err := countElements(tensor.Shape, int64(len(data))*8)
 		if width := bits[tensor.DType]; err != nil || width == 0 || tensor.offset < 0 || tensor.offset+n*width/8 > int64(len(data)) {
 			t.Fatalf("%v at %d of %d bytes: %v", tensor.Info, tensor.offset, len(data), err)
 		}

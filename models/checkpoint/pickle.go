@@ -11,16 +11,16 @@ import (
 // maxProtocol is the newest pickle protocol; torch.save writes 2 unless told otherwise.
 const maxProtocol = 5
 
-// unpickler runs the few instructions of which a saved state_dict consists. It builds None, booleans, integers, strings,
-// tuples and dictionaries with string keys; whatever a pickle imports or calls must be one of globals.
+// unpickler runs the few instructions that a saved state_dict consists of. It builds None, booleans, integers, strings,
+// tuples and dictionaries with string keys; a pickle may import and call only what is in globals.
 type unpickler struct {
 	data    []byte
 	pos     int
 	stack   []any
 	memo    map[uint32]any
-	globals map[string]any            // by dotted name; a call may be called, anything else is a value
+	globals map[string]any            // by dotted name: a call can be called, anything else is a value
 	load    func(id any) (any, error) // resolves a persistent id
-	err     error                     // the first fault; it ends the run
+	err     error                     // the first fault, which ends the run
 }
 
 type (
@@ -33,7 +33,7 @@ type (
 // instructions by opcode. See pickletools.py of CPython for what each means.
 var instructions = map[byte]func(*unpickler){
 	0x80: (*unpickler).protocol,                                              // PROTO
-	0x95: func(u *unpickler) { u.take(8) },                                   // FRAME
+	0x95: func(u *unpickler) { u.takeBytes(8) },                              // FRAME
 	'(':  func(u *unpickler) { u.push(mark{}) },                              // MARK
 	'N':  func(u *unpickler) { u.push(nil) },                                 // NONE
 	0x88: func(u *unpickler) { u.push(true) },                                // NEWTRUE
@@ -41,7 +41,7 @@ var instructions = map[byte]func(*unpickler){
 	'J':  func(u *unpickler) { u.push(int64(int32(u.uint(4)))) },             // BININT
 	'K':  func(u *unpickler) { u.push(int64(u.uint(1))) },                    // BININT1
 	'M':  func(u *unpickler) { u.push(int64(u.uint(2))) },                    // BININT2
-	0x8a: func(u *unpickler) { u.push(u.long(u.take(u.uint(1)))) },           // LONG1
+	0x8a: func(u *unpickler) { u.push(u.long(u.takeBytes(u.uint(1)))) },      // LONG1
 	'X':  func(u *unpickler) { u.text(u.uint(4)) },                           // BINUNICODE
 	0x8c: func(u *unpickler) { u.text(u.uint(1)) },                           // SHORT_BINUNICODE
 	')':  func(u *unpickler) { u.push(tuple{}) },                             // EMPTY_TUPLE
@@ -65,7 +65,6 @@ var instructions = map[byte]func(*unpickler){
 	'b':  (*unpickler).build,                                                 // BUILD
 }
 
-// run executes the pickle and returns what it leaves.
 func (u *unpickler) run() (any, error) {
 	u.memo = map[uint32]any{}
 	for u.err == nil {
@@ -98,8 +97,8 @@ func (u *unpickler) refuse(op byte) {
 	u.fail(fmt.Errorf("uses the pickle instruction 0x%02x at byte %d, which no plain state_dict needs; convert it to safetensors", op, u.pos-1))
 }
 
-// take returns the next n bytes, in place. After a fault it returns none.
-func (u *unpickler) take(n uint64) []byte {
+// takeBytes returns the next n bytes, in place. After a fault it returns none.
+func (u *unpickler) takeBytes(n uint64) []byte {
 	if u.err != nil || n > uint64(len(u.data)-u.pos) {
 		u.fail(errCut)
 		return nil
@@ -111,7 +110,7 @@ func (u *unpickler) take(n uint64) []byte {
 // uint reads a little-endian number of so many bytes, at most eight.
 func (u *unpickler) uint(width uint64) uint64 {
 	var full [8]byte
-	copy(full[:], u.take(width))
+	copy(full[:], u.takeBytes(width))
 	return binary.LittleEndian.Uint64(full[:])
 }
 
@@ -119,8 +118,8 @@ func (u *unpickler) uint(width uint64) uint64 {
 func (u *unpickler) line() string {
 	for i := u.pos; i < len(u.data); i++ {
 		if u.data[i] == '\n' {
-			line := u.take(uint64(i - u.pos))
-			u.take(1)
+			line := u.takeBytes(uint64(i - u.pos))
+			u.takeBytes(1)
 			return string(line)
 		}
 	}
@@ -128,7 +127,7 @@ func (u *unpickler) line() string {
 	return ""
 }
 
-// long is a two's complement number of any length, of which eight bytes are enough here.
+// long is a two's complement number; the numbers here fit in eight bytes.
 func (u *unpickler) long(b []byte) int64 {
 	if len(b) > 8 {
 		u.fail(errors.New("holds a number of more than 64 bits; it is damaged or forged"))
@@ -154,7 +153,6 @@ func (u *unpickler) pop() any {
 	return nil
 }
 
-// popN takes the last n values, in their order.
 func (u *unpickler) popN(n int) []any {
 	values := make([]any, n)
 	for i := range values {
@@ -185,14 +183,14 @@ func (u *unpickler) protocol() {
 func (u *unpickler) tuple(n int) { u.push(tuple(u.popN(n))) }
 
 func (u *unpickler) text(n uint64) {
-	b := u.take(n)
+	b := u.takeBytes(n)
 	if !utf8.Valid(b) {
 		u.fail(errors.New("holds text that is not UTF-8; it is damaged"))
 	}
 	u.push(string(b))
 }
 
-// set puts pairs into the dictionary that lies below them.
+// set puts pairs into the dictionary below them on the stack.
 func (u *unpickler) set(pairs []any) {
 	d, ok := u.top().(dict)
 	if !ok || len(pairs)%2 != 0 {
@@ -213,7 +211,7 @@ func (u *unpickler) set(pairs []any) {
 	}
 }
 
-// top is the last value, left where it is.
+// top is the last value, which stays on the stack.
 func (u *unpickler) top() any {
 	v := u.pop()
 	if u.err == nil {
@@ -236,7 +234,7 @@ func (u *unpickler) get(at uint32) {
 	u.push(v)
 }
 
-// dotted is a name as Python code would have it.
+// dotted is a name as in Python code.
 var dotted = regexp.MustCompile(`^[\w.]{1,200}$`)
 
 // global pushes what a name stands for, and refuses every name but those of a state_dict.
@@ -263,7 +261,6 @@ func (u *unpickler) stackGlobal() {
 	u.global(module, name)
 }
 
-// result pushes what a call gave.
 func (u *unpickler) result(v any, err error) {
 	if err != nil {
 		u.fail(err)

@@ -32,7 +32,7 @@ func readSafetensors(f io.ReaderAt, size int64) ([]*tensor, error) {
 		filled += spans[i].to - spans[i].from
 		t.offset = start + spans[i].from
 	}
-	if err := overlap(spans); err != nil {
+	if err := checkOverlap(spans); err != nil {
 		return nil, err
 	}
 	if filled != size-start {
@@ -62,7 +62,7 @@ func readHeader(f io.ReaderAt, size int64) ([]byte, error) {
 
 // parseHeader returns the tensors and where each lies after the header, in that many bytes.
 func parseHeader(header []byte, bytes int64) (tensors []*tensor, spans []span, err error) {
-	err = object(header, func(name string, value json.RawMessage) error {
+	err = eachEntry(header, func(name string, value json.RawMessage) error {
 		if name == "__metadata__" {
 			return nil
 		}
@@ -99,7 +99,7 @@ func parseEntry(name string, value json.RawMessage, bytes int64) (*tensor, span,
 	if to > bytes {
 		return nil, span{}, fmt.Errorf("ends at byte %d, but %d follow the header; the file was cut, download it again", to, bytes)
 	}
-	n, err := elements(e.Shape, bytes*8/width)
+	n, err := countElements(e.Shape, bytes*8/width)
 	if err != nil {
 		return nil, span{}, err
 	}
@@ -109,8 +109,8 @@ func parseEntry(name string, value json.RawMessage, bytes int64) (*tensor, span,
 	return &tensor{Info: Info{name, e.DType, e.Shape}}, span{name, from, to}, nil
 }
 
-// object calls each for the members of a JSON object; a name that occurs twice is an error.
-func object(data []byte, each func(name string, value json.RawMessage) error) error {
+// eachEntry calls each for the members of a JSON object; a name that occurs twice is an error.
+func eachEntry(data []byte, each func(name string, value json.RawMessage) error) error {
 	if !utf8.Valid(data) {
 		return errors.New("has a JSON part that is not UTF-8; it is damaged")
 	}
@@ -143,18 +143,17 @@ func object(data []byte, each func(name string, value json.RawMessage) error) er
 	return nil
 }
 
-// addShards opens the files that an index names.
 func (w *Weights) addShards(index string, read reader) error {
 	place, err := readIndex(index)
 	if err != nil {
 		return fmt.Errorf("%s: %w", index, err)
 	}
 	for _, file := range slices.Compact(slices.Sorted(maps.Values(place))) {
-		tensors, err := w.read(filepath.Join(filepath.Dir(index), filepath.FromSlash(file)), read)
+		tensors, err := w.readFile(filepath.Join(filepath.Dir(index), filepath.FromSlash(file)), read)
 		if err != nil {
 			return fmt.Errorf("%w (named by %s)", err, filepath.Base(index))
 		}
-		if err := w.add(tensors); err != nil {
+		if err := w.addTensors(tensors); err != nil {
 			return err
 		}
 	}
@@ -196,11 +195,11 @@ func parseIndex(data []byte) (map[string]string, error) {
 		place[name] = file
 		return nil
 	}
-	err := object(data, func(name string, value json.RawMessage) error {
+	err := eachEntry(data, func(name string, value json.RawMessage) error {
 		if name != "weight_map" {
 			return nil
 		}
-		return object(value, add)
+		return eachEntry(value, add)
 	})
 	if err == nil && len(place) == 0 {
 		err = errors.New("has no weight_map, or an empty one; download it again")

@@ -32,7 +32,7 @@ func readTorch(f io.ReaderAt, size int64) ([]*tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	pickle, err := a.read("data.pkl", maxPickle)
+	pickle, err := a.readEntry("data.pkl", maxPickle)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func readTorch(f io.ReaderAt, size int64) ([]*tensor, error) {
 	return stateDict(top)
 }
 
-// checkKind names the kinds of file that are often taken for such a zip.
+// checkKind refuses kinds of file that are often mistaken for such a zip, and names them.
 func checkKind(f io.ReaderAt, size int64) error {
 	head := make([]byte, min(size, 265))
 	if err := readAt(f, head, 0); err != nil {
@@ -71,7 +71,7 @@ func openArchive(f io.ReaderAt, size int64) (*archive, error) {
 	}
 	a, spans := &archive{f, map[string]span{}}, make([]span, 0, len(z.File))
 	for _, e := range z.File {
-		s, err := locate(e, size)
+		s, err := locateEntry(e, size)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func openArchive(f io.ReaderAt, size int64) (*archive, error) {
 		}
 		a.records[name], spans = s, append(spans, s)
 	}
-	if err := overlap(spans); err != nil {
+	if err := checkOverlap(spans); err != nil {
 		return nil, err
 	}
 	return a, a.checkOrder()
@@ -97,8 +97,8 @@ func rootOf(files []*zip.File) (string, error) {
 	return "", errors.New("is a zip, but not of torch.save: it has no data.pkl")
 }
 
-// locate returns where an entry's bytes lie, if they lie in the file as they are.
-func locate(e *zip.File, size int64) (span, error) {
+// locateEntry returns the range of an entry's bytes, if the entry is not compressed.
+func locateEntry(e *zip.File, size int64) (span, error) {
 	if e.Method != zip.Store || e.CompressedSize64 != e.UncompressedSize64 {
 		return span{}, fmt.Errorf("has the compressed record %s, which torch.save does not write; save it again with torch", quote(e.Name))
 	}
@@ -109,7 +109,7 @@ func locate(e *zip.File, size int64) (span, error) {
 	return span{e.Name, from, from + int64(e.UncompressedSize64)}, nil
 }
 
-func (a *archive) read(name string, limit int64) ([]byte, error) {
+func (a *archive) readEntry(name string, limit int64) ([]byte, error) {
 	r, ok := a.records[name]
 	if size := r.to - r.from; !ok || size > limit {
 		return nil, fmt.Errorf("has a record %s of %d bytes, and %d are the most; it is no state_dict", name, size, limit)
@@ -122,7 +122,7 @@ func (a *archive) checkOrder() error {
 	if _, ok := a.records["byteorder"]; !ok { // before torch 2.1
 		return nil
 	}
-	order, err := a.read("byteorder", 16)
+	order, err := a.readEntry("byteorder", 16)
 	if err == nil && string(order) != "little" {
 		err = fmt.Errorf("has the byte order %s, and only little-endian numbers are read; save it again on this machine", quote(string(order)))
 	}
@@ -158,7 +158,7 @@ func (a *archive) storage(id any) (any, error) {
 // storageType is the class of a storage; "" is that of plain bytes.
 type storageType DType
 
-// globals are all that the pickle of a state_dict may name.
+// globals are all names that the pickle of a state_dict may use.
 var globals = map[string]any{
 	"collections.OrderedDict":         call(newDict),
 	"torch._utils._rebuild_tensor_v2": call(rebuildTensor),
@@ -203,10 +203,10 @@ func rebuildTensor(args tuple) (any, error) {
 	if !ok || s.dtype == "" {
 		return nil, errForged
 	}
-	return view(s, args)
+	return viewStorage(s, args)
 }
 
-// rebuildTyped takes the same, and then the type of the numbers, the storage being of plain bytes.
+// rebuildTyped takes the same, and then the type of the numbers, since the storage is of plain bytes.
 func rebuildTyped(args tuple) (any, error) {
 	if len(args) < 7 {
 		return nil, errForged
@@ -217,11 +217,11 @@ func rebuildTyped(args tuple) (any, error) {
 		return nil, errForged
 	}
 	s.dtype = dtype
-	return view(s, args)
+	return viewStorage(s, args)
 }
 
-// view checks that a tensor lies within its storage.
-func view(s storage, args tuple) (any, error) {
+// viewStorage checks that a tensor lies within its storage.
+func viewStorage(s storage, args tuple) (any, error) {
 	offset, ok := args[1].(int64)
 	shape, ok2 := numbers(args[2])
 	strides, ok3 := numbers(args[3])
@@ -230,20 +230,20 @@ func view(s storage, args tuple) (any, error) {
 	}
 	width := bits[s.dtype] / 8
 	count := s.size / width
-	n, err := elements(shape, count)
+	n, err := countElements(shape, count)
 	if err == nil && (offset < 0 || offset > count-n) {
 		err = fmt.Errorf("claims %d numbers from number %d on, of %d in its record; it is damaged", n, offset, count)
 	}
-	if err != nil { // told when the tensor has its name
+	if err != nil { // the error follows once the tensor has its name
 		return &tensor{fault: err}, nil
 	}
-	if n == 0 || rowMajor(shape, strides) {
+	if n == 0 || isRowMajor(shape, strides) {
 		strides = nil
 	}
 	return &tensor{Info: Info{DType: s.dtype, Shape: shape}, offset: s.offset + offset*width, strides: strides}, nil
 }
 
-// numbers are the integers of a tuple, which is short: one long tuple could be named again and again.
+// numbers are the integers of a tuple. Long tuples are refused: a file could use one again and again.
 func numbers(v any) ([]int64, bool) {
 	t, ok := v.(tuple)
 	if len(t) > maxRank {
@@ -257,7 +257,7 @@ func numbers(v any) ([]int64, bool) {
 	return list, ok
 }
 
-// stateDict lists the tensors of what torch.load would return.
+// stateDict lists the tensors of the state_dict.
 func stateDict(top any) ([]*tensor, error) {
 	d, ok := top.(dict)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/erreval/erreval/internal/protobuf"
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
@@ -17,7 +18,7 @@ type weights interface {
 	Floats(name string, to []float32) ([]float32, error)
 }
 
-// builder puts a graph together. Its first error stays, and everything after it has no effect.
+// builder makes a graph. It keeps its first error; after that, no method has an effect.
 type builder struct {
 	*config
 	family
@@ -29,9 +30,9 @@ type builder struct {
 	used      map[string]bool
 	made      map[string]string // constants by their content
 	count     int
-	rel       *relative          // of DeBERTa alone
-	divisors  map[string]divisor // by linear layer, without the prefix; of int8 alone
-	buf       []float32          // the tensor at hand
+	rel       *relative          // only for DeBERTa
+	divisors  map[string]divisor // by linear layer, without the prefix; only for int8
+	buf       []float32          // the tensor read last
 	err       error
 }
 
@@ -68,7 +69,6 @@ func (b *builder) op(kind string, inputs []string, attrs ...attribute) string {
 	return b.ops(kind, 1, inputs, attrs...)[0]
 }
 
-// ops adds a node with n outputs.
 func (b *builder) ops(kind string, n int, inputs []string, attrs ...attribute) []string {
 	b.count++
 	out := make([]string, n)
@@ -78,13 +78,13 @@ func (b *builder) ops(kind string, n int, inputs []string, attrs ...attribute) [
 			out[i] += "_" + strconv.Itoa(i)
 		}
 	}
-	b.nodes = appendBytes(b.nodes, 1, encodeNode(kind, inputs, out, attrs))
+	b.nodes = protobuf.AppendBytes(b.nodes, 1, encodeNode(kind, inputs, out, attrs))
 	return out
 }
 
 // constant adds int64 numbers: a vector, or a scalar where dims is empty.
 func (b *builder) constant(dims []int64, v ...int64) string {
-	return b.once(fmt.Sprint("ints", dims, v), &tensor{elem: elemInt64, dims: dims, fill: func(e *emitter) error {
+	return b.addOnce(fmt.Sprint("ints", dims, v), &tensor{elem: elemInt64, dims: dims, fill: func(e *emitter) error {
 		e.ints(v)
 		return nil
 	}})
@@ -95,11 +95,11 @@ func (b *builder) vector(v ...int64) string { return b.constant([]int64{int64(le
 
 // number adds a scalar in the type that the graph computes in.
 func (b *builder) number(v float32) string {
-	return b.once(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error { return b.emit(e, []float32{v}) }})
+	return b.addOnce(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error { return b.emitFloats(e, []float32{v}) }})
 }
 
-// once adds t unless a tensor with that key is there.
-func (b *builder) once(key string, t *tensor) string {
+// addOnce adds t unless it has added a tensor with that key.
+func (b *builder) addOnce(key string, t *tensor) string {
 	if b.made[key] == "" {
 		t.name = "constant_" + strconv.Itoa(len(b.made))
 		b.made[key] = t.name
@@ -108,8 +108,8 @@ func (b *builder) once(key string, t *tensor) string {
 	return b.made[key]
 }
 
-// emit writes numbers in the type that the graph computes in.
-func (b *builder) emit(e *emitter, v []float32) error {
+// emitFloats writes numbers in the type that the graph computes in.
+func (b *builder) emitFloats(e *emitter, v []float32) error {
 	if b.elem() == elemHalf {
 		return e.halves(v)
 	}
@@ -117,8 +117,8 @@ func (b *builder) emit(e *emitter, v []float32) error {
 	return nil
 }
 
-// add adds an initializer that is made when the graph is written, unless there is one of that name.
-func (b *builder) add(name string, elem int, dims []int64, fill func(*emitter) error) string {
+// addTensor adds an initializer, unless there is one of that name. fill makes its numbers when the graph is written.
+func (b *builder) addTensor(name string, elem int, dims []int64, fill func(*emitter) error) string {
 	if b.made[name] != "" {
 		return name
 	}
@@ -130,9 +130,9 @@ func (b *builder) add(name string, elem int, dims []int64, fill func(*emitter) e
 // oldNames are the endings that early BERT checkpoints have.
 var oldNames = map[string]string{"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
-// find resolves a tensor's name and checks its shape; -1 in dims is any length. It returns the name in the checkpoint and
+// findWeight resolves a tensor's name and checks its shape; -1 in dims is any length. It returns the name in the checkpoint and
 // the shape.
-func (b *builder) find(name string, dims ...int64) (string, []int64) {
+func (b *builder) findWeight(name string, dims ...int64) (string, []int64) {
 	if b.err != nil {
 		return name, dims
 	}
@@ -163,14 +163,13 @@ func shapeText(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), "-1", "*")
 }
 
-// has says whether the checkpoint holds a tensor.
-func (b *builder) has(name string) bool {
+func (b *builder) hasWeight(name string) bool {
 	_, ok := b.weights.Info(name)
 	return ok
 }
 
-// floats reads a tensor into the builder's buffer, where the next one overwrites it.
-func (b *builder) floats(name string) ([]float32, error) {
+// readFloats reads a tensor into the builder's buffer, where the next one overwrites it.
+func (b *builder) readFloats(name string) ([]float32, error) {
 	v, err := b.weights.Floats(name, b.buf)
 	if err == nil {
 		b.buf = v
@@ -178,11 +177,11 @@ func (b *builder) floats(name string) ([]float32, error) {
 	return v, err
 }
 
-// plain adds a tensor as the checkpoint has it, in the type that the graph computes in.
+// plain adds a tensor of the checkpoint unchanged, in the type that the graph computes in.
 func (b *builder) plain(name string, dims ...int64) string {
-	name, dims = b.find(name, dims...)
-	return b.add(name, b.elem(), dims, func(e *emitter) error {
-		v, err := b.floats(name)
+	name, dims = b.findWeight(name, dims...)
+	return b.addTensor(name, b.elem(), dims, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}
@@ -193,7 +192,7 @@ func (b *builder) plain(name string, dims ...int64) string {
 // inBlocks emits numbers piece by piece, so that a large table is not copied whole.
 func (b *builder) inBlocks(e *emitter, v []float32) error {
 	for part := range slices.Chunk(v, 1<<16) {
-		if err := b.emit(e, part); err != nil {
+		if err := b.emitFloats(e, part); err != nil {
 			return err
 		}
 	}
@@ -210,12 +209,12 @@ func named(name string, err error) error {
 // joined adds several vectors as one.
 func (b *builder) joined(length int64, names ...string) string {
 	for i, name := range names {
-		names[i], _ = b.find(name, length)
+		names[i], _ = b.findWeight(name, length)
 	}
-	return b.add(strings.Join(names, "+"), b.elem(), []int64{length * int64(len(names))}, func(e *emitter) error {
+	return b.addTensor(strings.Join(names, "+"), b.elem(), []int64{length * int64(len(names))}, func(e *emitter) error {
 		for _, name := range names {
-			v, err := b.floats(name)
-			if err = errors.Join(err, b.emit(e, v)); err != nil {
+			v, err := b.readFloats(name)
+			if err = errors.Join(err, b.emitFloats(e, v)); err != nil {
 				return named(name, err)
 			}
 		}
@@ -223,11 +222,11 @@ func (b *builder) joined(length int64, names ...string) string {
 	})
 }
 
-// transposed adds the weights of torch's Linear, [out, in], as MatMul takes them: [in, out].
+// transposed adds the weights of torch's Linear, [out, in], in the shape that MatMul takes: [in, out].
 func (b *builder) transposed(name string, out, in int64) string {
-	name, _ = b.find(name, out, in)
-	return b.add(name, b.elem(), []int64{in, out}, func(e *emitter) error {
-		v, err := b.floats(name)
+	name, _ = b.findWeight(name, out, in)
+	return b.addTensor(name, b.elem(), []int64{in, out}, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}
@@ -236,7 +235,7 @@ func (b *builder) transposed(name string, out, in int64) string {
 			for o := range out {
 				column[o] = v[o*in+i]
 			}
-			if err := b.emit(e, column); err != nil {
+			if err := b.emitFloats(e, column); err != nil {
 				return named(name, err)
 			}
 		}

@@ -22,7 +22,7 @@ const (
 	maxPositions = 1 << 14
 )
 
-// config is what of a config.json decides the graph.
+// config holds the keys of a config.json that decide the graph.
 type config struct {
 	ModelType     string            `json:"model_type"`
 	Architectures []string          `json:"architectures"`
@@ -106,7 +106,7 @@ func readConfig(dir string) (*config, error) {
 	return c, nil
 }
 
-// parseConfig reads a config.json and reports everything in it that no graph can be made of.
+// parseConfig reads a config.json and reports every value in it that Convert does not support.
 func parseConfig(data []byte) (*config, error) {
 	c := &config{}
 	if err := json.Unmarshal(data, c); err != nil {
@@ -157,7 +157,7 @@ func (c *config) defaults(f family) {
 
 type faults []error
 
-func (f *faults) check(ok bool, format string, args ...any) {
+func (f *faults) require(ok bool, format string, args ...any) {
 	if !ok {
 		*f = append(*f, fmt.Errorf(format, args...))
 	}
@@ -166,7 +166,7 @@ func (f *faults) check(ok bool, format string, args ...any) {
 func (c *config) checkSizes(f family) error {
 	var e faults
 	within := func(name string, v, limit int64) {
-		e.check(v >= 1 && v <= limit, "%s is %d; it must lie in 1..%d", name, v, limit)
+		e.require(v >= 1 && v <= limit, "%s is %d; it must lie in 1..%d", name, v, limit)
 	}
 	within("hidden_size", c.HiddenSize, maxWidth)
 	within("intermediate_size", c.Intermediate, maxWidth)
@@ -174,34 +174,34 @@ func (c *config) checkSizes(f family) error {
 	within("num_attention_heads", c.Heads, maxWidth)
 	within("vocab_size", c.Vocabulary, maxRows)
 	within("max_position_embeddings", c.Positions, maxPositions)
-	e.check(*c.Types >= 0 && *c.Types <= maxRows, "type_vocab_size is %d", *c.Types)
-	e.check(c.Epsilon > 0 && c.Epsilon < 1, "layer_norm_eps is %v; it must lie between 0 and 1", c.Epsilon)
-	e.check(c.Heads < 1 || c.HiddenSize%c.Heads == 0, "hidden_size %d is no multiple of num_attention_heads %d", c.HiddenSize, c.Heads)
-	e.check(*c.Pad >= 0 && *c.Pad < c.Vocabulary, "pad_token_id %d is no token of %d", *c.Pad, c.Vocabulary)
-	e.check(!f.offset || c.Positions > *c.Pad+1, "max_position_embeddings %d leaves no position above pad_token_id %d", c.Positions, *c.Pad)
+	e.require(*c.Types >= 0 && *c.Types <= maxRows, "type_vocab_size is %d", *c.Types)
+	e.require(c.Epsilon > 0 && c.Epsilon < 1, "layer_norm_eps is %v; it must lie between 0 and 1", c.Epsilon)
+	e.require(c.Heads < 1 || c.HiddenSize%c.Heads == 0, "hidden_size %d is no multiple of num_attention_heads %d", c.HiddenSize, c.Heads)
+	e.require(*c.Pad >= 0 && *c.Pad < c.Vocabulary, "pad_token_id %d is no token of %d", *c.Pad, c.Vocabulary)
+	e.require(!f.offset || c.Positions > *c.Pad+1, "max_position_embeddings %d leaves no position above pad_token_id %d", c.Positions, *c.Pad)
 	return errors.Join(e...)
 }
 
-// checkKind refuses what the graphs here do not compute.
+// checkKind refuses kinds of models that Convert does not support.
 func (c *config) checkKind(f family) error {
 	var e faults
-	e.check(slices.Contains(knownActivations, c.Activation), "hidden_act %q is not supported; supported are %s", c.Activation, strings.Join(knownActivations, ", "))
-	e.check(c.PositionKind == "" || c.PositionKind == "absolute", "position_embedding_type %q is not supported; only absolute is", c.PositionKind)
-	e.check(!c.Decoder && !c.Cross, "this is a decoder (is_decoder, add_cross_attention); only encoders are supported")
-	e.check(c.Pooling == "" || c.Pooling == "cls" || c.Pooling == "mean", "classifier_pooling %q is not supported; cls and mean are", c.Pooling)
+	e.require(slices.Contains(knownActivations, c.Activation), "hidden_act %q is not supported; supported are %s", c.Activation, strings.Join(knownActivations, ", "))
+	e.require(c.PositionKind == "" || c.PositionKind == "absolute", "position_embedding_type %q is not supported; only absolute is", c.PositionKind)
+	e.require(!c.Decoder && !c.Cross, "this is a decoder (is_decoder, add_cross_attention); only encoders are supported")
+	e.require(c.Pooling == "" || c.Pooling == "cls" || c.Pooling == "mean", "classifier_pooling %q is not supported; cls and mean are", c.Pooling)
 	for _, a := range c.Architectures {
-		e.check(strings.HasSuffix(a, "ForSequenceClassification"), "architecture %s is no sequence classifier; fine-tune one, or give another checkpoint", a)
+		e.require(strings.HasSuffix(a, "ForSequenceClassification"), "architecture %s is no sequence classifier; fine-tune one, or give another checkpoint", a)
 	}
 	if f.relative {
-		e.check(slices.Contains(knownActivations, c.PoolerActivation), "pooler_hidden_act %q is not supported; supported are %s", c.PoolerActivation, strings.Join(knownActivations, ", "))
-		e.check(c.ConvKernel <= 0, "conv_kernel_size %d: the convolution of DeBERTa-v2 is not supported; v3 has none", c.ConvKernel)
-		e.check(c.HeadSize == 0 || c.HeadSize*c.Heads == c.HiddenSize, "attention_head_size %d times %d heads is not hidden_size %d, which is not supported", c.HeadSize, c.Heads, c.HiddenSize)
-		e.check(c.PoolerSize == 0 || c.PoolerSize == c.HiddenSize, "pooler_hidden_size %d differs from hidden_size %d, which is not supported", c.PoolerSize, c.HiddenSize)
-		e.check(c.EmbeddingSize >= 1 && c.EmbeddingSize <= maxWidth, "embedding_size is %d", c.EmbeddingSize)
-		e.check(c.Buckets <= 0 || c.Buckets >= 4 && c.Buckets <= maxPositions && c.MaxRelative > c.Buckets/2+1, "position_buckets %d does not suit %d relative positions", c.Buckets, c.MaxRelative)
-		e.check(c.MaxRelative <= maxPositions, "max_relative_positions is %d; it must be at most %d", c.MaxRelative, maxPositions)
+		e.require(slices.Contains(knownActivations, c.PoolerActivation), "pooler_hidden_act %q is not supported; supported are %s", c.PoolerActivation, strings.Join(knownActivations, ", "))
+		e.require(c.ConvKernel <= 0, "conv_kernel_size %d: the convolution of DeBERTa-v2 is not supported; v3 has none", c.ConvKernel)
+		e.require(c.HeadSize == 0 || c.HeadSize*c.Heads == c.HiddenSize, "attention_head_size %d times %d heads is not hidden_size %d, which is not supported", c.HeadSize, c.Heads, c.HiddenSize)
+		e.require(c.PoolerSize == 0 || c.PoolerSize == c.HiddenSize, "pooler_hidden_size %d differs from hidden_size %d, which is not supported", c.PoolerSize, c.HiddenSize)
+		e.require(c.EmbeddingSize >= 1 && c.EmbeddingSize <= maxWidth, "embedding_size is %d", c.EmbeddingSize)
+		e.require(c.Buckets <= 0 || c.Buckets >= 4 && c.Buckets <= maxPositions && c.MaxRelative > c.Buckets/2+1, "position_buckets %d does not suit %d relative positions", c.Buckets, c.MaxRelative)
+		e.require(c.MaxRelative <= maxPositions, "max_relative_positions is %d; it must be at most %d", c.MaxRelative, maxPositions)
 		for _, t := range c.RelativeTypes {
-			e.check(t == "c2p" || t == "p2c", "pos_att_type %q is not supported; c2p and p2c are", t)
+			e.require(t == "c2p" || t == "p2c", "pos_att_type %q is not supported; c2p and p2c are", t)
 		}
 	}
 	return errors.Join(e...)

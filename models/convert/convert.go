@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/protobuf"
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
@@ -27,7 +28,7 @@ const (
 // Options say how a graph is written.
 type Options struct {
 	Precision     string // FP32, FP16 or INT8
-	ExternalAbove int64  // bytes of weights from which they stand in model.onnx.data; below 2^31, protobuf's limit
+	ExternalAbove int64  // more bytes of weights than this go to model.onnx.data; below 2^31, protobuf's limit
 }
 
 // DefaultOptions keep the checkpoint's precision, in one file up to 1.9 GB.
@@ -36,8 +37,8 @@ func DefaultOptions() Options { return Options{Precision: FP32, ExternalAbove: 1
 // Validate reports every fault of o.
 func (o Options) Validate() error {
 	var f faults
-	f.check(slices.Contains([]string{FP32, FP16, INT8}, o.Precision), "precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
-	f.check(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000, "weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
+	f.require(slices.Contains([]string{FP32, FP16, INT8}, o.Precision), "precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
+	f.require(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000, "weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
 	return errors.Join(f...)
 }
 
@@ -53,11 +54,12 @@ type Result struct {
 	Output       string   // float32 [batch, labels]
 	Files        []string // names of the files in the directory
 	Head         string   // layers of the head, as in "dense+tanh+out_proj"
-	Notes        []string // tensors that were left out, and what was taken for granted
+	Notes        []string // tensors that were left out, and what Convert assumed
 }
 
-// Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or not
-// be there. On an error nothing is left behind. Errors name the tensor or the key of config.json that is at fault.
+// Convert reads the checkpoint in the directory from and writes its graph into the directory to, which must be empty or
+// absent. After an error there is nothing new on disk. Errors name the tensor, or the key of config.json, that is
+// wrong.
 func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -75,7 +77,7 @@ func Convert(ctx context.Context, from, to string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
-	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.save(ctx, dir, o) })
+	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(ctx, dir, o) })
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +110,9 @@ func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*b
 		return nil, nil, err
 	}
 	for _, in := range b.inputs() {
-		b.values = appendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
+		b.values = protobuf.AppendBytes(b.values, 11, encodeValue(in, elemInt64, "batch", "sequence"))
 	}
-	b.values = appendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
+	b.values = protobuf.AppendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
 	return b, &Result{
 		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels, Problem: c.ProblemType,
 		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output, Head: h.name, Notes: append(b.headNotes(h), b.leftOut()...),
@@ -147,7 +149,7 @@ func publish(to string, write func(dir string) ([]string, error)) (files []strin
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".partial-")
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainFault(err)
 	}
 	defer os.RemoveAll(dir)
 	if files, err = write(dir); err != nil {

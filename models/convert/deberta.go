@@ -14,14 +14,13 @@ type relative struct {
 	width           string // 2n - 1, a vector of one
 }
 
-// newRelative prepares the relative positions.
 func (b *builder) newRelative() *relative {
 	r := &relative{bias: b.maskBias(2)}
 	if !b.Relative || len(b.RelativeTypes) == 0 {
 		return r
 	}
 	r.table = b.plain(b.name("encoder.rel_embeddings.weight"), 2*b.span(), b.HiddenSize)
-	if hasPart(b.NormRelative, "layer_norm") {
+	if listHas(b.NormRelative, "layer_norm") {
 		r.table = b.norm(r.table, "encoder.LayerNorm")
 	}
 	n, middle := b.length(), b.vector(b.Positions)
@@ -55,7 +54,7 @@ func (b *builder) rows(sign int64) []int64 {
 	return rows
 }
 
-// bucket shares the far distances out by their logarithm (make_log_bucket_position in transformers, in its float32).
+// bucket numbers far distances by their logarithm (make_log_bucket_position in transformers, in its float32).
 func bucket(d, buckets, positions int64) int64 {
 	middle := buckets / 2
 	away := max(d, -d)
@@ -88,7 +87,6 @@ func (b *builder) disentangled(read, x, layer string) string {
 	return b.op("Reshape", []string{context, b.vector(0, -1, b.HiddenSize)})
 }
 
-// dot is x yᵀ.
 func (b *builder) dot(x, y string) string {
 	return b.op("FusedMatMul", []string{x, y}, intAttr("transB", 1))
 }
@@ -101,7 +99,7 @@ func (b *builder) contents(read, x, layer string) (q, k, v string) {
 	} else {
 		h := b.HiddenSize
 		for _, p := range []struct{ from, name string }{{read, b.query}, {x, b.key}, {x, b.value}} {
-			out = append(out, b.whole(b.linear(p.from, layer+p.name, h, h)))
+			out = append(out, b.withBias(b.linear(p.from, layer+p.name, h, h)))
 		}
 	}
 	for i := range out {
@@ -113,8 +111,8 @@ func (b *builder) contents(read, x, layer string) (q, k, v string) {
 
 // placed is a linear layer of the table of relative positions, [heads, 2 span, size]. It depends on weights alone: the
 // runtime computes it once.
-func (b *builder) placed(layer, own, shared string) string {
-	name := layer + own
+func (b *builder) placed(layer, projection, shared string) string {
+	name := layer + projection
 	if b.ShareKey {
 		name = layer + shared
 	}
@@ -155,8 +153,8 @@ func (b *builder) pick(table, rows string) string {
 	return b.op("Gather", []string{table, rows}, intAttr("axis", 1))
 }
 
-// shift turns scores by distance into scores by token: of x, [batch, heads, n, 2n], row i keeps columns n-i … 2n-i-1. Read
-// as one line without its first n numbers, those begin every 2n-1 numbers.
+// shift turns scores by distance into scores by token: row i of x, [batch, heads, n, 2n], keeps columns n-i … 2n-i-1.
+// If x is read as one line without its first n numbers, these columns begin every 2n-1 numbers.
 func (b *builder) shift(x string) string {
 	n := b.length()
 	line := b.op("Reshape", []string{x, b.vector(0, 0, -1)})
@@ -165,8 +163,8 @@ func (b *builder) shift(x string) string {
 	return b.op("Slice", []string{b.op("Reshape", []string{line, shape}), b.vector(0), n, b.vector(3)})
 }
 
-// hasPart says whether part is among the parts of list, which | divides.
-func hasPart(list, part string) bool {
+// listHas says whether part is among the parts of list, which | divides.
+func listHas(list, part string) bool {
 	for p := range strings.SplitSeq(strings.ToLower(list), "|") {
 		if strings.TrimSpace(p) == part {
 			return true

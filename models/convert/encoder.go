@@ -3,6 +3,8 @@ package convert
 import (
 	"fmt"
 	"math"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 // Names of the graph's inputs and its output.
@@ -13,7 +15,6 @@ const (
 	output    = "logits"
 )
 
-// inputs are those that the graph has.
 func (b *builder) inputs() []string {
 	if b.hasTypes() {
 		return []string{inputIDs, inputMask, inputType}
@@ -21,7 +22,7 @@ func (b *builder) inputs() []string {
 	return []string{inputIDs, inputMask}
 }
 
-// hasTypes says whether token types make a difference. RoBERTa's tokenizers give none, so its first type is always meant.
+// hasTypes says whether token types make a difference. RoBERTa's tokenizers give none, so the first type always holds.
 func (b *builder) hasTypes() bool { return !b.offset && !b.oneType && *b.Types > 1 }
 
 // embeddings sums the tables of tokens, positions and types, and normalises.
@@ -34,7 +35,7 @@ func (b *builder) embeddings() string {
 		types := b.plain(b.name("embeddings.token_type_embeddings.weight"), *b.Types, b.EmbeddingSize)
 		terms = append(terms, b.op("Gather", []string{types, inputType}))
 	} else if *b.Types > 0 {
-		name, _ := b.find(b.name("embeddings.token_type_embeddings.weight"), *b.Types, b.EmbeddingSize)
+		name, _ := b.findWeight(b.name("embeddings.token_type_embeddings.weight"), *b.Types, b.EmbeddingSize)
 		terms = append(terms, b.firstRow(name))
 	}
 	x := terms[0]
@@ -47,14 +48,13 @@ func (b *builder) embeddings() string {
 	return b.norm(x, "embeddings.LayerNorm")
 }
 
-// firstRow adds the first row of a table.
 func (b *builder) firstRow(name string) string {
-	return b.add(name, b.elem(), []int64{b.EmbeddingSize}, func(e *emitter) error {
-		v, err := b.floats(name)
+	return b.addTensor(name, b.elem(), []int64{b.EmbeddingSize}, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}
-		return named(name, b.emit(e, v[:b.EmbeddingSize]))
+		return named(name, b.emitFloats(e, v[:b.EmbeddingSize]))
 	})
 }
 
@@ -71,7 +71,7 @@ func (b *builder) positions() string {
 	return b.op("Gather", []string{table, b.op("Add", []string{counted, b.scalar(*b.Pad)})})
 }
 
-// positionTable adds the table of positions; for int8 it is stored as such, and restored by the runtime.
+// positionTable adds the table of positions. For int8 it is stored as int8, and the runtime restores it.
 func (b *builder) positionTable(name string) string {
 	if b.precision != INT8 {
 		return b.plain(b.name(name), b.Positions, b.EmbeddingSize)
@@ -113,7 +113,7 @@ func (b *builder) encode() string {
 		if b.err != nil {
 			return ""
 		}
-		last := i == b.Layers-1 && !b.pooled()
+		last := i == b.Layers-1 && !b.isPooled()
 		x = b.layer(x, fmt.Sprintf(b.family.layer, i), m, last)
 	}
 	return x
@@ -153,14 +153,14 @@ func (b *builder) attention(read, x, layer string, m mask) string {
 	}
 	branch := func(out string, inputs []string) []byte {
 		node := encodeNode("MultiHeadAttention", inputs, []string{out}, []attribute{heads, scale})
-		return appendBytes(appendString(appendBytes(nil, 1, node), 2, out), 12, encodeValue(out, elemFloat, "batch", "sequence", h))
+		return protobuf.AppendBytes(protobuf.AppendString(protobuf.AppendBytes(nil, 1, node), 2, out), 12, encodeValue(out, elemFloat, "batch", "sequence", h))
 	}
 	return b.op("If", []string{m.full},
 		graphAttr("then_branch", branch(layer+"context", in)),
 		graphAttr("else_branch", branch(layer+"masked_context", append(in, m.keys))))
 }
 
-// quantizedProjections are query, key and value of x, whose codes they share.
+// quantizedProjections are query, key and value of x. All three read the same quantised x.
 func (b *builder) quantizedProjections(x, layer string) []string {
 	d := b.divisors[layer+b.query]
 	codes := b.ops("DynamicQuantizeLinear", 3, []string{b.divided(x, layer+b.query, d)})

@@ -17,23 +17,21 @@ import (
 // export is a graph that an exporter wrote. Its weights stay in their files.
 type export struct {
 	fsys    fs.FS
-	dir     string // of the graph, in which files with weights stand too
+	dir     string // the graph's folder, which also holds its files of weights
 	files   map[string]*dataIn
 	tensors map[string]*initializer
-	from    map[string]*node // by what they give
+	from    map[string]*node // by their outputs
 	nodes   []*node
 	inputs  []string
 	outputs []string
 }
 
-// dataIn is an open file with weights.
 type dataIn struct {
 	io.ReaderAt
 	io.Closer
 	size int64
 }
 
-// node is a NodeProto.
 type node struct {
 	name, op string
 	at       int
@@ -44,7 +42,6 @@ type node struct {
 // String names the node as exporters' viewers do.
 func (n *node) String() string { return fmt.Sprintf("node %s (%s)", n.name, n.op) }
 
-// value is that of an AttributeProto.
 type value struct {
 	f    float32
 	i    int64
@@ -52,7 +49,7 @@ type value struct {
 	ints []int64
 }
 
-// initializer is a TensorProto. Numbers stand in data, or one by one in ints.
+// initializer is a TensorProto. Its numbers are in data, or one by one in ints.
 type initializer struct {
 	name     string
 	elem     int
@@ -83,7 +80,7 @@ func (g *export) Close() (err error) {
 	return err
 }
 
-// file opens a file that stands beside the graph; no name leads outside.
+// file opens a file in the graph's folder. It refuses names that lead outside.
 func (g *export) file(name string) (*dataIn, error) {
 	if f := g.files[name]; f != nil {
 		return f, nil
@@ -129,7 +126,7 @@ func (g *export) parse(model protobuf.Message) error {
 	return g.checkOrder()
 }
 
-// checkOrder wants each value to be made once, before it is used, as ONNX asks: then nothing goes in circles.
+// checkOrder checks that each value is made once, before it is used, as ONNX asks: then there are no cycles.
 func (g *export) checkOrder() error {
 	for at, n := range g.nodes {
 		n.at = at
@@ -263,7 +260,7 @@ func readEntry(to map[string]string, m protobuf.Message) error {
 	return err
 }
 
-// size is the number of elements; it is false where the dimensions make no sense.
+// size is the number of elements, and false if the dimensions are invalid.
 func (t *initializer) size() (int64, bool) {
 	n := int64(1)
 	for _, d := range t.dims {
@@ -275,7 +272,7 @@ func (t *initializer) size() (int64, bool) {
 	return n, true
 }
 
-// raw is where the numbers of t stand.
+// raw gives the bytes of t's numbers.
 func (g *export) raw(t *initializer) (protobuf.Message, error) {
 	if t.external["location"] == "" {
 		return t.data, nil

@@ -151,7 +151,7 @@ func TestDiskFull(t *testing.T) {
 			if err := os.Symlink("/dev/full", filepath.Join(dir, full)); err != nil {
 				return nil, err
 			}
-			return b.save(context.Background(), dir, Options{Precision: FP32}) // ExternalAbove 0: two files
+			return b.saveFiles(context.Background(), dir, Options{Precision: FP32}) // ExternalAbove 0: two files
 		})
 		if err == nil || !strings.Contains(err.Error(), "the disk is full: ") {
 			t.Errorf("%s: %v", full, err)
@@ -237,7 +237,7 @@ func written(t *testing.T, w weights, o Options, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = publish(to, func(dir string) ([]string, error) { return b.save(context.Background(), dir, o) })
+	_, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(context.Background(), dir, o) })
 	return err
 }
 
@@ -299,9 +299,9 @@ func FuzzConfig(f *testing.F) {
 		if len(r.Labels) != 5 || r.MaxTokens < 1 {
 			t.Errorf("%d labels, %d tokens", len(r.Labels), r.MaxTokens)
 		}
-		b.place(math.MaxInt64)
+		b.placeTensors(math.MaxInt64)
 		var out bytes.Buffer
-		if err := b.write(context.Background(), &out, &out); err != nil {
+		if err := b.writeFiles(context.Background(), &out, &out); err != nil {
 			t.Error(err)
 		}
 	})

@@ -7,7 +7,7 @@ import "math"
 // drops out in the softmax; the value's is added at the end, as the probabilities sum to 1.
 func (b *builder) firstAttention(read, x, layer string) string {
 	h, size := b.HiddenSize, b.HiddenSize/b.Heads
-	query := b.whole(b.linear(read, layer+b.query, h, h))
+	query := b.withBias(b.linear(read, layer+b.query, h, h))
 	query = b.op("Mul", []string{query, b.number(float32(1 / math.Sqrt(float64(size))))})
 	query = b.op("Reshape", []string{query, b.vector(0, b.Heads, 1, size)})
 	asked := b.op("MatMul", []string{query, b.perHead(layer + b.key)}) // [batch, heads, 1, hidden]
@@ -18,7 +18,7 @@ func (b *builder) firstAttention(read, x, layer string) string {
 	mixed = b.op("Unsqueeze", []string{mixed, b.vector(2)})
 	context := b.op("FusedMatMul", []string{mixed, b.perHead(layer + b.value)}, intAttr("transB", 1))
 	context = b.op("Reshape", []string{context, b.vector(0, 1, h)})
-	b.find(b.name(layer+b.key+".bias"), h)
+	b.findWeight(b.name(layer+b.key+".bias"), h)
 	return b.op("Add", []string{context, b.vectorOf(layer+b.value+".bias", h)})
 }
 
@@ -30,9 +30,9 @@ func (b *builder) perHead(name string) string {
 	if b.precision == INT8 {
 		return b.restored(b.quantizeRows(name, h, h, dims, []int64{b.Heads, size, 1}))
 	}
-	name, _ = b.find(name, h, h)
-	return b.add(name, b.elem(), dims, func(e *emitter) error {
-		v, err := b.floats(name)
+	name, _ = b.findWeight(name, h, h)
+	return b.addTensor(name, b.elem(), dims, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}

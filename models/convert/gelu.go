@@ -25,8 +25,8 @@ func (r *recogniser) activation(v, name string) string {
 	return x
 }
 
-// factors takes a product apart: the number in it, and the factors that are computed. It gives up at eight, as no
-// activation has as many.
+// factors splits a product into its constant number and its computed factors. It stops at eight, since no activation
+// has as many.
 func (r *recogniser) factors(v string) (number float64, computed []string) {
 	number = 1
 	for open := []string{v}; len(open) > 0 && len(open)+len(computed) < 8; {
@@ -52,7 +52,7 @@ func (r *recogniser) factors(v string) (number float64, computed []string) {
 	return number, computed
 }
 
-// plus takes a sum of two apart: the one that is not what is says.
+// plus gives the summand of a sum of two for which is does not hold.
 func (r *recogniser) plus(v string, is func(string) bool) (other string, ok bool) {
 	n := r.node(v)
 	if n.op != "Add" || len(n.in) != 2 {
@@ -69,7 +69,7 @@ func (r *recogniser) plus(v string, is func(string) bool) (other string, ok bool
 // gelu recognises x (1 + erf(x/√2)) / 2, which is Gelu, and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, which is FastGelu.
 func (r *recogniser) gelu(v string) (x, kind string) {
 	half, parts := r.factors(v)
-	if !same(half, 0.5) || len(parts) != 2 {
+	if !isClose(half, 0.5) || len(parts) != 2 {
 		return "", ""
 	}
 	one := func(v string) bool { return r.scalar(v) == 1 }
@@ -80,18 +80,18 @@ func (r *recogniser) gelu(v string) (x, kind string) {
 		switch {
 		case !ok || len(n.in) != 1:
 		case n.op == "Erf":
-			if c, of := r.factors(n.in[0]); same(c, math.Sqrt(0.5)) && slices.Equal(of, []string{x}) {
+			if c, of := r.factors(n.in[0]); isClose(c, math.Sqrt(0.5)) && slices.Equal(of, []string{x}) {
 				return x, "Gelu"
 			}
-		case n.op == "Tanh" && r.cubic(n.in[0], x):
+		case n.op == "Tanh" && r.isCubic(n.in[0], x):
 			return x, "FastGelu"
 		}
 	}
 	return "", ""
 }
 
-// cubic recognises √(2/π) (x + 0.044715 x³), also as √(2/π) x (1 + 0.044715 x²).
-func (r *recogniser) cubic(v, x string) bool {
+// isCubic recognises √(2/π) (x + 0.044715 x³), also as √(2/π) x (1 + 0.044715 x²).
+func (r *recogniser) isCubic(v, x string) bool {
 	c, parts := r.factors(v)
 	out := slices.Index(parts, x)
 	power, is := 3, func(v string) bool { return r.root(v) == x }
@@ -104,5 +104,5 @@ func (r *recogniser) cubic(v, x string) bool {
 	}
 	term, ok := r.plus(parts[0], is)
 	k, of := r.factors(term)
-	return ok && same(c, math.Sqrt(2/math.Pi)) && same(k, 0.044715) && slices.Equal(of, slices.Repeat([]string{x}, power))
+	return ok && isClose(c, math.Sqrt(2/math.Pi)) && isClose(k, 0.044715) && slices.Equal(of, slices.Repeat([]string{x}, power))
 }

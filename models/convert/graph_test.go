@@ -188,10 +188,10 @@ func wide(h uint16) float64 {
 func TestHalf(t *testing.T) {
 	for h := range uint16(0x7c00) {
 		v, next := wide(h), wide(h+1)
-		if got, ok := half(float32(v)); !ok || got != h {
+		if got, ok := floatToHalf(float32(v)); !ok || got != h {
 			t.Fatalf("%v is %#x; wanted %#x", v, got, h)
 		}
-		if got, ok := half(float32(-v)); !ok || got != h|0x8000 {
+		if got, ok := floatToHalf(float32(-v)); !ok || got != h|0x8000 {
 			t.Fatalf("%v is %#x; wanted %#x", -v, got, h|0x8000)
 		}
 		if h == 0x7bff {
@@ -202,13 +202,13 @@ func TestHalf(t *testing.T) {
 			x    float32
 			want uint16
 		}{{middle, h + h&1}, {math.Nextafter32(middle, 0), h}, {math.Nextafter32(middle, 1e9), h + 1}} {
-			if got, ok := half(c.x); !ok || got != c.want {
+			if got, ok := floatToHalf(c.x); !ok || got != c.want {
 				t.Fatalf("%v is %#x; wanted %#x", c.x, got, c.want)
 			}
 		}
 	}
 	for _, x := range []float32{65520, 1e9, float32(math.Inf(-1))} {
-		if got, ok := half(x); ok {
+		if got, ok := floatToHalf(x); ok {
 			t.Errorf("%v is %#x; wanted none", x, got)
 		}
 	}
@@ -218,11 +218,11 @@ func TestCode(t *testing.T) {
 	row := []float32{-127, 127, 0, 0.49, 0.5, -0.5, 1.5, 2.5, -2.51} // scale 1
 	want := []int8{-127, 127, 0, 0, 0, 0, 2, 2, -3}
 	for i, v := range row {
-		if got := code(v, scaleOf(row)); got != want[i] {
+		if got := quantizeValue(v, scaleOf(row)); got != want[i] {
 			t.Errorf("%v is %d; wanted %d", v, got, want[i])
 		}
 	}
-	if s := scaleOf([]float32{0, 0}); code(0, s) != 0 {
+	if s := scaleOf([]float32{0, 0}); quantizeValue(0, s) != 0 {
 		t.Error("a row of zeros has codes")
 	}
 }

@@ -2,8 +2,8 @@ package convert
 
 import "math"
 
-// half rounds x to the nearest IEEE 754 binary16, ties to even. It is false where x lies beyond ±65504.
-func half(x float32) (uint16, bool) {
+// floatToHalf rounds x to the nearest IEEE 754 binary16, ties to even. It is false where x lies beyond ±65504.
+func floatToHalf(x float32) (uint16, bool) {
 	bits := math.Float32bits(x)
 	sign, abs := uint16(bits>>16&0x8000), bits&0x7fffffff
 	switch {

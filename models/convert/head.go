@@ -3,10 +3,12 @@ package convert
 import (
 	"errors"
 	"fmt"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
-// pooled says whether the head reads the mean of all tokens.
-func (b *builder) pooled() bool { return b.Pooling == "mean" }
+// isPooled says whether the head reads the mean of all tokens.
+func (b *builder) isPooled() bool { return b.Pooling == "mean" }
 
 // head is a classification head: a hidden layer with its activation, if there is one, and the layer that gives the logits.
 type head struct {
@@ -15,19 +17,18 @@ type head struct {
 	logits            string
 }
 
-// findHead recognises the head by its tensors.
 func (b *builder) findHead() (head, error) {
 	pooler := b.name("pooler.dense")
 	switch {
-	case b.relative && b.has("pooler.dense.weight"):
+	case b.relative && b.hasWeight("pooler.dense.weight"):
 		return head{"pooler+classifier", "pooler.dense", b.PoolerActivation, "classifier"}, nil
-	case b.has("classifier.dense.weight"):
+	case b.hasWeight("classifier.dense.weight"):
 		return head{"dense+tanh+out_proj", "classifier.dense", "tanh", "classifier.out_proj"}, nil
-	case b.distilled && b.has("pre_classifier.weight"):
+	case b.distilled && b.hasWeight("pre_classifier.weight"):
 		return head{"pre_classifier+relu+classifier", "pre_classifier", "relu", "classifier"}, nil
-	case b.ModelType == "bert" && b.has(pooler+".weight") && b.has("classifier.weight"):
+	case b.ModelType == "bert" && b.hasWeight(pooler+".weight") && b.hasWeight("classifier.weight"):
 		return head{"pooler+classifier", pooler, "tanh", "classifier"}, nil
-	case b.has("classifier.weight"):
+	case b.hasWeight("classifier.weight"):
 		return head{name: "linear", logits: "classifier"}, nil
 	}
 	return head{}, errors.New("the checkpoint has no classification head (classifier.weight): it is a bare encoder; fine-tune it as a sequence classifier first")
@@ -36,7 +37,7 @@ func (b *builder) findHead() (head, error) {
 // classify adds the head over the encoder's output x, and returns the number of logits. It is computed in fp32 unless the
 // precision is fp16.
 func (b *builder) classify(x string, h head) int64 {
-	if b.pooled() {
+	if b.isPooled() {
 		x = b.mean(x)
 	} else {
 		x = b.op("Squeeze", []string{x, b.vector(1)})
@@ -44,10 +45,10 @@ func (b *builder) classify(x string, h head) int64 {
 	if h.dense != "" {
 		x = b.op(activationOps[h.activation], []string{b.gemm(x, h.dense, b.HiddenSize)})
 	}
-	_, shape := b.find(h.logits+".weight", -1, b.HiddenSize)
+	_, shape := b.findWeight(h.logits+".weight", -1, b.HiddenSize)
 	labels := shape[0]
 	x = b.gemm(x, h.logits, labels)
-	b.nodes = appendBytes(b.nodes, 1, encodeNode("Cast", []string{x}, []string{output}, []attribute{intAttr("to", elemFloat)}))
+	b.nodes = protobuf.AppendBytes(b.nodes, 1, encodeNode("Cast", []string{x}, []string{output}, []attribute{intAttr("to", elemFloat)}))
 	return labels
 }
 
@@ -63,7 +64,6 @@ func (b *builder) mean(x string) string {
 	return b.op("Div", []string{sum, b.op("ReduceSum", []string{m, b.vector(1)}, intAttr("keepdims", 0))})
 }
 
-// headNotes says what of the head was taken for granted.
 func (b *builder) headNotes(h head) []string {
 	var notes []string
 	if h.name == "linear" {

@@ -9,7 +9,8 @@ var (
 	}
 )
 
-// product is the result of a linear layer. The bias, or what was computed apart, is still to be added where it is not "".
+// product is the result of a linear layer. If bias is not "", it must still be added: it is the bias, or the part of
+// the product that was computed separately.
 type product struct{ value, bias string }
 
 // linear applies the linear layer called name to x, [..., in]. The int8 operator adds the bias itself.
@@ -25,27 +26,24 @@ func (b *builder) linear(x, name string, out, in int64) product {
 	return product{b.op("MatMul", []string{x, b.transposed(b.name(name+".weight"), out, in)}), bias}
 }
 
-// vectorOf adds a vector of the encoder.
 func (b *builder) vectorOf(name string, length int64) string { return b.plain(b.name(name), length) }
 
-// whole adds the bias where it is left to add.
-func (b *builder) whole(p product) string {
+// withBias adds the bias if p does not include it yet.
+func (b *builder) withBias(p product) string {
 	if p.bias == "" {
 		return p.value
 	}
 	return b.op("Add", []string{p.value, p.bias})
 }
 
-// activate applies a linear layer's activation function.
 func (b *builder) activate(p product, name string) string {
 	kind := activationOps[name]
 	if kind == "Gelu" && p.bias != "" {
 		return b.op("BiasGelu", []string{p.value, p.bias})
 	}
-	return b.op(kind, []string{b.whole(p)})
+	return b.op(kind, []string{b.withBias(p)})
 }
 
-// norm is layer normalisation.
 func (b *builder) norm(x, name string) string {
 	return b.op("LayerNormalization", []string{x, b.vectorOf(name+".weight", b.HiddenSize), b.vectorOf(name+".bias", b.HiddenSize)},
 		intAttr("axis", -1), floatAttr("epsilon", float32(b.Epsilon)))

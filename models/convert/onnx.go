@@ -1,9 +1,6 @@
 package convert
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "github.com/erreval/erreval/internal/protobuf"
 
 // Element types of ONNX's TensorProto.DataType.
 const (
@@ -27,48 +24,29 @@ const (
 
 // The messages of onnx.proto are built by their field numbers; each append adds one field.
 
-func appendInt(b []byte, field int, v int64) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3), uint64(v))
-}
-
-func appendBytes(b []byte, field int, v []byte) []byte {
-	return append(appendLength(b, field, int64(len(v))), v...)
-}
-
-func appendString(b []byte, field int, v string) []byte { return appendBytes(b, field, []byte(v)) }
-
-// appendLength opens a field of n bytes, which follow.
-func appendLength(b []byte, field int, n int64) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(field)<<3|2), uint64(n))
-}
-
-func appendFloat(b []byte, field int, v float32) []byte {
-	return binary.LittleEndian.AppendUint32(binary.AppendUvarint(b, uint64(field)<<3|5), math.Float32bits(v))
-}
-
 // attribute is an encoded AttributeProto: name = 1, f = 2, i = 3, g = 6, ints = 8, type = 20.
 type attribute []byte
 
 func newAttribute(name string, kind int64) attribute {
-	return appendInt(appendString(nil, 1, name), 20, kind)
+	return protobuf.AppendInt(protobuf.AppendString(nil, 1, name), 20, kind)
 }
 
 func floatAttr(name string, v float32) attribute {
-	return appendFloat(newAttribute(name, 1), 2, v)
+	return protobuf.AppendFloat(newAttribute(name, 1), 2, v)
 }
 
 func intAttr(name string, v int64) attribute {
-	return appendInt(newAttribute(name, 2), 3, v)
+	return protobuf.AppendInt(newAttribute(name, 2), 3, v)
 }
 
 func graphAttr(name string, graph []byte) attribute {
-	return appendBytes(newAttribute(name, 5), 6, graph)
+	return protobuf.AppendBytes(newAttribute(name, 5), 6, graph)
 }
 
 func intsAttr(name string, v ...int64) attribute {
 	a := newAttribute(name, 7)
 	for _, n := range v {
-		a = appendInt(a, 8, n)
+		a = protobuf.AppendInt(a, 8, n)
 	}
 	return a
 }
@@ -83,17 +61,17 @@ var contribOps = map[string]bool{
 func encodeNode(kind string, inputs, outputs []string, attrs []attribute) []byte {
 	var b []byte
 	for _, in := range inputs {
-		b = appendString(b, 1, in)
+		b = protobuf.AppendString(b, 1, in)
 	}
 	for _, out := range outputs {
-		b = appendString(b, 2, out)
+		b = protobuf.AppendString(b, 2, out)
 	}
-	b = appendString(appendString(b, 3, outputs[0]), 4, kind)
+	b = protobuf.AppendString(protobuf.AppendString(b, 3, outputs[0]), 4, kind)
 	for _, a := range attrs {
-		b = appendBytes(b, 5, a)
+		b = protobuf.AppendBytes(b, 5, a)
 	}
 	if contribOps[kind] {
-		b = appendString(b, 7, contrib)
+		b = protobuf.AppendString(b, 7, contrib)
 	}
 	return b
 }
@@ -106,17 +84,17 @@ func encodeValue(name string, elem int64, dims ...any) []byte {
 		var dim []byte // dim_value = 1, dim_param = 2
 		switch d := d.(type) {
 		case int64:
-			dim = appendInt(nil, 1, d)
+			dim = protobuf.AppendInt(nil, 1, d)
 		case string:
-			dim = appendString(nil, 2, d)
+			dim = protobuf.AppendString(nil, 2, d)
 		}
-		shape = appendBytes(shape, 1, dim)
+		shape = protobuf.AppendBytes(shape, 1, dim)
 	}
-	tensor := appendBytes(appendInt(nil, 1, elem), 2, shape)
-	return appendBytes(appendString(nil, 1, name), 2, appendBytes(nil, 1, tensor))
+	tensor := protobuf.AppendBytes(protobuf.AppendInt(nil, 1, elem), 2, shape)
+	return protobuf.AppendBytes(protobuf.AppendString(nil, 1, name), 2, protobuf.AppendBytes(nil, 1, tensor))
 }
 
 // encodeOpset is an OperatorSetIdProto: domain = 1, version = 2.
 func encodeOpset(domain string, version int64) []byte {
-	return appendInt(appendString(nil, 1, domain), 2, version)
+	return protobuf.AppendInt(protobuf.AppendString(nil, 1, domain), 2, version)
 }

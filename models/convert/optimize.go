@@ -6,8 +6,8 @@ import (
 	"io/fs"
 )
 
-// NotRecognized says why a graph was not rewritten: the first node, from its logits back, that no encoder which Convert
-// writes has in that place, or what else about it does not fit.
+// NotRecognized says why a graph was not rewritten. It names the first node, from the logits back, that is in no
+// encoder which Convert writes, or another difference.
 type NotRecognized struct{ Reason error }
 
 func (e *NotRecognized) Error() string { return "not optimised: " + e.Reason.Error() }
@@ -15,10 +15,10 @@ func (e *NotRecognized) Error() string { return "not optimised: " + e.Reason.Err
 // Unwrap is the reason.
 func (e *NotRecognized) Unwrap() error { return e.Reason }
 
-// Optimize rewrites the graph that torch.onnx or Optimum exported of a BERT, DistilBERT, RoBERTa or XLM-R classifier: its
-// weights are found by their places in it, and written as Convert writes a checkpoint's. The graph stands at name in from,
-// beside the checkpoint's config.json. It is read as far as it is needed for that: that both give the same logits, is for
-// the caller to compare. The error is a *NotRecognized where the graph is another one; then nothing is written.
+// Optimize rewrites the graph that torch.onnx or Optimum exported of a BERT, DistilBERT, RoBERTa or XLM-R classifier.
+// It finds the weights by their positions in the graph, and writes them as Convert writes those of a checkpoint. The
+// graph is the file name in from, beside the checkpoint's config.json. Optimize does not compare the logits of both
+// graphs: the caller does. If it does not recognise the graph, it writes nothing, and the error is a *NotRecognized.
 func Optimize(ctx context.Context, from fs.FS, name, to string, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -32,14 +32,14 @@ func Optimize(ctx context.Context, from fs.FS, name, to string, o Options) (*Res
 	if err != nil {
 		return nil, &NotRecognized{err}
 	}
-	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.save(ctx, dir, o) })
+	result.Files, err = publish(to, func(dir string) ([]string, error) { return b.saveFiles(ctx, dir, o) })
 	if err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// rebuild makes the graph of the weights that are found in g.
+// rebuild makes a graph with the weights that it finds in g.
 func rebuild(from fs.FS, g *export, o Options) (*builder, *Result, error) {
 	data, err := fs.ReadFile(from, configFile)
 	if err != nil {

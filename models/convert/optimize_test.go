@@ -221,8 +221,8 @@ func rebuilt(t *testing.T, from fstest.MapFS) bool {
 	if err != nil {
 		return false
 	}
-	b.place(math.MaxInt64)
-	if err := b.write(context.Background(), io.Discard, io.Discard); err == nil && len(r.Labels) == 0 {
+	b.placeTensors(math.MaxInt64)
+	if err := b.writeFiles(context.Background(), io.Discard, io.Discard); err == nil && len(r.Labels) == 0 {
 		t.Error("a graph without labels")
 	}
 	return true

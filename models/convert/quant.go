@@ -17,8 +17,8 @@ func scaleOf(row []float32) float32 {
 	return max(largest, 1e-12) / 127
 }
 
-// code rounds to the nearest code, ties to even: so large a number has no bits for a fraction.
-func code(v, scale float32) int8 {
+// quantizeValue rounds to the nearest code, ties to even: adding and subtracting a large float drops the fraction.
+func quantizeValue(v, scale float32) int8 {
 	const integers = 3 << 22
 	x := v / scale
 	return int8(float32(x+integers) - integers)
@@ -26,10 +26,10 @@ func code(v, scale float32) int8 {
 
 // quantizeRows adds a matrix [rows, width] with one scale a row, in the shape dims; the scales have the shape scaleDims.
 func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims []int64) quantized {
-	name, _ = b.find(name, rows, width)
+	name, _ = b.findWeight(name, rows, width)
 	var scales []float32
-	codes := b.add(name+".int8", elemInt8, dims, func(e *emitter) error {
-		v, err := b.floats(name)
+	codes := b.addTensor(name+".int8", elemInt8, dims, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}
@@ -39,22 +39,22 @@ func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims [
 			row := v[o*width : (o+1)*width]
 			scales[o] = scaleOf(row)
 			for i, x := range row {
-				line[i] = code(x, scales[o])
+				line[i] = quantizeValue(x, scales[o])
 			}
 			e.int8s(line)
 		}
 		return nil
 	})
-	return quantized{codes, b.add(name+".scale", elemFloat, scaleDims, emitScales(&scales))}
+	return quantized{codes, b.addTensor(name+".scale", elemFloat, scaleDims, emitScales(&scales))}
 }
 
-// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output. The inputs that they
-// are for were divided by d, unless that is nil.
+// quantizeLinear adds the weights of torch's Linear, [out, in], as [in, out] with one scale an output. If d is not nil,
+// the inputs of the layer were divided by it.
 func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantized {
-	name, _ = b.find(name, out, in)
+	name, _ = b.findWeight(name, out, in)
 	var scales []float32
-	codes := b.add(name+".int8", elemInt8, []int64{in, out}, func(e *emitter) error {
-		v, err := b.floats(name)
+	codes := b.addTensor(name+".int8", elemInt8, []int64{in, out}, func(e *emitter) error {
+		v, err := b.readFloats(name)
 		if err != nil {
 			return err
 		}
@@ -66,13 +66,13 @@ func (b *builder) quantizeLinear(name string, out, in int64, d divisor) quantize
 		line := make([]int8, out)
 		for i := range in {
 			for o := range out {
-				line[o] = code(v[o*in+i], scales[o])
+				line[o] = quantizeValue(v[o*in+i], scales[o])
 			}
 			e.int8s(line)
 		}
 		return nil
 	})
-	return quantized{codes, b.add(name+".scale", elemFloat, []int64{out}, emitScales(&scales))}
+	return quantized{codes, b.addTensor(name+".scale", elemFloat, []int64{out}, emitScales(&scales))}
 }
 
 func emitScales(scales *[]float32) func(*emitter) error {
@@ -82,7 +82,7 @@ func emitScales(scales *[]float32) func(*emitter) error {
 	}
 }
 
-// restored is the matrix that the codes stand for; the runtime computes it once, when it loads the graph.
+// restored is the matrix as float numbers. The runtime computes it once, when it loads the graph.
 func (b *builder) restored(q quantized) string {
 	return b.op("Mul", []string{b.op("Cast", []string{q.codes}, intAttr("to", elemFloat)), q.scales})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
-// recogniser walks an exported classifier from its logits back to its inputs, and gives each of its weights the name that
-// a checkpoint has for it. Its first error stays; it names the node that did not fit.
+// recogniser walks an exported classifier from its logits back to its inputs, and gives each weight the name that it
+// has in a checkpoint. It keeps its first error, which names the node that did not fit.
 type recogniser struct {
 	*export
 	*config
@@ -42,7 +42,7 @@ func (r *recogniser) fail(format string, args ...any) {
 	}
 }
 
-// root is where a value that was handed on unchanged comes from.
+// root follows v back through nodes that do not change it.
 func (r *recogniser) root(v string) string {
 	for n := r.from[v]; n != nil && n.op == "Identity" && len(n.in) == 1; n = r.from[v] {
 		v = n.in[0]
@@ -50,7 +50,7 @@ func (r *recogniser) root(v string) string {
 	return v
 }
 
-// node is the one that gives v; inputs and weights are nodes without inputs.
+// node is the node that gives v; inputs and weights are nodes without inputs.
 func (r *recogniser) node(v string) *node {
 	v = r.root(v)
 	if n := r.from[v]; n != nil {
@@ -63,8 +63,8 @@ func (r *recogniser) node(v string) *node {
 	return &node{name: v, op: kind, at: -1}
 }
 
-// want is the node that gives v, which must be one of ops with at least n inputs.
-func (r *recogniser) want(v, part string, n int, ops ...string) *node {
+// wantNode is the node that gives v, which must be one of ops with at least n inputs.
+func (r *recogniser) wantNode(v, part string, n int, ops ...string) *node {
 	found := r.node(v)
 	if r.err == nil && slices.Contains(ops, found.op) && len(found.in) >= n {
 		return found
@@ -81,8 +81,8 @@ func (r *recogniser) constant(v string) string {
 	return ""
 }
 
-// apart splits the two inputs of n into the one that is computed and the one that is constant, in whatever order they stand.
-func (r *recogniser) apart(n *node) (computed, constant string) {
+// splitInputs tells which of the two inputs of n is computed and which is constant.
+func (r *recogniser) splitInputs(n *node) (computed, constant string) {
 	a, b := n.in[0], n.in[1]
 	if r.constant(a) != "" {
 		a, b = b, a
@@ -98,12 +98,12 @@ func (r *recogniser) scalar(v string) float64 {
 	return math.NaN()
 }
 
-// same says whether two numbers are one, but for float32's rounding.
-func same(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
+// isClose says whether two numbers are equal apart from float32's rounding.
+func isClose(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
 
 // linear recognises a linear layer that gives v, and returns what it is applied to.
 func (r *recogniser) linear(v, name string) string {
-	n := r.want(v, name, 2, "Add", "Gemm")
+	n := r.wantNode(v, name, 2, "Add", "Gemm")
 	if n.op == "Gemm" {
 		plain := n.attrs["transA"].i == 0
 		for _, key := range []string{"alpha", "beta"} {
@@ -115,14 +115,14 @@ func (r *recogniser) linear(v, name string) string {
 			r.fail("%s is no linear layer, where %s should be", n, name)
 			return ""
 		}
-		r.lift(n.in[1], name+".weight", n.attrs["transB"].i == 0)
-		r.lift(n.in[2], name+".bias", false)
+		r.liftWeight(n.in[1], name+".weight", n.attrs["transB"].i == 0)
+		r.liftWeight(n.in[2], name+".bias", false)
 		return n.in[0]
 	}
-	x, bias := r.apart(n)
-	r.lift(bias, name+".bias", false)
-	product := r.want(x, name, 2, "MatMul")
-	r.lift(product.in[1], name+".weight", true)
+	x, bias := r.splitInputs(n)
+	r.liftWeight(bias, name+".bias", false)
+	product := r.wantNode(x, name, 2, "MatMul")
+	r.liftWeight(product.in[1], name+".weight", true)
 	return product.in[0]
 }
 
@@ -132,12 +132,12 @@ func (r *recogniser) isLinear(v string) bool {
 	if n.op != "Add" || len(n.in) != 2 {
 		return n.op == "Gemm"
 	}
-	x, bias := r.apart(n)
+	x, bias := r.splitInputs(n)
 	return bias != "" && r.node(x).op == "MatMul"
 }
 
-// lift names a weight.
-func (r *recogniser) lift(v, name string, transposed bool) {
+// liftWeight records which weight the checkpoint calls name.
+func (r *recogniser) liftWeight(v, name string, transposed bool) {
 	n := r.node(v)
 	if n.op == "Transpose" && len(n.in) == 1 && slices.Equal(n.attrs["perm"].ints, []int64{1, 0}) {
 		transposed, n = !transposed, r.node(n.in[0])
@@ -158,37 +158,37 @@ func (r *recogniser) norm(v, name string) string {
 		if e, ok := n.attrs["epsilon"]; ok {
 			epsilon = float64(e.f)
 		}
-		r.epsilonIs(n, epsilon)
+		r.checkEpsilon(n, epsilon)
 		if ok && axis.i != -1 && axis.i != 2 {
 			r.fail("%s normalises axis %d", n, axis.i)
 		}
-		r.lift(n.in[1], name+".weight", false)
-		r.lift(n.in[2], name+".bias", false)
+		r.liftWeight(n.in[1], name+".weight", false)
+		r.liftWeight(n.in[2], name+".bias", false)
 		return n.in[0]
 	}
-	scaled, bias := r.apart(r.want(v, name, 2, "LayerNormalization", "Add"))
-	r.lift(bias, name+".bias", false)
-	ratio, weight := r.apart(r.want(scaled, name, 2, "Mul"))
-	r.lift(weight, name+".weight", false)
-	divided := r.want(ratio, name, 2, "Div")
-	root := r.want(divided.in[1], name, 1, "Sqrt")
-	sum := r.want(root.in[0], name, 2, "Add")
-	variance, epsilon := r.apart(sum)
-	r.epsilonIs(sum, r.scalar(epsilon))
-	squares := r.want(r.mean(variance, name), name, 2, "Pow")
+	scaled, bias := r.splitInputs(r.wantNode(v, name, 2, "LayerNormalization", "Add"))
+	r.liftWeight(bias, name+".bias", false)
+	ratio, weight := r.splitInputs(r.wantNode(scaled, name, 2, "Mul"))
+	r.liftWeight(weight, name+".weight", false)
+	divided := r.wantNode(ratio, name, 2, "Div")
+	root := r.wantNode(divided.in[1], name, 1, "Sqrt")
+	sum := r.wantNode(root.in[0], name, 2, "Add")
+	variance, epsilon := r.splitInputs(sum)
+	r.checkEpsilon(sum, r.scalar(epsilon))
+	squares := r.wantNode(r.mean(variance, name), name, 2, "Pow")
 	if p := r.scalar(squares.in[1]); p != 2 {
 		r.fail("%s is no square", squares)
 	}
-	x := r.centred(divided.in[0], name)
-	if y := r.centred(squares.in[0], name); r.err == nil && r.root(x) != r.root(y) {
+	x := r.matchCentred(divided.in[0], name)
+	if y := r.matchCentred(squares.in[0], name); r.err == nil && r.root(x) != r.root(y) {
 		r.fail("%s takes the deviation of something else than %s divides", squares, divided)
 	}
 	return x
 }
 
-// centred recognises x - mean(x), and returns x.
-func (r *recogniser) centred(v, name string) string {
-	n := r.want(v, name, 2, "Sub")
+// matchCentred recognises x - mean(x), and returns x.
+func (r *recogniser) matchCentred(v, name string) string {
+	n := r.wantNode(v, name, 2, "Sub")
 	if x := r.mean(n.in[1], name); r.err == nil && r.root(x) != r.root(n.in[0]) {
 		r.fail("%s takes away the mean of something else", n)
 	}
@@ -197,7 +197,7 @@ func (r *recogniser) centred(v, name string) string {
 
 // mean recognises the mean over the last axis, and returns what it is taken of.
 func (r *recogniser) mean(v, name string) string {
-	n := r.want(v, name, 1, "ReduceMean")
+	n := r.wantNode(v, name, 1, "ReduceMean")
 	axes := n.attrs["axes"].ints
 	if len(n.in) == 2 {
 		axes = []int64{int64(r.scalar(n.in[1]))}
@@ -208,8 +208,8 @@ func (r *recogniser) mean(v, name string) string {
 	return n.in[0]
 }
 
-func (r *recogniser) epsilonIs(n *node, epsilon float64) {
-	if !same(epsilon, r.Epsilon) {
+func (r *recogniser) checkEpsilon(n *node, epsilon float64) {
+	if !isClose(epsilon, r.Epsilon) {
 		r.fail("%s has epsilon %.3g, but %s says %.3g", n, epsilon, configFile, r.Epsilon)
 	}
 }
@@ -233,14 +233,14 @@ func (r *recogniser) head() string {
 	}
 	x := r.linear(v, logits)
 	if n := r.node(x); n.op != "Gather" {
-		x = r.linear(r.want(x, "the head", 1, activationOps[activation]).in[0], dense)
+		x = r.linear(r.wantNode(x, "the head", 1, activationOps[activation]).in[0], dense)
 	} else if r.offset { // a linear head has another name
 		for _, end := range []string{".weight", ".bias"} {
 			r.lifted.weights["classifier"+end] = r.lifted.weights[logits+end]
 			delete(r.lifted.weights, logits+end)
 		}
 	}
-	first := r.want(x, "the head, which reads the first token,", 2, "Gather")
+	first := r.wantNode(x, "the head, which reads the first token,", 2, "Gather")
 	if first.attrs["axis"].i != 1 || r.scalar(first.in[1]) != 0 {
 		r.fail("%s does not take the first token, which the head should read", first)
 	}
@@ -251,7 +251,7 @@ func (r *recogniser) head() string {
 func (r *recogniser) layer(v, name string) string {
 	down, x := r.residual(r.norm(v, name+r.outputNorm), name+r.outputNorm)
 	up := r.activation(r.linear(down, name+r.down), name+r.up)
-	r.expect(r.linear(up, name+r.up), x, name+r.up)
+	r.checkSource(r.linear(up, name+r.up), x, name+r.up)
 	out, x := r.residual(r.norm(x, name+r.attentionNorm), name+r.attentionNorm)
 	r.attention(r.linear(out, name+r.out), x, name)
 	return x
@@ -259,15 +259,14 @@ func (r *recogniser) layer(v, name string) string {
 
 // residual splits a sum into the linear layer and what bypasses it.
 func (r *recogniser) residual(v, name string) (linear, bypass string) {
-	n := r.want(v, "the sum before "+name, 2, "Add")
+	n := r.wantNode(v, "the sum before "+name, 2, "Add")
 	if r.isLinear(n.in[0]) {
 		return n.in[0], n.in[1]
 	}
 	return n.in[1], n.in[0]
 }
 
-// expect wants a part to be applied to x.
-func (r *recogniser) expect(v, x, name string) {
+func (r *recogniser) checkSource(v, x, name string) {
 	if r.err == nil && r.root(v) != r.root(x) {
 		r.fail("%s stands where %s should be applied to %s", r.node(v), name, r.node(x))
 	}
@@ -276,37 +275,37 @@ func (r *recogniser) expect(v, x, name string) {
 // attention recognises the attention of x to itself that gives v.
 func (r *recogniser) attention(v, x, layer string) {
 	name := "the attention of " + strings.TrimSuffix(layer, ".")
-	context := r.strip(v, name)
-	product := r.want(context.v, name, 2, "MatMul")
-	value := r.strip(product.in[1], name)
+	context := r.stripTurns(v, name)
+	product := r.wantNode(context.v, name, 2, "MatMul")
+	value := r.stripTurns(product.in[1], name)
 	p := r.root(product.in[0])
 	if n := r.node(p); n.op == "Where" && len(n.in) == 3 && r.node(n.in[0]).op == "IsNaN" { // for rows that are all padding
 		p = n.in[2]
 	}
-	softmax := r.want(p, name, 1, "Softmax")
+	softmax := r.wantNode(p, name, 1, "Softmax")
 	if axis, ok := softmax.attrs["axis"]; ok && axis.i != -1 && axis.i != 3 {
 		r.fail("%s is over axis %d", softmax, axis.i)
 	}
-	scores := r.strip(r.unmasked(softmax.in[0], name), name)
-	dot := r.want(scores.v, name, 2, "MatMul")
-	query, key := r.strip(dot.in[0], name), r.strip(dot.in[1], name)
+	scores := r.stripTurns(r.removeMask(softmax.in[0], name), name)
+	dot := r.wantNode(scores.v, name, 2, "MatMul")
+	query, key := r.stripTurns(dot.in[0], name), r.stripTurns(dot.in[1], name)
 	for _, p := range []struct {
 		s     stripped
 		name  string
 		turns []string
 	}{{query, r.query, straight}, {key, r.key, turned}, {value, r.value, straight}} {
-		r.expect(r.linear(p.s.v, layer+p.name), x, layer+p.name)
-		p.s.check(r, layer+p.name, p.turns)
+		r.checkSource(r.linear(p.s.v, layer+p.name), x, layer+p.name)
+		p.s.checkShape(r, layer+p.name, p.turns)
 	}
-	context.check(r, name, straight)
-	scores.check(r, name, []string{"[]"})
+	context.checkShape(r, name, straight)
+	scores.checkShape(r, name, []string{"[]"})
 	scale, size := scores.scale*query.scale*key.scale, float64(r.HiddenSize/r.Heads)
-	if context.scale*value.scale != 1 || !math.IsNaN(scale) && !same(scale, 1/math.Sqrt(size)) {
+	if context.scale*value.scale != 1 || !math.IsNaN(scale) && !isClose(scale, 1/math.Sqrt(size)) {
 		r.fail("%s scales by %.4g, which is not 1/√%v", name, scale, size)
 	}
 }
 
-// stripped is a value without the changes of shape and the factors that came after it.
+// stripped is a value from which changes of shape and factors were removed.
 type stripped struct {
 	v     string
 	turns [][]int64 // axes, from the first transposition to the last
@@ -314,13 +313,13 @@ type stripped struct {
 	size  float64   // of the last axis after the first change of shape; NaN where it is not constant
 }
 
-// Transpositions that bring heads before tokens, and those that also turn tokens and numbers of a head around.
+// Transpositions that put heads before tokens, and those that also swap tokens and the numbers of a head.
 var (
 	straight = []string{"[[0 2 1 3]]"}
 	turned   = []string{"[[0 2 3 1]]", "[[0 2 1 3] [0 1 3 2]]", "[[0 2 1 3] [0 2 1]]"}
 )
 
-func (s stripped) check(r *recogniser, name string, turns []string) {
+func (s stripped) checkShape(r *recogniser, name string, turns []string) {
 	if got := fmt.Sprint(s.turns); !slices.Contains(turns, got) {
 		r.fail("the axes of %s are transposed as %s in place of %s", name, got, turns[0])
 	}
@@ -329,8 +328,8 @@ func (s stripped) check(r *recogniser, name string, turns []string) {
 	}
 }
 
-// strip goes back through changes of shape and multiplications with one number.
-func (r *recogniser) strip(v, name string) stripped {
+// stripTurns goes back through changes of shape and multiplications with one number.
+func (r *recogniser) stripTurns(v, name string) stripped {
 	s := stripped{scale: 1, size: math.NaN()}
 	for {
 		n := r.node(v)
@@ -371,10 +370,10 @@ func (r *recogniser) lastAxis(v string) float64 {
 	return math.NaN()
 }
 
-// unmasked takes the mask off the scores that v is. What it is added with, or replaced by, must come of attention_mask
-// and of nothing else.
-func (r *recogniser) unmasked(v, name string) string {
-	n := r.want(v, "the mask of "+name, 2, "Add", "Where")
+// removeMask gives the scores to which v adds the mask. What is added, or put in their place, must depend on
+// attention_mask alone.
+func (r *recogniser) removeMask(v, name string) string {
+	n := r.wantNode(v, "the mask of "+name, 2, "Add", "Where")
 	scores, mask := n.in[0], n.in[1]
 	switch {
 	case n.op == "Where" && len(n.in) == 3: // DistilBERT: scores where there is a token, else the lowest number
@@ -391,10 +390,10 @@ func (r *recogniser) unmasked(v, name string) string {
 	return scores
 }
 
-// sources are the inputs of the graph that v depends on, sorted; not those of which it uses the shape alone.
+// sources are the inputs of the graph that v depends on, sorted. An input does not count if only its shape is used.
 func (r *recogniser) sources(v string) []string {
 	var from []string
-	r.before(v, func(n *node) {
+	r.visitInputs(v, func(n *node) {
 		if n.op == "input" {
 			from = append(from, n.name)
 		}
@@ -403,8 +402,8 @@ func (r *recogniser) sources(v string) []string {
 	return from
 }
 
-// before visits v's node and all that it depends on, once each; shapes are not followed.
-func (r *recogniser) before(v string, visit func(*node)) {
+// visitInputs visits v's node and all that it depends on, once each; shapes are not followed.
+func (r *recogniser) visitInputs(v string, visit func(*node)) {
 	seen := map[string]bool{}
 	for open := []string{v}; len(open) > 0; {
 		v := r.root(open[len(open)-1])
@@ -426,7 +425,7 @@ func (r *recogniser) embeddings(v string) {
 	name := r.prefix + "embeddings."
 	tables := map[string]string{} // rows that are read, by table
 	for open := []string{r.norm(v, name+"LayerNorm")}; len(open) > 0 && len(open) < 8 && r.err == nil; {
-		n := r.want(open[0], "the sum of embeddings", 2, "Add", "Gather")
+		n := r.wantNode(open[0], "the sum of embeddings", 2, "Add", "Gather")
 		if open = open[1:]; n.op == "Add" {
 			open = append(open, n.in...)
 			continue
@@ -436,7 +435,7 @@ func (r *recogniser) embeddings(v string) {
 			r.fail("%s is one more table of %s", n, table)
 		}
 		tables[table] = n.in[1]
-		r.lift(n.in[0], table+".weight", false)
+		r.liftWeight(n.in[0], table+".weight", false)
 	}
 	if r.err == nil && tables[name+"position_embeddings"] == "" {
 		r.fail("the embeddings have no table of positions")
@@ -446,7 +445,7 @@ func (r *recogniser) embeddings(v string) {
 	}
 }
 
-// tableOf tells tables apart by the rows that are read.
+// tableOf names a table by the input that chooses its rows.
 func (r *recogniser) tableOf(n *node) string {
 	from := r.sources(n.in[1])
 	rows := int64(0)
@@ -460,17 +459,17 @@ func (r *recogniser) tableOf(n *node) string {
 		return "token_type_embeddings"
 	case !r.offset && len(from) == 0:
 		return "position_embeddings"
-	case r.offset && slices.Equal(from, []string{inputIDs}) && r.countsTokens(n.in[1]):
+	case r.offset && slices.Equal(from, []string{inputIDs}) && r.isTokenCount(n.in[1]):
 		return "position_embeddings"
 	}
 	r.fail("%s reads rows of a table by something else than tokens, types or positions", n)
 	return ""
 }
 
-// countsTokens says whether positions are counted over the tokens that are no padding.
-func (r *recogniser) countsTokens(v string) bool {
+// isTokenCount says whether positions are counted over the tokens that are no padding.
+func (r *recogniser) isTokenCount(v string) bool {
 	counts, pad := false, math.NaN()
-	r.before(v, func(n *node) {
+	r.visitInputs(v, func(n *node) {
 		counts = counts || n.op == "CumSum"
 		if n.op == "Equal" && len(n.in) == 2 && r.root(n.in[0]) == inputIDs {
 			pad = r.scalar(n.in[1])
@@ -485,7 +484,7 @@ type matrix struct {
 	transposed bool
 }
 
-// lifted are the weights of an export by the names that a checkpoint has for them.
+// lifted holds the weights of an export by their names in a checkpoint.
 type lifted struct {
 	*export
 	weights map[string]matrix

@@ -12,7 +12,7 @@ import (
 // divided, and the weights that read it are multiplied (SmoothQuant, arXiv:2211.10438): the scale apart, nothing changes.
 // Inside the feed-forward part its weights are massive too, so there it is left out and computed in fp32 (LLM.int8(), arXiv:2208.07339).
 
-// deviations is how far from its mean, in standard deviations, an ordinary activation is taken to reach.
+// deviations is the assumed largest distance of an ordinary activation from its mean, in standard deviations.
 const deviations = 4
 
 // divisor is what each channel that a linear layer reads is divided by before it is quantised, at least 1; 0 is a channel that
@@ -32,7 +32,7 @@ func (b *builder) smooth() (map[string]divisor, error) {
 	return t.divisors, b.err
 }
 
-// tracer runs the first position alone through the encoder. Its first error stays the builder's.
+// tracer runs the first position alone through the encoder. The builder keeps its first error.
 type tracer struct {
 	*builder
 	divisors map[string]divisor
@@ -40,11 +40,11 @@ type tracer struct {
 
 // floats reads a tensor; it is nil after an error.
 func (t tracer) floats(name string, dims ...int64) []float32 {
-	name, _ = t.find(t.name(name), dims...)
+	name, _ = t.findWeight(t.name(name), dims...)
 	if t.err != nil {
 		return nil
 	}
-	v, err := t.builder.floats(name)
+	v, err := t.builder.readFloats(name)
 	if err != nil {
 		t.fail(err)
 		return nil
@@ -52,7 +52,7 @@ func (t tracer) floats(name string, dims ...int64) []float32 {
 	return v
 }
 
-// start is what the first layer reads, and how far each channel of an ordinary token reaches there.
+// start gives the input of the first layer, and the largest magnitude of each channel of an ordinary token there.
 func (t tracer) start() (x, reached []float32) {
 	h, at := t.HiddenSize, int64(0)
 	if t.offset {
@@ -68,7 +68,7 @@ func (t tracer) start() (x, reached []float32) {
 	return t.norm(x, "embeddings.LayerNorm")
 }
 
-// layer is what the next layer reads, as start. A token alone attends to itself, so its value is its context.
+// layer gives the same for the next layer. A single token attends to itself, so its value is its context.
 func (t tracer) layer(x, reached []float32, layer string) (out, reach []float32) {
 	h := int64(len(x))
 	t.compare(x, slices.Max(reached), layer+t.query, false)
@@ -85,12 +85,12 @@ func (t tracer) layer(x, reached []float32, layer string) (out, reach []float32)
 	return t.norm(plus(down, x), layer+t.outputNorm)
 }
 
-// compare notes the divisors of what the linear layer called name reads: those that bring x within reach, or 0.
+// compare records the divisors for the input of the linear layer called name: those that reduce x to reach, or 0.
 func (t tracer) compare(x []float32, reach float32, name string, apart bool) {
 	reach = max(reach, 1e-6)
 	d, massive := make(divisor, len(x)), false
 	for i, v := range x {
-		d[i] = max(1, abs(v)/reach)
+		d[i] = max(1, absolute(v)/reach)
 		massive = massive || d[i] > 1
 		if apart && d[i] > 1 {
 			d[i] = 0
@@ -104,13 +104,13 @@ func (t tracer) compare(x []float32, reach float32, name string, apart bool) {
 // normal are independent numbers, each with its mean and standard deviation.
 type normal struct{ mean, deviation []float32 }
 
-// spread is how the outputs of a layer normalisation are taken to lie.
+// spread is the assumed distribution of the outputs of a layer normalisation.
 func (t tracer) spread(name string, h int64) *normal {
 	mean := slices.Clone(t.floats(name+".bias", h))
 	return &normal{mean, slices.Clone(t.floats(name+".weight", h))}
 }
 
-// norm is layer normalisation, and how far each channel of an ordinary token reaches.
+// norm is layer normalisation, and the largest magnitude of each channel of an ordinary token.
 func (t tracer) norm(x []float32, name string) (out, reach []float32) {
 	s := t.spread(name, int64(len(x)))
 	if t.err != nil {
@@ -126,12 +126,12 @@ func (t tracer) norm(x []float32, name string) (out, reach []float32) {
 	out, reach = make([]float32, len(x)), make([]float32, len(x))
 	for i, v := range x {
 		out[i] = float32((float64(v)-mean)/math.Sqrt(square+t.Epsilon))*s.deviation[i] + s.mean[i]
-		reach[i] = abs(s.mean[i]) + deviations*abs(s.deviation[i])
+		reach[i] = absolute(s.mean[i]) + deviations*absolute(s.deviation[i])
 	}
 	return out, reach
 }
 
-// linear is a linear layer of x, and how high each output reaches when its inputs lie as in.
+// linear is a linear layer of x, and the largest magnitude of each output if its inputs have the distribution in.
 func (t tracer) linear(x []float32, in *normal, name string, out int64) (y, reach []float32) {
 	y = plus(make([]float32, out), t.floats(name+".bias", out))
 	reach = slices.Clone(y)
@@ -170,7 +170,7 @@ func plus(to, v []float32) []float32 {
 	return to
 }
 
-func abs(v float32) float32 { return max(v, -v) }
+func absolute(v float32) float32 { return max(v, -v) }
 
 // activated applies an activation function by its name in transformers.
 func activated(name string, v float32) float32 {
@@ -198,7 +198,7 @@ func (b *builder) divided(x, name string, d divisor) string {
 	if d == nil {
 		return x
 	}
-	inverse := b.add(b.name(name+".inverse"), elemFloat, []int64{int64(len(d))}, func(e *emitter) error {
+	inverse := b.addTensor(b.name(name+".inverse"), elemFloat, []int64{int64(len(d))}, func(e *emitter) error {
 		v := make([]float32, len(d))
 		for i := range v {
 			if d[i] > 0 {
@@ -211,7 +211,7 @@ func (b *builder) divided(x, name string, d divisor) string {
 	return b.op("Mul", []string{x, inverse})
 }
 
-// apart adds the part of a linear layer's product that its left out channels make; "" is none.
+// apart adds the part of a linear layer's product that comes from the channels left out; "" is none.
 func (b *builder) apart(x, name string, d divisor, out, in int64) string {
 	var left []int64
 	for i, v := range d {
@@ -222,9 +222,9 @@ func (b *builder) apart(x, name string, d divisor, out, in int64) string {
 	if left == nil {
 		return ""
 	}
-	weight, _ := b.find(b.name(name+".weight"), out, in)
-	rows := b.add(weight+".apart", elemFloat, []int64{int64(len(left)), out}, func(e *emitter) error {
-		v, err := b.floats(weight)
+	weight, _ := b.findWeight(b.name(name+".weight"), out, in)
+	rows := b.addTensor(weight+".apart", elemFloat, []int64{int64(len(left)), out}, func(e *emitter) error {
+		v, err := b.readFloats(weight)
 		if err != nil {
 			return err
 		}

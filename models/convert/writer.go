@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"github.com/erreval/erreval/internal/protobuf"
 )
 
 // Names of the files that Convert writes.
@@ -24,7 +26,7 @@ const (
 const (
 	// alignment of tensors in the data file, so that a runtime can map them into memory.
 	alignment = 4096
-	// smallTensor is the size in bytes up to which a tensor stays in the graph: shapes must be there for the runtime to see.
+	// smallTensor is the size in bytes up to which a tensor stays in the graph, since the runtime needs shapes there.
 	smallTensor = 1024
 )
 
@@ -51,16 +53,16 @@ func (t *tensor) size() int64 {
 func (t *tensor) header() []byte {
 	var b []byte
 	for _, d := range t.dims {
-		b = appendInt(b, 1, d)
+		b = protobuf.AppendInt(b, 1, d)
 	}
-	b = appendString(appendInt(b, 2, int64(t.elem)), 8, t.name)
+	b = protobuf.AppendString(protobuf.AppendInt(b, 2, int64(t.elem)), 8, t.name)
 	if t.offset < 0 {
-		return appendLength(b, 9, t.size())
+		return protobuf.AppendLength(b, 9, t.size())
 	}
 	for _, e := range [][2]string{{"location", dataFile}, {"offset", strconv.FormatInt(t.offset, 10)}, {"length", strconv.FormatInt(t.size(), 10)}} {
-		b = appendBytes(b, 13, appendString(appendString(nil, 1, e[0]), 2, e[1]))
+		b = protobuf.AppendBytes(b, 13, protobuf.AppendString(protobuf.AppendString(nil, 1, e[0]), 2, e[1]))
 	}
-	return appendInt(b, 14, 1)
+	return protobuf.AppendInt(b, 14, 1)
 }
 
 // length is that of the TensorProto in bytes.
@@ -79,8 +81,8 @@ type graph struct {
 	tensors []*tensor
 }
 
-// place decides which tensors go to the data file, and returns that file's size.
-func (g *graph) place(externalAbove int64) int64 {
+// placeTensors decides which tensors go to the data file, and returns that file's size.
+func (g *graph) placeTensors(externalAbove int64) int64 {
 	total := int64(0)
 	for _, t := range g.tensors {
 		t.offset = -1
@@ -102,25 +104,25 @@ func (g *graph) place(externalAbove int64) int64 {
 // prefix is the model up to its first tensor: ir_version = 1, producer_name = 2, opset_import = 8, then the opened graph = 7
 // with its node = 1, name = 2, input = 11 and output = 12.
 func (g *graph) prefix() []byte {
-	body := append(appendString(g.nodes[:len(g.nodes):len(g.nodes)], 2, "encoder"), g.values...)
+	body := append(protobuf.AppendString(g.nodes[:len(g.nodes):len(g.nodes)], 2, "encoder"), g.values...)
 	length := int64(len(body))
 	for _, t := range g.tensors {
-		length += int64(len(appendLength(nil, 5, t.length()))) + t.length()
+		length += int64(len(protobuf.AppendLength(nil, 5, t.length()))) + t.length()
 	}
-	b := appendString(appendInt(nil, 1, irVersion), 2, "erreval")
-	b = appendBytes(appendBytes(b, 8, encodeOpset("", opset)), 8, encodeOpset(contrib, 1))
-	return append(appendLength(b, 7, length), body...)
+	b := protobuf.AppendString(protobuf.AppendInt(nil, 1, irVersion), 2, "erreval")
+	b = protobuf.AppendBytes(protobuf.AppendBytes(b, 8, encodeOpset("", opset)), 8, encodeOpset(contrib, 1))
+	return append(protobuf.AppendLength(b, 7, length), body...)
 }
 
-// write streams the model; numbers of tensors with an offset go to data.
-func (g *graph) write(ctx context.Context, model, data io.Writer) error {
+// writeFiles streams the model; the numbers of tensors that have an offset go to data.
+func (g *graph) writeFiles(ctx context.Context, model, data io.Writer) error {
 	to, apart := newEmitter(model), newEmitter(data)
 	to.bytes(g.prefix())
 	for _, t := range g.tensors {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		to.bytes(appendLength(nil, 5, t.length()))
+		to.bytes(protobuf.AppendLength(nil, 5, t.length()))
 		to.bytes(t.header())
 		e := to
 		if t.offset >= 0 {
@@ -156,7 +158,6 @@ func (e *emitter) pad(offset int64) { e.bytes(make([]byte, offset-e.n)) }
 
 func (e *emitter) flush() error { return errors.Join(e.err, e.w.Flush()) }
 
-// tensor writes the numbers of t.
 func (e *emitter) tensor(t *tensor) error {
 	end := e.n + t.size()
 	if err := errors.Join(t.fill(e), e.err); err != nil {
@@ -179,7 +180,7 @@ func (e *emitter) floats(v []float32) {
 func (e *emitter) halves(v []float32) error {
 	e.buf = e.buf[:0]
 	for _, x := range v {
-		h, ok := half(x)
+		h, ok := floatToHalf(x)
 		if !ok {
 			return fmt.Errorf("%v is too large for fp16; convert to fp32", x)
 		}
@@ -203,10 +204,10 @@ func (e *emitter) int8s(v []int8) {
 	e.bytes(e.buf)
 }
 
-// save writes g as the files of dir and returns their names.
-func (g *graph) save(ctx context.Context, dir string, o Options) ([]string, error) {
+// saveFiles writes g as the files of dir and returns their names.
+func (g *graph) saveFiles(ctx context.Context, dir string, o Options) ([]string, error) {
 	names := []string{graphFile}
-	if g.place(o.ExternalAbove) > 0 {
+	if g.placeTensors(o.ExternalAbove) > 0 {
 		names = append(names, dataFile)
 	}
 	writers := []io.Writer{io.Discard, io.Discard}
@@ -219,16 +220,16 @@ func (g *graph) save(ctx context.Context, dir string, o Options) ([]string, erro
 		}
 	}
 	if err == nil {
-		err = g.write(ctx, writers[0], writers[1])
+		err = g.writeFiles(ctx, writers[0], writers[1])
 	}
 	for _, f := range files {
 		err = errors.Join(err, f.Close())
 	}
-	return names, explain(err)
+	return names, explainFault(err)
 }
 
-// explain says in a sentence that the disk is full.
-func explain(err error) error {
+// explainFault words a full disk for people.
+func explainFault(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("the disk is full: %w; free some space, or convert to int8, which needs a quarter", err)
 	}

@@ -17,8 +17,8 @@ import (
 // lockPoll is how often a pull looks whether another's lock is gone.
 const lockPoll = 100 * time.Millisecond
 
-// open opens the repository's folder in the cache; if create, it and its parts are made.
-func (p *pull) open(create bool) (err error) {
+// openCache opens the repository's folder in the cache; if create, it and its parts are made.
+func (p *pull) openCache(create bool) (err error) {
 	if create {
 		if err := os.MkdirAll(p.dir, 0o777); err != nil {
 			return p.diskError(err)
@@ -36,8 +36,8 @@ func (p *pull) open(create bool) (err error) {
 	return nil
 }
 
-// lock keeps other pulls out of the repository, in this process and in others. It ends with the process.
-func (p *pull) lock(ctx context.Context) (unlock func(), err error) {
+// lockRepo keeps other pulls out of the repository, in this process and in others. The lock ends with the process.
+func (p *pull) lockRepo(ctx context.Context) (unlock func(), err error) {
 	dir := filepath.Join(p.Cache, ".locks", filepath.Base(p.dir))
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, p.diskError(err)
@@ -54,7 +54,7 @@ func (p *pull) lock(ctx context.Context) (unlock func(), err error) {
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
 			return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w; put the cache on a local disk with HF_HOME", f.Name(), err), f.Close())
 		case !told:
-			p.notice("another pull of %s is running; waiting for it", p.repo)
+			p.printNotice("another pull of %s is running; waiting for it", p.repo)
 		}
 		select {
 		case <-ctx.Done():
@@ -64,56 +64,57 @@ func (p *pull) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// complete tells whether nothing is left to do; a cache that cannot be written serves then, too.
-func (p *pull) complete(commit string, files []File) bool {
-	if p.revision != commit && p.ref() != commit {
+// isComplete tells whether the cache already has everything; then a read-only cache is enough.
+func (p *pull) isComplete(commit string, files []File) bool {
+	if p.revision != commit && p.readRef() != commit {
 		return false
 	}
 	for _, f := range files {
-		name, target := link(commit, f)
-		if at, err := p.root.Readlink(name); err != nil || at != target || !p.present(f) {
+		name, target := snapshotLink(commit, f)
+		if at, err := p.root.Readlink(name); err != nil || at != target || !p.isPresent(f) {
 			return false
 		}
 	}
 	return true
 }
 
-// link is the name of a snapshot's file and the blob that it links to, relative to it.
-func link(commit string, f File) (name, target string) {
+// snapshotLink is the name of a snapshot's file and the blob that it links to, relative to it.
+func snapshotLink(commit string, f File) (name, target string) {
 	up := strings.Repeat("../", 2+strings.Count(f.Name, "/"))
 	return path.Join("snapshots", commit, f.Name), up + blobName(f.Sum)
 }
 
-// publish makes the snapshot's links and the ref, each in one step.
-func (p *pull) publish(commit string, files []File) error {
+// publishSnapshot makes the snapshot's links and the ref, each in one step.
+func (p *pull) publishSnapshot(commit string, files []File) error {
 	for _, f := range files {
-		name, target := link(commit, f)
+		name, target := snapshotLink(commit, f)
 		if err := p.root.MkdirAll(path.Dir(name), 0o777); err != nil {
 			return err
 		}
 		if at, err := p.root.Readlink(name); err == nil && at == target {
 			continue
 		}
-		err := p.replace(name, func(temporary string) error { return p.root.Symlink(target, temporary) })
+		err := p.replaceFile(name, func(temporary string) error { return p.root.Symlink(target, temporary) })
 		if err != nil {
 			return fmt.Errorf("%w; the file system of %s must know symbolic links: choose another with HF_HOME", err, p.Cache)
 		}
 	}
-	if p.revision == commit || p.ref() == commit {
+	if p.revision == commit || p.readRef() == commit {
 		return nil
 	}
 	if err := p.root.MkdirAll(path.Dir(refName(p.revision)), 0o777); err != nil {
 		return err
 	}
-	return p.replace(refName(p.revision), func(temporary string) error {
+	return p.replaceFile(refName(p.revision), func(temporary string) error {
 		return p.root.WriteFile(temporary, []byte(commit), 0o666)
 	})
 }
 
-// replace makes a file under a temporary name and renames it.
-func (p *pull) replace(name string, create func(temporary string) error) error {
+// replaceFile makes a file or link under a temporary name and renames it. internal/wholefile makes no links, and writes
+// by path, not below p.root.
+func (p *pull) replaceFile(name string, create func(temporary string) error) error {
 	temporary := name + "." + strconv.Itoa(os.Getpid()) + ".tmp"
-	_ = p.root.Remove(temporary) // of a process that died and had the same number
+	_ = p.root.Remove(temporary) // left by a process that died and had the same number
 	if err := create(temporary); err != nil {
 		return err
 	}
@@ -122,8 +123,8 @@ func (p *pull) replace(name string, create func(temporary string) error) error {
 
 func refName(revision string) string { return path.Join("refs", revision) }
 
-// ref is the commit that the cache knows for the revision; "" if it knows none.
-func (p *pull) ref() string {
+// readRef is the commit that the cache knows for the revision; "" if it knows none.
+func (p *pull) readRef() string {
 	data, err := p.root.ReadFile(refName(p.revision))
 	if commit := strings.TrimSpace(string(data)); err == nil && isSHA1(commit) {
 		return commit
@@ -131,9 +132,9 @@ func (p *pull) ref() string {
 	return ""
 }
 
-// fromCache returns what the cache has, compared with the hashes that its blobs are named by.
+// fromCache returns what the cache has. Each file is compared with the hash in its blob's name.
 func (p *pull) fromCache() (*Snapshot, error) {
-	if err := p.open(false); errors.Is(err, fs.ErrNotExist) {
+	if err := p.openCache(false); errors.Is(err, fs.ErrNotExist) {
 		return nil, p.notCached("nothing of it")
 	} else if err != nil {
 		return nil, err
@@ -141,13 +142,13 @@ func (p *pull) fromCache() (*Snapshot, error) {
 	defer p.root.Close()
 	commit := p.revision
 	if !isSHA1(commit) {
-		commit = p.ref()
+		commit = p.readRef()
 	}
 	names, err := p.cachedNames(commit)
 	if err != nil {
 		return nil, err
 	}
-	selected, err := p.selection(names)
+	selected, err := p.selectNames(names)
 	if err != nil {
 		return nil, p.notCached(fmt.Sprintf("only a part of commit %s: %v", commit, err))
 	}
@@ -157,14 +158,13 @@ func (p *pull) fromCache() (*Snapshot, error) {
 			return nil, p.notCached(fmt.Sprintf("commit %s, but not %s: %v", commit, name, err))
 		}
 	}
-	return p.snapshot(commit, files), nil
+	return p.newSnapshot(commit, files), nil
 }
 
 func (p *pull) notCached(has string) error {
 	return fmt.Errorf("%s at revision %q is not complete in %s, which has %s; pull it once without --offline", p.repo, p.revision, p.Cache, has)
 }
 
-// cachedNames lists the files of the commit's snapshot.
 func (p *pull) cachedNames(commit string) (names []string, err error) {
 	top := path.Join("snapshots", commit)
 	if _, err := p.root.Stat(top); commit == "" || err != nil {
@@ -201,9 +201,9 @@ func (p *pull) cachedFile(commit, name string) (File, error) {
 	}
 	if f.LFS = isSHA256(f.Sum); !f.LFS && !isSHA1(f.Sum) {
 		f.Sum = ""
-	} else if err := check(file, f); err != nil {
+	} else if err := checkHash(file, f); err != nil {
 		return f, err
 	}
-	p.progress(f, f.Size)
+	p.reportProgress(f, f.Size)
 	return f, nil
 }

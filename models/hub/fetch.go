@@ -19,11 +19,11 @@ import (
 	"syscall"
 )
 
-// partialSuffix ends the name of a blob on its way. huggingface_hub's own end in .incomplete too, so its tools know them
-// for leftovers; ours are left alone by it, and its by us.
+// partialSuffix ends the name of a blob that is not complete. huggingface_hub's end in .incomplete too, so its tools
+// recognise leftovers; neither program continues a file of the other.
 const partialSuffix = ".erreval.incomplete"
 
-// lfsMagic begins a Git LFS pointer, which is never as long as maxPointer bytes.
+// lfsMagic begins a Git LFS pointer, which is always shorter than maxPointer bytes.
 const (
 	lfsMagic   = "version https://git-lfs.github.com/spec/"
 	maxPointer = 1024
@@ -31,13 +31,13 @@ const (
 
 func blobName(sum string) string { return path.Join("blobs", sum) }
 
-// fetch makes sure that f's blob is in the cache. The lock is held.
-func (p *pull) fetch(ctx context.Context, commit string, f File) error {
-	if p.present(f) {
+// fetchFile makes sure that f's blob is in the cache. The lock is held.
+func (p *pull) fetchFile(ctx context.Context, commit string, f File) error {
+	if p.isPresent(f) {
 		return nil
 	}
 	name := blobName(f.Sum) + partialSuffix
-	file, err := p.create(name)
+	file, err := p.createPartial(name)
 	if err != nil {
 		return p.diskError(err)
 	}
@@ -59,15 +59,15 @@ func (p *pull) fetch(ctx context.Context, commit string, f File) error {
 	return nil
 }
 
-func (p *pull) create(name string) (partialFile, error) {
+func (p *pull) createPartial(name string) (partialFile, error) {
 	if p.partial != nil {
 		return p.partial(p.root, name)
 	}
 	return p.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// present tells whether f's blob is there with the right content; a wrong one will be replaced.
-func (p *pull) present(f File) bool {
+// isPresent tells whether f's blob is there with the right content; a wrong one will be replaced.
+func (p *pull) isPresent(f File) bool {
 	if p.checked[f.Sum] {
 		return true
 	}
@@ -76,16 +76,16 @@ func (p *pull) present(f File) bool {
 		return false
 	}
 	defer blob.Close()
-	if check(blob, f) != nil {
+	if checkHash(blob, f) != nil {
 		return false
 	}
 	p.checked[f.Sum] = true
-	p.progress(f, f.Size)
+	p.reportProgress(f, f.Size)
 	return true
 }
 
-// download continues the part in file, or begins it, and compares the whole with its hash. A part from an earlier pull
-// that turns out wrong is fetched again from its start, once.
+// download continues the part in file, or begins it, and compares the whole with its hash. If a part of an earlier pull
+// was wrong, download fetches the file again from its start, once.
 func (p *pull) download(ctx context.Context, commit string, f File, file partialFile) error {
 	start, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -93,8 +93,8 @@ func (p *pull) download(ctx context.Context, commit string, f File, file partial
 	}
 	furthest := start // a server that ignores ranges and always cuts makes no progress, however much it sends
 	for {
-		err := p.retry(ctx, func() (int64, error) {
-			err := p.fill(ctx, commit, f, file)
+		err := p.retryTransient(ctx, func() (int64, error) {
+			err := p.fillFile(ctx, commit, f, file)
 			size, _ := file.Seek(0, io.SeekEnd)
 			before := furthest
 			furthest = max(furthest, size)
@@ -103,7 +103,7 @@ func (p *pull) download(ctx context.Context, commit string, f File, file partial
 		if err != nil {
 			return err
 		}
-		if err = check(file, f); err == nil {
+		if err = checkHash(file, f); err == nil {
 			return nil
 		}
 		if err := file.Truncate(0); err != nil {
@@ -113,12 +113,12 @@ func (p *pull) download(ctx context.Context, commit string, f File, file partial
 			return err
 		}
 		start, furthest = 0, 0
-		p.notice("%s: the part that an earlier pull left does not fit; fetching it from the start", f.Name)
+		p.printNotice("%s: the part that an earlier pull left does not fit; fetching it from the start", f.Name)
 	}
 }
 
-// fill asks once for what file lacks and appends it.
-func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile) error {
+// fillFile makes one request for the missing rest of file, and appends it.
+func (p *pull) fillFile(ctx context.Context, commit string, f File, file partialFile) error {
 	offset, err := file.Seek(0, io.SeekEnd)
 	if err == nil && f.Size >= 0 && offset > f.Size {
 		offset, err = 0, file.Truncate(0)
@@ -126,7 +126,7 @@ func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile
 	if err != nil || offset == f.Size {
 		return err
 	}
-	resp, err := p.do(ctx, http.MethodGet, p.resolve(commit, f.Name), offset)
+	resp, err := p.sendRequest(ctx, http.MethodGet, p.resolveAddress(commit, f.Name), offset)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		offset = 0
-	case resp.StatusCode == http.StatusPartialContent && offset > 0 && rangeFits(resp.Header.Get("Content-Range"), offset, f.Size):
+	case resp.StatusCode == http.StatusPartialContent && offset > 0 && isRangeFrom(resp.Header.Get("Content-Range"), offset, f.Size):
 	case resp.StatusCode == http.StatusPartialContent, resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return errors.Join(&transient{err: fmt.Errorf("%s sends another range than bytes %d to %d", resp.Request.URL.Host, offset, f.Size)}, file.Truncate(0))
 	default:
@@ -149,13 +149,13 @@ func (p *pull) fill(ctx context.Context, commit string, f File, file partialFile
 	if err := checkLength(resp, f, offset); err != nil {
 		return err
 	}
-	return p.copy(file, resp.Body, f, offset)
+	return p.copyBody(file, resp.Body, f, offset)
 }
 
 var contentRange = regexp.MustCompile(`^bytes (\d{1,18})-\d+/(\d{1,18}|\*)$`)
 
-// rangeFits tells whether a Content-Range header (bytes 5-9/10) begins at offset of a file of that size (-1: any).
-func rangeFits(header string, offset, size int64) bool {
+// isRangeFrom tells whether a Content-Range header (bytes 5-9/10) begins at offset of a file of that size (-1: any).
+func isRangeFrom(header string, offset, size int64) bool {
 	m := contentRange.FindStringSubmatch(header)
 	if m == nil {
 		return false
@@ -165,7 +165,7 @@ func rangeFits(header string, offset, size int64) bool {
 	return first == offset && (err != nil || size < 0 || total == size)
 }
 
-// checkLength refuses an answer that says it is another content before it is written: an LFS pointer, a login page.
+// checkLength refuses an answer whose length shows that it is another content: an LFS pointer, a login page.
 func checkLength(resp *http.Response, f File, offset int64) error {
 	if f.Size < 0 || resp.ContentLength < 0 || offset+resp.ContentLength == f.Size {
 		return nil
@@ -183,10 +183,10 @@ var errPointer = errors.New("what arrives is the file's Git LFS pointer, not its
 
 func isPointer(start []byte) bool { return bytes.HasPrefix(start, []byte(lfsMagic)) }
 
-// copy appends body to file, which has done bytes.
-func (p *pull) copy(file partialFile, body io.Reader, f File, done int64) error {
+// copyBody appends body to file, which has done bytes.
+func (p *pull) copyBody(file partialFile, body io.Reader, f File, done int64) error {
 	buffer := make([]byte, 256<<10)
-	p.progress(f, done)
+	p.reportProgress(f, done)
 	for {
 		n, err := body.Read(buffer)
 		if f.Size >= 0 && done+int64(n) > f.Size {
@@ -196,7 +196,7 @@ func (p *pull) copy(file partialFile, body io.Reader, f File, done int64) error 
 			return err
 		}
 		if done += int64(n); n > 0 {
-			p.progress(f, done)
+			p.reportProgress(f, done)
 		}
 		switch {
 		case err == io.EOF && done < f.Size:
@@ -209,8 +209,8 @@ func (p *pull) copy(file partialFile, body io.Reader, f File, done int64) error 
 	}
 }
 
-// check compares the content of file with f's size and hash.
-func check(file io.ReadSeeker, f File) error {
+// checkHash compares the content of file with f's size and hash.
+func checkHash(file io.ReadSeeker, f File) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err

@@ -26,18 +26,18 @@ const (
 	maxRedirects = 10
 )
 
-// transient is a failure that another try may mend.
+// transient is a failure after which another try may succeed.
 type transient struct {
 	err   error
-	after time.Duration // the server's wish; 0 if it has none
+	after time.Duration // the wait that the server asks for; 0 if it asks for none
 }
 
 func (t *transient) Error() string { return t.err.Error() }
 func (t *transient) Unwrap() error { return t.err }
 
-// retry calls try until it succeeds, fails for good, or failed maxTries times in a row. try returns by how many
-// bytes it came further than any before.
-func (p *pull) retry(ctx context.Context, try func() (int64, error)) error {
+// retryTransient calls try until it succeeds, fails for good, or fails maxTries times in a row. try returns how many
+// bytes it got beyond those of all earlier tries.
+func (p *pull) retryTransient(ctx context.Context, try func() (int64, error)) error {
 	for failed := 1; ; failed++ {
 		moved, err := try()
 		var t *transient
@@ -53,19 +53,20 @@ func (p *pull) retry(ctx context.Context, try func() (int64, error)) error {
 		case failed >= maxTries:
 			return fmt.Errorf("%w; given up after %d tries, what arrived is kept for the next", err, failed)
 		}
-		wait := max(t.after, pause(failed))
+		wait := max(t.after, retryDelay(failed))
 		if wait > patience {
 			return fmt.Errorf("%w; it asks to wait %v: try again then", err, t.after)
 		}
-		p.notice("%v; trying again in %v", err, wait.Round(time.Second))
+		p.printNotice("%v; trying again in %v", err, wait.Round(time.Second))
 		if err := p.sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// pause is the wait after so many failures: doubling, and scattered so that clients cut off together come back apart.
-func pause(failed int) time.Duration {
+// retryDelay is the wait after so many failures. It doubles, and is random, so that clients that failed together do not
+// return together.
+func retryDelay(failed int) time.Duration {
 	d := min(firstWait<<(failed-1), longestWait)
 	return d/2 + rand.N(d/2)
 }
@@ -89,8 +90,8 @@ func (p *pull) address(parts ...string) string {
 
 func (p *pull) token() string { return strings.TrimSpace(p.Token) }
 
-// do sends one request. The answer's body ends with an error when nothing arrives for the stall time.
-func (p *pull) do(ctx context.Context, method, address string, offset int64) (*http.Response, error) {
+// sendRequest sends one request. The answer's body ends with an error when nothing arrives for the stall time.
+func (p *pull) sendRequest(ctx context.Context, method, address string, offset int64) (*http.Response, error) {
 	limit := stallTimeout
 	if p.stall > 0 {
 		limit = p.stall
@@ -109,8 +110,8 @@ func (p *pull) do(ctx context.Context, method, address string, offset int64) (*h
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	if offset > 0 {
-		// No If-Range: the part is named by the hash of the whole, which is compared at the end; the storage behind a
-		// redirect has other etags than the hub, and would send all again.
+		// No If-Range: the hash of the whole is compared at the end. The storage behind a redirect has other etags than
+		// the hub, and would send everything again.
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}
 	resp, err := p.http.Do(req)
@@ -152,9 +153,9 @@ func (g *stallGuard) Close() error {
 
 var errRedirect = errors.New("redirect refused")
 
-// redirect drops the token on the way to any other origin than the endpoint, also one that net/http takes for the same
-// site (another port, a subdomain).
-func (p *pull) redirect(req *http.Request, via []*http.Request) error {
+// checkRedirect removes the token from requests to any other origin than the endpoint, even if net/http considers it
+// the same site (another port, a subdomain).
+func (p *pull) checkRedirect(req *http.Request, via []*http.Request) error {
 	last := via[len(via)-1].URL
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("%w: more than %d in a row", errRedirect, maxRedirects)
@@ -162,7 +163,7 @@ func (p *pull) redirect(req *http.Request, via []*http.Request) error {
 	if last.Scheme == "https" && req.URL.Scheme != "https" {
 		return fmt.Errorf("%w: from %s to %s, which is not encrypted", errRedirect, last.Host, req.URL.Host)
 	}
-	if !p.atEndpoint(req.URL) {
+	if !p.isAtEndpoint(req.URL) {
 		if req.Method == http.MethodHead { // the hub has said all; the storage's address may be signed for GET only
 			return http.ErrUseLastResponse
 		}
@@ -172,12 +173,11 @@ func (p *pull) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// atEndpoint tells whether u has the endpoint's origin.
-func (p *pull) atEndpoint(u *url.URL) bool {
+func (p *pull) isAtEndpoint(u *url.URL) bool {
 	return u.Scheme == p.endpoint.Scheme && strings.EqualFold(u.Host, p.endpoint.Host)
 }
 
-// connectError says what to try when no answer came. Signed URLs are secrets: what follows the ? is cut off.
+// connectError says what to try when no answer came. Signed URLs are secrets: it removes what follows the "?".
 func (p *pull) connectError(err, cause error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -200,10 +200,10 @@ func (p *pull) connectError(err, cause error) error {
 	return &transient{err: fmt.Errorf("%w; check the network and HF_ENDPOINT, or use --offline", err)}
 }
 
-// statusError is the sentence for an answer that is no file and no listing: what was refused, and what to try. The hub's
-// X-Error-Code tells apart what shares a status; without a token it answers 401 for a name it does not know.
+// statusError says what the hub refused, and what to try. The hub's X-Error-Code distinguishes causes that have the
+// same status. Without a token the hub answers 401 for a name that it does not know.
 func (p *pull) statusError(resp *http.Response) error {
-	if !p.atEndpoint(resp.Request.URL) { // a signed address that ran out is fresh at the next try
+	if !p.isAtEndpoint(resp.Request.URL) { // the next try gets a new signed address
 		return &transient{err: fmt.Errorf("the storage at %s answers %s", resp.Request.URL.Host, resp.Status), after: retryAfter(resp.Header)}
 	}
 	code, said := resp.Header.Get("X-Error-Code"), ""

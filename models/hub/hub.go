@@ -30,8 +30,8 @@ const defaultEndpoint = "https://huggingface.co"
 // defaultRevision is the branch that Pull takes for the revision "".
 const defaultRevision = "main"
 
-// Client says where repositories come from and where they go. It may be used by several goroutines, and several
-// processes may pull the same repository into the same cache. Only Cache must be set.
+// Client says where repositories come from and where they go. Several goroutines may use it, and several processes may
+// pull the same repository into the same cache. Only Cache must be set.
 type Client struct {
 	// Endpoint is the hub's address, such as HF_ENDPOINT names a mirror; "" is https://huggingface.co.
 	Endpoint string
@@ -48,7 +48,7 @@ type Client struct {
 	// Progress, if set, is called from Pull's goroutine after each piece of a file arrived, often: done and total are in
 	// bytes, total is -1 where the hub does not say. A file that was already there is reported once, complete.
 	Progress func(file string, done, total int64)
-	// Notice, if set, is told in a sentence why nothing moves for a while: a retry, another process's lock.
+	// Notice, if set, is called with a sentence that says why Pull waits: a retry, another process's lock.
 	Notice func(message string)
 
 	wait    func(context.Context, time.Duration) error // tests: instead of waiting for real
@@ -75,7 +75,7 @@ type File struct {
 	Sum string
 }
 
-// partialFile is a download on its way: an *os.File, or a test's disk that is full.
+// partialFile is a download that is not complete: an *os.File, or a test's full disk.
 type partialFile interface {
 	io.ReadWriteSeeker
 	io.Closer
@@ -83,8 +83,8 @@ type partialFile interface {
 	Sync() error
 }
 
-// CacheDir is where huggingface_hub keeps its cache: HF_HUB_CACHE, else hub below HF_HOME, else below the user's cache.
-// getenv gives the environment.
+// CacheDir is the folder of huggingface_hub's cache: HF_HUB_CACHE, else hub below HF_HOME, else below the user's cache.
+// getenv reads the environment.
 func CacheDir(getenv func(name string) string) (string, error) {
 	if dir := getenv("HF_HUB_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -101,7 +101,6 @@ func CacheDir(getenv func(name string) string) (string, error) {
 	return "", errors.New("no cache folder: neither HF_HOME nor XDG_CACHE_HOME nor HOME holds an absolute path; set HF_HOME")
 }
 
-// pull is one call of Pull.
 type pull struct {
 	*Client
 	repo, revision string
@@ -112,10 +111,10 @@ type pull struct {
 	checked        map[string]bool
 }
 
-// Pull brings the selected files of repo (ORG/NAME, or NAME for the few without an organisation) at revision (a branch,
-// tag or commit; "" is main) into the cache and returns them. What is there with the right hash is not fetched again,
-// and a file that an earlier pull left half fetched is continued. If Pull fails or is cancelled, the cache holds no wrong
-// file, and complete files and parts stay for the next Pull.
+// Pull fetches the selected files of repo (ORG/NAME, or NAME for the few without an organisation) at revision (a
+// branch, tag or commit; "" is main) into the cache and returns them. It does not fetch files that the cache has with
+// the right hash, and it continues files that an earlier pull did not complete. If Pull fails or is cancelled, the
+// cache holds no wrong file, and the next Pull can use the complete files and the parts.
 func (c *Client) Pull(ctx context.Context, repo, revision string) (*Snapshot, error) {
 	p, err := c.newPull(repo, revision)
 	if err != nil {
@@ -152,52 +151,52 @@ func (c *Client) newPull(repo, revision string) (*pull, error) {
 	if c.HTTP != nil {
 		p.http = *c.HTTP
 	}
-	p.http.CheckRedirect = p.redirect
+	p.http.CheckRedirect = p.checkRedirect
 	return p, nil
 }
 
-// fromHub asks the hub what there is, and fetches what the cache lacks. Links and the ref come last: a snapshot that can
-// be seen is complete.
+// fromHub asks the hub for the list of files, and fetches what the cache lacks. It makes links and the ref last, so a
+// visible snapshot is complete.
 func (p *pull) fromHub(ctx context.Context) (*Snapshot, error) {
-	commit, listed, err := p.list(ctx)
+	commit, listed, err := p.listFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files, err := p.choose(ctx, commit, listed)
+	files, err := p.chooseFiles(ctx, commit, listed)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.open(true); err != nil {
+	if err := p.openCache(true); err != nil {
 		return nil, err
 	}
 	defer p.root.Close()
-	if p.complete(commit, files) {
-		return p.snapshot(commit, files), nil
+	if p.isComplete(commit, files) {
+		return p.newSnapshot(commit, files), nil
 	}
-	unlock, err := p.lock(ctx)
+	unlock, err := p.lockRepo(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	for _, f := range files {
-		if err := p.fetch(ctx, commit, f); err != nil {
+		if err := p.fetchFile(ctx, commit, f); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", p.repo, f.Name, err)
 		}
 	}
-	if err := p.publish(commit, files); err != nil {
+	if err := p.publishSnapshot(commit, files); err != nil {
 		return nil, p.diskError(err)
 	}
-	return p.snapshot(commit, files), nil
+	return p.newSnapshot(commit, files), nil
 }
 
-// choose returns the selected files, each with a valid name and a hash.
-func (p *pull) choose(ctx context.Context, commit string, listed []File) ([]File, error) {
+// chooseFiles returns the selected files, each with a valid name and a hash.
+func (p *pull) chooseFiles(ctx context.Context, commit string, listed []File) ([]File, error) {
 	byName := make(map[string]File, len(listed))
 	names := make([]string, len(listed))
 	for i, f := range listed {
 		names[i], byName[f.Name] = f.Name, f
 	}
-	selected, err := p.selection(names)
+	selected, err := p.selectNames(names)
 	if err != nil {
 		return nil, fmt.Errorf("%s at %s: %w", p.repo, commit, err)
 	}
@@ -211,7 +210,7 @@ func (p *pull) choose(ctx context.Context, commit string, listed []File) ([]File
 			return nil, fmt.Errorf("%s: file name %w; it is refused", p.repo, err)
 		}
 		if f.Sum == "" {
-			if f, err = p.head(ctx, commit, f); err != nil {
+			if f, err = p.headFile(ctx, commit, f); err != nil {
 				return nil, err
 			}
 		}
@@ -220,14 +219,14 @@ func (p *pull) choose(ctx context.Context, commit string, listed []File) ([]File
 	return files, nil
 }
 
-func (p *pull) selection(names []string) ([]string, error) {
+func (p *pull) selectNames(names []string) ([]string, error) {
 	if p.Select == nil {
 		return SelectModel(names)
 	}
 	return p.Select(names)
 }
 
-func (p *pull) snapshot(commit string, files []File) *Snapshot {
+func (p *pull) newSnapshot(commit string, files []File) *Snapshot {
 	s := &Snapshot{Dir: filepath.Join(p.dir, "snapshots", commit), Repo: p.repo, Commit: commit, Files: make(map[string]File, len(files))}
 	for _, f := range files {
 		f.Path = filepath.Join(s.Dir, filepath.FromSlash(f.Name))
@@ -236,13 +235,13 @@ func (p *pull) snapshot(commit string, files []File) *Snapshot {
 	return s
 }
 
-func (p *pull) progress(f File, done int64) {
+func (p *pull) reportProgress(f File, done int64) {
 	if p.Progress != nil {
 		p.Progress(f.Name, done, f.Size)
 	}
 }
 
-func (p *pull) notice(format string, args ...any) {
+func (p *pull) printNotice(format string, args ...any) {
 	if p.Notice != nil {
 		p.Notice(fmt.Sprintf(format, args...))
 	}

@@ -69,13 +69,13 @@ func TestTokenStaysAtTheEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		req := &http.Request{Method: http.MethodGet, URL: to, Header: http.Header{"Authorization": {"Bearer x"}}}
-		if err := p.redirect(req, []*http.Request{{URL: p.endpoint}}); err != nil || (req.Header.Get("Authorization") != "") != kept {
+		if err := p.checkRedirect(req, []*http.Request{{URL: p.endpoint}}); err != nil || (req.Header.Get("Authorization") != "") != kept {
 			t.Errorf("to %s: %v, header %v; kept should be %v", address, err, req.Header, kept)
 		}
 	}
 	plain := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "hub.example"}, Header: http.Header{}}
-	wantError(t, p.redirect(plain, []*http.Request{{URL: p.endpoint}}), "not encrypted")
-	wantError(t, p.redirect(plain, make11(p.endpoint)), "more than 10")
+	wantError(t, p.checkRedirect(plain, []*http.Request{{URL: p.endpoint}}), "not encrypted")
+	wantError(t, p.checkRedirect(plain, make11(p.endpoint)), "more than 10")
 }
 
 func make11(u *url.URL) []*http.Request { return slices.Repeat([]*http.Request{{URL: u}}, 11) }

@@ -17,17 +17,17 @@ import (
 // maxListing bounds the listing of a repository, in bytes. One of 100,000 files has about 20 MB.
 const maxListing = 64 << 20
 
-// Hashes as they stand in listings, etags and names of blobs: lower case, hexadecimal.
+// Hashes in listings, etags and names of blobs: lower case, hexadecimal.
 var (
 	isSHA1   = regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString
 	isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString
 )
 
-// list asks which commit the revision is and what files it has.
-func (p *pull) list(ctx context.Context) (commit string, files []File, err error) {
+// listFiles asks which commit the revision is and what files it has.
+func (p *pull) listFiles(ctx context.Context) (commit string, files []File, err error) {
 	address := p.address("api/models", p.repo, "revision", url.PathEscape(p.revision)) + "?blobs=true"
-	err = p.retry(ctx, func() (int64, error) {
-		data, err := p.get(ctx, address)
+	err = p.retryTransient(ctx, func() (int64, error) {
+		data, err := p.getBody(ctx, address)
 		if err != nil {
 			return 0, err
 		}
@@ -40,8 +40,8 @@ func (p *pull) list(ctx context.Context) (commit string, files []File, err error
 	return commit, files, err
 }
 
-func (p *pull) get(ctx context.Context, address string) ([]byte, error) {
-	resp, err := p.do(ctx, http.MethodGet, address, 0)
+func (p *pull) getBody(ctx context.Context, address string) ([]byte, error) {
+	resp, err := p.sendRequest(ctx, http.MethodGet, address, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (p *pull) get(ctx context.Context, address string) ([]byte, error) {
 	return data, nil
 }
 
-// parseListing reads what /api/models/ORG/NAME/revision/REV?blobs=true answers.
+// parseListing reads the answer of /api/models/ORG/NAME/revision/REV?blobs=true.
 func parseListing(data []byte) (commit string, files []File, err error) {
 	var listing struct {
 		SHA      string `json:"sha"`
@@ -96,11 +96,11 @@ func parseListing(data []byte) (commit string, files []File, err error) {
 	return listing.SHA, files, nil
 }
 
-// head asks for the hash of a file that the listing has none for (a mirror that does not know blobs=true): the hub's
+// headFile asks for the hash of a file that the listing has none for (a mirror that does not know blobs=true): the hub's
 // etag is the content's hash.
-func (p *pull) head(ctx context.Context, commit string, f File) (File, error) {
-	err := p.retry(ctx, func() (int64, error) {
-		resp, err := p.do(ctx, http.MethodHead, p.resolve(commit, f.Name), 0)
+func (p *pull) headFile(ctx context.Context, commit string, f File) (File, error) {
+	err := p.retryTransient(ctx, func() (int64, error) {
+		resp, err := p.sendRequest(ctx, http.MethodHead, p.resolveAddress(commit, f.Name), 0)
 		if err != nil {
 			return 0, err
 		}
@@ -116,7 +116,7 @@ func (p *pull) head(ctx context.Context, commit string, f File) (File, error) {
 	return f, err
 }
 
-// fromHeader takes hash and size from the hub's headers, which come before a redirect to its storage.
+// fromHeader reads hash and size from the hub's headers, which come before the redirect to the storage.
 func (f *File) fromHeader(resp *http.Response) error {
 	etag, size := resp.Header.Get("X-Linked-Etag"), resp.Header.Get("X-Linked-Size")
 	if etag == "" {
@@ -133,8 +133,7 @@ func (f *File) fromHeader(resp *http.Response) error {
 	return errors.New("neither the listing nor the file's etag has its hash, so nobody could say whether it arrives as it is: use another HF_ENDPOINT")
 }
 
-// resolve is the address of a file's content.
-func (p *pull) resolve(commit, name string) string {
+func (p *pull) resolveAddress(commit, name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)
@@ -142,7 +141,7 @@ func (p *pull) resolve(commit, name string) string {
 	return p.address(p.repo, "resolve", commit, strings.Join(parts, "/"))
 }
 
-// checkName refuses a name that could lead out of the folder it is put in, on any system.
+// checkName refuses a name that could lead out of its folder on any system.
 func checkName(name string) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == ':' })
 	if bad || name == "" || name == "." || path.Clean("/"+name) != "/"+name {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The files of a tokenizer are fetched where they are there; one of tokenizers says that there is a tokenizer. The
-// vocabularies beside a tokenizer.json hold nothing that is not in it.
+// All these files of a tokenizer are fetched if the repository has them; it has a tokenizer if it has one of
+// tokenizers. The vocabularies beside a tokenizer.json hold nothing that is not in it.
 var (
 	tokenizers     = []string{"tokenizer.json", "vocab.json", "vocab.txt"}
 	tokenizerExtra = []string{"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
@@ -25,13 +25,13 @@ func SelectModel(names []string) ([]string, error) {
 		n[name] = true
 	}
 	exported := n["manifest.json"] && n["model.onnx"]
-	picked := append(n.present("manifest.json", "config.json"), n.tokenizer()...)
-	weights, lost := n.weights(names, exported)
+	picked := append(n.presentNames("manifest.json", "config.json"), n.tokenizerFiles()...)
+	weights, lost := n.weightFiles(names, exported)
 	var lacks []string
 	if !exported && !n["config.json"] {
 		lacks = append(lacks, "config.json")
 	}
-	if len(n.present(tokenizers...)) == 0 {
+	if len(n.presentNames(tokenizers...)) == 0 {
 		lacks = append(lacks, "a tokenizer (tokenizer.json, vocab.json with merges.txt, or vocab.txt)")
 	}
 	if len(weights) == 0 {
@@ -39,7 +39,7 @@ func SelectModel(names []string) ([]string, error) {
 	}
 	lacks = append(lacks, lost...)
 	if len(lacks) > 0 {
-		return nil, fmt.Errorf("%s missing; there are %s", strings.Join(lacks, ", "), some(names))
+		return nil, fmt.Errorf("%s missing; there are %s", strings.Join(lacks, ", "), someNames(names))
 	}
 	return append(picked, weights...), nil
 }
@@ -49,40 +49,40 @@ const mostLost = 3
 
 type nameSet map[string]bool
 
-func (n nameSet) present(names ...string) []string {
+func (n nameSet) presentNames(names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !n[name] })
 }
 
-func (n nameSet) tokenizer() []string {
+func (n nameSet) tokenizerFiles() []string {
 	if n["tokenizer.json"] {
-		return n.present(append([]string{"tokenizer.json"}, tokenizerExtra...)...)
+		return n.presentNames(append([]string{"tokenizer.json"}, tokenizerExtra...)...)
 	}
-	return n.present(append([]string{"vocab.json", "merges.txt", "vocab.txt"}, tokenizerExtra...)...)
+	return n.presentNames(append([]string{"vocab.json", "merges.txt", "vocab.txt"}, tokenizerExtra...)...)
 }
 
-// weights returns one kind of weights, and the shards of it that are not there.
-func (n nameSet) weights(names []string, exported bool) (found, lost []string) {
+// weightFiles returns one kind of weights, and its shards that are missing.
+func (n nameSet) weightFiles(names []string, exported bool) (found, lost []string) {
 	switch {
 	case exported:
-		return onnx(names, "model.onnx"), nil
+		return graphFiles(names, "model.onnx"), nil
 	case n["model.safetensors"]:
 		return []string{"model.safetensors"}, nil
 	case n["model.safetensors.index.json"]:
-		return n.shards(names, "model", "safetensors")
+		return n.shardFiles(names, "model", "safetensors")
 	case n["pytorch_model.bin"]:
 		return []string{"pytorch_model.bin"}, nil
 	case n["pytorch_model.bin.index.json"]:
-		return n.shards(names, "pytorch_model", "bin")
+		return n.shardFiles(names, "pytorch_model", "bin")
 	case n["onnx/model.onnx"]:
-		return onnx(names, "onnx/model.onnx"), nil
+		return graphFiles(names, "onnx/model.onnx"), nil
 	case n["model.onnx"]:
-		return onnx(names, "model.onnx"), nil
+		return graphFiles(names, "model.onnx"), nil
 	}
 	return nil, nil
 }
 
-// onnx returns a graph and its external data, named model.onnx.data (torch, erreval) or model.onnx_data (Optimum).
-func onnx(names []string, graph string) []string {
+// graphFiles returns a graph and its external data, named model.onnx.data (torch, erreval) or model.onnx_data (Optimum).
+func graphFiles(names []string, graph string) []string {
 	found := []string{graph}
 	for _, name := range names {
 		if strings.HasPrefix(name, graph+".data") || strings.HasPrefix(name, graph+"_data") {
@@ -92,8 +92,8 @@ func onnx(names []string, graph string) []string {
 	return found
 }
 
-// shards returns the index and the shards, whose names transformers makes: model-00001-of-00003.safetensors.
-func (n nameSet) shards(names []string, stem, extension string) (found, lost []string) {
+// shardFiles returns the index and the shards, whose names transformers makes: model-00001-of-00003.safetensors.
+func (n nameSet) shardFiles(names []string, stem, extension string) (found, lost []string) {
 	pattern := regexp.MustCompile(`^` + stem + `-\d{5}-of-(\d{5})\.` + extension + `$`)
 	for _, name := range names {
 		if m := pattern.FindStringSubmatch(name); m != nil {
@@ -118,8 +118,8 @@ func (n nameSet) shards(names []string, stem, extension string) (found, lost []s
 	return found, lost
 }
 
-// some is a list of names for a message, not longer than a few lines.
-func some(names []string) string {
+// someNames lists names for a message, at most a few lines of them.
+func someNames(names []string) string {
 	const most = 12
 	switch {
 	case len(names) == 0:

@@ -28,15 +28,15 @@ type SelfCheck struct {
 // PrecisionCost is what another precision than fp32 costs.
 type PrecisionCost struct {
 	Decisions int     `json:"decisions"`         // labels decided on, over all rows
-	Flipped   int     `json:"flipped_decisions"` // of those, decided otherwise than by fp32
+	Flipped   int     `json:"flipped_decisions"` // of those, decided differently from fp32
 	Shift     float64 `json:"largest_shift"`     // of a logit
 }
 
-// probeTolerance is how far another machine's logits may lie off in the precisions that round differently from one
-// processor to the next. A model that quantising moved further may be moved as far again.
+// probeTolerance is how far another machine's logits may differ in the precisions whose rounding depends on the
+// processor. If quantising changed a model's logits by more, that larger difference is allowed.
 const probeTolerance = 2e-2
 
-// openDraft opens the draft as any model, or its fp32 graph where it has one beside its own.
+// openDraft opens the draft like any model, or its fp32 graph if it has a second one.
 func (r *importer) openDraft(ctx context.Context, fp32 bool) (*models.Model, error) {
 	m, err := local.UnlessInterrupted(ctx, func() (*models.Model, error) {
 		m, err := models.Open(r.draft.Dir, r.o.Taxonomy)
@@ -51,13 +51,13 @@ func (r *importer) openDraft(ctx context.Context, fp32 bool) (*models.Model, err
 	return m, nil
 }
 
-// verdict is what a graph says of a row.
+// verdict is the result of a graph for a row.
 type verdict struct {
 	logits []float32
 	labels []string
 }
 
-// examineDraft opens the draft as it will be used, runs the sample rows and the reference, and completes the manifest.
+// examineDraft opens the draft like any user of it, runs the sample rows and the reference, and completes the manifest.
 func (r *importer) examineDraft(ctx context.Context) error {
 	m, err := r.openDraft(ctx, false)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *importer) examineDraft(ctx context.Context) error {
 		m.Manifest.Version = r.manifest.Version
 	}
 	var want []verdict
-	rows := samples(m.Manifest.Fields, m.Manifest.MaxTokens)
+	rows := sampleRows(m.Manifest.Fields, m.Manifest.MaxTokens)
 	if m.HasFallback() && !r.given {
 		if want, err = r.runFallback(ctx, m, rows); err != nil {
 			return err
@@ -81,8 +81,8 @@ func (r *importer) examineDraft(ctx context.Context) error {
 	})
 }
 
-// checkDraft runs the sample rows, for which the fp32 graph gave want, and the reference. want is nil where there is
-// no such graph.
+// checkDraft runs the sample rows and the reference. want is the fp32 graph's result for the sample rows, nil without
+// such a graph.
 func (r *importer) checkDraft(ctx context.Context, m *models.Model, id *identifier.Identifier, rows []map[string]string,
 	want []verdict) error {
 	got, err := runRows(ctx, id, rows)
@@ -100,12 +100,12 @@ func (r *importer) checkDraft(ctx context.Context, m *models.Model, id *identifi
 		return err
 	}
 	if !r.given {
-		r.keepProbes(rows, got)
+		r.writeProbes(rows, got)
 	}
 	return nil
 }
 
-// runFallback runs the fp32 graph, which is removed again unless it is to be kept.
+// runFallback runs the fp32 graph, and then removes it unless the options keep it.
 func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[string]string) ([]verdict, error) {
 	twin, err := local.UnlessInterrupted(ctx, m.Fallback)
 	if err != nil {
@@ -128,7 +128,6 @@ func (r *importer) runFallback(ctx context.Context, m *models.Model, rows []map[
 	return out, os.RemoveAll(filepath.Join(r.draft.Dir, folder))
 }
 
-// withIdentifier opens m on the CPU for f.
 func (r *importer) withIdentifier(ctx context.Context, m *models.Model,
 	f func(*identifier.Identifier, *ort.Runner) error) (err error) {
 	id, runner, err := r.o.Machine.NewIdentifier(ctx, m, r.o.Taxonomy, ort.Options{Device: "cpu", Library: r.o.Library},
@@ -157,7 +156,7 @@ func runRows(ctx context.Context, id *identifier.Identifier, rows []map[string]s
 	return out, nil
 }
 
-// errorTypes are the labels that are decided on: not No Error, which is what is left.
+// errorTypes are the labels that the model decides on: all but No Error.
 func (r *importer) errorTypes() []string {
 	return slices.DeleteFunc(slices.Clone(r.manifest.Labels), func(label string) bool {
 		i, ok := r.o.Taxonomy.Index(label)
@@ -165,7 +164,7 @@ func (r *importer) errorTypes() []string {
 	})
 }
 
-// compareVerdicts counts the decisions that two graphs of one model take differently.
+// compareVerdicts counts the decisions in which two graphs of one model differ.
 func compareVerdicts(errorTypes []string, got, want []verdict) SelfCheck {
 	if want == nil {
 		return SelfCheck{Rows: len(got)}
@@ -182,8 +181,8 @@ func compareVerdicts(errorTypes []string, got, want []verdict) SelfCheck {
 	return SelfCheck{Rows: len(got), FP32: c}
 }
 
-// keepProbes writes what was found into the manifest.
-func (r *importer) keepProbes(rows []map[string]string, got []verdict) {
+// writeProbes writes the probes and their tolerance into the manifest.
+func (r *importer) writeProbes(rows []map[string]string, got []verdict) {
 	for i := range probeRows {
 		r.manifest.Probes = append(r.manifest.Probes, models.Probe{Fields: rows[i], Logits: got[i].logits})
 	}
@@ -196,7 +195,7 @@ func (r *importer) keepProbes(rows []map[string]string, got []verdict) {
 	}
 }
 
-// hideDraft takes the folder's passing name out of a message.
+// hideDraft removes the draft's temporary folder name from a message.
 func (r *importer) hideDraft(err error) error {
 	return models.UnfitErrorf("%s", strings.ReplaceAll(fileerror.Plain(err).Error(), r.draft.Dir, r.choices.Name))
 }

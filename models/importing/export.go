@@ -13,8 +13,8 @@ import (
 	"github.com/erreval/erreval/models/convert"
 )
 
-// takeExport copies a plain ONNX export, and rewrites its graph where that is asked for.
-func (r *importer) takeExport(ctx context.Context) error {
+// copyExport copies a plain ONNX export, and rewrites its graph if the options ask for it.
+func (r *importer) copyExport(ctx context.Context) error {
 	if r.o.Precision != "" && !r.o.Optimize {
 		return models.OptionErrorf("--precision %s: %s is an ONNX export, which is taken as it is; add --optimize, "+
 			"leave the flag out, or give the checkpoint it was made from", r.o.Precision, r.o.Source)
@@ -35,7 +35,8 @@ func (r *importer) takeExport(ctx context.Context) error {
 	return r.optimizeGraph(ctx, c.Files[0])
 }
 
-// optimizeGraph puts a rewritten graph in the place of the export's, if that is recognised and both say the same.
+// optimizeGraph replaces the export's graph by a rewritten one, if it recognises the graph and both give the same
+// logits.
 func (r *importer) optimizeGraph(ctx context.Context, graph string) (err error) {
 	fused := *r
 	if fused.draft, err = models.NewDraft(r.to, r.o.Overwrite); err != nil {
@@ -62,8 +63,8 @@ func (r *importer) optimizeGraph(ctx context.Context, graph string) (err error) 
 	return nil
 }
 
-// compareGraphs holds the rewritten graph, in fp32 and in fp16, against the export's on the sample rows. Where they
-// differ the graph was not recognised after all.
+// compareGraphs compares the rewritten graph, in fp32 and in fp16, with the export's on the sample rows. If they
+// differ, the graph counts as not recognised.
 func (r *importer) compareGraphs(ctx context.Context, plain *importer) error {
 	r.log("comparing it with the export's own graph")
 	want, err := plain.runSamples(ctx, convert.FP32)
@@ -72,7 +73,7 @@ func (r *importer) compareGraphs(ctx context.Context, plain *importer) error {
 	}
 	for _, precision := range slices.Compact([]string{convert.FP32, r.choices.Precision}) {
 		if precision == convert.INT8 {
-			continue // that it differs is meant: the self-check says how much
+			continue // int8 may differ: the self-check says how much
 		}
 		got, err := r.runSamples(ctx, precision)
 		if err != nil {
@@ -97,7 +98,7 @@ func (r *importer) runSamples(ctx context.Context, precision string) (out []floa
 		return nil, err
 	}
 	err = r.withIdentifier(ctx, m, func(id *identifier.Identifier, runner *ort.Runner) error {
-		rows, err := runRows(ctx, id, samples(m.Manifest.Fields, m.Manifest.MaxTokens))
+		rows, err := runRows(ctx, id, sampleRows(m.Manifest.Fields, m.Manifest.MaxTokens))
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (r *importer) runSamples(ctx context.Context, precision string) (out []floa
 	return out, err
 }
 
-// paddedRow is a row of which the second half is padding: the rows of exact length never ask for the mask.
+// paddedRow is a row whose second half is padding: rows of exact length do not use the mask.
 func paddedRow(m *models.Model) (identifier.Input, error) {
 	tokens, err := tokenfile.Load(m.FS)
 	if err != nil {

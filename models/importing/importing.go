@@ -19,23 +19,22 @@ import (
 	"github.com/erreval/erreval/models/convert"
 )
 
-// importer is one import on its way.
 type importer struct {
 	o        Options
 	source   fs.FS
 	choices  models.Choices
 	to       string // where the model goes
 	draft    *models.Draft
-	given    bool // the source is a model already, with a manifest
+	given    bool // the source is already a model with a manifest
 	manifest *models.Manifest
 	report   Report
 
 	fromExport *float64 // largest difference of a logit between the rewritten graph and the export's; nil for all else
 }
 
-// Import makes a model of what is in a folder. It appears in its place whole or not at all: if there is an error, or
-// ctx ends, nothing is left. A wrong option is a *models.OptionError; a source of which no model for the task can be
-// made, or whose graph fails its check, is a *models.UnfitError; an interruption is local.ErrInterrupted.
+// Import makes a model of the files in a folder. The model appears complete or not at all: after an error, or if ctx
+// ends, nothing remains. A wrong option is a *models.OptionError. A source from which Import cannot make a model for
+// the task, or whose graph fails its check, is a *models.UnfitError. An interruption is local.ErrInterrupted.
 func Import(ctx context.Context, o Options) (p *Report, err error) {
 	r := &importer{o: o, source: os.DirFS(o.Source)}
 	if r.to, err = r.prepareTarget(); err != nil {
@@ -46,7 +45,7 @@ func Import(ctx context.Context, o Options) (p *Report, err error) {
 	}
 	defer func() {
 		if err != nil && ctx.Err() != nil {
-			err = local.ErrInterrupted // whatever it was at
+			err = local.ErrInterrupted // whatever the import was doing
 		}
 		err = errors.Join(err, r.draft.Discard())
 	}()
@@ -78,7 +77,7 @@ func (r *importer) publishDraft(ctx context.Context) error {
 	return nil
 }
 
-// prepareTarget checks what can be checked before anything is written, and says where the model goes.
+// prepareTarget checks what it can before anything is written, and returns the model's folder.
 func (r *importer) prepareTarget() (to string, err error) {
 	o := &r.o
 	if info, err := os.Stat(o.Source); err != nil {
@@ -112,7 +111,7 @@ func (r *importer) prepareTarget() (to string, err error) {
 // fillDraft writes everything but the final manifest into the draft.
 func (r *importer) fillDraft(ctx context.Context) error {
 	if _, err := fs.Stat(r.source, models.ManifestFile); err == nil {
-		return r.takeModel()
+		return r.copyModel()
 	}
 	if _, err := tokenfile.Load(r.source); err != nil {
 		return fmt.Errorf("%s: %w", r.o.Source, err)
@@ -120,7 +119,7 @@ func (r *importer) fillDraft(ctx context.Context) error {
 	weights, err := checkpoint.Open(r.o.Source)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, without := models.FindGraph(r.source); without == nil {
-			return r.takeExport(ctx)
+			return r.copyExport(ctx)
 		}
 		return fmt.Errorf("%s holds no model: %w; and there is no %s, which a plain ONNX export would have",
 			r.o.Source, err, models.GraphFile)
@@ -134,9 +133,9 @@ func (r *importer) fillDraft(ctx context.Context) error {
 	return r.convertCheckpoint(ctx)
 }
 
-// convertCheckpoint makes the graph of a checkpoint, and its fp32 twin where the graph has another precision.
+// convertCheckpoint makes the graph of a checkpoint, and also an fp32 graph if the first has another precision.
 func (r *importer) convertCheckpoint(ctx context.Context) error {
-	// What config.json leaves open is asked before the weights are read.
+	// Ask for what config.json leaves open before reading the weights.
 	c, err := models.ReadConfig(r.source)
 	if err == nil && len(c.Labels) > 0 {
 		_, err = models.Describe(c, r.o.Taxonomy, r.choices)
@@ -149,7 +148,8 @@ func (r *importer) convertCheckpoint(ctx context.Context) error {
 	})
 }
 
-// writeGraphs fills the draft with what convert makes, and with its fp32 twin where that has another precision.
+// writeGraphs writes the graph that convert makes into the draft, and also an fp32 graph if the first has another
+// precision.
 func (r *importer) writeGraphs(ctx context.Context,
 	convertTo func(dir string, o convert.Options) (*convert.Result, error)) error {
 	o := convert.Options{Precision: cmp.Or(r.o.Precision, convert.FP32), ExternalAbove: r.o.External}
@@ -160,7 +160,7 @@ func (r *importer) writeGraphs(ctx context.Context,
 	}
 	if o.Precision != convert.FP32 {
 		r.log("converting it to fp32 as well, for comparison")
-		twin := convert.Options{Precision: convert.FP32} // its weights beside it: they need not be held in memory
+		twin := convert.Options{Precision: convert.FP32} // the weights in a file beside it, so that memory need not hold them
 		if r.o.KeepFP32 {
 			twin.ExternalAbove = r.o.External
 		}
@@ -174,8 +174,7 @@ func (r *importer) writeGraphs(ctx context.Context,
 		Inputs: result.Inputs, Output: result.Output})
 }
 
-// takeModel copies a model that has a manifest.
-func (r *importer) takeModel() error {
+func (r *importer) copyModel() error {
 	o := &r.o
 	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
 		return models.OptionErrorf("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, "+
@@ -193,7 +192,7 @@ func (r *importer) takeModel() error {
 	return nil
 }
 
-// companions are the files beside a graph that a model needs, as far as they are there.
+// companions are the files that a model needs besides its graph, if they exist.
 var companions = []string{"config.json", "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt",
 	"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
 
@@ -216,7 +215,7 @@ func (r *importer) describeDraft(ctx context.Context, c *models.Classifier) (err
 	return r.manifest.Write(r.draft.Dir)
 }
 
-// copyFile takes a file of the source into the draft.
+// copyFile copies a file of the source into the draft.
 func (r *importer) copyFile(name string) error {
 	return models.CopyFile(r.source, name, filepath.Join(r.draft.Dir, path.Base(name)))
 }

@@ -51,7 +51,7 @@ func TestSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := samples(tax.FieldNames(), 512)
+		rows := sampleRows(tax.FieldNames(), 512)
 		for i, row := range rows {
 			if len(row) != len(tax.Fields) {
 				t.Errorf("%s: row %d is %v", name, i, row)

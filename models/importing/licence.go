@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// unknownLicence is what a manifest says where nobody names a licence.
+// unknownLicence is in the manifest if the source names no licence.
 const unknownLicence = "unknown"
 
 // findLicence is the licence that a checkpoint's config.json or the front matter of its README.md names.

@@ -15,18 +15,18 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// Options say what is imported, as what, and what is said about it that its files do not say.
+// Options say what is imported, where it goes, and what its files do not say about it.
 type Options struct {
 	Machine  *local.Machine
 	Taxonomy *taxonomy.Taxonomy // of the task
 
 	Source     string   // folder with a checkpoint, a plain ONNX export or a model
-	Origin     string   // for the manifest: what Source is called; "" is the folder's name
+	Origin     string   // name of Source in the manifest; "" is the folder's name
 	Name       string   // "" is the source's own
 	Output     string   // new folder; "" is one in the cache
 	Overwrite  bool     // replace a model that is there
 	Precision  string   // of the weights; "" is convert.FP32
-	External   int64    // put weights of more bytes into a file beside the graph
+	External   int64    // weights with more bytes go into a file beside the graph
 	KeepFP32   bool     // keep the fp32 graph too
 	Optimize   bool     // rewrite the graph of a plain export
 	Labels     string   // as models.Choices has it, and so Join and Activation
@@ -35,29 +35,29 @@ type Options struct {
 	Segments   string   // token_type_ids, one number a field, with commas between; "" is all 0
 	Thresholds []string // as models.ParseThresholds reads them
 	Verify     string   // file of recorded logits to compare with; "" is none
-	Tolerance  float64  // largest difference of a logit that Verify lets pass; 0 is the precision's own
+	Tolerance  float64  // largest difference of a logit that Verify accepts; 0 is the precision's own
 	Library    string   // path of ONNX Runtime; "" looks for it
 
-	Log func(format string, args ...any) // what is done, a line a call; nil is silent
+	Log func(format string, args ...any) // is called with a line for each step; nil is silent
 }
 
-// Validate finds what is wrong with o by itself: *models.OptionErrors.
+// Validate finds the faults of o that are seen without the source: *models.OptionErrors.
 func (o *Options) Validate() error {
 	var errs []error
-	check := func(ok bool, format string, args ...any) {
+	require := func(ok bool, format string, args ...any) {
 		if !ok {
 			errs = append(errs, models.OptionErrorf(format, args...))
 		}
 	}
 	oneOf := func(flag, value string, known ...string) {
-		check(value == "" || slices.Contains(known, value), "--%s %q: give %s", flag, value, strings.Join(known, " or "))
+		require(value == "" || slices.Contains(known, value), "--%s %q: give %s", flag, value, strings.Join(known, " or "))
 	}
 	oneOf("precision", o.Precision, convert.FP32, convert.FP16, convert.INT8)
 	oneOf("join", o.Join, models.JoinFields, models.JoinText)
 	oneOf("activation", o.Activation, models.Sigmoid, models.Softmax)
-	check(o.Tolerance >= 0, "--tolerance %v: give a difference of a logit, such as 1e-4", o.Tolerance)
-	check(o.Tolerance == 0 || o.Verify != "", "--tolerance is for --verify; give it with --verify reference.json")
-	check(!o.KeepFP32 || o.Precision == convert.FP16 || o.Precision == convert.INT8,
+	require(o.Tolerance >= 0, "--tolerance %v: give a difference of a logit, such as 1e-4", o.Tolerance)
+	require(o.Tolerance == 0 || o.Verify != "", "--tolerance is for --verify; give it with --verify reference.json")
+	require(!o.KeepFP32 || o.Precision == convert.FP16 || o.Precision == convert.INT8,
 		"--keep-fp32 keeps fp32 beside int8 or fp16; give --precision int8")
 	if err := (convert.Options{Precision: convert.FP32, ExternalAbove: o.External}).Validate(); err != nil {
 		errs = append(errs, models.OptionErrorf("--external-above: %v", err))
@@ -70,7 +70,6 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// chooseName decides what the model is called.
 func (r *importer) chooseName() error {
 	o := &r.o
 	name := cmp.Or(o.Name, path.Base(strings.Split(o.Origin, "@")[0]))
@@ -84,7 +83,6 @@ func (r *importer) chooseName() error {
 	return nil
 }
 
-// readChoices fills the choices from the options.
 func (r *importer) readChoices() (err error) {
 	o, c := &r.o, &r.choices
 	c.Version, c.Labels, c.Join, c.Activation = "0", o.Labels, o.Join, o.Activation

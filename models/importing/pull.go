@@ -8,10 +8,10 @@ import (
 	"github.com/erreval/erreval/models/hub"
 )
 
-// Pull fetches a checkpoint from a hub and imports it. what is ORG/NAME or ORG/NAME@REVISION. The client's Cache "" is
-// huggingface_hub's own, and its Select is set; Source and Origin of o follow from what was fetched.
+// Pull fetches a checkpoint from a hub and imports it. what is ORG/NAME or ORG/NAME@REVISION. The client's Cache ""
+// means huggingface_hub's own. Pull sets the client's Select, and Source and Origin of o.
 func Pull(ctx context.Context, client hub.Client, what string, o Options) (*Report, error) {
-	// A pull may be long: what the import would miss at its end is asked first.
+	// A pull may take long: check first what the import needs after it.
 	_, err := o.Machine.LocateLibrary(o.Library)
 	if err == nil && client.Cache == "" {
 		client.Cache, err = hub.CacheDir(o.Machine.Getenv)

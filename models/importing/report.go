@@ -10,7 +10,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// Report is what came of an import.
+// Report is the result of an import.
 type Report struct {
 	Model     string        `json:"model"` // as in --model
 	ID        string        `json:"id"`
@@ -27,7 +27,7 @@ type Report struct {
 	manifest *models.Manifest
 }
 
-// Lines says the report for people.
+// Lines words the report for people.
 func (p *Report) Lines() *report.Lines {
 	m, lines := p.manifest, &report.Lines{}
 	lines.Add("model", "%s, %s, %.1f MB", p.ID, models.PrecisionText(p.Precision), float64(p.Size)/1e6)
@@ -47,7 +47,7 @@ func (p *Report) Lines() *report.Lines {
 	return lines
 }
 
-// activationTexts says what the labels are to each other.
+// activationTexts says whether labels exclude each other.
 var activationTexts = map[string]string{models.Sigmoid: "each with a probability of its own",
 	models.Softmax: "of which a row has one"}
 

@@ -6,7 +6,7 @@ import "unicode/utf8"
 const probeRows = 4
 
 // sampleTexts are the rows of the self-check: questions with their answers and passages. A taxonomy with other fields
-// sees the same texts, by position: what is checked is arithmetic, not meaning.
+// gets the same texts, by position: the check compares numbers, not meaning.
 var sampleTexts = [][3]string{
 	{"When was the harbour of Eskmouth dredged for the first time?", "in 1887", "The harbour of Eskmouth silted up within forty years of its building. It was dredged for the first time in 1887, by two steam barges hired from the canal company, and every third winter after that."},
 	{"Who who keeped the bees?", "Sister Odile", "Behind the infirmary stood nine hives. Sister Odile kept the bees until her ninetieth year; the honey paid for the lamp oil of the whole convent."},
@@ -22,8 +22,8 @@ var sampleTexts = [][3]string{
 	{"Is the capital of the province older than its university, which was founded in 1409, and by how much?", "yes, by some three hundred years", "The town received its charter in 1105. Its university was founded in 1409; the province was named after the town only in 1790."},
 }
 
-// samples are rows for the fields given, and one that is longer than maxTokens.
-func samples(fields []string, maxTokens int) []map[string]string {
+// sampleRows are rows for the fields given, and one that is longer than maxTokens.
+func sampleRows(fields []string, maxTokens int) []map[string]string {
 	var rows []map[string]string
 	for _, texts := range sampleTexts {
 		row := map[string]string{}

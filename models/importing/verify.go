@@ -14,7 +14,7 @@ import (
 	"github.com/erreval/erreval/models/convert"
 )
 
-// Verification is what came of the comparison with recorded logits.
+// Verification is the result of the comparison with recorded logits.
 type Verification struct {
 	Reference string  `json:"reference"` // name of the file
 	Rows      int     `json:"rows"`
@@ -22,13 +22,12 @@ type Verification struct {
 	Tolerance float64 `json:"tolerance"`
 }
 
-// Tolerances of --verify, in logits: what fp32 and fp16 were built to keep, and what quantising may cost.
+// Tolerances of --verify, in logits: those that fp32 and fp16 are made to keep, and the cost that quantising may have.
 var tolerances = map[string]float64{convert.FP32: 1e-4, "": 1e-4, convert.FP16: 2e-2, convert.INT8: 0.5}
 
 // reference is what training/record_logits.py records.
 type reference struct {
-	Labels []string `json:"labels"` // id2label; may be left out
-	Rows   []struct {
+	Rows []struct {
 		ID     string            `json:"id"`
 		Fields map[string]string `json:"fields"`
 		Logits []float32         `json:"logits"`

@@ -17,10 +17,10 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// MaxSystems is how many systems a chart tells apart: the colours of palette.
+// MaxSystems is the largest number of systems in a chart: one for each colour of palette.
 const MaxSystems = 8
 
-// palette is the one of Okabe and Ito (2008), which colour-blind readers can tell apart too.
+// palette is that of Okabe and Ito (2008); colour-blind readers can distinguish its colours too.
 var palette = [MaxSystems]color.Color{
 	rgb(0x0072B2), rgb(0xE69F00), rgb(0x009E73), rgb(0xCC79A7), rgb(0x56B4E9), rgb(0xD55E00), rgb(0xF0E442), rgb(0x555555),
 }
@@ -53,14 +53,14 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 	for i := range s.Systems {
 		b := newBars(s, i)
 		p.Add(b)
-		legend.Add(cut(s.Systems[i].Name), b)
+		legend.Add(shortenName(s.Systems[i].Name), b)
 	}
 	strip := vg.Length(len(s.Systems)) * legendRow
 	if len(s.Systems) == 1 {
 		strip = 0
 	}
 	height := strip + vg.Length(rows)*(vg.Length(len(s.Systems))*barHeight+gap) + rest
-	return picture(width, height, format, func(page draw.Canvas) {
+	return drawPicture(width, height, format, func(page draw.Canvas) {
 		p.Draw(draw.Crop(page, 0, 0, strip, 0))
 		if strip > 0 {
 			drawLegend(&legend, page, strip)
@@ -68,8 +68,8 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 	})
 }
 
-// picture is a white page; fill draws what is within its margins. The format is "svg" or "png".
-func picture(width, height vg.Length, format string, fill func(page draw.Canvas)) ([]byte, error) {
+// drawPicture makes a white page; fill draws within its margins. The format is "svg" or "png".
+func drawPicture(width, height vg.Length, format string, fill func(page draw.Canvas)) ([]byte, error) {
 	c, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {
 		return nil, fmt.Errorf("chart: %w", err)
@@ -85,7 +85,7 @@ func picture(width, height vg.Length, format string, fill func(page draw.Canvas)
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte(fontFamily)), nil
 }
 
-// fontFamily names what stands in for the font of an SVG where it is not installed.
+// fontFamily names the fonts that replace an SVG's font where it is not installed.
 const fontFamily = "font-family:Liberation Sans,Arial,Helvetica,sans-serif;"
 
 // drawLegend fills a strip at the foot of a page, below the axis, where no bar can be.
@@ -112,7 +112,7 @@ func decorate(p *plot.Plot, s *report.Stats) {
 		names = append(names, l.Label)
 	}
 	listEntries(p, "% of tagged rows", names)
-	p.X.Min, p.X.Max = 0, limit(s)
+	p.X.Min, p.X.Max = 0, axisLimit(s)
 	var scale plot.ConstantTicks
 	for x := 0.0; x <= p.X.Max; x += p.X.Max / 5 {
 		scale = append(scale, plot.Tick{Value: x, Label: fmt.Sprint(math.Round(x))})
@@ -131,19 +131,19 @@ func listEntries(p *plot.Plot, xLabel string, names []string) {
 	p.Y.LineStyle.Width, p.Y.Tick.Length = 0, 0
 	ticks := make(plot.ConstantTicks, len(names))
 	for i, name := range names {
-		ticks[i] = plot.Tick{Value: position(i, len(names)), Label: cut(name)}
+		ticks[i] = plot.Tick{Value: position(i, len(names)), Label: shortenName(name)}
 	}
 	p.Y.Tick.Marker = ticks
 }
 
-// position of the i-th entry on the vertical axis, which points upwards.
+// position is that of the i-th entry on the vertical axis, which points upwards.
 func position(i, rows int) float64 { return float64(rows - 1 - i) }
 
-// limit is where the axis ends: behind the longest interval, on a multiple of ten.
-func limit(s *report.Stats) float64 {
+// axisLimit is the end of the axis: the first multiple of ten beyond the longest interval.
+func axisLimit(s *report.Stats) float64 {
 	most := 0.0
 	for i := range s.Systems {
-		for _, share := range shares(s, i) {
+		for _, share := range systemShares(s, i) {
 			for _, end := range []report.Number{share.Share, share.High} {
 				if x := 100 * float64(end); x > most { // false for an undefined one
 					most = x
@@ -154,8 +154,8 @@ func limit(s *report.Stats) float64 {
 	return math.Min(100, 10*math.Max(1, math.Ceil(most/10)))
 }
 
-// shares of a system: of the rows without error, then of each error.
-func shares(s *report.Stats, system int) []report.Share {
+// systemShares are the shares of a system: of the rows without error, then of each error.
+func systemShares(s *report.Stats, system int) []report.Share {
 	sys := s.Systems[system]
 	out := []report.Share{sys.WithoutError}
 	for _, l := range sys.Labels {
@@ -167,7 +167,7 @@ func shares(s *report.Stats, system int) []report.Share {
 // nameLength is how many characters of a name fit.
 const nameLength = 40
 
-func cut(name string) string {
+func shortenName(name string) string {
 	name = words.Printable(strings.TrimSpace(name))
 	if r := []rune(name); len(r) > nameLength {
 		return string(r[:nameLength-1]) + "…"
@@ -195,7 +195,7 @@ type bars struct {
 
 func newBars(s *report.Stats, system int) *bars {
 	height := groupFill / float64(len(s.Systems))
-	return &bars{shares: shares(s, system), fill: palette[system], gap: height,
+	return &bars{shares: systemShares(s, system), fill: palette[system], gap: height,
 		offset: groupFill/2 - float64(system+1)*height}
 }
 

@@ -135,7 +135,7 @@ func TestUndefined(t *testing.T) {
 	for i := range s.Systems[0].Labels {
 		s.Systems[0].Labels[i].Share.High = nan
 	}
-	if got := limit(s); got != 20 {
+	if got := axisLimit(s); got != 20 {
 		t.Errorf("the axis ends at %v, want 20", got)
 	}
 	data, err := Stats(s, "svg")

@@ -34,7 +34,7 @@ func Curves(title, xLabel, yLabel string, lines []Line, format string) ([]byte, 
 		a.Label.TextStyle.Font, a.Tick.Label.Font, a.Padding = sans(10), sans(10), 0
 	}
 	var ticks plot.ConstantTicks
-	p.X.Min, p.X.Max, ticks = places(lines)
+	p.X.Min, p.X.Max, ticks = curveAxis(lines)
 	p.X.Tick.Marker = ticks
 	p.Y.Min, p.Y.Max = 0, 1
 	p.Y.Tick.Marker = shareTicks()
@@ -42,10 +42,10 @@ func Curves(title, xLabel, yLabel string, lines []Line, format string) ([]byte, 
 	for i, l := range lines {
 		c := &curve{Line: l, colour: palette[i]}
 		p.Add(c)
-		legend.Add(cut(l.Name), c)
+		legend.Add(shortenName(l.Name), c)
 	}
 	strip := vg.Length(len(lines)) * legendRow
-	return picture(width, curveHeight+strip+2*margin, format, func(page draw.Canvas) {
+	return drawPicture(width, curveHeight+strip+2*margin, format, func(page draw.Canvas) {
 		p.Draw(draw.Crop(page, 0, -margin, strip, 0))
 		drawLegend(&legend, page, strip)
 	})
@@ -58,11 +58,12 @@ func shareTicks() (ticks plot.ConstantTicks) {
 	return ticks
 }
 
-// mostPlaces is how many numbers fit below the axis.
+// mostPlaces is the number of ticks that fit on the axis.
 const mostPlaces = 12
 
-// places are the ends of the horizontal axis, and a tick at every place of a point, or at some where there are many.
-func places(lines []Line) (low, high float64, ticks plot.ConstantTicks) {
+// curveAxis gives the ends of the horizontal axis, and its ticks: one for each X of a point, or fewer if there are
+// many.
+func curveAxis(lines []Line) (low, high float64, ticks plot.ConstantTicks) {
 	low, high = math.Inf(1), math.Inf(-1)
 	seen := map[float64]bool{}
 	for _, l := range lines {
@@ -91,7 +92,6 @@ func places(lines []Line) (low, high float64, ticks plot.ConstantTicks) {
 	return low - space, high + space, ticks
 }
 
-// curve is one Line.
 type curve struct {
 	Line
 	colour color.Color

@@ -49,18 +49,18 @@ func TestCurves(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	low, high, ticks := places([]Line{{X: []float64{100, 200}}, {X: []float64{100, 300}}})
+	low, high, ticks := curveAxis([]Line{{X: []float64{100, 200}}, {X: []float64{100, 300}}})
 	if low != 95 || high != 305 || len(ticks) != 3 || ticks[2].Label != "300" {
 		t.Errorf("%v to %v, %v", low, high, ticks)
 	}
-	if low, high, ticks := places([]Line{{X: []float64{4}}}); low != 3.5 || high != 4.5 || len(ticks) != 1 {
+	if low, high, ticks := curveAxis([]Line{{X: []float64{4}}}); low != 3.5 || high != 4.5 || len(ticks) != 1 {
 		t.Errorf("one place: %v to %v, %v", low, high, ticks)
 	}
 	many := Line{}
 	for i := range 41 {
 		many.X = append(many.X, float64(i))
 	}
-	if _, _, ticks := places([]Line{many}); len(ticks) != 6 || ticks[1].Label != "8" {
+	if _, _, ticks := curveAxis([]Line{many}); len(ticks) != 6 || ticks[1].Label != "8" {
 		t.Errorf("many places: %v", ticks)
 	}
 }

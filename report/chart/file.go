@@ -13,15 +13,15 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// File is where an option wants a picture.
+// File is the picture that an option asks for.
 type File struct {
 	Option    string // as errors name it: "--plot"
 	Path      string // *.svg or *.png; "" wants none
 	Overwrite bool   // replace the file if there is one
 }
 
-// Check finds a file that cannot be drawn to, before anything is read: an *report.OptionError where its name is wrong.
-func (f File) Check() error {
+// CheckPath finds out whether the file can be written, before anything is read. A wrong name is a *report.OptionError.
+func (f File) CheckPath() error {
 	if f.Path == "" {
 		return nil
 	}
@@ -34,8 +34,8 @@ func (f File) Check() error {
 	return nil
 }
 
-// Write writes what draw draws in the format that the file's name asks for ("svg" or "png"); where no picture is wanted
-// it does nothing.
+// Write writes the picture that draw makes, in the format of the file's name ("svg" or "png"). Without a name it does
+// nothing.
 func (f File) Write(draw func(format string) ([]byte, error)) error {
 	if f.Path == "" {
 		return nil

@@ -13,22 +13,22 @@ func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.svg")
 	f := File{Option: "--plot", Path: path}
 	draw := func(format string) ([]byte, error) { return []byte(format), nil }
-	if err := errors.Join(f.Check(), f.Write(draw)); err != nil {
+	if err := errors.Join(f.CheckPath(), f.Write(draw)); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(path); string(data) != "svg" || err != nil {
 		t.Errorf("%q, %v", data, err)
 	}
 	want := "--plot: " + path + " exists already; replace it with --overwrite, or choose another name"
-	if err := f.Check(); err == nil || err.Error() != want {
+	if err := f.CheckPath(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	f.Overwrite = true
-	if err := errors.Join(f.Check(), File{}.Check(), File{}.Write(nil)); err != nil {
+	if err := errors.Join(f.CheckPath(), File{}.CheckPath(), File{}.Write(nil)); err != nil {
 		t.Error(err)
 	}
 	var option *report.OptionError
-	if err := (File{Option: "--plot", Path: "a.pdf"}).Check(); !errors.As(err, &option) {
+	if err := (File{Option: "--plot", Path: "a.pdf"}).CheckPath(); !errors.As(err, &option) {
 		t.Errorf("got %v", err)
 	}
 	fail := func(string) ([]byte, error) { return nil, errors.New("too many") }

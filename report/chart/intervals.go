@@ -17,8 +17,8 @@ type Mark struct {
 	Value, Low, High float64
 }
 
-// Intervals draws a dot and its interval for each mark, from top to bottom, beside a line at 0. Undefined values leave their
-// place empty. The format is "svg" or "png".
+// Intervals draws a dot and its interval for each mark, from top to bottom, and a line at 0. Undefined values are left
+// out. The format is "svg" or "png".
 func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error) {
 	if len(marks) == 0 {
 		return nil, errors.New("a chart shows at least 1 value")
@@ -30,16 +30,16 @@ func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error
 		names[i] = m.Name
 	}
 	listEntries(p, xLabel, names)
-	low, high, ticks := spread(marks)
+	low, high, ticks := intervalAxis(marks)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = low, high, ticks
 	p.Add(grid(ticks), whiskers(marks))
-	return picture(width, vg.Length(len(marks))*2*legendRow+rest, format, func(page draw.Canvas) {
+	return drawPicture(width, vg.Length(len(marks))*2*legendRow+rest, format, func(page draw.Canvas) {
 		p.Draw(draw.Crop(page, 0, -margin, 0, 0))
 	})
 }
 
-// spread is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.
-func spread(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
+// intervalAxis is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.
+func intervalAxis(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
 	for _, m := range marks {
 		for _, v := range []float64{m.Value, m.Low, m.High} {
 			if v < low { // false for NaN

@@ -56,7 +56,7 @@ func TestSpread(t *testing.T) {
 		{[]Mark{{"", 0, 0, 0}}, -1, 1, 5},
 		{[]Mark{{"", 3, -12, 20}}, -15, 20, 8},
 	} {
-		low, high, ticks := spread(c.marks)
+		low, high, ticks := intervalAxis(c.marks)
 		if math.Abs(low-c.low) > 1e-9 || math.Abs(high-c.high) > 1e-9 || len(ticks) != c.ticks {
 			t.Errorf("%v: %v to %v with %d ticks; want %v to %v with %d", c.marks, low, high, len(ticks), c.low, c.high, c.ticks)
 		}

@@ -30,8 +30,8 @@ const (
 	titleRow     = vg.Length(22)
 )
 
-// Scatter draws a panel each, all on the same scale, with the line on which both are equal. Equal points are one dot, whose
-// area is their number; the dots of several series stand beside each other. The format is "svg" or "png".
+// Scatter draws the panels on the same scale, each with the line on which both values are equal. Equal points are one
+// dot, whose area is their number; dots of several series are side by side. The format is "svg" or "png".
 func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byte, error) {
 	if len(panels) == 0 || len(panels[0].Series) > MaxSystems {
 		return nil, fmt.Errorf("a chart shows at least 1 panel, and at most %d series", MaxSystems)
@@ -42,11 +42,11 @@ func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byt
 	width := vg.Length(columns)*panelSize + 2*margin
 	legend := plot.NewLegend()
 	for i, s := range panels[0].Series {
-		legend.Add(cut(s.Name), points{fill: shade(i, 0xff)})
+		legend.Add(shortenName(s.Name), points{fill: shade(i, 0xff)})
 	}
-	low, high := limits(panels)
+	low, high := axisLimits(panels)
 	unit := dotUnit(panels)
-	return picture(width, titleRow+vg.Length(rows)*panelSize+strip+2*margin, format, func(page draw.Canvas) {
+	return drawPicture(width, titleRow+vg.Length(rows)*panelSize+strip+2*margin, format, func(page draw.Canvas) {
 		heading := plot.New().Title.TextStyle
 		heading.Font = sans(12)
 		page.FillText(heading, vg.Point{X: page.Center().X, Y: page.Max.Y - titleRow/2}, title)
@@ -60,8 +60,8 @@ func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byt
 	})
 }
 
-// limits of both axes: whole numbers around all points.
-func limits(panels []Panel) (low, high float64) {
+// axisLimits are the ends of both axes: whole numbers around all points.
+func axisLimits(panels []Panel) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, p := range panels {
 		for i, x := range p.X {
@@ -80,7 +80,7 @@ func limits(panels []Panel) (low, high float64) {
 
 func (p *Panel) plot(xLabel, yLabel string, low, high float64, unit vg.Length) *plot.Plot {
 	g := plot.New()
-	g.Title.Text, g.Title.TextStyle.Font, g.Title.Padding = fmt.Sprintf("%s (%d rows)", cut(p.Name), len(p.X)), sans(10), 4
+	g.Title.Text, g.Title.TextStyle.Font, g.Title.Padding = fmt.Sprintf("%s (%d rows)", shortenName(p.Name), len(p.X)), sans(10), 4
 	space := (high - low) / 10
 	for _, a := range []*plot.Axis{&g.X, &g.Y} {
 		a.Min, a.Max, a.Padding = low-space, high+space, 0
@@ -95,7 +95,7 @@ func (p *Panel) plot(xLabel, yLabel string, low, high float64, unit vg.Length) *
 	g.Add(diagonal{low, high})
 	for i, s := range p.Series {
 		offset := (vg.Length(i) - vg.Length(len(p.Series)-1)/2) * seriesGap
-		g.Add(points{dots: count(p.X, s.Y), fill: shade(i, 0x80), offset: offset, unit: unit})
+		g.Add(points{dots: countDots(p.X, s.Y), fill: shade(i, 0x80), offset: offset, unit: unit})
 	}
 	return g
 }
@@ -113,8 +113,8 @@ const (
 	seriesGap = vg.Length(5)
 )
 
-// count tells how many points are at each place, in the order of their first occurrence.
-func count(x, y []float64) []dot {
+// countDots counts the points at each position, in the order of their first occurrence.
+func countDots(x, y []float64) []dot {
 	var dots []dot
 	at := map[[2]float64]int{}
 	for i := range x {
@@ -138,7 +138,7 @@ func dotUnit(panels []Panel) vg.Length {
 	most := 1
 	for _, p := range panels {
 		for _, s := range p.Series {
-			for _, d := range count(p.X, s.Y) {
+			for _, d := range countDots(p.X, s.Y) {
 				most = max(most, d.points)
 			}
 		}

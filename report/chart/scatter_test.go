@@ -42,7 +42,7 @@ func TestScatter(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	got := count([]float64{1, 2, 1, 1}, []float64{3, 3, 3, 2})
+	got := countDots([]float64{1, 2, 1, 1}, []float64{3, 3, 3, 2})
 	if want := []dot{{1, 3, 2}, {2, 3, 1}, {1, 2, 1}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

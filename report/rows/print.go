@@ -17,7 +17,6 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// printer writes rows below each other.
 type printer struct {
 	o     *Options
 	width int
@@ -32,7 +31,7 @@ const (
 	showWidth  = 110 // as wide as text reads well
 )
 
-// shownFrom is the probability from which a type that was not found is worth showing.
+// shownFrom is the least probability at which a type is shown that was not found.
 const shownFrom = 0.05
 
 func newPrinter(o *Options) *printer {
@@ -63,7 +62,7 @@ func (p *printer) style(style, s string) string {
 	return style + s + text.EscapeReset
 }
 
-func (p *printer) print(s *shownRow) error {
+func (p *printer) printRow(s *shownRow) error {
 	p.n++
 	if p.json != nil {
 		if err := p.json.Write(s.Row); err != nil {
@@ -81,14 +80,14 @@ func (p *printer) print(s *shownRow) error {
 	}
 	place := fmt.Sprintf("  %s:%d", words.Printable(s.Source), s.Line)
 	b.WriteString(p.style(bold, words.Printable(id)) + p.style(faint, place) + "\n")
-	p.fields(&b, s.Row)
-	p.diagnosis(&b, s)
+	p.writeFields(&b, s.Row)
+	p.writeDiagnosis(&b, s)
 	_, err := io.WriteString(p.o.Out, b.String())
 	return err
 }
 
-// line writes a name and a text, which is wrapped beside it.
-func (p *printer) line(b *strings.Builder, name, content string) {
+// writeField writes a name and a text, which is wrapped beside it.
+func (p *printer) writeField(b *strings.Builder, name, content string) {
 	room := p.width - p.names - 4
 	indent := strings.Repeat(" ", p.names+4)
 	b.WriteString("  " + p.style(faint, text.Pad(name, p.names, ' ')) + "  ")
@@ -104,7 +103,7 @@ func (p *printer) line(b *strings.Builder, name, content string) {
 	}
 }
 
-// trimLine takes the padding of wrapped lines away, also from the end of a style.
+// trimLine removes the padding of wrapped lines, also before the end of a style.
 func trimLine(l string) string {
 	if styled, ok := strings.CutSuffix(l, text.EscapeReset); ok {
 		return strings.TrimRight(styled, " ") + text.EscapeReset
@@ -112,21 +111,21 @@ func trimLine(l string) string {
 	return strings.TrimRight(l, " ")
 }
 
-func (p *printer) fields(b *strings.Builder, row *dataset.Row) {
+func (p *printer) writeFields(b *strings.Builder, row *dataset.Row) {
 	for i, f := range p.o.Taxonomy.Fields {
 		content := words.PrintableLines(row.Values[i])
 		if f.Group {
-			content = p.highlight(content, others(row.Values, i))
+			content = p.highlight(content, otherValues(row.Values, i))
 		}
-		p.line(b, f.Name, content)
+		p.writeField(b, f.Name, content)
 	}
 	if rest := p.otherColumns(row); rest != "" {
-		p.line(b, "", p.style(faint, rest))
+		p.writeField(b, "", p.style(faint, rest))
 	}
 }
 
-// others are the values but one, each a line.
-func others(values []string, but int) (lines []string) {
+// otherValues are all values but one, each as a line.
+func otherValues(values []string, but int) (lines []string) {
 	for i, v := range values {
 		if i != but {
 			lines = append(lines, words.Printable(v))
@@ -135,7 +134,7 @@ func others(values []string, but int) (lines []string) {
 	return lines
 }
 
-// highlight marks where the text has one of the targets, word for word; case and white space do not matter.
+// highlight marks where content has one of the targets, word for word; case and white space do not matter.
 func (p *printer) highlight(content string, targets []string) string {
 	var b strings.Builder
 	end := 0
@@ -152,20 +151,20 @@ func (p *printer) highlight(content string, targets []string) string {
 	return b.String() + content[end:]
 }
 
-// otherColumnLength: longer values are left out of the line of other columns.
+// otherColumnLength is the longest value in the line of other columns; longer ones are left out.
 const otherColumnLength = 60
 
-// otherColumns are the short ones that are neither fields nor erreval's own.
+// otherColumns lists the columns with short values that are neither fields nor erreval's own.
 func (p *printer) otherColumns(row *dataset.Row) string {
-	own := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
+	shownColumns := []string{dataset.ColumnID, dataset.ColumnDiagnosis, dataset.ColumnLabels}
 	for _, f := range p.o.Taxonomy.FieldNames() {
-		own = append(own, cmp.Or(p.o.Columns[f], f))
+		shownColumns = append(shownColumns, cmp.Or(p.o.Columns[f], f))
 	}
 	var parts []string
 	for _, name := range row.Columns() {
 		raw, _ := row.Get(name)
 		value := dataset.PlainText(raw)
-		shown := slices.Contains(own, name) || slices.Contains(row.Values, value)
+		shown := slices.Contains(shownColumns, name) || slices.Contains(row.Values, value)
 		if !shown && isScalar(raw) && len(value) <= otherColumnLength {
 			parts = append(parts, words.Printable(name+" "+value))
 		}
@@ -177,36 +176,36 @@ func isScalar(raw json.RawMessage) bool {
 	return len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null"
 }
 
-func (p *printer) diagnosis(b *strings.Builder, s *shownRow) {
+func (p *printer) writeDiagnosis(b *strings.Builder, s *shownRow) {
 	d := s.diagnosis
 	switch {
 	case d == nil:
-		p.line(b, "untagged", p.style(yellow, "no diagnosis; tag the file with: erreval identify"))
+		p.writeField(b, "untagged", p.style(yellow, "no diagnosis; tag the file with: erreval identify"))
 	case d.Status != "":
-		p.line(b, d.Status, p.style(yellow, words.Printable(d.Reason)))
+		p.writeField(b, d.Status, p.style(yellow, words.Printable(d.Reason)))
 	default:
-		p.line(b, "errors", p.found(s))
-		if also := p.also(s); also != "" {
-			p.line(b, "other", p.style(faint, also))
+		p.writeField(b, "errors", p.listErrors(s))
+		if also := p.listOtherTypes(s); also != "" {
+			p.writeField(b, "other", p.style(faint, also))
 		}
 		if len(d.NotJudged) > 0 {
-			p.line(b, "not judged", words.Printable(strings.Join(d.NotJudged, ", ")))
+			p.writeField(b, "not judged", words.Printable(strings.Join(d.NotJudged, ", ")))
 		}
 	}
 	if s.closest.label != "" {
 		c := s.closest
-		p.line(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", c.label, c.distance, s.threshold(c.label)))
+		p.writeField(b, "closest", fmt.Sprintf("%s, %.3f from %.2f", c.label, c.distance, s.threshold(c.label)))
 	}
 	if d != nil && len(d.Truncated) > 0 {
-		p.line(b, "cut", p.style(yellow, truncation(d.Truncated)))
+		p.writeField(b, "cut", p.style(yellow, describeTruncation(d.Truncated)))
 	}
 	if gold, err := s.Labels(p.o.Taxonomy); err == nil {
-		p.line(b, "gold", strings.Join(gold, ", "))
+		p.writeField(b, "gold", strings.Join(gold, ", "))
 	}
 }
 
-// found names the errors, each with its probability and threshold.
-func (p *printer) found(s *shownRow) string {
+// listErrors names the errors, each with its probability and threshold.
+func (p *printer) listErrors(s *shownRow) string {
 	var parts []string
 	for _, label := range s.diagnosis.Labels {
 		style := red
@@ -229,8 +228,8 @@ func (p *printer) found(s *shownRow) string {
 	return strings.Join(parts, "\n")
 }
 
-// also lists the other types of some probability, most probable first.
-func (p *printer) also(s *shownRow) string {
+// listOtherTypes lists other types from a probability of shownFrom on, the most probable first.
+func (p *printer) listOtherTypes(s *shownRow) string {
 	rest := slices.DeleteFunc(slices.Clone(s.diagnosis.Probabilities), func(q dataset.Probability) bool {
 		return q.P < shownFrom || slices.Contains(s.diagnosis.Labels, q.Label)
 	})
@@ -242,8 +241,8 @@ func (p *printer) also(s *shownRow) string {
 	return strings.Join(parts, ", ")
 }
 
-// truncation names the fields that were cut, in alphabetical order.
-func truncation(cut map[string]int) string {
+// describeTruncation names the fields that were cut, in alphabetical order.
+func describeTruncation(cut map[string]int) string {
 	var parts []string
 	for field, n := range cut {
 		parts = append(parts, fmt.Sprintf("%s by %s", words.Printable(field), words.Plural(n, "token", "tokens")))

@@ -27,12 +27,12 @@ func TestTopRows(t *testing.T) {
 	top := &topRows{limit: 3}
 	for i, p := range []float64{0.9, 0.48, 0.1, 0.52, 0.5, 0.49, 0.48} {
 		d := &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Vague", P: p}, {Label: "No Error", P: 0.5}}}
-		top.add(&shownRow{Row: &dataset.Row{ID: fmt.Sprint(i)}, diagnosis: d}, tax)
+		top.addRow(&shownRow{Row: &dataset.Row{ID: fmt.Sprint(i)}, diagnosis: d}, tax)
 		if len(top.rows) > 3 || cap(top.rows) > 8 {
 			t.Fatalf("%d rows kept", len(top.rows))
 		}
 	}
-	top.add(&shownRow{Row: &dataset.Row{}}, tax)
+	top.addRow(&shownRow{Row: &dataset.Row{}}, tax)
 	var got []string
 	for _, s := range top.rows {
 		got = append(got, s.ID)

@@ -15,7 +15,7 @@ import (
 // Table prints rows and what was found in them, one below the other as they come.
 type Table struct {
 	w      io.Writer
-	fields []int    // shown ones: all but the one that intervals group by, which is long and shared
+	fields []int    // fields that are shown: all but the one that intervals group by, which is long
 	names  []string // headings
 	widths []int
 	n      int
@@ -37,7 +37,7 @@ func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
 			tab.names = append(tab.names, f.Name)
 		}
 	}
-	// The first field is what is judged: it gets twice the room of another.
+	// The first field is the judged one: it is twice as wide as the others.
 	room := max(columns, leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
 	unit := room / (len(tab.fields) + 1)
 	for i := range tab.fields {
@@ -55,25 +55,25 @@ func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
 func (t *Table) WriteRow(row *dataset.Row, d *dataset.Diagnosis) error {
 	var b strings.Builder
 	if t.n == 0 {
-		t.line(&b, t.names)
+		t.writeCells(&b, t.names)
 		rule := make([]string, len(t.widths))
 		for i, w := range t.widths {
 			rule[i] = strings.Repeat("─", w)
 		}
-		t.line(&b, rule)
+		t.writeCells(&b, rule)
 	}
 	t.n++
 	cells := []string{strconv.Itoa(t.n)}
 	for _, i := range t.fields {
 		cells = append(cells, oneLine(row.Values[i]))
 	}
-	t.line(&b, append(cells, describe(d)))
+	t.writeCells(&b, append(cells, describeDiagnosis(d)))
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
-// line writes cells side by side, each wrapped to its width.
-func (t *Table) line(b *strings.Builder, cells []string) {
+// writeCells writes cells side by side, each wrapped to its width.
+func (t *Table) writeCells(b *strings.Builder, cells []string) {
 	wrapped, height := make([][]string, len(cells)), 0
 	for i, cell := range cells {
 		var lines []string
@@ -98,8 +98,8 @@ func (t *Table) line(b *strings.Builder, cells []string) {
 	}
 }
 
-// describe names the labels of a diagnosis, each error with its probability.
-func describe(d *dataset.Diagnosis) string {
+// describeDiagnosis names the labels of a diagnosis, each error with its probability.
+func describeDiagnosis(d *dataset.Diagnosis) string {
 	if d.Status != "" {
 		return d.Status + ": " + oneLine(d.Reason)
 	}
@@ -116,7 +116,7 @@ func describe(d *dataset.Diagnosis) string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine makes one line of a text, without what a terminal would take for a command.
+// oneLine makes a text one line, without what a terminal would execute.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

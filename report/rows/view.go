@@ -32,26 +32,27 @@ const (
 type Options struct {
 	Taxonomy    *taxonomy.Taxonomy
 	Where       map[string]string // column to the value that rows must have there; nil chooses all
-	Labels, Not []string          // names, codes or AnyLabel: one of the ones, none of the others
-	IDs         []string          // whole, or the beginning before "…" or "*"; one of them
+	Labels, Not []string          // names, codes or AnyLabel: rows with one of Labels and none of Not
+	IDs         []string          // rows with one of these ids: whole, or the beginning before "…" or "*"
 	Status      string            // StatusTagged, dataset.StatusUntagged or StatusTruncated; "" shows all
 	Top         string            // TopUncertain: closest to a threshold first; "" keeps the file's order
 	Limit       int               // rows; 0 shows all, or DefaultTop with Top
-	// Thresholds gives those that the rows of a file were tagged with, nil where they are not known. It may be nil itself.
+	// Thresholds gives the thresholds with which the rows of a file were tagged, nil where they are unknown. It may be
+	// nil itself.
 	Thresholds func(file string) dataset.Probabilities
 
 	Columns map[string]string // field to the column that it is read from, where that has another name
 	Width   int               // of the terminal in columns; it is kept between 60 and 110
 	Color   bool
-	JSON    bool // the rows as they are, one JSON object a line
+	JSON    bool // print the rows unchanged, one JSON object a line
 	Out     io.Writer
-	Notes   io.Writer // what was shown, and by which measure; nil keeps quiet
+	Notes   io.Writer // gets a line on what was shown, and by which measure; nil is silent
 }
 
 // Validate finds every option that is wrong, each an *report.OptionError.
 func (o *Options) Validate() error {
-	_, err := o.resolve("--label", o.Labels)
-	_, errNot := o.resolve("--not", o.Not)
+	_, err := o.resolveNames("--label", o.Labels)
+	_, errNot := o.resolveNames("--not", o.Not)
 	errs := []error{err, errNot}
 	statuses := []string{StatusTagged, dataset.StatusUntagged, StatusTruncated}
 	if o.Status != "" && !slices.Contains(statuses, o.Status) {
@@ -66,8 +67,8 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// resolve gives the names of labels given by name or code.
-func (o *Options) resolve(option string, given []string) ([]string, error) {
+// resolveNames gives the names of labels given by name or code.
+func (o *Options) resolveNames(option string, given []string) ([]string, error) {
 	var names []string
 	for _, g := range given {
 		if g == AnyLabel {
@@ -88,22 +89,22 @@ func (o *Options) resolve(option string, given []string) ([]string, error) {
 	return names, nil
 }
 
-// View shows rows that identify tagged.
+// View shows tagged rows.
 type View struct {
 	o       Options
 	tagged  report.Tagged
 	printer *printer
 	top     topRows
-	rows    int // read and let through by Where
+	rows    int // read, and chosen by Where
 }
 
-// NewView starts one. The error is that of Options.Validate.
+// NewView starts a View. The error is that of Options.Validate.
 func NewView(o Options) (*View, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o.Labels, _ = o.resolve("--label", o.Labels) // valid
-	o.Not, _ = o.resolve("--not", o.Not)
+	o.Labels, _ = o.resolveNames("--label", o.Labels) // valid
+	o.Not, _ = o.resolveNames("--not", o.Not)
 	if o.Top != "" && o.Limit == 0 {
 		o.Limit = DefaultTop
 	}
@@ -111,30 +112,30 @@ func NewView(o Options) (*View, error) {
 		top: topRows{limit: o.Limit}}, nil
 }
 
-// errEnough ends the reading at the limit.
 var errEnough = errors.New("enough rows")
 
-// ReadRows shows the chosen rows of a file, which read gives until io.EOF as a dataset.Reader does; file is its name in
-// notes and errors. With Options.Top nothing is shown before Close. A row of another taxonomy is a report.ErrUnfit.
+// ReadRows shows the chosen rows of a file. read gives its rows until io.EOF, as a dataset.Reader does; file is its
+// name in notes and errors. With Options.Top nothing is shown before Close. A row of another taxonomy is a
+// report.ErrUnfit.
 func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	var thresholds dataset.Probabilities
 	if v.o.Thresholds != nil {
 		thresholds = v.o.Thresholds(file)
 	}
 	if v.o.Top != "" {
-		v.sayTop(file, thresholds)
+		v.noteMeasure(file, thresholds)
 	}
 	err := v.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		v.rows++
-		if !v.o.chooses(row, d) {
+		if !v.o.matches(row, d) {
 			return nil
 		}
 		s := &shownRow{Row: row, diagnosis: d, thresholds: thresholds}
 		if v.o.Top != "" {
-			v.top.add(s, v.o.Taxonomy)
+			v.top.addRow(s, v.o.Taxonomy)
 			return nil
 		}
-		if err := v.printer.print(s); err != nil {
+		if err := v.printer.printRow(s); err != nil {
 			return err
 		}
 		if v.IsFull() {
@@ -151,7 +152,7 @@ func (v *View) ReadRows(ctx context.Context, file string, read func() (*dataset.
 // IsFull tells whether no further file needs to be read.
 func (v *View) IsFull() bool { return v.o.Top == "" && v.o.Limit > 0 && v.printer.n == v.o.Limit }
 
-// Faults are the lines that were no rows, each a *dataset.LineError.
+// Faults are the lines that are no rows, each a *dataset.LineError.
 func (v *View) Faults() []error { return v.tagged.Faults() }
 
 // Close shows what Options.Top chose, and says how many rows there were. It is an error if there were none.
@@ -160,7 +161,7 @@ func (v *View) Close() error {
 		return v.tagged.NothingToShow(0)
 	}
 	for _, s := range v.top.rows {
-		if err := v.printer.print(s); err != nil {
+		if err := v.printer.printRow(s); err != nil {
 			return err
 		}
 	}
@@ -168,32 +169,30 @@ func (v *View) Close() error {
 	if v.top.without > 0 {
 		note += fmt.Sprintf("; %s no probabilities to judge by", words.Plural(v.top.without, "row has", "rows have"))
 	}
-	v.note(note)
+	v.printNote(note)
 	return nil
 }
 
-func (v *View) note(text string) {
+func (v *View) printNote(text string) {
 	if v.o.Notes != nil {
 		fmt.Fprintf(v.o.Notes, "erreval: %s\n", text)
 	}
 }
 
-// sayTop says what "uncertain" is measured by.
-func (v *View) sayTop(file string, thresholds dataset.Probabilities) {
+func (v *View) noteMeasure(file string, thresholds dataset.Probabilities) {
 	if thresholds == nil {
-		v.note(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
+		v.printNote(fmt.Sprintf("uncertain is a high 1 − |p − 0.5| of an error: the thresholds of %s are not known (no %s)",
 			file, runrecord.Path(file)))
 		return
 	}
-	v.note("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
+	v.printNote("uncertain is a probability close to its threshold, from " + runrecord.Path(file))
 }
 
-// chooses tells whether to show the row.
-func (o *Options) chooses(row *dataset.Row, d *dataset.Diagnosis) bool {
+func (o *Options) matches(row *dataset.Row, d *dataset.Diagnosis) bool {
 	if len(o.IDs) > 0 && !slices.ContainsFunc(o.IDs, func(id string) bool { return report.IsSameID(id, row.ID) }) {
 		return false
 	}
-	if len(o.Labels) > 0 && !hasOne(d, o.Labels) || hasOne(d, o.Not) {
+	if len(o.Labels) > 0 && !hasAnyLabel(d, o.Labels) || hasAnyLabel(d, o.Not) {
 		return false
 	}
 	tagged := d != nil && d.Status == ""
@@ -208,11 +207,10 @@ func (o *Options) chooses(row *dataset.Row, d *dataset.Diagnosis) bool {
 	return true
 }
 
-func hasOne(d *dataset.Diagnosis, labels []string) bool {
+func hasAnyLabel(d *dataset.Diagnosis, labels []string) bool {
 	return d != nil && slices.ContainsFunc(d.Labels, func(l string) bool { return slices.Contains(labels, l) })
 }
 
-// shownRow is one row on its way to the terminal.
 type shownRow struct {
 	*dataset.Row
 	diagnosis  *dataset.Diagnosis    // nil if there is none
@@ -220,7 +218,8 @@ type shownRow struct {
 	closest    closest               // only with Options.Top
 }
 
-// threshold of an error type; 0.5 where it is not known, for closest to it is where 1 − |p − 0.5| is largest.
+// threshold is that of an error type, or 0.5 where it is unknown: the probability closest to 0.5 has the largest 1 − |p
+// − 0.5|.
 func (s *shownRow) threshold(label string) float64 {
 	if p, ok := s.thresholds.Get(label); ok {
 		return p
@@ -257,7 +256,7 @@ type topRows struct {
 	without int // rows that have no probabilities to judge by
 }
 
-func (t *topRows) add(s *shownRow, x *taxonomy.Taxonomy) {
+func (t *topRows) addRow(s *shownRow, x *taxonomy.Taxonomy) {
 	if s.closest = s.findClosest(x); s.closest.label == "" {
 		t.without++
 		return

@@ -1,4 +1,4 @@
-// Package orttest gives tests ONNX Runtime.
+// Package orttest finds ONNX Runtime for tests.
 package orttest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/erreval/erreval/internal/nativelib"
 )
 
-// Library is the path of ONNX Runtime, found as the program finds it. A test fails without: 'make setup' fetches it.
+// Library is the path of ONNX Runtime, found as the program finds it. A test without it fails: 'make setup' fetches it.
 func Library(tb testing.TB) string {
 	tb.Helper()
 	path, err := Find()

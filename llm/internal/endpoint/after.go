@@ -9,14 +9,14 @@ import (
 )
 
 // retryAfter is how long the endpoint asks to wait: Retry-After in seconds or as a date, or the milliseconds that
-// OpenAI and Azure send beside it. 0: it does not ask, or asks for nothing that can be understood.
+// OpenAI and Azure send beside it. 0: it does not ask, or the header cannot be read.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return span(ms / 1000)
+		return durationOf(ms / 1000)
 	}
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return span(seconds)
+		return durationOf(seconds)
 	}
 	date, err := http.ParseTime(value)
 	if err != nil {
@@ -26,11 +26,11 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		now = time.Now()
 	}
-	return span(date.Sub(now).Seconds())
+	return durationOf(date.Sub(now).Seconds())
 }
 
-// span is seconds as a duration, within 0 and a year.
-func span(seconds float64) time.Duration {
+// durationOf is seconds as a duration, from 0 to a year.
+func durationOf(seconds float64) time.Duration {
 	if !(seconds > 0) { // NaN included
 		return 0
 	}

@@ -1,5 +1,5 @@
-// Package endpoint is what clients of HTTP endpoints share: exchanges within bounds of time and size, errors that
-// have a kind and hold no secret, and the options that models reject. Begin with [New].
+// Package endpoint is what clients of HTTP endpoints share: exchanges limited in time and size, errors that have a kind
+// and hold no secret, and the options that models reject. Begin with [New].
 package endpoint
 
 import (
@@ -15,29 +15,30 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// maxReply bounds a reply's body, in bytes. A verdict with its reasons takes a few thousand.
+// maxReply is the largest body of a reply, in bytes. A verdict with its reasons has a few thousand.
 const maxReply = 10 << 20
 
-// API is in what the APIs of vendors differ.
+// API holds the differences between the APIs of vendors.
 type API struct {
 	// Prepare completes a request before Options.Headers are set; nil does nothing.
 	Prepare func(*http.Request) error
-	// ReplyField is the field that replies have and errors do not: endpoints send errors with status 200, too.
+	// ReplyField is a field that replies have and errors do not: endpoints also send errors with status 200.
 	ReplyField string
-	// Status is the one that an error stands for that came with 200; 0 if it does not say.
+	// Status is the status that an error names if it came with 200; 0 if it names none.
 	Status func(*Fault) int
-	// Problem is what an error says beyond its status; nil for nothing.
+	// Problem finds what an error says beyond its status; nil finds nothing.
 	Problem func(*Fault) Problem
-	// RequestID is the header by which the vendor finds a request again, for messages; "" for none.
+	// RequestID is the header that names the request for the vendor, for messages; "" for none.
 	RequestID string
 }
 
-// Endpoint makes HTTP calls to one address. It reads replies whole and within bounds, and turns whatever is none into
-// an *llm.Error.
+// Endpoint makes HTTP calls to one address. It reads whole replies up to a limit, and turns every other answer into an
+// *llm.Error.
 type Endpoint struct {
 	o       vendor.Options
 	api     API
@@ -77,7 +78,7 @@ func manyConnections() http.RoundTripper {
 	return t
 }
 
-// Exchange runs one exchange, bounded in time. The error says whether ctx ended, or the time that a call may take.
+// Exchange runs one exchange with a time-out. The error says whether ctx ended or the time-out passed.
 func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
@@ -86,7 +87,7 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("endpoint %s: %w", e.o.Host(), ended(ctx))
+		return fmt.Errorf("endpoint %s: %w", e.o.Host(), replies.ContextError(ctx))
 	case bounded.Err() != nil:
 		return e.Fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", e.o.Timeout),
 			"raise the time-out, or ask for fewer tokens")
@@ -94,17 +95,9 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	return err
 }
 
-// ended is ctx's end as an error that is its cause and context.Canceled or DeadlineExceeded.
-func ended(ctx context.Context) error {
-	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
-		return fmt.Errorf("%w: %w", ctx.Err(), cause)
-	}
-	return context.Cause(ctx)
-}
-
-// Do sends req. A response that it returns has status 2xx and its body in memory; an error is an *llm.Error.
+// Do sends req. The response has status 2xx and its body in memory; an error is an *llm.Error.
 func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
-	if err := e.prepare(req); err != nil {
+	if err := e.prepareRequest(req); err != nil {
 		return nil, e.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the options")
 	}
 	resp, err := e.http.Do(req)
@@ -112,12 +105,12 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the URL
 		}
-		return nil, e.Fail(llm.Transient, 0, unconnected(err), "check the base URL and the network")
+		return nil, e.Fail(llm.Transient, 0, connectError(err), "check the base URL and the network")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	if resp.StatusCode/100 != 2 {
-		return nil, e.refusal(resp, parseFault(body)) // even if cut: the status says enough
+		return nil, e.refusalError(resp, parseFault(body)) // even if cut: the status says enough
 	}
 	switch {
 	case err != nil:
@@ -126,16 +119,16 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 		return nil, e.Fail(llm.Transient, resp.StatusCode, fmt.Errorf("the reply is larger than %d MB", maxReply>>20),
 			"check that the base URL is that of a chat endpoint")
 	}
-	if f, ok := e.disguised(body); ok {
+	if f, ok := e.findFault(body); ok {
 		resp.StatusCode = f.Status
-		return nil, e.refusal(resp, f)
+		return nil, e.refusalError(resp, f)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
-// prepare completes req with what the vendor's API and the user want.
-func (e *Endpoint) prepare(req *http.Request) error {
+// prepareRequest adds the headers of the vendor's API and of the user to req.
+func (e *Endpoint) prepareRequest(req *http.Request) error {
 	if e.api.Prepare != nil {
 		if err := e.api.Prepare(req); err != nil {
 			return err
@@ -147,9 +140,9 @@ func (e *Endpoint) prepare(req *http.Request) error {
 	return nil
 }
 
-// unconnected is err's text: the end of a call in a time-out is not the end of the run. That no connection was made
-// stays to be seen, as nothing was sent then.
-func unconnected(err error) error {
+// connectError is an error with err's text alone: a time-out of a call must not look like the end of the run. It keeps
+// a failed connection visible, since nothing was sent then.
+func connectError(err error) error {
 	text := errors.New(err.Error())
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return &net.OpError{Op: op.Op, Net: op.Net, Source: op.Source, Addr: op.Addr, Err: errors.New(op.Err.Error())}
@@ -161,13 +154,13 @@ func unconnected(err error) error {
 	return text
 }
 
-// disguised is the error in a body that came with status 200, as OpenRouter sends them.
-func (e *Endpoint) disguised(body []byte) (*Fault, bool) {
+// findFault finds an error in a body with status 200, as OpenRouter sends them.
+func (e *Endpoint) findFault(body []byte) (*Fault, bool) {
 	if !bytes.Contains(body, []byte(`"error"`)) { // most often
 		return nil, false
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || !empty(fields[e.api.ReplyField]) {
+	if json.Unmarshal(body, &fields) != nil || !isEmpty(fields[e.api.ReplyField]) {
 		return nil, false
 	}
 	if fault := string(fields["error"]); fault == "" || fault == "null" {
@@ -180,14 +173,14 @@ func (e *Endpoint) disguised(body []byte) (*Fault, bool) {
 	return f, true
 }
 
-// empty tells of a JSON value that is missing, null, or a list without elements.
-func empty(value json.RawMessage) bool {
+// isEmpty tells whether a JSON value is missing, null, or a list without elements.
+func isEmpty(value json.RawMessage) bool {
 	var list []json.RawMessage
 	return len(value) == 0 || json.Unmarshal(value, &list) == nil && len(list) == 0
 }
 
-// refusal is a response that is not 2xx, as an error with its kind.
-func (e *Endpoint) refusal(resp *http.Response, f *Fault) error {
+// refusalError is the error, with its kind, for a response that is not 2xx.
+func (e *Endpoint) refusalError(resp *http.Response, f *Fault) error {
 	f.Status = resp.StatusCode
 	if e.api.RequestID != "" {
 		f.request = resp.Header.Get(e.api.RequestID)

@@ -11,16 +11,16 @@ import (
 	"github.com/erreval/erreval/llm"
 )
 
-// Fault is what an endpoint says of a call that it did not take, as far as it can be understood.
+// Fault is the error that an endpoint sends for a refused call, as far as it can be read.
 type Fault struct {
 	Status     int
-	Message    string // as the endpoint wrote it: not fit for showing
+	Message    string // as the endpoint wrote it: do not show it
 	Code, Type string
 	Inner      string // Azure's innererror.code
 	Param      string
 	Flagged    bool // OpenRouter's metadata.flagged_input
 
-	request string // by which the vendor finds it again
+	request string // id of the request for the vendor
 }
 
 // Error is status and message.
@@ -39,7 +39,7 @@ func (f *Fault) Error() string {
 func parseFault(body []byte) *Fault {
 	var value any
 	if json.Unmarshal(body, &value) != nil {
-		return &Fault{Message: plain(body)}
+		return &Fault{Message: plainText(body)}
 	}
 	if list, ok := value.([]any); ok && len(list) > 0 {
 		value = list[0]
@@ -64,8 +64,7 @@ func parseFault(body []byte) *Fault {
 	return f
 }
 
-// plain is a body that is not JSON.
-func plain(body []byte) string {
+func plainText(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if strings.HasPrefix(text, "<") {
 		return "(an HTML page)"
@@ -73,7 +72,6 @@ func plain(body []byte) string {
 	return text
 }
 
-// scalar is a JSON value as text.
 func scalar(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -90,10 +88,10 @@ func scalar(value any) string {
 	return string(text)
 }
 
-// Problem is what an error says beyond its status.
+// Problem is a cause of an error that its status does not tell.
 type Problem int
 
-// Problems that vendors name in their own ways.
+// Problems, which each vendor names differently.
 const (
 	None     Problem = iota
 	Filtered         // the content filter stopped the prompt
@@ -102,7 +100,7 @@ const (
 	TooLong          // the prompt is longer than the model's context
 )
 
-// Has tells whether f carries one of codes.
+// Has tells whether f has one of codes.
 func (f *Fault) Has(codes ...string) bool {
 	return slices.Contains(codes, f.Code) || slices.Contains(codes, f.Type) || slices.Contains(codes, f.Inner)
 }

@@ -13,7 +13,7 @@ import (
 // Option is a part of calls that some models reject.
 type Option struct {
 	Name  string   // for people
-	Words []string // by which endpoints name it, in param or message; in lower case
+	Words []string // names of it in an endpoint's param or message; in lower case
 }
 
 // Omitted are the options that a call leaves out, by their index.
@@ -32,9 +32,9 @@ type Rejections struct {
 	models map[string]Omitted
 }
 
-// Names are the options that calls of model do without.
+// Names are the options that calls of model leave out.
 func (r *Rejections) Names(model string) []string {
-	omitted := r.of(model)
+	omitted := r.omittedFor(model)
 	var names []string
 	for i, o := range r.Options {
 		if omitted.Has(i) {
@@ -44,14 +44,14 @@ func (r *Rejections) Names(model string) []string {
 	return names
 }
 
-// Complete makes a call of model. Where the endpoint rejects an option, it calls again without, and remembers that
-// for the model once the call is not refused any more.
+// Complete makes a call of model. If the endpoint rejects an option, it calls again without it, and remembers that for
+// the model once a call succeeds.
 func (r *Rejections) Complete(ctx context.Context, model string,
 	call func(Omitted) (*llm.Reply, error)) (*llm.Reply, error) {
-	known := r.of(model)
+	known := r.omittedFor(model)
 	for omitted := known; ; {
 		reply, err := call(omitted)
-		if next, ok := r.learn(omitted, err); ok {
+		if next, ok := r.learnOption(omitted, err); ok {
 			if err := llm.Again(ctx); err != nil {
 				return nil, err
 			}
@@ -59,15 +59,15 @@ func (r *Rejections) Complete(ctx context.Context, model string,
 			continue
 		}
 		if omitted != known && llm.KindOf(err) != llm.Refused {
-			r.add(model, omitted)
+			r.addOmitted(model, omitted)
 		}
 		return reply, err
 	}
 }
 
-// learn adds the option that err rejects; false if err rejects none that was sent.
-func (r *Rejections) learn(omitted Omitted, err error) (Omitted, bool) {
-	name := r.rejected(err)
+// learnOption adds the option that err rejects; false if err rejects none that was sent.
+func (r *Rejections) learnOption(omitted Omitted, err error) (Omitted, bool) {
+	name := r.rejectedOption(err)
 	for i, o := range r.Options {
 		if o.Name == name && !omitted.Has(i) {
 			return omitted | 1<<i, true
@@ -76,14 +76,14 @@ func (r *Rejections) learn(omitted Omitted, err error) (Omitted, bool) {
 	return omitted, false
 }
 
-// unsupported is how endpoints say that they do not know an option at all, not that its value is bad.
+// unsupported are words with which endpoints say that they do not have an option, not that its value is bad.
 var unsupported = []string{
 	"unsupported", "not support", "n't support", "unavailable", "unrecognized", "unknown", "unexpected", "not permitted",
 	"not allowed", "forbidden", "deprecated", "only the default", "use 'max_completion_tokens'",
 }
 
-// rejected is the name of the option that err rejects, "" if it is about something else.
-func (r *Rejections) rejected(err error) string {
+// rejectedOption is the name of the option that err rejects, "" if it is about something else.
+func (r *Rejections) rejectedOption(err error) string {
 	if r.ByLibrary != nil {
 		if name := r.ByLibrary(err); name != "" {
 			return name
@@ -116,14 +116,14 @@ func containsAny(s string, words []string) bool {
 	return false
 }
 
-func (r *Rejections) of(model string) Omitted {
+func (r *Rejections) omittedFor(model string) Omitted {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.models[model]
 }
 
-// add joins what a call learnt with what others did meanwhile.
-func (r *Rejections) add(model string, learnt Omitted) {
+// addOmitted adds what a call learnt to what other calls learnt meanwhile.
+func (r *Rejections) addOmitted(model string, learnt Omitted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.models == nil {

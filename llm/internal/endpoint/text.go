@@ -15,14 +15,14 @@ import (
 	"github.com/erreval/erreval/llm/vendor"
 )
 
-// Fail makes an error that names the endpoint, what happened and what to try, without secrets. It is the one place
-// where the texts of errors are made.
+// Fail makes an error that names the endpoint, what happened and what to try, without secrets. All error texts are made
+// here.
 func (e *Endpoint) Fail(kind llm.Kind, status int, err error, advice string) *llm.Error {
-	text := fmt.Sprintf("endpoint %s: %s; %s", e.o.Host(), e.clean(err.Error()), advice)
+	text := fmt.Sprintf("endpoint %s: %s; %s", e.o.Host(), e.removeSecrets(err.Error()), advice)
 	return &llm.Error{Kind: kind, Status: status, Err: &failure{text, err}}
 }
 
-// failure has a clean text around an error whose own may hold anything.
+// failure is an error with a clean text; the text of its cause may hold secrets.
 type failure struct {
 	text string
 	err  error
@@ -30,7 +30,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.text }
 
-// Is and As reach the cause; Unwrap would hand out its text.
+// Is and As find the cause. There is no Unwrap, which would show its text.
 func (f *failure) Is(target error) bool { return errors.Is(f.err, target) }
 
 func (f *failure) As(target any) bool { return errors.As(f.err, target) }
@@ -40,12 +40,12 @@ const (
 	maxMessage = 400 // runes of an endpoint's message that are shown
 )
 
-// keyLike are keys, whole or masked by the endpoint, that are not the one configured.
+// keyLike matches keys, whole or masked by the endpoint, other than the configured one.
 var keyLike = regexp.MustCompile(`(?i)\b(sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s"']{4,}|[\w-]*\*{3,}[\w-]*`)
 
-// clean makes a message of the endpoint fit for a terminal and a log: no secrets, no control characters, one short
-// line.
-func (e *Endpoint) clean(s string) string {
+// removeSecrets makes a message of the endpoint safe for a terminal and a log: no secrets, no control characters, one
+// short line.
+func (e *Endpoint) removeSecrets(s string) string {
 	s = e.secrets.Replace(s)
 	s = keyLike.ReplaceAllString(s, hidden)
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
@@ -64,7 +64,7 @@ func secrets(o vendor.Options) []string {
 		words = append(words, strings.Fields(value)...)
 	}
 	words = slices.DeleteFunc(words, func(s string) bool {
-		return s == "" || s != o.Key && len(s) < 8 // shorter ones are versions and names, and would eat ordinary words
+		return s == "" || s != o.Key && len(s) < 8 // shorter ones are versions and names: replacing them would damage ordinary words
 	})
 	var forms []string
 	for _, word := range words {

@@ -1,5 +1,5 @@
-// Package commandline adds to urfave/cli what a command line needs besides: flags behind file names, completion, errors
-// that say what would be right, and the reference page.
+// Package commandline adds to urfave/cli: flags after file names, completion, errors that say what is right, and the
+// reference page.
 package commandline
 
 import (
@@ -9,9 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Reorder moves a command's flags in front of its positional arguments: urfave/cli v2 silently
-// takes a flag after a positional argument for a positional one. "--" ends the flags, a lone "-"
-// is positional, and a flag that takes a value keeps it.
+// Reorder moves a command's flags before its positional arguments: urfave/cli v2 silently treats a flag after a
+// positional argument as positional. "--" ends the flags, a single "-" is positional, and a flag with a value keeps it.
 func Reorder(app *cli.App, args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -38,7 +37,7 @@ func Reorder(app *cli.App, args []string) []string {
 				continue
 			}
 			sub := findCommand(below, arg)
-			if sub == nil { // which of the arguments behind it would be its flags, nobody knows
+			if sub == nil { // without a command, the flags after it cannot be recognised
 				return append(append(append(path, moved...), "--"), args[i:]...)
 			}
 			path = append(append(path, moved...), arg)

@@ -12,7 +12,7 @@ import (
 // CompleteCommand is the hidden first argument with which the completion scripts ask for candidates.
 const CompleteCommand = "__complete"
 
-// completionScripts call back for candidates; without any the shell completes file names.
+// completionScripts call the program for candidates; if there are none, the shell completes file names.
 var completionScripts = map[string]string{
 	"bash": `_erreval() {
   local cur="${COMP_WORDS[COMP_CWORD]}"
@@ -37,7 +37,7 @@ complete -c erreval -a '(__erreval_complete)'
 `,
 }
 
-// CompletionScript is that of bash, zsh or fish.
+// CompletionScript is the script for bash, zsh or fish.
 func CompletionScript(shell string) (string, error) {
 	script, ok := completionScripts[shell]
 	if !ok {
@@ -46,7 +46,7 @@ func CompletionScript(shell string) (string, error) {
 	return script, nil
 }
 
-// WriteCandidates lists what may stand at the last of words, one a line.
+// WriteCandidates writes the candidates for the last of words, one a line.
 func WriteCandidates(w io.Writer, app *cli.App, words []string) {
 	if len(words) == 0 {
 		words = []string{""}

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// ExplainUsage turns a parser's message into one that names the command and what it would take.
+// ExplainUsage turns a parser's message into one that names the command and what it accepts.
 func ExplainUsage(ctx *cli.Context, err error, _ bool) error {
 	path, flags := ctx.Command.HelpName, ctx.Command.VisibleFlags()
 	names := make([]string, len(flags))
@@ -27,8 +27,7 @@ func ExplainUsage(ctx *cli.Context, err error, _ bool) error {
 	return exit.Usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
 }
 
-// didYouMean asks whether the name of names that is most like name was meant; prefix stands before it. "" where none
-// is like it.
+// didYouMean suggests the one of names that is most similar to name, with prefix before it. "" if none is similar.
 func didYouMean(prefix, name string, names []string) string {
 	if meant := spelling.Meant(name, names); meant != "" {
 		return "; did you mean " + prefix + meant + "?"
@@ -36,7 +35,7 @@ func didYouMean(prefix, name string, names []string) string {
 	return ""
 }
 
-// NeedCommand answers a line that stops before naming a command, or names one that does not exist.
+// NeedCommand is the error for a command line that names no command, or one that does not exist.
 func NeedCommand(ctx *cli.Context) error {
 	path, below := ctx.Command.HelpName, ctx.Command.VisibleCommands()
 	names := make([]string, len(below))

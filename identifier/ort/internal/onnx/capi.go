@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// failed is the error of a message of the C side, which it frees.
-func failed(message *C.char) error {
+// statusError is the error of a message of the C side, which it frees.
+func statusError(message *C.char) error {
 	if message == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func WithLogLevelFatal() LoggingLevel { return LoggingLevelFatal }
 func InitializeEnvironment(level LoggingLevel) error {
 	path := C.CString(library.path)
 	defer C.free(unsafe.Pointer(path))
-	err := failed(C.ort_load(path, C.int(level)))
+	err := statusError(C.ort_load(path, C.int(level)))
 	library.loaded = err == nil
 	return err
 }
@@ -117,7 +117,7 @@ func NewTensor[T Element](s Shape, data []T) (*Tensor[T], error) {
 	t := &Tensor[T]{data: data[:n], shape: s}
 	t.pin.Pin(&data[0])
 	bytes := C.size_t(n) * C.size_t(unsafe.Sizeof(data[0]))
-	err = failed(C.ort_new_tensor(unsafe.Pointer(&data[0]), bytes, (*C.int64_t)(&s[0]), C.size_t(len(s)),
+	err = statusError(C.ort_new_tensor(unsafe.Pointer(&data[0]), bytes, (*C.int64_t)(&s[0]), C.size_t(len(s)),
 		elementType[T](), &t.value))
 	if err != nil {
 		t.pin.Unpin()
@@ -160,7 +160,7 @@ type otherTensor struct{ Tensor[uint8] }
 // tensorOf makes a Value of a tensor that the library made.
 func tensorOf(value unsafe.Pointer) (Value, error) {
 	var c C.ort_contents
-	if err := failed(C.ort_read_tensor(value, &c)); err != nil {
+	if err := statusError(C.ort_read_tensor(value, &c)); err != nil {
 		C.ort_release_tensor(value)
 		return nil, err
 	}
@@ -170,18 +170,18 @@ func tensorOf(value unsafe.Pointer) (Value, error) {
 	}
 	switch c._type {
 	case typeFloat32:
-		return over[float32](value, shape, c), nil
+		return newTensorOver[float32](value, shape, c), nil
 	case typeUint8:
-		return over[uint8](value, shape, c), nil
+		return newTensorOver[uint8](value, shape, c), nil
 	case typeInt32:
-		return over[int32](value, shape, c), nil
+		return newTensorOver[int32](value, shape, c), nil
 	case typeInt64:
-		return over[int64](value, shape, c), nil
+		return newTensorOver[int64](value, shape, c), nil
 	}
 	return &otherTensor{Tensor[uint8]{shape: shape, value: value}}, nil
 }
 
-func over[T Element](value unsafe.Pointer, s Shape, c C.ort_contents) *Tensor[T] {
+func newTensorOver[T Element](value unsafe.Pointer, s Shape, c C.ort_contents) *Tensor[T] {
 	return &Tensor[T]{data: unsafe.Slice((*T)(c.data), int(c.count)), shape: s, value: value}
 }
 
@@ -194,34 +194,34 @@ func NewSessionOptions() (*SessionOptions, error) {
 		return nil, errors.New("the ONNX Runtime library is not loaded")
 	}
 	o := &SessionOptions{}
-	return o, failed(C.ort_new_session_options(&o.pointer))
+	return o, statusError(C.ort_new_session_options(&o.pointer))
 }
 
 // SetIntraOpNumThreads is how many threads one operator uses.
 func (o *SessionOptions) SetIntraOpNumThreads(n int) error {
-	return failed(C.ort_set_intra_op_threads(o.pointer, C.int(n)))
+	return statusError(C.ort_set_intra_op_threads(o.pointer, C.int(n)))
 }
 
 // SetInterOpNumThreads is how many operators run at once.
 func (o *SessionOptions) SetInterOpNumThreads(n int) error {
-	return failed(C.ort_set_inter_op_threads(o.pointer, C.int(n)))
+	return statusError(C.ort_set_inter_op_threads(o.pointer, C.int(n)))
 }
 
 // SetLogSeverityLevel is what the session prints.
 func (o *SessionOptions) SetLogSeverityLevel(level LoggingLevel) error {
-	return failed(C.ort_set_log_severity(o.pointer, C.int(level)))
+	return statusError(C.ort_set_log_severity(o.pointer, C.int(level)))
 }
 
 // EnableProfiling writes a trace of the nodes run to a file whose name begins with prefix.
 func (o *SessionOptions) EnableProfiling(prefix string) error {
 	p := C.CString(prefix)
 	defer C.free(unsafe.Pointer(p))
-	return failed(C.ort_enable_profiling(o.pointer, p))
+	return statusError(C.ort_enable_profiling(o.pointer, p))
 }
 
 // AppendExecutionProviderCUDA runs on a GPU what runs there.
 func (o *SessionOptions) AppendExecutionProviderCUDA(cuda *CUDAProviderOptions) error {
-	return failed(C.ort_append_cuda(o.pointer, cuda.pointer))
+	return statusError(C.ort_append_cuda(o.pointer, cuda.pointer))
 }
 
 // Destroy frees the options.
@@ -236,7 +236,7 @@ type CUDAProviderOptions struct{ pointer unsafe.Pointer }
 // NewCUDAProviderOptions fails where the library has no CUDA.
 func NewCUDAProviderOptions() (*CUDAProviderOptions, error) {
 	o := &CUDAProviderOptions{}
-	return o, failed(C.ort_new_cuda_options(&o.pointer))
+	return o, statusError(C.ort_new_cuda_options(&o.pointer))
 }
 
 // Update sets options by their names.
@@ -249,7 +249,7 @@ func (o *CUDAProviderOptions) Update(options map[string]string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return failed(C.ort_update_cuda_options(o.pointer, &keys[0], &values[0], C.size_t(len(keys))))
+	return statusError(C.ort_update_cuda_options(o.pointer, &keys[0], &values[0], C.size_t(len(keys))))
 }
 
 // Destroy frees the options.
@@ -264,11 +264,11 @@ type RunOptions struct{ pointer unsafe.Pointer }
 // NewRunOptions are those of a Run that may be told to stop.
 func NewRunOptions() (*RunOptions, error) {
 	o := &RunOptions{}
-	return o, failed(C.ort_new_run_options(&o.pointer))
+	return o, statusError(C.ort_new_run_options(&o.pointer))
 }
 
 // Terminate tells the Run to stop.
-func (o *RunOptions) Terminate() error { return failed(C.ort_terminate(o.pointer)) }
+func (o *RunOptions) Terminate() error { return statusError(C.ort_terminate(o.pointer)) }
 
 // Destroy frees the options.
 func (o *RunOptions) Destroy() error {
@@ -299,9 +299,9 @@ func NewDynamicAdvancedSessionWithONNXData(data []byte, inputs, outputs []string
 	})
 }
 
-func openSession(inputs, outputs []string, open func(*unsafe.Pointer) *C.char) (*DynamicAdvancedSession, error) {
+func openSession(inputs, outputs []string, newSession func(*unsafe.Pointer) *C.char) (*DynamicAdvancedSession, error) {
 	s := &DynamicAdvancedSession{}
-	if err := failed(open(&s.pointer)); err != nil {
+	if err := statusError(newSession(&s.pointer)); err != nil {
 		return nil, err
 	}
 	s.inputs, s.outputs = newStrings(inputs), newStrings(outputs)
@@ -320,7 +320,7 @@ func (s *DynamicAdvancedSession) RunWithOptions(inputs, outputs []Value, o *RunO
 			len(inputs), len(outputs))
 	}
 	in, out := pointers(inputs), pointers(outputs)
-	err := failed(C.ort_run(s.pointer, o.pointer, &s.inputs[0], &in[0], C.size_t(len(in)), &s.outputs[0],
+	err := statusError(C.ort_run(s.pointer, o.pointer, &s.inputs[0], &in[0], C.size_t(len(in)), &s.outputs[0],
 		C.size_t(len(out)), &out[0]))
 	for i := 0; err == nil && i < len(outputs); i++ {
 		if outputs[i] == nil {
