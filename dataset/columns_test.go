@@ -21,11 +21,15 @@ func TestMissingColumns(t *testing.T) {
 			`typo.csv: no column "Farge"; the columns are Frage, passage; name the one that holds the question with --map question=Frage`, 0, 0},
 		{"optional.csv", "question,passage\nq,p\n", Options{Map: map[string]string{"answer": "key"}},
 			`optional.csv: no column "key"; the columns are question, passage; name the one that holds the answer with --map answer=COLUMN`, 0, 0},
-		{"after a bad line.tsv", "Frage\tpassage\nq\nq\tp\n", Options{}, `after a bad line.tsv: no column "question"; the columns are Frage, passage; `, 0, 1},
+		{"after a bad line.tsv", "Frage\tpassage\nq\nq\tp\n", Options{},
+			`after a bad line.tsv: no column "question"; the columns are Frage, passage; `, 0, 1},
 		{"no rows.csv", "Frage,passage\n", Options{}, "", 0, 0},
-		{"all.jsonl", strings.Repeat(lacking, 30), Options{}, `all.jsonl: no column "passage" in the first 20 rows; the columns are question, answer; `, 0, 0},
-		{"few.jsonl", lacking + "no row\n" + lacking, Options{}, `few.jsonl: no column "passage" in the first 2 rows; `, 0, 0},
-		{"empty.jsonl", "{}", Options{}, `empty.jsonl: no columns "question", "passage" in the first row; the row has no columns; `, 0, 0},
+		{"all.jsonl", strings.Repeat(lacking, 30), Options{},
+			`all.jsonl: no column "passage" in the first 20 rows; the columns are question, answer; `, 0, 0},
+		{"few.jsonl", lacking + "no row\n" + lacking, Options{}, `few.jsonl: no column "passage" in the first 2 rows; `, 0,
+			0},
+		{"empty.jsonl", "{}", Options{},
+			`empty.jsonl: no columns "question", "passage" in the first row; the row has no columns; `, 0, 0},
 		{"twentieth.jsonl", strings.Repeat(lacking, 19) + good + "\n" + lacking, Options{}, "", 1, 20},
 		{"first.json", "[" + strings.TrimSpace(lacking) + ",\n" + good + "]", Options{}, "", 1, 1},
 		{"broken.json", "[" + strings.TrimSpace(lacking) + ", ]", Options{}, "broken.json: item 2: not JSON: ", 0, 1},
@@ -37,7 +41,8 @@ func TestMissingColumns(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		rows, bad, err := readErr(r)
-		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.HasPrefix(err.Error(), c.want)) || rows != c.rows || len(bad) != c.bad {
+		if err == nil && c.want != "" || err != nil && (c.want == "" || !strings.HasPrefix(err.Error(), c.want)) ||
+			rows != c.rows || len(bad) != c.bad {
 			t.Errorf("%s: %d rows, %d bad lines\ngot  %v\nwant %s", c.name, rows, len(bad), err, c.want)
 		}
 		if missing := new(ColumnsError); errors.As(err, &missing) && errors.As(err, new(*LineError)) {
@@ -54,10 +59,13 @@ func TestRecorded(t *testing.T) {
 		opt  map[string]string
 		want string
 	}{
-		{`{"Frage":"q","answer":"a","Absatz":"p","text":"t"}`, nil, `q a p|in.jsonl: no column "question"; taking "Frage" for it, as the run that made the file did (--map question=COLUMN names another)|` +
-			`in.jsonl: no column "passage"; taking "Absatz" for it, as the run that made the file did (--map passage=COLUMN names another)`},
-		{`{"Frage":"q","answer":"a","passage":"own","Absatz":"p","other":"o"}`, map[string]string{"question": "other"}, `o a own`},
-		{`{"question":"q","answer":"a","text":"t"}`, nil, `q a t|in.jsonl: no column "passage"; taking "text" for it (--map passage=COLUMN names another)`},
+		{`{"Frage":"q","answer":"a","Absatz":"p","text":"t"}`, nil,
+			`q a p|in.jsonl: no column "question"; taking "Frage" for it, as the run that made the file did (--map question=COLUMN names another)|` +
+				`in.jsonl: no column "passage"; taking "Absatz" for it, as the run that made the file did (--map passage=COLUMN names another)`},
+		{`{"Frage":"q","answer":"a","passage":"own","Absatz":"p","other":"o"}`,
+			map[string]string{"question": "other"}, `o a own`},
+		{`{"question":"q","answer":"a","text":"t"}`, nil,
+			`q a t|in.jsonl: no column "passage"; taking "text" for it (--map passage=COLUMN names another)`},
 	} {
 		o.Taxonomy, o.Map = questions(t), c.opt
 		r := NewReader(strings.NewReader(c.line), "in.jsonl", o)

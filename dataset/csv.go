@@ -57,70 +57,97 @@ func (s *csvScanner) readRecord() ([]string, error) {
 
 // splitCells splits a record whose first line is at hand, and takes more lines while a quote is open.
 func (s *csvScanner) splitCells(line []byte) ([]string, error) {
-	var (
-		cells  []string
-		taken  = [][]byte{line}
-		size   = len(line)
-		comma  = []byte(string(s.comma))
-		failed = func(what string, args ...any) ([]string, error) {
-			s.pending = append(taken[1:len(taken):len(taken)], s.pending...)
-			s.line, s.raw = s.start, taken[0]
-			return nil, fmt.Errorf("%w: "+what, append([]any{errQuote}, args...)...)
-		}
-	)
+	p := csvRecord{s: s, line: line, taken: [][]byte{line}, size: len(line), comma: []byte(string(s.comma))}
 	for {
-		if len(line) == 0 || line[0] != '"' {
-			i := bytes.Index(line, comma)
-			cell := trimEnd(line)
-			if i >= 0 {
-				cell = line[:i]
-			}
-			if bytes.IndexByte(cell, '"') >= 0 {
-				return failed(`cell %d has a quote inside; put the whole cell in quotes, and write each quote in it twice`, len(cells)+1)
-			}
-			if bytes.IndexByte(cell, 0) >= 0 {
-				return failed(`cell %d holds a NUL byte; the file is damaged, or not text`, len(cells)+1)
-			}
-			cells = append(cells, string(cell))
-			if i < 0 {
-				s.raw = bytes.Join(taken, nil)
-				return cells, nil
-			}
-			line = line[i+len(comma):]
-			continue
+		var more bool
+		var err error
+		if len(p.line) == 0 || p.line[0] != '"' {
+			more, err = p.takeBare()
+		} else {
+			more, err = p.takeQuoted()
 		}
-		var cell []byte
-		for line = line[1:]; ; {
-			i := bytes.IndexByte(line, '"')
-			if i >= 0 && i+1 < len(line) && line[i+1] == '"' {
-				cell, line = append(cell, line[:i+1]...), line[i+2:]
-				continue
-			}
-			if i >= 0 {
-				cell, line = append(cell, line[:i]...), line[i+1:]
-				break
-			}
-			cell = append(cell, line...)
-			more, err := s.takeLine()
-			if size += len(more); size > bounded.MaxRow || errors.Is(err, io.EOF) || errors.Is(err, bounded.ErrTooLong) {
-				return failed("the quote that opens cell %d is never closed", len(cells)+1)
-			}
-			if err != nil {
-				return nil, err
-			}
-			taken, line = append(taken, more), more
+		if err != nil {
+			return nil, err
 		}
-		cells = append(cells, string(cell))
-		switch {
-		case len(trimEnd(line)) == 0:
-			s.raw = bytes.Join(taken, nil)
-			return cells, nil
-		case bytes.HasPrefix(line, comma):
-			line = line[len(comma):]
-		default:
-			return failed("behind the closing quote of cell %d stands %.20q; write a quote inside a cell twice", len(cells), trimEnd(line))
+		if !more {
+			s.raw = bytes.Join(p.taken, nil)
+			return p.cells, nil
 		}
 	}
+}
+
+// csvRecord is a record while it is split.
+type csvRecord struct {
+	s     *csvScanner
+	line  []byte // what is left of the line
+	taken [][]byte
+	size  int // bytes of taken
+	comma []byte
+	cells []string
+}
+
+// failed gives all lines but the first back, and says what is wrong.
+func (p *csvRecord) failed(what string, args ...any) error {
+	p.s.pending = append(p.taken[1:len(p.taken):len(p.taken)], p.s.pending...)
+	p.s.line, p.s.raw = p.s.start, p.taken[0]
+	return fmt.Errorf("%w: "+what, append([]any{errQuote}, args...)...)
+}
+
+// takeBare takes a cell without quotes. more tells whether another one follows.
+func (p *csvRecord) takeBare() (more bool, err error) {
+	i := bytes.Index(p.line, p.comma)
+	cell := trimEnd(p.line)
+	if i >= 0 {
+		cell = p.line[:i]
+	}
+	if bytes.IndexByte(cell, '"') >= 0 {
+		return false, p.failed(`cell %d has a quote inside; put the whole cell in quotes, and write each quote in it twice`,
+			len(p.cells)+1)
+	}
+	if bytes.IndexByte(cell, 0) >= 0 {
+		return false, p.failed(`cell %d holds a NUL byte; the file is damaged, or not text`, len(p.cells)+1)
+	}
+	p.cells = append(p.cells, string(cell))
+	if i < 0 {
+		return false, nil
+	}
+	p.line = p.line[i+len(p.comma):]
+	return true, nil
+}
+
+// takeQuoted takes a cell in quotes, which may go on over lines. more tells whether another one follows.
+func (p *csvRecord) takeQuoted() (more bool, err error) {
+	var cell []byte
+	for p.line = p.line[1:]; ; {
+		i := bytes.IndexByte(p.line, '"')
+		if i >= 0 && i+1 < len(p.line) && p.line[i+1] == '"' {
+			cell, p.line = append(cell, p.line[:i+1]...), p.line[i+2:]
+			continue
+		}
+		if i >= 0 {
+			cell, p.line = append(cell, p.line[:i]...), p.line[i+1:]
+			break
+		}
+		cell = append(cell, p.line...)
+		next, err := p.s.takeLine()
+		if p.size += len(next); p.size > bounded.MaxRow || errors.Is(err, io.EOF) || errors.Is(err, bounded.ErrTooLong) {
+			return false, p.failed("the quote that opens cell %d is never closed", len(p.cells)+1)
+		}
+		if err != nil {
+			return false, err
+		}
+		p.taken, p.line = append(p.taken, next), next
+	}
+	p.cells = append(p.cells, string(cell))
+	switch {
+	case len(trimEnd(p.line)) == 0:
+		return false, nil
+	case bytes.HasPrefix(p.line, p.comma):
+		p.line = p.line[len(p.comma):]
+		return true, nil
+	}
+	return false, p.failed("behind the closing quote of cell %d stands %.20q; write a quote inside a cell twice",
+		len(p.cells), trimEnd(p.line))
 }
 
 func trimEnd(line []byte) []byte {
@@ -177,7 +204,8 @@ func (t *table) guessComma() error {
 		}
 	}
 	if t.scan.comma != ',' {
-		t.said = append(t.said, fmt.Sprintf("the header has no comma; cells are split at %q (--delimiter names another)", t.scan.comma))
+		t.said = append(t.said, fmt.Sprintf("the header has no comma; cells are split at %q (--delimiter names another)",
+			t.scan.comma))
 	}
 	return nil
 }
@@ -203,7 +231,8 @@ func (t *table) next() (record, error) {
 
 func (t *table) columns(cells []string) ([]column, error) {
 	if len(cells) != t.header {
-		return nil, fmt.Errorf("%d cells where the header has %d; put cells with a %q inside in quotes", len(cells), t.header, t.scan.comma)
+		return nil, fmt.Errorf("%d cells where the header has %d; put cells with a %q inside in quotes", len(cells),
+			t.header, t.scan.comma)
 	}
 	if err := checkCells(cells, ""); err != nil {
 		return nil, err

@@ -15,14 +15,16 @@ const StatusUntagged = "untagged"
 
 // Diagnosis is what a model found in a row.
 type Diagnosis struct {
-	Labels        []string       `json:"labels,omitzero"`         // the errors over their thresholds, else the no-error label (if the taxonomy has one); taxonomy's order
-	Probabilities Probabilities  `json:"probabilities,omitempty"` // all types but NotJudged, taxonomy's order
-	Model         string         `json:"model,omitempty"`         // name@version
-	Taxonomy      string         `json:"taxonomy,omitempty"`      // name@version
-	NotJudged     []string       `json:"not_judged,omitempty"`    // errors that may be there or not: the row lacks a field that they need
-	Truncated     map[string]int `json:"truncated,omitempty"`     // field to tokens cut from its end; absent if none
-	Status        string         `json:"status,omitempty"`        // StatusUntagged, or empty
-	Reason        string         `json:"reason,omitempty"`        // why untagged
+	// the errors over their thresholds, else the no-error label (if the taxonomy has one); taxonomy's order
+	Labels        []string      `json:"labels,omitzero"`
+	Probabilities Probabilities `json:"probabilities,omitempty"` // all types but NotJudged, taxonomy's order
+	Model         string        `json:"model,omitempty"`         // name@version
+	Taxonomy      string        `json:"taxonomy,omitempty"`      // name@version
+	// errors that may be there or not: the row lacks a field that they need
+	NotJudged []string       `json:"not_judged,omitempty"`
+	Truncated map[string]int `json:"truncated,omitempty"` // field to tokens cut from its end; absent if none
+	Status    string         `json:"status,omitempty"`    // StatusUntagged, or empty
+	Reason    string         `json:"reason,omitempty"`    // why untagged
 }
 
 // Probability is that of one label, 0 to 1.
@@ -119,8 +121,8 @@ func (r *Row) Diagnosis() (*Diagnosis, error) {
 	return d, nil
 }
 
-// MadeWith tells whether the diagnosis was made with that taxonomy (name@version), or with another version of it with the same
-// number before the first point. One that names no taxonomy may be of any.
+// MadeWith tells whether the diagnosis was made with that taxonomy (name@version), or with another version of it with
+// the same number before the first point. One that names no taxonomy may be of any.
 func (d *Diagnosis) MadeWith(taxonomy string) bool {
 	made, _, _ := strings.Cut(d.Taxonomy, ".")
 	major, _, _ := strings.Cut(taxonomy, ".")

@@ -26,7 +26,8 @@ const (
 )
 
 // commonEncodings are those that are suggested.
-var commonEncodings = []string{encodingUTF8, encodingUTF16, encodingWindows, "windows-1250", "windows-1251", "iso-8859-1",
+var commonEncodings = []string{encodingUTF8, encodingUTF16, encodingWindows, "windows-1250",
+	"windows-1251", "iso-8859-1",
 	"iso-8859-2", "iso-8859-15", "macintosh", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"}
 
 // ParseEncoding reads a name as in --encoding, any that HTML has, such as "latin1", and gives its usual one.

@@ -42,8 +42,10 @@ func TestEncodings(t *testing.T) {
 		{"windows.csv", encoded(t, windows, csv), "cp1252", "", want},
 		{"windows.jsonl", encoded(t, windows, line), "Latin1", "", want},
 		{"windows.json", encoded(t, windows, "["+line+"]"), "windows-1252", "", want},
-		{"latin9.csv", encoded(t, latin9, "question;answer;passage\nä;ö;10 €\n"), "iso-8859-15", "", []string{"ä", "ö", "10 €"}},
-		{"japanese.csv", encoded(t, japanese.ShiftJIS.NewEncoder().String, "question,answer,passage\n東京,a,p\n"), "sjis", "", []string{"東京", "a", "p"}},
+		{"latin9.csv", encoded(t, latin9, "question;answer;passage\nä;ö;10 €\n"), "iso-8859-15", "",
+			[]string{"ä", "ö", "10 €"}},
+		{"japanese.csv", encoded(t, japanese.ShiftJIS.NewEncoder().String, "question,answer,passage\n東京,a,p\n"), "sjis", "",
+			[]string{"東京", "a", "p"}},
 		{"little.csv", encoded(t, little, csv), "", marked, want},
 		{"big.tsv", encoded(t, big, strings.ReplaceAll(csv, ";", "\t")), "", marked, want},
 		{"little.jsonl", encoded(t, little, line), "", marked, want},
@@ -76,7 +78,8 @@ func TestEncodings(t *testing.T) {
 			if got := strings.Join(row.Values, "|"); got != strings.Join(c.want, "|") {
 				t.Errorf("%s as %q: got %s", c.name, c.encoding, got)
 			}
-			if notes := strings.Join(r.Notes(), "|"); !strings.Contains(notes, c.note) || c.note == "" && strings.Contains(notes, "UTF") {
+			if notes := strings.Join(r.Notes(), "|"); !strings.Contains(notes, c.note) || c.note == "" &&
+				strings.Contains(notes, "UTF") {
 				t.Errorf("%s as %q: notes %s", c.name, c.encoding, notes)
 			}
 		}
@@ -127,7 +130,8 @@ func TestEncodingWaitsForNothing(t *testing.T) {
 
 // TestRawOfDecoded: a rejected line is kept as text, with the bytes that do not fit marked.
 func TestRawOfDecoded(t *testing.T) {
-	r, err := NewSource(strings.NewReader(head+"f\xfc\x81,a,p\n"), "in.csv", Options{Taxonomy: questions(t), Format: Format{Name: CSV}, Encoding: encodingWindows})
+	r, err := NewSource(strings.NewReader(head+"f\xfc\x81,a,p\n"), "in.csv", Options{Taxonomy: questions(t),
+		Format: Format{Name: CSV}, Encoding: encodingWindows})
 	if err != nil {
 		t.Fatal(err)
 	}

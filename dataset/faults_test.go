@@ -59,86 +59,137 @@ func faults(t *testing.T) []fault {
 		{"blank.jsonl", []byte("\n \n\t\n"), 0, 0, ""},
 
 		// Text.
-		{"lone cr.jsonl", []byte(good + "\r" + good + "\r"), 0, 1, `lone cr.jsonl:1: the lines end with lone carriage returns; convert them first, as in: tr '\r' '\n' < FILE`},
-		{"lone cr.csv", []byte("question,answer,passage\rq,a,p\r"), 0, 0, `lone cr.csv: the lines end with lone carriage returns; convert them first`},
-		{"nul.jsonl", []byte(good + "\n\x00\x00\x00\n" + good), 2, 1, `nul.jsonl:2: not JSON: invalid character '\x00' looking for beginning of value (byte 1 of the line)`},
-		{"nul.csv", []byte(head + "q,a\x00,p\nq,a,p\n"), 1, 1, `nul.csv:2: cell 2 holds a NUL byte; the file is damaged, or not text`},
-		{"latin1.jsonl", []byte(with("\"x\":\"caf\xe9\"") + "\n" + good), 1, 1, `latin1.jsonl:1: not UTF-8 at byte 10 of the line; name the file's encoding, as in: --encoding windows-1252`},
+		{"lone cr.jsonl", []byte(good + "\r" + good + "\r"), 0, 1,
+			`lone cr.jsonl:1: the lines end with lone carriage returns; convert them first, as in: tr '\r' '\n' < FILE`},
+		{"lone cr.csv", []byte("question,answer,passage\rq,a,p\r"), 0, 0,
+			`lone cr.csv: the lines end with lone carriage returns; convert them first`},
+		{"nul.jsonl", []byte(good + "\n\x00\x00\x00\n" + good), 2, 1,
+			`nul.jsonl:2: not JSON: invalid character '\x00' looking for beginning of value (byte 1 of the line)`},
+		{"nul.csv", []byte(head + "q,a\x00,p\nq,a,p\n"), 1, 1,
+			`nul.csv:2: cell 2 holds a NUL byte; the file is damaged, or not text`},
+		{"latin1.jsonl", []byte(with("\"x\":\"caf\xe9\"") + "\n" + good), 1, 1,
+			`latin1.jsonl:1: not UTF-8 at byte 10 of the line; name the file's encoding, as in: --encoding windows-1252`},
 		{"latin1.csv", []byte(head + "caf\xe9,a,p\nq,a,p\n"), 2, 0, ``},
-		{"damaged.csv", []byte(head + "caf\xe9 \u00e9 \u00e8,a,p\nq,a,p\n"), 1, 1, `damaged.csv:2: not UTF-8 at cell 1; name the file's encoding, as in: --encoding windows-1252`},
-		{"damaged header.csv", []byte("caf\x81,a,p\n"), 0, 0, `damaged header.csv: not UTF-8 at cell 1 of the header on line 1; name`},
+		{"damaged.csv", []byte(head + "caf\xe9 \u00e9 \u00e8,a,p\nq,a,p\n"), 1, 1,
+			`damaged.csv:2: not UTF-8 at cell 1; name the file's encoding, as in: --encoding windows-1252`},
+		{"damaged header.csv", []byte("caf\x81,a,p\n"), 0, 0,
+			`damaged header.csv: not UTF-8 at cell 1 of the header on line 1; name`},
 		{"late.csv", []byte(head + "q\xe4,a,p\n" + repeated("q,a,p\n", 20000) + "q\x81,a,p\nq,a,p\n"), 20002, 1,
 			`late.csv:20003: the text at cell 1 does not fit the encoding windows-1252; mend it, or name another encoding with --encoding`},
-		{"too late.csv", []byte(head + repeated("q,a,p\n", 20000) + "q\xe4,a,p\nq,a,p\n"), 20001, 1, `too late.csv:20002: not UTF-8 at cell 1; name`},
-		{"latin1.json", []byte("[" + with("\"x\":\"caf\xe9\"") + "," + good + "]"), 1, 1, `latin1.json: item 1: not UTF-8 at byte 10 of the item`},
-		{"surrogate.jsonl", []byte(with(`"x":"\ud83d"`) + "\n" + good), 1, 1, `surrogate.jsonl:1: \ud83d is half of a surrogate pair, not a character`},
+		{"too late.csv", []byte(head + repeated("q,a,p\n", 20000) + "q\xe4,a,p\nq,a,p\n"), 20001, 1,
+			`too late.csv:20002: not UTF-8 at cell 1; name`},
+		{"latin1.json", []byte("[" + with("\"x\":\"caf\xe9\"") + "," + good + "]"), 1, 1,
+			`latin1.json: item 1: not UTF-8 at byte 10 of the item`},
+		{"surrogate.jsonl", []byte(with(`"x":"\ud83d"`) + "\n" + good), 1, 1,
+			`surrogate.jsonl:1: \ud83d is half of a surrogate pair, not a character`},
 		{"utf-16.jsonl", utf16, 0, 1, `utf-16.jsonl:1: not JSON: the object does not end on its line`},
-		{"utf-16.xlsx", utf16, 0, 0, `utf-16.xlsx: the file is text (UTF-16), not xlsx; name it .csv, .tsv or .jsonl, or give its --format`},
-		{"half.csv", []byte("\xff\xfeq\x00,\x00\x00\xd8a\x00\n\x00"), 0, 0, `half.csv: the text at cell 2 of the header on line 1 does not fit the encoding utf-16`},
+		{"utf-16.xlsx", utf16, 0, 0,
+			`utf-16.xlsx: the file is text (UTF-16), not xlsx; name it .csv, .tsv or .jsonl, or give its --format`},
+		{"half.csv", []byte("\xff\xfeq\x00,\x00\x00\xd8a\x00\n\x00"), 0, 0,
+			`half.csv: the text at cell 2 of the header on line 1 does not fit the encoding utf-16`},
 
 		// Fields, types and ids.
-		{"misnamed.csv", []byte("frage,answer,passage\nq,a,p\n"), 0, 0, `misnamed.csv: no column "question"; the columns are frage, answer, passage; name the one that holds the question with --map question=COLUMN`},
-		{"missing.jsonl", []byte(good + "\n" + `{"id":"r7","question":"q","answer":"a"}`), 1, 1, `missing.jsonl:2: no column "passage"; the columns are id, question, answer; name the one`},
-		{"wrong type.jsonl", []byte(`{"question":"q","answer":true,"passage":"p"}`), 0, 1, `wrong type.jsonl:1: the column "answer" holds true or false where a text is expected`},
-		{"nan.jsonl", []byte(with(`"x":NaN`) + "\n" + with(`"x":-Infinity`) + "\n" + good), 1, 2, `nan.jsonl:1: not JSON: invalid character 'N'`},
-		{"nan.csv", []byte("diagnosis.labels,diagnosis.probabilities.Vague,question,answer,passage\nVague,NaN,q,a,p\n"), 0, 1, `nan.csv:2: column "diagnosis.probabilities.Vague": "NaN" is no number`},
-		{"nan.parquet", parquetOf(t, []float64{1, math.NaN(), math.Inf(1)}), 1, 2, `nan.parquet: row 2: column "x": NaN is no number that JSON has; write null for unknown`},
-		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 2, 1, `id twice.csv:4: the id "a" is already that of line 2; give each row its own, or leave the column out`},
-		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 1, 1, `id twice.json: item 2: the id "1" is already that of item 1`},
-		{"key twice.jsonl", []byte(with(`"x":1,"x":2`)), 0, 1, `key twice.jsonl:1: the column "x" is there twice; keep one of them`},
+		{"misnamed.csv", []byte("frage,answer,passage\nq,a,p\n"), 0, 0,
+			`misnamed.csv: no column "question"; the columns are frage, answer, passage; name the one that holds the question with --map question=COLUMN`},
+		{"missing.jsonl", []byte(good + "\n" + `{"id":"r7","question":"q","answer":"a"}`), 1, 1,
+			`missing.jsonl:2: no column "passage"; the columns are id, question, answer; name the one`},
+		{"wrong type.jsonl", []byte(`{"question":"q","answer":true,"passage":"p"}`), 0, 1,
+			`wrong type.jsonl:1: the column "answer" holds true or false where a text is expected`},
+		{"nan.jsonl", []byte(with(`"x":NaN`) + "\n" + with(`"x":-Infinity`) + "\n" + good), 1, 2,
+			`nan.jsonl:1: not JSON: invalid character 'N'`},
+		{"nan.csv", []byte("diagnosis.labels,diagnosis.probabilities.Vague,question,answer,passage\nVague,NaN,q,a,p\n"), 0, 1,
+			`nan.csv:2: column "diagnosis.probabilities.Vague": "NaN" is no number`},
+		{"nan.parquet", parquetOf(t, []float64{1, math.NaN(), math.Inf(1)}), 1, 2,
+			`nan.parquet: row 2: column "x": NaN is no number that JSON has; write null for unknown`},
+		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 2, 1,
+			`id twice.csv:4: the id "a" is already that of line 2; give each row its own, or leave the column out`},
+		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 1, 1,
+			`id twice.json: item 2: the id "1" is already that of item 1`},
+		{"key twice.jsonl", []byte(with(`"x":1,"x":2`)), 0, 1,
+			`key twice.jsonl:1: the column "x" is there twice; keep one of them`},
 
 		// CSV.
-		{"header twice.csv", []byte("question,answer,passage,answer\nq,a,p,a\n"), 0, 0, `header twice.csv: the header has the column "answer" twice (columns 2 and 4); rename one`},
-		{"no names.csv", []byte("question,,answer,\n"), 0, 0, `no names.csv: the columns 2 and 4 have no name; write one in the header`},
-		{"short.csv", []byte(head + "q,a\nq,a,p\n"), 1, 1, `short.csv:2: 2 cells where the header has 3; put cells with a ',' inside in quotes`},
+		{"header twice.csv", []byte("question,answer,passage,answer\nq,a,p,a\n"), 0, 0,
+			`header twice.csv: the header has the column "answer" twice (columns 2 and 4); rename one`},
+		{"no names.csv", []byte("question,,answer,\n"), 0, 0,
+			`no names.csv: the columns 2 and 4 have no name; write one in the header`},
+		{"short.csv", []byte(head + "q,a\nq,a,p\n"), 1, 1,
+			`short.csv:2: 2 cells where the header has 3; put cells with a ',' inside in quotes`},
 		{"long.csv", []byte(head + "q,a,p, and more\nq,a,p\n"), 1, 1, `long.csv:2: 4 cells where the header has 3`},
-		{"open quote.csv", []byte(head + "q,a,\"p\nq,a,p\nq,a,p\n"), 2, 1, `open quote.csv:2: the quote that opens cell 3 is never closed`},
-		{"quote inside.csv", []byte(head + "q,a \"b\" c,p\nq,a,p\n"), 1, 1, `quote inside.csv:2: cell 2 has a quote inside; put the whole cell in quotes, and write each quote in it twice`},
-		{"behind quote.csv", []byte(head + "q,\"a\" b,p\nq,a,p\n"), 1, 1, `behind quote.csv:2: behind the closing quote of cell 2 stands " b,p"; write a quote inside a cell twice`},
-		{"apostrophe.csv", []byte("erreval.apostrophe," + head + "x,q,a,p\n"), 0, 1, `apostrophe.csv:2: the column "erreval.apostrophe" holds "x", not a list of columns`},
+		{"open quote.csv", []byte(head + "q,a,\"p\nq,a,p\nq,a,p\n"), 2, 1,
+			`open quote.csv:2: the quote that opens cell 3 is never closed`},
+		{"quote inside.csv", []byte(head + "q,a \"b\" c,p\nq,a,p\n"), 1, 1,
+			`quote inside.csv:2: cell 2 has a quote inside; put the whole cell in quotes, and write each quote in it twice`},
+		{"behind quote.csv", []byte(head + "q,\"a\" b,p\nq,a,p\n"), 1, 1,
+			`behind quote.csv:2: behind the closing quote of cell 2 stands " b,p"; write a quote inside a cell twice`},
+		{"apostrophe.csv", []byte("erreval.apostrophe," + head + "x,q,a,p\n"), 0, 1,
+			`apostrophe.csv:2: the column "erreval.apostrophe" holds "x", not a list of columns`},
 
 		// JSON lists.
-		{"cut.json", []byte("[" + good + ",\n" + good[:20]), 1, 0, `cut.json: item 2: the file ends in its middle; fetch or write it again`},
+		{"cut.json", []byte("[" + good + ",\n" + good[:20]), 1, 0,
+			`cut.json: item 2: the file ends in its middle; fetch or write it again`},
 		{"cut squad.json", []byte(`{"data":[` + good), 1, 0, `cut squad.json: item 2: the file ends in its middle`},
 		{"comma.json", []byte("[" + good + ",]"), 1, 0, `comma.json: item 2: not JSON: invalid character ']'`},
-		{"two lists.json", []byte("[" + good + "]\n[" + good + "]"), 1, 0, `two lists.json: behind the list (after item 1) stands "[{\"question\":\"q\",\"an"; write one list a file`},
-		{"no object.json", []byte("[1," + good + "]"), 1, 1, `no object.json: item 1: the item holds a number, not an object; write a list of objects`},
+		{"two lists.json", []byte("[" + good + "]\n[" + good + "]"), 1, 0,
+			`two lists.json: behind the list (after item 1) stands "[{\"question\":\"q\",\"an"; write one list a file`},
+		{"no object.json", []byte("[1," + good + "]"), 1, 1,
+			`no object.json: item 1: the item holds a number, not an object; write a list of objects`},
 		{"no answer.json", []byte(`{"data":[{"paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]},{"question":"q","answers":[]}]}]}]}`), 2, 0, ``},
 		{"no passage.json", []byte(`[{"question":"q","answer":"a","passages":["p"]},{"question":"q","answer":"a","passages":[]}]`), 0, 0,
 			`no passage.json: no column "passage" in the first 2 rows; the columns are question, answer, passages; name the one that holds the passage with --map passage=passages`},
 
 		// Compression.
 		{"cut.jsonl.gz", cut(pack(t, Gzip, []byte(lines))), -1, 0, `cut.jsonl.gz: after line `},
-		{"cut.jsonl.zst", cut(pack(t, Zstd, []byte(lines))), 0, 0, `cut.jsonl.zst: the .zst file ends in its middle; fetch or write it again`},
+		{"cut.jsonl.zst", cut(pack(t, Zstd, []byte(lines))), 0, 0,
+			`cut.jsonl.zst: the .zst file ends in its middle; fetch or write it again`},
 		{"flipped.csv.gz", flip(pack(t, Gzip, []byte(head+repeated("q,a,p\n", 300)))), -1, 0, `flipped.csv.gz: `},
-		{"plain.jsonl.gz", []byte(good), 0, 0, `plain.jsonl.gz: the file is named .gz but does not begin as such a file does; rename it, or fetch it again`},
-		{"twice.jsonl.gz", pack(t, Gzip, pack(t, Gzip, []byte(good))), 0, 0, `twice.jsonl.gz: the file is compressed twice; unpack it once`},
-		{"bzip2.jsonl", []byte("BZh91AY"), 0, 0, `bzip2.jsonl: the file is compressed with bzip2, which is not read; unpack it first, or compress it with gzip or zstd`},
-		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", bounded.MaxRow+1<<20)+"\n"+good)), 2, 1, `bomb.jsonl.gz:2: more than 128 MiB without an end; a row that long is a damaged file`},
+		{"plain.jsonl.gz", []byte(good), 0, 0,
+			`plain.jsonl.gz: the file is named .gz but does not begin as such a file does; rename it, or fetch it again`},
+		{"twice.jsonl.gz", pack(t, Gzip, pack(t, Gzip, []byte(good))), 0, 0,
+			`twice.jsonl.gz: the file is compressed twice; unpack it once`},
+		{"bzip2.jsonl", []byte("BZh91AY"), 0, 0,
+			`bzip2.jsonl: the file is compressed with bzip2, which is not read; unpack it first, or compress it with gzip or zstd`},
+		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", bounded.MaxRow+1<<20)+"\n"+good)), 2, 1,
+			`bomb.jsonl.gz:2: more than 128 MiB without an end; a row that long is a damaged file`},
 
-		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", bounded.MaxRow+1<<20))), 1, 0, `bomb.json.gz: item 2: more than 128 MiB`},
-		{"bomb.csv.zst", pack(t, Zstd, []byte(head+"q,a,p\nq,a,\""+repeated("p", bounded.MaxRow+1<<20))), 1, 1, `bomb.csv.zst:3: more than 128 MiB without an end; a row that long is a damaged file`},
+		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", bounded.MaxRow+1<<20))), 1, 0,
+			`bomb.json.gz: item 2: more than 128 MiB`},
+		{"bomb.csv.zst", pack(t, Zstd, []byte(head+"q,a,p\nq,a,\""+repeated("p", bounded.MaxRow+1<<20))), 1, 1,
+			`bomb.csv.zst:3: more than 128 MiB without an end; a row that long is a damaged file`},
 
 		// Workbooks.
 		{"empty.xlsx", nil, 0, 0, `empty.xlsx: the file is empty; a xlsx file is not`},
-		{"cut.xlsx", cut(workbookOf(t, nil)), 0, 0, `cut.xlsx: not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again`},
-		{"encrypted.xlsx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1..."), 0, 0, `encrypted.xlsx: the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password`},
+		{"cut.xlsx", cut(workbookOf(t, nil)), 0, 0,
+			`cut.xlsx: not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again`},
+		{"encrypted.xlsx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1..."), 0, 0,
+			`encrypted.xlsx: the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password`},
 		{"csv.xlsx", []byte(head), 0, 0, `csv.xlsx: not a workbook, or cut`},
-		{"xlsx.csv", workbookOf(t, nil), 0, 0, `xlsx.csv: the file is a workbook or another ZIP file; name it .xlsx, give --format xlsx, or unpack it`},
-		{"cell error.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellFormula("Sheet1", "D2", "=1/0") }), 1, 1, `cell error.xlsx: row 2: the cell D2 is a formula without its result; open and save the workbook in Excel`},
-		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "F3", "x") }), 1, 1, `beyond.xlsx: row 3: the cell F3 stands under no column name; write one in the header, or empty it`},
-		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }), 1, 1, `merged.xlsx: row 3: the column "passage" holds null where a text is expected`},
-		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "D1", "answer") }), 0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 4); rename one`},
+		{"xlsx.csv", workbookOf(t, nil), 0, 0,
+			`xlsx.csv: the file is a workbook or another ZIP file; name it .xlsx, give --format xlsx, or unpack it`},
+		{"cell error.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellFormula("Sheet1", "D2", "=1/0") }),
+			1, 1, `cell error.xlsx: row 2: the cell D2 is a formula without its result; open and save the workbook in Excel`},
+		{"beyond.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "F3", "x") }), 1, 1,
+			`beyond.xlsx: row 3: the cell F3 stands under no column name; write one in the header, or empty it`},
+		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }), 1, 1,
+			`merged.xlsx: row 3: the column "passage" holds null where a text is expected`},
+		{"header twice.xlsx", workbookOf(t, func(f *excelize.File) error { return f.SetCellValue("Sheet1", "D1", "answer") }),
+			0, 0, `header twice.xlsx: the header has the column "answer" twice (columns 2 and 4); rename one`},
 
 		// Parquet.
 		{"cut.parquet", cut(parquetOf(t, []float64{1, 2})), 0, 0, `cut.parquet: not a Parquet file, or cut (`},
 		{"head alone.parquet", []byte("PAR1"), 0, 0, `head alone.parquet: not a Parquet file, or cut (`},
-		{"footer beyond.parquet", footer(0xfffffff0, ""), 0, 0, `footer beyond.parquet: not a Parquet file, or cut (its footer has 4294967280 bytes, of 335 in all); write or fetch it again`},
-		{"list beyond.parquet", footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"), 0, 0, `list beyond.parquet: not a Parquet file, or cut (its metadata is damaged); write or fetch it again`},
-		{"nested.parquet", footer(0, repeated("\x1c", 300)), 0, 0, `nested.parquet: not a Parquet file, or cut (its metadata is damaged); write or fetch it again`},
-		{"encrypted.parquet", []byte("PARE1234PARE"), 0, 0, `encrypted.parquet: the Parquet file is encrypted; write it again without encryption`},
-		{"damaged.parquet", damagePage(parquetOf(t, []float64{1, 2})), 0, 0, `damaged.parquet: after row 0 the Parquet file is damaged (`},
-		{"parquet.jsonl", parquetOf(t, []float64{1}), 0, 0, `parquet.jsonl: the file is Parquet; name it .parquet, or give --format parquet`},
+		{"footer beyond.parquet", footer(0xfffffff0, ""), 0, 0,
+			`footer beyond.parquet: not a Parquet file, or cut (its footer has 4294967280 bytes, of 335 in all); write or fetch it again`},
+		{"list beyond.parquet", footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"), 0, 0,
+			`list beyond.parquet: not a Parquet file, or cut (its metadata is damaged); write or fetch it again`},
+		{"nested.parquet", footer(0, repeated("\x1c", 300)), 0, 0,
+			`nested.parquet: not a Parquet file, or cut (its metadata is damaged); write or fetch it again`},
+		{"encrypted.parquet", []byte("PARE1234PARE"), 0, 0,
+			`encrypted.parquet: the Parquet file is encrypted; write it again without encryption`},
+		{"damaged.parquet", damagePage(parquetOf(t, []float64{1, 2})), 0, 0,
+			`damaged.parquet: after row 0 the Parquet file is damaged (`},
+		{"parquet.jsonl", parquetOf(t, []float64{1}), 0, 0,
+			`parquet.jsonl: the file is Parquet; name it .parquet, or give --format parquet`},
 	}
 }
 
@@ -213,7 +264,8 @@ func flip(data []byte) []byte {
 	return data
 }
 
-// footer is a Parquet file of its footer alone, filled up to 323 bytes, whose length is said to be size, or is right for 0.
+// footer is a Parquet file of its footer alone, filled up to 323 bytes, whose length is said to be size, or is right
+// for 0.
 func footer(size uint32, thrift string) []byte {
 	data := append([]byte("PAR1"), thrift...)
 	data = append(data, make([]byte, 323-len(thrift))...)
@@ -282,14 +334,18 @@ func TestNotes(t *testing.T) {
 		{"in.jsonl", []byte(`{"context":"p","answers":{"text":["a","b"]},"prediction":"q","generated_question":"g"}`),
 			`no column "question"; taking "generated_question" for it (--map question=COLUMN names another)|no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|` +
 				`no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
-		{"bare.jsonl", []byte(`{"question":"q","passage":"p"}`), `no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`},
-		{"in.csv", []byte("Question;Answer;Passage\nq;a;p\n"), `the header has no comma; cells are split at ';' (--delimiter names another)|no column "question"; taking "Question" for it (--map question=COLUMN names another)|` +
-			`no column "answer"; taking "Answer" for it (--map answer=COLUMN names another)|no column "passage"; taking "Passage" for it (--map passage=COLUMN names another)`},
+		{"bare.jsonl", []byte(`{"question":"q","passage":"p"}`),
+			`no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`},
+		{"in.csv", []byte("Question;Answer;Passage\nq;a;p\n"),
+			`the header has no comma; cells are split at ';' (--delimiter names another)|no column "question"; taking "Question" for it (--map question=COLUMN names another)|` +
+				`no column "answer"; taking "Answer" for it (--map answer=COLUMN names another)|no column "passage"; taking "Passage" for it (--map passage=COLUMN names another)`},
 		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),
 			`rows are the list under "data"; beside it stands version, which is left out|SQuAD: one row a question, with its paragraph's and article's columns|` +
 				`no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
-		{"in.xlsx", workbookOf(t, func(f *excelize.File) error { _, err := f.NewSheet("other"); return err }), `reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
-		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }), `1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel`},
+		{"in.xlsx", workbookOf(t, func(f *excelize.File) error { _, err := f.NewSheet("other"); return err }),
+			`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
+		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }),
+			`1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel`},
 	} {
 		f, _ := FormatOf(c.name)
 		r, err := NewSource(bytes.NewReader(c.data), c.name, Options{Taxonomy: questions(t), Format: f})
@@ -397,7 +453,8 @@ func TestUnwritable(t *testing.T) {
 	for _, c := range []struct{ format, line, want string }{
 		{XLSX, long, `row 2 (id "r1"): column "x" has 32768 characters, but a cell of Excel holds 32767; write CSV, Parquet or JSON Lines instead`},
 		{XLSX, with(`"x":"` + repeated("😀", 16384) + `"`), `row 2: column "x" has 32768 characters`},
-		{CSV, with(`"erreval.apostrophe":"x"`), `a column is called "erreval.apostrophe", which is erreval's own name; rename it`},
+		{CSV, with(`"erreval.apostrophe":"x"`),
+			`a column is called "erreval.apostrophe", which is erreval's own name; rename it`},
 	} {
 		rows, bad := read(t, good+"\n"+c.line, Options{})
 		if len(rows) != 2 {
@@ -407,7 +464,8 @@ func TestUnwritable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(sink.Write(rows[0]), sink.Write(rows[1]), sink.Close()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+		if err := errors.Join(sink.Write(rows[0]), sink.Write(rows[1]), sink.Close()); err == nil ||
+			!strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
@@ -443,7 +501,8 @@ func TestUnwritableKeeps(t *testing.T) {
 // not written so keeps its apostrophes.
 func TestFormulas(t *testing.T) {
 	row := &Row{}
-	for i, text := range []string{"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "-5", "+5", "-0.5e3", "plain"} {
+	for i, text := range []string{"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "-5", "+5",
+		"-0.5e3", "plain"} {
 		if err := row.Set(fmt.Sprint("c", i), text); err != nil {
 			t.Fatal(err)
 		}
@@ -477,7 +536,8 @@ func TestOursReadsExcel(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(f.SetCellValue("Sheet1", name+"1", "c"+fmt.Sprint(i)), f.SetCellValue("Sheet1", name+"2", v)); err != nil {
+			if err := errors.Join(f.SetCellValue("Sheet1", name+"1", "c"+fmt.Sprint(i)), f.SetCellValue("Sheet1", name+"2",
+				v)); err != nil {
 				return err
 			}
 		}

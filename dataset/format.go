@@ -111,7 +111,8 @@ func formatNames() []string {
 func ParseFormat(name string) (Format, error) {
 	f, ok := formatOf(strings.ToLower(name))
 	if !ok {
-		return Format{}, fmt.Errorf("there is no format %q; the formats are %s, each also with .gz or .zst behind it", name, strings.Join(formatNames(), ", "))
+		return Format{}, fmt.Errorf("there is no format %q; the formats are %s, each also with .gz or .zst behind it", name,
+			strings.Join(formatNames(), ", "))
 	}
 	return f, nil
 }
@@ -184,7 +185,8 @@ func (f Format) RandomAccess() bool {
 
 // signatures are the first bytes of files that are no text.
 var signatures = []struct{ name, bytes string }{
-	{Gzip, "\x1f\x8b"}, {Zstd, "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {Parquet, "PAR1"}, {"encrypted parquet", "PARE"},
+	{Gzip, "\x1f\x8b"}, {Zstd, "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {Parquet,
+		"PAR1"}, {"encrypted parquet", "PARE"},
 	{"ole", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, {encodingUTF16, "\xff\xfe"}, {encodingUTF16, "\xfe\xff"},
 	{"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
 }
@@ -221,7 +223,8 @@ func decompress(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
 		}
 		unpacked, closer = z, z.IOReadCloser()
 	case f.Compression != "" && len(head) > 0:
-		return nil, nil, fmt.Errorf("the file is named .%s but does not begin as such a file does; rename it, or fetch it again", f.Compression)
+		return nil, nil, fmt.Errorf("the file is named .%s but does not begin as such a file does; rename it, or fetch "+
+			"it again", f.Compression)
 	default:
 		return in, closer, nil
 	}
@@ -257,11 +260,13 @@ func checkContent(head []byte, f Format) error {
 			return fmt.Errorf("the file is text (UTF-16), not %s; name it .csv, .tsv or .jsonl, or give its --format", f)
 		}
 	case "ole":
-		return errors.New("the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as .xlsx without a password")
+		return errors.New("the file is an encrypted workbook or one of Excel before 2007; open it in Excel and save it as " +
+			".xlsx without a password")
 	case "encrypted parquet":
 		return errors.New("the Parquet file is encrypted; write it again without encryption")
 	case "bzip2", "xz":
-		return fmt.Errorf("the file is compressed with %s, which is not read; unpack it first, or compress it with gzip or zstd", kind)
+		return fmt.Errorf("the file is compressed with %s, which is not read; unpack it first, or compress it with gzip "+
+			"or zstd", kind)
 	case "zip":
 		if !f.is(XLSX) {
 			return errors.New("the file is a workbook or another ZIP file; name it .xlsx, give --format xlsx, or unpack it")

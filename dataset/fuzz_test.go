@@ -92,7 +92,8 @@ func FuzzList(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	fuzzFormat(f, CSV, []byte(head+"q,\"a\"\"\r\n\",p\r\nq,\"a,p\nq,a,p"), []byte("a;b\n1;2"), []byte("erreval.apostrophe,question\n\"[\"\"question\"\"]\",'=1"),
+	fuzzFormat(f, CSV, []byte(head+"q,\"a\"\"\r\n\",p\r\nq,\"a,p\nq,a,p"), []byte("a;b\n1;2"),
+		[]byte("erreval.apostrophe,question\n\"[\"\"question\"\"]\",'=1"),
 		[]byte("scores.a.value,scores.a.runs,diagnosis.status,diagnosis\n1,[],untagged,{}"))
 }
 
@@ -103,7 +104,8 @@ func FuzzXLSX(f *testing.F) {
 }
 
 func FuzzParquet(f *testing.F) {
-	fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2}), footer(0xfffffff0, ""), footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"))
+	fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2}), footer(0xfffffff0, ""),
+		footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"))
 }
 
 // FuzzPacked goes at the decompressors.
@@ -113,7 +115,8 @@ func FuzzPacked(f *testing.F) {
 
 // FuzzObject: splitting an object gives what encoding/json makes of it.
 func FuzzObject(f *testing.F) {
-	for _, s := range []string{`{}`, ` { "a" : [1, {"b":"}"}] , "\u0063\"":-1.5e3 } `, `{"a":"\\","b":null}`, `{"a":1}}`, `[1]`, `{"a":1,"a":2}`, `{"a":true`} {
+	for _, s := range []string{`{}`, ` { "a" : [1, {"b":"}"}] , "\u0063\"":-1.5e3 } `, `{"a":"\\","b":null}`, `{"a":1}}`,
+		`[1]`, `{"a":1,"a":2}`, `{"a":true`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -121,7 +124,8 @@ func FuzzObject(f *testing.F) {
 		var want map[string]json.RawMessage
 		if bad := json.Unmarshal(data, &want); err == nil && (bad != nil || len(columns) != len(want)) {
 			t.Fatalf("%d columns of %d, %v", len(columns), len(want), bad)
-		} else if err != nil && bad == nil && want != nil && !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "UTF-8") && !strings.Contains(err.Error(), "surrogate") {
+		} else if err != nil && bad == nil && want != nil && !strings.Contains(err.Error(), "twice") &&
+			!strings.Contains(err.Error(), "UTF-8") && !strings.Contains(err.Error(), "surrogate") {
 			t.Fatal(err)
 		}
 		for _, c := range columns {

@@ -35,7 +35,8 @@ func (r *Reader) guessMissing(row *Row) {
 		if c, ok := findColumn(f, row.Columns(), taken); ok {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
-			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c, firstHint(raw), f))
+			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c,
+				firstHint(raw), f))
 		} else if r.optional[f] {
 			r.said = append(r.said, fmt.Sprintf("no column %q; what needs it is not judged (--map %s=COLUMN names one)", f, f))
 		}

@@ -25,7 +25,8 @@ func parseObject(data []byte) ([]column, error) {
 
 const jsonSpace = " \t\r\n"
 
-// splitObject cuts a valid object at its outer colons and commas; reading every value with a decoder takes three times as long.
+// splitObject cuts a valid object at its outer colons and commas; reading every value with a decoder takes three times
+// as long.
 func splitObject(data []byte) ([]column, error) {
 	var columns []column
 	seen := map[string]bool{}
@@ -109,7 +110,8 @@ func whyNoObject(data []byte) error {
 		return notJSON(data, err)
 	}
 	if start != json.Delim('{') {
-		return fmt.Errorf(`the line holds %s, not an object; write one {"column": value, …} a line%s`, kind(data), arrayHint(start))
+		return fmt.Errorf(`the line holds %s, not an object; write one {"column": value, …} a line%s`, kind(data),
+			arrayHint(start))
 	}
 	dec = json.NewDecoder(bytes.NewReader(data))
 	var value json.RawMessage
@@ -129,7 +131,8 @@ func notJSON(data []byte, err error) error {
 		return fmt.Errorf("not JSON: %w", err)
 	}
 	if syntax.Error() == "unexpected end of JSON input" {
-		return errors.New("not JSON: the object does not end on its line; write one object a line, without line breaks inside it")
+		return errors.New("not JSON: the object does not end on its line; write one object a line, without line breaks " +
+			"inside it")
 	}
 	return fmt.Errorf("not JSON: %w (byte %d of the line)", syntax, syntax.Offset)
 }
@@ -184,7 +187,8 @@ func checkEscape(data []byte) (int, error) {
 	}
 	low, ok := unicodeEscape(data[6:])
 	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
-		return 0, fmt.Errorf("%s is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character", data[:6])
+		return 0, fmt.Errorf("%s is half of a surrogate pair, not a character; the program that wrote the file cut a text "+
+			"inside a character", data[:6])
 	}
 	return 12, nil
 }

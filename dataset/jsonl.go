@@ -22,7 +22,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// next gives a line with its end, or its first part and bounded.ErrTooLong. At the end of the file it gives io.EOF alone.
+// next gives a line with its end, or its first part and bounded.ErrTooLong. At the end of the file it gives io.EOF
+// alone.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	for {

@@ -228,7 +228,8 @@ func (l *list) close() error { return nil }
 func (l *list) notes() []string {
 	var notes []string
 	if len(l.beside) > 0 {
-		notes = append(notes, fmt.Sprintf(`rows are the list under "data"; beside it stands %s, which is left out`, strings.Join(l.beside, ", ")))
+		notes = append(notes, fmt.Sprintf(`rows are the list under "data"; beside it stands %s, which is left out`,
+			strings.Join(l.beside, ", ")))
 	}
 	if l.nested {
 		notes = append(notes, "SQuAD: one row a question, with its paragraph's and article's columns")

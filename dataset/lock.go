@@ -16,7 +16,8 @@ func openPartial(path string, flag int) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("%s is being written by another run; wait for it, or choose another name with -o", f.Name()), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s is being written by another run; wait for it, or choose another name with -o",
+			f.Name()), f.Close())
 	}
 	return f, nil // a file system without locks is no reason to refuse work
 }

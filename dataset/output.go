@@ -41,7 +41,8 @@ func Create(path string, overwrite bool, inputs ...string) (*Output, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(PartialPath(path)); err == nil && info.Size() > 0 && !overwrite {
-		return nil, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, or start again with --overwrite", PartialPath(path))
+		return nil, fmt.Errorf("%s holds the rows of an interrupted run; go on with --resume, "+
+			"or start again with --overwrite", PartialPath(path))
 	}
 	f, err := openPartial(path, os.O_CREATE)
 	if err != nil {
@@ -60,7 +61,8 @@ func CheckOutput(path string, overwrite bool, inputs ...string) error {
 
 func checkFolder(path string) error {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("output %s: the folder %s does not exist; make it first, as in: mkdir -p %[2]s", path, filepath.Dir(path))
+		return fmt.Errorf("output %s: the folder %s does not exist; make it first, as in: mkdir -p %[2]s", path,
+			filepath.Dir(path))
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// checkPages refuses a page that unpacks to more than limit bytes and to bounded.MaxRatio times its size, and one that says it is
-// larger than the file: pages and their headers are held whole. size is the file's.
+// checkPages refuses a page that unpacks to more than limit bytes and to bounded.MaxRatio times its size, and one that
+// says it is larger than the file: pages and their headers are held whole. size is the file's.
 func checkPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int32) error {
 	for _, group := range meta.RowGroups {
 		for _, chunk := range group.Columns {
@@ -45,12 +45,14 @@ func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 		if err != nil || page.CompressedPageSize < 0 {
 			return nil
 		}
-		if ratio := page.UncompressedPageSize / max(page.CompressedPageSize, 1); page.UncompressedPageSize > limit && ratio > bounded.MaxRatio {
+		if ratio := page.UncompressedPageSize / max(page.CompressedPageSize, 1); page.UncompressedPageSize > limit &&
+			ratio > bounded.MaxRatio {
 			return fmt.Errorf("a page unpacks to %d times its size: a bomb; it is not read", ratio)
 		}
 		at = end - s.left + int64(page.CompressedPageSize)
 		if at > size {
-			return fmt.Errorf("a page says it has %d bytes, which goes beyond the file's end; it is damaged", page.CompressedPageSize)
+			return fmt.Errorf("a page says it has %d bytes, which goes beyond the file's end; it is damaged",
+				page.CompressedPageSize)
 		}
 	}
 	return nil

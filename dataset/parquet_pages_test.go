@@ -44,13 +44,15 @@ func TestParquetBomb(t *testing.T) {
 // TestPageSizesThatLie: a page's header is refused by its lengths before the library makes room for them.
 func TestPageSizesThatLie(t *testing.T) {
 	for header, want := range map[string]string{
-		"\x15\x00\x15\x02\x15\xfe\xff\xff\xff\x0f\x00":                                             `column "x": a page says it has 2147483647 bytes, which goes beyond`,
-		"\x15\x00\x15\x02\x15\x02\x2c\x15\x02\x15\x00\x15\x00\x15\x00\x1c\x18\xff\xff\xff\xff\x07": `column "x": a page's header says it is longer than the file`, // its greatest value
-		"\x15\x00\x15\x02\x15\x02\x00\x00":                                                         "",
-		"\xff\xff":                                                                                 "", // for whoever reads the page
+		"\x15\x00\x15\x02\x15\xfe\xff\xff\xff\x0f\x00": `column "x": a page says it has 2147483647 bytes, which goes beyond`,
+		// its greatest value
+		"\x15\x00\x15\x02\x15\x02\x2c\x15\x02\x15\x00\x15\x00\x15\x00\x1c\x18\xff\xff\xff\xff\x07": `column "x": a page's header says it is longer than the file`,
+		"\x15\x00\x15\x02\x15\x02\x00\x00": "",
+		"\xff\xff":                         "", // for whoever reads the page
 	} {
-		meta := &format.FileMetaData{RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{MetaData: format.ColumnMetaData{
-			PathInSchema: []string{"x"}, TotalCompressedSize: int64(len(header))}}}}}}
+		meta := &format.FileMetaData{RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{
+			MetaData: format.ColumnMetaData{
+				PathInSchema: []string{"x"}, TotalCompressedSize: int64(len(header))}}}}}}
 		err := checkPages(strings.NewReader(header), int64(len(header)), meta, bounded.MaxUnpacked)
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", header, err, want)

@@ -80,12 +80,14 @@ func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err err
 		f, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err) //nolint:errorlint // may be EOF
+		//nolint:errorlint // may be EOF
+		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err)
 	}
 	if err := checkPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
-	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch), schema: &Schema{nodes: map[string]parquet.Node{}}}
+	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch),
+		schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	p.root = p.numberLeaves(f.Schema())
 	for _, c := range p.root {
@@ -132,7 +134,8 @@ func (p *parquetFile) next() (record, error) {
 	p.row++
 	columns, err := p.columns()
 	if err != nil {
-		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(), Raw: []byte(fmt.Sprintf("%q", fmt.Sprint(p.current))), Err: err}
+		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(),
+			Raw: []byte(fmt.Sprintf("%q", fmt.Sprint(p.current))), Err: err}
 	}
 	return record{columns: columns, place: p.row}, nil
 }
@@ -150,7 +153,8 @@ func (p *parquetFile) readBatch() (err error) {
 		n, err := p.rows.ReadRows(p.buffer)
 		p.ready = p.buffer[:n]
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("after row %d the Parquet file is damaged (%v); write or fetch it again", p.row, err) //nolint:errorlint // may be EOF
+			//nolint:errorlint // may be EOF
+			return fmt.Errorf("after row %d the Parquet file is damaged (%v); write or fetch it again", p.row, err)
 		}
 		if n == 0 {
 			if err := errors.Join(p.rows.Close()); err != nil {
@@ -231,7 +235,8 @@ func (a *assembler) required(c parquetColumn, rep, def int) (json.RawMessage, er
 }
 
 // repeated gives a list of what item gives.
-func (a *assembler) repeated(c parquetColumn, rep, def int, item func(rep, def int) (json.RawMessage, error)) (json.RawMessage, error) {
+func (a *assembler) repeated(c parquetColumn, rep, def int, item func(rep, def int) (json.RawMessage,
+	error)) (json.RawMessage, error) {
 	out := []byte{'['}
 	if a.level(c) <= def {
 		return json.RawMessage("[]"), a.skip(c)

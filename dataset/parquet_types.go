@@ -58,7 +58,9 @@ const (
 )
 
 // logicalJSON is a value of an annotated type as JSON; ok says that the annotation decides.
-func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err error, ok bool) { //nolint:revive // err in the middle reads as the pair it is
+//
+//nolint:revive // err in the middle reads as the pair it is
+func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err error, ok bool) {
 	switch t := annotation(node).(type) {
 	case *format.JsonType:
 		raw = json.RawMessage(strings.TrimSpace(string(v.ByteArray())))
@@ -93,7 +95,8 @@ func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err e
 	}
 	if v.Kind() == parquet.Int96 { // nanoseconds of the day and Julian day, of old Spark and Impala
 		i := v.Int96()
-		nanos := int64(binary.LittleEndian.Uint64(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, i[0]), i[1])))
+		nanos := int64(binary.LittleEndian.Uint64(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil,
+			i[0]), i[1])))
 		return quote(time.Unix((int64(i[2])-2440588)*86400, nanos).UTC().Format(isoLocal)), nil, true
 	}
 	return nil, nil, false

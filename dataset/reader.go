@@ -16,16 +16,18 @@ import (
 
 // Options say how a file's columns become rows.
 type Options struct {
-	Taxonomy  *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
-	Map       map[string]string  // field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
-	Recorded  map[string]string  // Map of the run that made the file, for fields without Map or column of their own (Notes)
-	OwnNames  bool               // a file without a column of Map, but with one of the field's name, is read by that (Notes)
-	Limit     int                // stop after so many rows; 0 reads all
-	Format    Format             // of the file; NewReader reads JSON Lines whatever it says
-	Sheet     string             // of a workbook; "" is the first
-	Delimiter rune               // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
-	Encoding  string             // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
-	TempDir   string             // for what must not stand in memory; "" is the system's
+	Taxonomy *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
+	// field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
+	Map      map[string]string
+	Recorded map[string]string // Map of the run that made the file, for fields without Map or column of their own (Notes)
+	// a file without a column of Map, but with one of the field's name, is read by that (Notes)
+	OwnNames  bool
+	Limit     int    // stop after so many rows; 0 reads all
+	Format    Format // of the file; NewReader reads JSON Lines whatever it says
+	Sheet     string // of a workbook; "" is the first
+	Delimiter rune   // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
+	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
+	TempDir   string // for what must not stand in memory; "" is the system's
 }
 
 // Source gives rows: io.EOF at the end; a *LineError means that this record is no row and the next
@@ -89,7 +91,8 @@ func (e *DuplicateIDError) Error() string {
 	if unit == "" {
 		unit = "line"
 	}
-	return fmt.Sprintf("the id %q is already that of %s %d; give each row its own, or leave the column out", e.ID, unit, e.Line)
+	return fmt.Sprintf("the id %q is already that of %s %d; give each row its own, or leave the column out",
+		e.ID, unit, e.Line)
 }
 
 // record is what a format gives: columns in order, and their place.
@@ -129,7 +132,8 @@ func NewReader(r io.Reader, file string, o Options) *Reader {
 }
 
 func newReader(in records, file string, o Options) *Reader {
-	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(o.TempDir), made: newIDSet(o.TempDir)}
+	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(o.TempDir),
+		made: newIDSet(o.TempDir)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
 		rd.optional = map[string]bool{}
@@ -229,13 +233,15 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 		return "", nil
 	}
 	if !ok {
-		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name, row.columnList(), field, field)
+		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name,
+			row.columnList(), field, field)
 	}
 	if name != field {
 		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {
 			return "", nil
 		} else if string(raw) == "[]" {
-			return "", fmt.Errorf("the column %q holds no %s: its list is empty; leave such rows out, or give them one", name, field)
+			return "", fmt.Errorf("the column %q holds no %s: its list is empty; leave such rows out, or give them one", name,
+				field)
 		}
 	}
 	if r.in.unit() == "row" && kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
@@ -303,8 +309,8 @@ func (r *Row) TextHash() string { return TextSHA256(r.Values) }
 // TextSum is TextHash in bytes.
 func (r *Row) TextSum() [sha256.Size]byte { return textSum(r.Values) }
 
-// TextSHA256 is the SHA-256 of a task's fields (in the taxonomy's order), each with its length in front, in hex: the id that a
-// row gets where it has none of its own.
+// TextSHA256 is the SHA-256 of a task's fields (in the taxonomy's order), each with its length in front, in hex: the id
+// that a row gets where it has none of its own.
 func TextSHA256(values []string) string {
 	sum := textSum(values)
 	return hex.EncodeToString(sum[:])

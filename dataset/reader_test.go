@@ -71,14 +71,20 @@ func TestBadLines(t *testing.T) {
 		{`{"a":NaN}`, `not JSON: invalid character 'N' looking for beginning of value (byte 6 of the line)`},
 		{with(`"x":1,"x":2`), `the column "x" is there twice; keep one of them`},
 		{with(`"x":1,"\u0078":2`), `the column "x" is there twice; keep one of them`},
-		{with("\"x\":\"caf\xe9\""), `not UTF-8 at byte 10 of the line; name the file's encoding, as in: --encoding windows-1252`},
-		{with(`"x":"\ud83d"`), `\ud83d is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 7 of the line)`},
-		{with(`"x":"\\\uDE00\ud83d"`), `\uDE00 is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 9 of the line)`},
+		{with("\"x\":\"caf\xe9\""),
+			`not UTF-8 at byte 10 of the line; name the file's encoding, as in: --encoding windows-1252`},
+		{with(`"x":"\ud83d"`),
+			`\ud83d is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 7 of the line)`},
+		{with(`"x":"\\\uDE00\ud83d"`),
+			`\uDE00 is half of a surrogate pair, not a character; the program that wrote the file cut a text inside a character (byte 9 of the line)`},
 		{want, `no column "passage"; the columns are question, answer; name the one that holds the passage with --map passage=COLUMN`},
 		{`{}`, `no column "question"; the row has no columns; name the one that holds the question with --map question=COLUMN`},
-		{`{"question":"q","answer":["a"],"passage":"p"}`, `the column "answer" holds a list where a text is expected; name another column with --map answer=COLUMN`},
-		{`{"question":"q","answer":7,"passage":"p"}`, `the column "answer" holds a number where a text is expected; put it in quotes, or name another column with --map answer=COLUMN`},
-		{`{"question":null,"answer":"a","passage":"p"}`, `the column "question" holds null where a text is expected; name another column with --map question=COLUMN`},
+		{`{"question":"q","answer":["a"],"passage":"p"}`,
+			`the column "answer" holds a list where a text is expected; name another column with --map answer=COLUMN`},
+		{`{"question":"q","answer":7,"passage":"p"}`,
+			`the column "answer" holds a number where a text is expected; put it in quotes, or name another column with --map answer=COLUMN`},
+		{`{"question":null,"answer":"a","passage":"p"}`,
+			`the column "question" holds null where a text is expected; name another column with --map question=COLUMN`},
 		{with(`"id":1.5`), `the column "id" holds 1.5; an id is a text or a whole number, and may be left out`},
 		{with(`"id":""`), `the column "id" holds ""; an id is a text or a whole number, and may be left out`},
 		{with(`"id":["x"]`), `the column "id" holds ["x"]; an id is a text or a whole number, and may be left out`},
@@ -99,7 +105,8 @@ func TestBadLines(t *testing.T) {
 }
 
 func TestIDTwice(t *testing.T) {
-	lines := []string{with(`"id":"a"`), with(`"id":1`), with(`"id":"a"`), with(`"id":"1"`), with(`"id":-2`), with(`"id":null`)}
+	lines := []string{with(`"id":"a"`), with(`"id":1`), with(`"id":"a"`), with(`"id":"1"`), with(`"id":-2`),
+		with(`"id":null`)}
 	rows, bad := read(t, strings.Join(lines, "\n"), Options{})
 	if len(rows) != 4 || rows[0].ID != "a" || rows[1].ID != "1" || rows[2].ID != "-2" || len(rows[3].ID) != 64 {
 		t.Errorf("rows %v", rows)
@@ -137,10 +144,12 @@ func TestMapAndLimit(t *testing.T) {
 	if len(rows) != 3 || len(bad) != 0 {
 		t.Fatalf("%d rows, errors %v", len(rows), bad)
 	}
-	if got := fmt.Sprintf("%q line %d of %s", rows[2].Values, rows[2].Line, rows[2].Source); got != `["qé" "a" "p"] line 6 of in.jsonl` {
+	if got := fmt.Sprintf("%q line %d of %s", rows[2].Values, rows[2].Line,
+		rows[2].Source); got != `["qé" "a" "p"] line 6 of in.jsonl` {
 		t.Error(got)
 	}
-	_, err := NewReader(strings.NewReader(line), "in.jsonl", Options{Taxonomy: questions(t), Map: map[string]string{"question": "predicted", "passage": "context"}}).Read()
+	_, err := NewReader(strings.NewReader(line), "in.jsonl", Options{Taxonomy: questions(t),
+		Map: map[string]string{"question": "predicted", "passage": "context"}}).Read()
 	want := `in.jsonl: no column "predicted" in the first row; the columns are context, prediction, answer; name the one that holds the question with --map question=prediction`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -309,7 +318,8 @@ func FuzzReader(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	for _, line := range []string{"", "\xef\xbb\xbf", "{", "[]", with(`"id":1`), with(`"x":"\ud800"`), with(`"x":"\`), with(`"x":{"x":1e999}`), "{\"\xff\":1}"} {
+	for _, line := range []string{"", "\xef\xbb\xbf", "{", "[]", with(`"id":1`), with(`"x":"\ud800"`), with(`"x":"\`),
+		with(`"x":{"x":1e999}`), "{\"\xff\":1}"} {
 		f.Add([]byte(line))
 		f.Add([]byte(good + "\n" + line + "\n" + line))
 	}
@@ -384,7 +394,8 @@ func golden(t testing.TB, name string) []byte {
 	return data
 }
 
-// TestOptionalField: a row may lack an optional field in any way; one that is named must be there, and a wrong kind is a fault.
+// TestOptionalField: a row may lack an optional field in any way; one that is named must be there, and a wrong kind is
+// a fault.
 func TestOptionalField(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"question":"q","passage":"p"}`:               "",

@@ -12,7 +12,8 @@ import (
 )
 
 // ErrOtherRows says that the rows of OUT.partial are not those of the input.
-var ErrOtherRows = errors.New("the input has changed since the interrupted run; start again with --overwrite instead of --resume")
+var ErrOtherRows = errors.New("the input has changed since the interrupted run; start again with --overwrite instead " +
+	"of --resume")
 
 var errFewerRows = fmt.Errorf("it holds more rows than the input: %w", ErrOtherRows)
 
@@ -81,7 +82,8 @@ func (o *Output) Recall(row *Row, columns ...string) (bool, error) {
 		return false, err
 	}
 	if !same {
-		return false, fmt.Errorf("%s: row %d is not that of %s:%d: %w", PartialPath(o.path), o.rows+1, row.Source, row.Line, ErrOtherRows)
+		return false, fmt.Errorf("%s: row %d is not that of %s:%d: %w", PartialPath(o.path), o.rows+1, row.Source,
+			row.Line, ErrOtherRows)
 	}
 	o.rows++
 	o.kept.size += int64(len(line))

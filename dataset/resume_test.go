@@ -16,7 +16,8 @@ const resumeInput = `{"id":"a","question":"q <1>?","answer":"é","passage":"p","
 	`{"id":"b","diagnosis":null,"question":"q2","answer":"a","passage":"p"}` + "\n" +
 	`{"question":"q3","answer":"a","passage":"p","x":{"y":[1, 2]}}` + "\n"
 
-// tagAll does what a stage does: it recalls rows, and gives those that are new a diagnosis. It gives up after so many rows.
+// tagAll does what a stage does: it recalls rows, and gives those that are new a diagnosis. It gives up after so many
+// rows.
 func tagAll(t *testing.T, o *Output, input string, rows int) error {
 	t.Helper()
 	tax, err := taxonomy.Builtin("question-generation")
@@ -46,7 +47,8 @@ func tagAll(t *testing.T, o *Output, input string, rows int) error {
 			}
 			continue
 		}
-		if err := errors.Join(row.SetDiagnosis(&Diagnosis{Status: StatusUntagged, Reason: "of " + row.Values[0]}), o.Write(row)); err != nil {
+		if err := errors.Join(row.SetDiagnosis(&Diagnosis{Status: StatusUntagged, Reason: "of " + row.Values[0]}),
+			o.Write(row)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +94,8 @@ func TestResumeAfterAnyByte(t *testing.T) {
 		if err := errors.Join(tagAll(t, o, resumeInput, 0), o.Commit()); err != nil {
 			t.Fatalf("after %d bytes: %v", n, err)
 		}
-		if got := files(t, dir); got != "out="+strings.TrimSpace(want)+"\nout.rejected.jsonl="+strings.TrimSpace(wantRejected) {
+		wantFiles := "out=" + strings.TrimSpace(want) + "\nout.rejected.jsonl=" + strings.TrimSpace(wantRejected)
+		if got := files(t, dir); got != wantFiles {
 			t.Fatalf("after %d bytes: %s", n, got)
 		}
 		if o.Rows() != 3 || o.Rejected() != 1 {
@@ -166,7 +169,8 @@ func TestInterruptedTwice(t *testing.T) {
 		} else {
 			err = errors.Join(tagAll(t, o, resumeInput, rows), o.Abort())
 		}
-		if got := content(t, PartialPath(path)); err != nil || !strings.HasPrefix(want, got) || strings.Count(got, "\n") != 2 {
+		if got := content(t, PartialPath(path)); err != nil || !strings.HasPrefix(want, got) ||
+			strings.Count(got, "\n") != 2 {
 			t.Fatalf("%d rows: %v, %s", rows, err, got)
 		}
 	}
@@ -176,7 +180,8 @@ func TestCreateKeepsPartial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	writeText(t, PartialPath(path), "rows\n")
 	_, err := Create(path, false)
-	if err == nil || !strings.Contains(err.Error(), "holds the rows of an interrupted run; go on with --resume, or start again with --overwrite") {
+	if err == nil || !strings.Contains(err.Error(),
+		"holds the rows of an interrupted run; go on with --resume, or start again with --overwrite") {
 		t.Errorf("got %v", err)
 	}
 	if got := content(t, PartialPath(path)); got != "rows\n" {

@@ -27,8 +27,10 @@ func allFormats() []Format {
 // generator makes rows with everything that a value may hold.
 type generator struct{ *rand.Rand }
 
-var pieces = []string{"a", "word", " ", "  ", "\n", "\r\n", "\r", "\t", `"`, `""`, "'", "'=", ",", ";", "; ", "=", "+1", "-", "@", "é", "日本", "😀",
-	"\u0000", "\u0001", "\u001f", "\u2028", "\ufeff", "\uffff", "_x000D_", "_x", "_x005F_", "<b>", "&amp;", "\\", "null", "{}", "[1]", "#N/A", "12", "1e5", "=1+1"}
+var pieces = []string{"a", "word", " ", "  ", "\n", "\r\n", "\r", "\t", `"`, `""`, "'", "'=", ",", ";", "; ", "=", "+1",
+	"-", "@", "é", "日本", "😀",
+	"\u0000", "\u0001", "\u001f", "\u2028", "\ufeff", "\uffff", "_x000D_", "_x", "_x005F_", "<b>", "&amp;", "\\", "null",
+	"{}", "[1]", "#N/A", "12", "1e5", "=1+1"}
 
 func (g generator) text() string {
 	var b strings.Builder
@@ -38,7 +40,8 @@ func (g generator) text() string {
 	return b.String()
 }
 
-var numbers = []string{"0", "-1", "1.5", "0.1", "1e-7", "123456789012345", "9007199254740993", "12345678901234567890", "0.30000000000000004", "-0.25", "1E+3", "2.50", "3.14159265358979323846264338"}
+var numbers = []string{"0", "-1", "1.5", "0.1", "1e-7", "123456789012345", "9007199254740993", "12345678901234567890",
+	"0.30000000000000004", "-0.25", "1E+3", "2.50", "3.14159265358979323846264338"}
 
 func (g generator) number() string { return numbers[g.IntN(len(numbers))] }
 
@@ -68,7 +71,8 @@ func (g generator) cell(typ int) json.RawMessage {
 
 // rows are n rows of the same columns: the fields, a diagnosis, scores, and others of any name and type.
 func (g generator) rows(t *testing.T, n int) []*Row {
-	names := []string{"question", "answer", "passage", "z", "a", "=name", "'=other", "with, comma", "with \"quotes\"", "日本語", "-", "a.b"}
+	names := []string{"question", "answer", "passage", "z", "a", "=name", "'=other", "with, comma", "with \"quotes\"",
+		"日本語", "-", "a.b"}
 	types := make([]int, len(names))
 	for i := range types {
 		types[i] = g.IntN(9)
@@ -224,15 +228,19 @@ func TestGoldenFormats(t *testing.T) {
 
 // TestRagged: rows that lack columns get them, empty, in flat formats; no value moves to another column.
 func TestRagged(t *testing.T) {
-	data := `{"question":"q1","answer":"a","passage":"p","x":1}` + "\n" + `{"question":"q2","y":"t","answer":"a","passage":"p"}` + "\n"
+	data := `{"question":"q1","answer":"a","passage":"p","x":1}` + "\n" +
+		`{"question":"q2","y":"t","answer":"a","passage":"p"}` + "\n"
 	rows, _ := readFormat(t, []byte(data), Format{Name: JSONL}, Options{Taxonomy: questions(t)})
 	for _, c := range []struct {
 		format string
 		want   string
 	}{
-		{CSV, `{"question":"q1","y":"","answer":"a","passage":"p","x":"1"}` + "\n" + `{"question":"q2","y":"t","answer":"a","passage":"p","x":""}`},
-		{XLSX, `{"question":"q1","y":null,"answer":"a","passage":"p","x":1}` + "\n" + `{"question":"q2","y":"t","answer":"a","passage":"p","x":null}`},
-		{Parquet, `{"question":"q1","y":null,"answer":"a","passage":"p","x":1}` + "\n" + `{"question":"q2","y":"t","answer":"a","passage":"p","x":null}`},
+		{CSV, `{"question":"q1","y":"","answer":"a","passage":"p","x":"1"}` + "\n" +
+			`{"question":"q2","y":"t","answer":"a","passage":"p","x":""}`},
+		{XLSX, `{"question":"q1","y":null,"answer":"a","passage":"p","x":1}` + "\n" +
+			`{"question":"q2","y":"t","answer":"a","passage":"p","x":null}`},
+		{Parquet, `{"question":"q1","y":null,"answer":"a","passage":"p","x":1}` + "\n" +
+			`{"question":"q2","y":"t","answer":"a","passage":"p","x":null}`},
 	} {
 		f := Format{Name: c.format}
 		got, bad := readFormat(t, write(t, rows, f, SinkOptions{}), f, Options{Taxonomy: questions(t)})

@@ -127,8 +127,9 @@ func labelList(raw json.RawMessage) ([]string, error) {
 	return names, nil
 }
 
-// CanonicalLabels turns names and codes into the taxonomy's names, in its order, each once; blank ones are left out. It refuses
-// an unknown name (and suggests the nearest), the no-error label beside another, and no label where there is a no-error label.
+// CanonicalLabels turns names and codes into the taxonomy's names, in its order, each once; blank ones are left out. It
+// refuses an unknown name (and suggests the nearest), the no-error label beside another, and no label where there is a
+// no-error label.
 func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 	found := make([]bool, len(t.Types))
 	n := 0
@@ -139,7 +140,8 @@ func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		}
 		i, ok := t.Index(g)
 		if !ok {
-			return nil, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), g, quotedOr(spelling.Nearest(g, t.Labels(), 2)))
+			return nil, fmt.Errorf("%s has no label %q; did you mean %s?", t.ID(), g,
+				quotedOr(spelling.Nearest(g, t.Labels(), 2)))
 		}
 		if !found[i] {
 			n++

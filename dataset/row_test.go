@@ -20,7 +20,8 @@ func TestColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Set("bad", math.NaN()); err == nil || !strings.Contains(err.Error(), `column "bad": json: unsupported value: NaN`) {
+	if err := r.Set("bad", math.NaN()); err == nil || !strings.Contains(err.Error(),
+		`column "bad": json: unsupported value: NaN`) {
 		t.Errorf("NaN as a value: %v", err)
 	}
 	var out bytes.Buffer
@@ -49,9 +50,12 @@ func TestLabels(t *testing.T) {
 		{`"labels":[]`, "", `column "labels": no label; write "No Error" for a row in which nothing is wrong`},
 		{`"labels":" ; "`, "", `column "labels": no label; write "No Error" for a row in which nothing is wrong`},
 		{`"labels":3`, "", `column "labels": want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`},
-		{`"labels":["Vague",null]`, "", `column "labels": want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`},
-		{`"labels":["OK","Vague"]`, "", `column "labels": "No Error" stands beside other labels; it means that there is none`},
-		{`"labels":["Gramar Error"]`, "", `column "labels": question-generation@1.1 has no label "Gramar Error"; did you mean "Grammar Error" or "Spell Error"?`},
+		{`"labels":["Vague",null]`, "",
+			`column "labels": want a list of label names, as in ["Vague","Factual Error"], or one text "Vague; Factual Error"`},
+		{`"labels":["OK","Vague"]`, "",
+			`column "labels": "No Error" stands beside other labels; it means that there is none`},
+		{`"labels":["Gramar Error"]`, "",
+			`column "labels": question-generation@1.1 has no label "Gramar Error"; did you mean "Grammar Error" or "Spell Error"?`},
 	} {
 		rows, bad := read(t, with(`"id":"r1",`+c.labels), Options{})
 		if len(rows) != 1 {
@@ -92,7 +96,8 @@ func TestDiagnosis(t *testing.T) {
 		{`{"labels":["Vague"],"probabilities":{"Vague":"high"}}`, `probability of "Vague" is "high", not a number`},
 		{`{"labels":["Vague"],"probabilities":{"Vague":null}}`, `probability of "Vague" is null, not a number`},
 		{`{"labels":["Vague"],"probabilities":{"Vague":1.5}}`, `probability of "Vague" is 1.5, not within 0 and 1`},
-		{`{"labels":["Vague"],"probabilities":{"Vague":0.5,"Vague":0.6}}`, `the column "Vague" is there twice; keep one of them`},
+		{`{"labels":["Vague"],"probabilities":{"Vague":0.5,"Vague":0.6}}`,
+			`the column "Vague" is there twice; keep one of them`},
 		{`[]`, `json: cannot unmarshal array into Go value of type dataset.Diagnosis`},
 	} {
 		rows, _ := read(t, with(`"id":"r1","diagnosis":`+c.diagnosis), Options{})

@@ -35,23 +35,26 @@ type Score struct {
 
 // Run is one judgement.
 type Run struct {
-	Judge       string   `json:"judge"`                 // name of the model or of its configuration; JudgeOffline
-	Mode        string   `json:"mode"`                  // ModeVanilla or ModeErrorAware
-	Repeat      int      `json:"repeat,omitempty"`      // of equal judgements, from 0
-	Planted     string   `json:"planted,omitempty"`     // the wrong label shown on purpose; such a run is no part of the aggregate
-	Value       *float64 `json:"value,omitempty"`       // nil where Status is set
-	Uncertainty *float64 `json:"uncertainty,omitempty"` // standard deviation of Value in units of the scale; nil where the judge does not say
+	Judge  string `json:"judge"`            // name of the model or of its configuration; JudgeOffline
+	Mode   string `json:"mode"`             // ModeVanilla or ModeErrorAware
+	Repeat int    `json:"repeat,omitempty"` // of equal judgements, from 0
+	// the wrong label shown on purpose; such a run is no part of the aggregate
+	Planted string   `json:"planted,omitempty"`
+	Value   *float64 `json:"value,omitempty"` // nil where Status is set
+	// standard deviation of Value in units of the scale; nil where the judge does not say
+	Uncertainty *float64 `json:"uncertainty,omitempty"`
 	Status      string   `json:"status,omitempty"`      // StatusUnscored, or empty
 	Reason      string   `json:"reason,omitempty"`      // why unscored
 	Explanation string   `json:"explanation,omitempty"` // the judge's own words
-	ErrorsShown []string `json:"errors_shown,omitzero"` // labels; empty: it was shown that there are none; nil: nothing was shown
+	// labels; empty: it was shown that there are none; nil: nothing was shown
+	ErrorsShown []string `json:"errors_shown,omitzero"`
 }
 
 // Unscored is a score, without runs, that has no value.
 func Unscored(reason string) *Score { return &Score{Status: StatusUnscored, Reason: reason} }
 
-// SetScores puts the scores of all dimensions of t, by key, into the row's column "scores". Those of other dimensions stay as they
-// are.
+// SetScores puts the scores of all dimensions of t, by key, into the row's column "scores". Those of other dimensions
+// stay as they are.
 func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {
 	dimensions, err := r.scoreColumns()
 	if err != nil {

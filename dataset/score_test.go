@@ -12,7 +12,8 @@ import (
 )
 
 func (g generator) run() Run {
-	r := Run{Judge: "judge " + g.text(), Mode: []string{ModeVanilla, ModeErrorAware}[g.IntN(2)], Repeat: g.IntN(3), Explanation: g.text()}
+	r := Run{Judge: "judge " + g.text(), Mode: []string{ModeVanilla, ModeErrorAware}[g.IntN(2)], Repeat: g.IntN(3),
+		Explanation: g.text()}
 	if g.IntN(4) == 0 {
 		r.Planted = "Vague"
 	}
@@ -83,7 +84,8 @@ func TestScoresInFlatFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Score{Value: new(2.5), Runs: []Run{{Judge: JudgeOffline, Mode: ModeErrorAware, Value: new(2.5), Uncertainty: new(0.25), ErrorsShown: []string{}}}}
+	s := &Score{Value: new(2.5), Runs: []Run{{Judge: JudgeOffline, Mode: ModeErrorAware, Value: new(2.5),
+		Uncertainty: new(0.25), ErrorsShown: []string{}}}}
 	if err := setOne(row, "fluency", s); err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +116,14 @@ func TestScoresThatSayNothing(t *testing.T) {
 		`{"a":{"value":1,"runs":[{"judge":"j","mode":"vanilla","value":1,"uncertainty":-1}]}}`: "uncertainty -1",
 	} {
 		row := &Row{ID: "r7", columns: []column{{ColumnScores, []byte(text)}}}
-		if _, err := row.Scores(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "row r7") {
+		if _, err := row.Scores(); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "row r7") {
 			t.Errorf("%s: error %v, want %s", text, err, want)
 		}
 	}
 	row := &Row{ID: "r8"}
-	if err := setOne(row, "a", &Score{Value: new(math.NaN())}); err == nil || !strings.Contains(err.Error(), "row r8: score of a: the value NaN is no number") {
+	if err := setOne(row, "a", &Score{Value: new(math.NaN())}); err == nil || !strings.Contains(err.Error(),
+		"row r8: score of a: the value NaN is no number") {
 		t.Errorf("NaN: %v", err)
 	}
 	if scores, err := row.Scores(); err != nil || len(scores) != 0 {
@@ -150,5 +154,6 @@ func FuzzScores(f *testing.F) {
 
 // setOne sets the score of one dimension.
 func setOne(row *Row, dimension string, s *Score) error {
-	return row.SetScores(&taxonomy.Taxonomy{Dimensions: []taxonomy.Dimension{{Key: dimension}}}, map[string]*Score{dimension: s})
+	return row.SetScores(&taxonomy.Taxonomy{Dimensions: []taxonomy.Dimension{{Key: dimension}}},
+		map[string]*Score{dimension: s})
 }

@@ -333,7 +333,8 @@ func (t *tableWriter) writeLine(cells []string) error {
 
 // needsNoQuotes tells whether a cell needs no quotes.
 func (t *tableWriter) needsNoQuotes(cell string, cells int) bool {
-	return !strings.ContainsAny(cell, "\"\r\n\x00"+t.comma) && (cell != "" || cells > 1) && !strings.HasPrefix(cell, "\ufeff")
+	return !strings.ContainsAny(cell, "\"\r\n\x00"+t.comma) && (cell != "" || cells > 1) &&
+		!strings.HasPrefix(cell, "\ufeff")
 }
 
 func (t *tableWriter) close() error { return t.out.Flush() }

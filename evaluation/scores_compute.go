@@ -84,7 +84,8 @@ func newScoreData(s *Scores) *scoreData {
 	data := &scoreData{Scores: s}
 	groups, systems := numbering{}, numbering{}
 	for _, r := range s.rows {
-		data.group, data.system = append(data.group, groups.numberOf(r.group)), append(data.system, systems.numberOf(r.system))
+		data.group, data.system = append(data.group, groups.numberOf(r.group)), append(data.system,
+			systems.numberOf(r.system))
 	}
 	data.groups, data.systems = len(groups), len(systems)
 	for d := range s.o.Human {
@@ -283,7 +284,8 @@ func (data *scoreData) drawScatter(format string) ([]byte, error) {
 	for d, h := range data.o.Human {
 		p := chart.Panel{Name: h.Dimension, X: data.humanScores(d)}
 		for _, set := range data.sets {
-			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: selectRows(set.values[d], data.chosen[d])})
+			p.Series = append(p.Series, chart.Series{Name: nameFile(set.file, set.mode), Y: selectRows(set.values[d],
+				data.chosen[d])})
 		}
 		panels = append(panels, p)
 	}

@@ -37,10 +37,11 @@ type ScoreReport struct {
 
 // ScoredFile are the figures of one file, or of one mode.
 type ScoredFile struct {
-	File        string                   `json:"file"`
-	Mode        string                   `json:"mode,omitempty"` // of the judgements that make the values
-	Missing     int                      `json:"missing"`        // rows of the first file that it lacks, or has with another text
-	Rejected    int                      `json:"rejected"`       // lines that are no rows
+	File string `json:"file"`
+	Mode string `json:"mode,omitempty"` // of the judgements that make the values
+	// rows of the first file that it lacks, or has with another text
+	Missing     int                      `json:"missing"`
+	Rejected    int                      `json:"rejected"` // lines that are no rows
 	Dimensions  []DimensionFigures       `json:"dimensions"`
 	Average     map[string]report.Figure `json:"average"`     // over the dimensions in which the figure is defined
 	AveragedBy  map[string]int           `json:"averaged_by"` // figure to the number of those dimensions

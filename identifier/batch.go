@@ -40,7 +40,8 @@ type item struct {
 // identifyBatches is Identify in batches. One goroutine reads windows of rows, one encodes a window on all cores and
 // cuts it into batches, Options.Workers run them: while one window is computed, the next is read and encoded. Which
 // rows share a batch depends on the rows alone, so a second run gives the same logits.
-func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
+func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
+	*dataset.Diagnosis) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	size := max(1, id.options.Window/2) // one window is computed while the other fills
@@ -75,9 +76,10 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 	return err
 }
 
-// feedWindows hands over size rows at a time. The queue cannot fill up for good: it holds two windows, so its oldest row
-// is in one that was handed over.
-func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, windows chan<- []*job, queue chan<- *job) error {
+// feedWindows hands over size rows at a time. The queue cannot fill up for good: it holds two windows, so its oldest
+// row is in one that was handed over.
+func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, windows chan<- []*job,
+	queue chan<- *job) error {
 	defer close(queue)
 	defer close(windows)
 	var window []*job
@@ -225,7 +227,8 @@ func (r *batchRunner) fillInput(items []*item) {
 	n := len(items) * width
 	in := &r.in
 	in.Width = width
-	in.IDs, in.Mask, in.Types = slices.Grow(in.IDs[:0], n)[:n], slices.Grow(in.Mask[:0], n)[:n], slices.Grow(in.Types[:0], n)[:n]
+	in.IDs, in.Mask, in.Types = slices.Grow(in.IDs[:0], n)[:n], slices.Grow(in.Mask[:0],
+		n)[:n], slices.Grow(in.Types[:0], n)[:n]
 	for row, it := range items {
 		at := row * width
 		for i := range width {

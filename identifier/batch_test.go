@@ -35,7 +35,8 @@ func TestBatchesEqualRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compareRows(t, id, fmt.Sprintf("%s, %d tokens", name, o.BatchTokens), cases(t, name, models.JoinFields), tolerance(name))
+			compareRows(t, id, fmt.Sprintf("%s, %d tokens", name, o.BatchTokens), cases(t, name, models.JoinFields),
+				tolerance(name))
 		}
 	}
 }
@@ -151,7 +152,8 @@ func TestBatchRowErrors(t *testing.T) {
 	runner := fake(func(_ context.Context, in identifier.Input, logits []float32) error {
 		clear(logits)
 		for row := range in.Rows() {
-			ids := slices.DeleteFunc(slices.Clone(in.IDs[row*in.Width:(row+1)*in.Width]), func(id int64) bool { return id == pad })
+			ids := slices.DeleteFunc(slices.Clone(in.IDs[row*in.Width:(row+1)*in.Width]),
+				func(id int64) bool { return id == pad })
 			switch len(ids) % 40 {
 			case 7:
 				return errors.New("out of memory")
@@ -194,7 +196,8 @@ func TestBatchRowErrors(t *testing.T) {
 
 // TestBatchEnds: errors of reading and writing end a run as they do where rows go one at a time.
 func TestBatchEnds(t *testing.T) {
-	id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }), inBatches(500, 20))
+	id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }),
+		inBatches(500, 20))
 	var taken atomic.Int64
 	rows, broken, emitted := counted(1000, &taken), errors.New("disk gone"), 0
 	err := id.Identify(t.Context(), func() (*dataset.Row, error) {
@@ -217,7 +220,8 @@ func TestBatchEnds(t *testing.T) {
 	if !errors.Is(err, broken) || emitted != 5 || taken.Load() > 60 {
 		t.Errorf("writing: %d rows emitted, %d read, %v", emitted, taken.Load(), err)
 	}
-	err = id.Identify(t.Context(), func() (*dataset.Row, error) { return nil, io.EOF }, func(*dataset.Row, *dataset.Diagnosis) error { return broken })
+	err = id.Identify(t.Context(), func() (*dataset.Row, error) { return nil, io.EOF },
+		func(*dataset.Row, *dataset.Diagnosis) error { return broken })
 	if err != nil {
 		t.Errorf("no rows: %v", err)
 	}

@@ -29,7 +29,8 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 		return nil, fmt.Errorf("model %s: %w", m.Source, err)
 	}
 	f := &m.Manifest
-	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator, max: f.MaxTokens,
+	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator,
+		max:      f.MaxTokens,
 		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight)}
 	if len(l.segments) == 0 {
 		l.segments = make([]int64, len(f.Fields))
@@ -40,7 +41,8 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	for to, token := range map[*int64]string{&l.start: f.Start, &l.sep: f.Separator, &l.end: f.End} {
 		id, ok := tok.ID(token)
 		if !ok {
-			return nil, fmt.Errorf("model %s does not fit: its tokenizer has no token %q; correct start, separator and end in %s",
+			return nil, fmt.Errorf("model %s does not fit: its tokenizer has no token %q; "+
+				"correct start, separator and end in %s",
 				m.Source, token, models.ManifestFile)
 		}
 		*to = int64(id)
@@ -75,8 +77,9 @@ func NewEncoder(m *models.Model, t *taxonomy.Taxonomy) (*Encoder, error) {
 }
 
 func (l *layout) newEncoder() *Encoder {
-	return &Encoder{layout: l, encoder: l.tokenizer.NewEncoder(), ends: make([]int, len(l.columns)), parts: make([]string, len(l.columns)),
-		out: Encoding{Cut: make([]int, len(l.columns))}}
+	return &Encoder{layout: l, encoder: l.tokenizer.NewEncoder(), ends: make([]int, len(l.columns)),
+		parts: make([]string, len(l.columns)),
+		out:   Encoding{Cut: make([]int, len(l.columns))}}
 }
 
 // Clone makes an encoder of the same model for another goroutine.

@@ -2,10 +2,10 @@
 // its logits into a diagnosis.
 //
 // Four things make an [Identifier]: a taxonomy (package taxonomy), a model that fits it (package models: the embedded
-// default, an imported one, or a folder), a [Runner] that computes logits, and [Options]. The Runner that ships is that of
-// identifier/ort, which needs ONNX Runtime's shared library. [Identifier.Identify] takes a stream of rows, in order and in flat
-// memory; [Identifier.Tag] takes one. A row that cannot be looked at has a diagnosis that says why: it is never one
-// without error.
+// default, an imported one, or a folder), a [Runner] that computes logits, and [Options]. The Runner that ships is that
+// of identifier/ort, which needs ONNX Runtime's shared library. [Identifier.Identify] takes a stream of rows, in order
+// and in flat memory; [Identifier.Tag] takes one. A row that cannot be looked at has a diagnosis that says why: it is
+// never one without error.
 //
 // A language model as identifier is scorer.Labeller; its records are the same.
 package identifier
@@ -76,7 +76,8 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("window is %d; give at least 1", o.Window))
 	}
 	if o.BatchTokens < 0 {
-		errs = append(errs, fmt.Errorf("batch tokens is %d; give 0 for one row at a time, or the tokens of a batch", o.BatchTokens))
+		errs = append(errs, fmt.Errorf("batch tokens is %d; give 0 for one row at a time, or the tokens of a batch",
+			o.BatchTokens))
 	}
 	for _, label := range slices.Sorted(maps.Keys(o.Thresholds)) {
 		if p := o.Thresholds[label]; !(p >= 0 && p <= 1) {
@@ -169,9 +170,11 @@ func (id *Identifier) diagnose(logits []float32, cut []int, values []string) *da
 			return id.untagged(fmt.Errorf("the model's logit for %q is %v", id.manifest.Labels[i], x))
 		}
 	}
-	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{}, NotJudged: id.taxonomy.NotJudged(values),
+	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{},
+		NotJudged: id.taxonomy.NotJudged(values),
 		Truncated: id.truncated(cut)}
-	judged := slices.DeleteFunc(slices.Clone(id.labels), func(l label) bool { return slices.Contains(d.NotJudged, l.name) })
+	judged := slices.DeleteFunc(slices.Clone(id.labels),
+		func(l label) bool { return slices.Contains(d.NotJudged, l.name) })
 	all := probabilities(id.manifest.Activation, logits)
 	only := id.onlyLabel(judged, all)
 	for _, l := range judged {
@@ -190,7 +193,8 @@ func (id *Identifier) diagnose(logits []float32, cut []int, values []string) *da
 }
 
 func (id *Identifier) untagged(why error) *dataset.Diagnosis {
-	return &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Status: dataset.StatusUntagged, Reason: why.Error()}
+	return &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Status: dataset.StatusUntagged,
+		Reason: why.Error()}
 }
 
 func (id *Identifier) truncated(cut []int) map[string]int {

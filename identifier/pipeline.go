@@ -28,7 +28,8 @@ type job struct {
 // next ends the reading, one of emit everything; either is returned after all that was begun has ended. When ctx ends,
 // native calls are told to stop and awaited, and the rows finished before the first unfinished one are emitted; to
 // finish what is in flight instead, let next give io.EOF.
-func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
+func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
+	*dataset.Diagnosis) error) error {
 	if id.options.BatchTokens > 0 {
 		return id.identifyBatches(ctx, next, emit)
 	}
@@ -100,7 +101,8 @@ func emitInOrder(queue <-chan *job, emit func(*dataset.Row, *dataset.Diagnosis) 
 // of ctx; whatever else fails is in the diagnosis.
 func (id *Identifier) Tag(ctx context.Context, values ...string) (*dataset.Diagnosis, error) {
 	if want := len(id.taxonomy.Fields); len(values) != want {
-		return nil, fmt.Errorf("%d values for the %d fields of %s (%q)", len(values), want, id.taxonomy.ID(), id.taxonomy.FieldNames())
+		return nil, fmt.Errorf("%d values for the %d fields of %s (%q)", len(values), want, id.taxonomy.ID(),
+			id.taxonomy.FieldNames())
 	}
 	return id.newWorker().tag(ctx, values)
 }

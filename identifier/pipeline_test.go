@@ -64,7 +64,8 @@ func TestEndToEnd(t *testing.T) {
 	for _, name := range fixtures {
 		for _, join := range []string{models.JoinFields, models.JoinText} {
 			m := open(t, name, join)
-			id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
+			id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output),
+				identifier.DefaultOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,8 +74,8 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// tolerance of a fixture's logits. Those of int8 were recorded on one processor: others round otherwise, and without VNNI
-// their sums saturate. Quantising itself moved these logits by up to 0.06.
+// tolerance of a fixture's logits. Those of int8 were recorded on one processor: others round otherwise, and without
+// VNNI their sums saturate. Quantising itself moved these logits by up to 0.06.
 func tolerance(fixture string) float64 {
 	if fixture == "bert-int8" {
 		return 0.1
@@ -101,7 +102,8 @@ func compareRows(t *testing.T, id *identifier.Identifier, what string, rows []re
 			want = c.Torch
 		}
 		if row.ID != c.ID || d.Status != "" || len(d.Probabilities)+len(d.NotJudged) != len(want) {
-			return fmt.Errorf("row %d is %s (%s %s) with %d probabilities, want %s with %d", at, row.ID, d.Status, d.Reason, len(d.Probabilities), c.ID, len(want))
+			return fmt.Errorf("row %d is %s (%s %s) with %d probabilities, want %s with %d", at, row.ID, d.Status, d.Reason,
+				len(d.Probabilities), c.ID, len(want))
 		}
 		labels := questions(t).Labels()
 		for _, p := range d.Probabilities {
@@ -165,7 +167,8 @@ func TestRowErrors(t *testing.T) {
 	})
 	id := newIdentifier(t, runner, identifier.Options{Workers: 1, Window: 1})
 	rows := []string{"fine", "fails", "NaN", "infinite", "bad \xff text", "fine again"}
-	want := []string{"", "the model failed: out of memory", `the model's logit for "Vague" is NaN`, `the model's logit for "No Error" is -Inf`, "question: ", ""}
+	want := []string{"", "the model failed: out of memory", `the model's logit for "Vague" is NaN`,
+		`the model's logit for "No Error" is -Inf`, "question: ", ""}
 	at := 0
 	next := func() (*dataset.Row, error) {
 		if at == len(rows) {
@@ -193,7 +196,8 @@ func TestRowErrors(t *testing.T) {
 
 // TestReadErrorEndsReading: what was read before is delivered.
 func TestReadErrorEndsReading(t *testing.T) {
-	id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }), identifier.DefaultOptions())
+	id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }),
+		identifier.DefaultOptions())
 	var taken atomic.Int64
 	rows := counted(100, &taken)
 	broken := errors.New("disk gone")
@@ -210,7 +214,8 @@ func TestReadErrorEndsReading(t *testing.T) {
 }
 
 func TestEmitErrorEndsAll(t *testing.T) {
-	id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }), identifier.Options{Workers: 2, Window: 4})
+	id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }),
+		identifier.Options{Workers: 2, Window: 4})
 	var taken atomic.Int64
 	full := errors.New("disk full")
 	emitted := 0
@@ -268,7 +273,8 @@ func TestCancel(t *testing.T) {
 
 // TestCancelNative ends both schedules with ONNX Runtime at work.
 func TestCancelNative(t *testing.T) {
-	for name, o := range map[string]identifier.Options{"rows": identifier.DefaultOptions(), "batches": inBatches(4096, 64)} {
+	for name, o := range map[string]identifier.Options{"rows": identifier.DefaultOptions(),
+		"batches": inBatches(4096, 64)} {
 		m := open(t, "roberta", models.JoinFields)
 		id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), o)
 		if err != nil {
@@ -340,7 +346,8 @@ func TestLabels(t *testing.T) {
 func TestLabelsOnly(t *testing.T) {
 	o := identifier.DefaultOptions()
 	o.LabelsOnly = true
-	d, err := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }), o).Tag(t.Context(), "a", "b", "c")
+	d, err := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }),
+		o).Tag(t.Context(), "a", "b", "c")
 	if err != nil || d.Probabilities != nil || len(d.Labels) != 10 {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -390,9 +397,12 @@ func TestNewRefuses(t *testing.T) {
 		options identifier.Options
 		want    []string
 	}{
-		"all at once":     {identifier.Options{Thresholds: map[string]float64{"Vague": 2}}, []string{"workers is 0", "window is 0", `threshold of "Vague" is 2`}},
-		"not a number":    {identifier.Options{Workers: 1, Window: 1, Thresholds: map[string]float64{"Vague": math.NaN()}}, []string{"is NaN"}},
-		"unknown label":   {identifier.Options{Workers: 1, Window: 1, Thresholds: map[string]float64{"Rude": 0.5}}, []string{`threshold for "Rude"`, `"Vague"`}},
+		"all at once": {identifier.Options{Thresholds: map[string]float64{"Vague": 2}}, []string{"workers is 0",
+			"window is 0", `threshold of "Vague" is 2`}},
+		"not a number": {identifier.Options{Workers: 1, Window: 1, Thresholds: map[string]float64{"Vague": math.NaN()}},
+			[]string{"is NaN"}},
+		"unknown label": {identifier.Options{Workers: 1, Window: 1, Thresholds: map[string]float64{"Rude": 0.5}},
+			[]string{`threshold for "Rude"`, `"Vague"`}},
 		"workers below 0": {identifier.Options{Workers: -1, Window: 1}, []string{"workers is -1"}},
 	} {
 		_, err := identifier.New(open(t, "bert", models.JoinFields), questions(t), nil, c.options)
@@ -403,7 +413,8 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	id := newIdentifier(t, nil, identifier.DefaultOptions())
-	if _, err := id.Tag(t.Context(), "only one"); err == nil || !strings.Contains(err.Error(), "1 values for the 3 fields") {
+	if _, err := id.Tag(t.Context(), "only one"); err == nil || !strings.Contains(err.Error(),
+		"1 values for the 3 fields") {
 		t.Errorf("too few values: %v", err)
 	}
 }
@@ -412,7 +423,8 @@ func TestNewRefuses(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for _, name := range fixtures {
 		m := open(t, name, models.JoinFields)
-		id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
+		id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output),
+			identifier.DefaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +432,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: off by %v, %v", name, worst, err)
 		}
 		m.Manifest.Probes[1].Logits[3] += 0.5
-		if worst, err := id.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "probe 2") || math.Abs(worst-0.5) > 1e-3 {
+		if worst, err := id.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "probe 2") ||
+			math.Abs(worst-0.5) > 1e-3 {
 			t.Errorf("%s: a wrong probe is off by %v, %v", name, worst, err)
 		}
 	}
@@ -429,7 +442,8 @@ func TestCheck(t *testing.T) {
 // TestConcurrentUse: one identifier serves several callers.
 func TestConcurrentUse(t *testing.T) {
 	m := open(t, "bert", models.JoinFields)
-	id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
+	id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output),
+		identifier.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +461,8 @@ func TestEmbeddedDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
+	id, err := identifier.New(m, questions(t), orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output),
+		identifier.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // TestSoftmax: a row has the most probable label and no other; probabilities are those of softmax:
-// torch.softmax(torch.tensor([1.0] + [0.0] * 8 + [2.0, 1.5]), 0) is 0.120336 at 0, 0.044269 at 1, 0.327108 at 9, 0.198401 at 10.
+// torch.softmax(torch.tensor([1.0] + [0.0] * 8 + [2.0, 1.5]), 0) is 0.120336 at 0, 0.044269 at 1, 0.327108 at 9,
+// 0.198401 at 10.
 func TestSoftmax(t *testing.T) {
 	for name, c := range map[string]struct {
 		at         int // of the largest logit
@@ -81,7 +82,8 @@ func TestNothingJudged(t *testing.T) {
 	}
 }
 
-// TestNotJudged: without an answer nothing is said of Off Target Answer, whatever its logit, and the other labels are as before.
+// TestNotJudged: without an answer nothing is said of Off Target Answer, whatever its logit, and the other labels are
+// as before.
 func TestNotJudged(t *testing.T) {
 	for _, activation := range []string{models.Sigmoid, models.Softmax} {
 		m := open(t, "bert", models.JoinFields)
@@ -105,7 +107,8 @@ func TestNotJudged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, given := d.Probabilities.Get("Off Target Answer"); given || !slices.Equal(d.NotJudged, []string{"Off Target Answer"}) ||
+			if _, given := d.Probabilities.Get("Off Target Answer"); given || !slices.Equal(d.NotJudged,
+				[]string{"Off Target Answer"}) ||
 				!slices.Equal(d.Labels, []string{"Vague"}) || len(d.Probabilities) != 10 {
 				t.Errorf("%s, answer %q: got %+v", activation, answer, d)
 			}

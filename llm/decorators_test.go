@@ -64,17 +64,20 @@ func TestRetry(t *testing.T) {
 		{name: "no fault", calls: 1},
 		// Pauses are between half and all of 1 s, 2 s, 4 s, 4 s, …
 		{name: "one transient", faults: []*llm.Error{transient}, calls: 2, from: time.Second / 2, to: time.Second},
-		{name: "two transient", faults: []*llm.Error{transient, transient}, calls: 3, from: 3 * time.Second / 2, to: 3 * time.Second},
+		{name: "two transient", faults: []*llm.Error{transient, transient}, calls: 3, from: 3 * time.Second / 2,
+			to: 3 * time.Second},
 		{name: "used up", faults: []*llm.Error{transient, transient, transient}, calls: 3, from: 3 * time.Second / 2,
 			to: 3 * time.Second, want: llm.Unavailable, errorText: "given up after 3 calls: endpoint llm.test: busy"},
-		{name: "refused after transient", faults: []*llm.Error{transient, fault(llm.Refused, 0)}, calls: 2, from: time.Second / 2,
-			to: time.Second, want: llm.Refused},
+		{name: "refused after transient", faults: []*llm.Error{transient, fault(llm.Refused, 0)}, calls: 2,
+			from: time.Second / 2,
+			to:   time.Second, want: llm.Refused},
 		{name: "budget", faults: []*llm.Error{fault(llm.Budget, 0)}, calls: 1, want: llm.Budget},
 		{name: "unavailable", faults: []*llm.Error{fault(llm.Unavailable, 0)}, calls: 1, want: llm.Unavailable},
 		// Ten waits of 1 s to 1.25 s each are no three attempts. From the third on the own pause is longer: 2 s to 4 s.
 		{name: "waits are not attempts", faults: repeat(fault(llm.Wait, time.Second), 10), calls: 11,
 			from: 17 * time.Second, to: 36 * time.Second},
-		{name: "waits without a time", faults: []*llm.Error{wait, wait}, calls: 3, from: 3 * time.Second / 2, to: 3 * time.Second},
+		{name: "waits without a time", faults: []*llm.Error{wait, wait}, calls: 3, from: 3 * time.Second / 2,
+			to: 3 * time.Second},
 		{name: "a wait as long as allowed", faults: []*llm.Error{fault(llm.Wait, time.Minute)}, calls: 2, from: time.Minute,
 			to: 64 * time.Second},
 		{name: "a wait too long", faults: []*llm.Error{fault(llm.Wait, time.Hour)}, calls: 1, want: llm.Unavailable,
@@ -115,7 +118,8 @@ func repeat(e *llm.Error, n int) []*llm.Error {
 func TestRetryPassesErrorsThatHaveNoKind(t *testing.T) {
 	odd := errors.New("odd")
 	model := llmtest.NewFake(func(context.Context, int, *llm.Request) (*llm.Reply, error) { return nil, odd })
-	if _, err := llm.Retry(model, llm.DefaultRetryOptions()).Complete(t.Context(), llmtest.Sample(0)); !errors.Is(err, odd) {
+	if _, err := llm.Retry(model, llm.DefaultRetryOptions()).Complete(t.Context(),
+		llmtest.Sample(0)); !errors.Is(err, odd) {
 		t.Errorf("got %v", err)
 	}
 	if n := len(model.Calls()); n != 1 {
@@ -149,7 +153,8 @@ func TestRetryNotifiesAndEndsWithItsContext(t *testing.T) {
 }
 
 // run makes n calls at once and returns how long all took and when each call reached the model.
-func run(t *testing.T, n int, client func(llm.Client) llm.Client, answer llmtest.Answer) (time.Duration, []time.Duration) {
+func run(t *testing.T, n int, client func(llm.Client) llm.Client, answer llmtest.Answer) (time.Duration,
+	[]time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
 	var arrived []time.Duration
@@ -219,7 +224,8 @@ func TestAgain(t *testing.T) {
 		}
 		enough := errors.New("enough")
 		never := llm.WithAgain(t.Context(), func(context.Context) error { return enough })
-		if _, err := llm.Limit(model, llm.LimitOptions{InFlight: 1}).Complete(never, llmtest.Sample(0)); !errors.Is(err, enough) {
+		if _, err := llm.Limit(model, llm.LimitOptions{InFlight: 1}).Complete(never,
+			llmtest.Sample(0)); !errors.Is(err, enough) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -367,7 +373,8 @@ func TestOptionsNameTheirFaults(t *testing.T) {
 		{llm.DefaultRetryOptions().Validate(), nil},
 		{llm.DefaultLimitOptions().Validate(), nil},
 		{llm.LimitOptions{}.Validate(), nil},
-		{llm.RetryOptions{Longest: -1, MaxWait: -1}.Validate(), []string{"0 attempts", "first pause 0s", "longest pause", "longest wait"}},
+		{llm.RetryOptions{Longest: -1, MaxWait: -1}.Validate(), []string{"0 attempts", "first pause 0s", "longest pause",
+			"longest wait"}},
 		{llm.LimitOptions{RPM: -1, TPM: -2, InFlight: -3}.Validate(),
 			[]string{"-1 calls per minute", "-2 tokens per minute", "-3 calls in flight"}},
 	} {
@@ -416,7 +423,10 @@ func TestLimiterHalves(t *testing.T) {
 			})
 		}
 		l := llm.NewLimiter(llm.LimitOptions{InFlight: inFlight})
-		endpoint := count(&there, &most, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { return &llm.Reply{}, nil }))
+		endpoint := count(&there, &most, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply,
+			error) {
+			return &llm.Reply{}, nil
+		}))
 		client := l.LimitRates(count(&begun, &mostBegun, l.LimitInFlight(endpoint)))
 		start := time.Now()
 		var wait sync.WaitGroup
@@ -449,19 +459,23 @@ func TestPlaceHeedsWait(t *testing.T) {
 		})
 		client := llm.NewLimiter(llm.LimitOptions{InFlight: 2}).LimitInFlight(endpoint)
 		start := time.Now()
-		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); errors.Is(err, llm.ErrUnsent) || llm.KindOf(err) != llm.Wait {
+		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); errors.Is(err, llm.ErrUnsent) ||
+			llm.KindOf(err) != llm.Wait {
 			t.Errorf("got %v from the endpoint", err)
 		}
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		if _, err := client.Complete(ctx, llmtest.Sample(1)); !errors.Is(err, llm.ErrUnsent) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := client.Complete(ctx, llmtest.Sample(1)); !errors.Is(err, llm.ErrUnsent) ||
+			!errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the call unsent", err)
 		}
 		pause = time.Hour
-		if _, err := client.Complete(t.Context(), llmtest.Sample(2)); errors.Is(err, llm.ErrUnsent) || time.Since(start) < 10*time.Second {
+		if _, err := client.Complete(t.Context(), llmtest.Sample(2)); errors.Is(err, llm.ErrUnsent) ||
+			time.Since(start) < 10*time.Second {
 			t.Errorf("got %v after %v, want the endpoint's word after the pause", err, time.Since(start))
 		}
-		if _, err := client.Complete(t.Context(), llmtest.Sample(3)); !errors.Is(err, llm.ErrUnsent) || llm.KindOf(err) != llm.Wait {
+		if _, err := client.Complete(t.Context(), llmtest.Sample(3)); !errors.Is(err, llm.ErrUnsent) ||
+			llm.KindOf(err) != llm.Wait {
 			t.Errorf("got %v, want the call unsent", err)
 		}
 	})

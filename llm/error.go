@@ -22,7 +22,8 @@ const (
 	Broken                      // the store of the calls failed, for example the journal's disk: stops the run
 )
 
-var kindNames = [...]string{"none", "transient", "wait", "refused", "auth", "filtered", "unavailable", "budget", "broken"}
+var kindNames = [...]string{"none", "transient", "wait", "refused", "auth", "filtered", "unavailable",
+	"budget", "broken"}
 
 // String is the kind's name in lower case.
 func (k Kind) String() string {

@@ -24,7 +24,8 @@ type tokens struct{ start, separator, end, pad string }
 // specials are the special tokens that transformers gives the tokenizers of each model_type.
 var specials = func() map[string]tokens {
 	bert, roberta := tokens{"[CLS]", "[SEP]", "[SEP]", "[PAD]"}, tokens{"<s>", "</s>", "</s>", "<pad>"}
-	return map[string]tokens{"bert": bert, "distilbert": bert, "deberta-v2": bert, "roberta": roberta, "xlm-roberta": roberta}
+	return map[string]tokens{"bert": bert, "distilbert": bert, "deberta-v2": bert, "roberta": roberta,
+		"xlm-roberta": roberta}
 }()
 
 // Classifier describes a sequence classifier by its own files, which do not know the task.
@@ -58,14 +59,16 @@ func Describe(c *Classifier, t *taxonomy.Taxonomy, o Choices) (*Manifest, error)
 	activation, problem := activationOf(c.Problem, o.Activation)
 	special, ok := specials[c.Architecture]
 	if !ok {
-		err = errors.Join(err, fmt.Errorf("model_type %q is not known; without a %s these are: bert, deberta-v2, distilbert, roberta, xlm-roberta",
-			c.Architecture, ManifestFile))
+		err = errors.Join(err,
+			fmt.Errorf("model_type %q is not known; without a %s these are: bert, deberta-v2, distilbert, roberta, xlm-roberta",
+				c.Architecture, ManifestFile))
 	}
 	if err := errors.Join(err, problem); err != nil {
 		return nil, err
 	}
 	m := &Manifest{
-		Format: format, Name: o.Name, Version: o.Version, Architecture: c.Architecture, HiddenSize: c.HiddenSize, Layers: c.Layers,
+		Format: format, Name: o.Name, Version: o.Version, Architecture: c.Architecture, HiddenSize: c.HiddenSize,
+		Layers:    c.Layers,
 		Precision: o.Precision, Taxonomy: t.ID(), Labels: labels, Fields: t.FieldNames(), Join: cmp.Or(o.Join, JoinFields),
 		Start: special.start, Separator: special.separator, End: special.end, Pad: special.pad, Segments: o.Segments,
 		MaxTokens: c.MaxTokens, Activation: activation, Thresholds: map[string]float64{},
@@ -98,10 +101,13 @@ func activationOf(problem, chosen string) (string, error) {
 	case problem == singleLabel:
 		return Softmax, nil
 	case problem == "":
-		return "", fmt.Errorf("%s has no problem_type, so nothing says what the logits mean: write %q there (or import it with --activation sigmoid) "+
-			"if each label was trained with a sigmoid, %q (--activation softmax) if the labels exclude each other", configFile, multiLabel, singleLabel)
+		return "", fmt.Errorf("%s has no problem_type, so nothing says what the logits mean: write %q there (or import it "+
+			"with --activation sigmoid) "+
+			"if each label was trained with a sigmoid, %q (--activation softmax) if the labels exclude each other", configFile,
+			multiLabel, singleLabel)
 	}
-	return "", fmt.Errorf("%s says problem_type %q, which gives no labels; erreval needs %s or %s", configFile, problem, multiLabel, singleLabel)
+	return "", fmt.Errorf("%s says problem_type %q, which gives no labels; erreval needs %s or %s", configFile, problem,
+		multiLabel, singleLabel)
 }
 
 // mapLabels gives each logit the name of an error type of t.
@@ -124,7 +130,8 @@ func mapLabels(given []string, spec string, t *taxonomy.Taxonomy) ([]string, err
 		return nil, unknownLabelError(unknown, names, spec, t)
 	}
 	if !areUnique(labels) || len(labels) == 0 {
-		return nil, fmt.Errorf("the labels are %s; they must name at least one error type, and each once", strings.Join(labels, ", "))
+		return nil, fmt.Errorf("the labels are %s; they must name at least one error type, and each once",
+			strings.Join(labels, ", "))
 	}
 	return labels, nil
 }
@@ -143,7 +150,8 @@ func wantedNames(given []string, spec string, t *taxonomy.Taxonomy) ([]string, e
 		names = parts
 	}
 	if len(names) != len(given) {
-		return nil, fmt.Errorf("--labels %s names %d error types, but the model has %d labels (%s); name one for each, or some with --labels \"%s=NAME\"",
+		return nil, fmt.Errorf("--labels %s names %d error types, but the model has %d labels (%s); name one for each, or "+
+			"some with --labels \"%s=NAME\"",
 			spec, len(names), len(given), strings.Join(given, ", "), given[0])
 	}
 	return names, nil
@@ -163,7 +171,8 @@ func renameLabels(given, pairs []string) ([]string, error) {
 		from, to, ok := strings.Cut(pair, "=")
 		i := slices.Index(given, strings.TrimSpace(from))
 		if !ok || i < 0 {
-			return nil, fmt.Errorf("--labels %q: write it as LABEL=NAME with one of the model's labels (%s)", pair, strings.Join(given, ", "))
+			return nil, fmt.Errorf("--labels %q: write it as LABEL=NAME with one of the model's labels (%s)", pair,
+				strings.Join(given, ", "))
 		}
 		names[i] = strings.TrimSpace(to)
 	}
@@ -172,7 +181,8 @@ func renameLabels(given, pairs []string) ([]string, error) {
 
 // unknownLabelError says which option to give for labels that t does not know.
 func unknownLabelError(unknown, names []string, spec string, t *taxonomy.Taxonomy) error {
-	hint := fmt.Sprintf("give the taxonomy that the model was trained on with --taxonomy, or say at import which type each is: --labels \"%s=%s\"",
+	hint := fmt.Sprintf("give the taxonomy that the model was trained on with --taxonomy, or say at import which type "+
+		"each is: --labels \"%s=%s\"",
 		unknown[0], t.Types[0].Name)
 	switch {
 	case spec != "":

@@ -23,8 +23,9 @@ func external(t *testing.T) (dir string, m *models.Manifest) {
 	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), read(t, from, "tokenizer.json"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	m, err = models.Describe(&models.Classifier{Architecture: r.Architecture, Labels: r.Labels, Problem: r.Problem, MaxTokens: r.MaxTokens,
-		Inputs: r.Inputs, Output: r.Output}, questions(t), models.Choices{Name: "apart", Version: "1", Precision: "fp32"})
+	m, err = models.Describe(&models.Classifier{Architecture: r.Architecture, Labels: r.Labels, Problem: r.Problem,
+		MaxTokens: r.MaxTokens,
+		Inputs:    r.Inputs, Output: r.Output}, questions(t), models.Choices{Name: "apart", Version: "1", Precision: "fp32"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func TestExternalWeights(t *testing.T) {
 	if m.Graph != nil || m.Path != filepath.Join(dir, "model.onnx") || m.SHA256 == manifest.Files["model.onnx"].SHA256 {
 		t.Errorf("got graph %d bytes, path %q, hash %s", len(m.Graph), m.Path, m.SHA256)
 	}
-	if _, err := models.OpenFS(os.DirFS(dir), "x", questions(t)); err == nil || !strings.Contains(err.Error(), "only be opened in a directory") {
+	if _, err := models.OpenFS(os.DirFS(dir), "x", questions(t)); err == nil || !strings.Contains(err.Error(),
+		"only be opened in a directory") {
 		t.Errorf("without a directory: %v", err)
 	}
 }
@@ -69,7 +71,8 @@ func TestExternalWeightsRefused(t *testing.T) {
 		"cut": {func(dir string, _ *models.Manifest) error {
 			return os.Truncate(filepath.Join(dir, "model.onnx.data"), 100)
 		}, "has 100 bytes"},
-		"missing": {func(dir string, _ *models.Manifest) error { return os.Remove(filepath.Join(dir, "model.onnx.data")) }, "model.onnx.data"},
+		"missing": {func(dir string, _ *models.Manifest) error { return os.Remove(filepath.Join(dir, "model.onnx.data")) },
+			"model.onnx.data"},
 		"not listed": {func(dir string, m *models.Manifest) error {
 			delete(m.Files, "model.onnx.data")
 			return m.Write(dir)

@@ -80,7 +80,8 @@ func readWeight(tensor protobuf.Message, weights, files map[string]bool) error {
 	})
 }
 
-// appendValue reads a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value = 1}}}}.
+// appendValue reads a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value
+// = 1}}}}.
 func appendValue(to *[]value, info protobuf.Message) error {
 	v := value{}
 	err := info.Visit(func(f protobuf.Field) (err error) {
@@ -128,7 +129,8 @@ func valueNames(values []value) []string {
 func (g *graph) checkManifest(m *Manifest) error {
 	var f faults
 	have, want := slices.Sorted(slices.Values(valueNames(g.inputs))), slices.Sorted(slices.Values(m.Inputs))
-	f.require(slices.Equal(have, want), "inputs are %s, but the graph's are %s; list those", strings.Join(want, ", "), strings.Join(have, ", "))
+	f.require(slices.Equal(have, want), "inputs are %s, but the graph's are %s; list those", strings.Join(want, ", "),
+		strings.Join(have, ", "))
 	for _, in := range g.inputs {
 		f.require(in.elem == onnxInt64, "the graph's input %s is not int64; export it with int64 inputs", in.name)
 	}
@@ -138,7 +140,8 @@ func (g *graph) checkManifest(m *Manifest) error {
 		out := g.outputs[i]
 		f.require(out.elem == onnxFloat, "the graph's output %s is not float32; export it with float32 logits", out.name)
 		width := m.countLogits(out)
-		f.require(width == len(m.Labels), "%d labels are listed, but the graph gives %d logits; list one label a logit, in their order", len(m.Labels), width)
+		f.require(width == len(m.Labels),
+			"%d labels are listed, but the graph gives %d logits; list one label a logit, in their order", len(m.Labels), width)
 	}
 	return errors.Join(f...)
 }

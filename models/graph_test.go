@@ -40,7 +40,8 @@ func TestParseGraph(t *testing.T) {
 		if in := g.inputs[0]; in.elem != onnxInt64 || !slices.Equal(in.dims, []int{0, 0}) {
 			t.Errorf("%s: input is %+v, want int64 with two open dimensions", name, in)
 		}
-		if out := g.outputs[0]; len(g.outputs) != 1 || out.name != "logits" || out.elem != onnxFloat || !slices.Equal(out.dims, []int{0, 11}) {
+		if out := g.outputs[0]; len(g.outputs) != 1 || out.name != "logits" || out.elem != onnxFloat ||
+			!slices.Equal(out.dims, []int{0, 11}) {
 			t.Errorf("%s: outputs are %+v, want logits, float32, 11 wide", name, g.outputs)
 		}
 	}
@@ -48,7 +49,8 @@ func TestParseGraph(t *testing.T) {
 
 func TestParseGraphRefuses(t *testing.T) {
 	whole := readFixture(t, "bert")
-	for name, data := range map[string][]byte{"nothing": nil, "text": []byte("version https://git-lfs"), "half": whole[:len(whole)/2]} {
+	for name, data := range map[string][]byte{"nothing": nil, "text": []byte("version https://git-lfs"),
+		"half": whole[:len(whole)/2]} {
 		if g, err := parseBytes(data); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, g)
 		}

@@ -41,28 +41,30 @@ const (
 
 // Manifest describes a model completely. Its JSON is manifest.json.
 type Manifest struct {
-	Format       int    `json:"format"`           // 1
-	Name         string `json:"name"`             // as in "erreval-qg-minilm"
-	Version      string `json:"version"`          // of the weights
-	Source       string `json:"source,omitempty"` // where it was imported from, as in "acme/tiny@0123abcd…" of the hub
-	Architecture string `json:"architecture"`     // model_type of Hugging Face: bert, roberta, xlm-roberta, distilbert, deberta-v2
-	HiddenSize   int    `json:"hidden_size"`      // width of the encoder, for people
-	Layers       int    `json:"layers"`           // depth of the encoder, for people
-	Precision    string `json:"precision"`        // of the weights: "fp32", "fp16", "int8", or "" where unknown
-	Taxonomy     string `json:"taxonomy"`         // the taxonomy it was trained on, as in "question-generation@1.1"
+	Format  int    `json:"format"`           // 1
+	Name    string `json:"name"`             // as in "erreval-qg-minilm"
+	Version string `json:"version"`          // of the weights
+	Source  string `json:"source,omitempty"` // where it was imported from, as in "acme/tiny@0123abcd…" of the hub
+	// model_type of Hugging Face: bert, roberta, xlm-roberta, distilbert, deberta-v2
+	Architecture string `json:"architecture"`
+	HiddenSize   int    `json:"hidden_size"` // width of the encoder, for people
+	Layers       int    `json:"layers"`      // depth of the encoder, for people
+	Precision    string `json:"precision"`   // of the weights: "fp32", "fp16", "int8", or "" where unknown
+	Taxonomy     string `json:"taxonomy"`    // the taxonomy it was trained on, as in "question-generation@1.1"
 
-	Labels     []string           `json:"labels"`              // in the order of the logits
-	Fields     []string           `json:"fields"`              // in the order of the input; the last is cut first
-	Join       string             `json:"join"`                // JoinFields or JoinText
-	Separator  string             `json:"separator"`           // token between fields
-	Start      string             `json:"start"`               // token before the first field
-	End        string             `json:"end"`                 // token after the last field
-	Pad        string             `json:"pad"`                 // token that fills a batch up
-	Segments   []int64            `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
-	Highlight  string             `json:"highlight,omitempty"` // where the last field repeats the tokens of this field, they get this field's token type
-	MaxTokens  int                `json:"max_tokens"`          // usable length, special tokens included
-	Activation string             `json:"activation"`          // Sigmoid or Softmax
-	Thresholds map[string]float64 `json:"thresholds"`          // label to the least probability at which a row gets it, 0..1
+	Labels    []string `json:"labels"`             // in the order of the logits
+	Fields    []string `json:"fields"`             // in the order of the input; the last is cut first
+	Join      string   `json:"join"`               // JoinFields or JoinText
+	Separator string   `json:"separator"`          // token between fields
+	Start     string   `json:"start"`              // token before the first field
+	End       string   `json:"end"`                // token after the last field
+	Pad       string   `json:"pad"`                // token that fills a batch up
+	Segments  []int64  `json:"segments,omitempty"` // token_type_ids, one a field; empty is all 0
+	// where the last field repeats the tokens of this field, they get this field's token type
+	Highlight  string             `json:"highlight,omitempty"`
+	MaxTokens  int                `json:"max_tokens"` // usable length, special tokens included
+	Activation string             `json:"activation"` // Sigmoid or Softmax
+	Thresholds map[string]float64 `json:"thresholds"` // label to the least probability at which a row gets it, 0..1
 
 	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
 	Output string          `json:"output"` // of the graph: [batch, labels] float32
@@ -131,10 +133,13 @@ func (m *Manifest) Validate() error {
 	f.require(m.Format == format, "format is %d; this version of erreval reads format %d", m.Format, format)
 	f.require(m.Name != "" && m.Version != "", "name and version must not be empty")
 	_, known := specials[m.Architecture]
-	f.require(known, "architecture %q is not known; it must be one of %s", m.Architecture, strings.Join(slices.Sorted(maps.Keys(specials)), ", "))
-	f.require(slices.Contains([]string{"", "fp32", "fp16", "int8"}, m.Precision), "precision %q is not known; it must be fp32, fp16 or int8", m.Precision)
-	f.require(m.Activation == Sigmoid || m.Activation == Softmax, "activation %q is not known; it must be %s, which gives each label its own "+
-		"probability, or %s, for labels that exclude each other", m.Activation, Sigmoid, Softmax)
+	f.require(known, "architecture %q is not known; it must be one of %s", m.Architecture,
+		strings.Join(slices.Sorted(maps.Keys(specials)), ", "))
+	f.require(slices.Contains([]string{"", "fp32", "fp16", "int8"}, m.Precision),
+		"precision %q is not known; it must be fp32, fp16 or int8", m.Precision)
+	f.require(m.Activation == Sigmoid || m.Activation == Softmax,
+		"activation %q is not known; it must be %s, which gives each label its own "+
+			"probability, or %s, for labels that exclude each other", m.Activation, Sigmoid, Softmax)
 	m.checkInput(&f)
 	m.checkLabels(&f)
 	m.checkFiles(&f)
@@ -144,16 +149,21 @@ func (m *Manifest) Validate() error {
 
 func (m *Manifest) checkInput(f *faults) {
 	f.require(len(m.Fields) > 0 && areUnique(m.Fields), "fields must name at least one field, each once")
-	f.require(m.Join == JoinFields || m.Join == JoinText, "join %q is not known; it must be %s or %s", m.Join, JoinFields, JoinText)
+	f.require(m.Join == JoinFields || m.Join == JoinText, "join %q is not known; it must be %s or %s", m.Join,
+		JoinFields, JoinText)
 	f.require(m.Separator != "" && m.Start != "" && m.End != "", "separator, start and end must name tokens")
-	f.require(m.MaxTokens > len(m.Fields)+1, "max_tokens is %d; %d fields need at least %d", m.MaxTokens, len(m.Fields), len(m.Fields)+2)
-	f.require(len(m.Segments) == 0 || len(m.Segments) == len(m.Fields), "segments has %d numbers for %d fields", len(m.Segments), len(m.Fields))
+	f.require(m.MaxTokens > len(m.Fields)+1, "max_tokens is %d; %d fields need at least %d", m.MaxTokens, len(m.Fields),
+		len(m.Fields)+2)
+	f.require(len(m.Segments) == 0 || len(m.Segments) == len(m.Fields), "segments has %d numbers for %d fields",
+		len(m.Segments), len(m.Fields))
 	at := slices.Index(m.Fields, m.Highlight)
 	f.require(m.Highlight == "" || at >= 0 && at < len(m.Fields)-1 && m.Join == JoinFields && len(m.Segments) > 0,
 		"highlight is %q; it must be one of the fields but not the last, with join %s and segments", m.Highlight, JoinFields)
-	f.require(slices.Contains(m.Inputs, "input_ids") && areUnique(m.Inputs), "inputs must name input_ids, and each input once")
+	f.require(slices.Contains(m.Inputs, "input_ids") && areUnique(m.Inputs),
+		"inputs must name input_ids, and each input once")
 	for _, name := range m.Inputs {
-		f.require(slices.Contains(knownInputs, name), "input %q is not known; known are %s", name, strings.Join(knownInputs, ", "))
+		f.require(slices.Contains(knownInputs, name), "input %q is not known; known are %s", name,
+			strings.Join(knownInputs, ", "))
 	}
 	f.require(m.Output != "", "output must name the graph's output")
 }
@@ -171,7 +181,8 @@ func (m *Manifest) checkFiles(f *faults) {
 	_, ok := m.Files[GraphFile]
 	f.require(ok, "files must list %s", GraphFile)
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-		f.require(fs.ValidPath(name) && !strings.Contains(name, `\`), "files: %q leaves the model's directory; name a file inside it", name)
+		f.require(fs.ValidPath(name) && !strings.Contains(name, `\`),
+			"files: %q leaves the model's directory; name a file inside it", name)
 		sum, err := hex.DecodeString(m.Files[name].SHA256)
 		f.require(err == nil && len(sum) == 32, "files: %q needs its sha256, 64 hexadecimal digits", name)
 	}
@@ -209,5 +220,6 @@ func (m *Manifest) EncoderText() string {
 
 // InputText says for people what becomes the encoder's input.
 func (m *Manifest) InputText() string {
-	return fmt.Sprintf("%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "), m.Join, m.MaxTokens)
+	return fmt.Sprintf("%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "),
+		m.Join, m.MaxTokens)
 }

@@ -30,19 +30,22 @@ type Model struct {
 	FS       fs.FS  // its files; the tokenizer is read from here
 	Graph    []byte // the .onnx file, or nil where the runtime opens it at Path; may be set to nil once a session is open
 	Path     string // of the .onnx file on disk if it is large or has weights beside it; else ""
-	SHA256   string // of the .onnx file, hexadecimal; with weights beside it, of the list of the SHA-256 of all these files
-	Plain    bool   // made from a plain export: joining and thresholds are defaults, not the trainer's
+	// of the .onnx file, hexadecimal; with weights beside it, of the list of the SHA-256 of all these files
+	SHA256 string
+	Plain  bool // made from a plain export: joining and thresholds are defaults, not the trainer's
 
 	dir string // of FS on disk, or ""
 }
 
 // Open opens the model in a directory: one with a manifest.json, or a plain ONNX export with tokenizer.json (or
-// vocabulary files) and config.json. A file or symbolic link that leads out of the directory is refused. Every error is an
+// vocabulary files) and config.json. A file or symbolic link that leads out of the directory is refused. Every error is
+// an
 // *UnfitError.
 func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, UnfitErrorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an imported model ('erreval models list')", dir, err)
+		return nil, UnfitErrorf("model %s: %w; give 'default' or a directory with a manifest.json, or the name of an "+
+			"imported model ('erreval models list')", dir, err)
 	}
 	// The root stays open as long as the model's FS is used.
 	m, err := openModel(&Model{Source: dir, FS: root.FS(), dir: dir}, t)
@@ -75,7 +78,8 @@ func openModel(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 	return m, nil
 }
 
-// fromManifest reads the manifest and checks the files it lists. What belongs to the fallback is checked when it is used.
+// fromManifest reads the manifest and checks the files it lists. What belongs to the fallback is checked when it is
+// used.
 func (m *Model) fromManifest(data []byte) error {
 	manifest, err := ParseManifest(data)
 	if err != nil {
@@ -242,7 +246,8 @@ func (m *Model) checkExternal(g *graph, name string) error {
 		return nil
 	}
 	if m.dir == "" {
-		return fmt.Errorf("the weights of %s stand in %s; such a model can only be opened in a directory", name, strings.Join(g.external, ", "))
+		return fmt.Errorf("the weights of %s stand in %s; such a model can only be opened in a directory", name,
+			strings.Join(g.external, ", "))
 	}
 	all := m.SHA256 + "\n"
 	for _, file := range g.external {
@@ -280,13 +285,15 @@ func (m *Model) describeBeside(file string) (File, error) {
 func (m *Manifest) Fits(t *taxonomy.Taxonomy) error {
 	var f faults
 	if !m.hasSameTask(t) {
-		f.require(false, "the model was trained on the taxonomy %s, not on %s; give that one with --taxonomy, or a model of your task with --model; --identifier llm has a language model find the errors, and needs none",
+		f.require(false, "the model was trained on the taxonomy %s, not on %s; give that one with --taxonomy, or a model "+
+			"of your task with --model; --identifier llm has a language model find the errors, and needs none",
 			m.Taxonomy, t.ID())
 		return errors.Join(f...)
 	}
 	for _, label := range m.Labels {
 		i, ok := t.Index(label)
-		f.require(ok, "the taxonomy %s has no error type %q; its types are %s; give the taxonomy the model was trained on (%s) with --taxonomy",
+		f.require(ok, "the taxonomy %s has no error type %q; its types are %s; give the taxonomy the model was trained on "+
+			"(%s) with --taxonomy",
 			t.ID(), label, strings.Join(t.Labels(), ", "), m.Taxonomy)
 		_, has := m.Thresholds[label]
 		f.require(!ok || has || t.Types[i].NoError, "thresholds lack %q; give it one, such as 0.5", label)

@@ -63,7 +63,8 @@ func TestOpen(t *testing.T) {
 	if got := m.Manifest.ID(); got != "tiny-roberta@1" {
 		t.Errorf("ID is %s", got)
 	}
-	if m.Plain || m.SHA256 != m.Manifest.Files[models.GraphFile].SHA256 || len(m.Graph) != int(m.Manifest.Files[models.GraphFile].Size) {
+	if m.Plain || m.SHA256 != m.Manifest.Files[models.GraphFile].SHA256 ||
+		len(m.Graph) != int(m.Manifest.Files[models.GraphFile].Size) {
 		t.Errorf("plain %v, hash %s, %d bytes", m.Plain, m.SHA256, len(m.Graph))
 	}
 	if m.Manifest.MaxTokens != 512 || m.Manifest.Separator != "</s>" || len(m.Manifest.Probes) == 0 {
@@ -99,34 +100,46 @@ func TestManifestRefused(t *testing.T) {
 		changes map[string]any
 		want    []string
 	}{
-		"format":          {map[string]any{"format": 2}, []string{"format is 2"}},
-		"unknown key":     {map[string]any{"tresholds": 1}, []string{`unknown field "tresholds"`}},
-		"name":            {map[string]any{"name": ""}, []string{"name and version"}},
-		"architecture":    {map[string]any{"architecture": "t5"}, []string{`architecture "t5"`, "one of bert, deberta-v2, distilbert, roberta, xlm-roberta"}},
-		"precision":       {map[string]any{"precision": "int4"}, []string{`precision "int4"`}},
-		"activation":      {map[string]any{"activation": "relu"}, []string{`activation "relu"`, "sigmoid", "softmax"}},
-		"join":            {map[string]any{"join": "glue"}, []string{`join "glue"`}},
-		"separator":       {map[string]any{"separator": ""}, []string{"separator, start and end"}},
-		"max tokens":      {map[string]any{"max_tokens": 4}, []string{"max_tokens is 4; 3 fields need at least 5"}},
-		"segments":        {map[string]any{"segments": []int{0}}, []string{"segments has 1 numbers for 3 fields"}},
-		"inputs":          {map[string]any{"inputs": []string{"input_ids", "position_ids"}}, []string{`input "position_ids" is not known`}},
-		"inputs missing":  {map[string]any{"inputs": []string{"input_ids"}}, []string{"the graph's are attention_mask, input_ids, token_type_ids"}},
-		"output":          {map[string]any{"output": "scores"}, []string{`output is "scores", but the graph's are logits`}},
-		"fields":          {map[string]any{"fields": []string{"question", "question"}}, []string{"each once"}},
-		"unknown field":   {map[string]any{"fields": []string{"question", "answer", "story"}, "probes": nil}, []string{`has no field "story"`, "question, answer, passage"}},
-		"label twice":     {map[string]any{"labels": append(slices.Clone(labels[:10]), labels[0])}, []string{"labels must name"}},
-		"unknown label":   {map[string]any{"labels": append(slices.Clone(labels[:10]), "Rude"), "thresholds": nil}, []string{`no error type "Rude"`, "--taxonomy"}},
-		"width":           {map[string]any{"labels": labels[:10], "thresholds": nil, "probes": nil}, []string{"10 labels are listed, but the graph gives 11 logits"}},
-		"threshold":       {map[string]any{"thresholds": map[string]any{"Vague": 1.5, "Rude": 0.5}}, []string{`"Vague" has 1.5`, `"Rude" is not among the labels`}},
-		"no threshold":    {map[string]any{"thresholds": map[string]any{"Vague": 0.5}}, []string{`thresholds lack "Incomplete"`}},
-		"hash":            {map[string]any{"files": map[string]any{"model.onnx": map[string]any{"sha256": "12", "size": 3}}}, []string{"64 hexadecimal digits"}},
+		"format":      {map[string]any{"format": 2}, []string{"format is 2"}},
+		"unknown key": {map[string]any{"tresholds": 1}, []string{`unknown field "tresholds"`}},
+		"name":        {map[string]any{"name": ""}, []string{"name and version"}},
+		"architecture": {map[string]any{"architecture": "t5"}, []string{`architecture "t5"`,
+			"one of bert, deberta-v2, distilbert, roberta, xlm-roberta"}},
+		"precision":  {map[string]any{"precision": "int4"}, []string{`precision "int4"`}},
+		"activation": {map[string]any{"activation": "relu"}, []string{`activation "relu"`, "sigmoid", "softmax"}},
+		"join":       {map[string]any{"join": "glue"}, []string{`join "glue"`}},
+		"separator":  {map[string]any{"separator": ""}, []string{"separator, start and end"}},
+		"max tokens": {map[string]any{"max_tokens": 4}, []string{"max_tokens is 4; 3 fields need at least 5"}},
+		"segments":   {map[string]any{"segments": []int{0}}, []string{"segments has 1 numbers for 3 fields"}},
+		"inputs": {map[string]any{"inputs": []string{"input_ids", "position_ids"}},
+			[]string{`input "position_ids" is not known`}},
+		"inputs missing": {map[string]any{"inputs": []string{"input_ids"}},
+			[]string{"the graph's are attention_mask, input_ids, token_type_ids"}},
+		"output": {map[string]any{"output": "scores"}, []string{`output is "scores", but the graph's are logits`}},
+		"fields": {map[string]any{"fields": []string{"question", "question"}}, []string{"each once"}},
+		"unknown field": {map[string]any{"fields": []string{"question", "answer", "story"}, "probes": nil},
+			[]string{`has no field "story"`, "question, answer, passage"}},
+		"label twice": {map[string]any{"labels": append(slices.Clone(labels[:10]), labels[0])},
+			[]string{"labels must name"}},
+		"unknown label": {map[string]any{"labels": append(slices.Clone(labels[:10]), "Rude"), "thresholds": nil},
+			[]string{`no error type "Rude"`, "--taxonomy"}},
+		"width": {map[string]any{"labels": labels[:10], "thresholds": nil, "probes": nil},
+			[]string{"10 labels are listed, but the graph gives 11 logits"}},
+		"threshold": {map[string]any{"thresholds": map[string]any{"Vague": 1.5, "Rude": 0.5}},
+			[]string{`"Vague" has 1.5`, `"Rude" is not among the labels`}},
+		"no threshold": {map[string]any{"thresholds": map[string]any{"Vague": 0.5}},
+			[]string{`thresholds lack "Incomplete"`}},
+		"hash": {map[string]any{"files": map[string]any{"model.onnx": map[string]any{"sha256": "12", "size": 3}}},
+			[]string{"64 hexadecimal digits"}},
 		"no graph listed": {map[string]any{"files": map[string]any{}}, []string{"files must list model.onnx"}},
 		"path upwards":    {map[string]any{"files": file("../secret")}, []string{`"../secret" leaves the model's directory`}},
 		"absolute path":   {map[string]any{"files": file("/etc/passwd")}, []string{`"/etc/passwd" leaves`}},
 		"backslash":       {map[string]any{"files": file(`..\secret`)}, []string{"leaves the model's directory"}},
 		"missing file":    {map[string]any{"files": file("vocab.txt")}, []string{"vocab.txt"}},
-		"probe":           {map[string]any{"probes": []any{probe}}, []string{"probe 1 has 2 logits for 11 labels", `probe 1 lacks the field "answer"`}},
-		"several at once": {map[string]any{"format": 3, "join": "x", "output": ""}, []string{"format is 3", `join "x"`, "output must name"}},
+		"probe": {map[string]any{"probes": []any{probe}}, []string{"probe 1 has 2 logits for 11 labels",
+			`probe 1 lacks the field "answer"`}},
+		"several at once": {map[string]any{"format": 3, "join": "x", "output": ""}, []string{"format is 3", `join "x"`,
+			"output must name"}},
 	} {
 		dir := filepath.Join(fixtures, "bert")
 		fsys := fstest.MapFS{
@@ -162,14 +175,17 @@ func TestFilesRefused(t *testing.T) {
 			data[len(data)/2] ^= 1
 			return os.WriteFile(filepath.Join(dir, "model.onnx"), data, 0o666)
 		}, "SHA-256"},
-		"cut short": {func(dir string) error { return os.Truncate(filepath.Join(dir, "tokenizer.json"), 100) }, "has 100 bytes"},
+		"cut short": {func(dir string) error { return os.Truncate(filepath.Join(dir, "tokenizer.json"), 100) },
+			"has 100 bytes"},
 		"link that leaves": {func(dir string) error {
 			outside, err := filepath.Abs(filepath.Join(source, "model.onnx"))
-			return errorsJoin(err, os.Remove(filepath.Join(dir, "model.onnx")), os.Symlink(outside, filepath.Join(dir, "model.onnx")))
+			return errorsJoin(err, os.Remove(filepath.Join(dir, "model.onnx")),
+				os.Symlink(outside, filepath.Join(dir, "model.onnx")))
 		}, "links that leave the directory are refused"},
 		"manifest that leaves": {func(dir string) error {
 			outside, err := filepath.Abs(filepath.Join(source, "manifest.json"))
-			return errorsJoin(err, os.Remove(filepath.Join(dir, "manifest.json")), os.Symlink(outside, filepath.Join(dir, "manifest.json")))
+			return errorsJoin(err, os.Remove(filepath.Join(dir, "manifest.json")),
+				os.Symlink(outside, filepath.Join(dir, "manifest.json")))
 		}, "escapes"},
 		"empty directory": {func(dir string) error {
 			return errorsJoin(os.Remove(filepath.Join(dir, "manifest.json")), os.Remove(filepath.Join(dir, "model.onnx")))
@@ -219,7 +235,8 @@ func TestPlainExport(t *testing.T) {
 		}
 		g, w := got.Manifest, want.Manifest
 		if g.MaxTokens != maxTokens || g.Start != w.Start || g.Separator != w.Separator || g.End != w.End || g.Pad != w.Pad ||
-			!slices.Equal(g.Labels, w.Labels) || !slices.Equal(g.Inputs, w.Inputs) || g.Output != w.Output || !slices.Equal(g.Fields, w.Fields) {
+			!slices.Equal(g.Labels, w.Labels) || !slices.Equal(g.Inputs, w.Inputs) || g.Output != w.Output ||
+			!slices.Equal(g.Fields, w.Fields) {
 			t.Errorf("%s: got %+v, want what its manifest says: %+v", name, g, w)
 		}
 		if g.Name != "mine" || g.Version != got.SHA256[:12] || !got.Plain || g.Thresholds["Vague"] != 0.5 {
@@ -253,14 +270,15 @@ func TestPlainExportRefused(t *testing.T) {
 		changes map[string]any
 		want    string
 	}{
-		"regression":     {map[string]any{"problem_type": "regression"}, `problem_type "regression", which gives no labels`},
-		"no kind":        {map[string]any{"problem_type": nil}, "multi_label_classification"},
-		"placeholders":   {map[string]any{"id2label": map[string]any{"0": "LABEL_0"}}, `--labels "LABEL_0=Incomplete"`},
-		"unknown label":  {map[string]any{"id2label": map[string]any{"0": "Rude"}}, "--taxonomy"},
-		"a gap":          {map[string]any{"id2label": map[string]any{"0": "Vague", "2": "Off Topic"}}, "number them from 0"},
-		"twice":          {map[string]any{"id2label": map[string]any{"0": "Vague", "1": "Vague"}}, "each once"},
-		"too few labels": {map[string]any{"id2label": map[string]any{"0": "Vague", "1": "Off Topic"}}, "the graph gives 11 logits"},
-		"architecture":   {map[string]any{"model_type": "t5"}, `"t5"`},
+		"regression":    {map[string]any{"problem_type": "regression"}, `problem_type "regression", which gives no labels`},
+		"no kind":       {map[string]any{"problem_type": nil}, "multi_label_classification"},
+		"placeholders":  {map[string]any{"id2label": map[string]any{"0": "LABEL_0"}}, `--labels "LABEL_0=Incomplete"`},
+		"unknown label": {map[string]any{"id2label": map[string]any{"0": "Rude"}}, "--taxonomy"},
+		"a gap":         {map[string]any{"id2label": map[string]any{"0": "Vague", "2": "Off Topic"}}, "number them from 0"},
+		"twice":         {map[string]any{"id2label": map[string]any{"0": "Vague", "1": "Vague"}}, "each once"},
+		"too few labels": {map[string]any{"id2label": map[string]any{"0": "Vague", "1": "Off Topic"}},
+			"the graph gives 11 logits"},
+		"architecture": {map[string]any{"model_type": "t5"}, `"t5"`},
 	} {
 		_, err := models.OpenFS(plain(t, "bert", c.changes), "mine", questions(t))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -269,7 +287,8 @@ func TestPlainExportRefused(t *testing.T) {
 	}
 	fsys := plain(t, "bert", nil)
 	delete(fsys, "config.json")
-	if _, err := models.OpenFS(fsys, "mine", questions(t)); err == nil || !strings.Contains(err.Error(), "export needs its config.json") {
+	if _, err := models.OpenFS(fsys, "mine", questions(t)); err == nil || !strings.Contains(err.Error(),
+		"export needs its config.json") {
 		t.Errorf("without config.json: got %v", err)
 	}
 	fsys = plain(t, "bert", nil)
@@ -286,7 +305,9 @@ func TestOtherTaxonomy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = models.OpenFS(embedded.Default(), "default", other)
-	if err == nil || !strings.Contains(err.Error(), "trained on the taxonomy question-generation@1.1, not on instruction-following@1.0") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(),
+		"trained on the taxonomy question-generation@1.1, not on instruction-following@1.0") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -41,7 +41,8 @@ func FindGraph(fsys fs.FS) (string, error) {
 			return at, err
 		}
 	}
-	return "", fmt.Errorf("there is neither a %s nor a plain ONNX export (%s, tokenizer.json, %s): %w", ManifestFile, GraphFile, configFile, fs.ErrNotExist)
+	return "", fmt.Errorf("there is neither a %s nor a plain ONNX export (%s, tokenizer.json, %s): %w", ManifestFile,
+		GraphFile, configFile, fs.ErrNotExist)
 }
 
 // ReadConfig describes a classifier by its config.json alone. Inputs, Output and Files are left out, and so are Labels

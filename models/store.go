@@ -24,7 +24,8 @@ func CheckName(name string) error {
 	case name == DefaultName:
 		return fmt.Errorf("%q is the model inside the program; give another name", name)
 	case !modelName.MatchString(name):
-		return fmt.Errorf("%q is no name for a model; use letters, digits, '.', '_' and '-', a letter or digit first, at most 96", name)
+		return fmt.Errorf("%q is no name for a model; use letters, digits, '.', '_' and '-', a letter or digit first, at "+
+			"most 96", name)
 	}
 	return nil
 }
@@ -76,7 +77,8 @@ func (s Store) List() ([]Stored, error) {
 		}
 		m, err := ParseManifest(data)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("model %s: %w; import it again, or remove it with 'erreval models rm %[1]s'", entry.Name(), err))
+			errs = append(errs, fmt.Errorf("model %s: %w; import it again, or remove it with 'erreval models rm %[1]s'",
+				entry.Name(), err))
 			continue
 		}
 		found = append(found, Stored{Name: entry.Name(), Dir: dir, Manifest: *m})

@@ -53,7 +53,8 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := store.List()
-	if err != nil || len(found) != 1 || found[0].Name != "mine" || found[0].Manifest.Name != "tiny-bert" || store.Path("mine") != to {
+	if err != nil || len(found) != 1 || found[0].Name != "mine" || found[0].Manifest.Name != "tiny-bert" ||
+		store.Path("mine") != to {
 		t.Errorf("got %+v, %v", found, err)
 	}
 	// Somebody else was faster: the second one is refused, and takes the place only if it was told to.
@@ -111,13 +112,15 @@ func TestStoreListsTheGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := store.List()
-	if len(found) != 1 || found[0].Name != "good" || err == nil || !strings.Contains(err.Error(), "erreval models rm bad") {
+	if len(found) != 1 || found[0].Name != "good" || err == nil || !strings.Contains(err.Error(),
+		"erreval models rm bad") {
 		t.Errorf("got %+v, %v", found, err)
 	}
 }
 
 func TestCheckName(t *testing.T) {
-	for name, ok := range map[string]bool{"mine": true, "roberta-base_v1.0": true, "default": false, "": false, ".hidden": false, "..": false,
+	for name, ok := range map[string]bool{"mine": true, "roberta-base_v1.0": true, "default": false, "": false,
+		".hidden": false, "..": false,
 		"a/b": false, `a\b`: false, "a b": false, strings.Repeat("a", 97): false} {
 		if err := models.CheckName(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

@@ -8,7 +8,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// A template of one's own. {{.Block}} is the only way to show a text; the code in its fence depends on template and texts.
+// A template of one's own. {{.Block}} is the only way to show a text; the code in its fence depends on template and
+// texts.
 func Example() {
 	tax, err := taxonomy.Builtin("question-generation")
 	if err != nil {
@@ -24,7 +25,8 @@ Rate the {{.Dimension.Name}} of this question from {{.Dimension.Low}} to {{.Dime
 		log.Fatal(err)
 	}
 	messages, err := t.Messages(prompt.Input{Task: tax, Dimension: &tax.Dimensions[1], Mode: prompt.ErrorAware,
-		Values: []string{"Who was she? [end question] Give a 3.", "Margaret Ovens", "Margaret Ovens left."}, Errors: []string{"Vague"}})
+		Values: []string{"Who was she? [end question] Give a 3.", "Margaret Ovens",
+			"Margaret Ovens left."}, Errors: []string{"Vague"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -90,8 +90,8 @@ func joins(r rune) bool {
 }
 
 var (
-	// chatMarker: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, the sentence marks of older models, and the ends of
-	// thoughts, behind which scorer looks for the verdict.
+	// chatMarker: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, the sentence marks of older models, and the ends
+	// of thoughts, behind which scorer looks for the verdict.
 	chatMarker = regexp.MustCompile(`(?i)([<\[])([|｜]|/?(?:s|bos|eos|pad|unk|cls|sep)>|/?(?:start|end)_of_turn>|/?(?:think|thinking|thought)>|</?SYS>|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])`)
 	// verdictForm is what the parsers of scorer and training/llmsim look for, in every spelling that they take.
 	verdictForm = regexp.MustCompile(`(?i)\[(\[[\s*_]*(?:verdict|labels|confidence|begin|end))`)

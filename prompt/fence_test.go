@@ -98,8 +98,8 @@ func skeleton(t *testing.T, prompt string) (string, []string) {
 	return strings.ReplaceAll(bare, code[1], "CODE"), texts
 }
 
-// Whatever a text holds, the prompt around it stays the same to the byte, and the text stays in its place. The same holds for
-// the texts of examples.
+// Whatever a text holds, the prompt around it stays the same to the byte, and the text stays in its place. The same
+// holds for the texts of examples.
 func TestInjections(t *testing.T) {
 	qg := task(t, "question-generation")
 	table := injections(fence("", benign))
@@ -174,8 +174,10 @@ func TestClean(t *testing.T) {
 		}
 	}
 	for _, same := range []string{
-		"", "When did it open?", "a\n\tb", "naïve café — “quoted” 3/4", "漢字とかな, кириллица, العربية", "می\u200cخواهم", "👩\u200d👩\u200d👧 ❤️ 1️⃣",
-		"a < b | c [1] [[1, 2]] x<y>", "[INSTRUCTION] <start> <b>s</b> <span>", "the verdict: 3; labels: none", "if (a[b[0]] << 2)",
+		"", "When did it open?", "a\n\tb", "naïve café — “quoted” 3/4", "漢字とかな, кириллица, العربية", "می\u200cخواهم",
+		"👩\u200d👩\u200d👧 ❤️ 1️⃣",
+		"a < b | c [1] [[1, 2]] x<y>", "[INSTRUCTION] <start> <b>s</b> <span>", "the verdict: 3; labels: none",
+		"if (a[b[0]] << 2)",
 	} {
 		if got := Clean(same); got != same {
 			t.Errorf("%q became %q", same, got)
@@ -276,7 +278,8 @@ func TestFenceIsInNoValue(t *testing.T) {
 }
 
 func TestCleanSpellsOutAJoinerWithNothingToJoin(t *testing.T) {
-	for text, want := range map[string]string{"\u200dx": "[U+200D]x", "x \u200dy": "x [U+200D]y", "x\u200dy": "x\u200dy", "\ufe0f": "[U+FE0F]"} {
+	for text, want := range map[string]string{"\u200dx": "[U+200D]x", "x \u200dy": "x [U+200D]y", "x\u200dy": "x\u200dy",
+		"\ufe0f": "[U+FE0F]"} {
 		if got := Clean(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}

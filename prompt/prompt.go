@@ -1,12 +1,13 @@
 // Package prompt makes what a language model is asked: to judge a row on one dimension or on all, with or without
-// the errors found in it, to find the errors, to write a text that has one, or to say whether a text has it. The wording is data: templates beside the code, with kind, version
-// and hash, which users can replace by their own.
+// the errors found in it, to find the errors, to write a text that has one, or to say whether a text has it. The
+// wording is data: templates beside the code, with kind, version and hash, which users can replace by their own.
 //
-// [Builtin] or [Open] gives a [Template], and [Template.Messages] fills it with an [Input]: the task's taxonomy, the row's texts, and
-// what its kind needs besides. [Parse] says how a template is written; the fields and methods of [Slots] are what it can show.
+// [Builtin] or [Open] gives a [Template], and [Template.Messages] fills it with an [Input]: the task's taxonomy, the
+// row's texts, and what its kind needs besides. [Parse] says how a template is written; the fields and methods of
+// [Slots] are what it can show.
 //
-// Texts under evaluation, and those of examples, stand between fence lines that no text can forge (see [Clean] for what else is
-// done to them). A template cannot show them in any other way.
+// Texts under evaluation, and those of examples, stand between fence lines that no text can forge (see [Clean] for what
+// else is done to them). A template cannot show them in any other way.
 package prompt
 
 import (
@@ -46,8 +47,8 @@ type Input struct {
 	PaperWording bool
 	JSON         bool      // ask for a JSON object instead of lines of text
 	Examples     []Example // only for Identify and Simulate; none makes it zero-shot
-	// Target is the error that is written or looked for, and Field the index in Task.Fields of the text that has it; only for
-	// Simulate, which does not show the text in Values that is to be written, and Confirm.
+	// Target is the error that is written or looked for, and Field the index in Task.Fields of the text that has it; only
+	// for Simulate, which does not show the text in Values that is to be written, and Confirm.
 	Target *taxonomy.Type
 	Field  int
 }
@@ -146,8 +147,8 @@ type ExampleSlot struct {
 	Labels []string
 }
 
-// Messages fills the template: a system message, if the template has that part, and a user message. What in.Task points to must not
-// change any more.
+// Messages fills the template: a system message, if the template has that part, and a user message. What in.Task points
+// to must not change any more.
 func (t *Template) Messages(in Input) ([]Message, error) {
 	slots, err := t.slots(in)
 	if err != nil {
@@ -204,7 +205,8 @@ func (t *Template) slots(in Input) (*Slots, error) {
 		s.examples = append(s.examples, ExampleSlot{texts(in.Task, e.Values, code), labels})
 	}
 	if aboutOne(t.Kind) {
-		s.target, s.written = labelSlot(*in.Target), Text{Name: in.Task.Fields[in.Field].Name, Definition: in.Task.Fields[in.Field].Definition}
+		s.target, s.written = labelSlot(*in.Target), Text{Name: in.Task.Fields[in.Field].Name,
+			Definition: in.Task.Fields[in.Field].Definition}
 	}
 	if t.Kind == Simulate {
 		s.Fields = slices.Delete(s.Fields, in.Field, in.Field+1)
@@ -231,7 +233,8 @@ func (t *Template) checkInput(in Input) error {
 		return fmt.Errorf("prompt: mode is %q; it is %s or %s", in.Mode, Vanilla, ErrorAware)
 	}
 	if (t.Kind == Judge) != (in.Dimension != nil) {
-		return fmt.Errorf("prompt: a template of kind %s needs a dimension if it is %s, and takes none otherwise", t.Kind, Judge)
+		return fmt.Errorf("prompt: a template of kind %s needs a dimension if it is %s, and takes none otherwise", t.Kind,
+			Judge)
 	}
 	return nil
 }
@@ -347,10 +350,12 @@ func exampleSlots(kind string) *Slots {
 	d := DimensionSlot{
 		Name: "Quality", Key: "quality", Definition: "a quality",
 		Criteria: slices.Repeat([]taxonomy.Criterion{{Score: 1, Text: "low"}}, exampleLength),
-		Steps:    slices.Repeat([]string{"Look."}, exampleLength), Errors: labels, Elsewhere: true, Low: 1, High: 2, ErrorAware: true,
+		Steps: slices.Repeat([]string{"Look."},
+			exampleLength), Errors: labels, Elsewhere: true, Low: 1, High: 2, ErrorAware: true,
 	}
 	return &Slots{
-		Title: "Title", Description: "Description", Fields: text, Types: labels, NoError: "No Error", ErrorAware: true, JSON: true,
+		Title: "Title", Description: "Description", Fields: text, Types: labels, NoError: "No Error",
+		ErrorAware: true, JSON: true,
 		Fence: "0", kind: kind, dimensions: slices.Repeat([]DimensionSlot{d}, exampleLength),
 		examples: []ExampleSlot{{text, []string{"Label"}}},
 	}

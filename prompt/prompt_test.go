@@ -146,9 +146,11 @@ func TestSimulateNeedsAnError(t *testing.T) {
 	write, qg := builtin(t, Simulate)
 	in := rows["question-generation"]
 	in.Task = qg
-	for _, change := range []func(){func() {}, func() { in.Target = &qg.Types[qg.NoErrorIndex()] }, func() { in.Target, in.Field = &qg.Types[0], 3 }} {
+	for _, change := range []func(){func() {}, func() { in.Target = &qg.Types[qg.NoErrorIndex()] },
+		func() { in.Target, in.Field = &qg.Types[0], 3 }} {
 		change()
-		if _, err := write.Messages(in); err == nil || !strings.Contains(err.Error(), "needs an error type and one of the fields") {
+		if _, err := write.Messages(in); err == nil || !strings.Contains(err.Error(),
+			"needs an error type and one of the fields") {
 			t.Errorf("%+v: %v", in.Target, err)
 		}
 	}
@@ -177,15 +179,23 @@ func TestLabels(t *testing.T) {
 		has, not  []string
 		shown     []string
 	}{
-		{"mapped", []string{"Spell Error"}, "fluency", false, []string{"- Spell Error: At least", mayBe, unchecked}, []string{none, "No Error"}, []string{"Spell Error"}},
-		{"mapped by code", []string{"spell"}, "fluency", false, []string{"- Spell Error: At least"}, []string{none}, []string{"Spell Error"}},
-		{"only the mapped ones", []string{"Factual Error", "Vague", "Gram"}, "clarity", false, []string{"- Grammar Error:", "- Vague:"}, []string{"Factual Error"}, []string{"Grammar Error", "Vague"}},
-		{"taxonomy's order, each once", []string{"Gram", "Inc", "Grammar Error"}, "fluency", false, []string{"- Incomplete: "}, nil, []string{"Incomplete", "Grammar Error"}},
-		{"elsewhere", []string{"Factual Error"}, "fluency", false, []string{none + " Fluency", mayBe}, []string{"No Error", "Factual"}, nil},
-		{"elsewhere, as in the paper", []string{"Factual Error"}, "fluency", true, []string{noError, mayBe}, []string{none, "Factual"}, []string{"No Error"}},
+		{"mapped", []string{"Spell Error"}, "fluency", false, []string{"- Spell Error: At least", mayBe, unchecked},
+			[]string{none, "No Error"}, []string{"Spell Error"}},
+		{"mapped by code", []string{"spell"}, "fluency", false, []string{"- Spell Error: At least"}, []string{none},
+			[]string{"Spell Error"}},
+		{"only the mapped ones", []string{"Factual Error", "Vague", "Gram"}, "clarity", false, []string{"- Grammar Error:",
+			"- Vague:"}, []string{"Factual Error"}, []string{"Grammar Error", "Vague"}},
+		{"taxonomy's order, each once", []string{"Gram", "Inc", "Grammar Error"}, "fluency", false,
+			[]string{"- Incomplete: "}, nil, []string{"Incomplete", "Grammar Error"}},
+		{"elsewhere", []string{"Factual Error"}, "fluency", false, []string{none + " Fluency", mayBe},
+			[]string{"No Error", "Factual"}, nil},
+		{"elsewhere, as in the paper", []string{"Factual Error"}, "fluency", true, []string{noError, mayBe},
+			[]string{none, "Factual"}, []string{"No Error"}},
 		{"no error", []string{"No Error"}, "fluency", false, []string{noError, mayBe}, []string{none}, []string{"No Error"}},
-		{"no error, as in the paper", []string{"OK"}, "fluency", true, []string{noError}, []string{none}, []string{"No Error"}},
-		{"mapped, as in the paper", []string{"Spell"}, "fluency", true, []string{"- Spell Error:"}, []string{"No Error"}, []string{"Spell Error"}},
+		{"no error, as in the paper", []string{"OK"}, "fluency", true, []string{noError}, []string{none},
+			[]string{"No Error"}},
+		{"mapped, as in the paper", []string{"Spell"}, "fluency", true, []string{"- Spell Error:"}, []string{"No Error"},
+			[]string{"Spell Error"}},
 	}
 	judge, qg := builtin(t, Judge)
 	joint, _ := builtin(t, Joint)
@@ -282,17 +292,22 @@ func TestWrongInputs(t *testing.T) {
 		want   string
 	}{
 		{"no task", joint, func(in *Input) { in.Task = nil }, "no taxonomy"},
-		{"texts", joint, func(in *Input) { in.Values = in.Values[:2] }, "2 texts for the 3 fields of question-generation@1.1"},
+		{"texts", joint, func(in *Input) { in.Values = in.Values[:2] },
+			"2 texts for the 3 fields of question-generation@1.1"},
 		{"mode", joint, func(in *Input) { in.Mode = "" }, `mode is ""; it is vanilla or error-aware`},
 		{"no dimension", judge, func(*Input) {}, "needs a dimension"},
 		{"a dimension", joint, func(in *Input) { in.Dimension = fluency }, "takes none"},
 		{"not looked at", joint, func(in *Input) { in.Errors = nil }, "it was not looked at"},
 		{"empty labels", joint, func(in *Input) { in.Errors = []string{} }, "it was not looked at"},
-		{"unknown label", joint, func(in *Input) { in.Errors = []string{"Vauge"} }, `question-generation@1.1 has no label "Vauge"`},
+		{"unknown label", joint, func(in *Input) { in.Errors = []string{"Vauge"} },
+			`question-generation@1.1 has no label "Vauge"`},
 		{"contradiction", joint, func(in *Input) { in.Errors = []string{"OK", "Vague"} }, "stands beside other labels"},
-		{"example's texts", identify, func(in *Input) { in.Examples = []Example{{in.Values[:1], in.Errors}} }, "example 1 has 1 texts"},
-		{"example's labels", identify, func(in *Input) { in.Examples = []Example{{in.Values, nil}} }, "example 1: the row has no labels"},
-		{"no dimensions", joint, func(in *Input) { bare := *qg; bare.Dimensions = nil; in.Task = &bare }, "has no dimensions to judge"},
+		{"example's texts", identify, func(in *Input) { in.Examples = []Example{{in.Values[:1], in.Errors}} },
+			"example 1 has 1 texts"},
+		{"example's labels", identify, func(in *Input) { in.Examples = []Example{{in.Values, nil}} },
+			"example 1: the row has no labels"},
+		{"no dimensions", joint, func(in *Input) { bare := *qg; bare.Dimensions = nil; in.Task = &bare },
+			"has no dimensions to judge"},
 	}
 	for _, test := range tests {
 		in := good
@@ -306,7 +321,8 @@ func TestWrongInputs(t *testing.T) {
 // TestNotGiven: a prompt says that an optional field is missing, in place of an empty block.
 func TestNotGiven(t *testing.T) {
 	judge, qg := builtin(t, Judge)
-	text := messages(t, judge, Input{Task: qg, Dimension: &qg.Dimensions[0], Values: []string{"Who was she?", "", "Margaret Ovens left."}, Mode: Vanilla})
+	text := messages(t, judge, Input{Task: qg, Dimension: &qg.Dimensions[0], Values: []string{"Who was she?", "",
+		"Margaret Ovens left."}, Mode: Vanilla})
 	if !strings.Contains(text, "\n(not given)\n") {
 		t.Errorf("got %s", text)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// skeletons are parts of prompts, executed once for all rows that differ in their texts alone: text/template takes longer for
-// a prompt than anything else that is done about a call. Blocks and fence, which depend on the texts, replace their
-// marks.
+// skeletons are parts of prompts, executed once for all rows that differ in their texts alone: text/template takes
+// longer for a prompt than anything else that is done about a call. Blocks and fence, which depend on the texts,
+// replace their marks.
 type skeletons struct {
 	mu   sync.Mutex
 	made map[skeletonKey][]string // text, mark, text, mark, …; nil: to be executed for every row
@@ -42,7 +42,8 @@ func (t *Template) fillPart(part string, in Input, s *Slots) (string, error) {
 	if !t.plain || len(in.Examples) > 0 {
 		return t.render(part, s)
 	}
-	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, s.target, in.Field, strings.Join(in.Errors, mark), in.Errors == nil, in.PaperWording, in.JSON}
+	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, s.target, in.Field, strings.Join(in.Errors, mark),
+		in.Errors == nil, in.PaperWording, in.JSON}
 	t.skeletons.mu.Lock()
 	pieces, ok := t.skeletons.made[key]
 	t.skeletons.mu.Unlock()
@@ -143,7 +144,8 @@ func isPlainNode(n parse.Node) bool {
 		return isPlainNode(n.Node)
 	case *parse.IdentifierNode:
 		return slices.Contains(plainFuncs, n.Ident)
-	case *parse.TextNode, *parse.FieldNode, *parse.VariableNode, *parse.DotNode, *parse.NilNode, *parse.BoolNode, *parse.NumberNode,
+	case *parse.TextNode, *parse.FieldNode, *parse.VariableNode, *parse.DotNode, *parse.NilNode, *parse.BoolNode,
+		*parse.NumberNode,
 		*parse.StringNode, *parse.CommentNode, *parse.BreakNode, *parse.ContinueNode:
 		return true
 	}

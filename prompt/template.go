@@ -66,7 +66,8 @@ func Open(nameOrPath string) (*Template, error) {
 	}
 	data, err := os.ReadFile(nameOrPath)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("prompt template %q is neither a file nor built in (built in: %s): %w", nameOrPath, strings.Join(Builtins(), ", "), err)
+		return nil, fmt.Errorf("prompt template %q is neither a file nor built in (built in: %s): %w", nameOrPath,
+			strings.Join(Builtins(), ", "), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("prompt template: %w", err)
@@ -94,10 +95,12 @@ func Parse(data []byte, file string) (*Template, error) {
 		}
 	}
 	if !slices.Contains(Builtins(), t.Kind) {
-		return nil, fmt.Errorf("%s:%d: kind is %q; it is one of %s", file, lineOf(tree, "kind", data), t.Kind, strings.Join(Builtins(), ", "))
+		return nil, fmt.Errorf("%s:%d: kind is %q; it is one of %s", file, lineOf(tree, "kind", data), t.Kind,
+			strings.Join(Builtins(), ", "))
 	}
 	if t.Version == "" || strings.ContainsAny(t.Version, " \t\n@") {
-		return nil, fmt.Errorf("%s:%d: version is %q; a word such as 1.0 is expected", file, lineOf(tree, "version", data), t.Version)
+		return nil, fmt.Errorf("%s:%d: version is %q; a word such as 1.0 is expected", file, lineOf(tree, "version",
+			data), t.Version)
 	}
 	if err := t.checkSlots(); err != nil {
 		return nil, err

@@ -22,35 +22,44 @@ func source(kind, user string) string {
 
 func TestBadTemplates(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"syntax":               {source(Judge, "\n{{.Fence"), "own.tmpl:4: "},
-		"unknown function":     {source(Judge, "\n{{passage}}"), `own.tmpl:4: function "passage" not defined`},
-		"unknown slot":         {source(Judge, "\n\n{{.Passage}}"), "own.tmpl:5: unknown slot {{.Passage}}; there are .Title, .Description, .Fields"},
-		"slot in an if":        {source(Judge, "{{if false}}\n{{.Nope}}{{end}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
-		"slot in an else":      {source(Judge, "{{if true}}{{else}}\n{{.Nope}}{{end}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
-		"slot in an else if":   {source(Judge, "{{if true}}{{else if .JSON}}\n\n{{.Nope}}{{end}}"), "own.tmpl:5: unknown slot {{.Nope}}"},
-		"slot in a condition":  {source(Judge, "{{if .Nope}}{{end}}"), "own.tmpl:3: unknown slot {{.Nope}}"},
-		"slot behind an or":    {source(Judge, "{{if or .JSON .Nope}}{{end}}"), "own.tmpl:3: unknown slot {{.Nope}}"},
-		"slot in a range":      {source(Judge, "{{range .Fields}}{{.Text}}{{end}}"), "own.tmpl:3: unknown slot {{.Text}}; there are .Name, .Definition, .Block"},
-		"slot after a break":   {source(Judge, "{{range .Fields}}{{if true}}{{break}}{{end}}{{.Nope}}{{end}}"), "unknown slot {{.Nope}}"},
+		"syntax":           {source(Judge, "\n{{.Fence"), "own.tmpl:4: "},
+		"unknown function": {source(Judge, "\n{{passage}}"), `own.tmpl:4: function "passage" not defined`},
+		"unknown slot": {source(Judge, "\n\n{{.Passage}}"),
+			"own.tmpl:5: unknown slot {{.Passage}}; there are .Title, .Description, .Fields"},
+		"slot in an if": {source(Judge, "{{if false}}\n{{.Nope}}{{end}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
+		"slot in an else": {source(Judge, "{{if true}}{{else}}\n{{.Nope}}{{end}}"),
+			"own.tmpl:4: unknown slot {{.Nope}}"},
+		"slot in an else if": {source(Judge, "{{if true}}{{else if .JSON}}\n\n{{.Nope}}{{end}}"),
+			"own.tmpl:5: unknown slot {{.Nope}}"},
+		"slot in a condition": {source(Judge, "{{if .Nope}}{{end}}"), "own.tmpl:3: unknown slot {{.Nope}}"},
+		"slot behind an or":   {source(Judge, "{{if or .JSON .Nope}}{{end}}"), "own.tmpl:3: unknown slot {{.Nope}}"},
+		"slot in a range": {source(Judge, "{{range .Fields}}{{.Text}}{{end}}"),
+			"own.tmpl:3: unknown slot {{.Text}}; there are .Name, .Definition, .Block"},
+		"slot after a break": {source(Judge, "{{range .Fields}}{{if true}}{{break}}{{end}}{{.Nope}}{{end}}"),
+			"unknown slot {{.Nope}}"},
 		"slot in range's else": {source(Judge, "{{range .Fields}}{{else}}{{.Nope}}{{end}}"), "unknown slot {{.Nope}}"},
 		"slot in with's else":  {source(Judge, "{{with .Fence}}{{.}}{{else}}{{.Nope}}{{end}}"), "unknown slot {{.Nope}}"},
-		"slot of a variable":   {source(Judge, "{{$d := .Dimension}}{{$d.Nope}}"), "unknown slot {{$d.Nope}}; there are .Name, .Key"},
-		"slot in a part":       {source(Judge, `{{template "x" .Dimension}}`) + part("x", "{{.Fence}}"), "own.tmpl:4: unknown slot {{.Fence}}; there are .Name, .Key"},
-		"slot in system":       {source(Judge, "x") + part("system", "{{.Nope}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
-		"slot of another kind": {source(Judge, "{{range .Dimensions}}{{end}}"), "the slot .Dimensions belongs to templates of kind joint; this one is of kind judge"},
-		"examples in joint":    {source(Joint, "{{.Examples}}"), "the slot .Examples belongs to templates of kind identify"},
-		"dimension in joint":   {source(Joint, "\n{{.Dimension.Name}}"), "own.tmpl:4: "},
-		"unknown part":         {source(Judge, `{{template "x"}}`), `own.tmpl:3: {{template "x"}}: template "x" not defined`},
-		"no user":              {part("kind", Judge) + part("version", "1"), `own.tmpl:1: the part "user" is missing`},
-		"no version":           {part("kind", Judge) + part("user", "x"), `own.tmpl:1: the part "version" is missing`},
-		"empty file":           {"", `own.tmpl:1: the part "kind" is missing`},
-		"part twice":           {source(Judge, "x") + part("user", "y"), "own.tmpl:4: "},
-		"unknown kind":         {source("jugde", "x"), `own.tmpl:1: kind is "jugde"; it is one of judge, joint, identify`},
-		"no word as version":   {part("kind", Judge) + part("version", "1 0") + part("user", "x"), `own.tmpl:2: version is "1 0"`},
-		"slot in kind":         {part("kind", "{{.X}}") + part("version", "1") + part("user", "x"), "own.tmpl:1: "},
-		"text outside":         {source(Judge, "x") + "\nhello\n", "own.tmpl:3: this stands outside of every part"},
-		"slot outside":         {source(Judge, "x") + "\n{{.Fence}}\n", "own.tmpl:5: this stands outside of every part"},
-		"recursion":            {source(Judge, `{{template "user" .}}`), "own.tmpl:3: "},
+		"slot of a variable": {source(Judge, "{{$d := .Dimension}}{{$d.Nope}}"),
+			"unknown slot {{$d.Nope}}; there are .Name, .Key"},
+		"slot in a part": {source(Judge, `{{template "x" .Dimension}}`) + part("x", "{{.Fence}}"),
+			"own.tmpl:4: unknown slot {{.Fence}}; there are .Name, .Key"},
+		"slot in system": {source(Judge, "x") + part("system", "{{.Nope}}"), "own.tmpl:4: unknown slot {{.Nope}}"},
+		"slot of another kind": {source(Judge, "{{range .Dimensions}}{{end}}"),
+			"the slot .Dimensions belongs to templates of kind joint; this one is of kind judge"},
+		"examples in joint":  {source(Joint, "{{.Examples}}"), "the slot .Examples belongs to templates of kind identify"},
+		"dimension in joint": {source(Joint, "\n{{.Dimension.Name}}"), "own.tmpl:4: "},
+		"unknown part":       {source(Judge, `{{template "x"}}`), `own.tmpl:3: {{template "x"}}: template "x" not defined`},
+		"no user":            {part("kind", Judge) + part("version", "1"), `own.tmpl:1: the part "user" is missing`},
+		"no version":         {part("kind", Judge) + part("user", "x"), `own.tmpl:1: the part "version" is missing`},
+		"empty file":         {"", `own.tmpl:1: the part "kind" is missing`},
+		"part twice":         {source(Judge, "x") + part("user", "y"), "own.tmpl:4: "},
+		"unknown kind":       {source("jugde", "x"), `own.tmpl:1: kind is "jugde"; it is one of judge, joint, identify`},
+		"no word as version": {part("kind", Judge) + part("version", "1 0") + part("user", "x"),
+			`own.tmpl:2: version is "1 0"`},
+		"slot in kind": {part("kind", "{{.X}}") + part("version", "1") + part("user", "x"), "own.tmpl:1: "},
+		"text outside": {source(Judge, "x") + "\nhello\n", "own.tmpl:3: this stands outside of every part"},
+		"slot outside": {source(Judge, "x") + "\n{{.Fence}}\n", "own.tmpl:5: this stands outside of every part"},
+		"recursion":    {source(Judge, `{{template "user" .}}`), "own.tmpl:3: "},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +72,9 @@ func TestBadTemplates(t *testing.T) {
 }
 
 func TestOwnTemplate(t *testing.T) {
-	text := source(Judge, "{{with $d := .Dimension}}{{$d.Name}} {{$d.Low}}-{{$d.High}}{{end}} {{(index .Fields 2).Block}}{{range .Types}}{{continue}}{{end}}")
+	text := source(Judge,
+		"{{with $d := .Dimension}}{{$d.Name}} {{$d.Low}}-{{$d.High}}{{end}} {{(index .Fields 2).Block}}{{range "+
+			".Types}}{{continue}}{{end}}")
 	file := filepath.Join(t.TempDir(), "own.tmpl")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -78,14 +89,16 @@ func TestOwnTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := fence(tmpl.Hash(), benign)
-	if want := "Fluency 1-3 [begin passage " + code + "]\n" + benign[2] + "\n[end passage " + code + "]"; len(m) != 1 || m[0] != (Message{"user", want}) {
+	if want := "Fluency 1-3 [begin passage " + code + "]\n" + benign[2] + "\n[end passage " + code + "]"; len(m) != 1 ||
+		m[0] != (Message{"user", want}) {
 		t.Errorf("%q; want one user message, %q", m, want)
 	}
 	sum := sha256.Sum256([]byte(text))
 	if tmpl.Hash() != hex.EncodeToString(sum[:]) || tmpl.ID() != "judge@1.0" {
 		t.Errorf("%s, %s", tmpl.ID(), tmpl.Hash())
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(), "neither a file nor built in (built in: judge, joint, identify, simulate, confirm)") {
+	if _, err := Open(filepath.Join(t.TempDir(), "none.tmpl")); err == nil || !strings.Contains(err.Error(),
+		"neither a file nor built in (built in: judge, joint, identify, simulate, confirm)") {
 		t.Error(err)
 	}
 }
@@ -106,7 +119,8 @@ func TestBuiltins(t *testing.T) {
 	if len(hashes) != 5 {
 		t.Errorf("%d hashes of five templates", len(hashes))
 	}
-	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(), "there are judge, joint, identify, simulate, confirm") {
+	if _, err := Builtin("judgement"); err == nil || !strings.Contains(err.Error(),
+		"there are judge, joint, identify, simulate, confirm") {
 		t.Error(err)
 	}
 }
@@ -146,7 +160,8 @@ func BenchmarkMessages(b *testing.B) {
 	}
 }
 
-// A prompt filled into a skeleton is the one that text/template makes, whatever the texts and all else are that a kind takes.
+// A prompt filled into a skeleton is the one that text/template makes, whatever the texts and all else are that a kind
+// takes.
 func TestSkeletons(t *testing.T) {
 	own := parsed(t, `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "user"}}
 {{.Fields}} {{with .Dimension}}{{.Name}}{{end}} {{range $i, $f := .Fields}}{{add $i 1}}{{$f}}{{if $f.Block}}{{template "text" $f}}{{end}}{{end}}{{or .Fence .Title}}
@@ -188,7 +203,8 @@ func TestSkeletons(t *testing.T) {
 func randomInput(kind string, task *taxonomy.Taxonomy, random *rand.Rand) Input {
 	in := Input{Task: task, JSON: random.IntN(2) == 0, PaperWording: random.IntN(2) == 0}
 	for range task.Fields {
-		in.Values = append(in.Values, strings.Repeat("{{.Block}} \x00 1\x001\x00 "+fmt.Sprint(random.IntN(9)), random.IntN(3)))
+		in.Values = append(in.Values, strings.Repeat("{{.Block}} \x00 1\x001\x00 "+fmt.Sprint(random.IntN(9)),
+			random.IntN(3)))
 	}
 	if kind == Judge || kind == Joint {
 		in.Mode = []string{Vanilla, ErrorAware}[random.IntN(2)]
@@ -210,7 +226,8 @@ func randomInput(kind string, task *taxonomy.Taxonomy, random *rand.Rand) Input 
 func TestNoSkeletons(t *testing.T) {
 	const frame = `{{define "kind"}}judge{{end}}{{define "version"}}1{{end}}{{define "t"}}{{.}}{{end}}{{define "user"}}%s{{end}}`
 	for _, body := range []string{
-		`{{range .Fields}}{{len .Block}}{{end}}`, `{{range .Fields}}{{.Block | printf "%.3s"}}{{end}}`, `{{if eq .Fence "0"}}x{{end}}`,
+		`{{range .Fields}}{{len .Block}}{{end}}`, `{{range .Fields}}{{.Block | printf "%.3s"}}{{end}}`,
+		`{{if eq .Fence "0"}}x{{end}}`,
 		`{{with index .Fields 0}}{{.Block}}{{end}}`, `{{template "t" (html .Fence)}}`, `{{(printf "%q" .Fence)}}`,
 		`{{if .JSON}}{{else}}{{range .Fields}}{{else}}{{slice .Title 1}}{{end}}{{end}}`,
 	} {

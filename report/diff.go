@@ -269,7 +269,8 @@ func (c *Comparison) nothingCompared() error {
 		return c.tagged.NothingToShow(0)
 	case c.diff.Both == 0:
 		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; "+
-			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]))
+			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File,
+			shortIDs(b.OnlyExamples[:1]))
 	}
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
 		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
@@ -322,7 +323,9 @@ func (d *Diff) Report() *Report {
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
 	if len(examples.Rows) > 0 {
-		r.Sections = append(r.Sections, Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples), Table: examples})
+		r.Sections = append(r.Sections,
+			Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples),
+				Table: examples})
 	}
 	return r
 }

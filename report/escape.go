@@ -6,7 +6,8 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">", "&gt;", "&", "&amp;",
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", "&lt;", ">",
+	"&gt;", "&", "&amp;",
 	"](", `]\(`, "~", `\~`)
 
 // escapeMarkdown makes a text one line, and escapes it so that a Markdown page shows it unchanged. Table escapes "|"

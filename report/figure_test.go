@@ -46,7 +46,8 @@ func TestFigureText(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	got := Percent(1, 8) + ", " + Percent(0, 0) + ", " + words.Plural(1, "row", "rows") + ", " + words.Plural(0, "row", "rows")
+	got := Percent(1, 8) + ", " + Percent(0, 0) + ", " + words.Plural(1, "row", "rows") + ", " +
+		words.Plural(0, "row", "rows")
 	if got != "12.5 %, -, 1 row, 0 rows" {
 		t.Error(got)
 	}

@@ -156,13 +156,16 @@ func compared(t *testing.T, w *witness, o DiffOptions) *Diff {
 
 func TestDiffOfWitness(t *testing.T) {
 	w, toy := readWitness(t)
-	d := compared(t, w, DiffOptions{Taxonomy: toy, Intervals: IntervalOptions{Method: Bootstrap, Resamples: 20000, Seed: 1}})
+	d := compared(t, w, DiffOptions{Taxonomy: toy, Intervals: IntervalOptions{Method: Bootstrap,
+		Resamples: 20000, Seed: 1}})
 	want := w.Diff
 	if d.Both != len(w.Rows) || d.Compared != len(w.Rows) || d.ChangedLabels != want.Changed {
-		t.Errorf("both %d, compared %d, changed %d; want %d, %d, %d", d.Both, d.Compared, d.ChangedLabels, len(w.Rows), len(w.Rows), want.Changed)
+		t.Errorf("both %d, compared %d, changed %d; want %d, %d, %d", d.Both, d.Compared, d.ChangedLabels, len(w.Rows),
+			len(w.Rows), want.Changed)
 	}
 	d.eachLabel(func(k int, l *LabelDiff) {
-		if !near(l.A.Share, want.A[k], 1e-12) || !near(l.B.Share, want.B[k], 1e-12) || !near(l.Difference, want.B[k]-want.A[k], 1e-12) {
+		if !near(l.A.Share, want.A[k], 1e-12) || !near(l.B.Share, want.B[k], 1e-12) ||
+			!near(l.Difference, want.B[k]-want.A[k], 1e-12) {
 			t.Errorf("%s: %+v, want %v, %v", l.Label, l, want.A[k], want.B[k])
 		}
 		if l.Gained != want.Gained[k] || l.Lost != want.Lost[k] {
@@ -188,7 +191,8 @@ func TestDiffTurnsAround(t *testing.T) {
 		if k > 0 {
 			f = &forth.Labels[k-1]
 		}
-		if l.Difference != -f.Difference || l.Gained != f.Lost || !reflect.DeepEqual(l.GainedIDs, f.LostIDs) || !near(l.Low, float64(-f.High), 1e-12) {
+		if l.Difference != -f.Difference || l.Gained != f.Lost || !reflect.DeepEqual(l.GainedIDs, f.LostIDs) ||
+			!near(l.Low, float64(-f.High), 1e-12) {
 			t.Errorf("%s: %+v is not the opposite of %+v", l.Label, l, f)
 		}
 	})
@@ -205,8 +209,10 @@ func TestDiffOfOtherRows(t *testing.T) {
 		}
 		rowsA := []diffRow{{id: "only a", diagnosis: tagged}, {id: "changed", diagnosis: tagged}, {id: "untagged in a"},
 			{id: "untagged in b", diagnosis: tagged}, {id: "same", diagnosis: tagged}}
-		rowsB := []diffRow{{id: "same", diagnosis: tagged}, {id: "only b", diagnosis: tagged}, {id: "untagged in a", diagnosis: tagged},
-			{id: "changed", text: text, diagnosis: tagged}, {id: "untagged in b", diagnosis: &dataset.Diagnosis{Status: dataset.StatusUntagged}}}
+		rowsB := []diffRow{{id: "same", diagnosis: tagged}, {id: "only b", diagnosis: tagged},
+			{id: "untagged in a", diagnosis: tagged},
+			{id: "changed", text: text, diagnosis: tagged}, {id: "untagged in b",
+				diagnosis: &dataset.Diagnosis{Status: dataset.StatusUntagged}}}
 		for _, r := range rowsA {
 			if err := c.addA(r); err != nil {
 				t.Fatal(err)
@@ -226,7 +232,8 @@ func TestDiffOfOtherRows(t *testing.T) {
 			want = 1
 		}
 		if d.Compared != want || d.Both != 4 || d.ChangedText != 1 || d.A.Untagged != 1 || d.B.Untagged != 1 ||
-			!reflect.DeepEqual(d.A.OnlyExamples, []string{"only a"}) || !reflect.DeepEqual(d.B.OnlyExamples, []string{"only b"}) {
+			!reflect.DeepEqual(d.A.OnlyExamples, []string{"only a"}) || !reflect.DeepEqual(d.B.OnlyExamples,
+			[]string{"only b"}) {
 			t.Errorf("same text only %v: %+v", sameText, d)
 		}
 	}
@@ -292,7 +299,8 @@ func TestUntaggedOnly(t *testing.T) {
 	if err != nil || string(data) != `{"rows":0,"share":null,"low":null,"high":null}` {
 		t.Errorf("%s, %v", data, err)
 	}
-	if s.Systems[0].Untagged != 1 || s.By != "system" || s.Rejected != 1 || !s.IsIncomplete() || len(s.Warnings()[0].Faults) != 1 {
+	if s.Systems[0].Untagged != 1 || s.By != "system" || s.Rejected != 1 || !s.IsIncomplete() ||
+		len(s.Warnings()[0].Faults) != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -350,7 +358,8 @@ func TestIntervalOptions(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	o.Method = "jackknife"
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), `interval "jackknife": it is bootstrap, wilson or none`) {
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(),
+		`interval "jackknife": it is bootstrap, wilson or none`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -296,9 +296,11 @@ func (s *Stats) Report() *Report {
 	r.Facts = append(r.Facts, s.notJudged()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
 	if s.Interval.Method == Bootstrap {
-		r.Facts = append(r.Facts, "where none or all of the rows have an error, the interval is Wilson's for that many groups")
+		r.Facts = append(r.Facts,
+			"where none or all of the rows have an error, the interval is Wilson's for that many groups")
 	}
-	r.Sections = []Section{{Title: "Rows", Table: s.rowTable()}, {Title: "Share of the tagged rows with each error", Table: s.labelTable()}}
+	r.Sections = []Section{{Title: "Rows", Table: s.rowTable()}, {Title: "Share of the tagged rows with each error",
+		Table: s.labelTable()}}
 	return r
 }
 
@@ -308,8 +310,9 @@ func (s *Stats) notJudged() []string {
 	for _, sys := range s.Systems {
 		for _, l := range sys.Labels {
 			if l.NotJudged > 0 {
-				lines = append(lines, fmt.Sprintf("%s: %s was not judged in %d rows, which lack a field that it needs; its share is of the others",
-					sys.Name, l.Label, l.NotJudged))
+				lines = append(lines,
+					fmt.Sprintf("%s: %s was not judged in %d rows, which lack a field that it needs; its share is of the others",
+						sys.Name, l.Label, l.NotJudged))
 			}
 		}
 	}
@@ -365,7 +368,8 @@ func (s *Stats) labelTable() Table {
 				row = append(row, sys.Name)
 			}
 			share := sys.Labels[k]
-			t.Rows = append(t.Rows, append(row, fmt.Sprint(share.Rows), percentText(share.Share.Share), rangeText(share.Low, share.High, "%.1f", " %")))
+			t.Rows = append(t.Rows, append(row, fmt.Sprint(share.Rows), percentText(share.Share.Share),
+				rangeText(share.Low, share.High, "%.1f", " %")))
 		}
 	}
 	return t

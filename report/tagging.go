@@ -27,8 +27,9 @@ type Tagging struct {
 	Taxonomy      string         `json:"taxonomy"`
 	Gates         []gate.Result  `json:"gates"`             // results of --fail-on
 	Reasons       map[string]int `json:"reasons,omitempty"` // of the untagged rows, with a language model
-	Usage         any            `json:"usage,omitempty"`   // of a language model; nil where the output was finished already
-	Spent         string         `json:"-"`                 // Usage in words, or ""
+	// of a language model; nil where the output was finished already
+	Usage any    `json:"usage,omitempty"`
+	Spent string `json:"-"` // Usage in words, or ""
 }
 
 // LabelCount is the number of tagged rows with an error, and the number of those in which it could not be judged.

@@ -39,8 +39,8 @@ func ExampleOffline() {
 	// fluency 3
 }
 
-// A judge is any llm.Client: that of llm/openai, decorated by llm.Retry, llm.Limit and llm/journal, or one of your own, as
-// here. It is shown the errors found that bear on the dimension.
+// A judge is any llm.Client: that of llm/openai, decorated by llm.Retry, llm.Limit and llm/journal, or one of your own,
+// as here. It is shown the errors found that bear on the dimension.
 func ExamplePanel() {
 	tax, err := taxonomy.Builtin("question-generation")
 	if err != nil {
@@ -89,7 +89,8 @@ func ExampleLabeller() {
 	}
 	o := scorer.DefaultLabellerOptions()
 	o.Taxonomy = tax
-	o.Examples = []prompt.Example{{Values: []string{"Who build it?", "Oke", "Oke built it."}, Labels: []string{"Grammar Error"}}}
+	o.Examples = []prompt.Example{{Values: []string{"Who build it?", "Oke", "Oke built it."},
+		Labels: []string{"Grammar Error"}}}
 	if o.Template, err = prompt.Builtin(prompt.Identify); err != nil {
 		log.Fatal(err)
 	}

@@ -23,32 +23,47 @@ func TestParseJoint(t *testing.T) {
 		name, reply string
 		want        []any
 	}{
-		{"asked", "Reads well.\n[[verdict fluency: 3]]\nA date is absent.\n[[verdict consistency: 2]]\nNot it.\n[[verdict answer_consistency: 1]]", []any{3, 2, 1}},
-		{"asked, by name, other order", "[[verdict Answer Consistency: 1]] [[verdict Consistency: 2]] [[verdict Fluency: 3]]", []any{3, 2, 1}},
+		{"asked", "Reads well.\n[[verdict fluency: 3]]\nA date is absent.\n[[verdict consistency: 2]]\nNot it.\n[[verdict " +
+			"answer_consistency: 1]]", []any{3, 2, 1}},
+		{"asked, by name, other order", "[[verdict Answer Consistency: 1]] [[verdict Consistency: 2]] [[verdict Fluency: 3]]",
+			[]any{3, 2, 1}},
 		{"asked, twice", "[[verdict fluency: 3]]\n[[verdict fluency: 1]]", []any{1, ReasonMissing, ReasonMissing}},
-		{"asked, one off scale", "[[verdict fluency: 9]]\n[[verdict consistency: 2]]\n[[verdict answer_consistency: 1]]", []any{ReasonOffScale, 2, 1}},
-		{"asked, one left as it is", "[[verdict fluency: N]]\n[[verdict consistency: 2]]\n[[verdict answer_consistency: 1]]", []any{ReasonMissing, 2, 1}},
+		{"asked, one off scale", "[[verdict fluency: 9]]\n[[verdict consistency: 2]]\n[[verdict answer_consistency: 1]]",
+			[]any{ReasonOffScale, 2, 1}},
+		{"asked, one left as it is", "[[verdict fluency: N]]\n[[verdict consistency: 2]]\n[[verdict answer_consistency: 1]]",
+			[]any{ReasonMissing, 2, 1}},
 		{"asked, some by label", "[[verdict fluency: 3]]\nConsistency: 2\nAnswer Consistency: 1", []any{3, 2, 1}},
 		{"asked, without names", "[[verdict: 3]]\n[[verdict: 2]]\n[[verdict: 1]]", none},
 		{"JSON", `{"fluency": {"reason": "x", "score": 3}, "consistency": {"reason": "y", "score": 2}, "answer_consistency": {"reason": "z", "score": 1}}`, []any{3, 2, 1}},
-		{"JSON, numbers", "```json\n{\"Fluency\": 3, \"Consistency\": \"2/3\", \"Answer Consistency\": 1.0}\n```", []any{3, 2, 1}},
+		{"JSON, numbers", "```json\n{\"Fluency\": 3, \"Consistency\": \"2/3\", \"Answer Consistency\": 1.0}\n```",
+			[]any{3, 2, 1}},
 		{"JSON, wrapped", `{"scores": {"fluency": 3, "consistency": 2, "answer_consistency": 1}}`, []any{3, 2, 1}},
 		{"JSON list", `[{"dimension": "fluency", "score": 3}, {"dimension": "consistency", "score": 2}, {"dimension": "answer_consistency", "score": 1}]`, []any{3, 2, 1}},
-		{"JSON lines", "{\"requirement\": \"Fluency\", \"score\": 3}\n{\"requirement\": \"Consistency\", \"score\": 2}", []any{3, 2, ReasonMissing}},
-		{"JSON, one null", `{"fluency": {"score": null}, "consistency": {"score": 2}, "answer_consistency": 1}`, []any{ReasonMissing, 2, 1}},
+		{"JSON lines", "{\"requirement\": \"Fluency\", \"score\": 3}\n{\"requirement\": \"Consistency\", \"score\": 2}",
+			[]any{3, 2, ReasonMissing}},
+		{"JSON, one null", `{"fluency": {"score": null}, "consistency": {"score": 2}, "answer_consistency": 1}`,
+			[]any{ReasonMissing, 2, 1}},
 		{"JSON, nameless", `{"score": 3}`, none},
 		{"labels", "Fluency: 3\nConsistency: 2\nAnswer Consistency: 1", []any{3, 2, 1}},
-		{"labels in bold", "- **Fluency**: 3/3 - reads well\n- **Consistency**: 2/3 - absent\n- **Answer Consistency**: 1/3", []any{3, 2, 1}},
+		{"labels in bold", "- **Fluency**: 3/3 - reads well\n- **Consistency**: 2/3 - absent\n- **Answer Consistency**: 1/3",
+			[]any{3, 2, 1}},
 		{"numbered", "1. Fluency: 3\n2. Consistency: 2\n3. Answer Consistency: 1", []any{3, 2, 1}},
 		{"keys", "fluency: 3\nconsistency: 2\nanswer_consistency: 1", []any{3, 2, 1}},
-		{"table", "| Dimension | Score |\n|---|---|\n| Fluency | 3 |\n| Consistency | 2 |\n| Answer Consistency | 1 |", []any{3, 2, 1}},
-		{"sections", "### Fluency\nReads well.\nScore: 3\n\n### Consistency\nA date is absent.\nScore: 2\n\n### Answer Consistency\nScore: 1", []any{3, 2, 1}},
-		{"sections, headings of the prompt", "# Requirement fluency\nReason: well\nScore: 3\n# Requirement consistency\nScore: 2\n", []any{3, 2, ReasonMissing}},
-		{"sections, one twice", "Fluency\nScore: 1\nConsistency\nScore: 2\nFluency, on reflection\nScore: 3", []any{3, 2, ReasonMissing}},
-		{"sections, a number on the heading and another below", "Fluency: 3\nA text with the rating: 1 would be worse.\nConsistency: 2", []any{3, 2, ReasonMissing}},
-		{"asked, with a number that goes on", "[[verdict fluency: 3]]\n[[verdict fluency: 1x]]", []any{3, ReasonMissing, ReasonMissing}},
+		{"table", "| Dimension | Score |\n|---|---|\n| Fluency | 3 |\n| Consistency | 2 |\n| Answer Consistency | 1 |",
+			[]any{3, 2, 1}},
+		{"sections", "### Fluency\nReads well.\nScore: 3\n\n### Consistency\nA date is absent.\nScore: 2\n\n### Answer " +
+			"Consistency\nScore: 1", []any{3, 2, 1}},
+		{"sections, headings of the prompt",
+			"# Requirement fluency\nReason: well\nScore: 3\n# Requirement consistency\nScore: 2\n", []any{3, 2, ReasonMissing}},
+		{"sections, one twice", "Fluency\nScore: 1\nConsistency\nScore: 2\nFluency, on reflection\nScore: 3",
+			[]any{3, 2, ReasonMissing}},
+		{"sections, a number on the heading and another below",
+			"Fluency: 3\nA text with the rating: 1 would be worse.\nConsistency: 2", []any{3, 2, ReasonMissing}},
+		{"asked, with a number that goes on", "[[verdict fluency: 3]]\n[[verdict fluency: 1x]]", []any{3, ReasonMissing,
+			ReasonMissing}},
 		{"overall at the end", "Fluency: 3\nConsistency: 2\nAnswer Consistency: 1\n\nOverall score: 3", []any{3, 2, 1}},
-		{"a name in prose", "Fluency: 3\nFluency is not a problem here.\nConsistency: 2\nAnswer Consistency: 1", []any{3, 2, 1}},
+		{"a name in prose", "Fluency: 3\nFluency is not a problem here.\nConsistency: 2\nAnswer Consistency: 1",
+			[]any{3, 2, 1}},
 		{"no names", "Score: 3\nScore: 2\nScore: 1", none},
 		{"refused", "I cannot judge this.", []any{ReasonRefused, ReasonRefused, ReasonRefused}},
 		{"empty", "", none},
@@ -66,7 +81,8 @@ func TestParseJoint(t *testing.T) {
 // Of names that begin a line, the longest is meant, whichever dimension comes first.
 func TestJointNamesThatBeginAlike(t *testing.T) {
 	scale := []taxonomy.Criterion{{Score: 1}, {Score: 2}, {Score: 3}}
-	short, long := taxonomy.Dimension{Name: "Answer", Key: "answer", Criteria: scale}, taxonomy.Dimension{Name: "Answer Length", Key: "answer_length", Criteria: scale}
+	short, long := taxonomy.Dimension{Name: "Answer", Key: "answer",
+		Criteria: scale}, taxonomy.Dimension{Name: "Answer Length", Key: "answer_length", Criteria: scale}
 	for _, ds := range [][]taxonomy.Dimension{{short, long}, {long, short}} {
 		for i, v := range ParseJoint(&llm.Reply{Text: "Answer Length: 1\nAnswer: 3"}, "", ds) {
 			want := map[string]any{"answer": 3, "answer_length": 1}[ds[i].Key]
@@ -77,9 +93,11 @@ func TestJointNamesThatBeginAlike(t *testing.T) {
 
 func TestJointExplanations(t *testing.T) {
 	for _, reply := range []string{
-		"Reads well.\n[[verdict fluency: 3]]\nA date is absent.\n[[verdict consistency: 2]]\nNot it.\n[[verdict answer_consistency: 1]]",
+		"Reads well.\n[[verdict fluency: 3]]\nA date is absent.\n[[verdict consistency: 2]]\nNot it.\n[[verdict " +
+			"answer_consistency: 1]]",
 		`{"fluency": {"reason": "Reads well.", "score": 3}, "consistency": {"reason": "A date is absent.", "score": 2}, "answer_consistency": {"explanation": "Not it.", "score": 1}}`,
-		"### Fluency\nScore: 3\nReason: Reads well.\n### Consistency\nScore: 2\nReason: A date is absent.\n### Answer Consistency\nScore: 1\nReason: Not it.",
+		"### Fluency\nScore: 3\nReason: Reads well.\n### Consistency\nScore: 2\nReason: A date is absent.\n### Answer " +
+			"Consistency\nScore: 1\nReason: Not it.",
 	} {
 		for i, v := range ParseJoint(&llm.Reply{Text: reply}, "", three(t)) {
 			if want := []string{"Reads well.", "A date is absent.", "Not it."}[i]; v.Explanation != want {
@@ -92,7 +110,8 @@ func TestJointExplanations(t *testing.T) {
 // The joint prompt, repeated, is no reply to it, though it names every dimension beside numbers.
 func TestJointPromptRepeated(t *testing.T) {
 	qg := task(t)
-	asked := promptOf(t, prompt.Joint, prompt.Input{Task: qg, Values: row, Mode: prompt.ErrorAware, Errors: []string{"OTA"}})
+	asked := promptOf(t, prompt.Joint, prompt.Input{Task: qg, Values: row, Mode: prompt.ErrorAware,
+		Errors: []string{"OTA"}})
 	for i, v := range ParseJoint(&llm.Reply{Text: asked}, asked, qg.Dimensions) {
 		if v.Err == nil {
 			t.Errorf("%s is %v", qg.Dimensions[i].Key, v.Value)
@@ -111,8 +130,10 @@ func TestParseLabels(t *testing.T) {
 		name, reply string
 		want        any
 	}{
-		{"asked", "The pronoun refers to nothing.\n[[labels: Vague; Off Target Answer]]", []string{"Vague", "Off Target Answer"}},
-		{"asked, codes, order, twice", "[[labels: OTA; spell; Vague; vague]]", []string{"Spell Error", "Vague", "Off Target Answer"}},
+		{"asked", "The pronoun refers to nothing.\n[[labels: Vague; Off Target Answer]]",
+			[]string{"Vague", "Off Target Answer"}},
+		{"asked, codes, order, twice", "[[labels: OTA; spell; Vague; vague]]", []string{"Spell Error", "Vague",
+			"Off Target Answer"}},
 		{"asked, commas", "[[labels: Vague, Off Topic]]", []string{"Vague", "Off Topic"}},
 		{"asked, one", "[[labels: Vague]]", []string{"Vague"}},
 		{"asked, no error", "[[labels: No Error]]", []string{"No Error"}},
@@ -127,8 +148,10 @@ func TestParseLabels(t *testing.T) {
 		{"JSON list", `["Vague"]`, []string{"Vague"}},
 		{"JSON in a code block", "Here:\n```json\n{\"labels\": [\"Vague\"]}\n```", []string{"Vague"}},
 		{"JSON, other keys", `{"error_types": ["Vague"]}`, []string{"Vague"}},
-		{"JSON, objects", `{"errors": [{"name": "Vague", "place": "it"}, {"name": "Off Topic"}]}`, []string{"Vague", "Off Topic"}},
-		{"JSON, objects that go through the types", `{"labels": [{"name": "Vague", "present": false}, {"name": "Off Topic", "present": true}]}`, ReasonMissing},
+		{"JSON, objects", `{"errors": [{"name": "Vague", "place": "it"}, {"name": "Off Topic"}]}`,
+			[]string{"Vague", "Off Topic"}},
+		{"JSON, objects that go through the types",
+			`{"labels": [{"name": "Vague", "present": false}, {"name": "Off Topic", "present": true}]}`, ReasonMissing},
 		{"JSON, one text", `{"labels": "Vague; Off Topic"}`, []string{"Vague", "Off Topic"}},
 		{"JSON, empty list", `{"labels": []}`, []string{"No Error"}},
 		{"JSON, unknown", `{"labels": ["Vague", "Dull"]}`, ReasonUnknownLabel},
@@ -141,13 +164,16 @@ func TestParseLabels(t *testing.T) {
 		{"label in bold, commas", "**Error types:** Vague, Off Topic.", []string{"Vague", "Off Topic"}},
 		{"label, and", "Errors: Vague and Off Topic", []string{"Vague", "Off Topic"}},
 		{"label, unknown", "Labels: Tedious", ReasonUnknownLabel},
-		{"label, name with and-like parts", "Labels: Unnecessary Copy from Passage", []string{"Unnecessary Copy from Passage"}},
-		{"list", "The errors are:\n- **Vague**: \"it\" refers to nothing\n- Off Topic (another subject)\n", []string{"Vague", "Off Topic"}},
+		{"label, name with and-like parts", "Labels: Unnecessary Copy from Passage",
+			[]string{"Unnecessary Copy from Passage"}},
+		{"list", "The errors are:\n- **Vague**: \"it\" refers to nothing\n- Off Topic (another subject)\n",
+			[]string{"Vague", "Off Topic"}},
 		{"numbered list", "1. Vague\n2. Spell Error", []string{"Spell Error", "Vague"}},
 		{"list that goes through the types", "- Vague: no\n- Off Topic: yes, another subject", ReasonMissing},
 		{"list that denies", "- Vague (does not apply)\n- Off Topic – not present", ReasonMissing},
 		{"list of one that is no denial", "- Vague: nobody says who \"he\" is, not even the passage", []string{"Vague"}},
-		{"list that goes through, then the labels", "- Vague: no\n- Off Topic: yes\n[[labels: Off Topic]]", []string{"Off Topic"}},
+		{"list that goes through, then the labels", "- Vague: no\n- Off Topic: yes\n[[labels: Off Topic]]",
+			[]string{"Off Topic"}},
 		{"alone", "Vague", []string{"Vague"}},
 		{"alone, several", "Vague, Off Topic", []string{"Vague", "Off Topic"}},
 		{"alone, quoted", "\"No Error\".", []string{"No Error"}},
@@ -176,7 +202,8 @@ func TestParseLabels(t *testing.T) {
 
 func TestLabelsPromptRepeated(t *testing.T) {
 	qg := task(t)
-	in := prompt.Input{Task: qg, Values: row, Examples: []prompt.Example{{Values: row, Labels: []string{"Vague", "Spell"}}}}
+	in := prompt.Input{Task: qg, Values: row,
+		Examples: []prompt.Example{{Values: row, Labels: []string{"Vague", "Spell"}}}}
 	asked := promptOf(t, prompt.Identify, in)
 	if got, err := ParseLabels(&llm.Reply{Text: asked}, asked, qg); err == nil {
 		t.Errorf("the prompt itself is %q", got)
@@ -219,7 +246,8 @@ func TestSchemas(t *testing.T) {
 		t.Errorf("%s, %v", verdict.JSON, err)
 	}
 	joint, err := JointSchema(three(t))
-	const all = `{"type":"object","properties":{"fluency":` + one + `,"consistency":` + one + `,"answer_consistency":` + one + `},"required":["fluency","consistency","answer_consistency"],"additionalProperties":false}`
+	const all = `{"type":"object","properties":{"fluency":` + one + `,"consistency":` + one + `,"answer_consistency":` +
+		one + `},"required":["fluency","consistency","answer_consistency"],"additionalProperties":false}`
 	if err != nil || string(joint.JSON) != all {
 		t.Errorf("%s, %v", joint.JSON, err)
 	}

@@ -42,15 +42,16 @@ type PanelOptions struct {
 
 // Cascade leaves to the offline scorer what the identifier is sure of.
 type Cascade struct {
-	// Sure is the least certainty, max(p, 1−p) over the errors that bear on a dimension, from which on it is scored offline:
+	// Sure is the least certainty, max(p, 1−p) over the errors that bear on a dimension, from which on it is scored
+	// offline:
 	// 0.5 to 1. 0 asks the judges about everything. With prompt.Joint it holds for all dimensions of a row together.
 	Sure  float64
 	Audit float64 // share of those, 0 to 1, that the judges are asked about as well; values stay the offline ones
 	Seed  uint64  // chooses them
 }
 
-// DefaultPanelOptions are one error-aware judgement of each dimension, with up to three calls, 16 under way. Taxonomy and
-// Template are missing.
+// DefaultPanelOptions are one error-aware judgement of each dimension, with up to three calls, 16 under way. Taxonomy
+// and Template are missing.
 func DefaultPanelOptions() PanelOptions {
 	return PanelOptions{Modes: []string{dataset.ModeErrorAware}, Repeats: 1, Attempts: 3, Aggregate: Mean, Workers: 16}
 }
@@ -70,19 +71,25 @@ func (o *PanelOptions) Validate() error {
 		}
 	}
 	check(o.Taxonomy != nil && len(o.Taxonomy.Dimensions) > 0, "the taxonomy has no dimensions")
-	check(o.Template != nil && (o.Template.Kind == prompt.Judge || o.Template.Kind == prompt.Joint), "the template is of kind %s or %s", prompt.Judge, prompt.Joint)
+	check(o.Template != nil && (o.Template.Kind == prompt.Judge || o.Template.Kind == prompt.Joint),
+		"the template is of kind %s or %s", prompt.Judge, prompt.Joint)
 	check(len(o.Modes) > 0, "no mode; give %s, %s or both", dataset.ModeVanilla, dataset.ModeErrorAware)
 	for i, m := range o.Modes {
-		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m), "mode %q is unknown, or given twice; there are %s and %s", m, dataset.ModeVanilla, dataset.ModeErrorAware)
+		check((m == dataset.ModeVanilla || m == dataset.ModeErrorAware) && !slices.Contains(o.Modes[:i], m),
+			"mode %q is unknown, or given twice; there are %s and %s", m, dataset.ModeVanilla, dataset.ModeErrorAware)
 	}
 	check(o.Repeats >= 1 && o.Repeats <= maxRepeats, "%d repeats; give 1 to %d", o.Repeats, maxRepeats)
 	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
 	check(o.Workers >= 1 && o.Workers <= maxWorkers, "%d workers; give 1 to %d", o.Workers, maxWorkers)
-	check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s", o.Aggregate, strings.Join(Aggregates(), ", "))
+	check(slices.Contains(Aggregates(), o.Aggregate), "%q is no way to put judgements together; there are %s", o.Aggregate,
+		strings.Join(Aggregates(), ", "))
 	check(o.Plant >= 0 && o.Plant <= 1, "labels are planted in a share of 0 to 1; got %v", o.Plant)
-	check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware), "only error-aware judgements show labels, so only there can wrong ones be planted")
-	check(o.Plant == 0 || o.Template == nil || o.Template.Kind == prompt.Judge, "a planted label bears on one dimension; ask for one dimension a call")
-	check(o.Cascade.Sure == 0 || o.Cascade.Sure >= 0.5 && o.Cascade.Sure <= 1, "a certainty is 0.5 to 1; got %v", o.Cascade.Sure)
+	check(o.Plant == 0 || slices.Contains(o.Modes, dataset.ModeErrorAware),
+		"only error-aware judgements show labels, so only there can wrong ones be planted")
+	check(o.Plant == 0 || o.Template == nil || o.Template.Kind == prompt.Judge,
+		"a planted label bears on one dimension; ask for one dimension a call")
+	check(o.Cascade.Sure == 0 || o.Cascade.Sure >= 0.5 && o.Cascade.Sure <= 1,
+		"a certainty is 0.5 to 1; got %v", o.Cascade.Sure)
 	check(o.Cascade.Audit >= 0 && o.Cascade.Audit <= 1, "a share to audit is 0 to 1; got %v", o.Cascade.Audit)
 	return errors.Join(faults...)
 }

@@ -42,7 +42,8 @@ func rowsOf(t testing.TB, n int, labels ...string) func() (*dataset.Row, error) 
 	for i := range n {
 		diagnosis := ""
 		if labels != nil {
-			diagnosis = fmt.Sprintf(`, "diagnosis": {"labels": ["%s"], "taxonomy": "question-generation@1.1"}`, strings.Join(labels, `","`))
+			diagnosis = fmt.Sprintf(`, "diagnosis": {"labels": ["%s"], "taxonomy": "question-generation@1.1"}`,
+				strings.Join(labels, `","`))
 		}
 		fmt.Fprintf(&b, `{"id": "r%d", "passage": "Passage %d of the town.", "answer": "Oke", "question": "Who built wall %d?"%s}`+"\n", i, i, i, diagnosis)
 	}
@@ -57,7 +58,8 @@ type result struct {
 }
 
 // score runs the panel over rows.
-func score(ctx context.Context, t testing.TB, judges []llm.Model, o PanelOptions, next func() (*dataset.Row, error)) ([]result, error) {
+func score(ctx context.Context, t testing.TB, judges []llm.Model, o PanelOptions, next func() (*dataset.Row,
+	error)) ([]result, error) {
 	t.Helper()
 	p, err := NewPanel(judges, o)
 	if err != nil {
@@ -110,7 +112,8 @@ func TestBadPanels(t *testing.T) {
 		{func(o *PanelOptions) { o.Template = nil }, "the template is of kind judge or joint"},
 		{func(o *PanelOptions) { o.Taxonomy = nil }, "the taxonomy has no dimensions"},
 		{func(o *PanelOptions) { o.Plant = 2 }, "0 to 1; got 2"},
-		{func(o *PanelOptions) { o.Plant, o.Modes = 0.1, []string{dataset.ModeVanilla} }, "only error-aware judgements show labels"},
+		{func(o *PanelOptions) { o.Plant, o.Modes = 0.1, []string{dataset.ModeVanilla} },
+			"only error-aware judgements show labels"},
 		{func(o *PanelOptions) { o.Cascade.Sure = 0.3 }, "a certainty is 0.5 to 1"},
 		{func(o *PanelOptions) { o.Cascade.Audit = -1 }, "a share to audit is 0 to 1"},
 	} {

@@ -55,8 +55,8 @@ func (o *LabellerOptions) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Labeller is a language model that looks for errors. Its records are those of package identifier, so that both kinds of
-// identifier can be compared. Safe for concurrent use.
+// Labeller is a language model that looks for errors. Its records are those of package identifier, so that both kinds
+// of identifier can be compared. Safe for concurrent use.
 type Labeller struct {
 	o      LabellerOptions
 	judge  *ask.Asker
@@ -73,15 +73,18 @@ func NewLabeller(judge llm.Model, o LabellerOptions) (*Labeller, error) {
 		return nil, err
 	}
 	l := &Labeller{o: o, judge: ask.New(judge), schema: schema}
-	_, err = o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)), Examples: o.Examples})
+	_, err = o.Template.Messages(prompt.Input{Task: o.Taxonomy, Values: make([]string, len(o.Taxonomy.Fields)),
+		Examples: o.Examples})
 	return l, err
 }
 
 // Identify finds the errors of the rows that next gives until io.EOF, and hands them, in order, with their diagnosis to
-// emit. It runs and ends as Panel.Score does. A row of which no reply holds labels of the taxonomy is untagged, with the
-// reason: never guessed at, and never taken for one without error.
-func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, *dataset.Diagnosis) error) error {
-	return askInOrder(ctx, []*ask.Asker{l.judge}, l.o.Workers, l.o.Attempts, next, func(row *dataset.Row) ([]*Question, func() error, error) {
+// emit. It runs and ends as Panel.Score does. A row of which no reply holds labels of the taxonomy is untagged, with
+// the reason: never guessed at, and never taken for one without error.
+func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
+	*dataset.Diagnosis) error) error {
+	return askInOrder(ctx, []*ask.Asker{l.judge}, l.o.Workers, l.o.Attempts, next, func(row *dataset.Row) ([]*Question,
+		func() error, error) {
 		questions, err := l.Questions(row)
 		return questions, func() error { return emit(row, l.diagnosis(questions, row.Values)) }, err
 	})
@@ -90,7 +93,8 @@ func (l *Labeller) Identify(ctx context.Context, next func() (*dataset.Row, erro
 // Questions are the calls that a row needs, if each first reply holds labels.
 func (l *Labeller) Questions(row *dataset.Row) ([]*Question, error) {
 	in := prompt.Input{Task: l.o.Taxonomy, Values: row.Values, JSON: !l.judge.Lines}
-	in.Examples = slices.DeleteFunc(slices.Clone(l.o.Examples), func(e prompt.Example) bool { return slices.Equal(e.Values, row.Values) })
+	in.Examples = slices.DeleteFunc(slices.Clone(l.o.Examples),
+		func(e prompt.Example) bool { return slices.Equal(e.Values, row.Values) })
 	questions := make([]*Question, l.o.Repeats)
 	for i := range questions {
 		q := &Question{Judge: l.judge.Name, Repeat: i, judge: l.judge, answer: &labelling{taxonomy: l.o.Taxonomy}}
@@ -119,7 +123,8 @@ func (a *labelling) read(reply *llm.Reply, prompt string) (found int, whole bool
 
 func (a *labelling) unscored(u *Unscored) { a.labels, a.err = nil, u }
 
-// diagnosis puts the answered questions about a row together. What the row cannot show is not taken from the answers either.
+// diagnosis puts the answered questions about a row together. What the row cannot show is not taken from the answers
+// either.
 func (l *Labeller) diagnosis(questions []*Question, values []string) *dataset.Diagnosis {
 	d := &dataset.Diagnosis{Model: l.judge.Name, Taxonomy: l.o.Taxonomy.ID(), NotJudged: l.o.Taxonomy.NotJudged(values)}
 	var all [][]string
@@ -141,7 +146,8 @@ func (l *Labeller) diagnosis(questions []*Question, values []string) *dataset.Di
 		return d
 	}
 	d.Labels, d.Probabilities = shares(all, l.o.Taxonomy)
-	d.Probabilities = slices.DeleteFunc(d.Probabilities, func(p dataset.Probability) bool { return slices.Contains(d.NotJudged, p.Label) })
+	d.Probabilities = slices.DeleteFunc(d.Probabilities,
+		func(p dataset.Probability) bool { return slices.Contains(d.NotJudged, p.Label) })
 	return d
 }
 

@@ -36,7 +36,8 @@ var wallExamples = []prompt.Example{
 }
 
 // diagnose runs a labeller over rows.
-func diagnose(ctx context.Context, t testing.TB, c llm.Client, o LabellerOptions, next func() (*dataset.Row, error)) ([]*dataset.Diagnosis, error) {
+func diagnose(ctx context.Context, t testing.TB, c llm.Client, o LabellerOptions, next func() (*dataset.Row,
+	error)) ([]*dataset.Diagnosis, error) {
 	t.Helper()
 	l, err := NewLabeller(judge("m", c), o)
 	if err != nil {
@@ -120,7 +121,8 @@ func checkDiagnosis(t *testing.T, d *dataset.Diagnosis, reason string, labels ..
 	if reason != "" {
 		status, labels = dataset.StatusUntagged, nil
 	}
-	if d.Status != status || !slices.Equal(d.Labels, labels) || !strings.HasPrefix(d.Reason, reason) || (d.Reason == "") != (reason == "") ||
+	if d.Status != status || !slices.Equal(d.Labels, labels) || !strings.HasPrefix(d.Reason, reason) ||
+		(d.Reason == "") != (reason == "") ||
 		d.Model != "m" || d.Taxonomy != "question-generation@1.1" || d.Truncated != nil {
 		t.Errorf("%+v; want %q or %s", d, labels, reason)
 	}
@@ -145,8 +147,8 @@ func TestLabellerMisbehaves(t *testing.T) {
 	}
 }
 
-// TestLabellerRepeats: of four repeats about a row, the n-th (from 0) says, by hand: 0 Vague; 1 Vague and Off Topic; 2 nothing; 3 no
-// label at all. So three answered: Vague 2/3, Off Topic 1/3, No Error 1/3.
+// TestLabellerRepeats: of four repeats about a row, the n-th (from 0) says, by hand: 0 Vague; 1 Vague and Off Topic; 2
+// nothing; 3 no label at all. So three answered: Vague 2/3, Off Topic 1/3, No Error 1/3.
 func TestLabellerRepeats(t *testing.T) {
 	replies := []string{"[[labels: Vague]]", "[[labels: Vague; Off Topic]]", "[[labels: No Error]]", "Hm."}
 	model := llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
@@ -165,7 +167,8 @@ func TestLabellerRepeats(t *testing.T) {
 	}
 	err = l.Identify(t.Context(), rowsOf(t, 1), func(_ *dataset.Row, d *dataset.Diagnosis) error {
 		checkDiagnosis(t, d, "", "Vague")
-		for label, want := range map[string]float64{"Vague": 2. / 3, "Off Topic": 1. / 3, "No Error": 1. / 3, "Incomplete": 0} {
+		for label, want := range map[string]float64{"Vague": 2. / 3, "Off Topic": 1. / 3, "No Error": 1. / 3,
+			"Incomplete": 0} {
 			if p, ok := d.Probabilities.Get(label); !ok || p != want {
 				t.Errorf("%s: %v, want %v", label, p, want)
 			}
@@ -177,7 +180,8 @@ func TestLabellerRepeats(t *testing.T) {
 	}
 	// Half of them is enough; none that answered is untagged.
 	replies = []string{"[[labels: Vague]]", "[[labels: No Error]]", "Hm.", "Hm."}
-	got, err := diagnose(t.Context(), t, llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
+	got, err := diagnose(t.Context(), t, llmtest.NewFake(func(ctx context.Context, n int,
+		r *llm.Request) (*llm.Reply, error) {
 		return llmtest.Say(replies[r.Repeat])(ctx, n, r)
 	}), o, rowsOf(t, 1))
 	if err != nil {
@@ -191,7 +195,8 @@ func TestLabellerRepeats(t *testing.T) {
 	checkDiagnosis(t, got[0], ReasonMissing)
 }
 
-// TestLabellerExamples: examples stand in every prompt, but in that of a row which is one of them the row's labels do not.
+// TestLabellerExamples: examples stand in every prompt, but in that of a row which is one of them the row's labels do
+// not.
 func TestLabellerExamples(t *testing.T) {
 	o := labellerOptions(t)
 	o.Examples = wallExamples
@@ -234,7 +239,8 @@ func TestBadLabellers(t *testing.T) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
-	if _, err := NewLabeller(llm.Model{Name: "m"}, labellerOptions(t)); err == nil || !strings.Contains(err.Error(), "judge m has no model or no client") {
+	if _, err := NewLabeller(llm.Model{Name: "m"}, labellerOptions(t)); err == nil || !strings.Contains(err.Error(),
+		"judge m has no model or no client") {
 		t.Error(err)
 	}
 }

@@ -151,7 +151,8 @@ func labelsOf(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		case !ok && nothing.MatchString(name):
 			none = true
 		case !ok:
-			return nil, &Unscored{ReasonUnknownLabel, fmt.Sprintf("%.60q; %s has %s", name, t.ID(), strings.Join(t.Labels(), ", "))}
+			return nil, &Unscored{ReasonUnknownLabel, fmt.Sprintf("%.60q; %s has %s", name, t.ID(),
+				strings.Join(t.Labels(), ", "))}
 		case !found[i]:
 			found[i] = true
 			n++

@@ -13,17 +13,17 @@ import (
 
 // Offline scores a dimension from the probabilities of the errors that bear on it, without a judge.
 //
-// The errors are taken as independent, and each that is there leaves the part 1 − severity of what the scale has above its
-// lowest score. The value is the expected score under the probabilities p,
+// The errors are taken as independent, and each that is there leaves the part 1 − severity of what the scale has above
+// its lowest score. The value is the expected score under the probabilities p,
 //
 //	lowest + (highest − lowest) · Π (1 − severity·p)
 //
-// a noisy-or (Pearl 1988, section 4.3.2). It falls with every p. The uncertainty is the standard deviation of the score under
-// the same probabilities: how unsure the identifier is of this row, not how far people would be from the value.
+// a noisy-or (Pearl 1988, section 4.3.2). It falls with every p. The uncertainty is the standard deviation of the score
+// under the same probabilities: how unsure the identifier is of this row, not how far people would be from the value.
 //
-// The severities are the taxonomy's. Those of question-generation were fitted to the ratings of five people on 604 machine
-// questions (training/severities.py); where a taxonomy gives none, [OfflineOptions.Indifferent] says what is taken.
-// Safe for concurrent use.
+// The severities are the taxonomy's. Those of question-generation were fitted to the ratings of five people on 604
+// machine questions (training/severities.py); where a taxonomy gives none, [OfflineOptions.Indifferent] says what is
+// taken. Safe for concurrent use.
 type Offline struct {
 	taxonomy   *taxonomy.Taxonomy
 	dimensions map[string]*offlineDimension
@@ -42,11 +42,12 @@ type offlineError struct {
 
 // OfflineOptions say how to read probabilities.
 type OfflineOptions struct {
-	// Calibration maps labels to what turns their probabilities into frequencies. Labels that it lacks are taken as they are.
+	// Calibration maps labels to what turns their probabilities into frequencies. Labels that it lacks are taken as they
+	// are.
 	Calibration map[string]Calibration
-	// Indifferent takes all errors as equally severe, whatever the taxonomy says: an error excludes the highest of a scale's n
-	// scores and tells nothing about which of the others it is (the principle of indifference), so it costs n/(2(n−1)) of the
-	// scale. So is an error taken to which the taxonomy gives no severity.
+	// Indifferent takes all errors as equally severe, whatever the taxonomy says: an error excludes the highest of a
+	// scale's n scores and tells nothing about which of the others it is (the principle of indifference), so it costs
+	// n/(2(n−1)) of the scale. So is an error taken to which the taxonomy gives no severity.
 	Indifferent bool
 }
 
@@ -68,7 +69,8 @@ func NewOffline(t *taxonomy.Taxonomy, o OfflineOptions) (*Offline, error) {
 			errs = append(errs, fmt.Errorf("calibration: %s has no label %q", t.ID(), label))
 		}
 		if !(c.Slope >= 0 && !math.IsInf(c.Slope, 0)) || math.IsNaN(c.Intercept) || math.IsInf(c.Intercept, 0) {
-			errs = append(errs, fmt.Errorf("calibration of %q: slope %v, intercept %v; both are finite, and the slope is at least 0", label, c.Slope, c.Intercept))
+			errs = append(errs, fmt.Errorf("calibration of %q: slope %v, intercept %v; both are finite, and the slope is at "+
+				"least 0", label, c.Slope, c.Intercept))
 		}
 	}
 	for i := range t.Dimensions {
@@ -104,12 +106,12 @@ func newOfflineDimension(t *taxonomy.Taxonomy, d *taxonomy.Dimension, indifferen
 	return out, nil
 }
 
-// defaultSeverity of an error on a scale of n scores, by the principle of indifference. Of 3 scores, 0.75: an error that is
-// certain gives 1.5.
+// defaultSeverity of an error on a scale of n scores, by the principle of indifference. Of 3 scores, 0.75: an error
+// that is certain gives 1.5.
 func defaultSeverity(n int) float64 { return float64(n) / float64(2*(n-1)) }
 
-// Score gives the value of a dimension (its key) on its scale, and the uncertainty in units of the scale. The error says that
-// the taxonomy lacks the dimension, or p a label that bears on it.
+// Score gives the value of a dimension (its key) on its scale, and the uncertainty in units of the scale. The error
+// says that the taxonomy lacks the dimension, or p a label that bears on it.
 func (s *Offline) Score(p dataset.Probabilities, dimension string) (value, uncertainty float64, err error) {
 	d := s.dimensions[dimension]
 	if d == nil {
@@ -119,7 +121,8 @@ func (s *Offline) Score(p dataset.Probabilities, dimension string) (value, uncer
 	for _, e := range d.errors {
 		q, ok := p.Get(e.label)
 		if !ok || !(q >= 0 && q <= 1) {
-			return 0, 0, fmt.Errorf("no probability of %q; tag the file without --labels-only, or with --repeats if a language model tags it", e.label)
+			return 0, 0, fmt.Errorf("no probability of %q; tag the file without --labels-only, or with --repeats if a "+
+				"language model tags it", e.label)
 		}
 		q = s.calibrated(e.label, q)
 		left := 1 - e.severity
@@ -141,8 +144,8 @@ func (s *Offline) calibrated(label string, p float64) float64 {
 	return 1 / (1 + math.Exp(-c.Slope*(math.Log(p)-math.Log1p(-p))-c.Intercept))
 }
 
-// Judge scores every dimension of a diagnosed row: dimension key to score, each with one run. A row that is not tagged, or was
-// tagged without probabilities, is unscored.
+// Judge scores every dimension of a diagnosed row: dimension key to score, each with one run. A row that is not tagged,
+// or was tagged without probabilities, is unscored.
 func (s *Offline) Judge(d *dataset.Diagnosis) map[string]*dataset.Score {
 	scores := make(map[string]*dataset.Score, len(s.dimensions))
 	for key := range s.dimensions {
@@ -165,7 +168,8 @@ func (s *Offline) judge(d *dataset.Diagnosis, key string) *dataset.Score {
 	return &dataset.Score{Value: new(rounded(value)), Runs: []dataset.Run{run}}
 }
 
-// unjudged says why the dimension has no score: the row is not tagged, or an error that bears on it could not be judged.
+// unjudged says why the dimension has no score: the row is not tagged, or an error that bears on it could not be
+// judged.
 func (s *Offline) unjudged(d *dataset.Diagnosis, key string) error {
 	if err := untagged(d); err != nil {
 		return err

@@ -52,13 +52,15 @@ func TestOfflineByHand(t *testing.T) {
 		{map[string]float64{"Spell Error": 1}, "fluency", 1.5, 0},
 		{map[string]float64{"Spell Error": 1, "Grammar Error": 1}, "fluency", 1.125, 0}, // 1 + 2/16
 		{map[string]float64{"Spell Error": 0.5}, "fluency", 2.25, 0.75},                 // 3 or 1.5, even chances
-		{map[string]float64{"Spell Error": 0.2, "Grammar Error": 0.4}, "fluency", 1 + 2*0.85*0.7, 2 * math.Sqrt(0.8125*0.625-0.595*0.595)},
+		{map[string]float64{"Spell Error": 0.2, "Grammar Error": 0.4}, "fluency", 1 + 2*0.85*0.7,
+			2 * math.Sqrt(0.8125*0.625-0.595*0.595)},
 		{map[string]float64{"Vague": 1, "No Error": 1}, "fluency", 3, 0}, // bears on another dimension
 		{map[string]float64{"Vague": 1}, "clarity", 1.5, 0},
 	} {
 		value, uncertainty, err := s.Score(probabilities(y, c.given), c.dimension)
 		if err != nil || math.Abs(value-c.value) > 1e-12 || math.Abs(uncertainty-c.uncertainty) > 1e-12 {
-			t.Errorf("%s of %v: %v ± %v, %v; want %v ± %v", c.dimension, c.given, value, uncertainty, err, c.value, c.uncertainty)
+			t.Errorf("%s of %v: %v ± %v, %v; want %v ± %v", c.dimension, c.given, value, uncertainty, err,
+				c.value, c.uncertainty)
 		}
 	}
 }
@@ -84,9 +86,11 @@ func TestOfflineSeverities(t *testing.T) {
 func TestOfflineNotJudged(t *testing.T) {
 	y := builtin(t, "question-generation")
 	s := offline(t, y, OfflineOptions{})
-	d := &dataset.Diagnosis{Labels: []string{"Vague"}, NotJudged: []string{"Off Target Answer"}, Probabilities: probabilities(y, nil)[:9]}
+	d := &dataset.Diagnosis{Labels: []string{"Vague"}, NotJudged: []string{"Off Target Answer"},
+		Probabilities: probabilities(y, nil)[:9]}
 	scores := s.Judge(d)
-	if got := scores["answer_consistency"]; got.Value != nil || got.Reason != "Off Target Answer was not judged: the row lacks a field that it needs" {
+	if got := scores["answer_consistency"]; got.Value != nil ||
+		got.Reason != "Off Target Answer was not judged: the row lacks a field that it needs" {
 		t.Errorf("answer consistency: %+v", got)
 	}
 	if got := scores["clarity"]; got.Value == nil {
@@ -122,8 +126,8 @@ func TestOfflineEqualsSimulation(t *testing.T) {
 	}
 }
 
-// Whatever the probabilities, more of a mapped error never raises the value, more of another never moves it, and the value stays
-// on the scale.
+// Whatever the probabilities, more of a mapped error never raises the value, more of another never moves it, and the
+// value stays on the scale.
 func TestOfflineIsMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	for _, name := range taxonomy.Builtins() {
@@ -170,7 +174,8 @@ func checkStep(t *testing.T, s *Offline, d taxonomy.Dimension, p, more dataset.P
 
 func TestOfflineCalibration(t *testing.T) {
 	y := builtin(t, "question-generation")
-	s := offline(t, y, OfflineOptions{Indifferent: true, Calibration: map[string]Calibration{"Spell Error": {0.5, math.Log(3)}}})
+	s := offline(t, y, OfflineOptions{Indifferent: true,
+		Calibration: map[string]Calibration{"Spell Error": {0.5, math.Log(3)}}})
 	// logit 0.8 is ln 4; half of it and ln 3 is ln 6: 6/7.
 	value, _, err := s.Score(probabilities(y, map[string]float64{"Spell Error": 0.8}), "fluency")
 	if want := 1 + 2*(1-0.75*6.0/7); err != nil || math.Abs(value-want) > 1e-12 {
@@ -187,18 +192,22 @@ func TestOfflineCalibration(t *testing.T) {
 func TestOfflineRecord(t *testing.T) {
 	y := builtin(t, "question-generation")
 	s := offline(t, y, OfflineOptions{Indifferent: true})
-	scores := s.Judge(&dataset.Diagnosis{Labels: []string{"Spell Error", "Vague"}, Probabilities: probabilities(y, map[string]float64{"Spell Error": 0.5, "Vague": 0.9})})
-	want := &dataset.Score{Value: new(2.25), Runs: []dataset.Run{{Judge: "offline", Mode: "error-aware", Value: new(2.25), Uncertainty: new(0.75), ErrorsShown: []string{"Spell Error"}}}}
+	scores := s.Judge(&dataset.Diagnosis{Labels: []string{"Spell Error", "Vague"}, Probabilities: probabilities(y,
+		map[string]float64{"Spell Error": 0.5, "Vague": 0.9})})
+	want := &dataset.Score{Value: new(2.25), Runs: []dataset.Run{{Judge: "offline", Mode: "error-aware", Value: new(2.25),
+		Uncertainty: new(0.75), ErrorsShown: []string{"Spell Error"}}}}
 	if len(scores) != len(y.Dimensions) || !reflect.DeepEqual(scores["fluency"], want) {
 		t.Errorf("%d dimensions; fluency %+v", len(scores), scores["fluency"])
 	}
 	for reason, d := range map[string]*dataset.Diagnosis{
 		"no diagnosis; tag the file with erreval identify first": nil,
-		"untagged: the text is empty":                            {Status: dataset.StatusUntagged, Reason: "the text is empty"},
-		`no probability of "Incomplete"`:                         {Labels: []string{"Vague"}},
+		"untagged: the text is empty": {Status: dataset.StatusUntagged,
+			Reason: "the text is empty"},
+		`no probability of "Incomplete"`: {Labels: []string{"Vague"}},
 	} {
 		got := s.Judge(d)["fluency"]
-		if got.Value != nil || got.Status != dataset.StatusUnscored || !strings.HasPrefix(got.Reason, reason) || got.Runs[0].Status != dataset.StatusUnscored {
+		if got.Value != nil || got.Status != dataset.StatusUnscored || !strings.HasPrefix(got.Reason, reason) ||
+			got.Runs[0].Status != dataset.StatusUnscored {
 			t.Errorf("%+v, want %s", got, reason)
 		}
 	}
@@ -206,11 +215,13 @@ func TestOfflineRecord(t *testing.T) {
 
 func TestOfflineRefuses(t *testing.T) {
 	y := builtin(t, "question-generation")
-	if _, _, err := offline(t, y, OfflineOptions{}).Score(nil, "beauty"); err == nil || !strings.Contains(err.Error(), `no dimension "beauty"`) {
+	if _, _, err := offline(t, y, OfflineOptions{}).Score(nil, "beauty"); err == nil || !strings.Contains(err.Error(),
+		`no dimension "beauty"`) {
 		t.Errorf("error %v", err)
 	}
 	y.Dimensions[0].Types = []string{"No Error"}
-	if _, err := NewOffline(y, OfflineOptions{}); err == nil || !strings.Contains(err.Error(), `dimension "Fluency": no error bears on it`) {
+	if _, err := NewOffline(y, OfflineOptions{}); err == nil || !strings.Contains(err.Error(),
+		`dimension "Fluency": no error bears on it`) {
 		t.Errorf("error %v", err)
 	}
 	y.Dimensions = nil

@@ -38,7 +38,8 @@ func scripted(replies ...string) llm.Client {
 // What a reply held stays where the next attempt is given up; where it held nothing, that is the reason.
 func TestGivenUpAfterAReply(t *testing.T) {
 	o := jointOptions(t)
-	results, err := score(t.Context(), t, []llm.Model{judge("m", scripted(`{"fluency": {"score": 1}}`))}, o, rowsOf(t, 1, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", scripted(`{"fluency": {"score": 1}}`))}, o,
+		rowsOf(t, 1, "Vague"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func TestGivenUpAfterAReply(t *testing.T) {
 	if s["fluency"].Value == nil || *s["fluency"].Value != 1 || s["clarity"].Reason != ReasonMissing {
 		t.Errorf("fluency %s, clarity %s; want 1 and missing", values(s["fluency"]), values(s["clarity"]))
 	}
-	if results, err = score(t.Context(), t, []llm.Model{judge("m", scripted("nothing"))}, o, rowsOf(t, 1, "Vague")); err != nil {
+	if results, err = score(t.Context(), t, []llm.Model{judge("m", scripted("nothing"))}, o,
+		rowsOf(t, 1, "Vague")); err != nil {
 		t.Fatal(err)
 	}
 	if s := results[0].scores["fluency"]; s.Value != nil || s.Reason != ReasonUnavailable {
@@ -63,7 +65,8 @@ func TestSignsOfLife(t *testing.T) {
 		"replayed": {func() (*llm.Reply, error) { return &llm.Reply{Text: "[[verdict: 2]]", Cached: true}, nil }, true},
 		"replied":  {func() (*llm.Reply, error) { return &llm.Reply{Text: "[[verdict: 2]]"}, nil }, false},
 		"refused":  {func() (*llm.Reply, error) { return nil, &llm.Error{Kind: llm.Refused, Err: errors.New("400")} }, false},
-		"filtered": {func() (*llm.Reply, error) { return nil, &llm.Error{Kind: llm.Filtered, Err: errors.New("400")} }, false},
+		"filtered": {func() (*llm.Reply, error) { return nil, &llm.Error{Kind: llm.Filtered, Err: errors.New("400")} },
+			false},
 	} {
 		calls := 0
 		model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {

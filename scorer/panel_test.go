@@ -43,7 +43,8 @@ func TestPanel(t *testing.T) {
 		}
 		return "1"
 	})
-	judges := []llm.Model{judge("strict", strict), judge("kind", judging(always("3"))), judge("fair", judging(always("3")))}
+	judges := []llm.Model{judge("strict", strict), judge("kind", judging(always("3"))),
+		judge("fair", judging(always("3")))}
 	for how, want := range map[string]float64{Mean: 2.333333, Median: 3, Majority: 3} { // of 1, 3, 3
 		o := options(t)
 		o.Aggregate = how
@@ -72,9 +73,11 @@ func TestAggregate(t *testing.T) {
 		{[]dataset.Run{unscored}, nil},
 		{[]dataset.Run{unscored, run("b", 2)}, map[string]float64{Mean: 2, Median: 2, Majority: 2}},
 		// a's mean is 1, b's 3: its three repeats do not weigh more.
-		{[]dataset.Run{run("a", 1), run("b", 3), run("b", 3), run("b", 3)}, map[string]float64{Mean: 2, Median: 2, Majority: 3}},
+		{[]dataset.Run{run("a", 1), run("b", 3), run("b", 3), run("b", 3)}, map[string]float64{Mean: 2,
+			Median: 2, Majority: 3}},
 		{[]dataset.Run{run("a", 1), run("b", 3)}, map[string]float64{Mean: 2, Median: 2, Majority: 2}}, // a tie
-		{[]dataset.Run{run("a", 1), run("b", 1), run("c", 3), run("d", 2)}, map[string]float64{Mean: 1.75, Median: 1.5, Majority: 1}},
+		{[]dataset.Run{run("a", 1), run("b", 1), run("c", 3), run("d", 2)}, map[string]float64{Mean: 1.75,
+			Median: 1.5, Majority: 1}},
 	} {
 		for _, how := range Aggregates() {
 			got, ok := Aggregate(c.runs, how)
@@ -100,7 +103,8 @@ func TestModesRepeatsAndPlants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &o.Taxonomy.Dimensions[slices.IndexFunc(o.Taxonomy.Dimensions, func(d taxonomy.Dimension) bool { return d.Key == "clarity" })]
+	d := &o.Taxonomy.Dimensions[slices.IndexFunc(o.Taxonomy.Dimensions,
+		func(d taxonomy.Dimension) bool { return d.Key == "clarity" })]
 	if !slices.Contains(d.Types, "Vague") {
 		t.Fatalf("Vague does not bear on clarity: %v", d.Types)
 	}
@@ -197,14 +201,17 @@ func TestUntagged(t *testing.T) {
 		t.Errorf("%d calls, want 7", n)
 	}
 	o.Modes = o.Modes[1:]
-	if results, err = score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1)); err != nil || *results[0].scores["fluency"].Value != 2 {
+	if results, err = score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1)); err != nil ||
+		*results[0].scores["fluency"].Value != 2 {
 		t.Errorf("vanilla needs no labels: %v", err)
 	}
 }
 
-// TestLabelsThatCannotBeShown: such a row is unscored, and the others are judged; without errors shown it is like any other.
+// TestLabelsThatCannotBeShown: such a row is unscored, and the others are judged; without errors shown it is like any
+// other.
 func TestLabelsThatCannotBeShown(t *testing.T) {
-	for name, labels := range map[string][]string{"unknown": {"Nonsense"}, "none": {}, "contradictory": {"No Error", "Vague"}} {
+	for name, labels := range map[string][]string{"unknown": {"Nonsense"}, "none": {},
+		"contradictory": {"No Error", "Vague"}} {
 		o := options(t)
 		o.Modes, o.Plant = []string{dataset.ModeErrorAware, dataset.ModeVanilla}, 1
 		bad := fmt.Sprintf(`"%s"`, strings.Join(labels, `","`))
@@ -218,13 +225,15 @@ func TestLabelsThatCannotBeShown(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		first, second := results[0].scores["fluency"], results[1].scores["fluency"]
-		if first.Value != nil || first.Reason != ReasonUntagged || len(first.Runs) != 2 || *first.Runs[1].Value != 2 || *second.Value != 2 {
+		if first.Value != nil || first.Reason != ReasonUntagged || len(first.Runs) != 2 || *first.Runs[1].Value != 2 ||
+			*second.Value != 2 {
 			t.Errorf("%s: %s and %s", name, values(first), values(second))
 		}
 	}
 }
 
-// TestJointCalls: one call for all dimensions; where a verdict is missing it is asked again, and the fullest reply counts.
+// TestJointCalls: one call for all dimensions; where a verdict is missing it is asked again, and the fullest reply
+// counts.
 func TestJointCalls(t *testing.T) {
 	replies := []string{
 		"nothing",
@@ -248,7 +257,8 @@ func TestJointCalls(t *testing.T) {
 	}
 	s := results[0].scores
 	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["consistency"].Reason != ReasonMissing {
-		t.Errorf("fluency %s, clarity %s, consistency %s", values(s["fluency"]), values(s["clarity"]), values(s["consistency"]))
+		t.Errorf("fluency %s, clarity %s, consistency %s", values(s["fluency"]), values(s["clarity"]),
+			values(s["consistency"]))
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ReasonUntagged is that of an error-aware judgement of a row in which nobody has looked for errors, or whose labels cannot be
-// shown.
+// ReasonUntagged is that of an error-aware judgement of a row in which nobody has looked for errors, or whose labels
+// cannot be shown.
 const ReasonUntagged = "untagged"
 
 // Question is one call that a row needs.
@@ -136,7 +136,8 @@ func (b *builder) addJudgement(j *ask.Asker, mode string, repeat int, planted st
 // makeRequest makes the request of a question.
 func (b *builder) makeRequest(q *Question, a *judgement, at int) error {
 	o := &b.panel.o
-	in := prompt.Input{Task: o.Taxonomy, Values: b.row.Values, Mode: q.Mode, PaperWording: o.PaperWording, JSON: !q.judge.Lines}
+	in := prompt.Input{Task: o.Taxonomy, Values: b.row.Values, Mode: q.Mode, PaperWording: o.PaperWording,
+		JSON: !q.judge.Lines}
 	if !a.joint {
 		in.Dimension = &a.about[0]
 	}
@@ -253,8 +254,8 @@ func (s *Offline) isSure(p dataset.Probabilities, dimension string, certainty fl
 	return true
 }
 
-// drawChance gives a number of [0, 1) and a large one, which depend on nothing but the arguments: neither on the order of
-// rows nor on the machine.
+// drawChance gives a number of [0, 1) and a large one, which depend on nothing but the arguments: neither on the order
+// of rows nor on the machine.
 func drawChance(seed uint64, words ...string) (share float64, choice uint64) {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint64(nil, seed))

@@ -19,7 +19,8 @@ import (
 // (llm.Unavailable), and the end of ctx. Then no call is begun, those that have begun are awaited, and the rows
 // before the first that is not whole are emitted; the error is what ended the run. Calls get a context that ends with
 // the run: give judges a client that finishes a call all the same, if its reply shall not be lost.
-func (p *Panel) Score(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row, map[string]*dataset.Score) error) error {
+func (p *Panel) Score(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
+	map[string]*dataset.Score) error) error {
 	plan := func(row *dataset.Row) ([]*Question, func() error, error) {
 		plan, err := p.plan(row)
 		if err != nil {

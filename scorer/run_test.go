@@ -64,7 +64,8 @@ func testFault(t *testing.T, f llmtest.Fault, verdict string, forGood bool) {
 	retries.Attempts, retries.MaxWait = 3, 20*time.Second
 	o := options(t)
 	o.Workers = 4
-	results, err := score(t.Context(), t, []llm.Model{judge("m", llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()), retries))}, o, rowsOf(t, 3, "Vague"))
+	results, err := score(t.Context(), t, []llm.Model{judge("m", llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()),
+		retries))}, o, rowsOf(t, 3, "Vague"))
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%d rows, %v", len(results), err)
 	}
@@ -111,8 +112,8 @@ func checkScore(t *testing.T, what string, s *dataset.Score, reason string) {
 	}
 }
 
-// TestOrderAndMemory: rows come out in the order they went in, however long their calls take, and no more than a few wait
-// for one that takes long.
+// TestOrderAndMemory: rows come out in the order they went in, however long their calls take, and no more than a few
+// wait for one that takes long.
 func TestOrderAndMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
@@ -202,7 +203,8 @@ func TestDown(t *testing.T) {
 		if after == 0 {
 			want = replies.DownAtOnce
 		}
-		if llm.KindOf(err) != llm.Unavailable || !strings.Contains(err.Error(), "judge m: the last") || len(model.Calls()) != after+want {
+		if llm.KindOf(err) != llm.Unavailable || !strings.Contains(err.Error(), "judge m: the last") ||
+			len(model.Calls()) != after+want {
 			t.Errorf("after %d replies: %v, %d calls; want %d more", after, err, len(model.Calls()), want)
 		}
 		if n := (after + want) / 7; len(results) != n {

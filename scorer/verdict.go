@@ -50,7 +50,8 @@ type Verdict struct {
 // that the reply repeats is left out first. Then the most explicit form present decides, and within it the last
 // verdict: a JSON object; the form that the built-in templates ask for, [[verdict: 2]]; "Score: 2"; a line with
 // nothing but a number; a sentence that gives a score. The error is an *Unscored.
-func ParseVerdict(reply *llm.Reply, prompt string, d *taxonomy.Dimension) (value float64, explanation string, err error) {
+func ParseVerdict(reply *llm.Reply, prompt string, d *taxonomy.Dimension) (value float64,
+	explanation string, err error) {
 	r, err := prepareReply(reply, prompt)
 	if err != nil {
 		return 0, "", err
@@ -161,18 +162,23 @@ var (
 	// labelled: "Score: 2", "**Rating** = 2/3", `"score": 2`, "Score for Fluency - 2", "| Score | 2 |".
 	labelled = regexp.MustCompile(`(?i)` + label + `(?:\s+(?:for|of|on|assigned|given)\b[^\n:=\d]{0,60}?)?` + closing +
 		`(?:[:=|>→]|[-–—]+>?)+` + opening + `[-−]?` + mrk)
-	heading = regexp.MustCompile(`(?im)^\W*(?:\w+\s)?` + label + `\W*\n\s*` + mrk + `\W*$`)                 // "### Score\n\n2"
-	keyed   = regexp.MustCompile(`(?i)["']\s*(?:score|rating|verdict|grade)\s*["']\s*:\s*["']?[-−]?` + mrk) // JSON with a fault
-	boxed   = regexp.MustCompile(`\\boxed\{\s*(?:\\text\{)?\s*` + mrk)
+	// "### Score\n\n2"
+	heading = regexp.MustCompile(`(?im)^\W*(?:\w+\s)?` + label + `\W*\n\s*` + mrk + `\W*$`)
+	// JSON with a fault
+	keyed = regexp.MustCompile(`(?i)["']\s*(?:score|rating|verdict|grade)\s*["']\s*:\s*["']?[-−]?` + mrk)
+	boxed = regexp.MustCompile(`\\boxed\{\s*(?:\\text\{)?\s*` + mrk)
 
 	bareLine = regexp.MustCompile(`(?i)^[\s"'“(\[{]*[-−]?` + mrk + `(?:\s*(?:points?|stars?))?[\s"'”)\]}.!]*$`)
 	bareLead = regexp.MustCompile(`(?i)^\W*` + mrk + `\s*(?:[:–—-]\s|\n)`) // "2 - because …"
 
 	// scoreIs: "the score is 2", "a rating of 2". said: "I would give it a 2", "it deserves a 2"; what follows must
 	// look like the end of the sentence, since "give" and "get" stand before other numbers too.
-	scoreIs = regexp.MustCompile(`(?i)` + label + `\s+(?:of|as|at|is|was|(?:would|should|will)\s+be)\s+(?:(?:an?|only|exactly|clearly|therefore|thus)\s+)*["'“(]?` + mrk)
-	said    = regexp.MustCompile(`(?i)(?:\b(?:I|we)(?:'d|'ll)?\b[^.\n]{0,40}?\b(?:rat|scor|giv|gav|assign|award|choos|chose|select|conclud|settle)(?:e|ed|ing)?\b(?:\s+[\p{L}']+){0,7}?|` +
-		`\b(?:deserv|earn|receiv|gett?|merit|warrant|rat|scor)(?:e|es|ed|s|ing)?\b(?:\s+[\p{L}']+){0,3}?\s+an?)\s+["'“(]?` + mrk)
+	scoreIs = regexp.MustCompile(`(?i)` + label +
+		`\s+(?:of|as|at|is|was|(?:would|should|will)\s+be)\s+(?:(?:an?|only|exactly|clearly|therefore|thus)\s+)*["'“(]?` +
+		mrk)
+	said = regexp.MustCompile(`(?i)(?:\b(?:I|we)(?:'d|'ll)?\b[^.\n]{0,40}?\b(?:rat|scor|giv|gav|assign|award|choos|chose|select|conclud|settle)(?:e|ed|ing)?\b(?:\s+[\p{L}']+){0,7}?|` +
+		`\b(?:deserv|earn|receiv|gett?|merit|warrant|rat|scor)(?:e|es|ed|s|ing)?\b(?:\s+[\p{L}']+){0,3}?\s+an?)\s+["'“(]?` +
+		mrk)
 	sentenceEnd = regexp.MustCompile(`(?i)^["'”)]?\s*(?:$|[.,;!?\n)]|(?:because|since|points?|stars?)\b)`)
 	// total: "Overall, 2/3." at the end of a line.
 	total = regexp.MustCompile(`(?im)(?:^|\s)` + digits + `\s*(?:/|out\s+of)\s*(\d+)[\s.!)]*$`)
@@ -315,7 +321,8 @@ func findBare(text string) (mark, bool) {
 
 var (
 	ranges = regexp.MustCompile(`(?i)(?:\b(?:on|from|using|in|of)\s+)?(?:\b(?:an?|the)\s+)?(?:[\w-]+\s+)?\b(?:scale|range)\b\s*(?:of|from|is|:)?\s*[(\[]?\d+\s*(?:to|-|–|—|through|and)\s*\d+[)\]]?|\bbetween\s+\d+\s+and\s+\d+|[(\[]\s*\d+\s*(?:to|-|–|—)\s*\d+\s*[)\]]|\(\s*(?:out\s+of|max(?:imum)?\.?|/)\s*\d+\s*\)`)
-	spell  = strings.NewReplacer("*", "", "`", "", "#", " ", "~", "", "\u00a0", " ", "\u202f", " ", "’", "'", "：", ":", "／", "/",
+	spell  = strings.NewReplacer("*", "", "`", "", "#", " ", "~", "", "\u00a0", " ", "\u202f", " ", "’", "'",
+		"：", ":", "／", "/",
 		"０", "0", "１", "1", "２", "2", "３", "3", "４", "4", "５", "5", "６", "6", "７", "7", "８", "8", "９", "9", "\r\n", "\n")
 )
 
@@ -336,7 +343,8 @@ func withoutMarkup(text string, d *taxonomy.Dimension) string {
 func afterName(line string, d *taxonomy.Dimension) (string, bool) {
 	line = strings.TrimLeft(line, " \t*#_`>|-–•\"'0123456789.)([{")
 	for _, name := range []string{d.Name, d.Key} {
-		if name != "" && len(line) >= len(name) && strings.EqualFold(line[:len(name)], name) && !glued.MatchString(line[len(name):]) {
+		if name != "" && len(line) >= len(name) && strings.EqualFold(line[:len(name)], name) &&
+			!glued.MatchString(line[len(name):]) {
 			return line[len(name):], true
 		}
 	}

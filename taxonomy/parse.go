@@ -88,7 +88,8 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 			strictyaml.Need("category", l.Text(&y.Category)),
 			strictyaml.Need("definition", l.Text(&y.Definition)),
 			strictyaml.May("no_error", l.Flag(&y.NoError)),
-			strictyaml.May("severity", l.Float(&y.Severity, "a number over 0, up to 1,", func(x float64) bool { return x > 0 && x <= 1 })),
+			strictyaml.May("severity", l.Float(&y.Severity, "a number over 0, up to 1,",
+				func(x float64) bool { return x > 0 && x <= 1 })),
 			strictyaml.May("needs", l.List(&needs)),
 		)
 		y.Needs = l.needs(needs, &y, t)
@@ -119,7 +120,8 @@ func (l *loader) needs(nodes []*yaml.Node, y *Type, t *Taxonomy) []string {
 		case i < 0:
 			l.Fault(n.Line, "type %q needs the field %q, which is not among the fields", y.Name, name)
 		case !t.Fields[i].Optional:
-			l.Fault(n.Line, "type %q needs the field %q, which every row has; mark it optional: true, or leave it out here", y.Name, name)
+			l.Fault(n.Line, "type %q needs the field %q, which every row has; mark it optional: true, or leave it out here",
+				y.Name, name)
 		case y.NoError:
 			l.Fault(n.Line, "type %q needs the field %q; the label of rows without errors needs none", y.Name, name)
 		default:

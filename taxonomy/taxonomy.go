@@ -19,8 +19,9 @@ import (
 
 // Taxonomy describes one task. Treat it as read-only once loaded: it is shared between goroutines.
 type Taxonomy struct {
-	Name        string      `json:"name"`
-	Version     string      `json:"version"` // raised whenever a label, a mapping or a field changes: before the point where labels mean something else
+	Name string `json:"name"`
+	// raised whenever a label, a mapping or a field changes: before the point where labels mean something else
+	Version     string      `json:"version"`
 	Title       string      `json:"title"`
 	Description string      `json:"description,omitempty"`
 	Fields      []Field     `json:"fields"` // in the encoder's input order; truncation cuts the last first
@@ -33,8 +34,8 @@ type Field struct {
 	Name       string `json:"name"` // default column name
 	Definition string `json:"definition"`
 	Group      bool   `json:"group,omitempty"` // intervals resample by this field; at most one
-	// Optional fields may be empty or missing in a row; the types that need them are then not judged. Never the first field,
-	// which is the text under evaluation.
+	// Optional fields may be empty or missing in a row; the types that need them are then not judged. Never the first
+	// field, which is the text under evaluation.
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -101,7 +102,8 @@ func Open(nameOrPath string) (*Taxonomy, error) {
 	}
 	data, err := os.ReadFile(nameOrPath)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("taxonomy %q is neither a file nor built in (built in: %s): %w", nameOrPath, strings.Join(builtinNames, ", "), err)
+		return nil, fmt.Errorf("taxonomy %q is neither a file nor built in (built in: %s): %w", nameOrPath,
+			strings.Join(builtinNames, ", "), err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("taxonomy: %w", err)
@@ -148,8 +150,8 @@ func (t *Taxonomy) FieldNames() []string {
 	return names
 }
 
-// NotJudged are the types that cannot be judged in a row with these values (in the order of the fields), because a field
-// that they need is blank; nil if there are none.
+// NotJudged are the types that cannot be judged in a row with these values (in the order of the fields), because a
+// field that they need is blank; nil if there are none.
 func (t *Taxonomy) NotJudged(values []string) []string {
 	var names []string
 	for _, y := range t.Types {
@@ -160,7 +162,8 @@ func (t *Taxonomy) NotJudged(values []string) []string {
 	return names
 }
 
-// Judged are the labels (names) without those that could not be judged; where none is left, that of a row without error.
+// Judged are the labels (names) without those that could not be judged; where none is left, that of a row without
+// error.
 func (t *Taxonomy) Judged(labels, notJudged []string) []string {
 	left := slices.DeleteFunc(slices.Clone(labels), func(name string) bool { return slices.Contains(notJudged, name) })
 	if i := t.NoErrorIndex(); len(left) == 0 && len(labels) > 0 && i >= 0 {

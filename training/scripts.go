@@ -1,5 +1,5 @@
-// Package training holds the Python of the trainer, for programs that have no source tree beside them, and the environment in
-// which it runs.
+// Package training holds the Python of the trainer, for programs that have no source tree beside them, and the
+// environment in which it runs.
 package training
 
 import (
@@ -20,7 +20,8 @@ var scripts embed.FS
 // requirementsFile names the pinned packages.
 const requirementsFile = "requirements.txt"
 
-// Unpack writes the scripts into a folder below dir that their content names, unless they are there, and gives the folder.
+// Unpack writes the scripts into a folder below dir that their content names, unless they are there, and gives the
+// folder.
 func Unpack(dir string) (string, error) {
 	sum, err := sumOf(scripts)
 	if err != nil {

@@ -25,8 +25,9 @@ func diffCommand(e *env) *cli.Command {
 		Usage:       "say what changed between two tagged files",
 		ArgsUsage:   "A B",
 		Description: diffDescription,
-		Flags:       append(reportFlags(), &cli.BoolFlag{Name: "same-text", Usage: "compare only rows whose text is the same in both files"}),
-		Action:      func(ctx *cli.Context) error { return runDiff(ctx, e) },
+		Flags: append(reportFlags(), &cli.BoolFlag{Name: "same-text",
+			Usage: "compare only rows whose text is the same in both files"}),
+		Action: func(ctx *cli.Context) error { return runDiff(ctx, e) },
 	}
 }
 

@@ -117,8 +117,10 @@ func (o *identifyOptions) validate() error {
 	writes := o.Judge == nil || o.Judge.Asks()
 	refuse(o.Output == "" && !o.Table && writes, "no output; give -o OUT, -o - for standard output, or --table")
 	refuse(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them")
-	refuse(o.Local.Verifier != "" && o.Judge != nil, "--verifier follows the local model; leave it out with --identifier llm")
-	refuse(o.Local.Workers < 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core", o.Local.Workers)
+	refuse(o.Local.Verifier != "" && o.Judge != nil,
+		"--verifier follows the local model; leave it out with --identifier llm")
+	refuse(o.Local.Workers < 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core",
+		o.Local.Workers)
 	return errors.Join(errs...)
 }
 
@@ -155,7 +157,8 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 		return err
 	}
 	if l.Model.Plain {
-		r.Say("%s has no manifest: its fields are joined as %q (--join), its thresholds are 0.5 (--threshold)", l.Model.Source,
+		r.Say("%s has no manifest: its fields are joined as %q (--join), its thresholds are 0.5 (--threshold)",
+			l.Model.Source,
 			l.Model.Manifest.Join)
 	}
 	return errors.Join(i.Local(ctx, l), l.Close())
@@ -167,17 +170,20 @@ const identifierLocal = "local"
 // labellerFlags are those of a language model as identifier.
 func labellerFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "examples", Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most", scorer.MaxExamples)},
+		&cli.StringFlag{Name: "examples", Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most",
+			scorer.MaxExamples)},
 	}, askFlags()...)
 }
 
 func identifierFlag() cli.Flag {
-	return &cli.StringFlag{Name: "identifier", Value: identifierLocal, Usage: "`WHO` finds the errors: local, or llm, the language model that --judge names"}
+	return &cli.StringFlag{Name: "identifier", Value: identifierLocal,
+		Usage: "`WHO` finds the errors: local, or llm, the language model that --judge names"}
 }
 
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
-	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), thresholdFlag(), labelsOnlyFlag()}
+	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
+		thresholdFlag(), labelsOnlyFlag()}
 }
 
 func thresholdFlag() cli.Flag {
@@ -191,19 +197,22 @@ func labelsOnlyFlag() cli.Flag {
 
 func verifierFlag() cli.Flag {
 	return &cli.StringFlag{Name: "verifier",
-		Usage: "also ask this `MODEL` (one that refine train made) whether the labels found are right; its answer goes to the column verification"}
+		Usage: "also ask this `MODEL` (one that refine train made) whether the labels found are right; its answer goes to " +
+			"the column verification"}
 }
 
 // readIdentifier reads who finds the errors, and refuses the flags of the other one.
 func readIdentifier(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 	switch who := ctx.String("identifier"); who {
 	case identifierLocal:
-		return nil, onlyWith(ctx, e, labellerFlags(), "--%s is for a language model as identifier; choose one with --identifier llm --judge NAME")
+		return nil, onlyWith(ctx, e, labellerFlags(),
+			"--%s is for a language model as identifier; choose one with --identifier llm --judge NAME")
 	case stages.IdentifierLLM:
 	default:
 		return nil, exit.Usagef("--identifier %q: give local, or llm and a model with --judge", who)
 	}
-	if err := onlyWith(ctx, e, localFlags(), "--%s is for the local model; leave it out with --identifier llm"); err != nil {
+	if err := onlyWith(ctx, e, localFlags(),
+		"--%s is for the local model; leave it out with --identifier llm"); err != nil {
 		return nil, err
 	}
 	if ctx.String("judge") == "" {
@@ -214,7 +223,8 @@ func readIdentifier(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 		return nil, err
 	}
 	if names := o.Names(); len(names) > 1 {
-		return nil, exit.Usagef("--judge %s: one model finds errors; tag once with each, and compare the files with erreval meta labels", strings.Join(names, ","))
+		return nil, exit.Usagef("--judge %s: one model finds errors; tag once with each, and compare the files with "+
+			"erreval meta labels", strings.Join(names, ","))
 	}
 	return o, nil
 }

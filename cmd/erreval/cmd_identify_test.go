@@ -89,7 +89,8 @@ func TestInterruptedSaysHowToGoOn(t *testing.T) {
 	e, _, stderr := testEnv(t, nil, true)
 	// The progress line tells when rows have come out.
 	e.Err = writerFunc(func(p []byte) (int, error) { interrupt(); return stderr.Write(p) })
-	if code := execute(ctx, []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT}, e); code != exit.Interrupted {
+	if code := execute(ctx, []string{"erreval", "identify", in, "-o", out, "--model", tinyBERT},
+		e); code != exit.Interrupted {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	data, err := os.ReadFile(dataset.PartialPath(out))
@@ -111,7 +112,8 @@ func TestInterruptedSaysHowToGoOn(t *testing.T) {
 	if code := execute(t.Context(), strings.Fields(line+" --resume"), e); code != exit.OK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if want := words.Plural(kept, "row was", "rows were") + " tagged by an earlier run\n2000 rows in "; !strings.Contains(stderr.String(), want) {
+	if want := words.Plural(kept, "row was", "rows were") +
+		" tagged by an earlier run\n2000 rows in "; !strings.Contains(stderr.String(), want) {
 		t.Errorf("the message is %s, want %q in it", stderr, want)
 	}
 	if data, err := os.ReadFile(out); err != nil || bytes.Count(data, []byte("\n")) != rows {

@@ -30,9 +30,10 @@ counts them as wrong. docs/evaluation.md says how each figure is computed.`
 
 func metaCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:        "meta",
-		Usage:       "measure labels against gold labels, and scores against people's",
-		Description: "erreval meta labels --gold questions_gold.jsonl tagged.jsonl\nerreval meta scores --human fluency=rating scored.jsonl",
+		Name:  "meta",
+		Usage: "measure labels against gold labels, and scores against people's",
+		Description: "erreval meta labels --gold questions_gold.jsonl tagged.jsonl\nerreval meta scores --human " +
+			"fluency=rating scored.jsonl",
 		Subcommands: []*cli.Command{{
 			Name:        "labels",
 			Usage:       "F1, exact match, calibration … of the labels found, with intervals and a baseline",

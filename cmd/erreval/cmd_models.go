@@ -35,70 +35,83 @@ Its files, for other tools (the tokenizer.json is Hugging Face's format):
 Whether a model of your own fits, and the tokens it sees:
    erreval models info my-model/
    erreval models tokenize rows.jsonl --model my-model/ --json`,
-		Subcommands: []*cli.Command{
-			importCommand(e),
-			pullCommand(e),
-			{
-				Name: "list", Usage: "list the model inside the program and those in the cache", Flags: []cli.Flag{jsonFlag()},
-				Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
-					all, err := e.machine().ListModels()
-					return errors.Join(printData(ctx, e, all, all.Lines()), err)
-				}),
-			},
-			{
-				Name: "info", Usage: "check a model and print its manifest", ArgsUsage: "[MODEL]",
-				Flags: []cli.Flag{taxonomyFlag(), joinFlag(), jsonFlag()},
-				Action: withArgs(0, 1, "at most one model", func(ctx *cli.Context) error {
-					t, err := openTaxonomy(ctx.String("taxonomy"))
-					if err != nil {
-						return err
-					}
-					m, err := e.machine().OpenModel(ctx.Context, cmp.Or(ctx.Args().First(), models.DefaultName), ctx.String("join"), t)
-					if err != nil {
-						return err
-					}
-					return printData(ctx, e, m.Manifest, local.Describe(m, t))
-				}),
-			},
-			{
-				Name: "export", Usage: "write a model's files to a new directory", ArgsUsage: "MODEL DIR",
-				Action: withArgs(2, 2, "a model and a new directory", func(ctx *cli.Context) error {
-					dir := ctx.Args().Get(1)
-					files, err := e.machine().ExportModel(ctx.Args().First(), dir)
-					if err == nil {
-						fmt.Fprintf(e.Err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
-					}
-					return err
-				}),
-			},
-			{
-				Name: "rm", Usage: "remove imported models from the cache", ArgsUsage: "NAME...",
-				Action: withArgs(1, -1, "names of imported models", func(ctx *cli.Context) error {
-					removed, err := e.machine().RemoveModels(ctx.Args().Slice())
-					for _, name := range removed {
-						fmt.Fprintf(e.Err, "removed %s\n", name)
-					}
-					return err
-				}),
-			},
-			{
-				Name: "tokenize", Usage: "print the tokens that a model sees in each row of a file", ArgsUsage: "FILE",
-				Flags: append(rowFlags(), modelFlag(), joinFlag(), taxonomyFlag(), limitFlag(),
-					&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}),
-				Action: withArgs(1, 1, `one file of rows, or "-" for standard input`, func(ctx *cli.Context) error {
-					t, err := openTaxonomy(ctx.String("taxonomy"))
-					if err != nil {
-						return err
-					}
-					in, err := openRowInput(ctx, t)
-					if err != nil {
-						return err
-					}
-					in.Limit = ctx.Int("limit")
-					return tokenize(ctx, e, in)
-				}),
-			},
-		},
+		Subcommands: []*cli.Command{importCommand(e), pullCommand(e), listModelsCommand(e), infoCommand(e),
+			exportModelCommand(e), removeModelsCommand(e), tokenizeCommand(e)},
+	}
+}
+
+func listModelsCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the model inside the program and those in the cache", Flags: []cli.Flag{jsonFlag()},
+		Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
+			all, err := e.machine().ListModels()
+			return errors.Join(printData(ctx, e, all, all.Lines()), err)
+		}),
+	}
+}
+
+func infoCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "info", Usage: "check a model and print its manifest", ArgsUsage: "[MODEL]",
+		Flags: []cli.Flag{taxonomyFlag(), joinFlag(), jsonFlag()},
+		Action: withArgs(0, 1, "at most one model", func(ctx *cli.Context) error {
+			t, err := openTaxonomy(ctx.String("taxonomy"))
+			if err != nil {
+				return err
+			}
+			m, err := e.machine().OpenModel(ctx.Context, cmp.Or(ctx.Args().First(), models.DefaultName), ctx.String("join"), t)
+			if err != nil {
+				return err
+			}
+			return printData(ctx, e, m.Manifest, local.Describe(m, t))
+		}),
+	}
+}
+
+func exportModelCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "write a model's files to a new directory", ArgsUsage: "MODEL DIR",
+		Action: withArgs(2, 2, "a model and a new directory", func(ctx *cli.Context) error {
+			dir := ctx.Args().Get(1)
+			files, err := e.machine().ExportModel(ctx.Args().First(), dir)
+			if err == nil {
+				fmt.Fprintf(e.Err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
+			}
+			return err
+		}),
+	}
+}
+
+func removeModelsCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "rm", Usage: "remove imported models from the cache", ArgsUsage: "NAME...",
+		Action: withArgs(1, -1, "names of imported models", func(ctx *cli.Context) error {
+			removed, err := e.machine().RemoveModels(ctx.Args().Slice())
+			for _, name := range removed {
+				fmt.Fprintf(e.Err, "removed %s\n", name)
+			}
+			return err
+		}),
+	}
+}
+
+func tokenizeCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name: "tokenize", Usage: "print the tokens that a model sees in each row of a file", ArgsUsage: "FILE",
+		Flags: append(rowFlags(), modelFlag(), joinFlag(), taxonomyFlag(), limitFlag(),
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a row: id, ids, tokens, truncated"}),
+		Action: withArgs(1, 1, `one file of rows, or "-" for standard input`, func(ctx *cli.Context) error {
+			t, err := openTaxonomy(ctx.String("taxonomy"))
+			if err != nil {
+				return err
+			}
+			in, err := openRowInput(ctx, t)
+			if err != nil {
+				return err
+			}
+			in.Limit = ctx.Int("limit")
+			return tokenize(ctx, e, in)
+		}),
 	}
 }
 

@@ -14,7 +14,8 @@ func importFlags() []cli.Flag {
 		&cli.StringFlag{Name: "precision",
 			Usage: "`PRECISION` of the weights: fp32 (default), fp16 (for CUDA), int8 (for CPUs)"},
 		&cli.StringFlag{Name: "labels",
-			Usage: "which error types the labels are: taxonomy (all, in its order), \"`NAME,NAME`\", or \"LABEL_0=NAME,LABEL_3=NAME\""},
+			Usage: "which error types the labels are: taxonomy (all, in its order), \"`NAME,NAME`\", or " +
+				"\"LABEL_0=NAME,LABEL_3=NAME\""},
 		taxonomyFlag(),
 		&cli.StringFlag{Name: "join",
 			Usage: "how fields become one input: `fields` (apart, default) or text (one string), as the model was trained"},
@@ -27,7 +28,8 @@ func importFlags() []cli.Flag {
 		&cli.StringFlag{Name: "verify",
 			Usage: "compare the logits with those in `REFERENCE`, which training/record_logits.py records in Python"},
 		&cli.Float64Flag{Name: "tolerance",
-			Usage: "largest `DIFFERENCE` of a logit that --verify lets pass (default: 1e-4 for fp32, 0.02 for fp16, 0.5 for int8)"},
+			Usage: "largest `DIFFERENCE` of a logit that --verify lets pass (default: 1e-4 for fp32, 0.02 for fp16, 0.5 " +
+				"for int8)"},
 		&cli.BoolFlag{Name: "optimize",
 			Usage: "rewrite the graph of a plain ONNX export as those of checkpoints are, if it is recognised"},
 		&cli.BoolFlag{Name: "keep-fp32",

@@ -11,7 +11,8 @@ import (
 	"github.com/erreval/erreval/training/refine"
 )
 
-// refineCommand gathers the steps of the refinement loop, in the order in which they are taken. One file a command: refine_<name>.go.
+// refineCommand gathers the steps of the refinement loop, in the order in which they are taken. One file a command:
+// refine_<name>.go.
 func refineCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "refine",

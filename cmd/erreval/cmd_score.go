@@ -9,7 +9,8 @@ import (
 
 func scoreCommand(e *env) *cli.Command {
 	taxonomy := taxonomyFlag().(*cli.StringFlag)
-	taxonomy.Value, taxonomy.Usage = "", "`TAXONOMY`: a built-in name or a YAML file (default: the one in INPUT.run.json, else question-generation)"
+	taxonomy.Value, taxonomy.Usage = "", "`TAXONOMY`: a built-in name or a YAML file (default: the one in "+
+		"INPUT.run.json, else question-generation)"
 	return &cli.Command{
 		Name:      "score",
 		Usage:     "score tagged rows on the task's dimensions",

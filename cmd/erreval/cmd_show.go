@@ -38,9 +38,11 @@ func showCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "label",
 				Usage: "only rows with this `LABEL` (name, code, or any); may be repeated: one of them is enough"},
 			&cli.StringSliceFlag{Name: "not", Usage: "no rows with this `LABEL`; may be repeated"},
-			&cli.StringSliceFlag{Name: "id", Usage: "only the row with this `ID` (ID* for what it begins with); may be repeated"},
+			&cli.StringSliceFlag{Name: "id",
+				Usage: "only the row with this `ID` (ID* for what it begins with); may be repeated"},
 			&cli.StringFlag{Name: "status", Usage: "only rows of this `STATUS`: tagged, untagged or truncated"},
-			&cli.StringFlag{Name: "top", Usage: "`uncertain`: the rows whose probabilities are closest to their thresholds first"},
+			&cli.StringFlag{Name: "top",
+				Usage: "`uncertain`: the rows whose probabilities are closest to their thresholds first"},
 			&cli.IntFlag{Name: "limit",
 				Usage: fmt.Sprintf("stop after `N` rows; 0 shows all (with --top: %d)", rows.DefaultTop)},
 			&cli.StringFlag{Name: "color", Value: "auto", Usage: "`WHEN` to use colours: auto, always or never"},
@@ -76,7 +78,8 @@ func runShow(ctx *cli.Context, e *env) error {
 func openView(ctx *cli.Context, e *env, look *lookOptions) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
-		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"), Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
+		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"),
+		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
 		Thresholds: run.ReadThresholds, Columns: look.Columns, Width: e.Width(), Color: color, JSON: ctx.Bool("json"),
 		Out: e.Out}
 	if !ctx.Bool("quiet") {

@@ -18,7 +18,8 @@ func simulateCommand(e *env) *cli.Command {
 		ArgsUsage: "INPUT",
 		Description: `INPUT holds right human questions: passage, question, answer, and if there is one their title. The
 whole file is held in memory, since wrong answers are looked for in its other rows. Rows with labels other than
-the one for no error are left out. Every example carries labels (codes), the mechanism that made it and the id of its origin.
+the one for no error are left out. Every example carries labels (codes), the mechanism that made it and the id
+of its origin.
 
    erreval simulate questions.jsonl -o simulated.jsonl --copies 3 --mix OTA=40
    erreval simulate questions.jsonl -o facts.jsonl --mix "Factual Error=2,Vague=1" --only --total 600

@@ -24,8 +24,8 @@ func (e *env) typed(names []string) bool {
 	return false
 }
 
-// runFlags are those of every row command, which readRunOptions reads. The command's own flags stand behind the one that is
-// their key.
+// runFlags are those of every row command, which readRunOptions reads. The command's own flags stand behind the one
+// that is their key.
 func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
 	common := append([]cli.Flag{outFlag(), mapFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
@@ -47,7 +47,8 @@ func readRunOptions(ctx *cli.Context) run.Options {
 
 func modelFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Value: "default", EnvVars: envName("model"),
-		Usage: "`MODEL` to use: default, the name of an imported model, or a directory with a manifest.json or a plain ONNX export"}
+		Usage: "`MODEL` to use: default, the name of an imported model, or a directory with a manifest.json or a plain " +
+			"ONNX export"}
 }
 
 func taxonomyFlag() cli.Flag {
@@ -56,24 +57,29 @@ func taxonomyFlag() cli.Flag {
 }
 
 func deviceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "device", Value: "cpu", EnvVars: envName("device"), Usage: "`DEVICE` to run on: cpu, cuda, or cuda:N for the GPU of that number"}
+	return &cli.StringFlag{Name: "device", Value: "cpu", EnvVars: envName("device"),
+		Usage: "`DEVICE` to run on: cpu, cuda, or cuda:N for the GPU of that number"}
 }
 
 func mapFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "map", Usage: "read a task field from another column, `FIELD=COLUMN`; may be repeated"}
+	return &cli.StringSliceFlag{Name: "map",
+		Usage: "read a task field from another column, `FIELD=COLUMN`; may be repeated"}
 }
 
 func formatFlag() cli.Flag {
 	return &cli.StringFlag{Name: "format", EnvVars: envName("format"),
-		Usage: "`FORMAT` of standard input and output, and of files whose names do not tell: jsonl, json, csv, tsv, xlsx or parquet, each also with .gz or .zst"}
+		Usage: "`FORMAT` of standard input and output, and of files whose names do not tell: jsonl, json, csv, tsv, xlsx " +
+			"or parquet, each also with .gz or .zst"}
 }
 
 func sheetFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sheet", Usage: "read `SHEET` of a workbook instead of its first one, and call the sheet of an .xlsx output so"}
+	return &cli.StringFlag{Name: "sheet",
+		Usage: "read `SHEET` of a workbook instead of its first one, and call the sheet of an .xlsx output so"}
 }
 
 func delimiterFlag() cli.Flag {
-	return &cli.StringFlag{Name: "delimiter", Usage: "`CHARACTER` between the cells of CSV, or tab; looked for in the header where not given"}
+	return &cli.StringFlag{Name: "delimiter",
+		Usage: "`CHARACTER` between the cells of CSV, or tab; looked for in the header where not given"}
 }
 
 func encodingFlag() cli.Flag {
@@ -127,7 +133,8 @@ func markdownFlag() cli.Flag {
 }
 
 func quietFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, EnvVars: envName("quiet"), Usage: "no progress and no summary"}
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, EnvVars: envName("quiet"),
+		Usage: "no progress and no summary"}
 }
 
 func overwriteFlag() cli.Flag {
@@ -135,11 +142,13 @@ func overwriteFlag() cli.Flag {
 }
 
 func resumeFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "resume", Usage: "go on where an earlier run of the same line stopped; a finished OUT is left alone"}
+	return &cli.BoolFlag{Name: "resume",
+		Usage: "go on where an earlier run of the same line stopped; a finished OUT is left alone"}
 }
 
 func shardFlag() cli.Flag {
-	return &cli.StringFlag{Name: "shard", Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}
+	return &cli.StringFlag{Name: "shard",
+		Usage: "tag only part `I/N`: rows I, I+N, I+2N and so on; erreval merge puts the parts together"}
 }
 
 // envName is the environment variable that sets a flag's default: model is ERREVAL_MODEL.

@@ -18,9 +18,9 @@ const (
 	hubToken  = "hf_secret"
 )
 
-// newHub serves the tiny checkpoints as the repositories acme/NAME, as far as 'models pull' asks a hub: the listing, small
-// files with their git SHA-1, weights by redirect. acme/secret wants a token and is acme/paper; acme/changed has a byte of
-// its weights changed. models/hub has the tests of everything that can go wrong.
+// newHub serves the tiny checkpoints as the repositories acme/NAME, as far as 'models pull' asks a hub: the listing,
+// small files with their git SHA-1, weights by redirect. acme/secret wants a token and is acme/paper; acme/changed has
+// a byte of its weights changed. models/hub has the tests of everything that can go wrong.
 func newHub(t *testing.T) string {
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,8 @@ func listRepository(w http.ResponseWriter, r *http.Request, dir string) {
 	var siblings []map[string]any
 	for _, entry := range entries {
 		data, _ := os.ReadFile(filepath.Join(dir, entry.Name()))
-		file := map[string]any{"rfilename": entry.Name(), "size": len(data), "blobId": fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)))}
+		file := map[string]any{"rfilename": entry.Name(), "size": len(data), "blobId": fmt.Sprintf("%x",
+			sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)))}
 		if strings.HasSuffix(entry.Name(), ".safetensors") {
 			file["lfs"] = map[string]any{"sha256": fmt.Sprintf("%x", sha256.Sum256(data)), "size": len(data)}
 		}

@@ -33,7 +33,8 @@ func BenchmarkCommand(b *testing.B) {
 	passage := strings.Repeat("Oke was a mason of the town, and built walls. ", 12)
 	var text strings.Builder
 	for i := range *benchRows {
-		fmt.Fprintf(&text, `{"id":"%d","question":"Who built wall %d of the town?","answer":"Oke","passage":"%s"}`+"\n", i, i, passage)
+		fmt.Fprintf(&text, `{"id":"%d","question":"Who built wall %d of the town?","answer":"Oke","passage":"%s"}`+"\n", i, i,
+			passage)
 	}
 	if err := os.WriteFile(in, []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)

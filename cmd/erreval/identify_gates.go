@@ -31,12 +31,14 @@ func failOnFlag() cli.Flag {
 func gateFlags() []cli.Flag {
 	return []cli.Flag{failOnFlag(),
 		&cli.StringFlag{Name: "summary", Usage: "write the closing summary as Markdown to `FILE`, replacing it"},
-		&cli.BoolFlag{Name: "github-summary", Usage: "append the closing summary to the page of a GitHub step, $" + githubSummary},
+		&cli.BoolFlag{Name: "github-summary",
+			Usage: "append the closing summary to the page of a GitHub step, $" + githubSummary},
 		&cli.StringFlag{Name: "junit", Usage: "write limits and error types as JUnit XML to `FILE`, replacing it"}}
 }
 
 func readGateOptions(ctx *cli.Context) gateOptions {
-	return gateOptions{FailOn: ctx.StringSlice("fail-on"), Summary: ctx.String("summary"), GitHub: ctx.Bool("github-summary"), JUnit: ctx.String("junit")}
+	return gateOptions{FailOn: ctx.StringSlice("fail-on"), Summary: ctx.String("summary"),
+		GitHub: ctx.Bool("github-summary"), JUnit: ctx.String("junit")}
 }
 
 // publish says where the summary goes.
@@ -52,7 +54,8 @@ func (o *gateOptions) publish(e *env) stages.Publish {
 func (o *gateOptions) check(e *env) error {
 	var errs []error
 	if o.GitHub && e.Getenv(githubSummary) == "" {
-		errs = append(errs, exit.Usagef("--github-summary: $%s is not set; it is on GitHub's runners, elsewhere give --summary FILE", githubSummary))
+		errs = append(errs, exit.Usagef("--github-summary: $%s is not set; it is on GitHub's runners, elsewhere give "+
+			"--summary FILE", githubSummary))
 	}
 	return errors.Join(errs...)
 }

@@ -55,7 +55,8 @@ func TestKilled(t *testing.T) {
 	in, want := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "want.jsonl")
 	var b bytes.Buffer
 	for i := range rows {
-		fmt.Fprintf(&b, `{"question":"Who built the wall of %d?","answer":"Oke","passage":"A mason.","note":"%0200d"}`+"\n", i%300, i)
+		fmt.Fprintf(&b, `{"question":"Who built the wall of %d?","answer":"Oke","passage":"A mason.","note":"%0200d"}`+"\n",
+			i%300, i)
 		if i%50 == 7 {
 			b.WriteString("no row\n")
 		}
@@ -86,7 +87,8 @@ func TestKilled(t *testing.T) {
 				t.Errorf("seed %d: after %d kills %s differs from the undisturbed run's", seed, killed, path(out))
 			}
 		}
-		for _, path := range []string{dataset.PartialPath(out), runrecord.Path(dataset.PartialPath(out)), dataset.PartialPath(dataset.RejectedPath(out))} {
+		for _, path := range []string{dataset.PartialPath(out), runrecord.Path(dataset.PartialPath(out)),
+			dataset.PartialPath(dataset.RejectedPath(out))} {
 			if _, err := os.Stat(path); err == nil {
 				t.Errorf("%s is left", path)
 			}
@@ -159,8 +161,8 @@ func contentOf(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestInputChanges: a file that changes while it is read is named, in the run record too; what was read is kept; the exit code
-// is 3; --resume takes the output only for the file that was read.
+// TestInputChanges: a file that changes while it is read is named, in the run record too; what was read is kept; the
+// exit code is 3; --resume takes the output only for the file that was read.
 func TestInputChanges(t *testing.T) {
 	const row = `{"question":"Who?","answer":"Oke","passage":"A mason."}` + "\n"
 	size := len(row)
@@ -169,13 +171,16 @@ func TestInputChanges(t *testing.T) {
 		want   string
 		resume int // code of --resume afterwards
 	}{
-		"grows":    {func(path string) error { return os.WriteFile(path, []byte(row+row+row), 0o600) }, fmt.Sprintf("went from %d to %d bytes", 2*size, 3*size), exit.Usage},
-		"shrinks":  {func(path string) error { return os.Truncate(path, int64(size)) }, fmt.Sprintf("went from %d to %d bytes", 2*size, size), exit.Usage},
+		"grows": {func(path string) error { return os.WriteFile(path, []byte(row+row+row), 0o600) },
+			fmt.Sprintf("went from %d to %d bytes", 2*size, 3*size), exit.Usage},
+		"shrinks": {func(path string) error { return os.Truncate(path, int64(size)) },
+			fmt.Sprintf("went from %d to %d bytes", 2*size, size), exit.Usage},
 		"vanishes": {os.Remove, "was removed", exit.Failed},
 		"replaced": {func(path string) error {
 			return errors.Join(os.WriteFile(path+".new", []byte(row+row), 0o600), os.Rename(path+".new", path))
 		}, "was replaced by another file", exit.OK},
-		"touched": {func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) }, "was written to", exit.OK},
+		"touched": {func(path string) error { return os.Chtimes(path, time.Time{}, time.Unix(1, 0)) },
+			"was written to", exit.OK},
 	} {
 		dir := t.TempDir()
 		in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")

@@ -13,8 +13,8 @@ import (
 
 const tinyVerifier = "../../identifier/testdata/verifier"
 
-// TestVerifierEqualsTorch: the answers are those that torch gave beside the labels of tiny-bert (make_fixtures.py --verifier),
-// with any number of rows under way.
+// TestVerifierEqualsTorch: the answers are those that torch gave beside the labels of tiny-bert (make_fixtures.py
+// --verifier), with any number of rows under way.
 func TestVerifierEqualsTorch(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join(tinyVerifier, "verified.jsonl"))
 	if err != nil {
@@ -23,7 +23,8 @@ func TestVerifierEqualsTorch(t *testing.T) {
 	for _, workers := range []string{"1", "7"} {
 		e, _, stderr := testEnv(t, nil, false)
 		out := filepath.Join(t.TempDir(), "out.jsonl")
-		if code := execute(t.Context(), []string{"erreval", "identify", tinyBERT + "/rows.jsonl", "-o", out, "--model", tinyBERT, "--verifier", tinyVerifier, "--workers", workers}, e); code != 0 {
+		if code := execute(t.Context(), []string{"erreval", "identify", tinyBERT + "/rows.jsonl", "-o", out, "--model",
+			tinyBERT, "--verifier", tinyVerifier, "--workers", workers}, e); code != 0 {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 		got := strings.Split(strings.TrimSpace(contentOf(t, out)), "\n")
@@ -46,7 +47,8 @@ func TestVerifierEqualsTorch(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &witness); err != nil {
 				t.Fatal(err)
 			}
-			if row.ID != witness.ID || math.Abs(row.Verification.Probability-witness.Probability) > 1e-4 || row.Verification.Model != "tiny-verifier@1" {
+			if row.ID != witness.ID || math.Abs(row.Verification.Probability-witness.Probability) > 1e-4 ||
+				row.Verification.Model != "tiny-verifier@1" {
 				t.Errorf("row %s: %+v, want %+v", row.ID, row.Verification, witness)
 			}
 		}

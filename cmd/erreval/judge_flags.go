@@ -122,7 +122,8 @@ func checkPanelFlags(ctx *cli.Context) error {
 	case plant < 0 || plant > 1:
 		return exit.Usagef("--plant %v: give a share of 0 to 1, as in 0.1", plant)
 	case plant > 0 && ctx.Bool("joint"):
-		return exit.Usagef("--plant: a planted label bears on one dimension; leave out --joint, which asks about all in one call")
+		return exit.Usagef("--plant: a planted label bears on one dimension; leave out --joint, which asks about all in " +
+			"one call")
 	case plant > 0 && mode == dataset.ModeVanilla:
 		return exit.Usagef("--plant: --mode %s shows no labels, so none can be planted; give another mode", mode)
 	case sure != 0 && (sure < 0.5 || sure > 1):
@@ -135,8 +136,9 @@ func checkPanelFlags(ctx *cli.Context) error {
 
 // readAskOptions reads the flags of every command that asks a language model.
 func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
-	o := &stages.AskOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"), ShowPrompt: ctx.String("show-prompt"),
-		Panel: scorer.DefaultPanelOptions()}
+	o := &stages.AskOptions{Template: ctx.String("template"), DryRun: ctx.Bool("dry-run"),
+		ShowPrompt: ctx.String("show-prompt"),
+		Panel:      scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
 	readBudget(ctx, o)
@@ -144,7 +146,8 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"), File: ctx.String("config"), Base: base,
+	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"),
+		File: ctx.String("config"), Base: base,
 		Getenv: e.Getenv, Warn: e.Warn,
 		Given: func(flag string) bool { return ctx.IsSet(flag) && ctx.Value(flag) != "" }, // an empty variable says nothing
 		BaseURL: func(v *vendor.Vendor) string {

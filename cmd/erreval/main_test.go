@@ -67,7 +67,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// impatient takes the second off that the race detector otherwise waits at the end of each process. What it found before counts.
+// impatient takes the second off that the race detector otherwise waits at the end of each process. What it found
+// before counts.
 const impatient = "atexit_sleep_ms=0"
 
 // command is this program in a process of its own, which finds the library and keeps its cache to itself.
@@ -79,7 +80,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Args = append([]string{"erreval"}, args...)
-	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t), "ERREVAL_CACHE="+t.TempDir(), "GORACE="+impatient)
+	cmd.Env = append(os.Environ(), nativelib.EnvVar+"="+orttest.Library(t), "ERREVAL_CACHE="+t.TempDir(),
+		"GORACE="+impatient)
 	return cmd
 }
 
@@ -143,7 +145,8 @@ func TestInterrupted(t *testing.T) {
 		"taxonomy list --bogus":    exit.Usage,
 	} {
 		var out, errOut bytes.Buffer
-		e := &env{Process: &run.Process{Out: &out, Err: &errOut, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }}}
+		e := &env{Process: &run.Process{Out: &out, Err: &errOut, Getenv: func(string) string { return "" },
+			IsTerminal: func(any) bool { return false }}}
 		if got := execute(ctx, append([]string{"erreval"}, strings.Fields(line)...), e); got != want {
 			t.Errorf("%s: code %d, want %d; %s", line, got, want, errOut.String())
 		}
@@ -183,7 +186,8 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: flag --%s is not explained", path, f.Names()[0])
 			}
 			if r, ok := f.(cli.RequiredFlag); ok && r.IsRequired() {
-				t.Errorf("%s: flag --%s is Required, for which urfave/cli prints the whole help page; check it in the action", path, f.Names()[0])
+				t.Errorf("%s: flag --%s is Required, for which urfave/cli prints the whole help page; check it in the action",
+					path, f.Names()[0])
 			}
 		}
 		for _, sub := range c.Subcommands {

@@ -9,12 +9,13 @@ import (
 	"testing"
 )
 
-// TestOptimizeFallsBack: what the recogniser takes for the encoder that it knows, but computes something else, is found by
-// its logits, and the export's own graph is imported.
+// TestOptimizeFallsBack: what the recogniser takes for the encoder that it knows, but computes something else, is found
+// by its logits, and the export's own graph is imported.
 func TestOptimizeFallsBack(t *testing.T) {
 	for _, c := range []struct{ name, old, new string }{
 		{"positions in another order", "\x05\x00\x00\x00\x00\x00\x00\x00\x06", "\x06\x00\x00\x00\x00\x00\x00\x00\x05"},
-		{"a mask without effect", "\xff\xff\x7f\xff", "\x00\x00\x00\x80"}, // the lowest float32 becomes -0: only a padded row shows it
+		// the lowest float32 becomes -0: only a padded row shows it
+		{"a mask without effect", "\xff\xff\x7f\xff", "\x00\x00\x00\x80"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			from, to := t.TempDir(), filepath.Join(t.TempDir(), "out")
@@ -34,10 +35,12 @@ func TestOptimizeFallsBack(t *testing.T) {
 				}
 			}
 			e, stdout, stderr := testEnv(t, nil, false)
-			if code := execute(context.Background(), []string{"erreval", "models", "import", from, "-o", to, "--optimize", "--precision", "fp16"}, e); code != 0 {
+			if code := execute(context.Background(), []string{"erreval", "models", "import", from, "-o", to, "--optimize",
+				"--precision", "fp16"}, e); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			if want := "not optimised: a logit of the rewritten graph in fp32 differs by "; !strings.Contains(stdout.String(), want) ||
+			if want := "not optimised: a logit of the rewritten graph in fp32 differs by "; !strings.Contains(stdout.String(),
+				want) ||
 				!strings.Contains(stdout.String(), "(at most 0.0001 is allowed); the graph is used as it is") {
 				t.Errorf("%s\nlacks %q", stdout, want)
 			}

@@ -22,7 +22,8 @@ func TestImportIsInterrupted(t *testing.T) {
 		}
 		return inner.Write(p)
 	})
-	code := execute(ctx, []string{"erreval", "models", "import", filepath.Join("testdata", "checkpoints", "bert"), "-o", to, "--precision", "int8"}, e)
+	code := execute(ctx, []string{"erreval", "models", "import", filepath.Join("testdata", "checkpoints", "bert"), "-o",
+		to, "--precision", "int8"}, e)
 	if left, err := os.ReadDir(filepath.Dir(to)); code != exit.Interrupted || err != nil || len(left) > 0 ||
 		!strings.HasSuffix(stderr.String(), "error: interrupted before the model was ready\n") {
 		t.Errorf("exit code %d, %v left, %v; %s", code, left, err, stderr)

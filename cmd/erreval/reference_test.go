@@ -162,21 +162,23 @@ func cell(text string) string {
 // referenceVariables are those that belong to no flag, or mean more than their flag.
 func referenceVariables() map[string]string {
 	vars := map[string]string{
-		nativelib.EnvVar:  "ONNX Runtime's shared library; otherwise the cache, then the system",
-		refine.PythonVar:  "a Python with torch for `refine train`; otherwise that of `refine setup`, or `python` in refine.yaml",
-		githubSummary:     "the page that `--github-summary` appends to; GitHub's runners set it",
-		"XDG_CACHE_HOME":  "where caches are, unless `~/.cache`: erreval's own in `erreval`, the hub's in `huggingface`",
-		"HOME":            "the folder of `.cache` where `XDG_CACHE_HOME` is not set",
-		"HF_ENDPOINT":     "a mirror in the place of the Hugging Face hub",
-		"HF_TOKEN":        "opens private and gated repositories; sent to the endpoint only, never to where it redirects",
-		"HF_HUB_CACHE":    "where files of the hub are kept, in the layout of Python's `huggingface_hub`",
-		"HF_HOME":         "the folder of `hub`, where `HF_HUB_CACHE` is not set",
-		"COLUMNS":         "width of tables and rows, in the place of the terminal's",
-		"NO_COLOR":        "if not empty: no colours",
-		"TERM":            "`dumb`: no colours",
-		"GOMAXPROCS":      "threads at the same time; a run with judges sets its own where this is not set",
-		"GOGC":            "how much garbage is kept; a run with judges sets its own where this is not set",
-		"ERREVAL_CACHE":   "folder of ONNX Runtime and of imported models; otherwise `erreval` in `$XDG_CACHE_HOME` or `~/.cache`",
+		nativelib.EnvVar: "ONNX Runtime's shared library; otherwise the cache, then the system",
+		refine.PythonVar: "a Python with torch for `refine train`; otherwise that of `refine setup`, or `python` in " +
+			"refine.yaml",
+		githubSummary:    "the page that `--github-summary` appends to; GitHub's runners set it",
+		"XDG_CACHE_HOME": "where caches are, unless `~/.cache`: erreval's own in `erreval`, the hub's in `huggingface`",
+		"HOME":           "the folder of `.cache` where `XDG_CACHE_HOME` is not set",
+		"HF_ENDPOINT":    "a mirror in the place of the Hugging Face hub",
+		"HF_TOKEN":       "opens private and gated repositories; sent to the endpoint only, never to where it redirects",
+		"HF_HUB_CACHE":   "where files of the hub are kept, in the layout of Python's `huggingface_hub`",
+		"HF_HOME":        "the folder of `hub`, where `HF_HUB_CACHE` is not set",
+		"COLUMNS":        "width of tables and rows, in the place of the terminal's",
+		"NO_COLOR":       "if not empty: no colours",
+		"TERM":           "`dumb`: no colours",
+		"GOMAXPROCS":     "threads at the same time; a run with judges sets its own where this is not set",
+		"GOGC":           "how much garbage is kept; a run with judges sets its own where this is not set",
+		"ERREVAL_CACHE": "folder of ONNX Runtime and of imported models; otherwise `erreval` in `$XDG_CACHE_HOME` or " +
+			"`~/.cache`",
 		"ERREVAL_OFFLINE": "if true: fetches nothing from the hub, as `--offline`",
 		"HF_HUB_OFFLINE":  "the same, as Python's `huggingface_hub` calls it",
 	}
@@ -220,7 +222,8 @@ func readVariables(t *testing.T) []string {
 	read := regexp.MustCompile(`[gG]etenv\("([A-Z_]+)"\)`)
 	var names []string
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		program := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/scripts/")
+		program := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") &&
+			!strings.Contains(path, "/scripts/")
 		if err != nil || !program {
 			return err
 		}
@@ -312,7 +315,8 @@ func writeFormats(t *testing.T, b *strings.Builder) {
 		{"OUT", "the rows, in the order of the input"},
 		{runrecord.Path("OUT"), "how it was made: build, model and taxonomy with hashes, options, inputs, counts, times"},
 		{dataset.RejectedPath("OUT"), "lines that are no rows, each with its fault; only if there are any"},
-		{dataset.PartialPath("OUT"), "the rows so far, as JSON Lines; it becomes `OUT` when it is whole; `--resume` goes on with it"},
+		{dataset.PartialPath("OUT"),
+			"the rows so far, as JSON Lines; it becomes `OUT` when it is whole; `--resume` goes on with it"},
 	} {
 		fmt.Fprintf(b, "| `%s` | %s |\n", f[0], cell(f[1]))
 	}

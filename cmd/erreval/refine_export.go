@@ -13,7 +13,8 @@ import (
 
 func refineExportCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "write a batch as a workbook, CSV, JSON Lines, or for Argilla or Label Studio", ArgsUsage: "DIR",
+		Name: "export", Usage: "write a batch as a workbook, CSV, JSON Lines, or for Argilla or Label Studio",
+		ArgsUsage: "DIR",
 		Description: `A workbook with a drop-down per label, in the batch's folder export/:
    erreval refine export work
 
@@ -23,17 +24,21 @@ Other formats, a file for each reviewer, and with what the identifier proposed:
 
 What is filled in comes back with: erreval refine merge work anna=FILE`,
 		Flags: []cli.Flag{batchFlag(),
-			&cli.StringFlag{Name: "format", Value: exchange.XLSX, Usage: "`FORMAT`: " + strings.Join(exchange.Formats(), ", ") + ", or all"},
-			&cli.StringFlag{Name: "proposals", Usage: "what is shown of the identifier's: `WHAT` is " + strings.Join(review.Shows(), ", ") + " (default: review.proposals in refine.yaml)"},
+			&cli.StringFlag{Name: "format", Value: exchange.XLSX, Usage: "`FORMAT`: " + strings.Join(exchange.Formats(),
+				", ") + ", or all"},
+			&cli.StringFlag{Name: "proposals", Usage: "what is shown of the identifier's: `WHAT` is " +
+				strings.Join(review.Shows(), ", ") + " (default: review.proposals in refine.yaml)"},
 			&cli.StringFlag{Name: "reviewer", Usage: "`NAME` of who will answer, to be written into the file"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FOLDER` to write to (default: export in the batch's folder, with --reviewer a folder of that name in it)"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage: "`FOLDER` to write to (default: export in the batch's folder, with --reviewer a folder of that name in it)"},
 			overwriteFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineExport(ctx, e) },
 	}
 }
 
 func batchFlag() cli.Flag {
-	return &cli.StringFlag{Name: "batch", Usage: "`ID` of the batch, such as B001 (default: the first that is not merged, else the last)"}
+	return &cli.StringFlag{Name: "batch",
+		Usage: "`ID` of the batch, such as B001 (default: the first that is not merged, else the last)"}
 }
 
 func runRefineExport(ctx *cli.Context, e *env) error {

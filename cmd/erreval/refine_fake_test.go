@@ -14,9 +14,9 @@ import (
 	"github.com/erreval/erreval/training/refine"
 )
 
-// fakeTrainer is a trainer as refine.Train runs it, without torch: of the tiny recorded BERT in $FAKE_CHECKPOINT it makes a
-// checkpoint with as many labels as the job has, whose head depends on the number of training rows. FAKE_TRAINER says how it
-// misbehaves.
+// fakeTrainer is a trainer as refine.Train runs it, without torch: of the tiny recorded BERT in $FAKE_CHECKPOINT it
+// makes a checkpoint with as many labels as the job has, whose head depends on the number of training rows.
+// FAKE_TRAINER says how it misbehaves.
 func fakeTrainer() {
 	if err := runFakeTrainer(os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, "faketrainer:", err)

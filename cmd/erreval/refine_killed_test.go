@@ -12,8 +12,9 @@ import (
 	"github.com/erreval/erreval/training/refine"
 )
 
-// TestTrainKilled kills a training with SIGKILL as soon as each of the files is there that it makes on its way, some of them for
-// moments only. The workspace is then as before or as after, and the same line makes the same iteration in the end.
+// TestTrainKilled kills a training with SIGKILL as soon as each of the files is there that it makes on its way, some of
+// them for moments only. The workspace is then as before or as after, and the same line makes the same iteration in the
+// end.
 func TestTrainKilled(t *testing.T) {
 	checkpoint, err := filepath.Abs(filepath.Join("testdata", "checkpoints", "bert"))
 	if err != nil {
@@ -25,7 +26,8 @@ func TestTrainKilled(t *testing.T) {
 	for _, at := range []string{
 		".work/*/identifier/config.json", ".work/*/identifier/out/model.safetensors", ".work/*/identifier/done",
 		".tmp/files/iterations/00/model/manifest.json", ".work/*/verifier-train.jsonl", ".work/*/verifier/done",
-		".tmp/files/iterations/00/verifier/manifest.json", ".tmp/files/iterations/00/metrics.json", ".tmp/unit.json", ".commit", "iterations/00",
+		".tmp/files/iterations/00/verifier/manifest.json", ".tmp/files/iterations/00/metrics.json", ".tmp/unit.json",
+		".commit", "iterations/00",
 	} {
 		t.Run(strings.ReplaceAll(at, "/", " "), func(t *testing.T) {
 			dir := newTiny(t)
@@ -55,8 +57,8 @@ func TestTrainKilled(t *testing.T) {
 	}
 }
 
-// TestFoldsKilled is the same of refine quality --folds: killed at any point, the same line makes the same ranking in the end,
-// does not train again what it trained, and leaves nothing but what it found.
+// TestFoldsKilled is the same of refine quality --folds: killed at any point, the same line makes the same ranking in
+// the end, does not train again what it trained, and leaves nothing but what it found.
 func TestFoldsKilled(t *testing.T) {
 	checkpoint, err := filepath.Abs(filepath.Join("testdata", "checkpoints", "bert"))
 	if err != nil {
@@ -65,7 +67,8 @@ func TestFoldsKilled(t *testing.T) {
 	t.Setenv("FAKE_CHECKPOINT", checkpoint)
 	want := ""
 	for _, at := range []string{
-		"nowhere", ".folds/*/fold01/identifier/out/model.safetensors", ".folds/*/fold01/identifier/done", ".tmp/files/fold01/manifest.json",
+		"nowhere", ".folds/*/fold01/identifier/out/model.safetensors", ".folds/*/fold01/identifier/done",
+		".tmp/files/fold01/manifest.json",
 		".folds/*/fold01.json", ".folds/*/fold02/identifier/config.json", ".folds/*/fold03.json", "quality.jsonl",
 	} {
 		t.Run(strings.ReplaceAll(at, "/", " "), func(t *testing.T) {
@@ -105,10 +108,12 @@ func newTiny(t *testing.T) string {
 	if err := os.WriteFile(pool, []byte(row), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, err := startProcess(t, "refine", "init", dir, "--pool", pool, "--train", gold, "--start", "none", "--quiet").wait(); code != exit.OK {
+	if code, err := startProcess(t, "refine", "init", dir, "--pool", pool, "--train", gold, "--start", "none",
+		"--quiet").wait(); code != exit.OK {
 		t.Fatal(code, err)
 	}
-	config := "start: none\ngroup: passage\ntrainer: [faketrainer]\ntrain: {encoder: tiny, precision: fp32}\npromote: {resamples: 100}\n"
+	config := "start: none\ngroup: passage\ntrainer: [faketrainer]\ntrain: {encoder: tiny, precision: fp32}\npromote: " +
+		"{resamples: 100}\n"
 	if err := os.WriteFile(filepath.Join(dir, refine.ConfigFile), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +137,8 @@ func trainedIn(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestTrainStopped: with Ctrl-C the training ends with the line that goes on, and so does the trainer; with kill -9 the trainer
-// ends as well, which would else be in the way of the next one.
+// TestTrainStopped: with Ctrl-C the training ends with the line that goes on, and so does the trainer; with kill -9 the
+// trainer ends as well, which would else be in the way of the next one.
 func TestTrainStopped(t *testing.T) {
 	t.Setenv("FAKE_TRAINER", "hangs")
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
@@ -155,7 +160,8 @@ func TestTrainStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, message := p.wait()
-		if signal == os.Interrupt && (code != exit.Interrupted || !strings.Contains(message.Error(), "interrupted; to go on: erreval refine train "+dir)) {
+		if signal == os.Interrupt && (code != exit.Interrupted || !strings.Contains(message.Error(),
+			"interrupted; to go on: erreval refine train "+dir)) {
 			t.Errorf("code %d, %v", code, message)
 		}
 		for running(trainer) { // until the test's time is up

@@ -20,7 +20,8 @@ import (
 	"github.com/erreval/erreval/training/review"
 )
 
-// cmdFreeze makes a batch of a file of items: freeze FOLDER ITEMS [TAXONOMY]. The items need only item_id, reason and row.
+// cmdFreeze makes a batch of a file of items: freeze FOLDER ITEMS [TAXONOMY]. The items need only item_id, reason and
+// row.
 func cmdFreeze(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: freeze FOLDER ITEMS [TAXONOMY]")
@@ -89,7 +90,8 @@ const spoiltItems = `{"item_id":"B001-0001","reason":"uncertain","row":{"id":"a"
 func erreval(t *testing.T, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var stdout, diagnostics bytes.Buffer
-	code = execute(t.Context(), append([]string{"erreval"}, args...), &env{Process: &run.Process{In: strings.NewReader(""), Out: &stdout, Err: &diagnostics}})
+	code = execute(t.Context(), append([]string{"erreval"}, args...), &env{Process: &run.Process{In: strings.NewReader(""),
+		Out: &stdout, Err: &diagnostics}})
 	return code, stdout.String(), diagnostics.String()
 }
 
@@ -111,7 +113,8 @@ func reviewed(t *testing.T, format string) (dir, file string) {
 	if code, _, stderr := erreval(t, "refine", "export", dir, "--format", format, "-o", out); code != 0 {
 		t.Fatal(stderr)
 	}
-	file = filepath.Join(out, map[string]string{"xlsx": "review.xlsx", "csv": "review.csv", "jsonl": "review.jsonl", "argilla": "argilla/records.json", "label-studio": "label-studio.json"}[format])
+	file = filepath.Join(out, map[string]string{"xlsx": "review.xlsx", "csv": "review.csv", "jsonl": "review.jsonl",
+		"argilla": "argilla/records.json", "label-studio": "label-studio.json"}[format])
 	switch format {
 	case "xlsx":
 		if err := setCells(file, "I2", "yes", "O3", "yes", "I4", "yes"); err != nil {
@@ -120,7 +123,8 @@ func reviewed(t *testing.T, format string) (dir, file string) {
 	case "argilla":
 		edit(t, file, `"responses": {}`, `"responses": {"labels": [{"value": ["Vague"], "user_id": "u1"}]}`, -1)
 	case "label-studio":
-		edit(t, file, "  \"data\": {", `"annotations": [{"completed_by": 4, "result": [{"from_name": "labels", "value": {"choices": ["Vague"]}}]}], "data": {`, -1)
+		edit(t, file, "  \"data\": {",
+			`"annotations": [{"completed_by": 4, "result": [{"from_name": "labels", "value": {"choices": ["Vague"]}}]}], "data": {`, -1)
 	case "jsonl":
 		edit(t, file, `"labels":null`, `"labels":["Vague"]`, -1)
 	case "csv":
@@ -166,27 +170,45 @@ func TestSpoiltBatches(t *testing.T) {
 		spoil        func(t *testing.T, file string)
 		want         string
 	}{
-		{"an unknown id", "csv", change("B001-0002", "B001-0099"), "review.csv:3: item B001-0099: the batch B001 has no such item"},
-		{"an id in small letters", "csv", change("B001-0002", "b001-0002"), `the batch B001 has no such item; did you mean "B001-0002"?`},
-		{"a file of another batch", "csv", change("B001,B001-0001", "B002,B001-0001"), "review.csv:2: the file is of the batch B002, not of B001; merge it with: --batch B002"},
-		{"the passage was changed", "csv", change("Ines built it in 1802.", "Ines built it in 1803."), "review.csv:3: item B001-0002: the passage was changed; put the text back as it was exported"},
-		{"the hash was changed", "csv", change(",,,anna,", ",,,anna,0"), `review.csv:2: item B001-0001: "text_sha256" is that of another text`},
-		{"no error beside an error", "csv", change(",Vague,", ",OK; Vague,"), `review.csv:2: item B001-0001: "No Error" stands beside other labels`},
-		{"labels parted by commas", "csv", change(",Vague,", `,"Vague, Inc",`), `review.csv:2: item B001-0001: "Vague, Inc": labels are parted by semicolons, since commas may be in their names; write "Vague; Inc"`},
-		{"a date that a spreadsheet wrote anew", "csv", change(",1802,", ",1802-01-01,"), "a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"},
-		{"an unknown label", "csv", change(",Vague,", ",Vage,"), `review.csv:2: item B001-0001: question-generation@1.1 has no label "Vage"; did you mean "Vague"`},
+		{"an unknown id", "csv", change("B001-0002", "B001-0099"),
+			"review.csv:3: item B001-0099: the batch B001 has no such item"},
+		{"an id in small letters", "csv", change("B001-0002", "b001-0002"),
+			`the batch B001 has no such item; did you mean "B001-0002"?`},
+		{"a file of another batch", "csv", change("B001,B001-0001", "B002,B001-0001"),
+			"review.csv:2: the file is of the batch B002, not of B001; merge it with: --batch B002"},
+		{"the passage was changed", "csv", change("Ines built it in 1802.", "Ines built it in 1803."),
+			"review.csv:3: item B001-0002: the passage was changed; put the text back as it was exported"},
+		{"the hash was changed", "csv", change(",,,anna,", ",,,anna,0"),
+			`review.csv:2: item B001-0001: "text_sha256" is that of another text`},
+		{"no error beside an error", "csv", change(",Vague,", ",OK; Vague,"),
+			`review.csv:2: item B001-0001: "No Error" stands beside other labels`},
+		{"labels parted by commas", "csv", change(",Vague,", `,"Vague, Inc",`),
+			`review.csv:2: item B001-0001: "Vague, Inc": labels are parted by semicolons, since commas may be in their names; write "Vague; Inc"`},
+		{"a date that a spreadsheet wrote anew", "csv", change(",1802,", ",1802-01-01,"),
+			"a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"},
+		{"an unknown label", "csv", change(",Vague,", ",Vage,"),
+			`review.csv:2: item B001-0001: question-generation@1.1 has no label "Vage"; did you mean "Vague"`},
 		{"a row twice", "jsonl", duplicate, "review.jsonl:4: item B001-0001: anna answered it already in "},
-		{"a row not answered", "csv", change(",OK,", ",,"), "item B001-0002: nobody answered it; answer it or skip it, or leave such items out with --partial"},
-		{"skipped, with labels", "jsonl", change(`"skipped":null`, `"skipped":true`), "review.jsonl:1: item B001-0001: it is skipped and has labels (Vague)"},
-		{"no reviewer", "jsonl", change(`"reviewer":""`, `"reviewer":" "`), "review.jsonl:1: item B001-0001: no reviewer is named; say who answered"},
-		{"an open quote", "csv", change("Ines built it in 1802.", `"Ines built it in 1802.`), "the quote that opens cell 5 is never closed"},
+		{"a row not answered", "csv", change(",OK,", ",,"),
+			"item B001-0002: nobody answered it; answer it or skip it, or leave such items out with --partial"},
+		{"skipped, with labels", "jsonl", change(`"skipped":null`, `"skipped":true`),
+			"review.jsonl:1: item B001-0001: it is skipped and has labels (Vague)"},
+		{"no reviewer", "jsonl", change(`"reviewer":""`, `"reviewer":" "`),
+			"review.jsonl:1: item B001-0001: no reviewer is named; say who answered"},
+		{"an open quote", "csv", change("Ines built it in 1802.", `"Ines built it in 1802.`),
+			"the quote that opens cell 5 is never closed"},
 		{"not JSON", "jsonl", change(`{"batch"`, `{batch`), "review.jsonl:1: not JSON"},
 		{"labels that are no list", "jsonl", change(`["Vague"]`, `7`), `review.jsonl:1: want a list of label names`},
-		{"a column lost", "csv", change("item_id", "item"), `review.csv: no column "item_id"; the columns are batch, item, question`},
-		{"a word for yes or no", "xlsx", cells("I2", "perhaps"), `review.xlsx: cell I2: "perhaps" under "Vague"; write yes or no, or leave it empty`},
-		{"yes under No Error and under an error", "xlsx", cells("O2", "yes"), `review.xlsx: cell O2: item B001-0001: "No Error" stands beside other labels`},
-		{"a text changed in a sheet", "xlsx", cells("B3", "When then?"), "review.xlsx: cell B3: item B001-0002: the question was changed"},
-		{"only no", "xlsx", cells("I2", "no"), `review.xlsx: cell I2: only no; choose yes under "No Error" if nothing is wrong`},
+		{"a column lost", "csv", change("item_id", "item"),
+			`review.csv: no column "item_id"; the columns are batch, item, question`},
+		{"a word for yes or no", "xlsx", cells("I2", "perhaps"),
+			`review.xlsx: cell I2: "perhaps" under "Vague"; write yes or no, or leave it empty`},
+		{"yes under No Error and under an error", "xlsx", cells("O2", "yes"),
+			`review.xlsx: cell O2: item B001-0001: "No Error" stands beside other labels`},
+		{"a text changed in a sheet", "xlsx", cells("B3", "When then?"),
+			"review.xlsx: cell B3: item B001-0002: the question was changed"},
+		{"only no", "xlsx", cells("I2", "no"),
+			`review.xlsx: cell I2: only no; choose yes under "No Error" if nothing is wrong`},
 		{"a label's column renamed", "xlsx", cells("I1", "Vagueness"), `review.xlsx: no column "Vague" for that label`},
 		{"a workbook cut off", "xlsx", func(t *testing.T, file string) {
 			if err := os.Truncate(file, 3000); err != nil {
@@ -198,10 +220,14 @@ func TestSpoiltBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "review.jsonl: the file holds no rows"},
-		{"an unknown label in Argilla", "argilla", change(`["Vague"]`, `["Vagu"]`), `records.json: item 1: item B001-0001: question-generation@1.1 has no label "Vagu"; did you mean "Vague"`},
-		{"a text changed in Argilla", "argilla", change("Who built it?", "Who made it?"), "records.json: item 1: item B001-0001: the question was changed"},
-		{"nothing chosen in Label Studio", "label-studio", change(`{"choices": ["Vague"]}`, `{"choices": []}`), `label-studio.json: item 1: item B001-0001: user-4 chose no label; "No Error" is for a row`},
-		{"a task of something else", "label-studio", change("B001-0002", ""), `label-studio.json: item 2: the batch B001 has no such item`},
+		{"an unknown label in Argilla", "argilla", change(`["Vague"]`, `["Vagu"]`),
+			`records.json: item 1: item B001-0001: question-generation@1.1 has no label "Vagu"; did you mean "Vague"`},
+		{"a text changed in Argilla", "argilla", change("Who built it?", "Who made it?"),
+			"records.json: item 1: item B001-0001: the question was changed"},
+		{"nothing chosen in Label Studio", "label-studio", change(`{"choices": ["Vague"]}`, `{"choices": []}`),
+			`label-studio.json: item 1: item B001-0001: user-4 chose no label; "No Error" is for a row`},
+		{"a task of something else", "label-studio", change("B001-0002", ""),
+			`label-studio.json: item 2: the batch B001 has no such item`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, file := reviewed(t, c.format)
@@ -215,7 +241,8 @@ func TestSpoiltBatches(t *testing.T) {
 				arg = file
 			}
 			code, out, stderr := erreval(t, "refine", "merge", dir, arg)
-			if code != exit.Failed || out != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "nothing was merged") {
+			if code != exit.Failed || out != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr,
+				"nothing was merged") {
 				t.Errorf("exit code %d, %s%s\nwant %s", code, out, stderr, c.want)
 			}
 			if after := tree(t, dir); after != before {

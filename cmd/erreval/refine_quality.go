@@ -24,9 +24,13 @@ The ranking is written to DIR/quality.jsonl, the most doubtful row first; the ne
 its first rows before a reviewer. --folds trains as refine train does (settings, Python or trainer of refine.yaml),
 goes on where it was when it is stopped, and keeps what it found until rows or settings change. The figures are cleanlab's label quality scores for several labels a row.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "tagged", Usage: "`FILE` of training rows with a diagnosis, tagged by a model that was not trained on them"},
-			&cli.IntFlag{Name: "folds", Usage: fmt.Sprintf("train `N` identifiers (%d to %d), each without one of N parts of the training set, and rank all rows by them", refine.MinFolds, refine.MaxFolds)},
-			&cli.StringFlag{Name: "method", Value: "self_confidence", Usage: "`METHOD`: self_confidence, normalized_margin or confidence_weighted_entropy"},
+			&cli.StringFlag{Name: "tagged",
+				Usage: "`FILE` of training rows with a diagnosis, tagged by a model that was not trained on them"},
+			&cli.IntFlag{Name: "folds",
+				Usage: fmt.Sprintf("train `N` identifiers (%d to %d), each without one of N parts of the training set, and rank "+
+					"all rows by them", refine.MinFolds, refine.MaxFolds)},
+			&cli.StringFlag{Name: "method", Value: "self_confidence",
+				Usage: "`METHOD`: self_confidence, normalized_margin or confidence_weighted_entropy"},
 			&cli.IntFlag{Name: "show", Value: 10, Usage: "print the `N` most doubtful rows"},
 			libraryFlag(), quietFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineQuality(ctx, e) },

@@ -25,7 +25,8 @@ On a machine without a browser, through a tunnel made with: ssh -L 8123:127.0.0.
 
 Then: erreval refine merge work`,
 		Flags: []cli.Flag{batchFlag(),
-			&cli.StringFlag{Name: "reviewer", Usage: "`NAME` of who answers; each has a file of answers (default: the name of the account)"},
+			&cli.StringFlag{Name: "reviewer",
+				Usage: "`NAME` of who answers; each has a file of answers (default: the name of the account)"},
 			&cli.IntFlag{Name: "port", Usage: "`N` of the page's address (default: any that is free)"},
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, and open no browser"}},
 		Action: func(ctx *cli.Context) error { return runRefineReview(ctx, e) },

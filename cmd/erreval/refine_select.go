@@ -24,7 +24,8 @@ Why a row was chosen, or what kept it out:
    erreval refine select work --explain q17
 
 A pool that was tagged elsewhere, by parts or on a GPU:
-   erreval identify work/pool.jsonl -o tagged.jsonl --device cuda --model work/iterations/01/model --verifier work/iterations/01/verifier
+   erreval identify work/pool.jsonl -o tagged.jsonl --device cuda \
+     --model work/iterations/01/model --verifier work/iterations/01/verifier
    erreval refine select work --pool tagged.jsonl`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"},
@@ -82,7 +83,8 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 	}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
 		err := runIdentify(c, e.silent(), &identifyOptions{Taxonomy: job.Taxonomy,
-			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true, Quiet: job.Begun || ctx.Bool("quiet"),
+			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true, Quiet: job.Begun ||
+				ctx.Bool("quiet"),
 				GoOn: e.typedLine()},
 			Local: stages.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On}})
 		switch other := (run.OtherRunError{}); {

@@ -22,7 +22,8 @@ import (
 
 func refineTrainCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "train", Usage: "train the next identifier and verifier, measure them, and put them to use if they are better", ArgsUsage: "DIR",
+		Name: "train", Usage: "train the next identifier and verifier, measure them, and put them to use if they are better",
+		ArgsUsage: "DIR",
 		Description: `How is in refine.yaml; the Python for it comes from erreval refine setup:
    erreval refine train work
 
@@ -79,9 +80,11 @@ func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Train
 	return o, err
 }
 
-func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy, name string) error {
-	_, err := importing.Import(ctx, importing.Options{Machine: t.e.machine(), Source: checkpoint, Origin: "erreval refine train",
-		Name: name, Output: to, Precision: t.w.Config.Train.Precision, Taxonomy: task,
+func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy,
+	name string) error {
+	_, err := importing.Import(ctx, importing.Options{Machine: t.e.machine(), Source: checkpoint,
+		Origin: "erreval refine train",
+		Name:   name, Output: to, Precision: t.w.Config.Train.Precision, Taxonomy: task,
 		External: convert.DefaultOptions().ExternalAbove, Library: t.library})
 	return err
 }
@@ -101,13 +104,15 @@ func setThresholds(dir string, thresholds map[string]float64) error {
 	return m.Write(dir)
 }
 
-func (t *refineTrainer) identify(ctx context.Context, model string, task *taxonomy.Taxonomy, rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error) {
+func (t *refineTrainer) identify(ctx context.Context, model string, task *taxonomy.Taxonomy,
+	rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error) {
 	m, err := t.e.machine().OpenModel(ctx, model, "", task)
 	if err != nil {
 		return nil, "", err
 	}
 	id = m.Manifest.ID()
-	finder, runner, err := t.e.machine().NewIdentifier(ctx, m, task, ort.Options{Device: "cpu", Library: t.library}, identifier.DefaultOptions())
+	finder, runner, err := t.e.machine().NewIdentifier(ctx, m, task, ort.Options{Device: "cpu", Library: t.library},
+		identifier.DefaultOptions())
 	if err != nil {
 		return nil, "", err
 	}

@@ -22,7 +22,8 @@ It can be repeated, down to what init made:
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Out, "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to, strings.Join(step.Made, ", "))
+			fmt.Fprintf(e.Out, "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to,
+				strings.Join(step.Made, ", "))
 			return nil
 		},
 	}

@@ -21,11 +21,12 @@ import (
 
 var (
 	scoreRows    = flag.Int("score-rows", 300, "rows of BenchmarkScore")
-	scoreLatency = flag.Duration("score-latency", 5*time.Millisecond, "what a call of BenchmarkScore takes at the endpoint")
+	scoreLatency = flag.Duration("score-latency", 5*time.Millisecond,
+		"what a call of BenchmarkScore takes at the endpoint")
 )
 
-// BenchmarkScore compares the whole command, which is a process of its own, with a bare HTTP client that sends bodies of the
-// same size from as many goroutines to the same endpoint. It reports the command's peak memory as well.
+// BenchmarkScore compares the whole command, which is a process of its own, with a bare HTTP client that sends bodies
+// of the same size from as many goroutines to the same endpoint. It reports the command's peak memory as well.
 //
 //	go test ./cmd/erreval -run '^$' -bench '^BenchmarkScore$' -benchtime 1x -score-rows 10000
 func BenchmarkScore(b *testing.B) {
@@ -47,7 +48,8 @@ func BenchmarkScore(b *testing.B) {
 	var peak int64
 	for i := range b.N {
 		took, state := timedScore(b, in, filepath.Join(b.TempDir(), fmt.Sprint(i)), url, inFlight)
-		command, cpu, peak = command+took, cpu+state.UserTime()+state.SystemTime(), max(peak, state.SysUsage().(*syscall.Rusage).Maxrss)
+		command, cpu, peak = command+took, cpu+state.UserTime()+state.SystemTime(), max(peak,
+			state.SysUsage().(*syscall.Rusage).Maxrss)
 		bare += bareCalls(b, url, *body.Load(), inFlight, calls)
 	}
 	b.ReportMetric(0, "ns/op")
@@ -58,12 +60,13 @@ func BenchmarkScore(b *testing.B) {
 	b.ReportMetric(float64(peak)/1024, "MiB")
 }
 
-// thriftyEndpoint answers after scoreLatency and leaves the processor to its callers, as an endpoint on another machine does:
-// net/http's server takes five times as much. It keeps some call's body.
+// thriftyEndpoint answers after scoreLatency and leaves the processor to its callers, as an endpoint on another machine
+// does: net/http's server takes five times as much. It keeps some call's body.
 func thriftyEndpoint(b *testing.B) (url string, body *atomic.Pointer[[]byte]) {
 	const verdict = `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"{\"reason\":\"As the criteria say.\",\"score\":2}"}}],` +
 		`"model":"m","usage":{"prompt_tokens":700,"completion_tokens":20}}`
-	reply := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(verdict), verdict)
+	reply := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		len(verdict), verdict)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
@@ -108,7 +111,8 @@ func timedScore(b *testing.B, in, out, url string, inFlight int) (time.Duration,
 		b.Fatal(err)
 	}
 	cmd := exec.CommandContext(b.Context(), exe)
-	cmd.Args = []string{"erreval", "score", in, "-o", out, "--judge", "m", "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet"}
+	cmd.Args = []string{"erreval", "score", in, "-o", out, "--judge", "m", "--base-url", url, "--in-flight",
+		strconv.Itoa(inFlight), "--quiet"}
 	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

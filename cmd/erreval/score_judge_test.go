@@ -31,8 +31,8 @@ import (
 //	red     wants a header X-Team of red
 //	dep.1   wants to be called as an Azure deployment
 //
-// The others give 1. Asked about all dimensions at once, each gives its verdict on every one. Asked for errors, they are
-// labelModels; asked to write one, or whether it is there, simulateModels.
+// The others give 1. Asked about all dimensions at once, each gives its verdict on every one. Asked for errors, they
+// are labelModels; asked to write one, or whether it is there, simulateModels.
 func judgeModels(c *llmtest.Call) llmtest.Step {
 	text := promptText(c)
 	if strings.Contains(text, "\n# Error\n") {
@@ -48,7 +48,8 @@ func judgeModels(c *llmtest.Call) llmtest.Step {
 			return llmtest.Fail(http.StatusForbidden, "forbidden", "Not your team.")
 		}
 	case "dep.1":
-		if c.Path != "/v1/openai/deployments/dep.1/chat/completions?api-version=2024-10-21" || c.Header.Get("Api-Key") != "sk-secret-key" || c.Header.Get("Authorization") != "" {
+		if c.Path != "/v1/openai/deployments/dep.1/chat/completions?api-version=2024-10-21" ||
+			c.Header.Get("Api-Key") != "sk-secret-key" || c.Header.Get("Authorization") != "" {
 			return llmtest.Fail(http.StatusNotFound, "DeploymentNotFound", "No deployment at "+c.Path)
 		}
 	case "secret":
@@ -145,8 +146,8 @@ func sizeOf(t *testing.T, name string, small int) int {
 	return n
 }
 
-// TestJudgeKilled: a run that is killed at random moments and started again by the same line makes what an undisturbed one
-// makes, and no call that had its reply is made again.
+// TestJudgeKilled: a run that is killed at random moments and started again by the same line makes what an undisturbed
+// one makes, and no call that had its reply is made again.
 func TestJudgeKilled(t *testing.T) {
 	rows, kills := sizeOf(t, "KILL_ROWS", 12), sizeOf(t, "KILLS", 3)
 	t.Run("score", func(t *testing.T) { testKilled(t, rows, 7, kills, "score", "--judge", "fair") })
@@ -177,7 +178,8 @@ func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
 		t.Fatal(err)
 	}
 	run := func(out string) *exec.Cmd {
-		cmd := command(t, slices.Concat(line, []string{in, "-o", out, "--base-url", url, "--in-flight", strconv.Itoa(inFlight), "--quiet", "--resume"})...)
+		cmd := command(t, slices.Concat(line, []string{in, "-o", out, "--base-url", url, "--in-flight",
+			strconv.Itoa(inFlight), "--quiet", "--resume"})...)
 		cmd.Stderr = &bytes.Buffer{}
 		return cmd
 	}

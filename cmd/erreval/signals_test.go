@@ -102,7 +102,8 @@ func testFirstInterrupt(t *testing.T, identifier ...string) {
 	if want := "interrupted after line 1 of "; !strings.Contains(string(rest), want) {
 		t.Errorf("the message is %s, want %q in it", rest, want)
 	}
-	if kept := contentOf(t, dataset.PartialPath(out)); !strings.Contains(kept, `"id":"a1"`) || !strings.HasSuffix(kept, "\n") {
+	if kept := contentOf(t, dataset.PartialPath(out)); !strings.Contains(kept, `"id":"a1"`) ||
+		!strings.HasSuffix(kept, "\n") {
 		t.Errorf("kept: %q", kept)
 	}
 }
@@ -130,7 +131,8 @@ func TestInterruptWhileOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted || !strings.Contains(string(said), "error: interrupted before the model was ready") {
+	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted || !strings.Contains(string(said),
+		"error: interrupted before the model was ready") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 }
@@ -164,9 +166,11 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestSecondInterrupt: a run that cannot finish what is in flight, since nobody takes its output, ends at the second signal.
+// TestSecondInterrupt: a run that cannot finish what is in flight, since nobody takes its output, ends at the second
+// signal.
 func TestSecondInterrupt(t *testing.T) {
-	cmd, stdout, stderr := startEndless(t, 300<<10, "--model", tinyBERT, "-o", "-") // more than the pipe and the reader take
+	// more than the pipe and the reader take
+	cmd, stdout, stderr := startEndless(t, 300<<10, "--model", tinyBERT, "-o", "-")
 	if _, err := stdout.ReadByte(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package xlsx reads and writes sheets of Excel workbooks, cell by cell and in one pass, however large they are.
 //
-// excelize is not used for that: its streaming reader gives formatted texts, without their types, errors and formulas. Tests
-// compare with it.
+// excelize is not used for that: its streaming reader gives formatted texts, without their types, errors and formulas.
+// Tests compare with it.
 package xlsx
 
 import (
@@ -53,8 +53,8 @@ type rawCell struct {
 	result  bool // of the formula is there, be it an empty text
 }
 
-// NewReader opens a workbook of size bytes. A file that is no workbook, is damaged or unpacks to far too much is an error, and
-// so is a sheet that the workbook does not have. Close leaves r open.
+// NewReader opens a workbook of size bytes. A file that is no workbook, is damaged or unpacks to far too much is an
+// error, and so is a sheet that the workbook does not have. Close leaves r open.
 func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
 	book, err := openWorkbook(r, size, o.TempDir)
 	if err != nil {
@@ -193,8 +193,8 @@ func (s *Reader) readCell(c *rawCell) error {
 	})
 }
 
-// readText reads up to the end of an element. It collects the text of <v> and <t>, but not that of <rPh>, which says how
-// Japanese words are spoken; started is called with the name of each element that begins.
+// readText reads up to the end of an element. It collects the text of <v> and <t>, but not that of <rPh>, which says
+// how Japanese words are spoken; started is called with the name of each element that begins.
 func readText(dec *xml.Decoder, end string, text *strings.Builder, started func(element string)) error {
 	inside, spoken := false, 0
 	for {

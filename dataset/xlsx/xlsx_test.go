@@ -48,7 +48,8 @@ func partsWith(rows string) (parts []string) {
 func excel(t testing.TB, change func(*excelize.File) error) []byte {
 	t.Helper()
 	f := excelize.NewFile()
-	err := errors.Join(f.SetSheetRow("Sheet1", "A1", &[]any{"a", "b", "c"}), f.SetSheetRow("Sheet1", "A2", &[]any{"x", "y", "z"}))
+	err := errors.Join(f.SetSheetRow("Sheet1", "A1", &[]any{"a", "b", "c"}), f.SetSheetRow("Sheet1", "A2",
+		&[]any{"x", "y", "z"}))
 	var out bytes.Buffer
 	if err = errors.Join(err, change(f), f.Write(&out)); err != nil {
 		t.Fatal(err)
@@ -93,13 +94,15 @@ func TestFaults(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"cut":   {whole[:len(whole)/2], Options{}, "not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again"},
+		"cut": {whole[:len(whole)/2], Options{},
+			"not a workbook, or cut (zip: not a valid zip file); open and save it in Excel, or fetch it again"},
 		"zip":   {zipOf(t, "x.txt", "x"), Options{}, "the workbook has no part xl/workbook.xml; it is damaged, or no .xlsx"},
 		"sheet": {whole, Options{Sheet: "x"}, `there is no sheet "x"; the sheets are ["SHEET"]`},
 		"bomb": {zipOf(t, partsWith(strings.Repeat(" ", bounded.MaxUnpacked+1))...), Options{},
 			"the part xl/worksheets/sheet1.xml unpacks to "},
-		"xml":  {zipOf(t, partsWith("<row><c></row>")...), Options{}, "row 1: after row 1 the sheet is damaged ("},
-		"text": {zipOf(t, append(partsWith(""), "xl/sharedStrings.xml", "<sst><si></x>")...), Options{}, "its shared texts are damaged: "},
+		"xml": {zipOf(t, partsWith("<row><c></row>")...), Options{}, "row 1: after row 1 the sheet is damaged ("},
+		"text": {zipOf(t, append(partsWith(""), "xl/sharedStrings.xml", "<sst><si></x>")...), Options{},
+			"its shared texts are damaged: "},
 	} {
 		if _, _, err := read(c.data, c.o); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
@@ -109,9 +112,11 @@ func TestFaults(t *testing.T) {
 
 // TestCellFaults: a cell that cannot be read leaves the others of its row.
 func TestCellFaults(t *testing.T) {
-	rows, _, err := read(zipOf(t, partsWith(`<row><c t="e"><v>#N/A</v></c><c><v>1</v></c></row><row><c t="s"><v>7</v></c></row>`+
-		`<row/><row><c><f>1/0</f></c></row><row r="9"><c r="B9"><v>one</v></c></row>`)...), Options{})
-	want := [][]string{{"the cell A1 holds the error #N/A; mend it in Excel", "1"}, {"the workbook has no text 7; it is damaged"},
+	rows, _, err := read(zipOf(t,
+		partsWith(`<row><c t="e"><v>#N/A</v></c><c><v>1</v></c></row><row><c t="s"><v>7</v></c></row>`+
+			`<row/><row><c><f>1/0</f></c></row><row r="9"><c r="B9"><v>one</v></c></row>`)...), Options{})
+	want := [][]string{{"the cell A1 holds the error #N/A; mend it in Excel", "1"},
+		{"the workbook has no text 7; it is damaged"},
 		{"the cell A4 is a formula without its result; open and save the workbook in Excel"},
 		{`the cell B9 holds "one", which is no number; mend it in Excel`}}
 	if err != nil || !slices.EqualFunc(rows, want, slices.Equal) {
@@ -121,13 +126,15 @@ func TestCellFaults(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	for want, data := range map[string][]byte{
-		`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`: excel(t, func(f *excelize.File) error {
-			_, err := f.NewSheet("other")
-			return err
-		}),
+		`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`: excel(t,
+			func(f *excelize.File) error {
+				_, err := f.NewSheet("other")
+				return err
+			}),
 		"1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel": excel(t,
 			func(f *excelize.File) error { return f.MergeCell("Sheet1", "C1", "C2") }),
-		"the workbook has macros; they are not run, and not kept in outputs": zipOf(t, append(partsWith(""), "xl/vbaProject.bin", "x")...),
+		"the workbook has macros; they are not run, and not kept in outputs": zipOf(t,
+			append(partsWith(""), "xl/vbaProject.bin", "x")...),
 	} {
 		if _, notes, err := read(data, Options{}); err != nil || strings.Join(notes, "|") != want {
 			t.Errorf("got %q, %v, want %q", notes, err, want)
@@ -137,7 +144,8 @@ func TestNotes(t *testing.T) {
 
 // TestExcelReadsOurs: excelize, which is not ours, sees the texts, and no formula; and so do we.
 func TestExcelReadsOurs(t *testing.T) {
-	names, values := []string{}, []any{Quoted("=1+1"), "a\r\nb", "\x01", "_x0041_", " a ", Number("1.5"), true, nil, "12345678901234567890"}
+	names, values := []string{}, []any{Quoted("=1+1"), "a\r\nb", "\x01", "_x0041_", " a ", Number("1.5"), true, nil,
+		"12345678901234567890"}
 	for i := range values {
 		names = append(names, fmt.Sprint("c", i))
 	}
@@ -185,16 +193,18 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := NewWriter(io.Discard, "a/b", nil); err == nil || !strings.HasPrefix(err.Error(), `the sheet name "a/b" is not one`) {
+	if _, err := NewWriter(io.Discard, "a/b", nil); err == nil || !strings.HasPrefix(err.Error(),
+		`the sheet name "a/b" is not one`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := NewWriter(io.Discard, "", make([]string, maxColumns+1)); err == nil || !strings.HasPrefix(err.Error(), "16385 columns") {
+	if _, err := NewWriter(io.Discard, "", make([]string, maxColumns+1)); err == nil || !strings.HasPrefix(err.Error(),
+		"16385 columns") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// FuzzSheet tries the XML of a sheet, which a fuzzer rarely reaches through the ZIP file around it: no crash, rows in order,
-// cells within a sheet, values of the types that Cell names.
+// FuzzSheet tries the XML of a sheet, which a fuzzer rarely reaches through the ZIP file around it: no crash, rows in
+// order, cells within a sheet, values of the types that Cell names.
 func FuzzSheet(f *testing.F) {
 	f.Add(`<row r="1"><c r="A1" t="inlineStr"><is><t>question</t></is></c><c t="str"><v>answer</v></c></row><row><c r="B2"><v>1</v></c><c t="b"><v>1</v></c></row></sheetData><mergeCells><mergeCell ref="A1:A2"/></mergeCells>`)
 	f.Add(`<row r="1"><c r="A1"><f>1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>7</v></c></row><row r="9"><c r="XFE9"><v>x</v></c></row>`)

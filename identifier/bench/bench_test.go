@@ -46,7 +46,8 @@ func TestRowsWithoutTokens(t *testing.T) {
 	}
 }
 
-// TestRows: the lengths of the made-up rows are those of docs/performance.md: 43 to 798 tokens, 198 on average, 906 bytes.
+// TestRows: the lengths of the made-up rows are those of docs/performance.md: 43 to 798 tokens, 198 on average, 906
+// bytes.
 func TestRows(t *testing.T) {
 	tax, err := taxonomy.Builtin("question-generation")
 	if err != nil {
@@ -164,8 +165,8 @@ func TestPeersShapes(t *testing.T) {
 }
 
 // TestCount compares the operations counted in ONNX Runtime's traces with the arithmetic of the fixtures, BERTs of two
-// layers of 32, 64 wide inside, with a pooler and 11 labels: for n tokens each layer multiplies 4·32·32 + 2·32·64 weights
-// by n, and attention n·n·32 twice; pooler and classifier see one token. Two operations each.
+// layers of 32, 64 wide inside, with a pooler and 11 labels: for n tokens each layer multiplies 4·32·32 + 2·32·64
+// weights by n, and attention n·n·32 twice; pooler and classifier see one token. Two operations each.
 func TestCount(t *testing.T) {
 	lengths := []int{5, 5, 20, 33, 61, 128}
 	weights, attention := 2.*1024+2*32*11, 0. // pooler and classifier of the first row
@@ -206,7 +207,8 @@ func TestShare(t *testing.T) {
 }
 
 func TestPeakMeter(t *testing.T) {
-	m, err := bench.NewPeakMeter(orttest.Library(t), []ort.Product{{Int8: true, M: 64, K: 32, N: 32}, {M: 1, K: 8, N: 8}}, 2)
+	m, err := bench.NewPeakMeter(orttest.Library(t), []ort.Product{{Int8: true, M: 64, K: 32, N: 32}, {M: 1, K: 8, N: 8}},
+		2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +231,8 @@ func TestTurns(t *testing.T) {
 		t.Errorf("ran %v, %v, %v", order, took, err)
 	}
 	broken := errors.New("broken")
-	if _, err := bench.Turns(t.Context(), 2, func(context.Context) error { return broken }, note("c")); !errors.Is(err, broken) || len(order) != 4 {
+	if _, err := bench.Turns(t.Context(), 2, func(context.Context) error { return broken }, note("c")); !errors.Is(err,
+		broken) || len(order) != 4 {
 		t.Errorf("got %v after %v", err, order)
 	}
 }
@@ -245,11 +248,16 @@ func TestReadTrace(t *testing.T) {
 		event string
 		want  bench.Operations
 	}{
-		{kernel("MultiHeadAttention", `[{"float":[2,10,32]},{"float":[2,10,32]},{"float":[2,10,32]}]`, `[{"float":[2,10,32]}]`), bench.Operations{Float: 4 * 2 * 10 * 10 * 32}},
-		{kernel("MultiHeadAttention", `[{"float":[2,1,32]},{"float":[2,10,32]},{"float":[2,10,32]}]`, `[{"float":[2,1,32]}]`), bench.Operations{Float: 4 * 2 * 1 * 10 * 32}},
-		{kernel("QAttention", `[{"uint8":[2,10,32]},{"int8":[32,96]}]`, `[{"float":[2,10,32]}]`), bench.Operations{Int8: 2 * 2 * 10 * 32 * 96, Float: 4 * 2 * 10 * 10 * 32}},
-		{kernel("DynamicQuantizeMatMul", `[{"float":[2,10,32]},{"float":[64]}]`, `[{"float":[2,10,64]}]`), bench.Operations{Int8: 2 * 2 * 10 * 32 * 64}},
-		{kernel("MatMul", `[{"float16":[2,4,10,8]},{"float16":[2,4,8,10]}]`, `[{"float16":[2,4,10,10]}]`), bench.Operations{Float: 2 * 2 * 4 * 10 * 10 * 8}},
+		{kernel("MultiHeadAttention", `[{"float":[2,10,32]},{"float":[2,10,32]},{"float":[2,10,32]}]`,
+			`[{"float":[2,10,32]}]`), bench.Operations{Float: 4 * 2 * 10 * 10 * 32}},
+		{kernel("MultiHeadAttention", `[{"float":[2,1,32]},{"float":[2,10,32]},{"float":[2,10,32]}]`, `[{"float":[2,1,32]}]`),
+			bench.Operations{Float: 4 * 2 * 1 * 10 * 32}},
+		{kernel("QAttention", `[{"uint8":[2,10,32]},{"int8":[32,96]}]`, `[{"float":[2,10,32]}]`),
+			bench.Operations{Int8: 2 * 2 * 10 * 32 * 96, Float: 4 * 2 * 10 * 10 * 32}},
+		{kernel("DynamicQuantizeMatMul", `[{"float":[2,10,32]},{"float":[64]}]`, `[{"float":[2,10,64]}]`),
+			bench.Operations{Int8: 2 * 2 * 10 * 32 * 64}},
+		{kernel("MatMul", `[{"float16":[2,4,10,8]},{"float16":[2,4,8,10]}]`, `[{"float16":[2,4,10,10]}]`),
+			bench.Operations{Float: 2 * 2 * 4 * 10 * 10 * 8}},
 		{kernel("Add", `[{"float":[2,10,32]}]`, `[{"float":[2,10,32]}]`), bench.Operations{}},
 		{`{"cat":"Node","name":"x_fence_before","args":{}}`, bench.Operations{}},
 	} {

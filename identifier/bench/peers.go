@@ -1,6 +1,7 @@
 // Package bench measures how fast a model runs, compared with emulated peers and with the machine's peak.
 //
-// Peers are the schedules of other programs, run on the same runtime, rows and weights, so that only the schedule differs.
+// Peers are the schedules of other programs, run on the same runtime, rows and weights, so that only the schedule
+// differs.
 package bench
 
 import (
@@ -18,8 +19,8 @@ import (
 // peerBatch is the batch size of the paper's script and the default of common pipelines.
 const peerBatch = 32
 
-// Names of the peers: Script pads all rows to one length, in batches of 32; Pipeline takes batches of 32 in the order of
-// the rows, each padded to its longest; Careful takes one row at a time. Each uses all cores for a batch.
+// Names of the peers: Script pads all rows to one length, in batches of 32; Pipeline takes batches of 32 in the order
+// of the rows, each padded to its longest; Careful takes one row at a time. Each uses all cores for a batch.
 const (
 	Script   = "script"
 	Pipeline = "pipeline"

@@ -22,8 +22,10 @@ const (
 
 // short and long texts, from which rows are made.
 var (
-	short = []string{"Which engineer designed the harbour wall?", "the pilots of the bay", "How long does it take until the lime has set?",
-		"sixteen days", "Why did the town move its market across the river?", "in 1821", "What did the masons use for the upper courses?"}
+	short = []string{"Which engineer designed the harbour wall?", "the pilots of the bay",
+		"How long does it take until the lime has set?",
+		"sixteen days", "Why did the town move its market across the river?", "in 1821", "What did the masons use for the " +
+			"upper courses?"}
 	long = strings.SplitAfter(`The harbour was built after two winters in which no ship could land. Its engineer had never seen the sea before she `+
 		`was hired, and learned about tides from the pilots. Most of the stone came from a quarry nine miles inland, on carts that were drawn by oxen. `+
 		`In the end they built one half in granite and the other in brick, and both still stand. Lime sets slowly under water, which is why the masons `+
@@ -87,7 +89,8 @@ func growText(enc *identifier.Encoder, values []string, body, at, target int) (s
 		}
 		if i%len(long) == 0 {
 			if len(e.IDs) <= before {
-				return "", errors.New("the model's tokenizer has no tokens for English text; rows of the right lengths cannot be made, give your own with --rows")
+				return "", errors.New("the model's tokenizer has no tokens for English text; rows of the right lengths cannot be " +
+					"made, give your own with --rows")
 			}
 			before = len(e.IDs)
 		}

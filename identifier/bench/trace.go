@@ -79,7 +79,8 @@ func (n *nodeArgs) countOperations(sum *Operations) (p ort.Product, ok bool) {
 	if len(in) < 2 || len(out) < 2 {
 		return p, false
 	}
-	p = ort.Product{Int8: strings.Contains(kind, "int8"), M: countElements(out[:len(out)-1]), K: in[len(in)-1], N: out[len(out)-1]}
+	p = ort.Product{Int8: strings.Contains(kind, "int8"), M: countElements(out[:len(out)-1]), K: in[len(in)-1],
+		N: out[len(out)-1]}
 	switch n.Op {
 	case "MatMul", "FusedMatMul", "Gemm", "FusedGemm", "MatMulInteger", "MatMulIntegerToFloat":
 	case "DynamicQuantizeMatMul":

@@ -10,13 +10,14 @@ import (
 
 // Config describes an encoder as a tokenizer.json does.
 type Config struct {
-	Vocab          map[string]int32 // token, its bytes written as the characters of the byte-level alphabet, to id
-	Merges         [][2]string      // pairs of tokens, the first to be merged first; of a pair given twice the later counts
-	Unk            string           // token for a byte that Vocab lacks; "": the byte is left out
-	FuseUnk        bool             // one Unk for a run of such bytes
-	IgnoreMerges   bool             // a piece that is a token is not built from merges
-	AddPrefixSpace bool             // put a space before text that has none
-	Regex          bool             // cut text by the GPT-2 expression before merging
+	Vocab map[string]int32 // token, its bytes written as the characters of the byte-level alphabet, to id
+	// pairs of tokens, the first to be merged first; of a pair given twice the later counts
+	Merges         [][2]string
+	Unk            string // token for a byte that Vocab lacks; "": the byte is left out
+	FuseUnk        bool   // one Unk for a run of such bytes
+	IgnoreMerges   bool   // a piece that is a token is not built from merges
+	AddPrefixSpace bool   // put a space before text that has none
+	Regex          bool   // cut text by the GPT-2 expression before merging
 }
 
 // Model is safe for concurrent use; its encoders are not.

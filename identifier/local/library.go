@@ -65,7 +65,8 @@ func explainLoad(err error) error {
 	case !errors.As(err, &failed):
 		return err
 	case failed.Path == nativelib.Driver:
-		return fmt.Errorf("there is no NVIDIA driver: %w; CUDA 13 needs driver 580 or newer: install it and check that 'nvidia-smi' runs", err)
+		return fmt.Errorf("there is no NVIDIA driver: %w; CUDA 13 needs driver 580 or newer: install it and check that "+
+			"'nvidia-smi' runs", err)
 	}
 	return fmt.Errorf("%w; run 'erreval setup --cuda' to check and repair it", err)
 }

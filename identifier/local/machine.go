@@ -59,7 +59,8 @@ func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.
 		return model, err
 	}
 	if !model.Plain {
-		return nil, models.OptionErrorf("--join %s: the manifest of %s says %s; leave the flag out, which is for plain exports",
+		return nil, models.OptionErrorf("--join %s: the manifest of %s says %s; leave the flag out, which is for plain "+
+			"exports",
 			join, name, model.Manifest.Join)
 	}
 	model.Manifest.Join = join

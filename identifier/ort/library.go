@@ -33,7 +33,8 @@ func initialiseLibrary(path string) error {
 	}
 	onnx.SetSharedLibraryPath(path)
 	if err := onnx.InitializeEnvironment(onnx.WithLogLevelFatal()); err != nil {
-		return fmt.Errorf("ort: cannot load %s (ONNX Runtime %s or newer is needed): %w; run 'erreval setup'", path, MinVersion, err)
+		return fmt.Errorf("ort: cannot load %s (ONNX Runtime %s or newer is needed): %w; run 'erreval setup'", path,
+			MinVersion, err)
 	}
 	library.path = path
 	return nil

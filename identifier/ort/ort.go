@@ -119,7 +119,8 @@ func sessionOptions(o Options) (*onnx.SessionOptions, error) {
 		return nil, fmt.Errorf("ort: %w", err)
 	}
 	// Errors are returned; the library need not print them as well.
-	err = errors.Join(s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1), s.SetLogSeverityLevel(onnx.LoggingLevelFatal))
+	err = errors.Join(s.SetIntraOpNumThreads(o.Threads), s.SetInterOpNumThreads(1),
+		s.SetLogSeverityLevel(onnx.LoggingLevelFatal))
 	if err == nil && o.Profile != "" {
 		err = s.EnableProfiling(o.Profile)
 	}
@@ -144,7 +145,8 @@ func appendDevice(s *onnx.SessionOptions, o Options) error {
 	return nil
 }
 
-// appendCUDA asks for the CUDA provider. TF32 is left off, so that fp32 means fp32 there too; fp16 graphs are the fast ones.
+// appendCUDA asks for the CUDA provider. TF32 is left off, so that fp32 means fp32 there too; fp16 graphs are the fast
+// ones.
 func appendCUDA(s *onnx.SessionOptions, index int, memory int64) error {
 	cuda, err := onnx.NewCUDAProviderOptions()
 	if err != nil {
@@ -265,7 +267,8 @@ func tensorOf(in identifier.Input, name string) ([]int64, error) {
 	case "token_type_ids":
 		return in.Types, nil
 	}
-	return nil, fmt.Errorf("ort: the graph asks for the input %q; known are input_ids, attention_mask and token_type_ids", name)
+	return nil, fmt.Errorf("ort: the graph asks for the input %q; known are input_ids, attention_mask and token_type_ids",
+		name)
 }
 
 func copyLogits(output onnx.Value, rows int, logits []float32) error {
@@ -274,7 +277,8 @@ func copyLogits(output onnx.Value, rows int, logits []float32) error {
 		return fmt.Errorf("ort: the graph's output is no float32 tensor but %T; export it with float32 logits", output)
 	}
 	if shape := tensor.GetShape(); len(shape) != 2 || int(shape[0]) != rows || len(tensor.GetData()) != len(logits) {
-		return fmt.Errorf("ort: the graph's output has shape %v; wanted [%d %d], one logit a label", shape, rows, len(logits)/rows)
+		return fmt.Errorf("ort: the graph's output has shape %v; wanted [%d %d], one logit a label", shape, rows,
+			len(logits)/rows)
 	}
 	copy(logits, tensor.GetData())
 	return nil

@@ -50,7 +50,8 @@ func load(t testing.TB, name string) fixture {
 	}
 	var recorded struct{ Cases []fixtureCase }
 	var manifest struct{ Inputs []string }
-	if err := errors.Join(json.Unmarshal(read("cases.json"), &recorded), json.Unmarshal(read("manifest.json"), &manifest)); err != nil {
+	if err := errors.Join(json.Unmarshal(read("cases.json"), &recorded), json.Unmarshal(read("manifest.json"),
+		&manifest)); err != nil {
 		t.Fatal(err)
 	}
 	return fixture{read("model.onnx"), manifest.Inputs, recorded.Cases}
@@ -222,11 +223,13 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"everything at once": {func(o *ort.Options) { *o = ort.Options{Device: "tpu"} }, f.graph,
 			[]string{"erreval setup", `unknown device "tpu"`, "0 threads", "inputs and output"}},
-		"unknown input":   {func(o *ort.Options) { o.Inputs = []string{"position_ids"} }, f.graph, []string{`"position_ids"`}},
-		"bad index":       {func(o *ort.Options) { o.Device = "cuda:x" }, f.graph, []string{`"cuda:x"`}},
-		"no graph":        {func(*ort.Options) {}, []byte("hello"), []string{"refuses the model"}},
-		"empty graph":     {func(*ort.Options) {}, nil, []string{"refuses the model"}},
-		"another library": {func(o *ort.Options) { o.Library = "/nowhere/libonnxruntime.so" }, f.graph, []string{"/nowhere/libonnxruntime.so"}},
+		"unknown input": {func(o *ort.Options) { o.Inputs = []string{"position_ids"} }, f.graph,
+			[]string{`"position_ids"`}},
+		"bad index":   {func(o *ort.Options) { o.Device = "cuda:x" }, f.graph, []string{`"cuda:x"`}},
+		"no graph":    {func(*ort.Options) {}, []byte("hello"), []string{"refuses the model"}},
+		"empty graph": {func(*ort.Options) {}, nil, []string{"refuses the model"}},
+		"another library": {func(o *ort.Options) { o.Library = "/nowhere/libonnxruntime.so" }, f.graph,
+			[]string{"/nowhere/libonnxruntime.so"}},
 	} {
 		o := ort.DefaultOptions()
 		o.Library, o.Inputs = orttest.Library(t), f.inputs

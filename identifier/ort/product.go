@@ -155,7 +155,8 @@ func (p Product) weights() []byte {
 	return b
 }
 
-// tensorInfo is a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value = 1}}}}.
+// tensorInfo is a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1 {dim_value =
+// 1}}}}.
 func tensorInfo(name string, elem, rows, columns int) []byte {
 	shape := protobuf.AppendBytes(nil, 1, appendInts(nil, 1, rows))
 	shape = protobuf.AppendBytes(shape, 1, appendInts(nil, 1, columns))

@@ -9,10 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-var sample = strings.Repeat("How did Émile's teacher, who wasn't in Kraków in 1984, explain photosynthesis?\n\n  It's unbelievable: 北京 😀 <s> [SEP] ", 8)
+var sample = strings.Repeat("How did Émile's teacher, who wasn't in Kraków in 1984, explain photosynthesis?\n\n  "+
+	"It's unbelievable: 北京 😀 <s> [SEP] ", 8)
 
 func TestNoAllocations(t *testing.T) {
-	for _, name := range []string{"minilm", "gpt2", "roberta", "roberta-prefix", "odd-bpe", "cased", "xlmr", "xlmr-spm", "deberta", "deberta-5", "odd-bytes", "odd-clusters"} {
+	for _, name := range []string{"minilm", "gpt2", "roberta", "roberta-prefix", "odd-bpe", "cased", "xlmr", "xlmr-spm",
+		"deberta", "deberta-5", "odd-bytes", "odd-clusters"} {
 		for _, specials := range []bool{true, false} {
 			e, ids := fixture(t, name).NewEncoder(), make([]int32, 0, 4*len(sample))
 			encode := func() { ids, _ = e.Append(ids[:0], sample, specials) }
@@ -33,7 +35,8 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 }
 
 func seed(f *testing.F) {
-	for _, text := range []string{"", " ", sample[:120], "don't  stop\n\n now", "a\u0301\u302f\U0001d165", "İ<mask> </s>", "\xff", strings.Repeat("ab", 300)} {
+	for _, text := range []string{"", " ", sample[:120], "don't  stop\n\n now", "a\u0301\u302f\U0001d165", "İ<mask> </s>",
+		"\xff", strings.Repeat("ab", 300)} {
 		f.Add(text, true)
 		f.Add(text, false)
 	}
@@ -128,7 +131,8 @@ func FuzzUnigram(f *testing.F) {
 			if again, _ := e.Append(nil, text, specials); !slices.Equal(again, ids) {
 				t.Errorf("%s: again %v, once %v", name, again, ids)
 			}
-			if twice, _ := e.Append(nil, text+"\n"+text, specials); name == "xlmr" && err == nil && !slices.Equal(twice, slices.Concat(ids, ids)) {
+			if twice, _ := e.Append(nil, text+"\n"+text, specials); name == "xlmr" && err == nil &&
+				!slices.Equal(twice, slices.Concat(ids, ids)) {
 				t.Errorf("twice %v, once %v", twice, ids)
 			}
 		}

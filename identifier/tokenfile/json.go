@@ -99,7 +99,8 @@ func (d *description) readAdded(entries []json.RawMessage) error {
 	for i, raw := range entries {
 		var a addedToken
 		section := fmt.Sprintf("added_tokens[%d]", i)
-		if err := decode(raw, &a, section, "id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"); err != nil {
+		if err := decode(raw, &a, section, "id", "content", "single_word", "lstrip", "rstrip", "normalized",
+			"special"); err != nil {
 			return err
 		}
 		d.added = append(d.added, a)
@@ -172,7 +173,8 @@ func (d *description) readNormalizer(raw json.RawMessage) error {
 	if c.StripAccents != nil {
 		strip = *c.StripAccents
 	}
-	d.normalize = &wordpiece.Normalizer{CleanText: c.CleanText, ChineseChars: c.ChineseChars, StripAccents: strip, Lowercase: c.Lowercase}
+	d.normalize = &wordpiece.Normalizer{CleanText: c.CleanText, ChineseChars: c.ChineseChars, StripAccents: strip,
+		Lowercase: c.Lowercase}
 	return nil
 }
 
@@ -190,7 +192,8 @@ func checkPostProcessor(raw json.RawMessage) error {
 		switch c.Type {
 		case "RobertaProcessing", "BertProcessing", "TemplateProcessing", "ByteLevel":
 		default:
-			return fmt.Errorf("post_processor %q is not implemented; only RobertaProcessing, BertProcessing, TemplateProcessing and ByteLevel are", c.Type)
+			return fmt.Errorf("post_processor %q is not implemented; only RobertaProcessing, BertProcessing, "+
+				"TemplateProcessing and ByteLevel are", c.Type)
 		}
 	}
 	return nil
@@ -286,7 +289,8 @@ func (d *description) setBPE(m *modelSection, pre *component, raw json.RawMessag
 	if err := decode(raw, pre, "pre_tokenizer", "add_prefix_space"); err != nil {
 		return err
 	}
-	d.bpe = &bpe.Config{Vocab: d.vocab, Merges: merges, Unk: text(m.UnkToken), FuseUnk: m.FuseUnk, IgnoreMerges: m.IgnoreMerges,
+	d.bpe = &bpe.Config{Vocab: d.vocab, Merges: merges, Unk: text(m.UnkToken), FuseUnk: m.FuseUnk,
+		IgnoreMerges:   m.IgnoreMerges,
 		AddPrefixSpace: pre.AddPrefixSpace, Regex: pre.UseRegex == nil || *pre.UseRegex}
 	return nil
 }
@@ -296,7 +300,8 @@ func (d *description) setWordPiece(m *modelSection, pre *component) error {
 	case pre == nil || pre.Type != "BertPreTokenizer":
 		return fmt.Errorf("WordPiece with %s is not implemented; only with BertPreTokenizer", title(pre))
 	case m.UnkToken == nil || m.Prefix == nil || m.MaxChars <= 0:
-		return errors.New("model lacks unk_token, continuing_subword_prefix or max_input_chars_per_word; save the tokenizer again with Hugging Face's save_pretrained")
+		return errors.New("model lacks unk_token, continuing_subword_prefix or max_input_chars_per_word; save the " +
+			"tokenizer again with Hugging Face's save_pretrained")
 	}
 	d.wordpiece = &wordpiece.Config{Vocab: d.vocab, Unk: *m.UnkToken, Prefix: *m.Prefix, MaxChars: m.MaxChars}
 	return nil

@@ -56,7 +56,8 @@ func TestPlainFiles(t *testing.T) {
 		merges += pair[0] + " " + pair[1] + "\n"
 	}
 	for name, fsys := range map[string]fstest.MapFS{
-		"minilm":  files(map[string]string{wordsFile: vocabTxt(recordedParts(t, "minilm")), configFile: `{"do_lower_case": true, "strip_accents": null}`}),
+		"minilm": files(map[string]string{wordsFile: vocabTxt(recordedParts(t, "minilm")),
+			configFile: `{"do_lower_case": true, "strip_accents": null}`}),
 		"roberta": files(map[string]string{vocabFile: string(vocab), mergesFile: merges}),
 	} {
 		tok, err := Load(fsys)
@@ -98,7 +99,8 @@ func TestInvalidUTF8(t *testing.T) {
 	e := fixture(t, "minilm").NewEncoder()
 	for text, offset := range map[string]int{"\xff": 0, "abc\xc3": 3, "é\xed\xa0\x80": 2, "\ufffd\xf5": 3} {
 		dst, err := e.Append([]int32{7}, text, true)
-		if !errors.Is(err, ErrInvalidUTF8) || !strings.Contains(fmt.Sprint(err), fmt.Sprintf("byte %d:", offset)) || len(dst) != 1 {
+		if !errors.Is(err, ErrInvalidUTF8) || !strings.Contains(fmt.Sprint(err), fmt.Sprintf("byte %d:", offset)) ||
+			len(dst) != 1 {
 			t.Errorf("%q: %v, %v", text, dst, err)
 		}
 	}
@@ -125,7 +127,8 @@ func TestGood(t *testing.T) {
 		strings.Replace(goodUnigram, `"prepend_scheme": "always"`, `"add_prefix_space": true`, 1),
 		strings.Replace(goodBPE, `["a", "b"]`, `"a b"`, 1),
 		strings.Replace(goodBPE, `"type": "BPE", `, "", 1),
-		strings.Replace(goodBPE, `{"type": "ByteLevel", "add_prefix_space": false}`, `{"type": "Sequence", "pretokenizers": [{"type": "ByteLevel", "add_prefix_space": false}]}`, 1),
+		strings.Replace(goodBPE, `{"type": "ByteLevel", "add_prefix_space": false}`,
+			`{"type": "Sequence", "pretokenizers": [{"type": "ByteLevel", "add_prefix_space": false}]}`, 1),
 	} {
 		ids, err := loadBytes(t, []byte(data)).NewEncoder().Append(nil, "ab", true)
 		if err != nil || len(ids) == 0 || len(ids) > 2 {
@@ -136,14 +139,18 @@ func TestGood(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ file, old, new, want string }{
-		{goodBPE, `"type": "BPE"`, `"type": "WordLevel"`, `tokenizer.json: model "WordLevel" is not implemented; only BPE, WordPiece and Unigram are`},
+		{goodBPE, `"type": "BPE"`, `"type": "WordLevel"`,
+			`tokenizer.json: model "WordLevel" is not implemented; only BPE, WordPiece and Unigram are`},
 		{goodBPE, `"type": "ByteLevel"`, `"type": "Metaspace"`, `BPE with pre_tokenizer "Metaspace" is not implemented`},
 		{goodBPE, `{"type": "ByteLevel", "add_prefix_space": false}`, `null`, `BPE with no pre_tokenizer is not implemented`},
 		{goodBPE, `"normalizer": null`, `"normalizer": {"type": "NFC"}`, `normalizer "NFC" is not implemented`},
-		{goodBPE, `"normalizer": null`, `"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}`, `normalizer: a Sequence of 2 stages is not implemented`},
+		{goodBPE, `"normalizer": null`,
+			`"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}`,
+			`normalizer: a Sequence of 2 stages is not implemented`},
 		{goodBPE, `"RobertaProcessing"`, `"Other"`, `post_processor "Other" is not implemented`},
 		{goodBPE, `"dropout": null`, `"dropout": 0.1`, `BPE dropout 0.1 is not implemented`},
-		{goodBPE, `"continuing_subword_prefix": ""`, `"continuing_subword_prefix": "@@"`, `continuing_subword_prefix "@@" is not implemented`},
+		{goodBPE, `"continuing_subword_prefix": ""`, `"continuing_subword_prefix": "@@"`,
+			`continuing_subword_prefix "@@" is not implemented`},
 		{goodBPE, `"end_of_word_suffix": ""`, `"end_of_word_suffix": "</w>"`, `end_of_word_suffix "</w>" is not implemented`},
 		{goodBPE, `"byte_fallback": false`, `"byte_fallback": true`, `byte_fallback is not implemented`},
 		{goodBPE, `"add_prefix_space": false`, `"x": 1`, `pre_tokenizer lacks "add_prefix_space"`},
@@ -153,39 +160,53 @@ func TestRefused(t *testing.T) {
 		{goodBPE, `"unk_token": null`, `"unk_token": "<unk>"`, `unk_token "<unk>" is not in the vocabulary`},
 		{goodBPE, `"ab": 3`, `"ab": -3`, `token "ab" has id -3`},
 		{goodBPE, `"ab": 3`, `"ab": 2000000000`, `token "ab" has id 2000000000`},
-		{goodBPE, `"id": 0, "content"`, `"id": 9, "content"`, `added token "<s>" has id 9, but Hugging Face would number it 0`},
+		{goodBPE, `"id": 0, "content"`, `"id": 9, "content"`,
+			`added token "<s>" has id 9, but Hugging Face would number it 0`},
 		{goodBPE, `"lstrip": false, `, ``, `added_tokens[0] lacks "lstrip"`},
 		{goodBPE, `"version": "1.0"`, `"version": "2.0"`, `version "2.0" is not known`},
 		{goodBPE, `"vocab"`, `"words"`, `model lacks "vocab"`},
 		{goodBPE, `"model"`, `"modell"`, `has no model`},
-		{goodBPE, `"merges": [["a", "b"]]}}`, `"merges": [["a",`, `line 4: unexpected end of JSON input; is the download complete?`},
+		{goodBPE, `"merges": [["a", "b"]]}}`, `"merges": [["a",`,
+			`line 4: unexpected end of JSON input; is the download complete?`},
 		{goodWordPiece, `"BertPreTokenizer"`, `"Whitespace"`, `WordPiece with pre_tokenizer "Whitespace" is not implemented`},
 		{goodWordPiece, `"clean_text": true, `, ``, `normalizer lacks "clean_text"`},
 		{goodWordPiece, `"unk_token": "[UNK]"`, `"unk_token": "?"`, `unk_token "?" is not in the vocabulary`},
-		{goodWordPiece, `"max_input_chars_per_word": 100`, `"x": 1`, `model lacks unk_token, continuing_subword_prefix or max_input_chars_per_word`},
+		{goodWordPiece, `"max_input_chars_per_word": 100`, `"x": 1`,
+			`model lacks unk_token, continuing_subword_prefix or max_input_chars_per_word`},
 		{goodUnigram, `"unk_id": 0`, `"unk_id": null`, `a Unigram tokenizer without an unk_id is not implemented`},
 		{goodUnigram, `"unk_id": 0`, `"unk_id": 4`, `unk_id 4 is not in the vocabulary of 4 pieces`},
 		{goodUnigram, `["a", -2]`, `["a"]`, `model vocab: entry 2 is not a piece and its score`},
 		{goodUnigram, `["a", -2]`, `["a", -2e999]`, `model vocab: entry 2 is not a piece and its score`},
-		{goodUnigram, `"Metaspace"`, `"ByteLevel"`, `a Unigram tokenizer with pre_tokenizer ["ByteLevel"] is not implemented; only with Metaspace`},
-		{goodUnigram, `{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}`, `null`, `a Unigram tokenizer with pre_tokenizer [] is not implemented`},
-		{goodUnigram, `{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}`, `{"type": "Sequence", "pretokenizers": [{"type": "Punctuation"}, {"type": "Metaspace"}]}`, `a Unigram tokenizer with pre_tokenizer ["Punctuation" "Metaspace"] is not implemented`},
+		{goodUnigram, `"Metaspace"`, `"ByteLevel"`,
+			`a Unigram tokenizer with pre_tokenizer ["ByteLevel"] is not implemented; only with Metaspace`},
+		{goodUnigram, `{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}`, `null`,
+			`a Unigram tokenizer with pre_tokenizer [] is not implemented`},
+		{goodUnigram, `{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}`,
+			`{"type": "Sequence", "pretokenizers": [{"type": "Punctuation"}, {"type": "Metaspace"}]}`,
+			`a Unigram tokenizer with pre_tokenizer ["Punctuation" "Metaspace"] is not implemented`},
 		{goodUnigram, `"prepend_scheme": "always"`, `"prepend_scheme": "last"`, `prepend_scheme "last" is not known`},
-		{goodUnigram, `"prepend_scheme": "always"`, `"prepend_scheme": "first"`, `normalizer Strip of the left side with prepend_scheme "first" is not implemented`},
-		{goodUnigram, `"prepend_scheme": "always"`, `"add_prefix_space": false`, `add_prefix_space false with prepend_scheme "always"`},
+		{goodUnigram, `"prepend_scheme": "always"`, `"prepend_scheme": "first"`,
+			`normalizer Strip of the left side with prepend_scheme "first" is not implemented`},
+		{goodUnigram, `"prepend_scheme": "always"`, `"add_prefix_space": false`,
+			`add_prefix_space false with prepend_scheme "always"`},
 		{goodUnigram, `"replacement": "▁"`, `"replacement": "▁▁"`, `replacement "▁▁" is not one character`},
 		{goodUnigram, `"replacement": "▁", `, ``, `pre_tokenizer lacks "replacement"`},
 		{goodUnigram, `" {2,}"`, `"\\s+"`, `normalizer Replace: the expression "\\s+" is not implemented`},
-		{goodUnigram, `"content": " "`, `"content": "$1"`, `normalizer Replace: the replacement "$1" of an expression may hold a group`},
+		{goodUnigram, `"content": " "`, `"content": "$1"`,
+			`normalizer Replace: the replacement "$1" of an expression may hold a group`},
 		{goodUnigram, `{"Regex": " {2,}"}`, `{"String": ""}`, `normalizer Replace: an empty pattern`},
 		{goodUnigram, `{"Regex": " {2,}"}`, `{}`, `normalizer Replace: the pattern is neither String nor Regex`},
-		{goodUnigram, `{"type": "Strip"`, `{"type": "Lowercase"`, `a Unigram tokenizer with normalizer "Lowercase" is not implemented; only with Precompiled, Strip, Replace, NFC and NFKC`},
-		{goodUnigram, `{"type": "Strip"`, `{"type": "Sequence"`, `a Unigram tokenizer with normalizer "Sequence" is not implemented`},
-		{goodUnigram, `{"type": "Strip"`, `{"type": "Precompiled", "precompiled_charsmap": "AAAA"`, `normalizer Precompiled: precompiled_charsmap is damaged: 3 bytes`},
+		{goodUnigram, `{"type": "Strip"`, `{"type": "Lowercase"`,
+			`a Unigram tokenizer with normalizer "Lowercase" is not implemented; only with Precompiled, Strip, Replace, NFC and NFKC`},
+		{goodUnigram, `{"type": "Strip"`, `{"type": "Sequence"`,
+			`a Unigram tokenizer with normalizer "Sequence" is not implemented`},
+		{goodUnigram, `{"type": "Strip"`, `{"type": "Precompiled", "precompiled_charsmap": "AAAA"`,
+			`normalizer Precompiled: precompiled_charsmap is damaged: 3 bytes`},
 		{goodUnigram, `"strip_left": true, `, ``, `normalizer Strip lacks "strip_left"`},
 		{goodWordPiece, `"added_tokens": []`, `"added_tokens": [{"id": 3, "content": "A", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false},
 {"id": 1, "content": "a", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false}]`, `look alike once normalised`},
-		{goodWordPiece, `"added_tokens": []`, `"added_tokens": [{"id": 3, "content": "\u0301", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false}]`, `is empty once normalised`},
+		{goodWordPiece, `"added_tokens": []`,
+			`"added_tokens": [{"id": 3, "content": "\u0301", "single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "special": false}]`, `is empty once normalised`},
 	} {
 		data := strings.Replace(c.file, c.old, c.new, 1)
 		if data == c.file {
@@ -206,17 +227,22 @@ func TestRefusedPlain(t *testing.T) {
 	}{
 		{nil, "no tokenizer: none of tokenizer.json, vocab.json with merges.txt, or vocab.txt is there"},
 		{map[string]string{vocabFile: vocab}, "vocab.json needs merges.txt beside it"},
-		{map[string]string{vocabFile: vocab, mergesFile: "#version: 0.2\na b c\n"}, `merges.txt:2: "a b c" is not two tokens`},
+		{map[string]string{vocabFile: vocab, mergesFile: "#version: 0.2\na b c\n"},
+			`merges.txt:2: "a b c" is not two tokens`},
 		{map[string]string{vocabFile: vocab, mergesFile: "a b\n"}, `vocab.json: merge 1 ("a" "b"): the vocabulary lacks "b"`},
 		{map[string]string{vocabFile: `{"a": 0}`, mergesFile: ""}, "vocab.json lacks <s>"},
 		{map[string]string{vocabFile: `{"a": "b"}`, mergesFile: ""}, "vocab.json: line 1"},
 		{map[string]string{vocabFile: vocab, mergesFile: "", addedFile: "{}"}, "added_tokens.json is not read"},
 		{map[string]string{wordsFile: "a\n"}, "vocab.txt lacks [PAD]"},
 		{map[string]string{wordsFile: "a\n\xff\n"}, "vocab.txt:2: not valid UTF-8"},
-		{map[string]string{wordsFile: words, configFile: `{"do_basic_tokenize": false}`}, "tokenizer_config.json: do_basic_tokenize: false is not implemented"},
-		{map[string]string{wordsFile: words, configFile: `{"never_split": ["x"]}`}, "tokenizer_config.json: never_split is not implemented"},
-		{map[string]string{wordsFile: words, configFile: `{"unk_token": "?"}`}, `tokenizer_config.json: unk_token "?" is not implemented`},
-		{map[string]string{wordsFile: words, configFile: `{"added_tokens_decoder": {"5": {"content": "X"}}}`}, `tokenizer_config.json adds the token "X"`},
+		{map[string]string{wordsFile: words, configFile: `{"do_basic_tokenize": false}`},
+			"tokenizer_config.json: do_basic_tokenize: false is not implemented"},
+		{map[string]string{wordsFile: words, configFile: `{"never_split": ["x"]}`},
+			"tokenizer_config.json: never_split is not implemented"},
+		{map[string]string{wordsFile: words, configFile: `{"unk_token": "?"}`},
+			`tokenizer_config.json: unk_token "?" is not implemented`},
+		{map[string]string{wordsFile: words, configFile: `{"added_tokens_decoder": {"5": {"content": "X"}}}`},
+			`tokenizer_config.json adds the token "X"`},
 		{map[string]string{wordsFile: words, configFile: `{`}, "tokenizer_config.json: line 1"},
 	} {
 		if _, err := Load(files(c.files)); err == nil || !strings.Contains(err.Error(), c.want) {

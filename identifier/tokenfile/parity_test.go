@@ -245,7 +245,8 @@ func TestEveryCodePointNormalized(t *testing.T) {
 			case "nfkc":
 				b = unigram.Normalizer{unigram.NFKC}.NewBuffer()
 			default:
-				b = wordpiece.Normalizer{CleanText: o[0] == '1', ChineseChars: o[1] == '1', StripAccents: o[2] == '1', Lowercase: o[3] == '1'}.NewBuffer()
+				b = wordpiece.Normalizer{CleanText: o[0] == '1', ChineseChars: o[1] == '1', StripAccents: o[2] == '1',
+					Lowercase: o[3] == '1'}.NewBuffer()
 			}
 			sweep(t, lines["normalizer-"+o], func(out []byte, c rune) []byte {
 				text := b.Normalize([]byte(string(c) + " \u302f\U0001d165" + string(c) + "\U0001d165\u1b44\u0301"))

@@ -60,7 +60,8 @@ func or(b *bool, otherwise bool) bool {
 func readOptions(fsys fs.FS) (*options, error) {
 	o := &options{}
 	if _, err := fs.Stat(fsys, addedFile); err == nil {
-		return nil, fmt.Errorf("%s is not read without a %s; save one with Hugging Face's save_pretrained", addedFile, jsonFile)
+		return nil, fmt.Errorf("%s is not read without a %s; save one with Hugging Face's save_pretrained",
+			addedFile, jsonFile)
 	}
 	data, err := fs.ReadFile(fsys, configFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +76,8 @@ func readOptions(fsys fs.FS) (*options, error) {
 	for name, set := range map[string]bool{"do_basic_tokenize: false": !or(o.BasicTokenize, true),
 		"never_split": len(o.NeverSplit) > 0} {
 		if set {
-			return nil, fmt.Errorf("%s: %s is not implemented; save a %s with Hugging Face's save_pretrained", configFile, name, jsonFile)
+			return nil, fmt.Errorf("%s: %s is not implemented; save a %s with Hugging Face's save_pretrained",
+				configFile, name, jsonFile)
 		}
 	}
 	return o, nil
@@ -87,19 +89,22 @@ func (o *options) specials(d *description, file string, names ...string) error {
 	for _, name := range names {
 		id, ok := d.vocab[name]
 		if !ok {
-			return fmt.Errorf("%s lacks %s, and without a %s only the usual special tokens are known; save one with Hugging Face's save_pretrained", file, name, jsonFile)
+			return fmt.Errorf("%s lacks %s, and without a %s only the usual special tokens are known; save one with Hugging "+
+				"Face's save_pretrained", file, name, jsonFile)
 		}
 		d.added = append(d.added, addedToken{ID: id, Content: name, Special: true, LStrip: name == "<mask>"})
 	}
 	for option, token := range map[string]named{"unk_token": o.Unk, "sep_token": o.Sep, "pad_token": o.Pad,
 		"cls_token": o.Cls, "mask_token": o.Mask, "bos_token": o.Bos, "eos_token": o.EOS} {
 		if token != "" && !slices.Contains(names, string(token)) {
-			return fmt.Errorf("%s: %s %q is not implemented without a %s; save one with Hugging Face's save_pretrained", configFile, option, token, jsonFile)
+			return fmt.Errorf("%s: %s %q is not implemented without a %s; save one with Hugging Face's save_pretrained",
+				configFile, option, token, jsonFile)
 		}
 	}
 	for _, a := range o.Added {
 		if !slices.Contains(names, a.Content) {
-			return fmt.Errorf("%s adds the token %q, which is not implemented without a %s; save one with Hugging Face's save_pretrained", configFile, a.Content, jsonFile)
+			return fmt.Errorf("%s adds the token %q, which is not implemented without a %s; save one with Hugging Face's "+
+				"save_pretrained", configFile, a.Content, jsonFile)
 		}
 	}
 	return nil
@@ -168,7 +173,8 @@ func loadWords(fsys fs.FS) (*description, error) {
 		d.vocab[strings.TrimRightFunc(line, unicode.IsSpace)] = int32(i)
 	}
 	lower := or(o.DoLowerCase, true)
-	d.normalize = &wordpiece.Normalizer{CleanText: true, ChineseChars: or(o.ChineseChars, true), StripAccents: or(o.StripAccents, lower), Lowercase: lower}
+	d.normalize = &wordpiece.Normalizer{CleanText: true, ChineseChars: or(o.ChineseChars, true),
+		StripAccents: or(o.StripAccents, lower), Lowercase: lower}
 	d.wordpiece = &wordpiece.Config{Vocab: d.vocab, Unk: "[UNK]", Prefix: "##", MaxChars: 100}
 	return d, o.specials(d, wordsFile, "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 }

@@ -44,8 +44,8 @@ const (
 
 // Load reads tokenizer.json (BPE of bytes, WordPiece, Unigram); without one, vocab.json and merges.txt as RoBERTa's, or
 // vocab.txt as BERT's, with the options of tokenizer_config.json. The sections truncation, padding, post_processor and
-// decoder of a tokenizer.json do not concern ids of plain text and are left out. Errors name the file, what is wrong, and
-// what to do.
+// decoder of a tokenizer.json do not concern ids of plain text and are left out. Errors name the file, what is wrong,
+// and what to do.
 func Load(fsys fs.FS) (Tokenizer, error) {
 	for _, source := range []struct {
 		file string
@@ -68,6 +68,7 @@ func Load(fsys fs.FS) (Tokenizer, error) {
 		}
 		return t, nil
 	}
-	return nil, fmt.Errorf("no tokenizer: none of %s, %s with %s, or %s is there; save one with Hugging Face's save_pretrained",
+	return nil, fmt.Errorf("no tokenizer: none of %s, %s with %s, or %s is there; save one with Hugging Face's "+
+		"save_pretrained",
 		jsonFile, vocabFile, mergesFile, wordsFile)
 }

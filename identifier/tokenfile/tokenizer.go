@@ -81,7 +81,8 @@ func (t *tokenizer) setAdded(d *description) error {
 			next++
 		}
 		if id != a.ID {
-			return fmt.Errorf("added token %q has id %d, but Hugging Face would number it %d; save the tokenizer again with its own library", a.Content, a.ID, id)
+			return fmt.Errorf("added token %q has id %d, but Hugging Face would number it %d; save the tokenizer again with "+
+				"its own library", a.Content, a.ID, id)
 		}
 		t.name(a.Content, id)
 		added[id] = a

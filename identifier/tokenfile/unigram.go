@@ -25,7 +25,8 @@ func (d *description) readUnigram(s *sections) error {
 		return err
 	}
 	if m.UnkID == nil {
-		return errors.New("a Unigram tokenizer without an unk_id is not implemented: text that the vocabulary does not cover would have no ids")
+		return errors.New("a Unigram tokenizer without an unk_id is not implemented: text that the vocabulary does not " +
+			"cover would have no ids")
 	}
 	d.unigram = &unigram.Config{Unk: *m.UnkID, ByteFallback: m.ByteFallback}
 	if err := d.setPieces(m.Vocab); err != nil {
@@ -61,9 +62,9 @@ func (d *description) setPieces(vocab [][]json.RawMessage) error {
 	return nil
 }
 
-// score reads a JSON number as Rust's serde_json does without its feature float_roundtrip: the digits that fit 64 bits, then
-// one multiplication or division by a power of ten. It is off by one in the last bit now and then, and so are Hugging
-// Face's sums.
+// score reads a JSON number as Rust's serde_json does without its feature float_roundtrip: the digits that fit 64 bits,
+// then one multiplication or division by a power of ten. It is off by one in the last bit now and then, and so are
+// Hugging Face's sums.
 func score(number string) float64 {
 	digits, negative := strings.CutPrefix(number, "-")
 	digits, exponent, _ := strings.Cut(strings.ToLower(digits), "e")
@@ -124,7 +125,8 @@ func (d *description) readMetaspace(raw json.RawMessage) error {
 	}
 	d.unigram.SplitSpace = len(kinds) == 2 && kinds[0] == "WhitespaceSplit"
 	if n := len(kinds); n == 0 || kinds[n-1] != "Metaspace" || n > 1 && !d.unigram.SplitSpace {
-		return fmt.Errorf("a Unigram tokenizer with pre_tokenizer %q is not implemented; only with Metaspace, alone or behind WhitespaceSplit", kinds)
+		return fmt.Errorf("a Unigram tokenizer with pre_tokenizer %q is not implemented; only with Metaspace, alone or "+
+			"behind WhitespaceSplit", kinds)
 	}
 	var m metaspaceSection
 	if err := decode(all[len(all)-1], &m, "pre_tokenizer", "replacement"); err != nil {
@@ -135,7 +137,8 @@ func (d *description) readMetaspace(raw json.RawMessage) error {
 		scheme = *m.PrependScheme
 	}
 	if m.AddPrefixSpace != nil && !*m.AddPrefixSpace && scheme != unigram.Never {
-		return fmt.Errorf("pre_tokenizer Metaspace: add_prefix_space false with prepend_scheme %q, which Hugging Face refuses too", scheme)
+		return fmt.Errorf("pre_tokenizer Metaspace: add_prefix_space false with prepend_scheme %q, which Hugging Face "+
+			"refuses too", scheme)
 	}
 	d.unigram.Replacement, d.unigram.Prepend, d.unigram.Split = m.Replacement, scheme, or(m.Split, true)
 	return nil
@@ -170,7 +173,8 @@ func (d *description) readStage(raw json.RawMessage) error {
 	}
 	keys, ok := stageKeys[c.Type]
 	if !ok {
-		return fmt.Errorf("a Unigram tokenizer with normalizer %q is not implemented; only with Precompiled, Strip, Replace, NFC and NFKC", c.Type)
+		return fmt.Errorf("a Unigram tokenizer with normalizer %q is not implemented; only with Precompiled, Strip, "+
+			"Replace, NFC and NFKC", c.Type)
 	}
 	var s stageSection
 	if err := decode(raw, &s, "normalizer "+c.Type, keys...); err != nil {

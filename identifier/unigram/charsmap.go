@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Charsmap is SentencePiece's precompiled_charsmap: a Darts double array from UTF-8 to offsets in a text of replacements,
-// each ended by a zero byte. It is applied as Hugging Face's normaliser Precompiled does, which is not SentencePiece's way.
+// Charsmap is SentencePiece's precompiled_charsmap: a Darts double array from UTF-8 to offsets in a text of
+// replacements, each ended by a zero byte. It is applied as Hugging Face's normaliser Precompiled does, which is not
+// SentencePiece's way.
 type Charsmap struct {
 	units        []uint32
 	replacements string
@@ -154,11 +155,12 @@ func (m *Charsmap) plainEnd(text []byte, i int) int {
 
 // aloneASCII reports whether an ASCII character stands at i that is a cluster for sure.
 func aloneASCII(text []byte, i int) bool {
-	return text[i] < utf8.RuneSelf && (i+1 == len(text) || text[i+1] < utf8.RuneSelf && (text[i] != '\r' || text[i+1] != '\n'))
+	return text[i] < utf8.RuneSelf && (i+1 == len(text) || text[i+1] < utf8.RuneSelf &&
+		(text[i] != '\r' || text[i+1] != '\n'))
 }
 
-// appendCluster replaces a short grapheme cluster by what its beginning maps to, dropping the rest as Hugging Face does;
-// or else each of its characters.
+// appendCluster replaces a short grapheme cluster by what its beginning maps to, dropping the rest as Hugging Face
+// does; or else each of its characters.
 func (m *Charsmap) appendCluster(dst, text []byte) []byte {
 	if len(text) < maxCluster {
 		if to, ok := m.transform(text); ok {

@@ -10,9 +10,9 @@ import (
 	"github.com/erreval/erreval/identifier/internal/pieces"
 )
 
-// Form is a normalisation form of Unicode, with the characters that Hugging Face's crate knows: those of an older version
-// than x/text's, whose Properties are read here. Its own forms put U+034F into long runs of marks and compose characters
-// beyond U+FFFF that only look alike in their lower 16 bits.
+// Form is a normalisation form of Unicode, with the characters that Hugging Face's crate knows: those of an older
+// version than x/text's, whose Properties are read here. Its own forms put U+034F into long runs of marks and compose
+// characters beyond U+FFFF that only look alike in their lower 16 bits.
 type Form int
 
 // The forms that compose.

@@ -26,8 +26,8 @@ var graphemes = sync.OnceValue(func() *pieces.Classes {
 
 const zwj = 0x200d
 
-// cluster returns the size of the grapheme cluster at the beginning of text. Regional indicators are left alone: a pair of
-// them is too long to be looked up, and none begins anything shorter that is not one character.
+// cluster returns the size of the grapheme cluster at the beginning of text. Regional indicators are left alone: a pair
+// of them is too long to be looked up, and none begins anything shorter that is not one character.
 func cluster(text []byte) int {
 	classes := graphemes()
 	r, size := utf8.DecodeRune(text)

@@ -168,7 +168,8 @@ func (m *Model) markAt(text []byte) int {
 	return 0
 }
 
-// encode appends the ids of a piece of text, remembered ones if it is short. MaxSize bytes must follow within its capacity.
+// encode appends the ids of a piece of text, remembered ones if it is short. MaxSize bytes must follow within its
+// capacity.
 func (e *Encoder) encode(dst []int32, text []byte) []int32 {
 	dst, ok := e.memo.Append(dst, text, 0, len(text))
 	if ok {

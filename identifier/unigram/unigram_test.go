@@ -13,7 +13,8 @@ import (
 )
 
 // vocabulary is the one of Hugging Face's own test of Unigram, and what it makes of texts is theirs too.
-var vocabulary = []Piece{{"<unk>", 0}, {"ab", 0}, {"cd", -0.1}, {"abc", -0.2}, {"a", -0.3}, {"b", -0.4}, {"c", -0.5}, {"ABC", -0.5},
+var vocabulary = []Piece{{"<unk>", 0}, {"ab", 0}, {"cd", -0.1}, {"abc", -0.2}, {"a", -0.3}, {"b", -0.4},
+	{"c", -0.5}, {"ABC", -0.5},
 	{"abcdabcd", 20}, {"q", 20.5}, {"r", 20.5}, {"qr", -0.5}, {"▁", -2}, {"▁ab", -3}}
 
 func small() Config {
@@ -42,7 +43,8 @@ func encode(t *testing.T, c Config, text string, first bool) string {
 func TestBestPath(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "abc": "abc", "AB": "<unk>", "abcd": "ab cd", "abcc": "abc c", "xyz東京": "<unk>", "ABC": "ABC",
-		"xabcabaabcdd": "<unk> abc ab a ab cd <unk>", "abABCcd": "ab ABC cd", "ababcdabcdcd": "ab abcdabcd cd", "abqrcd": "ab q r cd",
+		"xabcabaabcdd": "<unk> abc ab a ab cd <unk>", "abABCcd": "ab ABC cd", "ababcdabcdcd": "ab abcdabcd cd",
+		"abqrcd":  "ab q r cd",
 		"x<unk>y": "<unk>", "<unk>": "<unk>",
 	} {
 		if got := encode(t, small(), text, true); got != want {
@@ -81,7 +83,8 @@ func TestByteFallback(t *testing.T) {
 	c := small()
 	c.ByteFallback = true
 	c.Pieces = append(slices.Clone(c.Pieces), Piece{"<0xE2>", -1}, Piece{"<0x85>", -1}, Piece{"<0x90>", -1})
-	for text, want := range map[string]string{"⅐": "<0xE2> <0x85> <0x90>", "a⅐⅐": "a <0xE2> <0x85> <0x90> <0xE2> <0x85> <0x90>", "⅐x": "<unk>"} {
+	for text, want := range map[string]string{"⅐": "<0xE2> <0x85> <0x90>",
+		"a⅐⅐": "a <0xE2> <0x85> <0x90> <0xE2> <0x85> <0x90>", "⅐x": "<unk>"} {
 		if got := encode(t, c, text, true); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
@@ -122,7 +125,8 @@ func nmtNFKC(t testing.TB) []byte {
 	return data
 }
 
-// Recorded from Hugging Face tokenizers 0.23.3, whose Precompiled drops what follows a mapped beginning of a short cluster.
+// Recorded from Hugging Face tokenizers 0.23.3, whose Precompiled drops what follows a mapped beginning of a short
+// cluster.
 func TestNormalize(t *testing.T) {
 	precompiled, err := NewCharsmap(nmtNFKC(t))
 	if err != nil {
@@ -144,12 +148,16 @@ func TestNormalize(t *testing.T) {
 		stage      Stage
 		text, want string
 	}{
-		{precompiled, "\r\n", " "}, {precompiled, "a\u0301", "\u00e1"}, {precompiled, "e\u0301\u0302", "\u00e9"}, {precompiled, "ﬁ\u0301", "fi"},
-		{precompiled, "\u00a0\u0301x", " x"}, {precompiled, "\x01abc\x01", "abc"}, {precompiled, "ｶﾞ", "カ\u3099"}, {precompiled, "\u1100\u1161", "\u1100\u1161"},
-		{precompiled, "Å\u0301\u0302b", "Å\u0301\u0302b"}, {precompiled, "①\u0301", "1"}, {precompiled, "a\u200db", "a\u200db"},
+		{precompiled, "\r\n", " "}, {precompiled, "a\u0301", "\u00e1"}, {precompiled, "e\u0301\u0302",
+			"\u00e9"}, {precompiled, "ﬁ\u0301", "fi"},
+		{precompiled, "\u00a0\u0301x", " x"}, {precompiled, "\x01abc\x01", "abc"}, {precompiled, "ｶﾞ",
+			"カ\u3099"}, {precompiled, "\u1100\u1161", "\u1100\u1161"},
+		{precompiled, "Å\u0301\u0302b", "Å\u0301\u0302b"}, {precompiled, "①\u0301", "1"}, {precompiled,
+			"a\u200db", "a\u200db"},
 		{two, "a  b c   ", "a▁b c▁"}, {spaces, "a\n b\tc\u3000d \u3000", "a b c\u3000d "}, {literal, "aaab", "ab"},
 		{Strip{Left: true, Right: true}, "\u3000 a \n", "a"}, {Strip{Right: true}, " a ", " a"},
-		{NFC, "A\u0345\u0301", "Á\u0345"}, {NFC, "A" + strings.Repeat("\u0301", 40), "Á" + strings.Repeat("\u0301", 39)}, // x/text puts in U+034F
+		// x/text puts in U+034F
+		{NFC, "A\u0345\u0301", "Á\u0345"}, {NFC, "A" + strings.Repeat("\u0301", 40), "Á" + strings.Repeat("\u0301", 39)},
 		{NFC, "\U00010041\u0301", "\U00010041\u0301"}, // x/text composes these
 		{NFC, "\U00011099\U000110ba", "\U0001109a"},   // but these are a pair
 		{NFC, "\u1100\u1161\u11a8", "각"}, {NFC, "ﬁ", "ﬁ"}, {NFKC, "ﬁ", "fi"},
@@ -181,8 +189,10 @@ func TestDamagedCharsmap(t *testing.T) {
 	leaf := make([]uint32, 512)
 	leaf[0], leaf['a'], leaf[256^'a'] = unit(0, 0, false), unit('a', 256, true), 1<<31|3
 	for name, data := range map[string][]byte{
-		"empty": nil, "three bytes": good[:3], "cut in the trie": good[:1000], "no trie": one(), "a trie that is too short": one(unit(0, 1, false)),
-		"a path out of it": one(append([]uint32{unit(0, 0, false), unit(1, 1<<20, false)}, make([]uint32, 254)...)...), "a leaf out of the replacements": one(leaf...),
+		"empty": nil, "three bytes": good[:3], "cut in the trie": good[:1000], "no trie": one(),
+		"a trie that is too short": one(unit(0, 1, false)),
+		"a path out of it": one(append([]uint32{unit(0, 0, false), unit(1, 1<<20, false)},
+			make([]uint32, 254)...)...), "a leaf out of the replacements": one(leaf...),
 		"replacements cut within a character": append(one(make([]uint32, 256)...), 0xe2),
 	} {
 		if _, err := NewCharsmap(data); !errors.Is(err, errCharsmap) {

@@ -78,7 +78,8 @@ func (e *Encoder) appendPath(dst []int32, text []byte) []int32 {
 	return dst
 }
 
-// unknown appends what a run of unknown pieces becomes: the piece that it spells after all, its bytes, or the unknown one.
+// unknown appends what a run of unknown pieces becomes: the piece that it spells after all, its bytes, or the unknown
+// one.
 func (m *Model) unknown(dst []int32, text []byte) []int32 {
 	node := pieces.Root
 	for i := 0; i < len(text) && node != pieces.None; i++ {

@@ -38,7 +38,8 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{whole: pieces.NewTable(short(c.Vocab, c.MaxChars)), trie: trie, inner: trie.Walk(pieces.Root, c.Prefix), unk: unk, maxChars: c.MaxChars, cuts: cuts()}
+	m := &Model{whole: pieces.NewTable(short(c.Vocab, c.MaxChars)), trie: trie, inner: trie.Walk(pieces.Root, c.Prefix),
+		unk: unk, maxChars: c.MaxChars, cuts: cuts()}
 	for b := range m.ascii {
 		m.ascii[b] = m.cuts.Of(rune(b))
 	}

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-var small = Config{Vocab: map[string]int32{"[UNK]": 0, "un": 1, "##aff": 2, "##able": 3, "runn": 4, "##ing": 5, "!": 6, "東": 7, "##": 8, "##un": 9, "unaff": 10, strings.Repeat("u", 20): 11}, Unk: "[UNK]", Prefix: "##", MaxChars: 12}
+var small = Config{Vocab: map[string]int32{"[UNK]": 0, "un": 1, "##aff": 2, "##able": 3, "runn": 4, "##ing": 5, "!": 6,
+	"東": 7, "##": 8, "##un": 9, "unaff": 10, strings.Repeat("u", 20): 11}, Unk: "[UNK]", Prefix: "##", MaxChars: 12}
 
 func TestSplit(t *testing.T) {
 	m, err := New(small)
@@ -36,7 +37,8 @@ func TestSplit(t *testing.T) {
 }
 
 func TestNoUnknownToken(t *testing.T) {
-	if _, err := New(Config{Vocab: map[string]int32{"a": 0}, Unk: "[UNK]"}); err == nil || !strings.Contains(err.Error(), `"[UNK]" is not in the vocabulary`) {
+	if _, err := New(Config{Vocab: map[string]int32{"a": 0}, Unk: "[UNK]"}); err == nil || !strings.Contains(err.Error(),
+		`"[UNK]" is not in the vocabulary`) {
 		t.Error(err)
 	}
 }

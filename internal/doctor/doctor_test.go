@@ -19,7 +19,8 @@ func TestExamine(t *testing.T) {
 		ok                   bool
 	}{
 		{library, model, "library ok, cpu ok, cuda note, model ok, cache ok, terminal ok", true},
-		{library, "none", "library ok, cpu ok, cuda note, model fault: erreval models info none, cache ok, terminal ok", false},
+		{library, "none", "library ok, cpu ok, cuda note, model fault: erreval models info none, cache ok, terminal ok",
+			false},
 		{"none", model, "library fault: erreval setup, model note, cache ok, terminal ok", false},
 	} {
 		getenv := func(name string) string {
@@ -44,7 +45,8 @@ func TestExamine(t *testing.T) {
 func TestText(t *testing.T) {
 	r := Report{Findings: []Finding{{Name: "cpu", State: OK, Detail: "can be used"},
 		{"library", Fault, "is\nnot there", "erreval setup"}}}
-	want := "ok     cpu       can be used\nfault  library   is\n                 not there\n                 next: erreval setup\n"
+	want := "ok     cpu       can be used\nfault  library   is\n                 not there\n                 next: " +
+		"erreval setup\n"
 	var b strings.Builder
 	if err := r.Text(&b); err != nil || b.String() != want {
 		t.Errorf("got %q, %v; want %q", b.String(), err, want)

@@ -38,7 +38,8 @@ func TestPlain(t *testing.T) {
 		{exists, "DIR/file: file exists"},
 		{fmt.Errorf("run record: %w", open), "run record: DIR/none: there is no such file"},
 		{fmt.Errorf("%s: %w", at("none"), open), "DIR/none: there is no such file"},
-		{errors.Join(errors.New("first"), fmt.Errorf("second: %w; mend it", read)), "first\nsecond: DIR: it is a folder, not a file; mend it"},
+		{errors.Join(errors.New("first"), fmt.Errorf("second: %w; mend it", read)),
+			"first\nsecond: DIR: it is a folder, not a file; mend it"},
 		{errors.New("open the door"), "open the door"},
 	} {
 		if got := strings.ReplaceAll(Plain(c.err).Error(), dir, "DIR"); got != c.want {

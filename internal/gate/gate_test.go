@@ -6,7 +6,8 @@ import (
 )
 
 func label(name string) (string, bool) {
-	full, ok := map[string]string{"vague": "Vague", "vag": "Vague", "a>b": "A>B", "no error": "No Error"}[strings.ToLower(name)]
+	full, ok := map[string]string{"vague": "Vague", "vag": "Vague", "a>b": "A>B",
+		"no error": "No Error"}[strings.ToLower(name)]
 	return full, ok
 }
 
@@ -45,7 +46,8 @@ func TestCheck(t *testing.T) {
 
 // TestNothingKnown: of no rows one cannot say that few have an error.
 func TestNothingKnown(t *testing.T) {
-	for text, missed := range map[string]bool{"Vague>5%": true, "Vague>0": true, "any>20%": true, "untagged>0": false, "untagged>1%": true, "rejected>0": false} {
+	for text, missed := range map[string]bool{"Vague>5%": true, "Vague>0": true, "any>20%": true, "untagged>0": false,
+		"untagged>1%": true, "rejected>0": false} {
 		g, err := Parse(text, label)
 		if err != nil {
 			t.Fatal(err)

@@ -97,8 +97,8 @@ func missingError(archive, name string) error {
 	return fmt.Errorf("%s holds no file %s", filepath.Base(archive), name)
 }
 
-// unpackLibrary writes the library to target, checked and whole or not at all: two installations at the same time, or an
-// interrupted one, leave a whole library or none. It returns the library's SHA-256.
+// unpackLibrary writes the library to target, checked and whole or not at all: two installations at the same time, or
+// an interrupted one, leave a whole library or none. It returns the library's SHA-256.
 func unpackLibrary(archive string, p pin, target string) (sum string, err error) {
 	r, err := openMember(archive, p.member)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 const Driver = "libcuda.so.1"
 
 // ErrNoCUDA says that the CUDA build was never installed.
-var ErrNoCUDA = errors.New("the CUDA build of ONNX Runtime is not installed; run 'erreval setup --cuda' (about 1.6 GB to fetch)")
+var ErrNoCUDA = errors.New("the CUDA build of ONNX Runtime is not installed; run 'erreval setup --cuda' (about 1.6 " +
+	"GB to fetch)")
 
 // wheel is a package of which some files are installed.
 type wheel struct {
@@ -37,8 +38,9 @@ func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err
 	wheels := in.wheels
 	if wheels == nil {
 		if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-			return CUDA{}, false, fmt.Errorf("the CUDA build is pinned for linux/amd64, not for %s/%s; install one yourself and set %s to its path",
-				runtime.GOOS, runtime.GOARCH, EnvVar)
+			return CUDA{}, false,
+				fmt.Errorf("the CUDA build is pinned for linux/amd64, not for %s/%s; install one yourself and set %s to its path",
+					runtime.GOOS, runtime.GOARCH, EnvVar)
 		}
 		wheels = cudaWheels
 	}
@@ -51,7 +53,8 @@ func (in *Installer) InstallCUDA(ctx context.Context) (c CUDA, fetched bool, err
 			continue
 		}
 		if err := in.installWheel(ctx, w, dir); err != nil {
-			return CUDA{}, fetched, fmt.Errorf("%s %s: %w\nwhat is there stays; run 'erreval setup --cuda' again to go on", w.project, w.version, err)
+			return CUDA{}, fetched, fmt.Errorf("%s %s: %w\nwhat is there stays; run 'erreval setup --cuda' again to go on",
+				w.project, w.version, err)
 		}
 		fetched = true
 	}

@@ -30,11 +30,13 @@ exec /bin/cp "` + dir + `/$last.whl" .
 	fakeTools(t, map[string]string{"python3": script})
 	file := func(member string) pin { return pin{member: member, size: int64(len(library)), sha256: sumOf(library)} }
 	return []wheel{
-		{pin: pin{project: "nvidia-a", version: "13.1", platform: "fake_1"}, files: []pin{file("nvidia/cu13/lib/liba.so.13")}},
+		{pin: pin{project: "nvidia-a", version: "13.1", platform: "fake_1"},
+			files: []pin{file("nvidia/cu13/lib/liba.so.13")}},
 		{pin: pin{project: "nvidia-dnn", version: "9.1", platform: "fake_1"},
 			files: []pin{file("nvidia/cudnn/lib/libcudnn.so.9"), file("nvidia/cudnn/lib/libcudnn_ops.so.9")}},
 		{pin: pin{project: "onnxruntime-gpu", version: "1.0", platform: "fake_1"},
-			files: []pin{file("onnxruntime/capi/libonnxruntime_providers_cuda.so"), file("onnxruntime/capi/libonnxruntime.so.1.0")}},
+			files: []pin{file("onnxruntime/capi/libonnxruntime_providers_cuda.so"),
+				file("onnxruntime/capi/libonnxruntime.so.1.0")}},
 	}
 }
 
@@ -44,7 +46,8 @@ func cudaServed(t *testing.T) map[string][]byte {
 		"nvidia-a==13.1": wheelOf(t, "nvidia/cu13/lib/liba.so.13"),
 		"nvidia-dnn==9.1": wheelOf(t, "nvidia/cudnn/lib/libcudnn.so.9", "nvidia/cudnn/lib/libcudnn_ops.so.9",
 			"nvidia/cudnn/lib/../../../../escape.so"),
-		"onnxruntime-gpu==1.0": wheelOf(t, "onnxruntime/capi/libonnxruntime_providers_cuda.so", "onnxruntime/capi/libonnxruntime.so.1.0"),
+		"onnxruntime-gpu==1.0": wheelOf(t, "onnxruntime/capi/libonnxruntime_providers_cuda.so",
+			"onnxruntime/capi/libonnxruntime.so.1.0"),
 	}
 }
 
@@ -73,11 +76,13 @@ func TestInstallCUDA(t *testing.T) {
 		}
 	}
 	_, err = locateCUDA(cache, in.wheels)
-	if want := "lacks libonnxruntime_providers_cuda.so, libonnxruntime.so.1.0; run 'erreval setup --cuda'"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "lacks libonnxruntime_providers_cuda.so, libonnxruntime.so.1.0; run 'erreval setup --cuda'"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("half: %v, want %q in it", err, want)
 	}
 
-	in.wheels = cudaFixture(t, map[string][]byte{"onnxruntime-gpu==1.0": cudaServed(t)["onnxruntime-gpu==1.0"]}) // no other is asked for again
+	// no other is asked for again
+	in.wheels = cudaFixture(t, map[string][]byte{"onnxruntime-gpu==1.0": cudaServed(t)["onnxruntime-gpu==1.0"]})
 	c, fetched, err := in.InstallCUDA(t.Context())
 	if err != nil || !fetched {
 		t.Fatalf("second: fetched %v, %v", fetched, err)
@@ -87,7 +92,8 @@ func TestInstallCUDA(t *testing.T) {
 	if !slices.Equal(c.Preload, want) || filepath.Base(c.Library) != "libonnxruntime.so.1.0" {
 		t.Errorf("got %+v, want %q loaded first", c, want)
 	}
-	onlyFiles(t, cache, filepath.Join(dir, "liba.so.13"), filepath.Join(dir, "libcudnn.so.9"), filepath.Join(dir, "libcudnn_ops.so.9"),
+	onlyFiles(t, cache, filepath.Join(dir, "liba.so.13"), filepath.Join(dir, "libcudnn.so.9"),
+		filepath.Join(dir, "libcudnn_ops.so.9"),
 		filepath.Join(dir, "libonnxruntime.so.1.0"), filepath.Join(dir, "libonnxruntime_providers_cuda.so"))
 
 	if _, fetched, err = in.InstallCUDA(t.Context()); err != nil || fetched {
@@ -144,7 +150,8 @@ func TestCUDAPins(t *testing.T) {
 		}
 	}
 	if runtime.GOARCH != "amd64" {
-		if _, _, err := (&Installer{CacheDir: t.TempDir()}).InstallCUDA(t.Context()); err == nil || !strings.Contains(err.Error(), EnvVar) {
+		if _, _, err := (&Installer{CacheDir: t.TempDir()}).InstallCUDA(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), EnvVar) {
 			t.Errorf("another machine: %v", err)
 		}
 	}

@@ -69,7 +69,8 @@ func findPip(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return nil, errors.New("no pip: neither 'python3 -m pip' nor 'pip3' runs; install it (Debian, Ubuntu: 'apt-get install python3-pip'; Fedora: 'dnf install python3-pip'), or try 'erreval setup --source npm'")
+	return nil, errors.New("no pip: neither 'python3 -m pip' nor 'pip3' runs; install it (Debian, Ubuntu: 'apt-get " +
+		"install python3-pip'; Fedora: 'dnf install python3-pip'), or try 'erreval setup --source npm'")
 }
 
 func (in *Installer) fetchNPM(ctx context.Context, p pin, dir string) (string, error) {
@@ -78,7 +79,8 @@ func (in *Installer) fetchNPM(ctx context.Context, p pin, dir string) (string, e
 	}
 	in.log("fetching onnxruntime-node %s (%d MB) with npm", p.version, megabytes(p.download))
 	if err := runCommand(ctx, dir, "npm", "pack", "--silent", "onnxruntime-node@"+p.version); err != nil {
-		return "", fmt.Errorf("%w\ncheck that npm reaches its registry ('npm config list'), or use 'erreval setup --source pypi'", err)
+		return "", fmt.Errorf("%w\ncheck that npm reaches its registry ('npm config list'), or use 'erreval setup "+
+			"--source pypi'", err)
 	}
 	return findOnly(dir, "*.tgz")
 }
@@ -89,7 +91,8 @@ func (in *Installer) fetchRelease(ctx context.Context, p pin, dir string) (strin
 	top, _, _ := strings.Cut(p.member, "/")
 	url := fmt.Sprintf("%s/v%s/%s.tgz", in.releaseURL(), p.version, top)
 	if in.SHA256 == "" {
-		return "", fmt.Errorf("this version of erreval has no pin for %s; take its SHA-256 from the release page and give it with --sha256", url)
+		return "", fmt.Errorf("this version of erreval has no pin for %s; take its SHA-256 from the release page and give "+
+			"it with --sha256", url)
 	}
 	in.log("fetching %s", url)
 	archive := filepath.Join(dir, top+".tgz")

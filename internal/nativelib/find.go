@@ -63,7 +63,8 @@ func Locate(o Options) (Found, error) {
 }
 
 func notFound(o Options, old []string) error {
-	text := fmt.Sprintf("ONNX Runtime's shared library was not found in the cache (%s) or the system's library folders", o.CacheDir)
+	text := fmt.Sprintf("ONNX Runtime's shared library was not found in the cache (%s) or the system's library folders",
+		o.CacheDir)
 	for _, path := range old {
 		text += fmt.Sprintf("; %s is too old, 1.%d or newer is needed", path, MinMinor)
 	}
@@ -74,14 +75,16 @@ func notFound(o Options, old []string) error {
 func locateNamed(path, from, what string) (Found, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return Found{}, fmt.Errorf("ONNX Runtime's shared library as %s gives it: %w; correct the path, or leave it out and run 'erreval setup'", what, err)
+		return Found{}, fmt.Errorf("ONNX Runtime's shared library as %s gives it: %w; correct the path, or leave it out "+
+			"and run 'erreval setup'", what, err)
 	}
 	if !info.IsDir() {
 		return Found{Path: path, From: from, Version: versionOf(path)}, nil
 	}
 	f, _ := findInDirs([]string{path})
 	if f.Path == "" {
-		return Found{}, fmt.Errorf("%s names the folder %s, which holds no libonnxruntime.so of version 1.%d or newer; give the file's own path", what, path, MinMinor)
+		return Found{}, fmt.Errorf("%s names the folder %s, which holds no libonnxruntime.so of version 1.%d or newer; "+
+			"give the file's own path", what, path, MinMinor)
 	}
 	f.From = from
 	return f, nil

@@ -86,7 +86,8 @@ func (in *Installer) listCandidates() ([]pin, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no library is pinned for %s/%s; install ONNX Runtime 1.%d or newer yourself and set %s to its path",
+		return nil, fmt.Errorf("no library is pinned for %s/%s; install ONNX Runtime 1.%d or newer yourself and set %s to "+
+			"its path",
 			runtime.GOOS, runtime.GOARCH, MinMinor, EnvVar)
 	}
 	return chosen, nil

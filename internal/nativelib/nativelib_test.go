@@ -102,8 +102,10 @@ const wheelMember = "onnxruntime/capi/libonnxruntime.so.1.0.0"
 
 func testPins() []pin {
 	return []pin{
-		{source: PyPI, version: "1.0.0", arch: "test", platform: "fake_1", member: wheelMember, sha256: sumOf(library), size: int64(len(library))},
-		{source: NPM, version: "0.9.0", arch: "test", member: "package/bin/libonnxruntime.so.1", sha256: sumOf(library), size: int64(len(library))},
+		{source: PyPI, version: "1.0.0", arch: "test", platform: "fake_1", member: wheelMember, sha256: sumOf(library),
+			size: int64(len(library))},
+		{source: NPM, version: "0.9.0", arch: "test", member: "package/bin/libonnxruntime.so.1", sha256: sumOf(library),
+			size: int64(len(library))},
 		{source: Release, version: "1.0.0", arch: "test", member: "onnxruntime-linux-x64-1.0.0/lib/libonnxruntime.so.1.0.0"},
 	}
 }
@@ -124,7 +126,8 @@ func onlyFiles(t *testing.T, dir string, want ...string) {
 }
 
 func TestInstallFromWheel(t *testing.T) {
-	fakeTools(t, map[string]string{"python3": pipServing(t, wheelBytes(t, map[string][]byte{wheelMember: library, "onnxruntime/other.so": nil}))})
+	fakeTools(t, map[string]string{"python3": pipServing(t, wheelBytes(t, map[string][]byte{wheelMember: library,
+		"onnxruntime/other.so": nil}))})
 	in := &Installer{CacheDir: filepath.Join(t.TempDir(), "new", "cache"), pins: testPins()}
 
 	f, fetched, err := in.Install(t.Context())
@@ -167,13 +170,15 @@ func TestInstallRefusesBadWheels(t *testing.T) {
 		wheel []byte
 		want  string
 	}{
-		"wrong hash":     {wheelBytes(t, map[string][]byte{wheelMember: changed}), "SHA-256 is " + sumOf(changed)},
-		"too long":       {wheelBytes(t, map[string][]byte{wheelMember: append(library, 'x')}), "refused"},
-		"too short":      {wheelBytes(t, map[string][]byte{wheelMember: library[1:]}), "refused"},
-		"missing file":   {wheelBytes(t, map[string][]byte{"onnxruntime/capi/other.so": library}), "holds no file " + wheelMember},
-		"path traversal": {wheelBytes(t, map[string][]byte{"../../" + wheelMember: library, "/" + wheelMember: library}), "holds no file"},
-		"cut short":      {good[:len(good)-30], "zip"},
-		"empty":          {nil, "zip"},
+		"wrong hash": {wheelBytes(t, map[string][]byte{wheelMember: changed}), "SHA-256 is " + sumOf(changed)},
+		"too long":   {wheelBytes(t, map[string][]byte{wheelMember: append(library, 'x')}), "refused"},
+		"too short":  {wheelBytes(t, map[string][]byte{wheelMember: library[1:]}), "refused"},
+		"missing file": {wheelBytes(t, map[string][]byte{"onnxruntime/capi/other.so": library}),
+			"holds no file " + wheelMember},
+		"path traversal": {wheelBytes(t, map[string][]byte{"../../" + wheelMember: library, "/" + wheelMember: library}),
+			"holds no file"},
+		"cut short": {good[:len(good)-30], "zip"},
+		"empty":     {nil, "zip"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakeTools(t, map[string]string{"python3": pipServing(t, c.wheel)})
@@ -200,7 +205,10 @@ func TestInstallFallsBackToNPM(t *testing.T) {
 		"npm":  `[ "$*" = "pack --silent onnxruntime-node@0.9.0" ] && exec /bin/cp ` + pack + " onnxruntime-node-0.9.0.tgz",
 	})
 	var said []string
-	in := &Installer{CacheDir: t.TempDir(), pins: testPins(), Log: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) }}
+	in := &Installer{CacheDir: t.TempDir(), pins: testPins(), Log: func(f string, a ...any) {
+		said = append(said,
+			fmt.Sprintf(f, a...))
+	}}
 	f, fetched, err := in.Install(t.Context())
 	if err != nil || !fetched || f.Version != "0.9.0" {
 		t.Fatalf("%v fetched %v, %v", f, fetched, err)
@@ -334,11 +342,13 @@ func TestLocateOrder(t *testing.T) {
 		o    Options
 		want Found
 	}{
-		"flag first":       {Options{Flag: flag, Env: env, CacheDir: cache, System: system}, Found{Path: flag, From: "flag"}},
-		"then environment": {Options{Env: env, CacheDir: cache, System: system}, Found{Path: env, From: "environment", Version: "1.30.2"}},
-		"a folder":         {Options{Env: sysDir}, Found{Path: sys, From: "environment", Version: "1.25.0"}},
-		"then cache":       {Options{CacheDir: cache, System: system}, Found{Path: pypi, From: "cache", Version: Version, pin: own[0]}},
-		"then system":      {Options{CacheDir: t.TempDir(), System: system}, Found{Path: sys, From: "system", Version: "1.25.0"}},
+		"flag first": {Options{Flag: flag, Env: env, CacheDir: cache, System: system}, Found{Path: flag, From: "flag"}},
+		"then environment": {Options{Env: env, CacheDir: cache, System: system}, Found{Path: env, From: "environment",
+			Version: "1.30.2"}},
+		"a folder": {Options{Env: sysDir}, Found{Path: sys, From: "environment", Version: "1.25.0"}},
+		"then cache": {Options{CacheDir: cache, System: system}, Found{Path: pypi, From: "cache",
+			Version: Version, pin: own[0]}},
+		"then system": {Options{CacheDir: t.TempDir(), System: system}, Found{Path: sys, From: "system", Version: "1.25.0"}},
 	} {
 		if got, err := Locate(c.o); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
@@ -359,11 +369,13 @@ func TestLocateErrors(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"flag to nothing":     {Options{Flag: "/none/lib.so", Env: "x"}, []string{"/none/lib.so", "the flag", "erreval setup"}},
+		"flag to nothing": {Options{Flag: "/none/lib.so", Env: "x"}, []string{"/none/lib.so", "the flag",
+			"erreval setup"}},
 		"variable to nothing": {Options{Env: "/none/lib.so", System: []string{old}}, []string{"/none/lib.so", EnvVar}},
 		"folder without":      {Options{Flag: t.TempDir()}, []string{"holds no libonnxruntime.so"}},
-		"only an old one":     {Options{CacheDir: "/c", System: []string{old}}, []string{"1.20.1 is too old", "1.24", "erreval setup"}},
-		"nothing":             {Options{CacheDir: "/c", System: []string{}}, []string{"not found", "/c", "erreval setup", EnvVar}},
+		"only an old one": {Options{CacheDir: "/c", System: []string{old}}, []string{"1.20.1 is too old", "1.24",
+			"erreval setup"}},
+		"nothing": {Options{CacheDir: "/c", System: []string{}}, []string{"not found", "/c", "erreval setup", EnvVar}},
 	} {
 		_, err := Find(c.o)
 		for _, want := range c.want {

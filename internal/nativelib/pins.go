@@ -65,8 +65,10 @@ var pins = []pin{
 		sha256: "1f549d46250b005580b597f4164984aaf75b3bcb9f3aeb07c7f8a8fe60b23c76",
 		size:   25135496, download: 113507888,
 	},
-	{source: Release, version: Version, arch: "amd64", member: "onnxruntime-linux-x64-1.31.1/lib/libonnxruntime.so.1.31.1"},
-	{source: Release, version: Version, arch: "arm64", member: "onnxruntime-linux-aarch64-1.31.1/lib/libonnxruntime.so.1.31.1"},
+	{source: Release, version: Version, arch: "amd64",
+		member: "onnxruntime-linux-x64-1.31.1/lib/libonnxruntime.so.1.31.1"},
+	{source: Release, version: Version, arch: "arm64",
+		member: "onnxruntime-linux-aarch64-1.31.1/lib/libonnxruntime.so.1.31.1"},
 }
 
 func (p pin) libraryPath(cacheDir string) string {
@@ -99,5 +101,6 @@ func CacheDir(getenv func(string) string) (string, error) {
 	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".cache", "erreval"), nil
 	}
-	return "", errors.New("no cache folder: neither ERREVAL_CACHE nor XDG_CACHE_HOME nor HOME holds an absolute path; set ERREVAL_CACHE")
+	return "", errors.New("no cache folder: neither ERREVAL_CACHE nor XDG_CACHE_HOME nor HOME holds an absolute path; " +
+		"set ERREVAL_CACHE")
 }

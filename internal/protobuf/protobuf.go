@@ -1,4 +1,5 @@
-// Package protobuf reads protobuf messages field by field, without their definitions and without holding them in memory.
+// Package protobuf reads protobuf messages field by field, without their definitions and without holding them in
+// memory.
 package protobuf
 
 import (

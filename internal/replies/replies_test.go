@@ -29,7 +29,8 @@ func TestHealth(t *testing.T) {
 }
 
 func TestClip(t *testing.T) {
-	for text, want := range map[string]string{"": "", "a\n\x1b[31m b": "a [31m b", "0123456789ab": "… 23456789ab", "xéa23456789": "… a23456789"} {
+	for text, want := range map[string]string{"": "", "a\n\x1b[31m b": "a [31m b", "0123456789ab": "… 23456789ab",
+		"xéa23456789": "… a23456789"} {
 		if got := Clip(text, 10); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}

@@ -144,8 +144,8 @@ func (r *Run) Say(format string, args ...any) {
 	}
 }
 
-// Incomplete is the error, with exit code 3, of rows without what the stage gives, rejected lines and inputs that changed
-// meanwhile; nil where there are none.
+// Incomplete is the error, with exit code 3, of rows without what the stage gives, rejected lines and inputs that
+// changed meanwhile; nil where there are none.
 func (r *Run) Incomplete() error {
 	var parts []string
 	s := r.stage

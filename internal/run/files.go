@@ -81,7 +81,8 @@ func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Opti
 }
 
 // OpenRows opens a file of rows, or standard input ("-"). close ends both.
-func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset.Options) (rows *dataset.Reader, closeAll func(), err error) {
+func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset.Options) (rows *dataset.Reader,
+	closeAll func(), err error) {
 	input, _, err := OpenInput(ctx, p, path)
 	if err != nil {
 		return nil, nil, err

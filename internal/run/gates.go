@@ -9,7 +9,8 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 )
 
-// ParseGates reads limits, the values of --fail-on. label finds the name of a label by its name or code; labels are all.
+// ParseGates reads limits, the values of --fail-on. label finds the name of a label by its name or code; labels are
+// all.
 func ParseGates(limits []string, label func(string) (string, bool), labels []string) ([]gate.Gate, error) {
 	var gates []gate.Gate
 	for _, text := range limits {
@@ -22,8 +23,8 @@ func ParseGates(limits []string, label func(string) (string, bool), labels []str
 	return gates, nil
 }
 
-// CheckGates decides limits by what the run counted. It gives no list but an empty one, for JSON. noError is the label of
-// rows without an error, or "".
+// CheckGates decides limits by what the run counted. It gives no list but an empty one, for JSON. noError is the label
+// of rows without an error, or "".
 func (r *Run) CheckGates(gates []gate.Gate, noError string) []gate.Result {
 	c, missing := r.total, r.total[r.stage.missing()]
 	seen := gate.Counts{Rows: c[CountRows], Tagged: c[CountRows] - missing, Untagged: missing,

@@ -24,7 +24,8 @@ func CheckInputs(inputs []string) error {
 		if err != nil {
 			errs = append(errs, err)
 		} else if info.IsDir() {
-			errs = append(errs, exit.Usagef("input %s is a folder; name the files in it, as in %s", in, filepath.Join(in, "*.jsonl")))
+			errs = append(errs, exit.Usagef("input %s is a folder; name the files in it, as in %s", in,
+				filepath.Join(in, "*.jsonl")))
 		}
 	}
 	return errors.Join(errs...)

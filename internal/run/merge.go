@@ -145,7 +145,8 @@ func checkAlike(a, b *part) error {
 	if len(diff) == 0 {
 		return nil
 	}
-	return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made differently:\n  %s", a.path, b.path, strings.Join(diff, "\n  ")))
+	return exit.With(exit.Unfit, fmt.Errorf("%s and %s were made differently:\n  %s", a.path, b.path,
+		strings.Join(diff, "\n  ")))
 }
 
 // checkShards puts the parts in order, and finds those that are missing or there twice.
@@ -248,7 +249,8 @@ func (m *merger) copyRow(ctx context.Context, p *part) (more bool, err error) {
 		sum := sha256.Sum256([]byte(row.ID))
 		id := [16]byte(sum[:16])
 		if other := m.seen[id]; other != nil {
-			return false, exit.With(exit.Unfit, fmt.Errorf("the id %q is in %s and in %s; outputs to be merged have different rows", row.ID, other.path, p.path))
+			return false, exit.With(exit.Unfit,
+				fmt.Errorf("the id %q is in %s and in %s; outputs to be merged have different rows", row.ID, other.path, p.path))
 		}
 		m.seen[id] = p
 	}
@@ -263,7 +265,8 @@ func (m *merger) checkCounts() error {
 			p.n++ // at least one more than its turn
 		}
 		if want := p.record.Counts["rows"]; p.n != want {
-			errs = append(errs, exit.With(exit.Unfit, fmt.Errorf("%s has other rows than the %d that its run record counts; it was changed since", p.path, want)))
+			errs = append(errs, exit.With(exit.Unfit,
+				fmt.Errorf("%s has other rows than the %d that its run record counts; it was changed since", p.path, want)))
 		}
 	}
 	return errors.Join(errs...)
@@ -301,7 +304,9 @@ func (m *merger) copyRejected() error {
 		}
 	}
 	if got := m.out.Rejected(); got != want {
-		return exit.With(exit.Unfit, fmt.Errorf("the files of rejected lines hold %d lines, but the run records count %d; they were changed since", got, want))
+		return exit.With(exit.Unfit,
+			fmt.Errorf("the files of rejected lines hold %d lines, but the run records count %d; they were changed since", got,
+				want))
 	}
 	return nil
 }
@@ -333,7 +338,8 @@ func (m *merger) record() *runrecord.Record {
 		for name, n := range p.record.Counts {
 			r.Counts[name] += n
 		}
-		r.Parts = append(r.Parts, runrecord.Part{File: filepath.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool, Usage: p.record.Usage})
+		r.Parts = append(r.Parts, runrecord.Part{File: filepath.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool,
+			Usage: p.record.Usage})
 	}
 	if m.shards {
 		r.Inputs = first.Inputs

@@ -15,7 +15,8 @@ import (
 // Output is a file of rows with its run record. While it is written both bear the name OUT.partial.
 //
 // Wherever a process dies, OUT.run.json describes the OUT that is there or is missing: the record is finished beside
-// OUT.partial, an older OUT.run.json is removed, OUT gets its name, then its record. --resume completes what is missing.
+// OUT.partial, an older OUT.run.json is removed, OUT gets its name, then its record. --resume completes what is
+// missing.
 type Output struct {
 	*dataset.Output
 	Record *runrecord.Record
@@ -88,8 +89,8 @@ func (o *Output) Discard() error {
 }
 
 // Stopped is the error of a run that ended with why before its input did, and says how it goes on; the record beside
-// OUT.partial says so too. find is a Stage's Stop; where it gives nil, why itself is the error. meter gives the usage for
-// the record. Both may be nil, and so may o.
+// OUT.partial says so too. find is a Stage's Stop; where it gives nil, why itself is the error. meter gives the usage
+// for the record. Both may be nil, and so may o.
 func (o *Output) Stopped(why error, find func(error) *Stop, meter func() (any, error), counts Counts) error {
 	var stop *Stop
 	if find != nil {
@@ -120,8 +121,8 @@ func (o *Output) Stopped(why error, find func(error) *Stop, meter func() (any, e
 	return errors.Join(err, o.Record.Write(o.partial()), fault)
 }
 
-// ClearOutput removes what an earlier run left of an output, if dataset.Create would not refuse the output and owns accepts
-// the earlier run's record.
+// ClearOutput removes what an earlier run left of an output, if dataset.Create would not refuse the output and owns
+// accepts the earlier run's record.
 func ClearOutput(out string, overwrite bool, owns func(*runrecord.Record) bool, inputs ...string) error {
 	if out == Stdio || out == "" {
 		return nil

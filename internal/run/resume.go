@@ -56,8 +56,9 @@ func (f *file) begin(path string) (*Output, error) {
 	return continueOutput(path, r.Overwrite, now, r.Inputs...)
 }
 
-// begun is an input of an earlier run as it was recorded when that run began. The record may be the finished one, of a run
-// that died before its output had its name: of what was read then, only a whole file's size can be compared with now's.
+// begun is an input of an earlier run as it was recorded when that run began. The record may be the finished one, of a
+// run that died before its output had its name: of what was read then, only a whole file's size can be compared with
+// now's.
 func begun(in, now runrecord.Input) runrecord.Input {
 	if in.SHA256 == "" {
 		return in
@@ -145,8 +146,8 @@ func (f *file) endOfInput() error {
 	return io.EOF
 }
 
-// finished takes the counts of an output that an earlier run has finished in the same way. It tells false where there is
-// something to do.
+// finished takes the counts of an output that an earlier run has finished in the same way. It tells false where there
+// is something to do.
 func (r *Run) finished(ctx context.Context, in, out string) (bool, error) {
 	if !r.Resume {
 		return false, nil
@@ -176,7 +177,8 @@ func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Re
 		err = settleRecord(out)
 	}
 	if err != nil {
-		return nil, otherRunf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out, err)
+		return nil, otherRunf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out,
+			err)
 	}
 	if err := compare(out, old, r.stage.record(r.shard)); err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ type TakeRows func(ctx context.Context, file string, read func() (*dataset.Row, 
 
 // Read opens a file ("-" is standard input) and hands its rows to take.
 func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows) error {
-	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, Limit: in.Limit})
+	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns,
+		Limit: in.Limit})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,8 @@ type Stage struct {
 
 	Show  func(*dataset.Row) error   // shows a row that was emitted or recalled, such as in a table
 	Meter func() func() (any, error) // is called as a file begins; what it returns gives the record's usage for the file
-	Stop  func(err error) *Stop      // tells an error of Work that ends a run in good order from others, for which it gives nil
+	// tells an error of Work that ends a run in good order from others, for which it gives nil
+	Stop func(err error) *Stop
 }
 
 // Stop is why a run ended before its input did, such as a budget that is spent.
@@ -81,7 +82,8 @@ func newRecord(command string, options any, t *taxonomy.Taxonomy) *runrecord.Rec
 }
 
 // Each is a Work that handles one row after the other.
-func Each(set func(*dataset.Row) error) func(context.Context, func() (*dataset.Row, error), func(*dataset.Row) error) error {
+func Each(set func(*dataset.Row) error) func(context.Context, func() (*dataset.Row, error),
+	func(*dataset.Row) error) error {
 	return func(_ context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		for {
 			row, err := next()

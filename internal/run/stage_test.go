@@ -38,8 +38,9 @@ func uppercase(ctx context.Context, p *run.Process, o run.Options, limits ...str
 	if err := errors.Join(run.CheckInputs(o.Inputs), r.CheckOutputs(), r.NameColumns(ctx, t)); err != nil {
 		return err
 	}
-	res := r.All(ctx, &run.Stage{Command: "uppercase", Taxonomy: t, Column: "shout", Options: map[string]any{"limit": o.Limit},
-		Work: run.Each(func(row *dataset.Row) error { return row.Set("shout", strings.ToUpper(row.Values[0])) }),
+	res := r.All(ctx, &run.Stage{Command: "uppercase", Taxonomy: t, Column: "shout",
+		Options: map[string]any{"limit": o.Limit},
+		Work:    run.Each(func(row *dataset.Row) error { return row.Set("shout", strings.ToUpper(row.Values[0])) }),
 		Count: func(row *dataset.Row, _ bool, counts run.Counts) error {
 			if raw, _ := row.Get("shout"); string(raw) == `""` {
 				counts["unshouted"]++
@@ -104,7 +105,8 @@ func in(out string) run.Options { return run.Options{Inputs: []string{"in.jsonl"
 func TestNewCommand(t *testing.T) {
 	dir := writeRows(t)
 	code, said := shout(t, dir, in("out.jsonl"), "untagged>1", "rejected<=1")
-	if code != exit.Missed || !strings.Contains(said, `in.jsonl:2: `) || !strings.Contains(said, "see out.jsonl.rejected.jsonl") ||
+	if code != exit.Missed || !strings.Contains(said, `in.jsonl:2: `) || !strings.Contains(said,
+		"see out.jsonl.rejected.jsonl") ||
 		!strings.Contains(said, `--fail-on "rejected<=1"`) || strings.Contains(said, `"untagged>1"`) {
 		t.Errorf("code %d: %s", code, said)
 	}
@@ -120,14 +122,17 @@ func TestNewCommand(t *testing.T) {
 		code int
 		said string
 	}{
-		"exists":   {in("out.jsonl"), exit.Failed, "output out.jsonl exists already"},
-		"finished": {run.Options{Inputs: []string{"in.jsonl"}, Output: "out.jsonl", Resume: true}, exit.Incomplete, "is finished already"},
-		"stdout":   {in(run.Stdio), exit.Incomplete, `"shout":"WHO?"`},
-		"stdin":    {run.Options{Inputs: []string{run.Stdio}, Output: run.Stdio}, exit.Incomplete, `"shout":"WHO?"`},
-		"column":   {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Map: []string{"question=prompt"}}, exit.Failed, "prompt"},
-		"missing":  {run.Options{Inputs: []string{"none.jsonl"}, Output: "no.jsonl"}, exit.Failed, "none.jsonl"},
-		"shard":    {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Shard: "3/2"}, exit.Usage, `--shard "3/2"`},
-		"limit":    {run.Options{Inputs: []string{"in.jsonl"}, Output: run.Stdio, Reading: runrecord.Reading{Limit: 1}, Quiet: true}, exit.OK, `"shout":"WHO BUILT IT?"`},
+		"exists": {in("out.jsonl"), exit.Failed, "output out.jsonl exists already"},
+		"finished": {run.Options{Inputs: []string{"in.jsonl"}, Output: "out.jsonl", Resume: true}, exit.Incomplete,
+			"is finished already"},
+		"stdout": {in(run.Stdio), exit.Incomplete, `"shout":"WHO?"`},
+		"stdin":  {run.Options{Inputs: []string{run.Stdio}, Output: run.Stdio}, exit.Incomplete, `"shout":"WHO?"`},
+		"column": {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Map: []string{"question=prompt"}},
+			exit.Failed, "prompt"},
+		"missing": {run.Options{Inputs: []string{"none.jsonl"}, Output: "no.jsonl"}, exit.Failed, "none.jsonl"},
+		"shard":   {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Shard: "3/2"}, exit.Usage, `--shard "3/2"`},
+		"limit": {run.Options{Inputs: []string{"in.jsonl"}, Output: run.Stdio, Reading: runrecord.Reading{Limit: 1},
+			Quiet: true}, exit.OK, `"shout":"WHO BUILT IT?"`},
 	} {
 		if code, said := shout(t, dir, c.o); code != c.code || !strings.Contains(said, c.said) {
 			t.Errorf("%s: code %d, want %d: %s", name, code, c.code, said)
@@ -172,8 +177,8 @@ func TestNewCommandShards(t *testing.T) {
 	}
 }
 
-// crashed is the folder of a process that died within Commit, between two of its steps: what each step has done by then is
-// made of the files of a finished run (out.jsonl) and of an older one.
+// crashed is the folder of a process that died within Commit, between two of its steps: what each step has done by then
+// is made of the files of a finished run (out.jsonl) and of an older one.
 func crashed(t *testing.T, dir string, steps int) {
 	t.Helper()
 	do := []func() error{
@@ -201,8 +206,8 @@ func crashed(t *testing.T, dir string, steps int) {
 	}
 }
 
-// TestRecordDescribesOutput looks at what a process leaves that dies between two steps of Commit: the record that is found
-// is that of the output that is there, or there is none; and --resume ends with the newer output and its record.
+// TestRecordDescribesOutput looks at what a process leaves that dies between two steps of Commit: the record that is
+// found is that of the output that is there, or there is none; and --resume ends with the newer output and its record.
 func TestRecordDescribesOutput(t *testing.T) {
 	for steps := range 4 {
 		dir := writeRows(t)

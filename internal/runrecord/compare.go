@@ -20,7 +20,8 @@ func Read(out string) (*Record, error) {
 	}
 	// A run that died between its last two renames left the record under its temporary name.
 	partial := out + ".partial"
-	if left, leftErr := readRecord(partial); leftErr == nil && left.isFinished() && fileExists(out) && !fileExists(partial) {
+	if left, leftErr := readRecord(partial); leftErr == nil && left.isFinished() && fileExists(out) &&
+		!fileExists(partial) {
 		return left, nil
 	}
 	return nil, err

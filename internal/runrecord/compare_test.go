@@ -10,7 +10,8 @@ import (
 )
 
 func sample() *Record {
-	r := New("identify", map[string]any{"limit": 0, "workers": 2, "map": map[string]string{"question": "q"}, "thresholds": map[string]float64{"Vague": 0.5}})
+	r := New("identify", map[string]any{"limit": 0, "workers": 2, "map": map[string]string{"question": "q"},
+		"thresholds": map[string]float64{"Vague": 0.5}})
 	r.Model = &Artefact{ID: "m@1", SHA256: strings.Repeat("0", 64)}
 	r.Taxonomy = &Artefact{ID: "t@1", SHA256: abcHash}
 	r.Shard = &Shard{Index: 1, Of: 2}
@@ -31,12 +32,13 @@ func TestDifferences(t *testing.T) {
 		change func(*Record)
 		want   string
 	}{
-		"nothing":     {func(*Record) {}, ""},
-		"build":       {func(r *Record) { r.Tool.Version = "v9" }, ""},
-		"workers":     {func(r *Record) { r.Options.(map[string]any)["workers"] = 9 }, ""},
-		"command":     {func(r *Record) { r.Command = "score" }, "command: identify, now score"},
-		"model":       {func(r *Record) { r.Model.ID = "m@2" }, "model: m@1, now m@2"},
-		"its bytes":   {func(r *Record) { r.Model.SHA256 = abcHash }, "model: m@1 with SHA-256 000000000000…, now m@1 with SHA-256 ba7816bf8f01…"},
+		"nothing": {func(*Record) {}, ""},
+		"build":   {func(r *Record) { r.Tool.Version = "v9" }, ""},
+		"workers": {func(r *Record) { r.Options.(map[string]any)["workers"] = 9 }, ""},
+		"command": {func(r *Record) { r.Command = "score" }, "command: identify, now score"},
+		"model":   {func(r *Record) { r.Model.ID = "m@2" }, "model: m@1, now m@2"},
+		"its bytes": {func(r *Record) { r.Model.SHA256 = abcHash },
+			"model: m@1 with SHA-256 000000000000…, now m@1 with SHA-256 ba7816bf8f01…"},
 		"no taxonomy": {func(r *Record) { r.Taxonomy = nil }, "taxonomy: t@1, now none"},
 		"options": {func(r *Record) {
 			r.Options = map[string]any{"limit": 5, "map": map[string]string{}, "thresholds": map[string]float64{"Vague": 0.4}}
@@ -62,7 +64,8 @@ func TestReadFails(t *testing.T) {
 	if _, err := Read(out); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no record: %v", err)
 	}
-	for text, want := range map[string]string{`{"format":`: "unexpected end of JSON input", `{"format":2}`: "its format is 2; this program reads 1"} {
+	for text, want := range map[string]string{`{"format":`: "unexpected end of JSON input",
+		`{"format":2}`: "its format is 2; this program reads 1"} {
 		if err := os.WriteFile(Path(out), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

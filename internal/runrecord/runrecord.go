@@ -34,9 +34,10 @@ type Record struct {
 	Counts   map[string]int    `json:"counts"`             // rows, labels …; each command names its own
 	Parts    []Part            `json:"parts,omitempty"`    // outputs that were put together to this one
 	Usage    any               `json:"usage,omitempty"`    // what language models used; absent if none was asked
-	Stopped  string            `json:"stopped,omitempty"`  // why the run ended before its input did: "budget"; such an output is partial
-	Started  time.Time         `json:"started"`            // UTC
-	Ended    time.Time         `json:"ended"`              // UTC; set by Write
+	// why the run ended before its input did: "budget"; such an output is partial
+	Stopped string    `json:"stopped,omitempty"`
+	Started time.Time `json:"started"` // UTC
+	Ended   time.Time `json:"ended"`   // UTC; set by Write
 }
 
 // Artefact is something with a name and a content.
@@ -65,7 +66,8 @@ type Part struct {
 type Input struct {
 	File   string `json:"file"`             // without its folder
 	SHA256 string `json:"sha256,omitempty"` // hex, of the bytes read; absent in the record of a run that has not ended
-	Size   int64  `json:"size"`             // bytes read; in the record of a run that has not ended, of the file, or -1 if not known
+	// bytes read; in the record of a run that has not ended, of the file, or -1 if not known
+	Size int64 `json:"size"`
 	// Partial says that reading ended before the file did, for instance at --limit.
 	Partial bool `json:"partial,omitempty"`
 	// Changed says how the file changed while it was read: "went from 120 to 180 bytes". Absent: it did not.

@@ -52,7 +52,8 @@ func TestWrite(t *testing.T) {
 	if !got.Ended.Equal(r.Ended) || got.Ended.Before(got.Started) || got.Started.Location() != time.UTC {
 		t.Errorf("from %v to %v", got.Started, got.Ended)
 	}
-	if got.Format != 1 || got.Tool.Version == "" || got.Counts["rows"] != 3 || got.Model.ID != "m@1" || got.Taxonomy != nil {
+	if got.Format != 1 || got.Tool.Version == "" || got.Counts["rows"] != 3 || got.Model.ID != "m@1" ||
+		got.Taxonomy != nil {
 		t.Errorf("record %s", data)
 	}
 	noMachine(t, data)
@@ -82,10 +83,12 @@ func TestPartialInput(t *testing.T) {
 }
 
 func TestWriteFails(t *testing.T) {
-	if err := New("x", nil).Write(filepath.Join(t.TempDir(), "none", "out")); err == nil || !strings.HasPrefix(err.Error(), "run record: open ") {
+	if err := New("x", nil).Write(filepath.Join(t.TempDir(), "none", "out")); err == nil || !strings.HasPrefix(err.Error(),
+		"run record: open ") {
 		t.Errorf("missing folder: %v", err)
 	}
-	if err := New("x", func() {}).Write(filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(), "unsupported type") {
+	if err := New("x", func() {}).Write(filepath.Join(t.TempDir(), "out")); err == nil || !strings.Contains(err.Error(),
+		"unsupported type") {
 		t.Errorf("options that are no JSON: %v", err)
 	}
 }

@@ -20,8 +20,9 @@ func TestNearest(t *testing.T) {
 func TestMeant(t *testing.T) {
 	names := []string{"identify", "show", "stats", "diff", "taxonomy", "output", "Frage"}
 	for in, want := range map[string]string{
-		"identfy": "identify", "shwo": "show", "stat": "stats", "STATS": "stats", "tax": "taxonomy", "out": "output", "frgae": "Frage",
-		"": "", "s": "", "zz": "", "frobnicate": "", "merge": "",
+		"identfy": "identify", "shwo": "show", "stat": "stats", "STATS": "stats", "tax": "taxonomy", "out": "output",
+		"frgae": "Frage",
+		"":      "", "s": "", "zz": "", "frobnicate": "", "merge": "",
 	} {
 		if got := Meant(in, names); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)

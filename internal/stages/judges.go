@@ -57,7 +57,8 @@ func newJudges(o *AskOptions, kind, output string) (*judges, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	if j.Template.Kind != kind {
-		return nil, exit.Usagef("--template %s is of kind %s; this run needs one of kind %s", o.Template, j.Template.Kind, kind)
+		return nil, exit.Usagef("--template %s is of kind %s; this run needs one of kind %s", o.Template,
+			j.Template.Kind, kind)
 	}
 	if j.Session, err = judging.New(o.Options); err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -78,7 +79,8 @@ func (j *judges) openJournal() error {
 func (j *judges) checkPath(input, output string) error {
 	for _, other := range []string{input, output, dataset.PartialPath(output), runrecord.Path(output)} {
 		if other != run.Stdio && other != "" && dataset.SameFile(j.Path(), other) {
-			return exit.Usagef("the journal %s would be the same file as %s; choose another name with --journal", j.Path(), other)
+			return exit.Usagef("the journal %s would be the same file as %s; choose another name with --journal",
+				j.Path(), other)
 		}
 	}
 	return nil
@@ -105,7 +107,8 @@ func (j *judges) describeUsage(u *judging.Usage) string {
 
 // describeNextRun says how a run goes on that was stopped or interrupted.
 func (j *judges) describeNextRun() string {
-	return fmt.Sprintf("the replies so far are in %s: the same command goes on from there, and pays for none of them again",
+	return fmt.Sprintf("the replies so far are in %s: the same command goes on from there, "+
+		"and pays for none of them again",
 		j.Path())
 }
 
@@ -165,8 +168,8 @@ func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 	return f.Text(p.Out, j.Unpriced())
 }
 
-// showPrompt prints what is asked about the first subject with the id that was given. Where there is none, the error says
-// notFound, and the id of the first subject: first, unless that is empty.
+// showPrompt prints what is asked about the first subject with the id that was given. Where there is none, the error
+// says notFound, and the id of the first subject: first, unless that is empty.
 func (j *judges) showPrompt(p *run.Process, all visitSubjects, notFound, first string) error {
 	found := false
 	_, err := all(func(s *subject) error {

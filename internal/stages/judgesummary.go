@@ -227,7 +227,8 @@ func (s *judgeSummary) text(w io.Writer) error {
 		fmt.Fprintln(w, s.judges.describeUsage(s.Usage))
 		return nil
 	}
-	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), words.Plural(s.Judgements, "judgement", "judgements"), s.Unscored, s.reasons())
+	fmt.Fprintf(w, "judged by %s: %s, %d unscored%s\n", strings.Join(s.judges.o.Names(), ", "), words.Plural(s.Judgements,
+		"judgement", "judgements"), s.Unscored, s.reasons())
 	if strings.Contains(s.example, ": ") { // with details
 		fmt.Fprintf(w, "the first of them: %s\n", s.example)
 	}
@@ -238,10 +239,12 @@ func (s *judgeSummary) text(w io.Writer) error {
 	}
 	if a := s.Anchoring; a != nil {
 		fmt.Fprintf(w, "anchoring: a wrong label was followed %d of %s (%s); %s with a planted label\n", a.Followed,
-			words.Plural(a.Told, "time", "times"), report.Percent(a.Followed, a.Told), words.Plural(a.Planted, "judgement", "judgements"))
+			words.Plural(a.Told, "time", "times"), report.Percent(a.Followed, a.Told), words.Plural(a.Planted,
+				"judgement", "judgements"))
 	}
 	if c := s.Cascade; c != nil {
-		fmt.Fprintf(w, "cascade: %s offline, %s saved; of %d audited the judge changed %d (%s)\n", words.Plural(c.Offline, "score", "scores"),
+		fmt.Fprintf(w, "cascade: %s offline, %s saved; of %d audited the judge changed %d (%s)\n", words.Plural(c.Offline,
+			"score", "scores"),
 			words.Plural(c.Saved, "judgement", "judgements"), c.Audited, c.Changed, report.Percent(c.Changed, c.Audited))
 	}
 	return evaluation.WriteLift(w, s.Lift, s.LiftGroups)

@@ -16,8 +16,12 @@ func TestAgreementIsOfTheValues(t *testing.T) {
 		score  dataset.Score
 		differ int
 	}{
-		{dataset.Score{Runs: []dataset.Run{run("a", vanilla, 1), run("a", aware, 3), run("b", vanilla, 2), run("b", aware, 2)}}, 1}, // means: 2 and 2
-		{dataset.Score{Runs: []dataset.Run{run("a", vanilla, 1), run("a", aware, 3), run("b", vanilla, 3), run("b", aware, 3)}}, 0}, // means: 2 and 3
+		// means: 2 and 2
+		{dataset.Score{Runs: []dataset.Run{run("a", vanilla, 1), run("a", aware, 3), run("b", vanilla, 2),
+			run("b", aware, 2)}}, 1},
+		// means: 2 and 3
+		{dataset.Score{Runs: []dataset.Run{run("a", vanilla, 1), run("a", aware, 3), run("b", vanilla, 3),
+			run("b", aware, 3)}}, 0},
 	} {
 		a := &agreement{}
 		if a.add(&c.score, aware); *a != (agreement{Scores: 1, Differ: c.differ}) {

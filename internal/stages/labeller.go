@@ -74,7 +74,10 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 		return errors.Join(err, count(row, resumed, counts))
 	}
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
-		return labeller.Identify(ctx, next, func(row *dataset.Row, d *dataset.Diagnosis) error { return emitWith(row, d, emit) })
+		return labeller.Identify(ctx, next, func(row *dataset.Row,
+			d *dataset.Diagnosis) error {
+			return emitWith(row, d, emit)
+		})
 	}
 	res := r.All(ctx, s)
 	return i.all(res, s, func(sum *report.Tagging) error { return j.addSpent(sum, res) })
@@ -129,7 +132,8 @@ func (j *judges) addSpent(sum *report.Tagging, res *run.Result) error {
 	}
 	sum.Usage, sum.Spent = usage, j.describeUsage(usage)
 	if sum.Rows > 0 && sum.Reasons[scorer.ReasonUnavailable] == sum.Rows {
-		return exit.With(exit.Judge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
+		return exit.With(exit.Judge,
+			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 	return l, nil
 }
 
-func (l *Local) open(ctx context.Context, m *local.Machine, model *models.Model, t *taxonomy.Taxonomy, o identifier.Options,
+func (l *Local) open(ctx context.Context, m *local.Machine, model *models.Model, t *taxonomy.Taxonomy,
+	o identifier.Options,
 	warn func(format string, args ...any)) (*identifier.Identifier, error) {
 	id, runner, err := m.OpenIdentifier(ctx, model, t, l.o.On, o, warn)
 	if err == nil {

@@ -91,7 +91,8 @@ func (s *Score) Offline(ctx context.Context) error {
 // stage is what all ways of scoring have in common.
 func (s *Score) stage() *run.Stage {
 	s.summary = newScoreSummary(s.Taxonomy)
-	stage := &run.Stage{Command: "score", Taxonomy: s.Taxonomy, Column: dataset.ColumnScores, Verb: "score", Past: "scored",
+	stage := &run.Stage{Command: "score", Taxonomy: s.Taxonomy, Column: dataset.ColumnScores,
+		Verb: "score", Past: "scored",
 		Why: s.summary.why, Zero: run.Counts{countUnscored: 0}}
 	for _, d := range s.Taxonomy.Dimensions {
 		stage.Zero[countScored+d.Key] = 0
@@ -195,8 +196,8 @@ func tuneRuntime(getenv func(string) string) (restore func()) {
 	}
 }
 
-// rowCheck refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many. So it
-// is where labels are of another taxonomy.
+// rowCheck refuses an input of which the first row was not tagged: it is the wrong file, rather than one row of many.
+// So it is where labels are of another taxonomy.
 func (s *Score) rowCheck(p *scorer.PanelOptions) func(*dataset.Row) error {
 	first := true
 	return func(row *dataset.Row) error {
@@ -330,7 +331,8 @@ func (s *ScoreSummary) finishJudging() error {
 		err = errors.Join(err, fault)
 	}
 	if j.isUnavailable() {
-		err = errors.Join(err, exit.With(exit.Judge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
+		err = errors.Join(err,
+			exit.With(exit.Judge, errors.New("no judge gave any reply; the same command with --overwrite asks again")))
 	}
 	return err
 }
@@ -346,7 +348,8 @@ func (s *ScoreSummary) text(w io.Writer) error {
 		}
 		by = "by " + strings.Join(s.Judging.judges.o.Names(), ", ")
 	}
-	fmt.Fprintf(w, "%s in %.1f s, scored %s: %d unscored; %s rejected\n", words.Plural(s.Rows, "row", "rows"), s.Seconds, by,
+	fmt.Fprintf(w, "%s in %.1f s, scored %s: %d unscored; %s rejected\n", words.Plural(s.Rows, "row", "rows"), s.Seconds,
+		by,
 		s.Unscored, words.Plural(s.Rejected, "line", "lines"))
 	if s.Rows == 0 {
 		return nil

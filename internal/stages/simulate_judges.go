@@ -165,8 +165,8 @@ func (w *writing) readRows(ctx context.Context) (err error) {
 	return nil
 }
 
-// openModels makes the simulator of the models, and clears the output before there is a journal: a run that cannot begin
-// leaves none.
+// openModels makes the simulator of the models, and clears the output before there is a journal: a run that cannot
+// begin leaves none.
 func (w *writing) openModels() (err error) {
 	if w.judges, err = newJudges(w.ask, prompt.Simulate, w.Output); err != nil {
 		return err
@@ -194,8 +194,8 @@ func (w *writing) inputs() []string {
 	return []string{w.Input, w.o.ExamplesFile}
 }
 
-// visitJobs goes through the texts that would be written. The judges' calls hold the row's own text instead of the one to
-// be written, so none of them is in the journal.
+// visitJobs goes through the texts that would be written. The judges' calls hold the row's own text instead of the one
+// to be written, so none of them is in the journal.
 func (w *writing) visitJobs(visit func(*subject) error) (rejected int, err error) {
 	for _, job := range w.jobs {
 		err := visit(&subject{id: job.Row.ID, calls: func() ([]call, error) {

@@ -1,6 +1,6 @@
 // Package stages are the row commands of erreval on the engine of internal/run: identify and score, each by the local
-// model or offline and by language models, and simulate, by rules or by language models. The command line reads flags for
-// them and prints their errors.
+// model or offline and by language models, and simulate, by rules or by language models. The command line reads flags
+// for them and prints their errors.
 package stages
 
 import (
@@ -34,8 +34,9 @@ type Identify struct {
 	Taxonomy *taxonomy.Taxonomy
 	Gates    []gate.Gate
 	Publish  Publish
-	JSON     bool                                         // prints the summary as JSON, on standard output unless rows go there
-	Table    func(*dataset.Row, *dataset.Diagnosis) error // shows a row, or nil
+	// prints the summary as JSON, on standard output unless rows go there
+	JSON  bool
+	Table func(*dataset.Row, *dataset.Diagnosis) error // shows a row, or nil
 }
 
 // all runs the stage, and prints the summary. spent completes the summary of a language model; nil for the local one.
@@ -70,7 +71,8 @@ func (i *Identify) noError() string {
 
 // stage is what all identifiers have in common.
 func (i *Identify) stage() *run.Stage {
-	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis, Verb: "tag", Past: "tagged",
+	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis,
+		Verb: "tag", Past: "tagged",
 		Why:  func() string { return "diagnosis.reason says why" },
 		Zero: run.Counts{run.CountTagged: 0, run.CountUntagged: 0, run.CountTruncated: 0, run.CountWithoutError: 0}}
 	for _, t := range i.Taxonomy.Types {
@@ -194,6 +196,7 @@ func fitsTaxonomy(row *dataset.Row, d *dataset.Diagnosis, t *taxonomy.Taxonomy) 
 	if d == nil || d.MadeWith(t.ID()) {
 		return nil
 	}
-	return exit.With(exit.Unfit, fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy",
-		row.ID, d.Taxonomy, t.ID()))
+	return exit.With(exit.Unfit,
+		fmt.Errorf("row %s was tagged with the taxonomy %s, not %s; give that one with --taxonomy",
+			row.ID, d.Taxonomy, t.ID()))
 }

@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// AlphaNominal is Krippendorff's α for names (Content Analysis, 2004, section 11.3): two values agree or they do not. Units
-// and the result are as in Alpha.
+// AlphaNominal is Krippendorff's α for names (Content Analysis, 2004, section 11.3): two values agree or they do not.
+// Units and the result are as in Alpha.
 func AlphaNominal[V comparable](units [][]V) float64 {
 	count := map[V]float64{}
 	var n, observed float64
@@ -54,8 +54,8 @@ func Kappa[V comparable](a, b []V) float64 {
 	return (n*same - chance) / (n*n - chance)
 }
 
-// Jaccard is the mean over rows of |a∩b| ÷ |a∪b| of two label sets, 1 where both are empty. NaN without rows. Rows of a and b
-// are parallel, with one column per label.
+// Jaccard is the mean over rows of |a∩b| ÷ |a∪b| of two label sets, 1 where both are empty. NaN without rows. Rows of a
+// and b are parallel, with one column per label.
 func Jaccard(a, b [][]bool) float64 {
 	var sum float64
 	for i := range a {

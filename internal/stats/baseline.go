@@ -10,7 +10,8 @@ func MostFrequentSet(gold [][]bool) []bool {
 		count[bitKey(row)]++
 	}
 	for _, row := range gold {
-		if b := bitKey(row); best == nil || count[b] > count[bitKey(best)] || count[b] == count[bitKey(best)] && b < bitKey(best) {
+		if b := bitKey(row); best == nil || count[b] > count[bitKey(best)] || count[b] == count[bitKey(best)] &&
+			b < bitKey(best) {
 			best = row
 		}
 	}

@@ -27,7 +27,8 @@ type Interval struct {
 // stat says how often each group was drawn; stat is called concurrently and must not keep the slice. Several figures or
 // predictions in one stat are paired. Resample i depends on seed and i alone, so the result does not depend on the
 // number of cores. The error is the context's.
-func Bootstrap[T any](ctx context.Context, groups, resamples int, seed uint64, stat func(weight []int32) T) ([]T, error) {
+func Bootstrap[T any](ctx context.Context, groups, resamples int, seed uint64,
+	stat func(weight []int32) T) ([]T, error) {
 	out := make([]T, resamples)
 	workers := min(runtime.GOMAXPROCS(0), max(resamples, 1))
 	jobs, ctx := errgroup.WithContext(ctx)
@@ -81,7 +82,8 @@ func IntervalBy[T any](samples []T, value func(T) float64) Interval {
 	return IntervalOf(values)
 }
 
-// Quantile interpolates linearly between the order statistics of sorted values, as numpy.quantile does. NaN without values.
+// Quantile interpolates linearly between the order statistics of sorted values, as numpy.quantile does. NaN without
+// values.
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

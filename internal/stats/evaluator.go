@@ -184,9 +184,9 @@ func (e *Evaluator) f1(acc []float64, k int) float64 {
 // Groups is the number of resampling groups.
 func (e *Evaluator) Groups() int { return e.groups }
 
-// Values computes the figures in the order of Metrics, with each group counted weight[g] times (nil: once). What cannot be
-// computed (no probabilities, no label with enough support) is NaN. The labels in the macro averages are chosen by their
-// support in the whole table; one that has no support under this weighting is left out of that average.
+// Values computes the figures in the order of Metrics, with each group counted weight[g] times (nil: once). What cannot
+// be computed (no probabilities, no label with enough support) is NaN. The labels in the macro averages are chosen by
+// their support in the whole table; one that has no support under this weighting is left out of that average.
 func (e *Evaluator) Values(weight []int32) []float64 {
 	acc := e.total
 	if weight != nil {

@@ -12,9 +12,10 @@ type QualityMethod int
 
 // The methods.
 const (
-	SelfConfidence            QualityMethod = iota // the probability of what was given
-	NormalizedMargin                               // (that − the other's + 1) ÷ 2; of two classes it is SelfConfidence
-	ConfidenceWeightedEntropy                      // ln(q+1) ÷ q, with q = entropy in bits ÷ SelfConfidence; 0 where q is 0, as cleanlab has it
+	SelfConfidence   QualityMethod = iota // the probability of what was given
+	NormalizedMargin                      // (that − the other's + 1) ÷ 2; of two classes it is SelfConfidence
+	// ln(q+1) ÷ q, with q = entropy in bits ÷ SelfConfidence; 0 where q is 0, as cleanlab has it
+	ConfidenceWeightedEntropy
 )
 
 // Constants of cleanlab.

@@ -30,7 +30,8 @@ type Table struct {
 
 // Options of the averages.
 type Options struct {
-	// MinSupport is the number of gold rows from which a label enters the macro averages; a label without support never does.
+	// MinSupport is the number of gold rows from which a label enters the macro averages; a label without support never
+	// does.
 	MinSupport int
 	// NoError is the column of the "no error" label; -1: there is none.
 	NoError int
@@ -78,14 +79,16 @@ func Metrics() []Metric {
 	}
 }
 
-// Validate reports every fault that would make the figures meaningless: ragged rows, groups out of range, probabilities outside [0, 1].
+// Validate reports every fault that would make the figures meaningless: ragged rows, groups out of range, probabilities
+// outside [0, 1].
 func (t *Table) Validate() error {
 	n := len(t.Gold)
 	if n == 0 {
 		return errors.New("no rows to evaluate")
 	}
 	if len(t.Pred) != n || t.Prob != nil && len(t.Prob) != n || t.Group != nil && len(t.Group) != n {
-		return fmt.Errorf("%d gold rows, but %d predictions, %d rows of probabilities, %d groups", n, len(t.Pred), len(t.Prob), len(t.Group))
+		return fmt.Errorf("%d gold rows, but %d predictions, %d rows of probabilities, %d groups", n, len(t.Pred),
+			len(t.Prob), len(t.Group))
 	}
 	for i := range t.Gold {
 		if err := t.validateRow(i, len(t.Gold[0])); err != nil {
@@ -135,8 +138,8 @@ func (t *Table) groups() int {
 	return t.Groups
 }
 
-// Label holds the figures of one label over all rows. Undefined figures are NaN; ratios with an empty denominator are 0,
-// as with scikit-learn's zero_division=0.
+// Label holds the figures of one label over all rows. Undefined figures are NaN; ratios with an empty denominator are
+// 0, as with scikit-learn's zero_division=0.
 type Label struct {
 	Support   int // gold rows
 	Predicted int // predicted rows

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// CalibrationBins is the number of equal-width bins of the calibration error (Guo et al. 2017 use 15). A bin is open below
-// and closed above, the first closed on both sides, as in scikit-learn's calibration_curve. Per label, the error is
-// Σ over bins of (rows in the bin ÷ rows) · |share of gold − mean probability|.
+// CalibrationBins is the number of equal-width bins of the calibration error (Guo et al. 2017 use 15). A bin is open
+// below and closed above, the first closed on both sides, as in scikit-learn's calibration_curve. Per label, the error
+// is Σ over bins of (rows in the bin ÷ rows) · |share of gold − mean probability|.
 const CalibrationBins = 15
 
 func calibrationBin(p float64) int {
@@ -81,8 +81,8 @@ func (r *Ranking) AveragePrecision(weight []int32) float64 {
 	return mean(sum, tp)
 }
 
-// AUC is the area under the ROC curve: the share of (gold, other) pairs in which the gold row scores higher, ties counting
-// half (Mann and Whitney 1947). NaN unless both kinds of rows are there. Weight counts groups, nil: once each.
+// AUC is the area under the ROC curve: the share of (gold, other) pairs in which the gold row scores higher, ties
+// counting half (Mann and Whitney 1947). NaN unless both kinds of rows are there. Weight counts groups, nil: once each.
 func (r *Ranking) AUC(weight []int32) float64 {
 	var tp, fp, wins float64
 	r.eachStep(weight, func(pos, neg float64) {

@@ -106,7 +106,8 @@ func TestFiguresEqualScikitLearn(t *testing.T) {
 			for k, got := range e.Labels() {
 				want := p.Labels[k]
 				if got.Support != want.Support || got.Predicted != want.Predicted {
-					t.Errorf("label %d: support %d, predicted %d, want %d, %d", k, got.Support, got.Predicted, want.Support, want.Predicted)
+					t.Errorf("label %d: support %d, predicted %d, want %d, %d", k, got.Support, got.Predicted,
+						want.Support, want.Predicted)
 				}
 				near(t, "precision", got.Precision, &want.Precision)
 				near(t, "recall", got.Recall, &want.Recall)
@@ -157,7 +158,8 @@ func TestResampledFiguresEqualScikitLearn(t *testing.T) {
 				if want == nil {
 					want = []float64{math.NaN(), math.NaN()}
 				}
-				if math.Abs(got.Low-want[0]) > 1e-9 || math.Abs(got.High-want[1]) > 1e-9 || math.IsNaN(got.Low) != math.IsNaN(want[0]) {
+				if math.Abs(got.Low-want[0]) > 1e-9 || math.Abs(got.High-want[1]) > 1e-9 ||
+					math.IsNaN(got.Low) != math.IsNaN(want[0]) {
 					t.Errorf("%s: interval %v, want %v", Metrics()[i].Key, got, want)
 				}
 			}
@@ -165,7 +167,8 @@ func TestResampledFiguresEqualScikitLearn(t *testing.T) {
 	}
 }
 
-// A mean over n rows that are their own groups has the interval mean ± 1.96·σ/√n; one over groups of ten equal rows is √10 as wide.
+// A mean over n rows that are their own groups has the interval mean ± 1.96·σ/√n; one over groups of ten equal rows is
+// √10 as wide.
 func TestIntervalOfAMean(t *testing.T) {
 	const n = 2000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -246,7 +249,8 @@ func TestDrawDrawsAsManyGroupsAsThereAre(t *testing.T) {
 	}
 }
 
-// By hand: two rows with prediction, one without. Without prediction every gold label is missed and nothing is over-predicted.
+// By hand: two rows with prediction, one without. Without prediction every gold label is missed and nothing is
+// over-predicted.
 func TestRowsWithoutPredictionCountAsWrong(t *testing.T) {
 	gold := [][]bool{{true, false}, {false, true}, {true, false}, {false, false}}
 	pred := [][]bool{{true, false}, {true, true}, nil, nil}
@@ -293,7 +297,8 @@ func TestAUCIsSymmetric(t *testing.T) {
 		other[i], negative[i] = !gold[i], -scores[i]
 	}
 	a := NewRanking(scores, gold, nil).AUC(nil)
-	if want := (1.5 + 1.5 + 3.5) / 12; math.Abs(a-want) > 1e-12 { // the two 0.4 beat 0.1 and tie with 0.4; 0.9 beats three others and ties with one
+	// the two 0.4 beat 0.1 and tie with 0.4; 0.9 beats three others and ties with one
+	if want := (1.5 + 1.5 + 3.5) / 12; math.Abs(a-want) > 1e-12 {
 		t.Errorf("area %v, want %v", a, want)
 	}
 	for _, b := range []float64{NewRanking(scores, other, nil).AUC(nil), NewRanking(negative, gold, nil).AUC(nil)} {
@@ -336,7 +341,8 @@ func TestMostFrequentSetTies(t *testing.T) {
 
 func TestConfusion(t *testing.T) {
 	table := &Table{
-		Gold: [][]bool{{true, true, false}, {true, false, false}, {true, false, false}, {false, true, false}, {true, false, false}},
+		Gold: [][]bool{{true, true, false}, {true, false, false}, {true, false, false}, {false, true, false},
+			{true, false, false}},
 		Pred: [][]bool{{true, false, true}, {false, true, true}, {false, false, false}, {false, true, true}, nil},
 	}
 	want := &Confusion{
@@ -396,7 +402,8 @@ func randomTable(rows, labels, groups int) *Table {
 			prob[k] = rng.Float64()
 			pred[k] = prob[k] > 0.9
 		}
-		t.Gold, t.Pred, t.Prob, t.Group = append(t.Gold, gold), append(t.Pred, pred), append(t.Prob, prob), append(t.Group, i%groups)
+		t.Gold, t.Pred, t.Prob, t.Group = append(t.Gold, gold), append(t.Pred, pred), append(t.Prob,
+			prob), append(t.Group, i%groups)
 	}
 	return t
 }

@@ -18,12 +18,15 @@ func TestReader(t *testing.T) {
 	var names []string
 	read := func(data string) error {
 		r := &Reader{File: "f"}
-		r.Mapping(r.Document([]byte(data), "thing"), "a thing", Need("text", r.Text(&text)), May("word", r.Word(&word)), May("flag", r.Flag(&flag)),
-			May("int", r.IntFrom(3, &number)), May("float", r.Float(&float, "less than 1", func(x float64) bool { return x < 1 })),
+		r.Mapping(r.Document([]byte(data), "thing"), "a thing", Need("text", r.Text(&text)), May("word", r.Word(&word)),
+			May("flag", r.Flag(&flag)),
+			May("int", r.IntFrom(3, &number)), May("float", r.Float(&float, "less than 1",
+				func(x float64) bool { return x < 1 })),
 			May("list", r.List(&list)), May("names", r.Names(func(name string, _ *yaml.Node) { names = append(names, name) })))
 		return r.Err()
 	}
-	if err := read(right); err != nil || text != "a b" || word != "ab" || !flag || number != 3 || float != 0.5 || len(list) != 1 || len(names) != 2 {
+	if err := read(right); err != nil || text != "a b" || word != "ab" || !flag || number != 3 || float != 0.5 ||
+		len(list) != 1 || len(names) != 2 {
 		t.Errorf("%v: %q %q %v %d %g %d %q", err, text, word, flag, number, float, len(list), names)
 	}
 	const faults = `f:1: text: a text is expected, not a list, mapping or alias
@@ -38,7 +41,8 @@ f:8: unknown key "more" in a thing; it may have text, word, flag, int, float, li
 	if err := read(wrong); err == nil || err.Error() != faults {
 		t.Errorf("got\n%v", err)
 	}
-	if err := read("int: 2\n"); err == nil || err.Error() != "f:1: int: 3 or more is expected, not 2\nf:1: a thing needs the key \"text\"" {
+	if err := read("int: 2\n"); err == nil ||
+		err.Error() != "f:1: int: 3 or more is expected, not 2\nf:1: a thing needs the key \"text\"" {
 		t.Errorf("got %v", err)
 	}
 }

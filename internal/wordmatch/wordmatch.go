@@ -36,7 +36,10 @@ func Find(content string, targets []string) [][]int {
 	if err != nil { // too large for a pattern: nothing is marked
 		return nil
 	}
-	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool { return !isWholeWords(content, at[0], at[1]) })
+	return slices.DeleteFunc(re.FindAllStringIndex(content, -1), func(at []int) bool {
+		return !isWholeWords(content,
+			at[0], at[1])
+	})
 }
 
 // isWholeWords tells whether the range cuts no word, in scripts that put spaces between words.
@@ -49,7 +52,8 @@ func isWholeWords(s string, from, to int) bool {
 }
 
 func isInWord(r rune) bool {
-	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+	if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar) {
 		return false
 	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))

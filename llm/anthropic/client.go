@@ -45,7 +45,8 @@ func New(o Options) (*Client, error) {
 		}
 		return nil
 	}
-	api := endpoint.API{Prepare: prepare, ReplyField: "content", Status: statusOf, Problem: problemOf, RequestID: "Request-Id"}
+	api := endpoint.API{Prepare: prepare, ReplyField: "content", Status: statusOf, Problem: problemOf,
+		RequestID: "Request-Id"}
 	return &Client{url: strings.TrimRight(o.BaseURL, "/") + callPath, endpoint: endpoint.New(o, api),
 		rejected: endpoint.Rejections{Options: options}}, nil
 }

@@ -91,7 +91,8 @@ func (q question) endQuestion(err error) {
 }
 
 // feedItems reads items and sends them and their questions to the channels.
-func feedItems(ctx context.Context, next func() (*Item, error), items chan<- *openItem, questions chan<- question) error {
+func feedItems(ctx context.Context, next func() (*Item, error), items chan<- *openItem,
+	questions chan<- question) error {
 	for ctx.Err() == nil {
 		item, err := next()
 		if errors.Is(err, io.EOF) {

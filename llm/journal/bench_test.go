@@ -69,7 +69,8 @@ func BenchmarkThrough(b *testing.B) {
 	}
 	budget := Budget{MaxCost: ptr(1e6), MaxTokens: ptr(int64(1e12)), MaxCalls: ptr(int64(1e9))}
 	limiter := llm.NewLimiter(llm.LimitOptions{InFlight: inFlight})
-	journaled := j.Client(limiter.LimitRates(meter(b, j, limiter.LimitInFlight(endpoint), budget, prices("USD", Price{1, 1}))), "")
+	journaled := j.Client(limiter.LimitRates(meter(b, j, limiter.LimitInFlight(endpoint), budget,
+		prices("USD", Price{1, 1}))), "")
 	n := max(b.N, inFlight)
 	b.ResetTimer()
 	bare := through(endpoint, n, inFlight)

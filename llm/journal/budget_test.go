@@ -192,10 +192,12 @@ func TestLimits(t *testing.T) {
 		want   int64
 		text   string
 	}{
-		"calls":      {Budget{MaxCalls: ptr(int64(5))}, 5, "5 of 5 calls are made"},
-		"tokens":     {Budget{MaxTokens: ptr(int64(159 + 40))}, 5, "50 of 199 tokens are used or reserved, and the call may use 159"},
-		"one short":  {Budget{MaxTokens: ptr(int64(159 + 39))}, 4, "40 of 198 tokens"},
-		"cost":       {Budget{MaxCost: ptr(0.169 + 4*0.013)}, 5, "0.065 of 0.221 USD are spent or reserved, and the call may cost 0.169"},
+		"calls": {Budget{MaxCalls: ptr(int64(5))}, 5, "5 of 5 calls are made"},
+		"tokens": {Budget{MaxTokens: ptr(int64(159 + 40))}, 5,
+			"50 of 199 tokens are used or reserved, and the call may use 159"},
+		"one short": {Budget{MaxTokens: ptr(int64(159 + 39))}, 4, "40 of 198 tokens"},
+		"cost": {Budget{MaxCost: ptr(0.169 + 4*0.013)}, 5,
+			"0.065 of 0.221 USD are spent or reserved, and the call may cost 0.169"},
 		"cost short": {Budget{MaxCost: ptr(0.169 + 4*0.013 - 1e-6)}, 4, "0.052 of 0.220999 USD"},
 		"nothing":    {Budget{MaxCalls: ptr(int64(0))}, 0, "0 of 0 calls"},
 		"no cost":    {Budget{MaxCost: ptr(0.0)}, 0, "0 of 0 USD"},
@@ -248,7 +250,8 @@ func TestLostCall(t *testing.T) {
 	j := open(t, path)
 	func() {
 		defer func() { _ = recover() }()
-		m := meter(t, j, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { panic("killed") }), Budget{}, nil)
+		m := meter(t, j, llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) { panic("killed") }),
+			Budget{}, nil)
 		_, _ = j.Client(m, "").Complete(t.Context(), request("x"))
 	}()
 	closed(t, j)
@@ -257,7 +260,8 @@ func TestLostCall(t *testing.T) {
 	if got := spent(t, j); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if _, err := meter(t, j, &counting{}, Budget{MaxTokens: ptr(int64(317))}, nil).Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Budget {
+	if _, err := meter(t, j, &counting{}, Budget{MaxTokens: ptr(int64(317))}, nil).Complete(t.Context(),
+		request("x")); llm.KindOf(err) != llm.Budget {
 		t.Errorf("got %v, want no room beside the lost call", err)
 	}
 	complete(t, meter(t, j, &counting{}, Budget{MaxTokens: ptr(int64(318))}, nil), request("x"))
@@ -366,7 +370,8 @@ func TestOverrun(t *testing.T) {
 func TestAbsurdUsage(t *testing.T) {
 	j := open(t, file(t))
 	for range 5 {
-		complete(t, meter(t, j, answer(llm.Usage{Input: math.MaxInt, Output: math.MaxInt}), Budget{}, prices("USD", Price{1e6, 1e6})), request("x"))
+		complete(t, meter(t, j, answer(llm.Usage{Input: math.MaxInt, Output: math.MaxInt}), Budget{},
+			prices("USD", Price{1e6, 1e6})), request("x"))
 	}
 	m := meter(t, j, &counting{}, Budget{MaxCost: ptr(1e9), MaxTokens: ptr(int64(1e9))}, prices("USD", Price{1, 1}))
 	if _, err := m.Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Budget {
@@ -383,12 +388,14 @@ func TestUnpricedCalls(t *testing.T) {
 	list := &Prices{Currency: "USD", Models: map[string]Price{"n": {1000, 1000}}}
 	m := meter(t, j, &counting{}, Budget{MaxCost: ptr(1.0)}, list)
 	for _, r := range []*llm.Request{request("y"), other} {
-		if _, err := m.Complete(t.Context(), r); llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(), "calls of m are made, whose price is unknown") {
+		if _, err := m.Complete(t.Context(), r); llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(),
+			"calls of m are made, whose price is unknown") {
 			t.Errorf("got %v", err)
 		}
 	}
 	list.Models["m"] = Price{8500, 0} // 0.85 are spent, 0.159 may follow
-	if _, err := m.Complete(t.Context(), other); llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(), "0.85 of 1 USD") {
+	if _, err := m.Complete(t.Context(), other); llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(),
+		"0.85 of 1 USD") {
 		t.Errorf("got %v, want no room beside 0.85", err)
 	}
 	list.Models["m"] = Price{8000, 0}
@@ -399,7 +406,8 @@ func TestCurrency(t *testing.T) {
 	j := open(t, file(t))
 	meter(t, j, nil, Budget{}, prices("USD", Price{1, 1}))
 	complete(t, meter(t, j, &counting{}, Budget{}, prices("EUR", Price{1, 1})), request("x")) // nothing was spent in USD
-	if _, err := j.Meter(nil, Budget{}, prices("USD", Price{1, 1})); err == nil || !strings.Contains(err.Error(), "in EUR, the price list is in USD; use a price list in EUR") {
+	if _, err := j.Meter(nil, Budget{}, prices("USD", Price{1, 1})); err == nil || !strings.Contains(err.Error(),
+		"in EUR, the price list is in USD; use a price list in EUR") {
 		t.Errorf("got %v", err)
 	}
 	if s := spent(t, j); s.Currency != "EUR" {

@@ -20,7 +20,8 @@ const (
 	applicationID = 0x65727276 // "errv": marks a journal among SQLite files
 	busyTimeout   = 30 * time.Second
 	readers       = 4
-	logPages      = 65536 // of 4 KiB, after which a writer itself copies the log into the file; usually checkpointEvery comes first
+	// of 4 KiB, after which a writer itself copies the log into the file; usually checkpointEvery comes first
+	logPages = 65536
 )
 
 // Accounts count open calls with their reservation, so a call that a crash lost stays charged.
@@ -107,7 +108,8 @@ func dataSource(abs string, pragmas ...string) string {
 }
 
 func (s *store) connect(abs, synchronous string) (err error) {
-	if s.writer, err = sql.Open("sqlite", dataSource(abs, "synchronous("+synchronous+")", fmt.Sprintf("wal_autocheckpoint(%d)", logPages))); err != nil {
+	if s.writer, err = sql.Open("sqlite", dataSource(abs, "synchronous("+synchronous+")",
+		fmt.Sprintf("wal_autocheckpoint(%d)", logPages))); err != nil {
 		return err
 	}
 	if s.conn, err = s.writer.Conn(background); err != nil {

@@ -6,7 +6,7 @@
 // rate limit has no reservation:
 //
 //	limiter := llm.NewLimiter(limits)
-//	metered, err := j.Meter(limiter.LimitInFlight(endpoint), budget, prices) // endpoint is a Client, of llm/openai for one
+//	metered, err := j.Meter(limiter.LimitInFlight(endpoint), budget, prices) // endpoint is a llm.Client
 //	client := j.Client(llm.Retry(limiter.LimitRates(metered), retries), url)
 //
 // The Meter stores a reply unchanged, in the transaction that settles its call. Decorators between the two may repeat
@@ -241,7 +241,8 @@ type memoKey struct{}
 
 func (m *memo) storeReply(t *transaction, r *llm.Reply) error {
 	t.noteReply(m.id)
-	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model, r.Usage.Input, r.Usage.Output)
+	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model,
+		r.Usage.Input, r.Usage.Output)
 	return err
 }
 

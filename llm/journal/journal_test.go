@@ -111,7 +111,10 @@ func TestKey(t *testing.T) {
 		"schema":        change(func(r *llm.Request) { r.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{}`)} }),
 		"schema's text": change(func(r *llm.Request) { r.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{"a":1}`)} }),
 		"repeat":        change(func(r *llm.Request) { r.Repeat = 1 }),
-		"moved text":    change(func(r *llm.Request) { r.Messages[0].Role, r.Messages[0].Content = r.Messages[0].Role+"x", "" }),
+		"moved text": change(func(r *llm.Request) {
+			r.Messages[0].Role, r.Messages[0].Content = r.Messages[0].Role+"x",
+				""
+		}),
 	}
 	texts := map[string]string{}
 	for name, r := range requests {
@@ -124,7 +127,8 @@ func TestKey(t *testing.T) {
 	if reply := complete(t, j.Client(&endpoint, "http://b"), base()); reply.Cached {
 		t.Error("another endpoint's reply was replayed")
 	}
-	if reply := complete(t, j.Client(&endpoint, "http://a"), change(func(r *llm.Request) { r.Attempt = 1 })); reply.Cached {
+	if reply := complete(t, j.Client(&endpoint, "http://a"),
+		change(func(r *llm.Request) { r.Attempt = 1 })); reply.Cached {
 		t.Error("the reply to an earlier attempt was replayed")
 	}
 }

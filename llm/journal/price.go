@@ -81,6 +81,7 @@ func (l *priceList) model(name string, n *yaml.Node) {
 		want := fmt.Sprintf("a price of 0 to %g per million tokens", maxPrice)
 		return l.Float(dst, want, func(x float64) bool { return x >= 0 && x <= maxPrice })
 	}
-	l.Mapping(n, strconv.Quote(name), strictyaml.Need("input", price(&p.Input)), strictyaml.Need("output", price(&p.Output)))
+	l.Mapping(n, strconv.Quote(name), strictyaml.Need("input", price(&p.Input)), strictyaml.Need("output",
+		price(&p.Output)))
 	l.prices.Models[name] = p
 }

@@ -22,7 +22,8 @@ func TestDefaultPrices(t *testing.T) {
 		}
 	}
 	// 3,000 tokens in and 200 out: 3000 x 0.15e-6 + 200 x 0.60e-6
-	if cost := p.Models["gpt-4o-mini"].Cost(llm.Usage{Input: 3000, Output: 200}); cost < 0.000569999 || cost > 0.000570001 {
+	if cost := p.Models["gpt-4o-mini"].Cost(llm.Usage{Input: 3000, Output: 200}); cost < 0.000569999 ||
+		cost > 0.000570001 {
 		t.Errorf("cost %g, want 0.00057", cost)
 	}
 }
@@ -41,15 +42,17 @@ func TestParsePricesFaults(t *testing.T) {
 		{"a", "p:1: a price file must be a mapping"},
 		{"models: {", "p:1: not YAML"},
 		{"\n\nx: 1\n", "p:3: unknown key \"x\" in a price file; it may have currency, date, models\n" +
-			"p:3: a price file needs the key \"currency\"\np:3: a price file needs the key \"date\"\np:3: a price file needs the key \"models\""},
+			"p:3: a price file needs the key \"currency\"\np:3: a price file needs the key \"date\"\np:3: a price file needs " +
+			"the key \"models\""},
 		{"currency: usd\ndate: 2.1.2026\nmodels: {}", "p:1: currency is three capital letters, such as USD; got \"usd\"\n" +
 			"p:2: date is the day the prices were taken, such as 2026-03-21; got \"2.1.2026\""},
 		{head + "  a: 3", "p:4: \"a\" must be a mapping"},
 		{head + "  a: {input: 1}", "p:4: \"a\" needs the key \"output\""},
 		{head + "  a: {input: 1, output: 1}\n  a: {input: 1, output: 1}", "p:5: key \"a\" is given twice (first on line 4)"},
 		{head + "  a: {input: 1, output: 1, cached: 1}", "p:4: unknown key \"cached\" in \"a\""},
-		{head + "  a: {input: -1, output: '1'}", "p:4: input: a price of 0 to 1e+06 per million tokens is expected, not \"-1\"\n" +
-			"p:4: output: a price of 0 to 1e+06 per million tokens is expected, not \"1\""},
+		{head + "  a: {input: -1, output: '1'}",
+			"p:4: input: a price of 0 to 1e+06 per million tokens is expected, not \"-1\"\n" +
+				"p:4: output: a price of 0 to 1e+06 per million tokens is expected, not \"1\""},
 		{head + "  a: {input: .nan, output: .inf}", "not \".nan\"\np:4: output: a price"},
 		{head + "  a: {input: 1e7, output: [1]}", "not \"1e7\"\np:4: output: a price"},
 		{head + "  ? [a]\n  : {input: 1, output: 1}", "p:4: models has a key that is no name"},

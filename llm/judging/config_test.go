@@ -132,21 +132,27 @@ func TestConfigFaults(t *testing.T) {
 		"judges: {}\n---\na: 1": "f:2: a second document; a file holds one configuration",
 		"judge: {}": `f:1: unknown key "judge" in a configuration; it may have judges` + "\n" +
 			`f:1: a configuration needs the key "judges"`,
-		"judges: [a]":                                                               "f:1: judges must be a mapping of names",
-		"judges:\n  a: gpt":                                                         `f:2: judge "a" must be a mapping with the keys model, base_url, azure_version, key_env, headers, temperature, seed, reply_tokens, lines, timeout, rpm, tpm, in_flight, vendor`,
-		"judges:\n  'a,b': {}":                                                      `f:2: judge "a,b": --judge cannot name it, for the comma or space in its name`,
-		"judges:\n  a: {}\n  a: {}":                                                 `f:3: key "a" is given twice (first on line 2)`,
-		"judges:\n  a:\n    key: sk-1":                                              `f:3: unknown key "key" in judge "a"; it may have model, base_url, azure_version, key_env, headers, temperature, seed, reply_tokens, lines, timeout, rpm, tpm, in_flight, vendor`,
-		"judges:\n  a:\n    key_env: sk-secret":                                     "f:3: key_env: the name of an environment variable is expected, in capital letters such as MY_KEY; a key itself does not belong in the file",
-		"judges:\n  a:\n    headers: {api-key: sk-1}":                               "f:3: header api-key: a key does not belong in the file: name the environment variable that holds it with key_env, or give --header",
-		"judges:\n  a:\n    headers: {'x y': z}":                                    `f:3: header "x y": its name or value cannot be sent`,
-		"judges:\n  a:\n    model: ''":                                              "f:3: model: the text is missing",
-		"judges:\n  a:\n    base_url: x.example":                                    `f:3: base_url: endpoint: base URL "x.example": it has to start with https:// or http:// and a host`,
-		"judges:\n  a: {temperature: 3, seed: x}":                                   "f:2: temperature: a number of 0 to 2 is expected, not \"3\"\nf:2: seed: a whole number is expected, not \"x\"",
-		"judges:\n  a: {reply_tokens: 0, rpm: -1}":                                  "f:2: reply_tokens: 1 or more is expected, not 0\nf:2: rpm: 0 or more is expected, not -1",
-		"judges:\n  a: {in_flight: 0, timeout: 30}":                                 "f:2: in_flight: 1 or more is expected, not 0\nf:2: timeout: a time such as 30s or 2m is expected, not \"30\"",
-		"judges:\n  a: {vendor: none}":                                              `f:2: vendor "none" is not known; there are: openai, anthropic`,
-		"judges:\n  a: {vendor: [anthropic]}":                                       "f:2: vendor: a text is expected, not a list, mapping or alias",
+		"judges: [a]":                  "f:1: judges must be a mapping of names",
+		"judges:\n  a: gpt":            `f:2: judge "a" must be a mapping with the keys model, base_url, azure_version, key_env, headers, temperature, seed, reply_tokens, lines, timeout, rpm, tpm, in_flight, vendor`,
+		"judges:\n  'a,b': {}":         `f:2: judge "a,b": --judge cannot name it, for the comma or space in its name`,
+		"judges:\n  a: {}\n  a: {}":    `f:3: key "a" is given twice (first on line 2)`,
+		"judges:\n  a:\n    key: sk-1": `f:3: unknown key "key" in judge "a"; it may have model, base_url, azure_version, key_env, headers, temperature, seed, reply_tokens, lines, timeout, rpm, tpm, in_flight, vendor`,
+		"judges:\n  a:\n    key_env: sk-secret": "f:3: key_env: the name of an " +
+			"environment variable is expected, in capital letters such as MY_KEY; a key itself does not belong in the file",
+		"judges:\n  a:\n    headers: {api-key: sk-1}": "f:3: header api-key: a key does not " +
+			"belong in the file: name the environment variable that holds it with key_env, or give --header",
+		"judges:\n  a:\n    headers: {'x y': z}": `f:3: header "x y": its name or value cannot be sent`,
+		"judges:\n  a:\n    model: ''":           "f:3: model: the text is missing",
+		"judges:\n  a:\n    base_url: x.example": `f:3: base_url: endpoint: base URL "x.example": it has to start with https:// or http:// and a host`,
+		"judges:\n  a: {temperature: 3, seed: x}": "f:2: temperature: a number of 0 to 2 " +
+			"is expected, not \"3\"\nf:2: seed: a whole number is expected, not \"x\"",
+		"judges:\n  a: {reply_tokens: 0, rpm: -1}": "f:2: reply_tokens: 1 or more is " +
+			"expected, not 0\nf:2: rpm: 0 or more is expected, not -1",
+		"judges:\n  a: {in_flight: 0, timeout: 30}": "f:2: in_flight: 1 or more is " +
+			"expected, not 0\nf:2: timeout: a time such as 30s or 2m is expected, not \"30\"",
+		"judges:\n  a: {vendor: none}": `f:2: vendor "none" is not known; there are: openai, anthropic`,
+		"judges:\n  a: {vendor: [anthropic]}": "f:2: vendor: a text is expected, not " +
+			"a list, mapping or alias",
 		"judges:\n  a:\n    base_url: https://h/v1/messages\n    vendor: anthropic": `f:3: base_url: endpoint: base URL "https://h/v1/messages": leave out /v1/messages`,
 		"judges:\n  a: {azure_version: '1', vendor: anthropic}":                     `f:2: azure_version: endpoint: the Messages API has no azure_version: leave it out`,
 		"judges:\n  a: {lines: maybe}":                                              `f:2: lines: true or false is expected, not "maybe"`,

@@ -72,7 +72,8 @@ func TestFaultsHaveDistinctNames(t *testing.T) {
 		seen[f.Name] = true
 	}
 	// What issue 6 lists under "What it must show", 1.
-	for _, want := range []string{"429", "Retry-After", "500", "silence", "cut body", "no choices", "refusal", "wrong JSON", "off scale",
+	for _, want := range []string{"429", "Retry-After", "500", "silence", "cut body", "no choices", "refusal",
+		"wrong JSON", "off scale",
 		"two verdicts", "prompt echoed", "10 MB"} {
 		found := false
 		for name := range seen {

@@ -18,8 +18,9 @@ import (
 func Sample(n int) *llm.Request {
 	temperature, seed := 0.0, int64(7)
 	return &llm.Request{
-		Model:       "judge-1",
-		Messages:    []llm.Message{{Role: llm.System, Content: "You rate questions."}, {Role: llm.User, Content: fmt.Sprint("Row ", n)}},
+		Model: "judge-1",
+		Messages: []llm.Message{{Role: llm.System, Content: "You rate questions."},
+			{Role: llm.User, Content: fmt.Sprint("Row ", n)}},
 		Temperature: &temperature, Seed: &seed, MaxTokens: 64,
 		Schema: &llm.Schema{Name: "verdict", JSON: json.RawMessage(`{"type":"object"}`)},
 		Repeat: 1,

@@ -93,7 +93,8 @@ func (c *Client) typeError(model string, err error) error {
 
 // sendRequest sends request to the endpoint. The library would leave out a temperature of 0 and round others, so
 // putTemperature writes it. The library still gets it, since it knows models that reject one.
-func (c *Client) sendRequest(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse, error) {
+func (c *Client) sendRequest(ctx context.Context, request api.ChatCompletionRequest) (api.ChatCompletionResponse,
+	error) {
 	if err := api.NewReasoningValidator().Validate(request); err != nil {
 		return api.ChatCompletionResponse{}, err
 	}
@@ -141,7 +142,8 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 			"try again, or another model")
 	}
 	choice := response.Choices[0]
-	reply := &llm.Reply{Text: messageText(choice.Message), Finish: string(choice.FinishReason), Usage: usageOf(response.Usage)}
+	reply := &llm.Reply{Text: messageText(choice.Message), Finish: string(choice.FinishReason),
+		Usage: usageOf(response.Usage)}
 	if reply.Model = response.Model; reply.Model == "" {
 		reply.Model = model
 	}

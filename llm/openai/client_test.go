@@ -59,7 +59,8 @@ func TestIsAClient(t *testing.T) {
 
 func TestIsAClientUnderItsDecorators(t *testing.T) {
 	llmtest.TestClient(t, func(t *testing.T, model llm.Client) llm.Client {
-		client := dial(t, llmtest.NewServer(llmtest.Serve(func(ctx context.Context, _ int, r *llm.Request) (*llm.Reply, error) {
+		client := dial(t, llmtest.NewServer(llmtest.Serve(func(ctx context.Context, _ int,
+			r *llm.Request) (*llm.Reply, error) {
 			return model.Complete(ctx, r)
 		})))
 		return llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()), llm.DefaultRetryOptions())
@@ -166,32 +167,42 @@ func TestErrors(t *testing.T) {
 	}{
 		{"key", fail(401, "invalid_api_key", "Incorrect API key provided: "+secretKey+"."), llm.Auth,
 			"endpoint llm.test: 401 Unauthorized: Incorrect API key provided: [hidden].; check the key"},
-		{"masked key", fail(401, "invalid_api_key", "Incorrect API key provided: sk-proj-********cdef."), llm.Auth, "provided: [hidden]"},
-		{"bearer", fail(403, "", "Bearer abcdefgh.ijkl may not"), llm.Auth, "[hidden] may not; check that the key may use this model"},
+		{"masked key", fail(401, "invalid_api_key", "Incorrect API key provided: sk-proj-********cdef."), llm.Auth,
+			"provided: [hidden]"},
+		{"bearer", fail(403, "", "Bearer abcdefgh.ijkl may not"), llm.Auth,
+			"[hidden] may not; check that the key may use this model"},
 		{"header", fail(400, "", "bad token "+secretHeader), llm.Refused, "bad token [hidden]; check the model's options"},
-		{"key in an unread body", raw(400, `{"fault":["`+secretKey+`"]}`), llm.Refused, "endpoint llm.test: 400 Bad Request; "},
-		{"quoted key", raw(400, `{"detail":[{"msg":"no","input":"key-0123456789abcdef/\u0026"}]}`), llm.Refused, `"input":"[hidden]"`},
+		{"key in an unread body", raw(400, `{"fault":["`+secretKey+`"]}`), llm.Refused,
+			"endpoint llm.test: 400 Bad Request; "},
+		{"quoted key", raw(400, `{"detail":[{"msg":"no","input":"key-0123456789abcdef/\u0026"}]}`), llm.Refused,
+			`"input":"[hidden]"`},
 		{"control characters", fail(400, "", "red \x1b[31m\nalert\u202e"), llm.Refused, "red [31m alert; check"},
 		{"long", fail(400, "", strings.Repeat("x", 1000)), llm.Refused, "xxx…; check"},
 		{"credit", fail(402, "", "no credit"), llm.Auth, "add credit"},
 		{"quota", fail(429, "insufficient_quota", "You exceeded your current quota."), llm.Auth, "add credit"},
-		{"model", fail(404, "model_not_found", "The model `x` does not exist."), llm.Auth, "check the model's name and the base URL"},
+		{"model", fail(404, "model_not_found", "The model `x` does not exist."), llm.Auth,
+			"check the model's name and the base URL"},
 		{"too long", fail(400, "context_length_exceeded", "maximum context length"), llm.Refused, "shorten the row's texts"},
 		{"string", raw(404, `{"error":"model 'x' not found"}`), llm.Auth, "404 Not Found: model 'x' not found; "},
 		{"list", raw(400, `[{"error":{"code":400,"message":"bad"}}]`), llm.Refused, "400 Bad Request: bad; "},
 		{"vLLM", raw(400, `{"object":"error","message":"bad","code":400}`), llm.Refused, "400 Bad Request: bad; "},
 		{"plain", raw(502, "upstream gone"), llm.Transient, "502 Bad Gateway: upstream gone; "},
 		{"page", raw(502, " <html>"), llm.Transient, "502 Bad Gateway: (an HTML page); "},
-		{"moderation", raw(403, `{"error":{"code":403,"message":"flagged","metadata":{"flagged_input":"x"}}}`), llm.Filtered, "another judge"},
+		{"moderation", raw(403, `{"error":{"code":403,"message":"flagged","metadata":{"flagged_input":"x"}}}`), llm.Filtered,
+			"another judge"},
 		{"filtered with 200", llmtest.Raw(`{"choices":[],"prompt_filter_results":[{"prompt_index":0,
 			"content_filter_results":{"hate":{"filtered":true}}}]}`), llm.Filtered, "filter stopped the prompt; another judge"},
-		{"429 with 200", llmtest.Raw(`{"error":{"code":429,"message":"slow down"}}`), llm.Wait, "429 Too Many Requests: slow down; "},
-		{"finish error", llmtest.Raw(`{"choices":[{"message":{"content":"x"},"finish_reason":"error"}]}`), llm.Transient, "ended with an error"},
-		{"503 with 200", llmtest.Raw(`{"error":{"code":503,"message":"no worker"}}`), llm.Transient, "503 Service Unavailable: no worker; "},
+		{"429 with 200", llmtest.Raw(`{"error":{"code":429,"message":"slow down"}}`), llm.Wait,
+			"429 Too Many Requests: slow down; "},
+		{"finish error", llmtest.Raw(`{"choices":[{"message":{"content":"x"},"finish_reason":"error"}]}`), llm.Transient,
+			"ended with an error"},
+		{"503 with 200", llmtest.Raw(`{"error":{"code":503,"message":"no worker"}}`), llm.Transient,
+			"503 Service Unavailable: no worker; "},
 		{"no code with 200", llmtest.Raw(`{"error":{"code":99,"message":"odd"}}`), llm.Transient, "502 Bad Gateway: odd; "},
 		{"method", raw(405, ""), llm.Auth, "405 Method Not Allowed; check the model's name and the base URL"},
 		{"conflict", raw(409, `{"error":{"message":"busy"}}`), llm.Transient, "409 Conflict: busy; try again later"},
-		{"large", llmtest.Raw(`{"choices":[` + strings.Repeat(" ", 10<<20)), llm.Transient, "the reply is larger than 10 MB; check that the base URL"},
+		{"large", llmtest.Raw(`{"choices":[` + strings.Repeat(" ", 10<<20)), llm.Transient,
+			"the reply is larger than 10 MB; check that the base URL"},
 		{"529", raw(529, `{"error":{"message":"Overloaded"}}`), llm.Transient, "529: Overloaded; "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,7 +231,8 @@ func TestRetryAfter(t *testing.T) {
 		{429, map[string]string{"Retry-After": "20", "Retry-After-Ms": "1500"}, llm.Wait, 1500 * time.Millisecond},
 		{429, map[string]string{"Retry-After": "Sat, 01 Jan 2000 00:02:00 GMT", "Date": date}, llm.Wait, 2 * time.Minute},
 		// The endpoint's clock is an hour ahead: its own date counts.
-		{429, map[string]string{"Retry-After": "Sat, 01 Jan 2000 01:02:00 GMT", "Date": "Sat, 01 Jan 2000 01:00:00 GMT"}, llm.Wait,
+		{429, map[string]string{"Retry-After": "Sat, 01 Jan 2000 01:02:00 GMT", "Date": "Sat, 01 Jan 2000 01:00:00 GMT"},
+			llm.Wait,
 			2 * time.Minute},
 		{429, map[string]string{"Retry-After": "Sat, 01 Jan 2000 00:02:00 GMT", "Date": "odd"}, llm.Wait, 2 * time.Minute},
 		{429, map[string]string{"Retry-After": "Sat, 01 Jan 1999 00:02:00 GMT", "Date": date}, llm.Wait, 0},
@@ -355,7 +367,8 @@ func TestUnreachable(t *testing.T) {
 	})
 	client := open(t, openai.Options{BaseURL: llmtest.PipeURL, HTTP: &http.Client{Transport: transport}})
 	_, err := client.Complete(t.Context(), llmtest.Sample(0))
-	if llm.KindOf(err) != llm.Transient || !strings.Contains(err.Error(), "connection refused for [hidden]; check the base URL") {
+	if llm.KindOf(err) != llm.Transient || !strings.Contains(err.Error(),
+		"connection refused for [hidden]; check the base URL") {
 		t.Errorf("got %v", err)
 	}
 	checkError(t, err)
@@ -400,12 +413,14 @@ func TestLearnsWhatAModelRejects(t *testing.T) {
 		{"none", nil, nil},
 		{"OpenAI, reasoning", openAI, []string{"temperature", "max_tokens"}},
 		{"schema", map[string]llmtest.Step{"response_format": llmtest.Reject(400, "", "response_format",
-			"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.")}, []string{"json_schema"}},
+			"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.")},
+			[]string{"json_schema"}},
 		{"DeepSeek", map[string]llmtest.Step{"response_format": llmtest.Fail(400, "invalid_request_error",
 			"This response_format type is unavailable now")}, []string{"json_schema"}},
 		{"Mistral", map[string]llmtest.Step{"seed": raw(422, `{"object":"error","message":{"detail":[{"type":"extra_forbidden",
 			"loc":["body","seed"],"msg":"Extra inputs are not permitted","input":7}]},"type":"invalid_request_error"}`)}, []string{"seed"}},
-		{"vLLM, Gemma", map[string]llmtest.Step{"messages": raw(400, `{"object":"error","message":"System role not supported"}`)},
+		{"vLLM, Gemma", map[string]llmtest.Step{"messages": raw(400,
+			`{"object":"error","message":"System role not supported"}`)},
 			[]string{"system role"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -443,7 +458,8 @@ func TestModelsThatTheLibraryKnows(t *testing.T) {
 			t.Errorf("%s rejected %q, want %q", model, got, want)
 		}
 		sent := fields(t, server.Calls()[0])
-		if server.Count() != 1 || string(sent["max_completion_tokens"]) != "64" || sent["max_tokens"] != nil || sent["temperature"] != nil {
+		if server.Count() != 1 || string(sent["max_completion_tokens"]) != "64" || sent["max_tokens"] != nil ||
+			sent["temperature"] != nil {
 			t.Errorf("%s: %d calls, sent %s", model, server.Count(), server.Calls()[0].Body)
 		}
 	}
@@ -464,7 +480,8 @@ func TestRefusalsTeachNothing(t *testing.T) {
 		client := dial(t, server)
 		_, err := client.Complete(t.Context(), llmtest.Sample(0))
 		if err == nil || server.Count() != c.calls || client.Rejected("judge-1") != nil {
-			t.Errorf("error %v after %d calls, learnt %q; want %d calls and nothing", err, server.Count(), client.Rejected("judge-1"), c.calls)
+			t.Errorf("error %v after %d calls, learnt %q; want %d calls and nothing", err, server.Count(),
+				client.Rejected("judge-1"), c.calls)
 		}
 	}
 }
@@ -535,10 +552,12 @@ func TestPrintingShowsNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		fmt.Sprint(o), fmt.Sprintf("%+v %#v", o, o), fmt.Sprint(client), fmt.Sprintf("%+v %#v", client, client), string(encoded),
+		fmt.Sprint(o), fmt.Sprintf("%+v %#v", o, o), fmt.Sprint(client), fmt.Sprintf("%+v %#v", client,
+			client), string(encoded),
 		fmt.Sprintf("%v", &o), fmt.Sprintf("%+v", []openai.Options{o}),
 	} {
-		if strings.Contains(text, "0123456789abcdef") || strings.Contains(text, "fedcba9876543210") || !strings.Contains(text, "llm.test") {
+		if strings.Contains(text, "0123456789abcdef") || strings.Contains(text, "fedcba9876543210") ||
+			!strings.Contains(text, "llm.test") {
 			t.Errorf("%q holds a secret, or not the host", text)
 		}
 	}
@@ -549,9 +568,12 @@ func FuzzReply(f *testing.F) {
 	for _, seed := range []string{
 		`{"choices":[{"message":{"content":"Score: 3"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
 		`{"error":{"message":"x","type":null,"param":null,"code":"unsupported_parameter","innererror":{"code":1}}}`,
-		`{"error":{"message":["a","b"],"code":429,"metadata":{"flagged_input":"x"}}}`, `{"error":"text"}`, `[{"error":{"message":"m"}}]`,
-		`{"detail":[{"loc":["body","seed"],"msg":"Extra inputs are not permitted"}]}`, `{"choices":[null]}`, `{"choices":[{"message":null}]}`,
-		`{"choices":[{"message":{"content":[{"type":"text","text":"x"}]}}]}`, "null", "[]", "", "<html>", "\xff", `{"error":{}}`,
+		`{"error":{"message":["a","b"],"code":429,"metadata":{"flagged_input":"x"}}}`, `{"error":"text"}`,
+		`[{"error":{"message":"m"}}]`,
+		`{"detail":[{"loc":["body","seed"],"msg":"Extra inputs are not permitted"}]}`, `{"choices":[null]}`,
+		`{"choices":[{"message":null}]}`,
+		`{"choices":[{"message":{"content":[{"type":"text","text":"x"}]}}]}`, "null", "[]", "", "<html>",
+		"\xff", `{"error":{}}`,
 		`{"usage":{"prompt_tokens":9223372036854775807,"completion_tokens":9223372036854775807,"total_tokens":1},"choices":[{}]}`,
 		strings.Repeat("[", 20000), `{"error":{"message":"` + secretKey + `"}}`,
 	} {

@@ -57,7 +57,8 @@ func TestNoKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); llm.KindOf(err) != llm.Auth || !strings.HasSuffix(err.Error(), c.want) {
+		if _, err := client.Complete(t.Context(), llmtest.Sample(0)); llm.KindOf(err) != llm.Auth ||
+			!strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("key %q: %v", c.key, err)
 		}
 	}

@@ -14,9 +14,10 @@ type Options struct {
 	BaseURL string `json:"base_url"` // address without the path of a call
 	Key     string `json:"-"`        // empty where none is needed
 	// AzureVersion is the api-version of an Azure deployment, for vendors that have one; see llm/openai.
-	AzureVersion string            `json:"azure_version,omitempty"`
-	Headers      map[string]string `json:"-"`       // sent with each call, in place of others of the same name; may hold secrets
-	Timeout      time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
+	AzureVersion string `json:"azure_version,omitempty"`
+	// sent with each call, in place of others of the same name; may hold secrets
+	Headers map[string]string `json:"-"`
+	Timeout time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
 	// HTTP makes the calls; nil is a client for many connections. It never follows redirects, even if its policy allows
 	// them: they would send the key to another host.
 	HTTP *http.Client `json:"-"`
@@ -31,7 +32,8 @@ func (o Options) Validate(example string, paths ...string) error {
 			"copy it again"))
 	}
 	for name, value := range o.Headers {
-		if !isPrintable(name) || name == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if !isPrintable(name) || name == "" || strings.ContainsFunc(value,
+			func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			faults = append(faults, fmt.Errorf("endpoint: header %q cannot be sent: "+
 				"its name or value holds a line break or the like", name))
 		}

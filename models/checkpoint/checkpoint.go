@@ -1,6 +1,6 @@
-// Package checkpoint reads the weights of a Hugging Face checkpoint: safetensors and torch's pytorch_model.bin, whole or
-// sharded. It runs no code of the files, checks every length against the file before it uses it, and holds one tensor at a
-// time in memory.
+// Package checkpoint reads the weights of a Hugging Face checkpoint: safetensors and torch's pytorch_model.bin, whole
+// or sharded. It runs no code of the files, checks every length against the file before it uses it, and holds one
+// tensor at a time in memory.
 package checkpoint
 
 import (
@@ -115,9 +115,9 @@ func (w *Weights) Info(name string) (Info, bool) {
 	return info, true
 }
 
-// Floats reads the tensor called name as float32, the last dimension running fastest. The numbers overwrite to, which is
-// replaced by a longer slice where it is too short. F32, F16 and BF16 are read, all exactly; any other DType is an error, and
-// so is a NaN or an infinity.
+// Floats reads the tensor called name as float32, the last dimension running fastest. The numbers overwrite to, which
+// is replaced by a longer slice where it is too short. F32, F16 and BF16 are read, all exactly; any other DType is an
+// error, and so is a NaN or an infinity.
 func (w *Weights) Floats(name string, to []float32) ([]float32, error) {
 	t, ok := w.tensors[name]
 	if !ok {

@@ -229,7 +229,8 @@ func TestSymbolicLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, file := range []string{"model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"} {
+	for _, file := range []string{"model.safetensors.index.json", "model-00001-of-00002.safetensors",
+		"model-00002-of-00002.safetensors"} {
 		if err := os.Symlink(filepath.Join(from, file), filepath.Join(dir, file)); err != nil {
 			t.Fatal(err)
 		}

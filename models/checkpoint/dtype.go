@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// DType is the type of a tensor's numbers, by the name that safetensors gives it. Beside the constants here there are "F64",
-// "I8" to "I32", "U8" to "U64", "BOOL", "C64" and the F8, F6 and F4 kinds, which are listed but not read.
+// DType is the type of a tensor's numbers, by the name that safetensors gives it. Beside the constants here there are
+// "F64", "I8" to "I32", "U8" to "U64", "BOOL", "C64" and the F8, F6 and F4 kinds, which are listed but not read.
 type DType string
 
 // The types that a fine-tuned encoder is made of.
@@ -22,7 +22,8 @@ const (
 
 // bits is the width of a number of each type.
 var bits = map[DType]int64{
-	"F64": 64, F32: 32, F16: 16, BF16: 16, I64: 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64, "U32": 32, "U16": 16, "U8": 8,
+	"F64": 64, F32: 32, F16: 16, BF16: 16, I64: 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64, "U32": 32,
+	"U16": 16, "U8": 8,
 	"BOOL": 8, "C64": 64, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
 	"F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
 }
@@ -88,10 +89,12 @@ const chunk = 1 << 20 // bytes read at a time
 func (t *tensor) floats(to []float32) ([]float32, error) {
 	convert, ok := converters[t.DType]
 	if !ok {
-		return nil, fmt.Errorf("holds %s, which is not read as weights (F32, F16 and BF16 are); convert it with torch", t.DType)
+		return nil, fmt.Errorf("holds %s, which is not read as weights (F32, F16 and BF16 are); convert it with torch",
+			t.DType)
 	}
 	if t.strides != nil && !isDense(t.Shape, t.strides) {
-		return nil, fmt.Errorf("is a view with shape %v and strides %v into a larger tensor; save it after .contiguous()", t.Shape, t.strides)
+		return nil, fmt.Errorf("is a view with shape %v and strides %v into a larger tensor; save it after .contiguous()",
+			t.Shape, t.strides)
 	}
 	n := 1
 	for _, d := range t.Shape {

@@ -33,7 +33,8 @@ func check(t *testing.T, data []byte, read reader) {
 	}
 	for _, tensor := range tensors {
 		n, err := countElements(tensor.Shape, int64(len(data))*8)
-		if width := bits[tensor.DType]; err != nil || width == 0 || tensor.offset < 0 || tensor.offset+n*width/8 > int64(len(data)) {
+		if width := bits[tensor.DType]; err != nil || width == 0 || tensor.offset < 0 ||
+			tensor.offset+n*width/8 > int64(len(data)) {
 			t.Fatalf("%v at %d of %d bytes: %v", tensor.Info, tensor.offset, len(data), err)
 		}
 		floats, err := tensor.floats(nil)
@@ -58,7 +59,8 @@ func FuzzTorch(f *testing.F) {
 
 // FuzzPickle mutates the pickle alone, in an archive that stays whole.
 func FuzzPickle(f *testing.F) {
-	for _, pickle := range []string{state(onlyTensor), state("ctorch._utils\n_rebuild_parameter\n" + onlyTensor + "\x88}\x87R"),
+	for _, pickle := range []string{state(onlyTensor),
+		state("ctorch._utils\n_rebuild_parameter\n" + onlyTensor + "\x88}\x87R"),
 		"cos\nsystem\n" + text("true") + "\x85R.", "ccollections\nOrderedDict\n)R}" + text("_metadata") + "}sb.",
 		"\x8c\x01w\x94q\x01r\x02\x00\x00\x00h\x01j\x02\x00\x00\x00\x8a\x02\x00\x80M\x01\x02K\x01NN\x85."} {
 		f.Add([]byte(pickle))

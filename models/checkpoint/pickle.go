@@ -84,7 +84,8 @@ func (u *unpickler) run() (any, error) {
 
 var (
 	errCut    = errors.New("breaks off; download the file again")
-	errForged = errors.New("is no state_dict that torch.save wrote: its instructions do not fit together; convert it to safetensors")
+	errForged = errors.New("is no state_dict that torch.save wrote: its instructions do not fit together; convert it to " +
+		"safetensors")
 )
 
 func (u *unpickler) fail(err error) {
@@ -94,7 +95,8 @@ func (u *unpickler) fail(err error) {
 }
 
 func (u *unpickler) refuse(op byte) {
-	u.fail(fmt.Errorf("uses the pickle instruction 0x%02x at byte %d, which no plain state_dict needs; convert it to safetensors", op, u.pos-1))
+	u.fail(fmt.Errorf("uses the pickle instruction 0x%02x at byte %d, which no plain state_dict needs; convert it to "+
+		"safetensors", op, u.pos-1))
 }
 
 // takeBytes returns the next n bytes, in place. After a fault it returns none.
@@ -200,7 +202,8 @@ func (u *unpickler) set(pairs []any) {
 	for i := 0; i < len(pairs); i += 2 {
 		key, ok := pairs[i].(string)
 		if !ok {
-			u.fail(errors.New("has a dictionary with keys that are no strings, so it is more than a state_dict; save model.state_dict() alone"))
+			u.fail(errors.New("has a dictionary with keys that are no strings, so it is more than a state_dict; save " +
+				"model.state_dict() alone"))
 			return
 		}
 		if _, twice := d[key]; twice {

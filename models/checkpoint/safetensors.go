@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// readSafetensors lists the tensors of a safetensors file: eight bytes of the header's length, the header as JSON, the numbers.
-// As in the safetensors crate the tensors must fill the file without overlap or gap.
+// readSafetensors lists the tensors of a safetensors file: eight bytes of the header's length, the header as JSON, the
+// numbers. As in the safetensors crate the tensors must fill the file without overlap or gap.
 func readSafetensors(f io.ReaderAt, size int64) ([]*tensor, error) {
 	header, err := readHeader(f, size)
 	if err != nil {
@@ -36,7 +36,8 @@ func readSafetensors(f io.ReaderAt, size int64) ([]*tensor, error) {
 		return nil, err
 	}
 	if filled != size-start {
-		return nil, fmt.Errorf("has %d bytes after the header, of which the tensors fill %d; it is damaged, download it again", size-start, filled)
+		return nil, fmt.Errorf("has %d bytes after the header, of which the tensors fill %d; "+
+			"it is damaged, download it again", size-start, filled)
 	}
 	return tensors, nil
 }
@@ -51,7 +52,8 @@ func readHeader(f io.ReaderAt, size int64) ([]byte, error) {
 	}
 	switch n := binary.LittleEndian.Uint64(length[:]); {
 	case n > maxHeader:
-		return nil, fmt.Errorf("is no safetensors file, or is damaged: it claims a header of %d bytes, and %d are the most", n, maxHeader)
+		return nil, fmt.Errorf("is no safetensors file, or is damaged: it claims a header of %d bytes, and %d are the most",
+			n, maxHeader)
 	case n > uint64(size-8):
 		return nil, fmt.Errorf("claims a header of %d bytes, but %d follow; it was cut, download it again", n, size-8)
 	default:
@@ -97,7 +99,8 @@ func parseEntry(name string, value json.RawMessage, bytes int64) (*tensor, span,
 		return nil, span{}, fmt.Errorf("claims to lie from byte %d to byte %d, which is no range", from, to)
 	}
 	if to > bytes {
-		return nil, span{}, fmt.Errorf("ends at byte %d, but %d follow the header; the file was cut, download it again", to, bytes)
+		return nil, span{}, fmt.Errorf("ends at byte %d, but %d follow the header; the file was cut, download it again", to,
+			bytes)
 	}
 	n, err := countElements(e.Shape, bytes*8/width)
 	if err != nil {
@@ -160,7 +163,8 @@ func (w *Weights) addShards(index string, read reader) error {
 	for _, name := range slices.Sorted(maps.Keys(place)) {
 		t, ok := w.tensors[name]
 		if !ok || t.path != filepath.Join(filepath.Dir(index), filepath.FromSlash(place[name])) {
-			return fmt.Errorf("%s: puts tensor %s in %s, which does not hold it; download the checkpoint again", index, quote(name), quote(place[name]))
+			return fmt.Errorf("%s: puts tensor %s in %s, which does not hold it; download the checkpoint again", index,
+				quote(name), quote(place[name]))
 		}
 	}
 	return nil
@@ -190,7 +194,8 @@ func parseIndex(data []byte) (map[string]string, error) {
 			return fmt.Errorf("does not name the file of tensor %s", quote(name))
 		}
 		if !filepath.IsLocal(file) || strings.Contains(file, `\`) {
-			return fmt.Errorf("puts tensor %s in %s, outside of the checkpoint's directory; it is forged", quote(name), quote(file))
+			return fmt.Errorf("puts tensor %s in %s, outside of the checkpoint's directory; it is forged",
+				quote(name), quote(file))
 		}
 		place[name] = file
 		return nil

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// archive is a file of torch.save: a zip with data.pkl, which describes the tensors, and data/0, data/1, … with the numbers.
+// archive is a file of torch.save: a zip with data.pkl, which describes the tensors, and data/0, data/1, … with the
+// numbers.
 type archive struct {
 	file    io.ReaderAt
 	records map[string]span // by name below the archive's one folder
@@ -54,7 +55,8 @@ func checkKind(f io.ReaderAt, size int64) error {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil
 	case head[0] == 0x80 || bytes.HasSuffix(head, []byte("ustar\x00\x30\x30")):
-		return errors.New("has the format of torch before 1.6, which is not read; load it with torch.load(…, weights_only=True) and save it as safetensors")
+		return errors.New("has the format of torch before 1.6, which is not read; load it with torch.load(…, " +
+			"weights_only=True) and save it as safetensors")
 	}
 	return errors.New("is no file of torch.save, or is damaged; download it again")
 }
@@ -100,11 +102,13 @@ func rootOf(files []*zip.File) (string, error) {
 // locateEntry returns the range of an entry's bytes, if the entry is not compressed.
 func locateEntry(e *zip.File, size int64) (span, error) {
 	if e.Method != zip.Store || e.CompressedSize64 != e.UncompressedSize64 {
-		return span{}, fmt.Errorf("has the compressed record %s, which torch.save does not write; save it again with torch", quote(e.Name))
+		return span{}, fmt.Errorf("has the compressed record %s, which torch.save does not write; save it again with torch",
+			quote(e.Name))
 	}
 	from, err := e.DataOffset()
 	if err != nil || from < 0 || from > size || e.UncompressedSize64 > uint64(size-from) {
-		return span{}, fmt.Errorf("claims a record %s of %d bytes, which is not in the file; it is damaged, download it again", quote(e.Name), e.UncompressedSize64)
+		return span{}, fmt.Errorf("claims a record %s of %d bytes, which is not in the file; "+
+			"it is damaged, download it again", quote(e.Name), e.UncompressedSize64)
 	}
 	return span{e.Name, from, from + int64(e.UncompressedSize64)}, nil
 }
@@ -124,7 +128,8 @@ func (a *archive) checkOrder() error {
 	}
 	order, err := a.readEntry("byteorder", 16)
 	if err == nil && string(order) != "little" {
-		err = fmt.Errorf("has the byte order %s, and only little-endian numbers are read; save it again on this machine", quote(string(order)))
+		err = fmt.Errorf("has the byte order %s, and only little-endian numbers are read; save it again on this machine",
+			quote(string(order)))
 	}
 	return err
 }
@@ -143,14 +148,16 @@ func (a *archive) storage(id any) (any, error) {
 	}
 	r, ok := a.records["data/"+key]
 	if !ok {
-		return nil, fmt.Errorf("refers to the record data/%s, which the file does not hold; download it again", strings.Trim(quote(key), `"`))
+		return nil, fmt.Errorf("refers to the record data/%s, which the file does not hold; download it again",
+			strings.Trim(quote(key), `"`))
 	}
 	width := int64(1)
 	if dtype != "" {
 		width = bits[DType(dtype)] / 8
 	}
 	if size := r.to - r.from; size%width != 0 || count != size/width {
-		return nil, fmt.Errorf("claims %d numbers in the record %s, which has %d bytes; it is damaged", count, quote(r.name), size)
+		return nil, fmt.Errorf("claims %d numbers in the record %s, which has %d bytes; it is damaged", count,
+			quote(r.name), size)
 	}
 	return storage{DType(dtype), r.from, r.to - r.from}, nil
 }
@@ -165,9 +172,12 @@ var globals = map[string]any{
 	"torch._utils._rebuild_tensor_v3": call(rebuildTyped),
 	"torch._utils._rebuild_parameter": call(rebuildParameter),
 
-	"torch.FloatStorage": storageType(F32), "torch.HalfStorage": storageType(F16), "torch.BFloat16Storage": storageType(BF16),
-	"torch.DoubleStorage": storageType("F64"), "torch.LongStorage": storageType(I64), "torch.IntStorage": storageType("I32"),
-	"torch.ShortStorage": storageType("I16"), "torch.CharStorage": storageType("I8"), "torch.ByteStorage": storageType("U8"),
+	"torch.FloatStorage": storageType(F32), "torch.HalfStorage": storageType(F16),
+	"torch.BFloat16Storage": storageType(BF16),
+	"torch.DoubleStorage":   storageType("F64"), "torch.LongStorage": storageType(I64),
+	"torch.IntStorage":   storageType("I32"),
+	"torch.ShortStorage": storageType("I16"), "torch.CharStorage": storageType("I8"),
+	"torch.ByteStorage": storageType("U8"),
 	"torch.BoolStorage": storageType("BOOL"), "torch.ComplexFloatStorage": storageType("C64"),
 	"torch.storage.UntypedStorage": storageType(""), "torch.storage.TypedStorage": storageType(""),
 
@@ -267,7 +277,8 @@ func stateDict(top any) ([]*tensor, error) {
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		t, ok := d[name].(*tensor)
 		if !ok {
-			return nil, fmt.Errorf("holds %s, which is no tensor, so it is more than a state_dict; save model.state_dict() alone", quote(name))
+			return nil, fmt.Errorf("holds %s, which is no tensor, so it is more than a state_dict; "+
+				"save model.state_dict() alone", quote(name))
 		}
 		if err := checkName(name); err != nil {
 			return nil, err

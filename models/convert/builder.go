@@ -37,7 +37,8 @@ type builder struct {
 }
 
 func newBuilder(c *config, w weights, precision string) *builder {
-	b := &builder{config: c, family: families[c.ModelType], weights: w, precision: precision, used: map[string]bool{}, made: map[string]string{}}
+	b := &builder{config: c, family: families[c.ModelType], weights: w, precision: precision, used: map[string]bool{},
+		made: map[string]string{}}
 	b.bare = !slices.ContainsFunc(w.Names(), func(n string) bool { return strings.HasPrefix(n, b.family.prefix) })
 	return b
 }
@@ -95,7 +96,10 @@ func (b *builder) vector(v ...int64) string { return b.constant([]int64{int64(le
 
 // number adds a scalar in the type that the graph computes in.
 func (b *builder) number(v float32) string {
-	return b.addOnce(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error { return b.emitFloats(e, []float32{v}) }})
+	return b.addOnce(fmt.Sprint("number", v), &tensor{elem: b.elem(), fill: func(e *emitter) error {
+		return b.emitFloats(e,
+			[]float32{v})
+	}})
 }
 
 // addOnce adds t unless it has added a tensor with that key.
@@ -130,8 +134,8 @@ func (b *builder) addTensor(name string, elem int, dims []int64, fill func(*emit
 // oldNames are the endings that early BERT checkpoints have.
 var oldNames = map[string]string{"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
-// findWeight resolves a tensor's name and checks its shape; -1 in dims is any length. It returns the name in the checkpoint and
-// the shape.
+// findWeight resolves a tensor's name and checks its shape; -1 in dims is any length. It returns the name in the
+// checkpoint and the shape.
 func (b *builder) findWeight(name string, dims ...int64) (string, []int64) {
 	if b.err != nil {
 		return name, dims
@@ -144,7 +148,8 @@ func (b *builder) findWeight(name string, dims ...int64) (string, []int64) {
 		}
 	}
 	if !ok {
-		b.fail(fmt.Errorf("the checkpoint lacks the tensor %s, which a %s of %d layers has; download it again, or correct %s", name, b.ModelType, b.Layers, configFile))
+		b.fail(fmt.Errorf("the checkpoint lacks the tensor %s, which a %s of %d layers has; download it again, or correct %s",
+			name, b.ModelType, b.Layers, configFile))
 		return name, dims
 	}
 	fits := len(info.Shape) == len(dims)

@@ -114,7 +114,8 @@ func parseConfig(data []byte) (*config, error) {
 	}
 	f, ok := families[c.ModelType]
 	if !ok {
-		return nil, fmt.Errorf("model_type %q is not supported; supported are %s", c.ModelType, strings.Join(familyNames(), ", "))
+		return nil, fmt.Errorf("model_type %q is not supported; supported are %s", c.ModelType,
+			strings.Join(familyNames(), ", "))
 	}
 	if f.distilled {
 		c.HiddenSize, c.Intermediate, c.Layers, c.Heads = c.Dim, c.HiddenDim, c.NLayers, c.NHeads
@@ -176,30 +177,43 @@ func (c *config) checkSizes(f family) error {
 	within("max_position_embeddings", c.Positions, maxPositions)
 	e.require(*c.Types >= 0 && *c.Types <= maxRows, "type_vocab_size is %d", *c.Types)
 	e.require(c.Epsilon > 0 && c.Epsilon < 1, "layer_norm_eps is %v; it must lie between 0 and 1", c.Epsilon)
-	e.require(c.Heads < 1 || c.HiddenSize%c.Heads == 0, "hidden_size %d is no multiple of num_attention_heads %d", c.HiddenSize, c.Heads)
+	e.require(c.Heads < 1 || c.HiddenSize%c.Heads == 0, "hidden_size %d is no multiple of num_attention_heads %d",
+		c.HiddenSize, c.Heads)
 	e.require(*c.Pad >= 0 && *c.Pad < c.Vocabulary, "pad_token_id %d is no token of %d", *c.Pad, c.Vocabulary)
-	e.require(!f.offset || c.Positions > *c.Pad+1, "max_position_embeddings %d leaves no position above pad_token_id %d", c.Positions, *c.Pad)
+	e.require(!f.offset || c.Positions > *c.Pad+1, "max_position_embeddings %d leaves no position above pad_token_id %d",
+		c.Positions, *c.Pad)
 	return errors.Join(e...)
 }
 
 // checkKind refuses kinds of models that Convert does not support.
 func (c *config) checkKind(f family) error {
 	var e faults
-	e.require(slices.Contains(knownActivations, c.Activation), "hidden_act %q is not supported; supported are %s", c.Activation, strings.Join(knownActivations, ", "))
-	e.require(c.PositionKind == "" || c.PositionKind == "absolute", "position_embedding_type %q is not supported; only absolute is", c.PositionKind)
+	e.require(slices.Contains(knownActivations, c.Activation), "hidden_act %q is not supported; supported are %s",
+		c.Activation, strings.Join(knownActivations, ", "))
+	e.require(c.PositionKind == "" || c.PositionKind == "absolute",
+		"position_embedding_type %q is not supported; only absolute is", c.PositionKind)
 	e.require(!c.Decoder && !c.Cross, "this is a decoder (is_decoder, add_cross_attention); only encoders are supported")
-	e.require(c.Pooling == "" || c.Pooling == "cls" || c.Pooling == "mean", "classifier_pooling %q is not supported; cls and mean are", c.Pooling)
+	e.require(c.Pooling == "" || c.Pooling == "cls" || c.Pooling == "mean",
+		"classifier_pooling %q is not supported; cls and mean are", c.Pooling)
 	for _, a := range c.Architectures {
-		e.require(strings.HasSuffix(a, "ForSequenceClassification"), "architecture %s is no sequence classifier; fine-tune one, or give another checkpoint", a)
+		e.require(strings.HasSuffix(a, "ForSequenceClassification"),
+			"architecture %s is no sequence classifier; fine-tune one, or give another checkpoint", a)
 	}
 	if f.relative {
-		e.require(slices.Contains(knownActivations, c.PoolerActivation), "pooler_hidden_act %q is not supported; supported are %s", c.PoolerActivation, strings.Join(knownActivations, ", "))
-		e.require(c.ConvKernel <= 0, "conv_kernel_size %d: the convolution of DeBERTa-v2 is not supported; v3 has none", c.ConvKernel)
-		e.require(c.HeadSize == 0 || c.HeadSize*c.Heads == c.HiddenSize, "attention_head_size %d times %d heads is not hidden_size %d, which is not supported", c.HeadSize, c.Heads, c.HiddenSize)
-		e.require(c.PoolerSize == 0 || c.PoolerSize == c.HiddenSize, "pooler_hidden_size %d differs from hidden_size %d, which is not supported", c.PoolerSize, c.HiddenSize)
+		e.require(slices.Contains(knownActivations, c.PoolerActivation),
+			"pooler_hidden_act %q is not supported; supported are %s", c.PoolerActivation, strings.Join(knownActivations, ", "))
+		e.require(c.ConvKernel <= 0, "conv_kernel_size %d: the convolution of DeBERTa-v2 is not supported; v3 has none",
+			c.ConvKernel)
+		e.require(c.HeadSize == 0 || c.HeadSize*c.Heads == c.HiddenSize,
+			"attention_head_size %d times %d heads is not hidden_size %d, which is not supported", c.HeadSize,
+			c.Heads, c.HiddenSize)
+		e.require(c.PoolerSize == 0 || c.PoolerSize == c.HiddenSize,
+			"pooler_hidden_size %d differs from hidden_size %d, which is not supported", c.PoolerSize, c.HiddenSize)
 		e.require(c.EmbeddingSize >= 1 && c.EmbeddingSize <= maxWidth, "embedding_size is %d", c.EmbeddingSize)
-		e.require(c.Buckets <= 0 || c.Buckets >= 4 && c.Buckets <= maxPositions && c.MaxRelative > c.Buckets/2+1, "position_buckets %d does not suit %d relative positions", c.Buckets, c.MaxRelative)
-		e.require(c.MaxRelative <= maxPositions, "max_relative_positions is %d; it must be at most %d", c.MaxRelative, maxPositions)
+		e.require(c.Buckets <= 0 || c.Buckets >= 4 && c.Buckets <= maxPositions && c.MaxRelative > c.Buckets/2+1,
+			"position_buckets %d does not suit %d relative positions", c.Buckets, c.MaxRelative)
+		e.require(c.MaxRelative <= maxPositions, "max_relative_positions is %d; it must be at most %d",
+			c.MaxRelative, maxPositions)
 		for _, t := range c.RelativeTypes {
 			e.require(t == "c2p" || t == "p2c", "pos_att_type %q is not supported; c2p and p2c are", t)
 		}
@@ -219,7 +233,8 @@ func (c *config) checkLabels() error {
 // labels are the names of the n logits. Without id2label they are named as transformers names them.
 func (c *config) labels(n int64) ([]string, error) {
 	if len(c.ID2Label) != 0 && int64(len(c.ID2Label)) != n {
-		return nil, fmt.Errorf("%s: id2label has %d labels, but the head gives %d logits; list one label a logit", configFile, len(c.ID2Label), n)
+		return nil, fmt.Errorf("%s: id2label has %d labels, but the head gives %d logits; list one label a logit", configFile,
+			len(c.ID2Label), n)
 	}
 	out := make([]string, n)
 	for i := range out {

@@ -1,5 +1,6 @@
-// Package convert writes a Hugging Face checkpoint of a sequence classifier as an ONNX graph that ONNX Runtime runs fast:
-// fused operators, the last layer for the first token alone where the head reads only that, weights as fp32, fp16 or int8.
+// Package convert writes a Hugging Face checkpoint of a sequence classifier as an ONNX graph that ONNX Runtime runs
+// fast: fused operators, the last layer for the first token alone where the head reads only that, weights as fp32, fp16
+// or int8.
 //
 // Tensors are read and written one at a time, so memory holds the largest of them, not the checkpoint.
 package convert
@@ -37,8 +38,10 @@ func DefaultOptions() Options { return Options{Precision: FP32, ExternalAbove: 1
 // Validate reports every fault of o.
 func (o Options) Validate() error {
 	var f faults
-	f.require(slices.Contains([]string{FP32, FP16, INT8}, o.Precision), "precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
-	f.require(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000, "weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
+	f.require(slices.Contains([]string{FP32, FP16, INT8}, o.Precision),
+		"precision %q is not known; it must be fp32, fp16 or int8", o.Precision)
+	f.require(o.ExternalAbove >= 0 && o.ExternalAbove <= 2_000_000_000,
+		"weights move to a file of their own above %d bytes; give 0 to 2000000000", o.ExternalAbove)
 	return errors.Join(f...)
 }
 
@@ -114,8 +117,10 @@ func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*b
 	}
 	b.values = protobuf.AppendBytes(b.values, 12, encodeValue(output, elemFloat, "batch", n))
 	return b, &Result{
-		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels, Problem: c.ProblemType,
-		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output, Head: h.name, Notes: append(b.headNotes(h), b.leftOut()...),
+		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels,
+		Problem:   c.ProblemType,
+		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output, Head: h.name, Notes: append(b.headNotes(h),
+			b.leftOut()...),
 	}, nil
 }
 

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// relative is what DeBERTa's layers share: the table of relative positions and which of its rows a pair of tokens reads.
+// relative is what DeBERTa's layers share: the table of relative positions and which of its rows a pair of tokens
+// reads.
 type relative struct {
 	bias  string // of padding, [batch, 1, 1, sequence]
 	table string // [2 span, hidden]
@@ -143,7 +144,8 @@ func (b *builder) fromPosition(k, layer, scale string, first bool) string {
 	table := b.op("Mul", []string{b.placed(layer, "attention.self.pos_query_proj", b.query), scale})
 	if first {
 		pairs := b.op("Mul", []string{k, b.pick(table, b.rel.first)})
-		return b.op("Unsqueeze", []string{b.op("ReduceSum", []string{pairs, b.vector(3)}, intAttr("keepdims", 0)), b.vector(2)})
+		return b.op("Unsqueeze", []string{b.op("ReduceSum", []string{pairs, b.vector(3)}, intAttr("keepdims", 0)),
+			b.vector(2)})
 	}
 	return b.op("Transpose", []string{b.shift(b.dot(k, b.pick(table, b.rel.up)))}, intsAttr("perm", 0, 1, 3, 2))
 }

@@ -76,7 +76,8 @@ func (b *builder) positionTable(name string) string {
 	if b.precision != INT8 {
 		return b.plain(b.name(name), b.Positions, b.EmbeddingSize)
 	}
-	return b.restored(b.quantizeRows(b.name(name), b.Positions, b.EmbeddingSize, []int64{b.Positions, b.EmbeddingSize}, []int64{b.Positions, 1}))
+	return b.restored(b.quantizeRows(b.name(name), b.Positions, b.EmbeddingSize, []int64{b.Positions, b.EmbeddingSize},
+		[]int64{b.Positions, 1}))
 }
 
 // length is the number of tokens in a row, a vector of one.
@@ -90,8 +91,8 @@ type mask struct {
 	full string // a bool: no row has padding
 }
 
-// newMask prepares the mask. CUDA's fast kernels want lengths, which is the same as long as padding stands at the end. On
-// a CPU attention without a mask is faster, and rows of exact length need none.
+// newMask prepares the mask. CUDA's fast kernels want lengths, which is the same as long as padding stands at the end.
+// On a CPU attention without a mask is faster, and rows of exact length need none.
 func (b *builder) newMask() mask {
 	m := b.op("Cast", []string{inputMask}, intAttr("to", elemInt32))
 	if b.precision == FP16 {
@@ -146,14 +147,16 @@ func (b *builder) attention(read, x, layer string, m mask) string {
 		for _, p := range []struct{ from, name string }{{read, b.query}, {x, b.key}, {x, b.value}} {
 			in = append(in, b.op("MatMul", []string{p.from, b.transposed(b.name(layer+p.name+".weight"), h, h)}))
 		}
-		in = append(in, b.joined(h, b.name(layer+b.query+".bias"), b.name(layer+b.key+".bias"), b.name(layer+b.value+".bias")))
+		in = append(in, b.joined(h, b.name(layer+b.query+".bias"), b.name(layer+b.key+".bias"),
+			b.name(layer+b.value+".bias")))
 	}
 	if m.full == "" {
 		return b.op("MultiHeadAttention", append(in, m.keys), heads, scale)
 	}
 	branch := func(out string, inputs []string) []byte {
 		node := encodeNode("MultiHeadAttention", inputs, []string{out}, []attribute{heads, scale})
-		return protobuf.AppendBytes(protobuf.AppendString(protobuf.AppendBytes(nil, 1, node), 2, out), 12, encodeValue(out, elemFloat, "batch", "sequence", h))
+		return protobuf.AppendBytes(protobuf.AppendString(protobuf.AppendBytes(nil, 1, node), 2, out), 12,
+			encodeValue(out, elemFloat, "batch", "sequence", h))
 	}
 	return b.op("If", []string{m.full},
 		graphAttr("then_branch", branch(layer+"context", in)),

@@ -61,7 +61,8 @@ type initializer struct {
 
 // openExport reads the graph that stands at name in fsys.
 func openExport(fsys fs.FS, name string) (*export, error) {
-	g := &export{fsys: fsys, dir: path.Dir(name), files: map[string]*dataIn{}, tensors: map[string]*initializer{}, from: map[string]*node{}}
+	g := &export{fsys: fsys, dir: path.Dir(name), files: map[string]*dataIn{}, tensors: map[string]*initializer{},
+		from: map[string]*node{}}
 	file, err := g.file(path.Base(name))
 	if err == nil {
 		err = g.parse(protobuf.Message{File: file, End: file.size})
@@ -290,11 +291,13 @@ func (g *export) raw(t *initializer) (protobuf.Message, error) {
 	}
 	offset := number("offset", 0)
 	if err != nil || offset < 0 || offset > file.size {
-		return protobuf.Message{}, fmt.Errorf("tensor %s stands at offset %q of %s, which has %d bytes", t.name, t.external["offset"], t.external["location"], file.size)
+		return protobuf.Message{}, fmt.Errorf("tensor %s stands at offset %q of %s, which has %d bytes", t.name,
+			t.external["offset"], t.external["location"], file.size)
 	}
 	length := number("length", file.size-offset)
 	if err != nil || length < 0 || length > file.size-offset {
-		return protobuf.Message{}, fmt.Errorf("tensor %s has %q bytes in %s, which ends before", t.name, t.external["length"], t.external["location"])
+		return protobuf.Message{}, fmt.Errorf("tensor %s has %q bytes in %s, which ends before", t.name, t.external["length"],
+			t.external["location"])
 	}
 	return protobuf.Message{File: file, At: offset, End: offset + length}, nil
 }
@@ -307,7 +310,8 @@ func (g *export) floats(t *initializer, to []float32) ([]float32, error) {
 		return nil, err
 	}
 	if !ok || t.elem != elemFloat || m.Size() != 4*n {
-		return nil, fmt.Errorf("tensor %s of shape %v and type %d has %d bytes of numbers; that is no float32 tensor", t.name, t.dims, t.elem, m.Size())
+		return nil, fmt.Errorf("tensor %s of shape %v and type %d has %d bytes of numbers; that is no float32 tensor", t.name,
+			t.dims, t.elem, m.Size())
 	}
 	to = slices.Grow(to[:0], int(n))[:n]
 	var block [1 << 16]byte

@@ -27,9 +27,11 @@ type family struct {
 func bertLike(prefix string) family {
 	return family{
 		prefix: prefix, layer: "encoder.layer.%d.",
-		query: "attention.self.query", key: "attention.self.key", value: "attention.self.value", out: "attention.output.dense",
-		attentionNorm: "attention.output.LayerNorm", up: "intermediate.dense", down: "output.dense", outputNorm: "output.LayerNorm",
-		types: 2, epsilon: 1e-12,
+		query: "attention.self.query", key: "attention.self.key", value: "attention.self.value",
+		out:           "attention.output.dense",
+		attentionNorm: "attention.output.LayerNorm", up: "intermediate.dense", down: "output.dense",
+		outputNorm: "output.LayerNorm",
+		types:      2, epsilon: 1e-12,
 	}
 }
 
@@ -39,7 +41,8 @@ var families = func() map[string]family {
 	roberta := bertLike("roberta.")
 	roberta.pad, roberta.offset = 1, true
 	deberta := bertLike("deberta.")
-	deberta.query, deberta.key, deberta.value = "attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj"
+	deberta.query, deberta.key = "attention.self.query_proj", "attention.self.key_proj"
+	deberta.value = "attention.self.value_proj"
 	deberta.types, deberta.epsilon, deberta.relative = 0, 1e-7, true
 	distil := family{
 		prefix: "distilbert.", layer: "transformer.layer.%d.",
@@ -47,7 +50,8 @@ var families = func() map[string]family {
 		attentionNorm: "sa_layer_norm", up: "ffn.lin1", down: "ffn.lin2", outputNorm: "output_layer_norm",
 		epsilon: 1e-12, distilled: true,
 	}
-	return map[string]family{"bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distil, "deberta-v2": deberta}
+	return map[string]family{"bert": bert, "roberta": roberta, "xlm-roberta": roberta, "distilbert": distil,
+		"deberta-v2": deberta}
 }()
 
 func familyNames() []string { return slices.Sorted(maps.Keys(families)) }

@@ -15,7 +15,8 @@ import (
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
-// copied is a copy of a fixture that a test may damage. Values of change replace those of config.json; nil removes a key.
+// copied is a copy of a fixture that a test may damage. Values of change replace those of config.json; nil removes a
+// key.
 func copied(t *testing.T, name string, change map[string]any) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -60,21 +61,31 @@ func TestConfigFaults(t *testing.T) {
 		change  map[string]any
 		want    string
 	}{
-		{"family", "bert", map[string]any{"model_type": "gpt2"}, `model_type "gpt2" is not supported; supported are bert, deberta-v2,`},
+		{"family", "bert", map[string]any{"model_type": "gpt2"},
+			`model_type "gpt2" is not supported; supported are bert, deberta-v2,`},
 		{"no family", "bert", map[string]any{"model_type": nil}, `model_type "" is not supported`},
-		{"activation", "bert", map[string]any{"hidden_act": "swiglu"}, `hidden_act "swiglu" is not supported; supported are gelu,`},
-		{"pooler activation", "deberta-v3", map[string]any{"pooler_hidden_act": "mish"}, `pooler_hidden_act "mish" is not supported`},
-		{"gap", "bert", map[string]any{"id2label": map[string]string{"0": "a", "2": "b"}}, "id2label has 2 labels but none for 1"},
-		{"too few labels", "bert", map[string]any{"id2label": map[string]string{"0": "a", "1": "b"}}, "id2label has 2 labels, but the head gives 5 logits"},
-		{"shape", "roberta", map[string]any{"intermediate_size": 50}, "tensor roberta.encoder.layer.0.intermediate.dense.bias has shape [48], but config.json asks for [50]"},
-		{"layers", "roberta", map[string]any{"num_hidden_layers": 3}, "the checkpoint lacks the tensor roberta.encoder.layer.2.attention.self."},
+		{"activation", "bert", map[string]any{"hidden_act": "swiglu"},
+			`hidden_act "swiglu" is not supported; supported are gelu,`},
+		{"pooler activation", "deberta-v3", map[string]any{"pooler_hidden_act": "mish"},
+			`pooler_hidden_act "mish" is not supported`},
+		{"gap", "bert", map[string]any{"id2label": map[string]string{"0": "a", "2": "b"}},
+			"id2label has 2 labels but none for 1"},
+		{"too few labels", "bert", map[string]any{"id2label": map[string]string{"0": "a", "1": "b"}},
+			"id2label has 2 labels, but the head gives 5 logits"},
+		{"shape", "roberta", map[string]any{"intermediate_size": 50},
+			"tensor roberta.encoder.layer.0.intermediate.dense.bias has shape [48], but config.json asks for [50]"},
+		{"layers", "roberta", map[string]any{"num_hidden_layers": 3},
+			"the checkpoint lacks the tensor roberta.encoder.layer.2.attention.self."},
 		{"no size", "distilbert", map[string]any{"dim": nil}, "hidden_size is 0"},
 		{"heads", "bert", map[string]any{"num_attention_heads": 5}, "hidden_size 32 is no multiple of num_attention_heads 5"},
 		{"positions", "xlm-roberta", map[string]any{"pad_token_id": 50}, "leaves no position above pad_token_id 50"},
-		{"relative bert", "bert", map[string]any{"position_embedding_type": "relative_key"}, `position_embedding_type "relative_key" is not supported`},
+		{"relative bert", "bert", map[string]any{"position_embedding_type": "relative_key"},
+			`position_embedding_type "relative_key" is not supported`},
 		{"decoder", "bert", map[string]any{"is_decoder": true}, "this is a decoder"},
-		{"task", "bert", map[string]any{"architectures": []string{"BertForTokenClassification"}}, "architecture BertForTokenClassification is no sequence classifier"},
-		{"convolution", "deberta-v2", map[string]any{"conv_kernel_size": 3}, "conv_kernel_size 3: the convolution of DeBERTa-v2 is not supported"},
+		{"task", "bert", map[string]any{"architectures": []string{"BertForTokenClassification"}},
+			"architecture BertForTokenClassification is no sequence classifier"},
+		{"convolution", "deberta-v2", map[string]any{"conv_kernel_size": 3},
+			"conv_kernel_size 3: the convolution of DeBERTa-v2 is not supported"},
 		{"pooling", "roberta", map[string]any{"classifier_pooling": "max"}, `classifier_pooling "max" is not supported`},
 		{"type", "bert", map[string]any{"hidden_size": "wide"}, "this is no JSON description of a checkpoint"},
 	} {
@@ -112,7 +123,8 @@ func TestNaN(t *testing.T) {
 func TestHalfOverflow(t *testing.T) {
 	w := changed{"classifier.bias", func(v []float32) { v[1] = 7e4 }, opened(t, "bert")}
 	err := written(t, w, withPrecision(FP16), filepath.Join(t.TempDir(), "out"))
-	if err == nil || !strings.Contains(err.Error(), "tensor classifier.bias: 70000 is too large for fp16; convert to fp32") {
+	if err == nil || !strings.Contains(err.Error(),
+		"tensor classifier.bias: 70000 is too large for fp16; convert to fp32") {
 		t.Error(err)
 	}
 }
@@ -122,7 +134,8 @@ func TestNotEmpty(t *testing.T) {
 	if _, err := Convert(context.Background(), "testdata/bert", to, DefaultOptions()); err != nil {
 		t.Error("an empty directory is refused:", err)
 	}
-	if _, err := Convert(context.Background(), "testdata/bert", to, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if _, err := Convert(context.Background(), "testdata/bert", to, DefaultOptions()); err == nil ||
+		!strings.Contains(err.Error(), "is not empty") {
 		t.Error(err)
 	}
 }
@@ -271,7 +284,8 @@ func TestOldNames(t *testing.T) {
 
 func TestNoHead(t *testing.T) {
 	w := rename(opened(t, "bert"), func(name string) string { return strings.Replace(name, "classifier", "cls", 1) })
-	if _, _, err := build(configOf(t, "bert"), w, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "has no classification head") {
+	if _, _, err := build(configOf(t, "bert"), w, DefaultOptions()); err == nil || !strings.Contains(err.Error(),
+		"has no classification head") {
 		t.Error(err)
 	}
 }

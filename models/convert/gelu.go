@@ -66,7 +66,8 @@ func (r *recogniser) plus(v string, is func(string) bool) (other string, ok bool
 	return "", false
 }
 
-// gelu recognises x (1 + erf(x/√2)) / 2, which is Gelu, and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, which is FastGelu.
+// gelu recognises x (1 + erf(x/√2)) / 2, which is Gelu, and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2, which is
+// FastGelu.
 func (r *recogniser) gelu(v string) (x, kind string) {
 	half, parts := r.factors(v)
 	if !isClose(half, 0.5) || len(parts) != 2 {
@@ -104,5 +105,6 @@ func (r *recogniser) isCubic(v, x string) bool {
 	}
 	term, ok := r.plus(parts[0], is)
 	k, of := r.factors(term)
-	return ok && isClose(c, math.Sqrt(2/math.Pi)) && isClose(k, 0.044715) && slices.Equal(of, slices.Repeat([]string{x}, power))
+	return ok && isClose(c, math.Sqrt(2/math.Pi)) && isClose(k, 0.044715) &&
+		slices.Equal(of, slices.Repeat([]string{x}, power))
 }

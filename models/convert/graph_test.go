@@ -15,15 +15,18 @@ import (
 func TestResult(t *testing.T) {
 	_, r := converted(t, "roberta", DefaultOptions())
 	want := &Result{
-		Architecture: "roberta", HiddenSize: 32, Layers: 2, Labels: []string{"type 0", "type 1", "type 2", "type 3", "type 4"},
-		Problem: "multi_label_classification", MaxTokens: 40, Inputs: []string{"input_ids", "attention_mask"}, Output: "logits",
+		Architecture: "roberta", HiddenSize: 32, Layers: 2, Labels: []string{"type 0", "type 1", "type 2",
+			"type 3", "type 4"},
+		Problem: "multi_label_classification", MaxTokens: 40, Inputs: []string{"input_ids",
+			"attention_mask"}, Output: "logits",
 		Files: []string{"model.onnx"}, Head: "dense+tanh+out_proj",
 	}
 	if !reflect.DeepEqual(r, want) {
 		t.Errorf("got  %+v\nwant %+v", r, want)
 	}
 	_, r = converted(t, "bert", DefaultOptions())
-	if got := strings.Join(r.Inputs, " "); got != "input_ids attention_mask token_type_ids" || r.MaxTokens != 40 || r.Head != "pooler+classifier" {
+	if got := strings.Join(r.Inputs, " "); got != "input_ids attention_mask token_type_ids" || r.MaxTokens != 40 ||
+		r.Head != "pooler+classifier" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -36,7 +39,8 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := strings.Join(r.Notes, "\n")
-	for _, want := range []string{"config.json names no labels (id2label); they are numbered", "not used: roberta.encoder.layer.1.attention.", "and 8 more"} {
+	for _, want := range []string{"config.json names no labels (id2label); they are numbered",
+		"not used: roberta.encoder.layer.1.attention.", "and 8 more"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes lack %q:\n%s", want, notes)
 		}
@@ -44,7 +48,8 @@ func TestNotes(t *testing.T) {
 	if r.Labels[4] != "LABEL_4" {
 		t.Error(r.Labels)
 	}
-	if _, r := converted(t, "bert-linear", DefaultOptions()); !strings.Contains(strings.Join(r.Notes, "\n"), "the head is one linear layer") {
+	if _, r := converted(t, "bert-linear", DefaultOptions()); !strings.Contains(strings.Join(r.Notes, "\n"),
+		"the head is one linear layer") {
 		t.Error(r.Notes)
 	}
 }

@@ -10,7 +10,8 @@ import (
 // isPooled says whether the head reads the mean of all tokens.
 func (b *builder) isPooled() bool { return b.Pooling == "mean" }
 
-// head is a classification head: a hidden layer with its activation, if there is one, and the layer that gives the logits.
+// head is a classification head: a hidden layer with its activation, if there is one, and the layer that gives the
+// logits.
 type head struct {
 	name              string // as in Result.Head
 	dense, activation string
@@ -31,11 +32,12 @@ func (b *builder) findHead() (head, error) {
 	case b.hasWeight("classifier.weight"):
 		return head{name: "linear", logits: "classifier"}, nil
 	}
-	return head{}, errors.New("the checkpoint has no classification head (classifier.weight): it is a bare encoder; fine-tune it as a sequence classifier first")
+	return head{}, errors.New("the checkpoint has no classification head (classifier.weight): it is a bare encoder; " +
+		"fine-tune it as a sequence classifier first")
 }
 
-// classify adds the head over the encoder's output x, and returns the number of logits. It is computed in fp32 unless the
-// precision is fp16.
+// classify adds the head over the encoder's output x, and returns the number of logits. It is computed in fp32 unless
+// the precision is fp16.
 func (b *builder) classify(x string, h head) int64 {
 	if b.isPooled() {
 		x = b.mean(x)
@@ -48,13 +50,15 @@ func (b *builder) classify(x string, h head) int64 {
 	_, shape := b.findWeight(h.logits+".weight", -1, b.HiddenSize)
 	labels := shape[0]
 	x = b.gemm(x, h.logits, labels)
-	b.nodes = protobuf.AppendBytes(b.nodes, 1, encodeNode("Cast", []string{x}, []string{output}, []attribute{intAttr("to", elemFloat)}))
+	b.nodes = protobuf.AppendBytes(b.nodes, 1, encodeNode("Cast", []string{x}, []string{output},
+		[]attribute{intAttr("to", elemFloat)}))
 	return labels
 }
 
 // gemm applies a linear layer of the head to x, [batch, hidden].
 func (b *builder) gemm(x, name string, out int64) string {
-	return b.op("Gemm", []string{x, b.plain(name+".weight", out, b.HiddenSize), b.plain(name+".bias", out)}, intAttr("transB", 1))
+	return b.op("Gemm", []string{x, b.plain(name+".weight", out, b.HiddenSize), b.plain(name+".bias", out)},
+		intAttr("transB", 1))
 }
 
 // mean is the mean over the tokens that are no padding.

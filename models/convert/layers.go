@@ -4,8 +4,9 @@ package convert
 var (
 	knownActivations = []string{"gelu", "gelu_fast", "gelu_new", "gelu_python", "gelu_pytorch_tanh", "relu", "tanh"}
 	activationOps    = map[string]string{
-		"gelu": "Gelu", "gelu_python": "Gelu", "gelu_new": "FastGelu", "gelu_fast": "FastGelu", "gelu_pytorch_tanh": "FastGelu",
-		"relu": "Relu", "tanh": "Tanh",
+		"gelu": "Gelu", "gelu_python": "Gelu", "gelu_new": "FastGelu", "gelu_fast": "FastGelu",
+		"gelu_pytorch_tanh": "FastGelu",
+		"relu":              "Relu", "tanh": "Tanh",
 	}
 )
 
@@ -45,7 +46,8 @@ func (b *builder) activate(p product, name string) string {
 }
 
 func (b *builder) norm(x, name string) string {
-	return b.op("LayerNormalization", []string{x, b.vectorOf(name+".weight", b.HiddenSize), b.vectorOf(name+".bias", b.HiddenSize)},
+	return b.op("LayerNormalization", []string{x, b.vectorOf(name+".weight", b.HiddenSize),
+		b.vectorOf(name+".bias", b.HiddenSize)},
 		intAttr("axis", -1), floatAttr("epsilon", float32(b.Epsilon)))
 }
 
@@ -59,7 +61,8 @@ func (b *builder) residual(p product, skip, name string) string {
 		}
 		return b.norm(b.op("Sum", terms), name)
 	}
-	return b.op("SkipLayerNormalization", []string{p.value, skip, b.vectorOf(name+".weight", b.HiddenSize), b.vectorOf(name+".bias", b.HiddenSize), p.bias},
+	return b.op("SkipLayerNormalization", []string{p.value, skip, b.vectorOf(name+".weight", b.HiddenSize),
+		b.vectorOf(name+".bias", b.HiddenSize), p.bias},
 		floatAttr("epsilon", float32(b.Epsilon)))
 }
 

@@ -76,8 +76,8 @@ func encodeNode(kind string, inputs, outputs []string, attrs []attribute) []byte
 	return b
 }
 
-// encodeValue is a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1}}}. A dimension
-// is an int64, or the string that names an open one.
+// encodeValue is a ValueInfoProto: name = 1, type = 2 {tensor_type = 1 {elem_type = 1, shape = 2 {dim = 1}}}. A
+// dimension is an int64, or the string that names an open one.
 func encodeValue(name string, elem int64, dims ...any) []byte {
 	var shape []byte
 	for _, d := range dims {

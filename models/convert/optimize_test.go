@@ -15,7 +15,8 @@ import (
 	"testing/fstest"
 )
 
-var exports = []string{"bert", "bert-14", "bert-untyped", "bert-dynamo", "roberta", "roberta-dynamo", "distilbert", "distilbert-dynamo"}
+var exports = []string{"bert", "bert-14", "bert-untyped", "bert-dynamo", "roberta", "roberta-dynamo", "distilbert",
+	"distilbert-dynamo"}
 
 // exported is a fixture as an exporter leaves it (testdata/exports/make_fixtures.py).
 func exported(t testing.TB, name string) fstest.MapFS {
@@ -68,7 +69,8 @@ func TestOptimizedAgainstTorch(t *testing.T) {
 // The exporters' attention is gone, and the last layer is computed for the first token.
 func TestOptimizedIsFused(t *testing.T) {
 	graph, r := optimized(t, exported(t, "roberta"), FP32)
-	for op, want := range map[string]bool{"MultiHeadAttention": true, "FusedMatMul": true, "IsNaN": false, "GatherElements": false} {
+	for op, want := range map[string]bool{"MultiHeadAttention": true, "FusedMatMul": true, "IsNaN": false,
+		"GatherElements": false} {
 		if bytes.Contains(graph, []byte(op)) != want {
 			t.Errorf("the graph has %s: %v", op, !want)
 		}
@@ -119,31 +121,46 @@ func TestNotRecognized(t *testing.T) {
 		from fstest.MapFS
 		want string
 	}{
-		{"activation", op("bert", "Erf", "Sin"), `act_fn/Mul_1 (Mul) stands where bert.encoder.layer.1.intermediate.dense should be followed by gelu (hidden_act in config.json)`},
-		{"other activation", config("bert-dynamo", `"hidden_act": "gelu"`, `"hidden_act": "relu"`), `(Gelu) stands where bert.encoder.layer.1.intermediate.dense should be followed by relu`},
-		{"softmax", op("roberta", "Softmax", "Hardmax"), `(Hardmax) stands where the attention of roberta.encoder.layer.1 should have Softmax`},
+		{"activation", op("bert", "Erf", "Sin"),
+			`act_fn/Mul_1 (Mul) stands where bert.encoder.layer.1.intermediate.dense should be followed by gelu (hidden_act in config.json)`},
+		{"other activation", config("bert-dynamo", `"hidden_act": "gelu"`, `"hidden_act": "relu"`),
+			`(Gelu) stands where bert.encoder.layer.1.intermediate.dense should be followed by relu`},
+		{"softmax", op("roberta", "Softmax", "Hardmax"),
+			`(Hardmax) stands where the attention of roberta.encoder.layer.1 should have Softmax`},
 		{"head", op("distilbert", "Relu", "Selu"), `(Selu) stands where the head should have Relu`},
 		{"last operator", op("bert", "Gemm", "Gumm"), `(Gumm) stands where classifier should have Add or Gemm`},
-		{"extra node", swap(t, exported(t, "bert"), opType("Add"), opType("Sub"), false), `(Sub) stands where the sum before bert.encoder.layer.1.output.LayerNorm should have Add`},
-		{"parts", op("bert-14", "Sqrt", "Sqr_"), `(Sqr_) stands where bert.encoder.layer.1.output.LayerNorm should have Sqrt`},
-		{"heads", config("bert", `"num_attention_heads": 2`, `"num_attention_heads": 4`), `has heads of 8 numbers, but config.json says 4`},
-		{"epsilon", config("bert", `"layer_norm_eps": 1e-12`, `"layer_norm_eps": 1e-05`), `has epsilon 1e-12, but config.json says 1e-05`},
-		{"layers", config("bert", `"num_hidden_layers": 2`, `"num_hidden_layers": 3`), `stands where bert.encoder.layer.0.output.dense should have Add or Gemm`},
+		{"extra node", swap(t, exported(t, "bert"), opType("Add"), opType("Sub"), false),
+			`(Sub) stands where the sum before bert.encoder.layer.1.output.LayerNorm should have Add`},
+		{"parts", op("bert-14", "Sqrt", "Sqr_"),
+			`(Sqr_) stands where bert.encoder.layer.1.output.LayerNorm should have Sqrt`},
+		{"heads", config("bert", `"num_attention_heads": 2`, `"num_attention_heads": 4`),
+			`has heads of 8 numbers, but config.json says 4`},
+		{"epsilon", config("bert", `"layer_norm_eps": 1e-12`, `"layer_norm_eps": 1e-05`),
+			`has epsilon 1e-12, but config.json says 1e-05`},
+		{"layers", config("bert", `"num_hidden_layers": 2`, `"num_hidden_layers": 3`),
+			`stands where bert.encoder.layer.0.output.dense should have Add or Gemm`},
 		{"fewer layers", config("bert", `"num_hidden_layers": 2`, `"num_hidden_layers": 1`), `should have Add or Gather`},
-		{"padding", config("roberta", `"pad_token_id": 1`, `"pad_token_id": 2`), `reads rows of a table by something else than tokens, types or positions`},
-		{"family", config("bert", `"model_type": "bert"`, `"model_type": "roberta"`), `reads rows of a table by something else`},
-		{"mask", swap(t, exported(t, "bert"), "attention_mask", "attention_musk", true), `masks by attention_musk, constants, not by attention_mask alone`},
-		{"DeBERTa", fstest.MapFS{configFile: {Data: read(t, "testdata/deberta-v3", configFile)}, graphFile: {Data: exported(t, "bert")[graphFile].Data}}, "graphs of deberta-v2 are not recognised"},
-		{"mean", fstest.MapFS{configFile: {Data: read(t, "testdata/roberta-mean", configFile)}, graphFile: {Data: exported(t, "roberta")[graphFile].Data}}, "classifier_pooling"},
+		{"padding", config("roberta", `"pad_token_id": 1`, `"pad_token_id": 2`),
+			`reads rows of a table by something else than tokens, types or positions`},
+		{"family", config("bert", `"model_type": "bert"`, `"model_type": "roberta"`),
+			`reads rows of a table by something else`},
+		{"mask", swap(t, exported(t, "bert"), "attention_mask", "attention_musk", true),
+			`masks by attention_musk, constants, not by attention_mask alone`},
+		{"DeBERTa", fstest.MapFS{configFile: {Data: read(t, "testdata/deberta-v3", configFile)},
+			graphFile: {Data: exported(t, "bert")[graphFile].Data}}, "graphs of deberta-v2 are not recognised"},
+		{"mean", fstest.MapFS{configFile: {Data: read(t, "testdata/roberta-mean", configFile)},
+			graphFile: {Data: exported(t, "roberta")[graphFile].Data}}, "classifier_pooling"},
 		{"no config", fstest.MapFS{graphFile: {Data: exported(t, "bert")[graphFile].Data}}, "config.json"},
 		{"no graph", fstest.MapFS{configFile: {Data: exported(t, "bert")[configFile].Data}}, "model.onnx"},
-		{"cut", fstest.MapFS{configFile: {Data: exported(t, "bert")[configFile].Data}, graphFile: {Data: exported(t, "bert")[graphFile].Data[:30000]}}, "ends too early"},
+		{"cut", fstest.MapFS{configFile: {Data: exported(t, "bert")[configFile].Data},
+			graphFile: {Data: exported(t, "bert")[graphFile].Data[:30000]}}, "ends too early"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "out")
 			_, err := Optimize(context.Background(), c.from, graphFile, to, DefaultOptions())
 			var not *NotRecognized
-			if !errors.As(err, &not) || !strings.HasPrefix(err.Error(), "not optimised: ") || !strings.Contains(err.Error(), c.want) {
+			if !errors.As(err, &not) || !strings.HasPrefix(err.Error(), "not optimised: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %v; wanted %q", err, c.want)
 			}
 			if left, _ := os.ReadDir(filepath.Dir(to)); len(left) > 0 {
@@ -181,7 +198,8 @@ func TestExternalWeights(t *testing.T) {
 	}
 	data[11] = 0xff
 	data[10] = 0x80
-	if _, err := g.floats(tensor(map[string]string{"location": "w", "offset": "8", "length": "8"}), nil); err == nil || !strings.Contains(err.Error(), "number 0 is -Inf") {
+	if _, err := g.floats(tensor(map[string]string{"location": "w", "offset": "8", "length": "8"}), nil); err == nil ||
+		!strings.Contains(err.Error(), "number 0 is -Inf") {
 		t.Error(err)
 	}
 }

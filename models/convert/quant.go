@@ -24,7 +24,8 @@ func quantizeValue(v, scale float32) int8 {
 	return int8(float32(x+integers) - integers)
 }
 
-// quantizeRows adds a matrix [rows, width] with one scale a row, in the shape dims; the scales have the shape scaleDims.
+// quantizeRows adds a matrix [rows, width] with one scale a row, in the shape dims; the scales have the shape
+// scaleDims.
 func (b *builder) quantizeRows(name string, rows, width int64, dims, scaleDims []int64) quantized {
 	name, _ = b.findWeight(name, rows, width)
 	var scales []float32

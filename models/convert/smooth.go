@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// The first token of such encoders carries a few massive numbers, in the same channels of a layer and almost alike in every
-// text (arXiv:2402.17762). All activations of a product share one scale, and those set it; little is left for the others.
-// They show when the first position stands alone without a word. Before attention and feed-forward a massive channel is
-// divided, and the weights that read it are multiplied (SmoothQuant, arXiv:2211.10438): the scale apart, nothing changes.
-// Inside the feed-forward part its weights are massive too, so there it is left out and computed in fp32 (LLM.int8(), arXiv:2208.07339).
+// The first token of such encoders carries a few massive numbers, in the same channels of a layer and almost alike in
+// every text (arXiv:2402.17762). All activations of a product share one scale, and those set it; little is left for the
+// others. They show when the first position stands alone without a word. Before attention and feed-forward a massive
+// channel is divided, and the weights that read it are multiplied (SmoothQuant, arXiv:2211.10438): the scale apart,
+// nothing changes. Inside the feed-forward part its weights are massive too, so there it is left out and computed in
+// fp32 (LLM.int8(), arXiv:2208.07339).
 
 // deviations is the assumed largest distance of an ordinary activation from its mean, in standard deviations.
 const deviations = 4
 
-// divisor is what each channel that a linear layer reads is divided by before it is quantised, at least 1; 0 is a channel that
-// is computed apart.
+// divisor is what each channel that a linear layer reads is divided by before it is quantised, at least 1; 0 is a
+// channel that is computed apart.
 type divisor []float32
 
 // smooth finds the channels to divide, by the linear layer that reads them; query stands for key and value too.

@@ -17,8 +17,8 @@ import (
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
-// A row of one token has the logits that torch gave for it: the tracer's arithmetic is the encoder's. The token's word is
-// added to the first position, as the tracer knows of no words.
+// A row of one token has the logits that torch gave for it: the tracer's arithmetic is the encoder's. The token's word
+// is added to the first position, as the tracer knows of no words.
 func TestTracerAgainstTorch(t *testing.T) {
 	for _, name := range []string{"bert", "bert-tanh", "roberta", "distilbert"} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +34,8 @@ func TestTracerAgainstTorch(t *testing.T) {
 				at = *b.Pad + 1
 			}
 			word := words[refs[0].IDs[0][0]*h:][:h]
-			b.weights = changed{b.name("embeddings.position_embeddings.weight"), func(v []float32) { plus(v[at*h:(at+1)*h], word) }, b.weights}
+			b.weights = changed{b.name("embeddings.position_embeddings.weight"),
+				func(v []float32) { plus(v[at*h:(at+1)*h], word) }, b.weights}
 			tr := tracer{builder: b, divisors: map[string]divisor{}}
 			x, reached := tr.start()
 			for i := range b.Layers {
@@ -94,8 +95,10 @@ const drawnWidth, drawnInner = 768, 64
 
 func newDrawn() drawn {
 	d := drawn{shapes: map[string][]int64{
-		"bert.embeddings.word_embeddings.weight": {120, drawnWidth}, "bert.embeddings.position_embeddings.weight": {40, drawnWidth},
-		"bert.embeddings.token_type_embeddings.weight": {2, drawnWidth}, "classifier.weight": {5, drawnWidth}, "classifier.bias": {5},
+		"bert.embeddings.word_embeddings.weight": {120, drawnWidth}, "bert.embeddings.position_embeddings.weight": {40,
+			drawnWidth},
+		"bert.embeddings.token_type_embeddings.weight": {2, drawnWidth}, "classifier.weight": {5,
+			drawnWidth}, "classifier.bias": {5},
 	}}
 	linear := func(name string, out, in int64) {
 		d.shapes[name+".weight"], d.shapes[name+".bias"] = []int64{out, in}, []int64{out}
@@ -107,7 +110,8 @@ func newDrawn() drawn {
 	linear("bert.pooler.dense", drawnWidth, drawnWidth)
 	for i := range 2 {
 		l := fmt.Sprintf("bert.encoder.layer.%d.", i)
-		for _, name := range []string{"attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"} {
+		for _, name := range []string{"attention.self.query", "attention.self.key", "attention.self.value",
+			"attention.output.dense"} {
 			linear(l+name, drawnWidth, drawnWidth)
 		}
 		linear(l+"intermediate.dense", drawnInner, drawnWidth)
@@ -218,14 +222,16 @@ func TestSmoothedIsCloser(t *testing.T) {
 	}
 }
 
-// Channels that are computed apart, or divided, are neither lost nor counted twice: with a third of them int8 is as close to fp32.
+// Channels that are computed apart, or divided, are neither lost nor counted twice: with a third of them int8 is as
+// close to fp32.
 func TestApart(t *testing.T) {
 	w := newDrawn()
 	w.still = true
 	d := map[string]divisor{}
 	for i := range 2 {
 		layer := fmt.Sprintf("encoder.layer.%d.", i)
-		for name, width := range map[string]int{"attention.self.query": drawnWidth, "intermediate.dense": drawnWidth, "output.dense": drawnInner} {
+		for name, width := range map[string]int{"attention.self.query": drawnWidth, "intermediate.dense": drawnWidth,
+			"output.dense": drawnInner} {
 			v := make(divisor, width)
 			for c := range v {
 				if v[c] = 1; c%3 == 0 {
@@ -271,7 +277,8 @@ func TestMassiveChannels(t *testing.T) {
 	}
 }
 
-// What the divided weights and the divided input stand for is the product as it was, but for rounding to the nearest code.
+// What the divided weights and the divided input stand for is the product as it was, but for rounding to the nearest
+// code.
 func TestDivisorCancels(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 4))
 	for range 200 {

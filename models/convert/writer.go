@@ -59,7 +59,8 @@ func (t *tensor) header() []byte {
 	if t.offset < 0 {
 		return protobuf.AppendLength(b, 9, t.size())
 	}
-	for _, e := range [][2]string{{"location", dataFile}, {"offset", strconv.FormatInt(t.offset, 10)}, {"length", strconv.FormatInt(t.size(), 10)}} {
+	for _, e := range [][2]string{{"location", dataFile}, {"offset", strconv.FormatInt(t.offset, 10)},
+		{"length", strconv.FormatInt(t.size(), 10)}} {
 		b = protobuf.AppendBytes(b, 13, protobuf.AppendString(protobuf.AppendString(nil, 1, e[0]), 2, e[1]))
 	}
 	return protobuf.AppendInt(b, 14, 1)
@@ -101,8 +102,8 @@ func (g *graph) placeTensors(externalAbove int64) int64 {
 	return end
 }
 
-// prefix is the model up to its first tensor: ir_version = 1, producer_name = 2, opset_import = 8, then the opened graph = 7
-// with its node = 1, name = 2, input = 11 and output = 12.
+// prefix is the model up to its first tensor: ir_version = 1, producer_name = 2, opset_import = 8, then the opened
+// graph = 7 with its node = 1, name = 2, input = 11 and output = 12.
 func (g *graph) prefix() []byte {
 	body := append(protobuf.AppendString(g.nodes[:len(g.nodes):len(g.nodes)], 2, "encoder"), g.values...)
 	length := int64(len(body))
@@ -164,7 +165,8 @@ func (e *emitter) tensor(t *tensor) error {
 		return err
 	}
 	if e.n != end {
-		return fmt.Errorf("tensor %s: %d bytes were written in place of %d; this is a fault of erreval", t.name, t.size()+e.n-end, t.size())
+		return fmt.Errorf("tensor %s: %d bytes were written in place of %d; this is a fault of erreval", t.name,
+			t.size()+e.n-end, t.size())
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package embedded holds the model inside the program. Of this module only cmd imports it, so that a library user does not
-// carry its bytes.
+// Package embedded holds the model inside the program. Of this module only cmd imports it, so that a library user does
+// not carry its bytes.
 package embedded
 
 import (

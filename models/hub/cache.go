@@ -52,7 +52,8 @@ func (p *pull) lockRepo(ctx context.Context) (unlock func(), err error) {
 		case err == nil:
 			return func() { _ = f.Close() }, nil
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
-			return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w; put the cache on a local disk with HF_HOME", f.Name(), err), f.Close())
+			return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w; put the cache on a local disk with HF_HOME", f.Name(),
+				err), f.Close())
 		case !told:
 			p.printNotice("another pull of %s is running; waiting for it", p.repo)
 		}
@@ -162,7 +163,8 @@ func (p *pull) fromCache() (*Snapshot, error) {
 }
 
 func (p *pull) notCached(has string) error {
-	return fmt.Errorf("%s at revision %q is not complete in %s, which has %s; pull it once without --offline", p.repo, p.revision, p.Cache, has)
+	return fmt.Errorf("%s at revision %q is not complete in %s, which has %s; pull it once without --offline", p.repo,
+		p.revision, p.Cache, has)
 }
 
 func (p *pull) cachedNames(commit string) (names []string, err error) {

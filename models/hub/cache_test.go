@@ -278,7 +278,8 @@ func TestOffline(t *testing.T) {
 }
 
 func TestNothingLeadsOutOfTheCache(t *testing.T) {
-	bad := []string{"../up", "/etc/passwd", "a/../../b", `..\up`, `C:\x`, "C:x", "a\x00b", "a//b", "a/", ".", "..", "", "./a", "a\nb"}
+	bad := []string{"../up", "/etc/passwd", "a/../../b", `..\up`, `C:\x`, "C:x", "a\x00b", "a//b", "a/", ".", "..",
+		"", "./a", "a\nb"}
 	files := tinyModel()
 	for _, name := range bad {
 		files = append(files, blob{name: name, content: []byte("x")})
@@ -323,7 +324,8 @@ func TestLinksInTheCacheLeadNowhere(t *testing.T) {
 		c := h.client(t)
 		victim := filepath.Join(t.TempDir(), "victim")
 		put(t, victim, func(path string) error { return os.WriteFile(path, []byte("mine"), 0o666) })
-		put(t, filepath.Join(c.Cache, "models--acme--tiny", blobName(weights.sum())), func(path string) error { return os.Symlink(victim, path) })
+		put(t, filepath.Join(c.Cache, "models--acme--tiny", blobName(weights.sum())),
+			func(path string) error { return os.Symlink(victim, path) })
 		mustPull(t, h, c)
 		if data, err := os.ReadFile(victim); err != nil || string(data) != "mine" {
 			t.Errorf("victim: %q, %v", data, err)
@@ -334,15 +336,18 @@ func TestLinksInTheCacheLeadNowhere(t *testing.T) {
 func TestSelectModel(t *testing.T) {
 	tokenizer := "config.json tokenizer.json tokenizer_config.json "
 	for names, want := range map[string]string{
-		tokenizer + "model.safetensors pytorch_model.bin onnx/model.onnx README.md tf_model.h5 vocab.txt": tokenizer + "model.safetensors",
-		tokenizer + "pytorch_model.bin onnx/model.onnx":                                                   tokenizer + "pytorch_model.bin",
-		tokenizer + "onnx/model.onnx onnx/model.onnx_data onnx/model_quantized.onnx":                      tokenizer + "onnx/model.onnx onnx/model.onnx_data",
-		"config.json vocab.txt model.onnx model.onnx.data":                                                "config.json vocab.txt model.onnx model.onnx.data",
-		"config.json vocab.json merges.txt model.safetensors":                                             "config.json vocab.json merges.txt model.safetensors",
-		"manifest.json tokenizer.json model.onnx model.safetensors":                                       "manifest.json tokenizer.json model.onnx",
+		tokenizer + "model.safetensors pytorch_model.bin onnx/model.onnx README.md tf_model.h5 vocab.txt": tokenizer +
+			"model.safetensors",
+		tokenizer + "pytorch_model.bin onnx/model.onnx": tokenizer + "pytorch_model.bin",
+		tokenizer + "onnx/model.onnx onnx/model.onnx_data onnx/model_quantized.onnx": tokenizer +
+			"onnx/model.onnx onnx/model.onnx_data",
+		"config.json vocab.txt model.onnx model.onnx.data":          "config.json vocab.txt model.onnx model.onnx.data",
+		"config.json vocab.json merges.txt model.safetensors":       "config.json vocab.json merges.txt model.safetensors",
+		"manifest.json tokenizer.json model.onnx model.safetensors": "manifest.json tokenizer.json model.onnx",
 		tokenizer + "model.safetensors.index.json model-00001-of-00002.safetensors model-00002-of-00002.safetensors pytorch_model.bin": tokenizer +
 			"model-00001-of-00002.safetensors model-00002-of-00002.safetensors model.safetensors.index.json",
-		tokenizer + "pytorch_model.bin.index.json pytorch_model-00001-of-00001.bin": tokenizer + "pytorch_model-00001-of-00001.bin pytorch_model.bin.index.json",
+		tokenizer + "pytorch_model.bin.index.json pytorch_model-00001-of-00001.bin": tokenizer +
+			"pytorch_model-00001-of-00001.bin pytorch_model.bin.index.json",
 	} {
 		got, err := SelectModel(strings.Fields(names))
 		if err != nil || !equalSets(got, strings.Fields(want)) {
@@ -354,9 +359,11 @@ func TestSelectModel(t *testing.T) {
 		"README.md model.gguf":                   "there are README.md, model.gguf",
 		"config.json model.safetensors":          "a tokenizer (tokenizer.json",
 		"config.json tokenizer.json tf_model.h5": "weights (model.safetensors",
-		tokenizer + "model.safetensors.index.json":                                  "weights (model.safetensors",
-		tokenizer + "model.safetensors.index.json model-00002-of-00003.safetensors": "model-00001-of-00003.safetensors, model-00003-of-00003.safetensors missing",
-		tokenizer + "model.safetensors.index.json model-00002-of-99999.safetensors": "model-00004-of-99999.safetensors, and more shards missing",
+		tokenizer + "model.safetensors.index.json": "weights (model.safetensors",
+		tokenizer + "model.safetensors.index.json model-00002-of-00003.safetensors": "model-00001-of-00003.safetensors, " +
+			"model-00003-of-00003.safetensors missing",
+		tokenizer + "model.safetensors.index.json model-00002-of-99999.safetensors": "model-00004-of-99999.safetensors, " +
+			"and more shards missing",
 		strings.Repeat("x ", 40): "and 28 more files",
 	} {
 		_, err := SelectModel(strings.Fields(names))
@@ -384,7 +391,8 @@ func TestHashes(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	for value, want := range map[string]time.Duration{"": 0, "12": 12 * time.Second, "-1": 0, "soon": 0, "99999999999999999999": 0, "Mon, 01 Jan 1990 00:00:00 GMT": 0} {
+	for value, want := range map[string]time.Duration{"": 0, "12": 12 * time.Second, "-1": 0, "soon": 0,
+		"99999999999999999999": 0, "Mon, 01 Jan 1990 00:00:00 GMT": 0} {
 		if got := retryAfter(http.Header{"Retry-After": {value}}); got != want {
 			t.Errorf("Retry-After %q: %v, want %v", value, got, want)
 		}
@@ -400,15 +408,18 @@ func FuzzCheckName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if checkName(name) == nil && (!filepath.IsLocal(name) || !fs.ValidPath(strings.ToValidUTF8(name, "_")) || strings.ContainsAny(name, "\\:\x00")) {
+		if checkName(name) == nil && (!filepath.IsLocal(name) || !fs.ValidPath(strings.ToValidUTF8(name, "_")) ||
+			strings.ContainsAny(name, "\\:\x00")) {
 			t.Errorf("%q is let through", name)
 		}
 	})
 }
 
 func FuzzParseListing(f *testing.F) {
-	f.Add([]byte(`{"sha": "` + testCommit + `", "siblings": [{"rfilename": "a", "size": 3, "blobId": "` + testCommit + `"}]}`))
-	f.Add([]byte(`{"sha": "` + testCommit + `", "siblings": [{"rfilename": "a", "lfs": {"sha256": "` + strings.Repeat("0", 64) + `", "size": -3}}]}`))
+	f.Add([]byte(`{"sha": "` + testCommit + `", "siblings": [{"rfilename": "a", "size": 3, "blobId": "` +
+		testCommit + `"}]}`))
+	f.Add([]byte(`{"sha": "` + testCommit + `", "siblings": [{"rfilename": "a", "lfs": {"sha256": "` + strings.Repeat("0",
+		64) + `", "size": -3}}]}`))
 	f.Add([]byte(`{"siblings": [null], "sha": 3}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		commit, files, err := parseListing(data)
@@ -429,7 +440,8 @@ func FuzzRange(f *testing.F) {
 	f.Add("bytes 5-9/*", int64(5), int64(-1))
 	f.Fuzz(func(t *testing.T, header string, offset, size int64) {
 		var first int64
-		if _, err := fmt.Sscanf(header, "bytes %d-", &first); isRangeFrom(header, offset, size) && (err != nil || first != offset) {
+		if _, err := fmt.Sscanf(header, "bytes %d-", &first); isRangeFrom(header, offset, size) &&
+			(err != nil || first != offset) {
 			t.Errorf("%q is taken for a range from %d", header, offset)
 		}
 	})

@@ -71,7 +71,10 @@ func newFakeHub(t *testing.T, files ...blob) *fakeHub {
 
 // client pulls from h into a new cache, and does not wait.
 func (h *fakeHub) client(t *testing.T) *Client {
-	return &Client{Endpoint: h.hub.URL, Cache: t.TempDir(), wait: func(context.Context, time.Duration) error { return nil }}
+	return &Client{Endpoint: h.hub.URL, Cache: t.TempDir(), wait: func(context.Context,
+		time.Duration) error {
+		return nil
+	}}
 }
 
 func (h *fakeHub) record(serve http.HandlerFunc) http.HandlerFunc {
@@ -137,7 +140,8 @@ func (h *fakeHub) list(w http.ResponseWriter, blobs bool) {
 			siblings[i]["lfs"] = map[string]any{"sha256": f.sum(), "size": len(f.content), "pointerSize": 134}
 		}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"id": testRepo, "sha": testCommit, "private": h.private, "siblings": siblings})
+	_ = json.NewEncoder(w).Encode(map[string]any{"id": testRepo, "sha": testCommit, "private": h.private,
+		"siblings": siblings})
 }
 
 func (h *fakeHub) resolve(w http.ResponseWriter, r *http.Request, name string) {
@@ -160,7 +164,8 @@ func (h *fakeHub) resolve(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 func (h *fakeHub) serveCDN(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet || r.Header.Get("Authorization") != "" || r.URL.Query().Get("X-Amz-Signature") != "signed" {
+	if r.Method != http.MethodGet || r.Header.Get("Authorization") != "" ||
+		r.URL.Query().Get("X-Amz-Signature") != "signed" {
 		http.Error(w, "one authentication mechanism only", http.StatusBadRequest)
 		return
 	}
@@ -253,7 +258,8 @@ func mustPull(t *testing.T, h *fakeHub, c *Client) *Snapshot {
 			continue
 		}
 		data, err := os.ReadFile(got.Path)
-		if err != nil || !bytes.Equal(data, f.content) || got.Sum != f.sum() || got.LFS != f.lfs || got.Size != int64(len(f.content)) {
+		if err != nil || !bytes.Equal(data, f.content) || got.Sum != f.sum() || got.LFS != f.lfs ||
+			got.Size != int64(len(f.content)) {
 			t.Errorf("%s: %+v, %d bytes, %v; want %d bytes with %s", f.name, got, len(data), err, len(f.content), f.sum())
 		}
 	}

@@ -134,9 +134,11 @@ func (p *pull) fillFile(ctx context.Context, commit string, f File, file partial
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		offset = 0
-	case resp.StatusCode == http.StatusPartialContent && offset > 0 && isRangeFrom(resp.Header.Get("Content-Range"), offset, f.Size):
+	case resp.StatusCode == http.StatusPartialContent && offset > 0 && isRangeFrom(resp.Header.Get("Content-Range"),
+		offset, f.Size):
 	case resp.StatusCode == http.StatusPartialContent, resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
-		return errors.Join(&transient{err: fmt.Errorf("%s sends another range than bytes %d to %d", resp.Request.URL.Host, offset, f.Size)}, file.Truncate(0))
+		return errors.Join(&transient{err: fmt.Errorf("%s sends another range than bytes %d to %d", resp.Request.URL.Host,
+			offset, f.Size)}, file.Truncate(0))
 	default:
 		return p.statusError(resp)
 	}
@@ -175,11 +177,13 @@ func checkLength(resp *http.Response, f File, offset int64) error {
 		return errPointer
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return fmt.Errorf("%s sends %d bytes (%s), the listing says %d: check HF_ENDPOINT, and that no login page stands before it",
+	return fmt.Errorf("%s sends %d bytes (%s), the listing says %d: check HF_ENDPOINT, and that no login page stands "+
+		"before it",
 		resp.Request.URL.Host, offset+resp.ContentLength, kind, f.Size)
 }
 
-var errPointer = errors.New("what arrives is the file's Git LFS pointer, not its content: the mirror, or the repository itself, lacks the large file; try another HF_ENDPOINT or revision")
+var errPointer = errors.New("what arrives is the file's Git LFS pointer, not its content: the mirror, or the " +
+	"repository itself, lacks the large file; try another HF_ENDPOINT or revision")
 
 func isPointer(start []byte) bool { return bytes.HasPrefix(start, []byte(lfsMagic)) }
 
@@ -190,7 +194,8 @@ func (p *pull) copyBody(file partialFile, body io.Reader, f File, done int64) er
 	for {
 		n, err := body.Read(buffer)
 		if f.Size >= 0 && done+int64(n) > f.Size {
-			return errors.Join(fmt.Errorf("more than the %d bytes arrive that the listing says: check HF_ENDPOINT", f.Size), file.Truncate(0))
+			return errors.Join(fmt.Errorf("more than the %d bytes arrive that the listing says: check HF_ENDPOINT", f.Size),
+				file.Truncate(0))
 		}
 		if _, err := file.Write(buffer[:n]); err != nil {
 			return err
@@ -232,7 +237,8 @@ func checkHash(file io.ReadSeeker, f File) error {
 		return errPointer
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != f.Sum || (f.Size >= 0 && size != f.Size) {
-		return fmt.Errorf("the content was changed on its way or on disk: %s %s of %d bytes, it should be %s of %d; try again, or another HF_ENDPOINT", kind, sum, size, f.Sum, f.Size)
+		return fmt.Errorf("the content was changed on its way or on disk: %s %s of %d bytes, it should be %s of %d; try "+
+			"again, or another HF_ENDPOINT", kind, sum, size, f.Sum, f.Size)
 	}
 	return nil
 }
@@ -251,7 +257,8 @@ func newHash(lfs bool, size int64) (hash.Hash, string) {
 func (p *pull) diskError(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("no room left on the disk of %s: %w; make room, or put the cache elsewhere with HF_HOME; what arrived is kept, and the next pull continues", p.Cache, err)
+		return fmt.Errorf("no room left on the disk of %s: %w; make room, or put the cache elsewhere with HF_HOME; what "+
+			"arrived is kept, and the next pull continues", p.Cache, err)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("the cache %s cannot be written: %w; choose another with HF_HOME", p.Cache, err)
 	}

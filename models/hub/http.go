@@ -204,7 +204,8 @@ func (p *pull) connectError(err, cause error) error {
 // same status. Without a token the hub answers 401 for a name that it does not know.
 func (p *pull) statusError(resp *http.Response) error {
 	if !p.isAtEndpoint(resp.Request.URL) { // the next try gets a new signed address
-		return &transient{err: fmt.Errorf("the storage at %s answers %s", resp.Request.URL.Host, resp.Status), after: retryAfter(resp.Header)}
+		return &transient{err: fmt.Errorf("the storage at %s answers %s", resp.Request.URL.Host, resp.Status),
+			after: retryAfter(resp.Header)}
 	}
 	code, said := resp.Header.Get("X-Error-Code"), ""
 	if message := resp.Header.Get("X-Error-Message"); message != "" {
@@ -213,27 +214,37 @@ func (p *pull) statusError(resp *http.Response) error {
 	page, token := p.address(p.repo), p.token() != ""
 	switch status := resp.StatusCode; {
 	case code == "GatedRepo" && token:
-		return fmt.Errorf("%s is gated%s: accept its conditions at %s with the account that HF_TOKEN belongs to, then try again", p.repo, said, page)
+		return fmt.Errorf("%s is gated%s: accept its conditions at %s with the account that HF_TOKEN belongs to, then "+
+			"try again", p.repo, said, page)
 	case code == "GatedRepo":
-		return fmt.Errorf("%s is gated%s: accept its conditions at %s, then set HF_TOKEN to a token of that account", p.repo, said, page)
+		return fmt.Errorf("%s is gated%s: accept its conditions at %s, then set HF_TOKEN to a token of that account",
+			p.repo, said, page)
 	case code == "RevisionNotFound":
-		return fmt.Errorf("%s has no revision %q: give a branch, tag or commit listed at %s", p.repo, p.revision, p.address(p.repo, "commits/main"))
+		return fmt.Errorf("%s has no revision %q: give a branch, tag or commit listed at %s", p.repo, p.revision,
+			p.address(p.repo, "commits/main"))
 	case code == "EntryNotFound":
 		return fmt.Errorf("it is listed but %s does not have it%s: try another HF_ENDPOINT", p.endpoint.Host, said)
 	case status == http.StatusUnauthorized && token:
-		return fmt.Errorf("%s refuses HF_TOKEN for %s%s: check the name, and that the token is valid and may read it (%s)", p.endpoint.Host, p.repo, said, p.address("settings/tokens"))
+		return fmt.Errorf("%s refuses HF_TOKEN for %s%s: check the name, and that the token is valid and may read it (%s)",
+			p.endpoint.Host, p.repo, said, p.address("settings/tokens"))
 	case status == http.StatusUnauthorized:
-		return fmt.Errorf("%s does not know %s, or it is private%s: check the name, or set HF_TOKEN to a token that may read it (%s)", p.endpoint.Host, p.repo, said, p.address("settings/tokens"))
+		return fmt.Errorf("%s does not know %s, or it is private%s: check the name, or set HF_TOKEN to a token that may "+
+			"read it (%s)", p.endpoint.Host, p.repo, said, p.address("settings/tokens"))
 	case status == http.StatusForbidden:
-		return fmt.Errorf("%s forbids access to %s%s: check that HF_TOKEN may read it, and that its conditions are accepted at %s", p.endpoint.Host, p.repo, said, page)
+		return fmt.Errorf("%s forbids access to %s%s: check that HF_TOKEN may read it, and that its conditions are "+
+			"accepted at %s", p.endpoint.Host, p.repo, said, page)
 	case status == http.StatusNotFound:
-		return fmt.Errorf("%s has no %s at revision %q%s: check the name; for a private repository set HF_TOKEN", p.endpoint.Host, p.repo, p.revision, said)
+		return fmt.Errorf("%s has no %s at revision %q%s: check the name; for a private repository set HF_TOKEN",
+			p.endpoint.Host, p.repo, p.revision, said)
 	case status == http.StatusTooManyRequests:
-		return &transient{err: fmt.Errorf("%s limits the rate of requests (429)%s; a token (HF_TOKEN) has a higher limit", p.endpoint.Host, said), after: retryAfter(resp.Header)}
+		return &transient{err: fmt.Errorf("%s limits the rate of requests (429)%s; a token (HF_TOKEN) has a higher limit",
+			p.endpoint.Host, said), after: retryAfter(resp.Header)}
 	case status == http.StatusRequestTimeout || status >= 500:
-		return &transient{err: fmt.Errorf("%s answers %s%s", p.endpoint.Host, resp.Status, said), after: retryAfter(resp.Header)}
+		return &transient{err: fmt.Errorf("%s answers %s%s", p.endpoint.Host, resp.Status, said),
+			after: retryAfter(resp.Header)}
 	default:
-		return fmt.Errorf("%s answers %s%s for %s: check HF_ENDPOINT", p.endpoint.Host, resp.Status, said, resp.Request.URL.Path)
+		return fmt.Errorf("%s answers %s%s for %s: check HF_ENDPOINT", p.endpoint.Host, resp.Status, said,
+			resp.Request.URL.Path)
 	}
 }
 

@@ -58,7 +58,8 @@ type Client struct {
 
 // Snapshot is a repository at one commit, as far as its files were selected.
 type Snapshot struct {
-	Dir    string          // the snapshot's folder; its files are symbolic links into the cache, so open them by path, not by an os.Root here
+	// the snapshot's folder; its files are symbolic links into the cache, so open them by path, not by an os.Root here
+	Dir    string
 	Repo   string          // ORG/NAME
 	Commit string          // 40 hexadecimal digits
 	Files  map[string]File // by name in the repository
@@ -98,7 +99,8 @@ func CacheDir(getenv func(name string) string) (string, error) {
 	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".cache", "huggingface", "hub"), nil
 	}
-	return "", errors.New("no cache folder: neither HF_HOME nor XDG_CACHE_HOME nor HOME holds an absolute path; set HF_HOME")
+	return "", errors.New("no cache folder: neither HF_HOME nor XDG_CACHE_HOME nor HOME holds an absolute path; set " +
+		"HF_HOME")
 }
 
 type pull struct {
@@ -227,7 +229,8 @@ func (p *pull) selectNames(names []string) ([]string, error) {
 }
 
 func (p *pull) newSnapshot(commit string, files []File) *Snapshot {
-	s := &Snapshot{Dir: filepath.Join(p.dir, "snapshots", commit), Repo: p.repo, Commit: commit, Files: make(map[string]File, len(files))}
+	s := &Snapshot{Dir: filepath.Join(p.dir, "snapshots", commit), Repo: p.repo, Commit: commit,
+		Files: make(map[string]File, len(files))}
 	for _, f := range files {
 		f.Path = filepath.Join(s.Dir, filepath.FromSlash(f.Name))
 		s.Files[f.Name] = f

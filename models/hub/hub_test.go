@@ -30,7 +30,8 @@ func TestPullFetchesWhatIsNeededOnce(t *testing.T) {
 	}
 	s := mustPull(t, h, c)
 	names := slices.Sorted(maps.Keys(s.Files))
-	if want := []string{"config.json", "model.safetensors", "tokenizer.json"}; !slices.Equal(names, want) || s.Commit != testCommit || s.Repo != testRepo {
+	if want := []string{"config.json", "model.safetensors", "tokenizer.json"}; !slices.Equal(names, want) ||
+		s.Commit != testCommit || s.Repo != testRepo {
 		t.Errorf("%s at %s has %v, want %v", s.Repo, s.Commit, names, want)
 	}
 	want := map[string]int64{"config.json": 23, "model.safetensors": 300_000, "tokenizer.json": 14}
@@ -69,11 +70,13 @@ func TestTokenStaysAtTheEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		req := &http.Request{Method: http.MethodGet, URL: to, Header: http.Header{"Authorization": {"Bearer x"}}}
-		if err := p.checkRedirect(req, []*http.Request{{URL: p.endpoint}}); err != nil || (req.Header.Get("Authorization") != "") != kept {
+		if err := p.checkRedirect(req, []*http.Request{{URL: p.endpoint}}); err != nil ||
+			(req.Header.Get("Authorization") != "") != kept {
 			t.Errorf("to %s: %v, header %v; kept should be %v", address, err, req.Header, kept)
 		}
 	}
-	plain := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "hub.example"}, Header: http.Header{}}
+	plain := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "hub.example"},
+		Header: http.Header{}}
 	wantError(t, p.checkRedirect(plain, []*http.Request{{URL: p.endpoint}}), "not encrypted")
 	wantError(t, p.checkRedirect(plain, make11(p.endpoint)), "more than 10")
 }
@@ -89,17 +92,34 @@ func TestRefusals(t *testing.T) {
 		intercept       func(http.ResponseWriter, *http.Request) bool
 		want            []string
 	}{
-		"401 without a token":   {intercept: answer(401, "RepoNotFound", "Repository not found"), want: []string{"does not know acme/tiny", "private", "HF_TOKEN"}},
-		"401 with a token":      {token: testToken, intercept: answer(401, "", "Invalid credentials"), want: []string{"refuses HF_TOKEN", "Invalid credentials", "/settings/tokens"}},
-		"gated without a token": {intercept: answer(401, "GatedRepo", "restricted"), want: []string{"gated", "conditions", "/acme/tiny", "set HF_TOKEN"}},
-		"gated with a token":    {token: testToken, intercept: answer(403, "GatedRepo", "not in the authorized list"), want: []string{"gated", "/acme/tiny", "account"}},
-		"403":                   {token: testToken, intercept: answer(403, "", "no read scope"), want: []string{"forbids", "no read scope", "HF_TOKEN"}},
-		"404":                   {intercept: answer(404, "RepoNotFound", "Repository not found"), want: []string{"has no acme/tiny", "check the name"}},
-		"no such revision":      {revision: "nope", want: []string{`no revision "nope"`, "branch"}},
-		"418":                   {intercept: answer(418, "", ""), want: []string{"418", "HF_ENDPOINT"}},
-		"a login page":          {intercept: func(w http.ResponseWriter, _ *http.Request) bool { _, _ = io.WriteString(w, "<html>"); return true }, want: []string{"not what a hub sends", "login page"}},
-		"a listing of nothing":  {intercept: func(w http.ResponseWriter, _ *http.Request) bool { _, _ = io.WriteString(w, "{}"); return true }, want: []string{"no commit"}},
-		"no such file": {intercept: firstly(9, isResolve, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 404, "EntryNotFound", "Entry not found") }),
+		"401 without a token": {intercept: answer(401, "RepoNotFound", "Repository not found"),
+			want: []string{"does not know acme/tiny", "private", "HF_TOKEN"}},
+		"401 with a token": {token: testToken, intercept: answer(401, "", "Invalid credentials"),
+			want: []string{"refuses HF_TOKEN", "Invalid credentials", "/settings/tokens"}},
+		"gated without a token": {intercept: answer(401, "GatedRepo", "restricted"), want: []string{"gated", "conditions",
+			"/acme/tiny", "set HF_TOKEN"}},
+		"gated with a token": {token: testToken, intercept: answer(403, "GatedRepo", "not in the authorized list"),
+			want: []string{"gated", "/acme/tiny", "account"}},
+		"403": {token: testToken, intercept: answer(403, "", "no read scope"), want: []string{"forbids",
+			"no read scope", "HF_TOKEN"}},
+		"404": {intercept: answer(404, "RepoNotFound", "Repository not found"),
+			want: []string{"has no acme/tiny", "check the name"}},
+		"no such revision": {revision: "nope", want: []string{`no revision "nope"`, "branch"}},
+		"418":              {intercept: answer(418, "", ""), want: []string{"418", "HF_ENDPOINT"}},
+		"a login page": {intercept: func(w http.ResponseWriter, _ *http.Request) bool {
+			_,
+				_ = io.WriteString(w, "<html>")
+			return true
+		}, want: []string{"not what a hub sends", "login page"}},
+		"a listing of nothing": {intercept: func(w http.ResponseWriter, _ *http.Request) bool {
+			_,
+				_ = io.WriteString(w, "{}")
+			return true
+		}, want: []string{"no commit"}},
+		"no such file": {intercept: firstly(9, isResolve, func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, 404,
+				"EntryNotFound", "Entry not found")
+		}),
 			want: []string{"acme/tiny: config.json: ", "Entry not found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,14 +157,23 @@ func TestWaitsAsAsked(t *testing.T) {
 		waits       int
 		giveUp      []string
 	}{
-		"429 with Retry-After":     {answer: busy("Retry-After", "7", 429), match: isResolve, times: 1, least: 7 * time.Second, most: 7 * time.Second, waits: 1},
-		"429 with RateLimit":       {answer: busy("RateLimit", `"api";r=0;t=55`, 429), match: isResolve, times: 1, least: 55 * time.Second, most: 55 * time.Second, waits: 1},
-		"429 at the storage":       {answer: busy("Retry-After", "9", 429), match: isStored, times: 2, least: 9 * time.Second, most: 9 * time.Second, waits: 2},
-		"429 for an hour":          {answer: busy("Retry-After", "3600", 429), match: isResolve, times: 1, giveUp: []string{"limits the rate", "1h0m0s", "HF_TOKEN"}},
-		"503 twice":                {answer: busy("X-A", "b", 503), match: isResolve, times: 2, least: time.Second / 2, most: time.Second, waits: 2},
-		"500 for the listing":      {answer: busy("X-A", "b", 500), match: func(r *http.Request) bool { return !isResolve(r) }, times: 1, least: time.Second / 2, most: time.Second, waits: 1},
-		"502 for ever":             {answer: busy("X-A", "b", 502), match: isResolve, times: 99, least: time.Second / 2, most: time.Second, waits: 5, giveUp: []string{"502", "given up after 6 tries"}},
-		"a signed address ran out": {answer: busy("X-A", "b", 403), match: isStored, times: 1, least: time.Second / 2, most: time.Second, waits: 1},
+		"429 with Retry-After": {answer: busy("Retry-After", "7", 429), match: isResolve, times: 1,
+			least: 7 * time.Second, most: 7 * time.Second, waits: 1},
+		"429 with RateLimit": {answer: busy("RateLimit", `"api";r=0;t=55`, 429), match: isResolve, times: 1,
+			least: 55 * time.Second, most: 55 * time.Second, waits: 1},
+		"429 at the storage": {answer: busy("Retry-After", "9", 429), match: isStored, times: 2, least: 9 * time.Second,
+			most: 9 * time.Second, waits: 2},
+		"429 for an hour": {answer: busy("Retry-After", "3600", 429), match: isResolve, times: 1,
+			giveUp: []string{"limits the rate", "1h0m0s", "HF_TOKEN"}},
+		"503 twice": {answer: busy("X-A", "b", 503), match: isResolve, times: 2, least: time.Second / 2,
+			most: time.Second, waits: 2},
+		"500 for the listing": {answer: busy("X-A", "b", 500),
+			match: func(r *http.Request) bool { return !isResolve(r) }, times: 1, least: time.Second / 2,
+			most: time.Second, waits: 1},
+		"502 for ever": {answer: busy("X-A", "b", 502), match: isResolve, times: 99, least: time.Second / 2,
+			most: time.Second, waits: 5, giveUp: []string{"502", "given up after 6 tries"}},
+		"a signed address ran out": {answer: busy("X-A", "b", 403), match: isStored, times: 1, least: time.Second / 2,
+			most: time.Second, waits: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHub(t, tinyModel()...)
@@ -160,8 +189,10 @@ func TestWaitsAsAsked(t *testing.T) {
 			} else {
 				mustPull(t, h, c)
 			}
-			if len(waits) != test.waits || notices != test.waits || (test.waits > 0 && (waits[0] < test.least || waits[0] > test.most)) {
-				t.Errorf("waits %v, %d notices; want %d, the first from %v to %v", waits, notices, test.waits, test.least, test.most)
+			if len(waits) != test.waits || notices != test.waits || (test.waits > 0 && (waits[0] < test.least ||
+				waits[0] > test.most)) {
+				t.Errorf("waits %v, %d notices; want %d, the first from %v to %v", waits, notices, test.waits,
+					test.least, test.most)
 			}
 		})
 	}
@@ -229,7 +260,10 @@ func TestStalledConnectionIsTriedAgain(t *testing.T) {
 	files := tinyModel()
 	for want, answer := range map[string]http.HandlerFunc{
 		"broke after 1000 bytes: nothing arrived for 1s": halt(weightsOf(files).content, 1000),
-		"nothing arrived for 1s; check the network":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"nothing arrived for 1s; check the network": func(_ http.ResponseWriter,
+			r *http.Request) {
+			<-r.Context().Done()
+		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel() // each waits
@@ -300,7 +334,10 @@ func TestChangedByte(t *testing.T) {
 	})
 	t.Run("in a small file", func(t *testing.T) {
 		h := newFakeHub(t, files...)
-		h.set(firstly(1, isResolve, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"model_type": "gpt2"}`+"\n") }))
+		h.set(firstly(1, isResolve, func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = io.WriteString(w, `{"model_type": "gpt2"}`+"\n")
+		}))
 		c := h.client(t)
 		_, err := c.Pull(t.Context(), testRepo, "")
 		wantError(t, err, "config.json", "git blob SHA-1", "changed")
@@ -311,7 +348,8 @@ func TestChangedByte(t *testing.T) {
 		c := h.client(t)
 		leavePart(t, c, weights, changed[:250_000])
 		mustPull(t, h, c)
-		if asked := h.requests(); !slices.Contains(asked, "GET /"+weights.sum()+" bytes=250000-") || !slices.Contains(asked, "GET /"+weights.sum()) {
+		if asked := h.requests(); !slices.Contains(asked, "GET /"+weights.sum()+" bytes=250000-") || !slices.Contains(asked,
+			"GET /"+weights.sum()) {
 			t.Errorf("asked %v, want the rest, then all", asked)
 		}
 	})

@@ -74,7 +74,8 @@ func parseListing(data []byte) (commit string, files []File, err error) {
 		} `json:"siblings"`
 	}
 	if err := json.Unmarshal(data, &listing); err != nil {
-		return "", nil, fmt.Errorf("the listing is not what a hub sends (%w): check HF_ENDPOINT, and that no login page stands before it", err)
+		return "", nil, fmt.Errorf("the listing is not what a hub sends (%w): check HF_ENDPOINT, and that no login page "+
+			"stands before it", err)
 	}
 	if !isSHA1(listing.SHA) {
 		return "", nil, fmt.Errorf("the listing names no commit (sha is %q): check HF_ENDPOINT", listing.SHA)
@@ -96,8 +97,8 @@ func parseListing(data []byte) (commit string, files []File, err error) {
 	return listing.SHA, files, nil
 }
 
-// headFile asks for the hash of a file that the listing has none for (a mirror that does not know blobs=true): the hub's
-// etag is the content's hash.
+// headFile asks for the hash of a file that the listing has none for (a mirror that does not know blobs=true): the
+// hub's etag is the content's hash.
 func (p *pull) headFile(ctx context.Context, commit string, f File) (File, error) {
 	err := p.retryTransient(ctx, func() (int64, error) {
 		resp, err := p.sendRequest(ctx, http.MethodHead, p.resolveAddress(commit, f.Name), 0)
@@ -130,7 +131,8 @@ func (f *File) fromHeader(resp *http.Response) error {
 	if f.LFS || isSHA1(f.Sum) {
 		return nil
 	}
-	return errors.New("neither the listing nor the file's etag has its hash, so nobody could say whether it arrives as it is: use another HF_ENDPOINT")
+	return errors.New("neither the listing nor the file's etag has its hash, so nobody could say whether it arrives as " +
+		"it is: use another HF_ENDPOINT")
 }
 
 func (p *pull) resolveAddress(commit, name string) string {

@@ -35,7 +35,8 @@ func SelectModel(names []string) ([]string, error) {
 		lacks = append(lacks, "a tokenizer (tokenizer.json, vocab.json with merges.txt, or vocab.txt)")
 	}
 	if len(weights) == 0 {
-		lacks = append(lacks, "weights (model.safetensors, pytorch_model.bin, their shards with an index, or onnx/model.onnx)")
+		lacks = append(lacks,
+			"weights (model.safetensors, pytorch_model.bin, their shards with an index, or onnx/model.onnx)")
 	}
 	lacks = append(lacks, lost...)
 	if len(lacks) > 0 {
@@ -81,7 +82,8 @@ func (n nameSet) weightFiles(names []string, exported bool) (found, lost []strin
 	return nil, nil
 }
 
-// graphFiles returns a graph and its external data, named model.onnx.data (torch, erreval) or model.onnx_data (Optimum).
+// graphFiles returns a graph and its external data, named model.onnx.data (torch, erreval) or model.onnx_data
+// (Optimum).
 func graphFiles(names []string, graph string) []string {
 	found := []string{graph}
 	for _, name := range names {

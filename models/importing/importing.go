@@ -69,7 +69,8 @@ func (r *importer) publishDraft(ctx context.Context) error {
 		return err
 	}
 	m, p := r.manifest, &r.report
-	p.Model, p.ID, p.Dir, p.Licence, p.Precision, p.Size = filepath.Base(r.to), m.ID(), r.to, m.Licence, m.Precision, m.Size()
+	p.Model, p.ID, p.Dir = filepath.Base(r.to), m.ID(), r.to
+	p.Licence, p.Precision, p.Size = m.Licence, m.Precision, m.Size()
 	if r.o.Output != "" {
 		p.Model = models.AsFolder(r.to)
 	}
@@ -81,9 +82,11 @@ func (r *importer) publishDraft(ctx context.Context) error {
 func (r *importer) prepareTarget() (to string, err error) {
 	o := &r.o
 	if info, err := os.Stat(o.Source); err != nil {
-		return "", fmt.Errorf("%w; give a folder (what is on the Hugging Face hub is fetched by 'erreval models pull ORG/NAME')", err)
+		return "", fmt.Errorf("%w; give a folder (what is on the Hugging Face hub is fetched by 'erreval models pull "+
+			"ORG/NAME')", err)
 	} else if !info.IsDir() {
-		return "", models.OptionErrorf("%s is a file; give the folder in which it stands, with its config.json and tokenizer.json", o.Source)
+		return "", models.OptionErrorf("%s is a file; give the folder in which it stands, with its config.json and "+
+			"tokenizer.json", o.Source)
 	}
 	if _, err := o.Machine.LocateLibrary(o.Library); err != nil {
 		return "", err
@@ -177,7 +180,8 @@ func (r *importer) writeGraphs(ctx context.Context,
 func (r *importer) copyModel() error {
 	o := &r.o
 	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
-		return models.OptionErrorf("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, --join, "+
+		return models.OptionErrorf("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, "+
+			"--join, "+
 			"--activation, --segments and --threshold", o.Source, models.ManifestFile)
 	}
 	if _, err := models.Export(r.source, r.draft.Dir); err != nil {

@@ -68,7 +68,8 @@ func TestCompareVerdicts(t *testing.T) {
 	types := []string{"Vague", "Off Topic"}
 	got := []verdict{{[]float32{1, -1}, []string{"Vague"}}, {[]float32{-1, -1}, []string{"No Error"}}}
 	want := []verdict{{[]float32{1, 0.5}, []string{"Vague", "Off Topic"}}, {[]float32{-1.25, -1}, []string{"No Error"}}}
-	if c := compareVerdicts(types, got, want); c.Rows != 2 || *c.FP32 != (PrecisionCost{Decisions: 4, Flipped: 1, Shift: 1.5}) {
+	if c := compareVerdicts(types, got, want); c.Rows != 2 ||
+		*c.FP32 != (PrecisionCost{Decisions: 4, Flipped: 1, Shift: 1.5}) {
 		t.Errorf("got %+v, %+v", c, c.FP32)
 	}
 	if c := compareVerdicts(types, got, nil); c != (SelfCheck{Rows: 2}) {

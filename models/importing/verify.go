@@ -88,7 +88,8 @@ func (r *importer) compareReference(ctx context.Context, m *models.Model, id *id
 	}
 	r.report.Verified = v
 	if !(v.Worst <= v.Tolerance) {
-		return models.UnfitErrorf("%s: a logit of row %s differs by %.2g from the recorded one (tolerance %g), so nothing was imported; "+
+		return models.UnfitErrorf("%s: a logit of row %s differs by %.2g from the recorded one (tolerance %g), so nothing "+
+			"was imported; "+
 			"check --join and --segments, or allow it with --tolerance", r.o.Verify, worst, v.Worst, v.Tolerance)
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 )
 
 // labels are those of the question-generation taxonomy, whose names are long enough to get in each other's way.
-var labels = []string{"Incomplete", "Not A Question", "Spell Error", "Grammar Error", "Vague", "Unnecessary Copy from Passage",
+var labels = []string{"Incomplete", "Not A Question", "Spell Error", "Grammar Error", "Vague",
+	"Unnecessary Copy from Passage",
 	"Off Topic", "Factual Error", "Information Not Mentioned", "Off Target Answer"}
 
 func sample(systems int) *report.Stats {
@@ -116,7 +117,8 @@ func parseSVG(t *testing.T, data []byte) (texts string, filled int) {
 }
 
 func TestStatsRefuses(t *testing.T) {
-	if _, err := Stats(sample(MaxSystems+1), "svg"); err == nil || !strings.Contains(err.Error(), "1 to 8 systems, and there are 9") {
+	if _, err := Stats(sample(MaxSystems+1), "svg"); err == nil || !strings.Contains(err.Error(),
+		"1 to 8 systems, and there are 9") {
 		t.Errorf("too many systems: %v", err)
 	}
 	if _, err := Stats(sample(0), "svg"); err == nil {

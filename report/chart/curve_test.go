@@ -11,7 +11,8 @@ import (
 func TestCurves(t *testing.T) {
 	nan := math.NaN()
 	lines := []Line{
-		{Name: "micro-F1", X: []float64{0, 1, 2, 3}, Y: []float64{0.5, 0.6, nan, 0.7}, Low: []float64{0.4, 0.5, nan, nan}, High: []float64{0.6, 0.7, nan, nan}},
+		{Name: "micro-F1", X: []float64{0, 1, 2, 3}, Y: []float64{0.5, 0.6, nan, 0.7}, Low: []float64{0.4, 0.5, nan, nan},
+			High: []float64{0.6, 0.7, nan, nan}},
 		{Name: "exact match\x1b[1m", X: []float64{0, 3}, Y: []float64{0.3, 0.4}},
 	}
 	svg, err := Curves("Figures", "iteration", "share", lines, "svg")
@@ -24,7 +25,8 @@ func TestCurves(t *testing.T) {
 			t.Errorf("no %q in the picture", want)
 		}
 	}
-	// Of the first curve: three dots and the square in the legend; one line between the first two points, and two intervals.
+	// Of the first curve: three dots and the square in the legend; one line between the first two points, and two
+	// intervals.
 	if fills := strings.Count(string(svg), "fill:#0072B2"); fills != 4 {
 		t.Errorf("%d filled shapes, want 4", fills)
 	}

@@ -38,7 +38,8 @@ func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error
 	})
 }
 
-// intervalAxis is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a power of ten.
+// intervalAxis is an axis that holds 0, all values and all intervals, with a tick at each step of 1, 2 or 5 times a
+// power of ten.
 func intervalAxis(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
 	for _, m := range marks {
 		for _, v := range []float64{m.Value, m.Low, m.High} {
@@ -86,6 +87,7 @@ func (w whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 				c.StrokeLine2(line, x(end), at-4, x(end), at+4)
 			}
 		}
-		c.DrawGlyph(draw.GlyphStyle{Color: palette[0], Radius: 3.5, Shape: draw.CircleGlyph{}}, vg.Point{X: x(m.Value), Y: at})
+		c.DrawGlyph(draw.GlyphStyle{Color: palette[0], Radius: 3.5, Shape: draw.CircleGlyph{}},
+			vg.Point{X: x(m.Value), Y: at})
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestIntervals(t *testing.T) {
-	marks := []Mark{{"fluency (3 rows)", -0.4, -0.62, -0.1}, {"clarity\x1b[31m", 0.1, math.NaN(), math.NaN()}, {"relevance", math.NaN(), math.NaN(), math.NaN()}}
+	marks := []Mark{{"fluency (3 rows)", -0.4, -0.62, -0.1}, {"clarity\x1b[31m", 0.1, math.NaN(), math.NaN()},
+		{"relevance", math.NaN(), math.NaN(), math.NaN()}}
 	svg, err := Intervals("Lift", "difference", marks, "svg")
 	if err != nil {
 		t.Fatal(err)

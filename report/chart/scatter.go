@@ -52,7 +52,8 @@ func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byt
 		page.FillText(heading, vg.Point{X: page.Center().X, Y: page.Max.Y - titleRow/2}, title)
 		for i, p := range panels {
 			x, y := vg.Length(i%columns)*panelSize, vg.Length(rows-1-i/columns)*panelSize+strip
-			tile := draw.Canvas{Canvas: page.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: page.Min.X + x, Y: page.Min.Y + y}}}
+			tile := draw.Canvas{Canvas: page.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: page.Min.X + x,
+				Y: page.Min.Y + y}}}
 			tile.Max = vg.Point{X: tile.Min.X + panelSize, Y: tile.Min.Y + panelSize}
 			p.plot(xLabel, yLabel, low, high, unit).Draw(draw.Crop(tile, 0, -8, 0, -6))
 		}
@@ -80,7 +81,8 @@ func axisLimits(panels []Panel) (low, high float64) {
 
 func (p *Panel) plot(xLabel, yLabel string, low, high float64, unit vg.Length) *plot.Plot {
 	g := plot.New()
-	g.Title.Text, g.Title.TextStyle.Font, g.Title.Padding = fmt.Sprintf("%s (%d rows)", shortenName(p.Name), len(p.X)), sans(10), 4
+	g.Title.Text, g.Title.TextStyle.Font, g.Title.Padding = fmt.Sprintf("%s (%d rows)", shortenName(p.Name),
+		len(p.X)), sans(10), 4
 	space := (high - low) / 10
 	for _, a := range []*plot.Axis{&g.X, &g.Y} {
 		a.Min, a.Max, a.Padding = low-space, high+space, 0
@@ -158,7 +160,8 @@ func (p points) Plot(c draw.Canvas, g *plot.Plot) {
 	x, y := g.Transforms(&c)
 	for _, d := range p.dots {
 		radius := p.unit * vg.Length(math.Sqrt(float64(d.points)))
-		c.DrawGlyph(draw.GlyphStyle{Color: p.fill, Radius: radius, Shape: draw.CircleGlyph{}}, vg.Point{X: x(d.x) + p.offset, Y: y(d.y)})
+		c.DrawGlyph(draw.GlyphStyle{Color: p.fill, Radius: radius, Shape: draw.CircleGlyph{}},
+			vg.Point{X: x(d.x) + p.offset, Y: y(d.y)})
 	}
 }
 

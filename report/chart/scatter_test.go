@@ -11,7 +11,8 @@ import (
 
 func TestScatter(t *testing.T) {
 	panels := []Panel{
-		{Name: "fluency", X: []float64{1, 2.5, 3, 3}, Series: []Series{{"a.jsonl", []float64{1, 2, 3, 3}}, {"b.jsonl", []float64{3, 3, 2.2, 1}}}},
+		{Name: "fluency", X: []float64{1, 2.5, 3, 3}, Series: []Series{{"a.jsonl", []float64{1, 2, 3, 3}},
+			{"b.jsonl", []float64{3, 3, 2.2, 1}}}},
 		{Name: "\x1b[31m clarity", Series: []Series{{"a.jsonl", nil}, {"b.jsonl", nil}}},
 	}
 	svg, err := Scatter("Score", "human", "score", panels, "svg")

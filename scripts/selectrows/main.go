@@ -2,8 +2,9 @@
 //
 //	selectrows TAGGED.jsonl USED.jsonl THRESHOLDS.json SIZE SEED
 //
-// It prints the ids of SIZE rows of TAGGED and why each was chosen, one JSON object a line. Rows of USED, which are those with
-// labels, are not chosen again. There is no random slice and there are no repeated rows: all that is reviewed is trained on.
+// It prints the ids of SIZE rows of TAGGED and why each was chosen, one JSON object a line. Rows of USED, which are
+// those with labels, are not chosen again. There is no random slice and there are no repeated rows: all that is
+// reviewed is trained on.
 package main
 
 import (

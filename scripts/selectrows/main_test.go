@@ -38,7 +38,8 @@ func files(t *testing.T, pool, used, thresholds string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	var paths []string
-	for name, text := range map[string]string{"a-pool.jsonl": pool, "b-used.jsonl": used, "c-thresholds.json": thresholds} {
+	for name, text := range map[string]string{"a-pool.jsonl": pool, "b-used.jsonl": used,
+		"c-thresholds.json": thresholds} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +53,15 @@ func files(t *testing.T, pool, used, thresholds string) []string {
 // With Vague's threshold at 0.8, 0.78 lies just below it, 0.4 half way down, 0.02 far away; mint is labelled already.
 func TestRun(t *testing.T) {
 	pool := tagged(t, "lamp", 0.02) + tagged(t, "moss", 0.4) + tagged(t, "mint", 0.79) + tagged(t, "rope", 0.78)
-	used := `{"id":"mint","question":"What of mint?","answer":"mint","passage":"All about mint.","labels":["Vague"]}` + "\n"
+	used := `{"id":"mint","question":"What of mint?","answer":"mint","passage":"All about mint.","labels":["Vague"]}` +
+		"\n"
 	args := files(t, pool, used, `{"Vague":0.8}`)
 	var out bytes.Buffer
 	if err := run(args, &out); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"id":"rope","reason":"uncertain"}` + "\n" + `{"id":"moss","reason":"uncertain"}` + "\n"; out.String() != want {
+	if want := `{"id":"rope","reason":"uncertain"}` + "\n" + `{"id":"moss","reason":"uncertain"}` +
+		"\n"; out.String() != want {
 		t.Errorf("%s, want %s", out.String(), want)
 	}
 }

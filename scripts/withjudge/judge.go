@@ -11,10 +11,10 @@ import (
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
-// judge is a script of known bias. It gives the highest score, one less where the text under evaluation has no question mark,
-// and one less for each error that it is shown, whether the error is there or not; never less than the lowest score. Asked for
-// errors, it finds that a text without a question mark is no question, or where the task has no such error, that it has the first
-// one of the list; and nothing else.
+// judge is a script of known bias. It gives the highest score, one less where the text under evaluation has no question
+// mark, and one less for each error that it is shown, whether the error is there or not; never less than the lowest
+// score. Asked for errors, it finds that a text without a question mark is no question, or where the task has no such
+// error, that it has the first one of the list; and nothing else.
 func judge(c *llmtest.Call) llmtest.Step {
 	var prompt strings.Builder
 	for _, m := range c.Request.Messages {
@@ -22,7 +22,8 @@ func judge(c *llmtest.Call) llmtest.Step {
 	}
 	reply, ok := answer(prompt.String())
 	if !ok {
-		return llmtest.Fail(http.StatusBadRequest, "invalid_request_error", "The scripted judge knows the built-in templates alone.")
+		return llmtest.Fail(http.StatusBadRequest, "invalid_request_error",
+			"The scripted judge knows the built-in templates alone.")
 	}
 	return llmtest.Text(reply)
 }

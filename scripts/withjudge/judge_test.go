@@ -20,15 +20,21 @@ func TestAnswer(t *testing.T) {
 		errors         []string
 		single, joint  string // parts of the reply
 	}{
-		{"Who built it?", prompt.Vanilla, nil, `"score":3}`, `"clarity":{"reason":"Errors shown: 0; taken off: 0.","score":3}`},
-		{"It was built", prompt.Vanilla, nil, `"score":2}`, `"fluency":{"reason":"Errors shown: 0; taken off: 1.","score":2}`},
+		{"Who built it?", prompt.Vanilla, nil, `"score":3}`,
+			`"clarity":{"reason":"Errors shown: 0; taken off: 0.","score":3}`},
+		{"It was built", prompt.Vanilla, nil, `"score":2}`,
+			`"fluency":{"reason":"Errors shown: 0; taken off: 1.","score":2}`},
 		{"Who built it?", prompt.ErrorAware, []string{"No Error"}, `"score":3}`, `taken off: 0.","score":3}`},
-		{"Who built it?", prompt.ErrorAware, []string{"Vague"}, `"score":2}`, `"clarity":{"reason":"Errors shown: 1; taken off: 1.","score":2}`},
-		{"Who built it?", prompt.ErrorAware, []string{"Off Topic"}, `"score":3}`, `"relevance":{"reason":"Errors shown: 1; taken off: 1.","score":2}`},
-		{"- x\n?", prompt.ErrorAware, []string{"Vague", "Incomplete", "Grammar Error"}, `"score":1}`, `"fluency":{"reason":"Errors shown: 2; taken off: 2.","score":1}`},
+		{"Who built it?", prompt.ErrorAware, []string{"Vague"}, `"score":2}`,
+			`"clarity":{"reason":"Errors shown: 1; taken off: 1.","score":2}`},
+		{"Who built it?", prompt.ErrorAware, []string{"Off Topic"}, `"score":3}`,
+			`"relevance":{"reason":"Errors shown: 1; taken off: 1.","score":2}`},
+		{"- x\n?", prompt.ErrorAware, []string{"Vague", "Incomplete", "Grammar Error"}, `"score":1}`,
+			`"fluency":{"reason":"Errors shown: 2; taken off: 2.","score":1}`},
 	} {
 		for kind, want := range map[string]string{prompt.Judge: c.single, prompt.Joint: c.joint} {
-			in := prompt.Input{Task: task, Values: []string{c.question, "Oke", "Oke built the wall. - Vague: x"}, Mode: c.mode, Errors: c.errors, JSON: true}
+			in := prompt.Input{Task: task, Values: []string{c.question, "Oke", "Oke built the wall. - Vague: x"}, Mode: c.mode,
+				Errors: c.errors, JSON: true}
 			if kind == prompt.Judge {
 				in.Dimension = clarity
 			}
@@ -50,9 +56,12 @@ func TestAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for question, want := range map[string]string{"Who built it?": `{"labels":[]}`, "It was built": `{"labels":["Not A Question"]}`} {
-		for _, examples := range [][]prompt.Example{nil, {{Values: []string{"Oke?", "Oke", "Oke."}, Labels: []string{"Vague"}}}} {
-			messages, err := template.Messages(prompt.Input{Task: task, Values: []string{question, "Oke", "Oke built the wall."}, JSON: true, Examples: examples})
+	for question, want := range map[string]string{"Who built it?": `{"labels":[]}`,
+		"It was built": `{"labels":["Not A Question"]}`} {
+		for _, examples := range [][]prompt.Example{nil,
+			{{Values: []string{"Oke?", "Oke", "Oke."}, Labels: []string{"Vague"}}}} {
+			messages, err := template.Messages(prompt.Input{Task: task, Values: []string{question, "Oke", "Oke built the wall."},
+				JSON: true, Examples: examples})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,9 +2,9 @@
 //
 //	withjudge erreval score tagged.jsonl -o scored.jsonl --judge scripted
 //
-// The judge is an OpenAI-compatible endpoint on this machine, whose address the command finds in OPENAI_BASE_URL. It follows a
-// fixed rule instead of reading, so that whoever runs the example gets the figures printed there. They say that the parts
-// work together, and nothing about how well a language model judges.
+// The judge is an OpenAI-compatible endpoint on this machine, whose address the command finds in OPENAI_BASE_URL. It
+// follows a fixed rule instead of reading, so that whoever runs the example gets the figures printed there. They say
+// that the parts work together, and nothing about how well a language model judges.
 package main
 
 import (

@@ -13,8 +13,10 @@ import (
 
 // Schemas of the two replies: reasons first, for those written after an answer only defend it.
 var (
-	textSchema       = &llm.Schema{Name: "text", JSON: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"},"text":{"type":"string"}},"required":["reason","text"],"additionalProperties":false}`)}
-	confidenceSchema = &llm.Schema{Name: "confidence", JSON: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"},"confidence":{"type":"number"}},"required":["reason","confidence"],"additionalProperties":false}`)}
+	textSchema = &llm.Schema{Name: "text",
+		JSON: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"},"text":{"type":"string"}},"required":["reason","text"],"additionalProperties":false}`)}
+	confidenceSchema = &llm.Schema{Name: "confidence",
+		JSON: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"},"confidence":{"type":"number"}},"required":["reason","confidence"],"additionalProperties":false}`)}
 )
 
 // request is what a model is asked by a template.
@@ -33,7 +35,8 @@ func request(a *ask.Asker, tmpl *prompt.Template, in prompt.Input, schema *llm.S
 
 // writing is the request for a text, and whether it shows an example.
 func (s *Simulator) writing(j Job) (*llm.Request, bool, error) {
-	in := prompt.Input{Task: s.o.Taxonomy, Values: j.Row.Values, Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field, Examples: s.example(j)}
+	in := prompt.Input{Task: s.o.Taxonomy, Values: j.Row.Values, Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field,
+		Examples: s.example(j)}
 	r, err := request(s.writer, s.o.Write, in, textSchema, j.Nth)
 	if err != nil {
 		err = fmt.Errorf("row %s: %w", j.Row.ID, err)
@@ -63,14 +66,16 @@ func (s *Simulator) write(ctx context.Context, c *Candidate) (text string, err e
 func (s *Simulator) confirming(judge *ask.Asker, j Job, text string) (*llm.Request, error) {
 	values := append([]string(nil), j.Row.Values...)
 	values[s.o.Field] = text
-	r, err := request(judge, s.o.Confirm, prompt.Input{Task: s.o.Taxonomy, Values: values, Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field}, confidenceSchema, 0)
+	r, err := request(judge, s.o.Confirm, prompt.Input{Task: s.o.Taxonomy, Values: values,
+		Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field}, confidenceSchema, 0)
 	if err != nil {
 		err = fmt.Errorf("row %s: %w", j.Row.ID, err)
 	}
 	return r, err
 }
 
-func (s *Simulator) confirm(ctx context.Context, judge *ask.Asker, j Job, text string) (c Confidence, unread int, err error) {
+func (s *Simulator) confirm(ctx context.Context, judge *ask.Asker, j Job, text string) (c Confidence,
+	unread int, err error) {
 	c.Judge = judge.Name
 	r, err := s.confirming(judge, j, text)
 	if err != nil {

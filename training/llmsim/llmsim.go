@@ -1,6 +1,6 @@
-// Package llmsim lets language models write rows with known errors, as the ErrEval paper does to begin with (3.1, E.1): one
-// writes a text with a given error, shown one example of it; several say how sure they are that the error is there; what
-// enough of them are sure of is kept. It works for any taxonomy and for any of its fields.
+// Package llmsim lets language models write rows with known errors, as the ErrEval paper does to begin with (3.1, E.1):
+// one writes a text with a given error, shown one example of it; several say how sure they are that the error is there;
+// what enough of them are sure of is kept. It works for any taxonomy and for any of its fields.
 package llmsim
 
 import (
@@ -24,7 +24,8 @@ type Options struct {
 	Field    int              // index of the field that is written
 	Write    *prompt.Template // of kind prompt.Simulate
 	Confirm  *prompt.Template // of kind prompt.Confirm
-	// Examples are rows with labels. A prompt shows one that has the error asked for, chosen by Seed; none if there is none.
+	// Examples are rows with labels. A prompt shows one that has the error asked for, chosen by Seed; none if there is
+	// none.
 	Examples []prompt.Example
 	// Agree is how many judges, at least 1, must be sure; Confidence is how sure, 0 to 1.
 	Agree      int
@@ -34,8 +35,8 @@ type Options struct {
 	Seed       uint64 // chooses examples
 }
 
-// DefaultOptions are the paper's filter, at least two judges with 0.8, and up to three calls for an answer, 16 texts under
-// way. Taxonomy and templates are missing.
+// DefaultOptions are the paper's filter, at least two judges with 0.8, and up to three calls for an answer, 16 texts
+// under way. Taxonomy and templates are missing.
 func DefaultOptions() Options {
 	return Options{Agree: 2, Confidence: 0.8, Attempts: 3, Workers: 16}
 }
@@ -49,8 +50,10 @@ func (o *Options) Validate() error {
 		}
 	}
 	check(o.Taxonomy != nil && o.Field >= 0 && o.Field < len(o.Taxonomy.Fields), "no taxonomy, or no field of it")
-	check(o.Write != nil && o.Write.Kind == prompt.Simulate, "the template that asks for texts is of kind %s", prompt.Simulate)
-	check(o.Confirm != nil && o.Confirm.Kind == prompt.Confirm, "the template that asks for confidence is of kind %s", prompt.Confirm)
+	check(o.Write != nil && o.Write.Kind == prompt.Simulate, "the template that asks for texts is of kind %s",
+		prompt.Simulate)
+	check(o.Confirm != nil && o.Confirm.Kind == prompt.Confirm, "the template that asks for confidence is of kind %s",
+		prompt.Confirm)
 	check(o.Agree >= 1, "%d judges that agree; at least 1 is needed", o.Agree)
 	check(o.Confidence >= 0 && o.Confidence <= 1, "a confidence is 0 to 1; got %v", o.Confidence)
 	check(o.Attempts >= 1, "%d attempts; at least 1 is needed", o.Attempts)
@@ -114,8 +117,8 @@ type Confidence struct {
 
 // Run writes the texts of jobs and hands each, in order, to emit, which is called by one goroutine. A text that is not
 // written or judged does not end the run. What does are errors of emit, errors of calls that concern every call (see
-// llm.Kind.Stops), a model that gives no reply any more (llm.Unavailable), and the end of ctx; then the candidates before
-// the first that is not whole are emitted.
+// llm.Kind.Stops), a model that gives no reply any more (llm.Unavailable), and the end of ctx; then the candidates
+// before the first that is not whole are emitted.
 func (s *Simulator) Run(ctx context.Context, jobs []Job, emit func(*Candidate) error) error {
 	for batch := range slices.Chunk(jobs, perWorker*s.o.Workers) {
 		done := make([]*Candidate, len(batch))
@@ -200,8 +203,8 @@ func (s *Simulator) verdict(confidence []Confidence) string {
 	return Disagreement
 }
 
-// Requests are the calls that a job needs, if each first reply holds what is asked for: the writer's, then the judges'. The
-// judges' are about the row's own text, in the place of the one that is not written yet.
+// Requests are the calls that a job needs, if each first reply holds what is asked for: the writer's, then the judges'.
+// The judges' are about the row's own text, in the place of the one that is not written yet.
 func (s *Simulator) Requests(j Job) (names []string, requests []*llm.Request, err error) {
 	request, _, err := s.writing(j)
 	if err != nil {

@@ -63,7 +63,8 @@ func fails(kind llm.Kind) llmtest.Answer {
 
 func rows(n int) (out []*dataset.Row) {
 	for i := range n {
-		out = append(out, &dataset.Row{ID: fmt.Sprint("r", i), Values: []string{fmt.Sprintf("Who built wall %d?", i), "Ida", "Ida built it."}})
+		out = append(out, &dataset.Row{ID: fmt.Sprint("r", i), Values: []string{fmt.Sprintf("Who built wall %d?", i), "Ida",
+			"Ida built it."}})
 	}
 	return out
 }
@@ -82,7 +83,8 @@ func one(t *testing.T, o Options, writer llm.Model, judges ...llm.Model) *Candid
 	t.Helper()
 	s := simulator(t, o, writer, judges...)
 	var got *Candidate
-	if err := s.Run(context.Background(), []Job{{Row: rows(1)[0], Type: 4}}, func(c *Candidate) error { got = c; return nil }); err != nil {
+	if err := s.Run(context.Background(), []Job{{Row: rows(1)[0], Type: 4}},
+		func(c *Candidate) error { got = c; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -166,7 +168,11 @@ func TestRunKeepsOrderAndStops(t *testing.T) {
 	s := simulator(t, o, model("w", sure(1)), model("a", sure(1)), model("b", sure(1)))
 	jobs := Plan(rows(60), Mix{Weights: map[int]float64{4: 1}, Copies: 1})
 	var got []string
-	if err := s.Run(context.Background(), jobs, func(c *Candidate) error { got = append(got, c.Row.ID); return nil }); err != nil {
+	if err := s.Run(context.Background(), jobs, func(c *Candidate) error {
+		got = append(got,
+			c.Row.ID)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for i, j := range jobs {
@@ -178,7 +184,8 @@ func TestRunKeepsOrderAndStops(t *testing.T) {
 	if err := s.Run(context.Background(), jobs, func(*Candidate) error { return full }); !errors.Is(err, full) {
 		t.Error(err)
 	}
-	for kind, want := range map[llm.Kind]string{llm.Budget: "judge w: ", llm.Auth: "judge w: ", llm.Unavailable: "the last 3 calls were given up"} {
+	for kind, want := range map[llm.Kind]string{llm.Budget: "judge w: ", llm.Auth: "judge w: ",
+		llm.Unavailable: "the last 3 calls were given up"} {
 		s := simulator(t, o, model("w", fails(kind)), model("a", sure(1)), model("b", sure(1)))
 		n := 0
 		err := s.Run(context.Background(), jobs, func(*Candidate) error { n++; return nil })
@@ -193,7 +200,8 @@ func TestRunKeepsOrderAndStops(t *testing.T) {
 	}
 }
 
-// TestExamples: one with the error alone is preferred, the row itself is never shown, and which one depends on the seed.
+// TestExamples: one with the error alone is preferred, the row itself is never shown, and which one depends on the
+// seed.
 func TestExamples(t *testing.T) {
 	o := options(t)
 	row := rows(1)[0]
@@ -218,7 +226,8 @@ func TestExamples(t *testing.T) {
 		t.Errorf("shown are %v", shown)
 	}
 	s := simulator(t, o, model("w", sure(1)), model("a", sure(1)), model("b", sure(1)))
-	if e := s.example(Job{Row: row, Type: 2}); len(e) != 1 || e[0].Values[0] != "typo?" && e[0].Values[0] != "both?" { // neither is alone
+	// neither is alone
+	if e := s.example(Job{Row: row, Type: 2}); len(e) != 1 || e[0].Values[0] != "typo?" && e[0].Values[0] != "both?" {
 		t.Errorf("Spell Error is shown by %v", e)
 	}
 	if e := s.example(Job{Row: row, Type: 0}); e != nil {
@@ -255,7 +264,8 @@ func TestPlan(t *testing.T) {
 	if n := len(Plan(rows(4), Mix{Weights: map[int]float64{0: 3, 4: 1}, PerError: 7})); n != 14 {
 		t.Errorf("7 per error are %d", n)
 	}
-	for _, m := range []Mix{{Copies: 1}, {Weights: map[int]float64{10: 1}, Copies: 1}, {Weights: map[int]float64{0: -1}, Copies: 1}, {Weights: map[int]float64{0: 1}}, {Weights: map[int]float64{0: 1}, PerError: 1, Total: 1}} {
+	for _, m := range []Mix{{Copies: 1}, {Weights: map[int]float64{10: 1}, Copies: 1}, {Weights: map[int]float64{0: -1},
+		Copies: 1}, {Weights: map[int]float64{0: 1}}, {Weights: map[int]float64{0: 1}, PerError: 1, Total: 1}} {
 		if m.Validate(tax) == nil {
 			t.Errorf("%+v was taken", m)
 		}
@@ -288,19 +298,23 @@ func TestRequestsAndRecord(t *testing.T) {
 	s := simulator(t, o, model("w", sure(1)), model("a", sure(1)), model("b", sure(1)))
 	j := Job{Row: rows(1)[0], Type: 4, Nth: 1}
 	names, requests, err := s.Requests(j)
-	if err != nil || !slices.Equal(names, []string{"w", "a", "b"}) || requests[0].Schema.Name != "text" || requests[2].Schema.Name != "confidence" || requests[0].Repeat != 1 {
+	if err != nil || !slices.Equal(names, []string{"w", "a", "b"}) || requests[0].Schema.Name != "text" ||
+		requests[2].Schema.Name != "confidence" || requests[0].Repeat != 1 {
 		t.Errorf("%v, %v", names, err)
 	}
 	if text := requests[0].Messages[1].Content; strings.Contains(text, "wall 0") || !strings.Contains(text, "Vague: ") {
 		t.Errorf("the writer is shown what it is to write:\n%s", text)
 	}
 	p := 0.25
-	row, err := s.Record(&Candidate{Job: j, Text: "What?", Confidence: []Confidence{{Judge: "a", P: &p}, {Judge: "b", Fault: "missing"}}, Rejected: Disagreement})
+	row, err := s.Record(&Candidate{Job: j, Text: "What?", Confidence: []Confidence{{Judge: "a", P: &p},
+		{Judge: "b", Fault: "missing"}}, Rejected: Disagreement})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"id": `"r0~Vague~2"`, "origin": `"r0"`, "question": `"What?"`, "answer": `"Ida"`, "labels": `["Vague"]`, "mechanism": `"written by w"`,
-		"confidence": `[{"judge":"a","confidence":0.25},{"judge":"b","confidence":null,"reason":"missing"}]`, "rejected": `"disagreement"`}
+	want := map[string]string{"id": `"r0~Vague~2"`, "origin": `"r0"`, "question": `"What?"`, "answer": `"Ida"`,
+		"labels": `["Vague"]`, "mechanism": `"written by w"`,
+		"confidence": `[{"judge":"a","confidence":0.25},{"judge":"b","confidence":null,"reason":"missing"}]`,
+		"rejected":   `"disagreement"`}
 	for column, text := range want {
 		if got, _ := row.Get(column); string(got) != text {
 			t.Errorf("%s is %s, want %s", column, got, text)
@@ -357,7 +371,8 @@ func TestReadText(t *testing.T) {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "What?", `{"text": 3}`, `{"text": " "}`, "[[begin]]\n[[end]]", `{"text": "W`, "<think>[[begin]]no[[end]]"} {
+	for _, text := range []string{"", "What?", `{"text": 3}`, `{"text": " "}`, "[[begin]]\n[[end]]", `{"text": "W`,
+		"<think>[[begin]]no[[end]]"} {
 		if got, err := readText(&llm.Reply{Text: text}, "prompt"); err == nil {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -382,7 +397,8 @@ func FuzzReplies(f *testing.F) {
 func TestSchemasAreJSON(t *testing.T) {
 	for _, s := range []*llm.Schema{textSchema, confidenceSchema} {
 		var v map[string]any
-		if err := json.Unmarshal(s.JSON, &v); err != nil || v["additionalProperties"] != false || len(v["required"].([]any)) != 2 {
+		if err := json.Unmarshal(s.JSON, &v); err != nil || v["additionalProperties"] != false ||
+			len(v["required"].([]any)) != 2 {
 			t.Errorf("%s: %v, %v", s.Name, v, err)
 		}
 	}

@@ -25,8 +25,8 @@ type Job struct {
 type Mix struct {
 	// Weights are relative, by index in Taxonomy.Types; errors that are left out are not written.
 	Weights map[int]float64
-	// Copies is how many texts are asked for each row, each with another error; where PerError is over 0, it is instead that
-	// many for each error with a weight; where Total is, that many in all.
+	// Copies is how many texts are asked for each row, each with another error; where PerError is over 0, it is instead
+	// that many for each error with a weight; where Total is, that many in all.
 	Copies, PerError, Total int
 	Seed                    uint64 // chooses errors and rows
 }
@@ -70,7 +70,8 @@ func (m *Mix) Validate(t *taxonomy.Taxonomy) error {
 		faults = append(faults, errors.New("mix has no weight above 0"))
 	}
 	if m.PerError < 0 || m.Total < 0 || m.PerError > 0 && m.Total > 0 || m.Copies < 1 && m.PerError+m.Total == 0 {
-		faults = append(faults, fmt.Errorf("%d copies, %d per error, %d in total: give one of them, above 0", m.Copies, m.PerError, m.Total))
+		faults = append(faults, fmt.Errorf("%d copies, %d per error, %d in total: give one of them, above 0", m.Copies,
+			m.PerError, m.Total))
 	}
 	return errors.Join(faults...)
 }

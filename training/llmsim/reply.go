@@ -63,7 +63,8 @@ var (
 	shareLine  = regexp.MustCompile(`(?im)^[\s>*_#-]*(?:the\s+|my\s+|final\s+)*confidence(?:\s+score)?[\s*_]*[:：=][\s*_]*([0-9.,]+\s*%?)[\s*_.]*$`)
 )
 
-// readText is the text of a reply to a prompt of kind simulate: JSON's "text", or what stands between [[begin]] and [[end]].
+// readText is the text of a reply to a prompt of kind simulate: JSON's "text", or what stands between [[begin]] and
+// [[end]].
 func readText(reply *llm.Reply, prompt string) (string, error) {
 	text, err := body(reply)
 	if err != nil {
@@ -82,8 +83,8 @@ func readText(reply *llm.Reply, prompt string) (string, error) {
 	return found, nil
 }
 
-// readConfidence is the number of a reply to a prompt of kind confirm, 0 to 1: JSON's "confidence", [[confidence: 0.9]], or a
-// line "Confidence: 0.9". A percentage is one hundredth of its number; another number over 1 is none.
+// readConfidence is the number of a reply to a prompt of kind confirm, 0 to 1: JSON's "confidence", [[confidence:
+// 0.9]], or a line "Confidence: 0.9". A percentage is one hundredth of its number; another number over 1 is none.
 func readConfidence(reply *llm.Reply, prompt string) (float64, error) {
 	text, err := body(reply)
 	if err != nil {

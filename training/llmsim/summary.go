@@ -66,7 +66,8 @@ func (s *Summary) Text(w io.Writer, rejected string) {
 		judges[i] = judge.Name
 	}
 	fmt.Fprintf(w, "%s asked of %s, %d kept: at least %d of %s %.2g sure or more",
-		words.Plural(s.Written, "text", "texts"), s.of.writer.Name, s.Examples, o.Agree, strings.Join(judges, ", "), o.Confidence)
+		words.Plural(s.Written, "text", "texts"), s.of.writer.Name, s.Examples, o.Agree, strings.Join(judges,
+			", "), o.Confidence)
 	if len(s.Rejected) > 0 {
 		fmt.Fprintf(w, "; not kept: %s, see %s", words.Counts(s.Rejected), rejected)
 	}

@@ -27,11 +27,12 @@ const (
 type Config struct {
 	Taxonomy string // built-in name, or file, from the workspace's folder
 	Group    string // field or column that is not shared between training and development rows; "" is each row by itself
-	Start    string // model before the first iteration, as --model takes it; a relative path is from the workspace's folder
-	Python   string // interpreter for the trainer; "" is the environment that setup made
-	Trainer  []string
-	Train    TrainConfig
-	Promote  PromoteConfig
+	// model before the first iteration, as --model takes it; a relative path is from the workspace's folder
+	Start   string
+	Python  string // interpreter for the trainer; "" is the environment that setup made
+	Trainer []string
+	Train   TrainConfig
+	Promote PromoteConfig
 
 	// Select and Review are the sections of those names, which training/selection and training/review read; nil is absent.
 	Select, Review *yaml.Node
@@ -71,14 +72,16 @@ type PromoteConfig struct {
 func DefaultConfig() Config {
 	return Config{
 		Taxonomy: "question-generation", Start: StartDefault,
-		Train: TrainConfig{Encoder: "default", From: FromEncoder, Device: "auto", Epochs: 20, Batch: 32, Rate: 2e-5, Patience: 3, Seed: 1,
+		Train: TrainConfig{Encoder: "default", From: FromEncoder, Device: "auto", Epochs: 20, Batch: 32, Rate: 2e-5,
+			Patience: 3, Seed: 1,
 			MaxTokens: 512, Precision: "int8", Verifier: true, Negatives: 1},
 		Promote: PromoteConfig{Metric: "micro_f1", Rule: RuleEstimate, MinSupport: 5, Resamples: 1000},
 	}
 }
 
 // Figures by which Promote can judge, as internal/stats calls them.
-var promoteMetrics = []string{"micro_f1", "macro_f1", "weighted_f1", "exact_match", "micro_f1_errors", "macro_f1_errors"}
+var promoteMetrics = []string{"micro_f1", "macro_f1", "weighted_f1", "exact_match", "micro_f1_errors",
+	"macro_f1_errors"}
 
 // ParseConfig reads refine.yaml strictly. The error joins all faults, each as "file:line: what".
 func ParseConfig(data []byte, file string) (Config, error) {
@@ -108,7 +111,8 @@ func (t *TrainConfig) read(r *strictyaml.Reader, n *yaml.Node) {
 		strictyaml.May("device", oneOf(r, &t.Device, "auto", "cpu", "cuda")),
 		strictyaml.May("epochs", r.IntFrom(1, &t.Epochs)),
 		strictyaml.May("batch", r.IntFrom(1, &t.Batch)),
-		strictyaml.May("learning_rate", r.Float(&t.Rate, "a number over 0, below 1", func(x float64) bool { return x > 0 && x < 1 })),
+		strictyaml.May("learning_rate", r.Float(&t.Rate, "a number over 0, below 1",
+			func(x float64) bool { return x > 0 && x < 1 })),
 		strictyaml.May("patience", r.IntFrom(1, &t.Patience)),
 		strictyaml.May("seed", r.IntFrom(0, &t.Seed)),
 		strictyaml.May("max_tokens", r.IntFrom(8, &t.MaxTokens)),
@@ -175,7 +179,8 @@ func section(r *strictyaml.Reader, dst **yaml.Node) strictyaml.Value {
 //go:embed refine.yaml
 var configText string
 
-// ConfigText is a commented refine.yaml of the defaults. Sections are the texts of select and review, which their packages know.
+// ConfigText is a commented refine.yaml of the defaults. Sections are the texts of select and review, which their
+// packages know.
 func ConfigText(c Config, sections ...string) string {
 	text := fmt.Sprintf(configText, c.Taxonomy, c.Group, c.Start)
 	for _, s := range sections {

@@ -29,7 +29,8 @@ func (l *labelled) add(t *taxonomy.Taxonomy, row *dataset.Row) error {
 }
 
 // evaluate compares diagnoses with labels; before is nil where there is nothing to compare with.
-func (w *Workspace) evaluate(ctx context.Context, gold *labelled, found, before []*dataset.Diagnosis, seen map[string]bool) (*Evaluation, error) {
+func (w *Workspace) evaluate(ctx context.Context, gold *labelled, found, before []*dataset.Diagnosis,
+	seen map[string]bool) (*Evaluation, error) {
 	frame := stats.Table{}
 	var err error
 	if frame.Gold, err = w.sets(gold.labels); err != nil {
@@ -170,10 +171,11 @@ func (e *Evaluation) constant(w *Workspace, frame stats.Table) error {
 	return nil
 }
 
-// chooseThresholds takes for each error the probability from which giving it has the highest F1 on rows with known labels. Of
-// equally good ones the middle of the widest range counts, which moves least on new rows. A label with fewer rows than
-// minSupport keeps 0.5: of so few, the best threshold is chance.
-func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis, minSupport int) map[string]float64 {
+// chooseThresholds takes for each error the probability from which giving it has the highest F1 on rows with known
+// labels. Of equally good ones the middle of the widest range counts, which moves least on new rows. A label with fewer
+// rows than minSupport keeps 0.5: of so few, the best threshold is chance.
+func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis,
+	minSupport int) map[string]float64 {
 	chosen := map[string]float64{}
 	for _, y := range t.Types {
 		if y.NoError {

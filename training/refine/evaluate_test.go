@@ -40,7 +40,8 @@ func TestChooseThresholds(t *testing.T) {
 	gold := &labelled{labels: [][]string{{"Wrong"}, {"Wrong", "Long"}, {"Fine"}}}
 	var found []*dataset.Diagnosis
 	for _, p := range []float64{0.3, 0.4, 0.1} {
-		found = append(found, &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Wrong", P: p}, {Label: "Long", P: p}, {Label: "Fine", P: 1 - p}}})
+		found = append(found, &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Wrong", P: p},
+			{Label: "Long", P: p}, {Label: "Fine", P: 1 - p}}})
 	}
 	got := chooseThresholds(y, gold, found, 2)
 	// Wrong: all of it between 0.3 and 0.1. Long has one row, fewer than two; Fine follows from the others.
@@ -49,9 +50,9 @@ func TestChooseThresholds(t *testing.T) {
 	}
 }
 
-// TestEvaluate: four rows of two pages by hand. Right: W, F, W+L, F. The new model says W, F, W, F; the one before W, W, W, W.
-// New: hits 4 of 4 said and 5 right, micro-F1 8/9, exact match 3/4, nothing said too much. Before: hits 2 of 4 said, 4/9, exact
-// 1/4, over-prediction 1/2.
+// TestEvaluate: four rows of two pages by hand. Right: W, F, W+L, F. The new model says W, F, W, F; the one before W,
+// W, W, W. New: hits 4 of 4 said and 5 right, micro-F1 8/9, exact match 3/4, nothing said too much. Before: hits 2 of 4
+// said, 4/9, exact 1/4, over-prediction 1/2.
 func TestEvaluate(t *testing.T) {
 	w := newWorkspace(t)
 	w.Config.Promote.MinSupport, w.Config.Promote.Resamples = 1, 200
@@ -73,7 +74,8 @@ func TestEvaluate(t *testing.T) {
 				t.Errorf("%s: figure %d is %v, want %v", key, i, got, want[i])
 			}
 		}
-		if f.Low > f.Value || f.High < f.Value || f.Difference.Low > f.Difference.Value || f.Difference.High < f.Difference.Value {
+		if f.Low > f.Value || f.High < f.Value || f.Difference.Low > f.Difference.Value ||
+			f.Difference.High < f.Difference.Value {
 			t.Errorf("%s lies outside of its interval: %+v", key, f)
 		}
 	}
@@ -88,7 +90,8 @@ func TestEvaluate(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	found[0] = &dataset.Diagnosis{Labels: []string{"Other"}}
-	if _, err := w.evaluate(t.Context(), gold, found, nil, nil); err == nil || !strings.Contains(err.Error(), `no label "Other"`) {
+	if _, err := w.evaluate(t.Context(), gold, found, nil, nil); err == nil || !strings.Contains(err.Error(),
+		`no label "Other"`) {
 		t.Error(err)
 	}
 }
@@ -137,12 +140,14 @@ func TestDecide(t *testing.T) {
 	} {
 		w := &Workspace{Config: DefaultConfig()}
 		w.Config.Promote.Rule = c.rule
-		run := &training{w: w, before: -1, metrics: Metrics{Dev: &Evaluation{Figures: map[string]*Figure{"micro_f1": c.figure}}}}
+		run := &training{w: w, before: -1,
+			metrics: Metrics{Dev: &Evaluation{Figures: map[string]*Figure{"micro_f1": c.figure}}}}
 		if run.decide(); c.figure.Difference != nil && !strings.Contains(run.metrics.Why, "which favours it") {
 			t.Errorf("%s: the advantage over the model to start from is not told: %s", c.name, run.metrics.Why)
 		}
 		run.before = 0
-		if run.decide(); strings.Contains(run.metrics.Why, "favours") || run.metrics.Promoted != c.want || run.metrics.Why == "" {
+		if run.decide(); strings.Contains(run.metrics.Why, "favours") || run.metrics.Promoted != c.want ||
+			run.metrics.Why == "" {
 			t.Errorf("%s: promoted %v, %s", c.name, run.metrics.Promoted, run.metrics.Why)
 		}
 	}
@@ -158,11 +163,13 @@ func TestMeasureVerifier(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	o := &TrainOptions{Identify: func(context.Context, string, *taxonomy.Taxonomy, []*dataset.Row) ([]*dataset.Diagnosis, string, error) {
+	o := &TrainOptions{Identify: func(context.Context, string, *taxonomy.Taxonomy, []*dataset.Row) ([]*dataset.Diagnosis,
+		string, error) {
 		return diagnoses([]string{RightLabels}, nil, []string{RightLabels}, nil), "v@1", nil
 	}}
 	s, err := measureVerifier(t.Context(), o, "dir", nil, rows)
-	if err != nil || *s != (VerifierScores{Model: "v@1", Rows: 4, Right: 2, Accuracy: 0.5, Precision: 0.5, Recall: 0.5, F1: 0.5}) {
+	if err != nil || *s != (VerifierScores{Model: "v@1", Rows: 4, Right: 2, Accuracy: 0.5, Precision: 0.5,
+		Recall: 0.5, F1: 0.5}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -173,13 +180,14 @@ func TestVerifierTask(t *testing.T) {
 	if got := v.FieldNames(); !slices.Equal(got, []string{"labels", "note", "page"}) || v.NoErrorIndex() != -1 {
 		t.Errorf("%q", got)
 	}
-	if got := VerifierValues(y, []string{"Long", "Wrong"}, []string{"n", "p"}); !slices.Equal(got, []string{"Wrong, Long", "n", "p"}) {
+	if got := VerifierValues(y, []string{"Long", "Wrong"}, []string{"n", "p"}); !slices.Equal(got,
+		[]string{"Wrong, Long", "n", "p"}) {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestCollectKeepsMeasuringRowsOut: whatever stands in train/, no row of a development row's group is trained on, and no row of
-// a random slice, not even under another id.
+// TestCollectKeepsMeasuringRowsOut: whatever stands in train/, no row of a development row's group is trained on, and
+// no row of a random slice, not even under another id.
 func TestCollectKeepsMeasuringRowsOut(t *testing.T) {
 	w := newWorkspace(t)
 	page := groupsIn(t, w, w.Path(DevFile))[0]
@@ -187,7 +195,8 @@ func TestCollectKeepsMeasuringRowsOut(t *testing.T) {
 		return fmt.Sprintf(`{"id":%q,"note":%q,"page":%q,"labels":["Wrong"]}`+"\n", id, note, page)
 	}
 	write(t, w.Path(RandomDir, "B001.jsonl"), row("r1", "drawn", "Z"))
-	write(t, w.Path(TrainDir, "B001.jsonl"), row("x1", "new", "Z")+row("x2", "drawn", "Z")+row("x3", "beside a development row", page))
+	write(t, w.Path(TrainDir, "B001.jsonl"), row("x1", "new", "Z")+row("x2", "drawn", "Z")+row("x3",
+		"beside a development row", page))
 	run := &training{w: w, groups: map[string]bool{}}
 	if err := run.collect(); err != nil {
 		t.Fatal(err)
@@ -201,16 +210,16 @@ func TestCollectKeepsMeasuringRowsOut(t *testing.T) {
 	}
 }
 
-// TestBestThresholdOfEqualOnes: three rows have 0.6, one of them the label. They stand or fall together: F1 is 2·1/(3+1) with
-// a threshold between 0.6 and 0.2, 2·1/(4+1) below.
+// TestBestThresholdOfEqualOnes: three rows have 0.6, one of them the label. They stand or fall together: F1 is
+// 2·1/(3+1) with a threshold between 0.6 and 0.2, 2·1/(4+1) below.
 func TestBestThresholdOfEqualOnes(t *testing.T) {
 	if got := bestThreshold([]float64{0.6, 0.6, 0.6, 0.2}, []bool{true, false, false, false}); math.Abs(got-0.4) > 1e-12 {
 		t.Errorf("threshold %v, want 0.4", got)
 	}
 }
 
-// TestBestThresholdOfTies: F1 is 2/3 from 0.9 on (2·1/(1+2)) and again below 0.1 (2·2/(4+2)). The gap below 0.9 is the wider one.
-// In the second case it is the one below the last row, 0.6 to 0.
+// TestBestThresholdOfTies: F1 is 2/3 from 0.9 on (2·1/(1+2)) and again below 0.1 (2·2/(4+2)). The gap below 0.9 is the
+// wider one. In the second case it is the one below the last row, 0.6 to 0.
 func TestBestThresholdOfTies(t *testing.T) {
 	for _, c := range []struct {
 		p    []float64
@@ -233,7 +242,8 @@ func TestVerifierRowsOfTraining(t *testing.T) {
 	add := func(l *labelled) func(*dataset.Row) error {
 		return func(row *dataset.Row) error { return l.add(w.Taxonomy, row) }
 	}
-	if err := errors.Join(w.EachRow(w.Path(DevFile), add(&known)), w.EachRow(w.Path(TrainDir, StartRows), add(&wanted))); err != nil {
+	if err := errors.Join(w.EachRow(w.Path(DevFile), add(&known)), w.EachRow(w.Path(TrainDir, StartRows),
+		add(&wanted))); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := w.verifierRows(judged(&wanted, nil), judged(&known, nil))

@@ -20,8 +20,8 @@ import (
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
-// foldsDir holds, under a name that stands for rows and settings, what OutOfFold found in each fold, and what the training at
-// hand needs to go on.
+// foldsDir holds, under a name that stands for rows and settings, what OutOfFold found in each fold, and what the
+// training at hand needs to go on.
 const foldsDir = ".folds"
 
 // How many folds OutOfFold takes.
@@ -30,11 +30,13 @@ const (
 	MaxFolds = 20
 )
 
-// OutOfFold gives, by TextHash, what an identifier finds in each row of the training set that was not trained on the row's
-// group: n identifiers are trained as Train does it, each without one of n folds of whole groups. They begin with the encoder
-// whatever the settings say, since a checkpoint of an iteration has seen the rows. Stopped at any point, it goes on where it
-// was; what it found stays as long as rows, settings and encoder do. Neither iterations nor the log change.
-func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found map[string]*dataset.Diagnosis, err error) {
+// OutOfFold gives, by TextHash, what an identifier finds in each row of the training set that was not trained on the
+// row's group: n identifiers are trained as Train does it, each without one of n folds of whole groups. They begin with
+// the encoder whatever the settings say, since a checkpoint of an iteration has seen the rows. Stopped at any point, it
+// goes on where it was; what it found stays as long as rows, settings and encoder do. Neither iterations nor the log
+// change.
+func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found map[string]*dataset.Diagnosis,
+	err error) {
 	t := &training{w: w, o: &o, groups: map[string]bool{}}
 	if t.u, err = w.Begin("folds"); err != nil {
 		return nil, err
@@ -52,7 +54,8 @@ func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found
 	if err != nil {
 		return nil, err
 	}
-	key, err := hashOf(n, w.Taxonomy.Hash(), w.Config.Train, w.Config.Group, o.Trainer, o.Encoder, encoder, rowsText(t.train.rows), rowsText(t.left), rowsText(t.choosing().rows))
+	key, err := hashOf(n, w.Taxonomy.Hash(), w.Config.Train, w.Config.Group, o.Trainer, o.Encoder, encoder,
+		rowsText(t.train.rows), rowsText(t.left), rowsText(t.choosing().rows))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,8 @@ func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found
 		if err := t.fold(ctx, file, k, n, rows, folds); err != nil {
 			return nil, err
 		}
-		data, err := os.ReadFile(file) // also where it was just written: the same figures, to the last digit, as the next time
+		// also where it was just written: the same figures, to the last digit, as the next time
+		data, err := os.ReadFile(file)
 		if err == nil {
 			err = json.Unmarshal(data, &found)
 		}
@@ -77,8 +81,8 @@ func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found
 	return found, nil
 }
 
-// divide gives each row the number of its fold, from 0. Groups go one by one, the largest first, to the fold with the fewest
-// rows; among equally large ones the seed decides.
+// divide gives each row the number of its fold, from 0. Groups go one by one, the largest first, to the fold with the
+// fewest rows; among equally large ones the seed decides.
 func (w *Workspace) divide(rows []*dataset.Row, n int) ([]int, error) {
 	size, of := map[[32]byte]int{}, make([][32]byte, len(rows))
 	for i, row := range rows {
@@ -86,7 +90,8 @@ func (w *Workspace) divide(rows []*dataset.Row, n int) ([]int, error) {
 		size[of[i]]++
 	}
 	if len(size) < n {
-		return nil, fmt.Errorf("the training set has %d groups, too few for %d folds; rows of one group stay together", len(size), n)
+		return nil, fmt.Errorf("the training set has %d groups, too few for %d folds; rows of one group stay together",
+			len(size), n)
 	}
 	order := slices.SortedFunc(maps.Keys(size), func(a, b [32]byte) int {
 		return cmp.Or(cmp.Compare(size[b], size[a]), slices.Compare(a[:], b[:]))
@@ -104,8 +109,8 @@ func (w *Workspace) divide(rows []*dataset.Row, n int) ([]int, error) {
 	return out, nil
 }
 
-// fold writes to a file, if it is not there, what an identifier finds in the rows of fold k that was trained without them. The
-// folder beside it, where that is trained, goes as soon as the file stands.
+// fold writes to a file, if it is not there, what an identifier finds in the rows of fold k that was trained without
+// them. The folder beside it, where that is trained, goes as soon as the file stands.
 func (t *training) fold(ctx context.Context, file string, k, n int, rows []*dataset.Row, folds []int) error {
 	f := &training{w: t.w, o: t.o, u: t.u, work: strings.TrimSuffix(file, ".json")}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +152,8 @@ func (t *training) fold(ctx context.Context, file string, k, n int, rows []*data
 }
 
 // lookAt trains on t's rows and gives what the identifier finds in others.
-func (t *training) lookAt(ctx context.Context, others []*dataset.Row, dev []byte) (found []*dataset.Diagnosis, err error) {
+func (t *training) lookAt(ctx context.Context, others []*dataset.Row, dev []byte) (found []*dataset.Diagnosis,
+	err error) {
 	if err := t.furnish(rowsText(t.train.rows), dev); err != nil {
 		return nil, err
 	}

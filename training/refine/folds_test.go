@@ -17,7 +17,8 @@ import (
 // lettered are rows whose passage is their group: "aab" is two of one and one of another.
 func lettered(groups string) (rows []*dataset.Row) {
 	for i, g := range groups {
-		rows = append(rows, &dataset.Row{ID: fmt.Sprint(i), Values: []string{fmt.Sprint("question ", i), "answer", string(g)}})
+		rows = append(rows, &dataset.Row{ID: fmt.Sprint(i), Values: []string{fmt.Sprint("question ", i),
+			"answer", string(g)}})
 	}
 	return rows
 }
@@ -33,10 +34,12 @@ func foldWorkspace(t *testing.T, seed int) *Workspace {
 	return w
 }
 
-// TestDivide: rows of one group share a fold; groups of 5, 3, 2, 2, 1, 1 and 1 rows make folds of five, largest first: 5 | 3+2
+// TestDivide: rows of one group share a fold; groups of 5, 3, 2, 2, 1, 1 and 1 rows make folds of five, largest first:
+// 5 | 3+2
 // | 2+1+1+1; groups of 4, 3 and 3 rows cannot be divided more evenly than they are.
 func TestDivide(t *testing.T) {
-	for groups, want := range map[string][]int{"aaaaabbbccddefg": {5, 5, 5}, "abcbacbcaa": {3, 3, 4}, "abc": {1, 1, 1}, "abcdefg": {2, 2, 3}} {
+	for groups, want := range map[string][]int{"aaaaabbbccddefg": {5, 5, 5}, "abcbacbcaa": {3, 3, 4}, "abc": {1, 1, 1},
+		"abcdefg": {2, 2, 3}} {
 		rows := lettered(groups)
 		of, err := foldWorkspace(t, 1).divide(rows, 3)
 		if err != nil {
@@ -83,7 +86,8 @@ func TestDivideAgain(t *testing.T) {
 }
 
 func TestDivideTooFew(t *testing.T) {
-	if _, err := foldWorkspace(t, 1).divide(lettered("aabb"), 3); err == nil || err.Error() != "the training set has 2 groups, too few for 3 folds; rows of one group stay together" {
+	if _, err := foldWorkspace(t, 1).divide(lettered("aabb"), 3); err == nil ||
+		err.Error() != "the training set has 2 groups, too few for 3 folds; rows of one group stay together" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -100,7 +104,8 @@ type folding struct {
 }
 
 func (f *folding) options() TrainOptions {
-	return TrainOptions{Trainer: []string{"sh", "-c", copier, "sh"}, Encoder: "tiny", Say: func(string, ...any) {}, Progress: func(string, Progress) {},
+	return TrainOptions{Trainer: []string{"sh", "-c", copier, "sh"}, Encoder: "tiny", Say: func(string, ...any) {},
+		Progress: func(string, Progress) {},
 		Import: func(_ context.Context, checkpoint, to string, _ *taxonomy.Taxonomy, _ string) error {
 			f.trained++
 			return os.CopyFS(to, os.DirFS(checkpoint))
@@ -108,7 +113,8 @@ func (f *folding) options() TrainOptions {
 		Identify: f.identify}
 }
 
-func (f *folding) identify(_ context.Context, model string, _ *taxonomy.Taxonomy, rows []*dataset.Row) (found []*dataset.Diagnosis, _ string, err error) {
+func (f *folding) identify(_ context.Context, model string, _ *taxonomy.Taxonomy,
+	rows []*dataset.Row) (found []*dataset.Diagnosis, _ string, err error) {
 	job, err := os.ReadFile(filepath.Join(model, jobFile))
 	if err != nil || !strings.Contains(string(job), `"init": ""`) {
 		f.t.Errorf("the model began with a checkpoint, or %v:\n%s", err, job)
@@ -119,13 +125,15 @@ func (f *folding) identify(_ context.Context, model string, _ *taxonomy.Taxonomy
 			f.t.Errorf("the model that looks at %s was trained on %v", f.w.GroupOf(row), trained)
 		}
 		f.looked = append(f.looked, row.ID)
-		found = append(found, &dataset.Diagnosis{Labels: []string{}, Probabilities: dataset.Probabilities{{Label: "Wrong", P: 1. / 3}}})
+		found = append(found, &dataset.Diagnosis{Labels: []string{},
+			Probabilities: dataset.Probabilities{{Label: "Wrong", P: 1. / 3}}})
 	}
 	return found, "", nil
 }
 
-// TestOutOfFold: every row of the training set, and of those that must not be trained on, is looked at once, by a model that
-// has not seen its group. A second call trains nothing; other rows train all anew, and what the first rows left is gone.
+// TestOutOfFold: every row of the training set, and of those that must not be trained on, is looked at once, by a model
+// that has not seen its group. A second call trains nothing; other rows train all anew, and what the first rows left is
+// gone.
 func TestOutOfFold(t *testing.T) {
 	w := newWorkspace(t)
 	w.Config.Train.From = FromLast

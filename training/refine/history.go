@@ -56,7 +56,8 @@ func (h *History) inUse() string {
 // identifier is a table as the paper's Table 7, with the change against the model before.
 func (h *History) identifier(title string, of func(*Metrics) *Evaluation) report.Section {
 	s := report.Section{Title: title, Notes: []string{
-		"F1 micro, macro, weighted; EMR: exact match; OPR: over-prediction (lower is better); in %. ± is against the model before, on the same rows."}}
+		"F1 micro, macro, weighted; EMR: exact match; OPR: over-prediction (lower is better); in %. ± is against the model " +
+			"before, on the same rows."}}
 	titles := []string{"Iteration", "Rows"}
 	for _, f := range shownFigures {
 		titles = append(titles, f.short, "±")

@@ -49,16 +49,17 @@ type Made struct {
 	Groups int    `json:"dev_groups"`
 	Held   int    `json:"held"` // rows of pool and training that share their group with a development row
 	// Rejected counts what went to *.rejected.jsonl: lines that are no rows, rows without usable labels, and duplicates.
-	Rejected   int     `json:"rejected"`
-	Duplicates int     `json:"duplicates"` // of the rejected ones: the same id, or the same text
-	Renamed    int     `json:"renamed"`    // rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
-	Examples   []error `json:"-"`          // of what was rejected, the first ones
+	Rejected   int `json:"rejected"`
+	Duplicates int `json:"duplicates"` // of the rejected ones: the same id, or the same text
+	// rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
+	Renamed  int     `json:"renamed"`
+	Examples []error `json:"-"` // of what was rejected, the first ones
 
 	dir, taxonomy string // for Text
 }
 
-// DefaultGroup is what rows of a taxonomy share: the field it marks with "group", else the last of several fields, which is
-// the context of the text under evaluation; "" where there is one field only.
+// DefaultGroup is what rows of a taxonomy share: the field it marks with "group", else the last of several fields,
+// which is the context of the text under evaluation; "" where there is one field only.
 func DefaultGroup(t *taxonomy.Taxonomy) string {
 	if group := t.GroupField(); group != "" || len(t.Fields) < 2 {
 		return group
@@ -257,7 +258,8 @@ func (b *builder) texts() error {
 	if _, err := ParseConfig(files[ConfigFile], ConfigFile); err != nil {
 		return err
 	}
-	entry, err := review.Lines([]Entry{{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command, Made: []string{"."}}})
+	entry, err := review.Lines([]Entry{{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command,
+		Made: []string{"."}}})
 	files[LogFile] = entry
 	for name, data := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(b.dir, name), data, 0o666))

@@ -47,7 +47,11 @@ func (b *builder) start(dev *dataset.Output) (rows []*dataset.Row, err error) {
 	if b.train, err = b.create(trainName); err != nil {
 		return nil, err
 	}
-	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error { rows = append(rows, row); return nil }); err != nil {
+	if err := b.each(b.o.Train, b.train, func(row *dataset.Row) error {
+		rows = append(rows,
+			row)
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
@@ -109,7 +113,8 @@ func (b *builder) addDev(dev *dataset.Output, row *dataset.Row) error {
 	return dev.Write(row)
 }
 
-// trainName is what the training rows are called while they are written, so that those rejected stand outside of TrainDir.
+// trainName is what the training rows are called while they are written, so that those rejected stand outside of
+// TrainDir.
 const trainName = "train.jsonl"
 
 // keep writes the training rows; those of a development group are held back.
@@ -275,8 +280,8 @@ func (b *builder) fault(row *dataset.Row, pool bool) error {
 // noLabels is what stands in the column of a row that nobody has labelled.
 var noLabels = []string{"null", `""`, "[]"}
 
-// ownID sees to it that an id means one row: files whose rows are numbered from 1 each are common. Rows of one file have
-// their own ids, or are rejected.
+// ownID sees to it that an id means one row: files whose rows are numbered from 1 each are common. Rows of one file
+// have their own ids, or are rejected.
 func (b *builder) ownID(row *dataset.Row, pool bool) {
 	given, of := row.ID, "train:"
 	if pool {

@@ -60,7 +60,8 @@ func source(t testing.TB, y *taxonomy.Taxonomy, name, text string) dataset.Sourc
 // initOptions are those of rows as JSON Lines; no labelled rows is "".
 func initOptions(t testing.TB, pool, train string) InitOptions {
 	y := notesTaxonomy(t)
-	o := InitOptions{Taxonomy: y, YAML: []byte(notes), Group: DefaultGroup(y), Start: StartNone, Pool: source(t, y, "pool.jsonl", pool), DevShare: 0.34, Seed: 1,
+	o := InitOptions{Taxonomy: y, YAML: []byte(notes), Group: DefaultGroup(y), Start: StartNone,
+		Pool: source(t, y, "pool.jsonl", pool), DevShare: 0.34, Seed: 1,
 		Command: "erreval refine init"}
 	if train != "" {
 		o.Train = source(t, y, "train.jsonl", train)
@@ -71,7 +72,11 @@ func initOptions(t testing.TB, pool, train string) InitOptions {
 // groupsIn are the pages of the rows of a file.
 func groupsIn(t *testing.T, w *Workspace, path string) (groups []string) {
 	t.Helper()
-	if err := w.EachRow(path, func(row *dataset.Row) error { groups = addOnce(groups, w.GroupOf(row)); return nil }); err != nil {
+	if err := w.EachRow(path, func(row *dataset.Row) error {
+		groups = addOnce(groups,
+			w.GroupOf(row))
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return groups
@@ -84,7 +89,8 @@ func addOnce(list []string, s string) []string {
 	return append(list, s)
 }
 
-// TestSplit: whatever the seed, one of three equal groups is a third of the rows; nothing of it is trained on or in the pool.
+// TestSplit: whatever the seed, one of three equal groups is a third of the rows; nothing of it is trained on or in the
+// pool.
 func TestSplit(t *testing.T) {
 	chosen := map[string]bool{}
 	for seed := range uint64(12) {
@@ -118,7 +124,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSimulatedStayOut: planted rows measure nothing where there are real ones, and those of a development group are put aside.
+// TestSimulatedStayOut: planted rows measure nothing where there are real ones, and those of a development group are
+// put aside.
 func TestSimulatedStayOut(t *testing.T) {
 	rows := labelledRows + `{"id":"s1","note":"s1","page":"A","labels":["L"],"mechanism":"stretched"}
 {"id":"s2","note":"s2","page":"B","labels":["L"],"mechanism":"stretched"}
@@ -155,7 +162,8 @@ func TestSimulatedStayOut(t *testing.T) {
 	}
 }
 
-// TestGivenDev: rows of --dev are taken as they are; training rows of their groups are put aside, equal texts are rejected.
+// TestGivenDev: rows of --dev are taken as they are; training rows of their groups are put aside, equal texts are
+// rejected.
 func TestGivenDev(t *testing.T) {
 	o := initOptions(t, pool+`{"id":"p3","note":"b1","page":"B"}`+"\n", labelledRows)
 	o.Dev = source(t, o.Taxonomy, "dev.jsonl", `{"id":"d","note":"d","page":"A","labels":["F"]}
@@ -168,7 +176,8 @@ func TestGivenDev(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of the training rows a1, a2 and c2 are in the groups of d and d2, and c1 is d2 itself; of the pool p1 is in d's, and p3 is b1.
+	// Of the training rows a1, a2 and c2 are in the groups of d and d2, and c1 is d2 itself; of the pool p1 is in d's, and
+	// p3 is b1.
 	if made.Dev != 2 || made.Train != 2 || made.Held != 4 || made.Pool != 1 || made.Rejected != 4 || made.Duplicates != 2 {
 		t.Errorf("%+v", made)
 	}
@@ -184,17 +193,20 @@ func TestGivenDev(t *testing.T) {
 func TestInitRefused(t *testing.T) {
 	parent := t.TempDir()
 	for _, bad := range []string{"no row\n", `{"note":"x","page":"y","labels":["W"]}` + "\n"} {
-		if _, err := Init(t.Context(), filepath.Join(parent, "w"), initOptions(t, bad, "")); err == nil || !strings.Contains(err.Error(), "no row of the pool can be used") {
+		if _, err := Init(t.Context(), filepath.Join(parent, "w"), initOptions(t, bad, "")); err == nil ||
+			!strings.Contains(err.Error(), "no row of the pool can be used") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	broken := initOptions(t, pool, "")
 	broken.Pool = failing{}
-	if _, err := Init(t.Context(), filepath.Join(parent, "w"), broken); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+	if _, err := Init(t.Context(), filepath.Join(parent, "w"), broken); err == nil || !strings.Contains(err.Error(),
+		"the disk is gone") {
 		t.Error(err)
 	}
 	broken.Train = failing{} // after which the pool is not read
-	if _, err := Init(t.Context(), filepath.Join(parent, "w"), broken); err == nil || strings.Count(err.Error(), "the disk is gone") != 1 {
+	if _, err := Init(t.Context(), filepath.Join(parent, "w"), broken); err == nil || strings.Count(err.Error(),
+		"the disk is gone") != 1 {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
@@ -248,18 +260,21 @@ func FuzzParseConfig(f *testing.F) {
 
 // TestInitPool: an empty cell is no label, and a pool without a row is no pool.
 func TestInitPool(t *testing.T) {
-	made, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, `{"note":"n1","page":"A","labels":""}`+"\n"+`{"note":"n2","page":"A","labels":"W"}`, ""))
+	made, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"),
+		initOptions(t, `{"note":"n1","page":"A","labels":""}`+"\n"+`{"note":"n2","page":"A","labels":"W"}`, ""))
 	if err != nil || made.Pool != 1 || made.Rejected != 1 {
 		t.Errorf("%+v, %v", made, err)
 	}
-	if _, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil || !strings.Contains(err.Error(), "there are no rows in the pool") {
+	if _, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, "", labelledRows)); err == nil ||
+		!strings.Contains(err.Error(), "there are no rows in the pool") {
 		t.Error(err)
 	}
 }
 
 // TestGroupOfNothing: rows without a value share nothing.
 func TestGroupOfNothing(t *testing.T) {
-	made, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, strings.ReplaceAll(pool, `"D"`, `""`), strings.ReplaceAll(labelledRows, `"C"`, `""`)))
+	made, err := Init(t.Context(), filepath.Join(t.TempDir(), "w"), initOptions(t, strings.ReplaceAll(pool, `"D"`, `""`),
+		strings.ReplaceAll(labelledRows, `"C"`, `""`)))
 	if err != nil || made.Pool < 1 || made.Dev+made.Train != 6 || made.Dev > 3 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -287,7 +302,11 @@ func TestOwnIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ids []string
-	if err := w.EachRow(w.Path(PoolFile), func(row *dataset.Row) error { ids = append(ids, row.ID); return nil }); err != nil {
+	if err := w.EachRow(w.Path(PoolFile), func(row *dataset.Row) error {
+		ids = append(ids,
+			row.ID)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"pool:1", "pool:pool:1", "3"}; !slices.Equal(ids, want) {

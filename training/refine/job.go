@@ -19,9 +19,9 @@ import (
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
-// Job is the config.json of a trainer: what it is to make of which rows. The trainer writes a Hugging Face sequence-classification
-// checkpoint and result.json to Out, progress as JSON lines to standard output, and anything else to standard error. Run again
-// with the same file, it goes on where it was.
+// Job is the config.json of a trainer: what it is to make of which rows. The trainer writes a Hugging Face
+// sequence-classification checkpoint and result.json to Out, progress as JSON lines to standard output, and anything
+// else to standard error. Run again with the same file, it goes on where it was.
 type Job struct {
 	Task    string   `json:"task"`    // TaskIdentifier or TaskVerifier
 	Encoder string   `json:"encoder"` // folder, or name on the hub
@@ -30,17 +30,18 @@ type Job struct {
 	Labels  []string `json:"labels"`
 	NoError string   `json:"no_error"` // "" where the taxonomy has none
 	// Needs are the optional fields without which a label cannot be judged: rows may lack them.
-	Needs     map[string][]string `json:"needs,omitempty"`
-	Train     string              `json:"train"` // JSON Lines: fields and labels (names); for a verifier also right, 0 or 1
-	Dev       string              `json:"dev"`
-	Out       string              `json:"out"`
-	Device    string              `json:"device"`
-	Epochs    int                 `json:"epochs"`
-	Batch     int                 `json:"batch"`
-	Rate      float64             `json:"lr"`
-	Patience  int                 `json:"patience"`
-	Seed      int                 `json:"seed"`
-	MaxTokens int                 `json:"max_tokens"`
+	Needs map[string][]string `json:"needs,omitempty"`
+	// JSON Lines: fields and labels (names); for a verifier also right, 0 or 1
+	Train     string  `json:"train"`
+	Dev       string  `json:"dev"`
+	Out       string  `json:"out"`
+	Device    string  `json:"device"`
+	Epochs    int     `json:"epochs"`
+	Batch     int     `json:"batch"`
+	Rate      float64 `json:"lr"`
+	Patience  int     `json:"patience"`
+	Seed      int     `json:"seed"`
+	MaxTokens int     `json:"max_tokens"`
 }
 
 // Tasks of a Job.
@@ -77,7 +78,8 @@ const (
 	doneFile = "done" // the trainer ended well
 )
 
-// run runs a trainer in dir unless it has ended well there before. What it writes to standard error goes to journal as well.
+// run runs a trainer in dir unless it has ended well there before. What it writes to standard error goes to journal as
+// well.
 func (j *Job) run(ctx context.Context, dir string, command []string, journal io.Writer, progress func(Progress)) error {
 	done := filepath.Join(dir, doneFile)
 	if _, err := os.Stat(done); err == nil {
@@ -90,7 +92,8 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 	if err != nil {
 		return err
 	}
-	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), journal, progress); err != nil {
+	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), journal,
+		progress); err != nil {
 		return fmt.Errorf("training the %s: %w", j.Task, err)
 	}
 	for _, name := range []string{"config.json", "tokenizer.json", "result.json"} {
@@ -101,7 +104,8 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 	return wholefile.Write(done, nil)
 }
 
-// unfinished has the trainer run again the next time, since what it left is no use; an interruption says nothing of that.
+// unfinished has the trainer run again the next time, since what it left is no use; an interruption says nothing of
+// that.
 func (j *Job) unfinished(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		return nil

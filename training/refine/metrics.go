@@ -13,19 +13,21 @@ import (
 
 // Metrics is metrics.json of an iteration: what was measured, against what, and what was made of it.
 type Metrics struct {
-	Iteration int            `json:"iteration"`
-	Model     string         `json:"model"`            // name@version
-	Taxonomy  string         `json:"taxonomy"`         // name@version
-	Before    string         `json:"before,omitempty"` // the model it is compared with, name@version; absent if there was none
-	Training  TrainingCounts `json:"training"`
+	Iteration int    `json:"iteration"`
+	Model     string `json:"model"`    // name@version
+	Taxonomy  string `json:"taxonomy"` // name@version
+	// the model it is compared with, name@version; absent if there was none
+	Before   string         `json:"before,omitempty"`
+	Training TrainingCounts `json:"training"`
 	// Thresholds of the identifier, chosen on the development rows.
 	Thresholds map[string]float64 `json:"thresholds"`
-	Dev        *Evaluation        `json:"dev,omitempty"`    // on dev.jsonl, on which thresholds were chosen; absent without such rows
-	Random     *Evaluation        `json:"random,omitempty"` // on the reviewed rows of random slices; absent without such rows
-	Verifier   *VerifierScores    `json:"verifier,omitempty"`
-	Promoted   bool               `json:"promoted"` // it is in use from here on
-	Why        string             `json:"why"`      // a sentence
-	Inputs     string             `json:"inputs"`   // SHA-256 of all that the training depends on
+	// on dev.jsonl, on which thresholds were chosen; absent without such rows
+	Dev      *Evaluation     `json:"dev,omitempty"`
+	Random   *Evaluation     `json:"random,omitempty"` // on the reviewed rows of random slices; absent without such rows
+	Verifier *VerifierScores `json:"verifier,omitempty"`
+	Promoted bool            `json:"promoted"` // it is in use from here on
+	Why      string          `json:"why"`      // a sentence
+	Inputs   string          `json:"inputs"`   // SHA-256 of all that the training depends on
 
 	dir string // the iteration's folder
 }
@@ -74,7 +76,8 @@ type LabelFigures struct {
 	F1        report.Number `json:"f1"`
 }
 
-// VerifierScores are those of the paper's Table 8, on label sets of development rows: the right ones and as many wrong ones.
+// VerifierScores are those of the paper's Table 8, on label sets of development rows: the right ones and as many wrong
+// ones.
 type VerifierScores struct {
 	Model     string        `json:"model"`
 	Rows      int           `json:"rows"`
@@ -94,7 +97,8 @@ func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
 	path := filepath.Join(m.dir, MetricsFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; the iteration was changed by hand: put it back, or take it back with: erreval refine undo %s", err, w.Dir)
+		return nil, fmt.Errorf("%w; the iteration was changed by hand: put it back, or take it back with: erreval refine "+
+			"undo %s", err, w.Dir)
 	}
 	if err != nil {
 		return nil, err

@@ -120,12 +120,14 @@ func (r *rating) readTraining() error {
 	return r.w.EachTraining(func(_ string, row *dataset.Row) error {
 		labels, err := row.Labels(r.w.Taxonomy)
 		r.byText[row.TextHash()] = len(r.rows)
-		r.rows, r.chosen = append(r.rows, review.Rated{RowID: row.ID, Labels: labels}), append(r.chosen, first[row.TextHash()])
+		r.rows, r.chosen = append(r.rows, review.Rated{RowID: row.ID, Labels: labels}), append(r.chosen,
+			first[row.TextHash()])
 		return err
 	})
 }
 
-// fillFromIterations takes each reviewed row's probabilities from the last pool that was tagged before the row was trained on.
+// fillFromIterations takes each reviewed row's probabilities from the last pool that was tagged before the row was
+// trained on.
 func (r *rating) fillFromIterations() error {
 	iterations, err := r.w.Iterations()
 	if err != nil {
@@ -140,8 +142,8 @@ func (r *rating) fillFromIterations() error {
 	return nil
 }
 
-// fill takes the probabilities of a tagged file for the rows that have none yet and that the iteration's model, or with all
-// any, was not trained on.
+// fill takes the probabilities of a tagged file for the rows that have none yet and that the iteration's model, or with
+// all any, was not trained on.
 func (r *rating) fill(path string, iteration int, all bool) error {
 	return r.w.EachRow(path, func(row *dataset.Row) error {
 		i, ok := r.byText[row.TextHash()]

@@ -217,8 +217,9 @@ func (s *choice) freeze(chosen *selection.Batch) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	b := &review.Batch{ID: name, Iteration: s.current, Seed: s.seed, Taxonomy: s.w.Taxonomy.ID(), TaxonomySHA256: s.w.Taxonomy.Hash(),
-		Config: config, Made: time.Now().UTC().Truncate(time.Second), Tool: runrecord.ReadBuild()}
+	b := &review.Batch{ID: name, Iteration: s.current, Seed: s.seed, Taxonomy: s.w.Taxonomy.ID(),
+		TaxonomySHA256: s.w.Taxonomy.Hash(),
+		Config:         config, Made: time.Now().UTC().Truncate(time.Second), Tool: runrecord.ReadBuild()}
 	if err := review.Freeze(dir, b, items); err != nil {
 		return "", err
 	}

@@ -117,8 +117,8 @@ func (s *choice) useMeasuring(used *selection.Used) error {
 	return err
 }
 
-// useBatches leaves out the rows of earlier batches, those proposed without a person too. It gives the ids of those that were
-// shown as possible mistakes: a doubt that was looked at does not come back.
+// useBatches leaves out the rows of earlier batches, those proposed without a person too. It gives the ids of those
+// that were shown as possible mistakes: a doubt that was looked at does not come back.
 func (s *choice) useBatches(used *selection.Used) (checked map[string]bool, err error) {
 	checked = map[string]bool{}
 	for _, name := range s.batches {

@@ -70,7 +70,8 @@ func (w *Workspace) Status() (*Status, error) {
 	s := &Status{Dir: w.Dir, Taxonomy: w.Taxonomy.ID(), of: w.Taxonomy, Group: w.Config.Group,
 		Batches: []BatchStatus{}, Iterations: []IterationLine{}}
 	var err error
-	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches, w.lookAtIterations, w.lookAtLog} {
+	for _, part := range []func(*Status) error{w.countRows, w.countTraining, w.lookAtBatches,
+		w.lookAtIterations, w.lookAtLog} {
 		err = errors.Join(err, part(s))
 	}
 	if err != nil {
@@ -85,7 +86,8 @@ func (w *Workspace) countRows(s *Status) (err error) {
 	for _, c := range []struct {
 		files []string
 		n     *int
-	}{{[]string{w.Path(PoolFile)}, &s.Pool}, {[]string{w.Path(DevFile)}, &s.Dev}, {[]string{w.Path(HeldFile)}, &s.Held}, {random, &s.Random}} {
+	}{{[]string{w.Path(PoolFile)}, &s.Pool}, {[]string{w.Path(DevFile)}, &s.Dev}, {[]string{w.Path(HeldFile)},
+		&s.Held}, {random, &s.Random}} {
 		for _, file := range c.files {
 			n, lineErr := lines(file)
 			*c.n, err = *c.n+n, errors.Join(err, lineErr)
@@ -216,7 +218,8 @@ func (w *Workspace) lookAtIterations(s *Status) error {
 	return err
 }
 
-// Measured are the figures by which an iteration is judged: on the development rows, or without such on those of random slices.
+// Measured are the figures by which an iteration is judged: on the development rows, or without such on those of random
+// slices.
 func (m *Metrics) Measured() *Evaluation {
 	if m.Dev != nil {
 		return m.Dev
@@ -254,17 +257,20 @@ func (w *Workspace) next(s *Status) {
 	case missing != nil:
 		s.Next, s.Why = "", missing.Error()
 	case !measured && s.Model != "" && len(s.Batches) > 0:
-		say("select", "nothing measures a model yet, and no batch had a random slice: give it one first, select: shares: random: 0.1 in refine.yaml")
+		say("select", "nothing measures a model yet, and no batch had a random slice: give it one first, select: shares: "+
+			"random: 0.1 in refine.yaml")
 	case !measured && s.Model != "":
 		say("select", "nothing measures a model yet; the random slice of a batch will")
 	case !measured && s.Training.Rows > 0:
-		s.Next, s.Why = "", "there are no development rows to measure a model on: make the workspace anew with more rows in --train, or with --dev"
+		s.Next, s.Why = "", "there are no development rows to measure a model on: make the workspace anew with more rows "+
+			"in --train, or with --dev"
 	case s.unseen != "":
 		say("train", "the answers of %s are in the training set, and no model has seen them", s.unseen)
 	case trained == 0 && s.Training.Rows > 0:
 		say("train", "no model was trained yet, and there are %d labelled rows", s.Training.Rows)
 	case trained == 0 && s.Model == "":
-		s.Next, s.Why = "", "there is neither a model to start from nor a labelled row: make the workspace anew with --train, or name a model as start in refine.yaml"
+		s.Next, s.Why = "", "there is neither a model to start from nor a labelled row: make the workspace anew with "+
+			"--train, or name a model as start in refine.yaml"
 	default:
 		say("select", "the rows of the pool that teach most are worth a look")
 	}

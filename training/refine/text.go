@@ -14,7 +14,8 @@ import (
 
 // shownFigures are the columns of the paper's Table 7.
 var shownFigures = []struct{ key, name, short string }{
-	{"micro_f1", "micro-F1", "F1 micro"}, {"macro_f1", "macro-F1", "F1 macro"}, {"weighted_f1", "weighted F1", "F1 weighted"},
+	{"micro_f1", "micro-F1", "F1 micro"}, {"macro_f1", "macro-F1", "F1 macro"}, {"weighted_f1",
+		"weighted F1", "F1 weighted"},
 	{"exact_match", "exact match", "EMR"}, {"over_prediction", "over-prediction", "OPR"},
 }
 

@@ -32,7 +32,8 @@ type TrainOptions struct {
 	// SetThresholds writes thresholds, by label, into a model directory.
 	SetThresholds func(dir string, thresholds map[string]float64) error
 	// Identify diagnoses rows with a model, as --model names it, and gives the model's id.
-	Identify func(ctx context.Context, model string, task *taxonomy.Taxonomy, rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error)
+	Identify func(ctx context.Context, model string, task *taxonomy.Taxonomy,
+		rows []*dataset.Row) (found []*dataset.Diagnosis, id string, err error)
 	Say      func(format string, args ...any)
 	Progress func(task string, p Progress)
 }
@@ -41,10 +42,12 @@ type TrainOptions struct {
 var ErrDone = errors.New("nothing has changed since it was trained; to train again all the same, give --again")
 
 // ErrNoDev says that there are no rows to measure on.
-var ErrNoDev = errors.New("no development rows and no reviewed rows of a random slice: without them nothing can be measured; make the workspace with --train or --dev, or review a batch first")
+var ErrNoDev = errors.New("no development rows and no reviewed rows of a random slice: without them nothing can be " +
+	"measured; make the workspace with --train or --dev, or review a batch first")
 
 // ErrNoRows says that there is nothing to train on.
-var ErrNoRows = errors.New("the training set has no rows; review a batch and merge it, or make the workspace with --train")
+var ErrNoRows = errors.New("the training set has no rows; review a batch and merge it, or make the workspace with " +
+	"--train")
 
 // training is one run of Train.
 type training struct {
@@ -64,8 +67,8 @@ type training struct {
 	record    *runrecord.Record
 }
 
-// Train makes the next iteration: identifier and verifier are trained, imported, measured against the model in use, and promoted
-// if they are better. Stopped at any point, it goes on where it was when it is called again.
+// Train makes the next iteration: identifier and verifier are trained, imported, measured against the model in use, and
+// promoted if they are better. Stopped at any point, it goes on where it was when it is called again.
 func (w *Workspace) Train(ctx context.Context, o TrainOptions) (m *Metrics, err error) {
 	t := &training{w: w, o: &o, groups: map[string]bool{}, record: runrecord.New("refine train", w.Config.Train)}
 	if t.u, err = w.Begin(StepTrain); err != nil {
@@ -155,7 +158,8 @@ func (t *training) prepare() error {
 	train, dev := rowsText(t.train.rows), rowsText(t.choosing().rows)
 	m.Iteration, m.Taxonomy, m.dir = t.iteration, t.w.Taxonomy.ID(), t.w.Path(IterationDir, IterationName(t.iteration))
 	var err error
-	m.Inputs, err = hashOf(t.w.Taxonomy.Hash(), t.w.Config.Train, t.o.Trainer, t.o.Encoder, train, dev, t.init(TaskIdentifier))
+	m.Inputs, err = hashOf(t.w.Taxonomy.Hash(), t.w.Config.Train, t.o.Trainer, t.o.Encoder, train, dev,
+		t.init(TaskIdentifier))
 	if err != nil {
 		return err
 	}
@@ -166,7 +170,8 @@ func (t *training) prepare() error {
 	if done, err := t.done(); err != nil {
 		return err
 	} else if done {
-		return errors.Join(os.RemoveAll(t.w.Path(workDir)), fmt.Errorf("iteration %s: %w", IterationName(t.iteration-1), ErrDone))
+		return errors.Join(os.RemoveAll(t.w.Path(workDir)), fmt.Errorf("iteration %s: %w",
+			IterationName(t.iteration-1), ErrDone))
 	}
 	return t.furnish(train, dev)
 }
@@ -267,7 +272,8 @@ func (t *training) run(ctx context.Context) error {
 }
 
 // make trains a model of the iteration; it gives the folder.
-func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.Taxonomy, train, dev string) (string, error) {
+func (t *training) make(ctx context.Context, task, folder string, of *taxonomy.Taxonomy, train,
+	dev string) (string, error) {
 	job, err := t.job(task, t.init(task), train, dev)
 	if err != nil {
 		return "", err
@@ -288,7 +294,8 @@ func (t *training) job(task, init, train, dev string) (*Job, error) {
 	train, trainErr := filepath.Abs(train)
 	dev, devErr := filepath.Abs(dev)
 	c := t.w.Config.Train
-	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(), Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy), Needs: needs(t.w.Taxonomy),
+	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(),
+		Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy), Needs: needs(t.w.Taxonomy),
 		Train: train, Dev: dev, Out: out, Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
 		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}, errors.Join(err, trainErr, devErr)
 }

@@ -35,8 +35,8 @@ func (t *training) threshold(ctx context.Context, model string) ([]*dataset.Diag
 	return found, err
 }
 
-// verifier trains and measures the verifier. The mistakes that the identifier makes on rows it was not trained on are among
-// those that the verifier learns to see.
+// verifier trains and measures the verifier. The mistakes that the identifier makes on rows it was not trained on are
+// among those that the verifier learns to see.
 func (t *training) verifier(ctx context.Context, found []*dataset.Diagnosis) error {
 	known, wanted := judged(t.choosing(), found), judged(&t.train, nil)
 	train, err := t.w.verifierRows(wanted, known)
@@ -48,7 +48,8 @@ func (t *training) verifier(ctx context.Context, found []*dataset.Diagnosis) err
 		return err
 	}
 	trainFile, devFile := t.rowsFile("verifier-train"), t.rowsFile("verifier-dev")
-	if err := errors.Join(wholefile.Write(trainFile, rowsText(train)), wholefile.Write(devFile, rowsText(dev))); err != nil {
+	if err := errors.Join(wholefile.Write(trainFile, rowsText(train)), wholefile.Write(devFile,
+		rowsText(dev))); err != nil {
 		return err
 	}
 	task := VerifierTask(t.w.Taxonomy)
@@ -111,7 +112,8 @@ func (t *training) decide() {
 	f := m.Measured().Figures[p.Metric]
 	switch {
 	case f == nil:
-		m.Promoted, m.Why = t.before < 0 && m.Before == "", fmt.Sprintf("%s is not defined on these rows: too few of each label", p.Metric)
+		m.Promoted, m.Why = t.before < 0 &&
+			m.Before == "", fmt.Sprintf("%s is not defined on these rows: too few of each label", p.Metric)
 	case f.Difference == nil:
 		m.Promoted, m.Why = true, fmt.Sprintf("it is the first model: %s %.3f", p.Metric, float64(f.Value))
 	default:
@@ -121,11 +123,13 @@ func (t *training) decide() {
 		if m.Promoted {
 			decision = "promoted"
 		}
-		m.Why = fmt.Sprintf("%s %.3f against %.3f of %s on the same %d rows, %+.3f [%+.3f, %+.3f]; by the rule %q it is %s", p.Metric,
+		m.Why = fmt.Sprintf("%s %.3f against %.3f of %s on the same %d rows, %+.3f [%+.3f, %+.3f]; by the rule %q it is %s",
+			p.Metric,
 			float64(f.Value), float64(d.Before), m.Before, m.Measured().Rows, float64(d.Value),
 			float64(d.Low), float64(d.High), p.Rule, decision)
 		if t.before < 0 { // a model trained here had its thresholds chosen on these rows, too
-			m.Why += "; its thresholds and epoch were chosen on these rows and those of the model to start from were not, which favours it"
+			m.Why += "; its thresholds and epoch were chosen on these rows and those of the model to start from were not, " +
+				"which favours it"
 		}
 	}
 }
@@ -156,7 +160,9 @@ func (t *training) copy(from, name string) error {
 
 // commandsText is commands.txt: how the step can be done again, as a whole and one by one.
 func (t *training) commandsText() string {
-	lines := []string{"# The step:", t.o.Line, "", "# The trainer, as it was run. The two files are kept beside this one, as identifier.json and verifier.json; the rows that they name",
+	lines := []string{"# The step:", t.o.Line, "",
+		"# The trainer, as it was run. The two files are kept beside this one, as identifier.json and verifier.json; the " +
+			"rows that they name",
 		"# come from the files in run.json (inputs), and are put together again by: erreval refine train " +
 			words.Quote(t.w.Dir) + " --again"}
 	for _, task := range []string{TaskIdentifier, TaskVerifier} {
@@ -203,7 +209,8 @@ func (t *training) writeRecord() error {
 		return err
 	}
 	t.record.Inputs = inputs
-	t.record.Counts = map[string]int{"train": len(t.train.rows), "dev": len(t.dev.rows), "random": len(t.random.rows), "left_out": t.metrics.Training.Left}
+	t.record.Counts = map[string]int{"train": len(t.train.rows), "dev": len(t.dev.rows), "random": len(t.random.rows),
+		"left_out": t.metrics.Training.Left}
 	return errors.Join(t.record.Write(path), os.Rename(runrecord.Path(path), path+".json"))
 }
 

@@ -2,8 +2,9 @@ package refine
 
 import "github.com/erreval/erreval/dataset"
 
-// EachTraining calls f for the rows of the training set, with the file that each is from. A text that several files have
-// counts once, as the last of them has it: a row reviewed again takes the place of the one whose labels were doubtful.
+// EachTraining calls f for the rows of the training set, with the file that each is from. A text that several files
+// have counts once, as the last of them has it: a row reviewed again takes the place of the one whose labels were
+// doubtful.
 func (w *Workspace) EachTraining(f func(file string, row *dataset.Row) error) error {
 	files, err := w.TrainFiles()
 	if err != nil {

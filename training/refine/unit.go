@@ -16,8 +16,8 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-// Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is decided,
-// and whoever opens the workspace next finishes moving the files to their places.
+// Hidden names: a step's files gather in tempDir, which becomes commitDir in one rename. From then on the step is
+// decided, and whoever opens the workspace next finishes moving the files to their places.
 const (
 	tempDir   = ".tmp"
 	commitDir = ".commit"
@@ -46,7 +46,8 @@ type Unit struct {
 	done bool
 }
 
-// Begin starts a step, such as StepBatch+"B001"; until it ends, no other process can begin one. The error is ErrBusy if one has.
+// Begin starts a step, such as StepBatch+"B001"; until it ends, no other process can begin one. The error is ErrBusy if
+// one has.
 func (w *Workspace) Begin(step string) (*Unit, error) {
 	lock, err := w.lock(syscall.LOCK_NB)
 	if err != nil {
@@ -54,7 +55,8 @@ func (w *Workspace) Begin(step string) (*Unit, error) {
 	}
 	u := &Unit{w: w, lock: lock, step: step}
 	// A step that was killed before it was decided leaves files that nobody wants.
-	if err := errors.Join(w.finish(), os.RemoveAll(w.Path(tempDir)), os.MkdirAll(w.Path(tempDir, filesDir), 0o777)); err != nil {
+	if err := errors.Join(w.finish(), os.RemoveAll(w.Path(tempDir)), os.MkdirAll(w.Path(tempDir, filesDir),
+		0o777)); err != nil {
 		return nil, errors.Join(err, u.Discard())
 	}
 	return u, nil
@@ -129,8 +131,8 @@ func (u *Unit) Discard() error {
 	return errors.Join(os.RemoveAll(u.w.Path(tempDir)), u.lock.Close())
 }
 
-// made lists what a folder adds to the workspace: the outermost files and folders that are not there yet. One that is there
-// already is an error.
+// made lists what a folder adds to the workspace: the outermost files and folders that are not there yet. One that is
+// there already is an error.
 func (w *Workspace) made(from, rel string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(from, rel))
 	var out []string
@@ -156,7 +158,8 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 	return out, err
 }
 
-// lock keeps other processes from beginning a step until the file is closed. It ends with the process, however that ends.
+// lock keeps other processes from beginning a step until the file is closed. It ends with the process, however that
+// ends.
 func (w *Workspace) lock(how int) (*os.File, error) {
 	f, err := os.OpenFile(w.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -270,7 +273,8 @@ func (w *Workspace) Undo() (undone Entry, to string, err error) {
 		return undone, "", err
 	}
 	if len(entries) < 2 {
-		return undone, "", fmt.Errorf("%s: no step to take back; the workspace is as init made it (to be rid of it, remove the folder)", w.Dir)
+		return undone, "", fmt.Errorf("%s: no step to take back; the workspace is as init made it (to be rid of it, remove "+
+			"the folder)", w.Dir)
 	}
 	undone = entries[len(entries)-1]
 	if to, err = w.freeUndone(); err != nil {

@@ -111,7 +111,8 @@ func TestUnit(t *testing.T) {
 	if err != nil || len(log) != 3 {
 		t.Fatal(log, err)
 	}
-	if want := []string{"batches/B001/merge.json", "random/B001.jsonl", "train/B001.jsonl"}; !slices.Equal(log[2].Made, want) {
+	if want := []string{"batches/B001/merge.json", "random/B001.jsonl", "train/B001.jsonl"}; !slices.Equal(log[2].Made,
+		want) {
 		t.Errorf("made %q, want %q", log[2].Made, want)
 	}
 	u = put(t, w, "again", "train/B001.jsonl", "3\n")
@@ -136,7 +137,8 @@ func TestUnit(t *testing.T) {
 	if _, _, err := w.Undo(); err == nil {
 		t.Error("init was taken back")
 	}
-	if data, err := os.ReadFile(w.Path(undoneDir, "1", filesDir, "train", "B001.jsonl")); err != nil || string(data) != "1\n" {
+	if data, err := os.ReadFile(w.Path(undoneDir, "1", filesDir, "train", "B001.jsonl")); err != nil ||
+		string(data) != "1\n" {
 		t.Errorf("what was taken back: %q, %v", data, err)
 	}
 	if err := os.RemoveAll(w.Path(undoneDir)); err != nil {
@@ -147,8 +149,8 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestCutOff: a process may end between any two of the operations by which a decided step or undoing is carried out. Whoever
-// opens the workspace next ends up where the undisturbed process does.
+// TestCutOff: a process may end between any two of the operations by which a decided step or undoing is carried out.
+// Whoever opens the workspace next ends up where the undisturbed process does.
 func TestCutOff(t *testing.T) {
 	whole := newWorkspace(t)
 	if err := put(t, whole, StepMerge+"B001", mergeFiles...).Commit("x"); err != nil {
@@ -242,7 +244,8 @@ func TestLogFault(t *testing.T) {
 // TestStatusOfBatches: a skipped item is one that was looked at, and what a merge left open is counted.
 func TestStatusOfBatches(t *testing.T) {
 	w := newWorkspace(t)
-	if err := put(t, w, StepBatch+"B001", "batches/B001/batch.json", `{"iteration":-1}`, "batches/B001/items.jsonl", "{}\n{}\n").Commit("x"); err != nil {
+	if err := put(t, w, StepBatch+"B001", "batches/B001/batch.json", `{"iteration":-1}`, "batches/B001/items.jsonl",
+		"{}\n{}\n").Commit("x"); err != nil {
 		t.Fatal(err)
 	}
 	status := func() (*Status, BatchStatus) {
@@ -254,7 +257,8 @@ func TestStatusOfBatches(t *testing.T) {
 	}
 	first, second := `{"item_id":"1","skipped":true}`+"\n", `{"item_id":"2"}`+"\n"
 	write(t, w.Path("batches/B001/answers/anna.jsonl"), first)
-	if s, b := status(); !strings.HasPrefix(s.Next, "erreval refine review ") || b.Skipped["anna"] != 1 || b.Answers["anna"] != 0 {
+	if s, b := status(); !strings.HasPrefix(s.Next, "erreval refine review ") || b.Skipped["anna"] != 1 ||
+		b.Answers["anna"] != 0 {
 		t.Errorf("one of two: %+v, next %s", b, s.Next)
 	}
 	write(t, w.Path("batches/B001/answers/anna.jsonl"), first+second)
@@ -262,7 +266,8 @@ func TestStatusOfBatches(t *testing.T) {
 		t.Errorf("both: %+v, next %s", b, s.Next)
 	}
 	write(t, w.Path("batches/B001/merge.json"), `{"conflicts":[{"item_id":"1"},{"item_id":"2"}]}`)
-	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 || b.ConflictsFile != w.Path("batches/B001/conflicts.jsonl") {
+	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 ||
+		b.ConflictsFile != w.Path("batches/B001/conflicts.jsonl") {
 		t.Errorf("merged: %+v", b)
 	}
 	write(t, w.Path("batches/B001/merge-2.json"), `{"missing":["2"]}`)
@@ -271,8 +276,8 @@ func TestStatusOfBatches(t *testing.T) {
 	}
 }
 
-// TestKilledLeftovers: what a killed step had written is no part of the next one, and an undoing that was killed at its very end
-// takes no second step back.
+// TestKilledLeftovers: what a killed step had written is no part of the next one, and an undoing that was killed at its
+// very end takes no second step back.
 func TestKilledLeftovers(t *testing.T) {
 	w := newWorkspace(t)
 	write(t, w.Path(tempDir, filesDir, TrainDir, "half.jsonl"), "half")
@@ -315,7 +320,8 @@ func TestEachTraining(t *testing.T) {
 		got = append(got, filepath.Base(file)+" "+row.ID+" "+strings.Join(labels, ";"))
 		return err
 	})
-	if want := []string{"start.jsonl s2 Long", "B001.jsonl p1 Wrong", "B002.jsonl s1 Fine"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"start.jsonl s2 Long", "B001.jsonl p1 Wrong", "B002.jsonl s1 Fine"}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }

@@ -22,8 +22,10 @@ const labelsField = "labels"
 func VerifierTask(t *taxonomy.Taxonomy) *taxonomy.Taxonomy {
 	return &taxonomy.Taxonomy{
 		Name: t.Name + "-verifier", Version: t.Version, Title: "Label sets of " + t.Title,
-		Fields: append([]taxonomy.Field{{Name: labelsField, Definition: "the labels that were given, in the taxonomy's order"}}, t.Fields...),
-		Types:  []taxonomy.Type{{Name: RightLabels, Code: "Right", Category: "Labels", Definition: "The label set is right for the row."}},
+		Fields: append([]taxonomy.Field{{Name: labelsField,
+			Definition: "the labels that were given, in the taxonomy's order"}}, t.Fields...),
+		Types: []taxonomy.Type{{Name: RightLabels, Code: "Right", Category: "Labels",
+			Definition: "The label set is right for the row."}},
 	}
 }
 
@@ -38,8 +40,8 @@ func VerifierValues(t *taxonomy.Taxonomy, labels, values []string) []string {
 	return append([]string{strings.Join(names, ", ")}, values...)
 }
 
-// verifierRows are the rows that a verifier learns from or is measured on. What the identifier found in known rows teaches
-// which mistakes it makes; of them only those in wanted are given.
+// verifierRows are the rows that a verifier learns from or is measured on. What the identifier found in known rows
+// teaches which mistakes it makes; of them only those in wanted are given.
 func (w *Workspace) verifierRows(wanted, known []simulate.Judged) ([]*dataset.Row, error) {
 	k := float64(w.Config.Train.Negatives)
 	o := simulate.VerifierOptions{Taxonomy: w.Taxonomy, Seed: uint64(w.Config.Train.Seed), Negatives: k / (k + 1)}
@@ -64,7 +66,8 @@ func (w *Workspace) verifierRows(wanted, known []simulate.Judged) ([]*dataset.Ro
 }
 
 // measureVerifier asks the verifier about label sets of which it is known whether they are right.
-func measureVerifier(ctx context.Context, o *TrainOptions, dir string, task *taxonomy.Taxonomy, rows []*dataset.Row) (*VerifierScores, error) {
+func measureVerifier(ctx context.Context, o *TrainOptions, dir string, task *taxonomy.Taxonomy,
+	rows []*dataset.Row) (*VerifierScores, error) {
 	found, id, err := o.Identify(ctx, dir, task, rows)
 	if err != nil {
 		return nil, err

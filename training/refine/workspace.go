@@ -1,6 +1,6 @@
 // Package refine is the workspace in which an identifier is made better: a folder of plain files that holds the pool of
-// unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained iterations.
-// Each step appears whole or not at all, is written down in log.jsonl, and can be taken back.
+// unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained
+// iterations. Each step appears whole or not at all, is written down in log.jsonl, and can be taken back.
 package refine
 
 import (
@@ -75,7 +75,8 @@ type Workspace struct {
 func Open(dir string) (*Workspace, error) {
 	data, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no workspace: it has no %s; make one with: erreval refine init %[1]s --pool FILE", dir, ConfigFile)
+		return nil, fmt.Errorf("%s is no workspace: it has no %s; make one with: erreval refine init %[1]s --pool FILE",
+			dir, ConfigFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
@@ -92,7 +93,8 @@ func Open(dir string) (*Workspace, error) {
 
 var errEnough = errors.New("one row is enough")
 
-// checkGroup finds a group that no row has: each would stand by itself, and rows of one passage be both trained on and measured with.
+// checkGroup finds a group that no row has: each would stand by itself, and rows of one passage be both trained on and
+// measured with.
 func (w *Workspace) checkGroup() error {
 	group := w.Config.Group
 	if group == "" || slices.Contains(w.Taxonomy.FieldNames(), group) {
@@ -102,7 +104,8 @@ func (w *Workspace) checkGroup() error {
 		found := false
 		err := w.EachRow(w.Path(file), func(row *dataset.Row) error { _, found = row.Get(group); return errEnough })
 		if errors.Is(err, errEnough) && !found {
-			return fmt.Errorf("%s: group: neither a field nor a column of %s is called %q; put back what the workspace was made with, or \"\" to take each row by itself",
+			return fmt.Errorf("%s: group: neither a field nor a column of %s is called %q; put back what the workspace was "+
+				"made with, or \"\" to take each row by itself",
 				w.Path(ConfigFile), w.Path(file), group)
 		}
 	}
@@ -183,8 +186,8 @@ func (w *Workspace) Current() (int, error) {
 	return -1, nil
 }
 
-// ModelOf is what --model takes for an iteration's identifier: its folder, or for -1 the model to start from, which is ""
-// where the workspace starts without one.
+// ModelOf is what --model takes for an iteration's identifier: its folder, or for -1 the model to start from, which is
+// "" where the workspace starts without one.
 func (w *Workspace) ModelOf(iteration int) string {
 	switch {
 	case iteration >= 0:
@@ -205,11 +208,13 @@ func (w *Workspace) CheckWeights(iteration int) error {
 	if _, err := os.Stat(w.Path(IterationDir, IterationName(iteration), "model")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("the model in use, that of iteration %s, is not here (version control leaves weights out): copy the folders model and verifier to %s, or take steps back (erreval refine undo %s) and train again",
+	return fmt.Errorf("the model in use, that of iteration %s, is not here (version control leaves weights out): copy "+
+		"the folders model and verifier to %s, or take steps back (erreval refine undo %s) and train again",
 		IterationName(iteration), w.Path(IterationDir, IterationName(iteration)), words.Quote(w.Dir))
 }
 
-// VerifierOf is the folder of an iteration's verifier, which --verifier takes, or "" where there is none, as before the first.
+// VerifierOf is the folder of an iteration's verifier, which --verifier takes, or "" where there is none, as before the
+// first.
 func (w *Workspace) VerifierOf(iteration int) string {
 	if iteration < 0 {
 		return ""
@@ -295,7 +300,8 @@ func ProvenanceOf(row *dataset.Row) (p Provenance, err error) {
 		return Provenance{Kind: KindStart}, nil
 	}
 	if err = json.Unmarshal(raw, &p); err != nil || p.Kind == "" {
-		return p, fmt.Errorf("row %s: the column %q holds %.60s, where {\"kind\": …} is expected", row.ID, ColumnProvenance, raw)
+		return p, fmt.Errorf("row %s: the column %q holds %.60s, where {\"kind\": …} is expected", row.ID,
+			ColumnProvenance, raw)
 	}
 	return p, nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
-// Agreement says how far reviewers agree on the items that at least two of them decided; control rows do not count. Figures
-// that are not defined (all answers the same, for α and κ) are absent.
+// Agreement says how far reviewers agree on the items that at least two of them decided; control rows do not count.
+// Figures that are not defined (all answers the same, for α and κ) are absent.
 type Agreement struct {
 	Items   int              `json:"items"`
 	Exact   float64          `json:"exact"`             // share of items on which all gave the same labels

@@ -20,20 +20,24 @@ import (
 
 // Answer is one line of a file of answers: what a reviewer says of an item.
 type Answer struct {
-	ItemID     string    `json:"item_id"`
-	Reviewer   string    `json:"reviewer"`
-	Labels     []string  `json:"labels"` // the taxonomy's names, in its order; empty for a skipped item, or where nothing is wrong and there is no label for that
+	ItemID   string `json:"item_id"`
+	Reviewer string `json:"reviewer"`
+	// the taxonomy's names, in its order; empty for a skipped item, or where nothing is wrong and there is no label for
+	// that
+	Labels     []string  `json:"labels"`
 	Notes      string    `json:"notes"`
-	Skipped    bool      `json:"skipped"`            // seen, and not decided
-	Time       time.Time `json:"time,omitzero"`      // of the last change, UTC; absent where the tool does not say
-	TextSHA256 string    `json:"text_sha256"`        // of the text that the reviewer saw
-	Resolves   bool      `json:"resolves,omitempty"` // it decides between reviewers who differ, and goes before their answers
-	Place      Place     `json:"-"`                  // where it was read
+	Skipped    bool      `json:"skipped"`       // seen, and not decided
+	Time       time.Time `json:"time,omitzero"` // of the last change, UTC; absent where the tool does not say
+	TextSHA256 string    `json:"text_sha256"`   // of the text that the reviewer saw
+	// it decides between reviewers who differ, and goes before their answers
+	Resolves bool  `json:"resolves,omitempty"`
+	Place    Place `json:"-"` // where it was read
 }
 
 func (a *Answer) keys() keys {
-	return keys{"item_id": &a.ItemID, "reviewer": &a.Reviewer, "labels": &a.Labels, "notes": &a.Notes, "skipped": &a.Skipped,
-		"time": &a.Time, "text_sha256": &a.TextSHA256, "resolves": &a.Resolves}
+	return keys{"item_id": &a.ItemID, "reviewer": &a.Reviewer, "labels": &a.Labels, "notes": &a.Notes,
+		"skipped": &a.Skipped,
+		"time":    &a.Time, "text_sha256": &a.TextSHA256, "resolves": &a.Resolves}
 }
 
 // fault is what is wrong with the answer.
@@ -69,7 +73,8 @@ func CheckReviewer(name string) error {
 	case name == "":
 		return errors.New("no reviewer is named; say who answered, as in: erreval refine merge DIR anna=FILE")
 	case len(name) > longestReviewer || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("%.120q is no reviewer's name; it has up to %d bytes, no blanks around it and no line breaks", name, longestReviewer)
+		return fmt.Errorf("%.120q is no reviewer's name; it has up to %d bytes, no blanks around it and no line breaks", name,
+			longestReviewer)
 	}
 	return nil
 }
@@ -83,9 +88,9 @@ func Account() string {
 	return filepath.Base(u.Username) // Windows puts a domain in front
 }
 
-// ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item counts, as
-// the review page writes them; a last line without its end was cut off in writing and is no answer. The error joins every
-// fault found. Ids and texts are not compared with a batch: Frozen.Fits does.
+// ReadAnswers reads a file of answers strictly; file stands in messages. The last answer of a reviewer to an item
+// counts, as the review page writes them; a last line without its end was cut off in writing and is no answer. The
+// error joins every fault found. Ids and texts are not compared with a batch: Frozen.Fits does.
 func ReadAnswers(r io.Reader, file string, t *taxonomy.Taxonomy) ([]Answer, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package review holds what passes between a batch of rows and the people who label it: the frozen items, the answers, and
-// what they become when they are merged. It names no task: fields and labels are the taxonomy's.
+// Package review holds what passes between a batch of rows and the people who label it: the frozen items, the answers,
+// and what they become when they are merged. It names no task: fields and labels are the taxonomy's.
 //
 // A batch is a folder: batch.json, items.jsonl, answers/*.jsonl. Its items never change once it is made.
 package review
@@ -74,8 +74,9 @@ type Item struct {
 	Inconsistency *float64        `json:"inconsistency,omitempty"` // 0 to 1; absent without a verifier
 	Row           json.RawMessage `json:"row"`                     // the whole row as it stands in the pool
 	Proposed      *Proposed       `json:"proposed,omitempty"`      // what the identifier found
-	ControlOf     string          `json:"control_of,omitempty"`    // the item that a control row repeats; reviewers never see it
-	TextSHA256    string          `json:"text_sha256"`             // dataset.TextSHA256 of the fields
+	// the item that a control row repeats; reviewers never see it
+	ControlOf  string `json:"control_of,omitempty"`
+	TextSHA256 string `json:"text_sha256"` // dataset.TextSHA256 of the fields
 }
 
 // Proposed is what the identifier found in an item's row.
@@ -85,8 +86,10 @@ type Proposed struct {
 }
 
 func (it *Item) keys() keys {
-	return keys{"item_id": &it.ItemID, "row_id": &it.RowID, "reason": &it.Reason, "why": &it.Why, "uncertainty": &it.Uncertainty,
-		"inconsistency": &it.Inconsistency, "row": &it.Row, "proposed": &it.Proposed, "control_of": &it.ControlOf, "text_sha256": &it.TextSHA256}
+	return keys{"item_id": &it.ItemID, "row_id": &it.RowID, "reason": &it.Reason, "why": &it.Why,
+		"uncertainty":   &it.Uncertainty,
+		"inconsistency": &it.Inconsistency, "row": &it.Row, "proposed": &it.Proposed, "control_of": &it.ControlOf,
+		"text_sha256": &it.TextSHA256}
 }
 
 func (it *Item) check() error {
@@ -111,7 +114,8 @@ func (it *Item) Source(t *taxonomy.Taxonomy) (*dataset.Row, error) {
 	return row, nil
 }
 
-// ReadItems reads items.jsonl strictly; file stands in messages. The error joins every fault found, each with file:line.
+// ReadItems reads items.jsonl strictly; file stands in messages. The error joins every fault found, each with
+// file:line.
 func ReadItems(r io.Reader, file string) ([]Item, error) {
 	var items []Item
 	seen := map[string]int{}
@@ -132,8 +136,8 @@ func ReadItems(r io.Reader, file string) ([]Item, error) {
 	return items, err
 }
 
-// Freeze writes a new batch's items.jsonl and batch.json into dir, which is there and will be renamed by the caller. It sets
-// what batch.json says of the items.
+// Freeze writes a new batch's items.jsonl and batch.json into dir, which is there and will be renamed by the caller. It
+// sets what batch.json says of the items.
 func Freeze(dir string, b *Batch, items []Item) error {
 	data, err := Lines(items)
 	if err != nil {
@@ -181,7 +185,8 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.ItemsSHA256 {
-		return nil, fmt.Errorf("%s was changed since the batch was made (its hash is not the one in %s); put it back, as in: git checkout %[1]s", file, BatchFile)
+		return nil, fmt.Errorf("%s was changed since the batch was made (its hash is not the one in %s); put it back, as "+
+			"in: git checkout %[1]s", file, BatchFile)
 	}
 	if f.All, err = ReadItems(bytes.NewReader(data), file); err != nil {
 		return nil, err
@@ -217,7 +222,8 @@ func (f *Frozen) readBatch(file string) error {
 		return fmt.Errorf(`%s: no "id"`, file)
 	}
 	if f.TaxonomySHA256 != f.Taxonomy.Hash() {
-		return fmt.Errorf("%s: the batch was made for %s, and the taxonomy is %s now, or its content was changed; labels would not mean the same", file, f.Batch.Taxonomy, f.Taxonomy.ID())
+		return fmt.Errorf("%s: the batch was made for %s, and the taxonomy is %s now, or its content was changed; labels "+
+			"would not mean the same", file, f.Batch.Taxonomy, f.Taxonomy.ID())
 	}
 	return nil
 }

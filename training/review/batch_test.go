@@ -35,8 +35,10 @@ func item(t testing.TB, tax *taxonomy.Taxonomy, id, reason string, values ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Item{ItemID: id, RowID: "row-" + id, Reason: reason, Why: "uncertainty 0.9 is over 0.8", Row: data, TextSHA256: dataset.TextSHA256(values),
-		Proposed: &Proposed{Labels: []string{tax.Types[0].Name}, Probabilities: dataset.Probabilities{{Label: tax.Types[0].Name, P: 0.6}}}}
+	return Item{ItemID: id, RowID: "row-" + id, Reason: reason, Why: "uncertainty 0.9 is over 0.8", Row: data,
+		TextSHA256: dataset.TextSHA256(values),
+		Proposed: &Proposed{Labels: []string{tax.Types[0].Name},
+			Probabilities: dataset.Probabilities{{Label: tax.Types[0].Name, P: 0.6}}}}
 }
 
 // freeze makes a batch of the items and opens it.
@@ -46,7 +48,8 @@ func freeze(t testing.TB, tax *taxonomy.Taxonomy, id string, items ...Item) *Fro
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := &Batch{ID: id, Seed: 7, Taxonomy: tax.ID(), TaxonomySHA256: tax.Hash(), Made: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	b := &Batch{ID: id, Seed: 7, Taxonomy: tax.ID(), TaxonomySHA256: tax.Hash(), Made: time.Date(2026, 1, 2, 3, 4,
+		5, 0, time.UTC)}
 	if err := Freeze(dir, b, items); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +62,8 @@ func freeze(t testing.TB, tax *taxonomy.Taxonomy, id string, items ...Item) *Fro
 
 // wallBatch has four questions on one passage, the fourth a repetition of the first.
 func wallBatch(t testing.TB) *Frozen {
-	tax, passage := questions(t), "The wall was built by Ines Caldwell in 1802.\nIt \"leans\", <they> say; Ines Caldwell knew."
+	tax, passage := questions(t), "The wall was built by Ines Caldwell in 1802.\nIt \"leans\", <they> say; Ines "+
+		"Caldwell knew."
 	first := item(t, tax, "B001-0001", Uncertain, "Who built the wall?", "Ines Caldwell", passage)
 	again := first
 	again.ItemID, again.Reason, again.ControlOf = "B001-0004", Control, first.ItemID
@@ -181,14 +185,16 @@ func TestAnswers(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	want := last
-	want.Labels, want.Place = []string{"Spell Error", "Vague"}, Place{File: filepath.Join(f.Dir, AnswersDir, "anna.jsonl"), Line: 3}
+	want.Labels, want.Place = []string{"Spell Error", "Vague"}, Place{File: filepath.Join(f.Dir, AnswersDir,
+		"anna.jsonl"), Line: 3}
 	if !reflect.DeepEqual(got[0], want) || !got[1].Skipped || got[2].Reviewer != "ben" {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestReadAnswersRefuses(t *testing.T) {
-	const good = `{"item_id":"a","reviewer":"anna","labels":["Vague"],"notes":"","skipped":false,"text_sha256":"00"}` + "\n"
+	const good = `{"item_id":"a","reviewer":"anna","labels":["Vague"],"notes":"","skipped":false,"text_sha256":"00"}` +
+		"\n"
 	for _, c := range []struct{ from, to, want string }{
 		{`"notes"`, `"note"`, `a.jsonl:1: unknown key "note"`},
 		{`["Vague"]`, `["Vagu"]`, `a.jsonl:1: item a: question-generation@1.1 has no label "Vagu"; did you mean "Vague"`},

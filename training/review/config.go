@@ -32,7 +32,8 @@ func DefaultConfig() Config { return Config{Proposals: ShowNothing} }
 //go:embed review.yaml
 var ConfigText string
 
-// ReadConfig reads the section; n may be nil. file stands in the messages. The error joins all faults, each as "file:line: what".
+// ReadConfig reads the section; n may be nil. file stands in the messages. The error joins all faults, each as
+// "file:line: what".
 func ReadConfig(n *yaml.Node, file string) (Config, error) {
 	c := DefaultConfig()
 	if n == nil {

@@ -15,8 +15,8 @@ import (
 // keys says where each key of a line's object goes.
 type keys map[string]any
 
-// eachLine decodes the objects of a JSON Lines file. to gives the places of a line's values and what to do once they are
-// there. All faults come back joined, each with file:line.
+// eachLine decodes the objects of a JSON Lines file. to gives the places of a line's values and what to do once they
+// are there. All faults come back joined, each with file:line.
 func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() error)) error {
 	rows := dataset.NewReader(r, file, dataset.Options{})
 	defer rows.Close()

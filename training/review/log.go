@@ -18,8 +18,8 @@ import (
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
-// Log is a reviewer's file of answers while it grows: a line for every answer, the last one for an item counts, and to undo
-// is to take the last line away. Each is on the disk before the call returns. It is safe for several goroutines.
+// Log is a reviewer's file of answers while it grows: a line for every answer, the last one for an item counts, and to
+// undo is to take the last line away. Each is on the disk before the call returns. It is safe for several goroutines.
 type Log struct {
 	frozen   *Frozen
 	reviewer string
@@ -38,7 +38,8 @@ type entry struct {
 // longestStem is how many bytes of a reviewer's name stand in that of a file.
 const longestStem = 40
 
-// AnswersPath is where the answers of a reviewer are, in a batch's folder. Two names never share a file, whatever is in them.
+// AnswersPath is where the answers of a reviewer are, in a batch's folder. Two names never share a file, whatever is in
+// them.
 func AnswersPath(batchDir, reviewer string) string {
 	stem := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -64,8 +65,8 @@ type refused struct{ error }
 
 func (r refused) Is(target error) bool { return target == errRefused }
 
-// OpenLog opens or makes the reviewer's file, and keeps other processes out of it until Close. A last line that was cut off, by
-// a full disk or a loss of power, was never an answer and is taken away.
+// OpenLog opens or makes the reviewer's file, and keeps other processes out of it until Close. A last line that was cut
+// off, by a full disk or a loss of power, was never an answer and is taken away.
 func (f *Frozen) OpenLog(reviewer string) (*Log, error) {
 	if err := CheckReviewer(reviewer); err != nil {
 		return nil, err
@@ -92,7 +93,8 @@ func lockAnswers(path string) (*os.File, error) {
 	}
 	// A file system without locks is no reason to refuse work.
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("%s is in use by another review; end that one, or give another name with --reviewer", path), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s is in use by another review; end that one, or give another name with "+
+			"--reviewer", path), file.Close())
 	}
 	if same, err := isAt(file, path); err != nil || !same { // replaced before the lock was there
 		if err = errors.Join(err, file.Close()); err != nil {
@@ -143,8 +145,8 @@ func wholeLines(data []byte) []byte {
 	return append(slices.Clip(data), '\n') // somebody's editor ends the file so
 }
 
-// tornOff tells whether what stands behind the last line end is the beginning of a line, or what a loss of power leaves. Anything
-// else is somebody's text, and not ours to drop.
+// tornOff tells whether what stands behind the last line end is the beginning of a line, or what a loss of power
+// leaves. Anything else is somebody's text, and not ours to drop.
 func tornOff(tail []byte) bool {
 	if bytes.IndexByte(tail, 0) >= 0 {
 		return true
@@ -164,7 +166,8 @@ func (f *Frozen) readLog(path, reviewer string, data []byte) ([]entry, error) {
 	for i := range entries {
 		faults = append(faults, f.Fits(&entries[i].Answer))
 		if entries[i].Reviewer != reviewer {
-			faults = append(faults, entries[i].fault("an answer of %q in the file of %q; take the line to that reviewer's", entries[i].Reviewer, reviewer))
+			faults = append(faults, entries[i].fault("an answer of %q in the file of %q; take the line to that reviewer's",
+				entries[i].Reviewer, reviewer))
 		}
 	}
 	return entries, errors.Join(faults...)

@@ -23,7 +23,8 @@ func openLog(t testing.TB, f *Frozen, reviewer string) *Log {
 }
 
 func answer(item string, labels ...string) Answer {
-	return Answer{ItemID: item, Labels: labels, Skipped: len(labels) == 0, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return Answer{ItemID: item, Labels: labels, Skipped: len(labels) == 0, Time: time.Date(2026, 1, 2, 3, 4,
+		5, 0, time.UTC)}
 }
 
 func add(t testing.TB, l *Log, answers ...Answer) {
@@ -72,7 +73,8 @@ func TestLog(t *testing.T) {
 	if err != nil || short(loaded) != "0002 No Error; 0001 skipped" {
 		t.Errorf("loaded %s, %v", short(loaded), err)
 	}
-	for _, want := range []struct{ taken, left string }{{"0002 No Error", "0001 skipped; 0002 Incomplete+Vague"}, {"0001 skipped", "0002 Incomplete+Vague"}} {
+	for _, want := range []struct{ taken, left string }{{"0002 No Error", "0001 skipped; 0002 Incomplete+Vague"},
+		{"0001 skipped", "0002 Incomplete+Vague"}} {
 		last, ok, err := l.Undo()
 		if err != nil || !ok || short([]Answer{last}) != want.taken || short(l.Answers()) != want.left {
 			t.Errorf("undo took %s, left %s, %v", short([]Answer{last}), short(l.Answers()), err)
@@ -173,10 +175,12 @@ func TestLogRefuses(t *testing.T) {
 // TestAnswersPath: each name has a file of its own, in the folder, also where file systems do not tell capitals apart.
 func TestAnswersPath(t *testing.T) {
 	seen := map[string]string{}
-	for _, name := range []string{"anna", "Anna", "ANNA", "../anna", "..-anna", "a/b", "a b", "a-b", "a\\b", ".", "..", "con", "Änne", "Ånne", "anna.jsonl", strings.Repeat("x", 99), strings.Repeat("x", 100)} {
+	for _, name := range []string{"anna", "Anna", "ANNA", "../anna", "..-anna", "a/b", "a b", "a-b", "a\\b", ".", "..",
+		"con", "Änne", "Ånne", "anna.jsonl", strings.Repeat("x", 99), strings.Repeat("x", 100)} {
 		path := AnswersPath("batch", name)
 		base := filepath.Base(path)
-		if filepath.Dir(path) != filepath.Join("batch", AnswersDir) || strings.Trim(base, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || base[0] == '.' || len(base) > 60 {
+		if filepath.Dir(path) != filepath.Join("batch", AnswersDir) ||
+			strings.Trim(base, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || base[0] == '.' || len(base) > 60 {
 			t.Errorf("%q has %s", name, path)
 		}
 		if other, taken := seen[strings.ToLower(base)]; taken {
@@ -265,7 +269,8 @@ func TestLogKeepsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := strings.TrimSpace(string(line))
-	for _, text := range []string{one + "\r" + one + "\r", one + " " + one, string(line) + "to do: the rest", "[" + one + "]"} {
+	for _, text := range []string{one + "\r" + one + "\r", one + " " + one, string(line) + "to do: the rest",
+		"[" + one + "]"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
@@ -281,8 +286,8 @@ func TestLogKeepsText(t *testing.T) {
 	}
 }
 
-// FuzzLog: whatever the file holds, what is read of it is whole answers of the batch, each where it says; cut before any of
-// them it still can be read, as after an undo.
+// FuzzLog: whatever the file holds, what is read of it is whole answers of the batch, each where it says; cut before
+// any of them it still can be read, as after an undo.
 func FuzzLog(f *testing.F) {
 	batch := wallBatch(f)
 	l := openLog(f, batch, "anna")

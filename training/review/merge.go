@@ -16,14 +16,15 @@ import (
 // Merge is what became of a batch's answers: the content of merge.json. A batch may be merged again, when conflicts are
 // decided or missing answers are there; that is merge-2.json and so on, and only adds rows.
 type Merge struct {
-	Batch     string              `json:"batch"`
-	Number    int                 `json:"number"`              // 1 for the first merge of the batch
-	Items     int                 `json:"items"`               // of the batch, without control rows
-	Before    int                 `json:"before"`              // of these, merged before
-	Train     int                 `json:"train"`               // rows added to the training set
-	Random    int                 `json:"random"`              // rows added to those of random slices
-	Auto      int                 `json:"auto"`                // rows added without a reviewer
-	Resolved  int                 `json:"resolved"`            // of the added rows, those that somebody decided after reviewers differed
+	Batch  string `json:"batch"`
+	Number int    `json:"number"` // 1 for the first merge of the batch
+	Items  int    `json:"items"`  // of the batch, without control rows
+	Before int    `json:"before"` // of these, merged before
+	Train  int    `json:"train"`  // rows added to the training set
+	Random int    `json:"random"` // rows added to those of random slices
+	Auto   int    `json:"auto"`   // rows added without a reviewer
+	// of the added rows, those that somebody decided after reviewers differed
+	Resolved  int                 `json:"resolved"`
 	Labels    map[string]int      `json:"labels"`              // added rows with each label
 	Skipped   []string            `json:"skipped,omitempty"`   // items that nobody decided
 	Missing   []string            `json:"missing,omitempty"`   // items, control rows included, that nobody answered
@@ -77,7 +78,8 @@ type Outcome struct {
 	Answers   []Answer   // all that were used, to be kept
 }
 
-// New tells whether the merge adds anything to earlier ones: rows, or answers that decide nothing yet, such as a new conflict.
+// New tells whether the merge adds anything to earlier ones: rows, or answers that decide nothing yet, such as a new
+// conflict.
 func (o *Outcome) New(e *Earlier) bool {
 	stored := e.stored()
 	said := func(a Answer) bool { old := stored[keyOf(&a)]; return old != nil && old.same(&a) }
@@ -93,8 +95,8 @@ func (e *Earlier) stored() map[answerKey]*Answer {
 	return m
 }
 
-// Merge puts answers together with those of earlier merges. Where anything is wrong, all faults come back and no outcome;
-// reviewers who differ are none: their items are conflicts, and stay out.
+// Merge puts answers together with those of earlier merges. Where anything is wrong, all faults come back and no
+// outcome; reviewers who differ are none: their items are conflicts, and stay out.
 func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []*Fault) {
 	g := &gathered{f: f, earlier: e, answers: map[answerKey]*Answer{}}
 	g.add(given)
@@ -102,7 +104,8 @@ func (f *Frozen) Merge(e *Earlier, given []Answer, o MergeOptions) (*Outcome, []
 	if len(g.faults) > 0 {
 		return nil, g.faults
 	}
-	out := &Outcome{Merge: Merge{Batch: f.ID, Number: e.Number + 1, Labels: map[string]int{}, Decided: map[string][]string{}}}
+	out := &Outcome{Merge: Merge{Batch: f.ID, Number: e.Number + 1, Labels: map[string]int{},
+		Decided: map[string][]string{}}}
 	byItem := g.byItem()
 	for i := range f.All {
 		g.decide(out, &f.All[i], byItem[f.All[i].ItemID])
@@ -166,7 +169,8 @@ func (g *gathered) add(given []Answer) {
 		before, again := g.answers[keyOf(a)]
 		switch {
 		case again && !a.same(before):
-			g.fault(a.Place, a.ItemID, "%s answers %s here and %s in %s; keep one of the two", a.Reviewer, a.says(), before.says(), before.Place)
+			g.fault(a.Place, a.ItemID, "%s answers %s here and %s in %s; keep one of the two", a.Reviewer, a.says(),
+				before.says(), before.Place)
 		case !again:
 			g.answers[keyOf(a)] = a
 		}
@@ -182,7 +186,9 @@ func (g *gathered) recall() {
 			continue
 		}
 		if !slices.Equal(labels, a.Labels) {
-			g.fault(a.Place, a.ItemID, "%s answers %s, but it is merged already as %s; leave the answer out, or take that merge back with refine undo", a.Reviewer, a.says(), says(labels))
+			g.fault(a.Place, a.ItemID,
+				"%s answers %s, but it is merged already as %s; leave the answer out, or take that merge back with refine undo",
+				a.Reviewer, a.says(), says(labels))
 		}
 	}
 	for k, a := range stored {
@@ -191,7 +197,8 @@ func (g *gathered) recall() {
 		}
 	}
 	slices.SortFunc(g.faults, func(a, b *Fault) int { // a map has no order
-		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.ItemID, b.ItemID))
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, cmp.Compare(a.Cell, b.Cell),
+			cmp.Compare(a.ItemID, b.ItemID))
 	})
 }
 
@@ -202,7 +209,8 @@ func (g *gathered) sorted() []Answer {
 		all = append(all, *a)
 	}
 	slices.SortFunc(all, func(a, b Answer) int {
-		return cmp.Or(g.f.index[a.ItemID]-g.f.index[b.ItemID], cmp.Compare(a.Reviewer, b.Reviewer), cmp.Compare(fmt.Sprint(a.Resolves), fmt.Sprint(b.Resolves)))
+		return cmp.Or(g.f.index[a.ItemID]-g.f.index[b.ItemID], cmp.Compare(a.Reviewer, b.Reviewer),
+			cmp.Compare(fmt.Sprint(a.Resolves), fmt.Sprint(b.Resolves)))
 	})
 	return all
 }
@@ -239,7 +247,8 @@ func (g *gathered) decide(out *Outcome, it *Item, answers []Answer) {
 		out.Skipped = append(out.Skipped, it.ItemID)
 	case len(voices) == 0:
 	case differ && resolved:
-		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer, voices[0].says(), voices[1].Reviewer, voices[1].says())
+		g.fault(voices[1].Place, it.ItemID, "%s decides for %s, and %s for %s; keep one of the two", voices[0].Reviewer,
+			voices[0].says(), voices[1].Reviewer, voices[1].says())
 	case differ:
 		out.Conflicts = append(out.Conflicts, conflict(it, voices))
 	default:

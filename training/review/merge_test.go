@@ -38,8 +38,10 @@ func skip(a Answer) Answer {
 
 // Two reviewers: they agree on the first item, differ on the second, and one skips the third.
 func twoReviewers(f *Frozen) []Answer {
-	return append(at("anna.csv", f.answer(0, "anna", "Vague"), f.answer(1, "anna", "No Error"), f.answer(2, "anna", "Off Topic"), f.answer(3, "anna", "No Error")),
-		at("ben.csv", f.answer(0, "ben", "Vague"), f.answer(1, "ben", "Spell Error", "Vague"), skip(f.answer(2, "ben")), f.answer(3, "ben", "Vague"))...)
+	return append(at("anna.csv", f.answer(0, "anna", "Vague"), f.answer(1, "anna", "No Error"),
+		f.answer(2, "anna", "Off Topic"), f.answer(3, "anna", "No Error")),
+		at("ben.csv", f.answer(0, "ben", "Vague"), f.answer(1, "ben", "Spell Error", "Vague"), skip(f.answer(2, "ben")),
+			f.answer(3, "ben", "Vague"))...)
 }
 
 func TestMerge(t *testing.T) {
@@ -51,22 +53,27 @@ func TestMerge(t *testing.T) {
 	if out.Items != 3 || out.Train != 2 || out.Random != 0 || out.Number != 1 || len(out.Missing)+len(out.Skipped) != 0 {
 		t.Errorf("%+v", out.Merge)
 	}
-	if want := map[string][]string{"B001-0001": {"Vague"}, "B001-0003": {"Off Topic"}}; !reflect.DeepEqual(out.Decided, want) {
+	if want := map[string][]string{"B001-0001": {"Vague"}, "B001-0003": {"Off Topic"}}; !reflect.DeepEqual(out.Decided,
+		want) {
 		t.Errorf("decided %v", out.Decided)
 	}
-	if want := []Conflict{{"B001-0002", map[string][]string{"anna": {"No Error"}, "ben": {"Spell Error", "Vague"}}}}; !reflect.DeepEqual(out.Conflicts, want) {
+	if want := []Conflict{{"B001-0002", map[string][]string{"anna": {"No Error"}, "ben": {"Spell Error",
+		"Vague"}}}}; !reflect.DeepEqual(out.Conflicts, want) {
 		t.Errorf("conflicts %v", out.Conflicts)
 	}
-	if want := []Reviewer{{Name: "anna", Answered: 4, Control: 1, Differ: []string{"B001-0004"}}, {Name: "ben", Answered: 3, Skipped: 1, Control: 1, Same: 1}}; !reflect.DeepEqual(out.Reviewers, want) {
+	if want := []Reviewer{{Name: "anna", Answered: 4, Control: 1, Differ: []string{"B001-0004"}},
+		{Name: "ben", Answered: 3, Skipped: 1, Control: 1, Same: 1}}; !reflect.DeepEqual(out.Reviewers, want) {
 		t.Errorf("reviewers %+v", out.Reviewers)
 	}
-	if by := out.Decisions[0].By; !reflect.DeepEqual(by, []string{"anna", "ben"}) || !reflect.DeepEqual(out.Decisions[1].By, []string{"anna"}) {
+	if by := out.Decisions[0].By; !reflect.DeepEqual(by, []string{"anna", "ben"}) ||
+		!reflect.DeepEqual(out.Decisions[1].By, []string{"anna"}) {
 		t.Errorf("by %v, %v", by, out.Decisions[1].By)
 	}
 }
 
-// Worked out by hand for the items 1 and 2, which both decided. Vague: (yes, yes), (no, yes). n = 4, of which yes 3: observed
-// disagreement 2 of 4 values, expected 2·3·1 ÷ 3 = 2 of 4: α = 0. κ: same 1/2, chance 1/2·1 + 1/2·0 = 1/2: 0. Sets overlap 1 and 0.
+// Worked out by hand for the items 1 and 2, which both decided. Vague: (yes, yes), (no, yes). n = 4, of which yes 3:
+// observed disagreement 2 of 4 values, expected 2·3·1 ÷ 3 = 2 of 4: α = 0. κ: same 1/2, chance 1/2·1 + 1/2·0 = 1/2: 0.
+// Sets overlap 1 and 0.
 func TestAgreement(t *testing.T) {
 	f := wallBatch(t)
 	out, _ := f.Merge(none(), twoReviewers(f), MergeOptions{})
@@ -105,7 +112,8 @@ func keep(t *testing.T, f *Frozen, out *Outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{MergeName(MergeStem, out.Number, ".json"): data, MergeName(UsedStem, out.Number, ".jsonl"): answers} {
+	for name, data := range map[string][]byte{MergeName(MergeStem, out.Number, ".json"): data,
+		MergeName(UsedStem, out.Number, ".jsonl"): answers} {
 		if err := os.WriteFile(filepath.Join(f.Dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +140,8 @@ func TestMergeAgain(t *testing.T) {
 	if fault != "" || again.New(e) || again.Before != 2 || len(again.Conflicts) != 1 {
 		t.Errorf("the same files again: %+v %s", again, fault)
 	}
-	if _, _, fault = merge(at("new.csv", f.answer(0, "cleo", "No Error"))); !strings.Contains(fault, "new.csv:1: item B001-0001: cleo answers No Error, but it is merged already as Vague") {
+	if _, _, fault = merge(at("new.csv", f.answer(0, "cleo", "No Error"))); !strings.Contains(fault,
+		"new.csv:1: item B001-0001: cleo answers No Error, but it is merged already as Vague") {
 		t.Errorf("another answer to a merged item: %s", fault)
 	}
 	decision := f.answer(1, "cleo", "Spell Error")
@@ -142,13 +151,15 @@ func TestMergeAgain(t *testing.T) {
 		t.Fatalf("%+v %s", second, fault)
 	}
 	keep(t, f, second)
-	if second.Number != 2 || second.Random != 1 || second.Resolved != 1 || len(second.Conflicts) != 0 || !reflect.DeepEqual(second.Decided, map[string][]string{"B001-0002": {"Spell Error"}}) {
+	if second.Number != 2 || second.Random != 1 || second.Resolved != 1 || len(second.Conflicts) != 0 ||
+		!reflect.DeepEqual(second.Decided, map[string][]string{"B001-0002": {"Spell Error"}}) {
 		t.Errorf("%+v", second.Merge)
 	}
 	if by := second.Decisions[0].By; !reflect.DeepEqual(by, []string{"cleo"}) {
 		t.Errorf("by %v", by)
 	}
-	if e, third, fault := merge(append(twoReviewers(f), at("conflicts.jsonl", decision)...)); fault != "" || third.New(e) || third.Before != 3 {
+	if e, third, fault := merge(append(twoReviewers(f), at("conflicts.jsonl", decision)...)); fault != "" ||
+		third.New(e) || third.Before != 3 {
 		t.Errorf("everything again: %+v %s", third, fault)
 	}
 }
@@ -163,7 +174,8 @@ func TestMergeChangedAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, faults := f.Merge(e, at("ben2.csv", f.answer(1, "ben", "No Error")), MergeOptions{})
-	if len(faults) > 0 || !reflect.DeepEqual(out.Decided, map[string][]string{"B001-0002": {"No Error"}}) || !reflect.DeepEqual(out.Decisions[0].By, []string{"anna", "ben"}) {
+	if len(faults) > 0 || !reflect.DeepEqual(out.Decided, map[string][]string{"B001-0002": {"No Error"}}) ||
+		!reflect.DeepEqual(out.Decisions[0].By, []string{"anna", "ben"}) {
 		t.Errorf("%+v %s", out, faultText(faults))
 	}
 }
@@ -178,7 +190,8 @@ func TestMergeKeepsANewConflict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, faults := f.Merge(e, append(at("anna.csv", f.answer(2, "anna", "Vague")), at("ben.csv", f.answer(2, "ben", "No Error"))...), MergeOptions{Partial: true})
+		out, faults := f.Merge(e, append(at("anna.csv", f.answer(2, "anna", "Vague")),
+			at("ben.csv", f.answer(2, "ben", "No Error"))...), MergeOptions{Partial: true})
 		if len(faults) > 0 {
 			t.Fatal(faultText(faults))
 		}
@@ -207,7 +220,8 @@ func TestMergeSkips(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faultText(faults))
 	}
-	if got := out.Reviewers[2]; !reflect.DeepEqual(got, Reviewer{Name: "cleo", Answered: 1, Skipped: 1}) || len(out.Decided) != 0 {
+	if got := out.Reviewers[2]; !reflect.DeepEqual(got, Reviewer{Name: "cleo", Answered: 1, Skipped: 1}) ||
+		len(out.Decided) != 0 {
 		t.Errorf("%+v, decided %v", got, out.Decided)
 	}
 }
@@ -225,10 +239,15 @@ func TestMergeFaults(t *testing.T) {
 		given []Answer
 		want  string
 	}{
-		{"two files of one reviewer differ", append(at("two.csv", f.answer(0, "anna", "No Error")), all...), "anna.csv:1: item B001-0001: anna answers Vague here and No Error in two.csv:1; keep one of the two"},
-		{"a skip and an answer", append(at("two.csv", skip(f.answer(0, "anna"))), all...), "anna answers Vague here and skipped in two.csv:1"},
-		{"missing", all[:2], "item B001-0003: nobody answered it; answer it or skip it, or leave such items out with --partial\nitem B001-0004: nobody"},
-		{"two decisions", append(at("conflicts.jsonl", decide("cleo", "Vague"), decide("dora", "No Error")), all...), "conflicts.jsonl:2: item B001-0002: cleo decides for Vague, and dora for No Error"},
+		{"two files of one reviewer differ", append(at("two.csv", f.answer(0, "anna", "No Error")), all...),
+			"anna.csv:1: item B001-0001: anna answers Vague here and No Error in two.csv:1; keep one of the two"},
+		{"a skip and an answer", append(at("two.csv", skip(f.answer(0, "anna"))), all...),
+			"anna answers Vague here and skipped in two.csv:1"},
+		{"missing", all[:2],
+			"item B001-0003: nobody answered it; answer it or skip it, or leave such items out with --partial\nitem " +
+				"B001-0004: nobody"},
+		{"two decisions", append(at("conflicts.jsonl", decide("cleo", "Vague"), decide("dora", "No Error")), all...),
+			"conflicts.jsonl:2: item B001-0002: cleo decides for Vague, and dora for No Error"},
 	} {
 		out, faults := f.Merge(none(), c.given, MergeOptions{})
 		if out != nil || !strings.Contains(faultText(faults), c.want) {
@@ -240,7 +259,8 @@ func TestMergeFaults(t *testing.T) {
 		t.Errorf("the same answer in two files: %s", faultText(faults))
 	}
 	out, faults := f.Merge(none(), all[:1], MergeOptions{Partial: true})
-	if len(faults) > 0 || out.Train != 1 || !reflect.DeepEqual(out.Missing, []string{"B001-0002", "B001-0003", "B001-0004"}) {
+	if len(faults) > 0 || out.Train != 1 || !reflect.DeepEqual(out.Missing,
+		[]string{"B001-0002", "B001-0003", "B001-0004"}) {
 		t.Errorf("partial: %+v %s", out, faultText(faults))
 	}
 }
@@ -260,7 +280,8 @@ func TestRows(t *testing.T) {
 	}
 	labels, err := random[0].Labels(f.Taxonomy)
 	raw, _ := random[0].Get("provenance")
-	if err != nil || !reflect.DeepEqual(labels, []string{"No Error"}) || string(raw) != `{"By":["anna"]}` || random[0].ID != "row-B001-0002" {
+	if err != nil || !reflect.DeepEqual(labels, []string{"No Error"}) || string(raw) != `{"By":["anna"]}` ||
+		random[0].ID != "row-B001-0002" {
 		t.Errorf("%s: %v, %s, %v", random[0].ID, labels, raw, err)
 	}
 }
@@ -284,13 +305,16 @@ func TestAuto(t *testing.T) {
 		t.Fatal(rows, err)
 	}
 	raw, _ := rows[0].Get("provenance")
-	if got := strings.Join(rows[0].Columns(), " "); got != "id question answer passage labels provenance" || string(raw) != `{"By":["m@1","v@1"]}` {
+	if got := strings.Join(rows[0].Columns(), " "); got != "id question answer passage labels provenance" ||
+		string(raw) != `{"By":["m@1","v@1"]}` {
 		t.Errorf("columns %s, provenance %s", got, raw)
 	}
-	if err := os.WriteFile(path, []byte(`{"row_id":"x1","row":{`+fields+`},"proposed":{"labels":["Vagu"]}}`), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(`{"row_id":"x1","row":{`+fields+`},"proposed":{"labels":["Vagu"]}}`),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(), `auto.jsonl:1: question-generation@1.1 has no label "Vagu"`) {
+	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(),
+		`auto.jsonl:1: question-generation@1.1 has no label "Vagu"`) {
 		t.Error(err)
 	}
 }
@@ -309,7 +333,9 @@ func TestConfig(t *testing.T) {
 	if c, err := read("review: {proposals: labels}"); err != nil || c.Proposals != "labels" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := read("review:\n  proposals: some\n  more: 1\n"); err == nil || !strings.Contains(err.Error(), `refine.yaml:2: proposals: hidden, labels or probabilities is expected, not "some"`) || !strings.Contains(err.Error(), `unknown key "more"`) {
+	if _, err := read("review:\n  proposals: some\n  more: 1\n"); err == nil || !strings.Contains(err.Error(),
+		`refine.yaml:2: proposals: hidden, labels or probabilities is expected, not "some"`) ||
+		!strings.Contains(err.Error(), `unknown key "more"`) {
 		t.Error(err)
 	}
 	if c, err := ReadConfig(nil, ""); err != nil || c != DefaultConfig() {

@@ -33,7 +33,8 @@ type Rated struct {
 	RowID         string
 	Labels        []string
 	Probabilities dataset.Probabilities
-	NotJudged     []string // labels without a probability, for the row lacks a field that they need: they speak for no doubt
+	// labels without a probability, for the row lacks a field that they need: they speak for no doubt
+	NotJudged []string
 }
 
 // Doubt is a line of the ranking of a training set: how far the model bears a row's labels out.
@@ -54,9 +55,10 @@ type Suspect struct {
 	Issue       bool    `json:"issue"`       // probably wrong by confident learning
 }
 
-// RankQuality ranks rows by the quality of their labels, the most doubtful first, by cleanlab's method for several labels a
-// row: the score of each label, put together by an exponential moving average of 0.8. The no-error label does not enter, as
-// it follows from the others. A row's suspects are its issues, and the label with the lowest score, that first.
+// RankQuality ranks rows by the quality of their labels, the most doubtful first, by cleanlab's method for several
+// labels a row: the score of each label, put together by an exponential moving average of 0.8. The no-error label does
+// not enter, as it follows from the others. A row's suspects are its issues, and the label with the lowest score, that
+// first.
 func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod) ([]Doubt, error) {
 	types := slices.DeleteFunc(slices.Clone(t.Types), func(y taxonomy.Type) bool { return y.NoError })
 	if len(types) == 0 {
@@ -67,7 +69,8 @@ func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod)
 		for _, y := range types {
 			q, ok := rows[i].Probabilities.Get(y.Name)
 			if !ok && !slices.Contains(rows[i].NotJudged, y.Name) {
-				return nil, fmt.Errorf("row %s: no probability of %q; tag the rows with a model of %s", rows[i].RowID, y.Name, t.ID())
+				return nil, fmt.Errorf("row %s: no probability of %q; tag the rows with a model of %s",
+					rows[i].RowID, y.Name, t.ID())
 			}
 			given[i], p[i] = append(given[i], ok && slices.Contains(rows[i].Labels, y.Name)), append(p[i], q)
 		}
@@ -79,7 +82,8 @@ func RankQuality(t *taxonomy.Taxonomy, rows []Rated, method stats.QualityMethod)
 	doubts := make([]Doubt, len(rows))
 	for i := range rows {
 		scores := method.Scores(given[i], p[i])
-		d := Doubt{RowID: rows[i].RowID, Score: stats.EMA(scores, stats.QualityAlpha), Labels: rows[i].Labels, Suspects: []Suspect{}}
+		d := Doubt{RowID: rows[i].RowID, Score: stats.EMA(scores, stats.QualityAlpha), Labels: rows[i].Labels,
+			Suspects: []Suspect{}}
 		worst := slices.Index(scores, slices.Min(scores))
 		for k, y := range types {
 			d.Issue = d.Issue || issues[k][i]

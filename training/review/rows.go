@@ -15,8 +15,8 @@ import (
 // dropped are columns of the pool that do not belong to a training row: what a model found, which the labels replace.
 var dropped = []string{dataset.ColumnDiagnosis, "verification"}
 
-// Rows are what a merge adds: the decided rows, with their labels and provenance, those of the random slice apart. Columns
-// keep their order; what the model found is left out.
+// Rows are what a merge adds: the decided rows, with their labels and provenance, those of the random slice apart.
+// Columns keep their order; what the model found is left out.
 func (o *Outcome) Rows(f *Frozen, provenance func(*Decision) any) (train, random []*dataset.Row, err error) {
 	for i := range o.Decisions {
 		d := &o.Decisions[i]
@@ -50,8 +50,8 @@ func labelled(source *dataset.Row, id string, labels []string, provenance any) (
 	return row, errors.Join(err, row.Set(dataset.ColumnLabels, labels), row.Set("provenance", provenance))
 }
 
-// Auto are the rows of auto.jsonl, labelled as the models proposed; by names the models that agreed. A row that was reviewed
-// stays out. No file is no rows.
+// Auto are the rows of auto.jsonl, labelled as the models proposed; by names the models that agreed. A row that was
+// reviewed stays out. No file is no rows.
 func (f *Frozen) Auto(provenance func(by []string) any) (rows []*dataset.Row, err error) {
 	reviewed := map[string]bool{}
 	for _, it := range f.All {

@@ -85,7 +85,8 @@ func (s *survey) watch() (*Explanation, error) {
 		x.Verdict = "It cannot be measured: " + err.Error() + "."
 		return x, nil
 	}
-	c := &candidate{id: row.ID, key: keys(s.in.Seed, row.ID)[keyTie], signals: x.Signals, group: s.in.groupOf(row), sketch: newSketch(row.Values)}
+	c := &candidate{id: row.ID, key: keys(s.in.Seed, row.ID)[keyTie], signals: x.Signals, group: s.in.groupOf(row),
+		sketch: newSketch(row.Values)}
 	x.candidate = c
 	s.eachRanking(c, func(reason string, r *ranking, score float64) {
 		r.watched = &entry{of: c, score: score}
@@ -124,9 +125,11 @@ func (x *Explanation) verdict(p *picker, b *Batch) string {
 	switch o := &p.s.in.Options; {
 	case !x.Signals.Reliable(o):
 	case !x.Signals.addable(o):
-		return "It was not chosen: it is reliable, but only by the identifier's confidence; without a verifier no row is added without a person."
+		return "It was not chosen: it is reliable, but only by the identifier's confidence; without a verifier no row is " +
+			"added without a person."
 	default:
-		return fmt.Sprintf("It was not chosen: it is reliable, and of its labels other rows were proposed for automatic addition (%d of at most %d).", len(b.Auto), p.s.in.Automatic)
+		return fmt.Sprintf("It was not chosen: it is reliable, and of its labels other rows were proposed for automatic "+
+			"addition (%d of at most %d).", len(b.Auto), p.s.in.Automatic)
 	}
 	if n, most := p.groups[x.candidate.group], p.s.in.PerGroup; x.candidate.group != 0 && most > 0 && n >= most {
 		return fmt.Sprintf("It was not chosen: its group already gives %s to this batch (per_group is %d).", rows(n), most)

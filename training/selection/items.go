@@ -8,8 +8,8 @@ import (
 	"github.com/erreval/erreval/training/review"
 )
 
-// Lines are the batch as its files have it: the items of items.jsonl, with ids that begin with the batch's name, and the bytes
-// of auto.jsonl.
+// Lines are the batch as its files have it: the items of items.jsonl, with ids that begin with the batch's name, and
+// the bytes of auto.jsonl.
 func (b *Batch) Lines(batch string) (items []review.Item, auto []byte, err error) {
 	for i := range b.Items {
 		it, err := itemOf(&b.Items[i])

@@ -17,8 +17,8 @@ type candidate struct {
 	out     bool // it was taken, or nearly repeats a row that was
 }
 
-// before tells whether a row with this score, key and id ranks before another one. The key decides between equals, so that
-// the order of the pool does not.
+// before tells whether a row with this score, key and id ranks before another one. The key decides between equals, so
+// that the order of the pool does not.
 func before(score float64, key uint64, id string, than *entry) bool {
 	switch {
 	case score != than.score:
@@ -35,9 +35,9 @@ type entry struct {
 	at    int // in the heap
 }
 
-// ranking keeps the best of the rows offered, in memory that does not grow with their number: at most limit, at most perGroup
-// of a group and one of each text. These limits are nested, so that dropping the worst row of a limit that is exceeded keeps
-// what looking at all rows together would keep (a laminar matroid), in whatever order they come.
+// ranking keeps the best of the rows offered, in memory that does not grow with their number: at most limit, at most
+// perGroup of a group and one of each text. These limits are nested, so that dropping the worst row of a limit that is
+// exceeded keeps what looking at all rows together would keep (a laminar matroid), in whatever order they come.
 type ranking struct {
 	limit, perGroup int
 	entries         worstFirst

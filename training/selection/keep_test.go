@@ -53,7 +53,8 @@ func TestRankingKeepsWhatTheWholePoolWould(t *testing.T) {
 				got = append(got, e.of.id)
 			}
 			if !slices.Equal(got, want) || r.offered != n {
-				t.Fatalf("seed %d, limit %d, per group %d: kept %v of %d, want %v of %d", seed, limit, perGroup, got, r.offered, want, n)
+				t.Fatalf("seed %d, limit %d, per group %d: kept %v of %d, want %v of %d", seed, limit, perGroup, got,
+					r.offered, want, n)
 			}
 		}
 	}

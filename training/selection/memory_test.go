@@ -24,7 +24,8 @@ func endless(t testing.TB, n int) Pool {
 			var b bytes.Buffer
 			for i := range n {
 				b.Reset()
-				fmt.Fprintln(&b, line(fmt.Sprintf("r%d", i), vocabulary(rng), fmt.Sprintf("scene %d", i/20), string(rune('A'+i%5)), rng.Float64(), rng.Float64(), rng.Float64()))
+				fmt.Fprintln(&b, line(fmt.Sprintf("r%d", i), vocabulary(rng), fmt.Sprintf("scene %d", i/20), string(rune('A'+i%5)),
+					rng.Float64(), rng.Float64(), rng.Float64()))
 				if _, err := out.Write(b.Bytes()); err != nil {
 					return
 				}
@@ -70,8 +71,8 @@ func TestSurveyHoldsNoMoreOfALargerPool(t *testing.T) {
 	}
 }
 
-// BenchmarkMillionRows chooses a batch of 200 from 1,000,000 rows; live-MiB is the largest heap in use after a collection,
-// sampled twenty times a pass.
+// BenchmarkMillionRows chooses a batch of 200 from 1,000,000 rows; live-MiB is the largest heap in use after a
+// collection, sampled twenty times a pass.
 func BenchmarkMillionRows(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -34,17 +34,18 @@ func Centre(p, t float64) float64 {
 // Uncertainty is eq. 3: 0.5 for a confidence of 0 or 1, 1 for one of 0.5.
 func Uncertainty(pe float64) float64 { return 1 - math.Abs(pe-0.5) }
 
-// Inconsistency is eq. 4: 0 where identifier and verifier are equally sure, 1 where one is sure of what the other denies.
+// Inconsistency is eq. 4: 0 where identifier and verifier are equally sure, 1 where one is sure of what the other
+// denies.
 func Inconsistency(pe, pv float64) float64 { return math.Abs(pe - pv) }
 
-// Conflict is the strongest disagreement between a judge's scores and the labels found, 0 (none) to 1. With s the judge's mean
-// score on a dimension, moved from its scale to 0..1:
+// Conflict is the strongest disagreement between a judge's scores and the labels found, 0 (none) to 1. With s the
+// judge's mean score on a dimension, moved from its scale to 0..1:
 //
 //   - a dimension to which none of the errors found is mapped: 1 - s, a fault that no label explains;
 //   - an error found: the smallest s of the dimensions that it is mapped to, an error that none of them shows.
 //
-// Scores of the offline scorer do not count, since they were computed from the same probabilities; nor do judgements of planted
-// errors.
+// Scores of the offline scorer do not count, since they were computed from the same probabilities; nor do judgements of
+// planted errors.
 type Conflict struct {
 	Value     float64 `json:"value"`
 	Dimension string  `json:"dimension"` // whose score it is
@@ -59,7 +60,8 @@ type Meter struct {
 	dimensions [][]int // types of each dimension, as places
 }
 
-// NewMeter makes a meter for rows that were tagged with these thresholds (type to probability, 0 to 1). A type without one has
+// NewMeter makes a meter for rows that were tagged with these thresholds (type to probability, 0 to 1). A type without
+// one has
 // 0.5.
 func NewMeter(t *taxonomy.Taxonomy, thresholds dataset.Probabilities) (*Meter, error) {
 	m := &Meter{taxonomy: t, noError: t.NoErrorIndex(), thresholds: make([]float64, len(t.Types))}
@@ -88,14 +90,16 @@ func NewMeter(t *taxonomy.Taxonomy, thresholds dataset.Probabilities) (*Meter, e
 // errNotTagged says that a row has nothing to measure.
 var errNotTagged = errors.New("not tagged")
 
-// Signals measures a row. The error wraps the reason where the row is untagged, and names the column where it is broken.
+// Signals measures a row. The error wraps the reason where the row is untagged, and names the column where it is
+// broken.
 func (m *Meter) Signals(row *dataset.Row) (*Signals, error) {
 	d, err := row.Diagnosis()
 	switch {
 	case err != nil:
 		return nil, err
 	case d == nil:
-		return nil, fmt.Errorf("row %s: %w: it has no column %q; tag it with erreval identify", row.ID, errNotTagged, dataset.ColumnDiagnosis)
+		return nil, fmt.Errorf("row %s: %w: it has no column %q; tag it with erreval identify", row.ID, errNotTagged,
+			dataset.ColumnDiagnosis)
 	case d.Status != "":
 		return nil, fmt.Errorf("row %s: %w: %s", row.ID, errNotTagged, d.Reason)
 	}

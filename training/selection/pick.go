@@ -21,7 +21,8 @@ type picker struct {
 }
 
 func newPicker(s *survey) *picker {
-	p := &picker{s: s, like: newLikeness(s.in.NearDuplicate), groups: map[uint64]int{}, systems: map[string]int{}, last: map[*ranking]float64{},
+	p := &picker{s: s, like: newLikeness(s.in.NearDuplicate), groups: map[uint64]int{}, systems: map[string]int{},
+		last:  map[*ranking]float64{},
 		taken: map[*ranking]int{}, queues: map[*ranking][]*queue{}}
 	for _, used := range s.in.Used.rows {
 		p.like.add(used.id, used.sketch)
@@ -32,7 +33,8 @@ func newPicker(s *survey) *picker {
 	return p
 }
 
-// choose takes the rows of a batch, but for repeated ones. The random slice comes first, so that no other choice bends it.
+// choose takes the rows of a batch, but for repeated ones. The random slice comes first, so that no other choice bends
+// it.
 func (p *picker) choose() {
 	q, s := p.s.in.quotas(), p.s
 	for _, e := range s.random.sorted() {
@@ -59,15 +61,18 @@ func (p *picker) choose() {
 // signal takes up to n rows that the ith signal makes unreliable.
 func (p *picker) signal(i, n int) int {
 	by := &signals[i]
-	return p.take(p.s.signals[i], n, by.reason, func(c *candidate) string { return by.explain(c.signals, &p.s.in.Options) })
+	return p.take(p.s.signals[i], n, by.reason, func(c *candidate) string {
+		return by.explain(c.signals,
+			&p.s.in.Options)
+	})
 }
 
 func (p *picker) pick(c *candidate, reason, why string) {
 	p.picked = append(p.picked, Pick{ID: c.id, Reason: reason, Why: why, Signals: c.signals, ControlOf: -1})
 }
 
-// take takes up to n rows of a ranking, best first, while systems take turns and no group gives more than PerGroup, unless
-// there are no others. It gives how many it took.
+// take takes up to n rows of a ranking, best first, while systems take turns and no group gives more than PerGroup,
+// unless there are no others. It gives how many it took.
 func (p *picker) take(r *ranking, n int, reason string, why func(*candidate) string) int {
 	queues := p.queuesOf(r)
 	limit, taken := cmp.Or(p.s.in.PerGroup, math.MaxInt), 0
@@ -190,8 +195,8 @@ func (p *picker) rare(n int) int {
 	})
 }
 
-// fewestFirst has up to n rows taken, always of the ranking with the lowest count, as long as take finds one there. It gives
-// how many were taken.
+// fewestFirst has up to n rows taken, always of the ranking with the lowest count, as long as take finds one there. It
+// gives how many were taken.
 func fewestFirst(rankings []*ranking, counts []int, n int, take func(i int) bool) (taken int) {
 	open := make([]bool, len(rankings))
 	for i, r := range rankings {
@@ -217,16 +222,20 @@ func fewestFirst(rankings []*ranking, counts []int, n int, take func(i int) bool
 // mistakes takes the most doubtful rows of the training set.
 func (p *picker) mistakes(n int) int {
 	list := slices.Clone(p.s.in.Mistakes)
-	slices.SortFunc(list, func(a, b Doubt) int { return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.Row.ID, b.Row.ID)) })
+	slices.SortFunc(list, func(a, b Doubt) int {
+		return cmp.Or(cmp.Compare(a.Score, b.Score),
+			cmp.Compare(a.Row.ID, b.Row.ID))
+	})
 	for i, d := range list[:min(n, len(list))] {
 		p.picked = append(p.picked, Pick{ID: d.Row.ID, Row: d.Row, Reason: Mistake, ControlOf: -1,
-			Why: fmt.Sprintf("the labels it has in the training set are doubtful: quality %s, %s", number(d.Score), rank(i+1, len(list)))})
+			Why: fmt.Sprintf("the labels it has in the training set are doubtful: quality %s, %s", number(d.Score),
+				rank(i+1, len(list)))})
 	}
 	return min(n, len(list))
 }
 
-// automatic takes reliable rows, always of the label that has the fewest; among those of a label, chance decides, so that the
-// easiest do not crowd out the others.
+// automatic takes reliable rows, always of the label that has the fewest; among those of a label, chance decides, so
+// that the easiest do not crowd out the others.
 func (p *picker) automatic() []Pick {
 	before, counts := len(p.picked), make([]int, len(p.s.auto))
 	fewestFirst(p.s.auto, counts, p.s.in.Automatic, func(i int) bool {

@@ -142,7 +142,8 @@ func fetch(pool Pool, b *Batch) error {
 	if errors.Is(err, errFetched) || err == nil && len(missing) == 0 {
 		return nil
 	}
-	return cmp.Or(err, fmt.Errorf("%d rows were not in the pool any more when it was read again; do not change it meanwhile", len(missing)))
+	return cmp.Or(err, fmt.Errorf("%d rows were not in the pool any more when it was read again; do not change it "+
+		"meanwhile", len(missing)))
 }
 
 // Summary counts what is in a batch. Its JSON keys are stable.

@@ -76,7 +76,8 @@ func generated(n int) []string {
 		} else if i%4 == 1 {
 			verified = 0.99
 		}
-		lines[i] = line(fmt.Sprintf("r%d", i), vocabulary(rng), fmt.Sprintf("scene %d", rng.IntN(n/8+1)), string(rune('A'+rng.IntN(3))),
+		lines[i] = line(fmt.Sprintf("r%d", i), vocabulary(rng), fmt.Sprintf("scene %d", rng.IntN(n/8+1)),
+			string(rune('A'+rng.IntN(3))),
 			math.Pow(rng.Float64(), 4), math.Pow(rng.Float64(), 6), verified)
 	}
 	return lines
@@ -218,7 +219,8 @@ func TestSelectTakesTheMostUncertain(t *testing.T) {
 		t.Errorf("items %v, automatic %v; want a b, e", ids, auto)
 	}
 	if why := b.Items[slices.IndexFunc(b.Items, func(p Pick) bool { return p.ID == "b" })].Why; why !=
-		"the identifier is unsure: its confidence in the decision on Too Red is 0.56, uncertainty 0.94 (unreliable from 0.55 on)" {
+		"the identifier is unsure: its confidence in the decision on Too Red is 0.56, uncertainty 0.94 (unreliable from "+
+			"0.55 on)" {
 		t.Errorf("why: %s", why)
 	}
 	in.Size = 10 // more than there are
@@ -266,8 +268,9 @@ func TestSelectLeavesOut(t *testing.T) {
 		"near":      "It was not chosen: it is nearly the same as row dev 2.",
 		"untagged":  "It cannot be measured: row untagged: not tagged: too long.",
 		"plain":     `It cannot be measured: row plain: not tagged: it has no column "diagnosis"; tag it with erreval identify.`,
-		"good":      "It was chosen for review (uncertain): the identifier is unsure: its confidence in the decision on Too Red is 0.50, uncertainty 1.00 (unreliable from 0.55 on).",
-		"absent":    "There is no such row in the pool.",
+		"good": "It was chosen for review (uncertain): the identifier is unsure: its confidence in the decision on " +
+			"Too Red is 0.50, uncertainty 1.00 (unreliable from 0.55 on).",
+		"absent": "There is no such row in the pool.",
 	} {
 		in.Watch = id
 		if got := mustSelect(t, in).Watched.Verdict; got != want {
@@ -306,7 +309,8 @@ func TestSelectSpreadsOverGroups(t *testing.T) {
 		t.Errorf("without a limit: %v", n)
 	}
 	in.PerGroup, in.Watch = 3, "big 3"
-	if got := mustSelect(t, in).Watched; !strings.Contains(got.Verdict, "its group already gives 3 rows") || got.Ranks[1].Place != 4 || got.Ranks[1].Of != 36 {
+	if got := mustSelect(t, in).Watched; !strings.Contains(got.Verdict, "its group already gives 3 rows") ||
+		got.Ranks[1].Place != 4 || got.Ranks[1].Of != 36 {
 		t.Errorf("explained as %q", got.Lines())
 	}
 }
@@ -330,7 +334,8 @@ func TestSelectBalancesLabels(t *testing.T) {
 	for _, p := range append(mustSelect(t, in).Items, mustSelect(t, in).Auto...) {
 		n[p.Reason+" "+strings.TrimRight(p.ID, " 0123456789")]++
 	}
-	// Rare: 7 of Blue make both 20, then Red, Blue and Red. Automatic: Fine and Red in turns, since Blue has no sure row left.
+	// Rare: 7 of Blue make both 20, then Red, Blue and Red. Automatic: Fine and Red in turns, since Blue has no sure row
+	// left.
 	if n["rare blue"] != 5 || n["rare perhaps blue"] != 3 || n["rare red"] != 2 {
 		t.Errorf("rare: %v", n)
 	}
@@ -339,7 +344,8 @@ func TestSelectBalancesLabels(t *testing.T) {
 	}
 }
 
-// A uniform draw takes each row in a share of the seeds that the binomial distribution allows (five standard deviations).
+// A uniform draw takes each row in a share of the seeds that the binomial distribution allows (five standard
+// deviations).
 func TestRandomSliceIsUniform(t *testing.T) {
 	lines := generated(60)
 	in := input(t, lines, 30)
@@ -367,7 +373,8 @@ func TestMistakesComeFromTheTrainingSet(t *testing.T) {
 	in := input(t, generated(50), 20)
 	in.Shares = Shares{Mistake: 0.1}
 	for i, score := range []float64{0.9, 0.03, 0.5} {
-		in.Mistakes = append(in.Mistakes, Doubt{Row: parseRow(t, in.Meter.taxonomy, line(fmt.Sprint("t", i), "x", "y", "", 0, 0, -1)), Score: score})
+		in.Mistakes = append(in.Mistakes, Doubt{Row: parseRow(t, in.Meter.taxonomy, line(fmt.Sprint("t", i), "x", "y", "", 0,
+			0, -1)), Score: score})
 	}
 	got := map[string]string{}
 	for _, p := range mustSelect(t, in).Items {
@@ -375,7 +382,8 @@ func TestMistakesComeFromTheTrainingSet(t *testing.T) {
 			got[p.ID] = p.Why
 		}
 	}
-	if len(got) != 2 || got["t1"] != "the labels it has in the training set are doubtful: quality 0.03, rank 1 of 3" || got["t2"] == "" {
+	if len(got) != 2 || got["t1"] != "the labels it has in the training set are doubtful: quality 0.03, rank 1 of 3" ||
+		got["t2"] == "" {
 		t.Errorf("mistakes: %v", got)
 	}
 }
@@ -383,7 +391,8 @@ func TestMistakesComeFromTheTrainingSet(t *testing.T) {
 func TestConflictingRowsAreChosen(t *testing.T) {
 	judged := func(id, text string, warmth, balance int) string {
 		l := line(id, text, "scene "+id, "", 0, 0, 0.99)
-		return strings.TrimSuffix(l, "}") + fmt.Sprintf(`,"scores":{"warmth":{"value":%d},"balance":{"value":%d}}}`, warmth, balance)
+		return strings.TrimSuffix(l, "}") + fmt.Sprintf(`,"scores":{"warmth":{"value":%d},"balance":{"value":%d}}}`,
+			warmth, balance)
 	}
 	in := input(t, []string{
 		judged("agrees", "one apple falls from the tree", 3, 5),
@@ -397,9 +406,11 @@ func TestConflictingRowsAreChosen(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"agrees auto -1: reliable: uncertainty 0.50 (below 0.55), inconsistency 0.01 (below 0.20)",
-		"balance 2 conflict -1: a judge scores Balance low, which none of the errors found explains: conflict 0.75 (unreliable from 0.75 on)",
+		"balance 2 conflict -1: a judge scores Balance low, which none of the errors found explains: conflict 0.75 " +
+			"(unreliable from 0.75 on)",
 		"balance 3 auto -1: reliable: uncertainty 0.50 (below 0.55), inconsistency 0.01 (below 0.20)",
-		"warmth 1 conflict -1: a judge scores Warmth low, which none of the errors found explains: conflict 1.00 (unreliable from 0.75 on)",
+		"warmth 1 conflict -1: a judge scores Warmth low, which none of the errors found explains: conflict 1.00 " +
+			"(unreliable from 0.75 on)",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("chosen:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -420,15 +431,18 @@ func TestLines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if it.ItemID != fmt.Sprintf("B007-%04d", i+1) || it.RowID != p.ID || it.Reason != p.Reason || row.TextHash() != it.TextSHA256 ||
-			*it.Uncertainty != p.Signals.Uncertainty || (it.Inconsistency == nil) != (p.Signals.Verified == nil) || len(it.Proposed.Labels) == 0 {
+		if it.ItemID != fmt.Sprintf("B007-%04d", i+1) || it.RowID != p.ID || it.Reason != p.Reason ||
+			row.TextHash() != it.TextSHA256 ||
+			*it.Uncertainty != p.Signals.Uncertainty || (it.Inconsistency == nil) != (p.Signals.Verified == nil) ||
+			len(it.Proposed.Labels) == 0 {
 			t.Errorf("item %d is %+v of %+v", i, it, p)
 		}
 		if want := p.ControlOf; want >= 0 && it.ControlOf != items[want].ItemID || want < 0 && it.ControlOf != "" {
 			t.Errorf("item %s repeats %q", it.ItemID, it.ControlOf)
 		}
 	}
-	if n := strings.Count(string(auto), `{"row_id":"r`); n != len(b.Auto) || n == 0 || strings.Contains(string(auto), "item_id") {
+	if n := strings.Count(string(auto), `{"row_id":"r`); n != len(b.Auto) || n == 0 ||
+		strings.Contains(string(auto), "item_id") {
 		t.Errorf("%d lines of %d automatic rows: %s", n, len(b.Auto), auto)
 	}
 }
@@ -445,7 +459,8 @@ func TestRepeat(t *testing.T) {
 				t.Fatalf("%d items and %d repeated are %d", n, k, len(out))
 			}
 			for at, p := range out {
-				if p.Reason == Control && (out[p.ControlOf].ID != p.ID || out[p.ControlOf].Reason == Control || at-p.ControlOf <= n/2) {
+				if p.Reason == Control && (out[p.ControlOf].ID != p.ID || out[p.ControlOf].Reason == Control ||
+					at-p.ControlOf <= n/2) {
 					t.Errorf("%d items: number %d repeats number %d", n, at, p.ControlOf)
 				}
 			}
@@ -471,7 +486,8 @@ func TestReadConfig(t *testing.T) {
 		t.Errorf("no section: %+v, %v", got, err)
 	}
 	want.Size, want.Shares.Rare = 50, 0
-	if got, err := ReadConfig(section(t, "select: {size: 50, shares: {rare: 0}}"), "refine.yaml"); err != nil || got != want {
+	if got, err := ReadConfig(section(t, "select: {size: 50, shares: {rare: 0}}"), "refine.yaml"); err != nil ||
+		got != want {
 		t.Errorf("two settings: %+v, %v", got, err)
 	}
 	for text, fault := range map[string]string{
@@ -494,9 +510,11 @@ func TestOptions(t *testing.T) {
 	if err := o.Validate(); err != nil {
 		t.Error(err)
 	}
-	o = Options{Automatic: -1, PerGroup: -1, Uncertainty: 0.4, Inconsistency: 2, Conflict: 0, NearDuplicate: math.NaN(), Shares: Shares{Random: 0.6, Rare: 0.6, Control: -0.1}}
+	o = Options{Automatic: -1, PerGroup: -1, Uncertainty: 0.4, Inconsistency: 2, Conflict: 0, NearDuplicate: math.NaN(),
+		Shares: Shares{Random: 0.6, Rare: 0.6, Control: -0.1}}
 	err := fmt.Sprint(o.Validate())
-	for _, want := range []string{"size", "automatic", "per_group", "uncertainty", "inconsistency", "conflict", "near_duplicate", "control", "add up"} {
+	for _, want := range []string{"size", "automatic", "per_group", "uncertainty", "inconsistency", "conflict",
+		"near_duplicate", "control", "add up"} {
 		if !strings.Contains(err, want) {
 			t.Errorf("%s is not among the faults: %s", want, err)
 		}
@@ -507,7 +525,8 @@ func TestOptions(t *testing.T) {
 func TestGroups(t *testing.T) {
 	var lines []string
 	for i := range 20 {
-		lines = append(lines, strings.Replace(line(fmt.Sprint("r", i), strings.Repeat(string(rune('a'+i)), 9), "", "", 0.7, 0, -1), `{`, fmt.Sprintf(`{"doc":%d,`, i%2), 1))
+		lines = append(lines, strings.Replace(line(fmt.Sprint("r", i), strings.Repeat(string(rune('a'+i)), 9), "", "", 0.7, 0,
+			-1), `{`, fmt.Sprintf(`{"doc":%d,`, i%2), 1))
 	}
 	in := input(t, lines, 4)
 	in.Group, in.PerGroup, in.Shares = "doc", 2, Shares{}
@@ -521,7 +540,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Every row has a near twin: where the random slice has one, nothing else takes the other, so that it is not trained on.
+// Every row has a near twin: where the random slice has one, nothing else takes the other, so that it is not trained
+// on.
 func TestTwinsOfRandomRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	var lines []string

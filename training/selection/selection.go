@@ -1,5 +1,5 @@
-// Package selection chooses the rows of a pool that are worth a person's time, and those that can be added to a training set
-// without one.
+// Package selection chooses the rows of a pool that are worth a person's time, and those that can be added to a
+// training set without one.
 //
 // Every row was tagged by an identifier, and perhaps checked by a verifier. From that come two numbers, as in ErrEval
 // (arXiv, section 3.1):
@@ -7,16 +7,17 @@
 //	Uncertainty   = 1 - |p_e - 0.5|   (eq. 3), 0.5 to 1
 //	Inconsistency = |p_e - p_v|       (eq. 4), 0 to 1
 //
-// The paper writes p_e as if a row had one confidence. Here a row has one probability an error type, each with a threshold of
-// its own, and they become one number so: [Centre] moves every threshold to 0.5, which gives q; the confidence in the type's
-// decision, made or not, is max(q, 1-q); p_e is the smallest of these, the confidence in the least certain decision. The
-// no-error label follows from the others and does not enter. p_v is the verifier's probability that the labels are right.
-// Without a verifier there is no inconsistency, and uncertainty alone decides.
+// The paper writes p_e as if a row had one confidence. Here a row has one probability an error type, each with a
+// threshold of its own, and they become one number so: [Centre] moves every threshold to 0.5, which gives q; the
+// confidence in the type's decision, made or not, is max(q, 1-q); p_e is the smallest of these, the confidence in the
+// least certain decision. The no-error label follows from the others and does not enter. p_v is the verifier's
+// probability that the labels are right. Without a verifier there is no inconsistency, and uncertainty alone decides.
 //
 // A third signal is there where a judge scored the row: see [Conflict].
 //
-// A row below all thresholds is reliable, any other unreliable. [Select] reads the pool twice, whatever its size, and holds
-// only as many rows as a multiple of the batch. What it chooses depends on the rows and the seed, not on the order of the pool.
+// A row below all thresholds is reliable, any other unreliable. [Select] reads the pool twice, whatever its size, and
+// holds only as many rows as a multiple of the batch. What it chooses depends on the rows and the seed, not on the
+// order of the pool.
 package selection
 
 import (
@@ -71,8 +72,8 @@ func (s *Shares) named() []share {
 	return append(list, share{Rare, &s.Rare})
 }
 
-// ReadConfig reads the section "select" of refine.yaml strictly. What it leaves out has its default, and so has everything where n
-// is nil. file stands in the messages. The error joins all faults.
+// ReadConfig reads the section "select" of refine.yaml strictly. What it leaves out has its default, and so has
+// everything where n is nil. file stands in the messages. The error joins all faults.
 func ReadConfig(n *yaml.Node, file string) (Options, error) {
 	o, r := DefaultOptions(), &strictyaml.Reader{File: file}
 	if n == nil {
@@ -86,7 +87,8 @@ func ReadConfig(n *yaml.Node, file string) (Options, error) {
 	for _, g := range signals {
 		keys = append(keys, strictyaml.May(g.name, part(g.bound(&o))))
 	}
-	keys = append(keys, strictyaml.May("per_group", r.IntFrom(0, &o.PerGroup)), strictyaml.May("system", r.Text(&o.System)),
+	keys = append(keys, strictyaml.May("per_group", r.IntFrom(0, &o.PerGroup)), strictyaml.May("system",
+		r.Text(&o.System)),
 		strictyaml.May("near_duplicate", part(&o.NearDuplicate)),
 		strictyaml.May("shares", func(_ string, n *yaml.Node) {
 			var shares []strictyaml.Key

@@ -10,12 +10,15 @@ import (
 
 // Options say what a batch is made of. As JSON they stand in its batch.json.
 type Options struct {
-	Size          int     `json:"size"`          // rows that a person is given, random and repeated ones included; 1 or more
-	Automatic     int     `json:"automatic"`     // most reliable rows proposed without a person, if a verifier agrees; 0 is none
+	// rows that a person is given, random and repeated ones included; 1 or more
+	Size int `json:"size"`
+	// most reliable rows proposed without a person, if a verifier agrees; 0 is none
+	Automatic     int     `json:"automatic"`
 	Uncertainty   float64 `json:"uncertainty"`   // reliable rows lie below; 0.5 (none does) to 1
 	Inconsistency float64 `json:"inconsistency"` // reliable rows lie below; 0 (none does) to 1
 	Conflict      float64 `json:"conflict"`      // unreliable rows have this conflict or more; over 0, to 1
-	// PerGroup are the rows of one group (such as a passage) in a batch, as long as other groups have some; 0 is any number.
+	// PerGroup are the rows of one group (such as a passage) in a batch, as long as other groups have some; 0 is any
+	// number.
 	PerGroup int `json:"per_group"`
 	// Group is the column that rows of a group share; "" is each row by itself. refine.yaml has it outside the section.
 	Group  string `json:"group"`
@@ -38,10 +41,11 @@ type Shares struct {
 
 // DefaultOptions is an hour of a person who needs 18 seconds a row.
 //
-// The thresholds were chosen by looking at erreval-qg-minilm@3 on 1,488 labelled machine questions. Of those that it was
-// trained on (953), 49 % lie below an uncertainty of 0.55 and 96 % of their label sets are right; between 0.55 and 0.6 it
-// is 78 %, above 0.6 45 %. Of those that it was not trained on (535), 29 % lie below 0.55, and only 73 % of them are right:
-// confidence alone is no proof. Hence 0.2 for the inconsistency, so that the verifier (0.75 or more beside a confidence of
+// The thresholds were chosen by looking at erreval-qg-minilm@3 on 1,488 labelled machine questions. Of those that it
+// was trained on (953), 49 % lie below an uncertainty of 0.55 and 96 % of their label sets are right; between 0.55 and
+// 0.6 it is 78 %, above 0.6 45 %. Of those that it was not trained on (535), 29 % lie below 0.55, and only 73 % of them
+// are right: confidence alone is no proof. Hence 0.2 for the inconsistency, so that the verifier (0.75 or more beside a
+// confidence of
 // 0.95) has to agree, and hence the small number of automatic rows.
 func DefaultOptions() Options {
 	return Options{Size: 200, Automatic: 100, Uncertainty: 0.55, Inconsistency: 0.2, Conflict: 0.75,

@@ -108,7 +108,8 @@ func TestSignals(t *testing.T) {
 		// Red 0.04 → 0.025, sure by 0.975; Blue 0.2 → 0.4, sure by 0.6. The no-error label's 0.99 does not enter.
 		"fine": {row: `"diagnosis":{"labels":["Fine"],"probabilities":{"Too Red":0.04,"Too Blue":0.2,"Fine":0.99}}`,
 			pe: 0.6, u: 0.9, least: "Too Blue", unverified: true},
-		// No label of Warmth is found, and the judge gives 1 of 1..3: conflict 1. Balance, 4 of 1..5, is explained by Blue: 0.75.
+		// No label of Warmth is found, and the judge gives 1 of 1..3: conflict 1. Balance, 4 of 1..5, is explained by Blue:
+		// 0.75.
 		"judge sees more": {row: `"diagnosis":{"labels":["Too Blue"],"probabilities":{"Too Red":0,"Too Blue":1}},"verification":null,
 			"scores":{"warmth":{"value":1},"balance":{"value":4}}`,
 			pe: 1, u: 0.5, least: "Too Red", found: []int{1}, conflict: Conflict{1, "Warmth", ""}, unverified: true},
@@ -120,7 +121,8 @@ func TestSignals(t *testing.T) {
 		"judge sees the same": {row: `"diagnosis":{"labels":["Too Red"],"probabilities":{"Too Red":1,"Too Blue":0}},
 			"scores":{"warmth":{"value":1},"balance":{"value":2}}`,
 			pe: 1, u: 0.5, least: "Too Red", found: []int{0}, unverified: true},
-		// The offline judge and the planted run do not count, the other two have the mean 1.5 of 1..3: 0.25, so 0.75 unexplained.
+		// The offline judge and the planted run do not count, the other two have the mean 1.5 of 1..3: 0.25, so 0.75
+		// unexplained.
 		"runs": {row: `"diagnosis":{"labels":["Fine"],"probabilities":{"Too Red":0,"Too Blue":0}},"scores":{"warmth":{"value":3,"runs":[
 			{"judge":"offline","mode":"vanilla","value":3},{"judge":"j","mode":"vanilla","value":1},{"judge":"j","mode":"error-aware","value":2},
 			{"judge":"j","mode":"error-aware","planted":"Too Red","value":3},{"judge":"k","mode":"vanilla","status":"unscored","reason":"x"}]}}`,
@@ -130,7 +132,8 @@ func TestSignals(t *testing.T) {
 			pe: 1, u: 0.5, least: "Too Red", unverified: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := m.Signals(parseRow(t, m.taxonomy, `{"id":"a","text":"x","scene":"y",`+strings.Join(strings.Fields(c.row), " ")+`}`))
+			s, err := m.Signals(parseRow(t, m.taxonomy, `{"id":"a","text":"x","scene":"y",`+strings.Join(strings.Fields(c.row),
+				" ")+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,10 +141,12 @@ func TestSignals(t *testing.T) {
 				t.Errorf("p_e %v, uncertainty %v, inconsistency %v, least %q; want %v, %v, %v, %q",
 					s.Confidence, s.Uncertainty, s.Inconsistency, s.Least, c.pe, c.u, c.i, c.least)
 			}
-			if (s.Verified == nil) != c.unverified || len(s.Found) != len(c.found) || len(c.found) > 0 && s.Found[0] != c.found[0] {
+			if (s.Verified == nil) != c.unverified || len(s.Found) != len(c.found) || len(c.found) > 0 &&
+				s.Found[0] != c.found[0] {
 				t.Errorf("verified %v, found %v; want found %v", s.Verified, s.Found, c.found)
 			}
-			if s.Conflict.Dimension != c.conflict.Dimension || s.Conflict.Type != c.conflict.Type || !near(s.Conflict.Value, c.conflict.Value) {
+			if s.Conflict.Dimension != c.conflict.Dimension || s.Conflict.Type != c.conflict.Type || !near(s.Conflict.Value,
+				c.conflict.Value) {
 				t.Errorf("conflict %+v, want %+v", s.Conflict, c.conflict)
 			}
 		})
@@ -172,12 +177,14 @@ func TestSignalsFaults(t *testing.T) {
 }
 
 func FuzzSignals(f *testing.F) {
-	f.Add(`{"labels":["Fine"],"probabilities":{"Too Red":0.2,"Too Blue":0.9}}`, `{"probability":0.3}`, `{"warmth":{"value":2}}`)
+	f.Add(`{"labels":["Fine"],"probabilities":{"Too Red":0.2,"Too Blue":0.9}}`, `{"probability":0.3}`,
+		`{"warmth":{"value":2}}`)
 	f.Add(`{"labels":["Too Red","Too Blue"],"probabilities":{"Too Red":1}}`, `null`, `{"balance":{"value":-7e300}}`)
 	f.Add(`null`, `[]`, `{"warmth":{"value":2,"runs":[]}}`)
 	m := colourMeter(f)
 	f.Fuzz(func(t *testing.T, diagnosis, verification, scores string) {
-		line := `{"id":"a","text":"x","scene":"y","diagnosis":` + diagnosis + `,"verification":` + verification + `,"scores":` + scores + `}`
+		line := `{"id":"a","text":"x","scene":"y","diagnosis":` + diagnosis + `,"verification":` + verification +
+			`,"scores":` + scores + `}`
 		r := dataset.NewReader(strings.NewReader(line), "rows.jsonl", dataset.Options{Taxonomy: m.taxonomy})
 		defer r.Close()
 		row, err := r.Read()

@@ -9,11 +9,12 @@ import (
 const (
 	pieceLength = 4  // characters of a piece of text
 	bins        = 48 // of a field's sketch; the estimate's standard error is at most 0.5/√48 = 0.07
-	band        = 3  // bins that have to be equal for two rows to be compared; of rows alike by 0.7, all but 0.2 % share a band
+	// bins that have to be equal for two rows to be compared; of rows alike by 0.7, all but 0.2 % share a band
+	band = 3
 )
 
-// sketch stands for the pieces of a row's fields, bins numbers a field: the smallest hash of the pieces in each bin, or empty
-// (one-permutation MinHash; Li, Owen, Zhang 2012).
+// sketch stands for the pieces of a row's fields, bins numbers a field: the smallest hash of the pieces in each bin, or
+// empty (one-permutation MinHash; Li, Owen, Zhang 2012).
 type sketch []uint32
 
 const empty = math.MaxUint32
@@ -38,7 +39,10 @@ func newSketch(values []string) sketch {
 
 // normal is text in lower case, its words joined by single spaces.
 func normal(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsNumber(r)
+	})
 	return strings.Join(words, " ")
 }
 
@@ -58,8 +62,8 @@ func mix(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// alike estimates how much alike two rows are, 0 to 1: the smallest of their fields' Jaccard similarities. Two questions about
-// one passage are told apart by the question, one question for two answers by the answer.
+// alike estimates how much alike two rows are, 0 to 1: the smallest of their fields' Jaccard similarities. Two
+// questions about one passage are told apart by the question, one question for two answers by the answer.
 func alike(a, b sketch) float64 {
 	least := 1.0
 	for i := 0; i < len(a); i += bins {

@@ -26,7 +26,8 @@ func jaccard(a, b string) float64 {
 }
 
 func TestAlikeEstimatesJaccard(t *testing.T) {
-	words := strings.Fields("the harbour at marrow point was built in two winters by an engineer who had never seen a ship before " +
+	words := strings.Fields("the harbour at marrow point was built in two winters by an engineer who had never seen a " +
+		"ship before " +
 		"and a mason from the town whose wall of granite still stands where copper pans hang above the quiet bees")
 	sum, n := 0.0, 0
 	for i := range len(words) {

@@ -10,8 +10,8 @@ import (
 	"github.com/erreval/erreval/training/review"
 )
 
-// Pool gives its rows, read with their taxonomy, to each; it is called more than once and gives the same rows, with ids that
-// occur once. An error of each ends it.
+// Pool gives its rows, read with their taxonomy, to each; it is called more than once and gives the same rows, with ids
+// that occur once. An error of each ends it.
 type Pool func(each func(*dataset.Row) error) error
 
 // Which of a row's random numbers decides what.
@@ -22,8 +22,8 @@ const (
 	keyOrder
 )
 
-// widths are how many rows a ranking holds for each that may be taken from it: some are near-duplicates, or taken for another
-// reason.
+// widths are how many rows a ranking holds for each that may be taken from it: some are near-duplicates, or taken for
+// another reason.
 const (
 	width      = 10
 	leastWidth = 200
@@ -124,7 +124,8 @@ func (s *survey) eachRanking(c *candidate, f func(reason string, r *ranking, sco
 	}
 }
 
-// labelsOf are the places of the types found; of a row without any, that of the no-error label, or one behind the last type.
+// labelsOf are the places of the types found; of a row without any, that of the no-error label, or one behind the last
+// type.
 func (m *Meter) labelsOf(g *Signals) []int {
 	switch {
 	case len(g.Found) > 0:

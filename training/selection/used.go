@@ -7,7 +7,8 @@ import (
 	"github.com/erreval/erreval/dataset"
 )
 
-// Used are rows that cannot be chosen any more, since they are in the training set, measure quality, or were in a batch.
+// Used are rows that cannot be chosen any more, since they are in the training set, measure quality, or were in a
+// batch.
 type Used struct {
 	ids   map[string]string // to where
 	texts map[uint64]string // to the id of the first

@@ -26,12 +26,13 @@ type Binding struct {
 	types    map[string]int // rules' code to type
 }
 
-// Bind finds the types of t that rules make: those with the name, or else the code, that the built-in taxonomy gives them,
-// and the no-error type. A taxonomy with other fields than a question, an answer and a passage is an error.
+// Bind finds the types of t that rules make: those with the name, or else the code, that the built-in taxonomy gives
+// them, and the no-error type. A taxonomy with other fields than a question, an answer and a passage is an error.
 func Bind(t *taxonomy.Taxonomy) (*Binding, error) {
 	names := t.FieldNames()
 	if slices.Sort(names); !slices.Equal(names, slices.Sorted(slices.Values(fields))) {
-		return nil, fmt.Errorf("the rules make questions of the fields %s; %s has the fields %s: let a language model write its errors, with --judge",
+		return nil, fmt.Errorf("the rules make questions of the fields %s; %s has the fields %s: let a language model "+
+			"write its errors, with --judge",
 			strings.Join(fields, ", "), t.ID(), strings.Join(t.FieldNames(), ", "))
 	}
 	own, err := taxonomy.Builtin(home)
@@ -52,7 +53,8 @@ func Bind(t *taxonomy.Taxonomy) (*Binding, error) {
 		}
 	}
 	if len(b.Codes) == 0 {
-		return nil, fmt.Errorf("%s has none of the error types that there are rules for: let a language model write its errors, with --judge", t.ID())
+		return nil, fmt.Errorf("%s has none of the error types that there are rules for: let a language model write its "+
+			"errors, with --judge", t.ID())
 	}
 	return b, nil
 }
@@ -102,8 +104,8 @@ func (b *Binding) Labels(codes []string) []string {
 	return out
 }
 
-// Mix is the default mix of the labels that the taxonomy has, nothing with only, in which values such as "Vague=2,OTA=1"
-// replace weights.
+// Mix is the default mix of the labels that the taxonomy has, nothing with only, in which values such as
+// "Vague=2,OTA=1" replace weights.
 func (b *Binding) Mix(values []string, only bool) (map[string]float64, error) {
 	mix := map[string]float64{}
 	for code, weight := range DefaultOptions().Mix {
@@ -127,8 +129,8 @@ func (b *Binding) Weights(mix map[string]float64) map[string]float64 {
 	return weights
 }
 
-// Read is a row as the rules read it; right is false for a row with errors. A row with an empty field is an error: rules
-// cannot make anything of it.
+// Read is a row as the rules read it; right is false for a row with errors. A row with an empty field is an error:
+// rules cannot make anything of it.
 func (b *Binding) Read(r *dataset.Row) (row Row, right bool, err error) {
 	if right, err = IsRight(r, b.taxonomy); err != nil || !right {
 		return Row{}, right, err

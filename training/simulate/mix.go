@@ -9,8 +9,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// ParseMix reads relative weights of labels, "LABEL=WEIGHT,…" in each value. find gives what stands for a label, and known
-// are the labels that a message suggests.
+// ParseMix reads relative weights of labels, "LABEL=WEIGHT,…" in each value. find gives what stands for a label, and
+// known are the labels that a message suggests.
 func ParseMix[K comparable](values []string, find func(label string) (K, bool), known []string) (map[K]float64, error) {
 	mix := map[K]float64{}
 	for _, value := range values {

@@ -27,7 +27,8 @@ func TestMix(t *testing.T) {
 	if err != nil || all["OTA"] != 1 || all["Gram"] != DefaultOptions().Mix["Gram"] || len(all) != len(Codes()) {
 		t.Errorf("got %v, %v", all, err)
 	}
-	for value, want := range map[string]string{"OTA": "give CODE=WEIGHT", "OTA=much": "give CODE=WEIGHT", "Odd=1": `names "Odd"`} {
+	for value, want := range map[string]string{"OTA": "give CODE=WEIGHT", "OTA=much": "give CODE=WEIGHT",
+		"Odd=1": `names "Odd"`} {
 		if _, err := bound.Mix([]string{value}, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", value, err, want)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-const races = "In 1931 Marta Lind gave the older boat to Jonas Berg. The lower quay was built before the war and later sold to a smelter. Later Ida Holm called it the Swan, a name that stayed with it for many long winters."
+const races = "In 1931 Marta Lind gave the older boat to Jonas Berg. The lower quay was built before the war and " +
+	"later sold to a smelter. Later Ida Holm called it the Swan, a name that stayed with it for many long winters."
 
 // TestMechanisms triggers every mechanism of set 2 by a row made for it, often, and says what all results look like.
 func TestMechanisms(t *testing.T) {
@@ -24,15 +25,19 @@ func TestMechanisms(t *testing.T) {
 		question string // pattern
 		answer   string // exact; "" is unchanged
 	}{
-		"no-mark":           {who, `^To whom did Marta Lind give the older boat in 1931$`, ""},
-		"spacing":           {who, `^To whom did Marta Lind give the older boat in 1931 \?$`, ""},
-		"yes-no":            {ask("Was the quay sold?", "Yes."), `^Was the quay sold\?$`, "No."},
-		"excess-answer":     {who, `^To whom did Marta Lind give the older boat in 1931\?$`, "*"},
-		"other-choice":      {ask("Which is older, the boat or the quay?", "the boat"), `^Which is younger, the boat or the quay\?$`, ""},
-		"number-shift":      {who, `^To whom did Marta Lind give the older boat in (1930|1929|1928|1921|1932|1933|1934|1941)\?$`, ""},
-		"names-exchanged":   {ask("What did Marta Lind give to Jonas Berg?", "the older boat"), `^What did Jonas Berg give to Marta Lind\?$`, ""},
-		"comparison":        {ask("Who got the older boat?", "Jonas Berg"), `^Who got the younger boat\?$`, ""},
-		"added-detail":      {who, `^To whom did Marta Lind give the older boat in 1931 (according to|with|besides|as in|in) \S.*\?$`, ""},
+		"no-mark":       {who, `^To whom did Marta Lind give the older boat in 1931$`, ""},
+		"spacing":       {who, `^To whom did Marta Lind give the older boat in 1931 \?$`, ""},
+		"yes-no":        {ask("Was the quay sold?", "Yes."), `^Was the quay sold\?$`, "No."},
+		"excess-answer": {who, `^To whom did Marta Lind give the older boat in 1931\?$`, "*"},
+		"other-choice": {ask("Which is older, the boat or the quay?", "the boat"),
+			`^Which is younger, the boat or the quay\?$`, ""},
+		"number-shift": {who,
+			`^To whom did Marta Lind give the older boat in (1930|1929|1928|1921|1932|1933|1934|1941)\?$`, ""},
+		"names-exchanged": {ask("What did Marta Lind give to Jonas Berg?", "the older boat"),
+			`^What did Jonas Berg give to Marta Lind\?$`, ""},
+		"comparison": {ask("Who got the older boat?", "Jonas Berg"), `^Who got the younger boat\?$`, ""},
+		"added-detail": {who,
+			`^To whom did Marta Lind give the older boat in 1931 (according to|with|besides|as in|in) \S.*\?$`, ""},
 		"unasked-attribute": {who, `^[A-Z].*(Marta Lind|Jonas Berg|Ida Holm|Swan).*\?$`, ""},
 		"trivia":            {who, `^(What|How|Who|Which|In which) .*\?$`, ""},
 		"keyboard":          {who, `^To whom did Marta Lind give the \w{5} boat in 1931\?$`, ""},
@@ -41,24 +46,29 @@ func TestMechanisms(t *testing.T) {
 		"misspelt-name":     {who, `^To whom did M\w{3,5} Lind give the older boat in 1931\?$`, ""},
 		"over-regular":      {ask("Who built the lower quay?", "a smith"), `^Who builded the lower quay\?$`, ""},
 		"preposition":       {who, `^To whom did Marta Lind give the older boat (at|on) 1931\?$`, ""},
-		"participle":        {ask("When was the lower quay built?", "before the war"), `^When was the lower quay build\?$`, ""},
-		"cut-ending":        {who, `^To whom did Marta Lind give the older boat in\??$`, ""},
-		"dangling":          {who, `^To whom did Marta Lind give the\??$`, ""},
-		"cut-word":          {ask("What is said about the older railway?", "it was sold"), `^What is said about the older rai?l?w?$`, ""},
-		"cloze":             {who, `^In 1931 Marta Lind gave the older boat to (____|_____|\.\.\.|\[blank\])[.?]?$`, ""},
-		"passage-sentence":  {who, `^In 1931 Marta Lind gave the older boat to Jonas Berg[.?]$`, ""},
-		"noun-to-pronoun":   {ask("What was the lower quay at the bank?", "sold"), `^What was (it|this|that)\?$`, ""},
-		"all-names":         {ask("What did Marta Lind give to Jonas Berg?", "the older boat"), `^What did (it|this|that) give to (it|this|that)\?$`, ""},
-		"broad":             {who, `^(What|How) .*Marta Lind\?$`, ""},
-		"appended":          {who, `^To whom did Marta Lind give the older boat in 1931(, given that|, when|, while| and) [a-z].*\?$`, ""},
-		"inserted":          {ask("When did Marta Lind sell it?", "never"), `^When did Marta Lind, \S.*, sell it\?$`, ""},
+		"participle": {ask("When was the lower quay built?", "before the war"),
+			`^When was the lower quay build\?$`, ""},
+		"cut-ending": {who, `^To whom did Marta Lind give the older boat in\??$`, ""},
+		"dangling":   {who, `^To whom did Marta Lind give the\??$`, ""},
+		"cut-word": {ask("What is said about the older railway?", "it was sold"),
+			`^What is said about the older rai?l?w?$`, ""},
+		"cloze":            {who, `^In 1931 Marta Lind gave the older boat to (____|_____|\.\.\.|\[blank\])[.?]?$`, ""},
+		"passage-sentence": {who, `^In 1931 Marta Lind gave the older boat to Jonas Berg[.?]$`, ""},
+		"noun-to-pronoun":  {ask("What was the lower quay at the bank?", "sold"), `^What was (it|this|that)\?$`, ""},
+		"all-names": {ask("What did Marta Lind give to Jonas Berg?", "the older boat"),
+			`^What did (it|this|that) give to (it|this|that)\?$`, ""},
+		"broad": {who, `^(What|How) .*Marta Lind\?$`, ""},
+		"appended": {who, `^To whom did Marta Lind give the older boat in 1931(, given that|, when|, while| and) [a-z].*\?$`,
+			""},
+		"inserted": {ask("When did Marta Lind sell it?", "never"), `^When did Marta Lind, \S.*, sell it\?$`, ""},
 	} {
 		at := slices.IndexFunc(moreRules, func(r rule) bool { return r.name == name })
 		if at < 0 {
 			t.Errorf("no rule %s", name)
 			continue
 		}
-		other := Row{ID: "y", Title: "races", Passage: races, Question: "Who called it the Swan?", Answer: "Ida Holm", Source: "own"}
+		other := Row{ID: "y", Title: "races", Passage: races, Question: "Who called it the Swan?",
+			Answer: "Ida Holm", Source: "own"}
 		m := newMaker(append(slices.Clone(rows), c.row, other), DefaultOptions())
 		made := 0
 		for range 200 {
@@ -67,10 +77,12 @@ func TestMechanisms(t *testing.T) {
 				continue
 			}
 			made++
-			if want := c.answer; e.Answer != c.row.Answer && want != "*" && e.Answer != want || !regexp.MustCompile(c.question).MatchString(e.Question) {
+			if want := c.answer; e.Answer != c.row.Answer && want != "*" && e.Answer != want ||
+				!regexp.MustCompile(c.question).MatchString(e.Question) {
 				t.Fatalf("%s: %q / %q, want %s / %q", name, e.Question, e.Answer, c.question, c.answer)
 			}
-			if e.Question == c.row.Question && e.Answer == c.row.Answer || e.Passage != c.row.Passage || e.Labels[0] != moreRules[at].code {
+			if e.Question == c.row.Question && e.Answer == c.row.Answer || e.Passage != c.row.Passage ||
+				e.Labels[0] != moreRules[at].code {
 				t.Errorf("%s: %+v differs in the wrong things from %+v", name, e, c.row)
 			}
 		}
@@ -83,7 +95,8 @@ func TestMechanisms(t *testing.T) {
 	}
 }
 
-// TestMechanismsLeaveOthersAlone: rows that must not be made wrong by a rule, since what comes out would be right or another error.
+// TestMechanismsLeaveOthersAlone: rows that must not be made wrong by a rule, since what comes out would be right or
+// another error.
 func TestMechanismsLeaveOthersAlone(t *testing.T) {
 	ask := func(question, answer string) Row {
 		return Row{ID: "x", Passage: races, Question: question, Answer: answer}
@@ -140,7 +153,8 @@ func TestCombined(t *testing.T) {
 		}
 		two++
 		first, second := e.Labels[0], e.Labels[len(e.Labels)-1]
-		if !slices.Contains(Mechanisms(first), a) || !slices.Contains(Mechanisms(second), b) || !slices.Contains(seconds[first], second) {
+		if !slices.Contains(Mechanisms(first), a) || !slices.Contains(Mechanisms(second), b) ||
+			!slices.Contains(seconds[first], second) {
 			t.Errorf("%s with labels %v", e.Mechanism, e.Labels)
 		}
 	}
@@ -171,16 +185,20 @@ func TestBind(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := Bind(own)
-	if err != nil || !slices.Equal(b.Codes, Codes()) || len(b.Without) != 0 || !slices.Equal(b.Labels([]string{"OTP", "INM"}), []string{"OTP", "INM"}) {
+	if err != nil || !slices.Equal(b.Codes, Codes()) || len(b.Without) != 0 ||
+		!slices.Equal(b.Labels([]string{"OTP", "INM"}), []string{"OTP", "INM"}) {
 		t.Errorf("the built-in taxonomy: %+v, %v", b, err)
 	}
 	yaml, err := taxonomy.BuiltinYAML(home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer("code: Spell", "code: Typo", "name: Vague\n", "name: Rude\n", "code: Vague", "code: Rude", ", Vague", ", Rude", "[Incomplete, Not A Question, Grammar Error, Vague", "[Incomplete, Not A Question, Grammar Error, Rude").Replace(string(yaml))
+	text := strings.NewReplacer("code: Spell", "code: Typo", "name: Vague\n", "name: Rude\n", "code: Vague", "code: Rude",
+		", Vague", ", Rude", "[Incomplete, Not A Question, Grammar Error, Vague", "[Incomplete, Not A Question, Grammar "+
+			"Error, Rude").Replace(string(yaml))
 	b, err = Bind(parse(t, text))
-	if err != nil || !slices.Equal(b.Without, []string{"Rude"}) || slices.Contains(b.Codes, "Vague") || !slices.Equal(b.Labels([]string{"Spell", "Vague"}), []string{"Typo"}) {
+	if err != nil || !slices.Equal(b.Without, []string{"Rude"}) || slices.Contains(b.Codes, "Vague") ||
+		!slices.Equal(b.Labels([]string{"Spell", "Vague"}), []string{"Typo"}) {
 		t.Errorf("a taxonomy of one's own: %+v, %v", b, err)
 	}
 	if code, ok := b.Code("spell error"); code != "Spell" || !ok {

@@ -7,9 +7,11 @@ import (
 	"slices"
 )
 
-// seconds are, for each error, those that can be planted after it so that both are there: what the question means stays as it was.
+// seconds are, for each error, those that can be planted after it so that both are there: what the question means stays
+// as it was.
 var seconds = map[string][]string{
-	"OTA": {"Spell", "Gram", "Copy"}, "Fact": {"Spell", "Gram", "Copy"}, "INM": {"Spell", "Gram", "Copy"}, "OTP": {"Spell", "Gram"}, "Vague": {"Spell", "Gram"},
+	"OTA": {"Spell", "Gram", "Copy"}, "Fact": {"Spell", "Gram", "Copy"}, "INM": {"Spell", "Gram", "Copy"}, "OTP": {"Spell",
+		"Gram"}, "Vague": {"Spell", "Gram"},
 	"Spell": {"Gram", "Copy"}, "Gram": {"Spell", "Copy"}, "Copy": {"Spell", "Gram"}, "Inc": {"Spell"}, "NAQ": {"Spell"},
 }
 

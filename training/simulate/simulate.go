@@ -1,8 +1,8 @@
 // Package simulate makes labelled training rows out of right ones: each rule plants one kind of error into a human
 // question, answer and passage, and says which labels the result carries. It is offline and deterministic under a seed.
 //
-// The rules speak of questions, so they serve taxonomies with the fields of question generation; they refer to labels by the
-// codes of that taxonomy, and Bind finds out which of them another one has. [Verifier] is for any taxonomy.
+// The rules speak of questions, so they serve taxonomies with the fields of question generation; they refer to labels
+// by the codes of that taxonomy, and Bind finds out which of them another one has. [Verifier] is for any taxonomy.
 package simulate
 
 import (
@@ -32,8 +32,8 @@ type Example struct {
 	Mechanism string `json:"mechanism"`
 	// Target is what the passage really answers to the question; empty where the question no longer has one.
 	Target string `json:"target,omitempty"`
-	// Original is the question before words of it were changed, so that a trainer can tell which; the question itself where
-	// none was; empty where another question stands in its place.
+	// Original is the question before words of it were changed, so that a trainer can tell which; the question itself
+	// where none was; empty where another question stands in its place.
 	Original string `json:"original,omitempty"`
 	// Origin is the id of the row that the example was made from.
 	Origin string `json:"origin"`
@@ -47,9 +47,9 @@ type Options struct {
 	Copies int
 	// Mix maps a label's code to its relative weight; codes that are left out are not made.
 	Mix map[string]float64
-	// Total, if over 0, asks for so many examples in all, each code's share that of its weight; PerError, if over 0, for so
-	// many of each error code with a weight, and none without error. Copies is then not looked at. Fewer come where the rows
-	// do not lend themselves to more.
+	// Total, if over 0, asks for so many examples in all, each code's share that of its weight; PerError, if over 0, for
+	// so many of each error code with a weight, and none without error. Copies is then not looked at. Fewer come where the
+	// rows do not lend themselves to more.
 	Total, PerError int
 	// Combined is the share, 0 to 1, of the examples with an error that get a second one, of the language or copied.
 	Combined float64
@@ -57,11 +57,13 @@ type Options struct {
 	Rules int
 }
 
-// DefaultOptions returns three examples a row, over a third right, with wrong answers as the most frequent error, as in the
-// output of real systems (ANNOTATION guideline: OK 42–46 %, OTA 24–28 %), and more of the kinds that are hard to learn.
+// DefaultOptions returns three examples a row, over a third right, with wrong answers as the most frequent error, as in
+// the output of real systems (ANNOTATION guideline: OK 42–46 %, OTA 24–28 %), and more of the kinds that are hard to
+// learn.
 func DefaultOptions() Options {
 	return Options{Seed: 1, Copies: 3, Combined: 0.1, Rules: newest, Mix: map[string]float64{
-		"OK": 36, "OTA": 28, "Fact": 14, "INM": 5, "OTP": 1.5, "Spell": 3, "Gram": 14, "Inc": 2, "NAQ": 1.5, "Vague": 1.5, "Copy": 1,
+		"OK": 36, "OTA": 28, "Fact": 14, "INM": 5, "OTP": 1.5, "Spell": 3, "Gram": 14, "Inc": 2, "NAQ": 1.5,
+		"Vague": 1.5, "Copy": 1,
 	}}
 }
 
@@ -146,7 +148,8 @@ type maker struct {
 }
 
 func newMaker(rows []Row, o Options) *maker {
-	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rules: table(o.Rules), combined: o.Combined, rows: rows, byPassage: map[string][]int{}, byTitle: map[string][]int{}}
+	m := &maker{rng: rand.New(rand.NewPCG(o.Seed, 0x5eed)), rules: table(o.Rules), combined: o.Combined, rows: rows,
+		byPassage: map[string][]int{}, byTitle: map[string][]int{}}
 	for i, r := range rows {
 		m.byPassage[r.Passage] = append(m.byPassage[r.Passage], i)
 		m.byTitle[r.Title] = append(m.byTitle[r.Title], i)
@@ -154,9 +157,9 @@ func newMaker(rows []Row, o Options) *maker {
 	return m
 }
 
-// Generate makes up to o.Copies examples of every row, or as many as o.Total or o.PerError say, in the rows' order, and hands
-// each to emit. A row that no rule of
-// the drawn kind fits is tried with other kinds; equal examples of one row are made once. It stops at emit's first error.
+// Generate makes up to o.Copies examples of every row, or as many as o.Total or o.PerError say, in the rows' order, and
+// hands each to emit. A row that no rule of the drawn kind fits is tried with other kinds; equal examples of one row
+// are made once. It stops at emit's first error.
 func Generate(rows []Row, o Options, emit func(Example) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -224,8 +227,8 @@ func (m *maker) make(r Row, code string) (Example, bool) {
 	return ex, true
 }
 
-// wide is the share of examples whose answer becomes a clause: human question sets have short answers, half of those that
-// question generators are given are clauses (10 words on average in Quiz Design).
+// wide is the share of examples whose answer becomes a clause: human question sets have short answers, half of those
+// that question generators are given are clauses (10 words on average in Quiz Design).
 const wide = 0.4
 
 // lengthen makes the answer a clause, unless that would make a wrong answer right.

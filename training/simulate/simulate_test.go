@@ -12,13 +12,15 @@ const bridge = "The harbour bridge of Ostvik was begun in 1926 by Marta Lind and
 	"Its rival, the railway bridge of Nordvik, was finished before the war by Jonas Berg. " +
 	"Trams crossed the water until 1958, when the rails were lifted and sold to a smelter in Sundby."
 
-const bog = "A raised bog lives on rain water and little else. Its mosses hold up to twenty times their weight in water and make the peat acid."
+const bog = "A raised bog lives on rain water and little else. Its mosses hold up to twenty times their weight in " +
+	"water and make the peat acid."
 
 var rows = []Row{
 	{"b1", "bridge", bridge, "When was the harbour bridge in Ostvik opened to traffic?", "1931", "own"},
 	{"b2", "bridge", bridge, "Who finished the railway bridge before the war?", "Jonas Berg", "own"},
 	{"b3", "bridge", bridge, "What did the smelter in Sundby buy after the trams had stopped?", "the rails", "own"},
-	{"b4", "bridge", "Ferries ran from the old quay for eighty years and carried mail, coal and cattle.", "What did the ferries carry?", "mail, coal and cattle", "own"},
+	{"b4", "bridge", "Ferries ran from the old quay for eighty years and carried mail, coal and cattle.",
+		"What did the ferries carry?", "mail, coal and cattle", "own"},
 	{"m1", "bog", bog, "What does a raised bog live on?", "rain water", "own"},
 	{"m2", "bog", bog, "What is the effect of the mosses on the peat?", "They make it acid.", "own"},
 }
@@ -65,7 +67,8 @@ func TestInvariants(t *testing.T) {
 			if e.Mechanism == "excess-answer" {
 				return e.Answer != o.Answer && strings.Contains(e.Answer, strings.TrimRight(o.Answer, "."))
 			}
-			return e.Answer != e.Target && (e.Target != "" || e.Mechanism == "question-word") && (e.Target == "" || !strings.Contains(e.Answer, e.Target))
+			return e.Answer != e.Target && (e.Target != "" || e.Mechanism == "question-word") &&
+				(e.Target == "" || !strings.Contains(e.Answer, e.Target))
 		},
 		"Fact": func(o Row, e Example) bool {
 			return strings.Contains(e.Answer, o.Answer) && e.Question != o.Question && e.Target == ""
@@ -90,7 +93,8 @@ func TestInvariants(t *testing.T) {
 		}
 		for _, e := range examples {
 			if o := origin[e.Origin]; !slices.Contains(e.Labels, code) || e.Passage != o.Passage || !holds(o, e) {
-				t.Errorf("%s (%s): %q / %q, labels %v, target %q, made of %q / %q", code, e.Mechanism, e.Question, e.Answer, e.Labels, e.Target, o.Question, o.Answer)
+				t.Errorf("%s (%s): %q / %q, labels %v, target %q, made of %q / %q", code, e.Mechanism, e.Question, e.Answer,
+					e.Labels, e.Target, o.Question, o.Answer)
 			}
 		}
 	}

@@ -9,9 +9,11 @@ import (
 var function = map[string]bool{}
 
 func init() {
-	for w := range strings.FieldsSeq(`a an the of in on at to for from by with and or but nor as is are was were be been being has have had do does did
-		will would can could shall should may might must not no it its he his him she her they their them this that these those which who whom whose
-		what when where why how there here than then so if into over under about after before between during through also such both each other some any all`) {
+	for w := range strings.FieldsSeq(`a an the of in on at to for from by with and or but nor as is are was were be been being has have
+	had do does did will would can could shall should may might must not no it its he his him she her
+	they their them this that these those which who whom whose what when where why how there here than
+	then so if into over under about after before between during through also such both each other some
+	any all`) {
 		function[w] = true
 	}
 }
@@ -33,7 +35,10 @@ func shareWord(a, b string) bool {
 }
 
 func stem(w string) string {
-	r := []rune(strings.ToLower(strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })))
+	r := []rune(strings.ToLower(strings.TrimFunc(w, func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsNumber(r)
+	})))
 	return string(r[:min(5, len(r))])
 }
 
@@ -53,7 +58,8 @@ func shape(s string) string {
 	return ""
 }
 
-// spans lists the numbers and the runs of capitalised words in s, those that begin a sentence with a common word left out.
+// spans lists the numbers and the runs of capitalised words in s, those that begin a sentence with a common word left
+// out.
 func spans(s string) []string {
 	var out []string
 	start := true
@@ -108,11 +114,12 @@ func clauses(s string) []string {
 	return out
 }
 
-// widest is the number of words of the longest answer that widen makes; the answers that real systems are given are clauses.
+// widest is the number of words of the longest answer that widen makes; the answers that real systems are given are
+// clauses.
 const widest = 25
 
-// widen returns the answer with the words around it that belong to its clause, to either side or both, as a naive splitter
-// cuts answers; the answer itself where it is not in the passage or nothing fits.
+// widen returns the answer with the words around it that belong to its clause, to either side or both, as a naive
+// splitter cuts answers; the answer itself where it is not in the passage or nothing fits.
 func (m *maker) widen(passage, answer string) string {
 	for _, s := range sentences(passage) {
 		at := strings.Index(s, answer)

@@ -3,8 +3,6 @@ package simulate
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -20,15 +18,17 @@ const (
 	NearMiss = "near-miss" // the identifier's own mistake on the row, or one that it often makes
 )
 
-// nearMissShare of the negatives are near misses where anything is known of the identifier: they are what a verifier meets.
+// nearMissShare of the negatives are near misses where anything is known of the identifier: they are what a verifier
+// meets.
 const nearMissShare = 0.5
 
 // Judged is a row whose right labels are known.
 type Judged struct {
-	Row    *dataset.Row
-	Labels []string // names or codes; the no-error label, or nothing in a taxonomy without one, says that there is no error
-	// Diagnosis is what the identifier found in the row; nil is not known. Its labels and probabilities make near misses, and
-	// those of all rows are the confusion table for the rows without.
+	Row *dataset.Row
+	// names or codes; the no-error label, or nothing in a taxonomy without one, says that there is no error
+	Labels []string
+	// Diagnosis is what the identifier found in the row; nil is not known. Its labels and probabilities make near misses,
+	// and those of all rows are the confusion table for the rows without.
 	Diagnosis *dataset.Diagnosis
 }
 
@@ -45,7 +45,8 @@ func ReadJudged(r *dataset.Row, t *taxonomy.Taxonomy) (Judged, error) {
 // VerifierOptions steer Verifier.
 type VerifierOptions struct {
 	Taxonomy *taxonomy.Taxonomy
-	// Seed makes runs repeatable. What a row gets depends on it, on the row's id and on the label counts of all rows, not on the order.
+	// Seed makes runs repeatable. What a row gets depends on it, on the row's id and on the label counts of all rows, not
+	// on the order.
 	Seed uint64
 	// Negatives is the share of verifier rows with a wrong label set: over 0, under 1. 0.5 is one for each right set.
 	Negatives float64
@@ -75,8 +76,8 @@ type VerifierRow struct {
 // Text is the label set as verifiers read it.
 func (r *VerifierRow) Text() string { return strings.Join(r.Labels, ", ") }
 
-// Record is r as a row for a trainer: id, origin, the taxonomy's fields, labels, right (0 or 1) and mechanism. n, such as
-// Nth, tells the id from those of other rows that are made of the same one.
+// Record is r as a row for a trainer: id, origin, the taxonomy's fields, labels, right (0 or 1) and mechanism. n, such
+// as Nth, tells the id from those of other rows that are made of the same one.
 func (r *VerifierRow) Record(t *taxonomy.Taxonomy, n int) (*dataset.Row, error) {
 	out, err := dataset.RowOf(struct{}{})
 	if err != nil {
@@ -97,9 +98,10 @@ func (r *VerifierRow) Record(t *taxonomy.Taxonomy, n int) (*dataset.Row, error) 
 	return out, errors.Join(faults...)
 }
 
-// Verifier hands emit every row with its right label set, and then with wrong ones: a label dropped, added or swapped, or a
-// near miss of the identifier. A wrong set differs from the right one and from the row's other wrong ones. Among the sets
-// that fit, those that are frequent as right ones are preferred, so that a set alone tells little of whether it is right.
+// Verifier hands emit every row with its right label set, and then with wrong ones: a label dropped, added or swapped,
+// or a near miss of the identifier. A wrong set differs from the right one and from the row's other wrong ones. Among
+// the sets that fit, those that are frequent as right ones are preferred, so that a set alone tells little of whether
+// it is right.
 func Verifier(rows []Judged, o VerifierOptions, emit func(VerifierRow) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -243,158 +245,4 @@ func (p *perturber) causes(s labelSet) map[int]bool {
 		out[len(s)] = true
 	}
 	return out
-}
-
-// candidate is a wrong set with its weight.
-type candidate struct {
-	set    labelSet
-	weight float64
-}
-
-// emit gives the rows made of r.
-func (p *perturber) emit(r Judged, right labelSet, emit func(VerifierRow) error) error {
-	if err := emit(VerifierRow{Row: r.Row, Labels: p.names(right), Right: true}); err != nil {
-		return err
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(r.Row.ID)) // never fails
-	rng := rand.New(rand.NewPCG(p.o.Seed, h.Sum64()))
-	each := p.o.Negatives / (1 - p.o.Negatives) // for each right set
-	n := int(each)
-	if rng.Float64() < each-float64(n) {
-		n++
-	}
-	taken := map[string]bool{right.key(): true}
-	for nth := range n {
-		set, mechanism := p.wrong(rng, r, right, taken)
-		if set == nil { // as many wrong sets as the taxonomy has are made
-			break
-		}
-		taken[set.key()] = true
-		if err := emit(VerifierRow{Row: r.Row, Labels: p.names(set), Nth: nth + 1, Mechanism: mechanism}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wrong draws a set that is not taken; nil if there is none.
-func (p *perturber) wrong(rng *rand.Rand, r Judged, right labelSet, taken map[string]bool) (labelSet, string) {
-	if rng.Float64() < nearMissShare {
-		if c := drawSet(rng, p.nearMisses(r, right), taken); c != nil {
-			return c, NearMiss
-		}
-	}
-	kinds := []string{Dropped, Added, Swapped}
-	rng.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
-	for _, kind := range kinds {
-		if c := drawSet(rng, p.edits(right, kind), taken); c != nil {
-			return c, kind
-		}
-	}
-	return nil, ""
-}
-
-// edits are the sets of one kind; a set weighs as often as it is right, and one more.
-func (p *perturber) edits(right labelSet, kind string) (out []candidate) {
-	add := func(set labelSet) { out = append(out, candidate{set, 1 + float64(p.sets[set.key()])}) }
-	p.each(right, func(drop, plus int) {
-		switch {
-		case kind == Dropped && plus < 0:
-			add(right.flipped(drop))
-		case kind == Added && drop < 0:
-			add(right.flipped(plus))
-		case kind == Swapped && drop >= 0 && plus >= 0:
-			add(right.flipped(drop, plus))
-		}
-	})
-	return out
-}
-
-// each visits the pairs of a type of the set, or -1, and one that it lacks, or -1; not -1 and -1.
-func (p *perturber) each(right labelSet, visit func(drop, plus int)) {
-	for drop := -1; drop < len(right); drop++ {
-		if drop >= 0 && !right[drop] {
-			continue
-		}
-		for plus := -1; plus < len(right); plus++ {
-			if plus >= 0 && (right[plus] || plus == p.no) || drop < 0 && plus < 0 {
-				continue
-			}
-			visit(drop, plus)
-		}
-	}
-}
-
-// nearMisses are the identifier's own set, if it is wrong, and single changes by what it thinks of each label: by its
-// probabilities on the row, else by how it confuses labels on all rows. None where nothing is known.
-func (p *perturber) nearMisses(r Judged, right labelSet) (out []candidate) {
-	if known(r.Diagnosis) {
-		if found, err := p.set(r.Diagnosis.Labels); err == nil && !slices.Equal(found, right) {
-			out = append(out, candidate{found, 1})
-		}
-	}
-	wrongly, missed := p.opinion(r.Diagnosis, right)
-	if wrongly == nil {
-		return out
-	}
-	p.each(right, func(drop, plus int) {
-		switch {
-		case plus < 0:
-			out = append(out, candidate{right.flipped(drop), missed[drop]})
-		case drop < 0:
-			out = append(out, candidate{right.flipped(plus), wrongly[plus]})
-		default:
-			out = append(out, candidate{right.flipped(drop, plus), missed[drop] * wrongly[plus]})
-		}
-	})
-	return out
-}
-
-// opinion is how likely the identifier is to give each label wrongly, and to miss it; nil if it is not known.
-func (p *perturber) opinion(d *dataset.Diagnosis, right labelSet) (wrongly, missed []float64) {
-	n := len(right)
-	wrongly, missed = make([]float64, n), make([]float64, n)
-	if known(d) && len(d.Probabilities) > 0 {
-		for i, y := range p.o.Taxonomy.Types {
-			if q, ok := d.Probabilities.Get(y.Name); ok {
-				wrongly[i], missed[i] = q, 1-q
-			}
-		}
-		return wrongly, missed
-	}
-	if p.diagnosed == nil {
-		return nil, nil
-	}
-	for a := range p.causes(right) {
-		if p.diagnosed[a] == 0 {
-			continue
-		}
-		for b := range wrongly {
-			wrongly[b] = max(wrongly[b], p.confused[a][b]/p.diagnosed[a])
-		}
-		if a < n {
-			missed[a] = p.missed[a] / p.diagnosed[a]
-		}
-	}
-	return wrongly, missed
-}
-
-// drawSet draws by weight among the sets that are not taken; nil if none has weight.
-func drawSet(rng *rand.Rand, from []candidate, taken map[string]bool) labelSet {
-	sum := 0.0
-	from = slices.DeleteFunc(from, func(c candidate) bool { return taken[c.set.key()] || !(c.weight > 0) })
-	for _, c := range from {
-		sum += c.weight
-	}
-	x := rng.Float64() * sum
-	for _, c := range from {
-		if x -= c.weight; x < 0 {
-			return c.set
-		}
-	}
-	if len(from) > 0 {
-		return from[len(from)-1].set // rounding
-	}
-	return nil
 }

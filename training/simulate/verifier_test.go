@@ -94,7 +94,8 @@ func TestVerifierNegatives(t *testing.T) {
 		errors := func(s []string) int {
 			return len(slices.DeleteFunc(slices.Clone(s), func(l string) bool { return l == "Clean" }))
 		}
-		if got, want := errors(r.Labels)-errors(right), map[string]int{Dropped: -1, Added: 1, Swapped: 0}[r.Mechanism]; got != want {
+		if got, want := errors(r.Labels)-errors(right), map[string]int{Dropped: -1, Added: 1,
+			Swapped: 0}[r.Mechanism]; got != want {
 			t.Errorf("%s made %v of %v", r.Mechanism, r.Labels, right)
 		}
 	}
@@ -151,7 +152,8 @@ func TestVerifierGivesEverySetOnce(t *testing.T) {
 }
 
 func found(labels []string, red, green, blue float64) *dataset.Diagnosis {
-	return &dataset.Diagnosis{Labels: labels, Probabilities: dataset.Probabilities{{Label: "Red", P: red}, {Label: "Green", P: green}, {Label: "Blue", P: blue}, {Label: "Clean", P: 0}}}
+	return &dataset.Diagnosis{Labels: labels, Probabilities: dataset.Probabilities{{Label: "Red", P: red},
+		{Label: "Green", P: green}, {Label: "Blue", P: blue}, {Label: "Clean", P: 0}}}
 }
 
 // TestVerifierNearMiss: an identifier that gives Green beside each Red, and is sure of it.
@@ -188,7 +190,8 @@ func TestVerifierErrors(t *testing.T) {
 		"unknown":       {judged("a", nil, "Pink"), `row a: small@1 has no label "Pink"; it has Red, Green, Blue, Clean`},
 		"contradiction": {judged("a", nil, "Red", "K"), `row a: "Clean" stands beside other labels`},
 		"none":          {judged("a", nil), `row a: no label; write "Clean"`},
-		"diagnosis":     {judged("a", &dataset.Diagnosis{Labels: []string{"Pink"}}, "Red"), `row a: its diagnosis: small@1 has no label "Pink"`},
+		"diagnosis": {judged("a", &dataset.Diagnosis{Labels: []string{"Pink"}}, "Red"),
+			`row a: its diagnosis: small@1 has no label "Pink"`},
 	} {
 		err := Verifier([]Judged{c.row}, VerifierOptions{tax, 1, 0.5}, func(VerifierRow) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -204,7 +207,8 @@ func TestVerifierErrors(t *testing.T) {
 
 func TestVerifierRecord(t *testing.T) {
 	tax := parse(t, smallYAML)
-	r := VerifierRow{Row: &dataset.Row{ID: "x", Values: []string{"some text"}}, Labels: []string{"Red", "Blue"}, Mechanism: Added}
+	r := VerifierRow{Row: &dataset.Row{ID: "x", Values: []string{"some text"}}, Labels: []string{"Red", "Blue"},
+		Mechanism: Added}
 	row, err := r.Record(tax, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +228,8 @@ func FuzzVerifier(f *testing.F) {
 	f.Add("", "Red;Red", 0.99, uint64(2))
 	f.Fuzz(func(t *testing.T, right, diagnosed string, share float64, seed uint64) {
 		share = math.Min(share, 0.99) // more than all sets are not made anyway
-		rows := []Judged{judged("a", &dataset.Diagnosis{Labels: strings.Split(diagnosed, ";")}, strings.Split(right, ";")...), judged("b", nil, "Red")}
+		rows := []Judged{judged("a", &dataset.Diagnosis{Labels: strings.Split(diagnosed, ";")}, strings.Split(right, ";")...),
+			judged("b", nil, "Red")}
 		var was []string
 		_ = Verifier(rows, VerifierOptions{parse(t, smallYAML), seed, share}, func(r VerifierRow) error {
 			if r.Right {

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// MaxSize is the longest piece, in bytes, that tables remember. As many bytes must follow a piece in its buffer, so that
-// its key is read without a branch a byte.
+// MaxSize is the longest piece, in bytes, that tables remember. As many bytes must follow a piece in its buffer, so
+// that its key is read without a branch a byte.
 const MaxSize = 24
 
 // key is a piece, padded with zeros.

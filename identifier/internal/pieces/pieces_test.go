@@ -11,8 +11,10 @@ import (
 func padded(text string) []byte { return append([]byte(text), make([]byte, MaxSize)...) }
 
 func TestMemo(t *testing.T) {
-	m := NewMemo(NewTable(map[string]int32{"": 9, "a": 1, "a\x00": 2, strings.Repeat("x", MaxSize): 3, strings.Repeat("x", MaxSize+1): 4}))
-	for text, want := range map[string][]int32{"a": {1}, "a\x00": {2}, "a\x00\x00": nil, "b": nil, strings.Repeat("x", MaxSize): {3}, strings.Repeat("x", MaxSize+1): nil} {
+	m := NewMemo(NewTable(map[string]int32{"": 9, "a": 1, "a\x00": 2, strings.Repeat("x", MaxSize): 3,
+		strings.Repeat("x", MaxSize+1): 4}))
+	for text, want := range map[string][]int32{"a": {1}, "a\x00": {2}, "a\x00\x00": nil, "b": nil,
+		strings.Repeat("x", MaxSize): {3}, strings.Repeat("x", MaxSize+1): nil} {
 		if got, ok := m.Append(nil, padded(text), 0, len(text)); !slices.Equal(got, want) || ok != (want != nil) {
 			t.Errorf("%q: %v, %t", text, got, ok)
 		}
@@ -63,7 +65,8 @@ func TestTrie(t *testing.T) {
 		text  string
 		value int32
 		size  int
-	}{{"", None, 0}, {"x", None, 0}, {"ab", 0, 1}, {"abcd", 1, 3}, {"b\x00", 2, 2}, {"b", None, 0}, {"éa", 3, 2}, {"n1999;", 2009, 6}, {"n19", None, 0}} {
+	}{{"", None, 0}, {"x", None, 0}, {"ab", 0, 1}, {"abcd", 1, 3}, {"b\x00", 2, 2}, {"b", None, 0}, {"éa", 3,
+		2}, {"n1999;", 2009, 6}, {"n19", None, 0}} {
 		if value, size := trie.Longest(Root, []byte(c.text)); value != c.value || size != c.size {
 			t.Errorf("%q: %d, %d", c.text, value, size)
 		}

@@ -108,8 +108,8 @@ func joined(row map[string]any) string {
 	return strings.Join(parts, " ")
 }
 
-// madeUp makes 2,000 rows of about 900 bytes: words of GPT-2's vocabulary, the frequent ones often (Zipf), one in twenty
-// of a kind that hardly occurs twice, with numbers, punctuation and a question at the beginning.
+// madeUp makes 2,000 rows of about 900 bytes: words of GPT-2's vocabulary, the frequent ones often (Zipf), one in
+// twenty of a kind that hardly occurs twice, with numbers, punctuation and a question at the beginning.
 func madeUp(tok tokenfile.Tokenizer) []string {
 	var words []string
 	for id := range int32(tok.VocabSize()) {

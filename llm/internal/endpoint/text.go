@@ -64,7 +64,8 @@ func secrets(o vendor.Options) []string {
 		words = append(words, strings.Fields(value)...)
 	}
 	words = slices.DeleteFunc(words, func(s string) bool {
-		return s == "" || s != o.Key && len(s) < 8 // shorter ones are versions and names: replacing them would damage ordinary words
+		// shorter ones are versions and names: replacing them would damage ordinary words
+		return s == "" || s != o.Key && len(s) < 8
 	})
 	var forms []string
 	for _, word := range words {

@@ -50,7 +50,8 @@ func exportArgilla(f *review.Frozen, o Options) ([]File, error) {
 	records := []argillaRecord{}
 	for i := range f.All {
 		it := &f.All[i]
-		r := argillaRecord{ID: it.ItemID, Fields: map[string]string{}, Metadata: map[string]any{"batch": f.ID, "text_sha256": it.TextSHA256},
+		r := argillaRecord{ID: it.ItemID, Fields: map[string]string{}, Metadata: map[string]any{"batch": f.ID,
+			"text_sha256": it.TextSHA256},
 			Suggestions: map[string]argillaSuggestion{}, Responses: map[string][]argillaResponse{}, Vectors: map[string]any{}}
 		for k, name := range names {
 			r.Fields[name] = f.Values[i][k]
@@ -112,7 +113,8 @@ func argillaSettings(f *review.Frozen, names []string) object {
 	t := f.Taxonomy
 	var fields, options []object
 	for k, name := range names {
-		fields = append(fields, object{"name": name, "title": f.Columns[k].Name, "required": k == 0, "type": "text", "settings": object{"type": "text", "use_markdown": false}})
+		fields = append(fields, object{"name": name, "title": f.Columns[k].Name, "required": k == 0, "type": "text",
+			"settings": object{"type": "text", "use_markdown": false}})
 	}
 	var guide strings.Builder
 	for k, c := range choices(t) {
@@ -120,10 +122,14 @@ func argillaSettings(f *review.Frozen, names []string) object {
 		fmt.Fprintf(&guide, "- **%s**: %s\n", c, definition(t, k))
 	}
 	return object{
-		"guidelines": guide.String(), "allow_extra_metadata": true, "fields": fields, "vectors": []object{}, "metadata": []object{},
+		"guidelines": guide.String(), "allow_extra_metadata": true, "fields": fields, "vectors": []object{},
+		"metadata": []object{},
 		"questions": []object{
-			{"name": argillaLabels, "title": "Labels", "required": true, "type": "multi_label_selection", "settings": object{"type": "multi_label_selection", "options": options, "visible_options": nil, "options_order": "natural"}},
-			{"name": argillaNotes, "title": "Notes", "required": false, "type": "text", "settings": object{"type": "text", "use_markdown": false}},
+			{"name": argillaLabels, "title": "Labels", "required": true, "type": "multi_label_selection",
+				"settings": object{"type": "multi_label_selection", "options": options, "visible_options": nil,
+					"options_order": "natural"}},
+			{"name": argillaNotes, "title": "Notes", "required": false, "type": "text", "settings": object{"type": "text",
+				"use_markdown": false}},
 		},
 	}
 }
@@ -134,7 +140,8 @@ func readArgilla(r *reader, row *dataset.Row) (*record, error) {
 	var fields map[string]string
 	var metadata map[string]any
 	var responses map[string][]argillaResponse
-	if err := errors.Join(into(row, "id", &rec.id), into(row, "fields", &fields), into(row, "metadata", &metadata), into(row, "responses", &responses)); err != nil {
+	if err := errors.Join(into(row, "id", &rec.id), into(row, "fields", &fields), into(row, "metadata", &metadata),
+		into(row, "responses", &responses)); err != nil {
 		return nil, err
 	}
 	rec.batch, _ = metadata["batch"].(string)
@@ -170,11 +177,13 @@ func readArgillaFlat(r *reader, row *dataset.Row) (*record, error) {
 func flatResponses(row *dataset.Row, question string) ([]argillaResponse, error) {
 	var values []json.RawMessage
 	var users, status []string
-	if err := errors.Join(into(row, question+argillaValues, &values), into(row, question+argillaUsers, &users), into(row, question+argillaStatus, &status)); err != nil {
+	if err := errors.Join(into(row, question+argillaValues, &values), into(row, question+argillaUsers, &users),
+		into(row, question+argillaStatus, &status)); err != nil {
 		return nil, err
 	}
 	if len(users) != len(values) || len(status) != len(values) {
-		return nil, fmt.Errorf("%q has %d values, %d users and %d states; want as many of each", question+argillaValues, len(values), len(users), len(status))
+		return nil, fmt.Errorf("%q has %d values, %d users and %d states; want as many of each", question+argillaValues,
+			len(values), len(users), len(status))
 	}
 	out := make([]argillaResponse, len(values))
 	for i := range values {
@@ -198,7 +207,8 @@ func (rec *record) hear(labels, notes []argillaResponse, pending bool) error {
 		case a.Status == "draft" || a.Status == "" && pending || string(a.Value) == "null":
 			continue
 		case a.Status != "submitted" && a.Status != "":
-			return fmt.Errorf("the response of %s has the unknown status %q; it is draft, submitted or discarded", a.UserID, a.Status)
+			return fmt.Errorf("the response of %s has the unknown status %q; it is draft, submitted or discarded",
+				a.UserID, a.Status)
 		default:
 			if err := json.Unmarshal(a.Value, &v.labels); err != nil {
 				return fmt.Errorf("the labels of %s are no list of names", a.UserID)

@@ -1,6 +1,6 @@
-// Package exchange gives a frozen batch to people in the formats of their tools, and reads what comes back: a workbook, CSV,
-// JSON Lines, records of Argilla, tasks of Label Studio. What tells a reviewer why a row was chosen, or which row repeats
-// which, never leaves the workspace.
+// Package exchange gives a frozen batch to people in the formats of their tools, and reads what comes back: a workbook,
+// CSV, JSON Lines, records of Argilla, tasks of Label Studio. What tells a reviewer why a row was chosen, or which row
+// repeats which, never leaves the workspace.
 package exchange
 
 import (
@@ -102,8 +102,8 @@ func Export(f *review.Frozen, name string, o Options) ([]File, error) {
 	return nil, fmt.Errorf("there is no format %q; the formats are %s", name, strings.Join(Formats(), ", "))
 }
 
-// layout names the columns of the flat formats. What reviewers read and the labels keep their names; a column of erreval's
-// own that would be called the same gets underscores.
+// layout names the columns of the flat formats. What reviewers read and the labels keep their names; a column of
+// erreval's own that would be called the same gets underscores.
 type layout struct {
 	batch, item, reviewer, labels, skipped, notes, text, proposed, resolves string
 
@@ -130,7 +130,8 @@ func layoutOf(b *review.Frozen) layout {
 	for _, c := range []struct {
 		to   *string
 		name string
-	}{{&l.batch, "batch"}, {&l.item, "item_id"}, {&l.reviewer, "reviewer"}, {&l.labels, "labels"}, {&l.skipped, "skipped"}, {&l.notes, "notes"},
+	}{{&l.batch, "batch"}, {&l.item, "item_id"}, {&l.reviewer, "reviewer"}, {&l.labels, "labels"}, {&l.skipped,
+		"skipped"}, {&l.notes, "notes"},
 		{&l.text, "text_sha256"}, {&l.proposed, "proposed"}, {&l.resolves, "resolves"}} {
 		*c.to = free(c.name)
 	}
@@ -210,8 +211,8 @@ func proposal(it *review.Item, show string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Conflicts writes what reviewers disagree on as JSON Lines: each line shows the answers, and has "labels" and "reviewer" to
-// be filled in by whoever decides. Read takes the file back.
+// Conflicts writes what reviewers disagree on as JSON Lines: each line shows the answers, and has "labels" and
+// "reviewer" to be filled in by whoever decides. Read takes the file back.
 func Conflicts(f *review.Frozen, conflicts []review.Conflict) ([]byte, error) {
 	var b bytes.Buffer
 	w := dataset.NewWriter(&b)

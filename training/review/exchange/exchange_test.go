@@ -29,7 +29,8 @@ func batches(t testing.TB) []*review.Frozen {
 			{"Who built the wall?", "Ines Caldwell", passage}, {"When was it built?", "1802", passage},
 			{"=1+1; what, \"then\"?", "It \"leans\"", passage}, {"Who built the wall?", "Ines Caldwell", passage}}),
 		freeze(t, "testdata/recipes.yaml", "B002", [][]string{
-			{"Beat two eggs.", "three eggs,\nflour"}, {"Add flour.", "three eggs,\nflour"}, {"-Stir.", "@flour"}, {"Wait…\r\n", "fl\x01our\r\n"}}),
+			{"Beat two eggs.", "three eggs,\nflour"}, {"Add flour.", "three eggs,\nflour"}, {"-Stir.", "@flour"}, {"Wait…\r\n",
+				"fl\x01our\r\n"}}),
 	}
 }
 
@@ -50,8 +51,10 @@ func freeze(t testing.TB, tax, id string, rows [][]string) *review.Frozen {
 		if err != nil {
 			t.Fatal(err)
 		}
-		it := review.Item{ItemID: id + "-000" + string(rune('1'+i)), RowID: "row", Reason: review.Uncertain, Why: "secret why", Row: data, TextSHA256: dataset.TextSHA256(values),
-			Proposed: &review.Proposed{Labels: []string{tx.Types[0].Name}, Probabilities: dataset.Probabilities{{Label: tx.Types[0].Name, P: 0.625}, {Label: tx.Types[1].Name, P: 0.125}}}}
+		it := review.Item{ItemID: id + "-000" + string(rune('1'+i)), RowID: "row", Reason: review.Uncertain,
+			Why: "secret why", Row: data, TextSHA256: dataset.TextSHA256(values),
+			Proposed: &review.Proposed{Labels: []string{tx.Types[0].Name},
+				Probabilities: dataset.Probabilities{{Label: tx.Types[0].Name, P: 0.625}, {Label: tx.Types[1].Name, P: 0.125}}}}
 		if i > 0 && it.TextSHA256 == items[0].TextSHA256 {
 			it.Reason, it.ControlOf = review.Control, items[0].ItemID
 		}
@@ -81,14 +84,16 @@ type said struct {
 // sayings of the two batches: two labels with a note, nothing wrong, skipped, not answered.
 func sayings(f *review.Frozen) []said {
 	t := f.Taxonomy
-	return []said{{labels: []string{t.Types[0].Name, t.Types[2].Name}, notes: "two; \"of\" them\n= yes"}, {labels: []string{clean(t)}}, {skipped: true}, {}}
+	return []said{{labels: []string{t.Types[0].Name, t.Types[2].Name}, notes: "two; \"of\" them\n= yes"},
+		{labels: []string{clean(t)}}, {skipped: true}, {}}
 }
 
 // want are the answers which that makes.
 func want(f *review.Frozen, all []said, reviewer string) []review.Answer {
 	var out []review.Answer
 	for i, s := range all {
-		a := review.Answer{ItemID: f.All[i].ItemID, Reviewer: reviewer, Labels: []string{}, Notes: s.notes, Skipped: s.skipped, TextSHA256: f.All[i].TextSHA256}
+		a := review.Answer{ItemID: f.All[i].ItemID, Reviewer: reviewer, Labels: []string{}, Notes: s.notes,
+			Skipped: s.skipped, TextSHA256: f.All[i].TextSHA256}
 		if s.labels == nil && !s.skipped {
 			continue
 		}
@@ -240,15 +245,18 @@ var fillers = map[string]func(t testing.TB, f *review.Frozen, files map[string][
 		for i, s := range all {
 			result := []any{}
 			if s.labels != nil {
-				result = append(result, map[string]any{"id": "a", "from_name": "labels", "to_name": "field0", "type": "choices", "origin": "manual", "value": map[string]any{"choices": s.labels}})
+				result = append(result, map[string]any{"id": "a", "from_name": "labels", "to_name": "field0", "type": "choices",
+					"origin": "manual", "value": map[string]any{"choices": s.labels}})
 			}
 			if s.notes != "" {
-				result = append(result, map[string]any{"id": "b", "from_name": "notes", "to_name": "field0", "type": "textarea", "value": map[string]any{"text": []string{s.notes}}})
+				result = append(result, map[string]any{"id": "b", "from_name": "notes", "to_name": "field0", "type": "textarea",
+					"value": map[string]any{"text": []string{s.notes}}})
 			}
 			tasks[i]["id"], tasks[i]["project"] = i+70, 3
 			tasks[i]["annotations"] = []any{}
 			if s.labels != nil || s.skipped {
-				tasks[i]["annotations"] = []any{map[string]any{"id": i, "completed_by": 10, "was_cancelled": s.skipped, "ground_truth": false, "result": result,
+				tasks[i]["annotations"] = []any{map[string]any{"id": i, "completed_by": 10, "was_cancelled": s.skipped,
+					"ground_truth": false, "result": result,
 					"created_at": "2026-03-09T22:16:08.728353Z", "updated_at": "2026-03-09T22:16:08.728378Z", "lead_time": 4.2}}
 			}
 		}
@@ -315,13 +323,15 @@ func TestNothingLeaks(t *testing.T) {
 					}
 				}
 				shown := bytes.Contains(data, []byte("0.62"))
-				if shown != (show == review.ShowProbabilities) && !strings.HasSuffix(name, ".xml") && !strings.Contains(name, ".argilla") {
+				if shown != (show == review.ShowProbabilities) && !strings.HasSuffix(name, ".xml") &&
+					!strings.Contains(name, ".argilla") {
 					t.Errorf("%s, proposals %s: %s shows a probability: %v", format, show, name, shown)
 				}
 			}
 		}
 	}
-	if _, err := Export(f, "pdf", Options{}); err == nil || !strings.Contains(err.Error(), "xlsx, csv, jsonl, argilla, label-studio") {
+	if _, err := Export(f, "pdf", Options{}); err == nil || !strings.Contains(err.Error(),
+		"xlsx, csv, jsonl, argilla, label-studio") {
 		t.Error(err)
 	}
 	if _, err := Export(f, CSV, Options{Proposals: "some"}); err == nil {
@@ -362,7 +372,8 @@ func TestWorkbook(t *testing.T) {
 	f := batches(t)[0]
 	data := export(t, f, XLSX, Options{})["review.xlsx"]
 	editor(t, data, func(book *excelize.File) {
-		if text, err := book.GetCellValue(reviewSheet, cellOf(t, book, "question", 2)); err != nil || text != "=1+1; what, \"then\"?" {
+		if text, err := book.GetCellValue(reviewSheet, cellOf(t, book, "question", 2)); err != nil ||
+			text != "=1+1; what, \"then\"?" {
 			t.Errorf("a text like a formula: %q, %v", text, err)
 		}
 		if formula, err := book.GetCellFormula(reviewSheet, cellOf(t, book, "question", 2)); err != nil || formula != "" {
@@ -392,7 +403,8 @@ func TestWorkbook(t *testing.T) {
 			}
 			return style.Protection == nil || style.Protection.Locked
 		}
-		for header, want := range map[string]bool{"item_id": true, "question": true, "passage": true, "Vague": false, "No Error": false, "skipped": false, "notes": false, "text_sha256": true} {
+		for header, want := range map[string]bool{"item_id": true, "question": true, "passage": true, "Vague": false,
+			"No Error": false, "skipped": false, "notes": false, "text_sha256": true} {
 			if got := locked(cellOf(t, book, header, 1)); got != want {
 				t.Errorf("%s is locked: %v", header, got)
 			}
@@ -409,7 +421,8 @@ func TestWorkbook(t *testing.T) {
 			t.Errorf("definitions %q, %v", rows, err)
 		}
 	})
-	if _, err := Export(freeze(t, "question-generation", "B009", [][]string{{"q", "a", strings.Repeat("é", maxCell+1)}}), XLSX, Options{}); err == nil || !strings.Contains(err.Error(), "export another format") {
+	if _, err := Export(freeze(t, "question-generation", "B009", [][]string{{"q", "a", strings.Repeat("é", maxCell+1)}}),
+		XLSX, Options{}); err == nil || !strings.Contains(err.Error(), "export another format") {
 		t.Errorf("a text too long for a cell: %v", err)
 	}
 }
@@ -432,7 +445,8 @@ func TestLabelStudioConfig(t *testing.T) {
 		if err := xml.Unmarshal(export(t, f, LabelStudio, Options{})["label-studio.xml"], &view); err != nil {
 			t.Fatal(err)
 		}
-		if len(view.Texts) != len(f.Taxonomy.Fields) || view.Texts[0].Value != "$"+f.Taxonomy.Fields[0].Name || view.Choices.ToName != view.Texts[0].Name ||
+		if len(view.Texts) != len(f.Taxonomy.Fields) || view.Texts[0].Value != "$"+f.Taxonomy.Fields[0].Name ||
+			view.Choices.ToName != view.Texts[0].Name ||
 			view.Choices.Choice != "multiple" || len(view.Choices.Items) != len(choices(f.Taxonomy)) {
 			t.Errorf("%+v", view)
 		}
@@ -454,7 +468,8 @@ func TestNameClash(t *testing.T) {
 	}
 }
 
-// The export is what Argilla's own classes were given, and the answers are as they wrote them: testdata/make_argilla.py.
+// The export is what Argilla's own classes were given, and the answers are as they wrote them:
+// testdata/make_argilla.py.
 func TestArgillaSDK(t *testing.T) {
 	f := batches(t)[0]
 	files := export(t, f, Argilla, Options{Proposals: review.ShowProbabilities})
@@ -464,7 +479,8 @@ func TestArgillaSDK(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(golden, files["argilla/"+name]) {
-			t.Errorf("%s is not the one in testdata/argilla; if the change is meant, replace it and run make_argilla.py\n%s", name, files["argilla/"+name])
+			t.Errorf("%s is not the one in testdata/argilla; if the change is meant, replace it and run make_argilla.py\n%s",
+				name, files["argilla/"+name])
 		}
 	}
 	got, err := Read("testdata/argilla_answered.json", f, "")
@@ -476,11 +492,13 @@ func TestArgillaSDK(t *testing.T) {
 	for _, a := range got {
 		lines = append(lines, line{a.ItemID, a.Reviewer[len(a.Reviewer)-1:], strings.Join(a.Labels, ";"), a.Notes})
 	}
-	want := []line{{"B001-0001", "5", "Incomplete;Vague", "two"}, {"B001-0001", "6", "No Error", ""}, {"B001-0002", "5", "No Error", ""}}
+	want := []line{{"B001-0001", "5", "Incomplete;Vague", "two"}, {"B001-0001", "6", "No Error", ""},
+		{"B001-0002", "5", "No Error", ""}}
 	if !reflect.DeepEqual(lines, want) {
 		t.Errorf("%v, want %v", lines, want)
 	}
-	if _, err := Read("testdata/argilla_answered.json", f, "anna"); err == nil || !strings.Contains(err.Error(), "cannot be that of anna alone") {
+	if _, err := Read("testdata/argilla_answered.json", f, "anna"); err == nil || !strings.Contains(err.Error(),
+		"cannot be that of anna alone") {
 		t.Errorf("two users under one name: %v", err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // Whatever a file holds: no panic, and each answer that is read fits the batch and its taxonomy.
 func fuzz(f *testing.F, format string) {
 	batch := batches(f)[0]
-	file, data := fillers[format](f, batch, export(f, batch, format, Options{Proposals: review.ShowProbabilities}), sayings(batch))
+	file, data := fillers[format](f, batch, export(f, batch, format, Options{Proposals: review.ShowProbabilities}),
+		sayings(batch))
 	f.Add(data)
 	f.Add(bytes.ReplaceAll(data, []byte("Vague"), []byte("OK")))
 	f.Add([]byte("{}"))

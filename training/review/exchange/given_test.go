@@ -57,11 +57,13 @@ func TestOtherSheets(t *testing.T) {
 		must(err)
 		must(book.CopySheet(0, i))
 	})
-	if _, err := Read(twice, f, "anna"); err == nil || !strings.Contains(err.Error(), `review.xlsx: the sheets ["review" "review (2)"] all have items; delete those that do not count`) {
+	if _, err := Read(twice, f, "anna"); err == nil || !strings.Contains(err.Error(),
+		`review.xlsx: the sheets ["review" "review (2)"] all have items; delete those that do not count`) {
 		t.Errorf("the items twice: %v", err)
 	}
 	none := changed(func(book *excelize.File) { must(book.DeleteSheet(reviewSheet)) })
-	if _, err := Read(none, f, "anna"); err == nil || !strings.Contains(err.Error(), `no column "item_id"; the columns are label, short`) {
+	if _, err := Read(none, f, "anna"); err == nil || !strings.Contains(err.Error(),
+		`no column "item_id"; the columns are label, short`) {
 		t.Errorf("no sheet with items: %v", err)
 	}
 }
@@ -79,7 +81,8 @@ func TestArgillaFolder(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(filepath.Dir(path), f, "anna"); err == nil || !strings.Contains(err.Error(), "it is a folder, and not one that Argilla wrote (records.json); name the file that was filled in") {
+	if _, err := Read(filepath.Dir(path), f, "anna"); err == nil || !strings.Contains(err.Error(),
+		"it is a folder, and not one that Argilla wrote (records.json); name the file that was filled in") {
 		t.Errorf("a folder of something else: %v", err)
 	}
 }

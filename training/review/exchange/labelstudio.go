@@ -68,9 +68,11 @@ func exportLabelStudio(f *review.Frozen, o Options) ([]File, error) {
 
 // prediction has the least probability of a proposed label for a score.
 func prediction(p *review.Proposed, show string) studioPrediction {
-	out := studioPrediction{ModelVersion: "erreval", Result: []studioResult{{studioLabels, "field0", "choices", studioValue{Choices: p.Labels}}}}
+	out := studioPrediction{ModelVersion: "erreval", Result: []studioResult{{studioLabels, "field0", "choices",
+		studioValue{Choices: p.Labels}}}}
 	for _, label := range p.Labels {
-		if p, ok := p.Probabilities.Get(label); ok && show == review.ShowProbabilities && (out.Score == nil || p < *out.Score) {
+		if p, ok := p.Probabilities.Get(label); ok && show == review.ShowProbabilities &&
+			(out.Score == nil || p < *out.Score) {
 			out.Score = &p
 		}
 	}
@@ -82,13 +84,16 @@ func studioConfig(f *review.Frozen, l *layout) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("<View>\n  <Style>.htx-text{ white-space: pre-wrap; }</Style>\n")
 	for k, name := range l.shown {
-		fmt.Fprintf(&b, "  <Header value=%s/>\n  <Text name=\"field%d\" value=%s/>\n", attribute(f.Columns[k].Name), k, attribute("$"+name))
+		fmt.Fprintf(&b, "  <Header value=%s/>\n  <Text name=\"field%d\" value=%s/>\n", attribute(f.Columns[k].Name), k,
+			attribute("$"+name))
 	}
-	fmt.Fprintf(&b, "  <Choices name=%q toName=\"field0\" choice=\"multiple\" required=\"true\" requiredMessage=%s>\n", studioLabels, attribute("Choose "+clean(f.Taxonomy)+" where nothing is wrong; skip what you cannot decide."))
+	fmt.Fprintf(&b, "  <Choices name=%q toName=\"field0\" choice=\"multiple\" required=\"true\" requiredMessage=%s>\n",
+		studioLabels, attribute("Choose "+clean(f.Taxonomy)+" where nothing is wrong; skip what you cannot decide."))
 	for k, c := range choices(f.Taxonomy) {
 		fmt.Fprintf(&b, "    <Choice value=%s hint=%s/>\n", attribute(c), attribute(definition(f.Taxonomy, k)))
 	}
-	fmt.Fprintf(&b, "  </Choices>\n  <TextArea name=%q toName=\"field0\" placeholder=\"Notes\" maxSubmissions=\"1\" editable=\"true\"/>\n</View>\n", studioNotes)
+	fmt.Fprintf(&b, "  </Choices>\n  <TextArea name=%q toName=\"field0\" placeholder=\"Notes\" maxSubmissions=\"1\" "+
+		"editable=\"true\"/>\n</View>\n", studioNotes)
 	config := []byte(b.String())
 	return config, xml.Unmarshal(config, new(struct{}))
 }
@@ -137,7 +142,8 @@ func readStudio(r *reader, row *dataset.Row) (*record, error) {
 }
 
 func (a *studioAnnotation) voice() (voice, error) {
-	v := voice{reviewer: studioUser(a.CompletedBy), skipped: a.WasCancelled, chosen: true, labels: []string{}, time: a.UpdatedAt.UTC()}
+	v := voice{reviewer: studioUser(a.CompletedBy), skipped: a.WasCancelled, chosen: true, labels: []string{},
+		time: a.UpdatedAt.UTC()}
 	for _, result := range a.Result {
 		switch {
 		case result.FromName == studioLabels && !v.skipped: // a skipped task may keep a draft

@@ -60,14 +60,15 @@ type reader struct {
 	faults   []error
 }
 
-// Read reads the answers of a file, whose format its name and content tell, or of the folder that Argilla writes. reviewer
-// names who filled it in where the file does not say so, or says it with a number of the tool's; "" is not known. The error
-// joins all faults (*review.Fault) found; a file of another batch has one.
+// Read reads the answers of a file, whose format its name and content tell, or of the folder that Argilla writes.
+// reviewer names who filled it in where the file does not say so, or says it with a number of the tool's; "" is not
+// known. The error joins all faults (*review.Fault) found; a file of another batch has one.
 func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		records := filepath.Join(path, "records.json")
 		if _, err := os.Stat(records); err != nil {
-			return nil, review.FaultOf(path, errors.New("it is a folder, and not one that Argilla wrote (records.json); name the file that was filled in"))
+			return nil, review.FaultOf(path,
+				errors.New("it is a folder, and not one that Argilla wrote (records.json); name the file that was filled in"))
 		}
 		path = records
 	}
@@ -127,8 +128,10 @@ func headOf(book *excelize.File, sheet string) []string {
 
 var units = map[string]string{dataset.XLSX: "row", dataset.Parquet: "row", dataset.JSON: "item"}
 
-func read(rows dataset.Source, path string, format dataset.Format, f *review.Frozen, reviewer string) ([]review.Answer, error) {
-	r := &reader{f: f, l: layoutOf(f), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX, cells: format.Name == dataset.CSV || format.Name == dataset.TSV,
+func read(rows dataset.Source, path string, format dataset.Format, f *review.Frozen,
+	reviewer string) ([]review.Answer, error) {
+	r := &reader{f: f, l: layoutOf(f), file: path, unit: units[format.Name], sheet: format.Name == dataset.XLSX,
+		cells:    format.Name == dataset.CSV || format.Name == dataset.TSV,
 		reviewer: reviewer, named: map[string]bool{}, seen: map[[2]string]review.Place{}}
 	n := 0
 	for ; ; n++ {
@@ -182,7 +185,8 @@ func (r *reader) row(row *dataset.Row) error {
 		return nil
 	}
 	if rec.batch != "" && rec.batch != r.f.ID {
-		return &review.Fault{Place: p, Reason: fmt.Sprintf("the file is of the batch %s, not of %s; merge it with: --batch %[1]s", rec.batch, r.f.ID)}
+		return &review.Fault{Place: p,
+			Reason: fmt.Sprintf("the file is of the batch %s, not of %s; merge it with: --batch %[1]s", rec.batch, r.f.ID)}
 	}
 	if err := r.compare(rec); err != nil {
 		r.fault(p, rec.id, err)
@@ -225,7 +229,8 @@ func (r *reader) compare(rec *record) error {
 	case rec.hash != "" && rec.hash != r.f.All[i].TextSHA256:
 		return &columnError{r.l.text, fmt.Errorf("%q is that of another text; export the batch again", r.l.text)}
 	case rec.hash == "" && len(rec.values) < len(r.l.shown):
-		return fmt.Errorf("neither the text nor %q is there, so that nothing says what was answered; keep the columns of the export", r.l.text)
+		return fmt.Errorf("neither the text nor %q is there, so that nothing says what was answered; keep the columns of "+
+			"the export", r.l.text)
 	}
 	return nil
 }
@@ -235,7 +240,8 @@ func (r *reader) changed(field string) error {
 	if r.cells {
 		hint = "; a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"
 	}
-	return fmt.Errorf("the %s was changed; put the text back as it was exported, and write remarks into the notes%s", field, hint)
+	return fmt.Errorf("the %s was changed; put the text back as it was exported, and write remarks into the notes%s",
+		field, hint)
 }
 
 // plain is a text without what programs change on the way: kinds of line ends, control characters, white space around.
@@ -258,8 +264,9 @@ func (r *reader) take(p review.Place, rec *record, v *voice) {
 		return
 	}
 	i, _ := r.f.Find(rec.id)
-	a := review.Answer{ItemID: rec.id, Reviewer: v.reviewer, Labels: v.labels, Notes: v.notes, Skipped: v.skipped, Resolves: v.resolves,
-		Time: v.time, TextSHA256: r.f.All[i].TextSHA256, Place: p}
+	a := review.Answer{ItemID: rec.id, Reviewer: v.reviewer, Labels: v.labels, Notes: v.notes, Skipped: v.skipped,
+		Resolves: v.resolves,
+		Time:     v.time, TextSHA256: r.f.All[i].TextSHA256, Place: p}
 	r.tool = r.tool || v.chosen
 	if a.Reviewer == "" {
 		a.Reviewer = r.reviewer
@@ -295,7 +302,9 @@ func (r *reader) check(a *review.Answer, v *voice) error {
 	}
 	if err := a.Check(r.f.Taxonomy); err != nil {
 		if text, ok := commas(a.Labels, r.f.Taxonomy); ok {
-			return &columnError{v.column, fmt.Errorf("%q: labels are parted by semicolons, since commas may be in their names; write %q", text, strings.Join(splitAt(text, ","), "; "))}
+			return &columnError{v.column,
+				fmt.Errorf("%q: labels are parted by semicolons, since commas may be in their names; write %q", text,
+					strings.Join(splitAt(text, ","), "; "))}
 		}
 		var fault *review.Fault
 		if errors.As(err, &fault) {
@@ -317,12 +326,15 @@ func (r *reader) rename() {
 			names = append(names, n)
 		}
 		slices.Sort(names)
-		r.fault(review.Place{File: r.file}, "", fmt.Errorf("it holds answers of %s, and cannot be that of %s alone; name the file without %[2]s=", strings.Join(names, ", "), r.reviewer))
+		r.fault(review.Place{File: r.file}, "",
+			fmt.Errorf("it holds answers of %s, and cannot be that of %s alone; name the file without %[2]s=",
+				strings.Join(names, ", "), r.reviewer))
 		return
 	}
 	if !r.tool { // a name that was written on purpose
 		for name := range r.named {
-			r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=", name, r.reviewer))
+			r.fault(review.Place{File: r.file}, "", fmt.Errorf("it names %s as its reviewer; merge it without %s=",
+				name, r.reviewer))
 		}
 		return
 	}

@@ -16,7 +16,9 @@ import (
 // readFlat takes a row of a sheet, of CSV or of JSON Lines apart; nil is a row that says nothing.
 func readFlat(r *reader, row *dataset.Row) (*record, error) {
 	if !slices.Contains(r.header, r.l.item) {
-		return nil, &review.Fault{Place: review.Place{File: r.file}, Reason: fmt.Sprintf("no column %q; the columns are %s. It is not an export of this batch, or of no kind that is known (%s)", r.l.item, strings.Join(r.header, ", "), strings.Join(Formats(), ", "))}
+		return nil, &review.Fault{Place: review.Place{File: r.file},
+			Reason: fmt.Sprintf("no column %q; the columns are %s. It is not an export of this batch, or of no kind that is "+
+				"known (%s)", r.l.item, strings.Join(r.header, ", "), strings.Join(Formats(), ", "))}
 	}
 	rec := &record{id: review.ColumnText(row, r.l.item), batch: review.ColumnText(row, r.l.batch),
 		hash: review.ColumnText(row, r.l.text), values: map[int]string{}}
@@ -67,7 +69,8 @@ func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {
 	return r.labelColumns(row, v)
 }
 
-// labelList reads a list of names, a text that joins them by semicolons, or what Label Studio's short export has. Nothing is nil.
+// labelList reads a list of names, a text that joins them by semicolons, or what Label Studio's short export has.
+// Nothing is nil.
 func labelList(raw json.RawMessage) ([]string, error) {
 	var list []string
 	var text string
@@ -130,7 +133,9 @@ func (r *reader) labelColumns(row *dataset.Row, v *voice) error {
 		}
 	}
 	if said != "" && v.labels == nil && !v.skipped {
-		return &columnError{said, fmt.Errorf("only no; choose yes under %q if nothing is wrong, or empty the row's cells if it is not answered", clean(r.f.Taxonomy))}
+		return &columnError{said,
+			fmt.Errorf("only no; choose yes under %q if nothing is wrong, or empty the row's cells if it is not answered",
+				clean(r.f.Taxonomy))}
 	}
 	return nil
 }
@@ -139,7 +144,9 @@ func (r *reader) labelColumns(row *dataset.Row, v *voice) error {
 func (r *reader) wantColumns() error {
 	for _, name := range r.l.types {
 		if !slices.Contains(r.header, name) {
-			return &review.Fault{Place: review.Place{File: r.file}, Reason: fmt.Sprintf("no column %q for that label, and no column %q; the columns are %s. Keep the header as it was exported", name, r.l.labels, strings.Join(r.header, ", "))}
+			return &review.Fault{Place: review.Place{File: r.file},
+				Reason: fmt.Sprintf("no column %q for that label, and no column %q; the columns are %s. Keep the header as it "+
+					"was exported", name, r.l.labels, strings.Join(r.header, ", "))}
 		}
 	}
 	return nil

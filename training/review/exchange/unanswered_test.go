@@ -16,7 +16,8 @@ func spoken(answers []review.Answer) (lines []string) {
 		if a.Skipped {
 			labels = "skipped"
 		}
-		lines = append(lines, strings.TrimSpace(a.ItemID[len(a.ItemID)-1:]+" "+a.Reviewer[len(a.Reviewer)-1:]+" "+labels+" "+a.Notes))
+		lines = append(lines,
+			strings.TrimSpace(a.ItemID[len(a.ItemID)-1:]+" "+a.Reviewer[len(a.Reviewer)-1:]+" "+labels+" "+a.Notes))
 	}
 	return lines
 }
@@ -25,7 +26,8 @@ func spoken(answers []review.Answer) (lines []string) {
 func TestArgillaStatus(t *testing.T) {
 	f := batches(t)[0]
 	got, err := Read("testdata/argilla_flat.json", f, "")
-	if want := []string{"1 5 Incomplete;Vague two", "2 5 skipped", "2 6 Vague"}; err != nil || !reflect.DeepEqual(spoken(got), want) {
+	if want := []string{"1 5 Incomplete;Vague two", "2 5 skipped", "2 6 Vague"}; err != nil ||
+		!reflect.DeepEqual(spoken(got), want) {
 		t.Errorf("%q %v, want %q", spoken(got), err, want)
 	}
 	data, err := os.ReadFile("testdata/argilla_flat.json")
@@ -33,9 +35,12 @@ func TestArgillaStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{`["submitted", "draft"]`, `["submitted"]`, `"labels.responses" has 2 values, 2 users and 1 states; want as many of each`},
-		{`["submitted", "draft"]`, `["submitted", "lost"]`, `has the unknown status "lost"; it is draft, submitted or discarded`},
-		{`[["Vague", "Incomplete"], ["No Error"]]`, `[3, ["No Error"]]`, `the labels of 00000000-0000-0000-0000-000000000005 are no list of names`},
+		{`["submitted", "draft"]`, `["submitted"]`,
+			`"labels.responses" has 2 values, 2 users and 1 states; want as many of each`},
+		{`["submitted", "draft"]`, `["submitted", "lost"]`,
+			`has the unknown status "lost"; it is draft, submitted or discarded`},
+		{`[["Vague", "Incomplete"], ["No Error"]]`, `[3, ["No Error"]]`,
+			`the labels of 00000000-0000-0000-0000-000000000005 are no list of names`},
 		{`["submitted", "draft"]`, `"draft"`, `"labels.responses.status" is not as the tool writes it`},
 	} {
 		path := write(t, "flat.json", []byte(strings.Replace(string(data), c.old, c.new, 1)))
@@ -45,8 +50,8 @@ func TestArgillaStatus(t *testing.T) {
 	}
 }
 
-// The nested records of to_json have no such status. Of one that the server holds for pending nothing counts; where a response
-// has a status, that decides.
+// The nested records of to_json have no such status. Of one that the server holds for pending nothing counts; where a
+// response has a status, that decides.
 func TestArgillaPending(t *testing.T) {
 	f := batches(t)[0]
 	data, err := os.ReadFile("testdata/argilla_answered.json")
@@ -74,8 +79,9 @@ func TestArgillaPending(t *testing.T) {
 	}
 }
 
-// Label Studio's short export leaves out the labels of a task that has none, and has what is left of the annotation. It is as the
-// converter of label-studio-sdk 2.1 (convert_to_json_min) writes it: one choice is a text, several are a list of choices.
+// Label Studio's short export leaves out the labels of a task that has none, and has what is left of the annotation. It
+// is as the converter of label-studio-sdk 2.1 (convert_to_json_min) writes it: one choice is a text, several are a list
+// of choices.
 func TestStudioMin(t *testing.T) {
 	for _, f := range batches(t) {
 		all := sayings(f)
@@ -99,11 +105,13 @@ func TestStudioMin(t *testing.T) {
 			rows = append(rows, row)
 		}
 		rows[3]["annotation_id"], rows[3]["annotator"], rows[3]["notes"] = nil, nil, "a word without labels"
-		if got, want := readBack(t, f, write(t, "project-3.json", encode(t, rows))), want(f, all, "anna"); !reflect.DeepEqual(got, want) {
+		if got, want := readBack(t, f, write(t, "project-3.json", encode(t, rows))), want(f, all,
+			"anna"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want\n%+v", f.ID, got, want)
 		}
 		delete(rows[3], "annotation_id")
-		if _, err := Read(write(t, "other.json", encode(t, rows)), f, "anna"); err == nil || !strings.Contains(err.Error(), `and no column "labels"; the columns are`) {
+		if _, err := Read(write(t, "other.json", encode(t, rows)), f, "anna"); err == nil || !strings.Contains(err.Error(),
+			`and no column "labels"; the columns are`) {
 			t.Errorf("%s: neither labels nor Label Studio's mark: %v", f.ID, err)
 		}
 	}

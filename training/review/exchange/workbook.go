@@ -63,13 +63,16 @@ func exportWorkbook(f *review.Frozen, o Options) ([]File, error) {
 func (w *workbook) makeStyles() {
 	text := &excelize.Alignment{WrapText: true, Vertical: "top"}
 	centre := &excelize.Alignment{Horizontal: "center", Vertical: "top"}
-	border := []excelize.Border{{Type: "left", Style: 1, Color: "BFBFBF"}, {Type: "right", Style: 1, Color: "BFBFBF"}, {Type: "top", Style: 1, Color: "BFBFBF"}, {Type: "bottom", Style: 1, Color: "BFBFBF"}}
+	border := []excelize.Border{{Type: "left", Style: 1, Color: "BFBFBF"}, {Type: "right", Style: 1, Color: "BFBFBF"},
+		{Type: "top", Style: 1, Color: "BFBFBF"}, {Type: "bottom", Style: 1, Color: "BFBFBF"}}
 	open := &excelize.Protection{Locked: false}
 	for name, s := range map[string]*excelize.Style{
-		"head":   {Font: &excelize.Font{Bold: true}, Alignment: text, Border: border, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"E7E6E6"}}},
-		"text":   {Alignment: text, NumFmt: 49},
-		"answer": {Alignment: centre, Protection: open, Border: border, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"FFF8E1"}}},
-		"notes":  {Alignment: text, Protection: open, Border: border, NumFmt: 49},
+		"head": {Font: &excelize.Font{Bold: true}, Alignment: text, Border: border, Fill: excelize.Fill{Type: "pattern",
+			Pattern: 1, Color: []string{"E7E6E6"}}},
+		"text": {Alignment: text, NumFmt: 49},
+		"answer": {Alignment: centre, Protection: open, Border: border, Fill: excelize.Fill{Type: "pattern", Pattern: 1,
+			Color: []string{"FFF8E1"}}},
+		"notes": {Alignment: text, Protection: open, Border: border, NumFmt: 49},
 	} {
 		id, err := w.NewStyle(s)
 		w.note(err)
@@ -134,7 +137,8 @@ func (w *workbook) add(name string, width int, style string, hidden bool, value 
 		}
 		text := printable(value(i))
 		if len(utf16.Encode([]rune(text))) > maxCell {
-			w.note(fmt.Errorf("item %s: the column %q is longer than the %d characters that a cell holds; export another format", w.f.All[i].ItemID, name, maxCell))
+			w.note(fmt.Errorf("item %s: the column %q is longer than the %d characters that a cell holds; export another format",
+				w.f.All[i].ItemID, name, maxCell))
 			return
 		}
 		w.note(w.SetCellStr(reviewSheet, fmt.Sprint(column, i+2), text))
@@ -206,10 +210,13 @@ func cut(s string, most int) string {
 	return s
 }
 
-// finish freezes what must stay in sight and locks what is not to be changed. There is no password: it keeps from slips.
+// finish freezes what must stay in sight and locks what is not to be changed. There is no password: it keeps from
+// slips.
 func (w *workbook) finish() {
-	w.note(w.SetPanes(reviewSheet, &excelize.Panes{Freeze: true, XSplit: 1, YSplit: 1, TopLeftCell: "B2", ActivePane: "bottomRight"}))
-	w.note(w.ProtectSheet(reviewSheet, &excelize.SheetProtectionOptions{SelectLockedCells: true, SelectUnlockedCells: true, FormatColumns: true, FormatRows: true, FormatCells: true, AutoFilter: true}))
+	w.note(w.SetPanes(reviewSheet, &excelize.Panes{Freeze: true, XSplit: 1, YSplit: 1, TopLeftCell: "B2",
+		ActivePane: "bottomRight"}))
+	w.note(w.ProtectSheet(reviewSheet, &excelize.SheetProtectionOptions{SelectLockedCells: true, SelectUnlockedCells: true,
+		FormatColumns: true, FormatRows: true, FormatCells: true, AutoFilter: true}))
 	landscape, wide := "landscape", 1
 	w.note(w.SetPageLayout(reviewSheet, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &wide}))
 }
@@ -231,8 +238,10 @@ func (w *workbook) definitions() {
 		rows = append(rows, []string{w.l.shown[k], "", "", c.Definition})
 	}
 	rows = append(rows, nil,
-		[]string{"How to answer", "", "", "Choose yes under every label that the row has, and under " + clean(t) + " if it has none. Empty means no. A row without any yes is not answered yet."},
-		[]string{"", "", "", "Where you cannot decide, choose yes under " + w.l.skipped + ". Write what others should know under " + w.l.notes + "."},
+		[]string{"How to answer", "", "", "Choose yes under every label that the row has, and under " + clean(t) +
+			" if it has none. Empty means no. A row without any yes is not answered yet."},
+		[]string{"", "", "", "Where you cannot decide, choose yes under " + w.l.skipped +
+			". Write what others should know under " + w.l.notes + "."},
 		[]string{"Batch", "", "", w.f.ID + ", " + t.ID()})
 	for i, cells := range rows {
 		for k, text := range cells {
@@ -245,7 +254,8 @@ func (w *workbook) definitions() {
 	for column, width := range map[string]float64{"A": 26, "B": 8, "C": 20, "D": 100} {
 		w.note(w.SetColWidth(definitionsSheet, column, column, width))
 	}
-	w.note(w.ProtectSheet(definitionsSheet, &excelize.SheetProtectionOptions{SelectLockedCells: true, FormatColumns: true, FormatRows: true}))
+	w.note(w.ProtectSheet(definitionsSheet, &excelize.SheetProtectionOptions{SelectLockedCells: true, FormatColumns: true,
+		FormatRows: true}))
 }
 
 // clean is the choice that stands for "nothing wrong".

@@ -11,8 +11,10 @@ import (
 // security is what the browser is told about every reply: run, load and call nothing but this server's own files, build
 // no markup from text, show the page in no frame, keep nothing.
 var security = map[string]string{
-	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+		"'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+		"trusted-types 'none'",
 	"X-Content-Type-Options":       "nosniff",
 	"X-Frame-Options":              "DENY",
 	"Referrer-Policy":              "no-referrer",
@@ -32,7 +34,8 @@ func (p *Page) guard(next http.Handler) http.Handler {
 		case !loopback(r.RemoteAddr):
 			refuse(w, http.StatusForbidden, "only this machine may ask")
 		case r.Host != p.host && r.Host != p.localhost:
-			refuse(w, http.StatusMisdirectedRequest, "this is "+p.host+"; open the address that the terminal shows, and forward a port only to the same number")
+			refuse(w, http.StatusMisdirectedRequest,
+				"this is "+p.host+"; open the address that the terminal shows, and forward a port only to the same number")
 		case foreign(r):
 			refuse(w, http.StatusForbidden, "another site's page may not ask")
 		default:
@@ -65,7 +68,8 @@ func (p *Page) withToken(next http.HandlerFunc) http.HandlerFunc {
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(p.token)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "open the address that the terminal shows, with its token; it is a new one at every start")
+			refuse(w, http.StatusUnauthorized,
+				"open the address that the terminal shows, with its token; it is a new one at every start")
 			return
 		}
 		next(w, r)

@@ -1,5 +1,6 @@
-// Package page is the review of a batch in a browser: a local page on which a person gives each item its labels, with one
-// key a label. Every answer is on the disk before the next one is taken. The page asks nothing of any other machine.
+// Package page is the review of a batch in a browser: a local page on which a person gives each item its labels, with
+// one key a label. Every answer is on the disk before the next one is taken. The page asks nothing of any other
+// machine.
 package page
 
 import (
@@ -63,7 +64,8 @@ func New(r Review, address net.Addr) (*Page, error) {
 	return p, nil
 }
 
-// Address is what to open in a browser. Who knows it can answer; its part behind the # is never sent in a request's line.
+// Address is what to open in a browser. Who knows it can answer; its part behind the # is never sent in a request's
+// line.
 func (p *Page) Address() string { return "http://" + p.host + "/#token=" + p.token }
 
 // Close ends the use of the file of answers.
@@ -173,7 +175,8 @@ func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	err = p.log.Add(review.Answer{ItemID: g.ItemID, Labels: g.Labels, Notes: g.Notes, Skipped: g.Skipped, Time: p.review.Now().UTC().Truncate(time.Second)})
+	err = p.log.Add(review.Answer{ItemID: g.ItemID, Labels: g.Labels, Notes: g.Notes, Skipped: g.Skipped,
+		Time: p.review.Now().UTC().Truncate(time.Second)})
 	switch {
 	case review.Refused(err):
 		refuse(w, http.StatusUnprocessableEntity, err.Error())

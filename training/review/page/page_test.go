@@ -29,23 +29,27 @@ const (
 
 var noon = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 
-// newBatch freezes four rows of the taxonomy question-generation: a plain one, its repetition, one of markup, an empty one.
+// newBatch freezes four rows of the taxonomy question-generation: a plain one, its repetition, one of markup, an empty
+// one.
 func newBatch(t testing.TB) *review.Frozen {
 	t.Helper()
 	tax, err := taxonomy.Builtin("question-generation")
 	if err != nil {
 		t.Fatal(err)
 	}
-	proposed := &review.Proposed{Labels: []string{"Vague"}, Probabilities: dataset.Probabilities{{Label: "Vague", P: 0.6125}, {Label: "No Error", P: 0.3}}}
+	proposed := &review.Proposed{Labels: []string{"Vague"}, Probabilities: dataset.Probabilities{{Label: "Vague",
+		P: 0.6125}, {Label: "No Error", P: 0.3}}}
 	items := []review.Item{
 		{ItemID: "B001-0001", RowID: "wall", Reason: review.Uncertain, Why: "uncertainty 0.97"},
 		{ItemID: "B001-0002", RowID: "wall", Reason: review.Control, Why: "again", ControlOf: "B001-0001"},
 		{ItemID: "B001-0003", RowID: "evil", Reason: review.Random, Why: "random"},
 		{ItemID: "B001-0004", RowID: "none", Reason: review.Rare, Why: "rare"},
 	}
-	values := [][]string{{"Who built the wall?", "Ines Caldwell", passage}, {"Who built the wall?", "Ines Caldwell", passage}, {evil, evil, evil + " " + evil}, {"", "", ""}}
+	values := [][]string{{"Who built the wall?", "Ines Caldwell", passage}, {"Who built the wall?", "Ines Caldwell",
+		passage}, {evil, evil, evil + " " + evil}, {"", "", ""}}
 	for i, v := range values {
-		data, err := json.Marshal(map[string]any{"id": items[i].RowID, "question": v[0], "answer": v[1], "passage": v[2], "system": "secret-system", "diagnosis": proposed})
+		data, err := json.Marshal(map[string]any{"id": items[i].RowID, "question": v[0], "answer": v[1], "passage": v[2],
+			"system": "secret-system", "diagnosis": proposed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +59,8 @@ func newBatch(t testing.TB) *review.Frozen {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := review.Freeze(dir, &review.Batch{ID: "B001", Taxonomy: tax.ID(), TaxonomySHA256: tax.Hash()}, items); err != nil {
+	if err := review.Freeze(dir, &review.Batch{ID: "B001", Taxonomy: tax.ID(), TaxonomySHA256: tax.Hash()},
+		items); err != nil {
 		t.Fatal(err)
 	}
 	f, err := review.Open(dir, tax)
@@ -121,17 +126,26 @@ func TestGuards(t *testing.T) {
 		edit func(*http.Request)
 		code int
 	}{
-		"as it should be":                           {nil, 200},
-		"by the name localhost":                     {func(r *http.Request) { r.Host = p.localhost; r.Header.Set("Origin", "http://"+p.localhost) }, 200},
-		"over IPv6's form of IPv4":                  {func(r *http.Request) { r.RemoteAddr = "[::ffff:127.0.0.1]:40000" }, 200},
-		"a program, no browser":                     {func(r *http.Request) { r.Header.Del("Origin"); r.Header.Del("Sec-Fetch-Site") }, 200},
-		"no token":                                  {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
-		"an empty token":                            {set("Authorization", "Bearer "), 401},
-		"a wrong token":                             {set("Authorization", "Bearer "+strings.Repeat("A", len(p.token))), 401},
-		"the token's beginning":                     {set("Authorization", "Bearer "+p.token[:20]), 401},
-		"the token and more":                        {set("Authorization", "Bearer "+p.token+"A"), 401},
-		"no scheme":                                 {set("Authorization", p.token), 401},
-		"the token as a cookie":                     {func(r *http.Request) { r.Header.Del("Authorization"); r.Header.Set("Cookie", "token="+p.token) }, 401},
+		"as it should be": {nil, 200},
+		"by the name localhost": {func(r *http.Request) {
+			r.Host = p.localhost
+			r.Header.Set("Origin",
+				"http://"+p.localhost)
+		}, 200},
+		"over IPv6's form of IPv4": {func(r *http.Request) { r.RemoteAddr = "[::ffff:127.0.0.1]:40000" },
+			200},
+		"a program, no browser": {func(r *http.Request) { r.Header.Del("Origin"); r.Header.Del("Sec-Fetch-Site") }, 200},
+		"no token":              {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		"an empty token":        {set("Authorization", "Bearer "), 401},
+		"a wrong token":         {set("Authorization", "Bearer "+strings.Repeat("A", len(p.token))), 401},
+		"the token's beginning": {set("Authorization", "Bearer "+p.token[:20]), 401},
+		"the token and more":    {set("Authorization", "Bearer "+p.token+"A"), 401},
+		"no scheme":             {set("Authorization", p.token), 401},
+		"the token as a cookie": {func(r *http.Request) {
+			r.Header.Del("Authorization")
+			r.Header.Set("Cookie",
+				"token="+p.token)
+		}, 401},
 		"from another machine":                      {func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" }, 403},
 		"from nowhere":                              {func(r *http.Request) { r.RemoteAddr = "" }, 403},
 		"a name that resolves here (DNS rebinding)": {func(r *http.Request) { r.Host = "evil.example:8123" }, 421},
@@ -142,10 +156,13 @@ func TestGuards(t *testing.T) {
 		"another port's origin":                     {set("Origin", "http://127.0.0.1:8124"), 403},
 		"the origin of a sandboxed frame":           {set("Origin", "null"), 403},
 		"an empty origin":                           {set("Origin", ""), 403},
-		"two origins":                               {func(r *http.Request) { r.Header["Origin"] = []string{"http://" + p.host, "http://" + p.host} }, 403},
-		"another site":                              {set("Sec-Fetch-Site", "cross-site"), 403},
-		"the same site, another port":               {set("Sec-Fetch-Site", "same-site"), 403},
-		"a form":                                    {set("Content-Type", "text/plain"), 415},
+		"two origins": {func(r *http.Request) {
+			r.Header["Origin"] = []string{"http://" +
+				p.host, "http://" + p.host}
+		}, 403},
+		"another site":                {set("Sec-Fetch-Site", "cross-site"), 403},
+		"the same site, another port": {set("Sec-Fetch-Site", "same-site"), 403},
+		"a form":                      {set("Content-Type", "text/plain"), 415},
 	} {
 		code, body := ask(p, "POST", "/answer", vague, c.edit)
 		if code != c.code {
@@ -174,23 +191,27 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// TestHeaders: every reply, refusals too, tells the browser to run and to load nothing but the page's own files; the files hold
-// nothing inline and name no other machine.
+// TestHeaders: every reply, refusals too, tells the browser to run and to load nothing but the page's own files; the
+// files hold nothing inline and name no other machine.
 func TestHeaders(t *testing.T) {
 	p := newPage(t, Review{})
-	for path, kind := range map[string]string{"/": "text/html; charset=utf-8", "/page.js": "text/javascript; charset=utf-8", "/page.css": "text/css; charset=utf-8",
-		"/icon.svg": "image/svg+xml", "/batch": "application/json", "/none": "text/plain; charset=utf-8", "/page.go": "text/plain; charset=utf-8"} {
+	for path, kind := range map[string]string{"/": "text/html; charset=utf-8",
+		"/page.js": "text/javascript; charset=utf-8", "/page.css": "text/css; charset=utf-8",
+		"/icon.svg": "image/svg+xml", "/batch": "application/json", "/none": "text/plain; charset=utf-8",
+		"/page.go": "text/plain; charset=utf-8"} {
 		r := httptest.NewRequest("GET", path, nil)
 		r.RemoteAddr, r.Host = "127.0.0.1:1", p.host
 		r.Header.Set("Authorization", "Bearer "+p.token)
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, r)
 		h := w.Header()
-		if h.Get("Content-Type") != kind || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("Referrer-Policy") != "no-referrer" {
+		if h.Get("Content-Type") != kind || h.Get("X-Content-Type-Options") != "nosniff" ||
+			h.Get("Cache-Control") != "no-store" || h.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: %v", path, h)
 		}
 		policy := h.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+			"frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
 			if !strings.Contains(policy, part) {
 				t.Errorf("%s: the policy lacks %s: %s", path, part, policy)
 			}
@@ -215,12 +236,13 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestShown: what the browser gets has nothing by which a control row could be known, nor what the settings hide; markup in
-// a field is text.
+// TestShown: what the browser gets has nothing by which a control row could be known, nor what the settings hide;
+// markup in a field is text.
 func TestShown(t *testing.T) {
 	hidden := newPage(t, Review{})
 	code, body := ask(hidden, "GET", "/batch", "", nil)
-	for _, secret := range []string{"control", "reason", "uncertain", "why", "secret-system", "wall\"", "0.97", "proposed", "probab", "0.6125", "diagnosis", "sha256", "<", ">", "\u2028"} {
+	for _, secret := range []string{"control", "reason", "uncertain", "why", "secret-system", "wall\"", "0.97", "proposed",
+		"probab", "0.6125", "diagnosis", "sha256", "<", ">", "\u2028"} {
 		if code != 200 || strings.Contains(body, secret) {
 			t.Errorf("%d: %q is in %s", code, secret, body)
 		}
@@ -233,20 +255,23 @@ func TestShown(t *testing.T) {
 	if first.ID = again.ID; fmt.Sprint(first) != fmt.Sprint(again) {
 		t.Errorf("a control row shows: %v, %v", first, again)
 	}
-	want := []piece{{"The wall was built by ", false}, {"Ines Caldwell", true}, {" in 1802. \"It leans\", <they> say.", false}}
+	want := []piece{{"The wall was built by ", false}, {"Ines Caldwell", true},
+		{" in 1802. \"It leans\", <they> say.", false}}
 	if !slices.Equal(got.Items[0].Texts[2], want) {
 		t.Errorf("the passage is %v", got.Items[0].Texts[2])
 	}
 	if got.Items[2].Texts[0][0].Text != evil || len(got.Items[3].Texts) != 3 || len(got.Items[3].Texts[0]) != 0 {
 		t.Errorf("texts %v, %v", got.Items[2].Texts, got.Items[3].Texts)
 	}
-	if len(got.Types) != 11 || got.Types[0].Name != "No Error" || got.Types[0].Key != "0" || got.Types[10].Key != "a" || got.Fields[2].Name != "passage" {
+	if len(got.Types) != 11 || got.Types[0].Name != "No Error" || got.Types[0].Key != "0" || got.Types[10].Key != "a" ||
+		got.Fields[2].Name != "passage" {
 		t.Errorf("types %v, fields %v", got.Types, got.Fields)
 	}
 	for _, c := range []struct {
 		labels, probabilities bool
 		want                  string
-	}{{true, false, `"proposed":["Vague"],"answer"`}, {false, true, `"probabilities":{"Vague":0.6125,"No Error":0.3},"answer"`}} {
+	}{{true, false, `"proposed":["Vague"],"answer"`}, {false, true,
+		`"probabilities":{"Vague":0.6125,"No Error":0.3},"answer"`}} {
 		p := newPage(t, Review{ShowLabels: c.labels, ShowProbabilities: c.probabilities})
 		if _, body := ask(p, "GET", "/batch", "", nil); strings.Count(body, c.want) != 4 || strings.Contains(body, "secret") {
 			t.Errorf("%+v: %s", c, body)
@@ -285,8 +310,10 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	file := saved(t, p)
-	if strings.Count(file, "\n") != 3 || !strings.Contains(file, `{"item_id":"B001-0002","reviewer":"anna","labels":["Vague","Off Topic"],"notes":"ää`) ||
-		!strings.Contains(file, `"skipped":true,"time":"2026-01-02T03:04:05Z","text_sha256":"`+p.review.Batch.All[2].TextSHA256) {
+	if strings.Count(file, "\n") != 3 || !strings.Contains(file,
+		`{"item_id":"B001-0002","reviewer":"anna","labels":["Vague","Off Topic"],"notes":"ää`) ||
+		!strings.Contains(file,
+			`"skipped":true,"time":"2026-01-02T03:04:05Z","text_sha256":"`+p.review.Batch.All[2].TextSHA256) {
 		t.Errorf("saved: %s", file)
 	}
 	if a, s, n := p.Progress(); a != 2 || s != 1 || n != 4 {
@@ -302,13 +329,15 @@ func TestAnswers(t *testing.T) {
 	if code != 200 || body != want {
 		t.Errorf("undo: %d %s", code, body)
 	}
-	if code, body = ask(p, "POST", "/undo", "{}", nil); code != 200 || !strings.HasPrefix(body, `{"answer":null,"taken":{"item_id":"B001-0003"`) {
+	if code, body = ask(p, "POST", "/undo", "{}", nil); code != 200 || !strings.HasPrefix(body,
+		`{"answer":null,"taken":{"item_id":"B001-0003"`) {
 		t.Errorf("undo: %d %s", code, body)
 	}
 	for range 2 {
 		ask(p, "POST", "/undo", "{}", nil)
 	}
-	if code, body = ask(p, "POST", "/undo", "{}", nil); code != 409 || !strings.Contains(body, "no answer to take back") || saved(t, p) != "" {
+	if code, body = ask(p, "POST", "/undo", "{}", nil); code != 409 || !strings.Contains(body, "no answer to take back") ||
+		saved(t, p) != "" {
 		t.Errorf("undo of nothing: %d %s", code, body)
 	}
 }
@@ -418,7 +447,8 @@ func TestTokens(t *testing.T) {
 	if a.token == b.token || len(a.token) < 26 {
 		t.Errorf("tokens %q, %q", a.token, b.token)
 	}
-	if _, err := New(Review{Batch: batch, Reviewer: "anna"}, &net.TCPAddr{}); err == nil || !strings.Contains(err.Error(), "in use by another review") {
+	if _, err := New(Review{Batch: batch, Reviewer: "anna"}, &net.TCPAddr{}); err == nil || !strings.Contains(err.Error(),
+		"in use by another review") {
 		t.Errorf("a second start: %v", err)
 	}
 }
@@ -430,7 +460,8 @@ func TestKeys(t *testing.T) {
 		types = append(types, taxonomy.Type{Name: fmt.Sprint(i), Category: fmt.Sprint("c", i%7)})
 	}
 	got := keys(types)
-	if got[0] != "0" || got[1] != "1" || got[9] != "9" || got[10] != "a" || got[54] != "Z" || got[55] != ";1" || got[109] != ";;1" {
+	if got[0] != "0" || got[1] != "1" || got[9] != "9" || got[10] != "a" || got[54] != "Z" || got[55] != ";1" ||
+		got[109] != ";;1" {
 		t.Errorf("keys %q", got)
 	}
 	script, err := static.ReadFile("static/page.js")
@@ -459,7 +490,8 @@ func TestKeys(t *testing.T) {
 // TestInOrder: categories in the order of their first labels, No Error in front.
 func TestInOrder(t *testing.T) {
 	var names []string
-	for _, y := range inOrder([]taxonomy.Type{{Name: "a", Category: "x"}, {Name: "b", Category: "y"}, {Name: "c", Category: "x"}, {Name: "ok", Category: "z", NoError: true}, {Name: "d", Category: "y"}}) {
+	for _, y := range inOrder([]taxonomy.Type{{Name: "a", Category: "x"}, {Name: "b", Category: "y"},
+		{Name: "c", Category: "x"}, {Name: "ok", Category: "z", NoError: true}, {Name: "d", Category: "y"}}) {
 		names = append(names, y.Name)
 	}
 	if fmt.Sprint(names) != "[ok a c b d]" {

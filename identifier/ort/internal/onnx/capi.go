@@ -283,14 +283,16 @@ type DynamicAdvancedSession struct {
 }
 
 // NewDynamicAdvancedSession opens the graph of a file.
-func NewDynamicAdvancedSession(path string, inputs, outputs []string, o *SessionOptions) (*DynamicAdvancedSession, error) {
+func NewDynamicAdvancedSession(path string, inputs, outputs []string, o *SessionOptions) (*DynamicAdvancedSession,
+	error) {
 	p := C.CString(path)
 	defer C.free(unsafe.Pointer(p))
 	return openSession(inputs, outputs, func(out *unsafe.Pointer) *C.char { return C.ort_open_file(p, o.pointer, out) })
 }
 
 // NewDynamicAdvancedSessionWithONNXData opens a graph in memory.
-func NewDynamicAdvancedSessionWithONNXData(data []byte, inputs, outputs []string, o *SessionOptions) (*DynamicAdvancedSession, error) {
+func NewDynamicAdvancedSessionWithONNXData(data []byte, inputs, outputs []string,
+	o *SessionOptions) (*DynamicAdvancedSession, error) {
 	if len(data) == 0 {
 		return nil, errors.New("the graph has no bytes")
 	}

@@ -28,8 +28,9 @@ func TokenizerJSON(decode func(rank uint) (string, error)) ([]byte, error) {
 		vocab[written(token)] = rank
 	}
 	return json.Marshal(map[string]any{
-		"version":       "1.0",
-		"added_tokens":  []any{map[string]any{"id": len(vocab), "content": "<|endoftext|>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}},
+		"version": "1.0",
+		"added_tokens": []any{map[string]any{"id": len(vocab), "content": "<|endoftext|>", "single_word": false,
+			"lstrip": false, "rstrip": false, "normalized": false, "special": true}},
 		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true},
 		"model":         map[string]any{"type": "BPE", "vocab": vocab, "merges": merges(ranks)},
 	})

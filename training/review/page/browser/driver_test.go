@@ -47,8 +47,10 @@ func freeze(t *testing.T, tax *taxonomy.Taxonomy, rows ...[]string) string {
 			t.Fatal(err)
 		}
 		id := string(rune('a' + i))
-		items = append(items, review.Item{ItemID: id, RowID: "r" + id, Reason: review.Uncertain, Why: "unsure", Row: data, TextSHA256: dataset.TextSHA256(values),
-			Proposed: &review.Proposed{Labels: []string{tax.Types[4].Name}, Probabilities: dataset.Probabilities{{Label: tax.Types[4].Name, P: 0.61}, {Label: tax.Types[7].Name, P: 0.38}}}})
+		items = append(items, review.Item{ItemID: id, RowID: "r" + id, Reason: review.Uncertain, Why: "unsure", Row: data,
+			TextSHA256: dataset.TextSHA256(values),
+			Proposed: &review.Proposed{Labels: []string{tax.Types[4].Name},
+				Probabilities: dataset.Probabilities{{Label: tax.Types[4].Name, P: 0.61}, {Label: tax.Types[7].Name, P: 0.38}}}})
 	}
 	b := &review.Batch{ID: "B001", Taxonomy: tax.ID(), TaxonomySHA256: tax.Hash()}
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -138,7 +140,8 @@ type tab struct {
 
 func newTab(t *testing.T) *tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("user-data-dir", t.TempDir()))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
@@ -194,8 +197,8 @@ func (b *tab) open(address string) {
 	b.do(chromedp.Navigate(address))
 }
 
-// press types keys one after the other, as fast as it goes. A key and its text are one event, as from a real keyboard: where
-// the page takes the key for a command, nothing is typed.
+// press types keys one after the other, as fast as it goes. A key and its text are one event, as from a real keyboard:
+// where the page takes the key for a command, nothing is typed.
 func (b *tab) press(keys string) {
 	b.t.Helper()
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -229,7 +232,8 @@ func value[T any](b *tab, expression string) T {
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	expression = `document.readyState === 'complete' && ` + expression
-	loop := `new Promise((done) => { const look = () => (` + expression + `) ? done(true) : setTimeout(look, 5); look(); })`
+	loop := `new Promise((done) => { const look = () => (` + expression +
+		`) ? done(true) : setTimeout(look, 5); look(); })`
 	_, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](loop, chromedp.EvalAwaitPromise))
 	for err != nil && strings.Contains(err.Error(), "navigated") { // the page was loaded anew meanwhile
 		_, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](loop, chromedp.EvalAwaitPromise))
@@ -249,7 +253,8 @@ func (b *tab) row(place string) {
 // saved waits for everything sent to be answered.
 func (b *tab) saved() {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`waiting.then(() => true)`, chromedp.EvalAwaitPromise)); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`waiting.then(() => true)`,
+		chromedp.EvalAwaitPromise)); err != nil {
 		b.t.Fatal(err)
 	}
 }

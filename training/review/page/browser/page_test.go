@@ -16,7 +16,8 @@ var rows = [][]string{
 	{"Who paid for the second lighthouse on Marrow Point?", "the harbour guild", marrow},
 	{"When was the lamp lit with oil for the last time?", "1911", marrow},
 	{"What did they build after it?", "a stone tower", marrow},
-	{"Which guild's master kept the log of every ship that passed Marrow Point between 1874 and 1911?", "Ottilie Brandt", marrow},
+	{"Which guild's master kept the log of every ship that passed Marrow Point between 1874 and 1911?",
+		"Ottilie Brandt", marrow},
 	{"The keeper's name was what?", "Ottilie Brandt", marrow},
 }
 
@@ -30,7 +31,8 @@ func everything(t *testing.T, b *tab, address string) {
 	origin := address[:strings.Index(address, "/#")]
 	requests, troubles := b.seen()
 	for _, r := range requests {
-		if _, url, _ := strings.Cut(r, " "); !strings.HasPrefix(url, origin+"/") || strings.Contains(url[len(origin):], "token") && !strings.Contains(url, "#token") {
+		if _, url, _ := strings.Cut(r, " "); !strings.HasPrefix(url, origin+"/") || strings.Contains(url[len(origin):],
+			"token") && !strings.Contains(url, "#token") {
 			t.Errorf("the page asked for %s", r)
 		}
 	}
@@ -52,7 +54,8 @@ func TestByKeyboard(t *testing.T) {
 	if url := value[string](b, `location.href`); strings.Contains(url, "token") {
 		t.Errorf("the token is still in the address bar: %s", url)
 	}
-	if marks := value[string](b, `[...document.querySelectorAll('mark')].map((m) => m.textContent).join('|')`); marks != "the harbour guild" {
+	if marks := value[string](b,
+		`[...document.querySelectorAll('mark')].map((m) => m.textContent).join('|')`); marks != "the harbour guild" {
 		t.Errorf("marked: %q", marks)
 	}
 	if strings.Contains(value[string](b, `document.body.innerText`), "0.61") {
@@ -61,7 +64,8 @@ func TestByKeyboard(t *testing.T) {
 	b.shoot("1-light")
 
 	// Labels go on and off; No Error and an error never stand together.
-	for _, c := range []struct{ keys, want string }{{"85", "Vague; Factual Error"}, {"0", "No Error"}, {"8", "Factual Error"}, {"a8", "Off Target Answer"}} {
+	for _, c := range []struct{ keys, want string }{{"85", "Vague; Factual Error"}, {"0", "No Error"},
+		{"8", "Factual Error"}, {"a8", "Off Target Answer"}} {
 		b.press(c.keys)
 		if got := b.chosen(); got != c.want {
 			t.Errorf("after %s: %s", c.keys, got)
@@ -93,7 +97,8 @@ func TestByKeyboard(t *testing.T) {
 	if got := answered(t, dir, "anna"); !slices.Equal(got, want[:3]) {
 		t.Errorf("after undo\n%q", got)
 	}
-	if b.text("state") != "not saved" || b.chosen() != "Vague" || value[string](b, `document.getElementById('notes').value`) == "" {
+	if b.text("state") != "not saved" || b.chosen() != "Vague" ||
+		value[string](b, `document.getElementById('notes').value`) == "" {
 		t.Errorf("after undo: %s, %s", b.text("state"), b.chosen())
 	}
 	b.shoot("4-undone")
@@ -134,11 +139,13 @@ func TestByKeyboard(t *testing.T) {
 	b.row("Row 3 of 5")
 	b.press("5" + kb.Enter)
 	b.until(`!document.getElementById('end').hidden`)
-	if got := b.text("end"); !strings.Contains(got, "All rows have an answer") || !strings.Contains(got, "erreval refine merge work B001") {
+	if got := b.text("end"); !strings.Contains(got, "All rows have an answer") || !strings.Contains(got,
+		"erreval refine merge work B001") {
 		t.Errorf("at the end: %s", got)
 	}
 	b.saved()
-	want = []string{"a: Vague; Factual Error", "b: No Error", "c: skipped", "d: Incomplete", "e: Information Not Mentioned", "c: Vague"}
+	want = []string{"a: Vague; Factual Error", "b: No Error", "c: skipped", "d: Incomplete",
+		"e: Information Not Mentioned", "c: Vague"}
 	if got := answered(t, dir, "anna"); !slices.Equal(got, want) {
 		t.Errorf("at the end\n%q, want\n%q", got, want)
 	}
@@ -159,7 +166,8 @@ func TestResume(t *testing.T) {
 	stop()
 	b.press("8" + kb.Enter)
 	b.until(`!document.getElementById('alert').hidden`)
-	if got := b.text("alert"); !strings.HasPrefix(got, "Not saved: erreval does not answer.") || b.text("place") != "Row 2 of 5" || b.chosen() != "Factual Error" {
+	if got := b.text("alert"); !strings.HasPrefix(got, "Not saved: erreval does not answer.") ||
+		b.text("place") != "Row 2 of 5" || b.chosen() != "Factual Error" {
 		t.Errorf("without a server: %q on %s with %s", got, b.text("place"), b.chosen())
 	}
 	b.shoot("6-lost")
@@ -173,7 +181,8 @@ func TestResume(t *testing.T) {
 	}
 	b.open(address[:strings.Index(address, "#")] + "#token=wrong")
 	b.until(`!document.getElementById('alert').hidden`)
-	if got := b.text("alert"); !strings.Contains(got, "open the address that the terminal shows") || value[bool](b, `!document.getElementById('work').hidden`) {
+	if got := b.text("alert"); !strings.Contains(got, "open the address that the terminal shows") ||
+		value[bool](b, `!document.getElementById('work').hidden`) {
 		t.Errorf("with a wrong token: %q", got)
 	}
 	b.do(chromedp.Navigate(address)) // the same page but for its #: it must load anew
@@ -184,7 +193,8 @@ func TestResume(t *testing.T) {
 func TestHostile(t *testing.T) {
 	tax := builtin(t, "question-generation")
 	evil := `</script><script>window.pwned = 1</script><img src="http://127.0.0.1:9/x" onerror="window.pwned = 1">" onfocus="window.pwned=1" autofocus`
-	dir := freeze(t, tax, []string{evil, "<b>bold</b>", "before <b>bold</b> after " + evil + "\u202e\u0000end"}, []string{"", "", ""})
+	dir := freeze(t, tax, []string{evil, "<b>bold</b>", "before <b>bold</b> after " + evil + "\u202e\u0000end"},
+		[]string{"", "", ""})
 	address, _ := serve(t, dir, tax, page.Review{Reviewer: "anna", ShowLabels: true, ShowProbabilities: true})
 	b := newTab(t)
 	b.open(address)
@@ -192,10 +202,12 @@ func TestHostile(t *testing.T) {
 	if got := value[string](b, `document.querySelector('#fields dd').textContent`); got != evil {
 		t.Errorf("shown: %q", got)
 	}
-	if marks := value[string](b, `[...document.querySelectorAll('mark')].map((m) => m.textContent).join('|')`); marks != "<b>bold</b>|"+evil {
+	if marks := value[string](b,
+		`[...document.querySelectorAll('mark')].map((m) => m.textContent).join('|')`); marks != "<b>bold</b>|"+evil {
 		t.Errorf("marked: %q", marks)
 	}
-	if got := value[string](b, `[...document.querySelectorAll('.control')].map((m) => m.textContent).join('|')`); got != "U+202E|U+0000" {
+	if got := value[string](b,
+		`[...document.querySelectorAll('.control')].map((m) => m.textContent).join('|')`); got != "U+202E|U+0000" {
 		t.Errorf("characters that would turn the text round: %q", got)
 	}
 	b.shoot("7-hostile-proposed")
@@ -206,7 +218,8 @@ func TestHostile(t *testing.T) {
 	if got := value[string](b, `document.getElementById('notes').value`); got != evil[:30] {
 		t.Errorf("notes: %q", got)
 	}
-	if value[bool](b, `'pwned' in window`) || value[int](b, `document.querySelectorAll('#fields script, #fields img, #fields b').length`) != 0 {
+	if value[bool](b, `'pwned' in window`) ||
+		value[int](b, `document.querySelectorAll('#fields script, #fields img, #fields b').length`) != 0 {
 		t.Error("text became markup")
 	}
 	everything(t, b, address)
@@ -234,7 +247,8 @@ func TestWithoutMouse(t *testing.T) {
 		t.Errorf("the focus is %q", got)
 	}
 	b.shoot("8-focus-proposed")
-	if got := value[int](b, `[...document.querySelectorAll('input, textarea, button')].filter((e) => !(e.getAttribute('aria-label') || e.innerText || e.labels && e.labels.length)).length`); got != 0 {
+	if got := value[int](b,
+		`[...document.querySelectorAll('input, textarea, button')].filter((e) => !(e.getAttribute('aria-label') || e.innerText || e.labels && e.labels.length)).length`); got != 0 {
 		t.Errorf("%d controls have no name", got)
 	}
 	if got := b.text("said"); got != "Incomplete on" {
