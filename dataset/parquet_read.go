@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/dataset/internal/parquetcheck"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -76,14 +77,14 @@ const parquetBatch = 16
 func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err error) {
 	defer func() { err = recovered(err, recover()) }()
 	var f *parquet.File
-	if err = checkFooter(r, size); err == nil {
+	if err = parquetcheck.CheckFooter(r, size); err == nil {
 		f, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	}
 	if err != nil {
 		//nolint:errorlint // may be EOF
 		return nil, fmt.Errorf("not a Parquet file, or cut (%v); write or fetch it again", err)
 	}
-	if err := checkPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
+	if err := parquetcheck.CheckPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
 	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch),

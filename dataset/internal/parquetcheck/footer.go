@@ -1,4 +1,5 @@
-package dataset
+// Package parquetcheck refuses Parquet files of which the library would allocate more than they can hold.
+package parquetcheck
 
 import (
 	"bufio"
@@ -13,8 +14,8 @@ const thriftDepth = 32
 
 var errThrift = errors.New("its metadata is damaged")
 
-// checkFooter reads a Parquet file's footer and refuses one with lengths that cannot be: the library allocates as much.
-func checkFooter(r io.ReaderAt, size int64) error {
+// CheckFooter reads a Parquet file's footer and refuses one with lengths that cannot be: the library allocates as much.
+func CheckFooter(r io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < int64(len(end)) {
 		return io.ErrUnexpectedEOF

@@ -1,4 +1,4 @@
-package dataset
+package parquetcheck
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestParquetBomb(t *testing.T) {
 	for _, codec := range []compress.Codec{&parquet.Zstd, &parquet.Gzip} {
 		var out bytes.Buffer
 		w := parquet.NewGenericWriter[row](&out, parquet.Compression(codec), parquet.PageBufferSize(1000))
-		for _, text := range []string{repeated("x", 900), "y", repeated("x", 900), repeated("x", 1<<20)} {
+		for _, text := range []string{strings.Repeat("x", 900), "y", strings.Repeat("x", 900), strings.Repeat("x", 1<<20)} {
 			if _, err := w.Write([]row{{text}}); err != nil {
 				t.Fatal(err)
 			}
@@ -31,10 +31,10 @@ func TestParquetBomb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkPages(bytes.NewReader(out.Bytes()), int64(out.Len()), f.Metadata(), bounded.MaxUnpacked); err != nil {
+		if err := CheckPages(bytes.NewReader(out.Bytes()), int64(out.Len()), f.Metadata(), bounded.MaxUnpacked); err != nil {
 			t.Errorf("%s: a page of 1 MiB: %v", codec, err)
 		}
-		err = checkPages(bytes.NewReader(out.Bytes()), int64(out.Len()), f.Metadata(), 1<<19)
+		err = CheckPages(bytes.NewReader(out.Bytes()), int64(out.Len()), f.Metadata(), 1<<19)
 		if err == nil || !strings.HasSuffix(err.Error(), "times its size: a bomb; it is not read") {
 			t.Errorf("%s: more than allowed: %v", codec, err)
 		}
@@ -53,7 +53,7 @@ func TestPageSizesThatLie(t *testing.T) {
 		meta := &format.FileMetaData{RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{
 			MetaData: format.ColumnMetaData{
 				PathInSchema: []string{"x"}, TotalCompressedSize: int64(len(header))}}}}}}
-		err := checkPages(strings.NewReader(header), int64(len(header)), meta, bounded.MaxUnpacked)
+		err := CheckPages(strings.NewReader(header), int64(len(header)), meta, bounded.MaxUnpacked)
 		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", header, err, want)
 		}

@@ -1,4 +1,4 @@
-package dataset
+package parquetcheck
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// checkPages refuses a page that unpacks to more than limit bytes and to bounded.MaxRatio times its size, and one that
+// CheckPages refuses a page that unpacks to more than limit bytes and to bounded.MaxRatio times its size, and one that
 // says it is larger than the file: pages and their headers are held whole. size is the file's.
-func checkPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int32) error {
+func CheckPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int32) error {
 	for _, group := range meta.RowGroups {
 		for _, chunk := range group.Columns {
 			start := chunk.MetaData.DataPageOffset
