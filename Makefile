@@ -28,9 +28,12 @@ setup: prerequisites build library ## check the prerequisites, build bin/erreval
 prerequisites:
 	@scripts/prerequisites.sh
 
+# What 'erreval --version' and run records show; without git Go's own version of the module stays, or "(devel)".
+STAMP := github.com/erreval/erreval/internal/runrecord.stamped
+
 build: prerequisites
 	@[ -x $(BIN) ] || echo "building $(BIN): the first time Go fetches modules and compiles, for about a minute" >&2
-	@$(GO) build -o $(BIN) ./cmd/erreval
+	@version=$$(scripts/version.sh); $(GO) build $${version:+-ldflags "-X $(STAMP)=$$version"} -o $(BIN) ./cmd/erreval
 
 library: build
 	@$(BIN) setup >/dev/null
