@@ -62,7 +62,7 @@ func (in *Installer) fetchPyPI(ctx context.Context, p pin, dir string) (string, 
 // findPip returns the command line of the first pip that runs.
 func findPip(ctx context.Context) ([]string, error) {
 	for _, pip := range [][]string{{"python3", "-m", "pip"}, {"pip3"}, {"python", "-m", "pip"}, {"pip"}} {
-		if exec.CommandContext(ctx, pip[0], append(pip[1:], "--version")...).Run() == nil {
+		if exec.CommandContext(ctx, pip[0], append(pip[1:], "--version")...).Run() == nil { // #nosec G204 -- one of the four above
 			return pip[:len(pip):len(pip)], nil
 		}
 	}
@@ -140,7 +140,7 @@ func download(ctx context.Context, url, path string) error {
 // run runs a package client; its last words become part of the error.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) // #nosec G204 -- pip or npm; no shell
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, waitDelay
 	err := cmd.Run()
 	if ctx.Err() != nil {

@@ -74,10 +74,10 @@ func (u *unpickler) run() (any, error) {
 			result := u.pop()
 			return result, u.err
 		}
-		if do := instructions[byte(op)]; do != nil && u.err == nil {
+		if do := instructions[byte(op)]; do != nil && u.err == nil { // #nosec G115 -- one byte was read
 			do(u)
 		} else {
-			u.refuse(byte(op))
+			u.refuse(byte(op)) // #nosec G115 -- one byte was read
 		}
 	}
 	return nil, u.err
@@ -100,12 +100,12 @@ func (u *unpickler) refuse(op byte) {
 
 // take returns the next n bytes, in place. After a fault it returns none.
 func (u *unpickler) take(n uint64) []byte {
-	if u.err != nil || n > uint64(len(u.data)-u.pos) {
+	if u.err != nil || n > uint64(len(u.data)-u.pos) { // #nosec G115 -- pos is never beyond the end
 		u.fail(errCut)
 		return nil
 	}
-	u.pos += int(n)
-	return u.data[u.pos-int(n) : u.pos]
+	u.pos += int(n)                     // #nosec G115 -- it fits what is left
+	return u.data[u.pos-int(n) : u.pos] // #nosec G115 -- it fits what is left
 }
 
 // uint reads a little-endian number of so many bytes, at most eight.
@@ -119,7 +119,7 @@ func (u *unpickler) uint(width uint64) uint64 {
 func (u *unpickler) line() string {
 	for i := u.pos; i < len(u.data); i++ {
 		if u.data[i] == '\n' {
-			line := u.take(uint64(i - u.pos))
+			line := u.take(uint64(i - u.pos)) // #nosec G115 -- i begins at pos
 			u.take(1)
 			return string(line)
 		}
@@ -136,7 +136,7 @@ func (u *unpickler) long(b []byte) int64 {
 	}
 	var full [8]byte
 	copy(full[8-len(b):], b)
-	return int64(binary.LittleEndian.Uint64(full[:])) >> (8 * (8 - len(b)) & 63)
+	return int64(binary.LittleEndian.Uint64(full[:])) >> (8 * (8 - len(b)) & 63) // #nosec G115 -- two's complement
 }
 
 func (u *unpickler) push(v any) { u.stack = append(u.stack, v) }

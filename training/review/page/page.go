@@ -252,7 +252,7 @@ func OpenBrowser(ctx context.Context, address string) error {
 	if program == "" {
 		return nil
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address) // #nosec G204 -- constants; an address of the loopback
 	if err := cmd.Start(); err != nil {
 		return err
 	}
