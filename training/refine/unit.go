@@ -202,7 +202,7 @@ func (w *Workspace) plan(folder string) (entry Entry, ok bool, err error) {
 	if err != nil {
 		return entry, false, err
 	}
-	if err := json.Unmarshal(data, &entry); err != nil {
+	if err := entry.parse(data); err != nil {
 		return entry, false, fmt.Errorf("%s: %w", w.Path(folder, planFile), err)
 	}
 	return entry, true, nil
