@@ -14,11 +14,14 @@ BENCH   ?= .
 BIN     := bin/erreval
 LINT    := .cache/bin/golangci-lint
 LINT_VERSION := v2.14.0
+VULN    := .cache/bin/govulncheck
+# v1.9.0 needs a version of golang.org/x/telemetry that not every proxy serves.
+VULN_VERSION := v1.8.0
 
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -28,9 +31,12 @@ setup: prerequisites build library ## check the prerequisites, build bin/erreval
 prerequisites:
 	@scripts/prerequisites.sh
 
+# What 'erreval --version' and run records show; without git Go's own version of the module stays, or "(devel)".
+STAMP := github.com/erreval/erreval/internal/runrecord.stamped
+
 build: prerequisites
 	@[ -x $(BIN) ] || echo "building $(BIN): the first time Go fetches modules and compiles, for about a minute" >&2
-	@$(GO) build -o $(BIN) ./cmd/erreval
+	@version=$$(scripts/version.sh); $(GO) build $${version:+-ldflags "-X $(STAMP)=$$version"} -o $(BIN) ./cmd/erreval
 
 library: build
 	@$(BIN) setup >/dev/null
@@ -59,14 +65,22 @@ vet: prerequisites
 lint: $(LINT) ## run golangci-lint with .golangci.yml (the import rules are in it)
 	$(LINT) run $(PKG)
 
-# Built once into .cache/, from the module proxy: about 2 minutes on two cores. A module of its own, not 'go install':
-# that asks for a module named as the command's folder, and gives up where a proxy refuses the question.
-LINT_MODULE := github.com/golangci/golangci-lint/v2
-$(LINT): Makefile
-	@echo "building golangci-lint $(LINT_VERSION) into .cache/bin; about two minutes, once"
-	@mkdir -p .cache/lint && cd .cache/lint && rm -f go.mod go.sum && $(GO) mod init lint 2>/dev/null && \
-	$(GO) mod edit -require=$(LINT_MODULE)@$(LINT_VERSION) -tool=$(LINT_MODULE)/cmd/golangci-lint && \
-	$(GO) build -mod=mod -o $(CURDIR)/$@ $(LINT_MODULE)/cmd/golangci-lint
+# Tools are built once into .cache/, from the module proxy. Each in a module of its own, not by 'go install': that asks for
+# a module named as the command's folder, and gives up where a proxy refuses the question. build_tool: MODULE, VERSION, FOLDER
+define build_tool
+@echo "building $(@F) $(2) into .cache/bin, once"
+@mkdir -p .cache/$(@F) && cd .cache/$(@F) && rm -f go.mod go.sum && $(GO) mod init tool 2>/dev/null && \
+$(GO) mod edit -require=$(1)@$(2) -tool=$(1)/$(3) && $(GO) build -mod=mod -o $(CURDIR)/$@ $(1)/$(3)
+endef
+
+$(LINT): Makefile # about two minutes
+	$(call build_tool,github.com/golangci/golangci-lint/v2,$(LINT_VERSION),cmd/golangci-lint)
+
+$(VULN): Makefile
+	$(call build_tool,golang.org/x/vuln,$(VULN_VERSION),cmd/govulncheck)
+
+audit: build ## known vulnerabilities, gosec, hashes and licences of modules; writes bin/erreval.cdx.json (SBOM). Two minutes, network
+	GO='$(GO)' scripts/audit.sh
 
 # The tokenizers' peers are a module of their own, so that the program does not depend on them.
 # Ratios go to docs/bench-history.tsv. PEERS=DIR: the model that identify's peers run, such as WORK/model-fp32.

@@ -206,7 +206,7 @@ func FindEncoder(ctx context.Context, python string) (string, error) {
 
 // run runs a command; with keep its output is given instead of shown.
 func (e *Environment) run(ctx context.Context, command []string, keep bool) (string, error) {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) // #nosec G204 -- the user's Python; no shell
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = e.Out, e.Out
 	if keep {

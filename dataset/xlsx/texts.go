@@ -27,7 +27,8 @@ func (t *textStore) textAt(i int64) (string, error) {
 	if _, err := t.index.ReadAt(ends[:], i*8); err != nil {
 		return "", err
 	}
-	from, to := int64(binary.LittleEndian.Uint64(ends[:8])), int64(binary.LittleEndian.Uint64(ends[8:]))
+	from := int64(binary.LittleEndian.Uint64(ends[:8])) // #nosec G115 -- readTexts wrote it
+	to := int64(binary.LittleEndian.Uint64(ends[8:]))   // #nosec G115 -- likewise
 	text := make([]byte, to-from)
 	_, err := t.data.ReadAt(text, from)
 	return string(text), err

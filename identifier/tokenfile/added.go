@@ -100,7 +100,7 @@ func (s *search) find() (id int32, start, stop int) {
 	}
 	for i := s.at; i < len(s.text); i++ {
 		if m.only >= 0 {
-			n := bytes.IndexByte(s.text[i:], byte(m.only))
+			n := bytes.IndexByte(s.text[i:], byte(m.only)) // #nosec G115 -- only is a byte or -1
 			if n < 0 {
 				break
 			}

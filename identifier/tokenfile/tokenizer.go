@@ -69,8 +69,8 @@ func anywhere(encode func([]int32, []byte) []int32) model {
 
 // setAdded numbers the added tokens as Hugging Face does: by the vocabulary if it has them, else behind its last.
 func (t *tokenizer) setAdded(d *description) error {
-	added := map[int32]addedToken{} // a later entry with the same content replaces an earlier one
-	next := int32(max(len(d.vocab), d.size))
+	added := map[int32]addedToken{}          // a later entry with the same content replaces an earlier one
+	next := int32(max(len(d.vocab), d.size)) // #nosec G115 -- both are numbers of entries read
 	for _, a := range d.added {
 		if a.Content == "" {
 			continue

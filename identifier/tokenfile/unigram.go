@@ -73,7 +73,7 @@ func score(number string) float64 {
 	var mantissa uint64
 	full := false
 	for i, c := range whole + fraction {
-		d := uint64(c - '0')
+		d := uint64(c - '0') // #nosec G115 -- JSON has digits there
 		full = full || mantissa > (math.MaxUint64-d)/10
 		switch {
 		case !full:

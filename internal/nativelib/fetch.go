@@ -62,6 +62,7 @@ func (in *Installer) fetchPyPI(ctx context.Context, p pin, dir string) (string, 
 // findPip returns the command line of the first pip that runs.
 func findPip(ctx context.Context) ([]string, error) {
 	for _, pip := range [][]string{{"python3", "-m", "pip"}, {"pip3"}, {"python", "-m", "pip"}, {"pip"}} {
+		// #nosec G204 -- one of the four above
 		if exec.CommandContext(ctx, pip[0], append(pip[1:], "--version")...).Run() == nil {
 			return pip[:len(pip):len(pip)], nil
 		}
@@ -143,7 +144,7 @@ func downloadFile(ctx context.Context, url, path string) error {
 // runCommand runs a package client. The end of its output is part of the error.
 func runCommand(ctx context.Context, dir, name string, args ...string) error {
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) // #nosec G204 -- pip or npm; no shell
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, waitDelay
 	err := cmd.Run()
 	if ctx.Err() != nil {

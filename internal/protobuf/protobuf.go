@@ -78,7 +78,7 @@ func (m Message) Read(data []byte, offset int64) error {
 // Integers are the numbers of a repeated integer field, packed or one at a time.
 func (f Field) Integers() ([]int64, error) {
 	if f.Body.File == nil {
-		return []int64{int64(f.N)}, nil
+		return []int64{int64(f.N)}, nil // #nosec G115 -- protobuf writes negative numbers so
 	}
 	var out []int64
 	for m := f.Body; m.At < m.End; {
@@ -86,7 +86,7 @@ func (f Field) Integers() ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, int64(v))
+		out = append(out, int64(v)) // #nosec G115 -- protobuf writes negative numbers so
 	}
 	return out, nil
 }
@@ -112,7 +112,7 @@ func (m *Message) next() (Field, error) {
 	default:
 		err = fmt.Errorf("protobuf wire type %d is not known", tag&7)
 	}
-	if err == nil && size > uint64(m.End-m.At) {
+	if err == nil && size > uint64(m.End-m.At) { // #nosec G115 -- At is never beyond End
 		err = errTruncated
 	}
 	if err != nil {

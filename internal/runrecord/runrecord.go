@@ -4,6 +4,7 @@ package runrecord
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/erreval/erreval/internal/wholefile"
@@ -76,21 +78,26 @@ type Input struct {
 
 // Build says which program this is.
 type Build struct {
-	Version  string `json:"version"`            // of the module; "(devel)" outside of a release
-	Commit   string `json:"commit,omitempty"`   // absent if the build did not record it
+	// Version is "make build"'s, of git's tags or of commit and date; else the module's, as Go knows it; else "(devel)".
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`   // absent if Go did not record it
 	Modified bool   `json:"modified,omitempty"` // built from changed sources
 }
 
+// stamped is set by the linker: "make build" does, with what scripts/version.sh prints.
+var stamped string
+
 // ReadBuild gives the build of the running program.
 func ReadBuild() Build {
-	b := Build{Version: "(devel)"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
+	info, _ := debug.ReadBuildInfo()
+	return readBuild(stamped, info)
+}
+
+func readBuild(stamp string, info *debug.BuildInfo) Build {
+	if info == nil {
+		info = &debug.BuildInfo{}
 	}
-	if v := info.Main.Version; v != "" {
-		b.Version = v
-	}
+	b := Build{Version: cmp.Or(stamp, info.Main.Version, "(devel)")}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -102,8 +109,9 @@ func ReadBuild() Build {
 	return b
 }
 
+// String is the version and, where that does not hold it, the commit.
 func (b Build) String() string {
-	if b.Commit == "" {
+	if b.Commit == "" || strings.Contains(b.Version, fmt.Sprintf("%.12s", b.Commit)) {
 		return b.Version
 	}
 	suffix := ""

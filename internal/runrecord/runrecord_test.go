@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -98,9 +99,36 @@ func TestBuildString(t *testing.T) {
 		"v1.2.3":                      {Version: "v1.2.3"},
 		"(devel) (0123456789ab)":      {Version: "(devel)", Commit: "0123456789abcdef"},
 		"v1 (0123456789ab, modified)": {Version: "v1", Commit: "0123456789abcdef", Modified: true},
+		"v0-0123456789ab-dirty":       {Version: "v0-0123456789ab-dirty", Commit: "0123456789abcdef", Modified: true},
 	} {
 		if got := b.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// TestReadBuild reads what Go records of a program that "make build" stamped, of one from a module proxy, and of
+// others.
+func TestReadBuild(t *testing.T) {
+	info := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
+	}
+	git := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123"}, {Key: "vcs.modified", Value: "true"}}
+	for name, c := range map[string]struct {
+		stamp string
+		info  *debug.BuildInfo
+		want  Build
+	}{
+		"nothing": {"", nil, Build{Version: "(devel)"}},
+		"plain":   {"", info("(devel)"), Build{Version: "(devel)"}},
+		"proxy":   {"", info("v1.2.3"), Build{Version: "v1.2.3"}},
+		"git": {"", info("v0.0.0-1-0123+dirty", git...), Build{Version: "v0.0.0-1-0123+dirty", Commit: "0123",
+			Modified: true}},
+		"stamp":         {"v1.2.3-dirty", info("(devel)"), Build{Version: "v1.2.3-dirty"}},
+		"stamp and git": {"v1.2.3", info("v9", git[:1]...), Build{Version: "v1.2.3", Commit: "0123"}},
+	} {
+		if got := readBuild(c.stamp, c.info); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func regularFile(path string) (abs string, err error) {
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G703 -- the file that the user named
 	if err != nil {
 		return "", err
 	}
@@ -90,7 +90,8 @@ func regularFile(path string) (abs string, err error) {
 // files beside it the same mode.
 func restrictAccess(abs string) error {
 	for _, name := range []string{abs, abs + "-wal", abs + "-shm"} {
-		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := os.Chmod(name, 0o600) // #nosec G703 -- the file that the user named
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -73,10 +73,10 @@ func (u *unpickler) run() (any, error) {
 			result := u.pop()
 			return result, u.err
 		}
-		if do := instructions[byte(op)]; do != nil && u.err == nil {
+		if do := instructions[byte(op)]; do != nil && u.err == nil { // #nosec G115 -- one byte was read
 			do(u)
 		} else {
-			u.refuse(byte(op))
+			u.refuse(byte(op)) // #nosec G115 -- one byte was read
 		}
 	}
 	return nil, u.err
@@ -101,12 +101,12 @@ func (u *unpickler) refuse(op byte) {
 
 // takeBytes returns the next n bytes, in place. After a fault it returns none.
 func (u *unpickler) takeBytes(n uint64) []byte {
-	if u.err != nil || n > uint64(len(u.data)-u.pos) {
+	if u.err != nil || n > uint64(len(u.data)-u.pos) { // #nosec G115 -- pos is never beyond the end
 		u.fail(errCut)
 		return nil
 	}
-	u.pos += int(n)
-	return u.data[u.pos-int(n) : u.pos]
+	u.pos += int(n)                     // #nosec G115 -- it fits what is left
+	return u.data[u.pos-int(n) : u.pos] // #nosec G115 -- it fits what is left
 }
 
 // uint reads a little-endian number of so many bytes, at most eight.
@@ -120,7 +120,7 @@ func (u *unpickler) uint(width uint64) uint64 {
 func (u *unpickler) line() string {
 	for i := u.pos; i < len(u.data); i++ {
 		if u.data[i] == '\n' {
-			line := u.takeBytes(uint64(i - u.pos))
+			line := u.takeBytes(uint64(i - u.pos)) // #nosec G115 -- i begins at pos
 			u.takeBytes(1)
 			return string(line)
 		}
@@ -137,7 +137,7 @@ func (u *unpickler) long(b []byte) int64 {
 	}
 	var full [8]byte
 	copy(full[8-len(b):], b)
-	return int64(binary.LittleEndian.Uint64(full[:])) >> (8 * (8 - len(b)) & 63)
+	return int64(binary.LittleEndian.Uint64(full[:])) >> (8 * (8 - len(b)) & 63) // #nosec G115 -- two's complement
 }
 
 func (u *unpickler) push(v any) { u.stack = append(u.stack, v) }

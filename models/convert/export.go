@@ -197,7 +197,7 @@ func (g *export) addAttribute(n *node, m protobuf.Message) error {
 			err = f.Body.Read(b[:], 0)
 			v.f = math.Float32frombits(binary.LittleEndian.Uint32(b[:]))
 		case 3:
-			v.i = int64(f.N)
+			v.i = int64(f.N) // #nosec G115 -- protobuf writes negative numbers so
 		case 4:
 			if f.Body.Size() < smallTensor {
 				v.s, err = f.Body.Text()
@@ -228,7 +228,7 @@ func (g *export) addTensor(m protobuf.Message, as string) (*initializer, error) 
 			more, err = f.Integers()
 			t.dims = append(t.dims, more...)
 		case 2:
-			t.elem = int(f.N)
+			t.elem = int(f.N) // #nosec G115 -- compared with known types only
 		case 4, 9:
 			t.data = f.Body
 		case 7:
@@ -357,7 +357,7 @@ func (g *export) numbers(name string) ([]float64, bool) {
 			return nil, false
 		}
 		for i := range n {
-			ints = append(ints, int64(binary.LittleEndian.Uint64(data[8*i:])))
+			ints = append(ints, int64(binary.LittleEndian.Uint64(data[8*i:]))) // #nosec G115 -- the same bits with a sign
 		}
 	}
 	for _, v := range ints {

@@ -3,7 +3,7 @@ package hub
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // git's name for a blob: what the hub gives for files outside LFS
+	"crypto/sha1" // #nosec G505 -- git's name for a blob: what the hub gives for files outside LFS
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -248,7 +248,7 @@ func newHash(lfs bool, size int64) (hash.Hash, string) {
 	if lfs {
 		return sha256.New(), "SHA-256"
 	}
-	h := sha1.New()
+	h := sha1.New() // #nosec G401 -- git's name of a blob; the hub gives no other hash for small files
 	fmt.Fprintf(h, "blob %d\x00", size)
 	return h, "git blob SHA-1"
 }

@@ -117,7 +117,7 @@ func (j *Job) unfinished(ctx context.Context, dir string) error {
 const grace = 20 * time.Second
 
 func runTrainer(ctx context.Context, command []string, journal io.Writer, progress func(Progress)) error {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) // #nosec G204 -- the user's Python; no shell
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, grace
 	var last tail
 	cmd.Stderr = io.MultiWriter(journal, &last)

@@ -205,7 +205,7 @@ func (w *Workspace) plan(folder string) (entry Entry, ok bool, err error) {
 	if err != nil {
 		return entry, false, err
 	}
-	if err := json.Unmarshal(data, &entry); err != nil {
+	if err := entry.parse(data); err != nil {
 		return entry, false, fmt.Errorf("%s: %w", w.Path(folder, planFile), err)
 	}
 	return entry, true, nil
@@ -332,7 +332,7 @@ func syncTree(dir string) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		f, err := os.Open(path)
+		f, err := os.Open(path) // #nosec G122 -- it is only synced, whatever took its place
 		if err != nil {
 			return err
 		}

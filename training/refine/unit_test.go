@@ -241,6 +241,27 @@ func TestLogFault(t *testing.T) {
 	}
 }
 
+// TestStrangersWorkspace: neither opening a workspace nor taking a step back moves a file that is not in it.
+func TestStrangersWorkspace(t *testing.T) {
+	entry := "{\"step\":\"x\",\"made\":[\"../mine\"]}\n"
+	for file, act := range map[string]func(*Workspace) error{
+		undoDir + "/" + planFile:   func(w *Workspace) error { _, err := Open(w.Dir); return err },
+		commitDir + "/" + planFile: func(w *Workspace) error { _, err := Open(w.Dir); return err },
+		LogFile:                    func(w *Workspace) error { _, _, err := w.Undo(); return err },
+	} {
+		w := newWorkspace(t)
+		mine := filepath.Join(filepath.Dir(w.Dir), "mine")
+		write(t, mine, "precious")
+		write(t, w.Path(file), entry)
+		if err := act(w); err == nil || !strings.Contains(err.Error(), `"../mine" does not lie in the workspace`) {
+			t.Errorf("%s: %v", file, err)
+		}
+		if data, err := os.ReadFile(mine); err != nil || string(data) != "precious" {
+			t.Errorf("%s: the file beside the workspace: %q, %v", file, data, err)
+		}
+	}
+}
+
 // TestStatusOfBatches: a skipped item is one that was looked at, and what a merge left open is counted.
 func TestStatusOfBatches(t *testing.T) {
 	w := newWorkspace(t)

@@ -325,6 +325,20 @@ type Entry struct {
 	Made    []string  `json:"made"` // files and folders, from the workspace's folder
 }
 
+// parse reads an entry. What a step made is moved by those that finish it or take it back, and so lies in the
+// workspace.
+func (e *Entry) parse(data []byte) error {
+	if err := json.Unmarshal(data, e); err != nil {
+		return err
+	}
+	for _, path := range e.Made {
+		if !filepath.IsLocal(path) {
+			return fmt.Errorf("%q does not lie in the workspace", path)
+		}
+	}
+	return nil
+}
+
 // Log lists the steps, oldest first.
 func (w *Workspace) Log() ([]Entry, error) {
 	data, err := os.ReadFile(w.Path(LogFile))
@@ -336,7 +350,7 @@ func (w *Workspace) Log() ([]Entry, error) {
 	lines.Buffer(nil, max(len(data), 1<<16)+1)
 	for line := 1; lines.Scan(); line++ {
 		var entry Entry
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+		if err := entry.parse(lines.Bytes()); err != nil {
 			return nil, fmt.Errorf("%s:%d: no step: %w; put the line right or take it out", w.Path(LogFile), line, err)
 		}
 		out = append(out, entry)

@@ -57,7 +57,7 @@ func (s *skimmer) fail() { s.err = errThrift }
 
 // fits tells whether n bytes are left.
 func (s *skimmer) fits(n uint64) bool {
-	if n > uint64(s.left) {
+	if n > uint64(s.left) { // #nosec G115 -- left is never below 0
 		s.fail()
 		s.beyond = true
 	}
@@ -68,8 +68,8 @@ func (s *skimmer) skip(n uint64) {
 	if !s.fits(n) {
 		return
 	}
-	s.left -= int64(n)
-	if _, err := s.in.Discard(int(n)); err != nil {
+	s.left -= int64(n)                              // #nosec G115 -- n is at most left
+	if _, err := s.in.Discard(int(n)); err != nil { // #nosec G115 -- n is at most left
 		s.fail()
 	}
 }

@@ -100,7 +100,7 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 	if err := e.prepareRequest(req); err != nil {
 		return nil, e.Fail(llm.Refused, 0, fmt.Errorf("the request cannot be written: %w", err), "check the options")
 	}
-	resp, err := e.http.Do(req)
+	resp, err := e.http.Do(req) // #nosec G704 -- the address is the one that the user gave
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the URL

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -500,5 +502,36 @@ func TestArgillaSDK(t *testing.T) {
 	if _, err := Read("testdata/argilla_answered.json", f, "anna"); err == nil || !strings.Contains(err.Error(),
 		"cannot be that of anna alone") {
 		t.Errorf("two users under one name: %v", err)
+	}
+}
+
+// TestWorkbookBomb: of a workbook that unpacks to more than a batch ever has nothing is unpacked to find the sheet.
+func TestWorkbookBomb(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bomb.xlsx")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := zip.NewWriter(file)
+	part, err := book.Create("xl/media/image1.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 1<<20)
+	for range maxUnpacked>>20 + 1 {
+		if _, err := part.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(book.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if sheet, err := sheetOf(path, "item_id"); sheet != "" || err != nil {
+		t.Errorf("sheet %q, %v", sheet, err)
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > maxUnpacked/8 {
+		t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)
 	}
 }

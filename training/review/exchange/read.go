@@ -89,9 +89,13 @@ func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, erro
 	return read(rows, path, format, f, reviewer)
 }
 
+// maxUnpacked is the most bytes that the parts of a workbook unpack to, where the sheet is looked for. A batch has far
+// less.
+const maxUnpacked = 256 << 20
+
 // sheetOf names the sheet that has the items, since people add sheets of their own and move them; "" is none.
 func sheetOf(path, item string) (string, error) {
-	book, err := excelize.OpenFile(path)
+	book, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: maxUnpacked})
 	if err != nil {
 		return "", nil //nolint:nilerror // who reads the rows says what is wrong with the file
 	}

@@ -255,6 +255,7 @@ func OpenBrowser(ctx context.Context, address string) error {
 	if program == "" {
 		return nil
 	}
+	// #nosec G204 -- constants; an address of the loopback
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address)
 	if err := cmd.Start(); err != nil {
 		return err

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// allowed are the licences that this project, itself under Apache-2.0, may be linked with and given away.
+var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "FTL", "ISC", "MIT",
+	"OFL-1.1", "blessing"}
+
+// signs are words of a licence's text by which it is known, in lower case with single spaces.
+var signs = map[string][]string{
+	"Apache-2.0":   {"apache license", "version 2.0", "limitations under the license."},
+	"BSD-3-Clause": {"redistribution and use in source and binary forms", "endorse or promote products"},
+	"CC-BY-4.0":    {"creative commons attribution 4.0 international public license"},
+	"GPL":          {"gnu general public license"},
+	"ISC":          {"permission to use, copy, modify, and/or distribute this software for any purpose"},
+	"MIT":          {"permission is hereby granted, free of charge, to any person obtaining a copy of this software"},
+	"MPL-2.0":      {"mozilla public license"},
+	"OFL-1.1":      {"sil open font license", "version 1.1"},
+	"blessing":     {"sqlite is public domain"}, // SPDX's name for SQLite's dedication
+}
+
+// decided are licences that a person read, where the text leaves a choice.
+var decided = map[string]string{
+	"github.com/golang/freetype": "FTL", // or GPL-2.0-or-later, as one likes
+}
+
+var (
+	licenceFile = regexp.MustCompile(`^(LICEN[CS]E|COPYING|UNLICENSE)`)
+	// Of a picture in memory's documentation; a link to the text beside it; notices of what is in the module, of which
+	// sqlite's and libc's say themselves that what is linked is MIT, BSD-3-Clause or in the public domain.
+	beside   = regexp.MustCompile(`-LOGO$|-link\.txt$|-3RD-PARTY\.md$`)
+	notWords = regexp.MustCompile(`[\s>*#]+`)
+)
+
+// licenceOf reads the licence files in the module's folder.
+func licenceOf(path, dir string) (string, error) {
+	if licence, ok := decided[path]; ok {
+		return licence, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, e := range entries {
+		if !licenceFile.MatchString(e.Name()) || beside.MatchString(e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return "", err
+		}
+		found := classify(string(text))
+		if len(found) == 0 {
+			return "", fmt.Errorf("%s: nobody knows the licence in %s; read it and add its words to scripts/bom", path, e.Name())
+		}
+		all = append(all, found...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 {
+		return "", fmt.Errorf("%s: it has no licence file, so it may not be given away", path)
+	}
+	for _, l := range all {
+		if !slices.Contains(allowed, l) {
+			return "", fmt.Errorf("%s: its licence %s is not on the list of scripts/bom: replace the module, or decide "+
+				"and add it", path, l)
+		}
+	}
+	return strings.Join(all, " AND "), nil
+}
+
+// classify names the licences whose words a text has.
+func classify(text string) (found []string) {
+	text = notWords.ReplaceAllString(strings.ToLower(text), " ")
+	for name, words := range signs {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			found = append(found, name)
+		}
+	}
+	if strings.Contains(text, signs["BSD-3-Clause"][0]) && !slices.Contains(found, "BSD-3-Clause") {
+		found = append(found, "BSD-2-Clause")
+	}
+	return found
+}
+
+const pageHead = `# Licences of what is linked
+
+The modules in the program that ` + "`make build`" + ` makes, by ` + "`go run ./scripts/bom write bin/erreval`" + `;
+` + "`make audit`" + ` compares. The text of each licence is in the module, which ` + "`go mod download`" + ` fetches; who
+gives the program away gives the texts along.
+
+Besides there are Go's runtime and standard library (BSD-3-Clause), the default model (Apache-2.0; what it learnt from
+is in its [card](../models/embedded/default/CARD.md)) and ONNX Runtime (MIT), which is fetched and not included. Modules
+that only tests, benchmarks and tools use are not in the program and not in the table.
+
+| module | version | licence |
+|---|---|---|
+`
+
+const pageTail = `
+` + "`AND`" + `: parts of a module have different licences. Where a module leaves a choice: freetype is used under FTL, not GPL. "blessing" is
+SPDX's name for SQLite's public domain. Code that modules took from others is under licences of the same kind: see ` + "`THIRD_PARTY_LICENSES`" + `
+in gonum, ` + "`LICENSE-3RD-PARTY.md`" + ` in modernc.org's. Portions of this software are copyright © The FreeType Project (www.freetype.org). SVGo
+(CC-BY-4.0) is by Anthony Starks and unchanged. With the tag ` + "`ort_capi`" + ` the program is built without ` + "`onnxruntime_go`" + `.
+`
+
+func page(modules []module) string {
+	var b strings.Builder
+	b.WriteString(pageHead)
+	for _, m := range modules {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.path, m.version, m.licence)
+	}
+	b.WriteString(pageTail)
+	return b.String()
+}
+
+func check(out io.Writer, modules []module) error {
+	data, err := os.ReadFile(pageFile)
+	if err != nil {
+		return err
+	}
+	if string(data) != page(modules) {
+		return errors.New(pageFile + " is not what is linked: 'go run ./scripts/bom write PROGRAM', and look at what changed")
+	}
+	fmt.Fprintf(out, "%d modules, each with a licence on the list; %s says so\n", len(modules), pageFile)
+	return nil
+}

@@ -1,0 +1,129 @@
+// Command bom says what is linked into a program built here, and under which licences:
+//
+//	bom check PROGRAM   compares the modules in PROGRAM and their licences with docs/licences.md
+//	bom write PROGRAM   writes docs/licences.md
+//	bom sbom PROGRAM    prints a bill of materials (CycloneDX 1.6, JSON)
+//
+// It runs in the repository's root. A licence that is not known, or not on the list of licences.go, is a fault.
+package main
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: bom check|write|sbom PROGRAM")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bom:", err)
+		os.Exit(1)
+	}
+}
+
+const pageFile = "docs/licences.md"
+
+func run(verb, program string, out io.Writer) error {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	modules, notes, err := linked(info)
+	if err != nil {
+		return err
+	}
+	switch verb {
+	case "sbom":
+		return writeSBOM(out, program, info, modules)
+	case "write":
+		return os.WriteFile(pageFile, []byte(page(modules)), 0o666)
+	case "check":
+		for _, note := range notes {
+			fmt.Fprintln(out, note)
+		}
+		return check(out, modules)
+	}
+	return fmt.Errorf("no verb %q: check, write or sbom", verb)
+}
+
+// module is a module linked into a program.
+type module struct {
+	path, version string
+	sum           string // go.sum's; "" where it is not there
+	licence       string // SPDX expression
+}
+
+// binding is replaced by the tag ort_capi where a module proxy does not serve it. It is listed all the same, since the
+// program is built with it elsewhere.
+const (
+	binding        = "github.com/yalue/onnxruntime_go"
+	bindingLicence = "MIT" // of its repository; read again wherever the module is there
+)
+
+// linked lists the program's modules by path, and notes what could not be looked at.
+func linked(info *buildinfo.BuildInfo) (modules []module, notes []string, err error) {
+	dirs, err := moduleDirs()
+	if err != nil {
+		return nil, nil, err
+	}
+	versions := map[string]string{}
+	for _, d := range info.Deps {
+		if d.Replace != nil {
+			return nil, nil, fmt.Errorf("%s is replaced; a program that is given away has no replaced modules", d.Path)
+		}
+		versions[d.Path] = d.Version
+		modules = append(modules, module{path: d.Path, version: d.Version, sum: d.Sum})
+	}
+	if versions[binding] == "" {
+		modules = append(modules, module{path: binding, version: dirs[binding].version})
+		notes = append(notes, fmt.Sprintf("%s %s is not in this program (tag ort_capi takes its place)", binding,
+			dirs[binding].version))
+	}
+	slices.SortFunc(modules, func(a, b module) int { return strings.Compare(a.path, b.path) })
+	var faults []error
+	for i, m := range modules {
+		switch at := dirs[m.path]; {
+		case at.version != m.version:
+			faults = append(faults, fmt.Errorf("%s %s is linked, go.mod has %q: build the program again", m.path,
+				m.version, at.version))
+		case at.dir == "" && m.path == binding:
+			modules[i].licence = bindingLicence
+			notes = append(notes, "its licence is the one noted in scripts/bom: the module is not on this machine")
+		case at.dir == "":
+			faults = append(faults, fmt.Errorf("%s %s is not in the module cache; run 'go mod download %s'", m.path,
+				m.version, m.path))
+		default:
+			modules[i].licence, err = licenceOf(m.path, at.dir)
+			faults = append(faults, err)
+		}
+	}
+	return modules, notes, errors.Join(faults...)
+}
+
+type place struct{ version, dir string }
+
+// moduleDirs asks go for the modules of go.mod; dir is "" for those that are not in the module cache.
+func moduleDirs() (map[string]place, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}}\t{{.Version}}\t{{.Dir}}", "all").Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("go list -m all: %w: %s", err, exit.Stderr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dirs := map[string]place{}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(f) == 3 {
+			dirs[f[0]] = place{f[1], f[2]}
+		}
+	}
+	return dirs, nil
+}
