@@ -155,7 +155,7 @@ func (o *Output) Reject(e *LineError) error {
 // CopyRejected keeps a line of another output's rejected lines, its end included.
 func (o *Output) CopyRejected(line []byte) error {
 	if o.rejects == nil {
-		f, err := os.Create(PartialPath(RejectedPath(o.path)))
+		f, err := openUnlinked(PartialPath(RejectedPath(o.path)), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 		if err != nil {
 			return fmt.Errorf("rejected lines: %w", err)
 		}
@@ -197,6 +197,9 @@ func (o *Output) Prepare() error {
 	return nil
 }
 
+// PreparedPath is the file that Prepare made.
+func (o *Output) PreparedPath() string { return o.prepared }
+
 // Commit gives the output its name. Rejected lines of an earlier run that this one did not meet again are removed.
 // A process that dies in its middle leaves OUT.partial, which Resume takes up.
 func (o *Output) Commit() error {
@@ -217,7 +220,7 @@ func (o *Output) convert(path string) error {
 	if err := o.writer.Flush(); err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}
-	f, err := os.Create(path)
+	f, err := openUnlinked(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}

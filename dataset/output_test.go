@@ -191,3 +191,37 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestPlantedLinks: where an output's files would be, somebody else has put links to a file of the user's.
+func TestPlantedLinks(t *testing.T) {
+	dir := t.TempDir()
+	mine, out := filepath.Join(dir, "mine"), filepath.Join(dir, "out.csv")
+	row := oneRow(t)
+	for _, planted := range []string{PartialPath(out), PartialPath(RejectedPath(out)), out + ".converting"} {
+		writeText(t, mine, "mine")
+		if err := os.Symlink(mine, planted); err != nil {
+			t.Fatal(err)
+		}
+		err := func() error {
+			o, err := Create(out, true)
+			if err != nil {
+				return err
+			}
+			o.Format = Format{Name: CSV}
+			return errors.Join(o.Write(row), o.Reject(&LineError{File: "in", Line: 1, Err: errors.New("bad")}), o.Commit())
+		}()
+		if data, readErr := os.ReadFile(mine); readErr != nil || string(data) != "mine" {
+			t.Errorf("%s: the file behind the link is %q now, %v", planted, data, readErr)
+		}
+		// The links that an output removes before it makes its files are no fault.
+		if err != nil && !strings.Contains(err.Error(), "is a symbolic link") {
+			t.Errorf("%s: %v", planted, err)
+		}
+		for _, file := range []string{out, PartialPath(out), RejectedPath(out), PartialPath(RejectedPath(out)),
+			out + ".converting"} {
+			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
+}

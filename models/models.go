@@ -39,8 +39,7 @@ type Model struct {
 
 // Open opens the model in a directory: one with a manifest.json, or a plain ONNX export with tokenizer.json (or
 // vocabulary files) and config.json. A file or symbolic link that leads out of the directory is refused. Every error is
-// an
-// *UnfitError.
+// an *UnfitError.
 func Open(dir string, t *taxonomy.Taxonomy) (*Model, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -107,6 +106,32 @@ func (m *Model) verifyFiles(graph string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// VerifyFiles compares every file that the manifest of the model in dir lists, those of the fallback too, with its
+// hash. It needs no taxonomy, and opens no graph.
+func VerifyFiles(dir string) (*Manifest, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	m := &Model{Source: dir, FS: root.FS(), dir: dir}
+	data, err := fs.ReadFile(m.FS, ManifestFile)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := ParseManifest(data)
+	if err != nil {
+		return nil, err
+	}
+	m.Manifest = *manifest
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(m.Manifest.Files)) {
+		_, err := m.readVerified(name)
+		errs = append(errs, err)
+	}
+	return manifest, errors.Join(errs...)
 }
 
 // HasFallback tells whether the model carries its graph in fp32 as well.

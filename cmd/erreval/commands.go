@@ -18,6 +18,7 @@ func commands(e *env) []*cli.Command {
 		identifyCommand(e),
 		scoreCommand(e),
 		mergeCommand(e),
+		verifyCommand(e),
 		modelsCommand(e),
 		taxonomyCommand(e),
 		showCommand(e),

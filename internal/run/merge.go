@@ -106,6 +106,9 @@ func (m *merger) readRecords(paths []string) error {
 		if len(record.Inputs) == 0 {
 			return fmt.Errorf("%s: its run record names no input", path)
 		}
+		if err := record.Output.Differs(path); err != nil {
+			return exit.With(exit.Unfit, err)
+		}
 		m.parts = append(m.parts, &part{path: path, record: record})
 	}
 	var errs []error

@@ -53,7 +53,9 @@ func (o *Output) Commit() error {
 	if err := o.Prepare(); err != nil {
 		return err
 	}
-	if err := o.Record.Write(o.partial()); err != nil {
+	content, err := runrecord.HashFile(o.PreparedPath())
+	o.Record.Output = &runrecord.Content{SHA256: content.SHA256, Size: content.Size}
+	if err = errors.Join(err, o.Record.Write(o.partial())); err != nil {
 		return errors.Join(err, o.Abort())
 	}
 	if err := RemoveIfThere(runrecord.Path(o.path)); err != nil {

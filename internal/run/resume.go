@@ -183,6 +183,9 @@ func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Re
 	if err := compare(out, old, r.stage.record(r.shard)); err != nil {
 		return nil, err
 	}
+	if err := old.Output.Differs(out); err != nil {
+		return nil, otherRunf("--resume: %w; replace it with --overwrite", err)
+	}
 	now, err := r.hashInput(ctx, in, old.Inputs[0])
 	if err != nil {
 		return nil, err

@@ -60,6 +60,9 @@ func readRecord(out string) (*Record, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("run record %s: %w", Path(out), err)
 	}
+	if err := r.checkSum(data); err != nil {
+		return nil, fmt.Errorf("run record %s: %w", Path(out), err)
+	}
 	if r.Format > 1 {
 		return nil, fmt.Errorf("run record %s: its format is %d; this program reads 1", Path(out), r.Format)
 	}

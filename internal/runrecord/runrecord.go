@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,8 +39,35 @@ type Record struct {
 	Usage    any               `json:"usage,omitempty"`    // what language models used; absent if none was asked
 	// why the run ended before its input did: "budget"; such an output is partial
 	Stopped string    `json:"stopped,omitempty"`
-	Started time.Time `json:"started"` // UTC
-	Ended   time.Time `json:"ended"`   // UTC; set by Write
+	Started time.Time `json:"started"`          // UTC
+	Ended   time.Time `json:"ended"`            // UTC; set by Write
+	Output  *Content  `json:"output,omitempty"` // absent while it is written, and in records of older programs
+	// SHA-256 of the record as it is written, with zeros in the place of this; absent in records of older programs.
+	Checksum string `json:"checksum,omitempty"`
+}
+
+// Content is what a file holds.
+type Content struct {
+	SHA256 string `json:"sha256"` // hex
+	Size   int64  `json:"size"`   // bytes
+}
+
+// Differs says how the file at path is not as c has it; nil where it is. A nil c is not compared.
+func (c *Content) Differs(path string) error {
+	if c == nil {
+		return nil
+	}
+	now, err := HashFile(path)
+	switch {
+	case err != nil:
+		return err
+	case now.Size != c.Size:
+		return fmt.Errorf("%s has %d bytes, and its run wrote %d; it was changed since", path, now.Size, c.Size)
+	case now.SHA256 != c.SHA256:
+		return fmt.Errorf("%s has the SHA-256 %.12s…, and its run wrote %.12s…; it was changed since", path, now.SHA256,
+			c.SHA256)
+	}
+	return nil
 }
 
 // Artefact is something with a name and a content.
@@ -132,7 +160,7 @@ func Path(out string) string { return out + ".run.json" }
 
 // Write sets the end time and writes the record beside out, whole or not at all.
 func (r *Record) Write(out string) error {
-	r.Ended = time.Now().UTC().Truncate(time.Millisecond)
+	r.Ended, r.Checksum = time.Now().UTC().Truncate(time.Millisecond), noChecksum
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -140,10 +168,41 @@ func (r *Record) Write(out string) error {
 	if err := enc.Encode(r); err != nil {
 		return fmt.Errorf("run record: %w", err)
 	}
-	if err := wholefile.Write(Path(out), b.Bytes()); err != nil {
+	r.Checksum = sum(b.Bytes())
+	if err := wholefile.Write(Path(out), setChecksum(b.Bytes(), r.Checksum)); err != nil {
 		return fmt.Errorf("run record: %w", err)
 	}
 	return nil
+}
+
+// noChecksum stands in the place of a record's checksum while it is computed.
+var noChecksum = strings.Repeat("0", sha256.Size*2)
+
+const checksumKey = `"checksum": "`
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
+}
+
+// setChecksum replaces the checksum in a record's bytes.
+func setChecksum(data []byte, checksum string) []byte {
+	at := bytes.LastIndex(data, []byte(checksumKey)) + len(checksumKey)
+	if at < len(checksumKey) || at+len(checksum) > len(data) {
+		return data
+	}
+	return slices.Concat(data[:at], []byte(checksum), data[at+len(checksum):])
+}
+
+var errChanged = errors.New("it was changed since it was written: its checksum is another; " +
+	"make the output again with --overwrite")
+
+// checkSum compares a record with its checksum. Records of older programs have none.
+func (r *Record) checkSum(data []byte) error {
+	if r.Checksum == "" && r.Output == nil || r.Checksum != "" && sum(setChecksum(data, noChecksum)) == r.Checksum {
+		return nil
+	}
+	return errChanged
 }
 
 // InputReader hashes what is read through it, so that a file is read once.

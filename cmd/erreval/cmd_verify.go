@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/words"
+)
+
+func verifyCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "compare outputs and models with the hashes that were written beside them",
+		ArgsUsage: "FILE|FOLDER...",
+		Description: `An output is compared with its run record (OUT.run.json), a model's files with its manifest.json. Of a
+folder, such as a workspace, everything in it that has a record or a manifest is compared:
+   erreval verify tagged.jsonl scored.jsonl
+   erreval verify work/
+
+Exit code 1 says that something differs, or that nothing is there to compare with.`,
+		Flags: []cli.Flag{jsonFlag()},
+		Action: withArgs(1, -1, "outputs or folders", func(ctx *cli.Context) error {
+			all, err := stages.Verify(ctx.Args().Slice())
+			if err != nil {
+				return err
+			}
+			if err := printData(ctx, e, all, all); err != nil {
+				return err
+			}
+			if n := all.Faults(); n > 0 {
+				return fmt.Errorf("%s of %d cannot be relied on", words.Plural(n, "file or folder", "files or folders"), len(all))
+			}
+			return nil
+		}),
+	}
+}
