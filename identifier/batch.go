@@ -27,7 +27,7 @@ const (
 // GPUOptions is the schedule for a GPU: batches of 32,768 padded tokens out of windows of 8,192 rows, two at a time.
 // With fewer tokens a GPU idles, with more it computes padding or runs out of memory.
 func GPUOptions() Options {
-	return Options{Workers: gpuRuns, Window: 2 * gpuWindow, BatchTokens: gpuTokens}
+	return Options{Workers: gpuRuns, Window: 2 * gpuWindow, BatchTokens: gpuTokens, RowTimeout: defaultRowTimeout}
 }
 
 // item is a row of a window, encoded.
@@ -217,7 +217,7 @@ func (r *batchRunner) computeLogits(ctx context.Context, items []*item) error {
 	r.fillInput(items)
 	n := len(items) * len(r.id.manifest.Labels)
 	r.logits = slices.Grow(r.logits[:0], n)[:n]
-	return r.id.runner.Run(ctx, r.in, r.logits)
+	return r.id.runModel(ctx, r.in, r.logits)
 }
 
 // fillInput lays items out as rows of the first one's length, which is the longest.

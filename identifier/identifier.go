@@ -19,6 +19,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/models"
@@ -58,12 +59,22 @@ type Options struct {
 	// BatchTokens is the most tokens in a Run, padding included, for rows sorted by length within half a Window; Workers
 	// is then the number of Runs in flight. 0 runs one row at a time at its exact length, which is faster on a CPU.
 	BatchTokens int
+
+	// RowTimeout is the longest that the model may take for one row; what takes longer is untagged. 0 is no limit. A
+	// stranger's graph may have a loop that does not end.
+	RowTimeout time.Duration
 }
+
+// defaultRowTimeout is some hundred times what a large encoder takes for a long row on one slow core.
+const defaultRowTimeout = 2 * time.Minute
+
+// MaxWorkers is far above the threads that any machine runs at a time.
+const MaxWorkers = 4096
 
 // DefaultOptions is one worker a core, and thresholds as the model has them.
 func DefaultOptions() Options {
 	n := runtime.GOMAXPROCS(0)
-	return Options{Workers: n, Window: 4 * n}
+	return Options{Workers: n, Window: 4 * n, RowTimeout: defaultRowTimeout}
 }
 
 // Validate reports every fault of o.
@@ -71,6 +82,12 @@ func (o Options) Validate() error {
 	var errs []error
 	if o.Workers < 1 {
 		errs = append(errs, fmt.Errorf("workers is %d; give at least 1", o.Workers))
+	}
+	if o.Workers > MaxWorkers {
+		errs = append(errs, fmt.Errorf("workers is %d; give at most %d", o.Workers, MaxWorkers))
+	}
+	if o.RowTimeout < 0 {
+		errs = append(errs, fmt.Errorf("row timeout is %v; give a time, or 0 for no limit", o.RowTimeout))
 	}
 	if o.Window < 1 {
 		errs = append(errs, fmt.Errorf("window is %d; give at least 1", o.Window))

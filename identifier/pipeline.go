@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -141,10 +142,25 @@ func (w *worker) computeLogits(ctx context.Context, values []string) (cut []int,
 		w.mask = append(w.mask, 1)
 	}
 	in := Input{IDs: enc.IDs, Mask: w.mask[:len(enc.IDs)], Types: enc.Types, Width: len(enc.IDs)}
-	if err := w.id.runner.Run(ctx, in, w.logits); err != nil {
+	if err := w.id.runModel(ctx, in, w.logits); err != nil {
 		return nil, fmt.Errorf("the model failed: %w", err)
 	}
 	return enc.Cut, nil
+}
+
+// runModel computes the logits of in within the time that its rows may take.
+func (id *Identifier) runModel(ctx context.Context, in Input, logits []float32) error {
+	if id.options.RowTimeout == 0 {
+		return id.runner.Run(ctx, in, logits)
+	}
+	limited, cancel := context.WithTimeout(ctx, id.options.RowTimeout*time.Duration(in.Rows()))
+	defer cancel()
+	err := id.runner.Run(limited, in, logits)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("a row took longer than %v; give it more time with --row-timeout, or take another model",
+			id.options.RowTimeout)
+	}
+	return err
 }
 
 // Tolerances of Check: how far a logit may lie from the one that another program computed with the same weights.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
@@ -469,5 +470,41 @@ func TestEmbeddedDefault(t *testing.T) {
 	worst, err := id.Check(t.Context())
 	if err != nil || len(m.Manifest.Probes) == 0 {
 		t.Errorf("%s: %d probe rows, largest difference %v: %v", m.Manifest.ID(), len(m.Manifest.Probes), worst, err)
+	}
+}
+
+// TestRowTimeout: a row on which the model does not end is untagged, and the others are tagged.
+func TestRowTimeout(t *testing.T) {
+	for _, batched := range []int{0, 4096} {
+		o := identifier.Options{Workers: 2, Window: 8, BatchTokens: batched, RowTimeout: 30 * time.Millisecond}
+		id := newIdentifier(t, fake(func(ctx context.Context, in identifier.Input, _ []float32) error {
+			if slices.Contains(in.IDs, 1) {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}), o)
+		i, untagged := 0, 0
+		err := id.Identify(t.Context(), func() (*dataset.Row, error) {
+			if i++; i > 20 {
+				return nil, io.EOF
+			}
+			question := "Who?"
+			if i == 7 {
+				question = "Who 東?" // [UNK], 1
+			}
+			return &dataset.Row{ID: fmt.Sprint(i), Line: i, Values: []string{question, "Oke", "Oke."}}, nil
+		}, func(row *dataset.Row, d *dataset.Diagnosis) error {
+			if d.Status == dataset.StatusUntagged {
+				untagged++
+				if row.ID != "7" || !strings.Contains(d.Reason, "longer than 30ms; give it more time with --row-timeout") {
+					t.Errorf("row %s: %s", row.ID, d.Reason)
+				}
+			}
+			return nil
+		})
+		if err != nil || untagged != 1 {
+			t.Errorf("%d untagged, %v", untagged, err)
+		}
 	}
 }

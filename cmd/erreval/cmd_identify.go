@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
@@ -57,7 +58,7 @@ more about language models.`,
 		Flags: slices.Concat(runFlags(map[string][]cli.Flag{
 			"output": {&cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"}, modelFlag(),
 				verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
-			"limit":  {workersFlag(), thresholdFlag(), labelsOnlyFlag()},
+			"limit":  {workersFlag(), rowTimeoutFlag(), thresholdFlag(), labelsOnlyFlag()},
 			"resume": {shardFlag()},
 			"json":   {identifierFlag()},
 		}), gateFlags(), labellerFlags()),
@@ -102,7 +103,8 @@ func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err erro
 func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
 	o = stages.LocalOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Join: ctx.String("join"),
 		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
-		On: ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
+		RowTimeout: ctx.Duration("row-timeout"),
+		On:         ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
 	o.On.GPUMemory, err = local.ParseSize(ctx.String("gpu-memory"))
 	return o, err
 }
@@ -119,8 +121,10 @@ func (o *identifyOptions) validate() error {
 	refuse(o.Output == run.Stdio && o.Table, "--table and -o - both print to standard output; give one of them")
 	refuse(o.Local.Verifier != "" && o.Judge != nil,
 		"--verifier follows the local model; leave it out with --identifier llm")
-	refuse(o.Local.Workers < 0, "--workers %d: give a number of rows to compute at a time, or 0 for one a core",
-		o.Local.Workers)
+	refuse(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
+		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
+		identifier.MaxWorkers)
+	refuse(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.Local.RowTimeout)
 	return errors.Join(errs...)
 }
 
@@ -182,7 +186,7 @@ func identifierFlag() cli.Flag {
 
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
-	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
+	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), rowTimeoutFlag(),
 		thresholdFlag(), labelsOnlyFlag()}
 }
 

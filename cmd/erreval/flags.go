@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
@@ -93,6 +94,11 @@ func limitFlag() cli.Flag {
 
 func workersFlag() cli.Flag {
 	return &cli.IntFlag{Name: "workers", EnvVars: envName("workers"), Usage: "run `N` rows at a time; 0 is one a core"}
+}
+
+func rowTimeoutFlag() cli.Flag {
+	return &cli.DurationFlag{Name: "row-timeout", Value: identifier.DefaultOptions().RowTimeout,
+		Usage: "leave a row untagged on which the model takes longer than `TIME`; 0 is no limit"}
 }
 
 func outFlag() cli.Flag {

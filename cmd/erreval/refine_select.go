@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
@@ -86,7 +87,8 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true, Quiet: job.Begun ||
 				ctx.Bool("quiet"),
 				GoOn: e.typedLine()},
-			Local: stages.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On}})
+			Local: stages.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On,
+				RowTimeout: identifier.DefaultOptions().RowTimeout}})
 		switch other := (run.OtherRunError{}); {
 		case errors.As(err, &other):
 			return errors.Join(err, refine.ErrTaggedOtherwise)

@@ -163,6 +163,21 @@ func TestRunIsCancelled(t *testing.T) {
 	compare(t, "after a cancelled run", logits, f.cases[0].Torch, exact)
 }
 
+// TestEndlessGraph runs a graph that does not end (testdata/make_loop.py): the Run ends with its context.
+func TestEndlessGraph(t *testing.T) {
+	graph, err := os.ReadFile("testdata/loop.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := orttest.Runner(t, graph, []string{"input_ids"}, "logits")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = r.Run(ctx, identifier.Input{IDs: []int64{1, 2}, Mask: []int64{1, 1}, Width: 2}, make([]float32, 1))
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestClose(t *testing.T) {
 	f := load(t, "bert")
 	o := ort.DefaultOptions()

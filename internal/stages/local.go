@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,11 +23,12 @@ import (
 
 // LocalOptions say which model of this machine finds errors, and how.
 type LocalOptions struct {
-	Model      string   // name or folder
-	Verifier   string   // the same, of a second model; "" is none
-	Join       string   // how a plain export's fields become one input
-	Thresholds []string // P or LABEL=P
-	Workers    int      // rows at a time; 0 is one a core
+	Model      string        // name or folder
+	Verifier   string        // the same, of a second model; "" is none
+	Join       string        // how a plain export's fields become one input
+	Thresholds []string      // P or LABEL=P
+	Workers    int           // rows at a time; 0 is one a core
+	RowTimeout time.Duration // the longest that the model may take for a row; 0 is no limit
 	LabelsOnly bool
 	On         ort.Options // device, library and memory
 }
@@ -55,7 +57,7 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 		return nil, err
 	}
 	schedule := local.Schedule(o.On.Device, o.Workers)
-	schedule.LabelsOnly = o.LabelsOnly
+	schedule.LabelsOnly, schedule.RowTimeout = o.LabelsOnly, o.RowTimeout
 	if schedule.Thresholds, err = models.ParseThresholds(o.Thresholds, t, l.Model.Manifest.Labels); err != nil {
 		return nil, err
 	}
