@@ -186,7 +186,8 @@ func identifierFlag() cli.Flag {
 
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
-	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), rowTimeoutFlag(),
+	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
+		rowTimeoutFlag(),
 		thresholdFlag(), labelsOnlyFlag()}
 }
 
