@@ -43,8 +43,8 @@ type PanelOptions struct {
 // Cascade leaves to the offline scorer what the identifier is sure of.
 type Cascade struct {
 	// Sure is the least certainty, max(p, 1−p) over the errors that bear on a dimension, from which on it is scored
-	// offline:
-	// 0.5 to 1. 0 asks the judges about everything. With prompt.Joint it holds for all dimensions of a row together.
+	// offline: 0.5 to 1. 0 asks the judges about everything. With prompt.Joint it holds for all dimensions of a row
+	// together.
 	Sure  float64
 	Audit float64 // share of those, 0 to 1, that the judges are asked about as well; values stay the offline ones
 	Seed  uint64  // chooses them

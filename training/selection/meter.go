@@ -61,8 +61,7 @@ type Meter struct {
 }
 
 // NewMeter makes a meter for rows that were tagged with these thresholds (type to probability, 0 to 1). A type without
-// one has
-// 0.5.
+// one has 0.5.
 func NewMeter(t *taxonomy.Taxonomy, thresholds dataset.Probabilities) (*Meter, error) {
 	m := &Meter{taxonomy: t, noError: t.NoErrorIndex(), thresholds: make([]float64, len(t.Types))}
 	for i := range m.thresholds {

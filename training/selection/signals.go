@@ -45,8 +45,7 @@ type Shares struct {
 // was trained on (953), 49 % lie below an uncertainty of 0.55 and 96 % of their label sets are right; between 0.55 and
 // 0.6 it is 78 %, above 0.6 45 %. Of those that it was not trained on (535), 29 % lie below 0.55, and only 73 % of them
 // are right: confidence alone is no proof. Hence 0.2 for the inconsistency, so that the verifier (0.75 or more beside a
-// confidence of
-// 0.95) has to agree, and hence the small number of automatic rows.
+// confidence of 0.95) has to agree, and hence the small number of automatic rows.
 func DefaultOptions() Options {
 	return Options{Size: 200, Automatic: 100, Uncertainty: 0.55, Inconsistency: 0.2, Conflict: 0.75,
 		PerGroup: 3, System: "system", NearDuplicate: 0.7,

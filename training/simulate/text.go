@@ -36,8 +36,7 @@ func shareWord(a, b string) bool {
 
 func stem(w string) string {
 	r := []rune(strings.ToLower(strings.TrimFunc(w, func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!unicode.IsNumber(r)
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})))
 	return string(r[:min(5, len(r))])
 }
