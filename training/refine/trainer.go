@@ -21,8 +21,8 @@ const PythonVar = "ERREVAL_PYTHON"
 const DefaultEncoder = "default"
 
 // Trainer finds the command that trains by refine.yaml, and the encoder that it begins with, for TrainOptions. getenv
-// gives PythonVar, and where the cache and the user's configuration are. The error is an *OptionError where no Python is
-// there to train with, and where refine.yaml names a program that nobody has trusted.
+// gives PythonVar, and where the cache and the user's configuration are. The error is an *OptionError where no Python
+// is there to train with, and where refine.yaml names a program that nobody has trusted.
 func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (command []string, encoder string,
 	err error) {
 	encoder = w.Config.Train.Encoder
@@ -56,8 +56,8 @@ func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (co
 	return []string{python, filepath.Join(scripts, "finetune.py")}, encoder, err
 }
 
-// Programs are the commands in refine.yaml that training runs; nil where it names none. Trust in refine.yaml is trust in
-// them: other settings may change.
+// Programs are the commands in refine.yaml that training runs; nil where it names none. Trust in refine.yaml is trust
+// in them: other settings may change.
 func (c *Config) Programs() []byte {
 	if len(c.Trainer) == 0 && c.Python == "" {
 		return nil
@@ -77,8 +77,8 @@ func (w *Workspace) checkTrust(getenv func(string) string) error {
 	if err != nil || ok {
 		return err
 	}
-	return optionErrorf("%s names programs to run, and is not trusted with them: read python and trainer there, then type: "+
-		"erreval trust %s", file, words.Quote(w.Dir))
+	return optionErrorf("%s names programs to run, and is not trusted with them: read python and trainer there, then "+
+		"type: erreval trust %s", file, words.Quote(w.Dir))
 }
 
 // python is that of the environment variable, of refine.yaml, or of an environment in the cache.
