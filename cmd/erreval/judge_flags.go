@@ -34,6 +34,8 @@ func endpointFlags() []cli.Flag {
 		&cli.StringFlag{Name: "base-url", DefaultText: "the vendor's own", EnvVars: baseURLVariables(),
 			Usage: "`URL` of an endpoint that speaks the vendor's API"},
 		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
+		&cli.BoolFlag{Name: "allow-plain-http",
+			Usage: "send keys over http:// to other machines too, where others can read them"},
 		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"),
 			Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
 		&cli.IntFlag{Name: "repeats", Value: panel.Repeats,
@@ -190,6 +192,7 @@ func readBase(ctx *cli.Context) (judging.Settings, error) {
 		Vendor: v,
 		Endpoint: vendor.Options{
 			AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout"),
+			AllowPlainHTTP: ctx.Bool("allow-plain-http"),
 		},
 		Limits:      llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
 		Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"),

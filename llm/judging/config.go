@@ -181,13 +181,11 @@ func (c *config) keyEnv(dst *string) strictyaml.Value {
 	}
 }
 
-var keyHeaders = []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-Api-Key", "Cookie"}
-
 func (c *config) headers(e *entryEndpoint) strictyaml.Value {
 	e.Headers = map[string]string{}
 	return c.Names(func(name string, n *yaml.Node) {
 		var value string
-		if c.Text(&value)("header "+name, n); slices.Contains(keyHeaders, http.CanonicalHeaderKey(name)) {
+		if c.Text(&value)("header "+name, n); vendor.IsKeyHeader(name) {
 			c.Fault(n.Line, "header %s: a key does not belong in the file: name the environment variable that holds it "+
 				"with key_env, or give --header", name)
 			return
