@@ -74,8 +74,8 @@ func (o Options) validatePlain() error {
 	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) || o.AllowPlainHTTP || len(o.Keys()) == 0 {
 		return nil //nolint:nilerror // validateURL says it
 	}
-	return fmt.Errorf("endpoint: a key would go to %s over plain http, where others can read it: give an https:// address, "+
-		"ask without a key, or allow it with --allow-plain-http", u.Host)
+	return fmt.Errorf("endpoint: a key would go to %s over plain http, where others can read it: give an https:// "+
+		"address, ask without a key, or allow it with --allow-plain-http", u.Host)
 }
 
 func isLoopback(host string) bool {
