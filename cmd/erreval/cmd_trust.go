@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/trust"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
@@ -42,14 +44,14 @@ and what --config names.`,
 }
 
 func runTrust(ctx *cli.Context, e *env) error {
-	store := trust.NewStore(e.Getenv)
+	store, out := trust.NewStore(e.Getenv), run.Guard(e.Out)
 	if ctx.Bool("list") {
 		if err := wantArgs(ctx, 0, 0, "no folder with --list"); err != nil {
 			return err
 		}
 		files, err := store.Files()
 		for _, file := range files {
-			fmt.Fprintln(e.Out, words.Printable(file))
+			fmt.Fprintln(out, file)
 		}
 		return err
 	}
@@ -57,9 +59,9 @@ func runTrust(ctx *cli.Context, e *env) error {
 		return err
 	}
 	if ctx.Bool("remove") {
-		return removeTrust(e, store, ctx.Args().First())
+		return removeTrust(out, store, ctx.Args().First())
 	}
-	return addTrust(e, store, ctx.Args().First())
+	return addTrust(out, store, ctx.Args().First())
 }
 
 // trustedFile is a configuration that a folder may have.
@@ -71,7 +73,7 @@ type trustedFile struct {
 
 var trustedFiles = []trustedFile{{judging.ConfigFile, describeJudges}, {refine.ConfigFile, describePrograms}}
 
-func addTrust(e *env, store *trust.Store, dir string) error {
+func addTrust(out io.Writer, store *trust.Store, dir string) error {
 	found := false
 	for _, f := range trustedFiles {
 		file := filepath.Join(dir, f.name)
@@ -88,7 +90,7 @@ func addTrust(e *env, store *trust.Store, dir string) error {
 		}
 		found = true
 		for _, line := range lines {
-			fmt.Fprintln(e.Out, words.Printable(line))
+			fmt.Fprintln(out, line)
 		}
 		if deciding == nil {
 			continue
@@ -96,7 +98,7 @@ func addTrust(e *env, store *trust.Store, dir string) error {
 		if err := store.Add(file, deciding); err != nil {
 			return err
 		}
-		fmt.Fprintf(e.Out, "trusted: %s\n", words.Printable(file))
+		fmt.Fprintf(out, "trusted: %s\n", file)
 	}
 	if !found {
 		return exit.Usagef("%s has neither %s nor %s", dir, judging.ConfigFile, refine.ConfigFile)
@@ -104,7 +106,7 @@ func addTrust(e *env, store *trust.Store, dir string) error {
 	return nil
 }
 
-func removeTrust(e *env, store *trust.Store, dir string) error {
+func removeTrust(out io.Writer, store *trust.Store, dir string) error {
 	found := false
 	for _, f := range trustedFiles {
 		file := filepath.Join(dir, f.name)
@@ -114,7 +116,7 @@ func removeTrust(e *env, store *trust.Store, dir string) error {
 		}
 		if removed {
 			found = true
-			fmt.Fprintf(e.Out, "no longer trusted: %s\n", words.Printable(file))
+			fmt.Fprintf(out, "no longer trusted: %s\n", file)
 		}
 	}
 	if !found {
