@@ -70,17 +70,21 @@ func (o Options) validateURL(example string, paths []string) error {
 
 // validatePlain refuses keys that would go to another machine unencrypted.
 func (o Options) validatePlain() error {
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) || o.AllowPlainHTTP || len(o.Keys()) == 0 {
-		return nil //nolint:nilerror // validateURL says it
+	if o.AllowPlainHTTP || len(o.Keys()) == 0 || !LeavesInPlain(o.BaseURL) {
+		return nil
 	}
 	return fmt.Errorf("endpoint: a key would go to %s over plain http, where others can read it: give an https:// "+
-		"address, ask without a key, or allow it with --allow-plain-http", u.Host)
+		"address, ask without a key, or allow it with --allow-plain-http", o.Host())
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+// LeavesInPlain tells whether what is sent to an address leaves this machine unencrypted.
+func LeavesInPlain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return !strings.EqualFold(u.Hostname(), "localhost") && (ip == nil || !ip.IsLoopback())
 }
 
 // Keys are the secrets that calls send: Key, and the values of headers that hold keys.
