@@ -16,6 +16,7 @@ mkdir -p "$tree/bin"
 cp "$root/bin/erreval" "$tree/bin"
 cd "$tree"
 rm -rf $recorded
+export XDG_CONFIG_HOME="$out/config" # what the page trusts
 export OMP_NUM_THREADS=1 # the order of sums
 "$python" training/tiny_encoder.py bert encoder testdata/refine/start.jsonl 16 400 1 2>/dev/null
 sed -i "s|^trainer: .*|trainer: ['$python', testdata/refine/recorded.py, --record, training/finetune.py]|" testdata/refine/refine.yaml

@@ -151,7 +151,7 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 		return err
 	}
 	if o.Table {
-		i.Table = rows.NewTable(e.Out, e.Width(), i.Taxonomy).WriteRow
+		i.Table = rows.NewTable(run.Guard(e.Out), e.Width(), i.Taxonomy).WriteRow
 	}
 	if o.Judge != nil {
 		return i.LLM(ctx, o.Judge, o.Examples)

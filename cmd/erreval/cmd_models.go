@@ -135,7 +135,7 @@ func tokenize(ctx *cli.Context, e *env, in run.Rows) error {
 		case ctx.Bool("json"):
 			return asJSON.Encode(tokens)
 		}
-		_, err = fmt.Fprintln(e.Out, tokens)
+		_, err = fmt.Fprintln(run.Guard(e.Out), tokens)
 		return err
 	})
 	return errors.Join(err, e.WarnFaults(faults))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/llm/vendor"
 	"github.com/erreval/erreval/models/hub"
 	"github.com/erreval/erreval/models/importing"
 	"github.com/urfave/cli/v2"
@@ -11,7 +13,9 @@ func pullCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name: "pull", Usage: "fetch a checkpoint from the Hugging Face hub, and import it", ArgsUsage: "ORG/NAME[@REVISION]",
 		Flags: append(importFlags(), &cli.BoolFlag{Name: "offline", EnvVars: []string{"ERREVAL_OFFLINE", "HF_HUB_OFFLINE"},
-			Usage: "take it from the cache of an earlier pull; open no connection"}),
+			Usage: "take it from the cache of an earlier pull; open no connection"},
+			&cli.BoolFlag{Name: "allow-plain-http",
+				Usage: "send HF_TOKEN over http:// to another machine too, where others can read it"}),
 		Description: `Fetches only the files that are needed, compares each with its hash, and goes on where an
 earlier pull was cut:
    erreval models pull ORG/NAME --precision int8
@@ -31,6 +35,10 @@ HF_ENDPOINT names a mirror, HF_TOKEN opens private repositories, HF_HOME moves t
 			o.Log = show.Log
 			client := hub.Client{Endpoint: e.Getenv("HF_ENDPOINT"), Token: e.Getenv("HF_TOKEN"), Offline: ctx.Bool("offline"),
 				Progress: show.File, Notice: show.Notice}
+			if client.Token != "" && !client.Offline && !ctx.Bool("allow-plain-http") && vendor.LeavesInPlain(client.Endpoint) {
+				return exit.Usagef("HF_TOKEN would go to HF_ENDPOINT over plain http, where others can read it: give an https:// " +
+					"address, pull without a token, or allow it with --allow-plain-http")
+			}
 			made, err := importing.Pull(ctx.Context, client, ctx.Args().First(), o)
 			show.Clear()
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -81,5 +82,5 @@ func printResult(ctx *cli.Context, e *env, result interface{ Text(w io.Writer) e
 	if ctx.Bool("json") {
 		return writeJSON(e.Out, result)
 	}
-	return result.Text(e.Out)
+	return result.Text(run.Guard(e.Out))
 }

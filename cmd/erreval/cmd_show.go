@@ -85,6 +85,9 @@ func openView(ctx *cli.Context, e *env, look *lookOptions) (*rows.View, error) {
 	if !ctx.Bool("quiet") {
 		o.Notes = e.Err
 	}
+	if color && !o.JSON { // texts of rows are printable already
+		o.Out = run.Unguarded(o.Out)
+	}
 	view, err := rows.NewView(o)
 	return view, errors.Join(err, colorErr)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/urfave/cli/v2"
 )
@@ -59,7 +60,7 @@ func listTaxonomies(ctx *cli.Context, w io.Writer) error {
 	if ctx.Bool("json") {
 		return writeJSON(w, all)
 	}
-	return taxonomy.WriteList(w, all)
+	return taxonomy.WriteList(run.Guard(w), all)
 }
 
 func showTaxonomy(ctx *cli.Context, w io.Writer) error {
@@ -82,7 +83,7 @@ func showTaxonomy(ctx *cli.Context, w io.Writer) error {
 	if ctx.Bool("json") {
 		return writeJSON(w, t)
 	}
-	return t.WriteText(w)
+	return t.WriteText(run.Guard(w))
 }
 
 func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
@@ -93,7 +94,7 @@ func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w, t.Summary())
+	_, err = fmt.Fprintln(run.Guard(w), t.Summary())
 	return err
 }
 

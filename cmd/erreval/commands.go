@@ -29,6 +29,7 @@ func commands(e *env) []*cli.Command {
 		metaCommand(e),
 		setupCommand(e),
 		doctorCommand(e),
+		trustCommand(e),
 		benchCommand(e),
 		completionCommand(e),
 	}

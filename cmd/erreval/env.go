@@ -13,8 +13,10 @@ type env struct{ *run.Process }
 
 // newEnv is that of the process itself.
 func newEnv() *env {
-	return &env{Process: &run.Process{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
-		IsTerminal: isTerminal}}
+	p := &run.Process{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		IsTerminal: isTerminal}
+	p.GuardStreams()
+	return &env{Process: p}
 }
 
 func isTerminal(stream any) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/trust"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/llm/vendor"
@@ -25,12 +27,15 @@ func endpointFlags() []cli.Flag {
 		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"),
 			Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in " + keyVariables()},
 		&cli.StringFlag{Name: "config", EnvVars: envName("config"),
-			Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there)"},
+			Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there and " +
+				"trusted: erreval trust)"},
 		&cli.StringFlag{Name: "vendor", Value: vendor.Default, EnvVars: envName("vendor"),
 			Usage: "`NAME` of the API that the endpoint speaks: " + strings.Join(vendor.Names(), ", ")},
 		&cli.StringFlag{Name: "base-url", DefaultText: "the vendor's own", EnvVars: baseURLVariables(),
 			Usage: "`URL` of an endpoint that speaks the vendor's API"},
 		&cli.StringSliceFlag{Name: "header", Usage: "send this header with each call, `NAME=VALUE`; may be repeated"},
+		&cli.BoolFlag{Name: "allow-plain-http",
+			Usage: "send keys over http:// to other machines too, where others can read them"},
 		&cli.StringFlag{Name: "azure-version", EnvVars: envName("azure-version"),
 			Usage: "call in Azure's style, with this `API-VERSION`; --base-url is the resource, --judge the deployment"},
 		&cli.IntFlag{Name: "repeats", Value: panel.Repeats,
@@ -147,7 +152,7 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 		return nil, err
 	}
 	o.Models, o.Base, err = judging.Read(judging.Sources{Names: ctx.String("judge"),
-		File: ctx.String("config"), Base: base,
+		File: ctx.String("config"), UserFile: userConfig(e), Trusted: trust.NewStore(e.Getenv).Trusted, Base: base,
 		Getenv: e.Getenv, Warn: e.Warn,
 		Given: func(flag string) bool { return ctx.IsSet(flag) && ctx.Value(flag) != "" }, // an empty variable says nothing
 		BaseURL: func(v *vendor.Vendor) string {
@@ -167,6 +172,15 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 	return o, nil
 }
 
+// userConfig is the user's own configuration of judges; "" where there is no place for one.
+func userConfig(e *env) string {
+	dir, err := trust.UserDir(e.Getenv)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "config.yaml")
+}
+
 // readBase reads what holds for models without an entry in erreval.yaml.
 func readBase(ctx *cli.Context) (judging.Settings, error) {
 	v, err := vendor.Find(ctx.String("vendor"))
@@ -178,6 +192,7 @@ func readBase(ctx *cli.Context) (judging.Settings, error) {
 		Vendor: v,
 		Endpoint: vendor.Options{
 			AzureVersion: ctx.String("azure-version"), Headers: headers, Timeout: ctx.Duration("timeout"),
+			AllowPlainHTTP: ctx.Bool("allow-plain-http"),
 		},
 		Limits:      llm.LimitOptions{RPM: ctx.Int("rpm"), TPM: ctx.Int("tpm"), InFlight: ctx.Int("in-flight")},
 		Temperature: ctx.Float64("temperature"), Seed: ctx.Int64("seed"),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
 )
@@ -47,5 +48,5 @@ func printData(ctx *cli.Context, e *env, data any, text interface{ Text(io.Write
 	if ctx.Bool("json") {
 		return writeJSON(e.Out, data)
 	}
-	return text.Text(e.Out)
+	return text.Text(run.Guard(e.Out))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training/refine"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/exchange"
@@ -50,7 +51,7 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 		Proposals: ctx.String("proposals"), Reviewer: ctx.String("reviewer"), Dir: ctx.String("output"),
 		Overwrite: ctx.Bool("overwrite")})
 	for _, file := range files {
-		fmt.Fprintln(e.Out, file.Text())
+		fmt.Fprintln(run.Guard(e.Out), file.Text())
 	}
 	return err
 }

@@ -117,6 +117,10 @@ func newTiny(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, refine.ConfigFile), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	if code, err := startProcess(t, "trust", dir).wait(); code != exit.OK {
+		t.Fatal(code, err)
+	}
 	return dir
 }
 

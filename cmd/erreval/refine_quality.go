@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training/refine"
 )
 
@@ -55,5 +56,5 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 	if !ctx.Bool("quiet") {
 		fmt.Fprintln(e.Err, ranking.Summary())
 	}
-	return ranking.Text(e.Out, ctx.Int("show"))
+	return ranking.Text(run.Guard(e.Out), ctx.Int("show"))
 }

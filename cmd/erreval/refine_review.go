@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/page"
 )
@@ -50,7 +51,7 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(e.Out, "batch %s, reviewer %s: %s\n%s\n", r.Batch.ID, r.Reviewer, p.Begun(), p.Address())
+	fmt.Fprintf(run.Guard(e.Out), "batch %s, reviewer %s: %s\n%s\n", r.Batch.ID, r.Reviewer, p.Begun(), p.Address())
 	fmt.Fprintln(e.Err, "The address is a key: who has it can answer. Ctrl-C ends the review.")
 	if !ctx.Bool("no-open") {
 		if err := page.OpenBrowser(ctx.Context, p.Address()); err != nil {

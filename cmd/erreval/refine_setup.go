@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -65,7 +66,7 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 	}
 	said := io.Discard
 	if !ctx.Bool("quiet") {
-		said, environment.Out = e.Err, e.Err
+		said, environment.Out = e.Err, run.Unguarded(e.Err) // pip draws on the terminal
 	}
 	if ctx.Bool("dry-run") {
 		return environment.Plan(e.Out)

@@ -13,6 +13,8 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 	"github.com/erreval/erreval/models/importing"
@@ -149,7 +151,7 @@ func (t *refineTrainer) progress(task string, p refine.Progress) {
 	case p.Dev != nil:
 		t.say("%s", p.Text(task))
 	case t.e.IsTerminal(t.e.Err):
-		fmt.Fprintf(t.e.Err, "\r\x1b[Kerreval: %s", p.Text(task))
+		fmt.Fprintf(run.Unguarded(t.e.Err), "\r\x1b[Kerreval: %s", words.Printable(p.Text(task)))
 		t.open = true
 	}
 }

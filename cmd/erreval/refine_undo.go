@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/erreval/erreval/internal/run"
 	"github.com/urfave/cli/v2"
 )
 
@@ -22,7 +23,7 @@ It can be repeated, down to what init made:
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.Out, "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to,
+			fmt.Fprintf(run.Guard(e.Out), "taken back: %s (%s)\nmoved to %s: %s\n", step.Step, step.Command, to,
 				strings.Join(step.Made, ", "))
 			return nil
 		},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/erreval/erreval/internal/words"
 )
 
 // progressEvery is how often the progress line changes.
@@ -26,7 +28,7 @@ type Progress struct {
 
 // NewProgress is silent if quiet.
 func NewProgress(p *Process, quiet bool) *Progress {
-	return &Progress{w: p.Err, on: !quiet && p.IsTerminal(p.Err)}
+	return &Progress{w: Unguarded(p.Err), on: !quiet && p.IsTerminal(p.Err)}
 }
 
 // Begin is the start of a file of size bytes (-1 if not known), which is read through read; nil where no file is read.
@@ -50,7 +52,7 @@ func (p *Progress) ShowText(text func(now time.Time) string) {
 		return
 	}
 	p.last, p.shown = now, true
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text(now))
+	fmt.Fprintf(p.w, "\r\x1b[K%s", words.Printable(text(now)))
 }
 
 func (p *Progress) line(now time.Time) string {

@@ -17,7 +17,7 @@ func (p *Process) Width() int {
 	if n, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	if f, ok := p.Out.(*os.File); ok && p.IsTerminal(f) {
+	if f, ok := Unguarded(p.Out).(*os.File); ok && p.IsTerminal(f) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return n
 		}

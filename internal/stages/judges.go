@@ -165,7 +165,7 @@ func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 	case asJSON:
 		return writeJSON(p.Out, f)
 	}
-	return f.Text(p.Out, j.Unpriced())
+	return f.Text(run.Guard(p.Out), j.Unpriced())
 }
 
 // showPrompt prints what is asked about the first subject with the id that was given. Where there is none, the error
@@ -184,7 +184,7 @@ func (j *judges) showPrompt(p *run.Process, all visitSubjects, notFound, first s
 		}
 		for _, c := range calls {
 			if c.shown {
-				c.print(p.Out)
+				c.print(run.Guard(p.Out))
 			}
 		}
 		return err

@@ -21,8 +21,18 @@ func Write(path string, data []byte) error {
 	})
 }
 
-// Fill is Write for content that fill writes piece by piece. It returns an error of fill unchanged.
-func Fill(path string, fill func(io.Writer) error) error {
+// WritePrivate is Write for a file that nobody else may read.
+func WritePrivate(path string, data []byte) error {
+	return fill(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Fill is Write for content that write writes piece by piece. It returns an error of write unchanged.
+func Fill(path string, write func(io.Writer) error) error { return fill(path, 0o644, write) }
+
+func fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // the user does not know the temporary name
@@ -30,10 +40,10 @@ func Fill(path string, fill func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := fill(f); err != nil {
+	if err := write(f); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err = errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

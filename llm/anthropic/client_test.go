@@ -24,7 +24,8 @@ const secretKey = "sk-ant-0123456789abcdef"
 func dial(t *testing.T, server *llmtest.Server) *anthropic.Client {
 	t.Helper()
 	c, err := anthropic.New(anthropic.Options{BaseURL: llmtest.MessagesPipeURL, Key: secretKey, Timeout: time.Minute,
-		HTTP: server.Pipe(t)})
+		AllowPlainHTTP: true,
+		HTTP:           server.Pipe(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +317,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, body string) {
 		status = 200 + (status%400+400)%400
 		client, err := anthropic.New(anthropic.Options{BaseURL: llmtest.MessagesPipeURL, Key: secretKey, Timeout: time.Minute,
+			AllowPlainHTTP: true,
 			HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Request: r,
 					Header: http.Header{}}, nil

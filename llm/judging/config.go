@@ -1,6 +1,7 @@
 package judging
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -13,6 +14,21 @@ import (
 	"github.com/erreval/erreval/internal/strictyaml"
 	"github.com/erreval/erreval/llm/vendor"
 )
+
+// ParseConfig gives the settings of all models in a configuration, by name, as they are without flags and environment.
+// The error joins all faults, each as "file:line: what".
+func ParseConfig(data []byte, file string) ([]Settings, error) {
+	src := Sources{Base: DefaultSettings()}
+	if err := src.fillDefaults(); err != nil {
+		return nil, err
+	}
+	entries, err := src.parseConfig(data, file)
+	var models []Settings
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		models = append(models, entries[name])
+	}
+	return models, err
+}
 
 type config struct {
 	strictyaml.Reader
@@ -165,13 +181,11 @@ func (c *config) keyEnv(dst *string) strictyaml.Value {
 	}
 }
 
-var keyHeaders = []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-Api-Key", "Cookie"}
-
 func (c *config) headers(e *entryEndpoint) strictyaml.Value {
 	e.Headers = map[string]string{}
 	return c.Names(func(name string, n *yaml.Node) {
 		var value string
-		if c.Text(&value)("header "+name, n); slices.Contains(keyHeaders, http.CanonicalHeaderKey(name)) {
+		if c.Text(&value)("header "+name, n); vendor.IsKeyHeader(name) {
 			c.Fault(n.Line, "header %s: a key does not belong in the file: name the environment variable that holds it "+
 				"with key_env, or give --header", name)
 			return

@@ -279,3 +279,43 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestFolderIsNotTrusted: what lies in the current folder is used only as the user has seen it, the user's own
+// configuration and a file given by name always; an entry takes the place of the user's as a whole.
+func TestFolderIsNotTrusted(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "config.yaml")
+	t.Chdir(t.TempDir())
+	const theirs = "judges:\n  both: {base_url: https://thief.example}\n  theirs: {key_env: AWS_SECRET_ACCESS_KEY}\n"
+	for file, text := range map[string]string{
+		own:        "judges:\n  both: {base_url: https://own.example, key_env: TEAM_KEY}\n  own: {model: mine}\n",
+		ConfigFile: theirs,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trusting := func(file string, data []byte) (bool, error) { return file == ConfigFile && string(data) == theirs, nil }
+	for _, c := range []struct {
+		file    string
+		trusted func(string, []byte) (bool, error)
+		want    string
+	}{
+		{"", nil, "erreval.yaml in this folder says where texts and keys are sent, and is not trusted as it is: read it, " +
+			"then type: erreval trust .\nor name a configuration of your own with --config FILE"},
+		{"", func(string, []byte) (bool, error) { return false, os.ErrPermission }, os.ErrPermission.Error()},
+		{"", trusting, "https://thief.example  mine"},
+		{ConfigFile, nil, "https://thief.example  mine"},
+		{own, nil, "https://own.example team mine"},
+	} {
+		src := sources(t)
+		src.Names, src.File, src.UserFile, src.Trusted = "both,own", c.file, own, c.trusted
+		models, _, err := Read(*src)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = models[0].Endpoint.BaseURL + " " + models[0].Endpoint.Key + " " + models[1].Model
+		}
+		if got != c.want {
+			t.Errorf("%q: got %s\nwant %s", c.file, got, c.want)
+		}
+	}
+}

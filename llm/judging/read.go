@@ -20,7 +20,13 @@ const ConfigFile = "erreval.yaml"
 // over the defaults.
 type Sources struct {
 	Names string // of models, with commas between them: "small,local"
-	File  string // configuration; "" is ConfigFile, if it is there
+	File  string // configuration that the user named; "" is ConfigFile, if it is there and trusted
+	// UserFile is the user's own configuration, if it is there; "" is none. An entry of the other one takes the place of
+	// its entry of that name as a whole: it gets no key that was meant for another address.
+	UserFile string
+	// Trusted tells whether the user has looked at ConfigFile as it is now: a stranger may have written it, and it says
+	// where keys go. nil: no.
+	Trusted func(file string, data []byte) (bool, error)
 	// Base has the settings, from flags, environment and defaults, of a model that the file does not name; see
 	// DefaultSettings. Read adds address and key. A Base without a vendor has vendor.Default.
 	Base Settings
@@ -47,6 +53,9 @@ func (src *Sources) fillDefaults() (err error) {
 	if src.Getenv == nil {
 		src.Getenv = func(string) string { return "" }
 	}
+	if src.Trusted == nil {
+		src.Trusted = func(string, []byte) (bool, error) { return false, nil }
+	}
 	if src.Warn == nil {
 		src.Warn = func(string, ...any) {}
 	}
@@ -59,7 +68,7 @@ func Read(src Sources) (models []Settings, base Settings, err error) {
 	if err := src.fillDefaults(); err != nil {
 		return nil, Settings{}, err
 	}
-	entries, err := src.readFile()
+	entries, err := src.readFiles()
 	if err != nil {
 		return nil, Settings{}, err
 	}
@@ -85,16 +94,54 @@ func Read(src Sources) (models []Settings, base Settings, err error) {
 	return models, base, nil
 }
 
-func (src *Sources) readFile() (map[string]Settings, error) {
-	file := cmp.Or(src.File, ConfigFile)
+// readFiles gives the entries of the user's own configuration, and over them those of another one.
+func (src *Sources) readFiles() (map[string]Settings, error) {
+	entries := map[string]Settings{}
+	for _, file := range []string{src.UserFile, cmp.Or(src.File, ConfigFile)} {
+		data, err := readConfig(file, file != src.File)
+		if data == nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if file != src.UserFile && src.File == "" {
+			if err := src.checkTrust(file, data); err != nil {
+				return nil, err
+			}
+		}
+		more, err := src.parseConfig(data, file)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(entries, more)
+	}
+	return entries, nil
+}
+
+// readConfig reads a configuration; nil is none.
+func readConfig(file string, optional bool) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
 	data, err := os.ReadFile(file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && src.File == "":
+	case optional && errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	return src.parseConfig(data, file)
+	return data, nil
+}
+
+// checkTrust refuses a configuration that the user has not looked at.
+func (src *Sources) checkTrust(file string, data []byte) error {
+	ok, err := src.Trusted(file, data)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s in this folder says where texts and keys are sent, and is not trusted as it is: read it, "+
+			"then type: erreval trust .\nor name a configuration of your own with --config FILE", file)
+	}
+	return err
 }
 
 // base gives the settings of a model of v without an entry in the file.

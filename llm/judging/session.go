@@ -163,8 +163,8 @@ func (s *Session) newConnection(m *Settings) (*connection, error) {
 	if err != nil || s.journal == nil || !s.o.Calls {
 		return &connection{endpoint: endpoint, client: endpoint}, err
 	}
-	limiter := llm.NewLimiter(m.Limits)
-	meter, err := s.journal.Meter(limiter.LimitInFlight(finishCalls(endpoint)), s.o.Budget, s.prices)
+	limiter, client := llm.NewLimiter(m.Limits), s.o.redactKeys(finishCalls(endpoint))
+	meter, err := s.journal.Meter(limiter.LimitInFlight(client), s.o.Budget, s.prices)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,14 @@ func DefaultSettings() Settings {
 // Configured tells whether the configuration has an entry for the model.
 func (s *Settings) Configured() bool { return s.File != "" }
 
+// KeyVariable is the environment variable whose key the endpoint gets; "" is none.
+func (s *Settings) KeyVariable() string {
+	if s.KeyEnv == "" && s.address == "" {
+		return s.Vendor.KeyEnv
+	}
+	return s.KeyEnv
+}
+
 // maxInFlight limits the calls in flight of one model, each of which has a connection.
 const maxInFlight = 4096
 

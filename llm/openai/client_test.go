@@ -42,6 +42,7 @@ func open(t *testing.T, o openai.Options) *openai.Client {
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
+	o.AllowPlainHTTP = true // of the pipe, which leads to no other machine
 	c, err := openai.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -541,7 +542,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestPrintingShowsNoSecret(t *testing.T) {
-	o := openai.Options{BaseURL: llmtest.PipeURL, Key: secretKey, Timeout: time.Second,
+	o := openai.Options{BaseURL: llmtest.PipeURL, Key: secretKey, Timeout: time.Second, AllowPlainHTTP: true,
 		Headers: map[string]string{"X-Gateway": secretHeader}}
 	client, err := openai.New(o)
 	if err != nil {

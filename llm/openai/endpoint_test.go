@@ -47,7 +47,7 @@ func TestNeverSent(t *testing.T) {
 func TestNoKey(t *testing.T) {
 	server := llmtest.NewServer(llmtest.Always(llmtest.Fail(http.StatusUnauthorized, "", "Who are you?")))
 	o := openai.DefaultOptions()
-	o.BaseURL, o.HTTP = llmtest.PipeURL, server.Pipe(t)
+	o.BaseURL, o.HTTP, o.AllowPlainHTTP = llmtest.PipeURL, server.Pipe(t), true
 	for _, c := range []struct{ key, azure, want string }{
 		{"", "", "Who are you?; no key was sent; set one"}, {"", "2024-10-21", "; no key was sent; set one"},
 		{"a-key", "", "; check the key"}, {"you", "", "Who are [hidden]?; check the key"}, // however short it is

@@ -3,8 +3,10 @@ package vendor
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +20,8 @@ type Options struct {
 	// sent with each call, in place of others of the same name; may hold secrets
 	Headers map[string]string `json:"-"`
 	Timeout time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
+	// AllowPlainHTTP sends keys over http:// to other machines too, where everybody on the way can read them.
+	AllowPlainHTTP bool `json:"-"`
 	// HTTP makes the calls; nil is a client for many connections. It never follows redirects, even if its policy allows
 	// them: they would send the key to another host.
 	HTTP *http.Client `json:"-"`
@@ -26,7 +30,7 @@ type Options struct {
 // Validate joins all faults of o that do not depend on the vendor. It never repeats a key or a header's value. example
 // is a base URL for messages, paths are the paths of calls, which a base URL must not have.
 func (o Options) Validate(example string, paths ...string) error {
-	faults := []error{o.validateURL(example, paths)}
+	faults := []error{o.validateURL(example, paths), o.validatePlain()}
 	if !isPrintable(o.Key) {
 		faults = append(faults, errors.New("endpoint: the key holds a space, a line break or another byte that no key has: "+
 			"copy it again"))
@@ -63,6 +67,49 @@ func (o Options) validateURL(example string, paths []string) error {
 	}
 	return nil
 }
+
+// validatePlain refuses keys that would go to another machine unencrypted.
+func (o Options) validatePlain() error {
+	if o.AllowPlainHTTP || len(o.Keys()) == 0 || !LeavesInPlain(o.BaseURL) {
+		return nil
+	}
+	return fmt.Errorf("endpoint: a key would go to %s over plain http, where others can read it: give an https:// "+
+		"address, ask without a key, or allow it with --allow-plain-http", o.Host())
+}
+
+// LeavesInPlain tells whether what is sent to an address leaves this machine unencrypted.
+func LeavesInPlain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return !strings.EqualFold(u.Hostname(), "localhost") && (ip == nil || !ip.IsLoopback())
+}
+
+// Keys are the secrets that calls send: Key, and the values of headers that hold keys.
+func (o Options) Keys() []string {
+	var keys []string
+	if o.Key != "" {
+		keys = append(keys, o.Key)
+	}
+	for name, value := range o.Headers {
+		if !IsKeyHeader(name) || value == "" {
+			continue
+		}
+		keys = append(keys, value)
+		if words := strings.Fields(value); len(words) > 1 { // "Bearer KEY"
+			keys = append(keys, words[len(words)-1])
+		}
+	}
+	return keys
+}
+
+var keyHeaders = []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-Api-Key", "Cookie", "X-Auth-Token",
+	"X-Goog-Api-Key", "Ocp-Apim-Subscription-Key"}
+
+// IsKeyHeader tells whether a header of that name holds a key.
+func IsKeyHeader(name string) bool { return slices.Contains(keyHeaders, http.CanonicalHeaderKey(name)) }
 
 func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })

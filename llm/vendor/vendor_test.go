@@ -56,6 +56,36 @@ func TestRegister(t *testing.T) {
 	}
 }
 
+// TestPlainHTTP: a key leaves the machine encrypted, unless somebody allows otherwise; without a key any address will do.
+func TestPlainHTTP(t *testing.T) {
+	key := vendor.Options{Key: "sk-0123456789"}
+	header := vendor.Options{Headers: map[string]string{"api-key": "sk-0123456789"}}
+	for _, c := range []struct {
+		url     string
+		o       vendor.Options
+		allowed bool
+	}{
+		{"https://h.example/v1", key, true}, {"http://localhost:8000/v1", key, true}, {"http://LOCALHOST", key, true},
+		{"http://127.0.0.1:1", key, true}, {"http://127.8.9.1", key, true}, {"http://[::1]:8000", key, true},
+		{"http://h.example/v1", key, false}, {"HTTP://h.example/v1", key, false}, {"http://10.0.0.7", key, false},
+		{"http://localhost.example", key, false}, {"http://127.0.0.1.example", key, false}, {"http://[::2]", key, false},
+		{"http://0.0.0.0", key, false}, {"http://h.example", header, false}, {"http://127.0.0.1", header, true},
+		{"http://h.example", vendor.Options{}, true},
+		{"http://h.example", vendor.Options{Headers: map[string]string{"X-Team": "red"}}, true},
+	} {
+		o := c.o
+		o.BaseURL, o.Timeout = c.url, vendor.DefaultTimeout
+		err := own.Validate(o)
+		if (err == nil) != c.allowed || err != nil && (!strings.Contains(err.Error(), "--allow-plain-http") ||
+			strings.Contains(err.Error(), "sk-")) {
+			t.Errorf("%s: %v", c.url, err)
+		}
+		if o.AllowPlainHTTP = true; own.Validate(o) != nil {
+			t.Errorf("%s is refused although it is allowed", c.url)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	o := own.DefaultOptions()
 	if err := own.Validate(o); err != nil || o.Host() != "own.example" || o.String() != "endpoint own.example" {

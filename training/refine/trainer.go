@@ -3,11 +3,14 @@ package refine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/trust"
+	"github.com/erreval/erreval/internal/words"
 	trainenv "github.com/erreval/erreval/training"
 )
 
@@ -18,7 +21,8 @@ const PythonVar = "ERREVAL_PYTHON"
 const DefaultEncoder = "default"
 
 // Trainer finds the command that trains by refine.yaml, and the encoder that it begins with, for TrainOptions. getenv
-// gives PythonVar, and where the cache is. The error is an *OptionError where no Python is there to train with.
+// gives PythonVar, and where the cache and the user's configuration are. The error is an *OptionError where no Python
+// is there to train with, and where refine.yaml names a program that nobody has trusted.
 func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (command []string, encoder string,
 	err error) {
 	encoder = w.Config.Train.Encoder
@@ -30,6 +34,9 @@ func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (co
 		if info, err := os.Stat(local); err == nil && info.IsDir() {
 			encoder = local
 		}
+	}
+	if err := w.checkTrust(getenv); err != nil {
+		return nil, "", err
 	}
 	if command = w.Config.Trainer; len(command) > 0 {
 		return command, encoder, nil
@@ -47,6 +54,31 @@ func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (co
 		encoder, err = trainenv.FindEncoder(ctx, python)
 	}
 	return []string{python, filepath.Join(scripts, "finetune.py")}, encoder, err
+}
+
+// Programs are the commands in refine.yaml that training runs; nil where it names none. Trust in refine.yaml is trust
+// in them: other settings may change.
+func (c *Config) Programs() []byte {
+	if len(c.Trainer) == 0 && c.Python == "" {
+		return nil
+	}
+	return fmt.Appendf(nil, "trainer %q\npython %q\n", c.Trainer, c.Python)
+}
+
+// checkTrust refuses programs that refine.yaml names and that the user has not looked at: who handed over the workspace
+// may have written them.
+func (w *Workspace) checkTrust(getenv func(string) string) error {
+	programs := w.Config.Programs()
+	if programs == nil || len(w.Config.Trainer) == 0 && getenv(PythonVar) != "" { // which goes before python
+		return nil
+	}
+	file := w.Path(ConfigFile)
+	ok, err := trust.NewStore(getenv).Trusted(file, programs)
+	if err != nil || ok {
+		return err
+	}
+	return optionErrorf("%s names programs to run, and is not trusted with them: read python and trainer there, then "+
+		"type: erreval trust %s", file, words.Quote(w.Dir))
 }
 
 // python is that of the environment variable, of refine.yaml, or of an environment in the cache.
