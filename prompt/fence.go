@@ -47,28 +47,43 @@ func block(name, text, code string) string {
 	return fmt.Sprintf("[begin %s %s]\n%s\n[end %s %s]", name, code, Clean(text), name, code)
 }
 
-// Clean is text as a prompt shows it. Three things are changed, each so that a reader can see it: characters that
+// KeyMark stands before keys of verdicts in texts: see Clean.
+const KeyMark = "[text] "
+
+// Clean is text as a prompt shows it. Four things are changed, each so that a reader can see it: characters that
 // are invisible or turn the direction of writing become [U+202E], since a model reads what a person cannot see;
-// markers that chat models take for the boundary of a turn, such as <|im_start|>, get a space after their first
-// character, since some servers read them inside of messages too; and so does the form in which verdicts and labels
-// are asked for, [[verdict: 3]].
+// markers that chat models take for the boundary of a turn or for a call of a tool, such as <|im_start|> and
+// <tool_call>, get a space after their first character, since some servers read them inside of messages too; so does
+// the form in which verdicts and labels are asked for, [[verdict: 3]]; and the keys of verdicts in JSON, "score": 3,
+// become "[text] score": 3, so that a reply which quotes them is known to quote.
 func Clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	var b strings.Builder
 	b.Grow(len(text))
 	var before rune
+	marker := false
 	for _, r := range text {
-		if invisible(r, before) {
+		marker = mayBeMarker(marker, r)
+		if invisible(r, before) || marker && joins(r) {
 			fmt.Fprintf(&b, "[U+%04X]", r)
 		} else {
 			b.WriteRune(r)
 		}
 		before = r
 	}
-	if !strings.ContainsAny(text, "<[") {
+	if !strings.ContainsAny(text, "<[\"'“") {
 		return b.String()
 	}
-	return verdictForm.ReplaceAllString(chatMarker.ReplaceAllString(b.String(), "$1 $2"), "[ $1")
+	shown := verdictKey.ReplaceAllString(b.String(), "${1}"+KeyMark+"$2")
+	return verdictForm.ReplaceAllString(chatMarker.ReplaceAllString(shown, "$1 $2"), "[ $1")
+}
+
+// mayBeMarker tells whether a marker may have begun and not ended at r. was tells it for the character before.
+func mayBeMarker(was bool, r rune) bool {
+	if r == '<' || r == '[' {
+		return true
+	}
+	return was && (r >= ' ' && r < 0x7F && r != '>' && r != ']' || joins(r))
 }
 
 // invisible tells which characters are spelt out: control, format and private use characters, line separators and
@@ -90,9 +105,11 @@ func joins(r rune) bool {
 }
 
 var (
-	// chatMarker: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, the sentence marks of older models, and the ends
-	// of thoughts, behind which scorer looks for the verdict.
-	chatMarker = regexp.MustCompile(`(?i)([<\[])([|｜]|/?(?:s|bos|eos|pad|unk|cls|sep)>|/?(?:start|end)_of_turn>|/?(?:think|thinking|thought)>|</?SYS>|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])`)
+	// chatMarker: ChatML, Llama 2 and 3, Mistral, Gemma, Phi, DeepSeek, the sentence marks of older models, the ends of
+	// thoughts, behind which scorer looks for the verdict; and calls of tools in the manner of Hermes, Qwen and Llama 3.
+	chatMarker = regexp.MustCompile(`(?i)([<\[])([|｜]|/?(?:s|bos|eos|pad|unk|cls|sep)>|/?(?:start|end)_of_turn>|/?(?:think|thinking|thought)>|/?tools?>|/?tool_(?:calls?|code|outputs?|responses?|results?)>|/?function_(?:calls?|results?)>|/?function[=>]|/?invoke\b|</?SYS>|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])`)
 	// verdictForm is what the parsers of scorer and training/llmsim look for, in every spelling that they take.
 	verdictForm = regexp.MustCompile(`(?i)\[(\[[\s*_]*(?:verdict|labels|confidence|begin|end))`)
+	// verdictKey is a key of a verdict in JSON, or in what looks like it.
+	verdictKey = regexp.MustCompile(`(?i)(["'“])(\s*(?:(?:final|overall)?[\s_-]*(?:score|verdict|rating|grade)|labels|confidence)\s*["'”]\s*:)`)
 )

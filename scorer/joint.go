@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -13,33 +14,41 @@ import (
 // dimension only where its name or key stands with it. The result has one Verdict for each dimension, in order.
 func ParseJoint(reply *llm.Reply, prompt string, ds []taxonomy.Dimension) []Verdict {
 	out := make([]Verdict, len(ds))
-	r, err := prepareReply(reply, prompt)
+	r, err := prepareReply(reply, prompt, func(r *reading) bool {
+		parts := r.sections(r.text, ds)
+		for i := range ds {
+			if _, ok := r.joint(&ds[i], parts[i]); ok {
+				return true
+			}
+		}
+		return false
+	})
 	if err != nil {
 		for i := range out {
 			out[i].Err = err
 		}
 		return out
 	}
-	parts := r.sections(ds)
+	parts, prose := r.sections(r.text, ds), r.sections(r.prose, ds)
 	for i := range ds {
 		m, ok := r.joint(&ds[i], parts[i])
 		if !ok {
 			out[i].Err = r.missing()
 			continue
 		}
-		out[i].Value, out[i].Err = m.on(&ds[i])
+		if out[i].Err = m.alone(r.jointMarks(&ds[i], prose[i])); out[i].Err == nil {
+			out[i].Value, out[i].Err = m.on(&ds[i])
+		}
 		out[i].Explanation = m.reason
 	}
 	return out
 }
 
 func (r *reading) joint(d *taxonomy.Dimension, parts []string) (mark, bool) {
-	for _, v := range slices.Backward(r.json) {
-		if m, ok := jointJSON(v, d, 0); ok {
-			return m, true
-		}
+	if m, ok := last(r.jointJSON(d)); ok {
+		return m, true
 	}
-	if m, ok := r.askedFor(d); ok {
+	if m, ok := last(r.askedFor(r.text, d)); ok {
 		return m, true
 	}
 	if r.isJSON() {
@@ -57,66 +66,76 @@ func (r *reading) joint(d *taxonomy.Dimension, parts []string) (mark, bool) {
 	return mark{}, false
 }
 
-// jointJSON finds the verdict on d where its name stands: as a key, or as the value of a key such as "dimension".
-func jointJSON(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
-	if depth > maxDepth {
-		return mark{}, false
+// jointMarks are all verdicts on d, of whatever form.
+func (r *reading) jointMarks(d *taxonomy.Dimension, prose []string) []mark {
+	found := append(r.jointJSON(d), r.askedFor(r.prose, d)...)
+	if r.isBroken() {
+		return found
 	}
+	for _, part := range prose {
+		first, _, _ := strings.Cut(part, "\n")
+		explicit := explicitMarks(first, d)
+		if explicit == nil {
+			explicit = explicitMarks(part, d)
+		}
+		found = append(found, explicit...)
+	}
+	return found
+}
+
+func (r *reading) jointJSON(d *taxonomy.Dimension) []mark {
+	var found []mark
+	for _, v := range r.json {
+		found = append(found, jointMarksOf(v, d, 0)...)
+	}
+	return found
+}
+
+// jointMarksOf finds verdicts on d where its name stands: as a key, or as the value of a key such as "dimension".
+func jointMarksOf(v any, d *taxonomy.Dimension, depth int) []mark {
+	if depth > maxDepth {
+		return nil
+	}
+	var found []mark
 	switch v := v.(type) {
-	case map[string]any:
-		if m, ok := findNamed(v, d, depth); ok {
-			return m, true
+	case replies.Object:
+		if own := namedFields(v, d); own != nil {
+			return marksOfFields(v, own, d, depth)
 		}
 		if named, about := namesDimension(v, d); named && about {
-			return markOf(v, d, depth)
+			return marksOf(v, d, depth)
 		}
-		for _, key := range sortedKeys(v) {
-			if m, ok := jointJSON(v[key], d, depth+1); ok {
-				return m, true
-			}
+		for _, m := range v {
+			found = append(found, jointMarksOf(m.Value, d, depth+1)...)
 		}
 	case []any:
-		for _, e := range slices.Backward(v) {
-			if m, ok := jointJSON(e, d, depth+1); ok {
-				return m, true
-			}
+		for _, e := range v {
+			found = append(found, jointMarksOf(e, d, depth+1)...)
 		}
 	}
-	return mark{}, false
+	return found
 }
 
-func sortedKeys(v map[string]any) []string {
-	keys := make([]string, 0, len(v))
-	for k := range v {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// askedFor finds the last [[verdict fluency: 2]]; the reasons are what stands between it and the verdict before it.
-func (r *reading) askedFor(d *taxonomy.Dimension) (mark, bool) {
-	all := askedForm.FindAllStringSubmatchIndex(r.text, -1)
-	for i, at := range slices.Backward(all) {
-		name := strings.Trim(r.text[at[2]:at[3]], " *_\"'")
-		m, after := markAt(r.text, at, 2)
-		if !isName(name, d) || glued.MatchString(after) {
-			continue
+// askedFor finds [[verdict fluency: 2]] in text; the reasons are what stands between it and the verdict before it.
+func (r *reading) askedFor(text string, d *taxonomy.Dimension) []mark {
+	var found []mark
+	from := 0
+	for _, at := range askedForm.FindAllStringSubmatchIndex(text, -1) {
+		name := strings.Trim(text[at[2]:at[3]], " *_\"'")
+		m, after := markAt(text, at, 2)
+		if isName(name, d) && !glued.MatchString(after) {
+			m.reason = explanationIn(strings.TrimLeft(text[from:at[0]], "]"))
+			found = append(found, m)
 		}
-		from := 0
-		if i > 0 {
-			from = all[i-1][1]
-		}
-		m.reason = explanationIn(strings.TrimLeft(r.text[from:at[0]], "]"))
-		return m, true
+		from = at[1]
 	}
-	return mark{}, false
+	return found
 }
 
-// sections are, for each dimension, the parts of the text that begin with a line that begins with its name.
-func (r *reading) sections(ds []taxonomy.Dimension) [][]string {
+// sections are, for each dimension, the parts of text that begin with a line that begins with its name.
+func (r *reading) sections(text string, ds []taxonomy.Dimension) [][]string {
 	out := make([][]string, len(ds))
-	text := r.withoutQuotes()
+	text = r.withoutQuotes(text)
 	at, from, to := -1, 0, 0
 	end := func() {
 		if at >= 0 {

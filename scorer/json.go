@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -21,20 +22,26 @@ var keyPunctuation = strings.NewReplacer("_", "", " ", "", "-", "")
 // fold is a key without case and punctuation.
 func fold(key string) string { return keyPunctuation.Replace(strings.ToLower(key)) }
 
-// field looks a key up, the wanted ones in order.
-func field(object map[string]any, wanted ...string) (any, bool) {
-	for _, w := range wanted {
-		var found []string
-		for key := range object {
-			if fold(key) == w {
-				found = append(found, key)
+// fields are the values of the wanted keys, in whatever spelling, the most wanted one last.
+func fields(object replies.Object, wanted ...string) []any {
+	var found []any
+	for _, w := range slices.Backward(wanted) {
+		for _, m := range object {
+			if fold(m.Key) == w {
+				found = append(found, m.Value)
 			}
 		}
-		if len(found) > 0 {
-			return object[slices.Max(found)], true // two spellings of one key: always the same one
-		}
 	}
-	return nil, false
+	return found
+}
+
+// field is the value of the most wanted key.
+func field(object replies.Object, wanted ...string) (any, bool) {
+	found := fields(object, wanted...)
+	if len(found) == 0 {
+		return nil, false
+	}
+	return found[len(found)-1], true
 }
 
 // jsonVerdict is the verdict of a reply that is JSON and nothing else.
@@ -45,53 +52,72 @@ func (r *reading) jsonVerdict(d *taxonomy.Dimension) (mark, bool) {
 	return r.laterJSON(d)
 }
 
-// laterJSON is the verdict of the last object or list in the text that holds one.
-func (r *reading) laterJSON(d *taxonomy.Dimension) (mark, bool) {
-	for _, v := range slices.Backward(r.json) {
-		if m, ok := markOf(v, d, 0); ok {
-			return m, true
-		}
+// laterJSON is the last verdict of the objects and lists in the text.
+func (r *reading) laterJSON(d *taxonomy.Dimension) (mark, bool) { return last(r.jsonMarks(d)) }
+
+func (r *reading) jsonMarks(d *taxonomy.Dimension) []mark {
+	var found []mark
+	for _, v := range r.json {
+		found = append(found, marksOf(v, d, 0)...)
 	}
-	return mark{}, false
+	return found
+}
+
+func last(found []mark) (mark, bool) {
+	if len(found) == 0 {
+		return mark{}, false
+	}
+	return found[len(found)-1], true
 }
 
 // maxDepth of nesting in which a verdict is looked for: {"evaluation": {"fluency": {"score": 2}}}.
 const maxDepth = 3
 
-// markOf finds the verdict on d in a JSON value.
-func markOf(v any, d *taxonomy.Dimension, depth int) (mark, bool) {
+// marksOf finds the verdicts on d in a JSON value; that which counts is the last one.
+func marksOf(v any, d *taxonomy.Dimension, depth int) []mark {
 	if depth > maxDepth {
-		return mark{}, false
+		return nil
 	}
+	var found []mark
 	switch v := v.(type) {
-	case map[string]any:
-		if m, ok := findNamed(v, d, depth); ok {
-			return m, true
+	case replies.Object:
+		if own := namedFields(v, d); own != nil {
+			return marksOfFields(v, own, d, depth)
 		}
-		if named, about := namesDimension(v, d); named && !about && hasScore(v) && depth > 0 {
-			return mark{}, false
+		scores := fields(v, scoreKeys...)
+		if named, about := namesDimension(v, d); named && !about && scores != nil && depth > 0 {
+			return nil
 		}
-		if score, ok := field(v, scoreKeys...); ok {
-			m, ok := markOfScalar(score)
-			if !ok {
-				m, ok = markOf(score, d, depth+1)
-			}
-			m.reason = jsonReason(v, m.reason)
-			return m, ok
+		if scores != nil {
+			return marksOfFields(v, scores, d, depth)
 		}
 		return findInner(v, d, depth)
 	case []any:
-		for _, e := range slices.Backward(v) {
-			if m, ok := markOf(e, d, depth+1); ok {
-				return m, true
-			}
+		for _, e := range v {
+			found = append(found, marksOf(e, d, depth+1)...)
 		}
 	}
-	return mark{}, false
+	return found
+}
+
+// marksOfFields are the verdicts that some of object's values are or hold.
+func marksOfFields(object replies.Object, values []any, d *taxonomy.Dimension, depth int) []mark {
+	var found []mark
+	for _, v := range values {
+		if m, ok := markOfScalar(v); ok {
+			found = append(found, m)
+		} else {
+			found = append(found, marksOf(v, d, depth+1)...)
+		}
+	}
+	for i := range found {
+		found[i].reason = jsonReason(object, found[i].reason)
+	}
+	return found
 }
 
 // namesDimension tells whether an object names a dimension, as {"dimension": "fluency"} does, and whether that is d.
-func namesDimension(v map[string]any, d *taxonomy.Dimension) (named, about bool) {
+func namesDimension(v replies.Object, d *taxonomy.Dimension) (named, about bool) {
 	value, _ := field(v, nameKeys...)
 	name, named := value.(string)
 	return named, named && isName(name, d)
@@ -101,34 +127,26 @@ func isName(text string, d *taxonomy.Dimension) bool {
 	return fold(text) == fold(d.Name) || fold(text) == fold(d.Key)
 }
 
-func hasScore(v map[string]any) bool { _, ok := field(v, scoreKeys...); return ok }
-
-// findNamed finds {"fluency": 2}, {"fluency": {"score": 2}} and {"dimension": "fluency", "score": 2}.
-func findNamed(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
-	if own, ok := field(v, fold(d.Key), fold(d.Name), fold(d.Name)+"score"); ok {
-		m, ok := markOfScalar(own)
-		if !ok {
-			m, ok = markOf(own, d, depth+1)
-		}
-		m.reason = jsonReason(v, m.reason)
-		return m, ok
-	}
-	return mark{}, false
+// namedFields are the values of {"fluency": 2} and {"fluency": {"score": 2}}.
+func namedFields(v replies.Object, d *taxonomy.Dimension) []any {
+	wanted := []string{fold(d.Key), fold(d.Name), fold(d.Name) + "score"}
+	slices.Sort(wanted)
+	return fields(v, slices.Compact(wanted)...)
 }
 
 // findInner looks into the only object or list among the values.
-func findInner(v map[string]any, d *taxonomy.Dimension, depth int) (mark, bool) {
+func findInner(v replies.Object, d *taxonomy.Dimension, depth int) []mark {
 	var nested []any
-	for _, e := range v {
-		switch e.(type) {
-		case map[string]any, []any:
-			nested = append(nested, e)
+	for _, m := range v {
+		switch m.Value.(type) {
+		case replies.Object, []any:
+			nested = append(nested, m.Value)
 		}
 	}
 	if len(nested) != 1 {
-		return mark{}, false
+		return nil
 	}
-	return markOf(nested[0], d, depth+1)
+	return marksOf(nested[0], d, depth+1)
 }
 
 // markOfScalar reads 2, "2", "2/3" and "two"; null, true and other texts are no marks.
@@ -143,7 +161,7 @@ func markOfScalar(v any) (mark, bool) {
 	return mark{}, false
 }
 
-func jsonReason(v map[string]any, already string) string {
+func jsonReason(v replies.Object, already string) string {
 	if already != "" {
 		return already
 	}

@@ -1,11 +1,13 @@
 package scorer
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -22,13 +24,34 @@ var (
 // ParseLabels reads the labels out of a reply to a prompt of kind identify: names or codes in a JSON list, in the
 // form that the built-in template asks for, [[labels: Vague; Spell]], after "Labels:", or as a list of lines. The
 // result is in the taxonomy's order; it is never empty if the taxonomy has a label for "no error". A name that the
-// taxonomy does not have is an error. So is a reply without labels, since it does not say that there is no error. The
-// error is an *Unscored.
+// taxonomy does not have is an error. So is a reply without labels, since it does not say that there is no error, and
+// one with two different sets of them. The error is an *Unscored.
 func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]string, error) {
-	r, err := prepareOwnReply(reply, prompt, labelledNames) // as examples in the prompt have them
+	r, err := prepareOwnReply(reply, prompt, labelledNames, // as examples in the prompt have them
+		func(r *reading) bool { _, err := r.labels(t); return err == nil })
 	if err != nil {
 		return nil, err
 	}
+	labels, err := r.labels(t)
+	own := setText(labels, err)
+	for _, other := range r.labelSets(t) {
+		if other != own {
+			return nil, &Unscored{ReasonAmbiguous, fmt.Sprintf("two sets of labels: %s, and %s", other, own)}
+		}
+	}
+	return labels, err
+}
+
+// setText is a set of labels, or why there is none, for comparison and messages.
+func setText(labels []string, err error) string {
+	if u, ok := errors.AsType[*Unscored](err); ok {
+		return u.Detail
+	}
+	return strings.Join(labels, "; ")
+}
+
+// labels are those of the most explicit form.
+func (r *reading) labels(t *taxonomy.Taxonomy) ([]string, error) {
 	if names, ok := r.jsonNames(); ok && r.only {
 		return labelsOf(names, t)
 	}
@@ -38,7 +61,7 @@ func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]strin
 	if names, ok := r.jsonNames(); ok {
 		return labelsOf(names, t)
 	}
-	text := strings.NewReplacer("*", "", "`", "").Replace(r.withoutQuotes())
+	text := withoutEmphasis.Replace(r.withoutQuotes(r.text))
 	if all := labelledNames.FindAllStringSubmatch(text, -1); all != nil {
 		return namesIn(all[len(all)-1][1], t)
 	}
@@ -51,19 +74,61 @@ func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]strin
 	return nil, r.missing()
 }
 
+var withoutEmphasis = strings.NewReplacer("*", "", "`", "")
+
+var letter = regexp.MustCompile(`\p{L}`)
+
+// labelSets are what the reply gives as labels, in every explicit form. What cannot be read as labels is none, but for
+// names in the form asked for.
+func (r *reading) labelSets(t *taxonomy.Taxonomy) (found []string) {
+	add := func(labels []string, err error) {
+		if err == nil {
+			found = append(found, setText(labels, nil))
+		}
+	}
+	for _, v := range r.json {
+		for _, names := range namesOf(v) {
+			if _, list := v.([]any); !list || len(names) > 0 || r.only { // "[]" in prose is no list of labels
+				add(labelsOf(names, t))
+			}
+		}
+	}
+	for _, m := range askedLabels.FindAllStringSubmatch(r.prose, -1) {
+		if letter.MatchString(m[1]) {
+			found = append(found, setText(namesIn(m[1], t)))
+		}
+	}
+	if r.isBroken() {
+		return found
+	}
+	for _, m := range labelledNames.FindAllStringSubmatch(withoutEmphasis.Replace(r.withoutQuotes(r.prose)), -1) {
+		add(namesIn(m[1], t))
+	}
+	return found
+}
+
 // jsonNames is the last list of texts: alone, or under a key such as "labels".
 func (r *reading) jsonNames() ([]string, bool) {
 	for _, v := range slices.Backward(r.json) {
-		if object, ok := v.(map[string]any); ok {
-			if v, ok = field(object, listKeys...); !ok {
-				continue
-			}
-		}
-		if names, ok := stringsOf(v); ok {
-			return names, true
+		if found := namesOf(v); found != nil {
+			return found[len(found)-1], true
 		}
 	}
 	return nil, false
+}
+
+// namesOf are the lists of texts that v is or has under such keys.
+func namesOf(v any) (found [][]string) {
+	values := []any{v}
+	if object, ok := v.(replies.Object); ok {
+		values = fields(object, listKeys...)
+	}
+	for _, v := range values {
+		if names, ok := stringsOf(v); ok {
+			found = append(found, names)
+		}
+	}
+	return found
 }
 
 // stringsOf reads ["Vague"], "Vague; Spell" and [{"name": "Vague", …}].
@@ -77,7 +142,7 @@ func stringsOf(v any) ([]string, bool) {
 	}
 	names := []string{}
 	for _, e := range list {
-		if object, ok := e.(map[string]any); ok {
+		if object, ok := e.(replies.Object); ok {
 			if hasFlag(object) { // {"name": "Vague", "present": false} goes through the types
 				return nil, false
 			}
@@ -92,9 +157,9 @@ func stringsOf(v any) ([]string, bool) {
 	return names, true
 }
 
-func hasFlag(object map[string]any) bool {
-	for _, v := range object {
-		if _, ok := v.(bool); ok {
+func hasFlag(object replies.Object) bool {
+	for _, m := range object {
+		if _, ok := m.Value.(bool); ok {
 			return true
 		}
 	}

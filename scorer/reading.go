@@ -1,14 +1,16 @@
 package scorer
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/prompt"
 )
 
 const (
@@ -21,19 +23,23 @@ const (
 type reading struct {
 	prompt string
 	text   string // without thoughts and repeated prompt
-	json   []any  // objects and lists in text, in order
+	prose  string // text without the objects in it
+	json   []any  // objects and lists in text, in order; those that the prompt holds too only where there is no other
 	only   bool   // text is JSON, perhaps in a code block
 	broken bool   // JSON that begins and does not end
+	given  []any  // objects in the prompt; nil until they are looked for
 }
 
 // prepareReply checks how the reply ended and takes out of it what is no answer. The error is an *Unscored.
-func prepareReply(reply *llm.Reply, prompt string) (*reading, error) {
-	return prepareOwnReply(reply, prompt, nil)
+// decided tells whether a text gives the answer asked for.
+func prepareReply(reply *llm.Reply, asked string, decided func(*reading) bool) (*reading, error) {
+	return prepareOwnReply(reply, asked, nil, decided)
 }
 
 // prepareOwnReply is prepareReply where lines that match own are the reply's own, even if the prompt has such lines,
 // unless they follow a line that repeats the prompt. nil matches none.
-func prepareOwnReply(reply *llm.Reply, prompt string, own *regexp.Regexp) (*reading, error) {
+func prepareOwnReply(reply *llm.Reply, asked string, own *regexp.Regexp, decided func(*reading) bool) (*reading,
+	error) {
 	switch strings.ToLower(reply.Finish) {
 	case llm.FinishFilter:
 		return nil, &Unscored{ReasonFiltered, "the endpoint's content filter withheld the reply"}
@@ -42,19 +48,25 @@ func prepareOwnReply(reply *llm.Reply, prompt string, own *regexp.Regexp) (*read
 	case llm.FinishLength, "max_tokens":
 		return nil, &Unscored{ReasonCut, "the reply reached its token limit; raise the maximum"}
 	}
-	text, ok := replies.WithoutThoughts(reply.Text)
+	text, ok := replies.WithoutThoughts(reply.Text, func(before string) bool {
+		return decided(newReading(before, asked, own))
+	})
 	if !ok {
 		return nil, &Unscored{ReasonCut, "the reply ends within the model's thoughts; raise the maximum of tokens"}
 	}
+	return newReading(text, asked, own), nil
+}
+
+func newReading(text, asked string, own *regexp.Regexp) *reading {
 	text = strings.ToValidUTF8(text[max(0, len(text)-maxText):], "\uFFFD")
-	r := &reading{prompt: prompt, text: strings.TrimSpace(withoutEcho(text, prompt, own))}
+	r := &reading{prompt: asked, text: strings.TrimSpace(withoutEcho(text, asked, own))}
 	r.scanJSON()
-	return r, nil
+	return r
 }
 
 // withoutEcho leaves out lines of the prompt that the reply repeats, and the shorter lines that follow them in both.
-func withoutEcho(text, prompt string, own *regexp.Regexp) string {
-	if prompt == "" {
+func withoutEcho(text, asked string, own *regexp.Regexp) string {
+	if asked == "" {
 		return text
 	}
 	lines := strings.Split(text, "\n")
@@ -62,7 +74,7 @@ func withoutEcho(text, prompt string, own *regexp.Regexp) string {
 	for i := 0; i < len(lines); {
 		n := 0
 		if own == nil || !own.MatchString(lines[i]) {
-			n = echoed(lines[i:], prompt)
+			n = echoed(lines[i:], asked)
 		}
 		if n == 0 {
 			kept = append(kept, lines[i])
@@ -74,16 +86,16 @@ func withoutEcho(text, prompt string, own *regexp.Regexp) string {
 }
 
 // echoed counts the lines that stand in the prompt one after the other.
-func echoed(lines []string, prompt string) int {
+func echoed(lines []string, asked string) int {
 	line := strings.Trim(lines[0], " \t\r>*_`-\"'“”")
 	if len(line) < minEcho {
 		return 0
 	}
-	i := strings.Index(prompt, line)
+	i := strings.Index(asked, line)
 	if i < 0 {
 		return 0
 	}
-	_, rest, more := strings.Cut(prompt[i+len(line):], "\n")
+	_, rest, more := strings.Cut(asked[i+len(line):], "\n")
 	n := 1
 	for more && n < len(lines) {
 		var next string
@@ -98,9 +110,9 @@ func echoed(lines []string, prompt string) int {
 
 var quoted = regexp.MustCompile("\"[^\"\\n]{3,600}\"|“[^”\\n]{3,600}”|«[^»\\n]{3,600}»|`[^`\\n]{3,600}`|'[^'\\n]{3,600}'")
 
-// withoutQuotes is the text without what it quotes from the prompt, as far as a number could stand there.
-func (r *reading) withoutQuotes() string {
-	return quoted.ReplaceAllStringFunc(r.text, func(q string) string {
+// withoutQuotes is text without what it quotes from the prompt, as far as a number could stand there.
+func (r *reading) withoutQuotes(text string) string {
+	return quoted.ReplaceAllStringFunc(text, func(q string) string {
 		inside := strings.Trim(q, "\"“”«»`'.,")
 		if (len(inside) >= minEcho || strings.ContainsAny(inside, "0123456789")) && strings.Contains(r.prompt, inside) {
 			return `""`
@@ -111,41 +123,88 @@ func (r *reading) withoutQuotes() string {
 
 var codeFence = regexp.MustCompile("```\\w*")
 
-// scanJSON finds the objects and lists in the text. An object that the prompt holds to the letter is a quotation and
-// leaves the text.
+// markedKey is a key of a verdict as prompt.Clean shows it in texts, and its value.
+var markedKey = regexp.MustCompile(`["'“]\Q` + prompt.KeyMark + `\E[^\n,}\]]*`)
+
+// scanJSON finds the objects and lists in the text. An object that the prompt holds to the letter, or that has the mark
+// of its texts, is a quotation and leaves the text.
 func (r *reading) scanJSON() {
-	var outside, text strings.Builder
+	var outside, text, prose strings.Builder
+	skip := func(s string) { outside.WriteString(s); text.WriteString(s); prose.WriteString(s) }
 	rest := r.text
+	var repeated []any // whose values an object of the prompt has, in another spelling
 	for range maxAttempts {
 		i := strings.IndexAny(rest, "{[")
 		if i < 0 {
 			break
 		}
-		outside.WriteString(rest[:i])
-		text.WriteString(rest[:i])
+		skip(rest[:i])
 		rest = rest[i:]
-		var v any
-		dec := json.NewDecoder(strings.NewReader(rest))
-		dec.UseNumber()
-		err := dec.Decode(&v)
+		v, n, err := replies.DecodeJSON(rest)
 		if err != nil {
 			r.broken = r.broken || errors.Is(err, io.ErrUnexpectedEOF)
-			outside.WriteByte(rest[0])
-			text.WriteByte(rest[0])
+			skip(rest[:1])
 			rest = rest[1:]
 			continue
 		}
-		n := int(dec.InputOffset())
-		if rest[0] == '[' || !strings.Contains(r.prompt, rest[:n]) {
-			r.json = append(r.json, v)
-			text.WriteString(rest[:n])
+		raw := rest[:n]
+		if raw[0] == '[' || !r.quotes(raw) {
+			if r.promptHas(v) {
+				repeated = append(repeated, v)
+			} else {
+				r.json = append(r.json, v)
+			}
+			text.WriteString(raw)
+			if !strings.Contains(raw, "{") {
+				prose.WriteString(raw)
+			}
 		}
 		rest = rest[n:]
 	}
-	outside.WriteString(rest)
-	text.WriteString(rest)
-	r.text = strings.TrimSpace(text.String())
+	skip(rest)
+	if len(r.json) == 0 {
+		r.json = repeated
+	}
+	r.text = strings.TrimSpace(markedKey.ReplaceAllString(text.String(), `""`))
+	r.prose = strings.TrimSpace(markedKey.ReplaceAllString(prose.String(), `""`))
 	r.only = strings.TrimSpace(codeFence.ReplaceAllString(outside.String(), "")) == ""
+}
+
+// quotes tells whether JSON is the prompt's to the letter, or has the mark of the texts in it.
+func (r *reading) quotes(raw string) bool {
+	return strings.Contains(r.prompt, raw) || strings.Contains(r.prompt, prompt.Clean(raw)) || markedKey.MatchString(raw)
+}
+
+// promptHas tells whether the prompt holds an object equal to v, in whatever spelling.
+func (r *reading) promptHas(v any) bool {
+	if _, ok := v.(replies.Object); !ok {
+		return false
+	}
+	if r.given == nil {
+		r.given = objectsIn(r.prompt)
+	}
+	return slices.ContainsFunc(r.given, func(g any) bool { return reflect.DeepEqual(g, v) })
+}
+
+// objectsIn are the JSON objects in text, as they are where Clean has marked no key.
+func objectsIn(text string) []any {
+	text = strings.ReplaceAll(text, prompt.KeyMark, "")
+	found := []any{}
+	for range maxAttempts {
+		i := strings.IndexByte(text, '{')
+		if i < 0 {
+			break
+		}
+		text = text[i:]
+		v, n, err := replies.DecodeJSON(text)
+		if err != nil {
+			n = 1
+		} else {
+			found = append(found, v)
+		}
+		text = text[n:]
+	}
+	return found
 }
 
 // isJSON tells whether the reply is an object, or was to be one: what stands in its texts is not the verdict.

@@ -25,7 +25,7 @@ import (
 var reasonOfAlways = map[string]string{
 	"400": ReasonRefused, "prompt filtered": ReasonFiltered, "refusal": ReasonRefused, "content filter": ReasonFiltered,
 	"cut at max tokens": ReasonCut, "no text": ReasonMissing, "off scale": ReasonOffScale, "not UTF-8": ReasonMissing,
-	"two verdicts": "", "prompt echoed": "",
+	"two verdicts": ReasonAmbiguous, "prompt echoed": "",
 }
 
 // TestFaults: whatever the endpoint does, every judgement ends as its verdict or as unscored with the right reason, and

@@ -16,6 +16,7 @@ import (
 // Reasons why a judgement has no value, as records hold them.
 const (
 	ReasonMissing       = "missing"       // the reply holds no verdict, or not a single one
+	ReasonAmbiguous     = "ambiguous"     // the reply holds two verdicts, or sets of labels, that differ
 	ReasonOffScale      = "off_scale"     // the verdict is none of the criteria's scores
 	ReasonRefused       = "refused"       // the model, or the endpoint, would not judge
 	ReasonFiltered      = "filtered"      // the endpoint's content filter stepped in
@@ -47,26 +48,34 @@ type Verdict struct {
 }
 
 // ParseVerdict reads the verdict on d out of a reply to prompt (all its messages, see prompt.Join). Text of the prompt
-// that the reply repeats is left out first. Then the most explicit form present decides, and within it the last
-// verdict: a JSON object; the form that the built-in templates ask for, [[verdict: 2]]; "Score: 2"; a line with
-// nothing but a number; a sentence that gives a score. The error is an *Unscored.
+// that the reply repeats is left out first. Then the most explicit form present decides: a JSON object; the form that
+// the built-in templates ask for, [[verdict: 2]]; "Score: 2"; a line with nothing but a number; a sentence that gives a
+// score. A reply with another verdict, of whatever form, is ambiguous. The error is an *Unscored.
 func ParseVerdict(reply *llm.Reply, prompt string, d *taxonomy.Dimension) (value float64,
 	explanation string, err error) {
-	r, err := prepareReply(reply, prompt)
+	r, err := prepareReply(reply, prompt, func(r *reading) bool { _, ok := r.verdict(d); return ok })
 	if err != nil {
 		return 0, "", err
 	}
+	m, ok := r.verdict(d)
+	if !ok {
+		return 0, "", r.missing()
+	}
+	if err = m.alone(r.marks(d)); err == nil {
+		value, err = m.on(d)
+	}
+	return value, cmp.Or(m.reason, explanationIn(r.text)), err
+}
+
+// verdict is the verdict of the most explicit form.
+func (r *reading) verdict(d *taxonomy.Dimension) (mark, bool) {
 	m, ok := r.jsonVerdict(d)
 	for _, find := range []func(*reading, *taxonomy.Dimension) (mark, bool){findAsked, (*reading).laterJSON, findLoose} {
 		if !ok {
 			m, ok = find(r, d)
 		}
 	}
-	if !ok {
-		return 0, "", r.missing()
-	}
-	value, err = m.on(d)
-	return value, cmp.Or(m.reason, explanationIn(r.text)), err
+	return m, ok
 }
 
 // mark is a number found in a reply.
@@ -78,11 +87,21 @@ type mark struct {
 	reason string // that stood with it, in JSON
 }
 
+// alone is an error if one of the others is another verdict than m.
+func (m mark) alone(others []mark) error {
+	for _, other := range others {
+		if other.text() != m.text() && (other.value() != m.value() || other.unsure != m.unsure) {
+			return &Unscored{ReasonAmbiguous, fmt.Sprintf("two verdicts: %.40s and %.40s", other.text(), m.text())}
+		}
+	}
+	return nil
+}
+
 // on is the mark's value on the scale of d.
 func (m mark) on(d *taxonomy.Dimension) (float64, error) {
 	scores := scale(d)
 	if m.unsure != "" {
-		return 0, &Unscored{ReasonMissing, fmt.Sprintf("the verdict is not a single number: %s%s", m.number, m.unsure)}
+		return 0, &Unscored{ReasonMissing, "the verdict is not a single number: " + m.text()}
 	}
 	v := m.value()
 	text := m.text()
@@ -107,7 +126,7 @@ func (m mark) text() string {
 	if m.of != "" {
 		text += "/" + m.of
 	}
-	return text
+	return text + m.unsure
 }
 
 func scale(d *taxonomy.Dimension) []float64 {
@@ -149,6 +168,8 @@ const (
 	outOf  = `(?:\s*(?:/|out\s+of|of)\s*(?:a\s+(?:possible|maximum)\s+(?:of\s+)?)?(\d+))?`
 	mrk    = digits + outOf
 	label  = `(?:(?:\b|_)(?:score|rating|verdict|grade|mark|overall|result|assessment|judge?ment)(?:\b|_)|评分|得分|分数)`
+	// iGive: "I would give it a"
+	iGive = `\b(?:I|we)(?:'d|'ll)?\b[^.\n]{0,40}?\b(?:rat|scor|giv|gav|assign|award|choos|chose|select|conclud|settle)(?:e|ed|ing)?\b(?:\s+[\p{L}']+){0,7}?`
 	// opening and closing are what may stand around a label or a number.
 	opening = `[\s"'“‘(\[<{|>]*`
 	closing = `[\s"'”’)\]|]*`
@@ -176,7 +197,7 @@ var (
 	scoreIs = regexp.MustCompile(`(?i)` + label +
 		`\s+(?:of|as|at|is|was|(?:would|should|will)\s+be)\s+(?:(?:an?|only|exactly|clearly|therefore|thus)\s+)*["'“(]?` +
 		mrk)
-	said = regexp.MustCompile(`(?i)(?:\b(?:I|we)(?:'d|'ll)?\b[^.\n]{0,40}?\b(?:rat|scor|giv|gav|assign|award|choos|chose|select|conclud|settle)(?:e|ed|ing)?\b(?:\s+[\p{L}']+){0,7}?|` +
+	said = regexp.MustCompile(`(?i)(?:` + iGive + `|` +
 		`\b(?:deserv|earn|receiv|gett?|merit|warrant|rat|scor)(?:e|es|ed|s|ing)?\b(?:\s+[\p{L}']+){0,3}?\s+an?)\s+["'“(]?` +
 		mrk)
 	sentenceEnd = regexp.MustCompile(`(?i)^["'”)]?\s*(?:$|[.,;!?\n)]|(?:because|since|points?|stars?)\b)`)
@@ -210,7 +231,7 @@ func findLoose(r *reading, d *taxonomy.Dimension) (mark, bool) {
 		}
 		return lastMark(r.text, keyed, 1, nil)
 	}
-	return findLooseIn(r.withoutQuotes(), d)
+	return findLooseIn(r.withoutQuotes(r.text), d)
 }
 
 func findLooseIn(text string, d *taxonomy.Dimension) (mark, bool) {
@@ -266,14 +287,19 @@ func endsSentence(before, after string) bool {
 
 // lastMark finds the last match of re that is a number by itself and that ok accepts. group is the number's.
 func lastMark(text string, re *regexp.Regexp, group int, ok guard) (mark, bool) {
-	all := re.FindAllStringSubmatchIndex(text, -1)
-	for _, at := range slices.Backward(all) {
+	return last(allMarks(text, re, group, ok))
+}
+
+// allMarks finds all such matches, in order.
+func allMarks(text string, re *regexp.Regexp, group int, ok guard) []mark {
+	var found []mark
+	for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
 		m, after := markAt(text, at, group)
 		if !glued.MatchString(after) && (ok == nil || ok(text[max(0, at[0]-80):at[0]], after)) {
-			return m, true
+			found = append(found, m)
 		}
 	}
-	return mark{}, false
+	return found
 }
 
 // markAt makes a mark of a match, and gives what follows its number.

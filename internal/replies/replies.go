@@ -13,13 +13,15 @@ import (
 )
 
 var (
-	thoughts   = regexp.MustCompile(`^\s*<(think|thinking|thought)>`)
-	thoughtEnd = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking|thought)>|</(?:think|thinking|thought)>[ \t\r]*$`)
+	thoughts     = regexp.MustCompile(`^\s*<(think|thinking|thought)>`)
+	thoughtEnd   = regexp.MustCompile(`(?m)^[ \t]*</(?:think|thinking|thought)>|</(?:think|thinking|thought)>[ \t\r]*$`)
+	thoughtLater = regexp.MustCompile(`<(?:think|thinking|thought)>`)
 )
 
 // WithoutThoughts is the text after a reasoning model's thoughts; false if these do not end. Some endpoints leave out
-// the mark of their beginning. An end mark within a line of a reply without a beginning is part of the text.
-func WithoutThoughts(text string) (string, bool) {
+// the mark of their beginning. An end mark within a line of a reply without a beginning is part of the text. So are
+// thoughts that begin after an answer, which decided finds in the text before them: they may take the answer back.
+func WithoutThoughts(text string, decided func(before string) bool) (string, bool) {
 	for {
 		begin := thoughts.FindStringSubmatch(text)
 		if begin == nil {
@@ -30,6 +32,9 @@ func WithoutThoughts(text string) (string, bool) {
 			return "", false
 		}
 		text = rest
+	}
+	if later := thoughtLater.FindStringIndex(text); later != nil && decided(text[:later[0]]) {
+		return text, true
 	}
 	if ends := thoughtEnd.FindAllStringIndex(text, -1); ends != nil {
 		text = text[ends[len(ends)-1][1]:]

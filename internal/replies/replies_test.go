@@ -1,6 +1,13 @@
 package replies
 
-import "testing"
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+)
 
 // Three of the first calls, or 24 later ones, in a row are too many; a reply begins anew.
 func TestHealth(t *testing.T) {
@@ -34,5 +41,27 @@ func TestClip(t *testing.T) {
 		if got := Clip(text, 10); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Thoughts leave a reply, unless they come after an answer.
+func TestWithoutThoughts(t *testing.T) {
+	decided := func(before string) bool { return strings.Contains(before, "3") }
+	for text, want := range map[string]string{"<think>3</think>2": "2", "3</think>\n2": "\n2",
+		"3 <think>no</think>\n2": "3 <think>no</think>\n2", "Hm <think>3</think>\n2": "\n2"} {
+		if got, ok := WithoutThoughts(text, decided); !ok || got != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, ok, want)
+		}
+	}
+}
+
+func TestDecodeJSON(t *testing.T) {
+	v, n, err := DecodeJSON(`{"a": [1, {}], "a": null} rest`)
+	want := Object{{"a", []any{json.Number("1"), Object{}}}, {"a", nil}}
+	if err != nil || n != 25 || !reflect.DeepEqual(v, want) {
+		t.Errorf("%#v, %d, %v", v, n, err)
+	}
+	if _, _, err := DecodeJSON(`{"a": [1`); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
 	}
 }

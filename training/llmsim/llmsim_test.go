@@ -334,7 +334,7 @@ func TestReadConfidence(t *testing.T) {
 		"It is there.\n**Confidence: 0.75**":                        0.75,
 		"<think>{\"confidence\": 0}</think>\n{\"confidence\": 0.6}": 0.6,
 		`{"confidence": 1} is in the text; {"confidence": 0.2}`:     0.2,
-		"[[confidence: 0.1]] no:\n[[confidence: 0.2]]":              0.2,
+		"{\"confidence\": 0.2}\n[[confidence: 20%]]":                0.2,
 		"{\"reason\": \"a {brace\", \"confidence\": 0}":             0,
 	} {
 		got, err := readConfidence(&llm.Reply{Text: text}, asked)
@@ -343,15 +343,22 @@ func TestReadConfidence(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                               "missing",
-		"I am 0.9 sure.":                 "missing",
-		`{"confidence": 1}`:              "missing", // the prompt's
-		`{"confidence": 85}`:             "off_scale",
-		`{"confidence": -0.5}`:           "off_scale",
-		`{"confidence": null}`:           "off_scale",
-		"[[confidence: 1.2]]":            "off_scale",
-		`{"confidence": "high"}`:         "off_scale",
-		`{"confidence": {"value": 0.5}}`: "off_scale",
+		"":                  "missing",
+		"I am 0.9 sure.":    "missing",
+		`{"confidence": 1}`: "missing", // the prompt's
+		"[[confidence: 0.1]] no:\n[[confidence: 0.2]]":                     "ambiguous",
+		`{"confidence": 0.1} {"confidence": 0.2}`:                          "ambiguous",
+		`{"confidence": 0.1, "Confidence": 0.2}`:                           "ambiguous",
+		"```\n{\"confidence\": 0.1}\n```\n```\n{\"confidence\": 0.2}\n```": "ambiguous",
+		"{\"confidence\": 0.1}\nConfidence: 0.9":                           "ambiguous",
+		"[[confidence: 0.1]]\n<think>No.</think>\n[[confidence: 0.9]]":     "ambiguous",
+		"[[confidence: 0.1]]\n[[confidence: 7]]":                           "ambiguous",
+		`{"confidence": 85}`:                                               "off_scale",
+		`{"confidence": -0.5}`:                                             "off_scale",
+		`{"confidence": null}`:                                             "off_scale",
+		"[[confidence: 1.2]]":                                              "off_scale",
+		`{"confidence": "high"}`:                                           "off_scale",
+		`{"confidence": {"value": 0.5}}`:                                   "off_scale",
 	} {
 		if p, err := readConfidence(&llm.Reply{Text: text}, asked); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want %s", text, p, err, want)

@@ -1,7 +1,6 @@
 package llmsim
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,13 +9,15 @@ import (
 
 	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/prompt"
 )
 
 // maxReply is as much of a reply, in bytes, as is looked at: its end.
 const maxReply = 64 << 10
 
-// body is a reply without a reasoning model's thoughts; an error where it was withheld or cut.
-func body(reply *llm.Reply) (string, error) {
+// body is a reply without a reasoning model's thoughts; an error where it was withheld or cut. decided tells whether a
+// text gives the answer asked for.
+func body(reply *llm.Reply, decided func(string) bool) (string, error) {
 	switch strings.ToLower(reply.Finish) {
 	case llm.FinishFilter:
 		return "", errors.New("filtered: the endpoint's content filter withheld the reply")
@@ -25,36 +26,42 @@ func body(reply *llm.Reply) (string, error) {
 	case llm.FinishLength, "max_tokens":
 		return "", errors.New("cut: the reply reached its token limit; raise --reply-tokens")
 	}
-	text, ok := replies.WithoutThoughts(reply.Text)
+	text, ok := replies.WithoutThoughts(reply.Text, decided)
 	if !ok {
 		return "", errors.New("cut: the reply ends within the model's thoughts; raise --reply-tokens")
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxReply):], "\uFFFD")), nil
 }
 
-// object finds the last JSON object in text that has the key and does not stand in the prompt.
-func object(text, prompt, key string) (found json.RawMessage) {
-	for rest, tries := text, 0; tries < 200; tries++ { // places that are tried as the beginning of JSON
-		i := strings.IndexByte(rest, '{')
+// values are what the key has in the JSON objects of text that do not stand in the prompt, in order. rest is text
+// without its objects.
+func values(text, asked, key string) (found []any, rest string) {
+	var outside strings.Builder
+	for range 200 { // places that are tried as the beginning of JSON
+		i := strings.IndexByte(text, '{')
 		if i < 0 {
 			break
 		}
-		rest = rest[i:]
-		var o map[string]json.RawMessage
-		dec := json.NewDecoder(strings.NewReader(rest))
-		if dec.Decode(&o) != nil {
-			rest = rest[1:]
+		outside.WriteString(text[:i])
+		text = text[i:]
+		v, n, err := replies.DecodeJSON(text)
+		object, ok := v.(replies.Object)
+		if err != nil || !ok {
+			outside.WriteByte(text[0])
+			text = text[1:]
 			continue
 		}
-		n := int(dec.InputOffset())
-		for name, v := range o {
-			if strings.EqualFold(name, key) && !strings.Contains(prompt, rest[:n]) {
-				found = v
+		raw := text[:n]
+		if !strings.Contains(asked, raw) && !strings.Contains(asked, prompt.Clean(raw)) {
+			for _, m := range object {
+				if strings.EqualFold(m.Key, key) {
+					found = append(found, m.Value)
+				}
 			}
 		}
-		rest = rest[n:]
+		text = text[n:]
 	}
-	return found
+	return found, outside.String() + text
 }
 
 var (
@@ -65,14 +72,17 @@ var (
 
 // readText is the text of a reply to a prompt of kind simulate: JSON's "text", or what stands between [[begin]] and
 // [[end]].
-func readText(reply *llm.Reply, prompt string) (string, error) {
-	text, err := body(reply)
+func readText(reply *llm.Reply, asked string) (string, error) {
+	text, err := body(reply, func(string) bool { return false })
 	if err != nil {
 		return "", err
 	}
 	var found string
-	if v := object(text, prompt, "text"); v != nil && json.Unmarshal(v, &found) != nil {
-		return "", errors.New("missing: \"text\" holds no text: " + clip(string(v)))
+	if all, _ := values(text, asked, "text"); len(all) > 0 {
+		var ok bool
+		if found, ok = all[len(all)-1].(string); !ok {
+			return "", fmt.Errorf("missing: \"text\" holds no text: %s", clip(fmt.Sprint(all[len(all)-1])))
+		}
 	}
 	if all := framed.FindAllStringSubmatch(text, -1); found == "" && all != nil {
 		found = all[len(all)-1][1]
@@ -84,21 +94,38 @@ func readText(reply *llm.Reply, prompt string) (string, error) {
 }
 
 // readConfidence is the number of a reply to a prompt of kind confirm, 0 to 1: JSON's "confidence", [[confidence:
-// 0.9]], or a line "Confidence: 0.9". A percentage is one hundredth of its number; another number over 1 is none.
-func readConfidence(reply *llm.Reply, prompt string) (float64, error) {
-	text, err := body(reply)
+// 0.9]], or a line "Confidence: 0.9". A percentage is one hundredth of its number; another number over 1 is none. A
+// reply with two confidences that differ has none.
+func readConfidence(reply *llm.Reply, asked string) (float64, error) {
+	text, err := body(reply, func(before string) bool { return len(confidences(before, asked)) > 0 })
 	if err != nil {
 		return 0, err
 	}
-	if v := object(text, prompt, "confidence"); v != nil {
-		return share(strings.Trim(string(v), `" `))
+	all := confidences(text, asked)
+	if len(all) == 0 {
+		return 0, errors.New("missing: no confidence: " + clip(text))
 	}
-	for _, form := range []*regexp.Regexp{askedShare, shareLine} {
-		if all := form.FindAllStringSubmatch(text, -1); all != nil {
-			return share(all[len(all)-1][1])
+	p, err := share(all[0])
+	for _, other := range all[1:] {
+		if q, fault := share(other); other != all[0] && (err != nil || fault != nil || p != q) {
+			return 0, fmt.Errorf("ambiguous: two confidences: %.40s and %.40s", all[0], other)
 		}
 	}
-	return 0, errors.New("missing: no confidence: " + clip(text))
+	return p, err
+}
+
+// confidences are the numbers in all forms, the most explicit first.
+func confidences(text, asked string) (found []string) {
+	given, rest := values(text, asked, "confidence")
+	for _, v := range given {
+		found = append(found, fmt.Sprint(v))
+	}
+	for _, form := range []*regexp.Regexp{askedShare, shareLine} {
+		for _, m := range form.FindAllStringSubmatch(rest, -1) {
+			found = append(found, m[1])
+		}
+	}
+	return found
 }
 
 func share(text string) (float64, error) {
