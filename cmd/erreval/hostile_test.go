@@ -64,13 +64,28 @@ func writeHostile(t *testing.T) (rows, model string) {
 	}
 	write(manifest, data)
 	write(filepath.Join(model, "erreval.yaml"), []byte("judges: {\"x\\e[2Jy\": {model: \"x\\e[2Jy\"}}\n"))
+	mark, err := json.Marshal(hostile) // JSON is YAML
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(model, "task.yaml"), []byte(strings.ReplaceAll(hostileTask, "NAME", string(mark))))
 	return rows, model
 }
+
+const hostileTask = `name: NAME
+version: "1.0"
+title: NAME
+fields: [{name: NAME, definition: NAME}, {name: passage, definition: NAME, group: true}]
+types:
+  - {name: NAME, code: V, category: NAME, definition: NAME}
+  - {name: No Error, code: OK, category: None, definition: NAME, no_error: true}
+`
 
 // TestHostileTexts: nothing of others' texts reaches a terminal raw: names of files, ids, columns, labels, names in a
 // manifest, what an endpoint says, and what the command line says itself.
 func TestHostileTexts(t *testing.T) {
 	rows, model := writeHostile(t)
+	task := filepath.Join(model, "task.yaml")
 	out := filepath.Join(t.TempDir(), hostile+".out.jsonl")
 	judge := llmtest.NewServer(llmtest.Always(llmtest.Fail(http.StatusUnauthorized, hostile, "no: "+hostile))).Start(t)
 	environment := map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "ERREVAL_CACHE": t.TempDir(),
@@ -88,7 +103,8 @@ func TestHostileTexts(t *testing.T) {
 		{"score", rows, "--judge", "m", "--base-url", judge, "--show-prompt", hostile + "no"},
 		{"models", "info", model}, {"models", "info", model + "no"},
 		{"models", "tokenize", rows, "--model", model}, {"models", "tokenize", rows, "--model", model, "--json"},
-		{"taxonomy", "check", rows}, {"taxonomy", "show", hostile}, {"refine", "status", model},
+		{"taxonomy", "check", rows}, {"taxonomy", "check", task}, {"taxonomy", "show", task},
+		{"show", rows, "--taxonomy", task, "--color", "always"}, {"stats", rows, "--taxonomy", task}, {"taxonomy", "show", hostile}, {"refine", "status", model},
 		{"trust", model}, {"trust", "--list"}, {"trust", "--remove", model}, {"trust", rows},
 		{hostile}, {"show", "--" + hostile}, {"show", "--limit", hostile, rows}, {"merge", rows, rows, "-o", out + "3"},
 	} {
