@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -18,8 +19,9 @@ import (
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
-// hostile is what a terminal would execute: it sets the title, clears the screen, and turns what follows around.
-const hostile = "x\x1b]0;pwned\x07\x1b[2J\u202e\u2066\u009b2J\b\x7fy"
+// hostile is what a terminal would execute: it resets the terminal, clears the screen, and turns what follows around. It
+// holds nothing that a taxonomy refuses in names.
+const hostile = "x\x1bc\x1b[2J\u202e\u2066\u009b2J\b\x07\x7fy"
 
 // ownControls are what erreval itself writes to a terminal: colours in show, and the line of progress.
 var ownControls = regexp.MustCompile(`\x1b\[(1|2|1;31|32|33|30;43|0)m|\r\x1b\[K`)
@@ -64,13 +66,30 @@ func writeHostile(t *testing.T) (rows, model string) {
 	}
 	write(manifest, data)
 	write(filepath.Join(model, "erreval.yaml"), []byte("judges: {\"x\\e[2Jy\": {model: \"x\\e[2Jy\"}}\n"))
+	mark, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(model, "task.jsonl"), []byte(`{"passage": "p", `+string(mark)+`: "q"}`))
+	write(filepath.Join(model, "task.yaml"), []byte(strings.ReplaceAll(hostileTask, "NAME",
+		strconv.QuoteToASCII(hostile))))
 	return rows, model
 }
+
+const hostileTask = `name: NAME
+version: "1.0"
+title: NAME
+fields: [{name: NAME, definition: NAME}, {name: passage, definition: NAME, group: true}]
+types:
+  - {name: NAME, code: V, category: NAME, definition: NAME}
+  - {name: No Error, code: OK, category: None, definition: NAME, no_error: true}
+`
 
 // TestHostileTexts: nothing of others' texts reaches a terminal raw: names of files, ids, columns, labels, names in a
 // manifest, what an endpoint says, and what the command line says itself.
 func TestHostileTexts(t *testing.T) {
 	rows, model := writeHostile(t)
+	task, untagged := filepath.Join(model, "task.yaml"), filepath.Join(model, "task.jsonl")
 	out := filepath.Join(t.TempDir(), hostile+".out.jsonl")
 	judge := llmtest.NewServer(llmtest.Always(llmtest.Fail(http.StatusUnauthorized, hostile, "no: "+hostile))).Start(t)
 	environment := map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "ERREVAL_CACHE": t.TempDir(),
@@ -88,7 +107,8 @@ func TestHostileTexts(t *testing.T) {
 		{"score", rows, "--judge", "m", "--base-url", judge, "--show-prompt", hostile + "no"},
 		{"models", "info", model}, {"models", "info", model + "no"},
 		{"models", "tokenize", rows, "--model", model}, {"models", "tokenize", rows, "--model", model, "--json"},
-		{"taxonomy", "check", rows}, {"taxonomy", "show", hostile}, {"refine", "status", model},
+		{"taxonomy", "check", rows}, {"taxonomy", "check", task}, {"taxonomy", "show", task},
+		{"show", untagged, "--taxonomy", task, "--color", "always"}, {"stats", rows, "--taxonomy", task}, {"taxonomy", "show", hostile}, {"refine", "status", model},
 		{"trust", model}, {"trust", "--list"}, {"trust", "--remove", model}, {"trust", rows},
 		{hostile}, {"show", "--" + hostile}, {"show", "--limit", hostile, rows}, {"merge", rows, rows, "-o", out + "3"},
 	} {

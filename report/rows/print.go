@@ -90,7 +90,7 @@ func (p *printer) printRow(s *shownRow) error {
 func (p *printer) writeField(b *strings.Builder, name, content string) {
 	room := p.width - p.names - 4
 	indent := strings.Repeat(" ", p.names+4)
-	b.WriteString("  " + p.style(faint, text.Pad(name, p.names, ' ')) + "  ")
+	b.WriteString("  " + p.style(faint, text.Pad(words.Printable(name), p.names, ' ')) + "  ")
 	first := true
 	for part := range strings.SplitSeq(content, "\n") {
 		for l := range strings.SplitSeq(text.WrapSoft(part, room), "\n") {
