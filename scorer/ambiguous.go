@@ -2,7 +2,9 @@ package scorer
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -21,6 +23,9 @@ var (
 // marks are all verdicts on d in the reply, of whatever form.
 func (r *reading) marks(d *taxonomy.Dimension) []mark {
 	found := append(r.jsonMarks(d), allMarks(r.prose, askedForm, 2, nil)...)
+	if !hasNumber(askedForm.ReplaceAllString(r.prose, "")) {
+		return found
+	}
 	if r.isBroken() {
 		return append(found, onScale(allMarks(r.prose, keyed, 1, nil), d)...)
 	}
@@ -36,18 +41,44 @@ func (r *reading) isBroken() bool {
 
 // explicitMarks are the verdicts in text, as far as they can be told from numbers in reasons, that lie on the scale.
 func explicitMarks(text string, d *taxonomy.Dimension) []mark {
-	text = withoutMarkup(quotedNumber.ReplaceAllString(text, `""`), d)
+	lines := strings.Split(strings.TrimSpace(withoutMarkup(text, d)), "\n")
 	var found []mark
+	for _, line := range []string{lines[0], lines[len(lines)-1]} {
+		found = append(found, allMarks(line, bareLine, 1, nil)...)
+	}
+	text = quotedNumber.ReplaceAllString(aroundNumbers(lines), `""`)
 	for _, re := range []*regexp.Regexp{boxed, labelled, heading} {
 		found = append(found, allMarks(text, re, 1, unlessConditional)...)
 	}
 	found = append(found, allMarks(stated.ReplaceAllStringFunc(text, unlessNegatedIn), stated, 1, endsSentence)...)
-	text = strings.TrimSpace(text)
-	lines := strings.Split(text, "\n")
-	for _, line := range []string{lines[0], lines[len(lines)-1]} {
-		found = append(found, allMarks(line, bareLine, 1, nil)...)
-	}
 	return onScale(found, d)
+}
+
+// aroundNumbers are the lines with a number and the two before each, where its heading may be: the patterns cost most
+// where they find nothing.
+func aroundNumbers(lines []string) string {
+	var kept []string
+	next := 0
+	for i, line := range lines {
+		if hasNumber(line) {
+			kept = append(kept, lines[max(next, i-2):i+1]...)
+			next = i + 1
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// hasNumber tells whether there are digits, or a number as a word, in text.
+func hasNumber(text string) bool {
+	if strings.ContainsFunc(text, unicode.IsDigit) {
+		return true
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if len(word) <= 5 && slices.Contains(numberWords, strings.ToLower(word)) {
+			return true
+		}
+	}
+	return false
 }
 
 // unlessNegatedIn is a sentence, or nothing if it says that the number was not given.

@@ -165,14 +165,22 @@ func (r *reading) scanJSON() {
 	if len(r.json) == 0 {
 		r.json = repeated
 	}
-	r.text = strings.TrimSpace(markedKey.ReplaceAllString(text.String(), `""`))
-	r.prose = strings.TrimSpace(markedKey.ReplaceAllString(prose.String(), `""`))
+	r.text, r.prose = withoutMarked(text.String()), withoutMarked(prose.String())
 	r.only = strings.TrimSpace(codeFence.ReplaceAllString(outside.String(), "")) == ""
+}
+
+// withoutMarked is text without what markedKey matches.
+func withoutMarked(text string) string {
+	if strings.Contains(text, prompt.KeyMark) {
+		text = markedKey.ReplaceAllString(text, `""`)
+	}
+	return strings.TrimSpace(text)
 }
 
 // quotes tells whether JSON is the prompt's to the letter, or has the mark of the texts in it.
 func (r *reading) quotes(raw string) bool {
-	return strings.Contains(r.prompt, raw) || strings.Contains(r.prompt, prompt.Clean(raw)) || markedKey.MatchString(raw)
+	return strings.Contains(r.prompt, raw) || strings.Contains(raw, prompt.KeyMark) && markedKey.MatchString(raw) ||
+		strings.Contains(r.prompt, prompt.KeyMark) && strings.Contains(r.prompt, prompt.Clean(raw))
 }
 
 // promptHas tells whether the prompt holds an object equal to v, in whatever spelling.

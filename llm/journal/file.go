@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	format        = 2          // of the schema below and of the calls' keys; PRAGMA user_version
+	format        = 3          // of the schema below; PRAGMA user_version
+	unchecked     = 2          // the format before there were checksums
 	applicationID = 0x65727276 // "errv": marks a journal among SQLite files
 	busyTimeout   = 30 * time.Second
 	readers       = 4
@@ -125,6 +126,9 @@ func (s *store) connect(abs, synchronous string) (err error) {
 	if err := s.migrate(); err != nil {
 		return err
 	}
+	if err := s.checkIntegrity(); err != nil {
+		return err
+	}
 	if s.reader, err = sql.Open("sqlite", dataSource(abs, "query_only(1)")); err != nil {
 		return err
 	}
@@ -149,7 +153,8 @@ func (s *store) readState() error {
 	return err
 }
 
-// migrate makes an empty file a journal. Another process may be doing the same.
+// migrate makes an empty file a journal, and gives one of an older format what it lacks. Another process may be doing
+// the same.
 func (s *store) migrate() error {
 	if err := s.setWriteAhead(); err != nil {
 		return err
@@ -157,10 +162,16 @@ func (s *store) migrate() error {
 	if _, err := s.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	empty, err := s.checkFormat()
-	if err == nil && empty {
-		_, err = s.conn.ExecContext(background, schema+
+	was, err := s.checkFormat()
+	if err == nil && was == 0 {
+		_, err = s.conn.ExecContext(background, schema)
+	}
+	if err == nil && was != format {
+		_, err = s.conn.ExecContext(background, addChecksums+
 			fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, format))
+	}
+	if err == nil && was == unchecked {
+		err = s.fillChecksums()
 	}
 	end := "COMMIT"
 	if err != nil {
@@ -186,31 +197,31 @@ func (s *store) setWriteAhead() error {
 	}
 }
 
-// checkFormat accepts an empty file and a journal, and refuses every other file.
-func (s *store) checkFormat() (empty bool, err error) {
-	var id, version, tables int
+// checkFormat gives the format of a journal, 0 for an empty file, and refuses every other file.
+func (s *store) checkFormat() (version int, err error) {
+	var id, tables int
 	if err := s.conn.QueryRowContext(background, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).
 		Scan(&id, &version, &tables); err != nil {
-		return false, err
+		return 0, err
 	}
 	switch {
 	case id == 0 && version == 0 && tables == 0:
-		return true, nil
+		return 0, nil
 	case id != applicationID:
-		return false, errors.New("an SQLite file, but not a journal of erreval; give another name")
+		return 0, errors.New("an SQLite file, but not a journal of erreval; give another name")
 	case version > format:
-		return false, fmt.Errorf("written by a newer erreval (format %d, this one reads %d); "+
+		return 0, fmt.Errorf("written by a newer erreval (format %d, this one reads %d); "+
 			"upgrade erreval, or give another name", version, format)
-	case version < format:
-		return false, fmt.Errorf("of the unknown format %d; give another name", version)
+	case version < unchecked:
+		return 0, fmt.Errorf("of the unknown format %d; give another name", version)
 	}
-	return false, nil
+	return version, nil
 }
 
 const (
 	accountColumns = "model, calls, open, input, output, cost, unpriced_input, unpriced_output, overruns"
-	listAccounts   = "SELECT " + accountColumns + " FROM account"
+	listAccounts   = "SELECT " + accountColumns + ", checksum FROM account"
 )
 
 func (s *store) prepareStatements() error {
@@ -227,12 +238,12 @@ func (s *store) prepareStatements() error {
 	s.commit = on(s.conn.PrepareContext, "COMMIT")
 	s.rollback = on(s.conn.PrepareContext, "ROLLBACK")
 	s.accounts = on(s.conn.PrepareContext, listAccounts)
-	s.setAccount = on(s.conn.PrepareContext, "REPLACE INTO account ("+accountColumns+") VALUES (?,?,?,?,?,?,?,?,?)")
-	s.putReply = on(s.conn.PrepareContext, `REPLACE INTO reply (call, attempt, text, finish, model, input, output)
-		VALUES (?,?,?,?,?,?,?)`)
-	s.rejectReply = on(s.conn.PrepareContext, "UPDATE reply SET rejected = 1 WHERE call = ? AND attempt >= ? AND text = ?")
-	s.getReply = on(s.reader.PrepareContext, `SELECT text, finish, model, input, output FROM reply
-		WHERE call = ? AND attempt >= ? AND NOT rejected ORDER BY attempt LIMIT 1`)
+	s.setAccount = on(s.conn.PrepareContext, "REPLACE INTO account ("+accountColumns+
+		", checksum) VALUES (?,?,?,?,?,?,?,?,?,?)")
+	s.putReply = on(s.conn.PrepareContext, "REPLACE INTO reply ("+replyColumns+", checksum) VALUES (?,?,?,?,?,?,?,?,?)")
+	const findReplies = "SELECT " + replyColumns + ", checksum FROM reply WHERE call = ? AND attempt >= ?"
+	s.toReject = on(s.conn.PrepareContext, findReplies+" AND text = ? AND rejected = 0")
+	s.getReply = on(s.reader.PrepareContext, findReplies+" ORDER BY attempt")
 	return errors.Join(faults...)
 }
 
@@ -272,7 +283,11 @@ func errorCode(err error) int {
 // explainFault says what an error means for the file, and what to do.
 func explainFault(path string, err error) error {
 	advice := ""
-	switch errorCode(err) {
+	code := errorCode(err)
+	if errors.Is(err, errDamaged) {
+		code = codeCorrupt
+	}
+	switch code {
 	case codeBusy:
 		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
 	case codeCorrupt, codeNotADB:

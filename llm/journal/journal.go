@@ -19,7 +19,6 @@ package journal
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -129,9 +128,42 @@ func (c *Client) Reject(r *llm.Request, reply *llm.Reply) error {
 		return err
 	}
 	return c.journal.brokenError(c.journal.store.writeChange(change{apply: func(t *transaction) error {
-		_, err := t.rejectReply.ExecContext(background, id[:], r.Attempt, reply.Text)
-		return err
+		return t.rejectReplies(id, r.Attempt, reply.Text)
 	}}))
+}
+
+// rejectReplies marks the replies of an attempt and of later ones that have a text.
+func (t *transaction) rejectReplies(id callID, attempt int, text string) error {
+	rows, err := t.toReject.QueryContext(background, id[:], attempt, text)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var found []*storedReply
+	for rows.Next() {
+		s, err := scanReply(rows, true)
+		if err != nil {
+			return err
+		}
+		found = append(found, s)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for _, s := range found {
+		s.rejected = 1
+		if err := t.writeReply(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *transaction) writeReply(s *storedReply) error {
+	r := &s.reply
+	_, err := t.putReply.ExecContext(background, s.id[:], s.attempt, s.rejected, r.Text, r.Finish, r.Model,
+		r.Usage.Input, r.Usage.Output, s.checksum())
+	return err
 }
 
 func cachedCopy(r *llm.Reply) *llm.Reply {
@@ -146,6 +178,9 @@ func cachedCopy(r *llm.Reply) *llm.Reply {
 // callID is SHA-256 over endpoint and request without its attempt.
 type callID [sha256.Size]byte
 
+// keyFormat is that of what is hashed: with another one, no reply of a journal would be found.
+const keyFormat = 2
+
 func hashCall(endpoint string, r *llm.Request) (callID, error) {
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
 		return callID{}, &llm.Error{Kind: llm.Refused, Err: errors.New("a call that cannot be sent: its schema is no JSON")}
@@ -155,7 +190,7 @@ func hashCall(endpoint string, r *llm.Request) (callID, error) {
 	b := make([]byte, 0, 1<<13)
 	number := func(n int64) { b = binary.AppendVarint(b, n) }
 	text := func(s string) { number(int64(len(s))); b = append(b, s...) }
-	number(format)
+	number(keyFormat)
 	text(endpoint)
 	text(r.Model)
 	number(int64(len(r.Messages)))
@@ -241,9 +276,7 @@ type memoKey struct{}
 
 func (m *memo) storeReply(t *transaction, r *llm.Reply) error {
 	t.noteReply(m.id)
-	_, err := t.putReply.ExecContext(background, m.id[:], m.attempt, r.Text, r.Finish, r.Model,
-		r.Usage.Input, r.Usage.Output)
-	return err
+	return t.writeReply(&storedReply{id: m.id, attempt: int64(m.attempt), reply: *r})
 }
 
 func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Reply, error) {
@@ -265,14 +298,30 @@ func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
 	if j.store.surelyLacks(id) {
 		return nil, nil
 	}
-	r := &llm.Reply{Cached: true}
-	err := j.store.getReply.QueryRowContext(background, id[:], attempt).
-		Scan(&r.Text, &r.Finish, &r.Model, &r.Usage.Input, &r.Usage.Output)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+	r, err := j.store.findReply(id, attempt)
+	if r == nil || err != nil {
 		return nil, j.brokenError(err)
 	}
+	r.Cached = true
 	return r, nil
+}
+
+// findReply is the first reply of an attempt or a later one that is not rejected; nil if there is none. All that it
+// passes over must be as it was written, too.
+func (s *store) findReply(id callID, attempt int) (*llm.Reply, error) {
+	rows, err := s.getReply.QueryContext(background, id[:], attempt)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		stored, err := scanReply(rows, true)
+		if err != nil {
+			return nil, err
+		}
+		if stored.rejected == 0 {
+			return &stored.reply, nil
+		}
+	}
+	return nil, rows.Err()
 }

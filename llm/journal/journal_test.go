@@ -438,8 +438,8 @@ func TestRefusedFiles(t *testing.T) {
 	}{
 		{"newer", func(t *testing.T, path string) {
 			closed(t, open(t, path))
-			execute("PRAGMA user_version = 3")(t, path)
-		}, "written by a newer erreval (format 3, this one reads 2); upgrade erreval, or give another name"},
+			execute("PRAGMA user_version = 4")(t, path)
+		}, "written by a newer erreval (format 4, this one reads 3); upgrade erreval, or give another name"},
 		{"other database", execute("CREATE TABLE a (b)"), "an SQLite file, but not a journal of erreval"},
 		{"text", write(strings.Repeat("id,question\n", 1000)), "damaged, or not a journal; move it away"},
 		{"folder", func(t *testing.T, path string) {

@@ -83,9 +83,9 @@ func (j *Journal) currency() (string, error) {
 // setCurrency makes c the journal's currency if it holds no cost yet: costs in different currencies have no sum.
 func (j *Journal) setCurrency(c string) error {
 	if err := j.store.writeChange(change{apply: func(t *transaction) error {
-		_, err := t.conn.ExecContext(background, `INSERT INTO setting VALUES ('currency', ?)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value
-			WHERE NOT EXISTS (SELECT 1 FROM account WHERE cost > 0)`, c)
+		_, err := t.conn.ExecContext(background, `INSERT INTO setting VALUES ('currency', ?, ?)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value, checksum = excluded.checksum
+			WHERE NOT EXISTS (SELECT 1 FROM account WHERE cost > 0)`, c, settingChecksum("currency", c))
 		return err
 	}}); err != nil {
 		return explainFault(j.path, err)

@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/binary"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -21,7 +23,7 @@ type store struct {
 	accounts       *sql.Stmt
 	setAccount     *sql.Stmt
 	putReply       *sql.Stmt
-	rejectReply    *sql.Stmt
+	toReject       *sql.Stmt
 	getReply       *sql.Stmt   // on reader
 	prepared       []*sql.Stmt // all of these
 
@@ -229,7 +231,7 @@ func (t *transaction) writeAccounts() error {
 			continue
 		}
 		if _, err := t.setAccount.ExecContext(background, model, a.calls, a.open, a.input, a.output, a.cost,
-			a.unpricedInput, a.unpricedOutput, a.overruns); err != nil {
+			a.unpricedInput, a.unpricedOutput, a.overruns, a.checksum(model)); err != nil {
 			return err
 		}
 		a.changed = false
@@ -237,7 +239,12 @@ func (t *transaction) writeAccounts() error {
 	return nil
 }
 
+// readAccounts reads all accounts and compares them with their checksums.
 func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
+	return scanAccounts(rows, err, true)
+}
+
+func scanAccounts(rows *sql.Rows, err error, checked bool) (map[string]*account, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -245,10 +252,14 @@ func readAccounts(rows *sql.Rows, err error) (map[string]*account, error) {
 	perModel := map[string]*account{}
 	for rows.Next() {
 		var model string
+		var sum []byte
 		a := &account{}
 		if err := rows.Scan(&model, &a.calls, &a.open, &a.input, &a.output, &a.cost,
-			&a.unpricedInput, &a.unpricedOutput, &a.overruns); err != nil {
-			return nil, err
+			&a.unpricedInput, &a.unpricedOutput, &a.overruns, &sum); err != nil {
+			return nil, fmt.Errorf("what was spent cannot be read: %w: %w", errDamaged, err)
+		}
+		if checked && !bytes.Equal(sum, a.checksum(model)) {
+			return nil, fmt.Errorf("what was spent on model %.60q: %w", model, errDamaged)
 		}
 		perModel[model] = a
 	}
