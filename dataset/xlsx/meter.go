@@ -24,6 +24,7 @@ type meter struct {
 	record string // name of the elements; "" is none
 	max    int
 	out    []byte // for the decoder; good until in is read again
+	at     int    // what of out it has
 
 	depth int  // elements that are open
 	start int  // depth of the record at hand; 0 outside
@@ -35,20 +36,24 @@ type meter struct {
 	literally bool // inside a CDATA section
 }
 
+// errDamaged is what is wrong with a part that cannot be read on.
+type errDamaged string
+
+func (e errDamaged) Error() string { return string(e) }
+
 func newMeter(in io.Reader, record string, limit int) *meter {
 	return &meter{in: bufio.NewReaderSize(in, maxTag), record: record, max: limit}
 }
 
 // ReadByte implements io.ByteReader. The decoder then reads nothing ahead, so that cut is about the record it is in.
 func (m *meter) ReadByte() (byte, error) {
-	for len(m.out) == 0 {
+	for m.at == len(m.out) {
 		if err := m.fill(); err != nil {
 			return 0, err
 		}
 	}
-	b := m.out[0]
-	m.out = m.out[1:]
-	return b, nil
+	m.at++
+	return m.out[m.at-1], nil
 }
 
 // Read implements io.Reader, which xml.NewDecoder wants as well.
@@ -73,7 +78,7 @@ func (m *meter) peek(n int) ([]byte, error) {
 // take makes n bytes of what is buffered the decoder's, if it is to see them.
 func (m *meter) take(data []byte, see bool) {
 	if see {
-		m.out = data
+		m.out, m.at = data, 0
 	}
 	_, _ = m.in.Discard(len(data)) // they are buffered
 }
@@ -84,28 +89,35 @@ func (m *meter) fill() error {
 		return m.literal()
 	}
 	data, err := m.peek(len(cdata))
-	if err != nil {
+	if errors.Is(err, io.EOF) && m.depth > 0 {
+		return io.ErrUnexpectedEOF
+	} else if err != nil {
 		return err
 	}
 	switch {
 	case data[0] != '<':
 		return m.text()
+	case len(data) < 2 || data[1] != '!':
+		return m.wholeTag(data)
 	case bytes.HasPrefix(data, []byte("<!--")):
 		return m.comment()
 	case bytes.HasPrefix(data, []byte(cdata)):
 		m.literally = true
 		m.take([]byte(cdata), false)
 		return nil
-	case bytes.HasPrefix(data, []byte("<!")):
-		return errors.New("it has a document type, which no workbook has")
 	}
+	return errDamaged("it has a document type, which no workbook has")
+}
+
+// wholeTag takes the tag that data, what is buffered, begins with.
+func (m *meter) wholeTag(data []byte) (err error) {
 	n := tagLen(data)
 	if n == 0 {
 		if data, err = m.peek(maxTag); err != nil {
 			return err
 		}
 		if n = tagLen(data); n == 0 && len(data) == maxTag {
-			return fmt.Errorf("it has a tag of more than %d KiB", maxTag>>10)
+			return errDamaged(fmt.Sprintf("it has a tag of more than %d KiB", maxTag>>10))
 		} else if n == 0 {
 			n = len(data) // the decoder says that it ends there
 		}
@@ -115,6 +127,9 @@ func (m *meter) fill() error {
 
 // tagLen is the length of the tag that data begins with; 0 where its end is not there.
 func tagLen(data []byte) int {
+	if len(data) > 1 && data[1] == '/' {
+		return bytes.IndexByte(data, '>') + 1
+	}
 	var quote byte
 	for i, c := range data {
 		switch {
@@ -180,7 +195,7 @@ func (m *meter) literal() error {
 		n = wholeEnd(data[:len(data)-len(cdataEnd)])
 	}
 	if m.charge(n) {
-		m.out = append(append([]byte(cdata), data[:n]...), cdataEnd...)
+		m.out, m.at = append(append([]byte(cdata), data[:n]...), cdataEnd...), 0
 	}
 	if !m.literally {
 		n += len(cdataEnd)
@@ -227,7 +242,7 @@ func (m *meter) tag(tag []byte) error {
 	case len(tag) < 3 || tag[1] == '?':
 		m.take(tag, !m.over)
 	case tag[1] == '/':
-		m.end(tag)
+		return m.end(tag)
 	default:
 		return m.begin(tag, tag[len(tag)-2] == '/')
 	}
@@ -237,7 +252,7 @@ func (m *meter) tag(tag []byte) error {
 // begin takes the start of an element; empty is one that ends with it.
 func (m *meter) begin(tag []byte, empty bool) error {
 	if m.start == 0 && m.depth >= maxDepth {
-		return fmt.Errorf("its elements nest more than %d deep", maxDepth)
+		return errDamaged(fmt.Sprintf("its elements nest more than %d deep", maxDepth))
 	}
 	if m.start == 0 && m.record != "" && nameOf(tag) == m.record {
 		m.cut, m.left = false, m.max
@@ -255,8 +270,12 @@ func (m *meter) begin(tag []byte, empty bool) error {
 	return nil
 }
 
-// end takes the end of an element.
-func (m *meter) end(tag []byte) {
+// end takes the end of an element. Its name is compared where a record ends, which is what the decoder's RawToken
+// leaves out.
+func (m *meter) end(tag []byte) error {
+	if m.start > 0 && (nameOf(tag[1:]) == m.record) != (m.depth == m.start) {
+		return errDamaged("its end tags do not match")
+	}
 	known := !m.over || m.depth <= m.open
 	m.take(tag, known)
 	if m.depth--; known {
@@ -265,6 +284,7 @@ func (m *meter) end(tag []byte) {
 	if m.depth < m.start {
 		m.start, m.over = 0, false
 	}
+	return nil
 }
 
 // nameOf is the name of a start tag, without its prefix.

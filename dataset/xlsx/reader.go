@@ -135,7 +135,7 @@ func (s *Reader) Row() int { return s.row }
 // findElement reads on to the start of one of the elements.
 func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
 	for {
-		token, err := s.dec.Token()
+		token, err := s.dec.RawToken()
 		if err != nil {
 			return xml.StartElement{}, s.damaged(err)
 		}
@@ -147,10 +147,11 @@ func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
 
 func (s *Reader) damaged(err error) error {
 	var syntax *xml.SyntaxError
+	var wrong errDamaged
 	switch {
 	case errors.Is(err, io.EOF):
 		return io.EOF
-	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, zip.ErrChecksum),
+	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, zip.ErrChecksum),
 		errors.Is(err, zip.ErrFormat):
 		return fmt.Errorf("after row %d the sheet is damaged (%v); open and save the workbook in Excel, or fetch it again",
 			s.row, err) //nolint:errorlint // EOF must not be seen through
@@ -162,7 +163,7 @@ func (s *Reader) damaged(err error) error {
 func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
 	column := 0
 	for {
-		token, err := s.dec.Token()
+		token, err := s.dec.RawToken()
 		if err != nil {
 			return nil, false, notEOF(s.damaged(err))
 		}
@@ -219,7 +220,7 @@ func (s *Reader) readCell(c *rawCell) error {
 func readText(dec *xml.Decoder, end string, text *strings.Builder, started func(element string)) error {
 	inside, spoken := false, 0
 	for {
-		token, err := dec.Token()
+		token, err := dec.RawToken()
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (t *textStore) readTexts(r io.Reader, limit int) error {
 	}
 	put()
 	for {
-		token, err := dec.Token()
+		token, err := dec.RawToken()
 		if errors.Is(err, io.EOF) {
 			return errors.Join(data.Flush(), index.Flush())
 		}
