@@ -40,7 +40,7 @@ func (s *csvScanner) takeLine() ([]byte, error) {
 }
 
 // readRecord gives the cells of the next record that is not a blank line. On an error that wraps
-// errQuote or bounded.ErrTooLong the next call goes on behind the record's first line.
+// errQuote or is a bounded.TooLongError the next call goes on behind the record's first line.
 func (s *csvScanner) readRecord() ([]string, error) {
 	for {
 		line, err := s.takeLine()
@@ -130,7 +130,7 @@ func (p *csvRecord) takeQuoted() (more bool, err error) {
 		}
 		cell = append(cell, p.line...)
 		next, err := p.s.takeLine()
-		if p.size += len(next); p.size > bounded.MaxRow || errors.Is(err, io.EOF) || errors.Is(err, bounded.ErrTooLong) {
+		if p.size += len(next); p.size > p.s.in.max || errors.Is(err, io.EOF) || bounded.IsTooLong(err) {
 			return false, p.failed("the quote that opens cell %d is never closed", len(p.cells)+1)
 		}
 		if err != nil {
@@ -164,8 +164,8 @@ type table struct {
 	header int // number of columns
 }
 
-func newTable(r io.Reader, file string, comma rune) (*table, error) {
-	t := &table{scan: &csvScanner{in: newLineReader(r), comma: comma}, file: file}
+func newTable(r io.Reader, file string, comma rune, limit int) (*table, error) {
+	t := &table{scan: &csvScanner{in: newLineReader(r, limit), comma: comma}, file: file}
 	if comma == 0 {
 		if err := t.guessComma(); err != nil {
 			return nil, err
@@ -216,7 +216,7 @@ func (t *table) next() (record, error) {
 	}
 	cells, err := t.scan.readRecord()
 	raw := trimEnd(t.scan.raw)
-	if errors.Is(err, errQuote) || errors.Is(err, bounded.ErrTooLong) {
+	if errors.Is(err, errQuote) || bounded.IsTooLong(err) {
 		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: plainQuote(err)}
 	}
 	if err != nil {

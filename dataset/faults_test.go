@@ -149,13 +149,13 @@ func faults(t *testing.T) []fault {
 			`twice.jsonl.gz: the file is compressed twice; unpack it once`},
 		{"bzip2.jsonl", []byte("BZh91AY"), 0, 0,
 			`bzip2.jsonl: the file is compressed with bzip2, which is not read; unpack it first, or compress it with gzip or zstd`},
-		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", bounded.MaxRow+1<<20)+"\n"+good)), 2, 1,
-			`bomb.jsonl.gz:2: more than 128 MiB without an end; a row that long is a damaged file`},
+		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", bounded.MaxRecord+1<<20)+"\n"+good)), 2, 1,
+			`bomb.jsonl.gz:2: the record takes more than 16 MiB`},
 
-		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", bounded.MaxRow+1<<20))), 1, 0,
-			`bomb.json.gz: item 2: more than 128 MiB`},
-		{"bomb.csv.zst", pack(t, Zstd, []byte(head+"q,a,p\nq,a,\""+repeated("p", bounded.MaxRow+1<<20))), 1, 1,
-			`bomb.csv.zst:3: more than 128 MiB without an end; a row that long is a damaged file`},
+		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", bounded.MaxRecord+1<<20))), 1, 0,
+			`bomb.json.gz: item 2: the record takes more than 16 MiB`},
+		{"bomb.csv.zst", pack(t, Zstd, []byte(head+"q,a,p\nq,a,\""+repeated("p", bounded.MaxRecord+1<<20))), 1, 1,
+			`bomb.csv.zst:3: the record takes more than 16 MiB`},
 
 		// Workbooks.
 		{"empty.xlsx", nil, 0, 0, `empty.xlsx: the file is empty; a xlsx file is not`},

@@ -55,26 +55,26 @@ var formats []storage
 
 func init() { // since what opens a format looks formats up
 	formats = []storage{
-		{name: JSONL, extension: "ndjson", openText: func(in *bufio.Reader, file string, _ Options) (records, error) {
-			return newLines(in, file), nil
+		{name: JSONL, extension: "ndjson", openText: func(in *bufio.Reader, file string, o Options) (records, error) {
+			return newLines(in, file, o.maxRecord()), nil
 		}},
-		{name: JSON, openText: func(in *bufio.Reader, file string, _ Options) (records, error) {
-			return newList(in, file), nil
+		{name: JSON, openText: func(in *bufio.Reader, file string, o Options) (records, error) {
+			return newList(in, file, o.maxRecord()), nil
 		}},
 		{name: CSV, table: true, write: writeCSV, openText: func(in *bufio.Reader, file string, o Options) (records, error) {
-			return opened(newTable(in, file, o.Delimiter))
+			return opened(newTable(in, file, o.Delimiter, o.maxRecord()))
 		}},
 		{name: TSV, extension: "tab", table: true, write: writeTSV,
-			openText: func(in *bufio.Reader, file string, _ Options) (records, error) {
-				return opened(newTable(in, file, '\t'))
+			openText: func(in *bufio.Reader, file string, o Options) (records, error) {
+				return opened(newTable(in, file, '\t', o.maxRecord()))
 			}},
 		{name: XLSX, extension: "xlsm", table: true, write: newSheetWriter,
 			openFile: func(in io.ReaderAt, size int64, file string, o Options) (records, error) {
 				return opened(newSheet(in, size, file, o))
 			}},
 		{name: Parquet, extension: "pq", table: true, write: newParquetWriter,
-			openFile: func(in io.ReaderAt, size int64, file string, _ Options) (records, error) {
-				return opened(newParquet(in, size, file))
+			openFile: func(in io.ReaderAt, size int64, file string, o Options) (records, error) {
+				return opened(newParquet(in, size, file, o.maxRecord()))
 			}},
 	}
 }

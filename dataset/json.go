@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // parseObject splits one JSON object into its columns, in order, each value verbatim. Unlike
@@ -24,6 +26,9 @@ func parseObject(data []byte) ([]column, error) {
 }
 
 const jsonSpace = " \t\r\n"
+
+// maxKeys leaves room for what runs add to the columns of a table.
+const maxKeys = 2 * bounded.MaxColumns
 
 // splitObject cuts a valid object at its outer colons and commas; reading every value with a decoder takes three times
 // as long.
@@ -44,7 +49,9 @@ func splitObject(data []byte) ([]column, error) {
 		if seen[c.name] {
 			return nil, fmt.Errorf("the column %q is there twice; keep one of them", c.name)
 		}
-		seen[c.name] = true
+		if seen[c.name] = true; len(seen) > maxKeys {
+			return nil, fmt.Errorf("more than %d columns; keep the ones that are needed", maxKeys)
+		}
 		rest = bytes.TrimLeft(rest[n:], jsonSpace+":")
 		n = valueLen(rest)
 		c.value = bytes.Clone(rest[:n])

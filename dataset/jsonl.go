@@ -12,17 +12,18 @@ import (
 
 var bom = []byte("\xef\xbb\xbf")
 
-// lineReader gives physical lines of any length up to bounded.MaxRow.
+// lineReader gives physical lines of any length up to max.
 type lineReader struct {
 	in   *bufio.Reader
+	max  int // bytes
 	line int // 1-based number of the last one
 }
 
-func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(r, 64<<10)}
+func newLineReader(r io.Reader, limit int) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(r, 64<<10), max: limit}
 }
 
-// next gives a line with its end, or its first part and bounded.ErrTooLong. At the end of the file it gives io.EOF
+// next gives a line with its end, or its first part and a bounded.TooLongError. At the end of the file it gives io.EOF
 // alone.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
@@ -31,9 +32,9 @@ func (l *lineReader) next() ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			if len(line) > bounded.MaxRow {
+			if len(line) > l.max {
 				l.line++
-				return line[:1<<10], errors.Join(bounded.ErrTooLong, l.skip())
+				return bytes.Clone(line[:1<<10]), errors.Join(&bounded.TooLongError{Max: l.max}, l.skip())
 			}
 			continue
 		case err != nil && !errors.Is(err, io.EOF):
@@ -68,13 +69,15 @@ type lines struct {
 	file string
 }
 
-func newLines(r io.Reader, file string) *lines { return &lines{newLineReader(r), file} }
+func newLines(r io.Reader, file string, limit int) *lines {
+	return &lines{newLineReader(r, limit), file}
+}
 
 func (l *lines) next() (record, error) {
 	for {
 		line, err := l.in.next()
 		line = bytes.TrimRight(line, "\r\n")
-		if errors.Is(err, bounded.ErrTooLong) {
+		if bounded.IsTooLong(err) {
 			return record{}, l.fault(line, err)
 		}
 		if err != nil {

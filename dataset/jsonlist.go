@@ -27,8 +27,8 @@ type list struct {
 	err    error    // final
 }
 
-func newList(r io.Reader, file string) *list {
-	in := &bounded.Reader{In: r, Left: bounded.MaxRow}
+func newList(r io.Reader, file string, limit int) *list {
+	in := bounded.NewReader(r, limit)
 	return &list{in: in, dec: json.NewDecoder(in), file: file}
 }
 
@@ -96,7 +96,7 @@ func (l *list) fillQuestions() error {
 
 // readItem gives the next item's bytes.
 func (l *list) readItem() (json.RawMessage, error) {
-	l.in.Left = bounded.MaxRow
+	l.in.Left = l.in.Max
 	if !l.inside {
 		raw, err := l.findFirst()
 		if raw != nil || err != nil {

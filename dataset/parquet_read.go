@@ -74,7 +74,7 @@ type parquetColumn struct {
 // parquetBatch is how many rows are held at a time.
 const parquetBatch = 16
 
-func newParquet(r io.ReaderAt, size int64, file string) (p *parquetFile, err error) {
+func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFile, err error) {
 	defer func() { err = recovered(err, recover()) }()
 	var f *parquet.File
 	if err = parquetcheck.CheckFooter(r, size); err == nil {

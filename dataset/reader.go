@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"regexp"
 
+	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -28,7 +30,10 @@ type Options struct {
 	Delimiter rune   // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
 	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string // for what must not stand in memory; "" is the system's
+	MaxRecord int    // bytes that a record may take, with what it expands to; 0 is 16 MiB
 }
+
+func (o Options) maxRecord() int { return cmp.Or(o.MaxRecord, bounded.MaxRecord) }
 
 // Source gives rows: io.EOF at the end; a *LineError means that this record is no row and the next
 // Read goes on behind it; any other error is final.
@@ -128,7 +133,7 @@ type Reader struct {
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
 func NewReader(r io.Reader, file string, o Options) *Reader {
-	return newReader(newLines(r, file), file, o)
+	return newReader(newLines(r, file, o.maxRecord()), file, o)
 }
 
 func newReader(in records, file string, o Options) *Reader {

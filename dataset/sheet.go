@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/erreval/erreval/dataset/xlsx"
 )
@@ -14,16 +13,16 @@ import (
 type sheet struct {
 	in     *xlsx.Reader
 	file   string
-	header []int // columns of the sheet that have a name
+	header map[int]int // column of the sheet that has a name, to its place in flat
 	flat   *flatHeader
 }
 
 func newSheet(r io.ReaderAt, size int64, file string, o Options) (*sheet, error) {
-	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir})
+	in, err := xlsx.NewReader(r, size, xlsx.Options{Sheet: o.Sheet, TempDir: o.TempDir, Max: o.maxRecord()})
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{in: in, file: file}
+	s := &sheet{in: in, file: file, header: map[int]int{}}
 	if err := s.readHeader(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -44,7 +43,7 @@ func (s *sheet) readHeader() error {
 			return fmt.Errorf("the header in row %d: %w", s.in.Row(), c.Err)
 		}
 		if name := cellText(value(c.Value)); name != "" {
-			s.header, names = append(s.header, c.Column), append(names, name)
+			s.header[c.Column], names = len(names), append(names, name)
 		}
 	}
 	s.flat, err = newFlatHeader(names)
@@ -56,17 +55,19 @@ func (s *sheet) next() (record, error) {
 		return record{}, io.EOF
 	}
 	cells, err := s.in.Next()
-	if err != nil {
-		return record{}, err
-	}
 	values := make([]any, len(s.header))
 	var fault error
+	if bad := (*xlsx.RowError)(nil); errors.As(err, &bad) {
+		fault = bad.Err
+	} else if err != nil {
+		return record{}, err
+	}
 	for _, c := range cells {
-		i := slices.Index(s.header, c.Column)
+		i, named := s.header[c.Column]
 		switch {
 		case c.Err != nil:
 			fault = c.Err
-		case i >= 0:
+		case named:
 			values[i] = c.Value
 		case c.Value != nil && c.Value != "":
 			fault = fmt.Errorf("the cell %s stands under no column name; write one in the header, or empty it",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -154,7 +155,7 @@ func forEachLine(file io.ReadSeeker, f func([]column) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	in := newLines(file, "rows")
+	in := newLines(file, "rows", math.MaxInt) // which were let in
 	for {
 		rec, err := in.next()
 		if errors.Is(err, io.EOF) {

@@ -6,7 +6,7 @@ package xlsx
 
 import (
 	"archive/zip"
-	"bufio"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -23,6 +23,7 @@ import (
 type Options struct {
 	Sheet   string // name; "" is the first
 	TempDir string // for the workbook's shared texts; "" is the system's
+	Max     int    // bytes that a row may take, with the shared texts that its cells name; 0 is 16 MiB
 }
 
 // Cell is a cell of a row.
@@ -35,7 +36,9 @@ type Cell struct {
 // Reader reads one sheet of a workbook, row by row.
 type Reader struct {
 	book   *workbook
-	meter  *bounded.Reader
+	max    int
+	left   int // bytes of the row at hand that its texts may still take
+	meter  *meter
 	dec    *xml.Decoder
 	part   io.Closer
 	row    int // 1-based
@@ -56,11 +59,12 @@ type rawCell struct {
 // NewReader opens a workbook of size bytes. A file that is no workbook, is damaged or unpacks to far too much is an
 // error, and so is a sheet that the workbook does not have. Close leaves r open.
 func NewReader(r io.ReaderAt, size int64, o Options) (*Reader, error) {
-	book, err := openWorkbook(r, size, o.TempDir)
+	limit := cmp.Or(o.Max, bounded.MaxRecord)
+	book, err := openWorkbook(r, size, o.TempDir, limit)
 	if err != nil {
 		return nil, err
 	}
-	s := &Reader{book: book, said: book.said}
+	s := &Reader{book: book, said: book.said, max: limit}
 	if err := s.openSheet(o.Sheet); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -80,12 +84,13 @@ func (s *Reader) openSheet(name string) error {
 	if err != nil {
 		return err
 	}
-	s.part, s.meter = in, &bounded.Reader{In: in, Left: bounded.MaxRow}
-	s.dec = xml.NewDecoder(bufio.NewReaderSize(s.meter, 64<<10))
+	s.part, s.meter = in, newMeter(in, "row", s.max)
+	s.dec = xml.NewDecoder(s.meter)
 	return nil
 }
 
-// Next gives the cells of the next row that is not empty; io.EOF behind the last.
+// Next gives the cells of the next row that is not empty; io.EOF behind the last. A row that is too long, nests too deep
+// or has too many cells is a *RowError, behind which the next call goes on.
 func (s *Reader) Next() ([]Cell, error) {
 	for {
 		start, err := s.findElement("row", "mergeCell")
@@ -96,7 +101,7 @@ func (s *Reader) Next() ([]Cell, error) {
 			s.merged++
 			continue
 		}
-		s.meter.Left = bounded.MaxRow
+		s.left = s.max
 		s.row++
 		if r, err := strconv.Atoi(attribute(start, "r")); err == nil && r >= s.row {
 			s.row = r
@@ -105,11 +110,24 @@ func (s *Reader) Next() ([]Cell, error) {
 		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", s.row, err)
 		}
+		switch {
+		case s.meter.cut || s.left < 0:
+			return nil, &RowError{&bounded.TooLongError{Max: s.max}}
+		case len(cells) > maxColumns:
+			return nil, &RowError{bounded.ErrColumns}
+		}
 		if filled {
 			return cells, nil
 		}
 	}
 }
+
+// RowError is why a row cannot be given; those behind it can.
+type RowError struct{ Err error }
+
+func (e *RowError) Error() string { return e.Err.Error() }
+
+func (e *RowError) Unwrap() error { return e.Err }
 
 // Row is the number, from 1, of the row that Next gave last.
 func (s *Reader) Row() int { return s.row }
@@ -117,7 +135,7 @@ func (s *Reader) Row() int { return s.row }
 // findElement reads on to the start of one of the elements.
 func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
 	for {
-		token, err := s.dec.Token()
+		token, err := s.dec.RawToken()
 		if err != nil {
 			return xml.StartElement{}, s.damaged(err)
 		}
@@ -129,10 +147,11 @@ func (s *Reader) findElement(names ...string) (xml.StartElement, error) {
 
 func (s *Reader) damaged(err error) error {
 	var syntax *xml.SyntaxError
+	var wrong errDamaged
 	switch {
 	case errors.Is(err, io.EOF):
 		return io.EOF
-	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, zip.ErrChecksum),
+	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, zip.ErrChecksum),
 		errors.Is(err, zip.ErrFormat):
 		return fmt.Errorf("after row %d the sheet is damaged (%v); open and save the workbook in Excel, or fetch it again",
 			s.row, err) //nolint:errorlint // EOF must not be seen through
@@ -144,7 +163,7 @@ func (s *Reader) damaged(err error) error {
 func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
 	column := 0
 	for {
-		token, err := s.dec.Token()
+		token, err := s.dec.RawToken()
 		if err != nil {
 			return nil, false, notEOF(s.damaged(err))
 		}
@@ -164,6 +183,9 @@ func (s *Reader) readRow() (cells []Cell, filled bool, err error) {
 			c.style, _ = strconv.Atoi(attribute(t, "s"))
 			if err := s.readCell(c); err != nil {
 				return nil, false, notEOF(s.damaged(err))
+			}
+			if len(cells) > maxColumns {
+				continue
 			}
 			filled = filled || c.text.Len() > 0 || c.formula || c.kind == "inlineStr"
 			cell := Cell{Column: column}
@@ -198,7 +220,7 @@ func (s *Reader) readCell(c *rawCell) error {
 func readText(dec *xml.Decoder, end string, text *strings.Builder, started func(element string)) error {
 	inside, spoken := false, 0
 	for {
-		token, err := dec.Token()
+		token, err := dec.RawToken()
 		if err != nil {
 			return err
 		}
@@ -241,7 +263,7 @@ func (s *Reader) cellValue(c *rawCell) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the cell %s names the text %q, which is not there; the workbook is damaged", at(), text)
 		}
-		return s.book.texts.textAt(i)
+		return s.sharedText(i)
 	case c.kind == "b":
 		return json.RawMessage(strconv.FormatBool(text == "1")), nil
 	case c.kind == "e":
@@ -254,6 +276,18 @@ func (s *Reader) cellValue(c *rawCell) (any, error) {
 		return s.book.formatDate(text)
 	}
 	return json.RawMessage(text), nil
+}
+
+// sharedText is a shared text, which the row is charged for.
+func (s *Reader) sharedText(i int64) (any, error) {
+	n, err := s.book.texts.textLen(i)
+	if err != nil {
+		return nil, err
+	}
+	if s.left -= n; s.left < 0 {
+		return nil, &bounded.TooLongError{Max: s.max}
+	}
+	return s.book.texts.textAt(i)
 }
 
 // isNumber tells whether text is a number as JSON writes it.

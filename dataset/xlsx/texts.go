@@ -7,30 +7,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
-
-	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // textStore holds a workbook's shared texts in a temporary file, however many there are.
 type textStore struct {
 	data, index *os.File // index: 8 bytes a text, where it ends in data
 	n           int64
+	long        map[int64]bool // texts that are longer than a row may be, and left out
+}
+
+// textLen is the length of a text in bytes; more than any row may take where it was left out for its length.
+func (t *textStore) textLen(i int64) (int, error) {
+	if t != nil && t.long[i] {
+		return math.MaxInt, nil
+	}
+	from, to, err := t.place(i)
+	return int(to - from), err
+}
+
+// place is where a text begins and ends.
+func (t *textStore) place(i int64) (from, to int64, err error) {
+	if t == nil || i < 0 || i >= t.n {
+		return 0, 0, fmt.Errorf("the workbook has no text %d; it is damaged", i)
+	}
+	var ends [16]byte
+	_, err = t.index.ReadAt(ends[:], i*8)
+	from = int64(binary.LittleEndian.Uint64(ends[:8])) // #nosec G115 -- readTexts wrote it
+	to = int64(binary.LittleEndian.Uint64(ends[8:]))   // #nosec G115 -- likewise
+	return from, to, err
 }
 
 func (t *textStore) textAt(i int64) (string, error) {
-	if t == nil || i < 0 || i >= t.n {
-		return "", fmt.Errorf("the workbook has no text %d; it is damaged", i)
-	}
-	var ends [16]byte
-	if _, err := t.index.ReadAt(ends[:], i*8); err != nil {
+	from, to, err := t.place(i)
+	if err != nil {
 		return "", err
 	}
-	from := int64(binary.LittleEndian.Uint64(ends[:8])) // #nosec G115 -- readTexts wrote it
-	to := int64(binary.LittleEndian.Uint64(ends[8:]))   // #nosec G115 -- likewise
 	text := make([]byte, to-from)
-	_, err := t.data.ReadAt(text, from)
+	_, err = t.data.ReadAt(text, from)
 	return string(text), err
 }
 
@@ -41,10 +57,10 @@ func (t *textStore) close() error {
 	return errors.Join(t.data.Close(), t.index.Close())
 }
 
-// readTexts reads xl/sharedStrings.xml.
-func (t *textStore) readTexts(r io.Reader) error {
-	meter := &bounded.Reader{In: r, Left: bounded.MaxRow}
-	dec := xml.NewDecoder(bufio.NewReaderSize(meter, 64<<10))
+// readTexts reads xl/sharedStrings.xml, but for texts of more than limit bytes.
+func (t *textStore) readTexts(r io.Reader, limit int) error {
+	meter := newMeter(r, "si", limit)
+	dec := xml.NewDecoder(meter)
 	data, index := bufio.NewWriterSize(t.data, 64<<10), bufio.NewWriterSize(t.index, 64<<10)
 	var end uint64
 	put := func() {
@@ -54,7 +70,7 @@ func (t *textStore) readTexts(r io.Reader) error {
 	}
 	put()
 	for {
-		token, err := dec.Token()
+		token, err := dec.RawToken()
 		if errors.Is(err, io.EOF) {
 			return errors.Join(data.Flush(), index.Flush())
 		}
@@ -62,7 +78,9 @@ func (t *textStore) readTexts(r io.Reader) error {
 			var text strings.Builder
 			err = readText(dec, "si", &text, func(string) {})
 			whole := unescapeExcel(text.String())
-			meter.Left = bounded.MaxRow
+			if meter.cut {
+				t.long[t.n], whole = true, ""
+			}
 			data.WriteString(whole)
 			end += uint64(len(whole))
 			t.n++

@@ -24,11 +24,31 @@ type workbook struct {
 	said  []string
 }
 
-// maxPart is the most bytes of a part that is held in memory.
-const maxPart = 64 << 20
+// What is held in memory: at most maxPart bytes of a part, and of the list of parts at the file's end.
+const (
+	maxPart = 16 << 20
+	maxList = 16 << 20
+)
 
-func openWorkbook(r io.ReaderAt, size int64, tempDir string) (*workbook, error) {
-	z, err := zip.NewReader(r, size)
+// listReader reads what a ZIP file's reader asks for at first, its list of parts; ready ends its bound.
+type listReader struct {
+	io.ReaderAt
+	left  int
+	ready bool
+}
+
+// ReadAt implements io.ReaderAt.
+func (l *listReader) ReadAt(p []byte, at int64) (int, error) {
+	if l.left -= len(p); l.left < 0 && !l.ready {
+		return 0, errors.New("its list of parts is too long")
+	}
+	return l.ReaderAt.ReadAt(p, at)
+}
+
+func openWorkbook(r io.ReaderAt, size int64, tempDir string, limit int) (*workbook, error) {
+	list := &listReader{ReaderAt: r, left: maxList}
+	z, err := zip.NewReader(list, size)
+	list.ready = true
 	if err != nil {
 		return nil, fmt.Errorf("not a workbook, or cut (%v); open and save it in Excel, or fetch it again",
 			err) //nolint:errorlint // may be EOF
@@ -40,7 +60,7 @@ func openWorkbook(r io.ReaderAt, size int64, tempDir string) (*workbook, error) 
 	if b.findPart("xl/vbaProject.bin") != nil {
 		b.said = append(b.said, "the workbook has macros; they are not run, and not kept in outputs")
 	}
-	return b, b.readTexts(tempDir)
+	return b, b.readTexts(tempDir, limit)
 }
 
 func (b *workbook) findPart(name string) *zip.File {
@@ -72,7 +92,9 @@ func (b *workbook) decode(name string, v any) error {
 		return err
 	}
 	defer in.Close()
-	if err := xml.NewDecoder(&bounded.Reader{In: in, Left: maxPart}).Decode(v); err != nil {
+	if err := xml.NewDecoder(newMeter(bounded.NewReader(in, maxPart), "", 0)).Decode(v); bounded.IsTooLong(err) {
+		return fmt.Errorf("the part %s of the workbook is damaged: it has more than %d MiB", name, maxPart>>20)
+	} else if err != nil {
 		return fmt.Errorf("the part %s of the workbook is damaged: %v", name, err) //nolint:errorlint // may be EOF
 	}
 	return nil
@@ -131,7 +153,7 @@ func (b *workbook) partOfSheet(name string) (string, error) {
 	return b.parts[i], nil
 }
 
-func (b *workbook) readTexts(tempDir string) error {
+func (b *workbook) readTexts(tempDir string, limit int) error {
 	if b.findPart("xl/sharedStrings.xml") == nil {
 		return nil
 	}
@@ -140,7 +162,7 @@ func (b *workbook) readTexts(tempDir string) error {
 		return err
 	}
 	defer in.Close()
-	t := &textStore{}
+	t := &textStore{long: map[int64]bool{}}
 	if t.data, err = bounded.TempFile(tempDir); err != nil {
 		return err
 	}
@@ -148,7 +170,7 @@ func (b *workbook) readTexts(tempDir string) error {
 		return errors.Join(err, t.data.Close())
 	}
 	b.texts = t
-	if err := t.readTexts(in); err != nil {
+	if err := t.readTexts(in, limit); err != nil {
 		return errors.Join(err, t.close())
 	}
 	return nil

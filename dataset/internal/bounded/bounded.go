@@ -8,8 +8,12 @@ import (
 	"os"
 )
 
-// MaxRow is the most bytes that one row may take, so that a damaged or malicious file cannot fill the memory.
-const MaxRow = 128 << 20
+// MaxRecord is the most bytes that one record may take where nobody says otherwise, and MaxColumns the most columns
+// that it may have, so that a damaged or malicious file cannot fill the memory.
+const (
+	MaxRecord  = 16 << 20
+	MaxColumns = 16384 // as of a workbook
+)
 
 // A part of a file that is compressed is refused where it unpacks to more than anybody wrote: to more than MaxUnpacked
 // bytes, which are more than MaxRatio times its size.
@@ -18,19 +22,40 @@ const (
 	MaxRatio    = 300
 )
 
-// ErrTooLong is the error of a row that takes more than MaxRow.
-var ErrTooLong = fmt.Errorf("more than %d MiB without an end; a row that long is a damaged file", MaxRow>>20)
+// TooLongError is the error of a record that takes more than Max bytes.
+type TooLongError struct{ Max int }
 
-// Reader reads Left bytes at most from In; then it fails with ErrTooLong. Whoever reads rows sets Left anew for each.
-type Reader struct {
-	In   io.Reader
-	Left int
+func (e *TooLongError) Error() string {
+	size := fmt.Sprintf("%d bytes", e.Max)
+	if e.Max%(1<<20) == 0 {
+		size = fmt.Sprintf("%d MiB", e.Max>>20)
+	}
+	return "the record takes more than " + size + "; mend it, or allow more with --max-record"
 }
+
+// IsTooLong tells whether err is a TooLongError.
+func IsTooLong(err error) bool {
+	var long *TooLongError
+	return errors.As(err, &long)
+}
+
+// ErrColumns is the error of a record with more than MaxColumns.
+var ErrColumns = fmt.Errorf("more than %d columns; keep the ones that are needed", MaxColumns)
+
+// Reader reads Left bytes at most from In; then it fails with a TooLongError of Max. Whoever reads records sets Left
+// anew for each.
+type Reader struct {
+	In        io.Reader
+	Max, Left int
+}
+
+// NewReader reads records of limit bytes at most.
+func NewReader(in io.Reader, limit int) *Reader { return &Reader{In: in, Max: limit, Left: limit} }
 
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.Left <= 0 {
-		return 0, ErrTooLong
+		return 0, &TooLongError{r.Max}
 	}
 	n, err := r.In.Read(p[:min(len(p), r.Left)])
 	r.Left -= n
