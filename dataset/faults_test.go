@@ -101,10 +101,8 @@ func faults(t *testing.T) []fault {
 			`nan.csv:2: column "diagnosis.probabilities.Vague": "NaN" is no number`},
 		{"nan.parquet", parquetOf(t, []float64{1, math.NaN(), math.Inf(1)}), 1, 2,
 			`nan.parquet: row 2: column "x": NaN is no number that JSON has; write null for unknown`},
-		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 2, 1,
-			`id twice.csv:4: the id "a" is already that of line 2; give each row its own, or leave the column out`},
-		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 1, 1,
-			`id twice.json: item 2: the id "1" is already that of item 1`},
+		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 3, 0, ""},
+		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 2, 0, ""},
 		{"key twice.jsonl", []byte(with(`"x":1,"x":2`)), 0, 1,
 			`key twice.jsonl:1: the column "x" is there twice; keep one of them`},
 

@@ -26,12 +26,13 @@ const (
 
 // Row is one record.
 type Row struct {
-	ID     string   // given in the column "id", or made from the fields; unique within a Reader
+	ID     string   // given in columns (Options.ID), or made from the fields; unique within a Reader
 	Values []string // the task's fields, in the taxonomy's order
 	Line   int      // 1-based place in Source: line (JSONL, CSV), row (XLSX, Parquet) or item (JSON list)
 	Source string   // file it came from
 
 	columns []column
+	given   string // see GivenID
 }
 
 type column struct {
