@@ -72,7 +72,7 @@ func TestIDTwice(t *testing.T) {
 
 // TestIDColumns: which columns hold the id.
 func TestIDColumns(t *testing.T) {
-	
+
 	file := strings.Join([]string{with(`"id":"x","p":1,"s":"a|b"`), with(`"id":"x","p":1,"s":"a"`),
 		with(`"id":null,"p":null,"s":null`), with(`"id":"x","p":"1|a","s":"b"`), with(`"id":"y","p":"1\\","s":null`)}, "\n")
 	made := TextSHA256([]string{"q", "a", "p"})

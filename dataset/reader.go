@@ -108,6 +108,7 @@ type Reader struct {
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
 	began    bool
+	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
 	rows     int
 
@@ -147,6 +148,10 @@ func (r *Reader) Read() (*Row, error) {
 	}
 	rec, err := r.takeRecord()
 	var line *LineError
+	if errors.Is(err, io.EOF) && !r.filled {
+		r.said = append(r.said, "there is no row in it")
+	}
+	r.filled = true
 	if errors.As(err, &line) || errors.Is(err, io.EOF) {
 		return nil, err
 	}

@@ -238,6 +238,9 @@ func predictedLabels(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxon
 				t.ID(), name, cmp.Or(d.Taxonomy, "an unknown taxonomy"))
 		}
 	}
+	if err := d.CheckNoError(t); err != nil {
+		return nil, err
+	}
 	return labelSet(t.Judged(d.Labels, notJudged), t), nil
 }
 

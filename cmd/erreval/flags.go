@@ -40,7 +40,7 @@ func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
 func readRunOptions(ctx *cli.Context) run.Options {
 	return run.Options{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
 		Map: ctx.StringSlice("map"), IDFlag: ctx.String("id"), Reading: runrecord.Reading{Limit: ctx.Int("limit")},
-		Shard: ctx.String("shard"),
+		Shard:     ctx.String("shard"),
 		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet")}
 }
 
