@@ -15,18 +15,23 @@ import (
 // LookAhead is in how many rows of a file without a header a column has to be missing to be one that the file lacks.
 const LookAhead = 20
 
-// ColumnsError says that a file lacks columns of fields that every row needs: one fault of the file, in the place of
-// one a row. Reading ends with it.
+// ColumnsError says that a file lacks columns of fields that every row needs, or one that Options.ID names: one fault
+// of the file, in the place of one a row. Reading ends with it.
 type ColumnsError struct {
 	Fields []string // in the taxonomy's order
 	First  *Row     // without Values and ID
 	Rows   int      // rows that were looked at; 0: the header holds for all
 
+	id       string   // column of the id; then Fields is empty
 	named    []string // column that each of Fields was looked for in
 	optional []string // fields that First lacks as well, and that rows may lack
 }
 
 func (e *ColumnsError) Error() string {
+	if e.id != "" {
+		return fmt.Sprintf("%s: no column %q for the id; %s; name the one that holds it with --id %s, or give --id %s",
+			e.First.Source, e.id, e.First.columnList(), cmp.Or(spelling.Meant(e.id, e.First.Columns()), "COLUMN"), NoID)
+	}
 	columns, hold, where := "columns", "those that hold them, as in:", ""
 	if len(e.Fields) == 1 {
 		columns, hold = "column", fmt.Sprintf("the one that holds the %s with", e.Fields[0])
@@ -73,6 +78,9 @@ func (r *Reader) takeRecord() (record, error) {
 // all lack it.
 func (r *Reader) guessColumns(rec record) error {
 	e := &ColumnsError{First: r.rowWithoutValues(rec)}
+	if err := r.findIDColumns(e.First); err != nil {
+		return err
+	}
 	r.guessMissing(e.First)
 	e.Fields = slices.Clone(r.fields)
 	r.dropFound(e, e.First)

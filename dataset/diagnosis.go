@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // StatusUntagged marks a row in which nothing could be looked for; Reason says why. Unknown is not
@@ -129,6 +132,15 @@ func (d *Diagnosis) MadeWith(taxonomy string) bool {
 	return d.Taxonomy == "" || made == major
 }
 
+// CheckNoError refuses the taxonomy's label of rows without errors beside another.
+func (d *Diagnosis) CheckNoError(t *taxonomy.Taxonomy) error {
+	no := t.NoErrorIndex()
+	if no < 0 || len(d.Labels) < 2 || !slices.Contains(d.Labels, t.Types[no].Name) {
+		return nil
+	}
+	return fmt.Errorf("column %q: %w", ColumnDiagnosis, besideNoError(t.Types[no].Name))
+}
+
 func (d *Diagnosis) validate() error {
 	switch {
 	case d.Status != "" && d.Status != StatusUntagged:
@@ -136,5 +148,11 @@ func (d *Diagnosis) validate() error {
 	case d.Status == "" && d.Labels == nil:
 		return errors.New(`neither "labels" nor a "status"`)
 	}
-	return nil
+	for field, n := range d.Truncated {
+		if n < 0 {
+			return fmt.Errorf("%d tokens of the %s are truncated; give 0 or more", n, field)
+		}
+	}
+	plain := func(name string) string { return name }
+	return errors.Join(checkEachOnce(d.Labels, plain), checkEachOnce(d.NotJudged, plain))
 }

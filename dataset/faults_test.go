@@ -101,10 +101,8 @@ func faults(t *testing.T) []fault {
 			`nan.csv:2: column "diagnosis.probabilities.Vague": "NaN" is no number`},
 		{"nan.parquet", parquetOf(t, []float64{1, math.NaN(), math.Inf(1)}), 1, 2,
 			`nan.parquet: row 2: column "x": NaN is no number that JSON has; write null for unknown`},
-		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 2, 1,
-			`id twice.csv:4: the id "a" is already that of line 2; give each row its own, or leave the column out`},
-		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 1, 1,
-			`id twice.json: item 2: the id "1" is already that of item 1`},
+		{"id twice.csv", []byte("id," + head + "a,q,a,p\nb,q,a,p\na,q,a,p\n"), 3, 0, ""},
+		{"id twice.json", []byte("[" + with(`"id":1`) + "," + with(`"id":1`) + "]"), 2, 0, ""},
 		{"key twice.jsonl", []byte(with(`"x":1,"x":2`)), 0, 1,
 			`key twice.jsonl:1: the column "x" is there twice; keep one of them`},
 
@@ -129,6 +127,10 @@ func faults(t *testing.T) []fault {
 		{"cut.json", []byte("[" + good + ",\n" + good[:20]), 1, 0,
 			`cut.json: item 2: the file ends in its middle; fetch or write it again`},
 		{"cut squad.json", []byte(`{"data":[` + good), 1, 0, `cut squad.json: item 2: the file ends in its middle`},
+		{"data twice.json", []byte(`{"data":[` + good + `],"x":1,"data":[` + good + `]}`), 1, 0,
+			`data twice.json: after item 1, beside the list: the column "data" is there twice; keep one of them`},
+		{"data twice first.json", []byte(`{"data":1,"data":[` + good + `]}`), 0, 0,
+			`data twice first.json: beside the list: the column "data" is there twice; keep one of them`},
 		{"comma.json", []byte("[" + good + ",]"), 1, 0, `comma.json: item 2: not JSON: invalid character ']'`},
 		{"two lists.json", []byte("[" + good + "]\n[" + good + "]"), 1, 0,
 			`two lists.json: behind the list (after item 1) stands "[{\"question\":\"q\",\"an"; write one list a file`},
@@ -342,6 +344,13 @@ func TestNotes(t *testing.T) {
 		{"in.json", []byte(`{"version":"2","data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"id":"1","question":"q","answers":[{"text":"a","answer_start":0}]}]}]}],"more":1}`),
 			`rows are the list under "data"; beside it stands version, which is left out|SQuAD: one row a question, with its paragraph's and article's columns|` +
 				`no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)|no column "passage"; taking "context" for it (--map passage=COLUMN names another)`},
+		{"empty.jsonl", nil, "there is no row in it"},
+		{"blank.json", []byte(" []\n"), "there is no row in it"},
+		{"header.csv", []byte("question,answer,passage\n"), "there is no row in it"},
+		{"empty sheet.xlsx", workbookOf(t, func(f *excelize.File) error {
+			_, err := f.NewSheet("other")
+			return errors.Join(err, f.RemoveRow("Sheet1", 3), f.RemoveRow("Sheet1", 2), f.RemoveRow("Sheet1", 1))
+		}), `reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)|there is no row in it`},
 		{"in.xlsx", workbookOf(t, func(f *excelize.File) error { _, err := f.NewSheet("other"); return err }),
 			`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`},
 		{"merged.xlsx", workbookOf(t, func(f *excelize.File) error { return f.MergeCell("Sheet1", "C2", "C3") }),

@@ -31,15 +31,6 @@ func newIDSet(dir string) *idSet {
 	return &idSet{dir: dir, limit: idsInMemory, small: map[idHash]int64{}}
 }
 
-// rememberFirst gives the place at which the id came first, or 0 and remembers this one.
-func (s *idSet) rememberFirst(id idHash, place int) (int, error) {
-	at, err := s.get(id)
-	if at == 0 && err == nil {
-		err = s.put(id, int64(place))
-	}
-	return int(at), err
-}
-
 // countUse gives how often the id came, this time included.
 func (s *idSet) countUse(id idHash) (int, error) {
 	n, err := s.get(id)

@@ -140,6 +140,9 @@ func (l *list) readObject() (json.RawMessage, error) {
 		}
 		var value json.RawMessage
 		if key == "data" && l.item == 0 {
+			if slices.Contains(keys, key) {
+				return nil, fmt.Errorf(`beside the list: the column "data" is there twice; keep one of them`)
+			}
 			if at, err := l.enterList(); err != nil || at {
 				l.inside, l.closer, l.beside = at, "}", keys
 				return nil, err
@@ -202,8 +205,15 @@ func (l *list) checkEnd() error {
 	if l.closer == "" && len(text) > 0 {
 		return fmt.Errorf("behind the list (after item %d) stands %.20q; write one list a file", l.item, text)
 	}
-	if l.closer != "" && (!bytes.HasSuffix(text, []byte(l.closer)) || !json.Valid(append([]byte(`{"data":0`), text...))) {
+	if l.closer == "" {
+		return io.EOF
+	}
+	object := append([]byte(`{"data":0`), text...)
+	if !bytes.HasSuffix(text, []byte(l.closer)) || !json.Valid(object) {
 		return fmt.Errorf("after item %d: the file ends in its middle; fetch or write it again", l.item)
+	}
+	if _, err := parseObject(object); err != nil {
+		return fmt.Errorf("after item %d, beside the list: %w", l.item, err)
 	}
 	return io.EOF
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/taxonomy"
@@ -23,7 +22,12 @@ type Options struct {
 	Map      map[string]string
 	Recorded map[string]string // Map of the run that made the file, for fields without Map or column of their own (Notes)
 	// a file without a column of Map, but with one of the field's name, is read by that (Notes)
-	OwnNames  bool
+	OwnNames bool
+	// columns that the id is read from, their values joined by "|"; nil is ColumnID, where there is one, and NoID alone
+	// makes ids of the fields
+	ID         []string
+	RecordedID []string // ID of the run that made the file, where ID is nil and the file has these columns
+
 	Limit     int    // stop after so many rows; 0 reads all
 	Format    Format // of the file; NewReader reads JSON Lines whatever it says
 	Sheet     string // of a workbook; "" is the first
@@ -84,22 +88,6 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// DuplicateIDError is the Err of a LineError whose given id came before.
-type DuplicateIDError struct {
-	ID   string
-	Line int    // where it came first
-	Unit string // as in LineError
-}
-
-func (e *DuplicateIDError) Error() string {
-	unit := e.Unit
-	if unit == "" {
-		unit = "line"
-	}
-	return fmt.Sprintf("the id %q is already that of %s %d; give each row its own, or leave the column out",
-		e.ID, unit, e.Line)
-}
-
 // record is what a format gives: columns in order, and their place.
 type record struct {
 	columns []column
@@ -125,10 +113,14 @@ type Reader struct {
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
 	began    bool
+	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
 	rows     int
-	given    *idSet // where each given id came
-	made     *idSet // how often each made id came
+
+	id          []string // columns that the id is read from; known after the first record
+	ids         *idSet   // how often each id came
+	repeated    int      // rows whose given id came before
+	firstRepeat string   // where that was first, for Notes
 }
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
@@ -137,8 +129,7 @@ func NewReader(r io.Reader, file string, o Options) *Reader {
 }
 
 func newReader(in records, file string, o Options) *Reader {
-	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, given: newIDSet(o.TempDir),
-		made: newIDSet(o.TempDir)}
+	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, ids: newIDSet(o.TempDir)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
 		rd.optional = map[string]bool{}
@@ -162,6 +153,10 @@ func (r *Reader) Read() (*Row, error) {
 	}
 	rec, err := r.takeRecord()
 	var line *LineError
+	if errors.Is(err, io.EOF) && !r.filled {
+		r.said = append(r.said, "there is no row in it")
+	}
+	r.filled = true
 	if errors.As(err, &line) || errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -189,6 +184,9 @@ func (r *Reader) Notes() []string {
 	for _, n := range append(r.in.notes(), r.said...) {
 		notes = append(notes, r.file+": "+n)
 	}
+	if r.repeated > 0 {
+		notes = append(notes, r.file+": "+r.repeatNote())
+	}
 	return notes
 }
 
@@ -205,7 +203,7 @@ func (r *Reader) Columns() map[string]string {
 }
 
 // Close frees what reading took; what the reader reads from stays open, unless it opened it itself.
-func (r *Reader) Close() error { return errors.Join(r.in.close(), r.given.close(), r.made.close()) }
+func (r *Reader) Close() error { return errors.Join(r.in.close(), r.ids.close()) }
 
 // text is the record as it stands in the file, or its columns as an object.
 func (rec *record) text() []byte {
@@ -267,47 +265,6 @@ func quoteHint(raw json.RawMessage) string {
 	return ""
 }
 
-var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
-
-// setID sets the row's ID, which is given or made.
-func (r *Reader) setID(row *Row) error {
-	raw, ok := row.Get(ColumnID)
-	if !ok || isNull(raw) || r.flatEmpty(raw) {
-		return r.makeID(row)
-	}
-	switch {
-	case raw[0] == '"' && readString(raw, &row.ID) == nil && row.ID != "":
-	case wholeNumber.Match(raw):
-		row.ID = string(raw)
-	default:
-		return fmt.Errorf(`the column "id" holds %.40s; an id is a text or a whole number, and may be left out`, raw)
-	}
-	first, err := r.given.rememberFirst(shortHash(sha256.Sum256([]byte(row.ID))), row.Line)
-	if err != nil {
-		return err
-	}
-	if first > 0 {
-		return &DuplicateIDError{ID: row.ID, Line: first, Unit: r.in.unit()}
-	}
-	return nil
-}
-
-// flatEmpty tells whether raw is an empty cell of a format that has no null.
-func (r *Reader) flatEmpty(raw json.RawMessage) bool {
-	return r.opt.Format.is(CSV, TSV) && string(raw) == `""`
-}
-
-// makeID is the hash of the fields, with #2, #3 … for rows that are equal.
-func (r *Reader) makeID(row *Row) error {
-	sum := row.TextSum()
-	n, err := r.made.countUse(shortHash(sum))
-	row.ID = hex.EncodeToString(sum[:])
-	if n > 1 {
-		row.ID = fmt.Sprintf("%s#%d", row.ID, n)
-	}
-	return err
-}
-
 // TextHash is the TextSHA256 of the row's fields. Two rows are the same text exactly where it is equal.
 func (r *Row) TextHash() string { return TextSHA256(r.Values) }
 
@@ -332,5 +289,3 @@ func textSum(values []string) (sum [sha256.Size]byte) {
 	h.Sum(sum[:0])
 	return sum
 }
-
-func shortHash(sum [sha256.Size]byte) idHash { return idHash(sum[:16]) }

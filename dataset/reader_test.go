@@ -104,24 +104,6 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-func TestIDTwice(t *testing.T) {
-	lines := []string{with(`"id":"a"`), with(`"id":1`), with(`"id":"a"`), with(`"id":"1"`), with(`"id":-2`),
-		with(`"id":null`)}
-	rows, bad := read(t, strings.Join(lines, "\n"), Options{})
-	if len(rows) != 4 || rows[0].ID != "a" || rows[1].ID != "1" || rows[2].ID != "-2" || len(rows[3].ID) != 64 {
-		t.Errorf("rows %v", rows)
-	}
-	want := []string{
-		`in.jsonl:3: the id "a" is already that of line 1; give each row its own, or leave the column out`,
-		`in.jsonl:4: the id "1" is already that of line 2; give each row its own, or leave the column out`,
-	}
-	for i, w := range want {
-		if i >= len(bad) || bad[i].Error() != w {
-			t.Errorf("error %d of %v, want %s", i, bad, w)
-		}
-	}
-}
-
 func TestMadeID(t *testing.T) {
 	other := `{"question":"qa","answer":"","passage":"p"}` // the same text with the fields' border elsewhere
 	rows, _ := read(t, strings.Join([]string{good, other, good, with(`"x":1`)}, "\n"), Options{})

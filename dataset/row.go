@@ -26,12 +26,13 @@ const (
 
 // Row is one record.
 type Row struct {
-	ID     string   // given in the column "id", or made from the fields; unique within a Reader
+	ID     string   // given in columns (Options.ID), or made from the fields; unique within a Reader
 	Values []string // the task's fields, in the taxonomy's order
 	Line   int      // 1-based place in Source: line (JSONL, CSV), row (XLSX, Parquet) or item (JSON list)
 	Source string   // file it came from
 
 	columns []column
+	given   string // see GivenID
 }
 
 type column struct {
@@ -104,10 +105,37 @@ func (r *Row) Labels(t *taxonomy.Taxonomy) ([]string, error) {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
 	}
 	labels, err := CanonicalLabels(given, t)
+	if err == nil {
+		err = checkEachOnce(given, func(name string) string {
+			i, _ := t.Index(name) // CanonicalLabels knows each
+			return t.Types[i].Name
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("row %s: column %q: %w", r.ID, ColumnLabels, err)
 	}
 	return labels, nil
+}
+
+func besideNoError(name string) error {
+	return fmt.Errorf("%q stands beside other labels; it means that there is none", name)
+}
+
+// checkEachOnce finds a label that is there twice; full gives the name of what may be a code. Blank ones do not count.
+func checkEachOnce(labels []string, full func(string) string) error {
+	seen := map[string]bool{}
+	for _, given := range labels {
+		given = strings.TrimSpace(given)
+		if given == "" {
+			continue
+		}
+		name := full(given)
+		if seen[name] {
+			return fmt.Errorf("the label %q is there twice; keep one of them", name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 func labelList(raw json.RawMessage) ([]string, error) {
@@ -151,7 +179,7 @@ func CanonicalLabels(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 	no := t.NoErrorIndex()
 	switch {
 	case no >= 0 && found[no] && n > 1:
-		return nil, fmt.Errorf("%q stands beside other labels; it means that there is none", t.Types[no].Name)
+		return nil, besideNoError(t.Types[no].Name)
 	case no >= 0 && n == 0:
 		return nil, fmt.Errorf("no label; write %q for a row in which nothing is wrong", t.Types[no].Name)
 	}

@@ -42,7 +42,9 @@ func TestLabels(t *testing.T) {
 	tax := questions(t)
 	for _, c := range []struct{ labels, want, fault string }{
 		{`"labels":["Off Target Answer","Vague"]`, "Vague|Off Target Answer", ""},
-		{`"labels":["OTA","vague","Vague"]`, "Vague|Off Target Answer", ""},
+		{`"labels":["OTA","vague"]`, "Vague|Off Target Answer", ""},
+		{`"labels":["OTA","vague","Vague"]`, "", `column "labels": the label "Vague" is there twice; keep one of them`},
+		{`"labels":"Inc; Vague;Incomplete"`, "", `column "labels": the label "Incomplete" is there twice; keep one of them`},
 		{`"labels":"Spell Error; Inc;"`, "Incomplete|Spell Error", ""},
 		{`"labels":["OK"]`, "No Error", ""},
 		{`"x":1`, "", `no column "labels" with gold labels; the columns are id, x, question, answer, passage`},
@@ -92,6 +94,10 @@ func TestDiagnosis(t *testing.T) {
 		{`{"labels":["Vague"],"probabilities":{"Vague":0.9,"No Error":0}}`, ""},
 		{`{"labels":[]}`, ""}, // of a taxonomy without a no-error label
 		{`{}`, `neither "labels" nor a "status"`},
+		{`{"labels":["Vague","Incomplete","Vague"]}`, `the label "Vague" is there twice; keep one of them`},
+		{`{"labels":["Vague"],"not_judged":["Off Topic","Off Topic"]}`,
+			`the label "Off Topic" is there twice; keep one of them`},
+		{`{"labels":["Vague"],"truncated":{"passage":-3}}`, `-3 tokens of the passage are truncated; give 0 or more`},
 		{`{"status":"lost"}`, `unknown status "lost"; it is "untagged" or absent`},
 		{`{"labels":["Vague"],"probabilities":{"Vague":"high"}}`, `probability of "Vague" is "high", not a number`},
 		{`{"labels":["Vague"],"probabilities":{"Vague":null}}`, `probability of "Vague" is null, not a number`},

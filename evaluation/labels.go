@@ -65,13 +65,12 @@ func NewLabels(o LabelOptions) (*Labels, error) {
 // does; file is its name in the report and in errors. ReadGold counts rows without gold labels and leaves them out. It
 // is an error if no row has gold labels.
 func (l *Labels) ReadGold(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	g := &goldSet{file: file, index: map[string]int{}, filter: dataset.Filter{Where: l.o.Where}}
+	g := &goldSet{file: file, index: dataset.NewIndex(), filter: dataset.Filter{Where: l.o.Where}}
 	var err error
 	if g.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return g.addRow(r, &l.o) }); err != nil {
 		return err
 	}
-	g.counts.Gold, g.counts.Duplicate = len(g.rows), countDuplicates(g.faults)
-	g.counts.Rejected = len(g.faults) - g.counts.Duplicate
+	g.counts.Gold, g.counts.Rejected = len(g.rows), len(g.faults)
 	l.gold = g
 	return g.checkRows()
 }
@@ -82,11 +81,10 @@ func (l *Labels) ReadPredictions(ctx context.Context, file string, read func() (
 	if l.gold == nil {
 		return errors.New("predictions are joined to gold labels: call ReadGold first")
 	}
-	p := newPredictionSet(file, len(l.gold.rows))
+	p := newPredictionSet(file, l.gold)
 	var err error
-	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.addRow(r, &l.o, l.gold) })
-	p.counts.Duplicate = countDuplicates(p.faults)
-	p.counts.Rejected = len(p.faults) - p.counts.Duplicate
+	p.faults, err = dataset.EachRow(ctx, read, func(r *dataset.Row) error { return p.addRow(r, &l.o) })
+	p.counts.Rejected = len(p.faults)
 	l.preds = append(l.preds, p)
 	return err
 }

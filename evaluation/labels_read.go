@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ type GoldCounts struct {
 	Gold       int `json:"gold"`       // labelled rows that fit LabelOptions.Where
 	Filtered   int `json:"filtered"`   // rows that do not fit it
 	Unlabelled int `json:"unlabelled"` // rows without the column "labels"
-	Duplicate  int `json:"duplicate"`  // lines whose id came before; the first counts
+	Duplicate  int `json:"duplicate"`  // rows in Gold whose id came before; their texts tell them apart
 	Rejected   int `json:"rejected"`   // lines that are no rows
 	// NotJudged counts the rows in Gold that lack a field which an error needs. That error counts as absent from gold
 	// labels and predictions.
@@ -31,7 +30,7 @@ type PredictionCounts struct {
 	Missing         int `json:"missing"`          // gold rows whose id is not in the file
 	Changed         int `json:"changed"`          // gold rows whose id has another text there
 	Extra           int `json:"extra"`            // rows whose id is not in the gold file
-	Duplicate       int `json:"duplicate"`        // lines whose id came before; the first counts
+	Duplicate       int `json:"duplicate"`        // rows whose id came before, and that no gold row is left for
 	Rejected        int `json:"rejected"`         // lines that are no rows
 	NoProbabilities int `json:"no_probabilities"` // scored rows without the probability of every label
 }
@@ -71,47 +70,56 @@ func joinCounts(counts []count) string {
 type goldRow struct {
 	labels  []bool
 	group   string
-	text    [sha256.Size]byte
 	verdict *bool // nil: unknown
 }
 
 type goldSet struct {
 	file   string
 	rows   []goldRow
-	index  map[string]int // id → row, or -1 where the filter or a missing label left it out
+	index  *dataset.Index // of rows, with -1 for one that the filter or a missing label left out
 	counts GoldCounts
 	faults []error // the rejected lines
 	filter dataset.Filter
 }
 
 func (g *goldSet) addRow(r *dataset.Row, o *LabelOptions) error {
-	g.index[r.ID] = -1
+	row, err := g.readRow(r, o)
+	if row == nil || err != nil {
+		g.index.Add(r, -1)
+		return err
+	}
+	g.index.Add(r, len(g.rows))
+	g.rows = append(g.rows, *row)
+	if isRepeated(r) {
+		g.counts.Duplicate++
+	}
+	return nil
+}
+
+// readRow gives nil for a row that the filter or a missing label leaves out.
+func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 	if !g.filter.Match(r) {
 		g.counts.Filtered++
-		return nil
+		return nil, nil
 	}
 	if raw, ok := r.Get(dataset.ColumnLabels); !ok || string(raw) == "null" {
 		g.counts.Unlabelled++
-		return nil
+		return nil, nil
 	}
 	labels, err := r.Labels(o.Taxonomy)
 	if err != nil {
-		return report.Unfit(err)
+		return nil, report.Unfit(err)
 	}
 	notJudged := o.Taxonomy.NotJudged(r.Values)
 	if notJudged != nil {
 		g.counts.NotJudged++
 	}
-	row := goldRow{labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy), text: r.TextSum()}
+	row := &goldRow{labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy)}
 	if row.group, err = report.GroupOf(r, o.Taxonomy, o.Intervals.Group); err != nil {
-		return err
+		return nil, err
 	}
-	if row.verdict, err = verdictOf(r, o.Verdict); err != nil {
-		return err
-	}
-	g.index[r.ID] = len(g.rows)
-	g.rows = append(g.rows, row)
-	return nil
+	row.verdict, err = verdictOf(r, o.Verdict)
+	return row, err
 }
 
 // checkRows is an error if there are no gold rows. It says why.
@@ -162,24 +170,43 @@ type predictionSet struct {
 	models []string // as the diagnoses name them
 	counts PredictionCounts
 	faults []error
+
+	match   *dataset.Match
+	changed map[int]bool // gold rows that were found with another text alone
 }
 
-func newPredictionSet(file string, gold int) *predictionSet {
-	return &predictionSet{file: file, labels: make([][]bool, gold), probs: make([][]float64, gold),
-		models: []string{}, counts: PredictionCounts{Missing: gold}}
+func newPredictionSet(file string, g *goldSet) *predictionSet {
+	n := len(g.rows)
+	return &predictionSet{file: file, labels: make([][]bool, n), probs: make([][]float64, n), models: []string{},
+		counts: PredictionCounts{Missing: n}, match: g.index.NewMatch(), changed: map[int]bool{}}
 }
 
-func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions, gold *goldSet) error {
-	i, ok := gold.index[r.ID]
-	if !ok {
+// find gives the gold row of a prediction, and counts it. ok is false where there is none with its text.
+func (p *predictionSet) find(r *dataset.Row) (i int, ok bool) {
+	i, same, found := p.match.Find(r)
+	switch {
+	case !found && isRepeated(r):
+		p.counts.Duplicate++
+	case !found:
 		p.counts.Extra++
-	}
-	if !ok || i < 0 {
-		return nil
-	}
-	p.counts.Missing--
-	if r.TextSum() != gold.rows[i].text {
+	case i < 0:
+	case !same:
+		p.counts.Missing--
 		p.counts.Changed++
+		p.changed[i] = true
+	case p.changed[i]:
+		p.counts.Changed--
+		return i, true
+	default:
+		p.counts.Missing--
+		return i, true
+	}
+	return 0, false
+}
+
+func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions) error {
+	i, ok := p.find(r)
+	if !ok {
 		return nil
 	}
 	d, err := r.Diagnosis()
@@ -210,6 +237,9 @@ func predictedLabels(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxon
 			return nil, fmt.Errorf("%s has no label %q; the diagnosis was made with %s: give its taxonomy with --taxonomy",
 				t.ID(), name, cmp.Or(d.Taxonomy, "an unknown taxonomy"))
 		}
+	}
+	if err := d.CheckNoError(t); err != nil {
+		return nil, err
 	}
 	return labelSet(t.Judged(d.Labels, notJudged), t), nil
 }

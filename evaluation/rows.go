@@ -1,8 +1,6 @@
 package evaluation
 
 import (
-	"errors"
-
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/report"
 )
@@ -29,12 +27,5 @@ func selectRows[T any](all []T, rows []int) []T {
 	return out
 }
 
-func countDuplicates(faults []error) int {
-	n := 0
-	for _, err := range faults {
-		if twice := (*dataset.DuplicateIDError)(nil); errors.As(err, &twice) {
-			n++
-		}
-	}
-	return n
-}
+// isRepeated tells whether a row before this one in its file has the same given id.
+func isRepeated(r *dataset.Row) bool { return r.GivenID() != "" && r.GivenID() != r.ID }

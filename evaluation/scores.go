@@ -116,7 +116,8 @@ func (o *ScoreOptions) sortHuman() []HumanScores {
 type Scores struct {
 	o       ScoreOptions
 	rows    []scoredRow // of the first file
-	index   map[string]int
+	index   *dataset.Index
+	match   *dataset.Match // of the second file
 	filter  dataset.Filter
 	read    int             // rows of the first file, chosen or not
 	columns map[string]bool // those of ScoreOptions.Human that some row has
@@ -130,7 +131,7 @@ func NewScores(o ScoreOptions) (*Scores, error) {
 		return nil, err
 	}
 	o.Human = o.sortHuman()
-	s := &Scores{o: o, index: map[string]int{}, filter: dataset.Filter{Where: o.Where}, columns: map[string]bool{}}
+	s := &Scores{o: o, index: dataset.NewIndex(), filter: dataset.Filter{Where: o.Where}, columns: map[string]bool{}}
 	if o.ByMode {
 		s.lift = NewLift(o.Taxonomy, o.Aggregate)
 	}
@@ -146,6 +147,7 @@ func (s *Scores) ReadScores(ctx context.Context, file string, read func() (*data
 		return errors.New("the scores of two files are compared, or the modes of one: there is one file too many")
 	}
 	sets := s.openSets(file)
+	s.match = s.index.NewMatch()
 	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
 		if !first {
 			return s.joinRow(sets[0], row)

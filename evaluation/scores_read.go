@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +14,6 @@ import (
 // scoredRow holds what the figures need of a row of the first file.
 type scoredRow struct {
 	group, system string
-	text          [sha256.Size]byte
 	human         []float64 // by dimension of ScoreOptions.Human; NaN is unknown
 }
 
@@ -51,7 +49,7 @@ func (s *Scores) openSets(file string) []*scoreSet {
 
 // addRow adds a row of the first file.
 func (s *Scores) addRow(row *dataset.Row) error {
-	r := scoredRow{text: row.TextSum()}
+	r := scoredRow{}
 	var err error
 	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
 		return err
@@ -70,7 +68,7 @@ func (s *Scores) addRow(row *dataset.Row) error {
 		}
 		r.human = append(r.human, x)
 	}
-	s.index[row.ID] = len(s.rows)
+	s.index.Add(row, len(s.rows))
 	s.rows = append(s.rows, r)
 	scores, err := row.Scores()
 	if err != nil {
@@ -90,8 +88,8 @@ func (s *Scores) addRow(row *dataset.Row) error {
 
 // joinRow adds the scores of a row of the second file.
 func (s *Scores) joinRow(set *scoreSet, row *dataset.Row) error {
-	i, ok := s.index[row.ID]
-	if !ok || row.TextSum() != s.rows[i].text {
+	i, same, ok := s.match.Find(row)
+	if !ok || !same {
 		return nil
 	}
 	set.missing--

@@ -59,9 +59,8 @@ type LabelDiff struct {
 }
 
 type diffRow struct {
-	id        string
+	*dataset.Row
 	group     string             // by which intervals resample
-	text      [32]byte           // hash of the fields
 	diagnosis *dataset.Diagnosis // nil if there is none
 }
 
@@ -79,14 +78,14 @@ type Comparison struct {
 	scheme  scheme
 	options DiffOptions
 	diff    Diff
-	index   map[string]int
+	index   *dataset.Index
+	match   *dataset.Match // of B
 	rows    []sideRow
 	sums    *sums // by group: compared rows; rows without error and with each error type in A, then in B
 }
 
 type sideRow struct {
 	id, group string
-	text      [32]byte
 	has       []bool // nil if untagged
 	seen      bool   // in B
 }
@@ -97,8 +96,8 @@ func NewComparison(o DiffOptions) (*Comparison, error) {
 		return nil, err
 	}
 	s := newScheme(o.Taxonomy)
-	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o, index: map[string]int{},
-		sums: newSums(1 + 2*(1+len(s.labels)))}
+	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
+		index: dataset.NewIndex(), sums: newSums(1 + 2*(1+len(s.labels)))}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
@@ -122,6 +121,7 @@ func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*datas
 
 // ReadB reads the second file, as ReadA reads the first. Call it after ReadA.
 func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	c.match = c.index.NewMatch()
 	return c.readSide(ctx, file, read, &c.diff.B, c.addB)
 }
 
@@ -133,7 +133,7 @@ func (c *Comparison) readSide(ctx context.Context, file string, read func() (*da
 		if err != nil {
 			return err
 		}
-		return add(diffRow{id: row.ID, group: group, text: row.TextSum(), diagnosis: d})
+		return add(diffRow{Row: row, group: group, diagnosis: d})
 	})
 	s.File, s.Rejected = file, len(c.tagged.faults)-before
 	return err
@@ -144,9 +144,9 @@ func (c *Comparison) addA(r diffRow) error {
 	if err != nil {
 		return err
 	}
-	c.index[r.id] = len(c.rows)
+	c.index.Add(r.Row, len(c.rows))
 	hash := newGroupHash(r.group)
-	c.rows = append(c.rows, sideRow{id: r.id, group: string(hash[:]), text: r.text, has: has})
+	c.rows = append(c.rows, sideRow{id: r.ID, group: string(hash[:]), has: has})
 	return nil
 }
 
@@ -166,16 +166,15 @@ func (c *Comparison) addB(r diffRow) error {
 	if err != nil {
 		return err
 	}
-	i, ok := c.index[r.id]
-	if !ok {
+	i, same, ok := c.match.Find(r.Row)
+	if !ok || c.rows[i].seen {
 		d.B.Only++
-		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.id)
+		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.ID)
 		return nil
 	}
 	a := &c.rows[i]
 	a.seen = true
 	d.Both++
-	same := a.text == r.text
 	if !same {
 		d.ChangedText++
 	}

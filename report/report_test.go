@@ -138,12 +138,15 @@ func compared(t *testing.T, w *witness, o DiffOptions) *Diff {
 		t.Fatal(err)
 	}
 	for _, r := range w.Rows {
-		if err := c.addA(diffRow{id: r.ID, group: r.Group, diagnosis: w.diagnosis("m@1", r.A)}); err != nil {
+		if err := c.addA(diffRow{Row: &dataset.Row{ID: r.ID}, group: r.Group,
+			diagnosis: w.diagnosis("m@1", r.A)}); err != nil {
 			t.Fatal(err)
 		}
 	}
+	c.match = c.index.NewMatch()
 	for _, r := range w.Rows {
-		if err := c.addB(diffRow{id: r.ID, group: r.Group, diagnosis: w.diagnosis("m@2", r.B)}); err != nil {
+		if err := c.addB(diffRow{Row: &dataset.Row{ID: r.ID}, group: r.Group,
+			diagnosis: w.diagnosis("m@2", r.B)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,23 +204,23 @@ func TestDiffTurnsAround(t *testing.T) {
 func TestDiffOfOtherRows(t *testing.T) {
 	w, toy := readWitness(t)
 	tagged := w.diagnosis("m@1", []bool{true, false, false})
-	text := [32]byte{1}
+	row := func(id string, values ...string) *dataset.Row { return &dataset.Row{ID: id, Values: values} }
 	for _, sameText := range []bool{false, true} {
 		c, err := NewComparison(DiffOptions{Taxonomy: toy, Intervals: IntervalOptions{Method: None}, SameTextOnly: sameText})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rowsA := []diffRow{{id: "only a", diagnosis: tagged}, {id: "changed", diagnosis: tagged}, {id: "untagged in a"},
-			{id: "untagged in b", diagnosis: tagged}, {id: "same", diagnosis: tagged}}
-		rowsB := []diffRow{{id: "same", diagnosis: tagged}, {id: "only b", diagnosis: tagged},
-			{id: "untagged in a", diagnosis: tagged},
-			{id: "changed", text: text, diagnosis: tagged}, {id: "untagged in b",
-				diagnosis: &dataset.Diagnosis{Status: dataset.StatusUntagged}}}
+		rowsA := []diffRow{{Row: row("only a"), diagnosis: tagged}, {Row: row("changed"), diagnosis: tagged},
+			{Row: row("untagged in a")}, {Row: row("untagged in b"), diagnosis: tagged}, {Row: row("same"), diagnosis: tagged}}
+		rowsB := []diffRow{{Row: row("same"), diagnosis: tagged}, {Row: row("only b"), diagnosis: tagged},
+			{Row: row("untagged in a"), diagnosis: tagged}, {Row: row("changed", "text"), diagnosis: tagged},
+			{Row: row("untagged in b"), diagnosis: &dataset.Diagnosis{Status: dataset.StatusUntagged}}}
 		for _, r := range rowsA {
 			if err := c.addA(r); err != nil {
 				t.Fatal(err)
 			}
 		}
+		c.match = c.index.NewMatch()
 		for _, r := range rowsB {
 			if err := c.addB(r); err != nil {
 				t.Fatal(err)

@@ -89,6 +89,11 @@ func (t *Tagged) Each(ctx context.Context, file string, read func() (*dataset.Ro
 		if d != nil && !d.MadeWith(t.Taxonomy.ID()) {
 			return t.unfit("row "+row.ID, d.Taxonomy)
 		}
+		if d != nil {
+			if err := d.CheckNoError(t.Taxonomy); err != nil {
+				return fmt.Errorf("row %s: %w", row.ID, err)
+			}
+		}
 		return f(row, d)
 	})
 	t.faults = append(t.faults, faults...)

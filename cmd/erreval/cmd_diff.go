@@ -16,6 +16,7 @@ For a page, or a program:
 
 Rows are joined by id. Where a file has no column "id", ids are made from the texts, so rows with
 changed text are then in one file only; with given ids they are compared, unless --same-text.
+Rows that share an id are joined by id and text; --id COLUMN,COLUMN names columns that tell them apart.
 Intervals are paired and resample groups of rows, by default those of one passage.
 docs/reading.md says how each figure is computed.`
 

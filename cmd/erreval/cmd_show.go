@@ -40,6 +40,7 @@ func showCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "not", Usage: "no rows with this `LABEL`; may be repeated"},
 			&cli.StringSliceFlag{Name: "id",
 				Usage: "only the row with this `ID` (ID* for what it begins with); may be repeated"},
+			idColumnFlag(),
 			&cli.StringFlag{Name: "status", Usage: "only rows of this `STATUS`: tagged, untagged or truncated"},
 			&cli.StringFlag{Name: "top",
 				Usage: "`uncertain`: the rows whose probabilities are closest to their thresholds first"},

@@ -28,7 +28,7 @@ func (e *env) typed(names []string) bool {
 // runFlags are those of every row command, which readRunOptions reads. The command's own flags stand behind the one
 // that is their key.
 func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
-	common := append([]cli.Flag{outFlag(), mapFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
+	common := append([]cli.Flag{outFlag(), mapFlag(), idFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
 	}, fileFlags()...)
 	for _, f := range common {
@@ -40,7 +40,8 @@ func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
 // readRunOptions reads the flags of row commands. That the summary is JSON is an option of the stage.
 func readRunOptions(ctx *cli.Context) run.Options {
 	return run.Options{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
-		Map: ctx.StringSlice("map"), Reading: runrecord.Reading{Limit: ctx.Int("limit")}, Shard: ctx.String("shard"),
+		Map: ctx.StringSlice("map"), IDFlag: ctx.String("id"), Reading: runrecord.Reading{Limit: ctx.Int("limit")},
+		Shard:     ctx.String("shard"),
 		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet")}
 }
 
@@ -65,6 +66,17 @@ func deviceFlag() cli.Flag {
 func mapFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "map",
 		Usage: "read a task field from another column, `FIELD=COLUMN`; may be repeated"}
+}
+
+func idFlag() cli.Flag {
+	return &cli.StringFlag{Name: "id",
+		Usage: "read the id of rows from `COLUMN[,COLUMN]`; none makes ids of their texts (default: id, where there is one)"}
+}
+
+// idColumnFlag is idFlag in show, where --id names rows.
+func idColumnFlag() cli.Flag {
+	return &cli.StringFlag{Name: "id-column",
+		Usage: "read the id of rows from `COLUMN[,COLUMN]`, as --id of the other commands does"}
 }
 
 func formatFlag() cli.Flag {

@@ -22,10 +22,17 @@ func readFileOptions(ctx *cli.Context) run.FileOptions {
 }
 
 // rowFlags are those that openRowInput reads.
-func rowFlags() []cli.Flag { return append(fileFlags(), mapFlag()) }
+func rowFlags() []cli.Flag { return append(fileFlags(), mapFlag(), idFlag()) }
 
 func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in run.Rows, err error) {
 	in = run.Rows{Taxonomy: t}
+	flag := "id"
+	if ctx.Command.Name == "show" {
+		flag = idColumnFlag().Names()[0]
+	}
+	if in.ID, err = run.ReadID(ctx.String(flag)); err != nil {
+		return in, err
+	}
 	if in.Files, err = readFileOptions(ctx).Open(); err != nil {
 		return in, err
 	}

@@ -25,12 +25,12 @@ type lookOptions struct {
 }
 
 func lookFlags() []cli.Flag {
-	return append(rowFlags(), recordedTaxonomyFlag("OUT"), whereFlag("rows"))
+	return append(fileFlags(), mapFlag(), recordedTaxonomyFlag("OUT"), whereFlag("rows"))
 }
 
 // reportFlags are those of stats and diff.
 func reportFlags() []cli.Flag {
-	return append(lookFlags(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag())
+	return append(lookFlags(), idFlag(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag())
 }
 
 // readLookOptions reads the options and the file names; min, max and what are those of wantArgs.
@@ -52,6 +52,7 @@ func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions,
 	if o.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
+	o.RecordedID = run.ReadRecordedID(o.paths) // rows of several files are joined by it
 	if o.where, err = parseWhere(ctx.StringSlice("where")); err != nil {
 		return nil, err
 	}

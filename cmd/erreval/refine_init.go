@@ -126,7 +126,7 @@ func openSources(ctx *cli.Context, e *env, o *refine.InitOptions) (closeAll func
 		if err = run.CheckInputs([]string{file}); err != nil {
 			continue
 		}
-		rowOptions := dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, OwnNames: flag != "pool"}
+		rowOptions := dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, OwnNames: flag != "pool"}
 		rows, closeRows, openErr := in.Files.OpenRows(ctx.Context, e.Process, file, rowOptions)
 		if err = openErr; err == nil {
 			closers, *to = append(closers, closeRows), rows

@@ -76,6 +76,7 @@ func (s *Reader) openSheet(name string) error {
 	if err != nil {
 		return err
 	}
+	s.said = append(s.said, s.book.hiddenNotes(name)...)
 	if len(s.book.names) > 1 && name == "" {
 		s.said = append(s.said, fmt.Sprintf("reading the sheet %q; the workbook also has %q (--sheet names another)",
 			s.book.names[0], s.book.names[1:]))
@@ -252,7 +253,7 @@ func (s *Reader) cellValue(c *rawCell) (any, error) {
 	text := c.text.String()
 	at := func() string { return CellName(c.column, s.row) }
 	switch {
-	case c.formula && !c.result:
+	case c.formula && (!c.result || text == "" && c.kind != "str"): // programs without a calculator leave <v> empty
 		return nil, fmt.Errorf("the cell %s is a formula without its result; open and save the workbook in Excel", at())
 	case c.kind == "inlineStr" || c.kind == "str":
 		return unescapeExcel(text), nil

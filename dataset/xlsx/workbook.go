@@ -15,13 +15,14 @@ import (
 
 // workbook is an opened .xlsx file.
 type workbook struct {
-	zip   *zip.Reader
-	names []string // of the sheets, in order
-	parts []string // their files
-	texts *textStore
-	dates map[int]bool // styles of dates
-	d1904 bool
-	said  []string
+	zip    *zip.Reader
+	names  []string // of the sheets, in order
+	parts  []string // their files
+	hidden []bool   // whether each is hidden
+	texts  *textStore
+	dates  map[int]bool // styles of dates
+	d1904  bool
+	said   []string
 }
 
 // What is held in memory: at most maxPart bytes of a part, and of the list of parts at the file's end.
@@ -106,8 +107,9 @@ func (b *workbook) readSheets() error {
 			Date1904 string `xml:"date1904,attr"`
 		} `xml:"workbookPr"`
 		Sheets []struct {
-			Name string     `xml:"name,attr"`
-			Attr []xml.Attr `xml:",any,attr"`
+			Name  string     `xml:"name,attr"`
+			State string     `xml:"state,attr"` // "", "visible", "hidden" or "veryHidden"
+			Attr  []xml.Attr `xml:",any,attr"`
 		} `xml:"sheets>sheet"`
 	}
 	var rels struct {
@@ -132,6 +134,7 @@ func (b *workbook) readSheets() error {
 		for _, a := range s.Attr {
 			if a.Name.Local == "id" && strings.Contains(targets[a.Value], "worksheets/") {
 				b.names, b.parts = append(b.names, s.Name), append(b.parts, targets[a.Value])
+				b.hidden = append(b.hidden, strings.HasSuffix(strings.ToLower(s.State), "hidden"))
 			}
 		}
 	}
@@ -139,6 +142,24 @@ func (b *workbook) readSheets() error {
 		return errors.New("the workbook has no sheet of cells")
 	}
 	return nil
+}
+
+// hiddenNotes say which sheets nobody sees who opens the workbook, where the one that is read ("" is the first) is one
+// of them, and which others are.
+func (b *workbook) hiddenNotes(read string) (notes []string) {
+	var others []string
+	for i, name := range b.names {
+		switch isRead := name == read || read == "" && i == 0; {
+		case b.hidden[i] && isRead:
+			notes = append(notes, fmt.Sprintf("the sheet %q is hidden; its rows are read all the same", name))
+		case b.hidden[i]:
+			others = append(others, name)
+		}
+	}
+	if len(others) > 0 {
+		notes = append(notes, fmt.Sprintf("the hidden sheets %q are not read (--sheet names one)", others))
+	}
+	return notes
 }
 
 // partOfSheet gives the part of a sheet; "" is the first.

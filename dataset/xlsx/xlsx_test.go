@@ -114,10 +114,12 @@ func TestFaults(t *testing.T) {
 func TestCellFaults(t *testing.T) {
 	rows, _, err := read(zipOf(t,
 		partsWith(`<row><c t="e"><v>#N/A</v></c><c><v>1</v></c></row><row><c t="s"><v>7</v></c></row>`+
-			`<row/><row><c><f>1/0</f></c></row><row r="9"><c r="B9"><v>one</v></c></row>`)...), Options{})
+			`<row/><row><c><f>1/0</f></c><c><f>A1</f><v></v></c><c><f>A1</f><v/></c><c t="str"><f>A1</f><v></v></c></row><row r="9"><c r="B9"><v>one</v></c></row>`)...), Options{})
 	want := [][]string{{"the cell A1 holds the error #N/A; mend it in Excel", "1"},
 		{"the workbook has no text 7; it is damaged"},
-		{"the cell A4 is a formula without its result; open and save the workbook in Excel"},
+		{"the cell A4 is a formula without its result; open and save the workbook in Excel",
+			"the cell B4 is a formula without its result; open and save the workbook in Excel",
+			"the cell C4 is a formula without its result; open and save the workbook in Excel", `""`},
 		{`the cell B9 holds "one", which is no number; mend it in Excel`}}
 	if err != nil || !slices.EqualFunc(rows, want, slices.Equal) {
 		t.Errorf("got %q, %v", rows, err)
@@ -130,6 +132,19 @@ func TestNotes(t *testing.T) {
 			func(f *excelize.File) error {
 				_, err := f.NewSheet("other")
 				return err
+			}),
+		`the hidden sheets ["other"] are not read (--sheet names one)|` +
+			`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`: excel(t,
+			func(f *excelize.File) error {
+				_, err := f.NewSheet("other")
+				return errors.Join(err, f.SetSheetVisible("other", false))
+			}),
+		`the sheet "Sheet1" is hidden; its rows are read all the same|` +
+			`reading the sheet "Sheet1"; the workbook also has ["other"] (--sheet names another)`: excel(t,
+			func(f *excelize.File) error {
+				i, err := f.NewSheet("other")
+				f.SetActiveSheet(i)
+				return errors.Join(err, f.SetSheetVisible("Sheet1", false, true))
 			}),
 		"1 merged ranges: only the first cell of each has its value; unmerge them and fill the others in Excel": excel(t,
 			func(f *excelize.File) error { return f.MergeCell("Sheet1", "C1", "C2") }),

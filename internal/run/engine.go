@@ -43,6 +43,9 @@ func New(p *Process, o Options) (r *Run, err error) {
 	if r.files, err = o.Files.Open(); err != nil {
 		return nil, err
 	}
+	if r.ID, err = ReadID(o.IDFlag); err != nil {
+		return nil, err
+	}
 	r.outputs, err = o.outputs()
 	return r, err
 }
@@ -58,7 +61,7 @@ func (r *Run) NameColumns(ctx context.Context, t *taxonomy.Taxonomy) (err error)
 
 // Rows is how the run reads files, without its limit.
 func (r *Run) Rows() *Rows {
-	return &Rows{Files: r.files, Taxonomy: r.taxonomy, Reading: runrecord.Reading{Columns: r.Columns}}
+	return &Rows{Files: r.files, Taxonomy: r.taxonomy, Reading: runrecord.Reading{Columns: r.Columns, ID: r.ID}}
 }
 
 // Each goes through the rows that All would give to the stage, all outputs being new. It gives the number of lines that

@@ -82,7 +82,7 @@ func (r *Run) openFile(ctx context.Context, in, out string) (*file, error) {
 		limit = r.Limit - r.read
 	}
 	f.reader, err = r.files.Reader(counter, source, in,
-		dataset.Options{Taxonomy: r.stage.Taxonomy, Map: r.Columns, Limit: limit})
+		dataset.Options{Taxonomy: r.stage.Taxonomy, Map: r.Columns, ID: r.ID, Limit: limit})
 	if err != nil {
 		return nil, errors.Join(err, source.Close())
 	}
@@ -283,6 +283,7 @@ func (f *file) complete(changed string) (err error) {
 	input := f.input.Input()
 	input.Changed = changed
 	f.record.Columns, f.record.Notes = f.reader.Columns(), slices.Sorted(maps.Keys(f.noted))
+	f.record.RepeatedIDs = f.reader.RepeatedIDs()
 	f.record.Inputs, f.record.Counts = []runrecord.Input{input}, f.counts
 	return nil
 }

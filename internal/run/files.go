@@ -67,7 +67,10 @@ func (f *Files) Format(path string) dataset.Format {
 // Reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
 	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.Format(path), f.sheet, f.delimiter, f.encoding
-	o.Recorded = recordedColumns(path)
+	fields, id := recordedColumns(path)
+	if o.Recorded = fields; id != nil {
+		o.RecordedID = id
+	}
 	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
 		info, err := file.Stat()
 		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed
@@ -103,20 +106,34 @@ func ReadThresholds(file string) dataset.Probabilities {
 	return o.Thresholds
 }
 
-// recordedColumns are the fields that the run which made a file read from columns of other names. Older records have
-// only those that were given.
-func recordedColumns(file string) map[string]string {
+// ReadRecordedID gives the columns from which the first of the files whose run record names some got the ids of its
+// rows; nil if none does.
+func ReadRecordedID(files []string) []string {
+	for _, file := range files {
+		if _, id := recordedColumns(file); id != nil {
+			return id
+		}
+	}
+	return nil
+}
+
+// recordedColumns are the fields that the run which made a file read from columns of other names, and the columns from
+// which it read the id. Older records have only those fields that were given.
+func recordedColumns(file string) (fields map[string]string, id []string) {
 	var o struct {
 		Map map[string]string `json:"map"`
+		ID  []string          `json:"id"`
 	}
 	r := runrecord.ReadOptions(file, &o)
 	switch {
 	case r == nil || file == Stdio:
-		return nil
+		return nil, nil
+	case r.Command == "simulate": // its rows are others than it read, with ids of their own
+		return o.Map, nil
 	case r.Columns == nil:
-		return o.Map
+		return o.Map, o.ID
 	}
-	return r.Columns
+	return r.Columns, o.ID
 }
 
 // SinkOptions say how rows are written.

@@ -248,17 +248,20 @@ func (m *merger) copyRow(ctx context.Context, p *part) (more bool, err error) {
 		return false, fmt.Errorf("%w; %s is not as identify wrote it", err, p.path)
 	}
 	p.n++
-	if raw, ok := row.Get(dataset.ColumnID); ok && string(raw) != "null" {
-		sum := sha256.Sum256([]byte(row.ID))
+	if given := row.GivenID(); given != "" {
+		sum := sha256.Sum256([]byte(given))
 		id := [16]byte(sum[:16])
-		if other := m.seen[id]; other != nil {
+		if other := m.seen[id]; other != nil && !other.repeatsIDs() && !p.repeatsIDs() {
 			return false, exit.With(exit.Unfit,
-				fmt.Errorf("the id %q is in %s and in %s; outputs to be merged have different rows", row.ID, other.path, p.path))
+				fmt.Errorf("the id %q is in %s and in %s; outputs to be merged have different rows", given, other.path, p.path))
 		}
 		m.seen[id] = p
 	}
 	return true, m.out.Write(row)
 }
+
+// repeatsIDs tells whether several rows of the part's input have the same id.
+func (p *part) repeatsIDs() bool { return p.record.RepeatedIDs > 0 }
 
 // checkCounts compares the rows read with those that the records count.
 func (m *merger) checkCounts() error {
@@ -338,6 +341,7 @@ func (m *merger) record() *runrecord.Record {
 		if !m.shards {
 			r.Inputs = append(r.Inputs, p.record.Inputs...)
 		}
+		r.RepeatedIDs += p.record.RepeatedIDs
 		for name, n := range p.record.Counts {
 			r.Counts[name] += n
 		}
@@ -345,7 +349,7 @@ func (m *merger) record() *runrecord.Record {
 			Usage: p.record.Usage})
 	}
 	if m.shards {
-		r.Inputs = first.Inputs
+		r.Inputs, r.RepeatedIDs = first.Inputs, first.RepeatedIDs // each part's run read the whole input
 	}
 	return r
 }

@@ -20,6 +20,7 @@ type Options struct {
 	Output    string   // file, folder, Stdio, or "" for none
 	Files     FileOptions
 	Map       []string // FIELD=COLUMN; Run.NameColumns makes Columns of it
+	IDFlag    string   // COLUMN, COLUMN,COLUMN or none; New makes ID of it
 	Shard     string   // I/N; "" is all rows
 	Overwrite bool
 	Resume    bool
@@ -115,6 +116,25 @@ func (r *Run) makeFolder() error {
 		return nil
 	}
 	return os.MkdirAll(r.Output, 0o777)
+}
+
+// ReadID reads the names of columns with commas between them, or dataset.NoID; "" is nil.
+func ReadID(flag string) ([]string, error) {
+	if flag == "" {
+		return nil, nil
+	}
+	columns := strings.Split(flag, ",")
+	for i, column := range columns {
+		switch {
+		case column == "":
+			return nil, exit.Usagef("--id %q: write COLUMN, COLUMN,COLUMN or none, as in --id passage_id,system", flag)
+		case slices.Contains(columns[:i], column):
+			return nil, exit.Usagef("--id: column %q is given twice", column)
+		case column == dataset.NoID && len(columns) > 1:
+			return nil, exit.Usagef("--id %q: give columns, or %s alone", flag, dataset.NoID)
+		}
+	}
+	return columns, nil
 }
 
 // ReadMap reads pairs FIELD=COLUMN: field to column.

@@ -16,7 +16,12 @@ import (
 type Rows struct {
 	Files             *Files
 	Taxonomy          *taxonomy.Taxonomy
-	runrecord.Reading // with the limit of each file
+	RecordedID        []string // columns of the id in files whose records name none, where Reading names none either
+	runrecord.Reading          // with the limit of each file
+}
+
+func (in *Rows) options() dataset.Options {
+	return dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns, ID: in.ID, RecordedID: in.RecordedID, Limit: in.Limit}
 }
 
 // TakeRows takes the rows of a file, which read gives until io.EOF.
@@ -24,8 +29,7 @@ type TakeRows func(ctx context.Context, file string, read func() (*dataset.Row, 
 
 // Read opens a file ("-" is standard input) and hands its rows to take.
 func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows) error {
-	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns,
-		Limit: in.Limit})
+	reader, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
 	if err != nil {
 		return err
 	}
@@ -108,7 +112,7 @@ func (in *Rows) CheckColumns(ctx context.Context, p *Process, inputs ...string) 
 		if info, err := os.Stat(file); file == Stdio || err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		rows, closeRows, err := in.Files.OpenRows(ctx, p, file, dataset.Options{Taxonomy: in.Taxonomy, Map: in.Columns})
+		rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())
 		if err != nil {
 			continue // whoever reads it says so
 		}

@@ -33,10 +33,12 @@ type Record struct {
 	Taxonomy *Artefact         `json:"taxonomy,omitempty"` // likewise
 	Inputs   []Input           `json:"inputs"`             // in reading order
 	Columns  map[string]string `json:"columns,omitempty"`  // fields read from a column of another name, given or guessed
-	Notes    []string          `json:"notes,omitempty"`    // which of them were guessed, such as the column of a field
-	Counts   map[string]int    `json:"counts"`             // rows, labels …; each command names its own
-	Parts    []Part            `json:"parts,omitempty"`    // outputs that were put together to this one
-	Usage    any               `json:"usage,omitempty"`    // what language models used; absent if none was asked
+	// rows of the inputs whose id is that of a row before them
+	RepeatedIDs int            `json:"repeated_ids,omitempty"`
+	Notes       []string       `json:"notes,omitempty"` // which of them were guessed, such as the column of a field
+	Counts      map[string]int `json:"counts"`          // rows, labels …; each command names its own
+	Parts       []Part         `json:"parts,omitempty"` // outputs that were put together to this one
+	Usage       any            `json:"usage,omitempty"` // what language models used; absent if none was asked
 	// why the run ended before its input did: "budget"; such an output is partial
 	Stopped string    `json:"stopped,omitempty"`
 	Started time.Time `json:"started"`          // UTC

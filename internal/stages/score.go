@@ -77,6 +77,9 @@ func (s *Score) Offline(ctx context.Context) error {
 		if err == nil {
 			err = fitsTaxonomy(row, d, t)
 		}
+		if err == nil && d != nil {
+			err = d.CheckNoError(t)
+		}
 		if err == nil {
 			err = row.SetScores(t, offline.Judge(d))
 		}

@@ -50,7 +50,7 @@ type Made struct {
 	Held   int    `json:"held"` // rows of pool and training that share their group with a development row
 	// Rejected counts what went to *.rejected.jsonl: lines that are no rows, rows without usable labels, and duplicates.
 	Rejected   int `json:"rejected"`
-	Duplicates int `json:"duplicates"` // of the rejected ones: the same id, or the same text
+	Duplicates int `json:"duplicates"` // of the rejected ones: the same text as another
 	// rows whose id a row of another file has, with another text: they became "train:ID" or "pool:ID"
 	Renamed  int     `json:"renamed"`
 	Examples []error `json:"-"` // of what was rejected, the first ones

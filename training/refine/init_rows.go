@@ -229,9 +229,8 @@ func (e errSameText) Error() string {
 }
 
 func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
-	var id *dataset.DuplicateIDError
 	var text errSameText
-	if errors.As(fault, &id) || errors.As(fault, &text) {
+	if errors.As(fault, &text) {
 		b.made.Duplicates++
 	}
 	if b.firstFault == nil {
@@ -281,7 +280,7 @@ func (b *builder) fault(row *dataset.Row, pool bool) error {
 var noLabels = []string{"null", `""`, "[]"}
 
 // ownID sees to it that an id means one row: files whose rows are numbered from 1 each are common. Rows of one file
-// have their own ids, or are rejected.
+// have their own ids already.
 func (b *builder) ownID(row *dataset.Row, pool bool) {
 	given, of := row.ID, "train:"
 	if pool {

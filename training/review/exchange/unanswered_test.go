@@ -1,10 +1,17 @@
 package exchange
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/xuri/excelize/v2"
 
 	"github.com/erreval/erreval/training/review"
 )
@@ -115,4 +122,55 @@ func TestStudioMin(t *testing.T) {
 			t.Errorf("%s: neither labels nor Label Studio's mark: %v", f.ID, err)
 		}
 	}
+}
+
+// TestFormulaWithoutValue: an answer that a formula would give, had anything computed it, is a fault of its cell, never
+// "no mark". Excel leaves out <v>, programs without a calculator write an empty one.
+func TestFormulaWithoutValue(t *testing.T) {
+	f := batches(t)[0]
+	var cell string
+	data := editor(t, export(t, f, "xlsx", Options{Reviewer: "ana"})["review.xlsx"], func(book *excelize.File) {
+		cell = cellOf(t, book, clean(f.Taxonomy), 0)
+		err := book.SetCellStr(reviewSheet, cellOf(t, book, f.Taxonomy.Types[0].Name, 0), "yes")
+		if err := errors.Join(err, book.SetCellFormula(reviewSheet, cell, `IF(1=1,"yes","no")`)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	data = replaceInParts(t, data, ` t="str"><f>`, `><f>`) // what excelize says of a result that is not there
+	for _, value := range []string{"", "<v></v>", "<v/>"} {
+		path := write(t, "review.xlsx", replaceInParts(t, data, "</f>", "</f>"+value))
+		got, err := Read(path, f, "")
+		if want := "the cell " + cell + " is a formula without its result"; err == nil ||
+			!strings.Contains(err.Error(), want) || len(got) > 0 {
+			t.Errorf("%q: %v %v, want %s", value, got, err, want)
+		}
+	}
+}
+
+// replaceInParts changes the parts of a ZIP.
+func replaceInParts(t *testing.T, data []byte, before, after string) []byte {
+	t.Helper()
+	in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, file := range in.File {
+		text, err := fs.ReadFile(in, file.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := z.Create(file.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(part, strings.ReplaceAll(string(text), before, after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }

@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"cmp"
+	"crypto/sha256"
+)
+
+// Index finds the rows of one file in others, by id. Where rows of the indexed file share a given id, the text tells
+// which one is meant, whatever order the files have and whichever rows they lack.
+type Index struct {
+	rows  map[string]indexed // the first row of each id
+	equal map[equalRows][]int
+}
+
+// indexed is a row in an Index.
+type indexed struct {
+	at, n  int // how many ids came before; the caller's number
+	text   [sha256.Size]byte
+	shared bool // its id is that of further rows: all are in equal
+}
+
+// equalRows are those that share id and text.
+type equalRows struct {
+	id   string
+	text [sha256.Size]byte
+}
+
+// NewIndex starts without rows.
+func NewIndex() *Index { return &Index{rows: map[string]indexed{}, equal: map[equalRows][]int{}} }
+
+// indexID is the id that rows of several files have in common.
+func (r *Row) indexID() string { return cmp.Or(r.given, r.ID) }
+
+// Add adds a row under a number of the caller's.
+func (x *Index) Add(row *Row, n int) {
+	id, text := row.indexID(), row.TextSum()
+	first, there := x.rows[id]
+	if !there {
+		x.rows[id] = indexed{at: len(x.rows), n: n, text: text}
+		return
+	}
+	if !first.shared {
+		first.shared = true
+		x.rows[id] = first
+		x.equal[equalRows{id, first.text}] = []int{first.n}
+	}
+	key := equalRows{id, text}
+	x.equal[key] = append(x.equal[key], n)
+}
+
+// Match finds the rows of one other file in an Index, each at most once.
+type Match struct {
+	in    *Index
+	state []matched         // by indexed.at: of ids that are not shared
+	found map[equalRows]int // how many of them
+}
+
+type matched byte
+
+const (
+	notMatched matched = iota
+	matchedOtherText
+	matchedSameText
+)
+
+// NewMatch starts with the first row of another file.
+func (x *Index) NewMatch() *Match {
+	return &Match{in: x, state: make([]matched, len(x.rows)), found: map[equalRows]int{}}
+}
+
+// Find gives the number under which a row was added, and whether its text is the same. A row that was found with
+// another text is found again by one with its own, where rows of the other file share the id.
+func (m *Match) Find(row *Row) (n int, same, ok bool) {
+	id := row.indexID()
+	first, there := m.in.rows[id]
+	if !there {
+		return 0, false, false
+	}
+	text := row.TextSum()
+	if first.shared {
+		key := equalRows{id, text}
+		rows, i := m.in.equal[key], m.found[key]
+		if i >= len(rows) {
+			return 0, false, false
+		}
+		m.found[key]++
+		return rows[i], true, true
+	}
+	same = text == first.text
+	if s := m.state[first.at]; s == matchedSameText || s == matchedOtherText && !same {
+		return 0, false, false
+	}
+	m.state[first.at] = matchedOtherText
+	if same {
+		m.state[first.at] = matchedSameText
+	}
+	return first.n, same, true
+}

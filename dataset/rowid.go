@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/words"
+)
+
+// NoID says, in the place of a column in Options.ID, that no column holds the id.
+const NoID = "none"
+
+var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
+
+// joinedID keeps the values of several columns apart in one id.
+var joinedID = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
+
+// GivenID is the id as the row's columns have it, or "" where it was made of the fields. Unlike Row.ID it may be that
+// of several rows.
+func (r *Row) GivenID() string { return r.given }
+
+// RepeatedIDs is the number of rows read so far whose given id is that of a row before them.
+func (r *Reader) RepeatedIDs() int { return r.repeated }
+
+func (r *Reader) repeatNote() string {
+	return fmt.Sprintf("%s an id that came before: a number is put behind it (first in %s); --id COLUMN,COLUMN names "+
+		"columns that tell the rows apart, --id none makes ids of their texts",
+		words.Plural(r.repeated, "row has", "rows have"), r.firstRepeat)
+}
+
+// findIDColumns decides by the first row which columns hold the id. The error is a *ColumnsError.
+func (r *Reader) findIDColumns(first *Row) error {
+	r.id = []string{ColumnID}
+	lacks := func(column string) bool { return !slices.Contains(first.Columns(), column) }
+	switch given, recorded := r.opt.ID, r.opt.RecordedID; {
+	case given == nil && (isNoID(recorded) || len(recorded) > 0 && !slices.ContainsFunc(recorded, lacks)):
+		r.id = recorded
+	case given == nil:
+	case isNoID(given) || !slices.ContainsFunc(given, lacks):
+		r.id = given
+	case r.opt.OwnNames:
+		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", given[slices.IndexFunc(given, lacks)], ColumnID))
+	default:
+		return &ColumnsError{First: first, id: given[slices.IndexFunc(given, lacks)]}
+	}
+	if isNoID(r.id) {
+		r.id = nil
+	}
+	return nil
+}
+
+func isNoID(columns []string) bool { return len(columns) == 1 && columns[0] == NoID }
+
+// setID sets the row's ID, which is given or made. Of rows with the same one, those behind the first get #2, #3 ….
+func (r *Reader) setID(row *Row) (err error) {
+	if row.given, err = r.givenID(row); err != nil {
+		return err
+	}
+	if row.given == "" {
+		sum := row.TextSum()
+		row.ID, err = r.uniqueID(hex.EncodeToString(sum[:]))
+		return err
+	}
+	row.ID, err = r.uniqueID(row.given)
+	if err != nil || row.ID == row.given {
+		return err
+	}
+	if r.repeated++; r.repeated == 1 {
+		r.firstRepeat = fmt.Sprintf("%s %d: %q", cmp.Or(r.in.unit(), "line"), row.Line, row.ID)
+	}
+	return nil
+}
+
+// uniqueID is id, or what becomes of it where it came before. What the number makes of it may have come, too.
+func (r *Reader) uniqueID(id string) (string, error) {
+	for {
+		sum := sha256.Sum256([]byte(id))
+		n, err := r.ids.countUse(idHash(sum[:16]))
+		if err != nil || n == 1 {
+			return id, err
+		}
+		id = fmt.Sprintf("%s#%d", id, n)
+	}
+}
+
+// givenID is what the columns of the id hold, or "" where they hold nothing.
+func (r *Reader) givenID(row *Row) (string, error) {
+	if len(r.id) == 1 {
+		return r.idPart(row, r.id[0])
+	}
+	parts, empty := make([]string, len(r.id)), true
+	for i, name := range r.id {
+		part, err := r.idPart(row, name)
+		if err != nil {
+			return "", err
+		}
+		parts[i], empty = joinedID.Replace(part), empty && part == ""
+	}
+	if empty {
+		return "", nil
+	}
+	return strings.Join(parts, "|"), nil
+}
+
+// idPart is the text or whole number in a column, or "" where there is none.
+func (r *Reader) idPart(row *Row, name string) (part string, err error) {
+	raw, ok := row.Get(name)
+	switch {
+	case !ok || isNull(raw) || r.flatEmpty(raw):
+		return "", nil
+	case raw[0] == '"' && readString(raw, &part) == nil && part != "":
+		return part, nil
+	case wholeNumber.Match(raw):
+		return string(raw), nil
+	}
+	return "", fmt.Errorf("the column %q holds %.40s; an id is a text or a whole number, and may be left out", name, raw)
+}
+
+// flatEmpty tells whether raw is an empty cell of a format that has no null.
+func (r *Reader) flatEmpty(raw json.RawMessage) bool {
+	return r.opt.Format.is(CSV, TSV) && string(raw) == `""`
+}
