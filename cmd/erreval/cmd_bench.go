@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier/bench"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
-	"github.com/urfave/cli/v2"
 )
 
 func benchCommand(e *env) *cli.Command {

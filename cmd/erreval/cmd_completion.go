@@ -3,8 +3,9 @@ package main
 import (
 	"io"
 
-	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
 )
 
 func completionCommand(e *env) *cli.Command {

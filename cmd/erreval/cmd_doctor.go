@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/erreval/erreval/internal/doctor"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/doctor"
 )
 
 func doctorCommand(e *env) *cli.Command {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/ort"
@@ -15,7 +17,6 @@ import (
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/report/rows"
 	"github.com/erreval/erreval/scorer"
-	"github.com/urfave/cli/v2"
 )
 
 func identifyCommand(e *env) *cli.Command {

@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
-	"github.com/urfave/cli/v2"
 )
 
 func mergeCommand(e *env) *cli.Command {

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/models/convert"
 	"github.com/erreval/erreval/models/importing"
-	"github.com/urfave/cli/v2"
 )
 
 func importFlags() []cli.Flag {

@@ -1,12 +1,13 @@
 package main
 
 import (
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/llm/vendor"
 	"github.com/erreval/erreval/models/hub"
 	"github.com/erreval/erreval/models/importing"
-	"github.com/urfave/cli/v2"
 )
 
 func pullCommand(e *env) *cli.Command {

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
-	"github.com/urfave/cli/v2"
 )
 
 func scoreCommand(e *env) *cli.Command {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/internal/nativelib"
-	"github.com/urfave/cli/v2"
 )
 
 func setupCommand(e *env) *cli.Command {

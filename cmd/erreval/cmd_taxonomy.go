@@ -8,10 +8,11 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
-	"github.com/urfave/cli/v2"
 )
 
 func taxonomyCommand(e *env) *cli.Command {

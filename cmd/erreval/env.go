@@ -4,8 +4,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/erreval/erreval/internal/run"
 	"golang.org/x/term"
+
+	"github.com/erreval/erreval/internal/run"
 )
 
 // env is what a command may touch of the process.

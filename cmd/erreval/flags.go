@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
-	"github.com/urfave/cli/v2"
 )
 
 // typed tells whether a flag, by one of its names, stands on the command line rather than in the environment.

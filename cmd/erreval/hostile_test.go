@@ -19,14 +19,15 @@ import (
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
-// hostile is what a terminal would execute: it resets the terminal, clears the screen, and turns what follows around. It
-// holds nothing that a taxonomy refuses in names.
+// hostile is what a terminal would execute: it resets the terminal, clears the screen, and turns what follows around.
+// It holds nothing that a taxonomy refuses in names.
 const hostile = "x\x1bc\x1b[2J\u202e\u2066\u009b2J\b\x07\x7fy"
 
 // ownControls are what erreval itself writes to a terminal: colours in show, and the line of progress.
 var ownControls = regexp.MustCompile(`\x1b\[(1|2|1;31|32|33|30;43|0)m|\r\x1b\[K`)
 
-// writeHostile makes files of a stranger, whose name, ids, columns, labels and names are hostile, and gives their paths.
+// writeHostile makes files of a stranger, whose name, ids, columns, labels and names are hostile, and gives their
+// paths.
 func writeHostile(t *testing.T) (rows, model string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -108,7 +109,8 @@ func TestHostileTexts(t *testing.T) {
 		{"models", "info", model}, {"models", "info", model + "no"},
 		{"models", "tokenize", rows, "--model", model}, {"models", "tokenize", rows, "--model", model, "--json"},
 		{"taxonomy", "check", rows}, {"taxonomy", "check", task}, {"taxonomy", "show", task},
-		{"show", untagged, "--taxonomy", task, "--color", "always"}, {"stats", rows, "--taxonomy", task}, {"taxonomy", "show", hostile}, {"refine", "status", model},
+		{"show", untagged, "--taxonomy", task, "--color", "always"}, {"stats", rows, "--taxonomy", task}, {"taxonomy", "show",
+			hostile}, {"refine", "status", model},
 		{"trust", model}, {"trust", "--list"}, {"trust", "--remove", model}, {"trust", rows},
 		{hostile}, {"show", "--" + hostile}, {"show", "--limit", hostile, rows}, {"merge", rows, rows, "-o", out + "3"},
 	} {

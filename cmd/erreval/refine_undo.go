@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/erreval/erreval/internal/run"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/run"
 )
 
 func refineUndoCommand(e *env) *cli.Command {

@@ -56,7 +56,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestPlainHTTP: a key leaves the machine encrypted, unless somebody allows otherwise; without a key any address will do.
+// TestPlainHTTP: a key leaves the machine encrypted, unless somebody allows otherwise; without a key any address will
+// do.
 func TestPlainHTTP(t *testing.T) {
 	key := vendor.Options{Key: "sk-0123456789"}
 	header := vendor.Options{Headers: map[string]string{"api-key": "sk-0123456789"}}

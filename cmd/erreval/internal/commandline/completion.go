@@ -5,8 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/erreval/erreval/internal/exit"
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/exit"
 )
 
 // CompleteCommand is the hidden first argument with which the completion scripts ask for candidates.

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/spelling"
-	"github.com/urfave/cli/v2"
 )
 
 // ExplainUsage turns a parser's message into one that names the command and what it accepts.
