@@ -13,7 +13,8 @@
 // and delay calls, but should not change replies.
 //
 // Only its owner can read the file (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
-// processes may use one file.
+// processes may use one file: a call is claimed before it is made, and the others wait for its reply. What stands in the
+// file has checksums.
 package journal
 
 import (
