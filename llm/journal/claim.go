@@ -36,7 +36,8 @@ type claims struct {
 func newClaims() claims {
 	host, _ := os.Hostname() // without a name, machines are taken for the same
 	machine := fmt.Sprintf("%x", sha256.Sum256([]byte(host)))
-	return claims{owner: rand.Int64N(math.MaxInt64), machine: machine, own: map[pendingKey]bool{}} // #nosec G404 -- no secret
+	owner := rand.Int64N(math.MaxInt64) // #nosec G404 -- no secret
+	return claims{owner: owner, machine: machine, own: map[pendingKey]bool{}}
 }
 
 // isTaken tells whether another process makes the call k, or has stored its reply.

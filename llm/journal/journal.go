@@ -13,8 +13,8 @@
 // and delay calls, but should not change replies.
 //
 // Only its owner can read the file (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
-// processes may use one file: a call is claimed before it is made, and the others wait for its reply. What stands in the
-// file has checksums.
+// processes may use one file: a call is claimed before it is made, and the others wait for its reply. What stands in
+// the file has checksums.
 package journal
 
 import (
@@ -80,8 +80,8 @@ var _ llm.Client = (*Client)(nil)
 // Client decorates next. endpoint distinguishes endpoints that have models of the same name; only its hash is stored.
 //
 // Calls are equal if endpoint and Request are equal. Of equal calls in flight, one is made, and all get its reply. A
-// call whose reply is in the journal is not made. Errors are not stored. The same holds between processes that share the
-// file, where a Meter of the journal is inside: a call that another one makes is waited for.
+// call whose reply is in the journal is not made. Errors are not stored. The same holds between processes that share
+// the file, where a Meter of the journal is inside: a call that another one makes is waited for.
 func (j *Journal) Client(next llm.Client, endpoint string) *Client {
 	return &Client{j, next, endpoint}
 }
