@@ -71,11 +71,29 @@ func Clean(text string) string {
 		}
 		before = r
 	}
-	if !strings.ContainsAny(text, "<[\"'“") {
-		return b.String()
+	shown := b.String()
+	if hasKey(shown) {
+		shown = verdictKey.ReplaceAllString(shown, "${1}"+KeyMark+"$2")
 	}
-	shown := verdictKey.ReplaceAllString(b.String(), "${1}"+KeyMark+"$2")
+	if !strings.ContainsAny(shown, "<[") {
+		return shown
+	}
 	return verdictForm.ReplaceAllString(chatMarker.ReplaceAllString(shown, "$1 $2"), "[ $1")
+}
+
+// hasKey tells whether a colon stands behind a quotation mark: most texts have none, which is seen faster so.
+func hasKey(text string) bool {
+	for {
+		before, rest, found := strings.Cut(text, ":")
+		if !found {
+			return false
+		}
+		before = strings.TrimRightFunc(before, unicode.IsSpace)
+		if strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "'") || strings.HasSuffix(before, "”") {
+			return true
+		}
+		text = rest
+	}
 }
 
 // mayBeMarker tells whether a marker may have begun and not ended at r. was tells it for the character before.

@@ -22,7 +22,11 @@ var (
 
 // marks are all verdicts on d in the reply, of whatever form.
 func (r *reading) marks(d *taxonomy.Dimension) []mark {
-	found := append(r.jsonMarks(d), allMarks(r.prose, askedForm, 2, nil)...)
+	found := r.jsonMarks(d)
+	if r.prose == "" {
+		return found
+	}
+	found = append(found, allMarks(r.prose, askedForm, 2, nil)...)
 	if !hasNumber(askedForm.ReplaceAllString(r.prose, "")) {
 		return found
 	}

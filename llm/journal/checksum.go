@@ -77,8 +77,15 @@ func settingChecksum(name, value string) []byte {
 }
 
 // addChecksums turns a journal of format 2, which has none, into one of the present format. What was changed in it
-// before cannot be known any more.
+// before cannot be known any more. It also adds the calls in flight: see claims.
 const addChecksums = `
+CREATE TABLE claim (
+	owner INTEGER PRIMARY KEY,
+	machine TEXT NOT NULL,
+	pid INTEGER NOT NULL,
+	expires INTEGER NOT NULL,       -- Unix seconds
+	calls BLOB NOT NULL             -- hash and attempt of each
+);
 ALTER TABLE reply ADD COLUMN checksum BLOB;
 ALTER TABLE account ADD COLUMN checksum BLOB;
 ALTER TABLE setting ADD COLUMN checksum BLOB;

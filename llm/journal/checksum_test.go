@@ -151,6 +151,7 @@ func TestWithoutChecksums(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop := []string{fmt.Sprintf("PRAGMA user_version = %d", unchecked)}
+	drop = append(drop, "DROP TABLE claim")
 	for _, table := range []string{"reply", "account", "setting"} {
 		drop = append(drop, "ALTER TABLE "+table+" DROP COLUMN checksum")
 	}

@@ -62,7 +62,7 @@ func openStore(path, synchronous string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{freed: make(chan struct{})}
+	s := &store{freed: make(chan struct{}), claims: newClaims()}
 	s.checkpoints.SetLimit(1)
 	if err := s.connect(abs, synchronous); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -240,6 +240,7 @@ func (s *store) prepareStatements() error {
 	s.accounts = on(s.conn.PrepareContext, listAccounts)
 	s.setAccount = on(s.conn.PrepareContext, "REPLACE INTO account ("+accountColumns+
 		", checksum) VALUES (?,?,?,?,?,?,?,?,?,?)")
+	s.setClaim = on(s.conn.PrepareContext, "REPLACE INTO claim (owner, machine, pid, expires, calls) VALUES (?,?,?,?,?)")
 	s.putReply = on(s.conn.PrepareContext, "REPLACE INTO reply ("+replyColumns+", checksum) VALUES (?,?,?,?,?,?,?,?,?)")
 	const findReplies = "SELECT " + replyColumns + ", checksum FROM reply WHERE call = ? AND attempt >= ?"
 	s.toReject = on(s.conn.PrepareContext, findReplies+" AND text = ? AND rejected = 0")
@@ -248,7 +249,7 @@ func (s *store) prepareStatements() error {
 }
 
 func (s *store) close() error {
-	faults := []error{s.checkpoints.Wait()}
+	faults := []error{s.checkpoints.Wait(), s.removeClaims()}
 	for _, stmt := range s.prepared { // a connection with an open statement stays open, and keeps the log beside the file
 		faults = append(faults, stmt.Close())
 	}

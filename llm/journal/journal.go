@@ -13,7 +13,8 @@
 // and delay calls, but should not change replies.
 //
 // Only its owner can read the file (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
-// processes may use one file.
+// processes may use one file: a call is claimed before it is made, and the others wait for its reply. What stands in
+// the file has checksums.
 package journal
 
 import (
@@ -79,7 +80,8 @@ var _ llm.Client = (*Client)(nil)
 // Client decorates next. endpoint distinguishes endpoints that have models of the same name; only its hash is stored.
 //
 // Calls are equal if endpoint and Request are equal. Of equal calls in flight, one is made, and all get its reply. A
-// call whose reply is in the journal is not made. Errors are not stored.
+// call whose reply is in the journal is not made. Errors are not stored. The same holds between processes that share
+// the file, where a Meter of the journal is inside: a call that another one makes is waited for.
 func (j *Journal) Client(next llm.Client, endpoint string) *Client {
 	return &Client{j, next, endpoint}
 }
@@ -255,33 +257,42 @@ func (c *Client) makeCall(ctx context.Context, p *pendingCall, id callID, r *llm
 		j.mu.Unlock()
 		close(p.done)
 	}()
-	reply, err := j.lookup(id, r.Attempt)
-	if reply == nil && err == nil {
-		reply, err = c.call(ctx, id, r)
-	}
+	reply, err := c.askOnce(ctx, id, r)
 	p.reply, p.err = cachedCopy(reply), err
 	p.abandoned = err != nil && ctx.Err() != nil
 	return reply, err
 }
 
-// memo asks the Meter inside to store the reply in the transaction of its cost.
+// memo asks the Meter inside to claim the call in the transaction that reserves its cost, and to store the reply in the
+// transaction that settles it.
 type memo struct {
 	journal *Journal
 	id      callID
 	attempt int
 	kept    bool
+	claimed bool
 }
+
+func (m *memo) key() pendingKey { return pendingKey{m.id, m.attempt} }
 
 type memoKey struct{}
 
 func (m *memo) storeReply(t *transaction, r *llm.Reply) error {
 	t.noteReply(m.id)
+	t.releaseCall(m.key())
 	return t.writeReply(&storedReply{id: m.id, attempt: int64(m.attempt), reply: *r})
 }
 
 func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Reply, error) {
 	m := &memo{journal: c.journal, id: id, attempt: r.Attempt}
 	reply, err := c.next.Complete(context.WithValue(ctx, memoKey{}, m), r)
+	if err != nil && m.claimed {
+		released := c.journal.store.writeChange(change{apply: func(t *transaction) error {
+			t.releaseCall(m.key())
+			return nil
+		}})
+		return nil, errors.Join(err, c.journal.brokenError(released))
+	}
 	if err != nil || m.kept {
 		return reply, err
 	}

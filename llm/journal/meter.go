@@ -112,7 +112,11 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	}
 	worst := WorstCase(r)
 	reserved := m.chargeFor(r.Model, worst)
-	if err := m.reserveBudget(ctx, r.Model, reserved); err != nil {
+	note, _ := ctx.Value(memoKey{}).(*memo)
+	if note != nil && note.journal != m.journal {
+		note = nil
+	}
+	if err := m.reserveBudget(ctx, r.Model, reserved, note); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -120,8 +124,7 @@ func (m *Meter) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error
 	}
 	reply, err := m.next.Complete(llm.WithAgain(ctx, func(context.Context) error { return m.countExchange(r.Model) }), r)
 	var storeReply func(*transaction) error
-	note, _ := ctx.Value(memoKey{}).(*memo)
-	if err == nil && note != nil && note.journal == m.journal {
+	if err == nil && note != nil {
 		storeReply = func(t *transaction) error { return note.storeReply(t, reply) }
 	}
 	used := m.chargeOutcome(r.Model, worst, reply, err)
@@ -234,17 +237,27 @@ func isTurnedDown(err error) bool {
 	return e.Status >= 400
 }
 
-// reserveBudget charges a in advance, or is an error that says why it cannot.
-func (m *Meter) reserveBudget(ctx context.Context, model string, a account) error {
+// reserveBudget charges a in advance and claims the call of note, if there is one. Otherwise the error says why not.
+func (m *Meter) reserveBudget(ctx context.Context, model string, a account, note *memo) error {
 	a.open = 1
 	for {
 		var refused error
+		var taken bool
 		var freed <-chan struct{}
 		if err := m.journal.store.writeChange(change{apply: func(t *transaction) (err error) {
+			if note != nil {
+				if taken, err = t.isTaken(note.key()); err != nil || taken {
+					return err
+				}
+			}
 			if refused, err = m.findRefusal(t, model, a); err != nil {
 				return err
 			}
 			if refused == nil {
+				if note != nil {
+					t.claimCall(note.key())
+					note.claimed = true
+				}
 				t.opened++
 				return t.chargeAccount(model, a)
 			}
@@ -254,6 +267,9 @@ func (m *Meter) reserveBudget(ctx context.Context, model string, a account) erro
 			return nil
 		}}); err != nil {
 			return m.journal.brokenError(err)
+		}
+		if taken {
+			return errTaken
 		}
 		if refused == nil {
 			return nil

@@ -22,6 +22,7 @@ type store struct {
 	rollback       *sql.Stmt
 	accounts       *sql.Stmt
 	setAccount     *sql.Stmt
+	setClaim       *sql.Stmt
 	putReply       *sql.Stmt
 	toReject       *sql.Stmt
 	getReply       *sql.Stmt   // on reader
@@ -33,6 +34,7 @@ type store struct {
 	open    int        // reservations of this process without an outcome
 	freed   chan struct{}
 	overrun error // why no further call is made
+	claims  claims
 
 	// What this process knows of the file. It holds while the data version shows that no other process has written.
 	version     uint32              // after the last transaction
@@ -161,6 +163,9 @@ func (t *transaction) execute(changes []change) error {
 		err = t.writeAccounts()
 	}
 	if err == nil {
+		err = t.writeClaims()
+	}
+	if err == nil {
 		_, err = t.commit.ExecContext(background)
 	}
 	if err == nil {
@@ -169,7 +174,7 @@ func (t *transaction) execute(changes []change) error {
 	if err != nil {
 		// After some faults SQLite has rolled back by itself; then this fails and nothing is lost.
 		_, _ = t.rollback.ExecContext(background)
-		t.perModel = nil
+		t.perModel, t.claims.others, t.claims.changed = nil, nil, true
 	}
 	return err
 }
@@ -180,6 +185,7 @@ func (s *store) forgetStale() error {
 	if err == nil && version != s.version {
 		s.perModel = nil
 		s.stored.Store(nil)
+		s.claims.others, s.claims.shared = nil, true
 	}
 	s.versionRead.Store(time.Now().UnixNano())
 	return err

@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// held is an endpoint whose calls wait.
+type held struct {
+	called chan struct{}
+	answer chan error
+}
+
+func (h *held) Complete(context.Context, *llm.Request) (*llm.Reply, error) {
+	h.called <- struct{}{}
+	if err := <-h.answer; err != nil {
+		return nil, err
+	}
+	return &llm.Reply{Text: "held", Usage: llm.Usage{Input: 1, Output: 1}}, nil
+}
+
+// claimed opens a journal twice, as two processes do; the first is in a call. Its end is in done.
+func claimed(t *testing.T) (a, b *Journal, first *held, done chan error) {
+	t.Helper()
+	path := file(t)
+	a, b = open(t, path), open(t, path)
+	first, done = &held{make(chan struct{}), make(chan error)}, make(chan error, 1)
+	c := a.Client(meter(t, a, first, Budget{}, nil), "")
+	go func() {
+		_, err := c.Complete(context.Background(), request("x"))
+		done <- err
+	}()
+	<-first.called
+	return a, b, first, done
+}
+
+// Who wants a call that another process makes waits for its reply, and makes it if the other fails.
+func TestClaimedCallIsWaitedFor(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		_, b, first, done := claimed(t)
+		var endpoint counting
+		c := b.Client(meter(t, b, &endpoint, Budget{}, nil), "")
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := c.Complete(stopped, request("x")); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v of a stopped call", err)
+		}
+		var wait sync.WaitGroup
+		var reply *llm.Reply
+		var fault error
+		wait.Go(func() { reply, fault = c.Complete(t.Context(), request("x")) })
+		complete(t, c, request("y"))
+		var want error
+		if fails {
+			want = errors.New("no")
+		}
+		first.answer <- want
+		if err := <-done; !errors.Is(err, want) {
+			t.Errorf("the first call ended with %v", err)
+		}
+		wait.Wait()
+		if fault != nil || (reply.Text == "held") == fails {
+			t.Fatalf("%+v, %v", reply, fault)
+		}
+		calls := int64(1)
+		if fails {
+			calls = 2
+		}
+		if n := endpoint.calls.Load(); n != calls {
+			t.Errorf("%d calls, want %d", n, calls)
+		}
+	}
+}
+
+// A claim holds no longer where its process has ended, or its lease has.
+func TestClaimsThatHoldNoLonger(t *testing.T) {
+	if hasEnded(os.Getpid()) || !hasEnded(1<<30) {
+		t.Error("a process that lives has ended, or the other way round")
+	}
+	for _, change := range []string{"UPDATE claim SET pid = 1073741824", "UPDATE claim SET expires = 1"} {
+		_, b, first, done := claimed(t)
+		execute(t, b.path, change)
+		var endpoint counting
+		complete(t, b.Client(meter(t, b, &endpoint, Budget{}, nil), ""), request("x"))
+		if n := endpoint.calls.Load(); n != 1 {
+			t.Errorf("%s: %d calls", change, n)
+		}
+		first.answer <- nil
+		<-done
+	}
+	// On another machine it cannot be known whether a process has ended.
+	_, b, first, done := claimed(t)
+	execute(t, b.path, "UPDATE claim SET pid = 1073741824, machine = 'other'")
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if _, err := b.Client(meter(t, b, &counting{}, Budget{}, nil), "").Complete(ctx, request("x")); !errors.Is(err,
+		context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	first.answer <- nil
+	<-done
+}
