@@ -235,11 +235,30 @@ func (t *table) next() (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	columns, err := t.columns(cells)
+	var columns []column
+	if limit := t.scan.in.max; len(raw) > limit/6 && quotedLen(raw) > limit {
+		err = &bounded.TooLongError{Max: limit}
+	} else {
+		columns, err = t.columns(cells)
+	}
 	if err != nil {
 		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: err}
 	}
 	return record{columns: columns, place: t.scan.start, raw: raw}, nil
+}
+
+// quotedLen is the most bytes that text takes in JSON, where a control character takes six.
+func quotedLen(text []byte) int {
+	n := len(text)
+	for _, c := range text {
+		switch {
+		case c == '\n' || c == '\r' || c == '\t' || c == '\\':
+			n++
+		case c < ' ':
+			n += 5
+		}
+	}
+	return n
 }
 
 func (t *table) columns(cells []string) ([]column, error) {

@@ -92,20 +92,27 @@ func (l *list) skipLong() error {
 
 // skipValue reads on behind a JSON value and the comma that follows it. depth is how many brackets of it are open.
 func skipValue(in *bufio.Reader, depth int) error {
-	began, quoted := depth > 0, false
+	began, quoted, ended := depth > 0, false, false
 	for {
 		c, err := in.ReadByte()
-		if err != nil {
+		if ended && errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		switch {
+		case ended && strings.IndexByte(jsonSpace, c) >= 0:
+		case ended && c == ',':
+			return nil
+		case ended:
+			return in.UnreadByte()
 		case quoted && c == '\\':
 			if _, err := in.Discard(1); err != nil {
 				return err
 			}
 			continue
 		case c == '"':
-			quoted, began = !quoted, true
+			quoted, began, ended = !quoted, true, quoted && depth == 0
 		case quoted || strings.IndexByte(jsonSpace, c) >= 0:
 		case c == '{' || c == '[':
 			depth++
@@ -114,6 +121,7 @@ func skipValue(in *bufio.Reader, depth int) error {
 			return in.UnreadByte()
 		case c == ']' || c == '}':
 			depth--
+			ended = depth == 0
 		case c == ',' && depth == 0 && began:
 			return nil
 		case c != ',':

@@ -284,9 +284,11 @@ func (s *Reader) sharedText(i int64) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.left -= n; s.left < 0 {
+	if n > s.left {
+		s.left = -1
 		return nil, &bounded.TooLongError{Max: s.max}
 	}
+	s.left -= n
 	return s.book.texts.textAt(i)
 }
 
