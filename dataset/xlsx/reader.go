@@ -89,8 +89,8 @@ func (s *Reader) openSheet(name string) error {
 	return nil
 }
 
-// Next gives the cells of the next row that is not empty; io.EOF behind the last. A row that is too long, nests too deep
-// or has too many cells is a *RowError, behind which the next call goes on.
+// Next gives the cells of the next row that is not empty; io.EOF behind the last. A row that is too long, nests
+// too deep or has too many cells is a *RowError, behind which the next call goes on.
 func (s *Reader) Next() ([]Cell, error) {
 	for {
 		start, err := s.findElement("row", "mergeCell")
@@ -151,8 +151,8 @@ func (s *Reader) damaged(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return io.EOF
-	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, zip.ErrChecksum),
-		errors.Is(err, zip.ErrFormat):
+	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, zip.ErrChecksum), errors.Is(err, zip.ErrFormat):
 		return fmt.Errorf("after row %d the sheet is damaged (%v); open and save the workbook in Excel, or fetch it again",
 			s.row, err) //nolint:errorlint // EOF must not be seen through
 	}

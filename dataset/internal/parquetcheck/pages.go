@@ -56,8 +56,8 @@ func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 			return fmt.Errorf("a page unpacks to %d times its size: a bomb; it is not read", ratio)
 		}
 		if n := max(page.DataPageHeader.V.NumValues, page.DataPageHeaderV2.V.NumValues); n > maxValues {
-			return fmt.Errorf("a page says it has %d values, which is more than %d; write the file again with smaller row groups",
-				n, maxValues)
+			return fmt.Errorf("a page says it has %d values, more than %d; write the file again with smaller row groups", n,
+				maxValues)
 		}
 		body := end - s.left
 		at = body + int64(page.CompressedPageSize)
