@@ -65,6 +65,15 @@ type lookedAt struct {
 	err error
 }
 
+// size is what a record's values take, in bytes.
+func (rec *record) size() int {
+	n := len(rec.raw)
+	for _, c := range rec.columns {
+		n += len(c.value)
+	}
+	return n
+}
+
 func (r *Reader) takeRecord() (record, error) {
 	if len(r.ahead) == 0 {
 		return r.in.next()
@@ -107,8 +116,9 @@ func (r *Reader) guessColumns(rec record) error {
 
 // lookAhead reads on until every column was seen. The error is one that ends the reading.
 func (r *Reader) lookAhead(e *ColumnsError) error {
-	for len(e.Fields) > 0 && len(r.ahead) < LookAhead-1 {
+	for left := r.opt.maxRecord(); len(e.Fields) > 0 && len(r.ahead) < LookAhead-1 && left > 0; {
 		rec, err := r.in.next()
+		left -= rec.size()
 		r.ahead = append(r.ahead, lookedAt{rec, err})
 		var line *LineError
 		switch {

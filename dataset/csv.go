@@ -16,19 +16,23 @@ import (
 type csvScanner struct {
 	in      *lineReader
 	comma   rune
-	pending [][]byte // lines to read again
-	line    int      // 1-based number of the last line taken
-	start   int      // line on which the last record began
-	raw     []byte   // that record
+	pending []byte // lines to read again, from again on
+	again   int
+	line    int    // 1-based number of the last line taken
+	start   int    // line on which the last record began
+	raw     []byte // that record
 }
 
 var errQuote = errors.New("quote")
 
 // takeLine gives the next physical line, with its end.
 func (s *csvScanner) takeLine() ([]byte, error) {
-	if len(s.pending) > 0 {
-		line := s.pending[0]
-		s.pending = s.pending[1:]
+	if s.again < len(s.pending) {
+		line := s.pending[s.again:]
+		if end := bytes.IndexByte(line, '\n'); end >= 0 { // the file's last line may have none
+			line = line[:end+1]
+		}
+		s.again += len(line)
 		s.line++
 		return line, nil
 	}
@@ -57,7 +61,7 @@ func (s *csvScanner) readRecord() ([]string, error) {
 
 // splitCells splits a record whose first line is at hand, and takes more lines while a quote is open.
 func (s *csvScanner) splitCells(line []byte) ([]string, error) {
-	p := csvRecord{s: s, line: line, taken: [][]byte{line}, size: len(line), comma: []byte(string(s.comma))}
+	p := csvRecord{s: s, line: line, taken: line[:len(line):len(line)], first: len(line), comma: []byte(string(s.comma))}
 	for {
 		var more bool
 		var err error
@@ -69,8 +73,11 @@ func (s *csvScanner) splitCells(line []byte) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(p.cells) > bounded.MaxColumns {
+			return nil, p.failed("%w", bounded.ErrColumns)
+		}
 		if !more {
-			s.raw = bytes.Join(p.taken, nil)
+			s.raw = p.taken
 			return p.cells, nil
 		}
 	}
@@ -80,16 +87,20 @@ func (s *csvScanner) splitCells(line []byte) ([]string, error) {
 type csvRecord struct {
 	s     *csvScanner
 	line  []byte // what is left of the line
-	taken [][]byte
-	size  int // bytes of taken
+	taken []byte // all its lines
+	first int    // length of the first
 	comma []byte
 	cells []string
 }
 
 // failed gives all lines but the first back, and says what is wrong.
 func (p *csvRecord) failed(what string, args ...any) error {
-	p.s.pending = append(p.taken[1:len(p.taken):len(p.taken)], p.s.pending...)
-	p.s.line, p.s.raw = p.s.start, p.taken[0]
+	if p.s.again < len(p.s.pending) { // all of them came from there
+		p.s.again -= len(p.taken) - p.first
+	} else {
+		p.s.pending, p.s.again = p.taken[p.first:], 0
+	}
+	p.s.line, p.s.raw = p.s.start, p.taken[:p.first]
 	return fmt.Errorf("%w: "+what, append([]any{errQuote}, args...)...)
 }
 
@@ -130,13 +141,15 @@ func (p *csvRecord) takeQuoted() (more bool, err error) {
 		}
 		cell = append(cell, p.line...)
 		next, err := p.s.takeLine()
-		if p.size += len(next); p.size > p.s.in.max || errors.Is(err, io.EOF) || bounded.IsTooLong(err) {
+		if err == nil {
+			p.taken, p.line = append(p.taken, next...), next
+		}
+		if len(p.taken) > p.s.in.max || errors.Is(err, io.EOF) || bounded.IsTooLong(err) {
 			return false, p.failed("the quote that opens cell %d is never closed", len(p.cells)+1)
 		}
 		if err != nil {
 			return false, err
 		}
-		p.taken, p.line = append(p.taken, next), next
 	}
 	p.cells = append(p.cells, string(cell))
 	switch {
@@ -222,11 +235,30 @@ func (t *table) next() (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	columns, err := t.columns(cells)
+	var columns []column
+	if limit := t.scan.in.max; len(raw) > limit/6 && quotedLen(raw) > limit {
+		err = &bounded.TooLongError{Max: limit}
+	} else {
+		columns, err = t.columns(cells)
+	}
 	if err != nil {
 		return record{}, &LineError{File: t.file, Line: t.scan.start, Raw: raw, Err: err}
 	}
 	return record{columns: columns, place: t.scan.start, raw: raw}, nil
+}
+
+// quotedLen is the most bytes that text takes in JSON, where a control character takes six.
+func quotedLen(text []byte) int {
+	n := len(text)
+	for _, c := range text {
+		switch {
+		case c == '\n' || c == '\r' || c == '\t' || c == '\\':
+			n++
+		case c < ' ':
+			n += 5
+		}
+	}
+	return n
 }
 
 func (t *table) columns(cells []string) ([]column, error) {

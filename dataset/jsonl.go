@@ -43,6 +43,9 @@ func (l *lineReader) next() ([]byte, error) {
 			return nil, io.EOF
 		}
 		l.line++
+		if len(line) > l.max {
+			return line[:min(len(line), 1<<10)], &bounded.TooLongError{Max: l.max}
+		}
 		if l.line == 1 {
 			line = bytes.TrimPrefix(line, bom)
 		}

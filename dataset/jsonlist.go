@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -20,10 +21,12 @@ type list struct {
 	file   string
 	item   int
 	inside bool     // between [ and ]
+	open   int      // braces that are open around what is read, outside a list
 	closer string   // what stands behind the list: "}" or ""
 	beside []string // keys beside "data"
 	squad  []record // rows of the article at hand
 	nested bool     // an article was seen
+	long   bool     // one expands to more than a record may take
 	err    error    // final
 }
 
@@ -35,6 +38,9 @@ func newList(r io.Reader, file string, limit int) *list {
 func (l *list) next() (record, error) {
 	if l.err == nil && len(l.squad) == 0 {
 		l.err = l.fillQuestions()
+	}
+	if bounded.IsTooLong(l.err) {
+		return record{}, l.skipLong()
 	}
 	if l.err != nil {
 		return record{}, l.err
@@ -52,6 +58,76 @@ func (l *list) next() (record, error) {
 	}
 	rec.columns = oneLine(columns)
 	return rec, nil
+}
+
+// skipLong gives the fault of an item that is too long, behind which the next call goes on.
+func (l *list) skipLong() error {
+	fault := &LineError{File: l.file, Line: l.item + 1, Unit: l.unit(), Err: &bounded.TooLongError{Max: l.in.Max}}
+	if l.long { // it was read, and left behind
+		l.long, l.err = false, nil
+		l.item++
+		return fault
+	}
+	rest := io.MultiReader(l.dec.Buffered(), l.in.In)
+	in := bufio.NewReaderSize(rest, 64<<10)
+	fault.Raw, _ = in.Peek(1 << 10)
+	fault.Raw = bytes.TrimLeft(bytes.Clone(fault.Raw), jsonSpace+",")
+	if err := skipValue(in, l.open); err != nil {
+		l.err = l.itemError(err)
+		return l.err
+	}
+	ahead, _ := in.Peek(in.Buffered())
+	l.in.In, l.in.Left = io.MultiReader(bytes.NewReader(bytes.Clone(ahead)), rest), l.in.Max
+	l.open, l.err = 0, nil
+	l.dec = json.NewDecoder(l.in)
+	if l.inside {
+		l.dec = json.NewDecoder(io.MultiReader(strings.NewReader("["), l.in))
+		if _, l.err = l.dec.Token(); l.err != nil {
+			return l.err
+		}
+	}
+	l.item++
+	return fault
+}
+
+// skipValue reads on behind a JSON value and the comma that follows it. depth is how many brackets of it are open.
+func skipValue(in *bufio.Reader, depth int) error {
+	began, quoted, ended := depth > 0, false, false
+	for {
+		c, err := in.ReadByte()
+		if ended && errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		switch {
+		case ended && strings.IndexByte(jsonSpace, c) >= 0:
+		case ended && c == ',':
+			return nil
+		case ended:
+			return in.UnreadByte()
+		case quoted && c == '\\':
+			if _, err := in.Discard(1); err != nil {
+				return err
+			}
+			continue
+		case c == '"':
+			quoted, began, ended = !quoted, true, quoted && depth == 0
+		case quoted || strings.IndexByte(jsonSpace, c) >= 0:
+		case c == '{' || c == '[':
+			depth++
+			began = true
+		case (c == ']' || c == '}') && depth == 0:
+			return in.UnreadByte()
+		case c == ']' || c == '}':
+			depth--
+			ended = depth == 0
+		case c == ',' && depth == 0 && began:
+			return nil
+		case c != ',':
+			began = true
+		}
+	}
 }
 
 // relative changes a message about a line into one about an item.
@@ -85,7 +161,12 @@ func (l *list) fillQuestions() error {
 		if err != nil {
 			return err
 		}
-		if rows, ok := flattenArticle(raw); ok {
+		rows, ok, err := flattenArticle(raw, l.in.Max)
+		if err != nil {
+			l.long = true
+			return err
+		}
+		if ok {
 			l.squad, l.nested = rows, true
 		} else {
 			l.squad = []record{{raw: raw}}
@@ -130,6 +211,7 @@ func (l *list) findFirst() (json.RawMessage, error) {
 
 // readObject reads what follows "{": up to the list under "data", or the whole object.
 func (l *list) readObject() (json.RawMessage, error) {
+	l.open = 1
 	raw := []byte{'{'}
 	var keys []string
 	for l.dec.More() {
@@ -144,7 +226,7 @@ func (l *list) readObject() (json.RawMessage, error) {
 				return nil, fmt.Errorf(`beside the list: the column "data" is there twice; keep one of them`)
 			}
 			if at, err := l.enterList(); err != nil || at {
-				l.inside, l.closer, l.beside = at, "}", keys
+				l.inside, l.closer, l.beside, l.open = at, "}", keys, 0
 				return nil, err
 			}
 		}
@@ -158,6 +240,7 @@ func (l *list) readObject() (json.RawMessage, error) {
 		raw = append(append(append(raw, quote(key)...), ':'), value...)
 	}
 	_, err := l.dec.Token() // the closing brace
+	l.open = 0
 	return append(raw, '}'), l.itemError(err)
 }
 
@@ -247,22 +330,37 @@ func (l *list) notes() []string {
 	return notes
 }
 
-// flattenArticle turns {"title", "paragraphs": [{"context", "qas": [{…}]}]} into one record a question.
-func flattenArticle(raw []byte) ([]record, bool) {
+// What a question costs beside its text, and each of its columns, in bytes.
+const (
+	questionCost = 100
+	columnCost   = 40
+)
+
+// flattenArticle turns {"title", "paragraphs": [{"context", "qas": [{…}]}]} into one record a question. All of them
+// together may take limit bytes.
+func flattenArticle(raw []byte, limit int) (rows []record, ok bool, err error) {
 	if !bytes.Contains(raw, []byte(`"paragraphs"`)) {
-		return nil, false
+		return nil, false, nil
+	}
+	left := limit
+	if left -= bytes.Count(raw, []byte(",")) * columnCost / 4; left < 0 { // its lists are held whole
+		return nil, false, &bounded.TooLongError{Max: limit}
 	}
 	article, paragraphs, ok := unnest(raw, "paragraphs")
 	if !ok {
-		return nil, false
+		return nil, false, nil
 	}
-	rows := []record{}
+	rows = []record{}
 	for _, p := range paragraphs {
 		paragraph, questions, ok := unnest(p, "qas")
 		if !ok {
-			return nil, false
+			return nil, false, nil
 		}
 		for _, q := range questions {
+			left -= len(q) + questionCost + columnCost*(len(paragraph)+len(article))
+			if left < 0 {
+				return nil, false, &bounded.TooLongError{Max: limit}
+			}
 			columns, err := parseObject(q)
 			if err != nil {
 				rows = append(rows, record{raw: q}) // parsed again, and refused, by next
@@ -272,7 +370,7 @@ func flattenArticle(raw []byte) ([]record, bool) {
 			rows = append(rows, record{columns: oneLine(columns), raw: nil})
 		}
 	}
-	return rows, true
+	return rows, true, nil
 }
 
 // unnest splits an object into the list under key and its other columns.
@@ -290,8 +388,12 @@ func unnest(raw []byte, key string) (others []column, items []json.RawMessage, o
 
 // appendMissing appends the columns that are not there yet.
 func appendMissing(columns, more []column) []column {
+	there := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		there[c.name] = true
+	}
 	for _, c := range more {
-		if !slices.ContainsFunc(columns, func(d column) bool { return d.name == c.name }) {
+		if !there[c.name] {
 			columns = append(columns, c)
 		}
 	}

@@ -50,6 +50,7 @@ func (r *Reader) Schema() *Schema {
 // parquetFile reads a Parquet file, a few rows at a time.
 type parquetFile struct {
 	file    string
+	max     int                // bytes of a row
 	groups  []parquet.RowGroup // that are left
 	rows    parquet.Rows       // of the group at hand, or nil
 	buffer  []parquet.Row
@@ -87,7 +88,7 @@ func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFi
 	if err := parquetcheck.CheckPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
-	p = &parquetFile{file: file, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch),
+	p = &parquetFile{file: file, max: limit, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch),
 		schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	p.root = p.numberLeaves(f.Schema())
@@ -99,6 +100,9 @@ func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFi
 		if !kept(c.node) {
 			p.schema.lost = append(p.schema.lost, fmt.Sprintf("%s (%s)", c.name, typeName(c.node)))
 		}
+	}
+	if len(names) > bounded.MaxColumns {
+		return nil, bounded.ErrColumns
 	}
 	p.flat, err = newFlatHeader(names)
 	return p, err
@@ -134,11 +138,16 @@ func (p *parquetFile) next() (record, error) {
 	p.current, p.ready = p.ready[0], p.ready[1:]
 	p.row++
 	columns, err := p.columns()
+	rec := record{columns: columns, place: p.row}
 	if err != nil {
 		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(),
 			Raw: []byte(fmt.Sprintf("%q", fmt.Sprint(p.current))), Err: err}
 	}
-	return record{columns: columns, place: p.row}, nil
+	if rec.size() > p.max {
+		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(), Raw: []byte("{}"),
+			Err: &bounded.TooLongError{Max: p.max}}
+	}
+	return rec, nil
 }
 
 // readBatch reads rows until some are ready.
@@ -149,7 +158,11 @@ func (p *parquetFile) readBatch() (err error) {
 			if len(p.groups) == 0 {
 				return io.EOF
 			}
-			p.rows, p.groups = p.groups[0].Rows(), p.groups[1:]
+			group := p.groups[0]
+			if p.groups = p.groups[1:]; group.NumRows() == 0 { // pyarrow writes such, whose chunks the library cannot open
+				continue
+			}
+			p.rows = group.Rows()
 		}
 		n, err := p.rows.ReadRows(p.buffer)
 		p.ready = p.buffer[:n]

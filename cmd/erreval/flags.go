@@ -101,6 +101,11 @@ func encodingFlag() cli.Flag {
 		Usage: "read text in the encoding `NAME`, such as windows-1252 (default: UTF-8, or what the file shows)"}
 }
 
+func maxRecordFlag() cli.Flag {
+	return &cli.StringFlag{Name: "max-record", Value: "16MiB",
+		Usage: "reject a line, row or item that takes more than `SIZE`, with the texts that its cells share"}
+}
+
 func limitFlag() cli.Flag {
 	return &cli.IntFlag{Name: "limit", Usage: "stop after `N` rows; 0 reads all"}
 }

@@ -13,12 +13,12 @@ import (
 )
 
 func fileFlags() []cli.Flag {
-	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag(), encodingFlag()}
+	return []cli.Flag{formatFlag(), sheetFlag(), delimiterFlag(), encodingFlag(), maxRecordFlag()}
 }
 
 func readFileOptions(ctx *cli.Context) run.FileOptions {
 	return run.FileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter"),
-		Encoding: ctx.String("encoding")}
+		Encoding: ctx.String("encoding"), MaxRecord: ctx.String("max-record")}
 }
 
 // rowFlags are those that openRowInput reads.

@@ -153,8 +153,7 @@ func (s *Reader) damaged(err error) error {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case errors.As(err, &syntax), errors.As(err, &wrong), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, zip.ErrChecksum),
-		errors.Is(err, zip.ErrFormat):
+		errors.Is(err, zip.ErrChecksum), errors.Is(err, zip.ErrFormat):
 		return fmt.Errorf("after row %d the sheet is damaged (%v); open and save the workbook in Excel, or fetch it again",
 			s.row, err) //nolint:errorlint // EOF must not be seen through
 	}
@@ -286,9 +285,11 @@ func (s *Reader) sharedText(i int64) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.left -= n; s.left < 0 {
+	if n > s.left {
+		s.left = -1
 		return nil, &bounded.TooLongError{Max: s.max}
 	}
+	s.left -= n
 	return s.book.texts.textAt(i)
 }
 

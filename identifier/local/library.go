@@ -3,13 +3,11 @@ package local
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 )
 
@@ -105,22 +103,9 @@ func Schedule(device string, workers int) identifier.Options {
 // ParseSize reads "8GB", "900MB" or a number of bytes, as --gpu-memory takes it; "" is 0. A fault is a
 // *models.OptionError.
 func ParseSize(text string) (int64, error) {
-	number, unit := strings.ToUpper(strings.TrimSpace(text)), 1.0
-	for _, u := range []struct {
-		suffix string
-		bytes  float64
-	}{{"GB", 1e9}, {"MB", 1e6}, {"GIB", 1 << 30}, {"MIB", 1 << 20}} {
-		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
-			number, unit = strings.TrimSpace(rest), u.bytes
-			break
-		}
+	n, err := words.ParseSize(text)
+	if err != nil {
+		return 0, models.OptionErrorf("--gpu-memory %w", err)
 	}
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n > 0) || n*unit > math.MaxInt64/2 {
-		return 0, models.OptionErrorf("--gpu-memory %q: write a size, as in 8GB or 900MB", text)
-	}
-	return int64(n * unit), nil
+	return n, nil
 }

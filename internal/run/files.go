@@ -11,6 +11,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // FileOptions say how files of rows are stored.
@@ -19,6 +20,7 @@ type FileOptions struct {
 	Sheet     string // of a workbook; "" is the first
 	Delimiter string // one character, "tab" or "\t"; "" looks at the header
 	Encoding  string // of text that is read; "" is UTF-8, or what the file shows
+	MaxRecord string // bytes that a record may take, as in "16MiB"; "" is 16 MiB
 }
 
 // Files reads and writes files of rows.
@@ -27,6 +29,7 @@ type Files struct {
 	sheet     string
 	delimiter rune
 	encoding  string
+	maxRecord int
 }
 
 // Open checks the options.
@@ -44,6 +47,11 @@ func (o FileOptions) Open() (*Files, error) {
 			return nil, exit.Usagef("--encoding: %w", err)
 		}
 	}
+	size, err := words.ParseSize(o.MaxRecord)
+	if err != nil {
+		return nil, exit.Usagef("--max-record %w", err)
+	}
+	f.maxRecord = int(size)
 	text := strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(o.Delimiter)
 	if text == "" {
 		return f, nil
@@ -71,6 +79,7 @@ func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Opti
 	if o.Recorded = fields; id != nil {
 		o.RecordedID = id
 	}
+	o.MaxRecord = f.maxRecord
 	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
 		info, err := file.Stat()
 		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed

@@ -4,8 +4,10 @@ package words
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,6 +26,28 @@ func Counts(counts map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%s %d", name, counts[name]))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// ParseSize reads a number of bytes as people write it: "16MiB", "8GB" or "1024"; "" is 0.
+func ParseSize(text string) (int64, error) {
+	number, unit := strings.ToUpper(strings.TrimSpace(text)), 1.0
+	for _, u := range []struct {
+		suffix string
+		bytes  float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"GIB", 1 << 30}, {"MIB", 1 << 20}} {
+		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n > 0) || n*unit > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q: write a size, as in 8GB or 900MB", text)
+	}
+	return int64(n * unit), nil
 }
 
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)

@@ -1,7 +1,9 @@
 package parquetcheck
 
 import (
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 
@@ -10,8 +12,12 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// maxValues is the most values of a page: a run of them takes a few bytes in a file, and each at least four in memory.
+const maxValues = 4 << 20
+
 // CheckPages refuses a page that unpacks to more than limit bytes and to bounded.MaxRatio times its size, and one that
-// says it is larger than the file: pages and their headers are held whole. size is the file's.
+// says it is larger than the file: pages and their headers are held whole. It compares the
+// checksums of dictionaries, where there are any; the library compares those of the other pages. size is the file's.
 func CheckPages(r io.ReaderAt, size int64, meta *format.FileMetaData, limit int32) error {
 	for _, group := range meta.RowGroups {
 		for _, chunk := range group.Columns {
@@ -49,10 +55,24 @@ func checkChunk(r io.ReaderAt, at, end, size int64, limit int32) error {
 			ratio > bounded.MaxRatio {
 			return fmt.Errorf("a page unpacks to %d times its size: a bomb; it is not read", ratio)
 		}
-		at = end - s.left + int64(page.CompressedPageSize)
+		if n := max(page.DataPageHeader.V.NumValues, page.DataPageHeaderV2.V.NumValues); n > maxValues {
+			return fmt.Errorf("a page says it has %d values, more than %d; write the file again with smaller row groups", n,
+				maxValues)
+		}
+		body := end - s.left
+		at = body + int64(page.CompressedPageSize)
 		if at > size {
 			return fmt.Errorf("a page says it has %d bytes, which goes beyond the file's end; it is damaged",
 				page.CompressedPageSize)
+		}
+		if page.Type == format.DictionaryPage && page.CRC != 0 {
+			sum := crc32.NewIEEE()
+			if _, err := io.Copy(sum, io.NewSectionReader(r, body, at-body)); err != nil {
+				return err
+			}
+			if sum.Sum32() != uint32(page.CRC) { // #nosec G115 -- its bits are those of the checksum
+				return errors.New("the checksum of its dictionary does not fit; write or fetch the file again")
+			}
 		}
 	}
 	return nil

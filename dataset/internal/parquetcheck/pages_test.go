@@ -48,6 +48,8 @@ func TestPageSizesThatLie(t *testing.T) {
 		// its greatest value
 		"\x15\x00\x15\x02\x15\x02\x2c\x15\x02\x15\x00\x15\x00\x15\x00\x1c\x18\xff\xff\xff\xff\x07": `column "x": a page's header says it is longer than the file`,
 		"\x15\x00\x15\x02\x15\x02\x00\x00": "",
+		// 2,000,000,000 values in a data page of a byte
+		"\x15\x00\x15\x02\x15\x02\x2c\x15\x80\xd0\xac\xf3\x0e\x15\x00\x15\x00\x15\x00\x00\x00x": `column "x": a page says it has 2000000000 values`,
 		"\xff\xff":                         "", // for whoever reads the page
 	} {
 		meta := &format.FileMetaData{RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{
