@@ -269,8 +269,8 @@ func scoresValue(parts []column) json.RawMessage {
 	return appendObject(nil, dimensions)
 }
 
-// formulaLike tells whether a spreadsheet may take a text for a formula: East Asian ones also by full-width signs. Plain
-// numbers are none.
+// formulaLike tells whether a spreadsheet may take a text for a formula: East Asian ones also by full-width signs.
+// Plain numbers are none.
 func formulaLike(text string) bool {
 	if text == "" {
 		return false

@@ -224,7 +224,8 @@ func TestUnwritable(t *testing.T) {
 		`the sheet name "a/b" is not one`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := NewWriter(io.Discard, "", make([]string, maxColumns+1), isFormula); err == nil || !strings.HasPrefix(err.Error(),
+	_, err := NewWriter(io.Discard, "", make([]string, maxColumns+1), isFormula)
+	if err == nil || !strings.HasPrefix(err.Error(),
 		"16385 columns") {
 		t.Errorf("got %v", err)
 	}

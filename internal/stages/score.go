@@ -63,6 +63,12 @@ type panelOptions struct {
 	Audit        float64  `json:"audit"`
 }
 
+func newPanelOptions(models judging.Record, dimensions []string, o *AskOptions) panelOptions {
+	p := &o.Panel
+	return panelOptions{Record: models, Dimensions: dimensions, Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
+		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
+}
+
 // Offline scores the rows of all inputs by the probabilities of their errors.
 func (s *Score) Offline(ctx context.Context) error {
 	r := s.Run
@@ -162,10 +168,7 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	j.showProgress(r)
 	spent := r.Progress.More
 	r.Progress.More = func() string { return fmt.Sprintf(", %d unscored%s", s.summary.Unscored, spent()) }
-	p := o.Panel
-	stage.Options = panelOptions{Record: j.newRecord(r.Reading), Dimensions: keys, Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
-		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
-	stage.Meter, stage.Stop = j.meter, j.findStop
+	stage.Options, stage.Meter, stage.Stop = newPanelOptions(j.newRecord(r.Reading), keys, o), j.meter, j.findStop
 	stage.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		defer tuneRuntime(r.Getenv)()
 		return panel.Score(ctx, func() (*dataset.Row, error) {
