@@ -511,21 +511,27 @@ func TestUnwritableKeeps(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	row := &Row{}
 	for i, text := range []string{"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "-5", "+5",
-		"-0.5e3", "plain"} {
+		"-0.5e3", "plain", "\n=1", "＝1", "＋1", "－1", "＠A", "\nplain", "日＝1"} {
 		if err := row.Set(fmt.Sprint("c", i), text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f := Format{Name: CSV}
 	data := write(t, []*Row{row}, f, SinkOptions{})
-	const want = "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,erreval.apostrophe\n" +
-		"'=1+1,'+1+1,'-1+1,'@SUM(A1),'\t=1,\"'\r=1\",'=1,-5,+5,-0.5e3,plain,\"[\"\"c0\"\",\"\"c1\"\",\"\"c2\"\",\"\"c3\"\",\"\"c4\"\",\"\"c5\"\"]\"\n"
+	const want = "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,erreval.apostrophe\n" +
+		"'=1+1,'+1+1,'-1+1,'@SUM(A1),'\t=1,\"'\r=1\",'=1,-5,+5,-0.5e3,plain,\"'\n=1\",'＝1,'＋1,'－1,'＠A,\"'\nplain\",日＝1," +
+		"\"[\"\"c0\"\",\"\"c1\"\",\"\"c2\"\",\"\"c3\"\",\"\"c4\"\",\"\"c5\"\",\"\"c11\"\",\"\"c12\"\",\"\"c13\"\",\"\"c14\"\",\"\"c15\"\",\"\"c16\"\"]\"\n"
 	if string(data) != want {
 		t.Errorf("got  %q\nwant %q", data, want)
 	}
-	got, bad := readFormat(t, data, f, Options{})
-	if len(got) != 1 || string(appendObject(nil, got[0].columns)) != string(appendObject(nil, row.columns)) {
-		t.Errorf("came back as %v, %v", got, bad)
+	for _, f := range []Format{f, {Name: TSV}, {Name: XLSX}} {
+		if err := row.Set("＝header", "\n"); err != nil {
+			t.Fatal(err)
+		}
+		got, bad := readFormat(t, write(t, []*Row{row}, f, SinkOptions{}), f, Options{})
+		if len(got) != 1 || string(appendObject(nil, got[0].columns)) != string(appendObject(nil, row.columns)) {
+			t.Errorf("%s: came back as %v, %v", f, got, bad)
+		}
 	}
 	foreign, _ := readFormat(t, []byte("a\n'=1\n"), f, Options{})
 	if raw, _ := foreign[0].Get("a"); string(raw) != `"'=1"` {

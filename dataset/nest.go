@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // flatHeader knows what the columns of a flat file mean.
@@ -268,7 +269,15 @@ func scoresValue(parts []column) json.RawMessage {
 	return appendObject(nil, dimensions)
 }
 
-// formulaLike tells whether a spreadsheet may take a text for a formula. Plain numbers are none.
+// formulaLike tells whether a spreadsheet may take a text for a formula: East Asian ones also by full-width signs.
+// Plain numbers are none.
 func formulaLike(text string) bool {
-	return text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0 && !number.MatchString(strings.TrimPrefix(text, "+"))
+	if text == "" {
+		return false
+	}
+	if text[0] >= utf8.RuneSelf {
+		sign, _ := utf8.DecodeRuneInString(text)
+		return strings.ContainsRune("＝＋－＠", sign)
+	}
+	return strings.IndexByte("=+-@\t\r\n", text[0]) >= 0 && !number.MatchString(strings.TrimPrefix(text, "+"))
 }

@@ -106,7 +106,7 @@ type sheetWriter struct {
 }
 
 func newSheetWriter(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
-	out, err := xlsx.NewWriter(w, o.Sheet, h.names())
+	out, err := xlsx.NewWriter(w, o.Sheet, h.names(), formulaLike)
 	if err != nil {
 		return nil, err
 	}

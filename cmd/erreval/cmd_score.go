@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
@@ -28,6 +30,9 @@ Other formats, a pipe, the first rows only, going on after an interruption:
    erreval score tagged.jsonl -o try.jsonl --limit 100
    erreval score tagged.jsonl -o scored.jsonl --resume
 
+Some dimensions only, which is cheaper where a judge is asked:
+   erreval score tagged.jsonl -o scored.jsonl --dimensions fluency,answer_consistency
+
 Ask a language model instead, which is shown the errors found (` + usualKey() + ` holds the key); look at the
 prompts and the cost first, and bound what is spent. The same line again goes on where it stopped:
    erreval score tagged.jsonl --judge gpt-4o-mini --show-prompt q1
@@ -44,7 +49,7 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: append(runFlags(map[string][]cli.Flag{"output": {taxonomy}}), judgeFlags()...),
+		Flags: append(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag()}}), judgeFlags()...),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
 				return err
@@ -56,6 +61,11 @@ Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed
 			return runScore(ctx, e, readRunOptions(ctx), ask)
 		},
 	}
+}
+
+func dimensionsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "dimensions",
+		Usage: "score these dimensions of the taxonomy alone, `NAME[,NAME]`, by key or title (default: all)"}
 }
 
 // runScore scores offline where ask is nil.
@@ -74,6 +84,9 @@ func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) e
 		return err
 	}
 	s := &stages.Score{Run: r, JSON: ctx.Bool("json")}
+	if ctx.IsSet("dimensions") {
+		s.Dimensions = strings.Split(ctx.String("dimensions"), ",")
+	}
 	if s.Taxonomy, err = taxonomyOf(ctx.String("taxonomy"), o.Inputs); err != nil {
 		return err
 	}

@@ -58,9 +58,10 @@ var workbookParts = []struct{ name, content string }{
 
 const sheetHead = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`
 
-// NewWriter begins a workbook with one sheet, called rows where sheet is "", and writes the names of its columns. More
-// columns or a longer name than Excel takes are an error.
-func NewWriter(out io.Writer, sheet string, names []string) (*Writer, error) {
+// NewWriter begins a workbook with one sheet, called rows where sheet is "", and writes the names of its columns; those
+// that quoted chooses are written as Quoted, without bold letters. More columns or a longer name than Excel takes are
+// an error.
+func NewWriter(out io.Writer, sheet string, names []string, quoted func(name string) bool) (*Writer, error) {
 	if len(names) > maxColumns {
 		return nil, fmt.Errorf("%d columns, but a sheet has at most %d; write Parquet or JSON Lines instead", len(names),
 			maxColumns)
@@ -91,7 +92,11 @@ func NewWriter(out io.Writer, sheet string, names []string) (*Writer, error) {
 	w.row = 1
 	w.out.WriteString(`<row r="1">`)
 	for i, name := range names {
-		if err := w.writeText(i, name, styleHeader); err != nil {
+		style := styleHeader
+		if quoted(name) {
+			style = styleQuoted
+		}
+		if err := w.writeText(i, name, style); err != nil {
 			return nil, err
 		}
 	}

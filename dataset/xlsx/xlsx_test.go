@@ -157,6 +157,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+func isFormula(name string) bool { return strings.HasPrefix(name, "=") }
+
 // TestExcelReadsOurs: excelize, which is not ours, sees the texts, and no formula; and so do we.
 func TestExcelReadsOurs(t *testing.T) {
 	names, values := []string{}, []any{Quoted("=1+1"), "a\r\nb", "\x01", "_x0041_", " a ", Number("1.5"), true, nil,
@@ -164,8 +166,9 @@ func TestExcelReadsOurs(t *testing.T) {
 	for i := range values {
 		names = append(names, fmt.Sprint("c", i))
 	}
+	names[1] = "=c1"
 	var out bytes.Buffer
-	w, err := NewWriter(&out, "mine", names)
+	w, err := NewWriter(&out, "mine", names, isFormula)
 	if err == nil {
 		err = errors.Join(w.Write(values), w.Close())
 	}
@@ -186,6 +189,15 @@ func TestExcelReadsOurs(t *testing.T) {
 	if formula != "" || errors.Join(err, err2) != nil || style != styleQuoted {
 		t.Errorf("formula %q in style %d, %v", formula, style, err)
 	}
+	for cell, want := range map[string]int{"A1": styleHeader, "B1": styleQuoted, "B2": stylePlain} {
+		if style, err := f.GetCellStyle("mine", cell); err != nil || style != want {
+			t.Errorf("%s has style %d, %v, want %d", cell, style, err, want)
+		}
+	}
+	if quoted, err := f.GetStyle(styleQuoted); err != nil || quoted.Font != nil && quoted.Font.Bold ||
+		f.Styles.CellXfs.Xf[styleQuoted].QuotePrefix == nil || !*f.Styles.CellXfs.Xf[styleQuoted].QuotePrefix {
+		t.Errorf("no apostrophe: %+v, %v", quoted, err)
+	}
 	rows, _, err := read(out.Bytes(), Options{})
 	ours := []string{`"=1+1"`, `"a\r\nb"`, `"\x01"`, `"_x0041_"`, `" a "`, "1.5", "true", `"12345678901234567890"`}
 	if err != nil || len(rows) != 2 || !slices.Equal(rows[1], ours) {
@@ -200,7 +212,7 @@ func TestUnwritable(t *testing.T) {
 		`column "a" has a int, which is no value of a cell`:                func(w *Writer) error { return w.Write([]any{1}) },
 		"a sheet has at most 1048576 rows":                                 func(w *Writer) error { w.row = maxRows; return w.Write([]any{"x"}) },
 	} {
-		w, err := NewWriter(io.Discard, "", []string{"a"})
+		w, err := NewWriter(io.Discard, "", []string{"a"}, isFormula)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,11 +220,12 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := NewWriter(io.Discard, "a/b", nil); err == nil || !strings.HasPrefix(err.Error(),
+	if _, err := NewWriter(io.Discard, "a/b", nil, isFormula); err == nil || !strings.HasPrefix(err.Error(),
 		`the sheet name "a/b" is not one`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := NewWriter(io.Discard, "", make([]string, maxColumns+1)); err == nil || !strings.HasPrefix(err.Error(),
+	_, err := NewWriter(io.Discard, "", make([]string, maxColumns+1), isFormula)
+	if err == nil || !strings.HasPrefix(err.Error(),
 		"16385 columns") {
 		t.Errorf("got %v", err)
 	}

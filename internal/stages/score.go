@@ -28,9 +28,10 @@ import (
 
 // Score scores tagged rows and sums up the scores.
 type Score struct {
-	Run      *run.Run
-	Taxonomy *taxonomy.Taxonomy
-	JSON     bool // prints the summary as JSON, on standard output unless rows go there
+	Run        *run.Run
+	Taxonomy   *taxonomy.Taxonomy
+	Dimensions []string // names or keys of those that are scored; nil is all
+	JSON       bool     // prints the summary as JSON, on standard output unless rows go there
 
 	judges  *judges // or nil
 	summary *ScoreSummary
@@ -44,13 +45,15 @@ const (
 
 // offlineOptions is the options part of OUT.run.json.
 type offlineOptions struct {
-	Judge string `json:"judge"`
+	Judge      string   `json:"judge"`
+	Dimensions []string `json:"dimensions,omitempty"` // keys; absent where all are scored
 	runrecord.Reading
 }
 
 // panelOptions is the options part of OUT.run.json with judges.
 type panelOptions struct {
 	judging.Record
+	Dimensions   []string `json:"dimensions,omitempty"` // keys; absent where all are judged
 	Modes        []string `json:"modes"`
 	Joint        bool     `json:"joint"`
 	Aggregate    string   `json:"aggregate"`
@@ -60,9 +63,19 @@ type panelOptions struct {
 	Audit        float64  `json:"audit"`
 }
 
+func newPanelOptions(models judging.Record, dimensions []string, o *AskOptions) panelOptions {
+	p := &o.Panel
+	return panelOptions{Record: models, Dimensions: dimensions, Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
+		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
+}
+
 // Offline scores the rows of all inputs by the probabilities of their errors.
 func (s *Score) Offline(ctx context.Context) error {
-	r, t := s.Run, s.Taxonomy
+	r := s.Run
+	t, keys, err := chooseDimensions(s.Taxonomy, s.Dimensions)
+	if err != nil {
+		return err
+	}
 	offline, err := scorer.NewOffline(t, scorer.OfflineOptions{})
 	if err != nil {
 		return exit.With(exit.Unfit, err)
@@ -70,8 +83,8 @@ func (s *Score) Offline(ctx context.Context) error {
 	if err := r.CheckOutputs(); err != nil {
 		return err
 	}
-	stage := s.stage()
-	stage.Options = offlineOptions{Judge: dataset.JudgeOffline, Reading: r.Reading}
+	stage := s.stage(t)
+	stage.Options = offlineOptions{Judge: dataset.JudgeOffline, Dimensions: keys, Reading: r.Reading}
 	stage.Work = run.Each(func(row *dataset.Row) error {
 		d, err := row.Diagnosis()
 		if err == nil {
@@ -91,13 +104,13 @@ func (s *Score) Offline(ctx context.Context) error {
 	return s.all(r.All(ctx, stage))
 }
 
-// stage is what all ways of scoring have in common.
-func (s *Score) stage() *run.Stage {
-	s.summary = newScoreSummary(s.Taxonomy)
+// stage is what all ways of scoring have in common; the dimensions of chosen are scored.
+func (s *Score) stage(chosen *taxonomy.Taxonomy) *run.Stage {
+	s.summary = newScoreSummary(chosen)
 	stage := &run.Stage{Command: "score", Taxonomy: s.Taxonomy, Column: dataset.ColumnScores,
 		Verb: "score", Past: "scored",
 		Why: s.summary.why, Zero: run.Counts{countUnscored: 0}}
-	for _, d := range s.Taxonomy.Dimensions {
+	for _, d := range chosen.Dimensions {
 		stage.Zero[countScored+d.Key] = 0
 	}
 	stage.Count = func(row *dataset.Row, resumed bool, counts run.Counts) error {
@@ -121,8 +134,12 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	chosen, keys, err := chooseDimensions(s.Taxonomy, s.Dimensions)
+	if err != nil {
+		return err
+	}
 	options := o.Panel
-	options.Taxonomy, options.Template = s.Taxonomy, j.Template
+	options.Taxonomy, options.Template = chosen, j.Template
 	panel, err := scorer.NewPanel(j.Models(), options)
 	if err != nil {
 		return exit.With(exit.Usage, err)
@@ -146,15 +163,12 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 		})
 	}
 	s.judges = j
-	stage := s.stage()
-	s.summary.Judging = newJudgeSummary(j, s.Taxonomy)
+	stage := s.stage(chosen)
+	s.summary.Judging = newJudgeSummary(j, chosen)
 	j.showProgress(r)
 	spent := r.Progress.More
 	r.Progress.More = func() string { return fmt.Sprintf(", %d unscored%s", s.summary.Unscored, spent()) }
-	p := o.Panel
-	stage.Options = panelOptions{Record: j.newRecord(r.Reading), Modes: p.Modes, Joint: o.Joint, Aggregate: p.Aggregate,
-		PaperWording: p.PaperWording, Plant: p.Plant, Cascade: p.Cascade.Sure, Audit: p.Cascade.Audit}
-	stage.Meter, stage.Stop = j.meter, j.findStop
+	stage.Options, stage.Meter, stage.Stop = newPanelOptions(j.newRecord(r.Reading), keys, o), j.meter, j.findStop
 	stage.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		defer tuneRuntime(r.Getenv)()
 		return panel.Score(ctx, func() (*dataset.Row, error) {
@@ -164,7 +178,7 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 			}
 			return row, err
 		}, func(row *dataset.Row, scores map[string]*dataset.Score) error {
-			if err := row.SetScores(s.Taxonomy, scores); err != nil {
+			if err := row.SetScores(chosen, scores); err != nil {
 				return err
 			}
 			return emit(row)
