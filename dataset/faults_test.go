@@ -154,7 +154,8 @@ func faults(t *testing.T) []fault {
 		{"bomb.jsonl.gz", pack(t, Gzip, []byte(good+"\n"+repeated("\x00", bounded.MaxRecord+1<<20)+"\n"+good)), 2, 1,
 			`bomb.jsonl.gz:2: the record takes more than 16 MiB`},
 
-		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", bounded.MaxRecord+1<<20)+`"},`+good+"]")), 2, 1,
+		{"bomb.json.gz", pack(t, Gzip, []byte("["+good+`,{"x":"`+repeated("x", bounded.MaxRecord+1<<20)+`"},`+good+"]")), 2,
+			1,
 			`bomb.json.gz: item 2: the record takes more than 16 MiB`},
 		{"bomb.csv.zst", pack(t, Zstd, []byte(head+"q,a,p\nq,a,\""+repeated("p", bounded.MaxRecord+1<<20))), 1, 1,
 			`bomb.csv.zst:3: the record takes more than 16 MiB`},
