@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
+	"github.com/erreval/erreval/dataset/internal/textfile"
 	"github.com/erreval/erreval/internal/spelling"
 )
 
@@ -58,19 +58,19 @@ func (e *encodingError) Error() string {
 		e.place, e.encoding)
 }
 
-// decode makes UTF-8 of text in the encoding of o. A byte order mark goes before it; where neither is there, CSV and
-// TSV may fit Windows-1252. It gives the encoding's name, "" for UTF-8, and what to say about it.
-func decode(in *bufio.Reader, o Options) (text *bufio.Reader, name, note string, err error) {
+// decode makes UTF-8 of text in the encoding of o. A byte order mark goes before it; where neither is there,
+// CSV and TSV may fit Windows-1252. It gives the encoding's name, "" for UTF-8, and what to say about it.
+func decode(in *bufio.Reader, o Options) (out *bufio.Reader, name, note string, err error) {
 	head, _ := in.Peek(8) // the caller has met its error
 	switch {
 	case sniff(head) == encodingUTF16:
 		name = encodingUTF16
 		note = "UTF-16, by the byte order mark"
-	case bytes.HasPrefix(head, bom) || o.Encoding == encodingUTF8:
+	case bytes.HasPrefix(head, textfile.BOM) || o.Encoding == encodingUTF8:
 		return in, "", "", nil
 	case o.Encoding != "":
 		name = o.Encoding
-	case o.Format.is(CSV, TSV) && fitsWindows(in):
+	case o.Format.is(CSV, TSV) && textfile.FitsWindows(in):
 		name = encodingWindows
 		note = "not UTF-8; read as Windows-1252 (--encoding names another)"
 	default:
@@ -85,58 +85,8 @@ func decode(in *bufio.Reader, o Options) (text *bufio.Reader, name, note string,
 			return nil, "", "", fmt.Errorf("the encoding %q: %w", name, err)
 		}
 	}
-	marked := transform.Chain(e.NewDecoder(), mark{controls: e == charmap.Windows1252})
+	marked := transform.Chain(e.NewDecoder(), textfile.Mark{Controls: e == charmap.Windows1252})
 	return bufio.NewReaderSize(transform.NewReader(in, marked), 64<<10), name, note, nil
-}
-
-// undefinedWindows are the bytes that Windows-1252 has no character for.
-const undefinedWindows = "\x81\x8d\x8f\x90\x9d"
-
-// fitsWindows tells whether what the file begins with, as far as it was read (64 KiB of a file), is Windows-1252 rather
-// than UTF-8 with a few damaged bytes.
-func fitsWindows(in *bufio.Reader) bool {
-	sample, _ := in.Peek(in.Buffered()) // of a pipe no more, since who writes it may wait for rows
-	single, multi := 0, 0
-	for i := 0; i < len(sample) && utf8.FullRune(sample[i:]); {
-		r, n := utf8.DecodeRune(sample[i:])
-		switch {
-		case r == 0 || n == 1 && strings.IndexByte(undefinedWindows, sample[i]) >= 0:
-			return false
-		case n > 1:
-			multi++
-		case r == utf8.RuneError:
-			single++
-		}
-		i += n
-	}
-	return single > multi
-}
-
-// mark puts a byte that is no UTF-8 in the place of what could not be decoded, so that its line is rejected.
-type mark struct {
-	transform.NopResetter
-	controls bool // U+0080 to U+009F stand for bytes that the encoding does not have
-}
-
-// Transform implements transform.Transformer.
-func (m mark) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
-	for nSrc < len(src) {
-		if !atEOF && !utf8.FullRune(src[nSrc:]) {
-			return nDst, nSrc, transform.ErrShortSrc
-		}
-		r, n := utf8.DecodeRune(src[nSrc:])
-		if nDst+n > len(dst) {
-			return nDst, nSrc, transform.ErrShortDst
-		}
-		if r == utf8.RuneError || m.controls && r >= 0x80 && r < 0xa0 {
-			dst[nDst] = 0xff
-			nDst++
-		} else {
-			nDst += copy(dst[nDst:], src[nSrc:nSrc+n])
-		}
-		nSrc += n
-	}
-	return nDst, nSrc, nil
 }
 
 // decoded are the records of text that was decoded.

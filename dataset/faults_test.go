@@ -15,10 +15,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // fault is a damaged file: what reading it says, and how many rows come out of it all the same.

@@ -385,17 +385,3 @@ func unnest(raw []byte, key string) (others []column, items []json.RawMessage, o
 	}
 	return slices.Delete(columns, i, i+1), items, true
 }
-
-// appendMissing appends the columns that are not there yet.
-func appendMissing(columns, more []column) []column {
-	there := make(map[string]bool, len(columns))
-	for _, c := range columns {
-		there[c.name] = true
-	}
-	for _, c := range more {
-		if !there[c.name] {
-			columns = append(columns, c)
-		}
-	}
-	return columns
-}

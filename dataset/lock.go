@@ -3,34 +3,16 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"syscall"
-)
 
-// openUnlinked opens a file to write, and follows no symbolic link but to a device such as /dev/full: in a folder that
-// others can write to, a link may lead to a file of the user's.
-func openUnlinked(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW, 0o666)
-	if !errors.Is(err, syscall.ELOOP) {
-		return f, err
-	}
-	f, err = os.OpenFile(path, flag&^(os.O_CREATE|os.O_TRUNC), 0)
-	if err == nil {
-		var info fs.FileInfo
-		if info, err = f.Stat(); err == nil && info.Mode()&fs.ModeDevice != 0 {
-			return f, nil
-		}
-		err = errors.Join(err, f.Close())
-	}
-	return nil, errors.Join(fmt.Errorf("%s is a symbolic link, which is not written through; "+
-		"remove it, or choose another name with -o", path), err)
-}
+	"github.com/erreval/erreval/dataset/internal/bounded"
+)
 
 // openPartial opens the file that an output is written to, and keeps other processes out of it until it is closed:
 // two runs on one output would mix their rows. The lock ends with the process, however it ends.
 func openPartial(path string, flag int) (*os.File, error) {
-	f, err := openUnlinked(PartialPath(path), os.O_RDWR|flag)
+	f, err := bounded.OpenUnlinked(PartialPath(path), os.O_RDWR|flag)
 	if err != nil {
 		return nil, err
 	}

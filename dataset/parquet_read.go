@@ -12,9 +12,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/parquetcheck"
-	"github.com/parquet-go/parquet-go"
 )
 
 // Schema are the types of a Parquet file's columns, for a Parquet file made of its rows.

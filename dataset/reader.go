@@ -12,6 +12,7 @@ import (
 	"io"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/dataset/internal/idset"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -117,10 +118,10 @@ type Reader struct {
 	ahead    []lookedAt // read already, but not given out
 	rows     int
 
-	id          []string // columns that the id is read from; known after the first record
-	ids         *idSet   // how often each id came
-	repeated    int      // rows whose given id came before
-	firstRepeat string   // where that was first, for Notes
+	id          []string   // columns that the id is read from; known after the first record
+	ids         *idset.Set // how often each id came
+	repeated    int        // rows whose given id came before
+	firstRepeat string     // where that was first, for Notes
 }
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
@@ -129,7 +130,7 @@ func NewReader(r io.Reader, file string, o Options) *Reader {
 }
 
 func newReader(in records, file string, o Options) *Reader {
-	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, ids: newIDSet(o.TempDir)}
+	rd := &Reader{in: in, file: file, opt: o, column: map[string]string{}, ids: idset.New(o.TempDir)}
 	if o.Taxonomy != nil {
 		rd.fields = o.Taxonomy.FieldNames()
 		rd.optional = map[string]bool{}
@@ -203,7 +204,7 @@ func (r *Reader) Columns() map[string]string {
 }
 
 // Close frees what reading took; what the reader reads from stays open, unless it opened it itself.
-func (r *Reader) Close() error { return errors.Join(r.in.close(), r.ids.close()) }
+func (r *Reader) Close() error { return errors.Join(r.in.close(), r.ids.Close()) }
 
 // text is the record as it stands in the file, or its columns as an object.
 func (rec *record) text() []byte {

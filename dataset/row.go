@@ -222,3 +222,17 @@ func quote(text string) json.RawMessage {
 }
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+// appendMissing appends the columns that are not there yet.
+func appendMissing(columns, more []column) []column {
+	there := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		there[c.name] = true
+	}
+	for _, c := range more {
+		if !there[c.name] {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/dataset/internal/idset"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -81,7 +82,7 @@ func (r *Reader) setID(row *Row) (err error) {
 func (r *Reader) uniqueID(id string) (string, error) {
 	for {
 		sum := sha256.Sum256([]byte(id))
-		n, err := r.ids.countUse(idHash(sum[:16]))
+		n, err := r.ids.Count(idset.Hash(sum[:16]))
 		if err != nil || n == 1 {
 			return id, err
 		}

@@ -165,7 +165,7 @@ func forEachLine(file io.ReadSeeker, f func([]column) error) error {
 			err = f(rec.columns)
 		}
 		if err != nil {
-			return fmt.Errorf("row %d%s: %w", in.in.line, idOf(rec.columns), err)
+			return fmt.Errorf("row %d%s: %w", in.in.Line, idOf(rec.columns), err)
 		}
 	}
 }

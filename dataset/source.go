@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/dataset/internal/textfile"
 )
 
 // NewSource reads rows of o.Format from r, which may be compressed; file stands in messages and in
@@ -82,12 +83,12 @@ func newRecords(r io.Reader, file string, o Options) (records, error) {
 
 // newText opens a format that is UTF-8 text.
 func newText(in *bufio.Reader, file string, o Options) (records, error) {
-	head, err := in.Peek(len(bom))
+	head, err := in.Peek(len(textfile.BOM))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if bytes.Equal(head, bom) && !o.Format.is(JSONL) {
-		if _, err := in.Discard(len(bom)); err != nil {
+	if bytes.Equal(head, textfile.BOM) && !o.Format.is(JSONL) {
+		if _, err := in.Discard(len(textfile.BOM)); err != nil {
 			return nil, err
 		}
 	}

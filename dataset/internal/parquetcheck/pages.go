@@ -7,9 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // maxValues is the most values of a page: a run of them takes a few bytes in a file, and each at least four in memory.

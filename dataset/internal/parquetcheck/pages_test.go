@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // TestParquetBomb: a page that unpacks to very much is found by its header, wherever it stands, before it is unpacked.
@@ -50,7 +51,7 @@ func TestPageSizesThatLie(t *testing.T) {
 		"\x15\x00\x15\x02\x15\x02\x00\x00": "",
 		// 2,000,000,000 values in a data page of a byte
 		"\x15\x00\x15\x02\x15\x02\x2c\x15\x80\xd0\xac\xf3\x0e\x15\x00\x15\x00\x15\x00\x00\x00x": `column "x": a page says it has 2000000000 values`,
-		"\xff\xff":                         "", // for whoever reads the page
+		"\xff\xff": "", // for whoever reads the page
 	} {
 		meta := &format.FileMetaData{RowGroups: []format.RowGroup{{Columns: []format.ColumnChunk{{
 			MetaData: format.ColumnMetaData{

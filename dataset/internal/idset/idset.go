@@ -1,4 +1,5 @@
-package dataset
+// Package idset counts ids in memory that does not grow with their number.
+package idset
 
 import (
 	"encoding/binary"
@@ -8,18 +9,18 @@ import (
 	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
-// idHash is short enough to keep for every row, and so long that no two ids get the same one by chance.
-type idHash [16]byte
+// Hash is short enough to keep for every row, and so long that no two ids get the same one by chance.
+type Hash [16]byte
 
 // idsInMemory is how many ids stand in memory (some 200 kB); more go to a temporary file, so that the
 // memory does not grow with the input.
 const idsInMemory = 1 << 12
 
-// idSet remembers a number for each id: in a map, then in an open-addressed table in a file.
-type idSet struct {
+// Set remembers a number for each id: in a map, then in an open-addressed table in a file.
+type Set struct {
 	dir   string
 	limit int // of small
-	small map[idHash]int64
+	small map[Hash]int64
 	table *os.File // slots of an id and its number; nil while small suffices
 	slots uint64   // a power of two
 	used  uint64
@@ -27,12 +28,13 @@ type idSet struct {
 
 const slotSize = 24
 
-func newIDSet(dir string) *idSet {
-	return &idSet{dir: dir, limit: idsInMemory, small: map[idHash]int64{}}
+// New is an empty set, whose file goes to the folder dir; "" is the system's.
+func New(dir string) *Set {
+	return &Set{dir: dir, limit: idsInMemory, small: map[Hash]int64{}}
 }
 
-// countUse gives how often the id came, this time included.
-func (s *idSet) countUse(id idHash) (int, error) {
+// Count gives how often the id came, this time included.
+func (s *Set) Count(id Hash) (int, error) {
 	n, err := s.get(id)
 	if err == nil {
 		err = s.put(id, n+1)
@@ -40,7 +42,7 @@ func (s *idSet) countUse(id idHash) (int, error) {
 	return int(n + 1), err
 }
 
-func (s *idSet) get(id idHash) (int64, error) {
+func (s *Set) get(id Hash) (int64, error) {
 	if s.table == nil {
 		return s.small[id], nil
 	}
@@ -48,7 +50,7 @@ func (s *idSet) get(id idHash) (int64, error) {
 	return n, err
 }
 
-func (s *idSet) put(id idHash, n int64) error {
+func (s *Set) put(id Hash, n int64) error {
 	if s.table == nil {
 		s.small[id] = n
 		if len(s.small) < s.limit {
@@ -64,7 +66,7 @@ func (s *idSet) put(id idHash, n int64) error {
 	return s.store(id, n)
 }
 
-func (s *idSet) store(id idHash, n int64) error {
+func (s *Set) store(id Hash, n int64) error {
 	at, old, err := s.find(id)
 	if err != nil {
 		return err
@@ -80,20 +82,20 @@ func (s *idSet) store(id idHash, n int64) error {
 }
 
 // find gives the id's slot, or the empty one that it goes into, and its number.
-func (s *idSet) find(id idHash) (at uint64, n int64, err error) {
+func (s *Set) find(id Hash) (at uint64, n int64, err error) {
 	var slot [slotSize]byte
 	for at = binary.LittleEndian.Uint64(id[:8]) & (s.slots - 1); ; at = (at + 1) & (s.slots - 1) {
 		if _, err := s.table.ReadAt(slot[:], int64(at)*slotSize); err != nil {
 			return 0, 0, err
 		}
 		n := int64(binary.LittleEndian.Uint64(slot[16:]))
-		if n == 0 || idHash(slot[:16]) == id {
+		if n == 0 || Hash(slot[:16]) == id {
 			return at, n, nil
 		}
 	}
 }
 
-func (s *idSet) newTable(slots uint64) error {
+func (s *Set) newTable(slots uint64) error {
 	f, err := bounded.TempFile(s.dir)
 	if err != nil {
 		return err
@@ -105,7 +107,7 @@ func (s *idSet) newTable(slots uint64) error {
 	return nil
 }
 
-func (s *idSet) spill() error {
+func (s *Set) spill() error {
 	if err := s.newTable(max(1024, 4*uint64(s.limit))); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (s *idSet) spill() error {
 }
 
 // grow makes the table four times as large.
-func (s *idSet) grow() error {
+func (s *Set) grow() error {
 	old, slots := s.table, s.slots
 	defer old.Close()
 	if err := s.newTable(4 * slots); err != nil {
@@ -132,7 +134,7 @@ func (s *idSet) grow() error {
 		}
 		for slot := block; len(slot) > 0; slot = slot[slotSize:] {
 			if n := int64(binary.LittleEndian.Uint64(slot[16:slotSize])); n != 0 {
-				if err := s.store(idHash(slot[:16]), n); err != nil {
+				if err := s.store(Hash(slot[:16]), n); err != nil {
 					return err
 				}
 			}
@@ -141,7 +143,8 @@ func (s *idSet) grow() error {
 	return nil
 }
 
-func (s *idSet) close() error {
+// Close removes the file.
+func (s *Set) Close() error {
 	if s.table == nil {
 		return nil
 	}
