@@ -80,7 +80,7 @@ func givenInt(ctx *cli.Context, flag string) *int {
 // printResult prints what a command did: as JSON with --json, else as text.
 func printResult(ctx *cli.Context, e *env, result interface{ Text(w io.Writer) error }) error {
 	if ctx.Bool("json") {
-		return writeJSON(e.Out, result)
+		return run.WriteJSON(e.Out, result)
 	}
 	return result.Text(run.Guard(e.Out))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ func listTaxonomies(ctx *cli.Context, w io.Writer) error {
 		return err
 	}
 	if ctx.Bool("json") {
-		return writeJSON(w, all)
+		return run.WriteJSON(w, all)
 	}
 	return taxonomy.WriteList(run.Guard(w), all)
 }
@@ -82,7 +81,7 @@ func showTaxonomy(ctx *cli.Context, w io.Writer) error {
 		return err
 	}
 	if ctx.Bool("json") {
-		return writeJSON(w, t)
+		return run.WriteJSON(w, t)
 	}
 	return t.WriteText(run.Guard(w))
 }
@@ -106,12 +105,4 @@ func openTaxonomy(nameOrPath string) (*taxonomy.Taxonomy, error) {
 		err = exit.With(exit.Unfit, err)
 	}
 	return t, err
-}
-
-// writeJSON prints v for other programs.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

@@ -149,7 +149,7 @@ func readReportForm(ctx *cli.Context) (reportForm, error) {
 func (f reportForm) print(e *env, figures interface{ Report() *report.Report }) error {
 	switch {
 	case f.json:
-		return writeJSON(e.Out, figures)
+		return run.WriteJSON(e.Out, figures)
 	case f.markdown:
 		return figures.Report().Markdown(e.Out)
 	}

@@ -46,7 +46,7 @@ func (e *env) log(quiet bool) func(format string, args ...any) {
 // printData prints data as JSON where --json asks for it, else as text.
 func printData(ctx *cli.Context, e *env, data any, text interface{ Text(io.Writer) error }) error {
 	if ctx.Bool("json") {
-		return writeJSON(e.Out, data)
+		return run.WriteJSON(e.Out, data)
 	}
 	return text.Text(run.Guard(e.Out))
 }

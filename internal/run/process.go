@@ -4,6 +4,7 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -54,4 +55,12 @@ func (p *Process) Note(notes []string) {
 			p.Warn("%s", words.Printable(n))
 		}
 	}
+}
+
+// WriteJSON prints v for other programs.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

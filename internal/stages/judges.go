@@ -163,7 +163,7 @@ func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 	case err != nil:
 		return err
 	case asJSON:
-		return writeJSON(p.Out, f)
+		return run.WriteJSON(p.Out, f)
 	}
 	return f.Text(run.Guard(p.Out), j.Unpriced())
 }

@@ -249,9 +249,9 @@ func (s *Score) print() error {
 	r := s.Run
 	switch {
 	case s.JSON && r.Output == run.Stdio:
-		return writeJSON(r.Err, s.summary)
+		return run.WriteJSON(r.Err, s.summary)
 	case s.JSON:
-		return writeJSON(r.Out, s.summary)
+		return run.WriteJSON(r.Out, s.summary)
 	case r.Quiet:
 		return nil
 	}

@@ -186,7 +186,7 @@ func (s *Simulate) writeOutput(options any, sum summary, fill func(*run.Output) 
 
 func (s *Simulate) printSummary(sum summary) error {
 	if s.JSON {
-		return writeJSON(s.Process.Out, sum)
+		return run.WriteJSON(s.Process.Out, sum)
 	}
 	return sum.Text(s.Process.Err)
 }

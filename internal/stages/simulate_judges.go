@@ -289,7 +289,7 @@ func (w *writing) stopped(ctx context.Context, out *run.Output, sum *writtenSumm
 func (w *writing) printTexts(sum *writtenSummary) error {
 	rejected := dataset.RejectedPath(w.Output)
 	if w.JSON {
-		if err := writeJSON(w.Process.Out, sum); err != nil {
+		if err := run.WriteJSON(w.Process.Out, sum); err != nil {
 			return err
 		}
 	} else {

@@ -4,10 +4,8 @@
 package stages
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -143,9 +141,9 @@ func (i *Identify) print(s *report.Tagging) error {
 	r := i.Run
 	switch {
 	case i.JSON && (r.Output == run.Stdio || i.Table != nil):
-		return writeJSON(r.Err, s)
+		return run.WriteJSON(r.Err, s)
 	case i.JSON:
-		return writeJSON(r.Out, s)
+		return run.WriteJSON(r.Out, s)
 	case r.Quiet:
 		return nil
 	}
@@ -182,13 +180,6 @@ func appendFile(path, text string) error {
 	}
 	_, err = f.WriteString(text)
 	return errors.Join(err, f.Close())
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 // fitsTaxonomy refuses labels of another taxonomy than t. d may be nil.
