@@ -89,6 +89,9 @@ func TestGoldenJudge(t *testing.T) {
 	tmpl, _ := builtin(t, Judge)
 	n := 0
 	for _, name := range taxonomy.Builtins() {
+		if name == "response" {
+			continue // a task has no types
+		}
 		in := rows[name]
 		in.Task = task(t, name)
 		for i := range in.Task.Dimensions {
@@ -106,6 +109,9 @@ func TestGoldenJudge(t *testing.T) {
 
 func TestGoldenJointAndIdentify(t *testing.T) {
 	for _, name := range taxonomy.Builtins() {
+		if name == "response" {
+			continue // a task has no types
+		}
 		in := rows[name]
 		in.Task = task(t, name)
 		joint, _ := builtin(t, Joint)
@@ -127,6 +133,9 @@ func TestGoldenJointAndIdentify(t *testing.T) {
 // TestGoldenSimulateAndConfirm: what is to be written is not shown, in the example it is.
 func TestGoldenSimulateAndConfirm(t *testing.T) {
 	for _, name := range taxonomy.Builtins() {
+		if name == "response" {
+			continue // a task has no types
+		}
 		in := rows[name]
 		in.Task = task(t, name)
 		in.Target = &in.Task.Types[4]

@@ -131,6 +131,9 @@ func TestOfflineEqualsSimulation(t *testing.T) {
 func TestOfflineIsMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	for _, name := range taxonomy.Builtins() {
+		if name == "response" {
+			continue // a task has no types
+		}
 		y := builtin(t, name)
 		for i := range y.Types {
 			if rng.IntN(2) == 0 {

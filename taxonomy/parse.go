@@ -11,7 +11,7 @@ import (
 )
 
 // reserved are columns of a record that no task field may take.
-var reserved = []string{"id", "labels", "diagnosis", "scores"}
+var reserved = []string{"id", "labels", "diagnosis", "scores", "issues"}
 
 // Parse reads a taxonomy strictly. file stands in the messages. The error joins every fault found,
 // each as "file:line: what"; a taxonomy comes back only if there is none.
@@ -37,10 +37,11 @@ func (l *loader) taxonomy(n *yaml.Node, t *Taxonomy) {
 		strictyaml.Need("title", l.Text(&t.Title)),
 		strictyaml.May("description", l.Text(&t.Description)),
 		strictyaml.Need("fields", l.List(&fields)),
-		strictyaml.Need("types", l.List(&types)),
+		strictyaml.May("types", l.List(&types)),
 		strictyaml.May("dimensions", l.List(&dimensions)),
 	)
 	l.fields(fields, t)
+	t.Types = []Type{}
 	l.types(types, t)
 	seen := l.Unique("dimension")
 	for _, d := range dimensions {

@@ -1,6 +1,7 @@
 // Package taxonomy holds what is specific to a task: the fields of a row, the error types that may
-// be found in it, and the dimensions along which it is scored. Taxonomies are data (YAML); two are
-// built in. Nothing else in erreval names a task's fields or labels.
+// be found in it, and the dimensions along which it is scored. Taxonomies are data (YAML); some are
+// built in. One without types is a task: its rows can be read, and issues be discovered in them, but
+// nothing can be tagged. Nothing else in erreval names a task's fields or labels.
 package taxonomy
 
 import (
@@ -25,7 +26,7 @@ type Taxonomy struct {
 	Title       string      `json:"title"`
 	Description string      `json:"description,omitempty"`
 	Fields      []Field     `json:"fields"` // in the encoder's input order; truncation cuts the last first
-	Types       []Type      `json:"types"`
+	Types       []Type      `json:"types"`  // none where it is a task
 	Dimensions  []Dimension `json:"dimensions"`
 }
 
@@ -73,7 +74,7 @@ type Criterion struct {
 var builtinFiles embed.FS
 
 // builtinNames is the order in which Builtins lists them.
-var builtinNames = []string{"question-generation", "instruction-following"}
+var builtinNames = []string{"question-generation", "instruction-following", "response"}
 
 // Builtins are the names that Builtin knows, the default first.
 func Builtins() []string { return slices.Clone(builtinNames) }
@@ -123,6 +124,9 @@ func (t *Taxonomy) Hash() string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
+
+// IsTask tells whether there are no error types.
+func (t *Taxonomy) IsTask() bool { return len(t.Types) == 0 }
 
 // Index finds a type by name or code; case does not matter.
 func (t *Taxonomy) Index(nameOrCode string) (int, bool) {

@@ -127,12 +127,12 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	_, err := Open("none.yaml")
-	want := `taxonomy "none.yaml" is neither a file nor built in (built in: question-generation, instruction-following): open none.yaml: no such file or directory`
+	want := `taxonomy "none.yaml" is neither a file nor built in (built in: question-generation, instruction-following, response): open none.yaml: no such file or directory`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = Builtin("none")
-	if want = `taxonomy "none" is not built in; there are question-generation, instruction-following`; err == nil ||
+	if want = `taxonomy "none" is not built in; there are question-generation, instruction-following, response`; err == nil ||
 		err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

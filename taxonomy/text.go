@@ -47,7 +47,11 @@ func (t *Taxonomy) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "  %-12s %s%s\n", f.Name, f.Definition, optional)
 	}
-	b.WriteString("\nError types\n")
+	if t.IsTask() {
+		b.WriteString("\nNo error types: \"erreval discover\" finds issues in such rows\n")
+	} else {
+		b.WriteString("\nError types\n")
+	}
 	for _, y := range t.Types {
 		more := ""
 		if y.Severity > 0 {

@@ -76,7 +76,7 @@ func showTaxonomy(ctx *cli.Context, w io.Writer) error {
 		_, err = w.Write(data)
 		return err
 	}
-	t, err := openTaxonomy(name)
+	t, err := openTask(name)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
 	if err := wantArgs(ctx, 1, 1, "one file"); err != nil {
 		return err
 	}
-	t, err := openTaxonomy(ctx.Args().First())
+	t, err := openTask(ctx.Args().First())
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,19 @@ func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
 	return err
 }
 
-// openTaxonomy loads what --taxonomy names. A faulty one does not fit; a missing file is a failure like any other.
+// openTaxonomy loads what --taxonomy names, for commands that need error types.
 func openTaxonomy(nameOrPath string) (*taxonomy.Taxonomy, error) {
+	t, err := openTask(nameOrPath)
+	if err == nil && t.IsTask() {
+		return nil, exit.With(exit.Unfit, fmt.Errorf("%s has no error types: \"erreval discover\" finds issues in its rows, "+
+			"and \"erreval taxonomy propose\" makes types of them", t.ID()))
+	}
+	return t, err
+}
+
+// openTask loads what --taxonomy names, with or without error types. A faulty one does not fit; a missing file is a
+// failure like any other.
+func openTask(nameOrPath string) (*taxonomy.Taxonomy, error) {
 	t, err := taxonomy.Open(nameOrPath)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = exit.With(exit.Unfit, err)

@@ -47,6 +47,9 @@ func FuzzFrontMatterLicence(f *testing.F) {
 // TestSamples: every field is filled whatever the task is, and one row is longer than the model can read.
 func TestSamples(t *testing.T) {
 	for _, name := range taxonomy.Builtins() {
+		if name == "response" {
+			continue // a task has no types
+		}
 		tax, err := taxonomy.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
