@@ -91,7 +91,7 @@ func skeleton(t *testing.T, prompt string) (string, []string) {
 		t.Fatalf("no code in\n%s", prompt)
 	}
 	var texts []string
-	block := regexp.MustCompile(`(?s)\[begin (\w+) ` + code[1] + `\]\n(.*?)\n\[end (\w+) ` + code[1] + `\]`)
+	block := regexp.MustCompile(`(?s)\[begin (\w+(?: \d+)?) ` + code[1] + `\]\n(.*?)\n\[end (\w+(?: \d+)?) ` + code[1] + `\]`)
 	bare := block.ReplaceAllStringFunc(prompt, func(s string) string {
 		m := block.FindStringSubmatch(s)
 		if m[1] != m[3] {
@@ -115,6 +115,9 @@ func TestInjections(t *testing.T) {
 		t.Fatalf("%d injections", len(table))
 	}
 	for _, kind := range Builtins() {
+		if !showsRow(kind) {
+			continue
+		}
 		tmpl, _ := builtin(t, kind)
 		in := Input{Task: qg, Values: benign, Mode: ErrorAware, Errors: []string{"Vague"}}
 		switch kind {
@@ -146,6 +149,36 @@ func TestInjections(t *testing.T) {
 				}
 				if texts[at] != became {
 					t.Errorf("%s: %s as text %d, %s, became %q", kind, name, at, field, texts[at])
+				}
+			}
+		}
+	}
+}
+
+// The same holds for what was said about rows, and for the issues made of it.
+func TestInjectedStatements(t *testing.T) {
+	qg := task(t, "question-generation")
+	for _, kind := range kindsOfIssues {
+		if showsRow(kind) {
+			continue
+		}
+		tmpl, _ := builtin(t, kind)
+		in := Input{Task: qg, Statements: []string{"It names nobody.", "It is vague."}, Most: 3,
+			Issues: []Issue{{"Unclear Reference", "What is meant?"}, {Name: "Vague"}}}
+		want, plain := skeleton(t, messages(t, tmpl, in))
+		if len(plain) == 0 {
+			t.Fatalf("%s shows neither statements nor issues", kind)
+		}
+		for name, text := range injections(fence(tmpl.Hash(), issueTexts(in))) {
+			bad := in
+			bad.Statements, bad.Issues = []string{text, text}, []Issue{{Name: text}, {"Vague", text}}
+			got, texts := skeleton(t, messages(t, tmpl, bad))
+			if got != want {
+				t.Errorf("%s: %s changes the prompt to\n%s", kind, name, got)
+			}
+			for _, became := range texts {
+				if became != Clean(text) && became != Clean("Vague: "+text) && became != Clean(bad.Issues[1].text()) {
+					t.Errorf("%s: %s became %q", kind, name, became)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 // Package prompt makes what a language model is asked: to judge a row on one dimension or on all, with or without
-// the errors found in it, to find the errors, to write a text that has one, or to say whether a text has it. The
-// wording is data: templates beside the code, with kind, version and hash, which users can replace by their own.
+// the errors found in it, to find the errors, to write a text that has one, to say whether a text has it, or to find
+// the issues of many rows and give them names. The wording is data: templates beside the code, with kind, version and
+// hash, which users can replace by their own.
 //
 // [Builtin] or [Open] gives a [Template], and [Template.Messages] fills it with an [Input]: the task's taxonomy, the
 // row's texts, and what its kind needs besides. [Parse] says how a template is written; the fields and methods of
@@ -38,7 +39,7 @@ type Input struct {
 	Task      *taxonomy.Taxonomy
 	Dimension *taxonomy.Dimension // of Task; only for templates of kind Judge
 	Values    []string            // the row's texts, in the order of Task.Fields
-	Mode      string              // Vanilla or ErrorAware; only for Judge and Joint
+	Mode      string              // Vanilla or ErrorAware; only for Judge, Joint, Analyze and Evaluate
 	// Errors are all labels of the row, names or codes, whatever they bear on: the error-aware prompt shows those
 	// mapped to the dimension. A row that was not looked at has no error-aware prompt.
 	Errors []string
@@ -47,6 +48,12 @@ type Input struct {
 	PaperWording bool
 	JSON         bool      // ask for a JSON object instead of lines of text
 	Examples     []Example // only for Identify and Simulate; none makes it zero-shot
+	// Criteria, Issues, Statements and Most are for the kinds about issues alone, most of which show no row and then take
+	// no Values. Most is how many issues a reply may give; 0 is any number.
+	Criteria   []Criterion
+	Issues     []Issue  // in the order of their numbers
+	Statements []string // in the order of their numbers
+	Most       int
 	// Target is the error that is written or looked for, and Field the index in Task.Fields of the text that has it; only
 	// for Simulate, which does not show the text in Values that is to be written, and Confirm.
 	Target *taxonomy.Type
@@ -71,6 +78,7 @@ type Slots struct {
 	Fence              string      // the code in the lines around texts
 
 	kind       string
+	about      issueSlots
 	target     LabelSlot
 	written    Text
 	dimensions []DimensionSlot
@@ -185,7 +193,7 @@ func (t *Template) slots(in Input) (*Slots, error) {
 	for _, e := range in.Examples {
 		values = append(values, e.Values...)
 	}
-	code := fence(t.hash, values)
+	code := fence(t.hash, append(values, issueTexts(in)...))
 	s := &Slots{
 		Title: in.Task.Title, Description: cmp.Or(in.Task.Description, in.Task.Title),
 		Fields: texts(in.Task, in.Values, code), ErrorAware: in.Mode == ErrorAware, JSON: in.JSON, Fence: code, kind: t.Kind,
@@ -211,6 +219,9 @@ func (t *Template) slots(in Input) (*Slots, error) {
 	if t.Kind == Simulate {
 		s.Fields = slices.Delete(s.Fields, in.Field, in.Field+1)
 	}
+	if err := s.setIssues(in, code); err != nil {
+		return nil, err
+	}
 	return s, s.setDimensions(in)
 }
 
@@ -218,7 +229,9 @@ func (t *Template) checkInput(in Input) error {
 	if in.Task == nil {
 		return errors.New("prompt: no taxonomy")
 	}
-	if n := len(in.Task.Fields); len(in.Values) != n {
+	if n := len(in.Task.Fields); !showsRow(t.Kind) && len(in.Values) > 0 {
+		return fmt.Errorf("prompt: a template of kind %s shows no row", t.Kind)
+	} else if showsRow(t.Kind) && len(in.Values) != n {
 		return fmt.Errorf("prompt: %d texts for the %d fields of %s", len(in.Values), n, in.Task.ID())
 	}
 	for i, e := range in.Examples {
@@ -229,7 +242,7 @@ func (t *Template) checkInput(in Input) error {
 	if aboutOne(t.Kind) && (in.Target == nil || in.Target.NoError || in.Field < 0 || in.Field >= len(in.Task.Fields)) {
 		return fmt.Errorf("prompt: a template of kind %s needs an error type and one of the fields", t.Kind)
 	}
-	if (t.Kind == Judge || t.Kind == Joint) && in.Mode != Vanilla && in.Mode != ErrorAware {
+	if (t.Kind == Judge || t.Kind == Joint || showsEvidence(t.Kind)) && in.Mode != Vanilla && in.Mode != ErrorAware {
 		return fmt.Errorf("prompt: mode is %q; it is %s or %s", in.Mode, Vanilla, ErrorAware)
 	}
 	if (t.Kind == Judge) != (in.Dimension != nil) {
@@ -286,8 +299,8 @@ func labelSlot(y taxonomy.Type) LabelSlot {
 
 func texts(t *taxonomy.Taxonomy, values []string, code string) []Text {
 	out := make([]Text, len(values))
-	for i, f := range t.Fields {
-		value := values[i]
+	for i, value := range values {
+		f := t.Fields[i]
 		if f.Optional && strings.TrimSpace(value) == "" {
 			value = notGiven
 		}
@@ -358,6 +371,8 @@ func exampleSlots(kind string) *Slots {
 		ErrorAware: true, JSON: true,
 		Fence: "0", kind: kind, dimensions: slices.Repeat([]DimensionSlot{d}, exampleLength),
 		examples: []ExampleSlot{{text, []string{"Label"}}},
+		about: issueSlots{criteria: slices.Repeat([]Criterion{{"Clarity", "is clear"}}, exampleLength), issues: text,
+			statements: text, evidence: labels, most: 2},
 	}
 }
 
@@ -366,7 +381,8 @@ const exampleLength = 20
 
 // slotsOf lists for a message what stands where a slot was not found; typeName is Go's, "prompt.Text".
 func slotsOf(typeName string) string {
-	for _, v := range []any{&Slots{}, &Text{}, &LabelSlot{}, &DimensionSlot{}, &ExampleSlot{}, &taxonomy.Criterion{}} {
+	for _, v := range []any{&Slots{}, &Text{}, &LabelSlot{}, &DimensionSlot{}, &ExampleSlot{},
+		&taxonomy.Criterion{}, &Criterion{}} {
 		t := reflect.TypeOf(v)
 		if strings.TrimPrefix(typeName, "*") != t.Elem().String() {
 			continue

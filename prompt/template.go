@@ -27,7 +27,7 @@ const (
 
 // Template makes messages of an Input. It is safe for concurrent use.
 type Template struct {
-	Kind    string // Judge, Joint, Identify, Simulate or Confirm
+	Kind    string // Judge, Joint and so on
 	Version string // as the file says, "1.0"
 
 	hash      string
@@ -40,7 +40,9 @@ type Template struct {
 var builtinFiles embed.FS
 
 // Builtins are the names that Builtin knows.
-func Builtins() []string { return []string{Judge, Joint, Identify, Simulate, Confirm} }
+func Builtins() []string {
+	return append([]string{Judge, Joint, Identify, Simulate, Confirm}, kindsOfIssues...)
+}
 
 // Builtin loads an embedded template.
 func Builtin(name string) (*Template, error) {

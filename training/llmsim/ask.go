@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/prompt"
@@ -113,7 +114,7 @@ func (s *Simulator) ask(ctx context.Context, a *ask.Asker, r *llm.Request,
 		return fault == nil
 	})
 	if unanswered != nil {
-		fault = errors.New(clip(fmt.Sprintf("%s: %v", llm.KindOf(unanswered), unanswered)))
+		fault = errors.New(jsonreply.Clip(fmt.Sprintf("%s: %v", llm.KindOf(unanswered), unanswered)))
 	}
 	if err != nil {
 		fault = nil

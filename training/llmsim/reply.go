@@ -7,61 +7,22 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
-	"github.com/erreval/erreval/prompt"
 )
-
-// maxReply is as much of a reply, in bytes, as is looked at: its end.
-const maxReply = 64 << 10
-
-// body is a reply without a reasoning model's thoughts; an error where it was withheld or cut. decided tells whether a
-// text gives the answer asked for.
-func body(reply *llm.Reply, decided func(string) bool) (string, error) {
-	switch strings.ToLower(reply.Finish) {
-	case llm.FinishFilter:
-		return "", errors.New("filtered: the endpoint's content filter withheld the reply")
-	case llm.FinishRefuse:
-		return "", errors.New("refused: " + clip(reply.Text))
-	case llm.FinishLength, "max_tokens":
-		return "", errors.New("cut: the reply reached its token limit; raise --reply-tokens")
-	}
-	text, ok := replies.WithoutThoughts(reply.Text, decided)
-	if !ok {
-		return "", errors.New("cut: the reply ends within the model's thoughts; raise --reply-tokens")
-	}
-	return strings.TrimSpace(strings.ToValidUTF8(text[max(0, len(text)-maxReply):], "\uFFFD")), nil
-}
 
 // values are what the key has in the JSON objects of text that do not stand in the prompt, in order. rest is text
 // without its objects.
 func values(text, asked, key string) (found []any, rest string) {
-	var outside strings.Builder
-	for range 200 { // places that are tried as the beginning of JSON
-		i := strings.IndexByte(text, '{')
-		if i < 0 {
-			break
-		}
-		outside.WriteString(text[:i])
-		text = text[i:]
-		v, n, err := replies.DecodeJSON(text)
-		object, ok := v.(replies.Object)
-		if err != nil || !ok {
-			outside.WriteByte(text[0])
-			text = text[1:]
-			continue
-		}
-		raw := text[:n]
-		if !strings.Contains(asked, raw) && !strings.Contains(asked, prompt.Clean(raw)) {
-			for _, m := range object {
-				if strings.EqualFold(m.Key, key) {
-					found = append(found, m.Value)
-				}
+	objects, rest, _ := jsonreply.Objects(text, asked)
+	for _, o := range objects {
+		for _, m := range o {
+			if strings.EqualFold(m.Key, key) {
+				found = append(found, m.Value)
 			}
 		}
-		text = text[n:]
 	}
-	return found, outside.String() + text
+	return found, rest
 }
 
 var (
@@ -73,7 +34,7 @@ var (
 // readText is the text of a reply to a prompt of kind simulate: JSON's "text", or what stands between [[begin]] and
 // [[end]].
 func readText(reply *llm.Reply, asked string) (string, error) {
-	text, err := body(reply, func(string) bool { return false })
+	text, err := jsonreply.Body(reply, func(string) bool { return false })
 	if err != nil {
 		return "", err
 	}
@@ -81,14 +42,14 @@ func readText(reply *llm.Reply, asked string) (string, error) {
 	if all, _ := values(text, asked, "text"); len(all) > 0 {
 		var ok bool
 		if found, ok = all[len(all)-1].(string); !ok {
-			return "", fmt.Errorf("missing: \"text\" holds no text: %s", clip(fmt.Sprint(all[len(all)-1])))
+			return "", fmt.Errorf("missing: \"text\" holds no text: %s", jsonreply.Clip(fmt.Sprint(all[len(all)-1])))
 		}
 	}
 	if all := framed.FindAllStringSubmatch(text, -1); found == "" && all != nil {
 		found = all[len(all)-1][1]
 	}
 	if found = strings.TrimSpace(found); found == "" {
-		return "", errors.New("missing: no text: " + clip(text))
+		return "", errors.New("missing: no text: " + jsonreply.Clip(text))
 	}
 	return found, nil
 }
@@ -97,13 +58,13 @@ func readText(reply *llm.Reply, asked string) (string, error) {
 // 0.9]], or a line "Confidence: 0.9". A percentage is one hundredth of its number; another number over 1 is none. A
 // reply with two confidences that differ has none.
 func readConfidence(reply *llm.Reply, asked string) (float64, error) {
-	text, err := body(reply, func(before string) bool { return len(confidences(before, asked)) > 0 })
+	text, err := jsonreply.Body(reply, func(before string) bool { return len(confidences(before, asked)) > 0 })
 	if err != nil {
 		return 0, err
 	}
 	all := confidences(text, asked)
 	if len(all) == 0 {
-		return 0, errors.New("missing: no confidence: " + clip(text))
+		return 0, errors.New("missing: no confidence: " + jsonreply.Clip(text))
 	}
 	p, err := share(all[0])
 	for _, other := range all[1:] {
@@ -143,9 +104,6 @@ func share(text string) (float64, error) {
 	}
 	return p, nil
 }
-
-// clip is a reply for a message.
-func clip(text string) string { return replies.Clip(text, 160) }
 
 // sameText tells whether two texts differ in nothing but blank space.
 func sameText(a, b string) bool {
