@@ -1,0 +1,82 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// CrossTable counts the rows in which two things hold: an issue and a label, or an issue in one run and in another.
+type CrossTable struct {
+	Both, OnlyA, OnlyB, Neither int
+}
+
+// NewCrossTable counts a and b, which have the same length.
+func NewCrossTable(a, b []bool) CrossTable {
+	var t CrossTable
+	for i := range a {
+		switch {
+		case a[i] && b[i]:
+			t.Both++
+		case a[i]:
+			t.OnlyA++
+		case b[i]:
+			t.OnlyB++
+		default:
+			t.Neither++
+		}
+	}
+	return t
+}
+
+// McNemar is the p-value, in 0..1, of the exact two-sided test of McNemar (1947): are as many rows in A alone as in B
+// alone? It is 1 where there are no such rows.
+func (t CrossTable) McNemar() float64 {
+	n := t.OnlyA + t.OnlyB
+	if n == 0 {
+		return 1
+	}
+	half := distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(min(t.OnlyA, t.OnlyB)))
+	return math.Min(1, 2*half)
+}
+
+// Phi is the correlation of the two, in -1..1 (Yule 1912). NaN where one of them holds in all rows or in none.
+func (t CrossTable) Phi() float64 {
+	both, onlyA, onlyB, neither := float64(t.Both), float64(t.OnlyA), float64(t.OnlyB), float64(t.Neither)
+	product := (both + onlyA) * (both + onlyB) * (neither + onlyA) * (neither + onlyB)
+	if product == 0 {
+		return math.NaN()
+	}
+	return (both*neither - onlyA*onlyB) / math.Sqrt(product)
+}
+
+// Lift is how many times as often the two hold together as they would if they were independent: 1 is independence. NaN
+// where one of them never holds.
+func (t CrossTable) Lift() float64 {
+	both, onlyA, onlyB := float64(t.Both), float64(t.OnlyA), float64(t.OnlyB)
+	expected := (both + onlyA) * (both + onlyB)
+	if expected == 0 {
+		return math.NaN()
+	}
+	return both * (both + onlyA + onlyB + float64(t.Neither)) / expected
+}
+
+// Holm corrects the p-values of several tests (Holm 1979): those at or below a level may be called significant together
+// at that level. Values that are NaN stay so, and are no tests.
+func Holm(p []float64) []float64 {
+	var order []int
+	for i := range p {
+		if !math.IsNaN(p[i]) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
+	out, largest := slices.Clone(p), 0.0
+	for rank, i := range order {
+		largest = math.Max(largest, math.Min(1, p[i]*float64(len(order)-rank)))
+		out[i] = largest
+	}
+	return out
+}
