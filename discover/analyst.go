@@ -1,0 +1,290 @@
+package discover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/jsonreply"
+	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/internal/wordmatch"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/prompt"
+)
+
+// Ways in which the rows' analyses come about.
+const (
+	ByIssue    = "issue"    // a model names the one most important issue
+	ByCriteria = "criteria" // a model evaluates the row by criteria, and sums up
+	ByLabels   = "labels"   // the labels that an identifier found, and the row's first text
+	ByRecord   = "recorded" // what a column already says
+)
+
+// Whether a model is shown the labels that an identifier found.
+const (
+	EvidenceLabels = "labels" // where the row has any
+	EvidenceNone   = "none"
+	EvidenceBoth   = "both" // each row twice; those with labels are grouped
+)
+
+// AnalystOptions say how a model analyses rows.
+type AnalystOptions struct {
+	By       string             // ByIssue or ByCriteria
+	Evidence string             // EvidenceLabels, EvidenceNone or EvidenceBoth
+	Criteria []prompt.Criterion // of ByCriteria; at least one
+	// HighScore is the score, 0 to 1, from which a row evaluated by criteria counts as one without issue: CLEAR's 0.91.
+	HighScore float64
+}
+
+// DefaultAnalystOptions ask for one issue, with labels as evidence where there are any. The criteria for ByCriteria are
+// about what CLEAR's general ones are about.
+func DefaultAnalystOptions() AnalystOptions {
+	return AnalystOptions{By: ByIssue, Evidence: EvidenceLabels, HighScore: 0.91, Criteria: []prompt.Criterion{
+		{Name: "Relevance", Text: "does what was asked for, all of it and nothing else"},
+		{Name: "Correctness", Text: "what it says is right and complete"},
+		{Name: "Clarity", Text: "is well put: ordered, consistent, easy to understand"},
+	}}
+}
+
+// Validate joins all faults of o.
+func (o *AnalystOptions) Validate() error {
+	var faults []error
+	if o.By != ByIssue && o.By != ByCriteria {
+		faults = append(faults, fmt.Errorf("analysis %q: a model analyses by %s or %s", o.By, ByIssue, ByCriteria))
+	}
+	if o.Evidence != EvidenceLabels && o.Evidence != EvidenceNone && o.Evidence != EvidenceBoth {
+		faults = append(faults, fmt.Errorf("evidence %q: it is %s, %s or %s", o.Evidence, EvidenceLabels, EvidenceNone,
+			EvidenceBoth))
+	}
+	if o.By == ByCriteria && len(o.Criteria) == 0 {
+		faults = append(faults, errors.New("there are no criteria"))
+	}
+	if !(o.HighScore >= 0 && o.HighScore <= 1) {
+		faults = append(faults, fmt.Errorf("a high score of %v is not within 0 and 1", o.HighScore))
+	}
+	return errors.Join(faults...)
+}
+
+// Analyst asks a model what is wrong with rows. Safe for concurrent use.
+type Analyst struct {
+	o       AnalystOptions
+	model   *asking
+	workers int
+	kind    string
+}
+
+// NewAnalyst checks model and options.
+func NewAnalyst(m Model, o AnalystOptions) (*Analyst, error) {
+	a := &Analyst{o: o, workers: m.Workers, kind: prompt.Analyze}
+	if o.By == ByCriteria {
+		a.kind = prompt.Evaluate
+	}
+	err := o.Validate()
+	if err == nil {
+		a.model, err = newAsking(m, a.kind)
+	}
+	return a, err
+}
+
+// Analyse analyses the rows that next gives until io.EOF, and hands them, in order, to emit. It runs and ends as
+// scorer.Panel.Score does. A finding without Status is about an issue that is still to be sorted.
+func (a *Analyst) Analyse(ctx context.Context, next func() (*dataset.Row, error),
+	emit func(*dataset.Row, *issues.Finding) error) error {
+	a.model.Reset()
+	return ask.InOrder(ctx, a.workers, func() (*ask.Item, error) {
+		row, err := next()
+		if err != nil {
+			return nil, err
+		}
+		questions, err := a.questions(row)
+		if err != nil {
+			return nil, err
+		}
+		item := &ask.Item{Emit: func() error { return emit(row, combine(questions)) }}
+		for _, q := range questions {
+			item.Questions = append(item.Questions, func(ctx context.Context) error { return a.answer(ctx, q, row) })
+		}
+		return item, nil
+	})
+}
+
+// Requests are the calls that a row needs, if each first reply is an analysis.
+func (a *Analyst) Requests(row *dataset.Row) ([]*llm.Request, error) {
+	questions, err := a.questions(row)
+	requests := make([]*llm.Request, len(questions))
+	for i, q := range questions {
+		requests[i] = q.request
+	}
+	return requests, err
+}
+
+type analysing struct {
+	*question
+	finding *issues.Finding
+}
+
+// questions are the one or two about a row; that with evidence comes first.
+func (a *Analyst) questions(row *dataset.Row) ([]*analysing, error) {
+	d, err := row.Diagnosis()
+	if err != nil {
+		return nil, err
+	}
+	labelled := d != nil && d.Status == "" && !a.model.task.IsTask() && d.MadeWith(a.model.task.ID())
+	var modes []string
+	if labelled && a.o.Evidence != EvidenceNone {
+		modes = append(modes, prompt.ErrorAware)
+	}
+	if len(modes) == 0 || a.o.Evidence == EvidenceBoth {
+		modes = append(modes, prompt.Vanilla)
+	}
+	var questions []*analysing
+	for _, mode := range modes {
+		in := prompt.Input{Values: row.Values, Mode: mode, Criteria: a.o.Criteria}
+		q := &analysing{finding: &issues.Finding{}}
+		if mode == prompt.ErrorAware {
+			in.Errors, q.finding.Evidence = d.Labels, EvidenceLabels
+		}
+		if q.question, err = a.model.question(a.kind, in, a.schema()); err != nil {
+			return nil, fmt.Errorf("row %s: %w", row.ID, err)
+		}
+		questions = append(questions, q)
+	}
+	return questions, nil
+}
+
+func (a *Analyst) schema() llm.Object {
+	if a.kind == prompt.Evaluate {
+		return llm.ObjectOf(text("evaluation"), text("summary"), number("score"))
+	}
+	return llm.ObjectOf(text("analysis"), text("issue"), text("quote"), number("severity"))
+}
+
+// combine gives the finding to be sorted; the other one stands in it.
+func combine(questions []*analysing) *issues.Finding {
+	f := questions[0].finding
+	if len(questions) > 1 {
+		f.Other = questions[1].finding
+		if f.Other.Status == "" { // it is not sorted, and so it is no list's
+			f.Other.Status, f.Other.Reason = issues.Unassigned, "not sorted: the analysis with labels is"
+		}
+	}
+	return f
+}
+
+// answer fills in the finding. The error is one that ends the run.
+func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
+	key, read := "issue", readIssue
+	if a.kind == prompt.Evaluate {
+		key, read = "score", a.readEvaluation
+	}
+	unfounded := 0
+	fault, err := a.model.ask(ctx, q.question, key, func(o replies.Object) error {
+		got, err := read(o)
+		if err != nil {
+			return err
+		}
+		got.Evidence = q.finding.Evidence
+		*q.finding = *got
+		if a.kind == prompt.Evaluate || got.Status != "" || stands(got.Quote, row.Values) {
+			return nil
+		}
+		unfounded++
+		q.finding.Status, q.finding.Reason = issues.Unassigned, issues.Unfounded
+		if unfounded > 1 { // asked once more is enough
+			return nil
+		}
+		return &jsonreply.Fault{Reason: issues.Unfounded}
+	})
+	if fault != nil && fault.Reason != issues.Unfounded && unfounded == 0 {
+		q.finding.Status, q.finding.Reason = issues.Unassigned, fault.Error()
+	}
+	return err
+}
+
+// readIssue reads the reply to a prompt of kind analyze.
+func readIssue(o replies.Object) (*issues.Finding, error) {
+	f := &issues.Finding{Analysis: jsonreply.Text(o, "issue"), Quote: jsonreply.Text(o, "quote"),
+		Evaluation: jsonreply.Text(o, "analysis")}
+	severity, err := readNumber(o, "severity")
+	if isNone(f.Analysis) || f.Analysis == "" && err == nil && severity == 0 {
+		return &issues.Finding{Status: issues.None, Evaluation: f.Evaluation}, nil
+	}
+	if f.Analysis == "" {
+		return nil, missing("\"issue\" holds no text")
+	}
+	if err != nil || severity != 1 && severity != 2 && severity != 3 {
+		return nil, missing("the severity is 1, 2 or 3")
+	}
+	f.Severity = int(severity)
+	return f, nil
+}
+
+// isNone tells whether a sentence says that there is no issue.
+func isNone(sentence string) bool {
+	switch issues.Fold(sentence) {
+	case "none", "no", "no issue", "no issues", "n a", "null", "there is no issue", "no issue found", "no issues found":
+		return true
+	}
+	return false
+}
+
+// readEvaluation reads the reply to a prompt of kind evaluate.
+func (a *Analyst) readEvaluation(o replies.Object) (*issues.Finding, error) {
+	score, err := readNumber(o, "score")
+	if err != nil || !(score >= 0 && score <= 1) {
+		return nil, missing("the score is a number from 0 to 1")
+	}
+	f := &issues.Finding{Analysis: jsonreply.Text(o, "summary"), Evaluation: jsonreply.Text(o, "evaluation"), Score: &score}
+	if f.Analysis == "" {
+		return nil, missing("no summary")
+	}
+	if score >= a.o.HighScore {
+		f.Status = issues.None
+	}
+	return f, nil
+}
+
+// readNumber is the number, or the text of one, of a key.
+func readNumber(o replies.Object, key string) (float64, error) {
+	v, _ := jsonreply.Get(o, key)
+	switch v := v.(type) {
+	case json.Number:
+		return v.Float64()
+	case string:
+		return strconv.ParseFloat(strings.TrimSpace(v), 64)
+	}
+	return 0, missing("%q is no number", key)
+}
+
+// stands tells whether every part of a quote stands in one of the texts; dots stand for what was left out. An empty
+// quote stands in a blank text only: something is left out there.
+func stands(quote string, texts []string) bool {
+	parts := strings.FieldsFunc(strings.ReplaceAll(quote, "...", "…"), func(r rune) bool { return r == '…' })
+	found := 0
+	for _, part := range parts {
+		part = strings.Trim(strings.TrimSpace(part), `"'“”‘’«».,;:`)
+		if part == "" {
+			continue
+		}
+		if !standsIn(part, texts) {
+			return false
+		}
+		found++
+	}
+	return found > 0 || strings.TrimSpace(texts[0]) == ""
+}
+
+func standsIn(part string, texts []string) bool {
+	for _, t := range texts {
+		if len(wordmatch.Find(t, []string{part})) > 0 || len(wordmatch.Find(prompt.Clean(t), []string{part})) > 0 {
+			return true
+		}
+	}
+	return false
+}

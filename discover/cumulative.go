@@ -1,0 +1,236 @@
+package discover
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/erreval/erreval/discover/cluster"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/jsonreply"
+	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/prompt"
+)
+
+// cumulative groups the units in every order, and takes the consensus.
+func (g *Grouper) cumulative(ctx context.Context, s *sorted) error {
+	orders := make([]*ordering, g.o.Orders)
+	var all errgroup.Group
+	progress := &counter{report: g.o.report, step: "group", of: g.o.Orders * len(s.units)}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	for k := range orders {
+		all.Go(func() error {
+			o := &ordering{g: g, units: s.units, k: uint64(k), assigned: make([]int, len(s.units)),
+				faults: make([]string, len(s.units)), progress: progress}
+			orders[k] = o
+			err := o.run(ctx)
+			if err != nil {
+				stop(err)
+			}
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return context.Cause(ctx)
+	}
+	return g.settle(ctx, s, orders)
+}
+
+// ordering is one pass over the units, in one order.
+type ordering struct {
+	g        *Grouper
+	units    []unit
+	k        uint64
+	pool     []pooled
+	assigned []int    // by unit: index in pool, or -1
+	faults   []string // by unit
+	progress *counter
+}
+
+// pooled is an issue that an ordering knows.
+type pooled struct {
+	prompt.Issue
+	sentence string // of the unit that began it; "" for one that was known before
+}
+
+func (p pooled) text() string { return p.Name + " " + p.Description + " " + p.sentence }
+
+// run decides about the units a block at a time. Units of a block are compared with the issues known before the block,
+// all at the same time; each that fits none, with the issues that the block itself began before it. So each is compared
+// with all issues before it, and what comes out does not depend on timing.
+func (o *ordering) run(ctx context.Context) error {
+	for _, known := range o.g.o.Known {
+		o.pool = append(o.pool, pooled{Issue: prompt.Issue{Name: known.Name, Description: known.Description}})
+	}
+	order := o.g.o.draw(drawOrder, o.k).Perm(len(o.units))
+	for block := range slices.Chunk(order, o.g.o.Block) {
+		before := len(o.pool)
+		open, err := o.compare(ctx, block, span(0, before))
+		for _, p := range open {
+			begun := &p
+			if before < len(o.pool) {
+				begun, err = o.decide(ctx, p.unit, span(before, len(o.pool)))
+			}
+			if err != nil {
+				return err
+			}
+			if begun != nil {
+				o.begin(begun)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		o.progress.add(len(block))
+	}
+	return nil
+}
+
+// span are the numbers from from up to to, without to.
+func span(from, to int) []int {
+	all := make([]int, 0, to-from)
+	for i := from; i < to; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+// proposal is a unit that fits none of the issues shown, and the issue that it would begin.
+type proposal struct {
+	unit int
+	prompt.Issue
+}
+
+// compare decides about units at the same time, and gives those that fit none of the issues, in order.
+func (o *ordering) compare(ctx context.Context, units, candidates []int) ([]proposal, error) {
+	proposals := make([]*proposal, len(units))
+	var all errgroup.Group
+	for i, u := range units {
+		all.Go(func() (err error) {
+			proposals[i], err = o.decide(ctx, u, candidates)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	var open []proposal
+	for _, p := range proposals {
+		if p != nil {
+			open = append(open, *p)
+		}
+	}
+	return open, nil
+}
+
+// begin adds the issue of a proposal, unless there is one of that name: then the unit is about that.
+func (o *ordering) begin(p *proposal) {
+	name := issues.Fold(p.Name)
+	at := slices.IndexFunc(o.pool, func(q pooled) bool { return issues.Fold(q.Name) == name })
+	if at < 0 {
+		at = len(o.pool)
+		o.pool = append(o.pool, pooled{p.Issue, o.units[p.unit].sentence})
+	}
+	o.assigned[p.unit] = at
+}
+
+// decide asks which of the candidates a unit is about; nil where it is decided, or cannot be.
+func (o *ordering) decide(ctx context.Context, u int, candidates []int) (*proposal, error) {
+	shown := o.shortlist(u, candidates)
+	q, err := o.g.fitting(o.units[u].sentence, o.issuesOf(shown))
+	if err != nil {
+		return nil, err
+	}
+	var fits int
+	var created prompt.Issue
+	fault, err := o.g.model.ask(ctx, q, "issue", func(object replies.Object) (err error) {
+		fits, created, err = readFit(object, o.issuesOf(shown))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case fault != nil:
+		o.assigned[u], o.faults[u] = -1, fault.Error()
+	case fits >= 0:
+		o.assigned[u] = shown[fits]
+	default:
+		return &proposal{u, created}, nil
+	}
+	return nil, nil
+}
+
+// fitting is the call that asks which issue a sentence is about.
+func (g *Grouper) fitting(sentence string, known []prompt.Issue) (*question, error) {
+	return g.model.question(prompt.Fit, prompt.Input{Statements: []string{sentence}, Issues: known},
+		llm.ObjectOf(text("reason"), text("issue"), text("name"), text("description")))
+}
+
+func (o *ordering) issuesOf(shown []int) []prompt.Issue {
+	out := make([]prompt.Issue, len(shown))
+	for i, n := range shown {
+		out[i] = o.pool[n].Issue
+	}
+	return out
+}
+
+// shortlist are the candidates that a prompt lists, in an order of their own: what stands first is chosen more often.
+func (o *ordering) shortlist(u int, candidates []int) []int {
+	shown := slices.Clone(candidates)
+	if len(shown) > o.g.o.Shortlist {
+		texts := make([]string, len(candidates))
+		for i, n := range candidates {
+			texts[i] = o.pool[n].text()
+		}
+		shown = nil
+		for _, i := range cluster.Nearest(o.units[u].sentence, texts, o.g.o.Shortlist) {
+			shown = append(shown, candidates[i])
+		}
+		slices.Sort(shown)
+	}
+	random := o.g.o.draw(drawShown, o.k<<24|uint64(u))
+	random.Shuffle(len(shown), func(i, j int) { shown[i], shown[j] = shown[j], shown[i] })
+	return shown
+}
+
+// readFit reads the reply to a prompt of kind fit: the index of the issue among those shown, or -1 and the new issue.
+func readFit(o replies.Object, shown []prompt.Issue) (int, prompt.Issue, error) {
+	value, _ := jsonreply.Get(o, "issue")
+	given := strings.TrimSpace(fmt.Sprint(value))
+	folded := strings.TrimPrefix(issues.Fold(given), "issue ")
+	if value == nil || slices.Contains([]string{"none", "0", "new", ""}, folded) {
+		created := prompt.Issue{Name: oneLine(jsonreply.Text(o, "name")), Description: jsonreply.Text(o, "description")}
+		if issues.Fold(created.Name) == "" {
+			return -1, created, missing("a new issue without a name")
+		}
+		at := slices.IndexFunc(shown, func(i prompt.Issue) bool { return issues.Fold(i.Name) == issues.Fold(created.Name) })
+		return at, created, nil
+	}
+	if n, err := strconv.Atoi(folded); err == nil && n >= 1 && n <= len(shown) {
+		return n - 1, prompt.Issue{}, nil
+	}
+	at := slices.IndexFunc(shown, func(i prompt.Issue) bool { return issues.Fold(i.Name) == issues.Fold(given) })
+	if at < 0 {
+		return -1, prompt.Issue{}, &jsonreply.Fault{Reason: issues.UnknownIssue, Detail: jsonreply.Clip(given)}
+	}
+	return at, prompt.Issue{}, nil
+}
+
+// maxName is how long the name of an issue can be, in characters.
+const maxName = 80
+
+// oneLine is a name without line breaks and semicolons, which part lists in flat files.
+func oneLine(name string) string {
+	name = strings.Join(strings.Fields(strings.ReplaceAll(name, ";", ",")), " ")
+	if r := []rune(name); len(r) > maxName {
+		name = strings.TrimSpace(string(r[:maxName])) + "…"
+	}
+	return name
+}

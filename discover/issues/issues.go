@@ -1,0 +1,92 @@
+// Package issues is what "erreval discover" finds, as it stands in files: the Finding of each row, in its column
+// "issues", and the List of all issues, in OUT.issues.json.
+package issues
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Column holds a row's Finding.
+const Column = "issues"
+
+// States of a row. Unknown is never "no issue".
+const (
+	Assigned   = "assigned"   // it has one of the listed issues, or several
+	None       = "no_issue"   // it was looked at, and nothing was found
+	Unassigned = "unassigned" // Reason says why
+)
+
+// Reasons why a row is unassigned.
+const (
+	Refused      = "refused"       // the model, or the endpoint, would not answer
+	Filtered     = "filtered"      // the endpoint's content filter stepped in
+	Cut          = "cut"           // a reply ended at its token limit, or in the middle
+	Missing      = "missing"       // a reply does not hold what was asked for
+	Ambiguous    = "ambiguous"     // a reply holds two answers that differ
+	Unavailable  = "unavailable"   // there is no reply: retries are used up
+	UnknownIssue = "unknown_issue" // a reply names an issue that is not on the list
+	Unfounded    = "unfounded"     // the words that were to show the issue do not stand in the texts
+	Untagged     = "untagged"      // there are no labels to go by
+	Unanalysed   = "unanalysed"    // the row has no sentence that says what is wrong
+)
+
+// Finding is what was found in a row.
+type Finding struct {
+	Status     string   `json:"status"`               // Assigned, None or Unassigned
+	IDs        []string `json:"ids,omitempty"`        // of issues on the list; exactly where Status is Assigned
+	Reason     string   `json:"reason,omitempty"`     // why unassigned: a reason, perhaps with a colon and details
+	Analysis   string   `json:"analysis,omitempty"`   // what is wrong, in a sentence or a few
+	Quote      string   `json:"quote,omitempty"`      // words of the row's texts that show it
+	Severity   int      `json:"severity,omitempty"`   // 1 hardly minded, 2 clearly worse, 3 useless; 0 not given
+	Score      *float64 `json:"score,omitempty"`      // 0 to 1, of an evaluation by criteria
+	Evaluation string   `json:"evaluation,omitempty"` // the long form of Analysis
+	Evidence   string   `json:"evidence,omitempty"`   // "labels" where the model was shown the row's labels
+	Other      *Finding `json:"other,omitempty"`      // without evidence, where the row was analysed in both ways
+}
+
+// Of reads a row's finding: nil without an error if the column is absent or null.
+func Of(row *dataset.Row) (*Finding, error) {
+	raw, ok := row.Get(Column)
+	if !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil { // a cell of a flat file
+		if raw = json.RawMessage(text); text == "" {
+			return nil, nil
+		}
+	}
+	f := &Finding{}
+	err := json.Unmarshal(raw, f)
+	if err == nil {
+		err = f.validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", row.ID, Column, err)
+	}
+	return f, nil
+}
+
+// Set puts the finding into the row's column.
+func (f *Finding) Set(row *dataset.Row) error { return row.Set(Column, f) }
+
+func (f *Finding) validate() error {
+	switch {
+	case !slices.Contains([]string{Assigned, None, Unassigned}, f.Status):
+		return fmt.Errorf("unknown status %q; it is %s, %s or %s", f.Status, Assigned, None, Unassigned)
+	case f.Status == Assigned && len(f.IDs) == 0:
+		return errors.New("assigned to no issue: \"ids\" is empty")
+	case f.Status != Assigned && len(f.IDs) > 0:
+		return fmt.Errorf("%q beside the issues %q", f.Status, f.IDs)
+	case f.Severity < 0 || f.Severity > 3:
+		return fmt.Errorf("severity %d; it is 1 to 3, or absent", f.Severity)
+	case f.Score != nil && !(*f.Score >= 0 && *f.Score <= 1):
+		return fmt.Errorf("score %v is not within 0 and 1", *f.Score)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package issues
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+)
+
+// Report is the list as a table and, for each issue, its description and examples.
+func (l *List) Report() *report.Report {
+	r := &report.Report{Title: fmt.Sprintf("%s in %s", words.Plural(len(l.Issues), "issue", "issues"),
+		words.Plural(l.Rows, "row", "rows")), Facts: l.facts()}
+	table := report.NewTable("issue", "rows", "share", "interval", "severity", "stability", "error types")
+	table.Columns[len(table.Columns)-1].Right = false
+	for i := range l.Issues {
+		table.Rows = append(table.Rows, l.Issues[i].cells())
+	}
+	r.Sections = append(r.Sections, report.Section{Title: "Issues", Notes: l.notes(), Table: table})
+	for i := range l.Issues {
+		r.Sections = append(r.Sections, l.Issues[i].section())
+	}
+	return r
+}
+
+// Summary is the report without the sections about single issues.
+func (l *List) Summary() *report.Report {
+	r := l.Report()
+	r.Sections = r.Sections[:1]
+	return r
+}
+
+func (l *List) facts() []string {
+	facts := []string{fmt.Sprintf("%d assigned, %d without issue, %d unassigned", l.Assigned, l.NoIssue, l.Rows-l.Assigned-l.NoIssue)}
+	if len(l.Unassigned) > 0 {
+		var reasons []string
+		for _, reason := range slices.Sorted(maps.Keys(l.Unassigned)) {
+			reasons = append(reasons, fmt.Sprintf("%s %d", reason, l.Unassigned[reason]))
+		}
+		facts = append(facts, "unassigned because: "+strings.Join(reasons, ", "))
+	}
+	how := "analysis " + l.Analysis
+	if l.Grouping != "" {
+		how += ", grouping " + l.Grouping
+	}
+	if l.Agreement != nil {
+		how += fmt.Sprintf(", %d orders that agree by %.2f (adjusted Rand index)", l.Orders, *l.Agreement)
+	}
+	return append(facts, how)
+}
+
+func (l *List) notes() []string {
+	var notes []string
+	if unstable := slices.ContainsFunc(l.Issues, func(i Issue) bool { return i.Unstable }); unstable {
+		notes = append(notes, fmt.Sprintf("an issue marked with * is unstable: its stability is below %.1f", StableFrom))
+	}
+	if l.Interval != "" {
+		notes = append(notes, "intervals: "+l.Interval)
+	}
+	return notes
+}
+
+func (i *Issue) cells() []string {
+	stability, name := "–", i.Name
+	if i.Stability != nil {
+		stability = fmt.Sprintf("%.2f", *i.Stability)
+	}
+	if i.Unstable {
+		name += " *"
+	}
+	interval := "–"
+	if i.Low.Defined() {
+		interval = percent(i.Low) + " to " + percent(i.High)
+	}
+	return []string{name, fmt.Sprint(i.Count), percent(i.Share), interval, i.Severity.Text("%.1f"), stability, i.types()}
+}
+
+func percent(n report.Number) string {
+	if !n.Defined() {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n))
+}
+
+// types says how the issue and the error types go together.
+func (i *Issue) types() string {
+	switch {
+	case i.Relation == "":
+		return ""
+	case i.Relation == IsNew:
+		return IsNew
+	}
+	return i.Relation + ": " + i.Labels[0].Label
+}
+
+func (i *Issue) section() report.Section {
+	s := report.Section{Title: i.Name, Notes: []string{"id " + i.ID}}
+	if i.Description != "" {
+		s.Notes = append(s.Notes, i.Description)
+	}
+	for _, c := range i.Labels {
+		s.Notes = append(s.Notes, fmt.Sprintf("with %s: %s, %s times as often as by chance, phi %s", c.Label,
+			words.Plural(c.Both, "row", "rows"), c.Lift.Text("%.1f"),
+			report.Figure{Value: c.Phi, Low: c.Low, High: c.High}.Text("%.2f")))
+	}
+	s.Table = report.Table{Columns: []report.Column{{Title: "row"}, {Title: "analysis"}, {Title: "quote"}}}
+	for _, e := range i.Examples {
+		s.Table.Rows = append(s.Table.Rows, []string{e.Row, e.Analysis, e.Quote})
+	}
+	return s
+}

@@ -1,0 +1,139 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/jsonreply"
+	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Model is who is asked, and how.
+type Model struct {
+	llm.Model
+	Taxonomy  *taxonomy.Taxonomy          // may be a task
+	Templates map[string]*prompt.Template // by kind, in place of the built-in ones
+	Attempts  int                         // calls for one answer while replies do not hold it, >= 1
+	Workers   int                         // questions under way at once, >= 1
+}
+
+// maxWorkers bounds Workers: each holds a goroutine.
+const maxWorkers = 1 << 16
+
+// asking is a Model that was checked. Safe for concurrent use.
+type asking struct {
+	*ask.Asker
+	task      *taxonomy.Taxonomy
+	templates map[string]*prompt.Template
+	attempts  int
+	workers   chan struct{} // a place for each question under way
+}
+
+func newAsking(m Model, kinds ...string) (*asking, error) {
+	faults := []error{m.Validate()}
+	a := &asking{Asker: ask.New(m.Model), task: m.Taxonomy, attempts: m.Attempts,
+		templates: map[string]*prompt.Template{}}
+	for _, kind := range kinds {
+		t := m.Templates[kind]
+		if t == nil {
+			var err error
+			if t, err = prompt.Builtin(kind); err != nil {
+				return nil, err
+			}
+		}
+		if t.Kind != kind {
+			faults = append(faults, fmt.Errorf("discovery: a template of kind %s in place of one of kind %s", t.Kind, kind))
+		}
+		a.templates[kind] = t
+	}
+	if m.Taxonomy == nil {
+		faults = append(faults, errors.New("discovery: no taxonomy"))
+	}
+	if m.Attempts < 1 {
+		faults = append(faults, fmt.Errorf("discovery: %d attempts; at least 1 is needed", m.Attempts))
+	}
+	if m.Workers < 1 || m.Workers > maxWorkers {
+		faults = append(faults, fmt.Errorf("discovery: %d workers; give 1 to %d", m.Workers, maxWorkers))
+	} else {
+		a.workers = make(chan struct{}, m.Workers)
+	}
+	return a, errors.Join(faults...)
+}
+
+// question is one call before it is made.
+type question struct {
+	request *llm.Request
+	asked   string // all its messages
+}
+
+// question makes a call by the template of a kind.
+func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*question, error) {
+	in.Task, in.JSON = a.task, true
+	messages, err := a.templates[kind].Messages(in)
+	if err != nil {
+		return nil, err
+	}
+	form, err := llm.NewSchema(kind, schema)
+	if err != nil {
+		return nil, err
+	}
+	said := make([]llm.Message, len(messages))
+	for i, m := range messages {
+		said[i] = llm.Message(m)
+	}
+	return &question{a.Request(said, form, 0), prompt.Join(messages)}, nil
+}
+
+// ask makes a call, and repeats it until read accepts the object with the key in its reply, or attempts are used up;
+// fault is then why. read gives a *jsonreply.Fault for what it does not accept. err is one that ends the run.
+func (a *asking) ask(ctx context.Context, q *question, key string,
+	read func(replies.Object) error) (fault *jsonreply.Fault, err error) {
+	select {
+	case a.workers <- struct{}{}:
+		defer func() { <-a.workers }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	unanswered, err := a.Ask(ctx, q.request, a.attempts, func(reply *llm.Reply) bool {
+		object, err := jsonreply.Read(reply, q.asked, key)
+		if err == nil {
+			err = read(object)
+		}
+		fault, _ = errors.AsType[*jsonreply.Fault](err)
+		return fault == nil
+	})
+	if unanswered != nil {
+		fault = &jsonreply.Fault{Reason: issues.Unavailable, Detail: jsonreply.Clip(unanswered.Error())}
+		switch llm.KindOf(unanswered) {
+		case llm.Refused:
+			fault.Reason = issues.Refused
+		case llm.Filtered:
+			fault.Reason = issues.Filtered
+		}
+	}
+	return fault, err
+}
+
+// missing is the fault of an object that lacks what it must have.
+func missing(format string, args ...any) error {
+	return &jsonreply.Fault{Reason: issues.Missing, Detail: fmt.Sprintf(format, args...)}
+}
+
+// text, number and list are properties of schemas.
+func text(name string) llm.Property { return llm.Property{Name: name, Schema: llm.TextSchema()} }
+
+func number(name string) llm.Property {
+	return llm.Property{Name: name, Schema: map[string]any{"type": "number"}}
+}
+
+func list(name string, item any) llm.Property {
+	return llm.Property{Name: name, Schema: llm.ListSchema(item)}
+}
+
+var integer = map[string]any{"type": "integer"}
