@@ -288,3 +288,34 @@ func standsIn(part string, texts []string) bool {
 	}
 	return false
 }
+
+// Recorded is the finding that an earlier run left in the row, to be sorted again: what was found in the row stays, the
+// issue that it was sorted into does not.
+func Recorded(row *dataset.Row) (*issues.Finding, error) {
+	f, err := issues.Of(row)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return &issues.Finding{Status: issues.Unassigned, Reason: issues.Unanalysed + ": there is no column " +
+			issues.Column}, nil
+	}
+	unfounded := f.Reason == issues.Unfounded
+	f.IDs = nil
+	if f.Status != issues.None && f.Analysis != "" && !unfounded {
+		f.Status, f.Reason = "", ""
+	}
+	return f, nil
+}
+
+// FromSentence is a finding of what somebody wrote about a row. An empty text says nothing.
+func FromSentence(sentence string) *issues.Finding {
+	sentence = strings.TrimSpace(sentence)
+	switch {
+	case sentence == "" || sentence == "null":
+		return &issues.Finding{Status: issues.Unassigned, Reason: issues.Unanalysed}
+	case isNone(sentence):
+		return &issues.Finding{Status: issues.None}
+	}
+	return &issues.Finding{Analysis: sentence}
+}

@@ -87,7 +87,7 @@ func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) e
 	if ctx.IsSet("dimensions") {
 		s.Dimensions = strings.Split(ctx.String("dimensions"), ",")
 	}
-	if s.Taxonomy, err = taxonomyOf(ctx.String("taxonomy"), o.Inputs); err != nil {
+	if s.Taxonomy, err = taxonomyOf(ctx.String("taxonomy"), o.Inputs, openTaxonomy); err != nil {
 		return err
 	}
 	if err := r.NameColumns(ctx.Context, s.Taxonomy); err != nil {

@@ -17,6 +17,7 @@ func commands(e *env) []*cli.Command {
 	return []*cli.Command{
 		identifyCommand(e),
 		scoreCommand(e),
+		discoverCommand(e),
 		mergeCommand(e),
 		verifyCommand(e),
 		modelsCommand(e),

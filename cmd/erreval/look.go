@@ -45,7 +45,7 @@ func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions,
 	if err := run.CheckInputs(o.paths); err != nil {
 		return nil, err
 	}
-	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths)
+	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths, openTaxonomy)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +96,10 @@ func parseWhere(pairs []string) (map[string]string, error) {
 }
 
 // taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record
-// beside the files names, or that of question generation. The record of a taxonomy of the user's own does not say where
+// beside the files names, or that of question generation. open loads it. The record of a taxonomy of the user's own does not say where
 // its file is.
-func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
+func taxonomyOf(given string, files []string,
+	open func(string) (*taxonomy.Taxonomy, error)) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {
 		made, err := runrecord.Read(file)
 		if given != "" || err != nil || made.Taxonomy == nil {
@@ -111,7 +112,7 @@ func taxonomyOf(given string, files []string) (*taxonomy.Taxonomy, error) {
 		}
 		given = name
 	}
-	return openTaxonomy(cmp.Or(given, "question-generation"))
+	return open(cmp.Or(given, "question-generation"))
 }
 
 // readIntervals reads the flags of intervals; what uses them validates them.

@@ -19,7 +19,7 @@ type Options struct {
 	Seed      uint64
 }
 
-func DefaultOptions() Options     { return Options{Average, 0.5, 4000, 1} }
+func DefaultOptions() Options      { return Options{Average, 0.5, 4000, 1} }
 func (o *Options) Validate() error { return nil }
 func Agglomerate(weights []int, distance func(i, j int) float64, linkage Linkage, cut float64) []int {
 	n := len(weights)
@@ -73,6 +73,6 @@ func Group(ctx context.Context, sentences []string, vectors [][]float32, o Optio
 	return make([]int, len(sentences)), nil
 }
 func Keywords(sentences []string, groups []int, n int) [][]string { return make([][]string, 1) }
-func Medoids(sentences []string, groups []int) []string          { return make([]string, 1) }
+func Medoids(sentences []string, groups []int) []string           { return make([]string, 1) }
 func Nearest(s string, o []string, n int) []int                   { return make([]int, n) }
 func Fold(s string) string                                        { return strings.ToLower(s) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/report"
 )
 
@@ -106,6 +107,38 @@ func Read(path string) (*List, error) {
 	return l, nil
 }
 
+// ReadKnown reads issues to which rows are mapped: a list, or a text file with an issue a line, as in "Vague Reference:
+// it is not clear what a word refers to".
+func ReadKnown(path string) ([]Issue, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		l, err := Read(path)
+		if err != nil {
+			return nil, err
+		}
+		return l.Issues, nil
+	}
+	l := &List{Format: Format}
+	for line := range strings.Lines(string(data)) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name = strings.TrimSpace(name); name == "" || strings.HasPrefix(name, "#") {
+			continue
+		}
+		id := NewID(name, func(id string) bool { return l.Find(id) >= 0 })
+		l.Issues = append(l.Issues, Issue{ID: id, Name: name, Description: strings.TrimSpace(text)})
+	}
+	if len(l.Issues) == 0 {
+		return nil, fmt.Errorf("%s: no issue; write one a line, as in \"Vague Reference: it is not clear what is meant\"", path)
+	}
+	if err := l.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return l.Issues, nil
+}
+
 // Validate reports every fault.
 func (l *List) Validate() error {
 	var faults []error
@@ -138,6 +171,9 @@ func Fold(name string) string {
 // maxID is the length of an id, in characters, before the number that tells equal ones apart.
 const maxID = 48
 
+// IsID tells whether NewID could have made a text.
+func IsID(text string) bool { return text != "" && strings.ReplaceAll(Fold(text), " ", "-") == text }
+
 // NewID is an id for an issue of that name that none of taken has: its words, joined by hyphens.
 func NewID(name string, taken func(id string) bool) string {
 	base := []rune(strings.ReplaceAll(Fold(name), " ", "-"))
@@ -150,4 +186,16 @@ func NewID(name string, taken func(id string) bool) string {
 		id = fmt.Sprintf("%s-%d", first, n)
 	}
 	return id
+}
+
+// Write writes the list beside an output.
+func (l *List) Write(output string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(l); err != nil {
+		return err
+	}
+	return wholefile.Write(Path(output), b.Bytes())
 }

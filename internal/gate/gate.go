@@ -2,6 +2,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -77,6 +78,7 @@ type Counts struct {
 	Rejected     int
 	Labels       map[string]int // tagged rows with each label, the label of rows without error included
 	NotJudged    map[string]int // tagged rows in which a label could not be judged; absent is 0
+	Unit         string         // what Labels count, for messages; "" is "tagged rows"
 }
 
 // Result is the result of a gate.
@@ -124,7 +126,7 @@ func (g Gate) countRows(c Counts) (n, of int, what string) {
 	case Rejected:
 		return c.Rejected, c.Rows + c.Rejected, "lines"
 	}
-	return c.Labels[g.Subject], c.Tagged - c.NotJudged[g.Subject], taggedRows
+	return c.Labels[g.Subject], c.Tagged - c.NotJudged[g.Subject], cmp.Or(c.Unit, taggedRows)
 }
 
 // nearly is the tolerance for the rounding of decimal limits: 5% of 20 rows is 1 row.

@@ -199,6 +199,34 @@ func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Re
 	return old, nil
 }
 
+// IsFinished tells whether out was made, as a whole, by a run like the one that record begins, with its inputs. The error
+// says what differs. It is for runs that read all of their inputs before they write.
+func IsFinished(out string, record *runrecord.Record) (bool, error) {
+	if _, err := os.Stat(out); err != nil {
+		return false, nil
+	}
+	old, err := runrecord.Read(out)
+	if err == nil {
+		err = settleRecord(out)
+	}
+	if err != nil {
+		return false, otherRunf("--resume: %s exists, but nothing says how it was made: %w; replace it with --overwrite", out,
+			err)
+	}
+	if err := compare(out, old, record); err != nil {
+		return false, err
+	}
+	if err := old.Output.Differs(out); err != nil {
+		return false, otherRunf("--resume: %w; replace it with --overwrite", err)
+	}
+	for i, now := range record.Inputs {
+		if i >= len(old.Inputs) || now != old.Inputs[i] {
+			return false, otherRunf("--resume: %s was made of another input than %s; replace it with --overwrite", out, now.File)
+		}
+	}
+	return true, nil
+}
+
 // hashInput reads as much of an input as the record says was read.
 func (r *Run) hashInput(ctx context.Context, in string, old runrecord.Input) (runrecord.Input, error) {
 	source, _, err := OpenInput(ctx, r.Process, in)

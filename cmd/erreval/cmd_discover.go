@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/discover"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/discover/where"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/prompt"
+)
+
+const discoverDescription = `ROWS are the outputs of any system: what it was given and what it wrote. A language model says what is
+wrong with each row, the answers are sorted into issues, and the issues are counted. OUT has the rows with a column
+"issues"; OUT.issues.json has the list: names, counts, shares, severity, stability, examples. Look at the prompts and
+the cost first; the same line again goes on where it stopped:
+   erreval discover answers.jsonl --taxonomy response --judge gpt-4o-mini --show-prompt '*'
+   erreval discover answers.jsonl --taxonomy response --judge gpt-4o-mini --dry-run
+   erreval discover answers.jsonl -o found.jsonl --taxonomy response --judge gpt-4o-mini --max-cost 5
+
+Only rows that are not good, the worst of them; rows that were tagged show the model the errors found:
+   erreval discover scored.jsonl -o found.jsonl --judge gpt-4o-mini --where 'score.fluency<2' --sample 200 --worst
+
+Without a language model: by the labels of tagged rows, or by sentences that people wrote:
+   erreval discover tagged.jsonl -o found.jsonl --analysis labels
+   erreval discover reviewed.jsonl -o found.jsonl --analysis recorded --sentence comment --grouping offline
+
+Group the same analyses again in another way, and map a new run to the issues of an old one:
+   erreval discover found.jsonl -o again.jsonl --analysis recorded --grouping offline
+   erreval discover new.jsonl -o new-found.jsonl --issues found.jsonl.issues.json --judge gpt-4o-mini
+   erreval diff found.jsonl new-found.jsonl
+
+A row is assigned to issues, or has none, or is unassigned with the reason, which leads to exit code 3.
+docs/discover.md says how all of it works.`
+
+func discoverCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:        "discover",
+		Usage:       "find the issues that no taxonomy lists",
+		ArgsUsage:   "ROWS",
+		Description: discoverDescription,
+		Flags:       discoverFlags(),
+		Action: func(ctx *cli.Context) error {
+			if err := wantArgs(ctx, 1, 1, "one file of rows"); err != nil {
+				return err
+			}
+			d, ask, err := readDiscover(ctx, e)
+			if err != nil {
+				return err
+			}
+			return d.Run(ctx.Context, ask)
+		},
+	}
+}
+
+func discoverFlags() []cli.Flag {
+	o, a := discover.DefaultOptions(), discover.DefaultAnalystOptions()
+	own := []cli.Flag{outFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
+		&cli.BoolFlag{Name: "json", Usage: "print the list of issues as JSON, on standard output"},
+		recordedTaxonomyFlag("ROWS"), limitFlag(),
+		&cli.StringSliceFlag{Name: "where", Usage: "only rows that meet `CONDITION`: score.fluency<2, label=Vague, " +
+			"probability.Vague>=0.9, issue=ID or COLUMN=VALUE; may be repeated"},
+		&cli.IntFlag{Name: "sample", Usage: "only `N` rows, drawn by --draw-seed; 0 is all"},
+		&cli.BoolFlag{Name: "worst", Usage: "with --sample, the rows with the lowest scores, or the surest errors"},
+		&cli.Uint64Flag{Name: "draw-seed", Value: o.Seed, Usage: "`SEED` of samples and orders"},
+		&cli.StringFlag{Name: "analysis", Value: a.By, Usage: "`HOW` rows are analysed: " +
+			strings.Join([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord}, ", ")},
+		&cli.StringFlag{Name: "evidence", Value: a.Evidence, Usage: "show the model the `LABELS` found in a row: " +
+			strings.Join([]string{discover.EvidenceLabels, discover.EvidenceNone, discover.EvidenceBoth}, ", ")},
+		&cli.StringFlag{Name: "criteria", Usage: "with --analysis criteria, `FILE` with a criterion a line, as in " +
+			"\"Clarity: is easy to follow\" (default: three general ones)"},
+		&cli.Float64Flag{Name: "high-score", Value: a.HighScore,
+			Usage: "with --analysis criteria, `SCORE` from which a row has no issue"},
+		&cli.StringFlag{Name: "sentence", Usage: "with --analysis recorded, `COLUMN` that says what is wrong " +
+			"(default: what an earlier run found)"},
+		&cli.StringFlag{Name: "grouping", Value: o.Grouping,
+			Usage: "`HOW` rows are grouped: " + strings.Join(discover.Groupings(), ", ")},
+		&cli.IntFlag{Name: "orders", Value: o.Orders, Usage: "with --grouping cumulative, group in `K` orders"},
+		&cli.IntFlag{Name: "max-issues", Value: o.MaxIssues, Usage: "with --grouping keypoints, keep `N` issues at most"},
+		&cli.Float64Flag{Name: "threshold", Value: o.Cluster.Threshold,
+			Usage: "with --grouping offline, `DISTANCE` up to which groups of sentences are joined"},
+		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
+			"others are added, but by --grouping keypoints"},
+		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
+		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
+			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
+		resampleGroupFlag(), bootstrapFlag(),
+		&cli.StringSliceFlag{Name: "template",
+			Usage: "prompt template `FILE`, in place of the built-in one of its kind; may be repeated"},
+	}
+	asking := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
+		return slices.Contains([]string{"repeats", "template", "lines"}, f.Names()[0])
+	})
+	return slices.Concat(own, rowFlags(), asking)
+}
+
+// readDiscover reads the flags; ask is nil without a judge.
+func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.AskOptions, err error) {
+	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTask)
+	if err != nil {
+		return nil, nil, err
+	}
+	d = &stages.Discover{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
+		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"),
+		By: ctx.String("analysis"), Sentence: ctx.String("sentence"), KnownFile: ctx.String("issues"),
+		Analyst: discover.DefaultAnalystOptions(), Group: discover.DefaultOptions(), Templates: ctx.StringSlice("template"),
+		Intervals: readIntervals(ctx, t), Report: ctx.String("report")}
+	if d.Rows, err = openRowInput(ctx, t); err != nil {
+		return nil, nil, err
+	}
+	if d.Rows.Limit = ctx.Int("limit"); d.Rows.Limit < 0 {
+		return nil, nil, exit.Usagef("--limit %d: give a number of rows, or 0 for all", d.Rows.Limit)
+	}
+	d.Intervals.Seed = ctx.Uint64("draw-seed")
+	d.Chosen = stages.Chosen{Sample: ctx.Int("sample"), Worst: ctx.Bool("worst"), Seed: ctx.Uint64("draw-seed")}
+	if d.Chosen.Where, err = where.Parse(ctx.StringSlice("where")); err != nil {
+		return nil, nil, exit.Usagef("--where %w", err)
+	}
+	if err := readGrouping(ctx, d); err != nil {
+		return nil, nil, err
+	}
+	if ctx.String("judge") == "" {
+		err = onlyWith(ctx, e, askFlags(), "--%s is for language models; name one with --judge")
+	} else if ask, err = readAskOptions(ctx, e); err == nil {
+		ask.Template = ""
+	}
+	return d, ask, errors.Join(err, checkDiscover(ctx, d, ask))
+}
+
+// readGrouping reads how rows are analysed and grouped, and the limits.
+func readGrouping(ctx *cli.Context, d *stages.Discover) (err error) {
+	g := &d.Group
+	g.Grouping, g.Orders, g.MaxIssues = ctx.String("grouping"), ctx.Int("orders"), ctx.Int("max-issues")
+	g.Seed, g.Cluster.Seed = ctx.Uint64("draw-seed"), ctx.Uint64("draw-seed")
+	g.Cluster.Threshold = ctx.Float64("threshold")
+	d.Analyst.Evidence, d.Analyst.HighScore = ctx.String("evidence"), ctx.Float64("high-score")
+	if file := ctx.String("criteria"); file != "" {
+		if d.Analyst.Criteria, err = readCriteria(file); err != nil {
+			return exit.With(exit.Usage, err)
+		}
+	}
+	for _, limit := range ctx.StringSlice("fail-on") {
+		one, err := gate.Parse(limit, func(name string) (string, bool) {
+			return name, name == issues.Unassigned || name == issues.Assigned || name == issues.None ||
+				issues.IsID(name) || strings.HasPrefix(name, issues.Unassigned+".")
+		})
+		if err != nil {
+			return exit.Usagef("--fail-on %w", err)
+		}
+		d.Gates = append(d.Gates, one)
+	}
+	return nil
+}
+
+// readCriteria reads a criterion a line.
+func readCriteria(file string) ([]prompt.Criterion, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var out []prompt.Criterion
+	for line := range strings.Lines(string(data)) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name = strings.TrimSpace(name); name != "" && !strings.HasPrefix(name, "#") {
+			out = append(out, prompt.Criterion{Name: name, Text: strings.TrimSpace(text)})
+		}
+	}
+	if len(out) == 0 {
+		return nil, exit.Usagef("--criteria %s: there is no criterion; write one a line, as in \"Clarity: is easy to follow\"",
+			file)
+	}
+	return out, nil
+}
+
+// checkDiscover finds flags that do not go together.
+func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions) error {
+	var errs []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, exit.Usagef(format, args...))
+		}
+	}
+	refuse(!slices.Contains([]string{discover.ByIssue, discover.ByCriteria, discover.ByLabels, discover.ByRecord}, d.By),
+		"--analysis %q: it is issue, criteria, labels or recorded", d.By)
+	refuse(d.Input == run.Stdio, "rows are read more than once: give a file instead of standard input")
+	refuse(d.Output == run.Stdio, "a list of issues stands beside the output: give -o FILE")
+	refuse(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT")
+	refuse(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample)
+	refuse(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N")
+	for flag, by := range map[string]string{"criteria": discover.ByCriteria, "high-score": discover.ByCriteria,
+		"sentence": discover.ByRecord} {
+		refuse(ctx.IsSet(flag) && d.By != by, "--%s goes with --analysis %s", flag, by)
+	}
+	for flag, grouping := range map[string]string{"orders": discover.Cumulative, "max-issues": discover.KeyPoints,
+		"threshold": discover.Offline} {
+		fits := d.Group.Grouping == grouping || flag == "threshold" && d.By == discover.ByLabels
+		refuse(ctx.IsSet(flag) && !fits, "--%s goes with --grouping %s", flag, grouping)
+	}
+	refuse(d.By == discover.ByLabels && ask != nil && ctx.IsSet("grouping"), "--analysis labels asks no model; leave out --judge")
+	return errors.Join(errs...)
+}

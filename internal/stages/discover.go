@@ -1,0 +1,419 @@
+package stages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/discover/where"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/judging"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report"
+)
+
+// Discover finds issues in the rows of a file.
+type Discover struct {
+	Process   *run.Process
+	Rows      run.Rows // how Input is read
+	Input     string   // file of rows; it is read more than once
+	Output    string   // file
+	Overwrite bool
+	Resume    bool
+	Quiet     bool
+	JSON      bool // prints the list as JSON, on standard output
+	Chosen    Chosen
+	By        string                  // discover.ByIssue, …
+	Sentence  string                  // of discover.ByRecord: the column that says what is wrong; "" is that of an earlier run
+	Analyst   discover.AnalystOptions // of ByIssue and ByCriteria
+	Group     discover.Options
+	KnownFile string   // list of issues that rows are mapped to, or "": Group.Known is read from it
+	Templates []string // files of prompt templates, each in place of the built-in one of its kind
+	Intervals report.IntervalOptions
+	Gates     []gate.Gate
+	Report    string // Markdown file, replaced; "" is none
+}
+
+// Chosen says which rows are looked at.
+type Chosen struct {
+	Where  []where.Condition
+	Sample int    // so many; 0 is all
+	Worst  bool   // the sample is that of the lowest scores, or of the surest errors where there are none
+	Seed   uint64 // of the sample
+}
+
+// discoverRecord is the options part of OUT.run.json.
+type discoverRecord struct {
+	*judging.Record // absent where no model is asked
+	runrecord.Reading
+	Analysis  string            `json:"analysis"`
+	Evidence  string            `json:"evidence,omitempty"`
+	Criteria  []string          `json:"criteria,omitempty"`
+	HighScore float64           `json:"high_score,omitempty"`
+	Sentence  string            `json:"sentence,omitempty"`
+	Grouping  string            `json:"grouping,omitempty"`
+	Seed      uint64            `json:"draw_seed"`
+	Orders    int               `json:"orders,omitempty"`
+	Shortlist int               `json:"shortlist,omitempty"`
+	Block     int               `json:"block,omitempty"`
+	MaxIssues int               `json:"max_issues,omitempty"`
+	Threshold float64           `json:"threshold,omitempty"`
+	Known     *runrecord.Input  `json:"issues,omitempty"`
+	Where     []string          `json:"where,omitempty"`
+	Sample    int               `json:"sample,omitempty"`
+	Worst     bool              `json:"worst,omitempty"`
+	Templates map[string]string `json:"templates,omitempty"` // kind to id and hash, of those given
+	Embedded  bool              `json:"embedded,omitempty"`  // sentences are compared by an encoder too
+}
+
+// discovery is one run.
+type discovery struct {
+	*Discover
+	ask       *AskOptions // nil without a model
+	judges    *judges
+	model     *discover.Model
+	analyst   *discover.Analyst // nil where no model analyses
+	grouper   *discover.Grouper
+	templates map[string]*prompt.Template
+	known     *runrecord.Input
+	chosen    []bool // by ordinal of the row; nil: all that meet the conditions
+	items     []*discover.Item
+	ordinals  []int // of the items' rows
+	faults    []error
+	progress  *run.Progress
+	steps     stepTimes
+}
+
+// Run finds the issues; ask is nil where no model is asked.
+func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
+	r := &discovery{Discover: d, ask: ask, progress: run.NewProgress(d.Process, d.Quiet)}
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	record, err := r.record()
+	if err != nil {
+		return err
+	}
+	if d.Resume {
+		finished, err := run.IsFinished(d.Output, record)
+		if finished && !d.Quiet {
+			d.Process.Warn("%s is finished already", d.Output)
+		}
+		if finished || err != nil && !d.Overwrite {
+			return err
+		}
+	}
+	if r.judges != nil {
+		if err := r.judges.openJournal(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.judges.Close()) }()
+	}
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	if ask != nil && !ask.Asks() {
+		return r.look(ctx)
+	}
+	return r.find(ctx, record)
+}
+
+// prepare finds what is wrong with the options, and makes analyst and grouper.
+func (d *discovery) prepare() error {
+	if err := d.readTemplates(); err != nil {
+		return err
+	}
+	if err := d.readKnown(); err != nil {
+		return err
+	}
+	if d.ask != nil {
+		if err := d.openModel(); err != nil {
+			return err
+		}
+	}
+	d.Group.Progress = d.step
+	var err error
+	if d.By == discover.ByLabels {
+		d.Group.Grouping = discover.Offline // no model says what belongs together
+	}
+	if d.grouper, err = discover.NewGrouper(d.model, d.Group); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	if d.By != discover.ByIssue && d.By != discover.ByCriteria {
+		return nil
+	}
+	if d.model == nil {
+		return exit.Usagef("--analysis %s asks a model: name one with --judge; without one there is --analysis %s, "+
+			"for tagged rows, and %s", d.By, discover.ByLabels, discover.ByRecord)
+	}
+	d.Analyst.By = d.By
+	if d.analyst, err = discover.NewAnalyst(*d.model, d.Analyst); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	return nil
+}
+
+func (d *discovery) readTemplates() error {
+	d.templates = map[string]*prompt.Template{}
+	for _, file := range d.Templates {
+		t, err := prompt.Open(file)
+		if err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		if d.templates[t.Kind] != nil {
+			return exit.Usagef("--template: two templates of kind %s", t.Kind)
+		}
+		d.templates[t.Kind] = t
+	}
+	return nil
+}
+
+func (d *discovery) readKnown() error {
+	if d.KnownFile == "" {
+		return nil
+	}
+	known, err := issues.ReadKnown(d.KnownFile)
+	if err != nil {
+		return exit.With(exit.Usage, fmt.Errorf("--issues: %w", err))
+	}
+	hashed, err := runrecord.HashFile(d.KnownFile)
+	d.known, d.Group.Known = &hashed, known
+	return err
+}
+
+// openModel makes the model, and room for the output, before there is a journal: a run that cannot begin leaves none.
+func (d *discovery) openModel() (err error) {
+	if len(d.ask.Models) != 1 {
+		return exit.Usagef("--judge names %d models; issues are discovered by one", len(d.ask.Models))
+	}
+	if d.judges, err = newJudges(d.ask, prompt.Analyze, d.Output); err != nil {
+		return err
+	}
+	d.model = &discover.Model{Model: d.judges.Models()[0], Taxonomy: d.Rows.Taxonomy, Templates: d.templates,
+		Attempts: d.ask.Panel.Attempts, Workers: d.ask.Panel.Workers}
+	if !d.ask.Asks() {
+		return nil
+	}
+	return d.judges.checkPath(d.Input, d.Output)
+}
+
+// record begins the record of the run.
+func (d *discovery) record() (*runrecord.Record, error) {
+	g := &d.Group
+	rec := discoverRecord{Reading: d.Rows.Reading, Analysis: d.By, Sentence: d.Sentence, Grouping: g.Grouping,
+		Seed: g.Seed, Known: d.known, Sample: d.Chosen.Sample, Worst: d.Chosen.Worst, Embedded: g.Embed != nil}
+	for _, c := range d.Chosen.Where {
+		rec.Where = append(rec.Where, c.Text)
+	}
+	if d.judges != nil {
+		asked := d.judges.newRecord(d.Rows.Reading)
+		rec.Record = &asked
+		rec.Templates = map[string]string{}
+		for kind, t := range d.templates {
+			rec.Templates[kind] = t.ID() + " sha256:" + t.Hash()
+		}
+	}
+	if d.analyst != nil {
+		rec.Evidence = d.Analyst.Evidence
+	}
+	if d.By == discover.ByCriteria {
+		rec.HighScore = d.Analyst.HighScore
+		for _, c := range d.Analyst.Criteria {
+			rec.Criteria = append(rec.Criteria, c.Name+": "+c.Text)
+		}
+	}
+	switch g.Grouping {
+	case discover.Cumulative:
+		rec.Orders, rec.Shortlist, rec.Block = g.Orders, g.Shortlist, g.Block
+	case discover.KeyPoints:
+		rec.MaxIssues = g.MaxIssues
+	case discover.Offline:
+		rec.Threshold = g.Cluster.Threshold
+	}
+	return d.Rows.NewRecord("discover", rec, d.Input)
+}
+
+// find analyses, groups and writes.
+func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
+	d.progress.Begin(-1, nil)
+	var list *issues.List
+	err := d.analyse(ctx)
+	if err == nil {
+		list, err = d.group(ctx)
+	}
+	d.progress.Clear()
+	if err != nil {
+		return d.stopped(ctx, err)
+	}
+	if d.judges != nil {
+		if record.Usage, err = d.judges.Usage(); err != nil {
+			return err
+		}
+	}
+	if err := d.write(ctx, record, list); err != nil {
+		return err
+	}
+	results := gate.CheckAll(d.Gates, countsOf(list, len(d.faults)))
+	return errors.Join(d.publish(list), d.Process.WarnFaults(d.faults), d.incomplete(list), run.MissedGates(results))
+}
+
+// group sorts what was found into issues.
+func (d *discovery) group(ctx context.Context) (*issues.List, error) {
+	sort := d.grouper.Group
+	if d.By == discover.ByLabels {
+		sort = d.grouper.GroupLabels
+	}
+	result, err := sort(ctx, d.items)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range result.Notes {
+		d.progress.Clear()
+		d.Process.Warn("%s", note)
+	}
+	t := d.Rows.Taxonomy
+	o := discover.PublishOptions{Intervals: d.Intervals}
+	for _, y := range t.Types {
+		if !y.NoError {
+			o.Labels = append(o.Labels, y.Name)
+		}
+	}
+	list, err := result.Publish(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	list.Task, list.Analysis, list.Grouping = t.ID(), d.By, d.Group.Grouping
+	if d.Group.Grouping == discover.Cumulative {
+		list.Orders = d.Group.Orders
+	}
+	if d.analyst != nil {
+		list.Mode = d.Analyst.Evidence
+	}
+	return list, nil
+}
+
+// stopped says how a run that ended early goes on.
+func (d *discovery) stopped(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		goOn := "the same command begins again"
+		if d.judges != nil {
+			goOn = d.judges.describeNextRun()
+		}
+		return exit.With(exit.Interrupted, errors.New("interrupted; "+goOn))
+	case d.judges == nil:
+		return err
+	}
+	stop := d.judges.findStop(err)
+	if stop == nil {
+		return err
+	}
+	return exit.With(stop.Code, fmt.Errorf("stopped: %w\n%s", err, stop.GoOn))
+}
+
+// countsOf are the numbers that limits check.
+func countsOf(l *issues.List, rejected int) gate.Counts {
+	c := gate.Counts{Rows: l.Rows, Tagged: l.Rows, Rejected: rejected, Unit: "rows", Labels: map[string]int{
+		issues.Unassigned: l.Rows - l.Assigned - l.NoIssue, issues.Assigned: l.Assigned, issues.None: l.NoIssue}}
+	for _, i := range l.Issues {
+		c.Labels[i.ID] = i.Count
+	}
+	for reason, n := range l.Unassigned {
+		c.Labels[issues.Unassigned+"."+reason] = n
+	}
+	return c
+}
+
+// publish prints the list, and writes the report.
+func (d *discovery) publish(l *issues.List) error {
+	var err error
+	if d.Report != "" {
+		var page strings.Builder
+		err = l.Report().Markdown(&page)
+		err = errors.Join(err, wholefile.Write(d.Report, []byte(page.String())))
+	}
+	switch {
+	case d.JSON:
+		return errors.Join(err, run.WriteJSON(d.Process.Out, l))
+	case d.Quiet:
+		return err
+	}
+	err = errors.Join(err, l.Summary().Text(run.Guard(d.Process.Out)))
+	d.Process.Warn("rows: %s; issues with examples: %s", d.Output, issues.Path(d.Output))
+	if d.judges == nil {
+		return err
+	}
+	usage, fault := d.judges.Usage()
+	if fault == nil {
+		d.Process.Warn("%s", d.judges.describeUsage(usage))
+	}
+	return errors.Join(err, fault)
+}
+
+// incomplete is the error, with exit code 3, of rows without a known state.
+func (d *discovery) incomplete(l *issues.List) error {
+	n := l.Rows - l.Assigned - l.NoIssue
+	if n == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s unassigned: issues.reason says why", words.Plural(n, "row is", "rows are"))
+	if d.judges != nil && l.Unassigned[issues.Unavailable] == l.Rows {
+		return exit.With(exit.Judge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
+	}
+	return exit.With(exit.Incomplete, err)
+}
+
+// look does what --dry-run and --show-prompt ask for.
+func (d *discovery) look(ctx context.Context) error {
+	if d.ask.ShowPrompt != "" && d.analyst == nil {
+		return exit.Usagef("--show-prompt: with --analysis %s no model is asked about single rows", d.By)
+	}
+	all := func(visit func(*subject) error) (int, error) {
+		statements := 0
+		err := d.eachChosen(ctx, func(row *dataset.Row, _ int) error {
+			if d.analyst != nil {
+				statements++
+				return visit(&subject{id: row.ID, calls: func() ([]call, error) { return d.callsAbout(row) }})
+			}
+			f, err := d.given(row)
+			if err == nil && f.Status == "" {
+				statements++
+			}
+			return err
+		})
+		if err == nil && d.ask.ShowPrompt == "" {
+			err = d.forecastGrouping(statements, visit)
+		}
+		return len(d.faults), err
+	}
+	if d.ask.ShowPrompt != "" {
+		return d.judges.showPrompt(d.Process, all, fmt.Sprintf("%s has no row %q", d.Input, d.ask.ShowPrompt), "")
+	}
+	d.Process.Warn("grouping is forecast as if every row had an issue in words of its own, and there were %d issues",
+		forecastIssues)
+	return d.judges.dryRun(d.Process, d.JSON, all)
+}
+
+func (d *discovery) callsAbout(row *dataset.Row) ([]call, error) {
+	requests, err := d.analyst.Requests(row)
+	return d.calls(prompt.Analyze, requests), err
+}
+
+func (d *discovery) calls(title string, requests []*llm.Request) []call {
+	calls := make([]call, len(requests))
+	for i, r := range requests {
+		calls[i] = call{judge: d.model.Name, title: cmp.Or(title, prompt.Analyze), shown: true, request: r}
+	}
+	return calls
+}
