@@ -23,7 +23,10 @@ func taxonomyCommand(e *env) *cli.Command {
 
 Those of your own task:
    erreval taxonomy show question-generation --yaml > mine.yaml
-   erreval taxonomy check mine.yaml`,
+   erreval taxonomy check mine.yaml
+
+Those of issues that "erreval discover" found, and rows that are labelled with them:
+   erreval taxonomy propose found.jsonl.issues.json -o mine.yaml --labelled labelled.jsonl`,
 		Subcommands: []*cli.Command{
 			{
 				Name:   "list",
@@ -45,6 +48,7 @@ Those of your own task:
 				ArgsUsage: "FILE",
 				Action:    func(ctx *cli.Context) error { return checkTaxonomy(ctx, e.Out) },
 			},
+			proposeCommand(e),
 		},
 	}
 }

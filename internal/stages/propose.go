@@ -1,0 +1,135 @@
+package stages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
+)
+
+// Propose makes a taxonomy of discovered issues, and rows that are labelled with it.
+type Propose struct {
+	Process   *run.Process
+	List      string   // file of the issues
+	Rows      run.Rows // how Input is read, with the taxonomy of the task
+	Input     string   // the rows in which the issues were found; only for Labelled
+	Output    string   // the taxonomy's file; "" prints it
+	Labelled  string   // file of labelled rows, or ""
+	Overwrite bool
+	Options   discover.ProposeOptions
+}
+
+// Run makes the taxonomy.
+func (p *Propose) Run(ctx context.Context) error {
+	l, err := issues.Read(p.List)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	proposal, err := discover.Propose(l, p.Rows.Taxonomy, p.Options)
+	if err != nil {
+		return exit.With(exit.Unfit, err)
+	}
+	for _, issue := range proposal.Left {
+		why := fmt.Sprintf("it has %s", words.Plural(issue.Count, "row", "rows"))
+		if issue.Unstable && issue.Count >= p.Options.MinCount {
+			why = "it is unstable"
+		}
+		p.Process.Warn("left out: %s: %s", issue.Name, why)
+	}
+	if p.Output == "" {
+		if _, err := p.Process.Out.Write(proposal.YAML); err != nil {
+			return err
+		}
+	} else if err := p.writeTaxonomy(proposal); err != nil {
+		return err
+	}
+	if p.Labelled == "" {
+		return nil
+	}
+	return p.label(ctx, proposal)
+}
+
+func (p *Propose) writeTaxonomy(proposal *discover.Proposal) error {
+	if _, err := os.Lstat(p.Output); err == nil && !p.Overwrite {
+		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", p.Output)
+	}
+	return wholefile.Write(p.Output, proposal.YAML)
+}
+
+// proposeRecord is the options part of the record of labelled rows.
+type proposeRecord struct {
+	runrecord.Reading
+	Issues   string `json:"issues"` // SHA-256 of the list
+	MinCount int    `json:"min_count"`
+	Unstable bool   `json:"unstable"`
+}
+
+// label writes the rows whose labels are known.
+func (p *Propose) label(ctx context.Context, proposal *discover.Proposal) error {
+	list, err := runrecord.HashFile(p.List)
+	if err != nil {
+		return err
+	}
+	record, err := p.Rows.NewRecord("taxonomy propose", proposeRecord{Reading: p.Rows.Reading, Issues: list.SHA256,
+		MinCount: p.Options.MinCount, Unstable: p.Options.Unstable}, p.Input)
+	if err != nil {
+		return err
+	}
+	out, err := p.Rows.Create(p.Labelled, p.Overwrite, record, p.Input)
+	if err != nil {
+		return err
+	}
+	left := 0
+	faults, err := p.Rows.Each(ctx, p.Process, p.Input, func(row *dataset.Row) error {
+		labels, known, err := p.labelsOf(row, proposal)
+		if err != nil || !known {
+			left++
+			return err
+		}
+		return errors.Join(row.Set(dataset.ColumnLabels, labels), out.Write(row))
+	})
+	if err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	record.Counts = map[string]int{run.CountRows: out.Rows(), "left_out": left, run.CountRejected: len(faults)}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	p.Process.Warn("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),
+		"labelled row", "labelled rows"), p.Labelled, left)
+	return p.Process.WarnFaults(faults)
+}
+
+func (p *Propose) labelsOf(row *dataset.Row, proposal *discover.Proposal) ([]string, bool, error) {
+	found, err := issues.Of(row)
+	if err != nil {
+		return nil, false, err
+	}
+	t := p.Rows.Taxonomy
+	noError, labels := "No Error", []string(nil)
+	if i := t.NoErrorIndex(); i >= 0 {
+		noError = t.Types[i].Name
+	}
+	if !t.IsTask() { // its types are kept, and so are the labels
+		d, err := row.Diagnosis()
+		if err != nil || d == nil || d.Status != "" {
+			return nil, false, err
+		}
+		for _, label := range d.Labels {
+			if label != noError {
+				labels = append(labels, label)
+			}
+		}
+	}
+	out, known := proposal.LabelsOf(found, labels, noError)
+	return out, known, nil
+}
