@@ -3,6 +3,7 @@ package discover
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,8 @@ func (g *Grouper) cumulative(ctx context.Context, s *sorted) error {
 	if err := all.Wait(); err != nil {
 		return context.Cause(ctx)
 	}
-	return g.settle(ctx, s, orders)
+	g.settle(s, orders)
+	return g.nameGroups(ctx, s, orders)
 }
 
 // ordering is one pass over the units, in one order.
@@ -200,12 +202,13 @@ func (o *ordering) shortlist(u int, candidates []int) []int {
 	return shown
 }
 
+var issueNumber = regexp.MustCompile(`(?i)^(?:issue\s*)?#?(\d+)\.?$`)
+
 // readFit reads the reply to a prompt of kind fit: the index of the issue among those shown, or -1 and the new issue.
 func readFit(o replies.Object, shown []prompt.Issue) (int, prompt.Issue, error) {
 	value, _ := jsonreply.Get(o, "issue")
 	given := strings.TrimSpace(fmt.Sprint(value))
-	folded := strings.TrimPrefix(issues.Fold(given), "issue ")
-	if value == nil || slices.Contains([]string{"none", "0", "new", ""}, folded) {
+	if value == nil || slices.Contains([]string{"none", "0", "new", ""}, issues.Fold(given)) {
 		created := prompt.Issue{Name: oneLine(jsonreply.Text(o, "name")), Description: jsonreply.Text(o, "description")}
 		if issues.Fold(created.Name) == "" {
 			return -1, created, missing("a new issue without a name")
@@ -213,8 +216,10 @@ func readFit(o replies.Object, shown []prompt.Issue) (int, prompt.Issue, error) 
 		at := slices.IndexFunc(shown, func(i prompt.Issue) bool { return issues.Fold(i.Name) == issues.Fold(created.Name) })
 		return at, created, nil
 	}
-	if n, err := strconv.Atoi(folded); err == nil && n >= 1 && n <= len(shown) {
-		return n - 1, prompt.Issue{}, nil
+	if m := issueNumber.FindStringSubmatch(given); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil && n >= 1 && n <= len(shown) {
+			return n - 1, prompt.Issue{}, nil
+		}
 	}
 	at := slices.IndexFunc(shown, func(i prompt.Issue) bool { return issues.Fold(i.Name) == issues.Fold(given) })
 	if at < 0 {

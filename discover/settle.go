@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 	"sync"
@@ -16,7 +15,7 @@ const consensusCut = 0.5
 // settle makes one partition of those of the orders: average linkage on the share of orders that keep two units apart.
 // A unit that most orders put into the same known issue has that. One that was sorted in less than half of the orders
 // is unassigned.
-func (g *Grouper) settle(ctx context.Context, s *sorted, orders []*ordering) error {
+func (g *Grouper) settle(s *sorted, orders []*ordering) {
 	groups := make([]int, len(s.units)) // by unit: a known issue, or len(Known) and more; -1 where it is not sorted
 	var rest []int
 	for u := range s.units {
@@ -48,7 +47,6 @@ func (g *Grouper) settle(ctx context.Context, s *sorted, orders []*ordering) err
 	if len(orders) > 1 {
 		s.compareOrders(orders, groups)
 	}
-	return g.nameGroups(ctx, s, orders)
 }
 
 // vote is the known issue that more than half of the orders which sorted the unit put it into, or -1; in how many orders
