@@ -1,8 +1,14 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
 )
 
@@ -18,7 +24,12 @@ Rows are joined by id. Where a file has no column "id", ids are made from the te
 changed text are then in one file only; with given ids they are compared, unless --same-text.
 Rows that share an id are joined by id and text; --id COLUMN,COLUMN names columns that tell them apart.
 Intervals are paired and resample groups of rows, by default those of one passage.
-docs/reading.md says how each figure is computed.`
+Two files in which "erreval discover" found issues are compared by these, unless --labels is given; the second one
+should be mapped to the first one's list:
+   erreval discover new.jsonl -o new-found.jsonl --issues found.jsonl.issues.json --judge gpt-4o-mini
+   erreval diff found.jsonl new-found.jsonl --fail-on 'new>0' --fail-on 'grown>0'
+
+docs/reading.md and docs/discover.md say how each figure is computed.`
 
 func diffCommand(e *env) *cli.Command {
 	return &cli.Command{
@@ -26,14 +37,23 @@ func diffCommand(e *env) *cli.Command {
 		Usage:       "say what changed between two tagged files",
 		ArgsUsage:   "A B",
 		Description: diffDescription,
-		Flags: append(reportFlags(), &cli.BoolFlag{Name: "same-text",
-			Usage: "compare only rows whose text is the same in both files"}),
+		Flags: append(reportFlags(),
+			&cli.BoolFlag{Name: "same-text", Usage: "compare only rows whose text is the same in both files"},
+			&cli.BoolFlag{Name: "labels", Usage: "compare labels, also where both files have a list of issues"},
+			&cli.StringSliceFlag{Name: "fail-on", Usage: "of issues: end with code 6 if `LIMIT` holds, as in \"new>0\", " +
+				"\"grown>0\" or ISSUE-ID>5%; may be repeated"}),
 		Action: func(ctx *cli.Context) error { return runDiff(ctx, e) },
 	}
 }
 
 func runDiff(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 2, 2, "two tagged files")
+	if lists := listsOf(ctx.Args().Slice()); lists != nil && !ctx.Bool("labels") {
+		return diffIssues(ctx, e, lists)
+	}
+	if ctx.IsSet("fail-on") {
+		return exit.Usagef("--fail-on is for issues: both files need a list, as erreval discover writes it")
+	}
+	look, err := readLookOptions(ctx, 2, 2, "two tagged files", openTaxonomy)
 	if err != nil {
 		return err
 	}
@@ -53,4 +73,50 @@ func runDiff(ctx *cli.Context, e *env) error {
 		return err
 	}
 	return look.printRows(e, d)
+}
+
+// listsOf are the lists of issues beside two files; nil where one has none.
+func listsOf(files []string) []*issues.List {
+	if len(files) != 2 {
+		return nil
+	}
+	var lists []*issues.List
+	for _, file := range files {
+		l, err := issues.Read(issues.Path(file))
+		if err != nil {
+			return nil
+		}
+		lists = append(lists, l)
+	}
+	return lists
+}
+
+// diffIssues compares the issues of two runs.
+func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
+	look, err := readLookOptions(ctx, 2, 2, "two files of rows", openTask)
+	if err != nil {
+		return err
+	}
+	if ctx.IsSet("same-text") || len(look.where) > 0 {
+		return exit.Usagef("--same-text and --where compare labels: give --labels with them")
+	}
+	limits, err := readIssueLimits(ctx, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
+	if err != nil {
+		return err
+	}
+	c, err := issues.NewComparison(lists[0], lists[1],
+		issues.DiffOptions{Taxonomy: look.Taxonomy, Intervals: readIntervals(ctx, look.Taxonomy)})
+	if err != nil {
+		return err
+	}
+	for i, read := range []run.TakeRows{c.ReadA, c.ReadB} {
+		if err := look.Read(ctx.Context, e.Process, look.paths[i], read); err != nil {
+			return err
+		}
+	}
+	d, err := c.ComputeDiff(ctx.Context)
+	if err != nil {
+		return err
+	}
+	return errors.Join(look.printRows(e, d), run.MissedGates(gate.CheckAll(limits, d.Counts())))
 }

@@ -147,17 +147,24 @@ func readGrouping(ctx *cli.Context, d *stages.Discover) (err error) {
 			return exit.With(exit.Usage, err)
 		}
 	}
-	for _, limit := range ctx.StringSlice("fail-on") {
-		one, err := gate.Parse(limit, func(name string) (string, bool) {
-			return name, name == issues.Unassigned || name == issues.Assigned || name == issues.None ||
-				issues.IsID(name) || strings.HasPrefix(name, issues.Unassigned+".")
+	d.Gates, err = readIssueLimits(ctx, issues.Unassigned, issues.Assigned, issues.None)
+	return err
+}
+
+// readIssueLimits reads the values of --fail-on: about an issue by its id, or about one of names, perhaps with a dot
+// and a reason behind it.
+func readIssueLimits(ctx *cli.Context, names ...string) (limits []gate.Gate, err error) {
+	for _, text := range ctx.StringSlice("fail-on") {
+		one, err := gate.Parse(text, func(subject string) (string, bool) {
+			name, _, _ := strings.Cut(subject, ".")
+			return subject, slices.Contains(names, name) || issues.IsID(subject)
 		})
 		if err != nil {
-			return exit.Usagef("--fail-on %w", err)
+			return nil, exit.Usagef("--fail-on %w", err)
 		}
-		d.Gates = append(d.Gates, one)
+		limits = append(limits, one)
 	}
-	return nil
+	return limits, nil
 }
 
 // readCriteria reads a criterion a line.

@@ -60,7 +60,7 @@ func metaFlags() []cli.Flag {
 
 // runMetaLabels reads, measures and prints. Its error is coded: exit.Incomplete where rows had no prediction.
 func runMetaLabels(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 1, 2, "one or two files with predictions")
+	look, err := readLookOptions(ctx, 1, 2, "one or two files with predictions", openTaxonomy)
 	if err != nil {
 		return err
 	}

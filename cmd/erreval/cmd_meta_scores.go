@@ -68,7 +68,7 @@ const byMode = "mode"
 
 // runMetaScores reads, measures, draws and prints. Its error is coded: exit.Incomplete where rows had no value.
 func runMetaScores(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 1, 2, "one or two files with scores")
+	look, err := readLookOptions(ctx, 1, 2, "one or two files with scores", openTaxonomy)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func showCommand(e *env) *cli.Command {
 }
 
 func runShow(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files")
+	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files", openTaxonomy)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func statsCommand(e *env) *cli.Command {
 }
 
 func runStats(ctx *cli.Context, e *env) error {
-	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files")
+	look, err := readLookOptions(ctx, 1, -1, "one or more tagged files", openTaxonomy)
 	if err != nil {
 		return err
 	}

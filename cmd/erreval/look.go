@@ -33,8 +33,10 @@ func reportFlags() []cli.Flag {
 	return append(lookFlags(), idFlag(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag())
 }
 
-// readLookOptions reads the options and the file names; min, max and what are those of wantArgs.
-func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions, error) {
+// readLookOptions reads the options and the file names; min, max and what are those of wantArgs, open loads
+// the taxonomy.
+func readLookOptions(ctx *cli.Context, min, max int, what string,
+	open func(string) (*taxonomy.Taxonomy, error)) (*lookOptions, error) {
 	if err := wantArgs(ctx, min, max, what); err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func readLookOptions(ctx *cli.Context, min, max int, what string) (*lookOptions,
 	if err := run.CheckInputs(o.paths); err != nil {
 		return nil, err
 	}
-	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths, openTaxonomy)
+	t, err := taxonomyOf(ctx.String("taxonomy"), o.paths, open)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +98,8 @@ func parseWhere(pairs []string) (map[string]string, error) {
 }
 
 // taxonomyOf loads the taxonomy given by --taxonomy; where there is none, the built-in one that the first run record
-// beside the files names, or that of question generation. open loads it. The record of a taxonomy of the user's own does not say where
-// its file is.
+// beside the files names, or that of question generation. open loads it. The record of a taxonomy of the user's own
+// does not say where its file is.
 func taxonomyOf(given string, files []string,
 	open func(string) (*taxonomy.Taxonomy, error)) (*taxonomy.Taxonomy, error) {
 	for _, file := range files {

@@ -131,7 +131,8 @@ func ReadKnown(path string) ([]Issue, error) {
 		l.Issues = append(l.Issues, Issue{ID: id, Name: name, Description: strings.TrimSpace(text)})
 	}
 	if len(l.Issues) == 0 {
-		return nil, fmt.Errorf("%s: no issue; write one a line, as in \"Vague Reference: it is not clear what is meant\"", path)
+		return nil, fmt.Errorf("%s: no issue; write one a line, as in \"Vague Reference: it is not clear what is meant\"",
+			path)
 	}
 	if err := l.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -34,7 +34,8 @@ func (l *List) Summary() *report.Report {
 }
 
 func (l *List) facts() []string {
-	facts := []string{fmt.Sprintf("%d assigned, %d without issue, %d unassigned", l.Assigned, l.NoIssue, l.Rows-l.Assigned-l.NoIssue)}
+	facts := []string{fmt.Sprintf("%d assigned, %d without issue, %d unassigned", l.Assigned, l.NoIssue,
+		l.Rows-l.Assigned-l.NoIssue)}
 	if len(l.Unassigned) > 0 {
 		var reasons []string
 		for _, reason := range slices.Sorted(maps.Keys(l.Unassigned)) {

@@ -1,0 +1,262 @@
+package issues
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Changes of an issue from one run to another.
+const (
+	New       = "new"   // no row of A has it
+	Gone      = "gone"  // no row of B has it
+	Grown     = "grown" // more of B's rows have it than of A's, by more than chance explains
+	Shrunk    = "shrunk"
+	Unchanged = "no change shown" // there may be one that so few rows do not show
+)
+
+// alpha is the level at which a change is called one, over all issues together.
+const alpha = 1 - stats.Level
+
+// pairedFrom is the share of the smaller file's rows that the other file has too from which rows are compared in pairs.
+const pairedFrom = 0.5
+
+// Diff is what changed between the issues of two runs, A and B, which have ids in common where B was mapped to A's
+// list.
+type Diff struct {
+	A         DiffSide    `json:"a"`
+	B         DiffSide    `json:"b"`
+	Both      int         `json:"both"`     // rows that are in both files
+	Compared  int         `json:"compared"` // pairs that were looked at in both; 0 where rows are not paired
+	Paired    bool        `json:"paired"`   // shares are of Compared, p-values McNemar's
+	SharedIDs int         `json:"shared_issues"`
+	Group     string      `json:"group,omitempty"` // by which intervals resample
+	Issues    []IssueDiff `json:"issues"`          // the largest differences first
+	faults    []error
+}
+
+// DiffSide is one of the files.
+type DiffSide struct {
+	File       string `json:"file"`
+	Rows       int    `json:"rows"`
+	Looked     int    `json:"looked_at"`  // rows that are not unassigned
+	Unassigned int    `json:"unassigned"` // rows of which nothing is known
+	Issues     int    `json:"issues"`
+}
+
+// IssueDiff is what changed for one issue. Differences are B minus A.
+type IssueDiff struct {
+	ID         string        `json:"id"`
+	Name       string        `json:"name"`
+	Change     string        `json:"change"` // New, Gone, Grown, Shrunk or Unchanged
+	CountA     int           `json:"count_a"`
+	CountB     int           `json:"count_b"`
+	ShareA     report.Number `json:"share_a"`
+	ShareB     report.Number `json:"share_b"`
+	Difference report.Figure `json:"difference"` // of the shares
+	Gained     int           `json:"gained,omitempty"`
+	Lost       int           `json:"lost,omitempty"`
+	P          report.Number `json:"p"`      // two-sided: McNemar's exact test of pairs, else from the bootstrap
+	PHolm      report.Number `json:"p_holm"` // corrected for the number of issues
+}
+
+// DiffOptions say how runs are compared.
+type DiffOptions struct {
+	Taxonomy  *taxonomy.Taxonomy
+	Intervals report.IntervalOptions
+}
+
+// Comparison collects the rows of two runs: first those of A, then those of B.
+type Comparison struct {
+	o      DiffOptions
+	diff   Diff
+	names  []string       // of all issues
+	ids    []string       //
+	at     map[string]int // id to place
+	index  *dataset.Index
+	match  *dataset.Match
+	groups map[[16]byte]int
+	a, b   []compared
+	pairOf []int // by row of b: row of a, or -1
+}
+
+type compared struct {
+	group int
+	has   []int // places of issues; nil where nothing is known
+	known bool
+}
+
+// NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
+func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
+	if err := o.Intervals.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Comparison{o: o, at: map[string]int{}, index: dataset.NewIndex(), groups: map[[16]byte]int{}}
+	c.diff.Group = o.Intervals.Group
+	for side, l := range []*List{a, b} {
+		for _, issue := range l.Issues {
+			if _, ok := c.at[issue.ID]; ok {
+				c.diff.SharedIDs++
+				continue
+			}
+			c.at[issue.ID] = len(c.ids)
+			c.ids, c.names = append(c.ids, issue.ID), append(c.names, issue.Name)
+		}
+		[]*DiffSide{&c.diff.A, &c.diff.B}[side].Issues = len(l.Issues)
+	}
+	if c.diff.SharedIDs == 0 && len(a.Issues) > 0 && len(b.Issues) > 0 {
+		return nil, errors.New("the lists have no issue in common: find the second one's with " +
+			"erreval discover --issues A.issues.json, so that its rows are mapped to the first one's")
+	}
+	return c, nil
+}
+
+// ReadA reads the rows of the first file, ReadB, after it, those of the second; read gives them until io.EOF.
+func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	return c.read(ctx, file, read, &c.diff.A, func(row *dataset.Row, r compared) {
+		c.index.Add(row, len(c.a))
+		c.a = append(c.a, r)
+	})
+}
+
+// ReadB reads the second file.
+func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
+	c.match = c.index.NewMatch()
+	return c.read(ctx, file, read, &c.diff.B, func(row *dataset.Row, r compared) {
+		pair := -1
+		if n, _, ok := c.match.Find(row); ok {
+			pair = n
+			c.diff.Both++
+		}
+		c.b, c.pairOf = append(c.b, r), append(c.pairOf, pair)
+	})
+}
+
+func (c *Comparison) read(ctx context.Context, file string, read func() (*dataset.Row, error), s *DiffSide,
+	add func(*dataset.Row, compared)) error {
+	s.File = file
+	faults, err := dataset.EachRow(ctx, read, func(row *dataset.Row) error {
+		f, err := Of(row)
+		if err != nil {
+			return err
+		}
+		group, err := report.GroupOf(row, c.o.Taxonomy, c.o.Intervals.Group)
+		if err != nil {
+			return err
+		}
+		r := compared{group: c.groupOf(group)}
+		s.Rows++
+		if f == nil || f.Status == Unassigned {
+			s.Unassigned++
+			add(row, r)
+			return nil
+		}
+		s.Looked++
+		r.known = true
+		for _, id := range f.IDs {
+			at, ok := c.at[id]
+			if !ok {
+				return fmt.Errorf("row %s has the issue %q, which %s does not list", row.ID, id, Path(file))
+			}
+			r.has = append(r.has, at)
+		}
+		add(row, r)
+		return nil
+	})
+	c.diff.faults = append(c.diff.faults, faults...)
+	return err
+}
+
+func (c *Comparison) groupOf(group string) int {
+	sum := sha256.Sum256([]byte(group))
+	key := [16]byte(sum[:16])
+	n, ok := c.groups[key]
+	if !ok {
+		n = len(c.groups)
+		c.groups[key] = n
+	}
+	return n
+}
+
+// ComputeDiff compares. It is an error if no row can be compared.
+func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
+	d := &c.diff
+	if d.A.Looked == 0 || d.B.Looked == 0 {
+		return nil, fmt.Errorf("%s has %s that were looked at, %s has %d: nothing can be compared", d.A.File,
+			words.Plural(d.A.Looked, "row", "rows"), d.B.File, d.B.Looked)
+	}
+	c.pair()
+	d.Issues = make([]IssueDiff, len(c.ids))
+	p := make([]float64, len(c.ids))
+	samples, err := c.resample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shares := c.shares(nil)
+	for n := range d.Issues {
+		i := &d.Issues[n]
+		i.ID, i.Name = c.ids[n], c.names[n]
+		i.ShareA, i.ShareB = report.Number(shares.a[n]), report.Number(shares.b[n])
+		i.CountA, i.CountB, i.Gained, i.Lost = shares.countA[n], shares.countB[n], shares.gained[n], shares.lost[n]
+		difference := report.NewDifference(shares.b[n]-shares.a[n], stats.Column(samples, n))
+		i.Difference = difference.Figure
+		if p[n] = float64(difference.P); d.Paired {
+			p[n] = stats.CrossTable{OnlyA: i.Lost, OnlyB: i.Gained}.McNemar()
+		}
+		i.P = report.Number(p[n])
+	}
+	c.correct(p)
+	slices.SortStableFunc(d.Issues, func(a, b IssueDiff) int {
+		return cmp.Compare(math.Abs(float64(b.Difference.Value)), math.Abs(float64(a.Difference.Value)))
+	})
+	return d, nil
+}
+
+// correct sets the p-values for all issues together, and what they say.
+func (c *Comparison) correct(p []float64) {
+	known := slices.DeleteFunc(slices.Clone(p), math.IsNaN)
+	holm := stats.Holm(known)
+	at := 0
+	for n := range c.diff.Issues {
+		i := &c.diff.Issues[n]
+		if i.PHolm = report.Undefined; !math.IsNaN(p[n]) {
+			i.PHolm = report.Number(holm[at])
+			at++
+		}
+		switch {
+		case i.CountA == 0 && i.CountB > 0:
+			i.Change = New
+		case i.CountB == 0 && i.CountA > 0:
+			i.Change = Gone
+		case float64(i.PHolm) <= alpha && i.Difference.Value > 0:
+			i.Change = Grown
+		case float64(i.PHolm) <= alpha && i.Difference.Value < 0:
+			i.Change = Shrunk
+		default:
+			i.Change = Unchanged
+		}
+	}
+}
+
+// pair decides whether rows are compared in pairs.
+func (c *Comparison) pair() {
+	d := &c.diff
+	for j, i := range c.pairOf {
+		if i >= 0 && c.b[j].known && c.a[i].known {
+			d.Compared++
+		}
+	}
+	if d.Paired = float64(d.Compared) >= pairedFrom*float64(min(d.A.Looked, d.B.Looked)); !d.Paired {
+		d.Compared = 0
+	}
+}
