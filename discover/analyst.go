@@ -240,7 +240,8 @@ func (a *Analyst) readEvaluation(o replies.Object) (*issues.Finding, error) {
 	if err != nil || !(score >= 0 && score <= 1) {
 		return nil, missing("the score is a number from 0 to 1")
 	}
-	f := &issues.Finding{Analysis: jsonreply.Text(o, "summary"), Evaluation: jsonreply.Text(o, "evaluation"), Score: &score}
+	f := &issues.Finding{Analysis: jsonreply.Text(o, "summary"), Evaluation: jsonreply.Text(o,
+		"evaluation"), Score: &score}
 	if f.Analysis == "" {
 		return nil, missing("no summary")
 	}

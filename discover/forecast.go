@@ -38,7 +38,8 @@ func (g *Grouper) Forecast(n, known int, visit func(kind string, r *llm.Request)
 		faults = append(faults, repeat(known, prompt.Name, min(n, g.o.NameFrom), 0, schema))
 	case g.o.Grouping == KeyPoints:
 		sample := min(n, g.o.MaxStatements)
-		faults = append(faults, repeat((sample+g.o.Batch-1)/g.o.Batch, prompt.Synthesize, min(sample, g.o.Batch), known, issueList))
+		faults = append(faults, repeat((sample+g.o.Batch-1)/g.o.Batch, prompt.Synthesize, min(sample, g.o.Batch),
+			known, issueList))
 		faults = append(faults, repeat(1, prompt.Merge, 0, 2*known, issueList))
 		faults = append(faults, repeat(n, prompt.Map, 1, known, schema))
 	case g.o.Grouping == Direct:

@@ -211,15 +211,6 @@ func (s *sorted) result(items []*Item) *Result {
 	return r
 }
 
-// weights are how many items each unit stands for.
-func (s *sorted) weights() []int {
-	w := make([]int, len(s.units))
-	for i, u := range s.units {
-		w[i] = len(u.items)
-	}
-	return w
-}
-
 // draw is a source of random numbers for one purpose.
 func (o *Options) draw(purpose, n uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, purpose<<32|n))

@@ -67,7 +67,8 @@ func earlierName(orders []*ordering, units []int) prompt.Issue {
 	return best
 }
 
-// name asks for name and description of issue n, whose units are given. Where no reply gives any, the earlier ones stay.
+// name asks for name and description of issue n, whose units are given. Where no reply gives any, the earlier ones
+// stay.
 func (g *Grouper) name(ctx context.Context, s *sorted, n int, units []int, others []prompt.Issue) error {
 	q, err := g.naming(s, n, units, others)
 	if err != nil {

@@ -249,8 +249,8 @@ func partition(items []*Item) []int {
 	return out
 }
 
-// An oracle finds every group, by every grouping; one that is wrong in a tenth of its decisions finds nearly all of them
-// in five orders.
+// An oracle finds every group, by every grouping; one that is wrong in a tenth of its decisions finds nearly all of
+// them in five orders.
 func TestOracle(t *testing.T) {
 	for _, c := range []struct {
 		grouping string
@@ -280,7 +280,8 @@ func TestOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 		ari := stats.NewContingency(w.gold, partition(items)).AdjustedRand()
-		t.Logf("%s, %v wrong, %d orders: ARI %.3f, %d issues, %d calls for %d rows, agreement %v", c.grouping, c.wrong, c.orders,
+		t.Logf("%s, %v wrong, %d orders: ARI %.3f, %d issues, %d calls for %d rows, agreement %v", c.grouping,
+			c.wrong, c.orders,
 			ari, len(l.Issues), w.calls-before, len(items), l.Agreement)
 		if !(ari >= c.least) || l.Rows != len(w.rows) || l.Assigned+l.NoIssue != l.Rows {
 			t.Errorf("%s, %v wrong: ARI %v, want at least %v; %d rows of %d, %v unassigned", c.grouping, c.wrong, ari, c.least,

@@ -101,7 +101,10 @@ func free(name string, taken func(string) bool) string {
 // initials are those of the words of a name, as a code: "Vague Reference" is VR.
 func initials(name string) string {
 	var out []rune
-	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsNumber(r)
+	}) {
 		out = append(out, unicode.ToUpper([]rune(word)[0]))
 	}
 	if len(out) == 0 {
@@ -243,4 +246,3 @@ func (p *Proposal) LabelsOf(f *issues.Finding, labels []string, noError string) 
 	}
 	return out, true
 }
-

@@ -49,8 +49,8 @@ func (g *Grouper) settle(s *sorted, orders []*ordering) {
 	}
 }
 
-// vote is the known issue that more than half of the orders which sorted the unit put it into, or -1; in how many orders
-// it was sorted, and why it was not in the first of the others.
+// vote is the known issue that more than half of the orders which sorted the unit put it into, or -1; in how many
+// orders it was sorted, and why it was not in the first of the others.
 func vote(orders []*ordering, u, known int) (issue, sortedIn int, fault string) {
 	votes := make([]int, known)
 	for _, o := range orders {
@@ -67,7 +67,8 @@ func vote(orders []*ordering, u, known int) (issue, sortedIn int, fault string) 
 	return issue, sortedIn, fault
 }
 
-// consensus groups the units of rest, numbered from 0. Units that all orders treat alike are one item of the clustering.
+// consensus groups the units of rest, numbered from 0. Units that all orders treat alike are one item of the
+// clustering.
 func consensus(s *sorted, orders []*ordering, rest []int) []int {
 	var kinds [][]int // distinct rows of assignments
 	var weights []int

@@ -42,8 +42,8 @@ func unitsOfSize(sizes ...int) []unit {
 //
 //	order 1: ab|cde   order 2: ab|cd|e   order 3: a|bcde
 //
-// apart: ab 1/3, ac 1, ae 1, bc 2/3, be 2/3, cd 0, ce 1/3, de 1/3. Average linkage with the cut 1/2 joins cd (0), then ab
-// and cde (1/3 each), and stops: the two are (1+1+1+2/3+2/3+2/3)/6 = 5/6 apart. So the consensus is ab|cde.
+// apart: ab 1/3, ac 1, ae 1, bc 2/3, be 2/3, cd 0, ce 1/3, de 1/3. Average linkage with the cut 1/2 joins cd (0), then
+// ab and cde (1/3 each), and stops: the two are (1+1+1+2/3+2/3+2/3)/6 = 5/6 apart. So the consensus is ab|cde.
 // Stability of ab: 1, 1, and against bcde 1/5 or a 1/2: (1 + 1 + 1/2)/3. Of cde: 1, 2/3, 3/4: 29/36.
 func TestConsensusByHand(t *testing.T) {
 	orders := ordersOf([]int{0, 0, 1, 1, 1}, []int{0, 0, 1, 1, 2}, []int{0, 1, 1, 1, 1})

@@ -181,7 +181,7 @@ func readCriteria(file string) ([]prompt.Criterion, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, exit.Usagef("--criteria %s: there is no criterion; write one a line, as in \"Clarity: is easy to follow\"",
+		return nil, exit.Usagef("--criteria %s: no criterion; write one a line, as in \"Clarity: is easy to follow\"",
 			file)
 	}
 	return out, nil
@@ -211,6 +211,7 @@ func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions)
 		fits := d.Group.Grouping == grouping || flag == "threshold" && d.By == discover.ByLabels
 		refuse(ctx.IsSet(flag) && !fits, "--%s goes with --grouping %s", flag, grouping)
 	}
-	refuse(d.By == discover.ByLabels && ask != nil && ctx.IsSet("grouping"), "--analysis labels asks no model; leave out --judge")
+	refuse(d.By == discover.ByLabels && ask != nil && ctx.IsSet("grouping"),
+		"--analysis labels asks no model; leave out --judge")
 	return errors.Join(errs...)
 }

@@ -125,7 +125,7 @@ func (d *Diff) Report() *report.Report {
 	for i := range d.Issues {
 		table.Rows = append(table.Rows, d.Issues[i].cells(d.Paired))
 	}
-	r.Sections = []report.Section{{Title: "Share of the rows that were looked at, and the difference in points (B minus A)",
+	r.Sections = []report.Section{{Title: "Share of the rows looked at, and the difference in points (B minus A)",
 		Table: table}}
 	return r
 }

@@ -199,8 +199,8 @@ func (r *Run) finishedRecord(ctx context.Context, in, out string) (*runrecord.Re
 	return old, nil
 }
 
-// IsFinished tells whether out was made, as a whole, by a run like the one that record begins, with its inputs. The error
-// says what differs. It is for runs that read all of their inputs before they write.
+// IsFinished tells whether out was made, as a whole, by a run like the one that record begins, with its inputs. The
+// error says what differs. It is for runs that read all of their inputs before they write.
 func IsFinished(out string, record *runrecord.Record) (bool, error) {
 	if _, err := os.Stat(out); err != nil {
 		return false, nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover"
@@ -15,8 +14,6 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/internal/wholefile"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
@@ -34,8 +31,9 @@ type Discover struct {
 	Quiet     bool
 	JSON      bool // prints the list as JSON, on standard output
 	Chosen    Chosen
-	By        string                  // discover.ByIssue, …
-	Sentence  string                  // of discover.ByRecord: the column that says what is wrong; "" is that of an earlier run
+	By        string // discover.ByIssue, …
+	// of discover.ByRecord: the column that says what is wrong; "" is that of an earlier run
+	Sentence  string
 	Analyst   discover.AnalystOptions // of ByIssue and ByCriteria
 	Group     discover.Options
 	KnownFile string   // list of issues that rows are mapped to, or "": Group.Known is read from it
@@ -320,58 +318,6 @@ func (d *discovery) stopped(ctx context.Context, err error) error {
 		return err
 	}
 	return exit.With(stop.Code, fmt.Errorf("stopped: %w\n%s", err, stop.GoOn))
-}
-
-// countsOf are the numbers that limits check.
-func countsOf(l *issues.List, rejected int) gate.Counts {
-	c := gate.Counts{Rows: l.Rows, Tagged: l.Rows, Rejected: rejected, Unit: "rows", Labels: map[string]int{
-		issues.Unassigned: l.Rows - l.Assigned - l.NoIssue, issues.Assigned: l.Assigned, issues.None: l.NoIssue}}
-	for _, i := range l.Issues {
-		c.Labels[i.ID] = i.Count
-	}
-	for reason, n := range l.Unassigned {
-		c.Labels[issues.Unassigned+"."+reason] = n
-	}
-	return c
-}
-
-// publish prints the list, and writes the report.
-func (d *discovery) publish(l *issues.List) error {
-	var err error
-	if d.Report != "" {
-		var page strings.Builder
-		err = l.Report().Markdown(&page)
-		err = errors.Join(err, wholefile.Write(d.Report, []byte(page.String())))
-	}
-	switch {
-	case d.JSON:
-		return errors.Join(err, run.WriteJSON(d.Process.Out, l))
-	case d.Quiet:
-		return err
-	}
-	err = errors.Join(err, l.Summary().Text(run.Guard(d.Process.Out)))
-	d.Process.Warn("rows: %s; issues with examples: %s", d.Output, issues.Path(d.Output))
-	if d.judges == nil {
-		return err
-	}
-	usage, fault := d.judges.Usage()
-	if fault == nil {
-		d.Process.Warn("%s", d.judges.describeUsage(usage))
-	}
-	return errors.Join(err, fault)
-}
-
-// incomplete is the error, with exit code 3, of rows without a known state.
-func (d *discovery) incomplete(l *issues.List) error {
-	n := l.Rows - l.Assigned - l.NoIssue
-	if n == 0 {
-		return nil
-	}
-	err := fmt.Errorf("%s unassigned: issues.reason says why", words.Plural(n, "row is", "rows are"))
-	if d.judges != nil && l.Unassigned[issues.Unavailable] == l.Rows {
-		return exit.With(exit.Judge, errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
-	}
-	return exit.With(exit.Incomplete, err)
 }
 
 // look does what --dry-run and --show-prompt ask for.
