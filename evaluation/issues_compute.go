@@ -1,0 +1,283 @@
+package evaluation
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/report"
+)
+
+// partitions are the groups of the rows that people hold to have a fault.
+type partitions struct {
+	rows        []int // of gold
+	gold, found []int // numbers of groups, by rows
+	goldNames   []string
+	foundIDs    []string // of the issues; then what stands for rows without issue
+}
+
+// withoutIssue is the group of the rows in which nothing was found.
+const withoutIssue = "(no issue)"
+
+// partitions puts rows into the gold clusters and into the first issue that was found in them. A row that is unassigned,
+// or not in the file, is a group of its own.
+func (i *Issues) partitions() *partitions {
+	p := &partitions{}
+	goldAt, foundAt := map[string]int{}, map[string]int{}
+	number := func(at map[string]int, name string, names *[]string) int {
+		n, ok := at[name]
+		if !ok {
+			n = len(*names)
+			at[name] = n
+			*names = append(*names, name)
+		}
+		return n
+	}
+	for row, g := range i.gold {
+		if g.right || g.cluster == "" {
+			continue
+		}
+		found := -1
+		switch f := g.found; {
+		case f == nil || f.Status == issues.Unassigned:
+		case f.Status == issues.None:
+			found = number(foundAt, withoutIssue, &p.foundIDs)
+		default:
+			found = number(foundAt, f.IDs[0], &p.foundIDs)
+		}
+		p.rows = append(p.rows, row)
+		p.gold = append(p.gold, number(goldAt, g.cluster, &p.goldNames))
+		p.found = append(p.found, found)
+	}
+	alone := len(p.foundIDs)
+	for n := range p.found {
+		if p.found[n] < 0 {
+			p.found[n] = alone
+			alone++
+		}
+	}
+	return p
+}
+
+// counts is how many rows each gold group shares with each issue that was found.
+func (p *partitions) counts() [][]float64 {
+	out := make([][]float64, len(p.goldNames))
+	for g := range out {
+		out[g] = make([]float64, len(p.foundIDs))
+	}
+	for n, g := range p.gold {
+		if p.found[n] < len(p.foundIDs) {
+			out[g][p.found[n]]++
+		}
+	}
+	return out
+}
+
+// matching is a gold group and the issue that stands for it.
+type matching struct {
+	gold, found string // name, id
+	text        string // name and description of the issue
+	rows        int    // that both have
+}
+
+// matched pairs gold groups and issues such that they share as many rows as possible, each at most once.
+func (p *partitions) matched(l *issues.List) []matching {
+	counts := p.counts()
+	if len(counts) == 0 || len(p.foundIDs) == 0 {
+		return nil
+	}
+	var out []matching
+	for g, f := range stats.Assign(counts) {
+		if f < 0 || counts[g][f] == 0 || p.foundIDs[f] == withoutIssue {
+			continue
+		}
+		issue := l.Issues[l.Find(p.foundIDs[f])]
+		text := issue.Name
+		if issue.Description != "" {
+			text += ": " + issue.Description
+		}
+		out = append(out, matching{p.goldNames[g], issue.ID, text, int(counts[g][f])})
+	}
+	return out
+}
+
+// clusterFigures are those of two partitions.
+type clusterFigures struct{ ari, homogeneity, completeness, v float64 }
+
+func figuresOf(gold, found []int) clusterFigures {
+	c := stats.NewContingency(gold, found)
+	v := c.VMeasure()
+	return clusterFigures{c.AdjustedRand(), v.Homogeneity, v.Completeness, v.V}
+}
+
+// ComputeReport computes all figures.
+func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
+	r := &i.report
+	r.Rows, r.Unassigned, r.faults = len(i.gold), map[string]int{}, i.faults
+	for _, g := range i.gold {
+		r.count(&g)
+	}
+	if r.Found == 0 {
+		return nil, errNothingFound(r)
+	}
+	groups, groupOf := i.groups()
+	p := i.partitions()
+	r.GoldGroups, r.FoundGroups, r.Clustered = len(p.goldNames), len(p.foundIDs), len(p.rows)
+	var samples []issueSample
+	if i.o.Intervals.Method == report.Bootstrap {
+		var err error
+		samples, err = stats.Bootstrap(ctx, groups, i.o.Intervals.Resamples, i.o.Intervals.Seed,
+			func(weight []int32) issueSample { return i.sample(p, groupOf, weight) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	whole := i.sample(p, groupOf, slices.Repeat([]int32{1}, groups))
+	figure := func(value func(issueSample) float64) report.Figure {
+		var resampled []float64
+		for _, s := range samples {
+			resampled = append(resampled, value(s))
+		}
+		return report.NewFigure(value(whole), resampled)
+	}
+	r.ARI = figure(func(s issueSample) float64 { return s.cluster.ari })
+	r.Homogeneity = figure(func(s issueSample) float64 { return s.cluster.homogeneity })
+	r.Completeness = figure(func(s issueSample) float64 { return s.cluster.completeness })
+	r.V = figure(func(s issueSample) float64 { return s.cluster.v })
+	r.FalseIssues = figure(func(s issueSample) float64 { return s.falseIssues })
+	r.Missed = figure(func(s issueSample) float64 { return s.missed })
+	r.Accuracy = figure(func(s issueSample) float64 { return s.accuracy })
+	i.compareVerdicts(r)
+	i.nameGroups(r, p)
+	return r, nil
+}
+
+// groups numbers the groups of rows by which intervals resample.
+func (i *Issues) groups() (n int, groupOf []int) {
+	at := map[string]int{}
+	for _, g := range i.gold {
+		k, ok := at[g.group]
+		if !ok {
+			k = len(at)
+			at[g.group] = k
+		}
+		groupOf = append(groupOf, k)
+	}
+	return len(at), groupOf
+}
+
+// issueSample are the figures of one resample.
+type issueSample struct {
+	cluster                       clusterFigures
+	falseIssues, missed, accuracy float64
+}
+
+func (i *Issues) sample(p *partitions, groupOf []int, weight []int32) issueSample {
+	var gold, found []int
+	for n, row := range p.rows {
+		for range weight[groupOf[row]] {
+			gold, found = append(gold, p.gold[n]), append(found, p.found[n])
+		}
+	}
+	s := issueSample{cluster: clusterFigures{math.NaN(), math.NaN(), math.NaN(), math.NaN()}}
+	if len(gold) > 0 {
+		s.cluster = figuresOf(gold, found)
+	}
+	var right, invented, wrong, missed, asked, same float64
+	for row, g := range i.gold {
+		w := float64(weight[groupOf[row]])
+		looked := g.found != nil && g.found.Status != issues.Unassigned
+		switch {
+		case g.right && looked:
+			right += w
+			if g.found.Status == issues.Assigned {
+				invented += w
+			}
+		case !g.right && looked:
+			wrong += w
+			if g.found.Status == issues.None {
+				missed += w
+			}
+		}
+		if verdict, known := i.verdict(row); known {
+			asked += w
+			if verdict {
+				same += w
+			}
+		}
+	}
+	s.falseIssues, s.missed, s.accuracy = invented/right, missed/wrong, same/asked
+	return s
+}
+
+// verdict tells whether a row's analysis describes the gold fault: people's verdict, else the model's. A row with a gold
+// sentence in which nothing was found is wrong; known is false where nobody says.
+func (i *Issues) verdict(row int) (same, known bool) {
+	if i.people == nil && i.judge == nil {
+		return false, false
+	}
+	g := &i.gold[row]
+	if g.right || g.sentence == "" || g.found == nil {
+		return false, false
+	}
+	if same, ok := i.people[row]; ok {
+		return same, true
+	}
+	if same, ok := i.judge[row]; ok {
+		return same, true
+	}
+	return false, g.found.Analysis == "" && len(i.people)+len(i.judge) > 0
+}
+
+// compareVerdicts compares the model's verdicts with people's.
+func (i *Issues) compareVerdicts(r *IssueReport) {
+	var people, judge []bool
+	for row, same := range i.people {
+		if other, ok := i.judge[row]; ok {
+			people, judge = append(people, same), append(judge, other)
+		}
+	}
+	r.ByPeople, r.ByJudge, r.Unclear = len(i.people), len(i.judge), i.unclear
+	r.JudgeAgrees, r.JudgeKappa = report.Undefined, report.Undefined
+	if r.BothVerdicts = len(people); len(people) == 0 {
+		return
+	}
+	agree := 0
+	for n := range people {
+		if people[n] == judge[n] {
+			agree++
+		}
+	}
+	r.JudgeAgrees = report.Number(float64(agree) / float64(len(people)))
+	r.JudgeKappa = report.Number(stats.Kappa(people, judge))
+}
+
+// nameGroups fills in the confusion table and whether matched groups have the same meaning.
+func (i *Issues) nameGroups(r *IssueReport, p *partitions) {
+	r.SameMeaning = report.Undefined
+	same, asked := 0, 0
+	for _, m := range p.matched(i.o.List) {
+		match := IssueMatch{Gold: m.gold, Found: m.found, Rows: m.rows}
+		if verdict, ok := i.named[[2]string{m.gold, m.found}]; ok {
+			asked++
+			if match.Same = &verdict; verdict {
+				same++
+			}
+		}
+		r.Matches = append(r.Matches, match)
+	}
+	if asked > 0 {
+		r.SameMeaning = report.Number(float64(same) / float64(asked))
+	}
+	for g, row := range p.counts() {
+		for f, n := range row {
+			if n > 0 {
+				r.Confusion = append(r.Confusion, IssueCell{p.goldNames[g], p.foundIDs[f], int(n)})
+			}
+		}
+	}
+	slices.SortStableFunc(r.Confusion, func(a, b IssueCell) int { return cmp.Compare(b.Rows, a.Rows) })
+}

@@ -1,0 +1,166 @@
+package evaluation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
+)
+
+// IssueReport says how well issues that were discovered agree with people. Its JSON keys are stable.
+type IssueReport struct {
+	File        string         `json:"file"`
+	Gold        string         `json:"gold"`
+	Rows        int            `json:"rows"`         // of the gold file
+	Found       int            `json:"found"`        // of them, rows that are in the file
+	WithoutGold int            `json:"without_gold"` // rows of the file that the gold file lacks
+	Right       int            `json:"right"`        // gold rows in which nothing is wrong
+	Assigned    int            `json:"assigned"`
+	NoIssue     int            `json:"no_issue"`
+	Unassigned  map[string]int `json:"unassigned"` // by reason
+
+	// Clustered are the rows with a gold cluster; those that are unassigned or missing are groups of their own.
+	Clustered    int           `json:"clustered"`
+	GoldGroups   int           `json:"gold_groups"`
+	FoundGroups  int           `json:"found_groups"`
+	ARI          report.Figure `json:"ari"` // adjusted Rand index
+	Homogeneity  report.Figure `json:"homogeneity"`
+	Completeness report.Figure `json:"completeness"`
+	V            report.Figure `json:"v_measure"`
+
+	FalseIssues report.Figure `json:"false_issues"` // share of the right rows, of those looked at, in which an issue was found
+	Missed      report.Figure `json:"missed"`       // share of the other rows, of those looked at, in which none was found
+
+	// Accuracy is the share of rows whose analysis describes the fault of the gold sentence: by people's verdicts, else the
+	// model's. A row without analysis counts as wrong.
+	Accuracy     report.Figure `json:"accuracy"`
+	ByPeople     int           `json:"verdicts_of_people"`
+	Judged       bool          `json:"judged"` // a model was asked
+	ByJudge      int           `json:"verdicts_of_judge"`
+	Unclear      int           `json:"unclear"` // pairs on which the model gave no verdict
+	BothVerdicts int           `json:"both_verdicts"`
+	JudgeAgrees  report.Number `json:"judge_agrees"` // share of BothVerdicts
+	JudgeKappa   report.Number `json:"judge_kappa"`  // Cohen's
+
+	// SameMeaning is the share of the matched groups whose names the model holds to mean the same: semantic label
+	// consistency, with the matching that shares most rows.
+	SameMeaning report.Number `json:"same_meaning"`
+	Matches     []IssueMatch  `json:"matches"`
+	Confusion   []IssueCell   `json:"confusion"` // most rows first
+
+	faults []error
+}
+
+// IssueMatch is a gold cluster and the issue that stands for it.
+type IssueMatch struct {
+	Gold  string `json:"gold"`
+	Found string `json:"found"` // id
+	Rows  int    `json:"rows"`  // that have both
+	Same  *bool  `json:"same,omitempty"`
+}
+
+// IssueCell counts the rows of a gold cluster with an issue.
+type IssueCell struct {
+	Gold  string `json:"gold"`
+	Found string `json:"found"` // id, or "(no issue)"
+	Rows  int    `json:"rows"`
+}
+
+func (r *IssueReport) count(g *goldIssue) {
+	if g.right {
+		r.Right++
+	}
+	if g.found == nil {
+		return
+	}
+	r.Found++
+	switch g.found.Status {
+	case issues.Assigned:
+		r.Assigned++
+	case issues.None:
+		r.NoIssue++
+	default:
+		reason, _, _ := strings.Cut(g.found.Reason, ":")
+		r.Unassigned[reason]++
+	}
+}
+
+func errNothingFound(r *IssueReport) error {
+	return fmt.Errorf("%s and %s have no row in common; rows are joined by id", r.File, r.Gold)
+}
+
+// Warnings say what the figures leave out.
+func (r *IssueReport) Warnings() []report.FileWarning { return []report.FileWarning{{Faults: r.faults}} }
+
+// IsIncomplete tells whether rows or lines are left out.
+func (r *IssueReport) IsIncomplete() bool {
+	return r.Found < r.Rows || r.Assigned+r.NoIssue < r.Found || len(r.faults) > 0
+}
+
+// maxConfusion is how many cells a report shows.
+const maxConfusion = 20
+
+// Report puts the figures into words and tables.
+func (r *IssueReport) Report() *report.Report {
+	out := &report.Report{Title: fmt.Sprintf("Issues of %s against %s", r.File, r.Gold), Facts: []string{
+		fmt.Sprintf("%s with gold, %d in the file: %d assigned, %d without issue, %d unassigned; %d are right by gold",
+			words.Plural(r.Rows, "row", "rows"), r.Found, r.Assigned, r.NoIssue, r.Found-r.Assigned-r.NoIssue, r.Right)}}
+	for _, reason := range slices.Sorted(maps.Keys(r.Unassigned)) {
+		out.Facts = append(out.Facts, fmt.Sprintf("unassigned because %s: %d", reason, r.Unassigned[reason]))
+	}
+	table := report.NewTable("figure", "value", "of")
+	add := func(name string, f report.Figure, format, of string) {
+		if f.Value.Defined() {
+			table.Rows = append(table.Rows, []string{name, f.Text(format), of})
+		}
+	}
+	clustered := fmt.Sprintf("%s in %d gold groups", words.Plural(r.Clustered, "row", "rows"), r.GoldGroups)
+	add("adjusted Rand index", r.ARI, "%.3f", clustered)
+	add("V-measure", r.V, "%.3f", clustered)
+	add("homogeneity", r.Homogeneity, "%.3f", clustered)
+	add("completeness", r.Completeness, "%.3f", clustered)
+	add("false issues", r.FalseIssues, "%.3f", "right rows that were looked at")
+	add("missed", r.Missed, "%.3f", "wrong rows that were looked at")
+	add("same fault as people", r.Accuracy, "%.3f", r.accuracyBase())
+	for _, one := range []struct {
+		name string
+		n    report.Number
+		of   string
+	}{{"judge agrees with people", r.JudgeAgrees, fmt.Sprintf("%d verdicts of both", r.BothVerdicts)},
+		{"kappa of judge and people", r.JudgeKappa, fmt.Sprintf("%d verdicts of both", r.BothVerdicts)},
+		{"names mean the same", r.SameMeaning, words.Plural(len(r.Matches), "matched group", "matched groups")}} {
+		if one.n.Defined() {
+			table.Rows = append(table.Rows, []string{one.name, one.n.Text("%.3f"), one.of})
+		}
+	}
+	out.Sections = []report.Section{{Title: "Agreement with people", Table: table}, r.confusionSection()}
+	return out
+}
+
+func (r *IssueReport) accuracyBase() string {
+	text := fmt.Sprintf("%d verdicts of people, %d of the judge", r.ByPeople, r.ByJudge)
+	if r.Unclear > 0 {
+		text += fmt.Sprintf(", %d unclear", r.Unclear)
+	}
+	return text
+}
+
+func (r *IssueReport) confusionSection() report.Section {
+	s := report.Section{Title: "What was found in each gold group", Table: report.Table{Columns: []report.Column{
+		{Title: "gold"}, {Title: "found"}, {Title: "rows", Right: true}, {Title: "matched"}}}}
+	for _, c := range r.Confusion[:min(len(r.Confusion), maxConfusion)] {
+		matched := ""
+		if slices.ContainsFunc(r.Matches, func(m IssueMatch) bool { return m.Gold == c.Gold && m.Found == c.Found }) {
+			matched = "yes"
+		}
+		s.Table.Rows = append(s.Table.Rows, []string{c.Gold, c.Found, fmt.Sprint(c.Rows), matched})
+	}
+	if more := len(r.Confusion) - maxConfusion; more > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d more cells are in --json", more))
+	}
+	return s
+}
