@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
@@ -72,7 +73,8 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
-// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A, and 80
+// for each of B.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
@@ -81,13 +83,22 @@ type Comparison struct {
 	index   *dataset.Index
 	match   *dataset.Match // of B
 	rows    []sideRow
+	others  []otherRow
 	sums    *sums // by group: compared rows; rows without error and with each error type in A, then in B
 }
 
 type sideRow struct {
 	id, group string
 	has       []bool // nil if untagged
-	seen      bool   // in B
+	other     int    // its place in Comparison.others, plus 1; 0 if B lacks it
+}
+
+// otherRow is a row of B.
+type otherRow struct {
+	at   int    // of the row in A; -1 if A lacks it
+	id   string // if texts differ, or A lacks it
+	same bool   // text
+	has  []bool // nil if untagged
 }
 
 // NewComparison starts without rows. The error is that of IntervalOptions.Validate.
@@ -167,27 +178,43 @@ func (c *Comparison) addB(r diffRow) error {
 		return err
 	}
 	i, same, ok := c.match.Find(r.Row)
-	if !ok || c.rows[i].seen {
-		d.B.Only++
-		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.ID)
-		return nil
+	if i >= 0 && c.rows[i].other > 0 { // ids repeat in B: the row that came before is not the one
+		c.others[c.rows[i].other-1].at = -1
+		c.rows[i].other = 0
 	}
-	a := &c.rows[i]
-	a.seen = true
-	d.Both++
+	row := otherRow{at: -1, same: same, has: b}
+	if ok {
+		row.at, c.rows[i].other = i, len(c.others)+1
+	}
 	if !same {
+		row.id = strings.Clone(r.ID)
+	}
+	c.others = append(c.others, row)
+	return nil
+}
+
+// compareRow compares a row of B with the one of A.
+func (c *Comparison) compareRow(b *otherRow) {
+	d := &c.diff
+	if b.at < 0 {
+		d.B.Only++
+		d.B.OnlyExamples = addExample(d.B.OnlyExamples, b.id)
+		return
+	}
+	a := &c.rows[b.at]
+	d.Both++
+	if !b.same {
 		d.ChangedText++
 	}
 	if a.has == nil {
 		d.A.Untagged++
 	}
-	if b == nil {
+	if b.has == nil {
 		d.B.Untagged++
 	}
-	if a.has != nil && b != nil && (same || !c.options.SameTextOnly) {
-		c.compareErrors(a, b)
+	if a.has != nil && b.has != nil && (b.same || !c.options.SameTextOnly) {
+		c.compareErrors(a, b.has)
 	}
-	return nil
 }
 
 func (c *Comparison) compareErrors(a *sideRow, b []bool) {
@@ -238,8 +265,11 @@ func addExample(ids []string, id string) []string {
 // context's.
 func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 	d := &c.diff
+	for i := range c.others {
+		c.compareRow(&c.others[i])
+	}
 	for _, r := range c.rows {
-		if !r.seen {
+		if r.other == 0 {
 			d.A.Only++
 			d.A.OnlyExamples = addExample(d.A.OnlyExamples, r.id)
 		}
