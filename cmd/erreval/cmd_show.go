@@ -69,7 +69,7 @@ func runShow(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	defer kept.close()
+	defer kept.Close()
 	view, err := openView(ctx, e, look, kept)
 	if err != nil {
 		return err

@@ -38,19 +38,20 @@ func openKeptPrompts(ctx *cli.Context, files []string) (keptPrompts, error) {
 			path = filepath.Clean(strings.TrimSuffix(file, dataset.PartialPath(""))) + ".journal"
 		}
 		if _, err := os.Stat(path); err != nil { // opening it would make one
-			return nil, errors.Join(exit.With(exit.Usage, fmt.Errorf("%w; give the journal of %s with --journal FILE", err, file)),
-				kept.close())
+			err = exit.With(exit.Usage, fmt.Errorf("%w; give the journal of %s with --journal FILE", err, file))
+			return nil, errors.Join(err, kept.Close())
 		}
 		j, err := journal.Open(path)
 		if err != nil {
-			return nil, errors.Join(err, kept.close())
+			return nil, errors.Join(err, kept.Close())
 		}
 		kept[file] = j
 	}
 	return kept, nil
 }
 
-func (k keptPrompts) close() error {
+// Close closes the journals.
+func (k keptPrompts) Close() error {
 	var faults []error
 	for _, j := range k {
 		faults = append(faults, j.Close())

@@ -156,7 +156,8 @@ func writtenPrompts(t *testing.T, path string) {
 	j := open(t, path)
 	c := keeping(t, j, &counting{})
 	for i := range promptRows {
-		complete(t, c, asked(fmt.Sprint(i), strings.Repeat(fmt.Sprint("Wall ", i/4, ". "), 30), fmt.Sprint("Who built ", i, "?")))
+		passage := strings.Repeat(fmt.Sprint("Wall ", i/4, ". "), 30)
+		complete(t, c, asked(fmt.Sprint(i), passage, fmt.Sprint("Who built ", i, "?")))
 	}
 	closed(t, j)
 }
