@@ -149,7 +149,7 @@ func TestUndonePrompt(t *testing.T) {
 	}
 }
 
-const promptRows = 12
+const promptRows = 9
 
 func writtenPrompts(t *testing.T, path string) {
 	t.Helper()
@@ -221,7 +221,7 @@ func TestChangedBytesOfPrompts(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(7, 7))
 	refused := 0
-	for range 1000 {
+	for range 150 {
 		at := random.IntN(len(whole))
 		changed := []byte(string(whole))
 		changed[at] ^= byte(1 + random.IntN(255))
@@ -241,9 +241,9 @@ func TestChangedBytesOfPrompts(t *testing.T) {
 			t.Errorf("byte %d from %#x to %#x: the journal reads otherwise", at, whole[at], changed[at])
 		}
 	}
-	t.Logf("%d of 1,000 changes are refused, the others change nothing; %d bytes", refused, len(whole))
-	if refused < 100 {
-		t.Errorf("only %d of 1,000 changes are refused", refused)
+	t.Logf("%d of 150 changes are refused, the others change nothing; %d bytes", refused, len(whole))
+	if refused < 15 {
+		t.Errorf("only %d of 150 changes are refused", refused)
 	}
 }
 
