@@ -47,7 +47,7 @@ type Options struct {
 	JSON    bool // print the rows unchanged, one JSON object a line
 	Out     io.Writer
 	After   func(*dataset.Row) error // is called when a row was printed; nil does nothing
-	Notes   io.Writer // gets a line on what was shown, and by which measure; nil is silent
+	Notes   io.Writer                // gets a line on what was shown, and by which measure; nil is silent
 }
 
 // Validate finds every option that is wrong, each an *report.OptionError.
