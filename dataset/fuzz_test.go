@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fuzzFormat reads what the fuzzer makes of the seeds: no crash, every error names its file, and the rows that
-// come out can be written and read again as JSON Lines.
+// fuzzFormat reads what the fuzzer makes of the seeds, within small limits too: no crash, every error names its file,
+// and the rows that come out can be written and read again as JSON Lines.
 func fuzzFormat(f *testing.F, name string, seeds ...[]byte) {
 	t := &testing.T{}
 	rows, _ := readAll(t, NewReader(bytes.NewReader(golden(f, "diagnosed")), "seed", Options{}))
@@ -22,13 +22,15 @@ func fuzzFormat(f *testing.F, name string, seeds ...[]byte) {
 	}
 	tax := questions(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := NewSource(bytes.NewReader(data), "f", Options{Taxonomy: tax, Format: format})
-		if err == nil {
-			err = fuzzRows(t, r)
-			err = errors.Join(err, r.Close())
-		}
-		if err != nil && !strings.HasPrefix(err.Error(), "f: ") {
-			t.Fatalf("no file in %q", err)
+		for _, limit := range []int{0, 100} {
+			r, err := NewSource(bytes.NewReader(data), "f", Options{Taxonomy: tax, Format: format, MaxRecord: limit})
+			if err == nil {
+				err = fuzzRows(t, r)
+				err = errors.Join(err, r.Close())
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "f: ") {
+				t.Fatalf("no file in %q", err)
+			}
 		}
 	})
 }
@@ -88,7 +90,8 @@ func fuzzRows(t *testing.T, r *Reader) error {
 
 func FuzzList(f *testing.F) {
 	fuzzFormat(f, JSON, []byte(`{"version":1,"data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]}]}]}],"x":2}`),
-		[]byte(`{"data":1}`), []byte("[\n{\"question\":\"q\",\n\"answer\":[\n1],\"passage\":\"p\"}]"), []byte(`{"data" : [`), []byte(good+good))
+		[]byte(`{"data":1}`), []byte(`{"data":[`+good+`],"data":[`+good+`]}`), []byte(`{"data":[],"d\u0061ta":[`+good+`]}`),
+		[]byte("[\n{\"question\":\"q\",\n\"answer\":[\n1],\"passage\":\"p\"}]"), []byte(`{"data" : [`), []byte(good+good))
 }
 
 func FuzzCSV(f *testing.F) {

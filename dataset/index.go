@@ -69,26 +69,30 @@ func (x *Index) NewMatch() *Match {
 }
 
 // Find gives the number under which a row was added, and whether its text is the same. A row that was found with
-// another text is found again by one with its own, where rows of the other file share the id.
+// another text is found again by one with its own, where rows of the other file share the id. If one with another text
+// comes again, it is not ok, and n is still the number: then it is not known which of them is meant. Else n is -1.
 func (m *Match) Find(row *Row) (n int, same, ok bool) {
 	id := row.indexID()
 	first, there := m.in.rows[id]
 	if !there {
-		return 0, false, false
+		return -1, false, false
 	}
 	text := row.TextSum()
 	if first.shared {
 		key := equalRows{id, text}
 		rows, i := m.in.equal[key], m.found[key]
 		if i >= len(rows) {
-			return 0, false, false
+			return -1, false, false
 		}
 		m.found[key]++
 		return rows[i], true, true
 	}
 	same = text == first.text
-	if s := m.state[first.at]; s == matchedSameText || s == matchedOtherText && !same {
-		return 0, false, false
+	switch s := m.state[first.at]; {
+	case s == matchedSameText:
+		return -1, false, false
+	case s == matchedOtherText && !same:
+		return first.n, false, false
 	}
 	m.state[first.at] = matchedOtherText
 	if same {

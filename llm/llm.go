@@ -24,6 +24,9 @@ const (
 type Message struct {
 	Role    string `json:"role"` // System, User or Assistant
 	Content string `json:"content"`
+	// Fence is a code in the lines around texts in Content that other calls may share, or empty. A journal that keeps
+	// prompts keeps such texts once; the endpoint does not get it apart.
+	Fence string `json:"-"`
 }
 
 // Schema asks for a reply that is JSON of this form. An endpoint that does not support schemas answers in plain text: a
@@ -44,6 +47,9 @@ type Request struct {
 	// Repeat and Attempt distinguish calls that are otherwise equal; the endpoint never sees them. Repeat is the number
 	// of the judgement, Attempt counts earlier replies without a verdict.
 	Repeat, Attempt int
+	// Row and About say for people what a call is for: the id of a row, and what is asked about it. The endpoint never
+	// sees them, and calls that differ in nothing else are equal.
+	Row, About string
 }
 
 // Values of Reply.Finish. An endpoint may send others.

@@ -32,6 +32,7 @@ const (
 type Message struct {
 	Role    string // "system" or "user"
 	Content string
+	Fence   string // the code in the lines around the texts in Content
 }
 
 // Input is what one prompt is made of.
@@ -171,7 +172,7 @@ func (t *Template) Messages(in Input) ([]Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Message{role, content})
+		out = append(out, Message{role, content, slots.Fence})
 	}
 	return out, nil
 }

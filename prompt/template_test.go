@@ -90,7 +90,7 @@ func TestOwnTemplate(t *testing.T) {
 	}
 	code := fence(tmpl.Hash(), benign)
 	if want := "Fluency 1-3 [begin passage " + code + "]\n" + benign[2] + "\n[end passage " + code + "]"; len(m) != 1 ||
-		m[0] != (Message{"user", want}) {
+		m[0] != (Message{"user", want, code}) {
 		t.Errorf("%q; want one user message, %q", m, want)
 	}
 	sum := sha256.Sum256([]byte(text))

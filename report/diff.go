@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
-	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -72,7 +72,8 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
-// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A, and 80
+// for each of B.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
@@ -81,13 +82,22 @@ type Comparison struct {
 	index   *dataset.Index
 	match   *dataset.Match // of B
 	rows    []sideRow
+	others  []otherRow
 	sums    *sums // by group: compared rows; rows without error and with each error type in A, then in B
 }
 
 type sideRow struct {
 	id, group string
 	has       []bool // nil if untagged
-	seen      bool   // in B
+	other     int    // its place in Comparison.others, plus 1; 0 if B lacks it
+}
+
+// otherRow is a row of B.
+type otherRow struct {
+	at   int    // of the row in A; -1 if A lacks it
+	id   string // if texts differ, or A lacks it
+	same bool   // text
+	has  []bool // nil if untagged
 }
 
 // NewComparison starts without rows. The error is that of IntervalOptions.Validate.
@@ -167,27 +177,43 @@ func (c *Comparison) addB(r diffRow) error {
 		return err
 	}
 	i, same, ok := c.match.Find(r.Row)
-	if !ok || c.rows[i].seen {
-		d.B.Only++
-		d.B.OnlyExamples = addExample(d.B.OnlyExamples, r.ID)
-		return nil
+	if i >= 0 && c.rows[i].other > 0 { // ids repeat in B: the row that came before is not the one
+		c.others[c.rows[i].other-1].at = -1
+		c.rows[i].other = 0
 	}
-	a := &c.rows[i]
-	a.seen = true
-	d.Both++
+	row := otherRow{at: -1, same: same, has: b}
+	if ok {
+		row.at, c.rows[i].other = i, len(c.others)+1
+	}
 	if !same {
+		row.id = strings.Clone(r.ID)
+	}
+	c.others = append(c.others, row)
+	return nil
+}
+
+// compareRow compares a row of B with the one of A.
+func (c *Comparison) compareRow(b *otherRow) {
+	d := &c.diff
+	if b.at < 0 {
+		d.B.Only++
+		d.B.OnlyExamples = addExample(d.B.OnlyExamples, b.id)
+		return
+	}
+	a := &c.rows[b.at]
+	d.Both++
+	if !b.same {
 		d.ChangedText++
 	}
 	if a.has == nil {
 		d.A.Untagged++
 	}
-	if b == nil {
+	if b.has == nil {
 		d.B.Untagged++
 	}
-	if a.has != nil && b != nil && (same || !c.options.SameTextOnly) {
-		c.compareErrors(a, b)
+	if a.has != nil && b.has != nil && (b.same || !c.options.SameTextOnly) {
+		c.compareErrors(a, b.has)
 	}
-	return nil
 }
 
 func (c *Comparison) compareErrors(a *sideRow, b []bool) {
@@ -238,8 +264,11 @@ func addExample(ids []string, id string) []string {
 // context's.
 func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 	d := &c.diff
+	for i := range c.others {
+		c.compareRow(&c.others[i])
+	}
 	for _, r := range c.rows {
-		if !r.seen {
+		if r.other == 0 {
 			d.A.Only++
 			d.A.OnlyExamples = addExample(d.A.OnlyExamples, r.id)
 		}
@@ -312,71 +341,3 @@ func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {
 		f(1+k, &d.Labels[k])
 	}
 }
-
-// Report puts the figures into words and tables.
-func (d *Diff) Report() *Report {
-	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
-	r.Facts = []string{d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
-		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
-	r.Facts = append(r.Facts, d.Interval.facts()...)
-	changes, examples := d.tables()
-	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
-	if len(examples.Rows) > 0 {
-		r.Sections = append(r.Sections,
-			Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples),
-				Table: examples})
-	}
-	return r
-}
-
-func (s *Side) describe(name string) string {
-	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
-	if s.Only > 0 {
-		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
-	}
-	if s.Rejected > 0 {
-		text += "; " + rejectedText(s.Rejected)
-	}
-	return text
-}
-
-func (d *Diff) describe() string {
-	text := fmt.Sprintf("%s in both, %d compared", rowsText(d.Both), d.Compared)
-	if d.A.Untagged+d.B.Untagged > 0 {
-		text += fmt.Sprintf("; left out as untagged: %d in A, %d in B", d.A.Untagged, d.B.Untagged)
-	}
-	if d.ChangedText > 0 {
-		state := "compared nevertheless"
-		if d.SameTextOnly {
-			state = "left out"
-		}
-		text += fmt.Sprintf("; %d with changed text, %s", d.ChangedText, state)
-	}
-	return text
-}
-
-func rejectedText(lines int) string {
-	return words.Plural(lines, "line is no row", "lines are no rows")
-}
-
-func rowsText(n int) string { return words.Plural(n, "row", "rows") }
-
-func (d *Diff) tables() (changes, examples Table) {
-	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
-		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
-	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
-	d.eachLabel(func(_ int, l *LabelDiff) {
-		changes.Rows = append(changes.Rows, []string{l.Label, l.Code, percentText(l.A.Share), percentText(l.B.Share),
-			signedText(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
-		if l.Gained > 0 {
-			examples.Rows = append(examples.Rows, []string{l.Label, "gained", fmt.Sprint(l.Gained), shortIDs(l.GainedIDs)})
-		}
-		if l.Lost > 0 {
-			examples.Rows = append(examples.Rows, []string{l.Label, "lost", fmt.Sprint(l.Lost), shortIDs(l.LostIDs)})
-		}
-	})
-	return changes, examples
-}
-
-// signedText is a difference of shares in points of per cent.
-func signedText(n Number) string { return (100 * n).Text("%+.1f") }

@@ -430,3 +430,47 @@ func TestLines(t *testing.T) {
 		t.Errorf("got %q, %v", b.String(), err)
 	}
 }
+
+// Where only B repeats an id, the row with A's text is the one that is compared, wherever it stands; where no row has
+// it, it is not known which one is meant, and none is.
+func TestDiffWhereIDsRepeatInB(t *testing.T) {
+	w, toy := readWitness(t)
+	tagged, other := w.diagnosis("m@1", []bool{true, false, false}), w.diagnosis("m@1", []bool{false, true, false})
+	row := func(id, text string) *dataset.Row { return &dataset.Row{ID: id, Values: []string{text}} }
+	const both, changed, changedLabels, onlyA, onlyB = 0, 1, 2, 3, 4
+	for texts, want := range map[string][5]int{
+		"1":       {both: 1},
+		"2":       {both: 1, changed: 1, changedLabels: 1},
+		"1 2":     {both: 1, onlyB: 1},
+		"2 1":     {both: 1, onlyB: 1},
+		"2 1 3":   {both: 1, onlyB: 2},
+		"2 3 1":   {both: 1, onlyB: 2},
+		"2 3":     {onlyA: 1, onlyB: 2},
+		"2 2":     {onlyA: 1, onlyB: 2},
+		"2 3 4":   {onlyA: 1, onlyB: 3},
+		"2 3 1 4": {both: 1, onlyB: 3},
+	} {
+		c, err := NewComparison(DiffOptions{Taxonomy: toy, Intervals: IntervalOptions{Method: None}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults := []error{c.addA(diffRow{Row: row("y", "1"), diagnosis: tagged}),
+			c.addA(diffRow{Row: row("x", "1"), diagnosis: tagged})}
+		c.match = c.index.NewMatch()
+		faults = append(faults, c.addB(diffRow{Row: row("y", "1"), diagnosis: tagged}))
+		for _, text := range strings.Fields(texts) {
+			d := other
+			if text == "1" {
+				d = tagged
+			}
+			faults = append(faults, c.addB(diffRow{Row: row("x", text), diagnosis: d}))
+		}
+		d, err := c.ComputeDiff(t.Context())
+		if err := errors.Join(append(faults, err)...); err != nil {
+			t.Fatal(err)
+		}
+		if got := [5]int{d.Both - 1, d.ChangedText, d.ChangedLabels, d.A.Only, d.B.Only}; got != want {
+			t.Errorf("%s: %v, want %v (both, changed text, changed labels, only A, only B)", texts, got, want)
+		}
+	}
+}

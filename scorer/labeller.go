@@ -98,7 +98,7 @@ func (l *Labeller) Questions(row *dataset.Row) ([]*Question, error) {
 	questions := make([]*Question, l.o.Repeats)
 	for i := range questions {
 		q := &Question{Judge: l.judge.Name, Repeat: i, judge: l.judge, answer: &labelling{taxonomy: l.o.Taxonomy}}
-		if err := q.setRequest(l.o.Template, in, l.schema); err != nil {
+		if err := q.setRequest(l.o.Template, in, l.schema, row); err != nil {
 			return nil, fmt.Errorf("row %s: %w", row.ID, err)
 		}
 		questions[i] = q

@@ -1,6 +1,7 @@
 package scorer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -30,6 +31,18 @@ type Question struct {
 	prompt string // all that is said to the judge
 	judge  *ask.Asker
 	answer answer
+}
+
+// Title says in words what is asked: about which dimension, in which mode, with which planted label.
+func (q *Question) Title() string {
+	title := cmp.Or(q.Mode, prompt.Identify)
+	if q.Dimension != "" {
+		title = q.Dimension + ", " + title
+	}
+	if q.Planted != "" {
+		title += ", planted: " + q.Planted
+	}
+	return title
 }
 
 // answer is what a question is to be filled with.
@@ -151,11 +164,11 @@ func (b *builder) makeRequest(q *Question, a *judgement, at int) error {
 			a.runs[i].ErrorsShown = shown
 		}
 	}
-	return q.setRequest(o.Template, in, b.panel.schemas[at])
+	return q.setRequest(o.Template, in, b.panel.schemas[at], b.row)
 }
 
-// setRequest fills in the request.
-func (q *Question) setRequest(t *prompt.Template, in prompt.Input, s *llm.Schema) error {
+// setRequest fills in the request about row.
+func (q *Question) setRequest(t *prompt.Template, in prompt.Input, s *llm.Schema, row *dataset.Row) error {
 	messages, err := t.Messages(in)
 	if err != nil {
 		return err
@@ -166,6 +179,10 @@ func (q *Question) setRequest(t *prompt.Template, in prompt.Input, s *llm.Schema
 		said = append(said, llm.Message(m))
 	}
 	q.Request = q.judge.Request(said, s, q.Repeat)
+	q.Request.Row, q.Request.About = row.ID, q.Title()+", "+q.Judge
+	if q.Repeat > 0 {
+		q.Request.About += fmt.Sprintf(", repeat %d", q.Repeat)
+	}
 	return nil
 }
 

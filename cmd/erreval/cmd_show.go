@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report/rows"
 )
@@ -25,6 +26,9 @@ Rows that could not be tagged; rows that the model was least sure of:
 
 The rows themselves, as JSON Lines, for another program:
    erreval show tagged.jsonl --label Vague --json > vague.jsonl
+
+What models were asked about a row, and what they replied (of a run with --keep-prompts):
+   erreval show scored.jsonl --id rovers-3 --prompts
 
 In the field that rows share (the passage), what the other fields say word for word is highlighted.`
 
@@ -47,6 +51,9 @@ func showCommand(e *env) *cli.Command {
 			&cli.IntFlag{Name: "limit",
 				Usage: fmt.Sprintf("stop after `N` rows; 0 shows all (with --top: %d)", rows.DefaultTop)},
 			&cli.StringFlag{Name: "color", Value: "auto", Usage: "`WHEN` to use colours: auto, always or never"},
+			&cli.BoolFlag{Name: "prompts",
+				Usage: "print below each row what models were asked about it, and their replies, from the journal"},
+			&cli.StringFlag{Name: "journal", Usage: "`FILE` that --prompts reads (default: OUT.journal)"},
 			&cli.BoolFlag{Name: "json", Usage: "print the rows as they are, one JSON object a line"},
 			quietFlag()),
 		Action: func(ctx *cli.Context) error { return runShow(ctx, e) },
@@ -58,7 +65,12 @@ func runShow(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	view, err := openView(ctx, e, look)
+	kept, err := openKeptPrompts(ctx, look.paths)
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	view, err := openView(ctx, e, look, kept)
 	if err != nil {
 		return err
 	}
@@ -76,7 +88,7 @@ func runShow(ctx *cli.Context, e *env) error {
 	return e.WarnFaults(view.Faults())
 }
 
-func openView(ctx *cli.Context, e *env, look *lookOptions) (*rows.View, error) {
+func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts) (*rows.View, error) {
 	color, colorErr := e.UsesColor(ctx.String("color"))
 	o := rows.Options{Taxonomy: look.Taxonomy, Where: look.where,
 		Labels: ctx.StringSlice("label"), Not: ctx.StringSlice("not"), IDs: ctx.StringSlice("id"),
@@ -85,6 +97,9 @@ func openView(ctx *cli.Context, e *env, look *lookOptions) (*rows.View, error) {
 		Out: e.Out}
 	if !ctx.Bool("quiet") {
 		o.Notes = e.Err
+	}
+	if kept != nil {
+		o.After = func(row *dataset.Row) error { return kept.print(e, row) }
 	}
 	if color && !o.JSON { // texts of rows are printable already
 		o.Out = run.Unguarded(o.Out)

@@ -56,6 +56,8 @@ func boundFlags() []cli.Flag {
 	model := judging.DefaultSettings()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "journal", Usage: "`FILE` that keeps replies and what was spent (default: OUT.journal)"},
+		&cli.BoolFlag{Name: "keep-prompts",
+			Usage: "keep in the journal what is asked as well, for erreval show --prompts"},
 		&cli.Float64Flag{Name: "max-cost",
 			Usage: "spend at most `COST` in all runs with this journal, in the price list's currency"},
 		&cli.Int64Flag{Name: "max-tokens", Usage: "use at most `N` tokens in all runs with this journal"},
@@ -145,6 +147,7 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 		ShowPrompt: ctx.String("show-prompt"),
 		Panel:      scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
+	o.KeepPrompts = ctx.Bool("keep-prompts")
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
 	readBudget(ctx, o)
 	base, err := readBase(ctx)

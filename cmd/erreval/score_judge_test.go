@@ -27,6 +27,7 @@ import (
 //	partial does so for fluency, and gives 3 for the rest
 //	strict  gives 1
 //	moody   is like strict, and gives 7 for clarity, which is not on the scale
+//	torn    gives two different verdicts for clarity in each reply
 //	secret  wants a key
 //	red     wants a header X-Team of red
 //	dep.1   wants to be called as an Azure deployment
@@ -59,6 +60,10 @@ func judgeModels(c *llmtest.Call) llmtest.Step {
 	case "moody":
 		if strings.Contains(text, "\nClarity: ") {
 			verdict = func(string) int { return 7 }
+		}
+	case "torn":
+		if strings.Contains(text, "\nClarity: ") {
+			return llmtest.Text(`{"reason": "Clear.", "score": 3} {"reason": "Vague.", "score": 1}`)
 		}
 	case "fair", "partial":
 		if c.Request.Model == "partial" && !strings.Contains(text, "\nFluency: ") {

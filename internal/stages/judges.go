@@ -184,7 +184,9 @@ func (j *judges) showPrompt(p *run.Process, all visitSubjects, notFound, first s
 		}
 		for _, c := range calls {
 			if c.shown {
-				c.print(run.Guard(p.Out))
+				w := run.Guard(p.Out)
+				PrintMessages(w, c.title, c.request.Messages)
+				fmt.Fprintln(w)
 			}
 		}
 		return err
@@ -196,13 +198,12 @@ func (j *judges) showPrompt(p *run.Process, all visitSubjects, notFound, first s
 	return err
 }
 
-// print prints the call's messages.
-func (c *call) print(w io.Writer) {
-	fmt.Fprintf(w, "===== %s =====\n", c.title)
-	for _, m := range c.request.Messages {
+// PrintMessages prints what a model is asked.
+func PrintMessages(w io.Writer, title string, messages []llm.Message) {
+	fmt.Fprintf(w, "===== %s =====\n", title)
+	for _, m := range messages {
 		fmt.Fprintf(w, "--- %s ---\n%s\n", m.Role, m.Content)
 	}
-	fmt.Fprintln(w)
 }
 
 // clearOutputs makes room for the outputs of a run like those that owns knows.
@@ -254,15 +255,8 @@ func (j *judges) look(ctx context.Context, r *run.Run, asJSON bool,
 func (j *judges) callsOf(questions []*scorer.Question) []call {
 	calls := make([]call, len(questions))
 	for i, q := range questions {
-		title := cmp.Or(q.Mode, prompt.Identify)
-		if q.Dimension != "" {
-			title = q.Dimension + ", " + title
-		}
-		if q.Planted != "" {
-			title += ", planted: " + q.Planted
-		}
 		shown := q.Judge == j.o.Models[0].Name && q.Repeat == 0
-		calls[i] = call{judge: q.Judge, title: title, shown: shown, request: q.Request}
+		calls[i] = call{judge: q.Judge, title: q.Title(), shown: shown, request: q.Request}
 	}
 	return calls
 }

@@ -115,3 +115,36 @@ func TestChangesAtOnce(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// FuzzStore: whatever the store's file holds, nothing is trusted that it does not have with that content; what is added
+// is trusted, and the file can be read again.
+func FuzzStore(f *testing.F) {
+	for _, s := range []string{`{}`, `null`, `{"/a/erreval.yaml":"00"}`, `{"a":1}`, `[`, `{"a":"b","a":"c"}`} {
+		f.Add([]byte(s), []byte("judges:\n"))
+	}
+	f.Fuzz(func(t *testing.T, stored, content []byte) {
+		home := t.TempDir()
+		s := NewStore(environment(map[string]string{"XDG_CONFIG_HOME": home}))
+		file := filepath.Join(home, "erreval.yaml")
+		if err := os.Mkdir(filepath.Dir(s.path()), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.path(), stored, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		trusted, err := s.Trusted(file, content)
+		if trusted && !strings.Contains(string(stored), hashOf(content)) {
+			t.Fatalf("%q says that %q is trusted", stored, content)
+		}
+		if err != nil && !strings.Contains(err.Error(), s.path()) {
+			t.Fatalf("no place in %q", err)
+		}
+		added := s.Add(file, content)
+		if (added == nil) != (err == nil) {
+			t.Fatalf("%v when reading, %v when adding", err, added)
+		}
+		if trusted, err := s.Trusted(file, content); added == nil && (!trusted || err != nil) {
+			t.Fatalf("what was added is not trusted: %v", err)
+		}
+	})
+}

@@ -1,6 +1,9 @@
 package words
 
-import "testing"
+import (
+	"testing"
+	"unicode"
+)
 
 func TestPrintable(t *testing.T) {
 	for in, want := range map[string]string{
@@ -19,4 +22,18 @@ func TestPrintable(t *testing.T) {
 	if got := PrintableLines("a\r\nb\n\x1bc"); got != "a\nb\n\\x1bc" {
 		t.Errorf("lines: %q", got)
 	}
+}
+
+// FuzzPrintable: what is printed is one line without a control or an invisible character, but joiners.
+func FuzzPrintable(f *testing.F) {
+	for _, s := range []string{"a\x1b[31mb\n\r\nc", "\u202eabc\u2066", "\u200c\u200d", "\xff\xc2\x9b", "\U000e0041"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range Printable(s) {
+			if !unicode.IsPrint(r) && r != '\u200c' && r != '\u200d' {
+				t.Fatalf("%q stays in %q", r, Printable(s))
+			}
+		}
+	})
 }

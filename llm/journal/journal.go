@@ -12,9 +12,9 @@
 // The Meter stores a reply unchanged, in the transaction that settles its call. Decorators between the two may repeat
 // and delay calls, but should not change replies.
 //
-// Only its owner can read the file (0600). Replies are in it; prompts, keys, addresses and headers are not. Several
-// processes may use one file: a call is claimed before it is made, and the others wait for its reply. What stands in
-// the file has checksums.
+// Only its owner can read the file (0600). Replies are in it, and prompts where Client.KeepPrompts asks for it; keys,
+// addresses and headers are not. Several processes may use one file: a call is claimed before it is made, and the
+// others wait for its reply. What stands in the file has checksums.
 package journal
 
 import (
@@ -73,6 +73,7 @@ type Client struct {
 	journal  *Journal
 	next     llm.Client
 	endpoint string
+	clean    func(string) string // set: prompts are kept; see KeepPrompts
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -83,7 +84,7 @@ var _ llm.Client = (*Client)(nil)
 // call whose reply is in the journal is not made. Errors are not stored. The same holds between processes that share
 // the file, where a Meter of the journal is inside: a call that another one makes is waited for.
 func (j *Journal) Client(next llm.Client, endpoint string) *Client {
-	return &Client{j, next, endpoint}
+	return &Client{journal: j, next: next, endpoint: endpoint}
 }
 
 // Complete replays the reply to r, marked Cached, or makes the call and stores its reply.
@@ -97,6 +98,18 @@ func (c *Client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, erro
 	if err != nil {
 		return nil, err
 	}
+	reply, err := c.answer(ctx, id, r)
+	if err == nil && c.clean != nil {
+		err = c.keepPrompt(id, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// answer replays the reply or makes the call, unless one that is equal is under way.
+func (c *Client) answer(ctx context.Context, id callID, r *llm.Request) (*llm.Reply, error) {
 	for {
 		p, first := c.journal.joinCall(pendingKey{id, r.Attempt})
 		if first {

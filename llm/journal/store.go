@@ -35,6 +35,7 @@ type store struct {
 	freed   chan struct{}
 	overrun error // why no further call is made
 	claims  claims
+	prompts *prompts // nil: none are kept
 
 	// What this process knows of the file. It holds while the data version shows that no other process has written.
 	version     uint32              // after the last transaction
@@ -175,6 +176,9 @@ func (t *transaction) execute(changes []change) error {
 		// After some faults SQLite has rolled back by itself; then this fails and nothing is lost.
 		_, _ = t.rollback.ExecContext(background)
 		t.perModel, t.claims.others, t.claims.changed = nil, nil, true
+		if t.prompts != nil {
+			t.prompts.known = nil
+		}
 	}
 	return err
 }

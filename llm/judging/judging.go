@@ -25,6 +25,8 @@ type Options struct {
 	Journal  string // file of replies and costs
 	Repeats  int    // of each question, for the record
 	Attempts int    // for one answer, for record and forecast
+	// KeepPrompts keeps in the journal what is asked, beside each reply; see journal.Client.KeepPrompts.
+	KeepPrompts bool
 	// Calls tells whether models are called. Otherwise there is only a forecast, and the journal is only read.
 	Calls bool
 }

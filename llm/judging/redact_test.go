@@ -2,6 +2,8 @@ package judging
 
 import (
 	"context"
+	"encoding/json"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -66,4 +68,28 @@ func TestEchoedKey(t *testing.T) {
 	if err != nil || strings.Contains(string(data), key) || !strings.Contains(string(data), "[key]") {
 		t.Errorf("the journal holds the key: %v", err)
 	}
+}
+
+// FuzzRedact: no key stays, wherever it stands and however it is spelt, and what holds none is as it was.
+func FuzzRedact(f *testing.F) {
+	f.Add("the key is ", `sk/0123"456`, " and more")
+	f.Add(`{"why": "`, "0123456701234567", `01234567"}`)
+	f.Add("", "ключ-0123", "\xff")
+	f.Fuzz(func(t *testing.T, before, key, after string) {
+		if len(key) < shortestKey || strings.ContainsAny(key, "[]") {
+			return // an ordinary word, or one that the mark could make
+		}
+		o := Options{Models: []Settings{{Endpoint: vendor.Options{Key: key}}}}
+		clean := o.keyReplacer().Replace
+		quoted, _ := json.Marshal(key)
+		for _, form := range []string{key, strings.Trim(string(quoted), `"`), url.QueryEscape(key), url.PathEscape(key)} {
+			got := clean(before + form + after)
+			if strings.Contains(got, form) {
+				t.Fatalf("%q stays in %q", form, got)
+			}
+		}
+		if got := clean(before); got != before && !strings.Contains(got, "[key]") {
+			t.Fatalf("%q became %q", before, got)
+		}
+	})
 }

@@ -144,9 +144,20 @@ func (s *Session) openConnections() error {
 		s.clients[i].endpoint = c.client
 		if s.journal != nil {
 			s.clients[i].journal = s.journal.Client(c.client, m.endpointName())
+			if err := s.keepPrompts(s.clients[i].journal); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// keepPrompts makes c keep prompts if that is asked for. Keys are taken out of them as they are out of replies.
+func (s *Session) keepPrompts(c *journal.Client) error {
+	if !s.o.KeepPrompts || !s.o.Calls {
+		return nil
+	}
+	return c.KeepPrompts(s.o.keyReplacer().Replace)
 }
 
 // endpointName identifies an endpoint in the journal.

@@ -83,6 +83,9 @@ func (p *printer) printRow(s *shownRow) error {
 	p.writeFields(&b, s.Row)
 	p.writeDiagnosis(&b, s)
 	_, err := io.WriteString(p.o.Out, b.String())
+	if err == nil && p.o.After != nil {
+		err = p.o.After(s.Row)
+	}
 	return err
 }
 

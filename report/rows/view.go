@@ -46,7 +46,8 @@ type Options struct {
 	Color   bool
 	JSON    bool // print the rows unchanged, one JSON object a line
 	Out     io.Writer
-	Notes   io.Writer // gets a line on what was shown, and by which measure; nil is silent
+	After   func(*dataset.Row) error // is called when a row was printed; nil does nothing
+	Notes   io.Writer                // gets a line on what was shown, and by which measure; nil is silent
 }
 
 // Validate finds every option that is wrong, each an *report.OptionError.

@@ -40,9 +40,10 @@ func (s *Simulator) writing(j Job) (*llm.Request, bool, error) {
 		Examples: s.example(j)}
 	r, err := request(s.writer, s.o.Write, in, textSchema, j.Nth)
 	if err != nil {
-		err = fmt.Errorf("row %s: %w", j.Row.ID, err)
+		return nil, false, fmt.Errorf("row %s: %w", j.Row.ID, err)
 	}
-	return r, len(in.Examples) > 0, err
+	r.Row, r.About = s.idOf(j), prompt.Simulate+", "+s.writer.Name
+	return r, len(in.Examples) > 0, nil
 }
 
 // write asks for a text. Where there is none, c says why.
@@ -70,9 +71,10 @@ func (s *Simulator) confirming(judge *ask.Asker, j Job, text string) (*llm.Reque
 	r, err := request(judge, s.o.Confirm, prompt.Input{Task: s.o.Taxonomy, Values: values,
 		Target: &s.o.Taxonomy.Types[j.Type], Field: s.o.Field}, confidenceSchema, 0)
 	if err != nil {
-		err = fmt.Errorf("row %s: %w", j.Row.ID, err)
+		return nil, fmt.Errorf("row %s: %w", j.Row.ID, err)
 	}
-	return r, err
+	r.Row, r.About = s.idOf(j), prompt.Confirm+", "+judge.Name
+	return r, nil
 }
 
 func (s *Simulator) confirm(ctx context.Context, judge *ask.Asker, j Job, text string) (c Confidence,

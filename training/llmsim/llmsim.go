@@ -221,6 +221,15 @@ func (s *Simulator) Requests(j Job) (names []string, requests []*llm.Request, er
 	return names, requests, nil
 }
 
+// idOf is the id of the row that a job makes.
+func (s *Simulator) idOf(j Job) string {
+	id := j.Row.ID + "~" + s.o.Taxonomy.Types[j.Type].Code
+	if j.Nth > 0 {
+		id = fmt.Sprintf("%s~%d", id, j.Nth+1)
+	}
+	return id
+}
+
 // Record is a candidate as a row: id, origin, the taxonomy's fields, labels (the code of the error), mechanism, and the
 // judges' confidence; with the reason and what is known of it where it was not kept.
 func (s *Simulator) Record(c *Candidate) (*dataset.Row, error) {
@@ -230,11 +239,7 @@ func (s *Simulator) Record(c *Candidate) (*dataset.Row, error) {
 		return nil, err
 	}
 	y := t.Types[c.Type]
-	id := c.Row.ID + "~" + y.Code
-	if c.Nth > 0 {
-		id = fmt.Sprintf("%s~%d", id, c.Nth+1)
-	}
-	faults := []error{row.Set("id", id), row.Set("origin", c.Row.ID)}
+	faults := []error{row.Set("id", s.idOf(c.Job)), row.Set("origin", c.Row.ID)}
 	for i, f := range t.Fields {
 		text := c.Row.Values[i]
 		if i == s.o.Field {

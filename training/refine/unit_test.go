@@ -262,6 +262,27 @@ func TestStrangersWorkspace(t *testing.T) {
 	}
 }
 
+// FuzzStrangersWorkspace: whatever stands in the log and the plans of a workspace, nothing beside it is touched.
+func FuzzStrangersWorkspace(f *testing.F) {
+	for _, made := range []string{`"../mine"`, `"a/../../mine"`, `"refine.yaml"`, `"."`, `"/mine"`, `"log.jsonl"`, `""`} {
+		f.Add([]byte(`{"step":"x","made":[` + made + `]}` + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, file := range []string{undoDir + "/" + planFile, commitDir + "/" + planFile, LogFile} {
+			w := newWorkspace(t)
+			mine := filepath.Join(filepath.Dir(w.Dir), "mine")
+			write(t, mine, "precious")
+			write(t, w.Path(file), string(data))
+			if w, err := Open(w.Dir); err == nil {
+				_, _, _ = w.Undo()
+			}
+			if data, err := os.ReadFile(mine); err != nil || string(data) != "precious" {
+				t.Fatalf("%s: the file beside the workspace: %q, %v", file, data, err)
+			}
+		}
+	})
+}
+
 // TestStatusOfBatches: a skipped item is one that was looked at, and what a merge left open is counted.
 func TestStatusOfBatches(t *testing.T) {
 	w := newWorkspace(t)

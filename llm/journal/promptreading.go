@@ -1,0 +1,179 @@
+package journal
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/erreval/erreval/llm"
+)
+
+// maxPrompt is how many bytes of one prompt are read.
+const maxPrompt = 1 << 28
+
+// unpackPart is the text of a part.
+func unpackPart(hash []byte, size int64, packed []byte) (string, error) {
+	text := packed
+	if int64(len(packed)) != size {
+		var err error
+		unpacked := flate.NewReader(bytes.NewReader(packed))
+		if text, err = io.ReadAll(io.LimitReader(unpacked, min(size, maxPrompt)+1)); err != nil {
+			return "", fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], hash) {
+		return "", errDamaged
+	}
+	return string(text), nil
+}
+
+// Prompt is a call whose prompt was kept, with its replies.
+type Prompt struct {
+	Row, About string // of the llm.Request
+	// Messages are those of the request; behind them, with the role "schema", the schema that the reply was asked for in.
+	Messages []llm.Message
+	Replies  []PromptReply // in the order of attempts
+}
+
+// PromptReply is a reply in a journal.
+type PromptReply struct {
+	llm.Reply
+	Rejected bool // it was of no use: see Client.Reject
+}
+
+// Prompts are those kept about a row, by what they are about; of several about the same, the one that was answered
+// first is first. None is not an error.
+func (j *Journal) Prompts(row string) ([]Prompt, error) {
+	all, err := j.store.readPrompts(row)
+	if err != nil {
+		return nil, explainFault(j.path, fmt.Errorf("a prompt about row %.60q: %w", row, err))
+	}
+	return all, nil
+}
+
+func (s *store) readPrompts(row string) ([]Prompt, error) {
+	var there bool
+	err := s.reader.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'prompt')").
+		Scan(&there)
+	if err != nil || !there {
+		return nil, err
+	}
+	rows, err := s.reader.QueryContext(background, `SELECT about, call, messages, checksum FROM prompt WHERE row_id = ?
+		ORDER BY about, (SELECT min(rowid) FROM reply WHERE reply.call = prompt.call)`, row)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Prompt
+	for rows.Next() {
+		k := &keptPrompt{row: row}
+		var id, messages, sum []byte
+		if err := rows.Scan(&k.about, &id, &messages, &sum); err != nil {
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		copy(k.id[:], id)
+		p, err := s.readPrompt(k, messages, sum)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *p)
+	}
+	return all, rows.Err()
+}
+
+// readPrompt puts the parts of a prompt together, and adds its replies.
+func (s *store) readPrompt(k *keptPrompt, messages, sum []byte) (*Prompt, error) {
+	var hashes []partHash
+	left, err := maxPrompt, error(nil)
+	k.messages, err = parseMessages(messages, func(number int64) (string, error) {
+		hash, text, err := s.readPart(number)
+		if left -= len(text); err == nil && left < 0 {
+			err = fmt.Errorf("%w: it has more than %d bytes", errDamaged, maxPrompt)
+		}
+		hashes = append(hashes, hash)
+		return text, err
+	})
+	if err == nil && !bytes.Equal(sum, k.checksum(hashes)) {
+		err = errDamaged
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Prompt{Row: k.row, About: k.about}
+	for _, m := range k.messages {
+		p.Messages = append(p.Messages, llm.Message{Role: m.role, Content: strings.Join(m.parts, "")})
+	}
+	p.Replies, err = s.readReplies(k.id)
+	return p, err
+}
+
+// parseMessages reads what writePrompt writes. read gives the text of the part with a number.
+func parseMessages(data []byte, read func(number int64) (string, error)) (all []keptMessage, err error) {
+	number := func() (n int64) {
+		n, size := binary.Varint(data)
+		if size <= 0 || n < 0 {
+			err, data = errDamaged, nil
+			return 0
+		}
+		data = data[size:]
+		return n
+	}
+	for err == nil && len(data) > 0 {
+		length := number()
+		if err != nil || length > int64(len(data)) {
+			return nil, errDamaged
+		}
+		m := keptMessage{role: string(data[:length])}
+		data = data[length:]
+		for parts := number(); parts > 0 && err == nil; parts-- {
+			at := number()
+			if err != nil {
+				break
+			}
+			var text string
+			text, err = read(at)
+			m.parts = append(m.parts, text)
+		}
+		all = append(all, m)
+	}
+	return all, err
+}
+
+// readPart reads the text of a part and compares it with its hash.
+func (s *store) readPart(number int64) (hash partHash, text string, err error) {
+	var sum, packed []byte
+	var size int64
+	err = s.reader.QueryRowContext(background, "SELECT hash, size, text FROM part WHERE number = ?", number).
+		Scan(&sum, &size, &packed)
+	if err == nil {
+		copy(hash[:], sum)
+		text, err = unpackPart(sum, size, packed)
+	} else {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if err != nil {
+		err = fmt.Errorf("its part %d: %w", number, err)
+	}
+	return hash, text, err
+}
+
+// readReplies reads all replies to a call.
+func (s *store) readReplies(id callID) (all []PromptReply, err error) {
+	rows, err := s.getReply.QueryContext(background, id[:], 0)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanReply(rows, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, PromptReply{r.reply, r.rejected != 0})
+	}
+	return all, rows.Err()
+}

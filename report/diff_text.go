@@ -1,0 +1,75 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/erreval/erreval/internal/words"
+)
+
+// Report puts the figures into words and tables.
+func (d *Diff) Report() *Report {
+	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
+	r.Facts = []string{d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
+		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
+	r.Facts = append(r.Facts, d.Interval.facts()...)
+	changes, examples := d.tables()
+	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
+	if len(examples.Rows) > 0 {
+		r.Sections = append(r.Sections,
+			Section{Title: fmt.Sprintf("Rows to look at (the first %d of each; erreval show B --id ID)", Examples),
+				Table: examples})
+	}
+	return r
+}
+
+func (s *Side) describe(name string) string {
+	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
+	if s.Only > 0 {
+		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
+	}
+	if s.Rejected > 0 {
+		text += "; " + rejectedText(s.Rejected)
+	}
+	return text
+}
+
+func (d *Diff) describe() string {
+	text := fmt.Sprintf("%s in both, %d compared", rowsText(d.Both), d.Compared)
+	if d.A.Untagged+d.B.Untagged > 0 {
+		text += fmt.Sprintf("; left out as untagged: %d in A, %d in B", d.A.Untagged, d.B.Untagged)
+	}
+	if d.ChangedText > 0 {
+		state := "compared nevertheless"
+		if d.SameTextOnly {
+			state = "left out"
+		}
+		text += fmt.Sprintf("; %d with changed text, %s", d.ChangedText, state)
+	}
+	return text
+}
+
+func rejectedText(lines int) string {
+	return words.Plural(lines, "line is no row", "lines are no rows")
+}
+
+func rowsText(n int) string { return words.Plural(n, "row", "rows") }
+
+func (d *Diff) tables() (changes, examples Table) {
+	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
+		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
+	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
+	d.eachLabel(func(_ int, l *LabelDiff) {
+		changes.Rows = append(changes.Rows, []string{l.Label, l.Code, percentText(l.A.Share), percentText(l.B.Share),
+			signedText(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
+		if l.Gained > 0 {
+			examples.Rows = append(examples.Rows, []string{l.Label, "gained", fmt.Sprint(l.Gained), shortIDs(l.GainedIDs)})
+		}
+		if l.Lost > 0 {
+			examples.Rows = append(examples.Rows, []string{l.Label, "lost", fmt.Sprint(l.Lost), shortIDs(l.LostIDs)})
+		}
+	})
+	return changes, examples
+}
+
+// signedText is a difference of shares in points of per cent.
+func signedText(n Number) string { return (100 * n).Text("%+.1f") }
