@@ -153,6 +153,7 @@ func (a *Analyst) questions(row *dataset.Row) ([]*analysing, error) {
 		if q.question, err = a.model.question(a.kind, in, a.schema()); err != nil {
 			return nil, fmt.Errorf("row %s: %w", row.ID, err)
 		}
+		q.request.Row = row.ID
 		questions = append(questions, q)
 	}
 	return questions, nil

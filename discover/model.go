@@ -87,7 +87,9 @@ func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*que
 	for i, m := range messages {
 		said[i] = llm.Message(m)
 	}
-	return &question{a.Request(said, form, 0), prompt.Join(messages)}, nil
+	request := a.Request(said, form, 0)
+	request.About = kind + ", " + a.Name
+	return &question{request, prompt.Join(messages)}, nil
 }
 
 // ask makes a call, and repeats it until read accepts the object with the key in its reply, or attempts are used up;

@@ -3,7 +3,6 @@ package evaluation
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/erreval/erreval/discover/issues"
@@ -89,9 +88,14 @@ func (p *partitions) matched(l *issues.List) []matching {
 	if len(counts) == 0 || len(p.foundIDs) == 0 {
 		return nil
 	}
+	if at := slices.Index(p.foundIDs, withoutIssue); at >= 0 {
+		for g := range counts {
+			counts[g][at] = 0
+		}
+	}
 	var out []matching
 	for g, f := range stats.Assign(counts) {
-		if f < 0 || counts[g][f] == 0 || p.foundIDs[f] == withoutIssue {
+		if f < 0 || counts[g][f] == 0 {
 			continue
 		}
 		issue := l.Issues[l.Find(p.foundIDs[f])]
@@ -130,12 +134,12 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 	if i.o.Intervals.Method == report.Bootstrap {
 		var err error
 		samples, err = stats.Bootstrap(ctx, groups, i.o.Intervals.Resamples, i.o.Intervals.Seed,
-			func(weight []int32) issueSample { return i.sample(p, groupOf, weight) })
+			func(weight []int32) issueSample { return i.sample(groupOf, weight) })
 		if err != nil {
 			return nil, err
 		}
 	}
-	whole := i.sample(p, groupOf, slices.Repeat([]int32{1}, groups))
+	whole := i.sample(groupOf, slices.Repeat([]int32{1}, groups))
 	figure := func(value func(issueSample) float64) report.Figure {
 		var resampled []float64
 		for _, s := range samples {
@@ -143,17 +147,50 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 		}
 		return report.NewFigure(value(whole), resampled)
 	}
-	r.ARI = figure(func(s issueSample) float64 { return s.cluster.ari })
-	r.Homogeneity = figure(func(s issueSample) float64 { return s.cluster.homogeneity })
-	r.Completeness = figure(func(s issueSample) float64 { return s.cluster.completeness })
-	r.V = figure(func(s issueSample) float64 { return s.cluster.v })
 	r.FalseIssues = figure(func(s issueSample) float64 { return s.falseIssues })
 	r.Missed = figure(func(s issueSample) float64 { return s.missed })
 	r.Accuracy = figure(func(s issueSample) float64 { return s.accuracy })
 	i.compareVerdicts(r)
 	i.nameGroups(r, p)
-	return r, nil
+	i.compareGroups(r, p, groupOf, groups)
+	return r, ctx.Err()
 }
+
+// maxBlocks is into how many parts a jackknife divides the groups of rows at most: each costs one computation.
+const maxBlocks = 200
+
+// compareGroups sets the figures of the two partitions. Their intervals are the estimate ± 1.96 standard errors of the
+// delete-a-block jackknife over groups of rows: a bootstrap puts copies of a row, which always agree, beside each other,
+// and overstates all of these figures.
+func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, groups int) {
+	r.ARI, r.V, r.Homogeneity, r.Completeness = undefined, undefined, undefined, undefined
+	if len(p.rows) == 0 {
+		return
+	}
+	all := figuresOf(p.gold, p.found)
+	blocks := min(groups, maxBlocks)
+	without := make([][]float64, blocks)
+	for b := range blocks {
+		var gold, found []int
+		for n, row := range p.rows {
+			if groupOf[row]%blocks != b {
+				gold, found = append(gold, p.gold[n]), append(found, p.found[n])
+			}
+		}
+		without[b] = figuresOf(gold, found).list()
+	}
+	for n, figure := range []*report.Figure{&r.ARI, &r.Homogeneity, &r.Completeness, &r.V} {
+		figure.Value = report.Number(all.list()[n])
+		if blocks > 1 && i.o.Intervals.Method != report.None {
+			e := stats.Z * stats.JackknifeError(stats.Column(without, n))
+			figure.Low, figure.High = figure.Value-report.Number(e), min(figure.Value+report.Number(e), 1)
+		}
+	}
+}
+
+var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
+
+func (c clusterFigures) list() []float64 { return []float64{c.ari, c.homogeneity, c.completeness, c.v} }
 
 // groups numbers the groups of rows by which intervals resample.
 func (i *Issues) groups() (n int, groupOf []int) {
@@ -171,21 +208,10 @@ func (i *Issues) groups() (n int, groupOf []int) {
 
 // issueSample are the figures of one resample.
 type issueSample struct {
-	cluster                       clusterFigures
 	falseIssues, missed, accuracy float64
 }
 
-func (i *Issues) sample(p *partitions, groupOf []int, weight []int32) issueSample {
-	var gold, found []int
-	for n, row := range p.rows {
-		for range weight[groupOf[row]] {
-			gold, found = append(gold, p.gold[n]), append(found, p.found[n])
-		}
-	}
-	s := issueSample{cluster: clusterFigures{math.NaN(), math.NaN(), math.NaN(), math.NaN()}}
-	if len(gold) > 0 {
-		s.cluster = figuresOf(gold, found)
-	}
+func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
 	var right, invented, wrong, missed, asked, same float64
 	for row, g := range i.gold {
 		w := float64(weight[groupOf[row]])
@@ -216,9 +242,6 @@ func (i *Issues) sample(p *partitions, groupOf []int, weight []int32) issueSampl
 // verdict tells whether a row's analysis describes the gold fault: people's verdict, else the model's. A row with a gold
 // sentence in which nothing was found is wrong; known is false where nobody says.
 func (i *Issues) verdict(row int) (same, known bool) {
-	if i.people == nil && i.judge == nil {
-		return false, false
-	}
 	g := &i.gold[row]
 	if g.right || g.sentence == "" || g.found == nil {
 		return false, false

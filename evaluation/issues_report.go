@@ -94,7 +94,9 @@ func errNothingFound(r *IssueReport) error {
 }
 
 // Warnings say what the figures leave out.
-func (r *IssueReport) Warnings() []report.FileWarning { return []report.FileWarning{{Faults: r.faults}} }
+func (r *IssueReport) Warnings() []report.FileWarning {
+	return []report.FileWarning{{Faults: r.faults}}
+}
 
 // IsIncomplete tells whether rows or lines are left out.
 func (r *IssueReport) IsIncomplete() bool {

@@ -93,3 +93,20 @@ func Quantile(sorted []float64, q float64) float64 {
 	j := min(i+1, len(sorted)-1)
 	return sorted[i] + (h-float64(i))*(sorted[j]-sorted[i])
 }
+
+// JackknifeError is the standard error of a figure by its values without each of several equal parts of the data (Tukey
+// 1958; Shao and Wu 1989). NaN with fewer than two parts.
+func JackknifeError(without []float64) float64 {
+	n, sum := float64(len(without)), 0.0
+	for _, x := range without {
+		sum += x
+	}
+	squares := 0.0
+	for _, x := range without {
+		squares += (x - sum/n) * (x - sum/n)
+	}
+	if n < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt((n - 1) / n * squares)
+}

@@ -1,0 +1,76 @@
+package stages
+
+import (
+	"context"
+	"errors"
+
+	"github.com/erreval/erreval/discover"
+	"github.com/erreval/erreval/evaluation"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// CompareIssues asks a model whether what was found describes the faults that people describe. It tells whether calls
+// were made: --dry-run makes none.
+func CompareIssues(ctx context.Context, p *run.Process, t *taxonomy.Taxonomy, found *evaluation.Issues, o *AskOptions,
+	output string, asJSON bool) (asked bool, err error) {
+	if len(o.Models) != 1 {
+		return false, exit.Usagef("--judge names %d models; one compares statements", len(o.Models))
+	}
+	j, err := newJudges(o, prompt.Same, output)
+	if err != nil {
+		return false, err
+	}
+	comparer, err := discover.NewComparer(discover.Model{Model: j.Models()[0], Taxonomy: t, Attempts: o.Panel.Attempts,
+		Workers: o.Panel.Workers, Templates: map[string]*prompt.Template{prompt.Same: j.Template}})
+	if err != nil {
+		return false, exit.With(exit.Usage, err)
+	}
+	if err := j.openJournal(); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	pairs := found.Pairs()
+	if !o.Asks() {
+		return false, lookAtPairs(p, j, comparer, pairs, asJSON)
+	}
+	verdicts, err := comparer.Compare(ctx, pairs)
+	if err != nil {
+		if stop := j.findStop(err); stop != nil {
+			return false, exit.With(stop.Code, errors.Join(err, errors.New(stop.GoOn)))
+		}
+		return false, err
+	}
+	same, known := make([]bool, len(verdicts)), make([]bool, len(verdicts))
+	for i, v := range verdicts {
+		same[i], known[i] = v.Same, v.Fault == ""
+	}
+	found.SetSame(same, known)
+	usage, err := j.Usage()
+	if err == nil {
+		p.Warn("%s", j.describeUsage(usage))
+	}
+	return true, err
+}
+
+// lookAtPairs does what --dry-run and --show-prompt ask for.
+func lookAtPairs(p *run.Process, j *judges, c *discover.Comparer, pairs [][2]string, asJSON bool) error {
+	all := func(visit func(*subject) error) (int, error) {
+		for _, pair := range pairs {
+			err := visit(&subject{id: pair[0], calls: func() ([]call, error) {
+				r, err := c.Request(pair)
+				return []call{{judge: j.o.Models[0].Name, title: prompt.Same, shown: true, request: r}}, err
+			}})
+			if err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}
+	if j.o.ShowPrompt != "" {
+		return j.showPrompt(p, all, "no pair of statements begins with that", "")
+	}
+	return j.dryRun(p, asJSON, all)
+}
