@@ -91,7 +91,8 @@ func skeleton(t *testing.T, prompt string) (string, []string) {
 		t.Fatalf("no code in\n%s", prompt)
 	}
 	var texts []string
-	block := regexp.MustCompile(`(?s)\[begin (\w+(?: \d+)?) ` + code[1] + `\]\n(.*?)\n\[end (\w+(?: \d+)?) ` + code[1] + `\]`)
+	block := regexp.MustCompile(`(?s)\[begin (\w+(?: \d+)?) ` + code[1] + `\]\n(.*?)\n\[end (\w+(?: \d+)?) ` + code[1] +
+		`\]`)
 	bare := block.ReplaceAllStringFunc(prompt, func(s string) string {
 		m := block.FindStringSubmatch(s)
 		if m[1] != m[3] {
@@ -115,7 +116,7 @@ func TestInjections(t *testing.T) {
 		t.Fatalf("%d injections", len(table))
 	}
 	for _, kind := range Builtins() {
-		if !showsRow(kind) {
+		if !showsRow(kind) || isOfPairs(kind) || slices.Contains(CompareWordings(), kind) {
 			continue
 		}
 		tmpl, _ := builtin(t, kind)
@@ -179,6 +180,35 @@ func TestInjectedStatements(t *testing.T) {
 			for _, became := range texts {
 				if became != Clean(text) && became != Clean("Vague: "+text) && became != Clean(bad.Issues[1].text()) {
 					t.Errorf("%s: %s became %q", kind, name, became)
+				}
+			}
+		}
+	}
+}
+
+// The same holds for both texts of a pair, and for what they were written for.
+func TestInjectedPairs(t *testing.T) {
+	qg := task(t, "question-generation")
+	for _, name := range append(CompareWordings(), CompareJoint) {
+		tmpl, _ := builtin(t, name)
+		in := Input{Task: qg, Values: benign, Other: benign[0], Mode: ErrorAware, Errors: []string{"Vague"},
+			OtherErrors: []string{"OK"}}
+		if tmpl.Kind == Compare {
+			in.Target = &qg.Types[4]
+		}
+		want, _ := skeleton(t, messages(t, tmpl, in))
+		for what, text := range injections(fence(tmpl.Hash(), append(slices.Clone(benign), benign[0]))) {
+			for at := range 2 {
+				bad, shown := in, 3 // the answer, the passage, the first text, the second one
+				if at == 0 {
+					bad.Values, shown = slices.Clone(benign), 2
+					bad.Values[0] = text
+				} else {
+					bad.Other = text
+				}
+				got, texts := skeleton(t, messages(t, tmpl, bad))
+				if got != want || texts[shown] != Clean(text) {
+					t.Errorf("%s: %s as text %d became %q, or changes the prompt to\n%s", name, what, at, texts, got)
 				}
 			}
 		}

@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ type Input struct {
 	Task      *taxonomy.Taxonomy
 	Dimension *taxonomy.Dimension // of Task; only for templates of kind Judge
 	Values    []string            // the row's texts, in the order of Task.Fields
-	Mode      string              // Vanilla or ErrorAware; only for Judge, Joint, Analyze and Evaluate
+	Mode      string              // Vanilla or ErrorAware; not for Identify, Simulate, Confirm and most kinds about issues
 	// Errors are all labels of the row, names or codes, whatever they bear on: the error-aware prompt shows those
 	// mapped to the dimension. A row that was not looked at has no error-aware prompt.
 	Errors []string
@@ -55,8 +54,13 @@ type Input struct {
 	Issues     []Issue  // in the order of their numbers
 	Statements []string // in the order of their numbers
 	Most       int
-	// Target is the error that is written or looked for, and Field the index in Task.Fields of the text that has it; only
-	// for Simulate, which does not show the text in Values that is to be written, and Confirm.
+	// Other is the second of two texts, in the kinds about pairs; the first stands in Values, at the place of the task's
+	// first field. OtherErrors are its labels.
+	Other       string
+	OtherErrors []string
+	// Target is the error that is written or looked for, or by which a pair is compared, and Field the index in
+	// Task.Fields of the text that has it; only for Simulate, which does not show the text in Values that is to be
+	// written, and Confirm.
 	Target *taxonomy.Type
 	Field  int
 }
@@ -80,6 +84,7 @@ type Slots struct {
 
 	kind       string
 	about      issueSlots
+	pair       pairSlots
 	target     LabelSlot
 	written    Text
 	dimensions []DimensionSlot
@@ -112,8 +117,8 @@ func (s *Slots) Examples() ([]ExampleSlot, error) {
 
 // Target is the error that is written or looked for, in a template of kind Simulate or Confirm.
 func (s *Slots) Target() (LabelSlot, error) {
-	if !aboutOne(s.kind) {
-		return LabelSlot{}, s.misplaced("Target", Simulate+" or "+Confirm)
+	if !aboutOne(s.kind) && s.kind != Compare {
+		return LabelSlot{}, s.misplaced("Target", Simulate+", "+Confirm+" or "+Compare)
 	}
 	return s.target, nil
 }
@@ -194,7 +199,11 @@ func (t *Template) slots(in Input) (*Slots, error) {
 	for _, e := range in.Examples {
 		values = append(values, e.Values...)
 	}
-	code := fence(t.hash, append(values, issueTexts(in)...))
+	shown := append(values, issueTexts(in)...)
+	if isOfPairs(t.Kind) {
+		shown = append(shown, in.Other)
+	}
+	code := fence(t.hash, shown)
 	s := &Slots{
 		Title: in.Task.Title, Description: cmp.Or(in.Task.Description, in.Task.Title),
 		Fields: texts(in.Task, in.Values, code), ErrorAware: in.Mode == ErrorAware, JSON: in.JSON, Fence: code, kind: t.Kind,
@@ -220,7 +229,7 @@ func (t *Template) slots(in Input) (*Slots, error) {
 	if t.Kind == Simulate {
 		s.Fields = slices.Delete(s.Fields, in.Field, in.Field+1)
 	}
-	if err := s.setIssues(in, code); err != nil {
+	if err := errors.Join(s.setIssues(in, code), s.setPair(in, code)); err != nil {
 		return nil, err
 	}
 	return s, s.setDimensions(in)
@@ -243,7 +252,8 @@ func (t *Template) checkInput(in Input) error {
 	if aboutOne(t.Kind) && (in.Target == nil || in.Target.NoError || in.Field < 0 || in.Field >= len(in.Task.Fields)) {
 		return fmt.Errorf("prompt: a template of kind %s needs an error type and one of the fields", t.Kind)
 	}
-	if (t.Kind == Judge || t.Kind == Joint || showsEvidence(t.Kind)) && in.Mode != Vanilla && in.Mode != ErrorAware {
+	if (t.Kind == Judge || t.Kind == Joint || showsEvidence(t.Kind) || isOfPairs(t.Kind)) &&
+		in.Mode != Vanilla && in.Mode != ErrorAware {
 		return fmt.Errorf("prompt: mode is %q; it is %s or %s", in.Mode, Vanilla, ErrorAware)
 	}
 	if (t.Kind == Judge) != (in.Dimension != nil) {
@@ -355,49 +365,4 @@ func canonical(t *taxonomy.Taxonomy, given []string) ([]string, error) {
 		return nil, fmt.Errorf("%q stands beside other labels; it means that there is none", t.Types[no].Name)
 	}
 	return labels, nil
-}
-
-// exampleSlots has values in every slot of a kind, so that a template that is executed on it meets all that it names.
-func exampleSlots(kind string) *Slots {
-	text := slices.Repeat([]Text{{"text", "a text", "[begin]\n[end]"}}, exampleLength)
-	labels := slices.Repeat([]LabelSlot{{"Label", "L", "category", "a label"}}, exampleLength)
-	d := DimensionSlot{
-		Name: "Quality", Key: "quality", Definition: "a quality",
-		Criteria: slices.Repeat([]taxonomy.Criterion{{Score: 1, Text: "low"}}, exampleLength),
-		Steps: slices.Repeat([]string{"Look."},
-			exampleLength), Errors: labels, Elsewhere: true, Low: 1, High: 2, ErrorAware: true,
-	}
-	return &Slots{
-		Title: "Title", Description: "Description", Fields: text, Types: labels, NoError: "No Error",
-		ErrorAware: true, JSON: true,
-		Fence: "0", kind: kind, dimensions: slices.Repeat([]DimensionSlot{d}, exampleLength),
-		examples: []ExampleSlot{{text, []string{"Label"}}},
-		about: issueSlots{criteria: slices.Repeat([]Criterion{{"Clarity", "is clear"}}, exampleLength), issues: text,
-			statements: text, evidence: labels, most: 2},
-	}
-}
-
-// exampleLength is that of the example's lists: a template may name a field by its place.
-const exampleLength = 20
-
-// slotsOf lists for a message what stands where a slot was not found; typeName is Go's, "prompt.Text".
-func slotsOf(typeName string) string {
-	for _, v := range []any{&Slots{}, &Text{}, &LabelSlot{}, &DimensionSlot{}, &ExampleSlot{},
-		&taxonomy.Criterion{}, &Criterion{}} {
-		t := reflect.TypeOf(v)
-		if strings.TrimPrefix(typeName, "*") != t.Elem().String() {
-			continue
-		}
-		var names []string
-		for _, f := range reflect.VisibleFields(t.Elem()) {
-			if f.IsExported() {
-				names = append(names, "."+f.Name)
-			}
-		}
-		for i := range t.NumMethod() {
-			names = append(names, "."+t.Method(i).Name)
-		}
-		return "there are " + strings.Join(names, ", ")
-	}
-	return "nothing has slots there"
 }

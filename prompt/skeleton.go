@@ -39,7 +39,7 @@ const (
 
 // fillPart executes a part, or fills its skeleton.
 func (t *Template) fillPart(part string, in Input, s *Slots) (string, error) {
-	if !t.plain || len(in.Examples) > 0 || isOfIssues(t.Kind) {
+	if !t.plain || len(in.Examples) > 0 || isOfIssues(t.Kind) || isOfPairs(t.Kind) {
 		return t.render(part, s)
 	}
 	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, s.target, in.Field, strings.Join(in.Errors, mark),

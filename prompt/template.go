@@ -41,7 +41,15 @@ var builtinFiles embed.FS
 
 // Builtins are the names that Builtin knows.
 func Builtins() []string {
-	return append([]string{Judge, Joint, Identify, Simulate, Confirm}, kindsOfIssues...)
+	all := append([]string{Judge, Joint, Identify, Simulate, Confirm}, kindsOfIssues...)
+	return append(append(all, CompareWordings()...), CompareJoint)
+}
+
+// kinds are all kinds: the built-in templates without further wordings of one.
+func kinds() []string {
+	return slices.DeleteFunc(Builtins(), func(name string) bool {
+		return name != Compare && slices.Contains(CompareWordings(), name)
+	})
 }
 
 // Builtin loads an embedded template.
@@ -96,9 +104,9 @@ func Parse(data []byte, file string) (*Template, error) {
 			return nil, err
 		}
 	}
-	if !slices.Contains(Builtins(), t.Kind) {
+	if !slices.Contains(kinds(), t.Kind) {
 		return nil, fmt.Errorf("%s:%d: kind is %q; it is one of %s", file, lineOf(tree, "kind", data), t.Kind,
-			strings.Join(Builtins(), ", "))
+			strings.Join(kinds(), ", "))
 	}
 	if t.Version == "" || strings.ContainsAny(t.Version, " \t\n@") {
 		return nil, fmt.Errorf("%s:%d: version is %q; a word such as 1.0 is expected", file, lineOf(tree, "version",

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,7 +112,8 @@ func TestBuiltins(t *testing.T) {
 			t.Fatal(err)
 		}
 		src, err := BuiltinSource(name)
-		if err != nil || tmpl.Kind != name || bytes.Contains(src, []byte("question")) {
+		if err != nil || tmpl.Kind != name && !slices.Contains(CompareWordings(), name) ||
+			bytes.Contains(src, []byte("question")) {
 			t.Errorf("%s: kind %s, %v; a built-in template names no task", name, tmpl.Kind, err)
 		}
 		hashes[tmpl.Hash()] = true
@@ -168,7 +170,7 @@ func TestSkeletons(t *testing.T) {
 {{end}}{{define "text"}}{{$b := .Block}}{{$b}}{{end}}`)
 	templates := []*Template{own}
 	for _, kind := range Builtins() {
-		if isOfIssues(kind) {
+		if isOfIssues(kind) || isOfPairs(kind) || slices.Contains(CompareWordings(), kind) {
 			continue // they have none
 		}
 		tmpl, _ := builtin(t, kind)

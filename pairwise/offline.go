@@ -1,0 +1,99 @@
+package pairwise
+
+import (
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// DefaultSeverity is that of an error whose type gives none: half of the scale.
+const DefaultSeverity = 0.5
+
+// Offline compares pairs by the labels of both texts, without a model.
+type Offline struct {
+	t     *taxonomy.Taxonomy
+	types []string
+}
+
+// NewOffline compares by these types of t, names, and Overall.
+func NewOffline(t *taxonomy.Taxonomy, types []string) *Offline { return &Offline{t, types} }
+
+// Compare gives the verdicts on a pair: by a type, the text without the error is better; overall, the one whose errors
+// are less severe in sum, and where neither has an error both are good. A pair of which a text has no labels is unjudged.
+func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
+	p, err := readPair(o.t, row)
+	if err != nil {
+		return nil, err
+	}
+	set := verdicts.Set{}
+	for _, name := range o.types {
+		v := &verdicts.Verdict{}
+		if value, reason := o.value(p, name); reason == "" {
+			v.Value = value
+		} else {
+			v.Status, v.Reason = verdicts.Unjudged, reason
+		}
+		v.Runs = []verdicts.Run{{Judge: dataset.JudgeOffline, Mode: dataset.ModeErrorAware, Value: v.Value,
+			Status: v.Status, Reason: v.Reason}}
+		set[name] = v
+	}
+	return set, nil
+}
+
+func (o *Offline) value(p *pair, name string) (value, reason string) {
+	if p.a == nil || p.b == nil {
+		return "", verdicts.Untagged
+	}
+	if name == verdicts.Overall {
+		return o.overall(p), ""
+	}
+	if slices.Contains(p.a.NotJudged, name) || slices.Contains(p.b.NotJudged, name) {
+		return "", verdicts.NotJudged
+	}
+	return better(has(p.a, name), has(p.b, name)), ""
+}
+
+func has(d *dataset.Diagnosis, name string) bool { return slices.Contains(d.Labels, name) }
+
+// better is the verdict where each of the texts has an error or not.
+func better(a, b bool) string {
+	switch {
+	case a && b:
+		return verdicts.BothBad
+	case a:
+		return verdicts.B
+	case b:
+		return verdicts.A
+	}
+	return verdicts.BothGood
+}
+
+func (o *Offline) overall(p *pair) string {
+	a, b := o.severity(p.a), o.severity(p.b)
+	switch {
+	case a < b:
+		return verdicts.A
+	case b < a:
+		return verdicts.B
+	}
+	return better(a > 0, b > 0)
+}
+
+// severity is the sum of those of a text's errors.
+func (o *Offline) severity(d *dataset.Diagnosis) float64 {
+	sum := 0.0
+	for i := range o.t.Types {
+		y := &o.t.Types[i]
+		if y.NoError || !has(d, y.Name) {
+			continue
+		}
+		if y.Severity > 0 {
+			sum += y.Severity
+		} else {
+			sum += DefaultSeverity
+		}
+	}
+	return sum
+}

@@ -1,0 +1,185 @@
+package pairwise
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/erreval/erreval/internal/jsonreply"
+	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// What models reply.
+const (
+	first    = "first"
+	second   = "second"
+	bothGood = "both_good"
+	bothBad  = "both_bad"
+)
+
+// schemaOf is the form of a reply.
+func schemaOf(t *taxonomy.Taxonomy, types []string, joint bool) (*llm.Schema, error) {
+	verdict := llm.ObjectOf(llm.Property{Name: "reason", Schema: llm.TextSchema()}, llm.Property{Name: "verdict",
+		Schema: map[string]any{"type": "string", "enum": []string{first, second, bothGood, bothBad}}})
+	if !joint {
+		return llm.NewSchema("verdict", verdict)
+	}
+	var all []llm.Property
+	for _, name := range types {
+		all = append(all, llm.Property{Name: codeOf(t, name), Schema: verdict})
+	}
+	return llm.NewSchema("verdicts", llm.ObjectOf(all...))
+}
+
+// codeOf is the key of a type in a joint reply.
+func codeOf(t *taxonomy.Taxonomy, name string) string {
+	if i, ok := t.Index(name); ok {
+		return t.Types[i].Code
+	}
+	return name
+}
+
+// read reads a reply: a run for each type that the question is about.
+func (q *Question) read(reply *llm.Reply) map[string]verdicts.Run {
+	if q.joint {
+		return q.readJoint(reply)
+	}
+	value, reason, err := q.readOne(reply)
+	if err != nil {
+		return q.failed(err)
+	}
+	return map[string]verdicts.Run{q.types[0]: q.result(value, reason)}
+}
+
+// result is the run with a value, in terms of A and B.
+func (q *Question) result(value, reason string) verdicts.Run {
+	r := q.run
+	if q.run.Order == verdicts.OrderBA {
+		value = verdicts.Swapped(value)
+	}
+	r.Value, r.Explanation = value, reason
+	return r
+}
+
+// asked is the form in lines, [[verdict: first]].
+var askedForm = regexp.MustCompile(`(?i)\[\[[\s*_]*verdict[\s*_]*[:：]\s*([^\]\n]{1,40})\]\]?`)
+
+func (q *Question) readOne(reply *llm.Reply) (value, reason string, err error) {
+	object, err := jsonreply.Read(reply, q.asked, "verdict")
+	if err == nil {
+		value, err = valueOf(object, "verdict")
+		return value, jsonreply.Text(object, "reason"), err
+	}
+	if fault, ok := errors.AsType[*jsonreply.Fault](err); !ok || fault.Reason != jsonreply.Missing {
+		return "", "", err
+	}
+	text, bodyErr := jsonreply.Body(reply, askedForm.MatchString)
+	if bodyErr != nil {
+		return "", "", bodyErr
+	}
+	values := map[string]bool{}
+	for _, m := range askedForm.FindAllStringSubmatch(text, -1) {
+		if value, err = readValue(m[1]); err != nil {
+			return "", "", err
+		}
+		values[value] = true
+	}
+	switch len(values) {
+	case 0:
+		return "", "", err
+	case 1:
+		return value, strings.TrimSpace(askedForm.ReplaceAllString(text, "")), nil
+	}
+	return "", "", &jsonreply.Fault{Reason: jsonreply.Ambiguous, Detail: jsonreply.Clip(text)}
+}
+
+func valueOf(o replies.Object, key string) (string, error) {
+	return readValue(jsonreply.Text(o, key))
+}
+
+// readValue turns the word of a reply into a verdict in which A is the text that was shown first.
+func readValue(word string) (string, error) {
+	switch strings.Join(strings.FieldsFunc(strings.ToLower(word), func(r rune) bool {
+		return strings.ContainsRune(" _-*\"'.`", r)
+	}), " ") {
+	case first, "the first", "first text", "the first text", "1":
+		return verdicts.A, nil
+	case second, "the second", "second text", "the second text", "2":
+		return verdicts.B, nil
+	case "both good":
+		return verdicts.BothGood, nil
+	case "both bad":
+		return verdicts.BothBad, nil
+	case "":
+		return "", &jsonreply.Fault{Reason: jsonreply.Missing, Detail: "\"verdict\" holds no text"}
+	}
+	return "", &jsonreply.Fault{Reason: verdicts.OffScale, Detail: jsonreply.Clip(word)}
+}
+
+// readJoint reads a reply about all types, as JSON or in lines.
+func (q *Question) readJoint(reply *llm.Reply) map[string]verdicts.Run {
+	runs := q.failed(&jsonreply.Fault{Reason: jsonreply.Missing, Detail: "the reply leaves it out"})
+	object, err := jsonreply.Read(reply, q.asked, codeOf(q.task, q.types[len(q.types)-1]))
+	if err != nil {
+		if q.judge.Lines {
+			return q.readLines(reply, runs)
+		}
+		return q.failed(err)
+	}
+	for _, name := range q.types {
+		value, reason, err := memberOf(object, codeOf(q.task, name), name)
+		if err == nil {
+			runs[name] = q.result(value, reason)
+		} else {
+			runs[name] = q.failed(err)[name]
+		}
+	}
+	return runs
+}
+
+// memberOf is the verdict under a type's code, or its name.
+func memberOf(o replies.Object, keys ...string) (value, reason string, err error) {
+	for _, key := range keys {
+		switch v, _ := jsonreply.Get(o, key); v := v.(type) {
+		case replies.Object:
+			value, err = valueOf(v, "verdict")
+			return value, jsonreply.Text(v, "reason"), err
+		case string:
+			value, err = readValue(v)
+			return value, "", err
+		}
+	}
+	return "", "", &jsonreply.Fault{Reason: jsonreply.Missing, Detail: "the reply leaves it out"}
+}
+
+// readLines reads lines such as "Fact: both_good".
+func (q *Question) readLines(reply *llm.Reply, runs map[string]verdicts.Run) map[string]verdicts.Run {
+	text, err := jsonreply.Body(reply, func(string) bool { return false })
+	if err != nil {
+		return q.failed(err)
+	}
+	for _, name := range q.types {
+		code := regexp.QuoteMeta(codeOf(q.task, name))
+		form := regexp.MustCompile(`(?im)^[\s>*_#-]*(?:` + code + `|` + regexp.QuoteMeta(name) + `)[\s*_]*[:：][\s*_]*(\w[\w -]*)`)
+		values := map[string]bool{}
+		value := ""
+		var fault error
+		for _, m := range form.FindAllStringSubmatch(text, -1) {
+			if value, fault = readValue(m[1]); fault == nil {
+				values[value] = true
+			}
+		}
+		switch {
+		case len(values) == 1 && fault == nil:
+			runs[name] = q.result(value, "")
+		case len(values) > 1:
+			runs[name] = q.failed(&jsonreply.Fault{Reason: jsonreply.Ambiguous})[name]
+		case fault != nil:
+			runs[name] = q.failed(fault)[name]
+		}
+	}
+	return runs
+}

@@ -1,0 +1,174 @@
+// Package verdicts is what "erreval compare" finds, as it stands in files: for each pair of texts, by error type and
+// overall, which of the two is better, in the column "verdicts".
+package verdicts
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Columns of a pair.
+const (
+	Column  = "verdicts" // a Set
+	Item    = "item"     // what both texts were written for; pairs of one item stand and fall together
+	SystemA = "system_a"
+	SystemB = "system_b"
+	// DiagnosisA and DiagnosisB are what an identifier found in either text.
+	DiagnosisA = "diagnosis_a"
+	DiagnosisB = "diagnosis_b"
+)
+
+// Overall is the name under which texts are compared as wholes, beside the names of error types.
+const Overall = "Overall"
+
+// Values of a verdict.
+const (
+	A        = "A"         // the first system's text is better
+	B        = "B"         // the second one's is
+	BothGood = "both_good" // neither does badly
+	BothBad  = "both_bad"  // both do
+)
+
+// Values are all of them.
+func Values() []string { return []string{A, B, BothGood, BothBad} }
+
+// Unjudged marks a verdict without a value. It is never a tie.
+const Unjudged = "unjudged"
+
+// Reasons for Unjudged, besides those of replies that cannot be read (see jsonreply).
+const (
+	Inconsistent = "inconsistent" // the runs do not agree, as Reconcile demands
+	NotJudged    = "not_judged"   // the texts lack a field without which nobody can say
+	Untagged     = "untagged"     // offline: there are no labels to go by
+	OffScale     = "off_scale"    // a reply gives none of the four verdicts
+)
+
+// Ways to make one verdict of several runs.
+const (
+	Agree    = "agree"    // all runs that have a value say the same
+	Majority = "majority" // more runs say so than say anything else
+)
+
+// Orders in which two texts are shown.
+const (
+	OrderAB = "ab"
+	OrderBA = "ba"
+)
+
+// Set is a pair's verdicts by error type and Overall.
+type Set map[string]*Verdict
+
+// Verdict is that on a pair by one error type, or overall.
+type Verdict struct {
+	Value  string `json:"value,omitempty"`  // one of Values; empty where Status is set
+	Status string `json:"status,omitempty"` // Unjudged, or empty
+	Reason string `json:"reason,omitempty"` // why unjudged
+	Runs   []Run  `json:"runs,omitempty"`   // one a call
+	// Offline is what the labels of both texts say where a model judged, for comparison; empty is not known.
+	Offline string `json:"offline,omitempty"`
+}
+
+// Run is one judgement.
+type Run struct {
+	Judge       string `json:"judge"`            // name of the model; "offline" for labels
+	Mode        string `json:"mode"`             // vanilla or error-aware
+	Order       string `json:"order,omitempty"`  // OrderAB or OrderBA: which text was shown first
+	Prompt      string `json:"prompt,omitempty"` // template, by its place: "1", "2"
+	Repeat      int    `json:"repeat,omitempty"` // of equal judgements, from 0
+	Value       string `json:"value,omitempty"`  // in terms of A and B, whichever was shown first
+	Status      string `json:"status,omitempty"` // Unjudged, or empty
+	Reason      string `json:"reason,omitempty"`
+	Explanation string `json:"explanation,omitempty"` // the judge's own words
+}
+
+// Reconcile sets the verdict by its runs.
+func (v *Verdict) Reconcile(how string) {
+	count := map[string]int{}
+	judged := 0
+	for _, r := range v.Runs {
+		if r.Value != "" {
+			count[r.Value]++
+			judged++
+		}
+	}
+	v.Value, v.Status, v.Reason = "", "", ""
+	if judged == 0 {
+		v.Status = Unjudged
+		if len(v.Runs) > 0 {
+			v.Reason = v.Runs[0].Reason
+		}
+		return
+	}
+	best, most, shared := "", 0, false
+	for _, value := range Values() {
+		switch n := count[value]; {
+		case n > most:
+			best, most, shared = value, n, false
+		case n == most && n > 0:
+			shared = true
+		}
+	}
+	if shared || how == Agree && most < judged {
+		v.Status, v.Reason = Unjudged, Inconsistent
+		return
+	}
+	v.Value = best
+}
+
+// Swapped is a value where the two texts change places.
+func Swapped(value string) string {
+	switch value {
+	case A:
+		return B
+	case B:
+		return A
+	}
+	return value
+}
+
+// Of reads a pair's verdicts; nil without an error if the column is absent or null.
+func Of(row *dataset.Row) (Set, error) {
+	raw, ok := row.Get(Column)
+	if !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil { // a cell of a flat file
+		if raw = json.RawMessage(text); text == "" {
+			return nil, nil
+		}
+	}
+	var s Set
+	err := json.Unmarshal(raw, &s)
+	for name, v := range s {
+		if err == nil {
+			err = v.validate(name)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("row %s: column %q: %w", row.ID, Column, err)
+	}
+	return s, nil
+}
+
+func (v *Verdict) validate(name string) error {
+	switch {
+	case v == nil:
+		return fmt.Errorf("%q is null", name)
+	case v.Status != "" && v.Status != Unjudged:
+		return fmt.Errorf("%q: unknown status %q; it is %q or absent", name, v.Status, Unjudged)
+	case (v.Value == "") == (v.Status == ""):
+		return fmt.Errorf("%q: either a value or the status %q is expected", name, Unjudged)
+	case v.Value != "" && !slices.Contains(Values(), v.Value):
+		return fmt.Errorf("%q: the value %q is none of %v", name, v.Value, Values())
+	}
+	for _, r := range v.Runs {
+		if r.Value != "" && !slices.Contains(Values(), r.Value) {
+			return fmt.Errorf("%q: a run's value %q is none of %v", name, r.Value, Values())
+		}
+	}
+	return nil
+}
