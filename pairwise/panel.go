@@ -185,7 +185,7 @@ func (p *Panel) question(judge *ask.Asker, template *prompt.Template, pair *pair
 		in.Target = &t.Types[i]
 	}
 	if run.Mode == prompt.ErrorAware {
-		in.Errors, in.OtherErrors = pair.a.Labels, pair.b.Labels
+		in.Errors, in.OtherErrors = labelsIn(in.Task, pair.a), labelsIn(in.Task, pair.b)
 	}
 	if run.Order == verdicts.OrderBA {
 		in.Values, in.Other = append([]string{pair.other}, pair.values[1:]...), pair.values[0]
@@ -220,6 +220,15 @@ func only(t *taxonomy.Taxonomy, types []string) *taxonomy.Taxonomy {
 		return !y.NoError && !slices.Contains(types, y.Name)
 	})
 	return &c
+}
+
+// labelsIn are the labels of a text that a taxonomy has, or its label of texts without error.
+func labelsIn(t *taxonomy.Taxonomy, d *dataset.Diagnosis) []string {
+	labels := slices.DeleteFunc(slices.Clone(d.Labels), func(name string) bool { _, ok := t.Index(name); return !ok })
+	if i := t.NoErrorIndex(); len(labels) == 0 && i >= 0 {
+		return []string{t.Types[i].Name}
+	}
+	return labels
 }
 
 // ask fills in the runs. The error is one that ends the run.

@@ -1,0 +1,63 @@
+package stats
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"testing"
+)
+
+// Coefficients and clustered errors are those of statsmodels; see testdata/make_logistic.py.
+func TestLogistic(t *testing.T) {
+	data, err := os.ReadFile("testdata/logistic.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		X                    [][]float64
+		Y                    []float64
+		Cluster              []int
+		Coefficients, Errors []float64
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for n, c := range cases {
+		f, err := Logistic(c.X, c.Y, c.Cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.Coefficients {
+			if math.Abs(f.Coefficients[i]-c.Coefficients[i]) > 1e-8 || math.Abs(f.Errors[i]-c.Errors[i]) > 1e-8 {
+				t.Errorf("case %d, column %d: %v ± %v, want %v ± %v", n, i, f.Coefficients[i], f.Errors[i], c.Coefficients[i],
+					c.Errors[i])
+			}
+		}
+	}
+	if len(cases) == 0 {
+		t.Error("no case")
+	}
+}
+
+func TestLogisticWithoutFit(t *testing.T) {
+	ones, cluster := []float64{1, 1, 1, 1}, []int{0, 1, 2, 3}
+	x := func(column ...float64) (rows [][]float64) {
+		for i := range ones {
+			rows = append(rows, []float64{1, column[i]})
+		}
+		return rows
+	}
+	if _, err := Logistic(x(1, 2, 3, 4), []float64{0, 0, 1, 1}, cluster); !errors.Is(err, ErrSeparated) {
+		t.Errorf("separated: %v", err)
+	}
+	if _, err := Logistic(x(2, 2, 2, 2), []float64{0, 1, 0, 1}, cluster); !errors.Is(err, ErrCollinear) {
+		t.Errorf("collinear: %v", err)
+	}
+	if _, err := Logistic(x(1, 2, 3, 4), ones, cluster); !errors.Is(err, ErrSeparated) {
+		t.Errorf("one outcome: %v", err)
+	}
+	if _, err := Logistic(nil, nil, nil); !errors.Is(err, ErrCollinear) {
+		t.Errorf("no rows: %v", err)
+	}
+}

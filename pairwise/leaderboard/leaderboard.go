@@ -1,0 +1,392 @@
+// Package leaderboard rates systems by verdicts on pairs of their texts: a [Table] for each error type and one overall,
+// with intervals that resample items, and how much the tables say the same.
+package leaderboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/stats/rating"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+)
+
+// Options say how systems are rated.
+type Options struct {
+	Elo       rating.EloOptions
+	Glicko2   rating.Glicko2Options
+	Anchor    string // the system whose ratings are 1000; "" makes the mean of each table 1000
+	Resamples int    // of items, for intervals; 0: those of the sandwich estimate alone
+	Seed      uint64
+	// Inconsistent says what becomes of verdicts that Reconcile left open: InconsistentTie or InconsistentOut.
+	Inconsistent string
+}
+
+// What becomes of inconsistent verdicts.
+const (
+	InconsistentTie = "tie" // half a win of each
+	InconsistentOut = "out" // left out
+)
+
+// DefaultOptions are those of the estimators, with 500 resamples; inconsistent verdicts are ties, as in FastChat.
+func DefaultOptions() Options {
+	return Options{Elo: rating.DefaultEloOptions(), Glicko2: rating.DefaultGlicko2Options(), Resamples: 500, Seed: 1,
+		Inconsistent: InconsistentTie}
+}
+
+// Validate reports every fault.
+func (o *Options) Validate() error {
+	switch {
+	case !(o.Elo.K > 0) || o.Elo.Orders < 1:
+		return fmt.Errorf("Elo needs a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
+	case o.Resamples < 0:
+		return fmt.Errorf("%d resamples; give 0 or more", o.Resamples)
+	case o.Inconsistent != InconsistentTie && o.Inconsistent != InconsistentOut:
+		return fmt.Errorf("inconsistent verdicts become %q; it is %s or %s", o.Inconsistent, InconsistentTie, InconsistentOut)
+	}
+	return nil
+}
+
+// Verdicts collects verdicts.
+type Verdicts struct {
+	systems, items names
+	types          []string
+	byType         map[string]*collected
+}
+
+// names numbers names in the order in which they come.
+type names struct {
+	list []string
+	at   map[string]int
+}
+
+func (n *names) number(name string) int {
+	i, ok := n.at[name]
+	if !ok {
+		if n.at == nil {
+			n.at = map[string]int{}
+		}
+		i = len(n.list)
+		n.at[name] = i
+		n.list = append(n.list, name)
+	}
+	return i
+}
+
+// collected are the verdicts by one type.
+type collected struct {
+	games        []judged
+	unjudged     map[string]int // by reason
+	inconsistent int
+	self         int // pairs of a system with itself
+}
+
+type judged struct {
+	a, b, item int32
+	value      string // one of verdicts.Values, or "" where it is inconsistent
+}
+
+// NewVerdicts starts without verdicts. types are in the order of the tables; others come behind them.
+func NewVerdicts(types []string) *Verdicts {
+	v := &Verdicts{byType: map[string]*collected{}}
+	for _, t := range types {
+		v.of(t)
+	}
+	return v
+}
+
+func (v *Verdicts) of(name string) *collected {
+	c := v.byType[name]
+	if c == nil {
+		c = &collected{unjudged: map[string]int{}}
+		v.byType[name] = c
+		v.types = append(v.types, name)
+	}
+	return c
+}
+
+// Add adds a verdict by a type (or verdicts.Overall) on texts of systems a and b for an item. value is one of
+// verdicts.Values; where it is empty, reason says why.
+func (v *Verdicts) Add(name, item, a, b, value, reason string) {
+	c := v.of(name)
+	g := judged{a: int32(v.systems.number(a)), b: int32(v.systems.number(b)), item: int32(v.items.number(item)), value: value}
+	switch {
+	case a == b:
+		c.self++
+	case value == "" && reason != verdicts.Inconsistent:
+		c.unjudged[reason]++
+	default:
+		if value == "" {
+			c.inconsistent++
+		}
+		c.games = append(c.games, g)
+	}
+}
+
+// Systems are their names, in the order in which they came.
+func (v *Verdicts) Systems() []string { return v.systems.list }
+
+// Board is all tables.
+type Board struct {
+	Systems   int     `json:"systems"`
+	Items     int     `json:"items"`
+	Anchor    string  `json:"anchor,omitempty"`
+	Resamples int     `json:"resamples"`
+	Tables    []Table `json:"tables"`
+	Halo      *Halo   `json:"halo,omitempty"` // nil with fewer than two tables of types
+	elo       rating.EloOptions
+}
+
+// Table is a leaderboard.
+type Table struct {
+	Type         string         `json:"type"`
+	Games        int            `json:"games"`
+	Inconsistent int            `json:"inconsistent"` // of the pairs
+	Unjudged     map[string]int `json:"unjudged"`     // by reason
+	Self         int            `json:"self"`         // pairs of a system with itself, left out
+	Verdicts     map[string]int `json:"verdicts"`     // by value
+	Ties         report.Number  `json:"ties"`         // Davidson's parameter
+	Notes        []string       `json:"notes"`        // why systems are not rated, in plain words
+	Rows         []Row          `json:"rows"`         // best first
+	Wins         Matrix         `json:"wins"`
+}
+
+// Row is a system in a table. Ratings are points on the scale of Elo, where 400 are a tenfold chance.
+type Row struct {
+	System     string          `json:"system"`
+	Rank       int             `json:"rank"` // shared where intervals overlap; 0 where there is none
+	Standing   rating.Standing `json:"standing"`
+	Rating     report.Figure   `json:"bradley_terry"` // its interval: bootstrap over items
+	Sandwich   report.Figure   `json:"sandwich"`      // the same rating with ± 1.96 standard errors clustered by item
+	Davidson   report.Number   `json:"davidson"`
+	Elo        report.Number   `json:"elo"`
+	Glicko2    report.Number   `json:"glicko2"`
+	Deviation  report.Number   `json:"glicko2_deviation"`
+	Volatility report.Number   `json:"glicko2_volatility"`
+	Borda      float64         `json:"borda"` // over the four ratings
+	Won        float64         `json:"won"`
+	Lost       float64         `json:"lost"`
+	Tied       float64         `json:"tied"`
+	WinRate    report.Figure   `json:"win_rate"`
+	Bad        report.Figure   `json:"both_bad"` // share of its pairs in which both texts do badly
+}
+
+// Matrix is how often each system wins against each other, in the order of the table's rows.
+type Matrix [][]report.Number
+
+// Compute rates the systems.
+func (v *Verdicts) Compute(ctx context.Context, o Options) (*Board, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	b := &Board{Systems: len(v.systems.list), Items: len(v.items.list), Anchor: o.Anchor, Resamples: o.Resamples, elo: o.Elo}
+	if _, ok := v.systems.at[o.Anchor]; o.Anchor != "" && !ok {
+		return nil, fmt.Errorf("the anchor %q is none of the systems; they are %v", o.Anchor, v.systems.list)
+	}
+	for _, name := range v.types {
+		t, err := v.table(ctx, name, &o)
+		if err != nil {
+			return nil, err
+		}
+		b.Tables = append(b.Tables, *t)
+	}
+	b.Halo = v.halo(b)
+	return b, nil
+}
+
+// games are those of a type.
+func (c *collected) toGames(v *Verdicts, inconsistent string) *rating.Games {
+	var games []rating.Game
+	for _, j := range c.games {
+		g := rating.Game{A: int(j.a), B: int(j.b), Item: int(j.item), Result: 0.5}
+		switch j.value {
+		case verdicts.A:
+			g.Result = 1
+		case verdicts.B:
+			g.Result = 0
+		case "":
+			if inconsistent == InconsistentOut {
+				continue
+			}
+		}
+		games = append(games, g)
+	}
+	return rating.New(len(v.systems.list), len(v.items.list), games)
+}
+
+// table rates by one type.
+func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, error) {
+	c := v.byType[name]
+	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, Verdicts: map[string]int{},
+		Notes: []string{}, Rows: []Row{}}
+	for _, j := range c.games {
+		if j.value != "" {
+			t.Verdicts[j.value]++
+		}
+	}
+	games := c.toGames(v, o.Inconsistent)
+	t.Games = games.Len()
+	whole := v.rate(games, o, nil)
+	var samples []*rated
+	if o.Resamples > 0 && t.Games > 0 {
+		var err error
+		samples, err = stats.Bootstrap(ctx, games.Items, o.Resamples, o.Seed, func(weight []int32) *rated {
+			return v.rate(games, o, weight)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	bad := c.bothBad(v)
+	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
+	glicko := games.Glicko2(nil, o.Glicko2)
+	t.Ties = report.Number(davidson.Ties)
+	columns := fourRatings(v, o, whole, davidson, elo, glicko)
+	borda := rating.Borda(columns.list()...)
+	for i, system := range v.systems.list {
+		record := whole.records[i]
+		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
+			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
+			Deviation:  report.Number(glicko[i].Deviation),
+			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
+			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
+		r.Rating = figureOf(whole.points[i], samples, func(s *rated) float64 { return s.points[i] })
+		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.records[i].Rate() })
+		error := rating.Scale / math.Ln10 * whole.errors[i]
+		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - stats.Z*error),
+			High: report.Number(whole.points[i] + stats.Z*error)}
+		t.Rows = append(t.Rows, r)
+	}
+	t.rank()
+	t.Notes = append(t.Notes, notesOn(t)...)
+	slices.SortStableFunc(t.Rows, compareRows)
+	t.Wins = v.matrix(games, t.Rows)
+	return t, nil
+}
+
+// compareRows puts those that cannot be rated where they belong: the undefeated first, those who never won last.
+func compareRows(a, b Row) int {
+	place := map[rating.Standing]int{rating.Above: 0, rating.Rated: 1, rating.Undecided: 2, rating.Below: 3, rating.Apart: 4,
+		rating.NoGames: 5}
+	order := cmp.Compare(place[a.Standing], place[b.Standing])
+	if order == 0 && a.Standing == rating.Rated {
+		order = cmp.Compare(b.Rating.Value, a.Rating.Value)
+	}
+	return cmp.Or(order, compareNumbers(b.WinRate.Value, a.WinRate.Value), cmp.Compare(a.System, b.System))
+}
+
+func compareNumbers(a, b report.Number) int { return cmp.Compare(float64(a), float64(b)) }
+
+// rated is what Bradley-Terry says of one resample.
+type rated struct {
+	fit     *rating.Fit
+	points  []float64
+	errors  []float64 // of differences to the anchor, or of strengths, in log odds
+	records []rating.Record
+}
+
+func (v *Verdicts) rate(games *rating.Games, o *Options, weight []int32) *rated {
+	r := &rated{fit: games.BradleyTerry(weight), records: games.Records(weight)}
+	r.points, r.errors = rating.Points(r.fit.Strength), r.fit.Errors
+	if o.Anchor == "" {
+		return r
+	}
+	anchor := v.systems.at[o.Anchor]
+	r.points = anchored(r.points, anchor)
+	r.errors = make([]float64, len(r.points))
+	for i := range r.errors {
+		r.errors[i] = r.fit.DifferenceError(i, anchor)
+	}
+	return r
+}
+
+// anchored moves ratings such that one of them is 1000.
+func anchored(points []float64, anchor int) []float64 {
+	out := slices.Clone(points)
+	for i := range out {
+		out[i] += 1000 - points[anchor]
+	}
+	return out
+}
+
+// ratings are four of the same systems.
+type ratings struct{ bradleyTerry, davidson, elo, glicko []float64 }
+
+func (r *ratings) list() [][]float64 { return [][]float64{r.bradleyTerry, r.davidson, r.elo, r.glicko} }
+
+func fourRatings(v *Verdicts, o *Options, whole *rated, davidson *rating.Fit, elo []float64,
+	glicko []rating.Glicko2Rating) *ratings {
+	r := &ratings{bradleyTerry: whole.points, davidson: rating.Points(davidson.Strength), elo: elo,
+		glicko: make([]float64, len(glicko))}
+	for i, g := range glicko {
+		r.glicko[i] = g.Rating
+	}
+	if o.Anchor != "" {
+		at := v.systems.at[o.Anchor]
+		r.davidson, r.elo, r.glicko = anchored(r.davidson, at), anchored(r.elo, at), anchored(r.glicko, at)
+	}
+	return r
+}
+
+// figureOf is a figure with its values in the samples. A sample in which it is not defined is left out.
+func figureOf(value float64, samples []*rated, of func(*rated) float64) report.Figure {
+	var resampled []float64
+	for _, s := range samples {
+		resampled = append(resampled, of(s))
+	}
+	return report.NewFigure(value, resampled)
+}
+
+// rank sets the ranks by the bootstrap's intervals, or where there are none by those of the sandwich.
+func (t *Table) rank() {
+	low, high := make([]float64, len(t.Rows)), make([]float64, len(t.Rows))
+	for i, r := range t.Rows {
+		f := r.Rating
+		if !f.Low.Defined() {
+			f = r.Sandwich
+		}
+		low[i], high[i] = float64(f.Low), float64(f.High)
+	}
+	for i, rank := range rating.Ranks(low, high) {
+		t.Rows[i].Rank = rank
+	}
+}
+
+// bothBad is, for each system, the share of its pairs in which both texts do badly.
+func (c *collected) bothBad(v *Verdicts) []float64 {
+	all, bad := make([]float64, len(v.systems.list)), make([]float64, len(v.systems.list))
+	for _, j := range c.games {
+		if j.value == "" {
+			continue
+		}
+		for _, s := range []int32{j.a, j.b} {
+			if all[s]++; j.value == verdicts.BothBad {
+				bad[s]++
+			}
+		}
+	}
+	for i := range bad {
+		bad[i] /= all[i]
+	}
+	return bad
+}
+
+// matrix is how often each system of rows wins against each other; undefined where they did not meet.
+func (v *Verdicts) matrix(games *rating.Games, rows []Row) Matrix {
+	m := make(Matrix, len(rows))
+	for i, r := range rows {
+		between := games.Between(v.systems.at[r.System])
+		m[i] = make([]report.Number, len(rows))
+		for j, other := range rows {
+			m[i][j] = report.Undefined
+			if i != j {
+				m[i][j] = report.Number(between[v.systems.at[other.System]].Rate())
+			}
+		}
+	}
+	return m
+}
