@@ -236,13 +236,10 @@ func (j *judges) meter() func() (any, error) {
 
 // look does what --dry-run and --show-prompt ask for, for a run that asks questions about each row.
 func (j *judges) look(ctx context.Context, r *run.Run, asJSON bool,
-	questions func(*dataset.Row) ([]*scorer.Question, error)) error {
+	calls func(*dataset.Row) ([]call, error)) error {
 	all := func(visit func(*subject) error) (int, error) {
 		return r.Each(ctx, func(row *dataset.Row) error {
-			return visit(&subject{id: row.ID, calls: func() ([]call, error) {
-				asked, err := questions(row)
-				return j.callsOf(asked), err
-			}})
+			return visit(&subject{id: row.ID, calls: func() ([]call, error) { return calls(row) }})
 		})
 	}
 	if j.o.ShowPrompt == "" {
@@ -251,8 +248,15 @@ func (j *judges) look(ctx context.Context, r *run.Run, asJSON bool,
 	return j.showPrompt(r.Process, all, fmt.Sprintf("%s has no row %q", strings.Join(r.Inputs, ", "), j.o.ShowPrompt), "")
 }
 
-// callsOf are the calls of questions; of these the first judge's are shown, each once.
-func (j *judges) callsOf(questions []*scorer.Question) []call {
+// callsOf are the calls of the questions about a row; of these the first judge's are shown, each once.
+func (j *judges) callsOf(questions func(*dataset.Row) ([]*scorer.Question, error)) func(*dataset.Row) ([]call, error) {
+	return func(row *dataset.Row) ([]call, error) {
+		asked, err := questions(row)
+		return j.callsAbout(asked), err
+	}
+}
+
+func (j *judges) callsAbout(questions []*scorer.Question) []call {
 	calls := make([]call, len(questions))
 	for i, q := range questions {
 		shown := q.Judge == j.o.Models[0].Name && q.Repeat == 0

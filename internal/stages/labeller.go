@@ -58,7 +58,7 @@ func (i *Identify) LLM(ctx context.Context, o *AskOptions, examples string) (err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	if !o.Asks() {
-		return j.look(ctx, r, i.JSON, labeller.Questions)
+		return j.look(ctx, r, i.JSON, j.callsOf(labeller.Questions))
 	}
 	j.showProgress(r)
 	s.Model = &runrecord.Artefact{ID: o.Models[0].Name} // a language model has no file to hash

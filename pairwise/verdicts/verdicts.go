@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 )
@@ -171,4 +172,29 @@ func (v *Verdict) validate(name string) error {
 		}
 	}
 	return nil
+}
+
+// Parse reads a verdict as people and other programs write it: A, B, both_good, both_bad; 1 and 2 for the first and the
+// second; 0 and tie for a tie, which is taken for both good; or the name of the better system. Empty is none.
+func Parse(text, systemA, systemB string) (string, error) {
+	folded := strings.ToLower(strings.TrimSpace(text))
+	switch {
+	case folded == "" || folded == "null":
+		return "", nil
+	case text == systemA && text != systemB:
+		return A, nil
+	case text == systemB && text != systemA:
+		return B, nil
+	}
+	switch strings.NewReplacer(" ", "_", "-", "_").Replace(folded) {
+	case "a", "1", "first", "model_a", "system_a", "a_is_better":
+		return A, nil
+	case "b", "2", "second", "model_b", "system_b", "b_is_better":
+		return B, nil
+	case "0", "tie", "both", "equal", "both_good", "both_are_good":
+		return BothGood, nil
+	case "both_bad", "both_are_bad", "bothbad", "tie_(bothbad)", "neither":
+		return BothBad, nil
+	}
+	return "", fmt.Errorf("%.40q is no verdict; write A, B, both_good or both_bad, 1, 2 or 0, or a system's name", text)
 }

@@ -1,0 +1,247 @@
+package stages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/llm/judging"
+	"github.com/erreval/erreval/pairwise"
+	"github.com/erreval/erreval/pairwise/leaderboard"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Compare gives verdicts on pairs of texts, and rates the systems.
+type Compare struct {
+	Run       *run.Run           // of pairs
+	Taxonomy  *taxonomy.Taxonomy // of single texts
+	Types     []string           // names of the error types that are compared, and verdicts.Overall
+	Wordings  []string           // prompt templates: built-in names or files
+	Orders    []string           // verdicts.OrderAB and OrderBA
+	Modes     []string           // prompt.Vanilla and ErrorAware
+	Reconcile string
+	Ratings   RatingOptions
+	Gates     []gate.Gate
+	Report    string // Markdown file, or ""
+	JSON      bool   // prints the leaderboards as JSON, on standard output
+	judges    *judges
+}
+
+// compareRecord is the options part of OUT.run.json.
+type compareRecord struct {
+	*judging.Record            // absent where no model judges
+	runrecord.Reading          // where there is none
+	Types             []string `json:"types"`
+	Orders            []string `json:"orders,omitempty"`
+	Modes             []string `json:"modes,omitempty"`
+	Prompts           []string `json:"prompts,omitempty"` // ids and hashes of templates
+	Reconcile         string   `json:"reconcile,omitempty"`
+}
+
+const countVerdict = "verdict." // and a type's name: pairs with a verdict by it
+
+// stage is what judging and comparing offline have in common.
+func (c *Compare) stage() *run.Stage {
+	s := &run.Stage{Command: "compare", Taxonomy: pairwise.PairTask(c.Taxonomy), Column: verdicts.Column, Verb: "judge",
+		Past: "judged", Why: func() string { return "verdicts.*.reason says why" }, Zero: run.Counts{"unjudged": 0}}
+	for _, name := range c.Types {
+		s.Zero[countVerdict+name] = 0
+	}
+	s.Count = func(row *dataset.Row, _ bool, counts run.Counts) error {
+		set, err := verdicts.Of(row)
+		open := false
+		for name, v := range set {
+			if v.Value != "" {
+				counts[countVerdict+name]++
+			} else if v.Reason != verdicts.Inconsistent && v.Reason != verdicts.NotJudged {
+				open = true
+			}
+		}
+		if open {
+			counts["unjudged"]++
+		}
+		return err
+	}
+	return s
+}
+
+// Offline compares by the labels of both texts.
+func (c *Compare) Offline(ctx context.Context) error {
+	if err := c.Run.CheckOutputs(); err != nil {
+		return err
+	}
+	offline := pairwise.NewOffline(c.Taxonomy, c.Types)
+	s := c.stage()
+	s.Options = compareRecord{Reading: c.Run.Reading, Types: c.Types}
+	s.Work = run.Each(func(row *dataset.Row) error {
+		set, err := offline.Compare(row)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", row.Source, row.Line, err)
+		}
+		return row.Set(verdicts.Column, set)
+	})
+	return c.finish(ctx, c.Run.All(ctx, s))
+}
+
+// Panel has pairs judged by language models.
+func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
+	r, s := c.Run, c.stage()
+	kind := prompt.Compare
+	if o.Joint {
+		kind, c.Wordings = prompt.CompareJoint, []string{prompt.CompareJoint}
+	}
+	o.Template = c.Wordings[0]
+	if c.judges, err = newJudges(o, kind, r.Output); err != nil {
+		return err
+	}
+	j := c.judges
+	panel, prompts, err := c.newPanel(o)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	if o.Asks() {
+		if err := j.clearOutputs(r, isComparedByModels); err != nil {
+			return err
+		}
+	}
+	if err := j.openJournal(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if !o.Asks() {
+		return j.look(ctx, r, c.JSON, func(row *dataset.Row) ([]call, error) { return c.calls(panel, row) })
+	}
+	j.showProgress(r)
+	record := j.newRecord(r.Reading)
+	s.Options = compareRecord{Record: &record, Types: c.Types, Orders: c.Orders, Modes: c.Modes, Prompts: prompts,
+		Reconcile: c.Reconcile}
+	s.Meter, s.Stop = j.meter, j.findStop
+	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
+		return panel.Judge(ctx, next, func(row *dataset.Row, set verdicts.Set) error {
+			if err := row.Set(verdicts.Column, set); err != nil {
+				return err
+			}
+			return emit(row)
+		})
+	}
+	return c.finish(ctx, r.All(ctx, s))
+}
+
+func isComparedByModels(old *runrecord.Record) bool {
+	options, ok := old.Options.(map[string]any)
+	return ok && old.Command == "compare" && options["judge"] != nil
+}
+
+// newPanel makes the panel, and says which prompts it uses.
+func (c *Compare) newPanel(o *AskOptions) (panel *pairwise.Panel, prompts []string, err error) {
+	options := pairwise.PanelOptions{Taxonomy: c.Taxonomy, Types: c.Types, Orders: c.Orders, Modes: c.Modes,
+		Repeats: o.Panel.Repeats, Attempts: o.Panel.Attempts, Workers: o.Panel.Workers, Reconcile: c.Reconcile}
+	for _, wording := range c.Wordings {
+		t, err := prompt.Open(wording)
+		if err != nil {
+			return nil, nil, err
+		}
+		options.Templates = append(options.Templates, t)
+		prompts = append(prompts, t.ID()+" sha256:"+t.Hash())
+	}
+	panel, err = pairwise.NewPanel(c.judges.Models(), options)
+	return panel, prompts, err
+}
+
+func (c *Compare) calls(panel *pairwise.Panel, row *dataset.Row) ([]call, error) {
+	questions, err := panel.Questions(row)
+	calls := make([]call, len(questions))
+	for i, q := range questions {
+		calls[i] = call{judge: q.Judge, title: q.Title, request: q.Request,
+			shown: q.Judge == c.judges.o.Models[0].Name && q.Request.Repeat == 0}
+	}
+	return calls, err
+}
+
+// finish rates the systems by all verdicts of the output.
+func (c *Compare) finish(ctx context.Context, res *run.Result) error {
+	if res.NothingRead() || !res.Ended {
+		return errors.Join(res.Err, c.Run.Incomplete())
+	}
+	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
+		Types: c.Types, Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, JSON: c.JSON, Quiet: c.Run.Quiet}
+	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
+	rank.Rows.Limit = 0
+	err := rank.Run(ctx)
+	if c.judges != nil && !c.Run.Quiet {
+		usage, fault := c.judges.Usage()
+		if fault == nil {
+			c.Run.Warn("%s", c.judges.describeUsage(usage))
+		}
+		err = errors.Join(err, fault)
+	}
+	return errors.Join(res.Err, err, c.Run.Incomplete())
+}
+
+// MakePairs writes the pairs of a file of single outputs to a file, and gives their number.
+type MakePairs struct {
+	Process *run.Process
+	Rows    run.Rows // of single outputs
+	Input   string
+	Output  string
+	System  string // column
+	By      string // field or column that says what outputs were written for
+	Design  pairwise.DesignOptions
+}
+
+// Run makes the pairs. A file of pairs that is there is replaced: it follows from the input.
+func (m *MakePairs) Run(ctx context.Context) (int, error) {
+	var outputs []pairwise.Output
+	t := m.Rows.Taxonomy
+	faults, err := m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
+		raw, ok := row.Get(m.System)
+		if !ok {
+			return exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
+				strings.Join(row.Columns(), ", "))
+		}
+		out := pairwise.Output{System: dataset.PlainText(raw), Row: row}
+		if i := slices.Index(t.FieldNames(), m.By); i >= 0 {
+			out.Item = row.Values[i]
+		} else if raw, ok := row.Get(m.By); ok {
+			out.Item = dataset.PlainText(raw)
+		} else {
+			return exit.Usagef("--by: row %s has no field or column %q", row.ID, m.By)
+		}
+		outputs = append(outputs, out)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	rows, err := pairwise.NewPairs(t, outputs, m.Design)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", m.Input, err)
+	}
+	var b strings.Builder
+	sink, err := dataset.NewSink(&b, dataset.Format{Name: "jsonl"}, dataset.SinkOptions{})
+	for _, row := range rows {
+		if err == nil {
+			err = sink.Write(row)
+		}
+	}
+	if err == nil {
+		err = errors.Join(sink.Close(), wholefile.Write(m.Output, []byte(b.String())))
+	}
+	return len(rows), errors.Join(err, m.Process.WarnFaults(faults))
+}
+
+// RatingOptions say how systems are rated and judges audited.
+type RatingOptions struct {
+	leaderboard.Options
+	Own map[string][]string // judge to the systems that are its own
+}
