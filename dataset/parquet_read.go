@@ -48,21 +48,20 @@ func (r *Reader) Schema() *Schema {
 	return nil
 }
 
-// parquetFile reads a Parquet file, a few rows at a time.
+// parquetFile reads a Parquet file row by row.
 type parquetFile struct {
-	file    string
-	max     int                // bytes of a row
-	groups  []parquet.RowGroup // that are left
-	rows    parquet.Rows       // of the group at hand, or nil
-	buffer  []parquet.Row
-	ready   []parquet.Row
-	root    []parquetColumn
-	flat    *flatHeader
-	schema  *Schema
-	row     int
-	leaves  int
-	said    []string
-	current parquet.Row
+	in     io.ReaderAt
+	parts  *parquet.File
+	file   string
+	max    int          // bytes of a row
+	group  int          // the next one
+	rows   *parquetRows // of the group at hand, or nil
+	root   []parquetColumn
+	flat   *flatHeader
+	schema *Schema
+	row    int
+	leaves int
+	said   []string
 }
 
 // parquetColumn is a top column or a part of one.
@@ -72,9 +71,6 @@ type parquetColumn struct {
 	leaf  int // index of its first leaf
 	parts []parquetColumn
 }
-
-// parquetBatch is how many rows are held at a time.
-const parquetBatch = 16
 
 func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFile, err error) {
 	defer func() { err = recovered(err, recover()) }()
@@ -89,8 +85,7 @@ func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFi
 	if err := parquetcheck.CheckPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
-	p = &parquetFile{file: file, max: limit, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch),
-		schema: &Schema{nodes: map[string]parquet.Node{}}}
+	p = &parquetFile{in: r, parts: f, file: file, max: limit, schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	p.root = p.numberLeaves(f.Schema())
 	for _, c := range p.root {
@@ -102,7 +97,7 @@ func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFi
 			p.schema.lost = append(p.schema.lost, fmt.Sprintf("%s (%s)", c.name, typeName(c.node)))
 		}
 	}
-	if len(names) > bounded.MaxColumns {
+	if p.leaves > bounded.MaxColumns {
 		return nil, bounded.ErrColumns
 	}
 	p.flat, err = newFlatHeader(names)
@@ -133,68 +128,71 @@ func recovered(err error, panicked any) error {
 }
 
 func (p *parquetFile) next() (record, error) {
-	if err := p.readBatch(); err != nil {
+	long, err := p.readRow()
+	if err != nil {
 		return record{}, err
 	}
-	p.current, p.ready = p.ready[0], p.ready[1:]
 	p.row++
-	columns, err := p.columns()
-	rec := record{columns: columns, place: p.row}
-	if err != nil {
-		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(),
-			Raw: []byte(fmt.Sprintf("%q", fmt.Sprint(p.current))), Err: err}
+	rec := record{place: p.row}
+	raw := "{}"
+	if long {
+		err = &bounded.TooLongError{Max: p.max}
+	} else if rec.columns, err = p.columns(); err != nil && !bounded.IsTooLong(err) {
+		raw = fmt.Sprintf("%q", fmt.Sprint(slices.Concat(p.rows.values...)))
 	}
-	if rec.size() > p.max {
-		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(), Raw: []byte("{}"),
-			Err: &bounded.TooLongError{Max: p.max}}
+	if err == nil && rec.size() > p.max {
+		err = &bounded.TooLongError{Max: p.max}
+	}
+	if err != nil {
+		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(), Raw: []byte(raw), Err: err}
 	}
 	return rec, nil
 }
 
-// readBatch reads rows until some are ready.
-func (p *parquetFile) readBatch() (err error) {
+// readRow reads the values of the next row.
+func (p *parquetFile) readRow() (long bool, err error) {
 	defer func() { err = recovered(err, recover()) }()
-	for len(p.ready) == 0 {
+	for {
 		if p.rows == nil {
-			if len(p.groups) == 0 {
-				return io.EOF
+			groups := p.parts.RowGroups()
+			for p.group < len(groups) && groups[p.group].NumRows() == 0 { // pyarrow writes such, whose chunks the library cannot open
+				p.group++
 			}
-			group := p.groups[0]
-			if p.groups = p.groups[1:]; group.NumRows() == 0 { // pyarrow writes such, whose chunks the library cannot open
-				continue
+			if p.group == len(groups) {
+				return false, io.EOF
 			}
-			p.rows = group.Rows()
+			p.rows = newParquetRows(p.parts, p.in, p.group, p.max)
+			p.group++
 		}
-		n, err := p.rows.ReadRows(p.buffer)
-		p.ready = p.buffer[:n]
-		if err != nil && !errors.Is(err, io.EOF) {
+		long, err = p.rows.next()
+		var full *roomError
+		switch {
+		case errors.As(err, &full):
+			return false, fmt.Errorf("after row %d: %w", p.row, err)
+		case err != nil && !errors.Is(err, io.EOF):
 			//nolint:errorlint // may be EOF
-			return fmt.Errorf("after row %d the Parquet file is damaged (%v); write or fetch it again", p.row, err)
+			return false, fmt.Errorf("after row %d the Parquet file is damaged (%v); write or fetch it again", p.row, err)
+		case err == nil:
+			return long, nil
 		}
-		if n == 0 {
-			if err := errors.Join(p.rows.Close()); err != nil {
-				return err
-			}
-			p.rows = nil
+		if err := p.rows.close(); err != nil {
+			return false, err
 		}
+		p.rows = nil
 	}
-	return nil
 }
 
 func (p *parquetFile) columns() (columns []column, err error) {
 	defer func() { err = recovered(err, recover()) }()
-	a := &assembler{leaves: make([][]parquet.Value, p.leaves)}
-	for _, v := range p.current {
-		if i := v.Column(); i < 0 || i >= p.leaves {
-			return nil, fmt.Errorf("a value of column %d, which is not there", i)
-		}
-		a.leaves[v.Column()] = append(a.leaves[v.Column()], v)
-	}
+	a := &assembler{leaves: slices.Clone(p.rows.values), max: p.max, left: p.max}
 	cells := make([]any, len(p.root))
 	for i, c := range p.root {
 		raw, err := a.node(c, 0, 0)
+		if err != nil && !bounded.IsTooLong(err) {
+			err = fmt.Errorf("column %q: %w", c.name, err)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", c.name, err)
+			return nil, err
 		}
 		cells[i] = raw
 	}
@@ -203,7 +201,19 @@ func (p *parquetFile) columns() (columns []column, err error) {
 
 // assembler makes JSON of one row's values, as described in Dremel's section 4.3
 // (https://research.google/pubs/pub36632/): each leaf's values in order, with their levels.
-type assembler struct{ leaves [][]parquet.Value }
+type assembler struct {
+	leaves [][]parquet.Value
+	max    int // bytes that the JSON may take
+	left   int // bytes that it may still take
+}
+
+// charge takes n bytes of those that the row may take.
+func (a *assembler) charge(n int) error {
+	if a.left -= n; a.left < 0 {
+		return &bounded.TooLongError{Max: a.max}
+	}
+	return nil
+}
 
 // node gives the JSON of a column at definition level def and repetition level rep.
 func (a *assembler) node(c parquetColumn, rep, def int) (json.RawMessage, error) {
@@ -226,7 +236,7 @@ func (a *assembler) required(c parquetColumn, rep, def int) (json.RawMessage, er
 		if err != nil {
 			return nil, err
 		}
-		return leafJSON(v, c.node)
+		return a.leaf(v, c.node)
 	case logical(c.node) == "LIST" && len(c.parts) == 1 && c.parts[0].node.Repeated():
 		inner := c.parts[0]
 		return a.repeated(inner, rep, def, func(rep, def int) (json.RawMessage, error) {
@@ -241,12 +251,35 @@ func (a *assembler) required(c parquetColumn, rep, def int) (json.RawMessage, er
 	out := []column{}
 	for _, part := range c.parts {
 		v, err := a.node(part, rep, def)
+		if err == nil {
+			err = a.charge(len(part.name))
+		}
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, column{part.name, v})
 	}
 	return appendObject(nil, out), nil
+}
+
+// leaf gives the JSON of a value. A text of control characters, which take six bytes each there, is looked at first.
+func (a *assembler) leaf(v parquet.Value, node parquet.Node) (json.RawMessage, error) {
+	if k := v.Kind(); (k == parquet.ByteArray || k == parquet.FixedLenByteArray) && 6*len(v.ByteArray()) > a.left {
+		n := 0
+		for _, b := range v.ByteArray() {
+			if n++; b < ' ' && b != '\n' && b != '\r' && b != '\t' {
+				n += len("\\u000")
+			}
+		}
+		if n > a.left {
+			return nil, &bounded.TooLongError{Max: a.max}
+		}
+	}
+	raw, err := leafJSON(v, node)
+	if err != nil {
+		return nil, err
+	}
+	return raw, a.charge(len(raw))
 }
 
 // repeated gives a list of what item gives.
@@ -388,5 +421,5 @@ func (p *parquetFile) close() error {
 	if p.rows == nil {
 		return nil
 	}
-	return p.rows.Close()
+	return p.rows.close()
 }
