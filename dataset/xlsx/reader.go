@@ -90,6 +90,33 @@ func (s *Reader) openSheet(name string) error {
 	return nil
 }
 
+// SheetsWith gives the names of the sheets, hidden ones too, in whose first row that is not empty a cell has the text.
+// A sheet that cannot be read has none. Errors and o are those of NewReader; o.Sheet does not matter. r stays open.
+func SheetsWith(r io.ReaderAt, size int64, o Options, text string) (found []string, err error) {
+	limit := cmp.Or(o.Max, bounded.MaxRecord)
+	book, err := openWorkbook(r, size, o.TempDir, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range book.names[:min(len(book.names), maxSheets)] {
+		s := &Reader{book: book, max: limit}
+		if s.openSheet(name) != nil {
+			continue
+		}
+		cells, err := s.Next()
+		if err == nil && slices.ContainsFunc(cells, func(c Cell) bool { return c.Value == any(text) }) {
+			found = append(found, name)
+		}
+		if err := s.part.Close(); err != nil {
+			return nil, errors.Join(err, book.close())
+		}
+	}
+	return found, book.close()
+}
+
+// maxSheets is how many sheets are looked into; people who review have a few.
+const maxSheets = 256
+
 // Next gives the cells of the next row that is not empty; io.EOF behind the last. A row that is too long, nests too
 // deep or has too many cells is a *RowError, behind which the next call goes on.
 func (s *Reader) Next() ([]Cell, error) {
