@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset/hostiletest"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 var (
+	only       = flag.String("hostile-only", "", "with -hostile, files whose name has this in it")
 	allHostile = flag.Bool("hostile", false, "read every hostile file, and print what each costs (scripts/hostile.sh)")
 	program    = flag.String("hostile-program", "", "with -hostile, a program to measure instead of this one")
 )
@@ -25,10 +27,13 @@ var (
 // mostMemory is what the whole process may take, whatever the file: MiB, of which the default model takes 165.
 const mostMemory = 512
 
-// TestHostileFiles: identify ends within mostMemory on every hostile file, with rows or a message.
+// TestHostileFiles: identify ends within mostMemory on every hostile file, with rows or a message, and so does refine
+// merge on workbooks.
 func TestHostileFiles(t *testing.T) {
+	work := filepath.Join(t.TempDir(), "work")
+	makeWorkspace(t, work)
 	for _, f := range hostiletest.Files() {
-		if !f.Quick && !*allHostile {
+		if !f.Quick && !*allHostile || !strings.Contains(f.Name, *only) {
 			continue
 		}
 		path := writeHostileFile(t, f)
@@ -36,8 +41,29 @@ func TestHostileFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		measure(t, fmt.Sprintf("%s | %d KiB", f.Name, info.Size()>>10), "identify", path, "-o",
-			filepath.Join(t.TempDir(), "out.jsonl"))
+		size := fmt.Sprintf("%d KiB", info.Size()>>10)
+		measure(t, "identify | "+f.Name+" | "+size, path, "identify", path, "-o", filepath.Join(t.TempDir(), "out.jsonl"))
+		if filepath.Ext(path) == ".xlsx" {
+			measure(t, "refine merge | "+f.Name+" | "+size, path, "refine", "merge", work, "anna="+path)
+		}
+	}
+}
+
+// makeWorkspace makes a workspace with a batch of one row.
+func makeWorkspace(t *testing.T, work string) {
+	t.Helper()
+	rows := filepath.Join(t.TempDir(), "rows.jsonl")
+	const row = `{"passage":"Ann did.","question":"Who?","answer":"Ann"}` + "\n"
+	if err := os.WriteFile(rows, []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "refine", "init", work, "--pool", rows).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	err := freezeItems(filepath.Join(work, "batches", "B001"), `{"item_id":"B001-0001","reason":"uncertain","row":`+
+		strings.TrimSpace(row)+"}\n", taxonomy.Builtins()[0])
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -58,7 +84,7 @@ func writeHostileFile(t *testing.T, f hostiletest.File) (path string) {
 }
 
 // measure runs a command line, and wants it to end by itself within mostMemory.
-func measure(t *testing.T, name string, args ...string) {
+func measure(t *testing.T, name, path string, args ...string) {
 	t.Helper()
 	cmd := command(t, args...)
 	cmd.Args = append([]string{"peak", cmp.Or(*program, cmd.Path)}, args...)
@@ -72,7 +98,7 @@ func measure(t *testing.T, name string, args ...string) {
 	if _, err := fmt.Sscan(peak.String(), &mib, &code); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(said.String(), filepath.Dir(args[1])+"/", "")
+	text := strings.ReplaceAll(said.String(), filepath.Dir(path)+"/", "")
 	if *allHostile {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		fmt.Printf("| %s | %d | %d | %.1f s | %.200s |\n", name, mib, code, time.Since(start).Seconds(), first)

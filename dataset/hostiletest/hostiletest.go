@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -97,7 +99,7 @@ func textFiles() []File {
 		gzipped("cell.csv", false, one(headCSV+goodCSV), part{x, 600}, one("\n"+goodCSV)),
 		gzipped("quoted-cell.csv", false, one(headCSV+goodCSV+`a,"`), part{strings.Repeat("\n", mib), 15}, one("\",b\n"+goodCSV)),
 		gzipped("commas.csv", false, one(headCSV+goodCSV), part{strings.Repeat(",", mib), 15}, one("\n"+goodCSV)),
-		zstandard("window-of-64-MiB.jsonl", false, 64*mib, part{goodJSON, 1}, one(longJSON), part{x, 600}, one("\"}\n"+goodJSON)),
+		zstandard("window-of-128-MiB.jsonl", true, 128*mib, part{goodJSON, 1}, one(longJSON), part{x, 600}, one("\"}\n"+goodJSON)),
 		zstandard("window-of-512-MiB.jsonl", false, 512*mib, part{goodJSON, 1}, one(longJSON), part{x, 600}, one("\"}\n"+goodJSON)),
 	}
 }
@@ -110,29 +112,38 @@ var bookParts = [][2]string{
 	{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`},
 }
 
-// workbook is a file of a header with the fields, rows as XML, and shared texts as XML.
-func workbook(name string, quick bool, rows, texts []part) File {
+// book is a file of the parts of a workbook, and more of them by name.
+func book(name string, quick bool, more map[string][]part) File {
 	return File{name + ".xlsx", quick, func(w io.Writer) error {
 		z := zip.NewWriter(w)
-		write := func(name string, parts ...part) error {
+		all := map[string][]part{}
+		for _, p := range bookParts {
+			all[p[0]] = []part{one(p[1])}
+		}
+		maps.Copy(all, more)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			part, err := z.Create(name)
+			if err == nil {
+				err = writeParts(part, all[name])
+			}
 			if err != nil {
 				return err
 			}
-			return writeParts(part, parts)
 		}
-		var errs []error
-		for _, p := range bookParts {
-			errs = append(errs, write(p[0], one(p[1])))
-		}
-		sheet := append([]part{one(`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` +
-			row("item_id", "question", "answer", "passage"))}, rows...)
-		errs = append(errs, write("xl/worksheets/sheet1.xml", append(sheet, one("</sheetData></worksheet>"))...))
-		if len(texts) > 0 {
-			errs = append(errs, write("xl/sharedStrings.xml", append(append([]part{one("<sst>")}, texts...), one("</sst>"))...))
-		}
-		return errors.Join(append(errs, z.Close())...)
+		return z.Close()
 	}}
+}
+
+// workbook is a file of a header with the fields, rows as XML, and shared texts as XML.
+func workbook(name string, quick bool, rows, texts []part) File {
+	head := one(`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` +
+		row("item_id", "question", "answer", "passage"))
+	parts := map[string][]part{"xl/worksheets/sheet1.xml": slices.Concat([]part{head}, rows,
+		[]part{one("</sheetData></worksheet>")})}
+	if len(texts) > 0 {
+		parts["xl/sharedStrings.xml"] = slices.Concat([]part{one("<sst>")}, texts, []part{one("</sst>")})
+	}
+	return book(name, quick, parts)
 }
 
 // row is a row of texts.
@@ -152,7 +163,13 @@ func workbooks() []File {
 	return []File{
 		workbook("shared-text-of-100-MiB", true, []part{good, shared(28), good}, text(100)),
 		workbook("shared-text-of-15-MiB", true, []part{good, shared(8), good}, text(15)),
-		workbook("empty-shared-texts", true, []part{good}, []part{{strings.Repeat("<si/>", mib/5), 250}}),
+		workbook("empty-shared-texts", false, []part{good}, []part{{strings.Repeat("<si/>", mib/5), 250}}),
+		book("sheets", false, map[string][]part{"xl/workbook.xml": {one("<workbook><sheets>"),
+			{strings.Repeat("<sheet a='' b='' c=''/>", mib/23), 16}}}),
+		book("styles", false, map[string][]part{"xl/styles.xml": {one("<styleSheet><cellXfs>"),
+			{strings.Repeat("<xf numFmtId='14'/>", mib/20), 16}, one("</cellXfs></styleSheet>")}}),
+		book("relationships", false, map[string][]part{"xl/_rels/workbook.xml.rels": {one("<Relationships>"),
+			{strings.Repeat("<Relationship/>", mib/15), 15}, one("</Relationships>")}}),
 		workbook("cells", false, []part{good, one("<row>"), {strings.Repeat("<c/>", mib), 60}, one("</row>"), good}, nil),
 		workbook("cell", false, []part{good, one(`<row><c t="inlineStr"><is><t>`), {x.text, 240},
 			one("</t></is></c></row>"), good}, nil),

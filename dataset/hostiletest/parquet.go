@@ -173,11 +173,11 @@ func parquetFiles() []File {
 		}
 	}
 	return []File{
-		file("prefixes", true, func() []byte { // DELTA_BYTE_ARRAY: 4,000 texts of 1 MiB
-			begun := slices.Repeat([]int32{mib}, 4000)
-			rest := make([]int32, 4000)
+		file("prefixes", true, func() []byte { // DELTA_BYTE_ARRAY: 1,500 texts of 1 MiB
+			begun := slices.Repeat([]int32{mib}, 1500)
+			rest := make([]int32, 1500)
 			begun[0], rest[0] = 0, mib
-			return parquetOf(4000, textColumn("x", page{encoding: format.DeltaByteArray, values: 4000,
+			return parquetOf(1500, textColumn("x", page{encoding: format.DeltaByteArray, values: 1500,
 				body: slices.Concat(deltas(begun...), deltas(rest...), []byte(x))}))
 		}),
 		file("lengths", true, func() []byte { // DELTA_LENGTH_BYTE_ARRAY: they lie
@@ -227,6 +227,8 @@ func parquetFiles() []File {
 			return parquetOf(2, more...)
 		}),
 		file("pages-of-90-MiB", true, required(texts(strings.Repeat(x, 15), strings.Repeat(x, 75)))),
+		file("pages-one-behind-the-other", false, required(slices.Repeat([]page{texts(strings.Repeat(x, 14), strings.Repeat(x, 34))},
+			6)...)),
 		file("pages-of-250-MiB", false, required(texts(strings.Repeat(x, 125), strings.Repeat(x, 125)))),
 		file("page-that-lies", true, func() []byte {
 			p := page{encoding: format.Plain, values: 2, says: 100}
