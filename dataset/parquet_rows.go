@@ -13,7 +13,7 @@ import (
 
 // What is held of a row group at the same time, a page and a dictionary of each column, may take pagesPerRecord times
 // what a record may take.
-const pagesPerRecord = 12
+const pagesPerRecord = 10
 
 // valueSize is what a value of a list takes in memory at least; half a million of them are 16 MiB.
 const valueSize = 32
@@ -73,10 +73,8 @@ func (r *parquetRows) next() (long bool, err error) {
 				}
 				break
 			}
-			if full := (*roomError)(nil); errors.As(err, &full) {
+			if err != nil {
 				return false, err
-			} else if err != nil {
-				return false, fmt.Errorf("column %q: %w", leaf.name, err)
 			}
 			if !first && v.RepetitionLevel() == 0 {
 				break
@@ -132,8 +130,10 @@ func (r *parquetRows) openPage(leaf *parquetLeaf) error {
 	size, err := leaf.check.Next(r.left)
 	if errors.Is(err, parquetcheck.ErrTooLarge) {
 		return &roomError{leaf.name, r.room}
+	} else if errors.Is(err, io.EOF) {
+		return io.EOF
 	} else if err != nil {
-		return err
+		return fmt.Errorf("column %q: %w", leaf.name, err)
 	}
 	if leaf.page, err = leaf.pages.ReadPage(); err != nil {
 		return err

@@ -87,7 +87,7 @@ const (
 func textFiles() []File {
 	x := strings.Repeat("x", mib)
 	near := []part{}
-	for range 40 {
+	for range 12 {
 		near = append(near, one(longJSON), part{x, 15}, one("\"}\n"))
 	}
 	return []File{

@@ -205,11 +205,11 @@ func parquetFiles() []File {
 			}
 			return parquetOf(2, more...)
 		}),
-		file("lists", true, list(20, func() []page {
-			return append([]page{dictionaryOf("x")}, slices.Repeat([]page{listPage(mostValues, true)}, 20)...)
+		file("lists", true, list(6, func() []page {
+			return append([]page{dictionaryOf("x")}, slices.Repeat([]page{listPage(mostValues, true)}, 6)...)
 		})),
 		file("list-over-pages", true, list(1, func() []page {
-			return append([]page{dictionaryOf("x"), listPage(mostValues, true)}, slices.Repeat([]page{listPage(mostValues, false)}, 50)...)
+			return append([]page{dictionaryOf("x"), listPage(mostValues, true)}, slices.Repeat([]page{listPage(mostValues, false)}, 8)...)
 		})),
 		file("wide", false, func() []byte {
 			var more []column
@@ -226,7 +226,7 @@ func parquetFiles() []File {
 			}
 			return parquetOf(2, more...)
 		}),
-		file("pages-of-90-MiB", true, required(texts(strings.Repeat(x, 15), strings.Repeat(x, 75)))),
+		file("page-of-150-MiB", true, required(texts(strings.Repeat(x, 5), strings.Repeat(x, 145)))),
 		file("pages-one-behind-the-other", false, required(slices.Repeat([]page{texts(strings.Repeat(x, 14), strings.Repeat(x, 34))},
 			6)...)),
 		file("pages-of-250-MiB", false, required(texts(strings.Repeat(x, 125), strings.Repeat(x, 125)))),

@@ -88,6 +88,9 @@ func (c *Chunk) Next(limit int64) (size Size, err error) {
 			return size, fmt.Errorf("it has a page of type %d", page.Type)
 		}
 		size.Passing = max(size.Passing, packed+unpacked)
+		if size.Held > 0 && c.inPlace(&page) {
+			size.Passing = packed
+		}
 		if err == nil && size.Held+size.Dictionary+size.Passing > limit {
 			err = ErrTooLarge
 		}
@@ -96,6 +99,12 @@ func (c *Chunk) Next(limit int64) (size Size, err error) {
 		}
 	}
 	return size, io.EOF
+}
+
+// inPlace tells whether the library keeps what it unpacked as the page's values.
+func (c *Chunk) inPlace(page *format.PageHeader) bool {
+	return page.Type == format.DataPage && page.DataPageHeader.V.Encoding == format.Plain ||
+		page.Type == format.DataPageV2 && page.DataPageHeaderV2.V.Encoding == format.Plain
 }
 
 var errDamaged = errors.New("a page is damaged")
@@ -265,6 +274,9 @@ func (c *Chunk) unpack(data []byte, size int32) (out []byte, err error) {
 		if err != nil {
 			return nil, errDamaged // the library would try with twice the room, again and again
 		}
+		if 3*len(data) > pooled(int(size)) {
+			return nil, errLZ4
+		}
 		return out[:n], nil
 	case format.Gzip:
 		in, err := gzip.NewReader(bytes.NewReader(data))
@@ -288,6 +300,23 @@ func (c *Chunk) unpack(data []byte, size int32) (out []byte, err error) {
 		return out, err
 	}
 	return data, nil
+}
+
+// errLZ4 is the error of a page for which the library makes room of its own, and then takes what stood in its pool.
+var errLZ4 = errors.New("a page is compressed with LZ4 to more than a third, which is not read right; write the file " +
+	"again with zstd or snappy")
+
+// pooled is how much room the library takes for so many bytes.
+func pooled(size int) int {
+	room := 4 << 10
+	for room < size {
+		if room < 256<<10 {
+			room *= 2
+		} else {
+			room += room / 2
+		}
+	}
+	return room
 }
 
 var errLonger = errors.New("a page unpacks to more than it says: a bomb; it is not read")
