@@ -150,8 +150,8 @@ type roomError struct {
 }
 
 func (e *roomError) Error() string {
-	return fmt.Sprintf("the pages that must be held at the same time take more than %.4g MiB, with that of the column %q; "+
-		"write the file again with smaller row groups or pages, or without columns that are not needed, or allow more "+
+	return fmt.Sprintf("the pages that must be held at the same time take more than %.4g MiB, with that of the column "+
+		"%q; write the file again with smaller row groups or pages, or without columns that are not needed, or allow more "+
 		"with --max-record", float64(e.room)/(1<<20), e.column)
 }
 

@@ -79,8 +79,7 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 }
 
 // feedWindows hands over size rows at a time, or fewer that have half of maxHeld. The queue cannot fill up for good: it
-// holds two windows, so its oldest row is in one that was handed over; and so is the oldest row that is held where there
-// is no room for another one.
+// holds two windows, so its oldest row is in one that was handed over. Neither can held, for the same reason.
 func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, held *semaphore.Weighted,
 	windows chan<- []*job, queue chan<- *job) error {
 	defer close(queue)

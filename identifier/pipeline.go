@@ -31,10 +31,10 @@ type job struct {
 // Identify reads rows from next until it gives io.EOF, and gives each with its diagnosis to emit, in the order of
 // reading. A row that cannot be tagged gets a diagnosis that says why, and the others are not touched by it.
 //
-// Options.Window bounds the rows that are held, and 64 MiB their bytes, where it is more than one. next and emit are each called by one goroutine at a time. An error of
-// next ends the reading, one of emit everything; either is returned after all that was begun has ended. When ctx ends,
-// native calls are told to stop and awaited, and the rows finished before the first unfinished one are emitted; to
-// finish what is in flight instead, let next give io.EOF.
+// Options.Window bounds the rows that are held, and 64 MiB their bytes, or two rows. next and emit are each called by
+// one goroutine at a time. An error of next ends the reading, one of emit everything; either is returned after all that was
+// begun has ended. When ctx ends, native calls are told to stop and awaited, and the rows finished before the first
+// unfinished one are emitted; to finish what is in flight instead, let next give io.EOF.
 func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
 	*dataset.Diagnosis) error) error {
 	if id.options.BatchTokens > 0 {
@@ -97,7 +97,8 @@ func feedRows(ctx context.Context, next func() (*dataset.Row, error), held *sema
 }
 
 // emitInOrder emits jobs in order until one fails, and waits for all of them. What it is done with is no longer held.
-func emitInOrder(queue <-chan *job, held *semaphore.Weighted, emit func(*dataset.Row, *dataset.Diagnosis) error, cancel func()) error {
+func emitInOrder(queue <-chan *job, held *semaphore.Weighted, emit func(*dataset.Row, *dataset.Diagnosis) error,
+	cancel func()) error {
 	var err error
 	for j := range queue {
 		<-j.done

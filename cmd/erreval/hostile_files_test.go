@@ -101,7 +101,7 @@ func measure(t *testing.T, name, path string, args ...string) {
 	text := strings.ReplaceAll(said.String(), filepath.Dir(path)+"/", "")
 	if *allHostile {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		fmt.Printf("| %s | %d | %d | %.1f s | %.200s |\n", name, mib, code, time.Since(start).Seconds(), first)
+		fmt.Fprintf(os.Stdout, "| %s | %d | %d | %.1f s | %.200s |\n", name, mib, code, time.Since(start).Seconds(), first)
 	}
 	if mib > mostMemory || code < 0 || strings.Contains(text, "goroutine ") {
 		t.Errorf("%s: %d MiB, exit code %d: %.300s", name, mib, code, text)
@@ -118,5 +118,5 @@ func runPeak() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10, cmd.ProcessState.ExitCode())
+	fmt.Fprintln(os.Stdout, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10, cmd.ProcessState.ExitCode())
 }

@@ -26,8 +26,7 @@ const mib = 1 << 20
 
 // Files are all kinds.
 func Files() []File {
-	files := append(textFiles(), workbooks()...)
-	return append(files, parquetFiles()...)
+	return slices.Concat(textFiles(), workbooks(), encodings(), columns(), pages())
 }
 
 // Named is the file of a name; it panics where there is none.
@@ -90,8 +89,9 @@ func textFiles() []File {
 	for range 12 {
 		near = append(near, one(longJSON), part{x, 15}, one("\"}\n"))
 	}
+	line := []part{one(goodJSON + longJSON), {x, 600}, one("\"}\n" + goodJSON)}
 	return []File{
-		gzipped("line.jsonl", false, one(goodJSON), one(longJSON), part{x, 600}, one("\"}\n"+goodJSON)),
+		gzipped("line.jsonl", false, line...),
 		gzipped("rows-of-15-MiB.jsonl", true, near...),
 		gzipped("control-characters.jsonl", true, one(goodJSON), one(longJSON), part{strings.Repeat(`\u0001`, mib), 2},
 			one("\"}\n"+goodJSON)),
@@ -99,8 +99,8 @@ func textFiles() []File {
 		gzipped("cell.csv", false, one(headCSV+goodCSV), part{x, 600}, one("\n"+goodCSV)),
 		gzipped("quoted-cell.csv", false, one(headCSV+goodCSV+`a,"`), part{strings.Repeat("\n", mib), 15}, one("\",b\n"+goodCSV)),
 		gzipped("commas.csv", false, one(headCSV+goodCSV), part{strings.Repeat(",", mib), 15}, one("\n"+goodCSV)),
-		zstandard("window-of-128-MiB.jsonl", true, 128*mib, part{goodJSON, 1}, one(longJSON), part{x, 600}, one("\"}\n"+goodJSON)),
-		zstandard("window-of-512-MiB.jsonl", false, 512*mib, part{goodJSON, 1}, one(longJSON), part{x, 600}, one("\"}\n"+goodJSON)),
+		zstandard("window-of-128-MiB.jsonl", true, 128*mib, line...),
+		zstandard("window-of-512-MiB.jsonl", false, 512*mib, line...),
 	}
 }
 
@@ -173,7 +173,7 @@ func workbooks() []File {
 		workbook("cells", false, []part{good, one("<row>"), {strings.Repeat("<c/>", mib), 60}, one("</row>"), good}, nil),
 		workbook("cell", false, []part{good, one(`<row><c t="inlineStr"><is><t>`), {x.text, 240},
 			one("</t></is></c></row>"), good}, nil),
-		workbook("nesting", false, []part{good, one("<row><c>"), {strings.Repeat("<a>", mib), 34}, {strings.Repeat("</a>", mib), 34},
-			one("</c></row>"), good}, nil),
+		workbook("nesting", false, []part{good, one("<row><c>"), {strings.Repeat("<a>", mib), 34},
+			{strings.Repeat("</a>", mib), 34}, one("</c></row>"), good}, nil),
 	}
 }

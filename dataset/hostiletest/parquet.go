@@ -49,17 +49,17 @@ func textColumn(name string, pages ...page) column {
 
 // parquetOf is a file with the fields of n good rows, and more columns.
 func parquetOf(n int, more ...column) []byte {
-	var columns []column
+	var all []column
 	for _, f := range [][2]string{{"question", "Who?"}, {"answer", "Ann"}, {"passage", "Ann did."}} {
-		columns = append(columns, textColumn(f[0], texts(slices.Repeat([]string{f[1]}, n)...)))
+		all = append(all, textColumn(f[0], texts(slices.Repeat([]string{f[1]}, n)...)))
 	}
-	columns = append(columns, more...)
+	all = append(all, more...)
 	out := []byte("PAR1")
-	children := int32(len(columns)) // #nosec G115 -- few
+	children := int32(len(all)) // #nosec G115 -- few
 	meta := format.FileMetaData{Version: 1, NumRows: int64(n),
 		Schema:    []format.SchemaElement{{Name: "schema", NumChildren: thrift.New(children)}},
 		RowGroups: []format.RowGroup{{NumRows: int64(n)}}}
-	for _, c := range columns {
+	for _, c := range all {
 		e := format.SchemaElement{Name: c.name, Type: thrift.New(c.kind), RepetitionType: thrift.New(c.repetition)}
 		if c.kind == format.ByteArray {
 			e.ConvertedType = thrift.New(deprecated.UTF8)
@@ -119,7 +119,9 @@ func (p *page) append(out []byte, codec format.CompressionCodec) []byte {
 }
 
 // run is n equal values of up to eight bits each; levels are runs with their length in front.
-func run(n int, value byte) []byte { return append(binary.AppendUvarint(nil, uint64(n)<<1), value) } // #nosec G115 -- a test's
+func run(n int, value byte) []byte {
+	return append(binary.AppendUvarint(nil, uint64(n)<<1), value) // #nosec G115 -- a test's
+}
 
 func levels(runs ...[]byte) []byte {
 	b := slices.Concat(runs...)
@@ -142,7 +144,8 @@ func dictionaryOf(text string) page {
 }
 
 func indices(n int, before ...[]byte) page {
-	return page{encoding: format.RLEDictionary, values: n, body: slices.Concat(slices.Concat(before...), []byte{1}, run(n, 0))}
+	return page{encoding: format.RLEDictionary, values: n,
+		body: slices.Concat(slices.Concat(before...), []byte{1}, run(n, 0))}
 }
 
 // listPage is a page of a list's values, the first of which begins a row where begins is set.
@@ -156,62 +159,79 @@ func listPage(n int, begins bool) page {
 
 const mostValues = 4 << 20
 
-func parquetFiles() []File {
-	x := strings.Repeat("x", mib)
-	file := func(name string, quick bool, data func() []byte) File {
-		return File{name + ".parquet", quick, func(w io.Writer) error {
-			_, err := w.Write(data())
-			return err
-		}}
+// parquetFile is a file of what data makes.
+func parquetFile(name string, quick bool, data func() []byte) File {
+	return File{name + ".parquet", quick, func(w io.Writer) error {
+		_, err := w.Write(data())
+		return err
+	}}
+}
+
+// twoRows is a file of two rows with a column of these pages.
+func twoRows(p ...page) func() []byte {
+	return func() []byte { return parquetOf(2, textColumn("x", p...)) }
+}
+
+// lists is a file of rows with a column of lists.
+func lists(rows int, pages func() []page) func() []byte {
+	return func() []byte {
+		c := textColumn("x", pages()...)
+		c.repetition = format.Repeated
+		return parquetOf(rows, c)
 	}
-	required := func(p ...page) func() []byte { return func() []byte { return parquetOf(2, textColumn("x", p...)) } }
-	list := func(rows int, pages func() []page) func() []byte {
-		return func() []byte {
-			c := textColumn("x", pages()...)
-			c.repetition = format.Repeated
-			return parquetOf(rows, c)
-		}
-	}
+}
+
+// encodings are pages that make more of little, or say so.
+func encodings() []File {
 	return []File{
-		file("prefixes", true, func() []byte { // DELTA_BYTE_ARRAY: 1,500 texts of 1 MiB
+		parquetFile("prefixes", true, func() []byte { // DELTA_BYTE_ARRAY: 1,500 texts of 1 MiB
 			begun := slices.Repeat([]int32{mib}, 1500)
 			rest := make([]int32, 1500)
 			begun[0], rest[0] = 0, mib
 			return parquetOf(1500, textColumn("x", page{encoding: format.DeltaByteArray, values: 1500,
-				body: slices.Concat(deltas(begun...), deltas(rest...), []byte(x))}))
+				body: slices.Concat(deltas(begun...), deltas(rest...), make([]byte, mib))}))
 		}),
-		file("lengths", true, func() []byte { // DELTA_LENGTH_BYTE_ARRAY: they lie
-			return parquetOf(2, textColumn("x", page{encoding: format.DeltaLengthByteArray, values: 2, body: deltas(1<<30, 1<<30-1)}))
+		parquetFile("lengths", true, func() []byte { // DELTA_LENGTH_BYTE_ARRAY: they lie
+			return parquetOf(2, textColumn("x", page{encoding: format.DeltaLengthByteArray, values: 2,
+				body: deltas(1<<30, 1<<30-1)}))
 		}),
-		file("differences", true, required(page{encoding: format.DeltaLengthByteArray, values: 2,
+		parquetFile("differences", true, twoRows(page{encoding: format.DeltaLengthByteArray, values: 2,
 			body: []byte("\x80\x01\x04\xff\xff\xff\xff\x07\x00")})),
-		file("levels", true, func() []byte {
+		parquetFile("levels", true, func() []byte {
 			c := textColumn("x", page{encoding: format.Plain, values: 2, body: levels(run(1<<31-1, 0), run(1<<31-1, 0))})
 			c.repetition = format.Optional
 			return parquetOf(2, c)
 		}),
-		file("indices", true, func() []byte {
+		parquetFile("indices", true, func() []byte {
 			p := indices(2)
 			p.body = append(p.body, run(1<<30, 0)...)
 			return parquetOf(2, textColumn("x", dictionaryOf("x"), p))
 		}),
-		file("dictionary-in-a-list", true, list(1, func() []page {
+	}
+}
+
+// columns are files that hold much in a row or a row group.
+func columns() []File {
+	x := strings.Repeat("x", mib)
+	return []File{
+		parquetFile("dictionary-in-a-list", true, lists(1, func() []page {
 			return []page{dictionaryOf(strings.Repeat(x, 10)), listPage(100000, true)}
 		})),
-		file("dictionary-in-columns", true, func() []byte {
+		parquetFile("dictionary-in-columns", true, func() []byte {
 			var more []column
 			for i := range 30 {
 				more = append(more, textColumn(fmt.Sprint("x", i), dictionaryOf(strings.Repeat(x, 4)), indices(2)))
 			}
 			return parquetOf(2, more...)
 		}),
-		file("lists", true, list(6, func() []page {
+		parquetFile("lists", true, lists(6, func() []page {
 			return append([]page{dictionaryOf("x")}, slices.Repeat([]page{listPage(mostValues, true)}, 6)...)
 		})),
-		file("list-over-pages", true, list(1, func() []page {
-			return append([]page{dictionaryOf("x"), listPage(mostValues, true)}, slices.Repeat([]page{listPage(mostValues, false)}, 8)...)
+		parquetFile("list-over-pages", true, lists(1, func() []page {
+			return append([]page{dictionaryOf("x"), listPage(mostValues, true)},
+				slices.Repeat([]page{listPage(mostValues, false)}, 8)...)
 		})),
-		file("wide", false, func() []byte {
+		parquetFile("wide", false, func() []byte {
 			var more []column
 			p := texts(strings.Repeat(x, 4), "x")
 			for i := range 400 {
@@ -219,18 +239,25 @@ func parquetFiles() []File {
 			}
 			return parquetOf(2, more...)
 		}),
-		file("narrow-columns", false, func() []byte {
+		parquetFile("narrow-columns", false, func() []byte {
 			var more []column
 			for i := range 16000 {
 				more = append(more, textColumn(fmt.Sprint("x", i), texts("x", "y")))
 			}
 			return parquetOf(2, more...)
 		}),
-		file("page-of-150-MiB", true, required(texts(strings.Repeat(x, 5), strings.Repeat(x, 145)))),
-		file("pages-one-behind-the-other", false, required(slices.Repeat([]page{texts(strings.Repeat(x, 14), strings.Repeat(x, 34))},
-			6)...)),
-		file("pages-of-250-MiB", false, required(texts(strings.Repeat(x, 125), strings.Repeat(x, 125)))),
-		file("page-that-lies", true, func() []byte {
+	}
+}
+
+// pages are large ones, and sizes that lie.
+func pages() []File {
+	x := strings.Repeat("x", mib)
+	return []File{
+		parquetFile("page-of-150-MiB", true, twoRows(texts(strings.Repeat(x, 5), strings.Repeat(x, 145)))),
+		parquetFile("pages-one-behind-the-other", false, twoRows(slices.Repeat([]page{
+			texts(strings.Repeat(x, 14), strings.Repeat(x, 34))}, 6)...)),
+		parquetFile("pages-of-250-MiB", false, twoRows(texts(strings.Repeat(x, 125), strings.Repeat(x, 125)))),
+		parquetFile("page-that-lies", true, func() []byte {
 			p := page{encoding: format.Plain, values: 2, says: 100}
 			big, err := parquet.Zstd.Encode(nil, bytes.Repeat([]byte("x"), 64*mib))
 			if err != nil {
@@ -239,22 +266,22 @@ func parquetFiles() []File {
 			p.packed = bytes.Repeat(big, 40) // frames behind each other are one text
 			return parquetOf(2, textColumn("x", p))
 		}),
-		file("gzip-page-that-lies", false, func() []byte {
+		parquetFile("gzip-page-that-lies", false, func() []byte {
 			c := textColumn("x", page{encoding: format.Plain, values: 2, body: bytes.Repeat([]byte("x"), 1500*mib), says: 100})
 			c.codec = format.Gzip
 			return parquetOf(2, c)
 		}),
-		file("lz4-page-that-is-damaged", true, func() []byte {
+		parquetFile("lz4-page-that-is-damaged", true, func() []byte {
 			c := textColumn("x", page{encoding: format.Plain, values: 2, packed: []byte("\xff\xff\xff"), says: 100})
 			c.codec = format.Lz4Raw
 			return parquetOf(2, c)
 		}),
-		file("control-characters", true, required(texts(strings.Repeat("\x01", 15*mib), "x"))),
-		file("footer", false, func() []byte { // 20,000,000 columns of a byte each
-			columns := binary.AppendUvarint([]byte("\x19\x1c\x19\xfc"), 20e6)
-			return closeParquet([]byte("PAR1"), slices.Concat([]byte("\x15\x02\x19\x0c\x16\x00"), columns, make([]byte, 20e6+2)))
+		parquetFile("control-characters", true, twoRows(texts(strings.Repeat("\x01", 15*mib), "x"))),
+		parquetFile("footer", false, func() []byte { // 20,000,000 columns of a byte each
+			chunks := binary.AppendUvarint([]byte("\x19\x1c\x19\xfc"), 20e6)
+			return closeParquet([]byte("PAR1"), slices.Concat([]byte("\x15\x02\x19\x0c\x16\x00"), chunks, make([]byte, 20e6+2)))
 		}),
-		file("nested", true, func() []byte {
+		parquetFile("nested", true, func() []byte {
 			meta := format.FileMetaData{Version: 1}
 			for range 50000 {
 				meta.Schema = append(meta.Schema, format.SchemaElement{Name: "x", NumChildren: thrift.New(int32(1))})

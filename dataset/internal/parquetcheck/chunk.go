@@ -222,12 +222,15 @@ func (c *Chunk) plainSize(n int64) int64 {
 	return 4 * n
 }
 
+// plainDictionary is what older writers call format.RLEDictionary.
+const plainDictionary format.Encoding = 2
+
 // valuesSize is what n values and their levels take, and refuses data that the library would make more of.
 func (c *Chunk) valuesSize(encoding format.Encoding, n int64, data []byte) (int64, error) {
 	size := int64(len(data)) + c.plainSize(n) + 2*n
 	var err error
 	switch encoding {
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary, plainDictionary:
 		if !c.dictionary || len(data) == 0 && n > 0 {
 			return 0, errDamaged
 		}

@@ -42,6 +42,7 @@ func FuzzDeltas(f *testing.F) {
 // FuzzRuns: what the check lets through has about as many values as it should.
 func FuzzRuns(f *testing.F) {
 	f.Add([]byte("\x08\x01\x03\xff"), 1)
+	f.Add([]byte("\x00\xf000"), 1)
 	f.Add([]byte("\xfe\xff\xff\xff\x0f\x00"), 1)
 	f.Fuzz(func(t *testing.T, data []byte, width int) {
 		const n = 1000

@@ -24,6 +24,9 @@ func checkRuns(data []byte, width int, n int64) error {
 		if count > left {
 			return errDamaged
 		}
+		if count == 0 { // for the library no value stands behind it
+			continue
+		}
 		left -= count
 		data = data[min(size, uint64(len(data))):]
 	}
@@ -100,7 +103,8 @@ func sumDeltas(data []byte, n int64) (sum int64, rest []byte, err error) {
 			packed := d.data[:min(d.each*int(width)/8, len(d.data))]
 			d.data = d.data[len(packed):]
 			for i := range int(min(int64(d.each), d.left)) {
-				d.value = int64(int32(d.value + least + int64(bitsAt(packed, i*int(width), int(width))))) // #nosec G115 -- as the library
+				difference := least + int64(bitsAt(packed, i*int(width), int(width)))
+				d.value = int64(int32(d.value + difference)) // #nosec G115 -- as the library
 				if !add() {
 					return 0, nil, errDamaged
 				}
