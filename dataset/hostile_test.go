@@ -41,8 +41,8 @@ func TestHostileParquet(t *testing.T) {
 		"dictionary-in-a-list":     {rejected: 1, mib: 80},
 		"dictionary-in-columns":    {rejected: 2, mib: 600},
 		"control-characters":       {rows: 1, rejected: 1, mib: 100},
-		"lists":                    {rejected: 6, mib: 400},
-		"list-over-pages":          {rejected: 1, mib: 600},
+		"lists":                    {rejected: 3, mib: 250},
+		"list-over-pages":          {rejected: 1, mib: 350},
 		"lz4-page-that-is-damaged": {err: damaged + "a page is damaged", mib: 10},
 	} {
 		data := writeHostile(t, name+".parquet")

@@ -167,7 +167,7 @@ func (p *parquetFile) readRow() (long bool, err error) {
 		long, err = p.rows.next()
 		var full *roomError
 		switch {
-		case errors.As(err, &full):
+		case errors.As(err, &full), errors.Is(err, parquetcheck.ErrLZ4):
 			return false, fmt.Errorf("after row %d: %w", p.row, err)
 		case err != nil && !errors.Is(err, io.EOF):
 			//nolint:errorlint // may be EOF

@@ -86,7 +86,7 @@ const (
 func textFiles() []File {
 	x := strings.Repeat("x", mib)
 	near := []part{}
-	for range 12 {
+	for range 6 {
 		near = append(near, one(longJSON), part{x, 15}, one("\"}\n"))
 	}
 	line := []part{one(goodJSON + longJSON), {x, 600}, one("\"}\n" + goodJSON)}

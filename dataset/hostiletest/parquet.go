@@ -224,12 +224,12 @@ func columns() []File {
 			}
 			return parquetOf(2, more...)
 		}),
-		parquetFile("lists", true, lists(6, func() []page {
-			return append([]page{dictionaryOf("x")}, slices.Repeat([]page{listPage(mostValues, true)}, 6)...)
+		parquetFile("lists", true, lists(3, func() []page {
+			return append([]page{dictionaryOf("x")}, slices.Repeat([]page{listPage(mostValues, true)}, 3)...)
 		})),
 		parquetFile("list-over-pages", true, lists(1, func() []page {
 			return append([]page{dictionaryOf("x"), listPage(mostValues, true)},
-				slices.Repeat([]page{listPage(mostValues, false)}, 8)...)
+				slices.Repeat([]page{listPage(mostValues, false)}, 4)...)
 		})),
 		parquetFile("wide", false, func() []byte {
 			var more []column

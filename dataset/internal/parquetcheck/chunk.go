@@ -278,7 +278,7 @@ func (c *Chunk) unpack(data []byte, size int32) (out []byte, err error) {
 			return nil, errDamaged // the library would try with twice the room, again and again
 		}
 		if 3*len(data) > pooled(int(size)) {
-			return nil, errLZ4
+			return nil, ErrLZ4
 		}
 		return out[:n], nil
 	case format.Gzip:
@@ -305,8 +305,8 @@ func (c *Chunk) unpack(data []byte, size int32) (out []byte, err error) {
 	return data, nil
 }
 
-// errLZ4 is the error of a page for which the library makes room of its own, and then takes what stood in its pool.
-var errLZ4 = errors.New("a page is compressed with LZ4 to more than a third, which is not read right; write the file " +
+// ErrLZ4 is the error of a page for which the library makes room of its own, and then takes what stood in its pool.
+var ErrLZ4 = errors.New("a page is compressed with LZ4 to more than a third, which is not read right; write the file " +
 	"again with zstd or snappy")
 
 // pooled is how much room the library takes for so many bytes.
