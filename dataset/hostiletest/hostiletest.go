@@ -136,8 +136,12 @@ func book(name string, quick bool, more map[string][]part) File {
 
 // workbook is a file of a header with the fields, rows as XML, and shared texts as XML.
 func workbook(name string, quick bool, rows, texts []part) File {
-	head := one(`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` +
-		row("item_id", "question", "answer", "passage"))
+	names := row("item_id", "question", "answer", "passage")
+	if len(texts) > 0 { // who wants the header must look for a shared text
+		names = strings.Replace(row("item_id", "question", "answer"), "</row>", `<c t="s"><v>0</v></c></row>`, 1)
+		texts = append([]part{one("<si><t>passage</t></si>")}, texts...)
+	}
+	head := one(`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + names)
 	parts := map[string][]part{"xl/worksheets/sheet1.xml": slices.Concat([]part{head}, rows,
 		[]part{one("</sheetData></worksheet>")})}
 	if len(texts) > 0 {
@@ -159,7 +163,7 @@ func workbooks() []File {
 	x := part{strings.Repeat("x", mib), 1}
 	good := one(row("1", "Who?", "Ann", "Ann did."))
 	text := func(n int) []part { return []part{one("<si><t>"), {x.text, n}, one("</t></si>")} }
-	shared := func(n int) part { return part{`<row>` + strings.Repeat(`<c t="s"><v>0</v></c>`, 3) + `</row>`, n} }
+	shared := func(n int) part { return part{`<row>` + strings.Repeat(`<c t="s"><v>1</v></c>`, 3) + `</row>`, n} }
 	return []File{
 		workbook("shared-text-of-100-MiB", true, []part{good, shared(28), good}, text(100)),
 		workbook("shared-text-of-15-MiB", true, []part{good, shared(8), good}, text(15)),
