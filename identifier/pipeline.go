@@ -32,8 +32,8 @@ type job struct {
 // reading. A row that cannot be tagged gets a diagnosis that says why, and the others are not touched by it.
 //
 // Options.Window bounds the rows that are held, and 64 MiB their bytes, or two rows. next and emit are each called by
-// one goroutine at a time. An error of next ends the reading, one of emit everything; either is returned after all that was
-// begun has ended. When ctx ends, native calls are told to stop and awaited, and the rows finished before the first
+// one goroutine at a time. An error of next ends the reading, one of emit everything; either is returned after all that
+// was begun has ended. When ctx ends, native calls are told to stop and awaited, and the rows finished before the first
 // unfinished one are emitted; to finish what is in flight instead, let next give io.EOF.
 func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
 	*dataset.Diagnosis) error) error {
