@@ -11,5 +11,5 @@ make -s setup >/dev/null
 echo "| command | file | size | peak MiB | exit code | time | it says |"
 echo "|---|---|---|---|---|---|---|"
 ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) GOFLAGS=$(scripts/goflags.sh) \
-  go test ./cmd/erreval -run '^TestHostileFiles$' -count=1 -timeout 30m -args -hostile -hostile-only "${1:-}" \
-  ${PROGRAM:+-hostile-program "$PROGRAM"}
+  go test ./cmd/erreval -run '^TestHostileFiles$' -count=1 -timeout 30m -v -args -hostile -hostile-only "${1:-}" \
+  ${PROGRAM:+-hostile-program "$PROGRAM"} | grep -E '^\||_test.go|^FAIL|^panic'
