@@ -217,7 +217,8 @@ func decompress(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
 		}
 		unpacked, closer = gz, gz
 	case kind == Zstd:
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, damaged(Zstd, err)
 		}
@@ -230,6 +231,9 @@ func decompress(r io.Reader, f Format) (*bufio.Reader, io.Closer, error) {
 	}
 	return bufio.NewReaderSize(&damageReader{unpacked, sniff(head)}, 64<<10), closer, nil
 }
+
+// maxWindow is the memory that a file of Zstandard may ask for: as much as zstd itself gives.
+const maxWindow = 128 << 20
 
 // damageReader puts the errors of a decompressor into plain words.
 type damageReader struct {
@@ -248,6 +252,10 @@ func (d *damageReader) Read(p []byte) (int, error) {
 func damaged(kind string, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("the .%s file ends in its middle; fetch or write it again", kind)
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return fmt.Errorf("the .%s file needs more than %d MiB to unpack; compress it again without --long or --ultra", kind,
+			maxWindow>>20)
 	}
 	return fmt.Errorf("the .%s file is damaged (%w); fetch or write it again", kind, err)
 }

@@ -107,8 +107,12 @@ func FuzzXLSX(f *testing.F) {
 }
 
 func FuzzParquet(f *testing.F) {
-	fuzzFormat(f, Parquet, parquetOf(f, []float64{1, 2}), footer(0xfffffff0, ""),
-		footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07"))
+	seeds := [][]byte{parquetOf(f, []float64{1, 2}), footer(0xfffffff0, ""),
+		footer(0, "\x15\x04\x19\xfc\xff\xff\xff\xff\x07")}
+	for _, name := range []string{"prefixes", "lengths", "differences", "levels", "indices", "lz4-page-that-is-damaged"} {
+		seeds = append(seeds, writeHostile(f, name+".parquet"))
+	}
+	fuzzFormat(f, Parquet, seeds...)
 }
 
 // FuzzPacked goes at the decompressors.

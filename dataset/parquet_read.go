@@ -48,21 +48,20 @@ func (r *Reader) Schema() *Schema {
 	return nil
 }
 
-// parquetFile reads a Parquet file, a few rows at a time.
+// parquetFile reads a Parquet file row by row.
 type parquetFile struct {
-	file    string
-	max     int                // bytes of a row
-	groups  []parquet.RowGroup // that are left
-	rows    parquet.Rows       // of the group at hand, or nil
-	buffer  []parquet.Row
-	ready   []parquet.Row
-	root    []parquetColumn
-	flat    *flatHeader
-	schema  *Schema
-	row     int
-	leaves  int
-	said    []string
-	current parquet.Row
+	in     io.ReaderAt
+	parts  *parquet.File
+	file   string
+	max    int          // bytes of a row
+	group  int          // the next one
+	rows   *parquetRows // of the group at hand, or nil
+	root   []parquetColumn
+	flat   *flatHeader
+	schema *Schema
+	row    int
+	leaves int
+	said   []string
 }
 
 // parquetColumn is a top column or a part of one.
@@ -72,9 +71,6 @@ type parquetColumn struct {
 	leaf  int // index of its first leaf
 	parts []parquetColumn
 }
-
-// parquetBatch is how many rows are held at a time.
-const parquetBatch = 16
 
 func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFile, err error) {
 	defer func() { err = recovered(err, recover()) }()
@@ -89,8 +85,7 @@ func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFi
 	if err := parquetcheck.CheckPages(r, size, f.Metadata(), bounded.MaxUnpacked); err != nil {
 		return nil, err
 	}
-	p = &parquetFile{file: file, max: limit, groups: f.RowGroups(), buffer: make([]parquet.Row, parquetBatch),
-		schema: &Schema{nodes: map[string]parquet.Node{}}}
+	p = &parquetFile{in: r, parts: f, file: file, max: limit, schema: &Schema{nodes: map[string]parquet.Node{}}}
 	var names []string
 	p.root = p.numberLeaves(f.Schema())
 	for _, c := range p.root {
@@ -102,7 +97,7 @@ func newParquet(r io.ReaderAt, size int64, file string, limit int) (p *parquetFi
 			p.schema.lost = append(p.schema.lost, fmt.Sprintf("%s (%s)", c.name, typeName(c.node)))
 		}
 	}
-	if len(names) > bounded.MaxColumns {
+	if p.leaves > bounded.MaxColumns {
 		return nil, bounded.ErrColumns
 	}
 	p.flat, err = newFlatHeader(names)
@@ -133,199 +128,75 @@ func recovered(err error, panicked any) error {
 }
 
 func (p *parquetFile) next() (record, error) {
-	if err := p.readBatch(); err != nil {
+	long, err := p.readRow()
+	if err != nil {
 		return record{}, err
 	}
-	p.current, p.ready = p.ready[0], p.ready[1:]
 	p.row++
-	columns, err := p.columns()
-	rec := record{columns: columns, place: p.row}
-	if err != nil {
-		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(),
-			Raw: []byte(fmt.Sprintf("%q", fmt.Sprint(p.current))), Err: err}
+	rec := record{place: p.row}
+	raw := "{}"
+	if long {
+		err = &bounded.TooLongError{Max: p.max}
+	} else if rec.columns, err = p.columns(); err != nil && !bounded.IsTooLong(err) {
+		raw = fmt.Sprintf("%q", fmt.Sprint(slices.Concat(p.rows.values...)))
 	}
-	if rec.size() > p.max {
-		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(), Raw: []byte("{}"),
-			Err: &bounded.TooLongError{Max: p.max}}
+	if err == nil && rec.size() > p.max {
+		err = &bounded.TooLongError{Max: p.max}
+	}
+	if err != nil {
+		return record{}, &LineError{File: p.file, Line: p.row, Unit: p.unit(), Raw: []byte(raw), Err: err}
 	}
 	return rec, nil
 }
 
-// readBatch reads rows until some are ready.
-func (p *parquetFile) readBatch() (err error) {
+// readRow reads the values of the next row.
+func (p *parquetFile) readRow() (long bool, err error) {
 	defer func() { err = recovered(err, recover()) }()
-	for len(p.ready) == 0 {
+	for {
 		if p.rows == nil {
-			if len(p.groups) == 0 {
-				return io.EOF
+			groups := p.parts.RowGroups()
+			for p.group < len(groups) && groups[p.group].NumRows() == 0 {
+				p.group++ // pyarrow writes such, whose chunks the library cannot open
 			}
-			group := p.groups[0]
-			if p.groups = p.groups[1:]; group.NumRows() == 0 { // pyarrow writes such, whose chunks the library cannot open
-				continue
+			if p.group == len(groups) {
+				return false, io.EOF
 			}
-			p.rows = group.Rows()
+			p.rows = newParquetRows(p.parts, p.in, p.group, p.max)
+			p.group++
 		}
-		n, err := p.rows.ReadRows(p.buffer)
-		p.ready = p.buffer[:n]
-		if err != nil && !errors.Is(err, io.EOF) {
+		long, err = p.rows.next()
+		var full *roomError
+		switch {
+		case errors.As(err, &full), errors.Is(err, parquetcheck.ErrLZ4):
+			return false, fmt.Errorf("after row %d: %w", p.row, err)
+		case err != nil && !errors.Is(err, io.EOF):
 			//nolint:errorlint // may be EOF
-			return fmt.Errorf("after row %d the Parquet file is damaged (%v); write or fetch it again", p.row, err)
+			return false, fmt.Errorf("after row %d the Parquet file is damaged (%v); write or fetch it again", p.row, err)
+		case err == nil:
+			return long, nil
 		}
-		if n == 0 {
-			if err := errors.Join(p.rows.Close()); err != nil {
-				return err
-			}
-			p.rows = nil
+		if err := p.rows.close(); err != nil {
+			return false, err
 		}
+		p.rows = nil
 	}
-	return nil
 }
 
 func (p *parquetFile) columns() (columns []column, err error) {
 	defer func() { err = recovered(err, recover()) }()
-	a := &assembler{leaves: make([][]parquet.Value, p.leaves)}
-	for _, v := range p.current {
-		if i := v.Column(); i < 0 || i >= p.leaves {
-			return nil, fmt.Errorf("a value of column %d, which is not there", i)
-		}
-		a.leaves[v.Column()] = append(a.leaves[v.Column()], v)
-	}
+	a := &assembler{leaves: slices.Clone(p.rows.values), max: p.max, left: p.max}
 	cells := make([]any, len(p.root))
 	for i, c := range p.root {
 		raw, err := a.node(c, 0, 0)
+		if err != nil && !bounded.IsTooLong(err) {
+			err = fmt.Errorf("column %q: %w", c.name, err)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", c.name, err)
+			return nil, err
 		}
 		cells[i] = raw
 	}
 	return p.flat.nest(cells)
-}
-
-// assembler makes JSON of one row's values, as described in Dremel's section 4.3
-// (https://research.google/pubs/pub36632/): each leaf's values in order, with their levels.
-type assembler struct{ leaves [][]parquet.Value }
-
-// node gives the JSON of a column at definition level def and repetition level rep.
-func (a *assembler) node(c parquetColumn, rep, def int) (json.RawMessage, error) {
-	if c.node.Optional() {
-		if a.level(c) <= def {
-			return json.RawMessage("null"), a.skip(c)
-		}
-		return a.required(c, rep, def+1)
-	}
-	if c.node.Repeated() {
-		return a.repeated(c, rep, def, func(rep, def int) (json.RawMessage, error) { return a.required(c, rep, def) })
-	}
-	return a.required(c, rep, def)
-}
-
-func (a *assembler) required(c parquetColumn, rep, def int) (json.RawMessage, error) {
-	switch {
-	case c.node.Leaf():
-		v, err := a.pop(c.leaf)
-		if err != nil {
-			return nil, err
-		}
-		return leafJSON(v, c.node)
-	case logical(c.node) == "LIST" && len(c.parts) == 1 && c.parts[0].node.Repeated():
-		inner := c.parts[0]
-		return a.repeated(inner, rep, def, func(rep, def int) (json.RawMessage, error) {
-			if !inner.node.Leaf() && len(inner.parts) == 1 && inner.name != "array" && inner.name != c.name+"_tuple" {
-				return a.node(inner.parts[0], rep, def)
-			}
-			return a.required(inner, rep, def)
-		})
-	case logical(c.node) == "MAP" && len(c.parts) == 1 && len(c.parts[0].parts) == 2:
-		return a.object(c.parts[0], rep, def)
-	}
-	out := []column{}
-	for _, part := range c.parts {
-		v, err := a.node(part, rep, def)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, column{part.name, v})
-	}
-	return appendObject(nil, out), nil
-}
-
-// repeated gives a list of what item gives.
-func (a *assembler) repeated(c parquetColumn, rep, def int, item func(rep, def int) (json.RawMessage,
-	error)) (json.RawMessage, error) {
-	out := []byte{'['}
-	if a.level(c) <= def {
-		return json.RawMessage("[]"), a.skip(c)
-	}
-	for first := true; first || a.again(c, rep+1); first = false {
-		v, err := item(rep+1, def+1)
-		if err != nil {
-			return nil, err
-		}
-		if !first {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
-	}
-	return append(out, ']'), nil
-}
-
-// object gives the object of a map's keys and values.
-func (a *assembler) object(c parquetColumn, rep, def int) (json.RawMessage, error) {
-	var out []column
-	_, err := a.repeated(c, rep, def, func(rep, def int) (json.RawMessage, error) {
-		k, err := a.node(c.parts[0], rep, def)
-		if err != nil {
-			return nil, err
-		}
-		v, err := a.node(c.parts[1], rep, def)
-		name, ok := unquote(k)
-		if !ok {
-			name = string(k)
-		}
-		if slices.ContainsFunc(out, func(d column) bool { return d.name == name }) {
-			return nil, errors.Join(err, fmt.Errorf("the key %q is there twice", name))
-		}
-		out = append(out, column{name, v})
-		return nil, err
-	})
-	return appendObject(nil, out), err
-}
-
-// level is the definition level of the next value under c.
-func (a *assembler) level(c parquetColumn) int {
-	if values := a.leaves[c.leaf]; len(values) > 0 {
-		return values[0].DefinitionLevel()
-	}
-	return -1
-}
-
-// again tells whether the next value under c is one more item of the list that is being read.
-func (a *assembler) again(c parquetColumn, rep int) bool {
-	values := a.leaves[c.leaf]
-	return len(values) > 0 && values[0].RepetitionLevel() == rep
-}
-
-// skip takes one value from each leaf under c.
-func (a *assembler) skip(c parquetColumn) error {
-	if c.node.Leaf() {
-		_, err := a.pop(c.leaf)
-		return err
-	}
-	for _, part := range c.parts {
-		if err := a.skip(part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *assembler) pop(leaf int) (parquet.Value, error) {
-	values := a.leaves[leaf]
-	if len(values) == 0 {
-		return parquet.Value{}, errors.New("a value is missing; the file is damaged")
-	}
-	a.leaves[leaf] = values[1:]
-	return values[0], nil
 }
 
 // logical is the name of a node's logical type, or of the older converted type, without parameters.
@@ -388,5 +259,5 @@ func (p *parquetFile) close() error {
 	if p.rows == nil {
 		return nil
 	}
-	return p.rows.Close()
+	return p.rows.close()
 }

@@ -50,6 +50,18 @@ func RowOf(v any) (*Row, error) {
 	return &Row{columns: columns}, err
 }
 
+// Size is the bytes that the row's columns and values take, about.
+func (r *Row) Size() int {
+	n := 0
+	for _, c := range r.columns {
+		n += len(c.name) + len(c.value)
+	}
+	for _, v := range r.Values {
+		n += len(v)
+	}
+	return n
+}
+
 // Get gives a column's JSON as it stands in the file. Do not change it.
 func (r *Row) Get(name string) (json.RawMessage, bool) {
 	for _, c := range r.columns {

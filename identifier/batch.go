@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/erreval/erreval/dataset"
 )
@@ -49,7 +50,8 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 	windows := make(chan []*job)
 	batches := make(chan []*item, size) // a whole window's, so that encoding never waits for the device
 	queue := make(chan *job, id.options.Window)
-	g.Go(func() error { return feedWindows(ctx, next, size, windows, queue) })
+	held := semaphore.NewWeighted(maxHeld)
+	g.Go(func() error { return feedWindows(ctx, next, size, held, windows, queue) })
 	g.Go(func() error {
 		defer close(batches)
 		encoders := id.newEncoders()
@@ -69,24 +71,25 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 			return nil
 		})
 	}
-	err := emitInOrder(queue, emit, cancel)
+	err := emitInOrder(queue, held, emit, cancel)
 	if readErr := g.Wait(); err == nil {
 		err = readErr
 	}
 	return err
 }
 
-// feedWindows hands over size rows at a time. The queue cannot fill up for good: it holds two windows, so its oldest
-// row is in one that was handed over.
-func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, windows chan<- []*job,
-	queue chan<- *job) error {
+// feedWindows hands over size rows at a time, or fewer that have half of maxHeld. The queue cannot fill up for good: it
+// holds two windows, so its oldest row is in one that was handed over. Neither can held, for the same reason.
+func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, held *semaphore.Weighted,
+	windows chan<- []*job, queue chan<- *job) error {
 	defer close(queue)
 	defer close(windows)
 	var window []*job
+	var bytes int64
 	flush := func() {
 		if len(window) > 0 {
 			windows <- window
-			window = nil
+			window, bytes = nil, 0
 		}
 	}
 	defer flush()
@@ -98,8 +101,14 @@ func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size in
 		if err != nil {
 			return err
 		}
-		j := &job{row: row, done: make(chan struct{})}
-		window = append(window, j)
+		j := newJob(row)
+		if bytes+j.size > maxHeld/2 { // by the rows alone, not by what was given out meanwhile
+			flush()
+		}
+		if held.Acquire(ctx, j.size) != nil {
+			break
+		}
+		window, bytes = append(window, j), bytes+j.size
 		queue <- j
 		if len(window) == size {
 			flush()

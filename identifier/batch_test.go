@@ -98,6 +98,33 @@ func TestBatchLayout(t *testing.T) {
 	}
 }
 
+// TestHeldBytes: of long rows fewer are held than the window has, one at a time and in batches.
+func TestHeldBytes(t *testing.T) {
+	const rows = 300
+	text := strings.Repeat("a", 1<<20)
+	for _, o := range []identifier.Options{{Workers: 4, Window: 200}, inBatches(4000, 200)} {
+		var taken, emitted atomic.Int64
+		next := func() (*dataset.Row, error) {
+			if taken.Load() == rows {
+				return nil, io.EOF
+			}
+			return &dataset.Row{ID: fmt.Sprint(taken.Add(1) - 1), Values: []string{"Who?", text, "Oke."}}, nil
+		}
+		id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error { return nil }), o)
+		held := int64(0)
+		err := id.Identify(t.Context(), next, func(row *dataset.Row, _ *dataset.Diagnosis) error {
+			held = max(held, taken.Load()-emitted.Load())
+			if want := fmt.Sprint(emitted.Add(1) - 1); row.ID != want {
+				return fmt.Errorf("row %s came where %s was due", row.ID, want)
+			}
+			return nil
+		})
+		if err != nil || emitted.Load() != rows || held > 64+1 {
+			t.Errorf("%d rows, of which %d MiB were held, %v", emitted.Load(), held, err)
+		}
+	}
+}
+
 // tokenCounter gives the number of tokens of a row, as the model of newIdentifier sees it.
 func tokenCounter(t *testing.T) func(row *dataset.Row) int {
 	t.Helper()

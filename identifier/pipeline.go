@@ -10,13 +10,19 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/erreval/erreval/dataset"
 )
 
+// maxHeld is how many bytes of rows are held that were read and not yet given out. Ordinary rows stay below; of rows
+// near --max-record there are fewer than Options.Window.
+const maxHeld = 64 << 20
+
 // job is a row on its way through the workers.
 type job struct {
 	row       *dataset.Row
+	size      int64 // bytes held for it
 	diagnosis *dataset.Diagnosis
 	err       error // only that of a context that ended
 	done      chan struct{}
@@ -25,10 +31,10 @@ type job struct {
 // Identify reads rows from next until it gives io.EOF, and gives each with its diagnosis to emit, in the order of
 // reading. A row that cannot be tagged gets a diagnosis that says why, and the others are not touched by it.
 //
-// Options.Window bounds the rows that are held. next and emit are each called by one goroutine at a time. An error of
-// next ends the reading, one of emit everything; either is returned after all that was begun has ended. When ctx ends,
-// native calls are told to stop and awaited, and the rows finished before the first unfinished one are emitted; to
-// finish what is in flight instead, let next give io.EOF.
+// Options.Window bounds the rows that are held, and 64 MiB their bytes, or two rows. next and emit are each called by
+// one goroutine at a time. An error of next ends the reading, one of emit everything; either is returned after all that
+// was begun has ended. When ctx ends, native calls are told to stop and awaited, and the rows finished before the first
+// unfinished one are emitted; to finish what is in flight instead, let next give io.EOF.
 func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row,
 	*dataset.Diagnosis) error) error {
 	if id.options.BatchTokens > 0 {
@@ -39,7 +45,8 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 	var g errgroup.Group
 	work := make(chan *job)
 	queue := make(chan *job, id.options.Window) // in order
-	g.Go(func() error { return feedRows(ctx, next, work, queue) })
+	held := semaphore.NewWeighted(maxHeld)
+	g.Go(func() error { return feedRows(ctx, next, held, work, queue) })
 	for range id.options.Workers {
 		g.Go(func() error {
 			w := id.newWorker()
@@ -50,7 +57,7 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 			return nil
 		})
 	}
-	err := emitInOrder(queue, emit, cancel)
+	err := emitInOrder(queue, held, emit, cancel)
 	readErr := g.Wait()
 	if err == nil {
 		err = readErr
@@ -58,8 +65,14 @@ func (id *Identifier) Identify(ctx context.Context, next func() (*dataset.Row, e
 	return err
 }
 
+// newJob is a job for a row. Half of maxHeld is the most that it counts for, so that two always fit.
+func newJob(row *dataset.Row) *job {
+	return &job{row: row, size: min(int64(row.Size()), maxHeld/2), done: make(chan struct{})}
+}
+
 // feedRows hands rows to the workers, and queues what was handed over.
-func feedRows(ctx context.Context, next func() (*dataset.Row, error), work, queue chan<- *job) error {
+func feedRows(ctx context.Context, next func() (*dataset.Row, error), held *semaphore.Weighted,
+	work, queue chan<- *job) error {
 	defer close(queue)
 	defer close(work)
 	for ctx.Err() == nil {
@@ -70,7 +83,10 @@ func feedRows(ctx context.Context, next func() (*dataset.Row, error), work, queu
 			}
 			return err
 		}
-		j := &job{row: row, done: make(chan struct{})}
+		j := newJob(row)
+		if held.Acquire(ctx, j.size) != nil {
+			break
+		}
 		select {
 		case work <- j:
 			queue <- j // never for good: deliver empties the queue
@@ -80,20 +96,21 @@ func feedRows(ctx context.Context, next func() (*dataset.Row, error), work, queu
 	return ctx.Err()
 }
 
-// emitInOrder emits jobs in order until one fails, and waits for all of them.
-func emitInOrder(queue <-chan *job, emit func(*dataset.Row, *dataset.Diagnosis) error, cancel func()) error {
+// emitInOrder emits jobs in order until one fails, and waits for all of them. What it is done with is no longer held.
+func emitInOrder(queue <-chan *job, held *semaphore.Weighted, emit func(*dataset.Row, *dataset.Diagnosis) error,
+	cancel func()) error {
 	var err error
 	for j := range queue {
 		<-j.done
-		if err != nil {
-			continue
+		if err == nil {
+			if err = j.err; err == nil {
+				err = emit(j.row, j.diagnosis)
+			}
+			if err != nil {
+				cancel()
+			}
 		}
-		if err = j.err; err == nil {
-			err = emit(j.row, j.diagnosis)
-		}
-		if err != nil {
-			cancel()
-		}
+		held.Release(j.size)
 	}
 	return err
 }

@@ -18,6 +18,8 @@ func commands(e *env) []*cli.Command {
 		identifyCommand(e),
 		scoreCommand(e),
 		discoverCommand(e),
+		compareCommand(e),
+		rankCommand(e),
 		mergeCommand(e),
 		verifyCommand(e),
 		modelsCommand(e),

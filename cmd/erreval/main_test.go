@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"erreval": main, "faketrainer": fakeTrainer})
+	testscript.Main(m, map[string]func(){"erreval": main, "faketrainer": fakeTrainer, "peak": runPeak})
 }
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the

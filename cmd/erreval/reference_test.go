@@ -179,6 +179,7 @@ func referenceVariables() map[string]string {
 		"TERM":         "`dumb`: no colours",
 		"GOMAXPROCS":   "threads at the same time; a run with judges sets its own where this is not set",
 		"GOGC":         "how much garbage is kept; a run with judges sets its own where this is not set",
+		"GOMEMLIMIT":   "memory from which garbage is collected sooner; `identify` sets 300 MiB where this is not set",
 		"ERREVAL_CACHE": "folder of ONNX Runtime and of imported models; otherwise `erreval` in `$XDG_CACHE_HOME` or " +
 			"`~/.cache`",
 		"ERREVAL_OFFLINE": "if true: fetches nothing from the hub, as `--offline`",

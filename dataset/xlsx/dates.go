@@ -25,7 +25,7 @@ func (b *workbook) readStyles() error {
 			Format int `xml:"numFmtId,attr"`
 		} `xml:"cellXfs>xf"`
 	}
-	if err := b.decode("xl/styles.xml", &styles); err != nil {
+	if err := b.decode("xl/styles.xml", maxPart, &styles); err != nil {
 		return err
 	}
 	date := map[int]bool{}
@@ -36,7 +36,9 @@ func (b *workbook) readStyles() error {
 		date[f.ID] = strings.ContainsAny(quotedFormat.ReplaceAllString(strings.ToLower(f.Code), ""), "ymdhs")
 	}
 	for i, c := range styles.Cells {
-		b.dates[i] = date[c.Format]
+		if date[c.Format] {
+			b.dates[i] = true
+		}
 	}
 	return nil
 }

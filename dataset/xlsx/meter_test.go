@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -79,6 +80,26 @@ func TestDamagedParts(t *testing.T) {
 	list := &listReader{ReaderAt: strings.NewReader("x"), left: 10}
 	if _, err := list.ReadAt(make([]byte, 11), 0); err == nil || bounded.IsTooLong(err) {
 		t.Errorf("a long list of parts: %v", err)
+	}
+}
+
+// TestManyTexts: a workbook with more shared texts than any has is not read on.
+func TestManyTexts(t *testing.T) {
+	for most, want := range map[int64]string{3: "", 2: "it has more than 2 shared texts; save the sheet"} {
+		texts := &textStore{most: most, long: map[int64]bool{}}
+		for _, file := range []**os.File{&texts.data, &texts.index} {
+			var err error
+			if *file, err = bounded.TempFile(t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := texts.readTexts(strings.NewReader("<sst><si/><si><t>x</t></si><si/></sst>"), 100)
+		if (err != nil) != (want != "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%d: %v", most, err)
+		}
+		if err := texts.close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 // Package xlsx reads and writes sheets of Excel workbooks, cell by cell and in one pass, however large they are.
 //
-// excelize is not used for that: its streaming reader gives formatted texts, without their types, errors and formulas.
-// Tests compare with it.
+// excelize is not used for that: its streaming reader gives formatted texts, without their types, errors and formulas,
+// and its limits bound the sum of the parts, not what is made of them. Peak and time on two cores, excelize 2.10.1 with
+// UnzipXMLSizeLimit of 1 MiB beside this package: an ordinary workbook of 100,000 rows 27 MiB and 3.1 s beside 21 MiB
+// and 2.6 s; 28 rows that name one shared text of 100 MiB 774 MiB and 5.0 s beside 65 MiB and 0.3 s. Tests compare with
+// it.
 package xlsx
 
 import (
@@ -89,6 +92,33 @@ func (s *Reader) openSheet(name string) error {
 	s.dec = xml.NewDecoder(s.meter)
 	return nil
 }
+
+// SheetsWith gives the names of the sheets, hidden ones too, in whose first row that is not empty a cell has the text.
+// A sheet that cannot be read has none. Errors and o are those of NewReader; o.Sheet does not matter. r stays open.
+func SheetsWith(r io.ReaderAt, size int64, o Options, text string) (found []string, err error) {
+	limit := cmp.Or(o.Max, bounded.MaxRecord)
+	book, err := openWorkbook(r, size, o.TempDir, limit)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range book.names[:min(len(book.names), maxSheets)] {
+		s := &Reader{book: book, max: limit}
+		if s.openSheet(name) != nil {
+			continue
+		}
+		cells, err := s.Next()
+		if err == nil && slices.ContainsFunc(cells, func(c Cell) bool { return c.Value == any(text) }) {
+			found = append(found, name)
+		}
+		if err := s.part.Close(); err != nil {
+			return nil, errors.Join(err, book.close())
+		}
+	}
+	return found, book.close()
+}
+
+// maxSheets is how many sheets are looked into; people who review have a few.
+const maxSheets = 256
 
 // Next gives the cells of the next row that is not empty; io.EOF behind the last. A row that is too long, nests too
 // deep or has too many cells is a *RowError, behind which the next call goes on.

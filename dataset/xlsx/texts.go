@@ -15,9 +15,12 @@ import (
 // textStore holds a workbook's shared texts in a temporary file, however many there are.
 type textStore struct {
 	data, index *os.File // index: 8 bytes a text, where it ends in data
-	n           int64
+	n, most     int64
 	long        map[int64]bool // texts that are longer than a row may be, and left out
 }
+
+// maxTexts is the most shared texts of a workbook: an empty one takes five bytes of it, and next to none of the file.
+const maxTexts = 10 * maxRows
 
 // textLen is the length of a text in bytes; more than any row may take where it was left out for its length.
 func (t *textStore) textLen(i int64) (int, error) {
@@ -80,6 +83,10 @@ func (t *textStore) readTexts(r io.Reader, limit int) error {
 			whole := unescapeExcel(text.String())
 			if meter.cut {
 				t.long[t.n], whole = true, ""
+			}
+			if t.n == t.most {
+				return fmt.Errorf("it has more than %d shared texts; save the sheet that is needed as a workbook of its own, "+
+					"or as CSV", t.most)
 			}
 			data.WriteString(whole)
 			end += uint64(len(whole))

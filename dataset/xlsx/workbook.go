@@ -25,10 +25,12 @@ type workbook struct {
 	said   []string
 }
 
-// What is held in memory: at most maxPart bytes of a part, and of the list of parts at the file's end.
+// What is held in memory: at most maxPart bytes of a part, and of the list of parts at the file's end. Of the list of
+// sheets it is less, as each takes more in memory than in the file.
 const (
-	maxPart = 16 << 20
-	maxList = 16 << 20
+	maxPart       = 16 << 20
+	maxSheetsPart = 8 << 20
+	maxList       = 16 << 20
 )
 
 // listReader reads what a ZIP file's reader asks for at first, its list of parts; ready ends its bound.
@@ -87,14 +89,14 @@ func (b *workbook) openPart(name string) (io.ReadCloser, error) {
 }
 
 // decode reads a small part.
-func (b *workbook) decode(name string, v any) error {
+func (b *workbook) decode(name string, limit int, v any) error {
 	in, err := b.openPart(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := xml.NewDecoder(newMeter(bounded.NewReader(in, maxPart), "", 0)).Decode(v); bounded.IsTooLong(err) {
-		return fmt.Errorf("the part %s of the workbook is damaged: it has more than %d MiB", name, maxPart>>20)
+	if err := xml.NewDecoder(newMeter(bounded.NewReader(in, limit), "", 0)).Decode(v); bounded.IsTooLong(err) {
+		return fmt.Errorf("the part %s of the workbook is damaged: it has more than %d MiB", name, limit>>20)
 	} else if err != nil {
 		return fmt.Errorf("the part %s of the workbook is damaged: %v", name, err) //nolint:errorlint // may be EOF
 	}
@@ -118,7 +120,8 @@ func (b *workbook) readSheets() error {
 			Target string `xml:"Target,attr"`
 		} `xml:"Relationship"`
 	}
-	if err := errors.Join(b.decode("xl/workbook.xml", &book), b.decode("xl/_rels/workbook.xml.rels", &rels)); err != nil {
+	if err := errors.Join(b.decode("xl/workbook.xml", maxSheetsPart, &book),
+		b.decode("xl/_rels/workbook.xml.rels", maxPart, &rels)); err != nil {
 		return err
 	}
 	b.d1904 = book.Pr.Date1904 == "1" || book.Pr.Date1904 == "true"
@@ -183,7 +186,7 @@ func (b *workbook) readTexts(tempDir string, limit int) error {
 		return err
 	}
 	defer in.Close()
-	t := &textStore{long: map[int64]bool{}}
+	t := &textStore{most: maxTexts, long: map[int64]bool{}}
 	if t.data, err = bounded.TempFile(tempDir); err != nil {
 		return err
 	}

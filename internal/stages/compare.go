@@ -228,7 +228,7 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("%s: %w", m.Input, err)
 	}
 	var b strings.Builder
-	sink, err := dataset.NewSink(&b, dataset.Format{Name: "jsonl"}, dataset.SinkOptions{})
+	sink, err := dataset.NewSink(&b, dataset.Format{}, dataset.SinkOptions{})
 	for _, row := range rows {
 		if err == nil {
 			err = sink.Write(row)

@@ -155,12 +155,12 @@ func (s *Score) Panel(ctx context.Context, o *AskOptions) (err error) {
 	defer func() { err = errors.Join(err, j.Close()) }()
 	check := s.rowCheck(&o.Panel)
 	if !o.Asks() {
-		return j.look(ctx, r, s.JSON, func(row *dataset.Row) ([]*scorer.Question, error) {
+		return j.look(ctx, r, s.JSON, j.callsOf(func(row *dataset.Row) ([]*scorer.Question, error) {
 			if err := check(row); err != nil {
 				return nil, err
 			}
 			return panel.Questions(row)
-		})
+		}))
 	}
 	s.judges = j
 	stage := s.stage(chosen)

@@ -7,10 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
 
 // thriftDepth is how deep structures and lists may nest; Parquet's own reach six.
 const thriftDepth = 32
+
+// Limits of a footer, which the library unpacks as a whole: a column of a row group takes some 800 bytes of memory, an
+// entry of a list at least 16, and both may be a single byte in the file.
+const (
+	maxFooter   = 32 << 20 // bytes
+	maxEntries  = 2 << 20  // of all its lists
+	maxChunks   = 128 << 10
+	maxNesting  = 64 // of groups of columns
+	chunkDepth  = 4  // of structures: a row group's columns
+	schemaDepth = 2  // row groups, elements of the schema
+)
 
 var errThrift = errors.New("its metadata is damaged")
 
@@ -30,9 +43,52 @@ func CheckFooter(r io.ReaderAt, size int64) error {
 	if n > size-int64(len(end)) {
 		return fmt.Errorf("its footer has %d bytes, of %d in all", n, size)
 	}
-	s := newSkimmer(io.NewSectionReader(r, size-int64(len(end))-n, n))
+	if n > maxFooter {
+		return errFooter
+	}
+	in := io.NewSectionReader(r, size-int64(len(end))-n, n)
+	s := newSkimmer(in)
 	s.structure(0)
-	return s.err
+	if s.err != nil {
+		return s.err
+	}
+	if s.entries > maxEntries || s.chunks > maxChunks {
+		return errFooter
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return checkNesting(bufio.NewReader(in))
+}
+
+var errFooter = errors.New("its footer lists too much; write the file again with fewer row groups or columns")
+
+// checkNesting refuses a schema whose groups nest too deep: the library keeps a path for each.
+func checkNesting(in io.Reader) error {
+	var meta struct {
+		Schema []struct {
+			Children int32 `thrift:"5,optional"`
+		} `thrift:"2,required"`
+	}
+	if err := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(in)).Decode(&meta); err != nil {
+		return err
+	}
+	var open []int32 // groups, with how many children each still has
+	for _, e := range meta.Schema {
+		for len(open) > 0 && open[len(open)-1] == 0 {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			open[len(open)-1]--
+		}
+		if e.Children > 0 {
+			open = append(open, e.Children)
+		}
+		if len(open) > maxNesting {
+			return fmt.Errorf("its columns nest more than %d deep", maxNesting)
+		}
+	}
+	return nil
 }
 
 // The types of the compact protocol.
@@ -43,10 +99,12 @@ const (
 
 // skimmer goes over values of Thrift's compact protocol without keeping them, and stops at a length that cannot be.
 type skimmer struct {
-	in     *bufio.Reader
-	left   int64 // bytes
-	err    error
-	beyond bool // it stopped at a length that goes beyond the end
+	in      *bufio.Reader
+	left    int64 // bytes
+	err     error
+	beyond  bool   // it stopped at a length that goes beyond the end
+	entries uint64 // of lists
+	chunks  int    // structures that the library makes much of
 }
 
 func newSkimmer(in *io.SectionReader) *skimmer {
@@ -103,6 +161,9 @@ func (s *skimmer) structure(depth int) {
 	if depth > thriftDepth {
 		s.fail()
 	}
+	if depth == schemaDepth || depth == chunkDepth {
+		s.chunks++
+	}
 	for s.err == nil {
 		head := s.byte()
 		if head == 0 {
@@ -154,6 +215,7 @@ func (s *skimmer) elements(n uint64, depth int, kinds ...byte) {
 		s.fail()
 	}
 	s.fits(n)
+	s.entries += n
 	for ; n > 0 && s.err == nil; n-- {
 		for _, k := range kinds {
 			s.value(k, depth+1)

@@ -8,3 +8,7 @@ with pq.ParquetWriter(D+"empty-group.parquet", t.schema, compression="lz4") as w
 for f in ["lz4","zero-rows","empty-group"]:
     m=pq.ParquetFile(D+f+".parquet").metadata
     print(f, m.num_rows, m.num_row_groups, [m.row_group(i).num_rows for i in range(m.num_row_groups)], m.row_group(0).column(0).compression if m.num_row_groups else "")
+import random
+random.seed(1)
+pq.write_table(pa.table({"x": [random.getrandbits(62) for _ in range(2000)]}), D+"lz4-random.parquet", compression="lz4",
+               use_dictionary=False)

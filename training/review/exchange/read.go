@@ -14,6 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/dataset/xlsx"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -89,45 +90,25 @@ func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, erro
 	return read(rows, path, format, f, reviewer)
 }
 
-// maxUnpacked is the most bytes that the parts of a workbook unpack to, where the sheet is looked for. A batch has far
-// less.
-const maxUnpacked = 256 << 20
-
 // sheetOf names the sheet that has the items, since people add sheets of their own and move them; "" is none.
 func sheetOf(path, item string) (string, error) {
-	book, err := excelize.OpenFile(path, excelize.Options{UnzipSizeLimit: maxUnpacked})
+	book, err := os.Open(path)
 	if err != nil {
 		return "", nil //nolint:nilerror // who reads the rows says what is wrong with the file
 	}
 	defer book.Close()
-	var found []string
-	for _, name := range book.GetSheetList() {
-		if slices.Contains(headOf(book, name), item) {
-			found = append(found, name)
-		}
+	info, err := book.Stat()
+	if err != nil {
+		return "", nil //nolint:nilerror // likewise
 	}
-	switch len(found) {
-	case 0:
-		return "", nil
-	case 1:
+	found, err := xlsx.SheetsWith(book, info.Size(), xlsx.Options{}, item)
+	if err != nil || len(found) == 0 {
+		return "", nil //nolint:nilerror // likewise
+	}
+	if len(found) == 1 {
 		return found[0], nil
 	}
 	return "", fmt.Errorf("the sheets %q all have items; delete those that do not count", found)
-}
-
-// headOf is the first row of a sheet that is not empty; nil is none.
-func headOf(book *excelize.File, sheet string) []string {
-	rows, err := book.Rows(sheet)
-	if err != nil { // one of a chart
-		return nil
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if head, err := rows.Columns(); err != nil || strings.Join(head, "") != "" {
-			return head
-		}
-	}
-	return nil
 }
 
 var units = map[string]string{dataset.XLSX: "row", dataset.Parquet: "row", dataset.JSON: "item"}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/pairwise"
+	"github.com/erreval/erreval/pairwise/leaderboard"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+const compareDescription = `INPUT holds outputs of two systems or more on the same inputs: a row an output, with the system's name in a
+column, or a row a pair. By each error type and overall, the better text of each pair is found: offline by the labels
+of tagged rows, or by language models. OUT has the pairs with a column "verdicts"; leaderboards, and what the judges
+go by besides quality, are printed:
+   erreval identify outputs.jsonl -o tagged.jsonl
+   erreval compare tagged.jsonl -o compared.jsonl --system system
+
+By a language model, in both orders and three wordings; look at the prompts and the cost first:
+   erreval compare outputs.jsonl --system system --judge gpt-4o-mini --prompts 3 --show-prompt '*'
+   erreval compare outputs.jsonl --system system --judge gpt-4o-mini --prompts 3 --dry-run
+   erreval compare outputs.jsonl -o compared.jsonl --system system --judge gpt-4o-mini --prompts 3 --max-cost 20
+
+Pairs (columns response_a, response_b, system_a, system_b, instruction), only some types, a limit on bias:
+   erreval compare pairs.jsonl -o compared.jsonl --taxonomy instruction-following --judge gpt-4o-mini \
+      --types Factuality,Overall --fail-on 'order-changes>20%'
+
+The leaderboards again, of these verdicts or of people's:
+   erreval rank compared.jsonl
+docs/compare.md says how each figure is computed.`
+
+func compareCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:        "compare",
+		Usage:       "find which system is better at what",
+		ArgsUsage:   "INPUT",
+		Description: compareDescription,
+		Flags:       compareFlags(),
+		Action: func(ctx *cli.Context) error {
+			if err := wantArgs(ctx, 1, 1, "one file of outputs or pairs"); err != nil {
+				return err
+			}
+			return runCompare(ctx, e)
+		},
+	}
+}
+
+func compareFlags() []cli.Flag {
+	own := map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"),
+		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system"},
+		&cli.StringFlag{Name: "by", Usage: "outputs with the same text in `FIELD` or column are compared " +
+			"(default: the taxonomy's group field)"},
+		&cli.StringFlag{Name: "design", Value: pairwise.All, Usage: "which pairs are made of outputs, `DESIGN`: all, " +
+			"random (one an item) or baseline=SYSTEM"},
+		&cli.IntFlag{Name: "pairs", Usage: "take `N` of these pairs, drawn; 0 takes all"},
+		&cli.StringFlag{Name: "types", Usage: "compare by these error types of the taxonomy, `NAME[,NAME]`, and " +
+			verdicts.Overall + " (default: all, and " + verdicts.Overall + ")"},
+		&cli.StringFlag{Name: "reconcile", Value: verdicts.Majority, Usage: "`HOW` several judgements become one: " +
+			verdicts.Majority + ", or " + verdicts.Agree + ", where all have to say the same"},
+		&cli.IntFlag{Name: "prompts", Value: 1, Usage: "ask in `K` wordings, 1 to 3"},
+		&cli.StringFlag{Name: "orders", Value: "both", Usage: "show the texts of a pair in `ORDER`: both, ab or ba"},
+		&cli.BoolFlag{Name: "joint", Usage: "ask about all types in one call: cheaper"},
+		&cli.StringFlag{Name: "mode", Value: prompt.Vanilla, Usage: "`MODE`: error-aware shows the judge the errors found, " +
+			"vanilla does not, both does each"},
+		&cli.StringSliceFlag{Name: "template", Usage: "prompt template `FILE` of kind compare; may be repeated, in place " +
+			"of --prompts"},
+	}}
+	asking := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool { return f.Names()[0] == "template" })
+	return slices.Concat(runFlags(own), ratingFlags(), asking)
+}
+
+// ratingFlags say how systems are rated.
+func ratingFlags() []cli.Flag {
+	o := leaderboard.DefaultOptions()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "anchor", Usage: "`SYSTEM` whose ratings are 1000 (default: the mean is 1000)"},
+		&cli.IntFlag{Name: "bootstrap", Value: o.Resamples, Usage: "`N` resamples of items for the intervals; 0: no resampling"},
+		&cli.Uint64Flag{Name: "draw-seed", Value: o.Seed, Usage: "`SEED` of pairs, resamples and Elo's orders"},
+		&cli.Float64Flag{Name: "elo-k", Value: o.Elo.K, Usage: "`K` of Elo"},
+		&cli.StringFlag{Name: "inconsistent", Value: o.Inconsistent,
+			Usage: "pairs on which judgements differ are `HOW`: tie (half a win of each) or out"},
+		&cli.StringSliceFlag{Name: "own", Usage: "`JUDGE=SYSTEM[,SYSTEM]`: systems that are the judge, or of its family, " +
+			"for the audit; may be repeated"},
+		&cli.StringFlag{Name: "report", Usage: "write the figures as Markdown to `FILE`, replacing it"},
+		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"order-changes>20%\"; also " +
+			strings.Join(stages.RankLimits()[1:], ", ") + "; may be repeated"},
+	}
+}
+
+func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
+	o := stages.RatingOptions{Options: leaderboard.DefaultOptions(), Own: map[string][]string{}}
+	o.Anchor, o.Resamples, o.Seed = ctx.String("anchor"), ctx.Int("bootstrap"), ctx.Uint64("draw-seed")
+	o.Elo.K, o.Elo.Seed, o.Inconsistent = ctx.Float64("elo-k"), ctx.Uint64("draw-seed"), ctx.String("inconsistent")
+	if err := o.Validate(); err != nil {
+		return o, nil, exit.With(exit.Usage, err)
+	}
+	for _, pair := range ctx.StringSlice("own") {
+		judge, systems, ok := strings.Cut(pair, "=")
+		if !ok || judge == "" || systems == "" {
+			return o, nil, exit.Usagef("--own %q: write it as JUDGE=SYSTEM,SYSTEM", pair)
+		}
+		o.Own[judge] = append(o.Own[judge], strings.Split(systems, ",")...)
+	}
+	var limits []gate.Gate
+	for _, text := range ctx.StringSlice("fail-on") {
+		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, slices.Contains(stages.RankLimits(), name) })
+		if err != nil || !slices.Contains(stages.RankLimits(), limit.Subject) {
+			return o, nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
+				strings.Join(stages.RankLimits(), ", "))
+		}
+		limits = append(limits, limit)
+	}
+	return o, limits, nil
+}
+
+func runCompare(ctx *cli.Context, e *env) error {
+	t, err := taxonomyOf(ctx.String("taxonomy"), ctx.Args().Slice(), openTaxonomy)
+	if err != nil {
+		return err
+	}
+	c := &stages.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"), JSON: ctx.Bool("json")}
+	if c.Ratings, c.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if c.Types, err = readTypes(ctx.String("types"), t); err != nil {
+		return err
+	}
+	ask, err := readCompareJudge(ctx, e, c)
+	if err != nil {
+		return err
+	}
+	o := readRunOptions(ctx)
+	if o.Output == "" && (ask == nil || ask.Asks()) || o.Output == run.Stdio {
+		return exit.Usagef("give -o OUT, a file for the pairs with their verdicts")
+	}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if ctx.String("system") != "" {
+		if o.Inputs, err = makePairs(ctx, e, t, &o); err != nil {
+			return err
+		}
+	}
+	if c.Run, err = run.New(e.Process, o); err != nil {
+		return err
+	}
+	if err := c.Run.NameColumns(ctx.Context, pairwise.PairTask(t)); err != nil {
+		if run.LacksColumns(err) && ctx.String("system") == "" {
+			err = fmt.Errorf("%w\na file with a row an output needs --system COLUMN, which names the systems", err)
+		}
+		return err
+	}
+	if ask == nil {
+		return c.Offline(ctx.Context)
+	}
+	return c.Panel(ctx.Context, ask)
+}
+
+// readTypes are the names of the types that are compared, in the taxonomy's order, then Overall.
+func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
+	var all []string
+	for _, y := range t.Types {
+		if !y.NoError {
+			all = append(all, y.Name)
+		}
+	}
+	all = append(all, verdicts.Overall)
+	if flag == "" {
+		return all, nil
+	}
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(flag, ",") {
+		name = strings.TrimSpace(name)
+		if i, ok := t.Index(name); ok {
+			name = t.Types[i].Name
+		} else if strings.EqualFold(name, verdicts.Overall) {
+			name = verdicts.Overall
+		}
+		if !slices.Contains(all, name) {
+			return nil, exit.Usagef("--types: %s has no error type %q; there are %s", t.ID(), name, strings.Join(all, ", "))
+		}
+		wanted[name] = true
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !wanted[name] }), nil
+}
+
+// readCompareJudge reads how models judge; nil without a judge.
+func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskOptions, error) {
+	judging := append(askFlags(), &cli.IntFlag{Name: "prompts"}, &cli.StringFlag{Name: "orders"},
+		&cli.BoolFlag{Name: "joint"}, &cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "reconcile"})
+	if name := ctx.String("judge"); name == "" || name == "none" {
+		return nil, onlyWith(ctx, e, slices.DeleteFunc(judging, func(f cli.Flag) bool { return f.Names()[0] == "judge" }),
+			"--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
+	}
+	switch mode := ctx.String("mode"); mode {
+	case "both":
+		c.Modes = []string{prompt.Vanilla, prompt.ErrorAware}
+	case prompt.Vanilla, prompt.ErrorAware:
+		c.Modes = []string{mode}
+	default:
+		return nil, exit.Usagef("--mode %q: it is %s, %s or both", mode, prompt.ErrorAware, prompt.Vanilla)
+	}
+	switch order := ctx.String("orders"); order {
+	case "both":
+		c.Orders = []string{verdicts.OrderAB, verdicts.OrderBA}
+	case verdicts.OrderAB, verdicts.OrderBA:
+		c.Orders = []string{order}
+	default:
+		return nil, exit.Usagef("--orders %q: it is both, %s or %s", order, verdicts.OrderAB, verdicts.OrderBA)
+	}
+	k, wordings := ctx.Int("prompts"), prompt.CompareWordings()
+	if k < 1 || k > len(wordings) {
+		return nil, exit.Usagef("--prompts %d: there are %d wordings", k, len(wordings))
+	}
+	if c.Wordings = wordings[:k]; len(ctx.StringSlice("template")) > 0 {
+		c.Wordings = ctx.StringSlice("template")
+	}
+	ask, err := readAskOptions(ctx, e)
+	if err == nil {
+		ask.Joint, ask.Template = ctx.Bool("joint"), ""
+	}
+	return ask, err
+}
+
+// makePairs writes the pairs of a file of outputs beside OUT, or for a look at prompts and costs to a temporary file.
+func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) ([]string, error) {
+	m := &stages.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
+		System: ctx.String("system"), By: cmp.Or(ctx.String("by"), t.GroupField()),
+		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed")}}
+	if o.Output == "" {
+		m.Output = o.Inputs[0] + ".pairs.jsonl"
+	}
+	if d := m.Design.Design; d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline) {
+		return nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
+	}
+	if m.By == "" {
+		return nil, exit.Usagef("%s says not what outputs are written for; name the field or column with --by", t.ID())
+	}
+	if m.Design.Pairs < 0 {
+		return nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
+	}
+	var err error
+	if m.Rows, err = openRowInput(ctx, t); err != nil {
+		return nil, err
+	}
+	if err := dataset.CheckOutput(m.Output, true, o.Inputs...); err != nil {
+		return nil, err
+	}
+	n, err := m.Run(ctx.Context)
+	if err != nil {
+		return nil, err
+	}
+	o.Map, o.IDFlag = nil, ""
+	if !o.Quiet {
+		e.Warn("%d pairs in %s", n, m.Output)
+	}
+	return []string{m.Output}, errors.Join(err)
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+const rankDescription = `Verdicts of "erreval compare":
+   erreval rank compared.jsonl --anchor baseline-v1
+
+Those of people, or of another program: a column each, whose majority counts, with A, B, both_good or both_bad, with
+1, 2 or 0 (a tie), or with a system's name:
+   erreval rank votes.csv --verdict winner --system-a model_a --system-b model_b --item question_id
+   erreval rank pairs.jsonl --verdict annotator1,annotator2,annotator3 --system-a model1 --system-b model2
+
+Four ratings stand side by side: Bradley-Terry (ties are half a win), Davidson (ties are an outcome), Elo as the mean over
+drawn orders, Glicko-2 in one period; Borda counts over them. docs/compare.md says how each is computed.`
+
+func rankCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:        "rank",
+		Usage:       "rate systems by verdicts on pairs",
+		ArgsUsage:   "VERDICTS...",
+		Description: rankDescription,
+		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
+			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
+			&cli.StringFlag{Name: "item", Value: verdicts.Item, Usage: "`COLUMN` that says what both texts were written for"},
+			&cli.StringFlag{Name: "system-a", Value: verdicts.SystemA, Usage: "`COLUMN` with the first system"},
+			&cli.StringFlag{Name: "system-b", Value: verdicts.SystemB, Usage: "`COLUMN` with the second system"}},
+			ratingFlags(), []cli.Flag{jsonFlag(), markdownFlag()}),
+		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
+	}
+}
+
+func runRank(ctx *cli.Context, e *env) error {
+	if err := wantArgs(ctx, 1, -1, "one or more files of verdicts"); err != nil {
+		return err
+	}
+	paths := ctx.Args().Slice()
+	if err := run.CheckInputs(paths); err != nil {
+		return err
+	}
+	t, err := taxonomyOf(ctx.String("taxonomy"), paths, openTask)
+	if err != nil {
+		return err
+	}
+	form, err := readReportForm(ctx)
+	if err != nil {
+		return err
+	}
+	k := &stages.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
+		Markdown: form.markdown, Columns: stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
+			SystemB: ctx.String("system-b")}}
+	if ctx.IsSet("verdict") {
+		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {
+			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))
+		}
+	}
+	if k.Types, err = readTypes("", t); err != nil {
+		return err
+	}
+	if len(k.Columns.Verdicts) > 0 {
+		k.Types = []string{verdicts.Overall}
+	}
+	if k.Ratings, k.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if k.Rows, err = openRowInput(ctx, &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}); err != nil {
+		return err
+	}
+	return k.Run(ctx.Context)
+}

@@ -1,0 +1,218 @@
+package stages
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/pairwise/audit"
+	"github.com/erreval/erreval/pairwise/leaderboard"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+)
+
+// agreement compares the judges' verdicts with those of the labels.
+func (c *readVerdicts) agreement() []Agreement {
+	var out []Agreement
+	for _, name := range slices.Sorted(maps.Keys(c.judged)) {
+		both := c.judged[name]
+		a := Agreement{Type: name, Pairs: len(both[0]), Kappa: report.Number(stats.Kappa(both[0], both[1]))}
+		same := 0
+		for i := range both[0] {
+			if both[0][i] == both[1][i] {
+				same++
+			}
+		}
+		a.Same = report.Number(float64(same) / float64(a.Pairs))
+		out = append(out, a)
+	}
+	return out
+}
+
+// Subjects of limits: figures of the audit of all judges and types; the highest counts.
+const (
+	limitChanged  = "order-changes"
+	limitReversed = "reversed"
+	limitFirst    = "first-wins"
+	limitLong     = "longer-wins"
+	limitOwn      = "own-wins"
+	limitUnjudged = "unjudged"
+)
+
+// RankLimits are what --fail-on can name.
+func RankLimits() []string {
+	return []string{limitChanged, limitReversed, limitFirst, limitLong, limitOwn, limitUnjudged}
+}
+
+// checkLimits decides the limits. Shares are turned into counts of their bases.
+func (c *Comparison) checkLimits(limits []gate.Gate) []gate.Result {
+	var results []gate.Result
+	for _, limit := range limits {
+		if limit.Subject == limitUnjudged {
+			results = append(results, limit.Check(c.unjudged()))
+			continue
+		}
+		var worst gate.Counts
+		highest := -1.0
+		for i := range c.Audits {
+			figure, of := limitedFigure(&c.Audits[i], limit.Subject)
+			if value := float64(figure.Value); value > highest {
+				highest = value
+				worst = gate.Counts{Tagged: of, Rows: of, Unit: "judgements",
+					Labels: map[string]int{limit.Subject: int(value*float64(of) + 0.5)}}
+			}
+		}
+		results = append(results, limit.Check(worst))
+	}
+	return results
+}
+
+func limitedFigure(a *audit.Audit, subject string) (report.Figure, int) {
+	switch subject {
+	case limitChanged:
+		return a.Changed, a.Both
+	case limitReversed:
+		return a.Reversed, a.Both
+	case limitFirst:
+		return a.FirstWins, a.Decided
+	case limitLong:
+		return a.LongWins, a.Unequal
+	}
+	return a.OwnWins, a.Own
+}
+
+func (c *Comparison) unjudged() gate.Counts {
+	out := gate.Counts{Unit: "verdicts", Labels: map[string]int{}}
+	for _, t := range c.Tables {
+		n := 0
+		for _, k := range t.Unjudged {
+			n += k
+		}
+		out.Labels[limitUnjudged] += n
+		out.Tagged += t.Games + n
+	}
+	return out
+}
+
+// Report puts the figures into words and tables.
+func (c *Comparison) Report() *report.Report {
+	r := &report.Report{Title: fmt.Sprintf("%s on %s", words.Plural(c.Systems, "system", "systems"),
+		words.Plural(c.Items, "item", "items"))}
+	anchor := "the mean of each table is 1000"
+	if c.Anchor != "" {
+		anchor = c.Anchor + " is 1000"
+	}
+	r.Facts = append(r.Facts, "ratings by Bradley-Terry, in points of which 400 are a tenfold chance; "+anchor)
+	if c.Resamples > 0 {
+		r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: percentile bootstrap over items, %d resamples; systems share "+
+			"a rank where intervals overlap", 100*stats.Level, c.Resamples))
+	}
+	for i := range c.Tables {
+		r.Sections = append(r.Sections, tableSection(&c.Tables[i]))
+	}
+	if c.Halo != nil {
+		r.Sections = append(r.Sections, haloSection(c.Halo))
+	}
+	if len(c.Agreement) > 0 {
+		r.Sections = append(r.Sections, c.agreementSection())
+	}
+	if len(c.Audits) > 0 {
+		r.Sections = append(r.Sections, c.auditSection())
+	}
+	return r
+}
+
+func tableSection(t *leaderboard.Table) report.Section {
+	s := report.Section{Title: t.Type, Notes: slices.Clone(t.Notes)}
+	if t.Inconsistent > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s on which the judgements differ", words.Plural(t.Inconsistent, "pair", "pairs")))
+	}
+	if len(t.Unjudged) > 0 {
+		var reasons []string
+		for _, reason := range slices.Sorted(maps.Keys(t.Unjudged)) {
+			reasons = append(reasons, fmt.Sprintf("%s %d", reason, t.Unjudged[reason]))
+		}
+		s.Notes = append(s.Notes, "left out as unjudged: "+strings.Join(reasons, ", "))
+	}
+	table := report.NewTable("system", "rank", "rating", "won", "lost", "tied", "win rate", "both bad", "Davidson", "Elo",
+		"Glicko-2", "Borda")
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		rank := "–"
+		if row.Rank > 0 {
+			rank = fmt.Sprint(row.Rank)
+		}
+		table.Rows = append(table.Rows, []string{row.System, rank, row.Rating.Text("%.0f"), plain(row.Won), plain(row.Lost),
+			plain(row.Tied), percentFigure(row.WinRate), percentFigure(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
+			row.Glicko2.Text("%.0f"), plain(row.Borda)})
+	}
+	s.Table = table
+	return s
+}
+
+func plain(x float64) string { return fmt.Sprintf("%g", x) }
+
+func percentFigure(f report.Figure) string {
+	return report.Figure{Value: 100 * f.Value, Low: 100 * f.Low, High: 100 * f.High}.Text("%.0f") + " %"
+}
+
+func haloSection(h *leaderboard.Halo) report.Section {
+	s := report.Section{Title: "Halo: how much the types are one impression"}
+	s.Notes = append(s.Notes, fmt.Sprintf("mean |tau| between the orders of %s: %s",
+		words.Plural(h.Types, "type", "types"), h.Tau.Text("%.2f")))
+	if h.Pairs > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("the same verdict by all types: %s of %s", (100*h.Same).Text("%.0f %%"),
+			words.Plural(h.Pairs, "pair", "pairs")))
+	}
+	return s
+}
+
+func (c *Comparison) agreementSection() report.Section {
+	s := report.Section{Title: "Agreement of the judges with the labels, on the same pairs",
+		Table: report.NewTable("type", "pairs", "same", "kappa")}
+	for _, a := range c.Agreement {
+		s.Table.Rows = append(s.Table.Rows, []string{a.Type, fmt.Sprint(a.Pairs), (100 * a.Same).Text("%.0f %%"),
+			a.Kappa.Text("%.2f")})
+	}
+	return s
+}
+
+// auditSection shows what judges go by overall, or by the types where there is no verdict overall.
+func (c *Comparison) auditSection() report.Section {
+	s := report.Section{Title: "What the judges go by besides quality",
+		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing about " +
+			"quality; position and length are log odds with the systems held constant, 0 without a liking"},
+		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
+			"length", "own text")}
+	overall := slices.ContainsFunc(c.Audits, func(a audit.Audit) bool { return a.Type == verdicts.Overall })
+	for i := range c.Audits {
+		a := &c.Audits[i]
+		if overall && a.Type != verdicts.Overall {
+			continue
+		}
+		own := "–"
+		if a.Own > 0 {
+			own = percentFigure(a.OwnWins)
+		}
+		s.Table.Rows = append(s.Table.Rows, []string{a.Judge + ", " + a.Type, percentOr(a.Changed), percentOr(a.Reversed),
+			percentOr(a.FirstWins), percentOr(a.LongWins), own, a.Position.Text("%.2f"), a.Length.Text("%.2f"),
+			a.OwnSlope.Text("%.2f")})
+		for _, note := range a.Notes {
+			if !slices.Contains(s.Notes, note) {
+				s.Notes = append(s.Notes, note)
+			}
+		}
+	}
+	return s
+}
+
+func percentOr(f report.Figure) string {
+	if !f.Value.Defined() {
+		return "–"
+	}
+	return percentFigure(f)
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# What hostile files cost: scripts/hostile.sh [NAME]
+# Makes every kind of dataset/hostiletest (those with NAME in their name), reads each with identify, workbooks with
+# refine merge too, and prints a table: command | file | its size | peak MiB | exit code | time | first message.
+# Fails where a process takes more than 512 MiB. Two minutes; 3 GiB of memory for making them. PROGRAM=FILE measures
+# another build, which may take all the memory that there is: ulimit -v 8000000 before.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+make -s setup >/dev/null
+echo "| command | file | size | peak MiB | exit code | time | it says |"
+echo "|---|---|---|---|---|---|---|"
+ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) GOFLAGS=$(scripts/goflags.sh) \
+  go test ./cmd/erreval -run '^TestHostileFiles$' -count=1 -timeout 30m -v -args -hostile -hostile-only "${1:-}" \
+  ${PROGRAM:+-hostile-program "$PROGRAM"} | grep -E '^\||_test.go|^FAIL|^panic'
