@@ -369,7 +369,7 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 	return written, nil
 }
 
-// CopyFile copies the file called name to path, whose folder it makes.
+// CopyFile copies the file called name to path, where there is nothing yet. It makes the folder.
 func CopyFile(fsys fs.FS, name, path string) error {
 	from, err := fsys.Open(name)
 	if err != nil {
@@ -379,7 +379,7 @@ func CopyFile(fsys fs.FS, name, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	to, err := os.Create(path)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // a link is none
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/erreval/erreval/internal/wholefile"
 	"modernc.org/sqlite"
 )
 
@@ -70,12 +71,18 @@ func openStore(path, synchronous string) (*store, error) {
 	return s, nil
 }
 
-// regularFile checks that path is a regular file. If there is none, it makes an empty one that only its owner can read.
+// regularFile checks that path is a regular file, and that no links are planted where SQLite has its files. If there is none, it makes an empty one that only its owner can read.
 func regularFile(path string) (abs string, err error) {
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G703 -- the file that the user named
+	// SQLite resolves links in the name of the file, and opens no others.
+	for _, beside := range []string{"-wal", "-shm", "-journal"} {
+		if err := wholefile.RefuseLink(abs + beside); err != nil {
+			return "", err
+		}
+	}
+	f, err := wholefile.OpenUnlinked(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err
 	}

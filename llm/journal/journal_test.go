@@ -541,3 +541,29 @@ func TestBroken(t *testing.T) {
 		t.Errorf("got %v, want a broken journal", err)
 	}
 }
+
+// Where the journal's files would be, somebody else has put links to a file of the user's.
+func TestPlantedLinks(t *testing.T) {
+	for _, kind := range []string{"", "-wal", "-shm", "-journal"} {
+		path := file(t)
+		mine := filepath.Join(filepath.Dir(path), "mine")
+		for _, target := range []string{mine, mine + "-absent"} {
+			if err := errors.Join(os.WriteFile(mine, nil, 0o644), os.Symlink(target, path+kind)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(path); err == nil || !strings.Contains(err.Error(), path+kind+" is a symbolic link") {
+				t.Errorf("%q: got %v", kind, err)
+			}
+			info, err := os.Stat(mine)
+			if err != nil || info.Size() != 0 || info.Mode() != 0o644 {
+				t.Errorf("%q: the file behind the link was changed: %v %v", kind, info, err)
+			}
+			if _, err := os.Lstat(mine + "-absent"); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%q: a file was made behind the link", kind)
+			}
+			if err := os.Remove(path + kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

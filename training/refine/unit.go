@@ -161,7 +161,7 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 // lock keeps other processes from beginning a step until the file is closed. It ends with the process, however that
 // ends.
 func (w *Workspace) lock(how int) (*os.File, error) {
-	f, err := os.OpenFile(w.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := wholefile.OpenUnlinked(w.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
