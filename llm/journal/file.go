@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"modernc.org/sqlite"
 )
 
@@ -299,7 +300,9 @@ func explainFault(path string, err error) error {
 	case codeBusy:
 		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
 	case codeCorrupt, codeNotADB:
-		advice = "damaged, or not a journal; move it away to start a new one (its replies will be asked and paid for again): "
+		to := strings.TrimSuffix(path, Suffix) + ".recovered" + Suffix
+		advice = fmt.Sprintf("damaged, or not a journal; copy what is whole with: erreval journal recover %s -o %s, "+
+			"and go on with --journal %[2]s (what is lost is asked and paid for again): ", words.Quote(path), words.Quote(to))
 	case codeIO:
 		advice = "it cannot be read or written; see whether the disk, a quota or a limit of file sizes is at its end: "
 	case codeFull:

@@ -441,7 +441,7 @@ func TestRefusedFiles(t *testing.T) {
 			execute("PRAGMA user_version = 4")(t, path)
 		}, "written by a newer erreval (format 4, this one reads 3); upgrade erreval, or give another name"},
 		{"other database", execute("CREATE TABLE a (b)"), "an SQLite file, but not a journal of erreval"},
-		{"text", write(strings.Repeat("id,question\n", 1000)), "damaged, or not a journal; move it away"},
+		{"text", write(strings.Repeat("id,question\n", 1000)), "damaged, or not a journal; copy what is whole with: erreval journal recover "},
 		{"folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
@@ -491,7 +491,7 @@ func TestDamage(t *testing.T) {
 			}
 			if err := use(path, rows); err != nil {
 				detected++
-				if !strings.Contains(err.Error(), "damaged, or not a journal; move it away") {
+				if !strings.Contains(err.Error(), "damaged, or not a journal; copy what is whole with: erreval journal recover ") {
 					t.Errorf("damage at %d: %v", at, err)
 				}
 			}
