@@ -19,6 +19,7 @@ func commands(e *env) []*cli.Command {
 		scoreCommand(e),
 		mergeCommand(e),
 		verifyCommand(e),
+		journalCommand(e),
 		modelsCommand(e),
 		taxonomyCommand(e),
 		showCommand(e),

@@ -15,8 +15,9 @@ import (
 
 // Recovery is what Recover found in a journal.
 type Recovery struct {
-	Replies  int `json:"replies"`  // copied
-	Rejected int `json:"rejected"` // of them: replies that could not be used
+	Fault    string `json:"fault,omitempty"` // what Verify says of the journal; "" where nothing is lost
+	Replies  int    `json:"replies"`         // copied
+	Rejected int    `json:"rejected"`        // of them: replies that could not be used
 	// Replies that were there and are lost, as far as the rest of the file shows; there may be more.
 	LostReplies  int   `json:"lost_replies"`
 	Unchecked    int   `json:"unchecked"`     // replies without a checksum, of an older program: they are not copied
@@ -26,12 +27,6 @@ type Recovery struct {
 	LostCurrency bool  `json:"lost_currency"` // costs were there: they are counted anew, of their tokens
 	Added        Spent `json:"added"`         // what the replies add to the sums, so that these are not lower
 	Spent        Spent `json:"spent"`         // in the new journal
-}
-
-// Whole tells whether nothing is known to be lost.
-func (r *Recovery) Whole() bool {
-	return r.LostReplies == 0 && r.Unchecked == 0 && r.MissingPages == 0 && r.LostSums == 0 && !r.LostCurrency &&
-		r.Added.Calls == 0
 }
 
 // Recover copies what is whole in the journal at from into a new one at to: every reply and every sum of what was spent
@@ -47,12 +42,15 @@ func Recover(from, to string) (*Recovery, error) {
 		return nil, err
 	}
 	defer pages.close()
+	_, fault := verify(from)
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
 		return nil, err
 	}
-	temp := f.Name()
-	r := newRecoverer(pages)
+	temp, r := f.Name(), newRecoverer(pages)
+	if fault != nil {
+		r.found.Fault = fault.Error()
+	}
 	if err = f.Close(); err == nil {
 		err = r.copyAll(temp)
 	}
@@ -259,7 +257,7 @@ func (r *recoverer) sumUp(t *transaction) error {
 			r.found.LostSums++
 		}
 	}
-	r.found.Sums = len(r.sums)
+	r.found.Sums, r.found.MissingPages = len(r.sums), r.pages.missing
 	if err := r.sumReplies(t); err != nil {
 		return err
 	}
