@@ -125,14 +125,17 @@ func (s *store) connect(abs, synchronous string) (err error) {
 	if s.conn, err = s.writer.Conn(background); err != nil {
 		return err
 	}
-	if _, err := s.checkFormat(); err != nil { // before anything in it is changed: it may be somebody else's
+	was, err := s.checkFormat() // before anything in it is changed: it may be somebody else's
+	if err != nil {
 		return err
 	}
 	if err := restrictAccess(abs); err != nil {
 		return err
 	}
-	if err := s.migrate(); err != nil {
-		return err
+	if was != format {
+		if err := s.migrate(); err != nil {
+			return err
+		}
 	}
 	if err := s.checkIntegrity(); err != nil {
 		return err

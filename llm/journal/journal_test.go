@@ -567,3 +567,12 @@ func TestPlantedLinks(t *testing.T) {
 		}
 	}
 }
+
+// rounds is how often a test tries random things: n times, or a tenth of that under the race detector, which makes
+// SQLite ten times slower, and finds what it looks for in each round.
+func rounds(n int) int {
+	if underRace || testing.Short() {
+		return n / 10
+	}
+	return n
+}

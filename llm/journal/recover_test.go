@@ -123,7 +123,7 @@ func TestRecover(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(3, 3))
 	kept, lost, nothing := 0, 0, 0
-	for n := range 200 {
+	for n := range rounds(200) {
 		changed := []byte(string(whole))
 		switch n % 4 {
 		case 0: // one byte
@@ -183,7 +183,7 @@ func TestRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("200 damaged journals: %d replies recovered, %d lost; %d journals had nothing left", kept, lost, nothing)
+	t.Logf("%d damaged journals: %d replies recovered, %d lost; %d journals had nothing left", rounds(200), kept, lost, nothing)
 }
 
 // A whole journal is copied with its sums, and so is the log of one whose run was killed.
