@@ -12,11 +12,11 @@ import (
 func verifyCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
-		Usage:     "compare outputs, models and journals with their hashes",
+		Usage:     "compare outputs, models, journals and workspaces with their hashes",
 		ArgsUsage: "FILE|FOLDER...",
-		Description: `An output is compared with its run record (OUT.run.json), a model's files with its manifest.json, and all
-of a journal with the checksums in it. Of a folder, such as a workspace, everything in it is compared that is
-a journal, or has a record or a manifest:
+		Description: `An output is compared with its run record (OUT.run.json), a model's files with its manifest.json, all of a
+journal with the checksums in it, and what the steps of a workspace made with its log.jsonl. Of a folder,
+everything in it is compared that is any of these:
    erreval verify tagged.jsonl scored.jsonl scored.jsonl.journal
    erreval verify work/
 

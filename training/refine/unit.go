@@ -97,6 +97,12 @@ func (u *Unit) Commit(command string) error {
 	if len(entry.Made) == 0 {
 		return fmt.Errorf("%s: the step made nothing", u.step)
 	}
+	if entry.Files, err = hashFiles(u.w.Path(tempDir, filesDir)); err == nil {
+		err = entry.seal()
+	}
+	if err != nil {
+		return err
+	}
 	if err := u.decide(entry); err != nil {
 		return err
 	}
