@@ -10,12 +10,12 @@ import (
 )
 
 // errChanged says that a manifest is not as it was written.
-var errChanged = errors.New(ManifestFile + " was changed since it was written: its checksum is another; import or copy " +
-	"the model again (or, if you changed it yourself, remove the line with its checksum)")
+var errChanged = errors.New(ManifestFile + " was changed since it was written: its checksum is another; import or " +
+	"copy the model again (or, if you changed it yourself, remove the line with its checksum)")
 
 // errNoChecksum says that nothing tells whether a manifest is as it was written.
-var errNoChecksum = errors.New(ManifestFile + " has no checksum, so that nothing says whether it was changed (it is of " +
-	"an older program, or not of erreval); a copy has one: erreval models export MODEL FOLDER")
+var errNoChecksum = errors.New(ManifestFile + " has no checksum, so that nothing says whether it was changed (it is " +
+	"of an older program, or not of erreval); a copy has one: erreval models export MODEL FOLDER")
 
 // noChecksum stands in the place of a manifest's checksum while it is computed.
 var noChecksum = strings.Repeat("0", hex.EncodedLen(32))

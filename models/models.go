@@ -343,8 +343,8 @@ func (m *Manifest) hasSameTask(t *taxonomy.Taxonomy) bool {
 	})
 }
 
-// Export writes the model in fsys to dir, which must be empty or not exist: the manifest, with a checksum if it had none,
-// every file that it lists, and the card. It returns the names of the files written.
+// Export writes the model in fsys to dir, which must be empty or not exist: the manifest, with a checksum if it had
+// none, every file that it lists, and the card. It returns the names of the files written.
 func Export(fsys fs.FS, dir string) ([]string, error) {
 	data, err := fs.ReadFile(fsys, ManifestFile)
 	if err != nil {

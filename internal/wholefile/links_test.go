@@ -43,6 +43,8 @@ func TestOpenUnlinked(t *testing.T) {
 		if err = errors.Join(err, RefuseLink(mine)); err != nil {
 			t.Fatal(err)
 		}
-		f.Close()
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -72,7 +72,8 @@ func openStore(path, synchronous string) (*store, error) {
 	return s, nil
 }
 
-// regularFile checks that path is a regular file, and that no links are planted where SQLite has its files. If there is none, it makes an empty one that only its owner can read.
+// regularFile checks that path is a regular file, and that no links are planted where SQLite has its files. If there is
+// none, it makes an empty one that only its owner can read.
 func regularFile(path string) (abs string, err error) {
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", err

@@ -48,12 +48,13 @@ func openPages(path string) (*pageFile, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-func (p *pageFile) close() (err error) {
+// Close closes both files.
+func (p *pageFile) Close() (err error) {
 	for _, f := range p.files {
 		err = errors.Join(err, f.Close())
 	}

@@ -41,7 +41,7 @@ func Recover(from, to string) (*Recovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer pages.close()
+	defer pages.Close()
 	_, fault := verify(from)
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
@@ -107,8 +107,9 @@ type recoverer struct {
 }
 
 func newRecoverer(pages *pageFile) *recoverer {
-	return &recoverer{pages: pages, kept: map[pendingKey]place{}, rows: map[int64]bool{}, damaged: map[int64]bool{}, unchecked: map[pendingKey]bool{},
-		indexed: map[int64]pendingKey{}, sums: map[string]account{}, broken: map[string]bool{},
+	return &recoverer{pages: pages, kept: map[pendingKey]place{}, rows: map[int64]bool{}, damaged: map[int64]bool{},
+		unchecked: map[pendingKey]bool{},
+		indexed:   map[int64]pendingKey{}, sums: map[string]account{}, broken: map[string]bool{},
 		setting: map[string]string{}, replies: map[string]account{}}
 }
 

@@ -84,7 +84,7 @@ func onWholePages(t *testing.T, path string, damaged map[int64]bool) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pages.close()
+	defer pages.Close()
 	for n := range damaged {
 		delete(pages.newest, n)
 		delete(pages.oldest, n)
@@ -183,7 +183,7 @@ func TestRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d damaged journals: %d replies recovered, %d lost; %d journals had nothing left", rounds(200), kept, lost, nothing)
+	t.Logf("%d damaged journals: %d replies recovered, %d lost; %d had nothing left", rounds(200), kept, lost, nothing)
 }
 
 // A whole journal is copied with its sums, and so is the log of one whose run was killed.
@@ -200,7 +200,8 @@ func TestRecoverWhole(t *testing.T) {
 	}
 	to := filepath.Join(dir, "new")
 	found, err := Recover(path, to)
-	if err != nil || found.Fault != "" || found.LostReplies != 0 || found.Added.Calls != 0 || found.Spent != before || len(want) != found.Replies || found.Rejected != 6 {
+	if err != nil || found.Fault != "" || found.LostReplies != 0 || found.Added.Calls != 0 ||
+		found.Spent != before || len(want) != found.Replies || found.Rejected != 6 {
 		t.Fatalf("%+v %v, want %+v", found, err, before)
 	}
 	if got := texts(t, to); len(got) != len(want) {
@@ -303,7 +304,7 @@ func FuzzPages(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer pages.close()
+		defer pages.Close()
 		for _, i := range pages.images {
 			if err := pages.visitRecords(i, func(r record) {
 				if len(r.values) != 9 {

@@ -104,8 +104,8 @@ func checkLog(path string) error {
 	if err != nil {
 		return err
 	}
-	fault := fmt.Errorf("the log beside it (-wal) ends at a write that is damaged, or not whole since its run was killed: %w",
-		errDamaged)
+	fault := fmt.Errorf("the log beside it (-wal) ends at a write that is damaged, or not whole since its run was "+
+		"killed: %w", errDamaged)
 	if len(data) < logHeader || binary.BigEndian.Uint32(data)&^1 != 0x377f0682 {
 		return fault
 	}

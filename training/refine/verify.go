@@ -46,7 +46,8 @@ func isLeftOut(rel string) bool {
 		return true
 	}
 	parts := strings.Split(rel, "/")
-	return len(parts) > 3 && parts[0] == IterationDir && slices.Contains([]string{"model", "verifier", "checkpoint"}, parts[2])
+	return len(parts) > 3 && parts[0] == IterationDir &&
+		slices.Contains([]string{"model", "verifier", "checkpoint"}, parts[2])
 }
 
 // seal sets the checksum of an entry.
