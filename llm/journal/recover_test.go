@@ -319,3 +319,64 @@ func FuzzPages(f *testing.F) {
 		}
 	})
 }
+
+// The log that a killed run left is verified too: a changed byte of it is found, or changes nothing that is read. Verify
+// leaves the log as it is, and Recover copies what it holds.
+func TestVerifyLog(t *testing.T) {
+	path := file(t)
+	written(t, path)
+	j := open(t, path)
+	c := j.Client(meter(t, j, &counting{}, Budget{}, prices("USD", Price{1, 2})), "")
+	for i := range 5 {
+		complete(t, c, request(fmt.Sprint("in the log ", i)))
+	}
+	killed := path + "-killed"
+	for _, beside := range []string{"", "-wal"} {
+		if err := copyWhole(path+beside, killed+beside); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := Verify(killed)
+	if err != nil || want.Replies != all+5 || want.Spent.Calls != all+5 {
+		t.Fatal(want, err)
+	}
+	kept := texts(t, path)
+	log, err := os.ReadFile(killed + "-wal")
+	if err != nil || len(log) < 4*pageBytes {
+		t.Fatal(len(log), err)
+	}
+	random := rand.New(rand.NewPCG(5, 5))
+	found := 0
+	for n := range rounds(1000) {
+		at := random.IntN(len(log))
+		changed := []byte(string(log))
+		changed[at] ^= byte(1 + random.IntN(255))
+		if err := os.WriteFile(killed+"-wal", changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Verify(killed)
+		switch {
+		case err == nil && *got != *want:
+			t.Errorf("byte %d of the log: %+v, want %+v", at, got, want)
+		case err != nil && !strings.Contains(err.Error(), killed):
+			t.Errorf("byte %d of the log: %v", at, err)
+		case err != nil:
+			found++
+		}
+		if after, err := os.ReadFile(killed + "-wal"); err != nil || !bytes.Equal(after, changed) {
+			t.Fatalf("Verify changed the log: %v", err)
+		}
+		if n%100 > 0 {
+			continue
+		}
+		to := fmt.Sprint(killed, n)
+		r, err := Recover(killed, to)
+		if err != nil || r.Spent.Calls < int64(r.Replies) || r.Replies < len(kept)-5 {
+			t.Errorf("byte %d of the log: %+v %v", at, r, err)
+		}
+	}
+	t.Logf("%d of %d changes of the log are found, the others change nothing", found, rounds(1000))
+	if found < rounds(1000)*9/10 {
+		t.Errorf("only %d are found", found)
+	}
+}
