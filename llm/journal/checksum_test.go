@@ -170,6 +170,12 @@ func TestWithoutChecksums(t *testing.T) {
 		drop = append(drop, "ALTER TABLE "+table+" DROP COLUMN checksum")
 	}
 	execute(t, path, drop...)
+	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "of format 2, which has no checksums") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Recover(path, path+".new"); err == nil || !strings.Contains(err.Error(), "its 72 replies of an older program") {
+		t.Errorf("got %v", err)
+	}
 	for range 2 {
 		if got, err := readAll(path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("it reads otherwise: %v", err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 )
 
@@ -55,6 +56,9 @@ func Recover(from, to string) (*Recovery, error) {
 		err = r.copyAll(temp)
 	}
 	switch {
+	case err == nil && r.found.Replies == 0 && r.found.Unchecked > 0:
+		err = fmt.Errorf("%s: its %s of an older program have no checksums, so that nothing says which are whole", from,
+			words.Plural(r.found.Unchecked, "reply", "replies"))
 	case err == nil && r.found.Replies == 0 && r.found.Sums == 0:
 		err = fmt.Errorf("%s: nothing in it is a reply or a sum of a journal, as it was written", from)
 	case err == nil:
