@@ -21,6 +21,7 @@ const (
 	indexLeaf      = 0x0a
 	indexInterior  = 0x02
 	maxRecordBytes = 16 << 20 // of a record; replies end at 10 MiB
+	maxReadings    = 100      // of each page, on average, as a part of records that go on on several: the log repeats them
 )
 
 // pageImage is a page as it stands in the file, or in the log beside it.
@@ -36,6 +37,7 @@ type pageFile struct {
 	newest  map[int64]pageImage
 	oldest  map[int64]pageImage
 	missing int64 // pages behind the end of the file
+	joined  int   // pages read as parts of records
 	files   []*os.File
 }
 
@@ -166,43 +168,47 @@ func (p *pageFile) visitRecords(i pageImage, do func(record)) error {
 		return nil
 	}
 	count := int(binary.BigEndian.Uint16(page[head+3:]))
+	room := pageBytes // cells do not share bytes
 	for n := range min(count, (pageBytes-first)/2) {
 		at := int(binary.BigEndian.Uint16(page[first+2*n:]))
 		if at < first || at >= pageBytes {
 			continue
 		}
-		p.visitCell(kind, page[at:], do)
+		if room -= p.visitCell(kind, page[at:], room, do); room <= 0 {
+			break
+		}
 	}
 	return nil
 }
 
-func (p *pageFile) visitCell(kind byte, cell []byte, do func(record)) {
+// visitCell gives how many of the bytes of its page a record takes, of which there must be room for.
+func (p *pageFile) visitCell(kind byte, cell []byte, room int, do func(record)) (took int) {
 	if kind == indexInterior {
 		if len(cell) < 4 {
-			return
+			return 0
 		}
 		cell = cell[4:] // the page to its left
 	}
 	length, cell, ok := cutVarint(cell)
 	if !ok || length <= 0 || length > min(maxRecordBytes, pageBytes*int64(len(p.images))) {
-		return
+		return 0
 	}
 	var r record
 	if kind == tableLeaf {
 		if r.rowid, cell, ok = cutVarint(cell); !ok {
-			return
+			return 0
 		}
 	}
 	local := localBytes(kind, int(length))
-	if local > len(cell) {
-		return
+	if local > min(len(cell), room) {
+		return 0
 	}
 	if local == int(length) {
 		r.visit(cell[:local], do)
-		return
+		return local
 	}
 	if len(cell) < local+4 {
-		return
+		return 0
 	}
 	for n, from := range []map[int64]pageImage{p.newest, p.oldest} {
 		payload, again := p.join(cell[:local], int(length), int64(binary.BigEndian.Uint32(cell[local:])), from)
@@ -210,6 +216,7 @@ func (p *pageFile) visitCell(kind byte, cell []byte, do func(record)) {
 			r.visit(payload, do)
 		}
 	}
+	return local
 }
 
 // localBytes is how much of a record stands on its own page.
@@ -234,7 +241,7 @@ func (p *pageFile) join(begin []byte, length int, next int64, from map[int64]pag
 	all = append([]byte(nil), begin...)
 	for len(all) < length {
 		i, ok := from[next]
-		if !ok {
+		if p.joined++; !ok || p.joined > maxReadings*len(p.images) {
 			return nil, differs
 		}
 		page, err := i.read()
