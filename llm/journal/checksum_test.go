@@ -173,7 +173,7 @@ func TestWithoutChecksums(t *testing.T) {
 	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "of format 2, which has no checksums") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Recover(path, path+".new"); err == nil || !strings.Contains(err.Error(), "its 72 replies of an older program") {
+	if _, err := Recover(path, path+".new"); err == nil || !strings.Contains(err.Error(), "its 72 replies of an older") {
 		t.Errorf("got %v", err)
 	}
 	for range 2 {
