@@ -6,13 +6,13 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // openPartial opens the file that an output is written to, and keeps other processes out of it until it is closed:
 // two runs on one output would mix their rows. The lock ends with the process, however it ends.
 func openPartial(path string, flag int) (*os.File, error) {
-	f, err := bounded.OpenUnlinked(PartialPath(path), os.O_RDWR|flag)
+	f, err := wholefile.OpenUnlinked(PartialPath(path), os.O_RDWR|flag, 0o666)
 	if err != nil {
 		return nil, err
 	}

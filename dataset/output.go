@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Output is a file of rows that appears under its name only when it is whole. While it is written
@@ -157,7 +157,7 @@ func (o *Output) Reject(e *LineError) error {
 // CopyRejected keeps a line of another output's rejected lines, its end included.
 func (o *Output) CopyRejected(line []byte) error {
 	if o.rejects == nil {
-		f, err := bounded.OpenUnlinked(PartialPath(RejectedPath(o.path)), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+		f, err := wholefile.OpenUnlinked(PartialPath(RejectedPath(o.path)), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 		if err != nil {
 			return fmt.Errorf("rejected lines: %w", err)
 		}
@@ -222,7 +222,7 @@ func (o *Output) convert(path string) error {
 	if err := o.writer.Flush(); err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}
-	f, err := bounded.OpenUnlinked(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	f, err := wholefile.OpenUnlinked(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return fmt.Errorf("output %s: %w", o.path, err)
 	}

@@ -41,6 +41,9 @@ const (
 
 // Manifest describes a model completely. Its JSON is manifest.json.
 type Manifest struct {
+	// SHA-256 of manifest.json with zeros in the place of this, set by Write and Export; "" where somebody else wrote it
+	Checksum string `json:"checksum,omitempty"`
+
 	Format  int    `json:"format"`           // 1
 	Name    string `json:"name"`             // as in "erreval-qg-minilm"
 	Version string `json:"version"`          // of the weights
@@ -102,7 +105,8 @@ type Probe struct {
 // ID names the model in diagnoses: "erreval-qg-minilm@1".
 func (m *Manifest) ID() string { return m.Name + "@" + m.Version }
 
-// ParseManifest reads a manifest.json strictly: unknown keys and everything Validate finds are errors.
+// ParseManifest reads a manifest.json strictly: unknown keys, everything Validate finds, and another checksum than it
+// says are errors.
 func ParseManifest(data []byte) (*Manifest, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -113,7 +117,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: text follows the JSON object at byte %d; remove it", ManifestFile, dec.InputOffset())
 	}
-	if err := m.Validate(); err != nil {
+	if err := errors.Join(m.Validate(), m.checkSum(data)); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/protobuf"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -109,7 +110,7 @@ func (m *Model) verifyFiles(graph string) error {
 }
 
 // VerifyFiles compares every file that the manifest of the model in dir lists, those of the fallback too, with its
-// hash. It needs no taxonomy, and opens no graph.
+// hash, and the manifest with its checksum; that it has none is an error too. It needs no taxonomy, and opens no graph.
 func VerifyFiles(dir string) (*Manifest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -127,6 +128,9 @@ func VerifyFiles(dir string) (*Manifest, error) {
 	}
 	m.Manifest = *manifest
 	var errs []error
+	if manifest.Checksum == "" {
+		errs = append(errs, errNoChecksum)
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.Manifest.Files)) {
 		_, err := m.readVerified(name)
 		errs = append(errs, err)
@@ -339,8 +343,8 @@ func (m *Manifest) hasSameTask(t *taxonomy.Taxonomy) bool {
 	})
 }
 
-// Export writes the model in fsys to dir, which must be empty or not exist: the manifest, every file that it lists, and
-// the card. It returns the names of the files written.
+// Export writes the model in fsys to dir, which must be empty or not exist: the manifest, with a checksum if it had
+// none, every file that it lists, and the card. It returns the names of the files written.
 func Export(fsys fs.FS, dir string) ([]string, error) {
 	data, err := fs.ReadFile(fsys, ManifestFile)
 	if err != nil {
@@ -360,16 +364,18 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 			written = append(written, CardFile)
 		}
 	}
-	written = append(written, ManifestFile)
 	for _, name := range written {
 		if err := CopyFile(fsys, name, filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			return nil, err
 		}
 	}
-	return written, nil
+	if manifest.Checksum == "" {
+		data = withChecksum(data)
+	}
+	return append(written, ManifestFile), wholefile.Write(filepath.Join(dir, ManifestFile), data)
 }
 
-// CopyFile copies the file called name to path, whose folder it makes.
+// CopyFile copies the file called name to path, where there is nothing yet. It makes the folder.
 func CopyFile(fsys fs.FS, name, path string) error {
 	from, err := fsys.Open(name)
 	if err != nil {
@@ -379,7 +385,7 @@ func CopyFile(fsys fs.FS, name, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	to, err := os.Create(path)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // a link is none
 	if err != nil {
 		return err
 	}

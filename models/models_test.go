@@ -340,6 +340,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
+		m.Checksum = "" // of other bytes
 		again, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)

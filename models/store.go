@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // DefaultName is the name of the model inside the program, which no model in a Store can have.
@@ -229,7 +231,7 @@ func (m *Manifest) Seal(dir string) error {
 	return err
 }
 
-// Write validates m and writes it as the manifest of the model in dir.
+// Write validates m and writes it, with its checksum, as the manifest of the model in dir.
 func (m *Manifest) Write(dir string) error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -238,8 +240,10 @@ func (m *Manifest) Write(dir string) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	if err := enc.Encode(m); err != nil {
+	bare := *m
+	bare.Checksum = ""
+	if err := enc.Encode(bare); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, ManifestFile), b.Bytes(), 0o644)
+	return wholefile.Write(filepath.Join(dir, ManifestFile), withChecksum(b.Bytes()))
 }

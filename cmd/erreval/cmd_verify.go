@@ -12,11 +12,12 @@ import (
 func verifyCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
-		Usage:     "compare outputs and models with the hashes that were written beside them",
+		Usage:     "compare outputs, models, journals and workspaces with their hashes",
 		ArgsUsage: "FILE|FOLDER...",
-		Description: `An output is compared with its run record (OUT.run.json), a model's files with its manifest.json. Of a
-folder, such as a workspace, everything in it that has a record or a manifest is compared:
-   erreval verify tagged.jsonl scored.jsonl
+		Description: `An output is compared with its run record (OUT.run.json), a model's files with its manifest.json, all of a
+journal with the checksums in it, and what the steps of a workspace made with its log.jsonl. Of a folder,
+everything in it is compared that is any of these:
+   erreval verify tagged.jsonl scored.jsonl scored.jsonl.journal
    erreval verify work/
 
 Exit code 1 says that something differs, or that nothing is there to compare with.`,

@@ -22,6 +22,7 @@ func commands(e *env) []*cli.Command {
 		rankCommand(e),
 		mergeCommand(e),
 		verifyCommand(e),
+		journalCommand(e),
 		modelsCommand(e),
 		taxonomyCommand(e),
 		showCommand(e),

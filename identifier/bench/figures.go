@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
 )
@@ -83,7 +84,7 @@ const historyHeader = "date\tbuild\tmachine\tmodel\tpeers\tscript\tpipeline\tcar
 // compared; rows per second cannot.
 func (f *Figures) appendHistory(path string) error {
 	_, err := os.Stat(path)
-	file, openErr := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	file, openErr := wholefile.OpenUnlinked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if openErr != nil {
 		return openErr
 	}

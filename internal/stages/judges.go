@@ -15,6 +15,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
@@ -47,7 +48,7 @@ type judges struct {
 func newJudges(o *AskOptions, kind, output string) (*judges, error) {
 	j := &judges{o: o}
 	if o.Journal == "" && output != run.Stdio && output != "" {
-		o.Journal = filepath.Clean(output) + ".journal"
+		o.Journal = filepath.Clean(output) + journal.Suffix
 	}
 	if o.Journal == "" && o.Asks() {
 		return nil, exit.Usagef("the output is no file; say with --journal FILE where replies are kept")

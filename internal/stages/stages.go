@@ -174,7 +174,7 @@ func (i *Identify) publish(s *report.Tagging) error {
 }
 
 func appendFile(path, text string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	f, err := wholefile.OpenUnlinked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,12 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/training/refine"
 )
 
-// Verified is what came of the look at one output or model.
+// Verified is what came of the look at one output, model or journal.
 type Verified struct {
 	Path  string `json:"path"`
 	What  string `json:"what"`            // "identify, 40 rows", or a model's name@version
@@ -52,7 +54,8 @@ func (l VerifiedList) Text(w io.Writer) error {
 	return nil
 }
 
-// Verify compares outputs with their run records, and models with their manifests. Of a folder, such as a workspace, it
+// Verify compares outputs with their run records, models with their manifests, journals with their checksums,
+// and workspaces with the hashes in their logs. Of a folder, such as a workspace, it
 // takes all that are in it. A path with nothing to compare is an error.
 func Verify(paths []string) (VerifiedList, error) {
 	var all VerifiedList
@@ -69,6 +72,8 @@ func Verify(paths []string) (VerifiedList, error) {
 				}
 				return err
 			})
+		case journal.Is(path):
+			all = append(all, verifyJournal(path))
 		default:
 			all = append(all, verifyOutput(path))
 		}
@@ -76,8 +81,8 @@ func Verify(paths []string) (VerifiedList, error) {
 			return nil, err
 		}
 		if len(all) == before {
-			return nil, fmt.Errorf("%s: there is no run record (OUT%s) and no model (%s) in it", path, runrecord.Path(""),
-				models.ManifestFile)
+			return nil, fmt.Errorf("%s: there is no run record (OUT%s), no model (%s), no journal and no workspace in it", path,
+				runrecord.Path(""), models.ManifestFile)
 		}
 	}
 	return all, nil
@@ -95,8 +100,30 @@ func (l VerifiedList) verifyIn(file string) VerifiedList {
 			v.What = "model " + m.ID()
 		}
 		return append(l, v.withFault(err))
+	case filepath.Base(file) == refine.LogFile && isFile(filepath.Join(filepath.Dir(file), refine.ConfigFile)):
+		v := Verified{Path: filepath.Dir(file)}
+		steps, err := refine.Verify(v.Path)
+		v.What = "workspace, " + words.Plural(steps, "step", "steps")
+		return append(l, v.withFault(err))
+	case journal.Is(file):
+		return append(l, verifyJournal(file))
 	}
 	return l
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func verifyJournal(path string) Verified {
+	v := Verified{Path: path}
+	c, err := journal.Verify(path)
+	if err == nil {
+		v.What = fmt.Sprintf("journal, %s of %s", words.Plural(c.Replies, "reply", "replies"),
+			words.Plural(int(c.Spent.Calls), "call", "calls"))
+	}
+	return v.withFault(err)
 }
 
 func verifyOutput(path string) Verified {

@@ -1,4 +1,4 @@
-// Package wholefile writes files that appear whole or not at all.
+// Package wholefile writes files that appear whole or not at all, and opens others without following planted links.
 package wholefile
 
 import (

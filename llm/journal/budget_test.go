@@ -433,10 +433,7 @@ func (e *truth) bill(p Price, u llm.Usage) {
 // 1,000 runs with random budgets, usages, faults, crashes at random moments and resumes: the endpoint's own books
 // never show more than the budget, and neither does the journal's sum.
 func TestBudgetHolds(t *testing.T) {
-	runs := 1000
-	if testing.Short() {
-		runs = 100
-	}
+	runs := rounds(1000)
 	dir := t.TempDir()
 	var lives, crashes, stopped int
 	for seed := range runs {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -33,7 +34,10 @@ func written(t *testing.T, path string) {
 	closed(t, j)
 }
 
-const flipRows = 60
+const (
+	flipRows = 60
+	all      = flipRows + flipRows/5 // replies
+)
 
 // contents is all that is read of a journal.
 type contents struct {
@@ -62,7 +66,7 @@ func readAll(path string) (all contents, err error) {
 	return all, err
 }
 
-// A journal in which a byte was changed is refused by name, or reads as before.
+// A journal in which a byte was changed is refused by name, or reads as before; Verify says so too, and leaves it.
 func TestChangedBytes(t *testing.T) {
 	path := file(t)
 	written(t, path)
@@ -75,8 +79,8 @@ func TestChangedBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(7, 7))
-	refused := 0
-	for range 1000 {
+	refused, flips := 0, rounds(1000)
+	for range flips {
 		at := random.IntN(len(whole))
 		changed := []byte(string(whole))
 		changed[at] ^= byte(1 + random.IntN(255))
@@ -86,19 +90,29 @@ func TestChangedBytes(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		c, verified := Verify(path)
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, changed) {
+			t.Fatalf("byte %d: Verify changes the file: %v", at, err)
+		}
 		got, err := readAll(path)
-		switch {
-		case err != nil && !strings.Contains(err.Error(), path):
-			t.Errorf("byte %d: the journal is not named: %v", at, err)
-		case err != nil:
+		for _, err := range []error{verified, err} {
+			if err != nil && !strings.Contains(err.Error(), path) {
+				t.Errorf("byte %d: the journal is not named: %v", at, err)
+			}
+		}
+		if err != nil {
 			refused++
-		case !reflect.DeepEqual(got, want):
+		}
+		if verified == nil && (err != nil || !reflect.DeepEqual(got, want) || c.Spent != want.Spent || c.Replies != all) {
+			t.Errorf("byte %d from %#x to %#x: Verify says nothing, and it reads otherwise: %v", at, whole[at], changed[at], err)
+		}
+		if err == nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("byte %d from %#x to %#x: the journal reads otherwise", at, whole[at], changed[at])
 		}
 	}
-	t.Logf("%d of 1,000 changes are refused, the others change nothing; %d bytes", refused, len(whole))
-	if refused < 200 {
-		t.Errorf("only %d of 1,000 changes are refused", refused)
+	t.Logf("%d of %d changes are refused, the others change nothing; %d bytes", refused, flips, len(whole))
+	if refused < flips/5 {
+		t.Errorf("only %d of %d changes are refused", refused, flips)
 	}
 }
 
@@ -156,6 +170,12 @@ func TestWithoutChecksums(t *testing.T) {
 		drop = append(drop, "ALTER TABLE "+table+" DROP COLUMN checksum")
 	}
 	execute(t, path, drop...)
+	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "of format 2, which has no checksums") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Recover(path, path+".new"); err == nil || !strings.Contains(err.Error(), "its 72 replies of an older") {
+		t.Errorf("got %v", err)
+	}
 	for range 2 {
 		if got, err := readAll(path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("it reads otherwise: %v", err)

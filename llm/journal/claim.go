@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -84,6 +85,12 @@ func (t *transaction) readClaims() error {
 			ended = append(ended, owner)
 			continue
 		}
+		if n := len(calls) - claimSum; n >= 0 && n%claimBytes == 0 { // of an older program, it has none
+			if binary.BigEndian.Uint32(calls[n:]) != sumClaim(owner, machine, pid, expires, calls[:n]) {
+				return fmt.Errorf("a claim of process %d: %w", pid, errDamaged)
+			}
+			calls = calls[:n]
+		}
 		for ; len(calls) >= claimBytes; calls = calls[claimBytes:] {
 			k := pendingKey{attempt: int(binary.BigEndian.Uint64(calls[len(callID{}):]))} // #nosec G115 -- an int before
 			copy(k.id[:], calls)
@@ -101,8 +108,16 @@ func (t *transaction) readClaims() error {
 	return nil
 }
 
-// claimBytes is the size of a call in a claim: its hash and its attempt.
-const claimBytes = len(callID{}) + 8
+const (
+	claimBytes = len(callID{}) + 8 // of a call in a claim: its hash and its attempt
+	claimSum   = 4                 // behind the calls
+)
+
+// sumClaim is the checksum of a claim.
+func sumClaim(owner int64, machine string, pid int, expires int64, calls []byte) uint32 {
+	head := make(digest, 0, 128).text(machine).numbers(owner, int64(pid), expires)
+	return crc32.Update(crc32.ChecksumIEEE(head), crc32.IEEETable, calls)
+}
 
 // hasEnded tells whether there is surely no process of that number on this machine.
 func hasEnded(pid int) bool {
@@ -129,12 +144,14 @@ func (t *transaction) writeClaims() error {
 	if !c.changed {
 		return nil
 	}
-	calls := make([]byte, 0, len(c.own)*claimBytes)
+	calls := make([]byte, 0, len(c.own)*claimBytes+claimSum)
 	for k := range c.own {
 		calls = append(calls, k.id[:]...)
 		calls = binary.BigEndian.AppendUint64(calls, uint64(k.attempt)) // #nosec G115 -- not below 0
 	}
-	_, err := t.setClaim.ExecContext(background, c.owner, c.machine, os.Getpid(), time.Now().Add(leaseTime).Unix(), calls)
+	pid, expires := os.Getpid(), time.Now().Add(leaseTime).Unix()
+	calls = binary.BigEndian.AppendUint32(calls, sumClaim(c.owner, c.machine, pid, expires, calls))
+	_, err := t.setClaim.ExecContext(background, c.owner, c.machine, pid, expires, calls)
 	if err == nil {
 		c.changed, c.written = false, true
 	}

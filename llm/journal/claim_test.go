@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +79,24 @@ func TestClaimedCallIsWaitedFor(t *testing.T) {
 	}
 }
 
+// withoutClaimSum makes claims those of an older program.
+const withoutClaimSum = "UPDATE claim SET calls = substr(calls, 1, length(calls) - 4)"
+
+// A claim that was changed is refused.
+func TestChangedClaim(t *testing.T) {
+	_, b, first, done := claimed(t)
+	execute(t, b.path, "UPDATE claim SET expires = expires - 1")
+	_, err := b.Client(meter(t, b, &counting{}, Budget{}, nil), "").Complete(t.Context(), request("x"))
+	if err == nil || !strings.Contains(err.Error(), "a claim of process ") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Verify(b.path); err == nil || !strings.Contains(err.Error(), "a claim of process ") {
+		t.Errorf("got %v", err)
+	}
+	first.answer <- nil
+	<-done
+}
+
 // A claim holds no longer where its process has ended, or its lease has.
 func TestClaimsThatHoldNoLonger(t *testing.T) {
 	if hasEnded(os.Getpid()) || !hasEnded(1<<30) {
@@ -85,7 +104,7 @@ func TestClaimsThatHoldNoLonger(t *testing.T) {
 	}
 	for _, change := range []string{"UPDATE claim SET pid = 1073741824", "UPDATE claim SET expires = 1"} {
 		_, b, first, done := claimed(t)
-		execute(t, b.path, change)
+		execute(t, b.path, withoutClaimSum, change)
 		var endpoint counting
 		complete(t, b.Client(meter(t, b, &endpoint, Budget{}, nil), ""), request("x"))
 		if n := endpoint.calls.Load(); n != 1 {
@@ -96,7 +115,7 @@ func TestClaimsThatHoldNoLonger(t *testing.T) {
 	}
 	// On another machine it cannot be known whether a process has ended.
 	_, b, first, done := claimed(t)
-	execute(t, b.path, "UPDATE claim SET pid = 1073741824, machine = 'other'")
+	execute(t, b.path, withoutClaimSum, "UPDATE claim SET pid = 1073741824, machine = 'other'")
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
 	if _, err := b.Client(meter(t, b, &counting{}, Budget{}, nil), "").Complete(ctx, request("x")); !errors.Is(err,

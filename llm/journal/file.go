@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"modernc.org/sqlite"
 )
 
@@ -70,12 +72,19 @@ func openStore(path, synchronous string) (*store, error) {
 	return s, nil
 }
 
-// regularFile checks that path is a regular file. If there is none, it makes an empty one that only its owner can read.
+// regularFile checks that path is a regular file, and that no links are planted where SQLite has its files. If there is
+// none, it makes an empty one that only its owner can read.
 func regularFile(path string) (abs string, err error) {
 	if abs, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G703 -- the file that the user named
+	// SQLite resolves links in the name of the file, and opens no others.
+	for _, beside := range []string{"-wal", "-shm", "-journal"} {
+		if err := wholefile.RefuseLink(abs + beside); err != nil {
+			return "", err
+		}
+	}
+	f, err := wholefile.OpenUnlinked(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -117,14 +126,17 @@ func (s *store) connect(abs, synchronous string) (err error) {
 	if s.conn, err = s.writer.Conn(background); err != nil {
 		return err
 	}
-	if _, err := s.checkFormat(); err != nil { // before anything in it is changed: it may be somebody else's
+	was, err := s.checkFormat() // before anything in it is changed: it may be somebody else's
+	if err != nil {
 		return err
 	}
 	if err := restrictAccess(abs); err != nil {
 		return err
 	}
-	if err := s.migrate(); err != nil {
-		return err
+	if was != format {
+		if err := s.migrate(); err != nil {
+			return err
+		}
 	}
 	if err := s.checkIntegrity(); err != nil {
 		return err
@@ -292,7 +304,9 @@ func explainFault(path string, err error) error {
 	case codeBusy:
 		advice = fmt.Sprintf("another process held it for more than %v: ", busyTimeout)
 	case codeCorrupt, codeNotADB:
-		advice = "damaged, or not a journal; move it away to start a new one (its replies will be asked and paid for again): "
+		to := strings.TrimSuffix(path, Suffix) + ".recovered" + Suffix
+		advice = fmt.Sprintf("damaged, or not a journal; copy what is whole with: erreval journal recover %s -o %s, "+
+			"and go on with --journal %[2]s (what is lost is asked and paid for again): ", words.Quote(path), words.Quote(to))
 	case codeIO:
 		advice = "it cannot be read or written; see whether the disk, a quota or a limit of file sizes is at its end: "
 	case codeFull:

@@ -24,10 +24,28 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
+	"strings"
 	"sync"
 
 	"github.com/erreval/erreval/llm"
 )
+
+// Suffix is what names of journals end with, where nobody gives them another one.
+const Suffix = ".journal"
+
+// Is tells whether the file at path is to be a journal, damaged or not: by its beginning or its name.
+func Is(path string) bool {
+	f, err := os.Open(path) // #nosec G703 -- the file that the user named
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	header := make([]byte, fileHeader)
+	n, _ := f.ReadAt(header, 0)
+	return strings.HasSuffix(path, Suffix) || n == fileHeader && string(header[:16]) == "SQLite format 3\x00" &&
+		binary.BigEndian.Uint32(header[68:]) == applicationID
+}
 
 // Journal is an open file. It is safe for concurrent use.
 type Journal struct {

@@ -441,7 +441,7 @@ func TestRefusedFiles(t *testing.T) {
 			execute("PRAGMA user_version = 4")(t, path)
 		}, "written by a newer erreval (format 4, this one reads 3); upgrade erreval, or give another name"},
 		{"other database", execute("CREATE TABLE a (b)"), "an SQLite file, but not a journal of erreval"},
-		{"text", write(strings.Repeat("id,question\n", 1000)), "damaged, or not a journal; move it away"},
+		{"text", write(strings.Repeat("id,question\n", 1000)), "damaged, or not a journal; copy what is whole with: erreval journal recover "},
 		{"folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
@@ -491,7 +491,7 @@ func TestDamage(t *testing.T) {
 			}
 			if err := use(path, rows); err != nil {
 				detected++
-				if !strings.Contains(err.Error(), "damaged, or not a journal; move it away") {
+				if !strings.Contains(err.Error(), "damaged, or not a journal; copy what is whole with: erreval journal recover ") {
 					t.Errorf("damage at %d: %v", at, err)
 				}
 			}
@@ -540,4 +540,39 @@ func TestBroken(t *testing.T) {
 	if _, err := j.Client(m, "").Complete(t.Context(), request("x")); llm.KindOf(err) != llm.Broken {
 		t.Errorf("got %v, want a broken journal", err)
 	}
+}
+
+// Where the journal's files would be, somebody else has put links to a file of the user's.
+func TestPlantedLinks(t *testing.T) {
+	for _, kind := range []string{"", "-wal", "-shm", "-journal"} {
+		path := file(t)
+		mine := filepath.Join(filepath.Dir(path), "mine")
+		for _, target := range []string{mine, mine + "-absent"} {
+			if err := errors.Join(os.WriteFile(mine, nil, 0o644), os.Symlink(target, path+kind)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(path); err == nil || !strings.Contains(err.Error(), path+kind+" is a symbolic link") {
+				t.Errorf("%q: got %v", kind, err)
+			}
+			info, err := os.Stat(mine)
+			if err != nil || info.Size() != 0 || info.Mode() != 0o644 {
+				t.Errorf("%q: the file behind the link was changed: %v %v", kind, info, err)
+			}
+			if _, err := os.Lstat(mine + "-absent"); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%q: a file was made behind the link", kind)
+			}
+			if err := os.Remove(path + kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// rounds is how often a test tries random things: n times, or a tenth of that under the race detector, which makes
+// SQLite ten times slower, and finds what it looks for in each round.
+func rounds(n int) int {
+	if underRace || testing.Short() {
+		return n / 10
+	}
+	return n
 }

@@ -70,10 +70,11 @@ func (j *Journal) Meter(next llm.Client, b Budget, prices *Prices) (*Meter, erro
 	return &Meter{journal: j, next: next, budget: b, prices: prices, used: map[string]*account{}}, nil
 }
 
+const readCurrency = "SELECT coalesce(max(value), '') FROM setting WHERE name = 'currency'"
+
 func (j *Journal) currency() (string, error) {
 	var c string
-	err := j.store.reader.QueryRowContext(background,
-		"SELECT coalesce(max(value), '') FROM setting WHERE name = 'currency'").Scan(&c)
+	err := j.store.reader.QueryRowContext(background, readCurrency).Scan(&c)
 	if err != nil {
 		return "", explainFault(j.path, err)
 	}

@@ -42,7 +42,7 @@ func (p *pull) lockRepo(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, p.diskError(err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "erreval.lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(filepath.Join(dir, "erreval.lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return nil, p.diskError(err)
 	}

@@ -446,3 +446,24 @@ func FuzzRange(f *testing.F) {
 		}
 	})
 }
+
+// TestPlantedLock: a link in the place of the lock is not followed.
+func TestPlantedLock(t *testing.T) {
+	h := newFakeHub(t, tinyModel()...)
+	c := h.client(t)
+	mustPull(t, h, c)
+	found, err := filepath.Glob(filepath.Join(c.Cache, ".locks", "*", "erreval.lock"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	mine := filepath.Join(t.TempDir(), "mine")
+	if err := os.Remove(found[0]); err != nil {
+		t.Fatal(err)
+	}
+	put(t, found[0], func(path string) error { return os.Symlink(mine, path) })
+	_, err = c.Pull(t.Context(), testRepo, "refs/pr/1") // not there yet
+	wantError(t, err, found[0])
+	if _, err := os.Lstat(mine); !os.IsNotExist(err) {
+		t.Errorf("the file behind the link was made: %v", err)
+	}
+}

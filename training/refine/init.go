@@ -258,11 +258,22 @@ func (b *builder) texts() error {
 	if _, err := ParseConfig(files[ConfigFile], ConfigFile); err != nil {
 		return err
 	}
-	entry, err := review.Lines([]Entry{{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command,
-		Made: []string{"."}}})
-	files[LogFile] = entry
 	for name, data := range files {
-		err = errors.Join(err, os.WriteFile(filepath.Join(b.dir, name), data, 0o666))
+		if err := os.WriteFile(filepath.Join(b.dir, name), data, 0o666); err != nil {
+			return err
+		}
 	}
-	return err
+	return b.log()
+}
+
+// log writes the first entry of the log.
+func (b *builder) log() (err error) {
+	entry := Entry{Time: time.Now().UTC().Truncate(time.Second), Step: "init", Command: b.o.Command, Made: []string{"."}}
+	if entry.Files, err = hashFiles(b.dir); err == nil {
+		err = entry.seal()
+	}
+	if err != nil {
+		return err
+	}
+	return (&Workspace{Dir: b.dir}).writeLog([]Entry{entry})
 }

@@ -232,6 +232,7 @@ func (w *Workspace) lookAtLog(s *Status) error {
 	s.Steps = len(log)
 	for _, entry := range log {
 		s.Last = entry
+		s.Last.Files, s.Last.Checksum = nil, "" // what a step made is enough
 		switch {
 		case strings.HasPrefix(entry.Step, StepTrain):
 			s.unseen = ""

@@ -185,7 +185,7 @@ func (t *training) furnish(train, dev []byte) error {
 	if err != nil {
 		return err
 	}
-	t.log, err = os.OpenFile(filepath.Join(t.work, "train.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	t.log, err = wholefile.OpenUnlinked(filepath.Join(t.work, "train.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	return err
 }
 

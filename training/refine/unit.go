@@ -97,6 +97,12 @@ func (u *Unit) Commit(command string) error {
 	if len(entry.Made) == 0 {
 		return fmt.Errorf("%s: the step made nothing", u.step)
 	}
+	if entry.Files, err = hashFiles(u.w.Path(tempDir, filesDir)); err == nil {
+		err = entry.seal()
+	}
+	if err != nil {
+		return err
+	}
 	if err := u.decide(entry); err != nil {
 		return err
 	}
@@ -161,7 +167,7 @@ func (w *Workspace) made(from, rel string) ([]string, error) {
 // lock keeps other processes from beginning a step until the file is closed. It ends with the process, however that
 // ends.
 func (w *Workspace) lock(how int) (*os.File, error) {
-	f, err := os.OpenFile(w.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := wholefile.OpenUnlinked(w.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -382,3 +382,28 @@ func TestTrainFilesUnreadable(t *testing.T) {
 		t.Error("a file in place of the folder: accepted")
 	}
 }
+
+// TestPlantedLinks: neither the lock nor the trainer's log is written through a link.
+func TestPlantedLinks(t *testing.T) {
+	w := newWorkspace(t)
+	mine := filepath.Join(t.TempDir(), "mine")
+	run := &training{w: w, work: w.Path("work")}
+	if err := os.Mkdir(run.work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, open := range map[string]func() error{
+		w.Path(lockFile):                     func() error { _, err := w.Begin(StepBatch + "B001"); return err },
+		filepath.Join(run.work, "train.log"): func() error { return run.furnish(nil, nil) },
+	} {
+		_ = os.Remove(path)
+		if err := os.Symlink(mine, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := open(); err == nil || !strings.Contains(err.Error(), path+" is a symbolic link") {
+			t.Errorf("%s: got %v", path, err)
+		}
+		if _, err := os.Lstat(mine); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the file behind the link was made: %v", path, err)
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
@@ -323,6 +324,9 @@ type Entry struct {
 	Step    string    `json:"step"` // "init", "batch B001"
 	Command string    `json:"command"`
 	Made    []string  `json:"made"` // files and folders, from the workspace's folder
+	// each file made; absent in entries of older programs, as is Checksum, the SHA-256 of the entry without it
+	Files    map[string]runrecord.Content `json:"files,omitempty"`
+	Checksum string                       `json:"checksum,omitempty"`
 }
 
 // parse reads an entry. What a step made is moved by those that finish it or take it back, and so lies in the
@@ -332,6 +336,11 @@ func (e *Entry) parse(data []byte) error {
 		return err
 	}
 	for _, path := range e.Made {
+		if !filepath.IsLocal(path) {
+			return fmt.Errorf("%q does not lie in the workspace", path)
+		}
+	}
+	for path := range e.Files {
 		if !filepath.IsLocal(path) {
 			return fmt.Errorf("%q does not lie in the workspace", path)
 		}

@@ -87,7 +87,7 @@ func (f *Frozen) OpenLog(reviewer string) (*Log, error) {
 }
 
 func lockAnswers(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := wholefile.OpenUnlinked(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func isAt(file *os.File, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	there, err := os.Stat(path)
+	there, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -319,3 +319,18 @@ func FuzzLog(f *testing.F) {
 		}
 	})
 }
+
+// TestLogPlantedLink: answers are not written through a link that somebody has put where they will be.
+func TestLogPlantedLink(t *testing.T) {
+	f := wallBatch(t)
+	path, mine := AnswersPath(f.Dir, "anna"), filepath.Join(t.TempDir(), "mine")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(mine, path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.OpenLog("anna"); err == nil || !strings.Contains(err.Error(), path+" is a symbolic link") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Lstat(mine); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file behind the link was made: %v", err)
+	}
+}
