@@ -33,6 +33,10 @@ type builder struct {
 	rel       *relative          // only for DeBERTa
 	divisors  map[string]divisor // by linear layer, without the prefix; only for int8
 	buf       []float32          // the tensor read last
+
+	hidden      string // as in Result
+	hiddenLayer int
+
 	err       error
 }
 

@@ -116,6 +116,9 @@ func (b *builder) encode() string {
 		}
 		last := i == b.Layers-1 && !b.isPooled()
 		x = b.layer(x, fmt.Sprintf(b.family.layer, i), m, last)
+		if i+1 == (b.Layers+5)/6 && !last { // vectors of texts group best after a sixth of the layers: discover/cluster
+			b.hidden, b.hiddenLayer = x, int(i+1)
+		}
 	}
 	return x
 }
