@@ -128,7 +128,9 @@ func TestEmbedKeepsOrder(t *testing.T) {
 
 type fakeHidden func(ctx context.Context) error
 
-func (f fakeHidden) RunHidden(ctx context.Context, _ identifier.Input, _ []float32) error { return f(ctx) }
+func (f fakeHidden) RunHidden(ctx context.Context, _ identifier.Input, _ []float32) error {
+	return f(ctx)
+}
 
 func TestEmbedFails(t *testing.T) {
 	m, err := models.OpenFS(embedded.Default(), "default", questions(t))

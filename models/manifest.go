@@ -68,12 +68,12 @@ type Manifest struct {
 	Activation string             `json:"activation"` // Sigmoid or Softmax
 	Thresholds map[string]float64 `json:"thresholds"` // label to the least probability at which a row gets it, 0..1
 
-	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
-	Output string          `json:"output"` // of the graph: [batch, labels] float32
+	Inputs []string `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
+	Output string   `json:"output"` // of the graph: [batch, labels] float32
 	// Embedding is the tensor inside GraphFile that gives vectors of texts; nil where the model has none to give.
 	Embedding *Embedding `json:"embedding,omitempty"`
 
-	Files  map[string]File `json:"files"`  // every file of the model but the manifest itself
+	Files map[string]File `json:"files"` // every file of the model but the manifest itself
 
 	Licence      string         `json:"licence"` // SPDX identifier
 	TrainingData []TrainingData `json:"training_data"`

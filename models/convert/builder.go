@@ -37,7 +37,7 @@ type builder struct {
 	hidden      string // as in Result
 	hiddenLayer int
 
-	err       error
+	err error
 }
 
 func newBuilder(c *config, w weights, precision string) *builder {
