@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -20,41 +19,24 @@ type HiddenRunner interface {
 	RunHidden(ctx context.Context, in Input, hidden []float32) error
 }
 
-// Pooling says how the vectors of a text's tokens become the text's.
-type Pooling int
-
-const (
-	// PoolRare is the mean weighted by how rare a token is among the texts of the call: log((1+n)/(1+d)) for a token in d
-	// of n texts, special tokens being left out. What all texts share then says nothing. Where that leaves nothing, it is
-	// PoolMean.
-	PoolRare Pooling = iota
-	// PoolMean is the plain mean of all tokens, special ones included. A text's vector does not depend on other texts.
-	PoolMean
-)
-
 // EmbedOptions change how texts become vectors.
 type EmbedOptions struct {
 	Workers int // texts computed at a time, at least 1
-	Pooling Pooling
 }
 
-// DefaultEmbedOptions is one worker a core, and PoolRare, which groups better (package discover/cluster has figures).
+// DefaultEmbedOptions is one worker a core.
 func DefaultEmbedOptions() EmbedOptions { return EmbedOptions{Workers: runtime.GOMAXPROCS(0)} }
 
 // Validate reports every fault of o.
 func (o EmbedOptions) Validate() error {
-	var errs []error
 	if o.Workers < 1 || o.Workers > MaxWorkers {
-		errs = append(errs, fmt.Errorf("workers is %d; give 1 to %d", o.Workers, MaxWorkers))
+		return fmt.Errorf("workers is %d; give 1 to %d", o.Workers, MaxWorkers)
 	}
-	if o.Pooling != PoolRare && o.Pooling != PoolMean {
-		errs = append(errs, fmt.Errorf("pooling %d is not known; give PoolRare or PoolMean", o.Pooling))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
-// Embedder turns texts into vectors: the output of an early layer of the model's encoder, pooled over a text's tokens.
-// Its methods may be called from several goroutines.
+// Embedder turns texts into vectors: the mean of a text's tokens, special ones included, in the output of the encoder's
+// layer that the manifest names. Its methods may be called from several goroutines.
 type Embedder struct {
 	tokenizer  tokenfile.Tokenizer
 	start, end int64
@@ -95,7 +77,8 @@ func NewEmbedder(m *models.Model, r HiddenRunner, o EmbedOptions) (*Embedder, er
 // Size is the length of a vector.
 func (e *Embedder) Size() int { return e.size }
 
-// Embed gives one vector a text, in the order of texts, each of Size numbers. A text longer than the model can see is
+// Embed gives one vector a text, in the order of texts, each of Size numbers. It does not depend on the other texts. A
+// text longer than the model can see is
 // cut at its end. A text that is not UTF-8 is an error, as is one that the model fails at; the error names its place.
 // When ctx ends, its error is returned.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -103,14 +86,13 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	if err != nil {
 		return nil, err
 	}
-	weight := e.tokenWeights(tokens)
 	out := make([][]float32, len(texts))
 	jobs, ctx := errgroup.WithContext(ctx)
 	for w := range e.options.Workers {
 		jobs.Go(func() error {
 			b := &embedBuffer{}
 			for i := w; i < len(texts); i += e.options.Workers {
-				v, err := e.embed(ctx, b, tokens[i], weight)
+				v, err := e.embed(ctx, b, tokens[i])
 				if err != nil && ctx.Err() != nil {
 					return ctx.Err()
 				}
@@ -139,27 +121,6 @@ func (e *Embedder) tokenize(texts []string) ([][]int32, error) {
 	return out, nil
 }
 
-// tokenWeights gives each token's weight with PoolRare, else nil.
-func (e *Embedder) tokenWeights(texts [][]int32) map[int32]float64 {
-	if e.options.Pooling == PoolMean {
-		return nil
-	}
-	in, last := map[int32]int{}, map[int32]int{}
-	for i, ids := range texts {
-		for _, id := range ids {
-			if last[id] != i+1 {
-				last[id] = i + 1
-				in[id]++
-			}
-		}
-	}
-	weight := make(map[int32]float64, len(in))
-	for id, n := range in {
-		weight[id] = math.Log(float64(1+len(texts)) / float64(1+n))
-	}
-	return weight
-}
-
 // embedBuffer is what one goroutine reuses.
 type embedBuffer struct {
 	in     Input
@@ -168,8 +129,7 @@ type embedBuffer struct {
 }
 
 // embed computes one text's vector, at its exact length.
-func (e *Embedder) embed(ctx context.Context, b *embedBuffer, ids []int32,
-	weight map[int32]float64) ([]float32, error) {
+func (e *Embedder) embed(ctx context.Context, b *embedBuffer, ids []int32) ([]float32, error) {
 	b.fill(ids, e)
 	n := b.in.Width * e.size
 	if cap(b.hidden) < n {
@@ -179,7 +139,7 @@ func (e *Embedder) embed(ctx context.Context, b *embedBuffer, ids []int32,
 	if err := e.runner.RunHidden(ctx, b.in, b.hidden); err != nil {
 		return nil, err
 	}
-	return b.pool(e.size, ids, weight), nil
+	return b.mean(e.size), nil
 }
 
 // fill lays the text out between its special tokens.
@@ -195,32 +155,20 @@ func (b *embedBuffer) fill(ids []int32, e *Embedder) {
 	}
 }
 
-// pool is the weighted mean of the tokens' vectors.
-func (b *embedBuffer) pool(size int, ids []int32, weight map[int32]float64) []float32 {
+// mean is that of the tokens' vectors.
+func (b *embedBuffer) mean(size int) []float32 {
 	if len(b.sum) < size {
 		b.sum = make([]float64, size)
 	}
 	clear(b.sum)
-	total := 0.0
-	add := func(token int, w float64) {
+	for token := range b.in.Width {
 		for k, x := range b.hidden[token*size : (token+1)*size] {
-			b.sum[k] += w * float64(x)
-		}
-		total += w
-	}
-	for i, id := range ids {
-		if w := weight[id]; w > 0 {
-			add(i+1, w)
-		}
-	}
-	if total == 0 {
-		for token := range b.in.Width {
-			add(token, 1)
+			b.sum[k] += float64(x)
 		}
 	}
 	out := make([]float32, size)
 	for k := range out {
-		out[k] = float32(b.sum[k] / total)
+		out[k] = float32(b.sum[k] / float64(b.in.Width))
 	}
 	return out
 }

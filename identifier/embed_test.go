@@ -21,7 +21,7 @@ type embeddingWitness struct {
 	Texts         []string
 	Bert, Default struct {
 		Tensor  string
-		Vectors []struct{ Mean, Rare []float64 }
+		Vectors [][]float64
 	}
 }
 
@@ -66,25 +66,18 @@ func TestEmbed(t *testing.T) {
 	}
 	for _, c := range []struct {
 		model     *models.Model
-		vectors   []struct{ Mean, Rare []float64 }
+		vectors   [][]float64
 		tolerance float64
 	}{{bert, w.Bert.Vectors, 1e-4}, {standard, w.Default.Vectors, 5e-2}} {
-		for _, pooling := range []identifier.Pooling{identifier.PoolRare, identifier.PoolMean} {
-			for _, workers := range []int{1, 3} {
-				o := identifier.EmbedOptions{Workers: workers, Pooling: pooling}
-				e := newEmbedder(t, c.model, o)
-				got, err := e.Embed(t.Context(), w.Texts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i, v := range c.vectors {
-					want := v.Rare
-					if pooling == identifier.PoolMean {
-						want = v.Mean
-					}
-					if worst := distance(got[i], want); worst > c.tolerance || len(got[i]) != e.Size() {
-						t.Errorf("%s, %+v, text %d: differs by %v", c.model.Source, o, i, worst)
-					}
+		for _, workers := range []int{1, 3} {
+			e := newEmbedder(t, c.model, identifier.EmbedOptions{Workers: workers})
+			got, err := e.Embed(t.Context(), w.Texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range c.vectors {
+				if worst := distance(got[i], want); worst > c.tolerance || len(got[i]) != e.Size() {
+					t.Errorf("%s, %d workers, text %d: differs by %v", c.model.Source, workers, i, worst)
 				}
 			}
 		}
@@ -103,13 +96,13 @@ func distance(got []float32, want []float64) float64 {
 	return worst
 }
 
-// A text's PoolMean does not depend on its neighbours, and the order of texts is that of the vectors.
+// A text's vector does not depend on its neighbours, and the order of texts is that of the vectors.
 func TestEmbedKeepsOrder(t *testing.T) {
 	m, err := models.OpenFS(embedded.Default(), "default", questions(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEmbedder(t, m, identifier.EmbedOptions{Workers: 2, Pooling: identifier.PoolMean})
+	e := newEmbedder(t, m, identifier.EmbedOptions{Workers: 2})
 	texts := []string{"one", "two words", "three words here", "four"}
 	all, err := e.Embed(t.Context(), texts)
 	if err != nil {
@@ -158,8 +151,8 @@ func TestEmbedFails(t *testing.T) {
 	if _, err := e.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := identifier.NewEmbedder(m, nil, identifier.EmbedOptions{Workers: 0, Pooling: 7}); err == nil ||
-		!strings.Contains(err.Error(), "workers is 0") || !strings.Contains(err.Error(), "pooling 7") {
+	if _, err := identifier.NewEmbedder(m, nil, identifier.EmbedOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "workers is 0") {
 		t.Errorf("options: %v", err)
 	}
 	m.Manifest.Embedding = nil

@@ -4,7 +4,6 @@
 """
 import json
 import pathlib
-from collections import Counter
 
 import numpy as np
 import onnx
@@ -13,7 +12,7 @@ from tokenizers import Tokenizer
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = {"bert": (HERE / "bert", "/m/bert/encoder/layer.0/output/LayerNorm/LayerNormalization_output_0", 128),
-          "default": (HERE.parents[1] / "models/embedded/default", "LayerNormalization_33", 512)}
+          "default": (HERE.parents[1] / "models/embedded/default", "LayerNormalization_69", 512)}
 TEXTS = ["The harbour wall was built in 1821.", "Which engineer designed the harbour wall?", "", "A new queen hatches after sixteen days.", "the the the",
          "The answer contradicts the passage. " * 90]
 
@@ -27,16 +26,12 @@ def embed(folder, tensor, longest):
     session = onnxruntime.InferenceSession(graph.SerializeToString())
     inputs = {i.name for i in session.get_inputs()}
     tokens = [tokenizer.encode(t, add_special_tokens=False).ids[:longest - 2] for t in TEXTS]
-    counts = Counter(i for ids in tokens for i in set(ids))
     start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     for ids in tokens:
         row = np.array([[start, *ids, end]])
         feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
         hidden = session.run([tensor], {k: v for k, v in feed.items() if k in inputs})[0][0]
-        weight = np.array([0, *(np.log((1 + len(TEXTS)) / (1 + counts[i])) for i in ids), 0])
-        mean = hidden.mean(0)
-        rare = mean if weight.sum() == 0 else weight @ hidden / weight.sum()
-        yield {"mean": mean.round(6).tolist(), "rare": rare.round(6).tolist()}
+        yield hidden.mean(0).round(6).tolist()
 
 
 path = HERE / "embeddings.json"

@@ -55,7 +55,7 @@ type Result struct {
 	MaxTokens    int      // longest input, special tokens included
 	Inputs       []string // int64 [batch, sequence]
 	Output       string   // float32 [batch, labels]
-	Hidden       string   // tensor of an early layer's output, [batch, sequence, HiddenSize]; "" where there is none
+	Hidden       string   // tensor of the middle layer's output, [batch, sequence, HiddenSize]; "" where there is none
 	HiddenLayer  int      // that layer, from 1 on
 	Files        []string // names of the files in the directory
 	Head         string   // layers of the head, as in "dense+tanh+out_proj"
