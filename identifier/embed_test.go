@@ -160,3 +160,26 @@ func TestEmbedFails(t *testing.T) {
 		t.Errorf("a model without: %v", err)
 	}
 }
+
+func BenchmarkEmbed(b *testing.B) {
+	m, err := models.OpenFS(embedded.Default(), "default", questions(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	graph, err := m.EmbeddingGraph()
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := identifier.NewEmbedder(m, orttest.Runner(b, graph, m.Manifest.Inputs, models.EmbeddingOutput),
+		identifier.DefaultEmbedOptions())
+	if err != nil {
+		b.Fatal(err)
+	}
+	texts := slices.Repeat([]string{"The passage gives 1931 as the opening year, but the answer says 1958."}, 100)
+	for b.Loop() {
+		if _, err := e.Embed(b.Context(), texts); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(texts))/b.Elapsed().Seconds(), "texts/s")
+}

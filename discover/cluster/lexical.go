@@ -9,8 +9,9 @@ import (
 
 // Key is what is left of a sentence without case, punctuation, white space and articles: its words in order, with a
 // space between. Sentences of one key are near-identical: they are grouped and decided once. A number, a name or a
-// quoted word is a word like others, so sentences that differ in one are not near-identical, nor are those with the same
-// words in another order ("the answer contradicts the passage"). A sentence without words is its own key.
+// quoted word is a word like others, so sentences that differ in one are not near-identical; nor are those with the
+// same words in another order, such as "the answer contradicts the passage" turned round. A sentence without words is
+// its own key.
 func Key(sentence string) string {
 	words := slices.DeleteFunc(splitWords(sentence), func(w string) bool { return w == "a" || w == "an" || w == "the" })
 	if len(words) == 0 {
@@ -106,8 +107,8 @@ type space struct {
 	rows   []sparse
 }
 
-// newSpace makes the vectors of sentences: TF-IDF with sublinear counts, 1 + ln tf, and smooth weights, ln((1+n)/(1+df))
-// + 1, of length 1.
+// newSpace makes the vectors of sentences: TF-IDF with sublinear counts, 1 + ln tf, and smooth weights,
+// ln((1+n)/(1+df)) + 1, of length 1.
 func newSpace(sentences []string) *space {
 	s := &space{number: map[gram]int32{}, rows: make([]sparse, len(sentences))}
 	var in []int

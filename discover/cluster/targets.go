@@ -87,8 +87,8 @@ func (t *targets) scores(g *grouping, at, from int, out []float64) {
 // Of more than likelyTargets groups' means, only those that are most alike by words are compared by vectors too.
 const likelyTargets = 256
 
-// scoresOfLikely gives the similarity of an item to each target, or -Inf for those that are left out. With Complete none
-// is, as the similarity to a group needs all its items.
+// scoresOfLikely gives the similarity of an item to each target, or -Inf for those that are left out. With Complete
+// none is, as the similarity to a group needs all its items.
 func (t *targets) scoresOfLikely(g *grouping, at int, out []float64) {
 	if g.centre == nil || g.Linkage == Complete || len(out) <= likelyTargets {
 		t.scores(g, at, 0, out)
