@@ -98,14 +98,27 @@ func TestAgglomerateTies(t *testing.T) {
 
 func TestSimilarityEqualsScikitLearn(t *testing.T) {
 	w := readWitness(t).Similarity
-	x := NewIndex(w.Sentences)
 	for i, s := range w.Sentences {
-		for _, m := range x.Nearest(s, len(w.Sentences)) {
+		for _, m := range nearest(t, w.Sentences, s, len(w.Sentences)) {
 			if want := w.Cosine[i][m.At]; math.Abs(m.Similarity-want) > 1e-5 {
 				t.Errorf("%q and %q: %v, want %v", s, w.Sentences[m.At], m.Similarity, want)
 			}
 		}
 	}
+}
+
+// nearest asks an index without vectors.
+func nearest(t *testing.T, sentences []string, sentence string, n int) []Match {
+	t.Helper()
+	x, err := NewIndex(sentences, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := x.Nearest(sentence, nil, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 func TestKey(t *testing.T) {
@@ -146,9 +159,42 @@ func TestNearest(t *testing.T) {
 	if got := Nearest("a", nil, 3); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)
 	}
-	m := NewIndex(others).Nearest("The reply is rude, quixotic", 1)
+	m := nearest(t, others, "The reply is rude, quixotic", 1)
 	if m[0].At != 2 || m[0].Similarity > 0.9 || m[0].Similarity < 0.3 {
 		t.Errorf("a word that no other has should count: %+v", m)
+	}
+}
+
+// With vectors both count; a Shortlist compares with the mean of a group.
+func TestNearestByVectors(t *testing.T) {
+	x, err := NewIndex([]string{"cat", "house", "dog", "villa"}, [][]float32{{1, 0}, {0, 1}, {1, 0.1}, {0.1, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := x.Nearest("hound", []float32{1, 0.2}, 2)
+	if err != nil || found[0].At != 2 || found[1].At != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if _, err := x.Nearest("hound", nil, 2); err == nil || !strings.Contains(err.Error(), "0 numbers") {
+		t.Errorf("without a vector: %v", err)
+	}
+	if _, err := NewIndex([]string{"a"}, [][]float32{}); err == nil {
+		t.Error("too few vectors")
+	}
+	s := x.NewShortlist()
+	if got := s.Nearest(0, 3); len(got) != 0 {
+		t.Errorf("without groups: %v", got)
+	}
+	s.Add(2, 0)
+	s.Add(0, 1)
+	for at, want := range map[int][]int{2: {2, 0}, 3: {0, 2}} {
+		got := s.Nearest(at, 9)
+		if len(got) != 2 || got[0].At != want[0] || got[1].At != want[1] {
+			t.Errorf("%d: %+v, want %v", at, got, want)
+		}
+	}
+	if got := s.Nearest(2, 1); len(got) != 1 {
+		t.Errorf("the first: %+v", got)
 	}
 }
 

@@ -36,4 +36,11 @@
 // Differences of less than about 0.05 are chance in a set of this size. Layer 3 did best beside words in repeated
 // draws of the tuning half's groups, by a hair. Layer 6 exists for the first token alone. TestQuality prints these
 // figures, and TestPromise holds those of DefaultOptions.
+//
+// A [Shortlist] does better: when the sentences come one after the other, and each is put into its right group, the
+// group of the next one, where it is there already, is among the nearest 1, 5, 10 and 20 of up to 64 in these shares
+// (all sentences, mean of 10 orders; TestShortlist holds them):
+//
+//	words               0.16   0.45   0.61   0.74
+//	words and vectors   0.29   0.65   0.81   0.92
 package cluster

@@ -193,6 +193,51 @@ func TestPromise(t *testing.T) {
 	}
 }
 
+// TestShortlist goes through all sentences in an order drawn at random, as a language model that groups them would, and
+// holds how often a sentence's group, where it has one already, is among the nearest n.
+func TestShortlist(t *testing.T) {
+	tune, test := readWritten(t)
+	all := &written{slices.Concat(tune.sentences, test.sentences), slices.Concat(tune.group, test.group)}
+	for _, c := range []struct {
+		name    string
+		vectors [][]float32
+		stated  map[int]float64
+	}{
+		{"words", nil, map[int]float64{1: 0.16, 5: 0.45, 10: 0.61, 20: 0.74}},
+		{"both", all.embed(t, embedder(t, "")), map[int]float64{1: 0.29, 5: 0.65, 10: 0.81, 20: 0.92}},
+	} {
+		x, err := NewIndex(all.sentences, c.vectors)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, asked := map[int]int{}, 0
+		for draw := range uint64(10) {
+			s, known := x.NewShortlist(), map[int]bool{}
+			for _, i := range rand.New(rand.NewPCG(draw, 9)).Perm(len(all.sentences)) {
+				g := all.group[i]
+				if known[g] {
+					asked++
+					at := slices.IndexFunc(s.Nearest(i, len(all.group)), func(m Match) bool { return m.At == g })
+					for n := range c.stated {
+						if at < n {
+							found[n]++
+						}
+					}
+				}
+				known[g] = true
+				s.Add(g, i)
+			}
+		}
+		for n, stated := range c.stated {
+			share := float64(found[n]) / float64(asked)
+			t.Logf("%s: among the nearest %d: %.3f", c.name, n, share)
+			if math.Abs(share-stated) > 0.03 { // int8, as in TestPromise
+				t.Errorf("%s: among the nearest %d: %.3f, the comment says %.2f", c.name, n, share, stated)
+			}
+		}
+	}
+}
+
 // fewGroups is the mean adjusted Rand index over 100 draws of 8 groups.
 func fewGroups(t *testing.T, w *written, vectors [][]float32) float64 {
 	t.Helper()

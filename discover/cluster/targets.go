@@ -54,10 +54,15 @@ func (g *grouping) groupTargets(sample []int) *targets {
 	return t
 }
 
-// unit is an item's vector, centred and of length 1, or of length 0 where it is the centre.
-func (g *grouping) unit(at int) []float32 {
+// unit is an item's vector, centred and of length 1, or of length 0 where it is the centre; nil without vectors.
+func (g *grouping) unit(at int) []float32 { return g.centred(g.items[at].vector) }
+
+func (g *grouping) centred(vector []float32) []float32 {
+	if g.centre == nil {
+		return nil
+	}
 	out, sum := make([]float32, len(g.centre)), 0.0
-	for k, x := range g.items[at].vector {
+	for k, x := range vector {
 		out[k] = x - g.centre[k]
 		sum += float64(out[k]) * float64(out[k])
 	}
@@ -73,14 +78,18 @@ func (g *grouping) unit(at int) []float32 {
 // scores gives the similarity of an item to each target from number from on; the others' are of no meaning.
 func (t *targets) scores(g *grouping, at, from int, out []float64) {
 	clear(out)
-	if g.centre == nil {
-		t.words.scores(g.space.rows[at], 1, out)
+	t.addFrom(from, g.space.rows[at], g.unit(at), out)
+}
+
+// addFrom adds the similarity to each target from number from on. unit is nil without vectors.
+func (t *targets) addFrom(from int, row sparse, unit []float32, out []float64) {
+	if unit == nil {
+		t.words.scores(row, 1, out)
 		return
 	}
-	t.words.scores(g.space.rows[at], lexicalShare, out)
-	v := g.unit(at)
+	t.words.scores(row, lexicalShare, out)
 	for j := from; j < len(out); j++ {
-		out[j] += (1 - lexicalShare) * float64(dot(v, t.dense[j]))
+		out[j] += (1 - lexicalShare) * float64(dot(unit, t.dense[j]))
 	}
 }
 
@@ -148,18 +157,37 @@ type means struct {
 }
 
 func (g *grouping) newMeans(groups int) *means {
-	m := &means{place: make([]map[int32]int, groups), at: make([][]int32, groups), sum: make([][]float64, groups),
-		weight: make([]float64, groups)}
-	for k := range groups {
-		m.place[k] = map[int32]int{}
-	}
-	if g.centre != nil {
-		m.dense = make([][]float64, groups)
-		for k := range groups {
-			m.dense[k] = make([]float64, len(g.centre))
-		}
+	m := &means{}
+	for range groups {
+		m.grow(len(g.centre))
 	}
 	return m
+}
+
+// grow adds a group without items; size is that of vectors, 0 without.
+func (m *means) grow(size int) {
+	m.place, m.at, m.sum = append(m.place, map[int32]int{}), append(m.at, nil), append(m.sum, nil)
+	m.weight = append(m.weight, 0)
+	if size > 0 {
+		m.dense = append(m.dense, make([]float64, size))
+	}
+}
+
+// similarity is that of a vector to a group's mean, 0 to a group without items. unit is nil without vectors.
+func (m *means) similarity(group int, row sparse, unit []float32) float64 {
+	words, dense, w := 0.0, 0.0, m.weight[group]
+	for j, gram := range row.at {
+		if p, ok := m.place[group][gram]; ok {
+			words += float64(row.value[j]) * m.sum[group][p]
+		}
+	}
+	if w == 0 || unit == nil {
+		return words / max(w, 1)
+	}
+	for k, x := range unit {
+		dense += float64(x) * m.dense[group][k]
+	}
+	return (lexicalShare*words + (1-lexicalShare)*dense) / w
 }
 
 // add adds an item to a group.
