@@ -11,6 +11,10 @@
 // within the threshold; what is left goes through the same again. Two sentences that each reach the threshold may be
 // apart then, as they met different samples: little changes with average linkage, more with complete.
 //
+// On two cores at 2.3 GHz, 100,000 different sentences of 40 kinds take 3 s by words and 6 s with vectors of 384 numbers
+// (BenchmarkGroup); 50,000 of which no two are alike, the worst there is, took 23 s and 87 s. Beside sentences and
+// vectors, the n-grams stay in memory, some kilobyte a sentence, and the table of one sample, 64 MB.
+//
 // # What it is worth
 //
 // testdata/issues.jsonl holds 304 sentences in 64 groups of 1 to 14, written for this package: issues of generated
