@@ -316,12 +316,12 @@ func manyVectors(kind []int, size int) [][]float32 {
 
 // With samples the groups are nearly those without, whatever the order of sentences and the number of cores.
 func TestGroupInSamples(t *testing.T) {
-	sentences, kind := many(3000, 1)
+	sentences, kind := many(1500, 1)
 	vectors := manyVectors(kind, 32)
 	for _, linkage := range []Linkage{Average, Complete} {
 		for _, v := range [][][]float32{nil, vectors} {
 			o := DefaultOptions()
-			o.Linkage, o.Exact, o.Threshold = linkage, 400, 0.15
+			o.Linkage, o.Exact, o.Threshold = linkage, 300, 0.15
 			got, err := Group(t.Context(), sentences, v, o)
 			if err != nil {
 				t.Fatal(err)

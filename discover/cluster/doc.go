@@ -11,9 +11,9 @@
 // within the threshold; what is left goes through the same again. Two sentences that each reach the threshold may be
 // apart then, as they met different samples: little changes with average linkage, more with complete.
 //
-// On two cores at 2.3 GHz, 100,000 different sentences of 40 kinds take 3 s by words and 6 s with vectors of 384 numbers
-// (BenchmarkGroup); 50,000 of which no two are alike, the worst there is, took 23 s and 87 s. Beside sentences and
-// vectors, the n-grams stay in memory, some kilobyte a sentence, and the table of one sample, 64 MB.
+// On two cores at 2.3 GHz, 100,000 different sentences of 40 kinds take 3 s by words and 6 s with vectors of 384
+// numbers (BenchmarkGroup); 50,000 of which no two are alike, the worst there is, took 23 s and 87 s. Beside sentences
+// and vectors, the n-grams stay in memory, about a kilobyte a sentence, and the table of one sample, 64 MB.
 //
 // # What it is worth
 //

@@ -132,7 +132,7 @@ func (w *written) groupBy(s similarity, threshold float64) []int {
 // the other figures are those of the test half at that threshold.
 func TestQuality(t *testing.T) {
 	tune, test := readWritten(t)
-	report := func(name string, onTune, onTest similarity) {
+	report := func(name string, onTune, onTest similarity) float64 {
 		best, at := -1.0, 0.0
 		for step := range 60 {
 			threshold := float64(step) / 100
@@ -144,22 +144,30 @@ func TestQuality(t *testing.T) {
 		v := c.VMeasure()
 		t.Logf("%-34s at %.2f: tune ARI %.2f; test ARI %.2f, V %.2f (homogeneity %.2f, completeness %.2f), %d groups", name,
 			at, best, c.AdjustedRand(), v.V, v.Homogeneity, v.Completeness, len(c.B))
+		return c.AdjustedRand()
+	}
+	better := func(name string, onTune, onTest similarity) {
+		if ari := report(name, onTune, onTest); ari < 0.05 {
+			t.Errorf("%s: adjusted Rand index %.3f, where the baselines have 0", name, ari)
+		}
 	}
 	for name, s := range map[string]similarity{
 		"all in one":  func(int, int) float64 { return 1 },
 		"each alone ": func(int, int) float64 { return -1 },
 	} {
-		report(name, s, s)
+		if ari := report(name, s, s); ari != 0 {
+			t.Errorf("%s: adjusted Rand index %v", name, ari)
+		}
 	}
 	tuneWords, testWords := tune.words(), test.words()
-	report("words", tuneWords, testWords)
+	better("words", tuneWords, testWords)
 	for layer, tensor := range []string{"LayerNormalization_12", "LayerNormalization_33", "LayerNormalization_51",
 		"LayerNormalization_69", "LayerNormalization_87", "LayerNormalization_102"} {
 		e := embedder(t, tensor)
 		onTune, onTest := cosines(tune.embed(t, e)), cosines(test.embed(t, e))
 		name := fmt.Sprintf("layer %d", layer)
-		report(name, onTune, onTest)
-		report("words and "+name, both(tuneWords, onTune, lexicalShare), both(testWords, onTest, lexicalShare))
+		better(name, onTune, onTest)
+		better("words and "+name, both(tuneWords, onTune, lexicalShare), both(testWords, onTest, lexicalShare))
 	}
 }
 
