@@ -30,9 +30,9 @@ func (g *Grouper) offline(ctx context.Context, s *sorted) error {
 		}
 		s.of[u] = []int{n}
 	}
-	names := cluster.Medoids(sentences, groups)
+	central := cluster.Medoids(sentences, groups)
 	for n, words := range cluster.Keywords(sentences, groups, keywords) {
-		s.issues[n].Name = oneLine(strings.TrimRight(names[n], ". "))
+		s.issues[n].Name = oneLine(strings.TrimRight(sentences[central[n]], ". "))
 		s.issues[n].Description = "Words that tell it from the others: " + strings.Join(words, ", ") + "."
 	}
 	return g.makeUnique(ctx, s, s.members())

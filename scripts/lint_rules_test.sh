@@ -22,6 +22,7 @@ plant() { # plant FOLDER IMPORT: a file that must be refused
 plant scorer $me/identifier
 plant training $me/identifier
 plant discover $me/training
+plant discover/cluster $me/dataset
 plant pairwise $me/scorer
 plant prompt $me/models
 plant report $me/models

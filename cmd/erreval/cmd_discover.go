@@ -86,7 +86,7 @@ func discoverFlags() []cli.Flag {
 		&cli.IntFlag{Name: "orders", Value: o.Orders, Usage: "with --grouping cumulative, group in `K` orders"},
 		&cli.IntFlag{Name: "max-issues", Value: o.MaxIssues, Usage: "with --grouping keypoints, keep `N` issues at most"},
 		&cli.Float64Flag{Name: "threshold", Value: o.Cluster.Threshold,
-			Usage: "with --grouping offline, `DISTANCE` up to which groups of sentences are joined"},
+			Usage: "with --grouping offline, groups of sentences are joined while they are at least as alike as `SIMILARITY`"},
 		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
 			"others are added, but by --grouping keypoints"},
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
