@@ -66,9 +66,12 @@ func (g *Grouper) index(ctx context.Context, s *sorted) (*cluster.Index, error) 
 	for _, known := range g.o.Known {
 		texts = append(texts, known.Name+". "+known.Description)
 	}
-	vectors, err := g.embed(ctx, texts)
-	if err != nil {
-		return nil, err
+	var vectors [][]float32
+	if len(texts) > g.o.Shortlist { // else every prompt lists all issues
+		var err error
+		if vectors, err = g.embed(ctx, texts); err != nil {
+			return nil, err
+		}
 	}
 	return cluster.NewIndex(texts, vectors)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,11 +13,15 @@ import (
 	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/discover/where"
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 const discoverDescription = `ROWS are the outputs of any system: what it was given and what it wrote. A language model says what is
@@ -87,6 +93,8 @@ func discoverFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-issues", Value: o.MaxIssues, Usage: "with --grouping keypoints, keep `N` issues at most"},
 		&cli.Float64Flag{Name: "threshold", Value: o.Cluster.Threshold,
 			Usage: "with --grouping offline, groups of sentences are joined while they are at least as alike as `SIMILARITY`"},
+		&cli.StringFlag{Name: "vectors", Value: models.DefaultName, Usage: "compare sentences by vectors of this `MODEL` " +
+			"too: " + models.DefaultName + ", the one in the program, or none"},
 		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
 			"others are added, but by --grouping keypoints"},
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
@@ -124,7 +132,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 	if d.Chosen.Where, err = where.Parse(ctx.StringSlice("where")); err != nil {
 		return nil, nil, exit.Usagef("--where %w", err)
 	}
-	if err := readGrouping(ctx, d); err != nil {
+	if err := readGrouping(ctx, e, d); err != nil {
 		return nil, nil, err
 	}
 	if ctx.String("judge") == "" {
@@ -136,11 +144,14 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 }
 
 // readGrouping reads how rows are analysed and grouped, and the limits.
-func readGrouping(ctx *cli.Context, d *stages.Discover) (err error) {
+func readGrouping(ctx *cli.Context, e *env, d *stages.Discover) (err error) {
 	g := &d.Group
 	g.Grouping, g.Orders, g.MaxIssues = ctx.String("grouping"), ctx.Int("orders"), ctx.Int("max-issues")
 	g.Seed, g.Cluster.Seed = ctx.Uint64("draw-seed"), ctx.Uint64("draw-seed")
 	g.Cluster.Threshold = ctx.Float64("threshold")
+	if g.Embed, err = embedding(ctx, e); err != nil {
+		return err
+	}
 	d.Analyst.Evidence, d.Analyst.HighScore = ctx.String("evidence"), ctx.Float64("high-score")
 	if file := ctx.String("criteria"); file != "" {
 		if d.Analyst.Criteria, err = readCriteria(file); err != nil {
@@ -149,6 +160,35 @@ func readGrouping(ctx *cli.Context, d *stages.Discover) (err error) {
 	}
 	d.Gates, err = readIssueLimits(ctx, issues.Unassigned, issues.Assigned, issues.None)
 	return err
+}
+
+// embedding gives vectors of sentences by the encoder in the program, which is opened when the first are asked for; nil
+// where words alone are compared.
+func embedding(ctx *cli.Context, e *env) (func(context.Context, []string) ([][]float32, error), error) {
+	switch name := ctx.String("vectors"); name {
+	case "none":
+		return nil, nil
+	case models.DefaultName:
+	default:
+		return nil, exit.Usagef("--vectors %q: it is %s or none", name, models.DefaultName)
+	}
+	return func(ctx context.Context, sentences []string) (vectors [][]float32, err error) {
+		machine := e.machine()
+		t, err := taxonomy.Builtin(taxonomy.Builtins()[0]) // that of the model
+		if err != nil {
+			return nil, err
+		}
+		model, err := machine.OpenModel(ctx, models.DefaultName, "", t)
+		if err != nil {
+			return nil, err
+		}
+		embedder, runner, err := machine.OpenEmbedder(ctx, model, ort.Options{Device: "cpu"}, identifier.DefaultEmbedOptions())
+		if err != nil {
+			return nil, fmt.Errorf("vectors of sentences: %w\n--vectors none compares words alone", err)
+		}
+		defer func() { err = errors.Join(err, runner.Close()) }()
+		return embedder.Embed(ctx, sentences)
+	}, nil
 }
 
 // readIssueLimits reads the values of --fail-on: about an issue by its id, or about one of names, perhaps with a dot
