@@ -128,10 +128,10 @@ func pairRow(t *taxonomy.Taxonomy, a, b *Output) (*dataset.Row, error) {
 		faults = append(faults, row.Set(f.Name, cmp.Or(a.Row.Values[i+1], b.Row.Values[i+1])))
 	}
 	faults = append(faults, row.Set(text+"_a", a.Row.Values[0]), row.Set(text+"_b", b.Row.Values[0]))
-	for column, from := range map[string]*Output{verdicts.DiagnosisA: a, verdicts.DiagnosisB: b} {
-		d, err := from.Row.Diagnosis()
+	for i, out := range []*Output{a, b} {
+		d, err := out.Row.Diagnosis()
 		if faults = append(faults, err); d != nil {
-			faults = append(faults, row.Set(column, d))
+			faults = append(faults, row.Set([]string{verdicts.DiagnosisA, verdicts.DiagnosisB}[i], d))
 		}
 	}
 	return row, errors.Join(faults...)
