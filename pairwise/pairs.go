@@ -40,6 +40,8 @@ type DesignOptions struct {
 	Design string // All, Random, or Baseline with a system's name behind it
 	Pairs  int    // so many, drawn; 0 is all that the design has
 	Seed   uint64
+	// Shuffle puts the items into a drawn order, so that a comparison that ends early has seen a sample of them.
+	Shuffle bool
 }
 
 // Output is one text of a system.
@@ -66,6 +68,9 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		items[out.Item] = append(items[out.Item], i)
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 1))
+	if o.Shuffle {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
 	var all [][2]int
 	for _, item := range order {
 		all = append(all, pairsOf(outputs, items[item], o.Design, random)...)
