@@ -166,13 +166,16 @@ func (a *Analyst) schema() llm.Object {
 	return llm.ObjectOf(text("analysis"), text("issue"), text("quote"), number("severity"))
 }
 
+// notSorted is the reason of the analysis without labels, where one with labels is sorted.
+const notSorted = "not sorted: the analysis with labels is"
+
 // combine gives the finding to be sorted; the other one stands in it.
 func combine(questions []*analysing) *issues.Finding {
 	f := questions[0].finding
 	if len(questions) > 1 {
 		f.Other = questions[1].finding
 		if f.Other.Status == "" { // it is not sorted, and so it is no list's
-			f.Other.Status, f.Other.Reason = issues.Unassigned, "not sorted: the analysis with labels is"
+			f.Other.Status, f.Other.Reason = issues.Unassigned, notSorted
 		}
 	}
 	return f

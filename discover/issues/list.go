@@ -33,7 +33,9 @@ type List struct {
 	Agreement  *float64       `json:"agreement,omitempty"` // mean adjusted Rand index between two orders; nil with one
 	Interval   string         `json:"interval,omitempty"`  // how the intervals of shares were computed
 	Issues     []Issue        `json:"issues"`              // most frequent first
-	Source     any            `json:"source,omitempty"`    // what a list that was imported says besides
+	// Modes counts, where rows were analysed with labels and without, what came of both; see CountModes.
+	Modes  map[string]int `json:"modes,omitempty"`
+	Source any            `json:"source,omitempty"` // what a list that was imported says besides
 }
 
 // Issue is a fault that rows have in common.

@@ -50,7 +50,19 @@ func (l *List) facts() []string {
 	if l.Agreement != nil {
 		how += fmt.Sprintf(", %d orders that agree by %.2f (adjusted Rand index)", l.Orders, *l.Agreement)
 	}
-	return append(facts, how)
+	facts = append(facts, how)
+	if l.Modes != nil {
+		facts = append(facts, l.modes("labels", "with the labels shown"), l.modes("none", "without them")+
+			fmt.Sprintf("; an issue by both in %d", l.Modes["issue_in_both"]))
+	}
+	return facts
+}
+
+// modes says what one of two kinds of analyses found.
+func (l *List) modes(kind, how string) string {
+	n := func(what string) int { return l.Modes[kind+"."+what] }
+	return fmt.Sprintf("%s: an issue in %d, none in %d, unfounded in %d, no answer in %d", how, n("issue"), n("no_issue"),
+		n("unfounded"), n("unassigned"))
 }
 
 func (l *List) notes() []string {

@@ -272,6 +272,7 @@ func (d *discovery) group(ctx context.Context) (*issues.List, error) {
 	if d.By == discover.ByLabels {
 		sort = d.grouper.GroupLabels
 	}
+	modes := discover.CountModes(d.items)
 	result, err := sort(ctx, d.items)
 	if err != nil {
 		return nil, err
@@ -291,6 +292,7 @@ func (d *discovery) group(ctx context.Context) (*issues.List, error) {
 	if err != nil {
 		return nil, err
 	}
+	list.Modes = modes
 	list.Task, list.Analysis, list.Grouping = t.ID(), d.By, d.Group.Grouping
 	if d.Group.Grouping == discover.Cumulative {
 		list.Orders = d.Group.Orders

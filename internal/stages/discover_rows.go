@@ -231,7 +231,7 @@ func (d *discovery) write(ctx context.Context, record *runrecord.Record, list *i
 	}
 	err = d.writeRows(ctx, out)
 	if err == nil {
-		err = list.Write(d.Output)
+		err = writeBeside(list, d.Output, record)
 	}
 	if err != nil {
 		return errors.Join(err, out.Discard())
@@ -240,6 +240,16 @@ func (d *discovery) write(ctx context.Context, record *runrecord.Record, list *i
 		issues.Assigned: list.Assigned, issues.None: list.NoIssue,
 		issues.Unassigned: list.Rows - list.Assigned - list.NoIssue, "issues": len(list.Issues)}
 	return out.Commit()
+}
+
+// writeBeside writes the list, and its hash into the record of the rows.
+func writeBeside(list *issues.List, output string, record *runrecord.Record) error {
+	if err := list.Write(output); err != nil {
+		return err
+	}
+	hashed, err := runrecord.HashFile(issues.Path(output))
+	record.Beside = map[string]runrecord.Content{issues.Path(""): {SHA256: hashed.SHA256, Size: hashed.Size}}
+	return err
 }
 
 func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
