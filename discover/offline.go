@@ -73,12 +73,12 @@ func (g *Grouper) fitKnown(ctx context.Context, s *sorted, vectors [][]float32) 
 		return nil, err
 	}
 	near := index.NewShortlist()
-	for n, issue := range issueOf {
-		near.Add(issue, len(s.units)+n)
+	for n := range issueOf { // each text by itself: the nearest one counts
+		near.Add(n, len(s.units)+n)
 	}
 	for u := range s.units {
 		if m := near.Nearest(u, 1); m[0].Similarity >= g.o.Cluster.Threshold {
-			s.of[u] = []int{m[0].At}
+			s.of[u] = []int{issueOf[m[0].At]}
 		} else {
 			rest = append(rest, u)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover"
@@ -140,6 +141,11 @@ func (d *discovery) prepare() error {
 			return err
 		}
 	}
+	if d.ask == nil || d.ask.Asks() { // before anything is paid for
+		if err := d.checkOutput(); err != nil {
+			return err
+		}
+	}
 	d.Group.Progress = d.step
 	var err error
 	if d.By == discover.ByLabels {
@@ -158,6 +164,21 @@ func (d *discovery) prepare() error {
 	d.Analyst.By = d.By
 	if d.analyst, err = discover.NewAnalyst(*d.model, d.Analyst); err != nil {
 		return exit.With(exit.Usage, err)
+	}
+	return nil
+}
+
+// checkOutput refuses what would replace a file that nobody said to replace.
+func (d *discovery) checkOutput() error {
+	if err := dataset.CheckOutput(d.Output, d.Overwrite || d.Resume, d.Input); err != nil {
+		return err
+	}
+	list := issues.Path(d.Output)
+	if _, err := os.Lstat(list); err == nil && !d.Overwrite && !d.Resume {
+		return fmt.Errorf("%s exists already; replace it with --overwrite, or choose another name with -o", list)
+	}
+	if dataset.SameFile(list, d.Input) || d.KnownFile != "" && dataset.SameFile(list, d.KnownFile) {
+		return exit.Usagef("the list of issues, %s, would replace an input; choose another name with -o", list)
 	}
 	return nil
 }
