@@ -33,7 +33,8 @@ type List struct {
 	Agreement  *float64       `json:"agreement,omitempty"` // mean adjusted Rand index between two orders; nil with one
 	Interval   string         `json:"interval,omitempty"`  // how the intervals of shares were computed
 	Issues     []Issue        `json:"issues"`              // most frequent first
-	Source     any            `json:"source,omitempty"`    // what a list that was imported says besides
+	// what the file of another program that the list was imported from says besides, for an export to that program
+	Source json.RawMessage `json:"source,omitempty"`
 }
 
 // Issue is a fault that rows have in common.
