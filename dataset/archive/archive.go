@@ -140,7 +140,7 @@ func (a *Archive) Rows(name, file string, o dataset.Options) (*Rows, error) {
 	}
 	in, err := a.open(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	r, err := dataset.NewSource(in, file, o)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/erreval/erreval/dataset/internal/bounded"
 )
 
 // TestRowLimits: a row that expands to too much is left out, and those around it are read.
