@@ -309,6 +309,7 @@ func TestFaults(t *testing.T) {
 		"metadata":   {zipOf(t, "results.csv", "a,b\n", "metadata.json", "[1]"), "the entry metadata.json is no JSON object"},
 		"parquet":    {zipOf(t, "results.parquet", "PAR1 PAR1", "metadata.json", "{}"), "not a Parquet file, or cut"},
 		"names":      {zipOf(t, "results.csv", named, "metadata.json", "{}"), "two issues have the name"},
+		"no column":  {zipOf(t, "results.csv", "a,b\n1,2\n", "metadata.json", "{}"), "results.csv has no column recurring_issues_str"},
 		"escapes":    {zipOf(t, "../x", "y"), "leads out of its folder"},
 		"absolute":   {zipOf(t, "/x", "y"), "leads out of its folder"},
 		"backslash":  {zipOf(t, `..\x`, "y"), "leads out of its folder"},
@@ -416,6 +417,32 @@ func FuzzResults(f *testing.F) {
 		}
 		if len(again.Rows) != len(c.Rows) || len(again.list.Issues) != len(c.list.Issues) {
 			t.Fatalf("%s\n%s", describe(c), describe(again))
+		}
+	})
+}
+
+// FuzzRows: the same of a table and metadata in a file that is whole.
+func FuzzRows(f *testing.F) {
+	f.Add("question_id,score,recurring_issues,recurring_issues_str,error\na,0.5,\"[2, 1]\",\"['x', \"\"y\"\"]\",[]\n", "{}")
+	f.Add("score,recurring_issues_str\n0.5,a; b\n1,\n", `{"high_score_threshold": 1, "use_full_text_for_analysis": true}`)
+	tax, err := taxonomy.Builtin("response")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, table, metadata string) {
+		c, err := read(zipOf(t, "results.csv", table, "metadata.json", metadata), "x.zip", "")
+		if err != nil || len(c.rows) == 0 {
+			return
+		}
+		written, _ := write(t, c.list, c.rows, tax)
+		again, err := read(written, "x.zip", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Findings {
+			if !reflect.DeepEqual(c.Findings[i], again.Findings[i]) {
+				t.Fatalf("%s\n%s", describe(c), describe(again))
+			}
 		}
 	})
 }

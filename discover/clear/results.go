@@ -197,6 +197,9 @@ func (r *Results) readCatalogue(ctx context.Context) (*catalogue, map[int]string
 		fullText: r.meta.fullText}
 	numbered, rest := map[string]bool{}, map[string]bool{}
 	err := r.each(ctx, func(row *dataset.Row) error {
+		if _, there := row.Get(columnNames); !there {
+			return fmt.Errorf("%s: no results of CLEAR: %s has no column %s", r.file, r.rows, columnNames)
+		}
 		c := readCells(row)
 		for i, name := range c.names {
 			if len(c.numbers) != len(c.names) || k.byNumber[c.numbers[i]] != "" || numbered[name] {
