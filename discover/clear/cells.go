@@ -12,9 +12,11 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 )
 
-// Columns of CLEAR's results.
+// ColumnID holds the id of a row.
+const ColumnID = "question_id"
+
+// Other columns of CLEAR's results.
 const (
-	columnID         = "question_id"
 	columnInput      = "model_input"
 	columnResponse   = "response"
 	columnReference  = "ground_truth"

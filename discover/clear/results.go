@@ -52,7 +52,7 @@ type Results struct {
 // is the file itself or, where that holds none, the only one inside. Of o, the limits and the folder for temporary
 // files hold. Close leaves r open.
 func Open(r io.ReaderAt, size int64, file, member string, o dataset.Options) (*Results, error) {
-	all := &Results{file: file, options: dataset.Options{RecordedID: []string{columnID}, TempDir: o.TempDir,
+	all := &Results{file: file, options: dataset.Options{RecordedID: []string{ColumnID}, TempDir: o.TempDir,
 		MaxRecord: o.MaxRecord, Limit: o.Limit}}
 	if err := all.open(r, size, member); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, errors.Join(err, all.Close()))
@@ -146,6 +146,11 @@ func (r *Results) Close() error {
 
 // Notes say what was assumed; they are complete after Read.
 func (r *Results) Notes() []string { return r.said }
+
+// Columns are those that hold the fields of the task "response", as far as the row has texts in them.
+func Columns(row *dataset.Row) map[string]string {
+	return issues.TextColumns(row, map[string][]string{"input": {columnInput, "question"}, "reference": {columnReference}})
+}
 
 // Read gives each row with its finding, which stands in its column too, and what is no row. It returns the list, without
 // Task. The rows are read twice.

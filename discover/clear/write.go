@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
@@ -123,7 +125,7 @@ func (w *Writer) inputsOf(row *dataset.Row) []string {
 func (w *Writer) setTexts(out *dataset.Row) error {
 	t := &w.o.Texts
 	var errs []error
-	for _, c := range []struct{ name, value string }{{columnID, out.ID}, {columnInput, t.Input(out)},
+	for _, c := range []struct{ name, value string }{{ColumnID, out.ID}, {columnInput, t.Input(out)},
 		{columnResponse, issues.CellText(out, t.Response)}, {columnReference, issues.CellText(out, t.Reference)}} {
 		if _, there := out.Get(c.name); !there {
 			errs = append(errs, out.Set(c.name, orNull(c.value)))
@@ -172,9 +174,21 @@ func (w *Writer) setFinding(out *dataset.Row, f *issues.Finding) error {
 	if f.Status == issues.Unassigned {
 		messages = pythonTexts([]string{f.Reason})
 	}
-	return errors.Join(err, out.Set(columnScore, score), out.Set(columnEvaluation, orNull(f.Evaluation)),
+	return errors.Join(err, out.Set(columnScore, double(score)), out.Set(columnEvaluation, orNull(f.Evaluation)),
 		out.Set(columnSummary, orNull(f.Analysis)), out.Set(columnNumbers, pythonNumbers(numbers)),
 		out.Set(columnNames, list), out.Set(columnError, messages))
+}
+
+// double always has a point or an exponent, so that the column is one of doubles, as CLEAR's is.
+func double(n *float64) any {
+	if n == nil {
+		return nil
+	}
+	text := strconv.FormatFloat(*n, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return json.RawMessage(text)
 }
 
 func orNull(text string) any {

@@ -43,12 +43,13 @@ func (t *Tally) Add(row string, f *Finding) {
 		reason, _, _ := strings.Cut(f.Reason, ":")
 		l.Unassigned[reason]++
 	}
+	analysis := cmp.Or(f.Analysis, f.Evaluation)
 	for _, id := range f.IDs {
 		i := &l.Issues[t.at[id]]
 		i.Count++
-		said := slices.ContainsFunc(i.Examples, func(e Example) bool { return e.Analysis == f.Analysis })
+		said := slices.ContainsFunc(i.Examples, func(e Example) bool { return e.Analysis == analysis })
 		if len(i.Examples) < tallyExamples && !said {
-			i.Examples = append(i.Examples, Example{Row: row, Analysis: f.Analysis, Quote: f.Quote})
+			i.Examples = append(i.Examples, Example{Row: row, Analysis: analysis, Quote: f.Quote})
 		}
 	}
 }

@@ -56,6 +56,20 @@ func (t *Texts) Input(row *dataset.Row) string {
 	return strings.Join(texts, "\n\n")
 }
 
+// TextColumns are the columns of fields: of those that may hold one, the first in which the row has a text.
+func TextColumns(row *dataset.Row, candidates map[string][]string) map[string]string {
+	columns := map[string]string{}
+	for field, names := range candidates {
+		for _, name := range names {
+			raw, there := row.Get(name)
+			if there && raw[0] == '"' && columns[field] == "" {
+				columns[field] = name
+			}
+		}
+	}
+	return columns
+}
+
 // CellText is the text in a column, or its JSON where it is none; "" where it is absent or null.
 func CellText(row *dataset.Row, column string) string {
 	raw, ok := row.Get(column)

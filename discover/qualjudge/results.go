@@ -68,6 +68,7 @@ type entry struct {
 // Results are opened files of results.
 type Results struct {
 	folder  string
+	path    string // of the report
 	report  []entry
 	list    *issues.List
 	issueOf map[int][]int // places on the list, by place of an analysed row
@@ -83,6 +84,7 @@ func Open(path string, o dataset.Options) (*Results, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		report, r.folder = path, filepath.Dir(path)
 	}
+	r.path = report
 	data, err := readFile(report)
 	if err == nil {
 		r.report, err = parseReport(data)
@@ -103,8 +105,11 @@ func Open(path string, o dataset.Options) (*Results, error) {
 func (r *Results) rowsPath() string { return filepath.Join(r.folder, RowsFile) }
 
 // Files are those that are read.
-func (r *Results) Files() []string {
-	return []string{filepath.Join(r.folder, ReportFile), r.rowsPath()}
+func (r *Results) Files() []string { return []string{r.path, r.rowsPath()} }
+
+// Columns are those that hold the fields of the task "response", as far as the row has texts in them.
+func Columns(row *dataset.Row) map[string]string {
+	return issues.TextColumns(row, map[string][]string{"input": {columnInput}, "reference": {columnReference}})
 }
 
 // Notes say what was assumed; they are complete after Read.
@@ -275,7 +280,7 @@ func (r *Results) checkPlaces(items *items) error {
 	for index, of := range r.issueOf {
 		if index >= items.analysed {
 			return fmt.Errorf("%s: issue %q has the index %d, and %s has %s: they are of two runs",
-				filepath.Join(r.folder, ReportFile), r.report[of[0]].Name, index, RowsFile,
+				r.path, r.report[of[0]].Name, index, RowsFile,
 				words.Plural(items.analysed, "analysed row", "analysed rows"))
 		}
 	}

@@ -64,7 +64,12 @@ func (w *Writer) Write(row *dataset.Row) error {
 	if f == nil {
 		f = &issues.Finding{Status: issues.Unassigned, Reason: issues.Unanalysed}
 	}
-	w.losses.Add(f, true)
+	analysis := cmp.Or(f.Analysis, f.Evaluation)
+	lost := *f
+	if lost.Evaluation == analysis {
+		lost.Evaluation = ""
+	}
+	w.losses.Add(&lost, true)
 	switch f.Status {
 	case issues.None:
 		w.none++
@@ -82,10 +87,10 @@ func (w *Writer) Write(row *dataset.Row) error {
 		w.report[n].Count++
 		names = append(names, w.list.Issues[n].Name)
 	}
-	if f.Analysis == "" && names != nil {
+	if analysis == "" && names != nil {
 		w.named++
 	}
-	return w.write(row, cmp.Or(f.Analysis, strings.Join(names, "; ")))
+	return w.write(row, cmp.Or(analysis, strings.Join(names, "; ")))
 }
 
 func (w *Writer) write(row *dataset.Row, analysis string) error {
@@ -175,8 +180,8 @@ func (w *Writer) Notes() (notes []string) {
 			words.Plural(w.lost, "row is", "rows are")))
 	}
 	if w.named > 0 {
-		notes = append(notes, fmt.Sprintf("%s no analysis, without which a row has no place: the names of its issues "+
-			"stand there", words.Plural(w.named, "row has", "rows have")))
+		notes = append(notes, fmt.Sprintf("%s no analysis, without which a row has no place: the names of issues stand "+
+			"there", words.Plural(w.named, "row has", "rows have")))
 	}
 	return notes
 }
