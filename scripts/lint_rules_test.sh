@@ -22,6 +22,8 @@ plant() { # plant FOLDER IMPORT: a file that must be refused
 plant scorer $me/identifier
 plant training $me/identifier
 plant discover $me/training
+plant discover/clear $me/llm
+plant discover/qualjudge $me/report
 plant pairwise $me/scorer
 plant prompt $me/models
 plant report $me/models

@@ -105,7 +105,8 @@ func (a *Archive) Inside(name, tempDir string) (_ *Archive, err error) {
 	}
 	size, err := io.Copy(f, in)
 	if err != nil {
-		err = fmt.Errorf("the entry %s is damaged (%v); write or fetch the file again", name, err) //nolint:errorlint // may be EOF
+		//nolint:errorlint // may be EOF
+		err = fmt.Errorf("the entry %s is damaged (%v); write or fetch the file again", name, err)
 		return nil, errors.Join(err, f.Close())
 	}
 	inside, err := Open(f, size)

@@ -68,7 +68,8 @@ func readCells(row *dataset.Row) *cells {
 
 // isFailure tells a text that stands where an evaluation failed or was left out, as CLEAR does.
 func isFailure(text string) bool {
-	return strings.TrimSpace(text) == "" || strings.HasPrefix(text, "Error:") || strings.HasPrefix(text, "Analysis Skipped")
+	return strings.TrimSpace(text) == "" || strings.HasPrefix(text, "Error:") ||
+		strings.HasPrefix(text, "Analysis Skipped")
 }
 
 // namesOf reads a list as JSON or Python writes it, or names with semicolons between them.

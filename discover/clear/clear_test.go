@@ -250,8 +250,8 @@ a-é: A` + "\u2028" + `é, 1 of 2+1
 		}
 	}
 	said := strings.Join(notes, "\n")
-	for _, want := range []string{"quotes of 1 row", "severities of 1 row", "descriptions of 1 issue", "stability of 1 issue",
-		"2 rows have no score", "2 rows are unassigned"} {
+	for _, want := range []string{"quotes of 1 row", "severities of 1 row", "descriptions of 1 issue",
+		"stability of 1 issue", "2 rows have no score", "2 rows are unassigned"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s\nlacks %s", said, want)
 		}
@@ -423,7 +423,8 @@ func FuzzResults(f *testing.F) {
 
 // FuzzRows: the same of a table and metadata in a file that is whole.
 func FuzzRows(f *testing.F) {
-	f.Add("question_id,score,recurring_issues,recurring_issues_str,error\na,0.5,\"[2, 1]\",\"['x', \"\"y\"\"]\",[]\n", "{}")
+	f.Add("question_id,"+
+		"score,recurring_issues,recurring_issues_str,error\na,0.5,\"[2, 1]\",\"['x', \"\"y\"\"]\",[]\n", "{}")
 	f.Add("score,recurring_issues_str\n0.5,a; b\n1,\n", `{"high_score_threshold": 1, "use_full_text_for_analysis": true}`)
 	tax, err := taxonomy.Builtin("response")
 	if err != nil {

@@ -137,11 +137,11 @@ func (p *pythonList) escape(b *strings.Builder) error {
 		return errItem
 	}
 	n, err := strconv.ParseUint(p.text[p.at:p.at+digits], 16, 32)
-	if err != nil || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) {
+	if err != nil || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) { // #nosec G115 -- likewise
 		return errItem
 	}
 	p.at += digits
-	b.WriteRune(rune(n))
+	b.WriteRune(rune(n)) // #nosec G115 -- at most unicode.MaxRune
 	return nil
 }
 

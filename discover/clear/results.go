@@ -149,11 +149,12 @@ func (r *Results) Notes() []string { return r.said }
 
 // Columns are those that hold the fields of the task "response", as far as the row has texts in them.
 func Columns(row *dataset.Row) map[string]string {
-	return issues.TextColumns(row, map[string][]string{"input": {columnInput, "question"}, "reference": {columnReference}})
+	return issues.TextColumns(row, map[string][]string{"input": {columnInput, "question"},
+		"reference": {columnReference}})
 }
 
-// Read gives each row with its finding, which stands in its column too, and what is no row. It returns the list, without
-// Task. The rows are read twice.
+// Read gives each row with its finding, which stands in its column too, and what is no row. It returns the list,
+// without Task. The rows are read twice.
 func (r *Results) Read(ctx context.Context, visit func(*dataset.Row, *issues.Finding) error,
 	reject func(*dataset.LineError) error) (*issues.List, error) {
 	k, numbers, err := r.readCatalogue(ctx)
@@ -235,7 +236,8 @@ func (r *Results) readCatalogue(ctx context.Context) (*catalogue, map[int]string
 	return k, numbers, nil
 }
 
-func (r *Results) each(ctx context.Context, visit func(*dataset.Row) error, reject func(*dataset.LineError) error) error {
+func (r *Results) each(ctx context.Context, visit func(*dataset.Row) error,
+	reject func(*dataset.LineError) error) error {
 	in, err := r.at.Rows(r.rows, r.file, r.options)
 	if err != nil {
 		return err

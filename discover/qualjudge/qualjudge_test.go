@@ -165,7 +165,8 @@ func TestRoundTrip(t *testing.T) {
 
 // TestWrite: rows of our own, with what the judge's files have no place for.
 func TestWrite(t *testing.T) {
-	list := &issues.List{Format: issues.Format, Issues: []issues.Issue{{ID: "b", Name: "B", Description: "b"}, {ID: "a", Name: "A"}}}
+	list := &issues.List{Format: issues.Format,
+		Issues: []issues.Issue{{ID: "b", Name: "B", Description: "b"}, {ID: "a", Name: "A"}}}
 	score := 0.5
 	var rows []*dataset.Row
 	for i, f := range []*issues.Finding{
@@ -203,8 +204,8 @@ a: A () 1 of 2
 		}
 	}
 	said := strings.Join(notes, "\n")
-	for _, want := range []string{"quotes of 1 row", "scores of 1 row", "1 row has no issue: left out", "2 rows are unassigned",
-		"1 row has no analysis", Order} {
+	for _, want := range []string{"quotes of 1 row", "scores of 1 row", "1 row has no issue: left out",
+		"2 rows are unassigned", "1 row has no analysis", Order} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s\nlacks %s", said, want)
 		}

@@ -76,7 +76,8 @@ type Results struct {
 	options dataset.Options
 }
 
-// Open reads the report in a folder, or that of the path itself, beside which the rows have to be. Of o, the limits hold.
+// Open reads the report in a folder, or that of the path itself, beside which the rows have to be. Of o, the limits
+// hold.
 func Open(path string, o dataset.Options) (*Results, error) {
 	r := &Results{folder: path, issueOf: map[int][]int{}, options: dataset.Options{Limit: o.Limit,
 		MaxRecord: o.MaxRecord, TempDir: o.TempDir}}

@@ -12,7 +12,8 @@ func TestZip(t *testing.T) {
 		t.Errorf("a long list of parts: %v", err)
 	}
 	bomb := &zip.File{FileHeader: zip.FileHeader{UncompressedSize64: 2 * MaxUnpacked, CompressedSize64: 1 << 20}}
-	if _, err := OpenEntry(bomb); err == nil || err.Error() != "unpacks to 512 times its size: a ZIP bomb; it is not read" {
+	const want = "unpacks to 512 times its size: a ZIP bomb; it is not read"
+	if _, err := OpenEntry(bomb); err == nil || err.Error() != want {
 		t.Errorf("got %v, want a bomb", err)
 	}
 }
