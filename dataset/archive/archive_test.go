@@ -46,7 +46,8 @@ func TestArchive(t *testing.T) {
 	if data, err := a.ReadAll("z.json", 2); err != nil || string(data) != "{}" {
 		t.Errorf("%q %v", data, err)
 	}
-	if _, err := a.ReadAll("z.json", 1); err == nil || err.Error() != "the entry z.json has more than 1 bytes; it is not read" {
+	const long = "the entry z.json has more than 1 bytes; it is not read"
+	if _, err := a.ReadAll("z.json", 1); err == nil || err.Error() != long {
 		t.Errorf("a long entry: %v", err)
 	}
 	if _, err := a.ReadAll("none", 1); err == nil || err.Error() != `the ZIP file has no entry "none"` {

@@ -74,7 +74,9 @@ func isFailure(text string) bool {
 
 // namesOf reads a list as JSON or Python writes it, or names with semicolons between them.
 func namesOf(text string) (names []string, ok bool) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); len(text) > maxList {
+		return nil, false
+	}
 	items, ok := readList(text)
 	if !ok && strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 		return nil, false
@@ -82,9 +84,10 @@ func namesOf(text string) (names []string, ok bool) {
 	if !ok {
 		items = strings.Split(text, ";")
 	}
+	seen := map[string]bool{"": true}
 	for _, item := range items {
-		if item = strings.TrimSpace(item); item != "" && !slices.Contains(names, item) {
-			names = append(names, item)
+		if item = strings.TrimSpace(item); !seen[item] {
+			names, seen[item] = append(names, item), true
 		}
 	}
 	return names, true

@@ -347,6 +347,7 @@ f,2.5,,,
 g,nan,,,
 h,0.5,"[0]","['Known']",
 i,0.5,[],[],no list
+j,0.5,"[1]",`+strings.Repeat("x;", maxList)+`,
 `, "metadata.json", `{"high_score_threshold": "x"}`)
 	c, err := read(data, "x.zip", "")
 	if err != nil {
@@ -361,6 +362,7 @@ f no_issue - [] "" "" ""
 g unassigned - [] "missing: no score" "" ""
 h assigned 0.5 ["known"] "" "" ""
 i unassigned 0.5 [] "unavailable: no list" "" ""
+j unassigned 0.5 [] "missing: recurring_issues_str is no list" "" ""
 known: Known, 3 of 3+1
 `
 	if got := describe(c); got != want {

@@ -11,9 +11,14 @@ import (
 	"unicode/utf8"
 )
 
+// maxList is the most bytes of a list: as values it takes a multiple of them.
+const maxList = 1 << 20
+
 // readList reads a list of texts and whole numbers as JSON or Python writes it, the numbers as their digits.
 func readList(text string) (items []string, ok bool) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); len(text) > maxList {
+		return nil, false
+	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	var list []any

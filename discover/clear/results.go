@@ -24,7 +24,7 @@ const Program = "clear"
 const (
 	maxInside   = 100
 	maxMetadata = 16 << 20
-	maxIssues   = 10000
+	maxIssues   = 5000
 )
 
 // source is what the list of an imported file says besides.

@@ -241,7 +241,7 @@ func TestFaults(t *testing.T) {
 		"twice":          {`{}`, `{"per_instance_analysis": [], "per_instance_analysis": []}`, "there twice"},
 		"cut":            {`{}`, `{"per_instance_analysis": [{"a": 1}`, "no rows, as the qualitative judge writes them"},
 		"NaN":            {`{}`, `{"per_instance_analysis": [{"a": NaN}]}`, "no rows, as the qualitative judge writes them"},
-		"many":           {"[" + strings.Repeat("{},", maxIssues) + "{}]", rows, "10001 issues, more than 10000"},
+		"many":           {"[" + strings.Repeat("{},", maxIssues) + "{}]", rows, "5001 issues, more than 5000"},
 		"summary":        {`{"summary": 1}`, rows, `"summary"`},
 		"deep":           {strings.Repeat(`{"0":`, 20000), rows, "no report"},
 		"deep rows":      {`{}`, `{"per_instance_analysis": ` + strings.Repeat("[", 20000), "no rows"},
@@ -251,6 +251,12 @@ func TestFaults(t *testing.T) {
 		if _, err := read(folderOf(t, c.report, c.rows)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
+	}
+	// Many issues of one name, of which each lists a row many times.
+	many := strings.Repeat(`{"error_name": "`+strings.Repeat("x", 60)+`", "indexes": [0`+strings.Repeat(",0", 1000)+`]},`, maxIssues)
+	same, err := read(folderOf(t, "["+strings.TrimSuffix(many, ",")+"]", rows))
+	if err != nil || len(same.list.Issues) != maxIssues || same.list.Issues[maxIssues-1].Count != 1 {
+		t.Errorf("many of one name: %v", err)
 	}
 	// An item that is no row keeps its place.
 	c, err := read(folderOf(t, `{"summary": {"x": {"error_name": "A", "num_examples": 2, "indexes": [1, 0, 1]}}}`,

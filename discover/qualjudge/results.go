@@ -37,7 +37,7 @@ const (
 // maxReport is the most bytes of a report or a configuration, and maxIssues the most issues of a report.
 const (
 	maxReport = 64 << 20
-	maxIssues = 10000
+	maxIssues = 5000
 )
 
 // Columns of the rows.
@@ -178,14 +178,16 @@ func parseReport(data []byte) ([]entry, error) {
 func (r *Results) makeList() error {
 	s := source{Program: Program, Names: map[string]string{}}
 	l := &issues.List{Format: issues.Format, Analysis: Program}
-	taken := map[string]bool{}
+	names, ids := map[string]int{}, map[string]bool{}
 	for n, e := range r.report {
-		name := e.Name
-		for k := 2; taken[issues.Fold(name)]; k++ {
-			name = fmt.Sprintf("%s (%d)", e.Name, k)
+		name, first := e.Name, issues.Fold(e.Name)
+		for names[issues.Fold(name)] > 0 {
+			names[first]++
+			name = fmt.Sprintf("%s (%d)", e.Name, names[first])
 		}
-		taken[issues.Fold(name)] = true
-		id := issues.NewID(name, func(id string) bool { return l.Find(id) >= 0 })
+		names[issues.Fold(name)] = 1
+		id := issues.NewID(name, func(id string) bool { return ids[id] })
+		ids[id] = true
 		if name != e.Name {
 			s.Names[id] = e.Name
 			r.said = append(r.said, fmt.Sprintf("%s: two issues have the name %q; one is %q here", r.folder, e.Name, name))
@@ -195,8 +197,8 @@ func (r *Results) makeList() error {
 			if index < 0 {
 				return fmt.Errorf("issue %q has the index %d; they begin with 0", e.Name, index)
 			}
-			if !slices.Contains(r.issueOf[index], n) {
-				r.issueOf[index] = append(r.issueOf[index], n)
+			if of := r.issueOf[index]; len(of) == 0 || of[len(of)-1] != n {
+				r.issueOf[index] = append(of, n)
 			}
 		}
 		if e.Count != len(e.Indexes) {
