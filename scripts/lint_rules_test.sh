@@ -23,6 +23,8 @@ plant scorer $me/identifier
 plant training $me/identifier
 plant discover $me/training
 plant discover/cluster $me/dataset
+plant discover/clear $me/llm
+plant discover/qualjudge $me/report
 plant pairwise $me/scorer
 plant prompt $me/models
 plant report $me/models

@@ -35,6 +35,11 @@ const (
 	Unanalysed   = "unanalysed"    // the row has no sentence that says what is wrong
 )
 
+// Reasons are those why a row may be unassigned.
+func Reasons() []string {
+	return []string{Refused, Filtered, Cut, Missing, Ambiguous, Unavailable, UnknownIssue, Unfounded, Untagged, Unanalysed}
+}
+
 // Finding is what was found in a row.
 type Finding struct {
 	Status     string   `json:"status"`               // Assigned, None or Unassigned

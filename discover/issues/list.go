@@ -35,7 +35,8 @@ type List struct {
 	Issues     []Issue        `json:"issues"`              // most frequent first
 	// Modes counts, where rows were analysed with labels and without, what came of both; see CountModes.
 	Modes  map[string]int `json:"modes,omitempty"`
-	Source any            `json:"source,omitempty"` // what a list that was imported says besides
+	// what the file of another program that the list was imported from says besides, for an export to that program
+	Source json.RawMessage `json:"source,omitempty"`
 }
 
 // Issue is a fault that rows have in common.
