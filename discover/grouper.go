@@ -29,6 +29,7 @@ type Item struct {
 	Group   string   // rows of one group, such as a passage, count together in intervals
 	Labels  []string // errors that an identifier found; nil is not known
 	Tagged  bool     // an identifier looked at it: Labels are all that it found
+	Text    string   // of the row, which GroupLabels compares
 	Finding *issues.Finding
 }
 

@@ -86,11 +86,12 @@ func (r *Result) describe(issue *issues.Issue, members []int) {
 	said := map[string]bool{}
 	for _, i := range shown {
 		f := r.Items[i].Finding
-		if len(issue.Examples) == examples || said[f.Analysis] {
+		text := cmp.Or(f.Analysis, r.Items[i].Text)
+		if len(issue.Examples) == examples || said[text] {
 			continue
 		}
-		said[f.Analysis] = true
-		issue.Examples = append(issue.Examples, issues.Example{Row: r.Items[i].ID, Analysis: f.Analysis, Quote: f.Quote})
+		said[text] = true
+		issue.Examples = append(issue.Examples, issues.Example{Row: r.Items[i].ID, Analysis: text, Quote: f.Quote})
 	}
 }
 

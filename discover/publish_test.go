@@ -152,7 +152,7 @@ func TestGroupLabels(t *testing.T) {
 	add := func(n int, text string, labels ...string) {
 		for i := range n {
 			items = append(items, &Item{ID: fmt.Sprint(len(items)), Tagged: true, Labels: labels,
-				Finding: &issues.Finding{Analysis: fmt.Sprintf(text, i)}})
+				Text: fmt.Sprintf(text, i), Finding: &issues.Finding{}})
 		}
 	}
 	add(8, "What does the lighthouse keeper %d do at the lighthouse?", "Vague")

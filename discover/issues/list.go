@@ -34,7 +34,7 @@ type List struct {
 	Interval   string         `json:"interval,omitempty"`  // how the intervals of shares were computed
 	Issues     []Issue        `json:"issues"`              // most frequent first
 	// Modes counts, where rows were analysed with labels and without, what came of both; see CountModes.
-	Modes  map[string]int `json:"modes,omitempty"`
+	Modes map[string]int `json:"modes,omitempty"`
 	// what the file of another program that the list was imported from says besides, for an export to that program
 	Source json.RawMessage `json:"source,omitempty"`
 }
@@ -63,8 +63,8 @@ const StableFrom = 0.5
 
 // Example is a row that has an issue.
 type Example struct {
-	Row      string `json:"row"` // its id
-	Analysis string `json:"analysis"`
+	Row      string `json:"row"`      // its id
+	Analysis string `json:"analysis"` // of the row; its text, where labels alone were found
 	Quote    string `json:"quote,omitempty"`
 }
 

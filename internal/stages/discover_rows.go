@@ -172,6 +172,9 @@ func (d *discovery) analyse(ctx context.Context) error {
 // item is a row as the grouping sees it.
 func (d *discovery) item(row *dataset.Row, f *issues.Finding) (*discover.Item, error) {
 	item := &discover.Item{ID: row.ID, Finding: f}
+	if d.By == discover.ByLabels {
+		item.Text = row.Values[0]
+	}
 	group, err := report.GroupOf(row, d.Rows.Taxonomy, d.Intervals.Group)
 	if err != nil {
 		return item, exit.With(exit.Usage, err)
@@ -204,7 +207,7 @@ func (d *discovery) labels(row *dataset.Row) (labels []string, tagged bool, err 
 func (d *discovery) given(row *dataset.Row) (*issues.Finding, error) {
 	if d.By == discover.ByLabels {
 		labels, tagged, err := d.labels(row)
-		f := &issues.Finding{Analysis: row.Values[0], Evidence: discover.EvidenceLabels}
+		f := &issues.Finding{Evidence: discover.EvidenceLabels}
 		switch {
 		case !tagged:
 			f = &issues.Finding{Status: issues.Unassigned, Reason: issues.Untagged}
