@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,8 +48,14 @@ func diffCommand(e *env) *cli.Command {
 }
 
 func runDiff(ctx *cli.Context, e *env) error {
-	if lists := listsOf(ctx.Args().Slice()); lists != nil && !ctx.Bool("labels") {
-		return diffIssues(ctx, e, lists)
+	if !ctx.Bool("labels") {
+		lists, err := listsOf(ctx.Args().Slice())
+		if err != nil {
+			return exit.With(exit.Unfit, err)
+		}
+		if lists != nil {
+			return diffIssues(ctx, e, lists)
+		}
 	}
 	if ctx.IsSet("fail-on") {
 		return exit.Usagef("--fail-on is for issues: both files need a list, as erreval discover writes it")
@@ -76,19 +83,21 @@ func runDiff(ctx *cli.Context, e *env) error {
 }
 
 // listsOf are the lists of issues beside two files; nil where one has none.
-func listsOf(files []string) []*issues.List {
+func listsOf(files []string) (lists []*issues.List, err error) {
 	if len(files) != 2 {
-		return nil
+		return nil, nil
 	}
-	var lists []*issues.List
 	for _, file := range files {
 		l, err := issues.Read(issues.Path(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		lists = append(lists, l)
 	}
-	return lists
+	return lists, nil
 }
 
 // diffIssues compares the issues of two runs.
