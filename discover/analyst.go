@@ -177,34 +177,35 @@ func combine(questions []*analysing) *issues.Finding {
 	return f
 }
 
-// answer fills in the finding. The error is one that ends the run.
+// answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its own:
+// a reply that the journal keeps, so that the same run again ends the same way. The error is one that ends the run.
 func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
 	key, read := "issue", readIssue
 	if a.kind == prompt.Evaluate {
 		key, read = "score", a.readEvaluation
 	}
-	unfounded := 0
-	fault, err := a.model.ask(ctx, q.question, key, func(o replies.Object) error {
-		got, err := read(o)
-		if err != nil {
+	for _, asked := range []*question{q.question, a.model.repeated(q.question)} {
+		fault, err := a.model.ask(ctx, asked, key, func(o replies.Object) error {
+			got, err := read(o)
+			if err == nil {
+				got.Evidence = q.finding.Evidence
+				*q.finding = *got
+			}
 			return err
-		}
-		got.Evidence = q.finding.Evidence
-		*q.finding = *got
-		if a.kind == prompt.Evaluate || got.Status != "" || stands(got.Quote, row.Values) {
+		})
+		f := q.finding
+		switch {
+		case err != nil:
+			return err
+		case fault != nil && f.Status == "":
+			f.Status, f.Reason = issues.Unassigned, fault.Error()
+			return nil
+		case fault != nil || a.kind == prompt.Evaluate || f.Status != "" || stands(f.Quote, row.Values):
 			return nil
 		}
-		unfounded++
-		q.finding.Status, q.finding.Reason = issues.Unassigned, issues.Unfounded
-		if unfounded > 1 { // asked once more is enough
-			return nil
-		}
-		return &jsonreply.Fault{Reason: issues.Unfounded}
-	})
-	if fault != nil && fault.Reason != issues.Unfounded && unfounded == 0 {
-		q.finding.Status, q.finding.Reason = issues.Unassigned, fault.Error()
+		f.Status, f.Reason = issues.Unassigned, issues.Unfounded
 	}
-	return err
+	return nil
 }
 
 // readIssue reads the reply to a prompt of kind analyze.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -112,6 +113,13 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	limits, err := readIssueLimits(ctx, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
 	if err != nil {
 		return err
+	}
+	for _, l := range limits {
+		if !slices.Contains([]string{issues.New, issues.Gone, issues.Grown, issues.Shrunk}, l.Subject) &&
+			lists[0].Find(l.Subject) < 0 && lists[1].Find(l.Subject) < 0 {
+			return exit.Usagef("--fail-on %q: neither list has an issue with the id %q; besides ids there are %s, %s, %s and %s",
+				l.Text, l.Subject, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
+		}
 	}
 	c, err := issues.NewComparison(lists[0], lists[1],
 		issues.DiffOptions{Taxonomy: look.Taxonomy, Intervals: readIntervals(ctx, look.Taxonomy)})

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover"
@@ -112,6 +114,11 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 			return err
 		}
 	}
+	if ask == nil || ask.Asks() {
+		if err := r.clearOutputs(); err != nil {
+			return err
+		}
+	}
 	if r.judges != nil {
 		if err := r.judges.openJournal(); err != nil {
 			return err
@@ -162,12 +169,20 @@ func (d *discovery) prepare() error {
 	return nil
 }
 
+// discoverKinds are the kinds of templates that runs use.
+var discoverKinds = []string{prompt.Analyze, prompt.Evaluate, prompt.Fit, prompt.Name, prompt.Synthesize, prompt.Merge,
+	prompt.Map, prompt.Direct}
+
 func (d *discovery) readTemplates() error {
 	d.templates = map[string]*prompt.Template{}
 	for _, file := range d.Templates {
 		t, err := prompt.Open(file)
 		if err != nil {
 			return exit.With(exit.Usage, err)
+		}
+		if !slices.Contains(discoverKinds, t.Kind) {
+			return exit.Usagef("--template %s is of kind %s; this run needs one of %s", file, t.Kind,
+				strings.Join(discoverKinds, ", "))
 		}
 		if d.templates[t.Kind] != nil {
 			return exit.Usagef("--template: two templates of kind %s", t.Kind)
@@ -190,7 +205,36 @@ func (d *discovery) readKnown() error {
 	return err
 }
 
-// openModel makes the model, and room for the output, before there is a journal: a run that cannot begin leaves none.
+// clearOutputs makes room for the outputs before there is a journal: a run that cannot begin leaves none, and pays for
+// nothing.
+func (d *discovery) clearOutputs() error {
+	inputs := []string{d.Input}
+	if d.KnownFile != "" {
+		inputs = append(inputs, d.KnownFile)
+	}
+	for _, in := range inputs {
+		if dataset.SameFile(in, issues.Path(d.Output)) {
+			return exit.Usagef("%s would be replaced by the list beside %s; choose another name with -o", in, d.Output)
+		}
+		if d.Report != "" && dataset.SameFile(in, d.Report) {
+			return exit.Usagef("--report %s would replace an input; choose another name", d.Report)
+		}
+	}
+	for _, out := range []string{d.Output, issues.Path(d.Output), runrecord.Path(d.Output)} {
+		if d.Report != "" && dataset.SameFile(out, d.Report) {
+			return exit.Usagef("--report %s would replace %s; choose another name", d.Report, out)
+		}
+	}
+	if d.judges != nil {
+		if err := d.judges.checkPath(d.Input, d.Output); err != nil {
+			return err
+		}
+	}
+	return run.ClearOutput(d.Output, d.Overwrite || d.Resume,
+		func(old *runrecord.Record) bool { return old.Command == "discover" }, inputs...)
+}
+
+// openModel makes the model.
 func (d *discovery) openModel() (err error) {
 	if len(d.ask.Models) != 1 {
 		return exit.Usagef("--judge names %d models; issues are discovered by one", len(d.ask.Models))
@@ -200,10 +244,7 @@ func (d *discovery) openModel() (err error) {
 	}
 	d.model = &discover.Model{Model: d.judges.Models()[0], Taxonomy: d.Rows.Taxonomy, Templates: d.templates,
 		Attempts: d.ask.Panel.Attempts, Workers: d.ask.Panel.Workers}
-	if !d.ask.Asks() {
-		return nil
-	}
-	return d.judges.checkPath(d.Input, d.Output)
+	return nil
 }
 
 // record begins the record of the run.
@@ -211,9 +252,7 @@ func (d *discovery) record() (*runrecord.Record, error) {
 	g := &d.Group
 	rec := discoverRecord{Reading: d.Rows.Reading, Analysis: d.By, Sentence: d.Sentence, Grouping: g.Grouping,
 		Seed: g.Seed, Known: d.known, Sample: d.Chosen.Sample, Worst: d.Chosen.Worst, Embedded: g.Embed != nil}
-	for _, c := range d.Chosen.Where {
-		rec.Where = append(rec.Where, c.Text)
-	}
+	rec.Where = d.whereTexts()
 	if d.judges != nil {
 		asked := d.judges.newRecord(d.Rows.Reading)
 		rec.Record = &asked
@@ -242,11 +281,23 @@ func (d *discovery) record() (*runrecord.Record, error) {
 	return d.Rows.NewRecord("discover", rec, d.Input)
 }
 
+// whereTexts are the conditions as written.
+func (d *discovery) whereTexts() (texts []string) {
+	for _, c := range d.Chosen.Where {
+		texts = append(texts, c.Text)
+	}
+	return texts
+}
+
 // find analyses, groups and writes.
 func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 	d.progress.Begin(-1, nil)
 	var list *issues.List
 	err := d.analyse(ctx)
+	if err == nil && len(d.items) == 0 && len(d.Chosen.Where) > 0 {
+		err = exit.With(exit.Unfit, fmt.Errorf("no row of %s meets --where %s", d.Input,
+			strings.Join(d.whereTexts(), " and ")))
+	}
 	if err == nil {
 		list, err = d.group(ctx)
 	}
@@ -262,7 +313,13 @@ func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 	if err := d.write(ctx, record, list); err != nil {
 		return err
 	}
-	results := gate.CheckAll(d.Gates, countsOf(list, len(d.faults)))
+	counts := countsOf(list, len(d.faults))
+	results := gate.CheckAll(d.Gates, counts)
+	for _, g := range d.Gates {
+		if _, counted := counts.Labels[g.Subject]; !counted && issues.IsID(g.Subject) && g.Subject != gate.Rejected {
+			d.Process.Warn("--fail-on %q: no issue has the id %s, so that 0 rows are counted", g.Text, g.Subject)
+		}
+	}
 	return errors.Join(d.publish(list), d.Process.WarnFaults(d.faults), d.incomplete(list), run.MissedGates(results))
 }
 
