@@ -1,7 +1,6 @@
 package stages
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +72,7 @@ type discoverRecord struct {
 	Where     []string          `json:"where,omitempty"`
 	Sample    int               `json:"sample,omitempty"`
 	Worst     bool              `json:"worst,omitempty"`
-	Templates map[string]string `json:"templates,omitempty"` // kind to id and hash, of those given
+	Templates map[string]string `json:"templates,omitempty"` // kind to id and hash
 	Embedded  bool              `json:"embedded,omitempty"`  // sentences are compared by an encoder too
 }
 
@@ -136,8 +135,10 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 
 // prepare finds what is wrong with the options, and makes analyst and grouper.
 func (d *discovery) prepare() error {
-	if err := d.readTemplates(); err != nil {
-		return err
+	if d.ask != nil {
+		if err := d.readTemplates(); err != nil {
+			return err
+		}
 	}
 	if err := d.readKnown(); err != nil {
 		return err
@@ -169,10 +170,27 @@ func (d *discovery) prepare() error {
 	return nil
 }
 
-// discoverKinds are the kinds of templates that runs use.
-var discoverKinds = []string{prompt.Analyze, prompt.Evaluate, prompt.Fit, prompt.Name, prompt.Synthesize, prompt.Merge,
-	prompt.Map, prompt.Direct}
+// kinds are the kinds of templates that the run uses, that about rows first.
+func (d *discovery) kinds() []string {
+	var kinds []string
+	switch d.By {
+	case discover.ByIssue:
+		kinds = append(kinds, prompt.Analyze)
+	case discover.ByCriteria:
+		kinds = append(kinds, prompt.Evaluate)
+	}
+	switch d.Group.Grouping {
+	case discover.Cumulative:
+		kinds = append(kinds, prompt.Fit, prompt.Name)
+	case discover.KeyPoints:
+		kinds = append(kinds, prompt.Synthesize, prompt.Merge, prompt.Map)
+	case discover.Direct:
+		kinds = append(kinds, prompt.Direct, prompt.Name)
+	}
+	return kinds
+}
 
+// readTemplates opens the templates that are given, and the built-in ones of the other kinds.
 func (d *discovery) readTemplates() error {
 	d.templates = map[string]*prompt.Template{}
 	for _, file := range d.Templates {
@@ -180,14 +198,27 @@ func (d *discovery) readTemplates() error {
 		if err != nil {
 			return exit.With(exit.Usage, err)
 		}
-		if !slices.Contains(discoverKinds, t.Kind) {
-			return exit.Usagef("--template %s is of kind %s; this run needs one of %s", file, t.Kind,
-				strings.Join(discoverKinds, ", "))
+		if !slices.Contains(d.kinds(), t.Kind) {
+			return exit.Usagef("--template %s is of kind %s; this run needs templates of kind %s", file, t.Kind,
+				strings.Join(d.kinds(), ", "))
 		}
 		if d.templates[t.Kind] != nil {
 			return exit.Usagef("--template: two templates of kind %s", t.Kind)
 		}
 		d.templates[t.Kind] = t
+		if t.Kind == d.kinds()[0] {
+			d.ask.Template = file
+		}
+	}
+	for _, kind := range d.kinds() {
+		if d.templates[kind] != nil {
+			continue
+		}
+		t, err := prompt.Builtin(kind)
+		if err != nil {
+			return err
+		}
+		d.templates[kind] = t
 	}
 	return nil
 }
@@ -239,7 +270,7 @@ func (d *discovery) openModel() (err error) {
 	if len(d.ask.Models) != 1 {
 		return exit.Usagef("--judge names %d models; issues are discovered by one", len(d.ask.Models))
 	}
-	if d.judges, err = newJudges(d.ask, prompt.Analyze, d.Output); err != nil {
+	if d.judges, err = newJudges(d.ask, d.kinds()[0], d.Output); err != nil {
 		return err
 	}
 	d.model = &discover.Model{Model: d.judges.Models()[0], Taxonomy: d.Rows.Taxonomy, Templates: d.templates,
@@ -410,13 +441,13 @@ func (d *discovery) look(ctx context.Context) error {
 
 func (d *discovery) callsAbout(row *dataset.Row) ([]call, error) {
 	requests, err := d.analyst.Requests(row)
-	return d.calls(prompt.Analyze, requests), err
+	return d.calls(d.kinds()[0], requests), err
 }
 
 func (d *discovery) calls(title string, requests []*llm.Request) []call {
 	calls := make([]call, len(requests))
 	for i, r := range requests {
-		calls[i] = call{judge: d.model.Name, title: cmp.Or(title, prompt.Analyze), shown: true, request: r}
+		calls[i] = call{judge: d.model.Name, title: title, shown: true, request: r}
 	}
 	return calls
 }
