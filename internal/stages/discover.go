@@ -148,6 +148,11 @@ func (d *discovery) prepare() error {
 			return err
 		}
 	}
+	asksAboutRows := d.By == discover.ByIssue || d.By == discover.ByCriteria
+	if d.model == nil && asksAboutRows {
+		return exit.Usagef("--analysis %s asks a model: name one with --judge; without one there is --analysis %s, "+
+			"for tagged rows, and %s", d.By, discover.ByLabels, discover.ByRecord)
+	}
 	d.Group.Progress = d.step
 	var err error
 	if d.By == discover.ByLabels {
@@ -156,12 +161,8 @@ func (d *discovery) prepare() error {
 	if d.grouper, err = discover.NewGrouper(d.model, d.Group); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if d.By != discover.ByIssue && d.By != discover.ByCriteria {
+	if !asksAboutRows {
 		return nil
-	}
-	if d.model == nil {
-		return exit.Usagef("--analysis %s asks a model: name one with --judge; without one there is --analysis %s, "+
-			"for tagged rows, and %s", d.By, discover.ByLabels, discover.ByRecord)
 	}
 	d.Analyst.By = d.By
 	if d.analyst, err = discover.NewAnalyst(*d.model, d.Analyst); err != nil {
