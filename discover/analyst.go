@@ -292,7 +292,8 @@ func standsIn(part string, texts []string) bool {
 }
 
 // Recorded is the finding that an earlier run left in the row, to be sorted again: what was found in the row stays, the
-// issue that it was sorted into does not.
+// issue that it was sorted into does not. A sentence that was about none of the issues of a list may be about one of
+// another; an evaluation without issue stays one.
 func Recorded(row *dataset.Row) (*issues.Finding, error) {
 	f, err := issues.Of(row)
 	if err != nil {
@@ -304,7 +305,8 @@ func Recorded(row *dataset.Row) (*issues.Finding, error) {
 	}
 	unfounded := f.Reason == issues.Unfounded
 	f.IDs = nil
-	if f.Status != issues.None && f.Analysis != "" && !unfounded {
+	sorted := f.Status != issues.None || f.Score == nil
+	if f.Analysis != "" && sorted && !unfounded {
 		f.Status, f.Reason = "", ""
 	}
 	return f, nil
