@@ -88,7 +88,7 @@ func discoverFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "threshold", Value: o.Cluster.Threshold,
 			Usage: "with --grouping offline, `DISTANCE` up to which groups of sentences are joined"},
 		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
-			"others are added, but by --grouping keypoints"},
+			"others are added, except by --grouping keypoints"},
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
 			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
