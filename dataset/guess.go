@@ -44,8 +44,8 @@ func (r *Reader) guessMissing(row *Row) {
 	}
 }
 
-// noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may have
-// it.
+// noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may
+// have it.
 func (r *Reader) noteMissing(field string) string {
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {

@@ -177,8 +177,8 @@ func combine(questions []*analysing) *issues.Finding {
 	return f
 }
 
-// answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its own:
-// a reply that the journal keeps, so that the same run again ends the same way. The error is one that ends the run.
+// answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its
+// own: a reply that the journal keeps, so that the same run again ends the same way. The error is one that ends the run.
 func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
 	key, read := "issue", readIssue
 	if a.kind == prompt.Evaluate {

@@ -23,6 +23,7 @@ plant scorer $me/identifier
 plant training $me/identifier
 plant discover $me/training
 plant pairwise $me/scorer
+plant scripts/withjudge/oracle $me/discover
 plant prompt $me/models
 plant report $me/models
 plant report/rows $me/evaluation

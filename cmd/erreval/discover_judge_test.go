@@ -163,7 +163,8 @@ func answersFile(t *testing.T) string {
 
 // discovered runs "discover" with the oracle, but for the calls for which spoil gives a step. It gives the exit code, and
 // by row the state with its reason, or with the names of the issues.
-func discovered(t *testing.T, in string, spoil func(c *llmtest.Call, reply string) llmtest.Step) (int, map[string]string) {
+func discovered(t *testing.T, in string,
+	spoil func(c *llmtest.Call, reply string) llmtest.Step) (int, map[string]string) {
 	t.Helper()
 	url := llmtest.NewServer(func(c *llmtest.Call) llmtest.Step {
 		reply, ok := oracle.Answer(schemaOf(c), promptText(c))

@@ -15,8 +15,6 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/llm"
-	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 )
@@ -50,30 +48,6 @@ type Chosen struct {
 	Sample int    // so many; 0 is all
 	Worst  bool   // the sample is that of the lowest scores, or of the surest errors where there are none
 	Seed   uint64 // of the sample
-}
-
-// discoverRecord is the options part of OUT.run.json.
-type discoverRecord struct {
-	*judging.Record // absent where no model is asked
-	runrecord.Reading
-	Analysis  string            `json:"analysis"`
-	Evidence  string            `json:"evidence,omitempty"`
-	Criteria  []string          `json:"criteria,omitempty"`
-	HighScore float64           `json:"high_score,omitempty"`
-	Sentence  string            `json:"sentence,omitempty"`
-	Grouping  string            `json:"grouping,omitempty"`
-	Seed      uint64            `json:"draw_seed"`
-	Orders    int               `json:"orders,omitempty"`
-	Shortlist int               `json:"shortlist,omitempty"`
-	Block     int               `json:"block,omitempty"`
-	MaxIssues int               `json:"max_issues,omitempty"`
-	Threshold float64           `json:"threshold,omitempty"`
-	Known     *runrecord.Input  `json:"issues,omitempty"`
-	Where     []string          `json:"where,omitempty"`
-	Sample    int               `json:"sample,omitempty"`
-	Worst     bool              `json:"worst,omitempty"`
-	Templates map[string]string `json:"templates,omitempty"` // kind to id and hash
-	Embedded  bool              `json:"embedded,omitempty"`  // sentences are compared by an encoder too
 }
 
 // discovery is one run.
@@ -279,48 +253,6 @@ func (d *discovery) openModel() (err error) {
 	return nil
 }
 
-// record begins the record of the run.
-func (d *discovery) record() (*runrecord.Record, error) {
-	g := &d.Group
-	rec := discoverRecord{Reading: d.Rows.Reading, Analysis: d.By, Sentence: d.Sentence, Grouping: g.Grouping,
-		Seed: g.Seed, Known: d.known, Sample: d.Chosen.Sample, Worst: d.Chosen.Worst, Embedded: g.Embed != nil}
-	rec.Where = d.whereTexts()
-	if d.judges != nil {
-		asked := d.judges.newRecord(d.Rows.Reading)
-		rec.Record = &asked
-		rec.Templates = map[string]string{}
-		for kind, t := range d.templates {
-			rec.Templates[kind] = t.ID() + " sha256:" + t.Hash()
-		}
-	}
-	if d.analyst != nil {
-		rec.Evidence = d.Analyst.Evidence
-	}
-	if d.By == discover.ByCriteria {
-		rec.HighScore = d.Analyst.HighScore
-		for _, c := range d.Analyst.Criteria {
-			rec.Criteria = append(rec.Criteria, c.Name+": "+c.Text)
-		}
-	}
-	switch g.Grouping {
-	case discover.Cumulative:
-		rec.Orders, rec.Shortlist, rec.Block = g.Orders, g.Shortlist, g.Block
-	case discover.KeyPoints:
-		rec.MaxIssues = g.MaxIssues
-	case discover.Offline:
-		rec.Threshold = g.Cluster.Threshold
-	}
-	return d.Rows.NewRecord("discover", rec, d.Input)
-}
-
-// whereTexts are the conditions as written.
-func (d *discovery) whereTexts() (texts []string) {
-	for _, c := range d.Chosen.Where {
-		texts = append(texts, c.Text)
-	}
-	return texts
-}
-
 // find analyses, groups and writes.
 func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 	d.progress.Begin(-1, nil)
@@ -407,48 +339,4 @@ func (d *discovery) stopped(ctx context.Context, err error) error {
 		return err
 	}
 	return exit.With(stop.Code, fmt.Errorf("stopped: %w\n%s", err, stop.GoOn))
-}
-
-// look does what --dry-run and --show-prompt ask for.
-func (d *discovery) look(ctx context.Context) error {
-	if d.ask.ShowPrompt != "" && d.analyst == nil {
-		return exit.Usagef("--show-prompt: with --analysis %s no model is asked about single rows", d.By)
-	}
-	all := func(visit func(*subject) error) (int, error) {
-		statements := 0
-		err := d.eachChosen(ctx, func(row *dataset.Row, _ int) error {
-			if d.analyst != nil {
-				statements++
-				return visit(&subject{id: row.ID, calls: func() ([]call, error) { return d.callsAbout(row) }})
-			}
-			f, err := d.given(row)
-			if err == nil && f.Status == "" {
-				statements++
-			}
-			return err
-		})
-		if err == nil && d.ask.ShowPrompt == "" {
-			err = d.forecastGrouping(statements, visit)
-		}
-		return len(d.faults), err
-	}
-	if d.ask.ShowPrompt != "" {
-		return d.judges.showPrompt(d.Process, all, fmt.Sprintf("%s has no row %q", d.Input, d.ask.ShowPrompt), "")
-	}
-	d.Process.Warn("grouping is forecast as if every row had an issue in words of its own, and there were %d issues",
-		forecastIssues)
-	return d.judges.dryRun(d.Process, d.JSON, all)
-}
-
-func (d *discovery) callsAbout(row *dataset.Row) ([]call, error) {
-	requests, err := d.analyst.Requests(row)
-	return d.calls(d.kinds()[0], requests), err
-}
-
-func (d *discovery) calls(title string, requests []*llm.Request) []call {
-	calls := make([]call, len(requests))
-	for i, r := range requests {
-		calls[i] = call{judge: d.model.Name, title: title, shown: true, request: r}
-	}
-	return calls
 }

@@ -15,7 +15,8 @@ import (
 // judge is a script of known bias. It gives the highest score, one less where the text under evaluation has no question
 // mark, and one less for each error that it is shown, whether the error is there or not; never less than the lowest
 // score. Asked for errors, it finds that a text without a question mark is no question, or where the task has no such
-// error, that it has the first one of the list; and nothing else. Asked about issues, it answers as package oracle says.
+// error, that it has the first one of the list; and nothing else. Asked about issues, it answers as package oracle
+// says.
 func judge(c *llmtest.Call) llmtest.Step {
 	var prompt strings.Builder
 	for _, m := range c.Request.Messages {

@@ -1,6 +1,6 @@
-// Package oracle plays a language model that finds issues. It reads nothing: a key says what is wrong with each response
-// of testdata/samples/answers.jsonl. So whoever runs an example with it gets the figures printed there, and they say
-// nothing about how well a language model finds issues.
+// Package oracle plays a language model that finds issues. It reads nothing: a key says what is wrong with each
+// response of testdata/samples/answers.jsonl. So whoever runs an example with it gets the figures printed there, and
+// they say nothing about how well a language model finds issues.
 package oracle
 
 import (
