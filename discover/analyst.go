@@ -178,7 +178,7 @@ func combine(questions []*analysing) *issues.Finding {
 }
 
 // answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its
-// own: a reply that the journal keeps, so that the same run again ends the same way. The error is one that ends the run.
+// own: the journal keeps its reply, so that the same run again ends the same way. The error is one that ends the run.
 func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
 	key, read := "issue", readIssue
 	if a.kind == prompt.Evaluate {
