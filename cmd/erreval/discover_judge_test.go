@@ -215,3 +215,39 @@ func discovered(t *testing.T, in string,
 	}
 	return code, states
 }
+
+// TestDiscoverInterrupted: Ctrl-C ends a run, once calls in flight have ended, with code 130 and how it goes on; it
+// leaves no output.
+func TestDiscoverInterrupted(t *testing.T) {
+	in, out := answersFile(t), filepath.Join(t.TempDir(), "out.jsonl")
+	silent := make(chan struct{})
+	url := llmtest.NewServer(func(c *llmtest.Call) llmtest.Step {
+		if c.N == 12 { // the first ten are analyses
+			close(silent)
+		}
+		reply, _ := oracle.Answer(schemaOf(c), promptText(c))
+		if c.N >= 12 {
+			return llmtest.Silence()
+		}
+		return llmtest.Text(reply)
+	}).Start(t)
+	cmd := command(t, "discover", in, "-o", out, "--taxonomy", "response", "--judge", "oracle", "--base-url", url, "--timeout", "1s")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-silent
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	ended, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+	if !ok || ended.ExitCode() != exit.Interrupted ||
+		!strings.Contains(said.String(), "interrupted; the replies so far are in "+out+".journal: the same command goes on") {
+		t.Errorf("%v: %s", ended, &said)
+	}
+	left, err := filepath.Glob(out + "*")
+	if err != nil || len(left) != 1 || left[0] != out+".journal" {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
