@@ -231,7 +231,8 @@ func TestDiscoverInterrupted(t *testing.T) {
 		}
 		return llmtest.Text(reply)
 	}).Start(t)
-	cmd := command(t, "discover", in, "-o", out, "--taxonomy", "response", "--judge", "oracle", "--base-url", url, "--timeout", "1s")
+	cmd := command(t, "discover", in, "-o", out, "--taxonomy", "response", "--judge", "oracle", "--base-url", url,
+		"--timeout", "1s")
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
