@@ -14,7 +14,6 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/report"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 // itemsWith are tagged items: n with the sentence and these labels for each entry.
@@ -81,68 +80,6 @@ func TestRelations(t *testing.T) {
 	}
 	if l.Assigned != 22 || l.NoIssue != 18 || items[0].Finding.IDs[0] != "a" {
 		t.Errorf("%+v", l)
-	}
-}
-
-func TestPropose(t *testing.T) {
-	base, err := taxonomy.Builtin("question-generation")
-	if err != nil {
-		t.Fatal(err)
-	}
-	task, err := taxonomy.Builtin("response")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stable, shaky := 0.9, 0.2
-	l := &issues.List{Format: issues.Format, Rows: 50, Task: "x@1", Issues: []issues.Issue{
-		{ID: "a", Name: "Wrong: date; \"quoted\" # not a comment", Description: "It gives\nanother date.", Count: 9, Stability: &stable,
-			Severity: 2, Examples: []issues.Example{{Row: "r1\n- name: x", Analysis: "The date is\nwrong."}}},
-		{ID: "b", Name: "Vague", Count: 9, Severity: report.Undefined},
-		{ID: "c", Name: "Rare", Count: 1, Severity: report.Undefined},
-		{ID: "d", Name: "Shaky", Count: 9, Stability: &shaky, Unstable: true, Severity: report.Undefined},
-		{ID: "e", Name: "Wrong Dates", Count: 9, Severity: report.Undefined},
-		{ID: "f", Name: "Same", Count: 9, Severity: report.Undefined, Relation: issues.IsType,
-			Labels: []issues.Coincidence{{Label: "Off Topic"}}},
-	}}
-	for _, b := range []*taxonomy.Taxonomy{base, task} {
-		p, err := Propose(l, b, DefaultProposeOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := taxonomy.Parse(p.YAML, "mine.yaml")
-		if err != nil {
-			t.Fatalf("%v\n%s", err, p.YAML)
-		}
-		if len(p.Left) != 2 || got.NoErrorIndex() < 0 || len(got.Fields) != len(b.Fields) ||
-			len(got.Dimensions) != len(b.Dimensions) {
-			t.Errorf("%s: %+v, left out %d", b.ID(), got, len(p.Left))
-		}
-		first, ok := got.Index(p.TypeOf["a"])
-		if !ok || got.Types[first].Definition != "It gives another date." || got.Types[first].Severity != 0.66 {
-			t.Errorf("%+v", got.Types)
-		}
-		if !strings.Contains(string(p.YAML), "# for example r1 - name: x: The date is wrong.") {
-			t.Errorf("no example:\n%s", p.YAML)
-		}
-		if b == base && (p.TypeOf["b"] != "Vague" || p.TypeOf["f"] != "Off Topic" || len(got.Types) != len(base.Types)+2) {
-			t.Errorf("%v, %d types", p.TypeOf, len(got.Types))
-		}
-		labels, known := p.LabelsOf(&issues.Finding{Status: issues.Assigned, IDs: []string{"a", "e"}}, nil, "No Error")
-		if !known || len(labels) != 2 {
-			t.Errorf("%v %v", labels, known)
-		}
-		if labels, known := p.LabelsOf(&issues.Finding{Status: issues.None}, nil, "No Error"); !known ||
-			!slices.Equal(labels, []string{"No Error"}) {
-			t.Errorf("%v %v", labels, known)
-		}
-		for _, unknown := range []*issues.Finding{nil, {Status: issues.Unassigned}, {Status: issues.Assigned, IDs: []string{"c"}}} {
-			if _, known := p.LabelsOf(unknown, nil, "No Error"); known {
-				t.Errorf("%+v has labels", unknown)
-			}
-		}
-	}
-	if _, err := Propose(&issues.List{Format: 1, Issues: l.Issues[2:3]}, task, DefaultProposeOptions()); err == nil {
-		t.Error("a taxonomy of no issue")
 	}
 }
 

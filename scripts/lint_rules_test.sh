@@ -26,6 +26,7 @@ plant discover/cluster $me/dataset
 plant discover/clear $me/llm
 plant discover/qualjudge $me/report
 plant pairwise $me/scorer
+plant scripts/withjudge/oracle $me/discover
 plant prompt $me/models
 plant report $me/models
 plant report/rows $me/evaluation

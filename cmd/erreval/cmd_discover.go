@@ -96,7 +96,7 @@ func discoverFlags() []cli.Flag {
 		&cli.StringFlag{Name: "vectors", Value: models.DefaultName, Usage: "compare sentences by vectors of this `MODEL` " +
 			"too: " + models.DefaultName + ", the one in the program, or none"},
 		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
-			"others are added, but by --grouping keypoints"},
+			"others are added, except by --grouping keypoints"},
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
 			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
@@ -202,6 +202,10 @@ func readIssueLimits(ctx *cli.Context, names ...string) (limits []gate.Gate, err
 		if err != nil {
 			return nil, exit.Usagef("--fail-on %w", err)
 		}
+		if slices.Contains([]string{gate.Any, gate.Untagged, gate.Truncated}, one.Subject) {
+			return nil, exit.Usagef("--fail-on %q: that is for error types; here are %s, %s and issues by their ids", text,
+				strings.Join(names, ", "), gate.Rejected)
+		}
 		limits = append(limits, one)
 	}
 	return limits, nil
@@ -242,16 +246,32 @@ func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions)
 	refuse(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT")
 	refuse(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample)
 	refuse(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N")
-	for flag, by := range map[string]string{"criteria": discover.ByCriteria, "high-score": discover.ByCriteria,
-		"sentence": discover.ByRecord} {
-		refuse(ctx.IsSet(flag) && d.By != by, "--%s goes with --analysis %s", flag, by)
+	for _, f := range []struct{ flag, by string }{{"criteria", discover.ByCriteria}, {"high-score", discover.ByCriteria},
+		{"sentence", discover.ByRecord}} {
+		refuse(ctx.IsSet(f.flag) && d.By != f.by, "--%s goes with --analysis %s", f.flag, f.by)
 	}
-	for flag, grouping := range map[string]string{"orders": discover.Cumulative, "max-issues": discover.KeyPoints,
-		"threshold": discover.Offline} {
-		fits := d.Group.Grouping == grouping || flag == "threshold" && d.By == discover.ByLabels
-		refuse(ctx.IsSet(flag) && !fits, "--%s goes with --grouping %s", flag, grouping)
+	asksAboutRows := d.By == discover.ByIssue || d.By == discover.ByCriteria
+	refuse(ctx.IsSet("evidence") && !asksAboutRows, "--evidence goes with --analysis %s or %s", discover.ByIssue,
+		discover.ByCriteria)
+	grouping := d.Group.Grouping
+	for _, f := range []struct{ flag, grouping string }{{"orders", discover.Cumulative},
+		{"max-issues", discover.KeyPoints}, {"threshold", discover.Offline}} {
+		fits := grouping == f.grouping || f.flag == "threshold" && d.By == discover.ByLabels
+		refuse(ctx.IsSet(f.flag) && !fits, "--%s goes with --grouping %s", f.flag, f.grouping)
 	}
-	refuse(d.By == discover.ByLabels && ask != nil && ctx.IsSet("grouping"),
-		"--analysis labels asks no model; leave out --judge")
+	refuse(d.KnownFile != "" && (grouping != discover.Cumulative && grouping != discover.KeyPoints ||
+		d.By == discover.ByLabels), "--issues goes with --grouping %s or %s", discover.Cumulative, discover.KeyPoints)
+	if d.By == discover.ByLabels {
+		refuse(ask != nil, "--analysis labels asks no model; leave out --judge")
+		refuse(ctx.IsSet("grouping") && grouping != discover.Offline,
+			"--analysis labels groups by labels and likeness; leave out --grouping")
+		refuse(d.Rows.Taxonomy.IsTask(), "--analysis labels goes by error types, which %s has none of",
+			d.Rows.Taxonomy.ID())
+		return errors.Join(errs...)
+	}
+	refuse(ask != nil && !asksAboutRows && grouping == discover.Offline,
+		"--analysis %s with --grouping %s asks no model; leave out --judge", d.By, grouping)
+	refuse(ask == nil && !asksAboutRows && grouping != discover.Offline && slices.Contains(discover.Groupings(), grouping),
+		"--grouping %s asks a model: name one with --judge; without one there is --grouping %s", grouping, discover.Offline)
 	return errors.Join(errs...)
 }

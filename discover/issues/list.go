@@ -159,6 +159,14 @@ func (l *List) Validate() error {
 			faults = append(faults, fmt.Errorf("two issues have the id %q", issue.ID))
 		case names[Fold(issue.Name)]:
 			faults = append(faults, fmt.Errorf("two issues have the name %q", issue.Name))
+		case (issue.Relation == IsType || issue.Relation == Narrower) && len(issue.Labels) == 0:
+			faults = append(faults, fmt.Errorf("issue %q: relation %q to no error type: \"labels\" is empty", issue.ID,
+				issue.Relation))
+		case !slices.Contains([]string{"", IsType, Narrower, IsNew}, issue.Relation):
+			faults = append(faults, fmt.Errorf("issue %q: unknown relation %q; it is %q, %q or %q", issue.ID, issue.Relation,
+				IsType, Narrower, IsNew))
+		case issue.Severity.Defined() && !(issue.Severity >= 0 && issue.Severity <= 3):
+			faults = append(faults, fmt.Errorf("issue %q: severity %v; it is 1 to 3", issue.ID, issue.Severity))
 		}
 		ids[issue.ID], names[Fold(issue.Name)] = true, true
 	}

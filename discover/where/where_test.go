@@ -7,63 +7,68 @@ import (
 	"github.com/erreval/erreval/dataset"
 )
 
-func row(t *testing.T, columns map[string]any) *dataset.Row {
-	t.Helper()
-	r, err := dataset.RowOf(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
+const row = `{"system":"B","beam":-0.5,"name":"1e2","diagnosis":{"labels":["Vague"],"probabilities":{"Vague":0.9}},` +
+	`"scores":{"fluency":{"value":2}},"issues":{"status":"assigned","ids":["breaks-off"]}}`
 
+// TestMatch: what a row does not say meets no condition, not even !=.
 func TestMatch(t *testing.T) {
-	tagged := row(t, map[string]any{
-		"system": "B", "n": 3, "text": "3.0", "empty": nil,
-		"diagnosis": map[string]any{"labels": []string{"Vague"}, "probabilities": map[string]float64{"Vague": 0.9}},
-		"scores":    map[string]any{"fluency": map[string]any{"value": 2}, "clarity": map[string]any{"status": "unscored", "reason": "refused"}},
-		"issues":    map[string]any{"status": "assigned", "ids": []string{"wrong-date"}}})
 	for text, want := range map[string]bool{
-		"system=B": true, "system=A": false, "system!=A": true, "n=3": true, "n<4": true, "n>=3": true, "n>3": false,
-		"text=3": true, "text<2.5": false, "missing=x": false, "missing!=x": false, "label=vague": true, "label=OK": false,
-		"label!=OK": true, "issue=wrong-date": true, "issue!=wrong-date": false, "issue=other": false,
-		"score.fluency<2": false, "score.fluency<=2": true, "score.clarity<9": false, "score.none<9": false,
-		"probability.Vague>=0.9": true, "probability.Vague>0.9": false, "probability.Other<1": false, "empty=null": true,
-		"system<C": true,
+		"system=B": true, "system=b": false, "system!=A": true, "system!=B": false, " system = B ": true,
+		"beam<0": true, "beam>=-0.5": true, "beam=-0.5": true, "beam!=-0.5": false, "name=100": true, "name=1e2": true,
+		"system>1": false, "other=": false, "other!=x": false,
+		"label=Vague": true, "label=vague": true, "label!=Vague": false, "label!=Off Topic": true,
+		"issue=breaks-off": true, "issue!=breaks-off": false, "issue!=other": true,
+		"score.fluency<3": true, "score.fluency>2": false, "score.clarity<3": false, "score.clarity!=3": false,
+		"probability.Vague>=0.9": true, "probability.Vague<0.9": false, "probability.Off Topic<1": false,
 	} {
-		c, err := Parse([]string{text})
-		if text == "system<C" {
-			if err == nil || !strings.Contains(err.Error(), `"C" is no number`) {
-				t.Errorf("%s: %v", text, err)
+		if got := match(t, row, text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	for _, unknown := range []string{`{"diagnosis":{"status":"untagged","reason":"x"},"issues":{"status":"unassigned","reason":"cut"}}`,
+		`{"system":"A"}`} {
+		for _, text := range []string{"label!=Vague", "issue!=breaks-off", "score.fluency<3", "probability.Vague<1"} {
+			if match(t, unknown, text) {
+				t.Errorf("%s meets %s", unknown, text)
 			}
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := Match(c, tagged); err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	both, err := Parse([]string{"system=B", "n<1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ok, _ := Match(both, tagged); ok {
+	if match(t, row, "system=B", "label=Off Topic") {
 		t.Error("one of two conditions is enough")
 	}
-	bare := row(t, map[string]any{"x": 1})
-	for _, text := range []string{"label=Vague", "label!=Vague", "issue=a", "issue!=a", "score.fluency<2"} {
-		c, err := Parse([]string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ok, err := Match(c, bare); ok || err != nil {
-			t.Errorf("%s holds of a row that says nothing of it (%v)", text, err)
-		}
+}
+
+func match(t *testing.T, line string, texts ...string) bool {
+	t.Helper()
+	r, err := dataset.NewSource(strings.NewReader(line), "in.jsonl", dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, bad := range []string{"", "system", "=x", "label<2", "score.fluency=high", "issue>1"} {
-		if _, err := Parse([]string{bad}); err == nil {
-			t.Errorf("%q is taken", bad)
+	read, err := r.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions, err := Parse(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Match(conditions, read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"system": `"system": write it as COLUMN=VALUE, label=NAME`, "=B": "write it as", "": "write it as",
+		"label>Vague":        "a row has the label or it has not; write label=Vague or label!=Vague",
+		"issue<3":            "a row has the issue or it has not",
+		"score.fluency<low":  `"low" is no number`,
+		"score.fluency=high": `"high" is no number`, "system<B": `"B" is no number`,
+	} {
+		if _, err := Parse([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", text, err, want)
 		}
 	}
 }

@@ -299,7 +299,8 @@ const forecastIssues = 15
 // forecastGrouping goes through calls like those that the grouping would make if every row had an issue.
 func (d *discovery) forecastGrouping(statements int, visit func(*subject) error) error {
 	return d.grouper.Forecast(statements, forecastIssues, func(kind string, r *llm.Request) error {
-		return visit(&subject{id: kind, calls: func() ([]call, error) { return d.calls(kind, []*llm.Request{r}), nil }})
+		calls := d.calls(kind, []*llm.Request{r})
+		return visit(&subject{id: kind, many: true, calls: func() ([]call, error) { return calls, nil }})
 	})
 }
 
