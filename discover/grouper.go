@@ -193,6 +193,8 @@ func (s *sorted) result(items []*Item) *Result {
 			switch {
 			case s.faults[u] != "":
 				f.Status, f.Reason = issues.Unassigned, s.faults[u]
+			case len(of) == 0 && f.Score == nil: // the sentence says that something is wrong
+				f.Status, f.Reason = issues.Unassigned, issues.Unlisted
 			case len(of) == 0:
 				f.Status = issues.None
 			default:

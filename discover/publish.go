@@ -95,8 +95,8 @@ func (r *Result) describe(issue *issues.Issue, members []int) {
 	}
 }
 
-// judged tells whether an item was looked at: only then can its issues be known to be absent.
-func judged(item *Item) bool { return item.Finding.Status != issues.Unassigned }
+// judged tells whether an item was looked at: only then can issues be known to be absent.
+func judged(item *Item) bool { return item.Finding.IsKnown() }
 
 // setShares computes the share of each issue in the rows that were looked at.
 func (r *Result) setShares(ctx context.Context, l *issues.List, o *report.IntervalOptions) error {

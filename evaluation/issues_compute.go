@@ -207,7 +207,7 @@ func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
 	var right, invented, wrong, missed, asked, same float64
 	for row, g := range i.gold {
 		w := float64(weight[groupOf[row]])
-		looked := g.found != nil && g.found.Status != issues.Unassigned
+		looked := g.found != nil && g.found.IsKnown()
 		switch {
 		case g.right && looked:
 			right += w

@@ -259,8 +259,8 @@ func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions)
 		fits := grouping == f.grouping || f.flag == "threshold" && d.By == discover.ByLabels
 		refuse(ctx.IsSet(f.flag) && !fits, "--%s goes with --grouping %s", f.flag, f.grouping)
 	}
-	refuse(d.KnownFile != "" && (grouping != discover.Cumulative && grouping != discover.KeyPoints ||
-		d.By == discover.ByLabels), "--issues goes with --grouping %s or %s", discover.Cumulative, discover.KeyPoints)
+	refuse(d.KnownFile != "" && (grouping == discover.Direct || d.By == discover.ByLabels),
+		"--issues goes with --grouping %s, %s or %s", discover.Cumulative, discover.KeyPoints, discover.Offline)
 	if d.By == discover.ByLabels {
 		refuse(ask != nil, "--analysis labels asks no model; leave out --judge")
 		refuse(ctx.IsSet("grouping") && grouping != discover.Offline,

@@ -45,7 +45,7 @@ type Issue struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitempty"`
 	Count       int           `json:"count"`               // rows that have it
-	Share       report.Number `json:"share"`               // of the rows that are assigned or have no issue
+	Share       report.Number `json:"share"`               // of the rows of which it is known whether they have it
 	Low         report.Number `json:"low"`                 // of the share's interval
 	High        report.Number `json:"high"`                //
 	Severity    report.Number `json:"severity"`            // mean of the rows that have one, 1 to 3

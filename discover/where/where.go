@@ -90,7 +90,7 @@ func (c *Condition) match(row *dataset.Row) (bool, error) {
 		return has == (c.op == "="), nil
 	case issue:
 		f, err := issues.Of(row)
-		if err != nil || f == nil || f.Status == issues.Unassigned {
+		if err != nil || f == nil || !f.IsKnown() {
 			return false, err
 		}
 		return slices.Contains(f.IDs, c.value) == (c.op == "="), nil
