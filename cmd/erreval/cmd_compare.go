@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -97,6 +98,9 @@ func ratingFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "own", Usage: "`JUDGE=SYSTEM[,SYSTEM]`: systems that are the judge, or of its family, " +
 			"for the audit; may be repeated"},
 		&cli.StringFlag{Name: "report", Usage: "write the figures as Markdown to `FILE`, replacing it"},
+		&cli.StringFlag{Name: "plot", Usage: "draw the ratings with their intervals to `FILE`, .svg or .png"},
+		&cli.StringFlag{Name: "matrix-plot", Usage: "draw how often each system wins against each other to `FILE`"},
+		&cli.StringFlag{Name: "bias-plot", Usage: "draw the audit of the judges to `FILE`"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"order-changes>20%\"; also " +
 			strings.Join(stages.RankLimits()[1:], ", ") + "; may be repeated"},
 	}
@@ -116,16 +120,30 @@ func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
 		}
 		o.Own[judge] = append(o.Own[judge], strings.Split(systems, ",")...)
 	}
-	var limits []gate.Gate
-	for _, text := range ctx.StringSlice("fail-on") {
+	limits, err := readRankLimits(ctx.StringSlice("fail-on"))
+	return o, limits, err
+}
+
+func readRankLimits(texts []string) (limits []gate.Gate, err error) {
+	for _, text := range texts {
 		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, slices.Contains(stages.RankLimits(), name) })
 		if err != nil || !slices.Contains(stages.RankLimits(), limit.Subject) {
-			return o, nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
+			return nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
 				strings.Join(stages.RankLimits(), ", "))
 		}
 		limits = append(limits, limit)
 	}
-	return o, limits, nil
+	return limits, nil
+}
+
+// readRankPlots reads which pictures are drawn. One that is there gives way where the run is told to replace or to go on.
+func readRankPlots(ctx *cli.Context) (stages.RankPlots, error) {
+	p := stages.RankPlots{Ratings: readPlotOptions(ctx, "plot"), Matrix: readPlotOptions(ctx, "matrix-plot"),
+		Bias: readPlotOptions(ctx, "bias-plot")}
+	for _, f := range []*chart.File{&p.Ratings, &p.Matrix, &p.Bias} {
+		f.Overwrite = f.Overwrite || ctx.Bool("resume")
+	}
+	return p, p.CheckPaths()
 }
 
 func runCompare(ctx *cli.Context, e *env) error {
@@ -135,6 +153,9 @@ func runCompare(ctx *cli.Context, e *env) error {
 	}
 	c := &stages.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"), JSON: ctx.Bool("json")}
 	if c.Ratings, c.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if c.Plots, err = readRankPlots(ctx); err != nil {
 		return err
 	}
 	if c.Types, err = readTypes(ctx.String("types"), t); err != nil {

@@ -34,7 +34,7 @@ func rankCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "item", Value: verdicts.Item, Usage: "`COLUMN` that says what both texts were written for"},
 			&cli.StringFlag{Name: "system-a", Value: verdicts.SystemA, Usage: "`COLUMN` with the first system"},
 			&cli.StringFlag{Name: "system-b", Value: verdicts.SystemB, Usage: "`COLUMN` with the second system"}},
-			ratingFlags(), []cli.Flag{jsonFlag(), markdownFlag()}),
+			ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag()}),
 		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
 	}
 }
@@ -70,6 +70,9 @@ func runRank(ctx *cli.Context, e *env) error {
 		k.Types = []string{verdicts.Overall}
 	}
 	if k.Ratings, k.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if k.Plots, err = readRankPlots(ctx); err != nil {
 		return err
 	}
 	if k.Rows, err = openRowInput(ctx, &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}); err != nil {

@@ -30,6 +30,7 @@ type Rank struct {
 	Ratings  RatingOptions
 	Gates    []gate.Gate
 	Report   string // Markdown file, or ""
+	Plots    RankPlots
 	JSON     bool
 	Markdown bool
 	Quiet    bool
@@ -67,7 +68,7 @@ func (k *Rank) Run(ctx context.Context) error {
 		out.Audits = append(out.Audits, audits...)
 	}
 	results := out.checkLimits(k.Gates)
-	return errors.Join(k.print(out), k.Process.WarnFaults(c.faults), run.MissedGates(results))
+	return errors.Join(k.Plots.draw(out), k.print(out), k.Process.WarnFaults(c.faults), run.MissedGates(results))
 }
 
 // Comparison is what verdicts say.
@@ -112,11 +113,9 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		return err
 	}
 	if len(k.Columns.Verdicts) > 0 {
-		value, err := k.majority(row, p)
-		if err == nil && value != "" {
-			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, value, "")
-		} else if err == nil {
-			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, "", verdicts.Inconsistent)
+		value, reason, err := k.majority(row, p)
+		if err == nil {
+			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, value, reason)
 		}
 		return err
 	}
@@ -207,18 +206,18 @@ func personsVerdict(row *dataset.Row, column string, p *audit.Pair) (string, err
 	return value, err
 }
 
-// majority is the verdict that more people give than any other; "" where there is none.
-func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (string, error) {
+// majority is the verdict that more people give than any other; where there is none, why.
+func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, err error) {
 	v := verdicts.Verdict{}
 	for _, column := range k.Columns.Verdicts {
 		value, err := personsVerdict(row, column, p)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		v.Runs = append(v.Runs, verdicts.Run{Value: value})
+		v.Runs = append(v.Runs, verdicts.Run{Value: value, Reason: verdicts.NoVerdict})
 	}
 	v.Reconcile(verdicts.Majority)
-	return v.Value, nil
+	return v.Value, v.Reason, nil
 }
 
 // print prints the figures, and writes the report.

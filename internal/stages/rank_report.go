@@ -11,7 +11,6 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
-	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
 )
 
@@ -181,19 +180,14 @@ func (c *Comparison) agreementSection() report.Section {
 	return s
 }
 
-// auditSection shows what judges go by overall, or by the types where there is no verdict overall.
+// auditSection shows what judges go by.
 func (c *Comparison) auditSection() report.Section {
 	s := report.Section{Title: "What the judges go by besides quality",
 		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing about " +
 			"quality; position and length are log odds with the systems held constant, 0 without a liking"},
 		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
 			"length", "own text")}
-	overall := slices.ContainsFunc(c.Audits, func(a audit.Audit) bool { return a.Type == verdicts.Overall })
-	for i := range c.Audits {
-		a := &c.Audits[i]
-		if overall && a.Type != verdicts.Overall {
-			continue
-		}
+	for _, a := range c.shownAudits() {
 		own := "–"
 		if a.Own > 0 {
 			own = percentFigure(a.OwnWins)

@@ -183,27 +183,29 @@ func macroF1(gold, found []string) float64 {
 	return sum / float64(n)
 }
 
-// rankings compares the orders of the systems by each estimator.
+// rankings compares the orders of the systems by each estimator, on the pairs on which both have a verdict.
 func rankings(ctx context.Context, pairs []Pair, majority []string, o *Options) ([]Ranking, error) {
 	var boards [2]*leaderboard.Table
 	for side := range boards {
 		v := leaderboard.NewVerdicts(nil)
 		for i := range pairs {
+			if pairs[i].Judge == "" || majority[i] == "" {
+				continue
+			}
 			value := pairs[i].Judge
 			if side == 1 {
 				value = majority[i]
 			}
-			reason := ""
-			if value == "" {
-				reason = verdicts.Inconsistent
-			}
-			v.Add(verdicts.Overall, pairs[i].Item, pairs[i].SystemA, pairs[i].SystemB, value, reason)
+			v.Add(verdicts.Overall, pairs[i].Item, pairs[i].SystemA, pairs[i].SystemB, value, "")
 		}
 		ratings := o.Ratings
 		ratings.Resamples = 0
 		b, err := v.Compute(ctx, ratings)
 		if err != nil {
 			return nil, err
+		}
+		if len(b.Tables) == 0 { // no pair has both
+			return nil, nil
 		}
 		boards[side] = &b.Tables[0]
 	}

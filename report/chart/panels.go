@@ -32,7 +32,7 @@ type Matrix struct {
 // Sizes of panels.
 const (
 	markRow   = vg.Length(16)
-	panelRest = vg.Length(70) // name and axis of a forest
+	panelRest = vg.Length(78) // name and axis of a forest
 	matrixTop = vg.Length(52) // name and column numbers of a matrix
 	cellLimit = vg.Length(34)
 	namesPart = 0.42 // of a matrix's panel that names of rows may take
@@ -50,7 +50,7 @@ func Forests(title, xLabel string, panels []Forest, format string) ([]byte, erro
 	}
 	height := vg.Length(rows)*markRow + panelRest
 	return drawTiles(title, len(panels), min(2, len(panels)), height, format, func(i int, tile draw.Canvas) {
-		panels[i].plot(xLabel).Draw(draw.Crop(tile, 0, -12, 0, 0))
+		panels[i].plot(xLabel).Draw(draw.Crop(tile, 0, -12, 0, -8))
 	})
 }
 
