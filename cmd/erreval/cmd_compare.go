@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
@@ -182,7 +184,7 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if c.Run, err = run.New(e.Process, o); err != nil {
 		return err
 	}
-	if err := c.Run.NameColumns(ctx.Context, pairwise.PairTask(t)); err != nil {
+	if err := namePairColumns(ctx, c.Run, t); err != nil {
 		if run.LacksColumns(err) && ctx.String("system") == "" {
 			err = fmt.Errorf("%w\na file with a row an output needs --system COLUMN, which names the systems", err)
 		}
@@ -192,6 +194,32 @@ func runCompare(ctx *cli.Context, e *env) error {
 		return c.Offline(ctx.Context)
 	}
 	return c.Panel(ctx.Context, ask)
+}
+
+// namePairColumns names the columns of pairs. Where those of the taxonomy's names are missing, response_a, response_b and
+// input are taken, as other programs write them.
+func namePairColumns(ctx *cli.Context, r *run.Run, t *taxonomy.Taxonomy) error {
+	pairs := pairwise.PairTask(t)
+	err := r.NameColumns(ctx.Context, pairs)
+	missing, ok := errors.AsType[*dataset.ColumnsError](err)
+	if !ok || len(r.Map) > 0 {
+		return err
+	}
+	text := t.Fields[0].Name
+	usual := map[string]string{text + "_a": "response_a", text + "_b": "response_b"}
+	if group := t.GroupField(); group != "" {
+		usual[group] = "input"
+	}
+	var taken []string
+	for _, field := range missing.Fields {
+		column, ok := usual[field]
+		if !ok || !slices.Contains(missing.First.Columns(), column) {
+			return err
+		}
+		r.Map, taken = append(r.Map, field+"="+column), append(taken, field+" from "+column)
+	}
+	r.Say("%s", "reading "+strings.Join(taken, ", ")+"; --map says otherwise")
+	return r.NameColumns(ctx.Context, pairs)
 }
 
 // readTypes are the names of the types that are compared, in the taxonomy's order, then Overall.
@@ -226,7 +254,8 @@ func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
 func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskOptions, error) {
 	judging := append(askFlags(), &cli.IntFlag{Name: "prompts"}, &cli.StringFlag{Name: "orders"},
 		&cli.BoolFlag{Name: "joint"}, &cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "reconcile"},
-		&cli.StringFlag{Name: "until"}, &cli.IntFlag{Name: "round"})
+		&cli.StringFlag{Name: "until"}, &cli.IntFlag{Name: "round"},
+		&cli.StringFlag{Name: "bias-plot"})
 	if name := ctx.String("judge"); name == "" || name == "none" {
 		return nil, onlyWith(ctx, e, slices.DeleteFunc(judging, func(f cli.Flag) bool { return f.Names()[0] == "judge" }),
 			"--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")

@@ -151,7 +151,7 @@ func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() 
 	if c.Round == 0 {
 		return panel.Judge(ctx, next, emit)
 	}
-	rank := &Rank{Taxonomy: c.Taxonomy, Columns: OwnColumns()}
+	rank := &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Columns: OwnColumns()}
 	seen := &readVerdicts{board: leaderboard.NewVerdicts(c.Types), pairs: map[string][]audit.Pair{},
 		judged: map[string][2][]string{}}
 	settling := c.Types[len(c.Types)-1] // Overall, where it is compared

@@ -2,6 +2,7 @@ package stages
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/erreval/erreval/internal/exit"
@@ -80,6 +81,9 @@ func (c *Comparison) DrawBias(format string) ([]byte, error) {
 			{"longer wins", a.LongWins, 50}, {"own wins", a.OwnWins, 50}} {
 			p.Marks = append(p.Marks, chart.Mark{Name: m.name, Value: 100 * float64(m.figure.Value),
 				Low: 100 * float64(m.figure.Low), High: 100 * float64(m.figure.High)})
+			if !m.figure.Value.Defined() {
+				m.reference = math.NaN()
+			}
 			p.References = append(p.References, m.reference)
 			p.Remarks = append(p.Remarks, "no judgements")
 		}

@@ -98,7 +98,12 @@ func (c *Comparison) unjudged() gate.Counts {
 }
 
 // Report puts the figures into words and tables.
-func (c *Comparison) Report() *report.Report {
+func (c *Comparison) Report() *report.Report { return c.report(false) }
+
+// Page is the report with the win rates of each two systems.
+func (c *Comparison) Page() *report.Report { return c.report(true) }
+
+func (c *Comparison) report(matrices bool) *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("%s on %s", words.Plural(c.Systems, "system", "systems"),
 		words.Plural(c.Items, "item", "items"))}
 	anchor := "the mean of each table is 1000"
@@ -112,6 +117,9 @@ func (c *Comparison) Report() *report.Report {
 	}
 	for i := range c.Tables {
 		r.Sections = append(r.Sections, tableSection(&c.Tables[i]))
+		if matrices {
+			r.Sections = append(r.Sections, matrixSection(&c.Tables[i]))
+		}
 	}
 	if c.Halo != nil {
 		r.Sections = append(r.Sections, haloSection(c.Halo))
@@ -137,6 +145,10 @@ func tableSection(t *leaderboard.Table) report.Section {
 		}
 		s.Notes = append(s.Notes, "left out as unjudged: "+strings.Join(reasons, ", "))
 	}
+	if t.Ties.Defined() && t.Ties > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win of either",
+			float64(t.Ties)))
+	}
 	table := report.NewTable("system", "rank", "rating", "won", "lost", "tied", "win rate", "both bad", "Davidson", "Elo",
 		"Glicko-2", "Borda")
 	for i := range t.Rows {
@@ -146,10 +158,28 @@ func tableSection(t *leaderboard.Table) report.Section {
 			rank = fmt.Sprint(row.Rank)
 		}
 		table.Rows = append(table.Rows, []string{row.System, rank, row.Rating.Text("%.0f"), plain(row.Won), plain(row.Lost),
-			plain(row.Tied), percentFigure(row.WinRate), percentFigure(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
+			plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
 			row.Glicko2.Text("%.0f"), plain(row.Borda)})
 	}
 	s.Table = table
+	return s
+}
+
+// matrixSection shows how often each system wins against each other; columns have the numbers of the rows.
+func matrixSection(t *leaderboard.Table) report.Section {
+	titles := []string{"system"}
+	for i := range t.Rows {
+		titles = append(titles, fmt.Sprint(i+1))
+	}
+	s := report.Section{Title: t.Type + ": how often the row wins against the column, in %; a tie is half a win",
+		Table: report.NewTable(titles...)}
+	for i, shares := range t.Wins {
+		cells := []string{fmt.Sprintf("%d %s", i+1, t.Rows[i].System)}
+		for _, share := range shares {
+			cells = append(cells, (100 * share).Text("%.0f"))
+		}
+		s.Table.Rows = append(s.Table.Rows, cells)
+	}
 	return s
 }
 

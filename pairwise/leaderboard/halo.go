@@ -96,6 +96,9 @@ func (h *Halo) countSame(v *Verdicts) {
 	}
 }
 
+// fewDecided is the number of pairs with a winner below which intervals are not to be trusted.
+const fewDecided = 10
+
 // notesOn say in plain words why systems are not rated.
 func notesOn(t *Table) []string {
 	by := map[rating.Standing][]string{}
@@ -135,6 +138,9 @@ func notesOn(t *Table) []string {
 	}
 	if ties := t.Verdicts[verdicts.BothGood] + t.Verdicts[verdicts.BothBad] + t.Inconsistent; ties == t.Games {
 		notes = append(notes, "all games are ties: every system has the same rating")
+	}
+	if n := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]; n > 0 && n < fewDecided {
+		notes = append(notes, fmt.Sprintf("in %s one text won: too few for an interval to trust", words.Plural(n, "pair", "pairs")))
 	}
 	if t.Self > 0 {
 		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
