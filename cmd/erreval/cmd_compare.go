@@ -279,12 +279,17 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 	switch until := ctx.String("until"); {
 	case until != "" && until != "settled":
 		return nil, exit.Usagef("--until %q: there is only --until settled", until)
+	case until == "" && ctx.IsSet("round"):
+		return nil, exit.Usagef("--round goes with --until settled")
 	case until == "settled" && ctx.Int("round") < 1:
 		return nil, exit.Usagef("--round %d: give a number of pairs", ctx.Int("round"))
 	case until == "settled":
 		c.Round = ctx.Int("round")
 	}
 	k, wordings := ctx.Int("prompts"), prompt.CompareWordings()
+	if ctx.Bool("joint") && (ctx.IsSet("prompts") || ctx.IsSet("template")) {
+		return nil, exit.Usagef("--joint has one wording, a built-in one: leave --prompts and --template out")
+	}
 	if k < 1 || k > len(wordings) {
 		return nil, exit.Usagef("--prompts %d: there are %d wordings", k, len(wordings))
 	}

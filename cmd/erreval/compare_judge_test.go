@@ -48,6 +48,5 @@ func compareModels(c *llmtest.Call) llmtest.Step {
 	for _, m := range requirement.FindAllStringSubmatch(all, -1) {
 		members = append(members, fmt.Sprintf("%q: %s", m[1], one))
 	}
-	members = append(members, `"Overall": `+one)
 	return llmtest.Text("{" + strings.Join(members, ", ") + "}")
 }

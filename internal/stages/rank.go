@@ -97,6 +97,7 @@ type readVerdicts struct {
 	pairs  map[string][]audit.Pair
 	judged map[string][2][]string // by type: the judge's verdicts and those of the labels
 	faults []error
+	rows   int
 }
 
 func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
@@ -108,6 +109,13 @@ func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 		if c.faults = append(c.faults, faults...); err != nil {
 			return nil, err
 		}
+	}
+	switch files := strings.Join(k.Inputs, ", "); {
+	case c.rows == 0:
+		return nil, errors.Join(fmt.Errorf("%s: there are no rows", files), errors.Join(c.faults...))
+	case len(c.board.Systems()) == 0:
+		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' verdicts "+
+			"with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
 	}
 	return c, nil
 }
@@ -129,6 +137,7 @@ func (k *Rank) text(row *dataset.Row, field string) (string, bool) {
 }
 
 func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
+	c.rows++
 	p, err := k.pairOf(row)
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (c *Comparison) checkLimits(limits []gate.Gate) []gate.Result {
 			results = append(results, limit.Check(c.unjudged()))
 			continue
 		}
-		var worst gate.Counts
+		worst := gate.Counts{Unit: "judgements"}
 		highest := -1.0
 		for i := range c.Audits {
 			figure, of := limitedFigure(&c.Audits[i], limit.Subject)
@@ -111,10 +111,12 @@ func (c *Comparison) report(matrices bool) *report.Report {
 		anchor = c.Anchor + " is 1000"
 	}
 	r.Facts = append(r.Facts, "ratings by Bradley-Terry, in points of which 400 are a tenfold chance; "+anchor)
+	intervals := fmt.Sprintf("%.2f standard errors, clustered by item", stats.Z)
 	if c.Resamples > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: percentile bootstrap over items, %d resamples; systems share "+
-			"a rank where intervals overlap", 100*stats.Level, c.Resamples))
+		intervals = fmt.Sprintf("percentile bootstrap over items, %d resamples", c.Resamples)
 	}
+	r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: %s; systems share a rank where intervals overlap",
+		100*stats.Level, intervals))
 	for i := range c.Tables {
 		r.Sections = append(r.Sections, tableSection(&c.Tables[i]))
 		if matrices {
@@ -157,7 +159,7 @@ func tableSection(t *leaderboard.Table) report.Section {
 		if row.Rank > 0 {
 			rank = fmt.Sprint(row.Rank)
 		}
-		table.Rows = append(table.Rows, []string{row.System, rank, row.Rating.Text("%.0f"), plain(row.Won), plain(row.Lost),
+		table.Rows = append(table.Rows, []string{row.System, rank, row.Interval().Text("%.0f"), plain(row.Won), plain(row.Lost),
 			plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
 			row.Glicko2.Text("%.0f"), plain(row.Borda)})
 	}

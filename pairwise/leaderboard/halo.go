@@ -115,8 +115,11 @@ func notesOn(t *Table) []string {
 			notes = append(notes, strings.Join(by[s], ", ")+" "+text)
 		}
 	}
+	if t.Self > 0 {
+		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
+	}
 	if t.Games == 0 {
-		return []string{"no pair was judged: nothing can be rated"}
+		return append(notes, "no pair was judged: nothing can be rated")
 	}
 	if len(by[rating.Rated]) == 0 {
 		notes = append(notes, "no two systems have both won or tied against each other, directly or over others: nobody can be "+
@@ -141,9 +144,6 @@ func notesOn(t *Table) []string {
 	}
 	if n := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]; n > 0 && n < fewDecided {
 		notes = append(notes, fmt.Sprintf("in %s one text won: too few for an interval to trust", words.Plural(n, "pair", "pairs")))
-	}
-	if t.Self > 0 {
-		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
 	}
 	return notes
 }
