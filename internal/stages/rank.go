@@ -233,7 +233,7 @@ func (k *Rank) PeoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	}
 	set, err := verdicts.Of(row)
 	if v := set[name]; v != nil {
-		out.Judge, out.Judged = v.Value, true
+		out.Judge, out.Judged, out.Inconsistent = v.Value, true, v.Reason == verdicts.Inconsistent
 	} else if set != nil && err == nil {
 		err = exit.Usagef("--type %q: row %s has no verdict by it", name, row.ID)
 	}

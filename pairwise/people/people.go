@@ -20,6 +20,7 @@ type Pair struct {
 	People                 []string // values of verdicts, "" where somebody gave none
 	Judge                  string   // its verdict; "" where there is none
 	Judged                 bool     // the file has a verdict of a judge on it, perhaps without a value
+	Inconsistent           bool     // the judgements on it differ, which is why Judge is empty
 }
 
 // Report says how far a judge and people agree. Its JSON keys are stable.
@@ -32,12 +33,14 @@ type Report struct {
 	NoMajority int            `json:"no_majority"` // pairs on which no verdict has more votes than every other
 	Majority   map[string]int `json:"majority"`    // pairs by people's verdict
 	// TiesMerged: nobody said both_bad, so that both kinds of ties are one.
-	TiesMerged  bool      `json:"ties_merged"`
-	WithTies    *Accord   `json:"with_ties,omitempty"`    // nil without a judge
-	WithoutTies *Accord   `json:"without_ties,omitempty"` // pairs in which one text wins by both
-	Unjudged    int       `json:"unjudged"`               // pairs with a majority on which the judge has no verdict
-	Rankings    []Ranking `json:"rankings,omitempty"`
-	faults      []error
+	TiesMerged  bool    `json:"ties_merged"`
+	WithTies    *Accord `json:"with_ties,omitempty"`    // nil without a judge
+	WithoutTies *Accord `json:"without_ties,omitempty"` // pairs in which one text wins by both
+	// Pairs with a majority on which the judge has no verdict, since its judgements differ or for another reason.
+	Inconsistent int       `json:"inconsistent"`
+	Unjudged     int       `json:"unjudged"`
+	Rankings     []Ranking `json:"rankings,omitempty"`
+	faults       []error
 }
 
 // Accord is that of a judge with people's majority, on the pairs on which both have a verdict.
@@ -84,7 +87,11 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 			p.Judge = verdicts.BothGood
 		}
 		judged = judged || p.Judged
-		if p.Judged && p.Judge == "" && majority[i] != "" {
+		switch {
+		case !p.Judged || p.Judge != "" || majority[i] == "":
+		case p.Inconsistent:
+			r.Inconsistent++
+		default:
 			r.Unjudged++
 		}
 	}
