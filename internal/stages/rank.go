@@ -114,8 +114,8 @@ func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 	case c.rows == 0:
 		return nil, errors.Join(fmt.Errorf("%s: there are no rows", files), errors.Join(c.faults...))
 	case len(c.board.Systems()) == 0:
-		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' verdicts "+
-			"with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
+		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' "+
+			"verdicts with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
 	}
 	return c, nil
 }
@@ -127,7 +127,8 @@ func (k *Rank) ReadColumns(file string) {
 	}
 }
 
-// text is a field of a pair: as the row was read, or where it was read without fields, as the run that made its file read it.
+// text is a field of a pair: as the row was read, or where it was read without fields, as the run that made its file
+// read it.
 func (k *Rank) text(row *dataset.Row, field string) (string, bool) {
 	if i := slices.Index(k.Rows.Taxonomy.FieldNames(), field); i >= 0 && i < len(row.Values) {
 		return row.Values[i], true
