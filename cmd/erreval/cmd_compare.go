@@ -321,7 +321,13 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 	case m.Design.Pairs < 0:
 		return nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
 	}
-	if m.Rows, err = openRowInput(ctx, t); err != nil {
+	if o.Output != "" && !o.Overwrite && !o.Resume { // the pairs of an output that stays are left alone as well
+		err = run.CheckNew(o.Output)
+	}
+	if err == nil {
+		m.Rows, err = openRowInput(ctx, t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	done = func() {}
