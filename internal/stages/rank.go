@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -72,7 +73,23 @@ func (k *Rank) Run(ctx context.Context) error {
 		out.Audits = append(out.Audits, audits...)
 	}
 	results := out.checkLimits(k.Gates)
-	return errors.Join(k.Plots.draw(out), k.print(out), k.Process.WarnFaults(c.faults), run.MissedGates(results))
+	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Plots.draw(out), k.print(out),
+		k.Process.WarnFaults(c.faults), run.MissedGates(results))
+}
+
+// checkOwn finds names of --own that stand for nobody.
+func (k *Rank) checkOwn(systems []string, audits []audit.Audit) error {
+	for _, judge := range slices.Sorted(maps.Keys(k.Ratings.Own)) {
+		if !slices.ContainsFunc(audits, func(a audit.Audit) bool { return a.Judge == judge }) {
+			return exit.Usagef("--own: there is no judgement of %q", judge)
+		}
+		for _, system := range k.Ratings.Own[judge] {
+			if !slices.Contains(systems, system) {
+				return exit.Usagef("--own: %q is none of the systems; they are %s", system, strings.Join(systems, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // Comparison is what verdicts say.
