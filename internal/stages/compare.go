@@ -2,6 +2,7 @@ package stages
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -264,7 +265,11 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 			return exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
 				strings.Join(row.Columns(), ", "))
 		}
-		out := pairwise.Output{System: dataset.PlainText(raw), Row: row}
+		system, err := systemIn(row, m.System, raw)
+		if err != nil {
+			return err
+		}
+		out := pairwise.Output{System: system, Row: row}
 		if i := slices.Index(t.FieldNames(), m.By); i >= 0 {
 			out.Item = row.Values[i]
 		} else if raw, ok := row.Get(m.By); ok {
@@ -293,6 +298,15 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		err = errors.Join(sink.Close(), wholefile.Write(m.Output, []byte(b.String())))
 	}
 	return len(rows), errors.Join(err, m.Process.WarnFaults(faults))
+}
+
+// systemIn is the system that a column names.
+func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
+	name := dataset.PlainText(raw)
+	if string(raw) == "null" || strings.TrimSpace(name) == "" {
+		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
+	}
+	return name, nil
 }
 
 // RatingOptions say how systems are rated and judges audited.
