@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -67,6 +68,12 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		}
 		items[out.Item] = append(items[out.Item], i)
 	}
+	if base, ok := strings.CutPrefix(o.Design, Baseline); ok && !slices.ContainsFunc(outputs, func(x Output) bool {
+		return x.System == base
+	}) {
+		return nil, fmt.Errorf("the baseline %q is none of the systems; they are %s", base,
+			strings.Join(systemsOf(outputs), ", "))
+	}
 	random := rand.New(rand.NewPCG(o.Seed, 1))
 	if o.Shuffle {
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -101,12 +108,18 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 	return rows, nil
 }
 
+// systemsOf are the names of the systems, sorted.
+func systemsOf(outputs []Output) (names []string) {
+	for _, x := range outputs {
+		names = append(names, x.System)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // pairsOf are the pairs of one item's outputs.
 func pairsOf(outputs []Output, of []int, design string, random *rand.Rand) (pairs [][2]int) {
-	base, isBaseline := "", len(design) > len(Baseline) && design[:len(Baseline)] == Baseline
-	if isBaseline {
-		base = design[len(Baseline):]
-	}
+	base, isBaseline := strings.CutPrefix(design, Baseline)
 	for n, j := range of {
 		for _, i := range of[:n] {
 			if !isBaseline || outputs[i].System == base || outputs[j].System == base {

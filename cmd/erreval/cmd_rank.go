@@ -20,8 +20,8 @@ Those of people, or of another program: a column each, whose majority counts, wi
    erreval rank votes.csv --verdict winner --system-a model_a --system-b model_b --item question_id
    erreval rank pairs.jsonl --verdict annotator1,annotator2,annotator3 --system-a model1 --system-b model2
 
-Four ratings stand side by side: Bradley-Terry (ties are half a win), Davidson (ties are an outcome), Elo as the mean over
-drawn orders, Glicko-2 in one period; Borda counts over them. docs/compare.md says how each is computed.`
+Four ratings stand side by side: Bradley-Terry (ties are half a win), Davidson (ties are an outcome), Elo as the mean
+over drawn orders, Glicko-2 in one period; Borda counts over them. docs/compare.md says how each is computed.`
 
 func rankCommand(e *env) *cli.Command {
 	return &cli.Command{
@@ -31,12 +31,25 @@ func rankCommand(e *env) *cli.Command {
 		Description: rankDescription,
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
-			&cli.StringFlag{Name: "item", Value: verdicts.Item, Usage: "`COLUMN` that says what both texts were written for"},
-			&cli.StringFlag{Name: "system-a", Value: verdicts.SystemA, Usage: "`COLUMN` with the first system"},
-			&cli.StringFlag{Name: "system-b", Value: verdicts.SystemB, Usage: "`COLUMN` with the second system"}},
-			ratingFlags(), []cli.Flag{jsonFlag(), markdownFlag()}),
+		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag()}),
 		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
 	}
+}
+
+// pairColumnFlags name the columns of pairs with verdicts.
+func pairColumnFlags() []cli.Flag {
+	own := stages.OwnColumns()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "item", Usage: "`COLUMN` that says what both texts were written for (default: " + verdicts.Item +
+			", or the taxonomy's group field)"},
+		&cli.StringFlag{Name: "system-a", Value: own.SystemA, Usage: "`COLUMN` with the first system"},
+		&cli.StringFlag{Name: "system-b", Value: own.SystemB, Usage: "`COLUMN` with the second system"},
+	}
+}
+
+func readPairColumns(ctx *cli.Context) stages.VerdictColumns {
+	return stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
+		SystemB: ctx.String("system-b")}
 }
 
 func runRank(ctx *cli.Context, e *env) error {
@@ -56,8 +69,7 @@ func runRank(ctx *cli.Context, e *env) error {
 		return err
 	}
 	k := &stages.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
-		Markdown: form.markdown, Columns: stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
-			SystemB: ctx.String("system-b")}}
+		Markdown: form.markdown, Columns: readPairColumns(ctx)}
 	if ctx.IsSet("verdict") {
 		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {
 			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))
@@ -70,6 +82,9 @@ func runRank(ctx *cli.Context, e *env) error {
 		k.Types = []string{verdicts.Overall}
 	}
 	if k.Ratings, k.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if k.Plots, err = readRankPlots(ctx); err != nil {
 		return err
 	}
 	if k.Rows, err = openRowInput(ctx, &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}); err != nil {

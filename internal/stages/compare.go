@@ -2,6 +2,7 @@ package stages
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,11 +35,12 @@ type Compare struct {
 	Reconcile string
 	Ratings   RatingOptions
 	Gates     []gate.Gate
-	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by the
-	// only type; 0 judges all pairs.
+	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by
+	// the last type; 0 judges all pairs.
 	Round  int
 	Report string // Markdown file, or ""
-	JSON   bool   // prints the leaderboards as JSON, on standard output
+	Plots  RankPlots
+	JSON   bool // prints the leaderboards as JSON, on standard output
 	judges *judges
 }
 
@@ -150,7 +152,7 @@ func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() 
 	if c.Round == 0 {
 		return panel.Judge(ctx, next, emit)
 	}
-	rank := &Rank{Taxonomy: c.Taxonomy, Columns: OwnColumns()}
+	rank := &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Columns: OwnColumns()}
 	seen := &readVerdicts{board: leaderboard.NewVerdicts(c.Types), pairs: map[string][]audit.Pair{},
 		judged: map[string][2][]string{}}
 	settling := c.Types[len(c.Types)-1] // Overall, where it is compared
@@ -227,7 +229,8 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 		return errors.Join(res.Err, c.Run.Incomplete())
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
-		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, JSON: c.JSON, Quiet: c.Run.Quiet}
+		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots,
+		JSON: c.JSON, Quiet: c.Run.Quiet}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)
@@ -262,7 +265,11 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 			return exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
 				strings.Join(row.Columns(), ", "))
 		}
-		out := pairwise.Output{System: dataset.PlainText(raw), Row: row}
+		system, err := systemIn(row, m.System, raw)
+		if err != nil {
+			return err
+		}
+		out := pairwise.Output{System: system, Row: row}
 		if i := slices.Index(t.FieldNames(), m.By); i >= 0 {
 			out.Item = row.Values[i]
 		} else if raw, ok := row.Get(m.By); ok {
@@ -291,6 +298,15 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		err = errors.Join(sink.Close(), wholefile.Write(m.Output, []byte(b.String())))
 	}
 	return len(rows), errors.Join(err, m.Process.WarnFaults(faults))
+}
+
+// systemIn is the system that a column names.
+func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
+	name := dataset.PlainText(raw)
+	if string(raw) == "null" || strings.TrimSpace(name) == "" {
+		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
+	}
+	return name, nil
 }
 
 // RatingOptions say how systems are rated and judges audited.

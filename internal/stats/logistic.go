@@ -15,7 +15,8 @@ type LogisticFit struct {
 
 // Errors of Logistic.
 var (
-	// ErrSeparated: some combination of the columns tells the outcome without a mistake, and no coefficient is large enough.
+	// ErrSeparated: some combination of the columns tells the outcome without a mistake, and no coefficient is large
+	// enough.
 	ErrSeparated = errors.New("the outcome follows from the columns without a mistake: no finite coefficient fits")
 	// ErrCollinear: a column follows from the others, so that its coefficient cannot be told from theirs.
 	ErrCollinear = errors.New("a column follows from the others: their coefficients cannot be told apart")

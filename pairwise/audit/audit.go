@@ -81,13 +81,12 @@ func Run(ctx context.Context, name string, pairs []Pair, o Options) ([]Audit, er
 }
 
 type collection struct {
-	o             Options
-	judges        []string
-	systems       map[string]int
-	items         map[string]int
-	all           []judgement
-	both          []bothOrders
-	pairsOfJudges int
+	o       Options
+	judges  []string
+	systems map[string]int
+	items   map[string]int
+	all     []judgement
+	both    []bothOrders
 }
 
 // bothOrders is a question that was answered in both orders.

@@ -15,7 +15,8 @@ import (
 
 // Halo says how much verdicts by different types are one impression.
 type Halo struct {
-	// Tau is the mean |tau-b| between the types' orders of the systems, by win rate; undefined where no two types order them.
+	// Tau is the mean |tau-b| between the types' orders of the systems, by win rate; undefined where no two types order
+	// them.
 	Tau   report.Number `json:"tau"`
 	Same  report.Number `json:"same"`  // share of the pairs with the same verdict by all types
 	Pairs int           `json:"pairs"` // that are judged by all types
@@ -96,6 +97,9 @@ func (h *Halo) countSame(v *Verdicts) {
 	}
 }
 
+// fewDecided is the number of pairs with a winner below which intervals are not to be trusted.
+const fewDecided = 10
+
 // notesOn say in plain words why systems are not rated.
 func notesOn(t *Table) []string {
 	by := map[rating.Standing][]string{}
@@ -112,12 +116,15 @@ func notesOn(t *Table) []string {
 			notes = append(notes, strings.Join(by[s], ", ")+" "+text)
 		}
 	}
+	if t.Self > 0 {
+		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
+	}
 	if t.Games == 0 {
-		return []string{"no pair was judged: nothing can be rated"}
+		return append(notes, "no pair was judged: nothing can be rated")
 	}
 	if len(by[rating.Rated]) == 0 {
-		notes = append(notes, "no two systems have both won or tied against each other, directly or over others: nobody can be "+
-			"rated")
+		notes = append(notes, "no two systems have both won or tied against each other, directly or over others: nobody can "+
+			"be rated")
 		by[rating.Apart] = nil
 	}
 	add(rating.Above, "never lost or tied against those that are rated: no rating is high enough for it",
@@ -126,14 +133,20 @@ func notesOn(t *Table) []string {
 		"never won or tied against those that are rated: no rating is low enough for them")
 	add(rating.Apart, "has no chain of games to those that are rated: it cannot be compared with them",
 		"have no chain of games to those that are rated: they cannot be compared with them")
-	add(rating.Undecided, "is linked to those that are rated by games that only one side won: it cannot be compared with them",
+	add(rating.Undecided,
+		"is linked to those that are rated by games that only one side won: it cannot be compared with them",
 		"are linked to those that are rated by games that only one side won: they cannot be compared with them")
 	add(rating.NoGames, "has no game by this type", "have no game by this type")
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Standing == rating.Rated && !r.Davidson.Defined() }) {
+		notes = append(notes, "Davidson's model has no finite ratings for these games: ever larger differences explain them "+
+			"ever better")
+	}
 	if ties := t.Verdicts[verdicts.BothGood] + t.Verdicts[verdicts.BothBad] + t.Inconsistent; ties == t.Games {
 		notes = append(notes, "all games are ties: every system has the same rating")
 	}
-	if t.Self > 0 {
-		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
+	if n := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]; n > 0 && n < fewDecided {
+		notes = append(notes, fmt.Sprintf("in %s one text won: too few for an interval to trust",
+			words.Plural(n, "pair", "pairs")))
 	}
 	return notes
 }

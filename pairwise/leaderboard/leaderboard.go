@@ -42,7 +42,7 @@ func DefaultOptions() Options {
 func (o *Options) Validate() error {
 	switch {
 	case !(o.Elo.K > 0) || o.Elo.Orders < 1:
-		return fmt.Errorf("Elo needs a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
+		return fmt.Errorf("the ratings of Elo need a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
 	case o.Resamples < 0:
 		return fmt.Errorf("%d resamples; give 0 or more", o.Resamples)
 	case o.Inconsistent != InconsistentTie && o.Inconsistent != InconsistentOut:
@@ -113,7 +113,7 @@ func (v *Verdicts) of(name string) *collected {
 // verdicts.Values; where it is empty, reason says why.
 func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 	c := v.of(name)
-	g := judged{a: int32(v.systems.number(a)), b: int32(v.systems.number(b)), item: int32(v.items.number(item)), value: value}
+	g := judged{int32(v.systems.number(a)), int32(v.systems.number(b)), int32(v.items.number(item)), value}
 	switch {
 	case a == b:
 		c.self++
@@ -149,7 +149,7 @@ type Table struct {
 	Unjudged     map[string]int `json:"unjudged"`     // by reason
 	Self         int            `json:"self"`         // pairs of a system with itself, left out
 	Verdicts     map[string]int `json:"verdicts"`     // by value
-	Ties         report.Number  `json:"ties"`         // Davidson's parameter
+	Ties         report.Number  `json:"ties"`         // Davidson's parameter; undefined where it has no fit
 	Notes        []string       `json:"notes"`        // why systems are not rated, in plain words
 	Rows         []Row          `json:"rows"`         // best first
 	Wins         Matrix         `json:"wins"`
@@ -175,6 +175,14 @@ type Row struct {
 	Bad        report.Figure   `json:"both_bad"` // share of its pairs in which both texts do badly
 }
 
+// Interval is the rating with the bootstrap's interval, or where there is none with that of the sandwich estimate.
+func (r *Row) Interval() report.Figure {
+	if r.Rating.Low.Defined() {
+		return r.Rating
+	}
+	return r.Sandwich
+}
+
 // Matrix is how often each system wins against each other, in the order of the table's rows.
 type Matrix [][]report.Number
 
@@ -183,7 +191,8 @@ func (v *Verdicts) Compute(ctx context.Context, o Options) (*Board, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Board{Systems: len(v.systems.list), Items: len(v.items.list), Anchor: o.Anchor, Resamples: o.Resamples, elo: o.Elo}
+	b := &Board{Systems: len(v.systems.list), Items: len(v.items.list), Anchor: o.Anchor, Resamples: o.Resamples,
+		elo: o.Elo}
 	if _, ok := v.systems.at[o.Anchor]; o.Anchor != "" && !ok {
 		return nil, fmt.Errorf("the anchor %q is none of the systems; they are %v", o.Anchor, v.systems.list)
 	}
@@ -247,16 +256,18 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	bad := c.bothBad(v)
 	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
 	glicko := games.Glicko2(nil, o.Glicko2)
-	t.Ties = report.Number(davidson.Ties)
+	if t.Ties = report.Number(davidson.Ties); math.IsInf(davidson.Ties, 0) {
+		t.Ties = report.Undefined
+	}
 	columns := fourRatings(v, o, whole, davidson, elo, glicko)
-	borda := rating.Borda(columns.list()...)
+	borda := rating.Borda(columns.inWholePoints()...)
 	for i, system := range v.systems.list {
 		record := whole.records[i]
 		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
 			Deviation:  report.Number(glicko[i].Deviation),
-			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
-			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
+			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost,
+			Tied: record.Tied, Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
 		r.Rating = figureOf(whole.points[i], samples, func(s *rated) float64 { return s.points[i] })
 		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.records[i].Rate() })
 		error := rating.Scale / math.Ln10 * whole.errors[i]
@@ -273,8 +284,8 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 
 // compareRows puts those that cannot be rated where they belong: the undefeated first, those who never won last.
 func compareRows(a, b Row) int {
-	place := map[rating.Standing]int{rating.Above: 0, rating.Rated: 1, rating.Undecided: 2, rating.Below: 3, rating.Apart: 4,
-		rating.NoGames: 5}
+	place := map[rating.Standing]int{rating.Above: 0, rating.Rated: 1, rating.Undecided: 2, rating.Below: 3,
+		rating.Apart: 4, rating.NoGames: 5}
 	order := cmp.Compare(place[a.Standing], place[b.Standing])
 	if order == 0 && a.Standing == rating.Rated {
 		order = cmp.Compare(b.Rating.Value, a.Rating.Value)
@@ -319,7 +330,16 @@ func anchored(points []float64, anchor int) []float64 {
 // ratings are four of the same systems.
 type ratings struct{ bradleyTerry, davidson, elo, glicko []float64 }
 
-func (r *ratings) list() [][]float64 { return [][]float64{r.bradleyTerry, r.davidson, r.elo, r.glicko} }
+// inWholePoints are the four in whole points: smaller differences are noise of arithmetic and of Elo's orders.
+func (r *ratings) inWholePoints() [][]float64 {
+	out := [][]float64{slices.Clone(r.bradleyTerry), slices.Clone(r.davidson), slices.Clone(r.elo), slices.Clone(r.glicko)}
+	for _, list := range out {
+		for i := range list {
+			list[i] = math.Round(list[i])
+		}
+	}
+	return out
+}
 
 func fourRatings(v *Verdicts, o *Options, whole *rated, davidson *rating.Fit, elo []float64,
 	glicko []rating.Glicko2Rating) *ratings {
@@ -348,48 +368,10 @@ func figureOf(value float64, samples []*rated, of func(*rated) float64) report.F
 func (t *Table) rank() {
 	low, high := make([]float64, len(t.Rows)), make([]float64, len(t.Rows))
 	for i, r := range t.Rows {
-		f := r.Rating
-		if !f.Low.Defined() {
-			f = r.Sandwich
-		}
+		f := r.Interval()
 		low[i], high[i] = float64(f.Low), float64(f.High)
 	}
 	for i, rank := range rating.Ranks(low, high) {
 		t.Rows[i].Rank = rank
 	}
-}
-
-// bothBad is, for each system, the share of its pairs in which both texts do badly.
-func (c *collected) bothBad(v *Verdicts) []float64 {
-	all, bad := make([]float64, len(v.systems.list)), make([]float64, len(v.systems.list))
-	for _, j := range c.games {
-		if j.value == "" {
-			continue
-		}
-		for _, s := range []int32{j.a, j.b} {
-			if all[s]++; j.value == verdicts.BothBad {
-				bad[s]++
-			}
-		}
-	}
-	for i := range bad {
-		bad[i] /= all[i]
-	}
-	return bad
-}
-
-// matrix is how often each system of rows wins against each other; undefined where they did not meet.
-func (v *Verdicts) matrix(games *rating.Games, rows []Row) Matrix {
-	m := make(Matrix, len(rows))
-	for i, r := range rows {
-		between := games.Between(v.systems.at[r.System])
-		m[i] = make([]report.Number, len(rows))
-		for j, other := range rows {
-			m[i][j] = report.Undefined
-			if i != j {
-				m[i][j] = report.Number(between[v.systems.at[other.System]].Rate())
-			}
-		}
-	}
-	return m
 }

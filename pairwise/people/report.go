@@ -33,6 +33,10 @@ func (r *Report) Report() *report.Report {
 	if r.WithTies == nil {
 		return out
 	}
+	if r.Inconsistent > 0 {
+		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: the judgements differ",
+			words.Plural(r.Inconsistent, "pair is", "pairs are")))
+	}
 	if r.Unjudged > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: the judge has no verdict",
 			words.Plural(r.Unjudged, "pair is", "pairs are")))
@@ -42,14 +46,16 @@ func (r *Report) Report() *report.Report {
 		name string
 		*Accord
 	}{{"all", r.WithTies}, {"without ties", r.WithoutTies}} {
-		table.Rows = append(table.Rows, []string{a.name, fmt.Sprint(a.Pairs), a.Accuracy.Text("%.3f"), a.Constant.Text("%.3f"),
-			a.MacroF1.Text("%.3f"), a.Kappa.Text("%.3f")})
+		table.Rows = append(table.Rows, []string{a.name, fmt.Sprint(a.Pairs), a.Accuracy.Text("%.3f"),
+			a.Constant.Text("%.3f"), a.MacroF1.Text("%.3f"), a.Kappa.Text("%.3f")})
 	}
 	orders := report.NewTable("estimator", "tau")
 	for _, k := range r.Rankings {
 		orders.Rows = append(orders.Rows, []string{k.Estimator, k.Tau.Text("%.2f")})
 	}
-	out.Sections = []report.Section{{Title: "The judge's verdicts against people's majority (" + r.Type + ")", Table: table},
-		{Title: "Order of the systems by the judge and by people", Table: orders}}
+	out.Sections = []report.Section{
+		{Title: "The judge's verdicts against people's majority (" + r.Type + ")", Table: table},
+		{Title: "Order of the systems by the judge and by people", Table: orders},
+	}
 	return out
 }

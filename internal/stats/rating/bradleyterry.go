@@ -16,7 +16,7 @@ const points = Scale / math.Ln10
 type Fit struct {
 	Strength []float64  // by system, in log odds, mean 0 over those that are rated; NaN for the others
 	Errors   []float64  // standard errors of Strength, clustered by item; NaN likewise
-	Ties     float64    // Davidson's parameter, 0 without ties; NaN for Bradley-Terry
+	Ties     float64    // Davidson's parameter, 0 without ties, +Inf without a fit; NaN for Bradley-Terry
 	Standing []Standing // by system
 	cov      *mat.Dense // of the strengths of the rated ones
 	index    []int      // by system: its place in cov, or -1
@@ -55,7 +55,8 @@ const (
 )
 
 // BradleyTerry fits the model of Bradley and Terry (1952), a tie as half a win of each, by Newton's method to the games
-// of the systems that can be rated together. Errors are the sandwich estimate with items as clusters; none with weights.
+// of the systems that can be rated together. Errors are the sandwich estimate with items as clusters; none with
+// weights.
 func (g *Games) BradleyTerry(weight []int32) *Fit {
 	f, sums := g.begin(weight)
 	n := f.rated()
@@ -138,8 +139,8 @@ func addInformation(h *mat.SymDense, a, b int, x float64) {
 	h.SetSym(a, b, h.At(a, b)-x)
 }
 
-// solve gives the step with mean 0. The information is singular along equal steps of all, which change nothing: adding a
-// matrix of ones takes that direction away without touching the others.
+// solve gives the step with mean 0. The information is singular along equal steps of all, which change nothing: adding
+// a matrix of ones takes that direction away without touching the others.
 func solve(information *mat.SymDense, gradient *mat.VecDense) *mat.VecDense {
 	step := mat.NewVecDense(gradient.Len(), nil)
 	var c mat.Cholesky
