@@ -204,6 +204,9 @@ func TestChangedPrompts(t *testing.T) {
 			!errors.Is(err, errDamaged) {
 			t.Errorf("%s: got %v", change, err)
 		}
+		if c, err := Verify(path); err == nil || !strings.Contains(err.Error(), "prompt") || !errors.Is(err, errDamaged) {
+			t.Errorf("%s: verify says %+v, %v", change, c, err)
+		}
 	}
 }
 
@@ -231,7 +234,11 @@ func TestChangedBytesOfPrompts(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		c, fault := Verify(path)
 		got, err := readPrompts(path)
+		if fault == nil && (err != nil || c.Prompts != promptRows) {
+			t.Errorf("byte %d: verify says %+v, and reading: %v", at, c, err)
+		}
 		switch {
 		case err != nil && !strings.Contains(err.Error(), path):
 			t.Errorf("byte %d: the journal is not named: %v", at, err)

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -275,12 +276,15 @@ func TestRecoverRefuses(t *testing.T) {
 	}
 }
 
-// FuzzPages: no bytes make the reader of pages fail or give a reply that was not written.
+// FuzzPages: no bytes make the reader of pages fail or give a reply or a prompt that was not written.
 func FuzzPages(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "j")
 	j, err := Open(path)
 	if err == nil {
-		_, err = j.Client(&counting{}, "").Complete(f.Context(), request("x"))
+		c := j.Client(&counting{}, "")
+		err = c.KeepPrompts(unchanged)
+		_, asked := c.Complete(f.Context(), asked("a", "A wall.", "Who?"))
+		err = errors.Join(err, asked)
 	}
 	if err == nil {
 		err = j.Close()
@@ -292,6 +296,7 @@ func FuzzPages(f *testing.F) {
 	f.Add(whole, []byte{})
 	f.Add(whole[:5000], whole)
 	dir := f.TempDir()
+	written := func(n int64) (hash partHash, text string, err error) { return partHash{byte(n)}, "", nil }
 	f.Fuzz(func(t *testing.T, data, log []byte) {
 		path := filepath.Join(dir, "damaged")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -307,6 +312,9 @@ func FuzzPages(f *testing.F) {
 		defer pages.Close()
 		for _, i := range pages.images {
 			if err := pages.visitRecords(i, func(r record) {
+				if k, messages, sum, ok := promptOf(r.values); ok && k.parse(messages, sum, written) == nil && k.row != "a" {
+					t.Errorf("a prompt about %q was never written", k.row)
+				}
 				if len(r.values) != 9 {
 					return
 				}
