@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // flatHeader knows what the columns of a flat file mean.
@@ -71,7 +73,7 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 
 // appendWhole takes a diagnosis or scores that stands in one cell, if it is not empty.
 func appendWhole(out []column, name string, raw json.RawMessage) []column {
-	text, isText := unquote(raw)
+	text, isText := jsontext.Unquote(raw)
 	if isText && json.Valid([]byte(text)) {
 		raw = json.RawMessage(text)
 	}
@@ -105,7 +107,7 @@ func knownDiagnosis(key string) bool {
 func value(cell any) json.RawMessage {
 	switch v := cell.(type) {
 	case string:
-		return quote(v)
+		return jsontext.Quote(v)
 	case json.RawMessage:
 		return v
 	}
@@ -149,7 +151,7 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 	if i := strings.IndexByte(key, '.'); i >= 0 {
 		top, last = key[:i], key[i+1:]
 	}
-	text, isText := unquote(raw)
+	text, isText := jsontext.Unquote(raw)
 	numeric := n.name == ColumnDiagnosis && (top == "probabilities" || top == "truncated") ||
 		n.name == columnScores && last == "value"
 	switch {
@@ -157,7 +159,7 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 		return nil, fmt.Errorf("%.40q is no number", text)
 	case numeric && isText:
 		return json.RawMessage(text), nil
-	case numeric && kind(raw) != "a number":
+	case numeric && jsontext.Kind(raw) != "a number":
 		return nil, fmt.Errorf("%.40s is no number", raw)
 	case numeric:
 		return json.RawMessage(strings.TrimSuffix(string(raw), ".0")), nil
@@ -170,12 +172,6 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 		return nil, fmt.Errorf("%.40q is neither a JSON list nor an object", text)
 	}
 	return raw, nil
-}
-
-func unquote(raw json.RawMessage) (string, bool) {
-	var text string
-	ok := raw[0] == '"' && readString(raw, &text) == nil
-	return text, ok
 }
 
 // insertInto puts the nested value into its place, which is removed where all cells were empty.
@@ -218,13 +214,13 @@ func diagnosisValue(parts []column) json.RawMessage {
 	untagged := slices.ContainsFunc(top, func(c column) bool { return c.name == "status" })
 	for i, c := range top {
 		if c.name == "not_judged" {
-			text, _ := unquote(c.value)
+			text, _ := jsontext.Unquote(c.value)
 			top[i].value = splitLabels(text)
 		}
 	}
 	for i, c := range top {
 		if c.name == "labels" {
-			text, _ := unquote(c.value)
+			text, _ := jsontext.Unquote(c.value)
 			if text == "" && untagged {
 				top = slices.Delete(top, i, i+1)
 				break
@@ -245,7 +241,7 @@ func splitLabels(text string) json.RawMessage {
 			names = append(names, n)
 		}
 	}
-	list, _ := marshal(names) // strings always marshal
+	list, _ := jsontext.Marshal(names) // strings always marshal
 	return list
 }
 

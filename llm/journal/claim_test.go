@@ -126,7 +126,8 @@ func TestClaimsThatHoldNoLonger(t *testing.T) {
 	if hasEnded(os.Getpid()) || !hasEnded(1<<30) {
 		t.Error("a process that lives has ended, or the other way round")
 	}
-	const far = "UPDATE claim SET machine = 'other', expires = " // on another machine, so that its process is not looked for
+	// On another machine, so that its process is not looked for.
+	const far = "UPDATE claim SET machine = 'other', expires = "
 	for _, change := range []string{"UPDATE claim SET pid = 1073741824", "UPDATE claim SET expires = 1",
 		far + "expires + 120", far + "9223372036854775807"} {
 		_, b, first, done := claimed(t)

@@ -110,16 +110,17 @@ func (r *recoverer) copyPrompts(t *transaction) (err error) {
 		}
 		defer put.Close()
 	}
-	kept := map[[sha256.Size]byte]bool{} // by the key of a prompt
+	type keySum [sha256.Size]byte
+	kept, lost := map[keySum]bool{}, map[keySum]bool{}
 	r.pages.joined = 0
 	if err := r.pages.visitAll(func(found record) error {
 		k, messages, sum, ok := promptOf(found.values)
 		if !ok {
 			return nil
 		}
-		key := sha256.Sum256(digest{}.text(k.row).text(k.about).text(string(k.id[:])))
+		key := keySum(sha256.Sum256(digest{}.text(k.row).text(k.about).text(string(k.id[:]))))
 		if !r.parts || k.parse(messages, sum, hashes.read) != nil {
-			kept[key] = kept[key] // lost, unless another image of it is whole
+			lost[key] = true // unless another image of it is whole
 			return nil
 		}
 		kept[key] = true
@@ -128,10 +129,9 @@ func (r *recoverer) copyPrompts(t *transaction) (err error) {
 	}); err != nil {
 		return err
 	}
-	for _, isKept := range kept {
-		if isKept {
-			r.found.Prompts++
-		} else {
+	r.found.Prompts = len(kept)
+	for key := range lost {
+		if !kept[key] {
 			r.found.LostPrompts++
 		}
 	}

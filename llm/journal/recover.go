@@ -32,10 +32,10 @@ type Recovery struct {
 	Spent        Spent `json:"spent"`         // in the new journal
 }
 
-// Recover copies what is whole in the journal at from into a new one at to: every reply, every kept prompt and every sum
-// of what was spent whose checksum holds, whatever has become of the pages around it. Where sums are lost, spending is counted anew: it
-// is at least what the replies sum to, at the prices of the next run that limits the cost. from is only read. An error
-// is that there is nothing to copy, that to is there already, or one of reading and writing.
+// Recover copies what is whole in the journal at from into a new one at to: every reply, every kept prompt and every
+// sum of what was spent whose checksum holds, whatever has become of the pages around it. Where sums are lost, spending
+// is counted anew: it is at least what the replies sum to, at the prices of the next run that limits the cost. from is
+// only read. An error is that there is nothing to copy, that to is there already, or one of reading and writing.
 func Recover(from, to string) (*Recovery, error) {
 	if err := checkAbsent(to); err != nil {
 		return nil, err

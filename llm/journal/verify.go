@@ -20,8 +20,8 @@ type Contents struct {
 }
 
 // Verify reads all of a journal and compares it with its checksums: replies, prompts, sums, settings and calls in
-// flight. Unlike Open it changes nothing, neither the file nor the log that a killed run left beside it. The error says what differs,
-// and names the file.
+// flight. Unlike Open it changes nothing, neither the file nor the log that a killed run left beside it. The error says
+// what differs, and names the file.
 func Verify(path string) (*Contents, error) {
 	c, err := verify(path)
 	if err != nil {
