@@ -112,9 +112,10 @@ func onWholePages(t *testing.T, path string, damaged map[int64]bool) map[string]
 // A journal is recovered whatever became of its bytes: what comes out opens, verifies, holds only what was written, and
 // all that stands on pages that were not damaged.
 func TestRecover(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "whole.journal")
-	want := filled(t, path, 100)
+	want := filled(t, path, 60)
 	if got := onWholePages(t, path, nil); len(got) != len(want) {
 		t.Fatalf("%d of %d replies are found page by page", len(got), len(want))
 	}
@@ -331,6 +332,7 @@ func FuzzPages(f *testing.F) {
 // The log that a killed run left is verified too: a changed byte of it is found, or changes nothing that is read. Verify
 // leaves the log as it is, and Recover copies what it holds.
 func TestVerifyLog(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	written(t, path)
 	j := open(t, path)

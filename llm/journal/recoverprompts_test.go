@@ -87,6 +87,7 @@ func TestRecoverPromptsOfDamage(t *testing.T) {
 
 // Whatever bytes are changed, what is recovered of prompts is what was written.
 func TestRecoverChangedPrompts(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	writtenPrompts(t, path)
 	all, err := readPrompts(path)
