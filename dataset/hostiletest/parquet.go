@@ -201,7 +201,8 @@ func encodings() []File {
 				body: deltas(1<<30, 1<<30-1)}))
 		}),
 		parquetFile("differences", true, twoRows(func() []page {
-			return []page{{encoding: format.DeltaLengthByteArray, values: 2, body: []byte("\x80\x01\x04\xff\xff\xff\xff\x07\x00")}}
+			return []page{{encoding: format.DeltaLengthByteArray, values: 2,
+				body: []byte("\x80\x01\x04\xff\xff\xff\xff\x07\x00")}}
 		})),
 		parquetFile("levels", true, func() []byte {
 			c := textColumn("x", page{encoding: format.Plain, values: 2, body: levels(run(1<<31-1, 0), run(1<<31-1, 0))})
