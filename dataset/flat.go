@@ -16,11 +16,14 @@ import (
 //	diagnosis.model, .taxonomy, .status, .reason
 //	scores.<dimension>.value           number; .status, .reason are texts
 //	scores.<dimension>.<other>         JSON, as of .runs
+//	issues.ids                         ids joined by "; "
+//	issues.severity, .score            number; .status, .reason, .analysis, .quote, .evaluation, .evidence are texts
 //	labels                             names joined by "; "; stays a text when read, which Row.Labels takes
 //
-// A diagnosis or scores of another shape stays one cell of JSON.
+// A diagnosis, scores or issues of another shape stay one cell of JSON.
 const (
 	columnScores = "scores"
+	columnIssues = "issues"
 	separator    = "; "
 
 	// columnApostrophe lists, as JSON, the row's columns that got an apostrophe in front, so that no
@@ -33,6 +36,20 @@ const (
 var diagnosisKeys = []string{"labels", "probabilities", "model", "taxonomy", "not_judged", "truncated",
 	"status", "reason"}
 
+// issueKeys in the order of what package issues of room discover puts there.
+var issueKeys = []string{"status", "ids", "reason", "analysis", "quote", "severity", "score", "evaluation", "evidence"}
+
+// issueKind is what a part of the column issues is.
+func issueKind(key string) string {
+	switch key {
+	case "ids":
+		return "a list"
+	case "severity", "score":
+		return "a number"
+	}
+	return "a text"
+}
+
 // flatten splits a row's nested columns.
 func flatten(columns []column) []column {
 	out := make([]column, 0, len(columns))
@@ -44,6 +61,8 @@ func flatten(columns []column) []column {
 			parts, ok = flattenDiagnosis(c.value)
 		case columnScores:
 			parts, ok = flattenScores(c.value)
+		case columnIssues:
+			parts, ok = flattenIssues(c.value)
 		case ColumnLabels:
 			if text, joined := joinLabels(c.value); joined {
 				parts, ok = []column{{c.name, text}}, true
@@ -104,6 +123,26 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 		default:
 			out = append(out, column{name, key.value})
 		}
+	}
+	return out, true
+}
+
+func flattenIssues(raw json.RawMessage) ([]column, bool) {
+	keys, err := parseObject(raw)
+	if err != nil || len(keys) == 0 {
+		return nil, false
+	}
+	var out []column
+	for _, key := range keys {
+		value, ok := key.value, slices.Contains(issueKeys, key.name) && jsontext.Kind(key.value) == issueKind(key.name) &&
+			string(key.value) != `""` && string(key.value) != "[]"
+		if ok && key.name == "ids" {
+			value, ok = joinLabels(key.value)
+		}
+		if !ok {
+			return nil, false
+		}
+		out = append(out, column{columnIssues + "." + key.name, value})
 	}
 	return out, true
 }

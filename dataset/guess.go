@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -38,9 +39,20 @@ func (r *Reader) guessMissing(row *Row) {
 			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c,
 				firstHint(raw), f))
 		} else if r.optional[f] {
-			r.said = append(r.said, fmt.Sprintf("no column %q; what needs it is not judged (--map %s=COLUMN names one)", f, f))
+			r.said = append(r.said, r.noteMissing(f))
 		}
 	}
+}
+
+// noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may
+// have it.
+func (r *Reader) noteMissing(field string) string {
+	for _, y := range r.opt.Taxonomy.Types {
+		if slices.Contains(y.Needs, field) {
+			return fmt.Sprintf("no column %q; what needs it is not judged (--map %s=COLUMN names one)", field, field)
+		}
+	}
+	return fmt.Sprintf("no column %q in the first row (--map %s=COLUMN names one)", field, field)
 }
 
 // readByOwnName reads a field by its own name where the file does not have the column that was named.

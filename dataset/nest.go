@@ -44,6 +44,7 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 	}
 	out := make([]column, 0, len(cells))
 	diagnosis, scores := &nested{name: ColumnDiagnosis, at: -1}, &nested{name: columnScores, at: -1}
+	issues := &nested{name: columnIssues, at: -1}
 	for i, name := range h.names {
 		cell := cells[i]
 		if text, ok := cell.(string); ok && slices.Contains(quoted, name) {
@@ -56,7 +57,9 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 			out, err = diagnosis.addPart(out, key, cell)
 		case group == columnScores && strings.Contains(key, "."):
 			out, err = scores.addPart(out, key, cell)
-		case name == ColumnDiagnosis || name == columnScores:
+		case group == columnIssues && slices.Contains(issueKeys, key):
+			out, err = issues.addPart(out, key, cell)
+		case name == ColumnDiagnosis || name == columnScores || name == columnIssues:
 			out = appendWhole(out, name, value(cell))
 		default:
 			out = append(out, column{name, value(cell)})
@@ -68,7 +71,30 @@ func (h *flatHeader) nest(cells []any) ([]column, error) {
 	if out, err = diagnosis.insertInto(out, diagnosisValue); err != nil {
 		return nil, err
 	}
-	return scores.insertInto(out, scoresValue)
+	if out, err = scores.insertInto(out, scoresValue); err != nil {
+		return nil, err
+	}
+	return issues.insertInto(out, issuesValue)
+}
+
+// issuesValue is the column issues of its parts, or nil if there are none.
+func issuesValue(parts []column) json.RawMessage {
+	var out []column
+	for _, key := range issueKeys {
+		for _, p := range parts {
+			if p.name != key {
+				continue
+			}
+			if text, ok := jsontext.Unquote(p.value); ok && key == "ids" {
+				p.value = splitLabels(text)
+			}
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return appendObject(nil, out)
 }
 
 // appendWhole takes a diagnosis or scores that stands in one cell, if it is not empty.
@@ -153,7 +179,7 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 	}
 	text, isText := jsontext.Unquote(raw)
 	numeric := n.name == ColumnDiagnosis && (top == "probabilities" || top == "truncated") ||
-		n.name == columnScores && last == "value"
+		n.name == columnScores && last == "value" || n.name == columnIssues && issueKind(key) == "a number"
 	switch {
 	case numeric && isText && !number.MatchString(text):
 		return nil, fmt.Errorf("%.40q is no number", text)

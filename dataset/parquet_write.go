@@ -53,8 +53,12 @@ func newParquetWriter(w io.Writer, h *header, o SinkOptions) (_ cellWriter, err 
 		p.nodes = append(p.nodes, node)
 		root.fields = append(root.fields, orderedField{node, c.name})
 	}
+	pages := parquet.Compression(&parquet.Zstd)
+	if o.Brotli {
+		pages = parquet.Compression(&parquet.Brotli)
+	}
 	p.out = parquet.NewGenericWriter[any](w, parquet.NewSchema("rows", root), parquet.MaxRowsPerRowGroup(groupRows),
-		parquet.Compression(&parquet.Zstd), parquet.CreatedBy("erreval", "", ""))
+		pages, parquet.CreatedBy("erreval", "", ""))
 	return p, nil
 }
 

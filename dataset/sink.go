@@ -27,6 +27,7 @@ type SinkOptions struct {
 	Sheet     string  // name of the sheet of a workbook; "" is "rows"
 	Delimiter rune    // between the cells of CSV; 0 is a comma
 	Schema    *Schema // of the Parquet file that the rows come from, which a Parquet file then keeps; or nil
+	Brotli    bool    // compresses the pages of a Parquet file, in place of Zstandard
 	TempDir   string  // for rows on their way into a format that begins with a list of its columns; "" is the system's
 }
 

@@ -166,46 +166,50 @@ func (a *Analyst) schema() llm.Object {
 	return llm.ObjectOf(text("analysis"), text("issue"), text("quote"), number("severity"))
 }
 
+// notSorted is the reason of the analysis without labels, where one with labels is sorted.
+const notSorted = "not sorted: the analysis with labels is"
+
 // combine gives the finding to be sorted; the other one stands in it.
 func combine(questions []*analysing) *issues.Finding {
 	f := questions[0].finding
 	if len(questions) > 1 {
 		f.Other = questions[1].finding
 		if f.Other.Status == "" { // it is not sorted, and so it is no list's
-			f.Other.Status, f.Other.Reason = issues.Unassigned, "not sorted: the analysis with labels is"
+			f.Other.Status, f.Other.Reason = issues.Unassigned, notSorted
 		}
 	}
 	return f
 }
 
-// answer fills in the finding. The error is one that ends the run.
+// answer fills in the finding. Where the quoted words do not stand in the texts, it asks once more, by a call of its
+// own: the journal keeps its reply, so that the same run again ends the same way. The error is one that ends the run.
 func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) error {
 	key, read := "issue", readIssue
 	if a.kind == prompt.Evaluate {
 		key, read = "score", a.readEvaluation
 	}
-	unfounded := 0
-	fault, err := a.model.ask(ctx, q.question, key, func(o replies.Object) error {
-		got, err := read(o)
-		if err != nil {
+	for _, asked := range []*question{q.question, a.model.repeated(q.question)} {
+		fault, err := a.model.ask(ctx, asked, key, func(o replies.Object) error {
+			got, err := read(o)
+			if err == nil {
+				got.Evidence = q.finding.Evidence
+				*q.finding = *got
+			}
 			return err
-		}
-		got.Evidence = q.finding.Evidence
-		*q.finding = *got
-		if a.kind == prompt.Evaluate || got.Status != "" || stands(got.Quote, row.Values) {
+		})
+		f := q.finding
+		switch {
+		case err != nil:
+			return err
+		case fault != nil && f.Status == "":
+			f.Status, f.Reason = issues.Unassigned, fault.Error()
+			return nil
+		case fault != nil || a.kind == prompt.Evaluate || f.Status != "" || stands(f.Quote, row.Values):
 			return nil
 		}
-		unfounded++
-		q.finding.Status, q.finding.Reason = issues.Unassigned, issues.Unfounded
-		if unfounded > 1 { // asked once more is enough
-			return nil
-		}
-		return &jsonreply.Fault{Reason: issues.Unfounded}
-	})
-	if fault != nil && fault.Reason != issues.Unfounded && unfounded == 0 {
-		q.finding.Status, q.finding.Reason = issues.Unassigned, fault.Error()
+		f.Status, f.Reason = issues.Unassigned, issues.Unfounded
 	}
-	return err
+	return nil
 }
 
 // readIssue reads the reply to a prompt of kind analyze.
@@ -292,7 +296,8 @@ func standsIn(part string, texts []string) bool {
 }
 
 // Recorded is the finding that an earlier run left in the row, to be sorted again: what was found in the row stays, the
-// issue that it was sorted into does not.
+// issue that it was sorted into does not. A sentence that was about none of the issues of a list may be about one of
+// another; an evaluation without issue stays one.
 func Recorded(row *dataset.Row) (*issues.Finding, error) {
 	f, err := issues.Of(row)
 	if err != nil {
@@ -304,7 +309,8 @@ func Recorded(row *dataset.Row) (*issues.Finding, error) {
 	}
 	unfounded := f.Reason == issues.Unfounded
 	f.IDs = nil
-	if f.Status != issues.None && f.Analysis != "" && !unfounded {
+	sorted := f.Status != issues.None || f.Score == nil
+	if f.Analysis != "" && sorted && !unfounded {
 		f.Status, f.Reason = "", ""
 	}
 	return f, nil

@@ -20,6 +20,10 @@ import (
 
 // cumulative groups the units in every order, and takes the consensus.
 func (g *Grouper) cumulative(ctx context.Context, s *sorted) error {
+	index, err := g.index(ctx, s)
+	if err != nil {
+		return err
+	}
 	orders := make([]*ordering, g.o.Orders)
 	var all errgroup.Group
 	progress := &counter{report: g.o.report, step: "group", of: g.o.Orders * len(s.units)}
@@ -28,7 +32,7 @@ func (g *Grouper) cumulative(ctx context.Context, s *sorted) error {
 	for k := range orders {
 		all.Go(func() error {
 			o := &ordering{g: g, units: s.units, k: uint64(k), assigned: make([]int, len(s.units)),
-				faults: make([]string, len(s.units)), progress: progress}
+				faults: make([]string, len(s.units)), progress: progress, near: index.NewShortlist()}
 			orders[k] = o
 			err := o.run(ctx)
 			if err != nil {
@@ -53,22 +57,35 @@ type ordering struct {
 	assigned []int    // by unit: index in pool, or -1
 	faults   []string // by unit
 	progress *counter
+	near     *cluster.Shortlist // of the pool's issues
+}
+
+// index compares the units, and behind them the known issues.
+func (g *Grouper) index(ctx context.Context, s *sorted) (*cluster.Index, error) {
+	texts := s.sentences(span(0, len(s.units)))
+	for _, known := range g.o.Known {
+		texts = append(texts, known.Name+". "+known.Description)
+	}
+	var vectors [][]float32
+	if len(texts) > g.o.Shortlist { // else every prompt lists all issues
+		var err error
+		if vectors, err = g.embed(ctx, texts); err != nil {
+			return nil, err
+		}
+	}
+	return cluster.NewIndex(texts, vectors)
 }
 
 // pooled is an issue that an ordering knows.
-type pooled struct {
-	prompt.Issue
-	sentence string // of the unit that began it; "" for one that was known before
-}
-
-func (p pooled) text() string { return p.Name + " " + p.Description + " " + p.sentence }
+type pooled struct{ prompt.Issue }
 
 // run decides about the units a block at a time. Units of a block are compared with the issues known before the block,
 // all at the same time; each that fits none, with the issues that the block itself began before it. So each is compared
 // with all issues before it, and what comes out does not depend on timing.
 func (o *ordering) run(ctx context.Context) error {
-	for _, known := range o.g.o.Known {
-		o.pool = append(o.pool, pooled{Issue: prompt.Issue{Name: known.Name, Description: known.Description}})
+	for i, known := range o.g.o.Known {
+		o.pool = append(o.pool, pooled{prompt.Issue{Name: known.Name, Description: known.Description}})
+		o.near.Add(i, len(o.units)+i)
 	}
 	order := o.g.o.draw(drawOrder, o.k).Perm(len(o.units))
 	for block := range slices.Chunk(order, o.g.o.Block) {
@@ -77,7 +94,7 @@ func (o *ordering) run(ctx context.Context) error {
 		for _, p := range open {
 			begun := &p
 			if before < len(o.pool) {
-				begun, err = o.decide(ctx, p.unit, span(before, len(o.pool)))
+				begun, err = o.decide(ctx, p.unit, o.shortlist(p.unit, span(before, len(o.pool))))
 			}
 			if err != nil {
 				return err
@@ -88,6 +105,11 @@ func (o *ordering) run(ctx context.Context) error {
 		}
 		if err != nil {
 			return err
+		}
+		for _, u := range block { // not before: what a block is compared with does not depend on timing
+			if at := o.assigned[u]; at >= 0 {
+				o.near.Add(at, u)
+			}
 		}
 		o.progress.add(len(block))
 	}
@@ -111,11 +133,14 @@ type proposal struct {
 
 // compare decides about units at the same time, and gives those that fit none of the issues, in order.
 func (o *ordering) compare(ctx context.Context, units, candidates []int) ([]proposal, error) {
-	proposals := make([]*proposal, len(units))
+	proposals, shown := make([]*proposal, len(units)), make([][]int, len(units))
+	for i, u := range units {
+		shown[i] = o.shortlist(u, candidates)
+	}
 	var all errgroup.Group
 	for i, u := range units {
 		all.Go(func() (err error) {
-			proposals[i], err = o.decide(ctx, u, candidates)
+			proposals[i], err = o.decide(ctx, u, shown[i])
 			return err
 		})
 	}
@@ -137,14 +162,13 @@ func (o *ordering) begin(p *proposal) {
 	at := slices.IndexFunc(o.pool, func(q pooled) bool { return issues.Fold(q.Name) == name })
 	if at < 0 {
 		at = len(o.pool)
-		o.pool = append(o.pool, pooled{p.Issue, o.units[p.unit].sentence})
+		o.pool = append(o.pool, pooled{p.Issue})
 	}
 	o.assigned[p.unit] = at
 }
 
-// decide asks which of the candidates a unit is about; nil where it is decided, or cannot be.
-func (o *ordering) decide(ctx context.Context, u int, candidates []int) (*proposal, error) {
-	shown := o.shortlist(u, candidates)
+// decide asks which of the issues shown a unit is about; nil where it is decided, or cannot be.
+func (o *ordering) decide(ctx context.Context, u int, shown []int) (*proposal, error) {
 	q, err := o.g.fitting(o.units[u].sentence, o.issuesOf(shown))
 	if err != nil {
 		return nil, err
@@ -187,13 +211,11 @@ func (o *ordering) issuesOf(shown []int) []prompt.Issue {
 func (o *ordering) shortlist(u int, candidates []int) []int {
 	shown := slices.Clone(candidates)
 	if len(shown) > o.g.o.Shortlist {
-		texts := make([]string, len(candidates))
-		for i, n := range candidates {
-			texts[i] = o.pool[n].text()
-		}
-		shown = nil
-		for _, i := range cluster.Nearest(o.units[u].sentence, texts, o.g.o.Shortlist) {
-			shown = append(shown, candidates[i])
+		shown = shown[:0]
+		for _, m := range o.near.Nearest(u, len(o.pool)) {
+			if slices.Contains(candidates, m.At) && len(shown) < o.g.o.Shortlist {
+				shown = append(shown, m.At)
+			}
 		}
 		slices.Sort(shown)
 	}

@@ -29,6 +29,7 @@ type Item struct {
 	Group   string   // rows of one group, such as a passage, count together in intervals
 	Labels  []string // errors that an identifier found; nil is not known
 	Tagged  bool     // an identifier looked at it: Labels are all that it found
+	Text    string   // of the row, which GroupLabels compares
 	Finding *issues.Finding
 }
 
@@ -52,7 +53,7 @@ type Options struct {
 	Cluster   cluster.Options // of Offline
 	// MinSize is the number of rows from which ByLabels gives a part of a label's rows an issue of its own.
 	MinSize int
-	// Embed gives a vector for each sentence, for Offline; nil compares words alone.
+	// Embed gives a vector for each sentence, by which sentences are compared besides their words; nil: words alone.
 	Embed func(ctx context.Context, sentences []string) ([][]float32, error)
 	// Progress is told how far a step is; may be nil. It may be called from several goroutines.
 	Progress func(step string, done, of int)
@@ -60,7 +61,7 @@ type Options struct {
 
 // DefaultOptions group cumulatively in three orders.
 func DefaultOptions() Options {
-	return Options{Grouping: Cumulative, Seed: 1, Orders: 3, Shortlist: 20, Block: 16, NameFrom: 20, Batch: 100,
+	return Options{Grouping: Cumulative, Seed: 1, Orders: 3, Shortlist: 40, Block: 16, NameFrom: 20, Batch: 100,
 		MaxStatements: 1000, MaxIssues: 15, MaxDirect: 1000, Cluster: cluster.DefaultOptions(), MinSize: 5}
 }
 
@@ -154,8 +155,7 @@ type unit struct {
 	items    []int    // rising
 }
 
-// unitsOf are the distinct sentences, in the order of the items. Sentences that differ in case, blank space and
-// punctuation alone are one.
+// unitsOf are the distinct sentences, in the order of the items. Near-identical ones (see cluster.Key) are one.
 func unitsOf(items []*Item) []unit {
 	var units []unit
 	at := map[string]int{}
@@ -163,7 +163,7 @@ func unitsOf(items []*Item) []unit {
 		if item.Finding.Status != "" {
 			continue
 		}
-		key := cluster.Fold(item.Finding.Analysis)
+		key := cluster.Key(item.Finding.Analysis)
 		n, ok := at[key]
 		if !ok {
 			n = len(units)
@@ -193,6 +193,8 @@ func (s *sorted) result(items []*Item) *Result {
 			switch {
 			case s.faults[u] != "":
 				f.Status, f.Reason = issues.Unassigned, s.faults[u]
+			case len(of) == 0 && f.Score == nil: // the sentence says that something is wrong
+				f.Status, f.Reason = issues.Unassigned, issues.Unlisted
 			case len(of) == 0:
 				f.Status = issues.None
 			default:

@@ -9,8 +9,8 @@ import (
 )
 
 // GroupLabels makes issues of the labels that items have: one for each label, and for each part of a label's rows that
-// is alike in its texts, if it has MinSize rows at least and is not all of them. It asks no model. Findings without a
-// Status need Labels; their Analysis is the text that is compared.
+// is alike in its texts, if it has MinSize rows at least and is not all of them. It asks no model. Items whose
+// Finding has no Status need Labels and Text.
 func (g *Grouper) GroupLabels(ctx context.Context, items []*Item) (*Result, error) {
 	s := &sorted{}
 	byLabel, labels := map[string][]int{}, []string(nil) // units, which are single items here
@@ -24,7 +24,7 @@ func (g *Grouper) GroupLabels(ctx context.Context, items []*Item) (*Result, erro
 			}
 			byLabel[label] = append(byLabel[label], len(s.units))
 		}
-		s.units = append(s.units, unit{sentence: item.Finding.Analysis, items: []int{i}})
+		s.units = append(s.units, unit{sentence: item.Text, items: []int{i}})
 	}
 	s.of, s.faults = make([][]int, len(s.units)), make([]string, len(s.units))
 	vectors, err := g.embed(ctx, s.sentences(span(0, len(s.units))))

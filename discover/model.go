@@ -92,6 +92,11 @@ func (a *asking) question(kind string, in prompt.Input, schema llm.Object) (*que
 	return &question{request, prompt.Join(messages)}, nil
 }
 
+// repeated is the same question as another call, which has a reply of its own.
+func (a *asking) repeated(q *question) *question {
+	return &question{a.Request(q.request.Messages, q.request.Schema, q.request.Repeat+1), q.asked}
+}
+
 // ask makes a call, and repeats it until read accepts the object with the key in its reply, or attempts are used up;
 // fault is then why. read gives a *jsonreply.Fault for what it does not accept. err is one that ends the run.
 func (a *asking) ask(ctx context.Context, q *question, key string,

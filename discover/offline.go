@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/discover/cluster"
@@ -10,32 +11,79 @@ import (
 // keywords is how many words tell an issue from the others where no model names it.
 const keywords = 4
 
-// offline groups the units by likeness. An issue has the most central of its sentences for a name.
+// offline groups the units by likeness. One that is as alike to a known issue as the threshold says has that; the others
+// are grouped, and an issue has the most central of its sentences for a name.
 func (g *Grouper) offline(ctx context.Context, s *sorted) error {
-	sentences := make([]string, len(s.units))
-	for i, u := range s.units {
-		sentences[i] = u.sentence
+	rest := span(0, len(s.units))
+	vectors, err := g.embed(ctx, s.sentences(rest))
+	if err == nil && len(g.o.Known) > 0 {
+		rest, err = g.fitKnown(ctx, s, vectors)
 	}
-	vectors, err := g.embed(ctx, sentences)
 	if err != nil {
 		return err
 	}
-	groups, err := cluster.Group(ctx, sentences, vectors, g.o.Cluster)
+	var own [][]float32
+	for _, u := range rest {
+		if vectors != nil {
+			own = append(own, vectors[u])
+		}
+	}
+	sentences := s.sentences(rest)
+	groups, err := cluster.Group(ctx, sentences, own, g.o.Cluster)
 	if err != nil {
 		return err
 	}
-	for u, n := range groups {
-		for n >= len(s.issues) {
+	first := len(s.issues)
+	for i, u := range rest {
+		for first+groups[i] >= len(s.issues) {
 			s.issues = append(s.issues, Group{})
 		}
-		s.of[u] = []int{n}
+		s.of[u] = []int{first + groups[i]}
 	}
-	names := cluster.Medoids(sentences, groups)
+	central := cluster.Medoids(sentences, groups)
 	for n, words := range cluster.Keywords(sentences, groups, keywords) {
-		s.issues[n].Name = oneLine(strings.TrimRight(names[n], ". "))
-		s.issues[n].Description = "Words that tell it from the others: " + strings.Join(words, ", ") + "."
+		issue := &s.issues[first+n]
+		issue.Name = oneLine(strings.TrimRight(sentences[central[n]], ". "))
+		issue.Description = "Words that tell it from the others: " + strings.Join(words, ", ") + "."
 	}
 	return g.makeUnique(ctx, s, s.members())
+}
+
+// fitKnown puts units into the known issues, which are compared by their names, descriptions and examples. It gives the
+// units that fit none.
+func (g *Grouper) fitKnown(ctx context.Context, s *sorted, vectors [][]float32) (rest []int, err error) {
+	texts, issueOf := s.sentences(span(0, len(s.units))), []int(nil)
+	for i := range g.o.Known {
+		k := &g.o.Known[i]
+		s.issues = append(s.issues, Group{Name: k.Name, Description: k.Description, Known: k})
+		texts, issueOf = append(texts, k.Name+". "+k.Description), append(issueOf, i)
+		for _, e := range k.Examples {
+			texts, issueOf = append(texts, e.Analysis), append(issueOf, i)
+		}
+	}
+	if vectors != nil {
+		known, err := g.embed(ctx, texts[len(s.units):])
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(slices.Clip(vectors), known...)
+	}
+	index, err := cluster.NewIndex(texts, vectors)
+	if err != nil {
+		return nil, err
+	}
+	near := index.NewShortlist()
+	for n := range issueOf { // each text by itself: the nearest one counts
+		near.Add(n, len(s.units)+n)
+	}
+	for u := range s.units {
+		if m := near.Nearest(u, 1); m[0].Similarity >= g.o.Cluster.Threshold {
+			s.of[u] = []int{issueOf[m[0].At]}
+		} else {
+			rest = append(rest, u)
+		}
+	}
+	return rest, nil
 }
 
 func (g *Grouper) embed(ctx context.Context, sentences []string) ([][]float32, error) {

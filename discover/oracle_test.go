@@ -48,12 +48,18 @@ func (o *oracle) Complete(_ context.Context, r *llm.Request) (*llm.Reply, error)
 			return reply, nil
 		}
 	}
+	text, err := o.reply(r.Schema.Name, asked)
+	return &llm.Reply{Text: text, Finish: llm.FinishStop}, err
+}
+
+// reply is the right one.
+func (o *oracle) reply(kind, asked string) (string, error) {
 	var blocks [][]string
 	for _, m := range blockOf.FindAllStringSubmatch(asked, -1) {
 		blocks = append(blocks, m[1:])
 	}
-	data, err := json.Marshal(o.answer(r.Schema.Name, asked, blocks))
-	return &llm.Reply{Text: string(data), Finish: llm.FinishStop}, err
+	data, err := json.Marshal(o.answer(kind, asked, blocks))
+	return string(data), err
 }
 
 func (o *oracle) answer(kind, asked string, blocks [][]string) any {
@@ -209,8 +215,10 @@ func (w *world) model() Model {
 		Attempts: 3, Workers: 8}
 }
 
-func (w *world) items() []*Item {
-	a, err := NewAnalyst(w.model(), DefaultAnalystOptions())
+func (w *world) items() []*Item { return w.analysed(w.model()) }
+
+func (w *world) analysed(m Model) []*Item {
+	a, err := NewAnalyst(m, DefaultAnalystOptions())
 	if err != nil {
 		w.t.Fatal(err)
 	}

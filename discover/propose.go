@@ -37,14 +37,17 @@ func Propose(l *issues.List, base *taxonomy.Taxonomy, o ProposeOptions) (*Propos
 	p := &Proposal{TypeOf: map[string]string{}}
 	t := *base
 	t.Name, t.Version, t.Types = o.Name, "1.0", slices.Clone(base.Types)
+	if t.NoErrorIndex() < 0 { // it comes first, so that no issue takes its name, and is written last
+		t.Types = append(t.Types, taxonomy.Type{Name: "No Error", Code: "OK", Category: "None",
+			Definition: "Nothing of the above.", NoError: true})
+	}
+	noError := t.Types[t.NoErrorIndex()]
 	comments := map[string][]string{}
 	for _, issue := range l.Issues {
-		same, named := base.Index(issue.Name)
+		same := typeOf(base, &issue)
 		switch {
-		case named:
-			p.TypeOf[issue.ID] = base.Types[same].Name
-		case issue.Relation == issues.IsType:
-			p.TypeOf[issue.ID] = issue.Labels[0].Label
+		case same != "":
+			p.TypeOf[issue.ID] = same
 		case issue.Count < o.MinCount || issue.Unstable && !o.Unstable:
 			p.Left = append(p.Left, issue)
 		default:
@@ -58,9 +61,8 @@ func Propose(l *issues.List, base *taxonomy.Taxonomy, o ProposeOptions) (*Propos
 		return nil, fmt.Errorf("none of %s has %d rows and is stable: take more with --min-count or --unstable",
 			words.Plural(len(l.Issues), "issue", "issues"), o.MinCount)
 	}
-	if t.NoErrorIndex() < 0 {
-		t.Types = append(t.Types, taxonomy.Type{Name: "No Error", Code: "OK", Category: "None",
-			Definition: "Nothing of the above.", NoError: true})
+	if base.NoErrorIndex() < 0 {
+		t.Types = append(slices.DeleteFunc(t.Types, func(y taxonomy.Type) bool { return y.NoError }), noError)
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Proposed by erreval taxonomy propose, of issues that were discovered in %s of the task %s.\n"+
@@ -74,6 +76,20 @@ func Propose(l *issues.List, base *taxonomy.Taxonomy, o ProposeOptions) (*Propos
 	p.YAML = b.Bytes()
 	_, err := taxonomy.Parse(p.YAML, o.Name+".yaml")
 	return p, err
+}
+
+// typeOf is the name of the error type that an issue is already, by its name or by its rows; "" if it is none.
+func typeOf(base *taxonomy.Taxonomy, issue *issues.Issue) string {
+	name := issue.Name
+	if issue.Relation == issues.IsType {
+		name = issue.Labels[0].Label
+	}
+	for _, name := range []string{issue.Name, name} {
+		if at, ok := base.Index(name); ok && !base.Types[at].NoError {
+			return base.Types[at].Name
+		}
+	}
+	return ""
 }
 
 // newType is an error type for an issue, with a name and a code that t does not have yet.

@@ -86,16 +86,17 @@ func (r *Result) describe(issue *issues.Issue, members []int) {
 	said := map[string]bool{}
 	for _, i := range shown {
 		f := r.Items[i].Finding
-		if len(issue.Examples) == examples || said[f.Analysis] {
+		text := cmp.Or(f.Analysis, r.Items[i].Text)
+		if len(issue.Examples) == examples || said[text] {
 			continue
 		}
-		said[f.Analysis] = true
-		issue.Examples = append(issue.Examples, issues.Example{Row: r.Items[i].ID, Analysis: f.Analysis, Quote: f.Quote})
+		said[text] = true
+		issue.Examples = append(issue.Examples, issues.Example{Row: r.Items[i].ID, Analysis: text, Quote: f.Quote})
 	}
 }
 
-// judged tells whether an item was looked at: only then can its issues be known to be absent.
-func judged(item *Item) bool { return item.Finding.Status != issues.Unassigned }
+// judged tells whether an item was looked at: only then can issues be known to be absent.
+func judged(item *Item) bool { return item.Finding.IsKnown() }
 
 // setShares computes the share of each issue in the rows that were looked at.
 func (r *Result) setShares(ctx context.Context, l *issues.List, o *report.IntervalOptions) error {

@@ -44,7 +44,7 @@ func (g *Grouper) settle(s *sorted, orders []*ordering) {
 			s.of[u] = []int{n}
 		}
 	}
-	if len(orders) > 1 {
+	if len(orders) > 1 && slices.Max(groups) >= 0 { // that nothing could be sorted is no agreement
 		s.compareOrders(orders, groups)
 	}
 }

@@ -108,15 +108,6 @@ func (p *partitions) matched(l *issues.List) []matching {
 	return out
 }
 
-// clusterFigures are those of two partitions.
-type clusterFigures struct{ ari, homogeneity, completeness, v float64 }
-
-func figuresOf(gold, found []int) clusterFigures {
-	c := stats.NewContingency(gold, found)
-	v := c.VMeasure()
-	return clusterFigures{c.AdjustedRand(), v.Homogeneity, v.Completeness, v.V}
-}
-
 // ComputeReport computes all figures.
 func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 	r := &i.report
@@ -159,17 +150,24 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 // maxBlocks is into how many parts a jackknife divides the groups of rows at most: each costs one computation.
 const maxBlocks = 200
 
-// compareGroups sets the figures of the two partitions. Their intervals are the estimate ± 1.96 standard errors of the
-// delete-a-block jackknife over groups of rows: a bootstrap puts copies of a row, which always agree, beside each other,
-// and overstates all of these figures.
+// compareGroups sets the figures of the two partitions. The interval of the adjusted Rand index is the estimate ± 1.96
+// standard errors of the delete-a-block jackknife over groups of rows: a bootstrap puts copies of a row, which always
+// agree, beside each other, and overstates it. The V-measure and its parts have none: they overstate agreement in small
+// samples by more than an interval would be wide.
 func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, groups int) {
 	r.ARI, r.V, r.Homogeneity, r.Completeness = undefined, undefined, undefined, undefined
 	if len(p.rows) == 0 {
 		return
 	}
-	all := figuresOf(p.gold, p.found)
+	c := stats.NewContingency(p.gold, p.found)
+	v := c.VMeasure()
+	r.ARI.Value, r.V.Value = report.Number(c.AdjustedRand()), report.Number(v.V)
+	r.Homogeneity.Value, r.Completeness.Value = report.Number(v.Homogeneity), report.Number(v.Completeness)
 	blocks := min(groups, maxBlocks)
-	without := make([][]float64, blocks)
+	if blocks < 2 || i.o.Intervals.Method == report.None {
+		return
+	}
+	without := make([]float64, blocks)
 	for b := range blocks {
 		var gold, found []int
 		for n, row := range p.rows {
@@ -177,20 +175,14 @@ func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, gro
 				gold, found = append(gold, p.gold[n]), append(found, p.found[n])
 			}
 		}
-		without[b] = figuresOf(gold, found).list()
+		without[b] = stats.NewContingency(gold, found).AdjustedRand()
 	}
-	for n, figure := range []*report.Figure{&r.ARI, &r.Homogeneity, &r.Completeness, &r.V} {
-		figure.Value = report.Number(all.list()[n])
-		if blocks > 1 && i.o.Intervals.Method != report.None {
-			e := stats.Z * stats.JackknifeError(stats.Column(without, n))
-			figure.Low, figure.High = figure.Value-report.Number(e), min(figure.Value+report.Number(e), 1)
-		}
-	}
+	e := report.Number(stats.Z * stats.JackknifeError(without))
+	r.ARI.Low, r.ARI.High = r.ARI.Value-e, min(r.ARI.Value+e, 1)
 }
 
 var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
 
-func (c clusterFigures) list() []float64 { return []float64{c.ari, c.homogeneity, c.completeness, c.v} }
 
 // groups numbers the groups of rows by which intervals resample.
 func (i *Issues) groups() (n int, groupOf []int) {
@@ -215,7 +207,7 @@ func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
 	var right, invented, wrong, missed, asked, same float64
 	for row, g := range i.gold {
 		w := float64(weight[groupOf[row]])
-		looked := g.found != nil && g.found.Status != issues.Unassigned
+		looked := g.found != nil && g.found.IsKnown()
 		switch {
 		case g.right && looked:
 			right += w

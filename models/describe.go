@@ -38,6 +38,7 @@ type Classifier struct {
 	MaxTokens    int      // longest input, special tokens included
 	Inputs       []string // of the graph
 	Output       string   // of the graph
+	Embedding    *Embedding
 	Files        []string // of a plain export: its graph, and the files of weights beside it
 }
 
@@ -72,7 +73,7 @@ func Describe(c *Classifier, t *taxonomy.Taxonomy, o Choices) (*Manifest, error)
 		Precision: o.Precision, Taxonomy: t.ID(), Labels: labels, Fields: t.FieldNames(), Join: cmp.Or(o.Join, JoinFields),
 		Start: special.start, Separator: special.separator, End: special.end, Pad: special.pad, Segments: o.Segments,
 		MaxTokens: c.MaxTokens, Activation: activation, Thresholds: map[string]float64{},
-		Inputs: c.Inputs, Output: c.Output, Files: map[string]File{},
+		Inputs: c.Inputs, Output: c.Output, Embedding: c.Embedding, Files: map[string]File{},
 	}
 	for _, label := range labels {
 		m.Thresholds[label] = thresholdOf(label, activation, o.Thresholds)

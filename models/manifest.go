@@ -37,6 +37,8 @@ const (
 	Softmax = "softmax"
 
 	format = 1
+
+	largestEmbedding = 1 << 16 // numbers a token
 )
 
 // Manifest describes a model completely. Its JSON is manifest.json.
@@ -69,9 +71,12 @@ type Manifest struct {
 	Activation string             `json:"activation"` // Sigmoid or Softmax
 	Thresholds map[string]float64 `json:"thresholds"` // label to the least probability at which a row gets it, 0..1
 
-	Inputs []string        `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
-	Output string          `json:"output"` // of the graph: [batch, labels] float32
-	Files  map[string]File `json:"files"`  // every file of the model but the manifest itself
+	Inputs []string `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
+	Output string   `json:"output"` // of the graph: [batch, labels] float32
+	// Embedding is the tensor inside GraphFile that gives vectors of texts; nil where the model has none to give.
+	Embedding *Embedding `json:"embedding,omitempty"`
+
+	Files map[string]File `json:"files"` // every file of the model but the manifest itself
 
 	Licence      string         `json:"licence"` // SPDX identifier
 	TrainingData []TrainingData `json:"training_data"`
@@ -87,6 +92,13 @@ type Manifest struct {
 type File struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 	Size   int64  `json:"size"`   // bytes
+}
+
+// Embedding is the output of one of the encoder's layers.
+type Embedding struct {
+	Tensor string `json:"tensor"` // its name in the graph: [batch, sequence, size], of floats
+	Layer  int    `json:"layer"`  // 1 is the first
+	Size   int    `json:"size"`   // numbers a token
 }
 
 // TrainingData names what a model was trained on.
@@ -170,6 +182,9 @@ func (m *Manifest) checkInput(f *faults) {
 			strings.Join(knownInputs, ", "))
 	}
 	f.require(m.Output != "", "output must name the graph's output")
+	e := m.Embedding
+	f.require(e == nil || e.Tensor != "" && e.Layer >= 1 && e.Size >= 1 && e.Size <= largestEmbedding,
+		"embedding must name a tensor of the graph, its layer from 1 on, and its size from 1 to %d", largestEmbedding)
 }
 
 func (m *Manifest) checkLabels(f *faults) {

@@ -40,6 +40,8 @@ type DesignOptions struct {
 	Design string // All, Random, or Baseline with a system's name behind it
 	Pairs  int    // so many, drawn; 0 is all that the design has
 	Seed   uint64
+	// Shuffle puts the items into a drawn order, so that a comparison that ends early has seen a sample of them.
+	Shuffle bool
 }
 
 // Output is one text of a system.
@@ -66,6 +68,9 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		items[out.Item] = append(items[out.Item], i)
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 1))
+	if o.Shuffle {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
 	var all [][2]int
 	for _, item := range order {
 		all = append(all, pairsOf(outputs, items[item], o.Design, random)...)
@@ -128,10 +133,10 @@ func pairRow(t *taxonomy.Taxonomy, a, b *Output) (*dataset.Row, error) {
 		faults = append(faults, row.Set(f.Name, cmp.Or(a.Row.Values[i+1], b.Row.Values[i+1])))
 	}
 	faults = append(faults, row.Set(text+"_a", a.Row.Values[0]), row.Set(text+"_b", b.Row.Values[0]))
-	for column, from := range map[string]*Output{verdicts.DiagnosisA: a, verdicts.DiagnosisB: b} {
-		d, err := from.Row.Diagnosis()
+	for i, out := range []*Output{a, b} {
+		d, err := out.Row.Diagnosis()
 		if faults = append(faults, err); d != nil {
-			faults = append(faults, row.Set(column, d))
+			faults = append(faults, row.Set([]string{verdicts.DiagnosisA, verdicts.DiagnosisB}[i], d))
 		}
 	}
 	return row, errors.Join(faults...)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what the documents tell a user to type: every ```sh block of the pages below, page by page, each
 # in a copy of the tree of its own. Other blocks (```text, ```json) are not run. The reader's own file
-# mine.jsonl is played by the samples. Of docs/worked-example.md and docs/refinement.md the output is compared as well, seconds left
-# out, and of the former its pictures; --write makes them anew.
+# mine.jsonl is played by the samples. Of docs/worked-example.md, docs/refinement.md and docs/discover.md
+# the output is compared as well, seconds left out, and of the first its pictures; --write makes them anew.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -34,7 +34,7 @@ done
 # Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.
 words() { sed -E 's/[-0-9.e]+//g' "$1"; }
 make -s setup
-for page in docs/worked-example.md docs/refinement.md; do
+for page in docs/worked-example.md docs/refinement.md docs/discover.md; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
   mkdir -p "$copy/bin" && cp bin/erreval "$copy/bin"

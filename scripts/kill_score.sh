@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kills runs that ask a language model (score, identify) at random moments, starts the same line again each time, and compares output and calls
+# Kills runs that ask a language model (score, identify, discover) at random moments, starts the same line again each time, and compares output and calls
 # with those of an undisturbed run: scripts/kill_score.sh [ROWS [KILLS]]
 set -euo pipefail
 

@@ -22,7 +22,11 @@ plant() { # plant FOLDER IMPORT: a file that must be refused
 plant scorer $me/identifier
 plant training $me/identifier
 plant discover $me/training
+plant discover/cluster $me/dataset
+plant discover/clear $me/llm
+plant discover/qualjudge $me/report
 plant pairwise $me/scorer
+plant scripts/withjudge/oracle $me/discover
 plant prompt $me/models
 plant report $me/models
 plant report/rows $me/evaluation

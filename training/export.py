@@ -110,12 +110,15 @@ def main():
                "tune_largest_logit_shift_against_fp32": np.abs(z - z32).max()}
     shutil.copy(a.base / "tokenizer.json", a.out / "tokenizer.json")
     cfg = tagger.body.config
+    described = a.graph.parent / "manifest.json"
+    imported = json.loads(described.read_text()) if described.exists() else {}
     rows = lambda part: sum(r["part"] == part for r in train)
     manifest = {
         "format": 1, "name": a.name, "version": a.version, "architecture": "bert", "hidden_size": cfg.hidden_size, "layers": cfg.num_hidden_layers,
         "precision": a.precision, "taxonomy": f"{taxonomy['name']}@{taxonomy['version']}", "labels": names, "fields": common.FIELDS, "join": "fields",
         "start": "[CLS]", "separator": "[SEP]", "end": "[SEP]", "pad": "[PAD]", "segments": common.SEGMENTS, "highlight": "answer", "max_tokens": 512, "activation": "sigmoid",
         "thresholds": {n: round(float(v), 3) for n, v in zip(names, t)}, "inputs": INPUTS, "output": "logits",
+        **({"embedding": imported["embedding"]} if "embedding" in imported else {}),
         "files": {n: describe(a.out / n) for n in ("model.onnx", "tokenizer.json")}, "licence": "Apache-2.0",
         "training_data": [
             {"name": "output of 21 question-generation systems, labelled for erreval (training/data)",

@@ -2,14 +2,14 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
@@ -74,6 +74,9 @@ func compareFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "joint", Usage: "ask about all types in one call: cheaper"},
 		&cli.StringFlag{Name: "mode", Value: prompt.Vanilla, Usage: "`MODE`: error-aware shows the judge the errors found, " +
 			"vanilla does not, both does each"},
+		&cli.StringFlag{Name: "until", Usage: "`settled`: judge in rounds over drawn items, and stop asking once each two " +
+			"neighbours of the leaderboard are told apart"},
+		&cli.IntFlag{Name: "round", Value: 60, Usage: "with --until settled, look after each `N` pairs"},
 		&cli.StringSliceFlag{Name: "template", Usage: "prompt template `FILE` of kind compare; may be repeated, in place " +
 			"of --prompts"},
 	}}
@@ -149,9 +152,11 @@ func runCompare(ctx *cli.Context, e *env) error {
 		return err
 	}
 	if ctx.String("system") != "" {
-		if o.Inputs, err = makePairs(ctx, e, t, &o); err != nil {
+		done, err := makePairs(ctx, e, t, &o)
+		if err != nil {
 			return err
 		}
+		defer done()
 	}
 	if c.Run, err = run.New(e.Process, o); err != nil {
 		return err
@@ -199,7 +204,8 @@ func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
 // readCompareJudge reads how models judge; nil without a judge.
 func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskOptions, error) {
 	judging := append(askFlags(), &cli.IntFlag{Name: "prompts"}, &cli.StringFlag{Name: "orders"},
-		&cli.BoolFlag{Name: "joint"}, &cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "reconcile"})
+		&cli.BoolFlag{Name: "joint"}, &cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "reconcile"},
+		&cli.StringFlag{Name: "until"}, &cli.IntFlag{Name: "round"})
 	if name := ctx.String("judge"); name == "" || name == "none" {
 		return nil, onlyWith(ctx, e, slices.DeleteFunc(judging, func(f cli.Flag) bool { return f.Names()[0] == "judge" }),
 			"--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
@@ -220,6 +226,14 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 	default:
 		return nil, exit.Usagef("--orders %q: it is both, %s or %s", order, verdicts.OrderAB, verdicts.OrderBA)
 	}
+	switch until := ctx.String("until"); {
+	case until != "" && until != "settled":
+		return nil, exit.Usagef("--until %q: there is only --until settled", until)
+	case until == "settled" && ctx.Int("round") < 1:
+		return nil, exit.Usagef("--round %d: give a number of pairs", ctx.Int("round"))
+	case until == "settled":
+		c.Round = ctx.Int("round")
+	}
 	k, wordings := ctx.Int("prompts"), prompt.CompareWordings()
 	if k < 1 || k > len(wordings) {
 		return nil, exit.Usagef("--prompts %d: there are %d wordings", k, len(wordings))
@@ -234,37 +248,41 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 	return ask, err
 }
 
-// makePairs writes the pairs of a file of outputs beside OUT, or for a look at prompts and costs to a temporary file.
-func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) ([]string, error) {
+// makePairs writes the pairs of a file of outputs beside OUT, and makes them the input. For a look at prompts and costs
+// they are in a temporary file, which done removes.
+func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (done func(), err error) {
 	m := &stages.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
 		System: ctx.String("system"), By: cmp.Or(ctx.String("by"), t.GroupField()),
-		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed")}}
-	if o.Output == "" {
-		m.Output = o.Inputs[0] + ".pairs.jsonl"
-	}
-	if d := m.Design.Design; d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline) {
+		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed"),
+			Shuffle: ctx.IsSet("until")}}
+	switch d := m.Design.Design; {
+	case d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline):
 		return nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
-	}
-	if m.By == "" {
+	case m.By == "":
 		return nil, exit.Usagef("%s says not what outputs are written for; name the field or column with --by", t.ID())
-	}
-	if m.Design.Pairs < 0 {
+	case m.Design.Pairs < 0:
 		return nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
 	}
-	var err error
 	if m.Rows, err = openRowInput(ctx, t); err != nil {
 		return nil, err
 	}
-	if err := dataset.CheckOutput(m.Output, true, o.Inputs...); err != nil {
-		return nil, err
+	done = func() {}
+	if o.Output == "" {
+		dir, err := os.MkdirTemp("", "erreval")
+		if err != nil {
+			return nil, err
+		}
+		m.Output = filepath.Join(dir, "pairs.jsonl")
+		done = func() { _ = os.RemoveAll(dir) } // nothing is lost with it
 	}
 	n, err := m.Run(ctx.Context)
 	if err != nil {
+		done()
 		return nil, err
 	}
-	o.Map, o.IDFlag = nil, ""
-	if !o.Quiet {
+	o.Inputs, o.Map, o.IDFlag = []string{m.Output}, nil, ""
+	if !o.Quiet && o.Output != "" {
 		e.Warn("%d pairs in %s", n, m.Output)
 	}
-	return []string{m.Output}, errors.Join(err)
+	return done, nil
 }

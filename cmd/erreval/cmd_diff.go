@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"io/fs"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,8 +49,14 @@ func diffCommand(e *env) *cli.Command {
 }
 
 func runDiff(ctx *cli.Context, e *env) error {
-	if lists := listsOf(ctx.Args().Slice()); lists != nil && !ctx.Bool("labels") {
-		return diffIssues(ctx, e, lists)
+	if !ctx.Bool("labels") {
+		lists, err := listsOf(ctx.Args().Slice())
+		if err != nil {
+			return exit.With(exit.Unfit, err)
+		}
+		if lists != nil {
+			return diffIssues(ctx, e, lists)
+		}
 	}
 	if ctx.IsSet("fail-on") {
 		return exit.Usagef("--fail-on is for issues: both files need a list, as erreval discover writes it")
@@ -76,19 +84,21 @@ func runDiff(ctx *cli.Context, e *env) error {
 }
 
 // listsOf are the lists of issues beside two files; nil where one has none.
-func listsOf(files []string) []*issues.List {
+func listsOf(files []string) (lists []*issues.List, err error) {
 	if len(files) != 2 {
-		return nil
+		return nil, nil
 	}
-	var lists []*issues.List
 	for _, file := range files {
 		l, err := issues.Read(issues.Path(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		lists = append(lists, l)
 	}
-	return lists
+	return lists, nil
 }
 
 // diffIssues compares the issues of two runs.
@@ -103,6 +113,13 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 	limits, err := readIssueLimits(ctx, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
 	if err != nil {
 		return err
+	}
+	for _, l := range limits {
+		if !slices.Contains([]string{issues.New, issues.Gone, issues.Grown, issues.Shrunk}, l.Subject) &&
+			lists[0].Find(l.Subject) < 0 && lists[1].Find(l.Subject) < 0 {
+			return exit.Usagef("--fail-on %q: neither list has an issue with the id %q; besides ids there are %s, %s, %s and %s",
+				l.Text, l.Subject, issues.New, issues.Gone, issues.Grown, issues.Shrunk)
+		}
 	}
 	c, err := issues.NewComparison(lists[0], lists[1],
 		issues.DiffOptions{Taxonomy: look.Taxonomy, Intervals: readIntervals(ctx, look.Taxonomy)})

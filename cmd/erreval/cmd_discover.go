@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,11 +13,15 @@ import (
 	"github.com/erreval/erreval/discover"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/discover/where"
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 const discoverDescription = `ROWS are the outputs of any system: what it was given and what it wrote. A language model says what is
@@ -86,9 +92,11 @@ func discoverFlags() []cli.Flag {
 		&cli.IntFlag{Name: "orders", Value: o.Orders, Usage: "with --grouping cumulative, group in `K` orders"},
 		&cli.IntFlag{Name: "max-issues", Value: o.MaxIssues, Usage: "with --grouping keypoints, keep `N` issues at most"},
 		&cli.Float64Flag{Name: "threshold", Value: o.Cluster.Threshold,
-			Usage: "with --grouping offline, `DISTANCE` up to which groups of sentences are joined"},
+			Usage: "with --grouping offline, groups of sentences are joined while they are at least as alike as `SIMILARITY`"},
+		&cli.StringFlag{Name: "vectors", Value: models.DefaultName, Usage: "compare sentences by vectors of this `MODEL` " +
+			"too: " + models.DefaultName + ", the one in the program, or none"},
 		&cli.StringFlag{Name: "issues", Usage: "map rows to the issues of `FILE` (OUT.issues.json, or an issue a line); " +
-			"others are added, but by --grouping keypoints"},
+			"others are added, except by --grouping keypoints"},
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
 			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
@@ -124,7 +132,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 	if d.Chosen.Where, err = where.Parse(ctx.StringSlice("where")); err != nil {
 		return nil, nil, exit.Usagef("--where %w", err)
 	}
-	if err := readGrouping(ctx, d); err != nil {
+	if err := readGrouping(ctx, e, d); err != nil {
 		return nil, nil, err
 	}
 	if ctx.String("judge") == "" {
@@ -136,11 +144,14 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 }
 
 // readGrouping reads how rows are analysed and grouped, and the limits.
-func readGrouping(ctx *cli.Context, d *stages.Discover) (err error) {
+func readGrouping(ctx *cli.Context, e *env, d *stages.Discover) (err error) {
 	g := &d.Group
 	g.Grouping, g.Orders, g.MaxIssues = ctx.String("grouping"), ctx.Int("orders"), ctx.Int("max-issues")
 	g.Seed, g.Cluster.Seed = ctx.Uint64("draw-seed"), ctx.Uint64("draw-seed")
 	g.Cluster.Threshold = ctx.Float64("threshold")
+	if g.Embed, err = embedding(ctx, e); err != nil {
+		return err
+	}
 	d.Analyst.Evidence, d.Analyst.HighScore = ctx.String("evidence"), ctx.Float64("high-score")
 	if file := ctx.String("criteria"); file != "" {
 		if d.Analyst.Criteria, err = readCriteria(file); err != nil {
@@ -149,6 +160,35 @@ func readGrouping(ctx *cli.Context, d *stages.Discover) (err error) {
 	}
 	d.Gates, err = readIssueLimits(ctx, issues.Unassigned, issues.Assigned, issues.None)
 	return err
+}
+
+// embedding gives vectors of sentences by the encoder in the program, which is opened when the first are asked for; nil
+// where words alone are compared.
+func embedding(ctx *cli.Context, e *env) (func(context.Context, []string) ([][]float32, error), error) {
+	switch name := ctx.String("vectors"); name {
+	case "none":
+		return nil, nil
+	case models.DefaultName:
+	default:
+		return nil, exit.Usagef("--vectors %q: it is %s or none", name, models.DefaultName)
+	}
+	return func(ctx context.Context, sentences []string) (vectors [][]float32, err error) {
+		machine := e.machine()
+		t, err := taxonomy.Builtin(taxonomy.Builtins()[0]) // that of the model
+		if err != nil {
+			return nil, err
+		}
+		model, err := machine.OpenModel(ctx, models.DefaultName, "", t)
+		if err != nil {
+			return nil, err
+		}
+		embedder, runner, err := machine.OpenEmbedder(ctx, model, ort.Options{Device: "cpu"}, identifier.DefaultEmbedOptions())
+		if err != nil {
+			return nil, fmt.Errorf("vectors of sentences: %w\n--vectors none compares words alone", err)
+		}
+		defer func() { err = errors.Join(err, runner.Close()) }()
+		return embedder.Embed(ctx, sentences)
+	}, nil
 }
 
 // readIssueLimits reads the values of --fail-on: about an issue by its id, or about one of names, perhaps with a dot
@@ -161,6 +201,10 @@ func readIssueLimits(ctx *cli.Context, names ...string) (limits []gate.Gate, err
 		})
 		if err != nil {
 			return nil, exit.Usagef("--fail-on %w", err)
+		}
+		if slices.Contains([]string{gate.Any, gate.Untagged, gate.Truncated}, one.Subject) {
+			return nil, exit.Usagef("--fail-on %q: that is for error types; here are %s, %s and issues by their ids", text,
+				strings.Join(names, ", "), gate.Rejected)
 		}
 		limits = append(limits, one)
 	}
@@ -202,16 +246,32 @@ func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions)
 	refuse(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT")
 	refuse(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample)
 	refuse(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N")
-	for flag, by := range map[string]string{"criteria": discover.ByCriteria, "high-score": discover.ByCriteria,
-		"sentence": discover.ByRecord} {
-		refuse(ctx.IsSet(flag) && d.By != by, "--%s goes with --analysis %s", flag, by)
+	for _, f := range []struct{ flag, by string }{{"criteria", discover.ByCriteria}, {"high-score", discover.ByCriteria},
+		{"sentence", discover.ByRecord}} {
+		refuse(ctx.IsSet(f.flag) && d.By != f.by, "--%s goes with --analysis %s", f.flag, f.by)
 	}
-	for flag, grouping := range map[string]string{"orders": discover.Cumulative, "max-issues": discover.KeyPoints,
-		"threshold": discover.Offline} {
-		fits := d.Group.Grouping == grouping || flag == "threshold" && d.By == discover.ByLabels
-		refuse(ctx.IsSet(flag) && !fits, "--%s goes with --grouping %s", flag, grouping)
+	asksAboutRows := d.By == discover.ByIssue || d.By == discover.ByCriteria
+	refuse(ctx.IsSet("evidence") && !asksAboutRows, "--evidence goes with --analysis %s or %s", discover.ByIssue,
+		discover.ByCriteria)
+	grouping := d.Group.Grouping
+	for _, f := range []struct{ flag, grouping string }{{"orders", discover.Cumulative},
+		{"max-issues", discover.KeyPoints}, {"threshold", discover.Offline}} {
+		fits := grouping == f.grouping || f.flag == "threshold" && d.By == discover.ByLabels
+		refuse(ctx.IsSet(f.flag) && !fits, "--%s goes with --grouping %s", f.flag, f.grouping)
 	}
-	refuse(d.By == discover.ByLabels && ask != nil && ctx.IsSet("grouping"),
-		"--analysis labels asks no model; leave out --judge")
+	refuse(d.KnownFile != "" && (grouping == discover.Direct || d.By == discover.ByLabels),
+		"--issues goes with --grouping %s, %s or %s", discover.Cumulative, discover.KeyPoints, discover.Offline)
+	if d.By == discover.ByLabels {
+		refuse(ask != nil, "--analysis labels asks no model; leave out --judge")
+		refuse(ctx.IsSet("grouping") && grouping != discover.Offline,
+			"--analysis labels groups by labels and likeness; leave out --grouping")
+		refuse(d.Rows.Taxonomy.IsTask(), "--analysis labels goes by error types, which %s has none of",
+			d.Rows.Taxonomy.ID())
+		return errors.Join(errs...)
+	}
+	refuse(ask != nil && !asksAboutRows && grouping == discover.Offline,
+		"--analysis %s with --grouping %s asks no model; leave out --judge", d.By, grouping)
+	refuse(ask == nil && !asksAboutRows && grouping != discover.Offline && slices.Contains(discover.Groupings(), grouping),
+		"--grouping %s asks a model: name one with --judge; without one there is --grouping %s", grouping, discover.Offline)
 	return errors.Join(errs...)
 }

@@ -31,9 +31,10 @@ counts them as wrong. docs/evaluation.md says how each figure is computed.`
 func metaCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "meta",
-		Usage: "measure labels, scores and issues against people's",
+		Usage: "measure labels, scores, issues and verdicts against people's",
 		Description: "erreval meta labels --gold questions_gold.jsonl tagged.jsonl\nerreval meta scores --human " +
-			"fluency=rating scored.jsonl\nerreval meta issues --gold experts.jsonl found.jsonl",
+			"fluency=rating scored.jsonl\nerreval meta issues --gold experts.jsonl found.jsonl\n" +
+			"erreval meta pairs --human winner compared.jsonl",
 		Subcommands: []*cli.Command{{
 			Name:        "labels",
 			Usage:       "F1, exact match, calibration … of the labels found, with intervals and a baseline",
@@ -41,7 +42,7 @@ func metaCommand(e *env) *cli.Command {
 			Description: metaLabelsDescription,
 			Flags:       metaFlags(),
 			Action:      func(ctx *cli.Context) error { return runMetaLabels(ctx, e) },
-		}, metaScoresCommand(e), metaIssuesCommand(e)},
+		}, metaScoresCommand(e), metaIssuesCommand(e), metaPairsCommand(e)},
 	}
 }
 

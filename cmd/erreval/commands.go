@@ -18,6 +18,7 @@ func commands(e *env) []*cli.Command {
 		identifyCommand(e),
 		scoreCommand(e),
 		discoverCommand(e),
+		issuesCommand(e),
 		compareCommand(e),
 		rankCommand(e),
 		mergeCommand(e),

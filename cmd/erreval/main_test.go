@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
-// repository's testdata, $HUB plays the Hugging Face hub, $JUDGE and $JUDGE2 endpoints
+// repository's testdata, $DISCOVER is the package discover, $HUB plays the Hugging Face hub, $JUDGE and $JUDGE2 endpoints
 // with judges, $MESSAGES one of the Messages API.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
 			e.Setenv("CHECKPOINTS", checkpoints)                                    // tiny random ones, with torch's logits
+			e.Setenv("DISCOVER", filepath.Join(root, "..", "discover"))             // results of CLEAR and of the qualitative judge
 			e.Setenv("HUB", server)
 			e.Setenv("JUDGE", judge)
 			e.Setenv("JUDGE2", judge2)

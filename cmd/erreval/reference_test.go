@@ -21,6 +21,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/runrecord"
@@ -317,6 +318,7 @@ func writeFormats(t *testing.T, b *strings.Builder) {
 	for _, f := range [][2]string{
 		{"OUT", "the rows, in the order of the input"},
 		{runrecord.Path("OUT"), "how it was made: build, model and taxonomy with hashes, options, inputs, counts, times"},
+		{issues.Path("OUT"), "what discover found: all issues, with counts, shares, stability and examples; --issues and taxonomy propose read it"},
 		{dataset.RejectedPath("OUT"), "lines that are no rows, each with its fault; only if there are any"},
 		{dataset.PartialPath("OUT"),
 			"the rows so far, as JSON Lines; it becomes `OUT` when it is whole; `--resume` goes on with it"},

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/llm/llmtest"
 )
 
@@ -33,9 +34,12 @@ import (
 //	dep.1   wants to be called as an Azure deployment
 //
 // The others give 1. Asked about all dimensions at once, each gives its verdict on every one. Asked for errors, they
-// are labelModels; asked to write one, or whether it is there, simulateModels.
+// are labelModels; asked to write one, or whether it is there, simulateModels; asked about issues, issueModels.
 func judgeModels(c *llmtest.Call) llmtest.Step {
 	text := promptText(c)
+	if step := issueModels(c); step != nil {
+		return step
+	}
 	if strings.Contains(text, "\n# Error\n") {
 		return simulateModels(c)
 	}
@@ -155,14 +159,17 @@ func sizeOf(t *testing.T, name string, small int) int {
 // one makes, and no call that had its reply is made again.
 func TestJudgeKilled(t *testing.T) {
 	rows, kills := sizeOf(t, "KILL_ROWS", 12), sizeOf(t, "KILLS", 3)
-	t.Run("score", func(t *testing.T) { testKilled(t, rows, 7, kills, "score", "--judge", "fair") })
+	t.Run("score", func(t *testing.T) { testKilled(t, rows, 7*rows, kills, "score", "--judge", "fair") })
 	t.Run("identify", func(t *testing.T) {
-		testKilled(t, rows, 3, kills, "identify", "--identifier", "llm", "--judge", "finder", "--repeats", "3")
+		testKilled(t, rows, 3*rows, kills, "identify", "--identifier", "llm", "--judge", "finder", "--repeats", "3")
+	})
+	t.Run("discover", func(t *testing.T) {
+		testKilled(t, 4*rows, 0, max(kills, 20), "discover", "--judge", "seer")
 	})
 }
 
-// testKilled kills a command that makes so many calls a row.
-func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
+// testKilled kills a command that makes so many calls; 0: as many as the undisturbed run makes.
+func testKilled(t *testing.T, rows, calls, kills int, line ...string) {
 	const inFlight, begun = 4, 6 // see llm.Limiter: of the calls begun, some are being written down
 	server := llmtest.NewServer(func(c *llmtest.Call) llmtest.Step {
 		step := judgeModels(c)
@@ -176,7 +183,7 @@ func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
 	in, want, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "want.jsonl"), filepath.Join(dir, "out.jsonl")
 	var b strings.Builder
 	for i := range rows {
-		fmt.Fprintf(&b, `{"id":"r%d","passage":"Wall %d is old.","answer":"Oke","question":"Who %s wall %d?","diagnosis":{"labels":[%q]}}`+"\n", i, i,
+		fmt.Fprintf(&b, `{"id":"r%d","passage":"Wall %d is old.","answer":"Oke","question":"Who %s wall %d?","diagnosis":{"labels":[%q],"taxonomy":"question-generation@1.1"}}`+"\n", i, i,
 			[]string{"built", "bilt"}[i%2], i, []string{"Vague", "No Error", "Off Topic"}[i%3])
 	}
 	if err := os.WriteFile(in, []byte(b.String()), 0o600); err != nil {
@@ -191,12 +198,15 @@ func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
 	if cmd := run(want); cmd.Run() != nil {
 		t.Fatalf("the undisturbed run: %v", cmd.Stderr)
 	}
-	if n := server.Count(); n != rows*perRow {
-		t.Fatalf("%d calls, want %d", n, rows*perRow)
+	if calls == 0 {
+		calls = server.Count()
+	}
+	if n := server.Count(); n != calls {
+		t.Fatalf("%d calls, want %d", n, calls)
 	}
 	killed := 0
 	for killed < kills {
-		at := server.Count() + 1 + rand.IntN(rows*perRow/kills)
+		at := server.Count() + 1 + rand.IntN(max(calls/kills, 1))
 		cmd := run(out)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -213,15 +223,17 @@ func testKilled(t *testing.T, rows, perRow, kills int, line ...string) {
 		<-done
 		killed++
 	}
-	t.Logf("%d kills", killed)
+	t.Logf("%d kills, %d calls undisturbed, %d with kills", killed, calls, server.Count()-calls)
 	if cmd := run(out); cmd.Run() != nil {
 		t.Fatalf("the last run: %v", cmd.Stderr)
 	}
-	if contentOf(t, out) != contentOf(t, want) {
-		t.Errorf("after %d kills the output differs", killed)
+	for _, of := range []func(string) string{func(out string) string { return out }, issues.Path} {
+		if _, err := os.Stat(of(want)); err == nil && contentOf(t, of(out)) != contentOf(t, of(want)) {
+			t.Errorf("after %d kills %s differs", killed, of(out))
+		}
 	}
-	if n := server.Count() - rows*perRow; n < rows*perRow || n > rows*perRow+killed*begun {
-		t.Errorf("%d calls with %d kills; want %d and at most %d a kill more", n, killed, rows*perRow, begun)
+	if n := server.Count() - calls; n < calls || n > calls+killed*begun {
+		t.Errorf("%d calls with %d kills; want %d and at most %d a kill more", n, killed, calls, begun)
 	}
 	if _, err := os.Stat(dataset.PartialPath(out)); err == nil {
 		t.Error("OUT.partial is left")

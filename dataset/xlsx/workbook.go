@@ -25,33 +25,15 @@ type workbook struct {
 	said   []string
 }
 
-// What is held in memory: at most maxPart bytes of a part, and of the list of parts at the file's end. Of the list of
-// sheets it is less, as each takes more in memory than in the file.
+// What is held in memory: at most maxPart bytes of a part. Of the list of sheets it is less, as each takes more in memory
+// than in the file.
 const (
 	maxPart       = 16 << 20
 	maxSheetsPart = 8 << 20
-	maxList       = 16 << 20
 )
 
-// listReader reads what a ZIP file's reader asks for at first, its list of parts; ready ends its bound.
-type listReader struct {
-	io.ReaderAt
-	left  int
-	ready bool
-}
-
-// ReadAt implements io.ReaderAt.
-func (l *listReader) ReadAt(p []byte, at int64) (int, error) {
-	if l.left -= len(p); l.left < 0 && !l.ready {
-		return 0, errors.New("its list of parts is too long")
-	}
-	return l.ReaderAt.ReadAt(p, at)
-}
-
 func openWorkbook(r io.ReaderAt, size int64, tempDir string, limit int) (*workbook, error) {
-	list := &listReader{ReaderAt: r, left: maxList}
-	z, err := zip.NewReader(list, size)
-	list.ready = true
+	z, err := bounded.OpenZip(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("not a workbook, or cut (%v); open and save it in Excel, or fetch it again",
 			err) //nolint:errorlint // may be EOF
@@ -81,11 +63,11 @@ func (b *workbook) openPart(name string) (io.ReadCloser, error) {
 	if f == nil {
 		return nil, fmt.Errorf("the workbook has no part %s; it is damaged, or no .xlsx", name)
 	}
-	if ratio := f.UncompressedSize64 / max(f.CompressedSize64, 1); f.UncompressedSize64 > bounded.MaxUnpacked &&
-		ratio > bounded.MaxRatio {
-		return nil, fmt.Errorf("the part %s unpacks to %d times its size: a ZIP bomb; it is not read", name, ratio)
+	in, err := bounded.OpenEntry(f)
+	if err != nil {
+		return nil, fmt.Errorf("the part %s %w", name, err)
 	}
-	return f.Open()
+	return in, nil
 }
 
 // decode reads a small part.

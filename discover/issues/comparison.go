@@ -49,7 +49,7 @@ type Diff struct {
 type DiffSide struct {
 	File       string `json:"file"`
 	Rows       int    `json:"rows"`
-	Looked     int    `json:"looked_at"`  // rows that are not unassigned
+	Looked     int    `json:"looked_at"`  // rows of which it is known whether they have a listed issue
 	Unassigned int    `json:"unassigned"` // rows of which nothing is known
 	Issues     int    `json:"issues"`
 }
@@ -156,7 +156,7 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 		}
 		r := compared{group: c.groupOf(group)}
 		s.Rows++
-		if f == nil || f.Status == Unassigned {
+		if f == nil || !f.IsKnown() {
 			s.Unassigned++
 			add(row, r)
 			return nil

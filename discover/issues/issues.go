@@ -31,9 +31,16 @@ const (
 	Unavailable  = "unavailable"   // there is no reply: retries are used up
 	UnknownIssue = "unknown_issue" // a reply names an issue that is not on the list
 	Unfounded    = "unfounded"     // the words that were to show the issue do not stand in the texts
+	Unlisted     = "unlisted"      // something is wrong with it, and none of the listed issues is that
 	Untagged     = "untagged"      // there are no labels to go by
 	Unanalysed   = "unanalysed"    // the row has no sentence that says what is wrong
 )
+
+// Reasons are those why a row may be unassigned.
+func Reasons() []string {
+	return []string{Refused, Filtered, Cut, Missing, Ambiguous, Unavailable, UnknownIssue, Unfounded, Unlisted, Untagged,
+		Unanalysed}
+}
 
 // Finding is what was found in a row.
 type Finding struct {
@@ -71,6 +78,10 @@ func Of(row *dataset.Row) (*Finding, error) {
 	}
 	return f, nil
 }
+
+// IsKnown tells whether it is known which of the listed issues the row has: a row that has none of them may be unlisted.
+// Shares are of such rows.
+func (f *Finding) IsKnown() bool { return f.Status != Unassigned || f.Reason == Unlisted }
 
 // Set puts the finding into the row's column.
 func (f *Finding) Set(row *dataset.Row) error { return row.Set(Column, f) }

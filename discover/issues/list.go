@@ -33,7 +33,10 @@ type List struct {
 	Agreement  *float64       `json:"agreement,omitempty"` // mean adjusted Rand index between two orders; nil with one
 	Interval   string         `json:"interval,omitempty"`  // how the intervals of shares were computed
 	Issues     []Issue        `json:"issues"`              // most frequent first
-	Source     any            `json:"source,omitempty"`    // what a list that was imported says besides
+	// Modes counts, where rows were analysed with labels and without, what came of both; see CountModes.
+	Modes map[string]int `json:"modes,omitempty"`
+	// what the file of another program that the list was imported from says besides, for an export to that program
+	Source json.RawMessage `json:"source,omitempty"`
 }
 
 // Issue is a fault that rows have in common.
@@ -42,7 +45,7 @@ type Issue struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitempty"`
 	Count       int           `json:"count"`               // rows that have it
-	Share       report.Number `json:"share"`               // of the rows that are assigned or have no issue
+	Share       report.Number `json:"share"`               // of the rows of which it is known whether they have it
 	Low         report.Number `json:"low"`                 // of the share's interval
 	High        report.Number `json:"high"`                //
 	Severity    report.Number `json:"severity"`            // mean of the rows that have one, 1 to 3
@@ -60,8 +63,8 @@ const StableFrom = 0.5
 
 // Example is a row that has an issue.
 type Example struct {
-	Row      string `json:"row"` // its id
-	Analysis string `json:"analysis"`
+	Row      string `json:"row"`      // its id
+	Analysis string `json:"analysis"` // of the row; its text, where labels alone were found
 	Quote    string `json:"quote,omitempty"`
 }
 
@@ -156,6 +159,14 @@ func (l *List) Validate() error {
 			faults = append(faults, fmt.Errorf("two issues have the id %q", issue.ID))
 		case names[Fold(issue.Name)]:
 			faults = append(faults, fmt.Errorf("two issues have the name %q", issue.Name))
+		case (issue.Relation == IsType || issue.Relation == Narrower) && len(issue.Labels) == 0:
+			faults = append(faults, fmt.Errorf("issue %q: relation %q to no error type: \"labels\" is empty", issue.ID,
+				issue.Relation))
+		case !slices.Contains([]string{"", IsType, Narrower, IsNew}, issue.Relation):
+			faults = append(faults, fmt.Errorf("issue %q: unknown relation %q; it is %q, %q or %q", issue.ID, issue.Relation,
+				IsType, Narrower, IsNew))
+		case issue.Severity.Defined() && !(issue.Severity >= 0 && issue.Severity <= 3):
+			faults = append(faults, fmt.Errorf("issue %q: severity %v; it is 1 to 3", issue.ID, issue.Severity))
 		}
 		ids[issue.ID], names[Fold(issue.Name)] = true, true
 	}

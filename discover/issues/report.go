@@ -14,10 +14,17 @@ import (
 func (l *List) Report() *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("%s in %s", words.Plural(len(l.Issues), "issue", "issues"),
 		words.Plural(l.Rows, "row", "rows")), Facts: l.facts()}
-	table := report.NewTable("issue", "rows", "share", "interval", "severity", "stability", "error types")
-	table.Columns[len(table.Columns)-1].Right = false
+	table := report.NewTable("issue", "rows", "share", "interval", "severity", "stability")
+	related := slices.ContainsFunc(l.Issues, func(i Issue) bool { return i.Relation != "" })
+	if related {
+		table.Columns = append(table.Columns, report.Column{Title: "error types"})
+	}
 	for i := range l.Issues {
-		table.Rows = append(table.Rows, l.Issues[i].cells())
+		row := l.Issues[i].cells()
+		if related {
+			row = append(row, l.Issues[i].types())
+		}
+		table.Rows = append(table.Rows, row)
 	}
 	r.Sections = append(r.Sections, report.Section{Title: "Issues", Notes: l.notes(), Table: table})
 	for i := range l.Issues {
@@ -50,7 +57,19 @@ func (l *List) facts() []string {
 	if l.Agreement != nil {
 		how += fmt.Sprintf(", %d orders that agree by %.2f (adjusted Rand index)", l.Orders, *l.Agreement)
 	}
-	return append(facts, how)
+	facts = append(facts, how)
+	if l.Modes != nil {
+		facts = append(facts, l.modes("labels", "with the labels shown"), l.modes("none", "without them")+
+			fmt.Sprintf("; an issue by both in %d", l.Modes["issue_in_both"]))
+	}
+	return facts
+}
+
+// modes says what one of two kinds of analyses found.
+func (l *List) modes(kind, how string) string {
+	n := func(what string) int { return l.Modes[kind+"."+what] }
+	return fmt.Sprintf("%s: an issue in %d, none in %d, unfounded in %d, no answer in %d", how, n("issue"), n("no_issue"),
+		n("unfounded"), n("unassigned"))
 }
 
 func (l *List) notes() []string {
@@ -76,7 +95,7 @@ func (i *Issue) cells() []string {
 	if i.Low.Defined() {
 		interval = percent(i.Low) + " to " + percent(i.High)
 	}
-	return []string{name, fmt.Sprint(i.Count), percent(i.Share), interval, i.Severity.Text("%.1f"), stability, i.types()}
+	return []string{name, fmt.Sprint(i.Count), percent(i.Share), interval, i.Severity.Text("%.1f"), stability}
 }
 
 func percent(n report.Number) string {

@@ -59,11 +59,11 @@ func parse(text string) (Condition, error) {
 	number, err := strconv.ParseFloat(c.value, 64)
 	c.number, c.isNumber = number, err == nil
 	switch {
+	case (c.subject == label || c.subject == issue) && c.op != "=" && c.op != "!=":
+		return c, fmt.Errorf("%q: a row has the %s or it has not; write %s=%s or %s!=%s", text, c.subject, c.subject,
+			c.value, c.subject, c.value)
 	case !c.isNumber && (strings.ContainsAny(c.op, "<>") || c.key != ""):
 		return c, fmt.Errorf("%q: %q is no number", text, c.value)
-	case (c.subject == label || c.subject == issue) && c.op != "=" && c.op != "!=":
-		return c, fmt.Errorf("%q: a row has a %s or it has not; write %s=%s or %s!=%s", text, c.subject, c.subject,
-			c.value, c.subject, c.value)
 	}
 	return c, nil
 }
@@ -90,7 +90,7 @@ func (c *Condition) match(row *dataset.Row) (bool, error) {
 		return has == (c.op == "="), nil
 	case issue:
 		f, err := issues.Of(row)
-		if err != nil || f == nil || f.Status == issues.Unassigned {
+		if err != nil || f == nil || !f.IsKnown() {
 			return false, err
 		}
 		return slices.Contains(f.IDs, c.value) == (c.op == "="), nil

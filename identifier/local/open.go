@@ -121,3 +121,29 @@ func UnlessInterrupted[T any](ctx context.Context, f func() (T, error)) (T, erro
 		return none, ErrInterrupted
 	}
 }
+
+// OpenEmbedder opens the part of a model's graph that gives vectors of texts, in a session of its own: identifying
+// costs nothing for it. A model that gives no vectors is a *models.UnfitError. The caller closes the runner.
+func (m *Machine) OpenEmbedder(ctx context.Context, model *models.Model, on ort.Options,
+	o identifier.EmbedOptions) (*identifier.Embedder, *ort.Runner, error) {
+	graph, err := UnlessInterrupted(ctx, model.EmbeddingGraph)
+	if err != nil {
+		return nil, nil, err
+	}
+	library, err := m.DeviceLibrary(on.Device, on.Library)
+	if err != nil {
+		return nil, nil, err
+	}
+	part := *model
+	part.Graph, part.Path, part.Manifest.Output = graph, "", models.EmbeddingOutput
+	on.Library = library
+	runner, err := m.OpenRunner(ctx, &part, on)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := identifier.NewEmbedder(model, runner, o)
+	if err != nil {
+		return nil, nil, errors.Join(&models.UnfitError{Err: err}, runner.Close())
+	}
+	return e, runner, nil
+}

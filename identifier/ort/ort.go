@@ -186,6 +186,16 @@ func parseDevice(device string) (kind string, index int, err error) {
 // Run computes the logits of in, row by row, into logits: len(logits) is rows × labels. If ctx ends, Run stops the
 // native call, waits until it returns, and returns ctx's error.
 func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32) error {
+	return r.compute(ctx, in, func(output onnx.Value) error { return copyLogits(output, in.Rows(), logits) })
+}
+
+// RunHidden computes the vectors of in's tokens, one after the other, into hidden: len(hidden) is tokens × size. The
+// graph's output is [batch, sequence, size]. The context ends it as it ends Run.
+func (r *Runner) RunHidden(ctx context.Context, in identifier.Input, hidden []float32) error {
+	return r.compute(ctx, in, func(output onnx.Value) error { return copyHidden(output, in, hidden) })
+}
+
+func (r *Runner) compute(ctx context.Context, in identifier.Input, read func(output onnx.Value) error) error {
 	r.runs.RLock()
 	defer r.runs.RUnlock()
 	if r.session == nil {
@@ -208,7 +218,7 @@ func (r *Runner) Run(ctx context.Context, in identifier.Input, logits []float32)
 	if err != nil {
 		return fmt.Errorf("ort: %w", err)
 	}
-	return copyLogits(outputs[0], in.Rows(), logits)
+	return read(outputs[0])
 }
 
 // runUntil runs the session, and stops it when ctx ends.
@@ -281,6 +291,19 @@ func copyLogits(output onnx.Value, rows int, logits []float32) error {
 			len(logits)/rows)
 	}
 	copy(logits, tensor.GetData())
+	return nil
+}
+
+func copyHidden(output onnx.Value, in identifier.Input, hidden []float32) error {
+	tensor, ok := output.(*onnx.Tensor[float32])
+	if !ok {
+		return fmt.Errorf("ort: the graph's vectors are no float32 tensor but %T", output)
+	}
+	shape, size := tensor.GetShape(), len(hidden)/len(in.IDs)
+	if len(shape) != 3 || int(shape[0]) != in.Rows() || int(shape[1]) != in.Width || int(shape[2]) != size {
+		return fmt.Errorf("ort: the graph's vectors have shape %v; wanted [%d %d %d]", shape, in.Rows(), in.Width, size)
+	}
+	copy(hidden, tensor.GetData())
 	return nil
 }
 

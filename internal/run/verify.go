@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
-// VerifyOutput compares an output and its rejected lines with its run record, which it returns. The error says what
+// VerifyOutput compares an output, its rejected lines and what stands beside it with its run record, which it returns. The error says what
 // differs, or what is missing to compare.
 func VerifyOutput(path string) (*runrecord.Record, error) {
 	if _, err := os.Stat(path); err != nil {
@@ -30,7 +32,12 @@ func VerifyOutput(path string) (*runrecord.Record, error) {
 		return r, fmt.Errorf("%s: its run record is of an older program and has no hash of it; "+
 			"make it again to have one", path)
 	}
-	return r, errors.Join(r.Output.Differs(path), verifyRejected(path, r.Counts[CountRejected]))
+	err = errors.Join(r.Output.Differs(path), verifyRejected(path, r.Counts[CountRejected]))
+	for _, suffix := range slices.Sorted(maps.Keys(r.Beside)) {
+		content := r.Beside[suffix]
+		err = errors.Join(err, content.Differs(path+suffix))
+	}
+	return r, err
 }
 
 // verifyRejected counts the rejected lines beside an output.

@@ -44,6 +44,8 @@ type Record struct {
 	Started time.Time `json:"started"`          // UTC
 	Ended   time.Time `json:"ended"`            // UTC; set by Write
 	Output  *Content  `json:"output,omitempty"` // absent while it is written, and in records of older programs
+	// Beside are files that the run wrote beside the output, by what stands behind its name, as ".issues.json".
+	Beside map[string]Content `json:"beside,omitempty"`
 	// SHA-256 of the record as it is written, with zeros in the place of this; absent in records of older programs.
 	Checksum string `json:"checksum,omitempty"`
 }

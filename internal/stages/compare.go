@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/pairwise"
+	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
@@ -32,9 +34,12 @@ type Compare struct {
 	Reconcile string
 	Ratings   RatingOptions
 	Gates     []gate.Gate
-	Report    string // Markdown file, or ""
-	JSON      bool   // prints the leaderboards as JSON, on standard output
-	judges    *judges
+	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by the
+	// only type; 0 judges all pairs.
+	Round  int
+	Report string // Markdown file, or ""
+	JSON   bool   // prints the leaderboards as JSON, on standard output
+	judges *judges
 }
 
 // compareRecord is the options part of OUT.run.json.
@@ -46,6 +51,7 @@ type compareRecord struct {
 	Modes             []string `json:"modes,omitempty"`
 	Prompts           []string `json:"prompts,omitempty"` // ids and hashes of templates
 	Reconcile         string   `json:"reconcile,omitempty"`
+	Round             int      `json:"round,omitempty"` // pairs between two looks, where it ends once settled
 }
 
 const countVerdict = "verdict." // and a type's name: pairs with a verdict by it
@@ -63,7 +69,7 @@ func (c *Compare) stage() *run.Stage {
 		for name, v := range set {
 			if v.Value != "" {
 				counts[countVerdict+name]++
-			} else if v.Reason != verdicts.Inconsistent && v.Reason != verdicts.NotJudged {
+			} else if v.Reason != verdicts.Inconsistent && v.Reason != verdicts.NotJudged && v.Reason != verdicts.Settled {
 				open = true
 			}
 		}
@@ -124,10 +130,10 @@ func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
 	j.showProgress(r)
 	record := j.newRecord(r.Reading)
 	s.Options = compareRecord{Record: &record, Types: c.Types, Orders: c.Orders, Modes: c.Modes, Prompts: prompts,
-		Reconcile: c.Reconcile}
+		Reconcile: c.Reconcile, Round: c.Round}
 	s.Meter, s.Stop = j.meter, j.findStop
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
-		return panel.Judge(ctx, next, func(row *dataset.Row, set verdicts.Set) error {
+		return c.judge(ctx, panel, next, func(row *dataset.Row, set verdicts.Set) error {
 			if err := row.Set(verdicts.Column, set); err != nil {
 				return err
 			}
@@ -135,6 +141,53 @@ func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
 		})
 	}
 	return c.finish(ctx, r.All(ctx, s))
+}
+
+// judge judges all pairs, or in rounds until the order of the systems is settled; the pairs that are left are then not
+// asked about.
+func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() (*dataset.Row, error),
+	emit func(*dataset.Row, verdicts.Set) error) error {
+	if c.Round == 0 {
+		return panel.Judge(ctx, next, emit)
+	}
+	rank := &Rank{Taxonomy: c.Taxonomy, Columns: OwnColumns()}
+	seen := &readVerdicts{board: leaderboard.NewVerdicts(c.Types), pairs: map[string][]audit.Pair{},
+		judged: map[string][2][]string{}}
+	settling := c.Types[len(c.Types)-1] // Overall, where it is compared
+	for look := 1; ; look++ {
+		n, ended := 0, false
+		err := panel.Judge(ctx, func() (*dataset.Row, error) {
+			if n == c.Round {
+				return nil, io.EOF
+			}
+			n++
+			row, err := next()
+			ended = ended || errors.Is(err, io.EOF)
+			return row, err
+		}, func(row *dataset.Row, set verdicts.Set) error {
+			if err := emit(row, set); err != nil {
+				return err
+			}
+			return rank.addRow(seen, row)
+		})
+		switch {
+		case err != nil || ended:
+			return err
+		case seen.board.Settled(settling, look):
+			c.Run.Say("the order of the systems is settled after %d pairs; the others are not asked about", look*c.Round)
+			return run.Each(func(*dataset.Row) error { return nil })(ctx, next,
+				func(row *dataset.Row) error { return emit(row, c.settled()) })
+		}
+	}
+}
+
+// settled are the verdicts on a pair that need not be asked about.
+func (c *Compare) settled() verdicts.Set {
+	set := verdicts.Set{}
+	for _, name := range c.Types {
+		set[name] = &verdicts.Verdict{Status: verdicts.Unjudged, Reason: verdicts.Settled}
+	}
+	return set
 }
 
 func isComparedByModels(old *runrecord.Record) bool {
@@ -174,7 +227,7 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 		return errors.Join(res.Err, c.Run.Incomplete())
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
-		Types: c.Types, Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, JSON: c.JSON, Quiet: c.Run.Quiet}
+		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, JSON: c.JSON, Quiet: c.Run.Quiet}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)

@@ -1,10 +1,11 @@
 package stages
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover"
@@ -14,8 +15,6 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/llm"
-	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 )
@@ -49,30 +48,6 @@ type Chosen struct {
 	Sample int    // so many; 0 is all
 	Worst  bool   // the sample is that of the lowest scores, or of the surest errors where there are none
 	Seed   uint64 // of the sample
-}
-
-// discoverRecord is the options part of OUT.run.json.
-type discoverRecord struct {
-	*judging.Record // absent where no model is asked
-	runrecord.Reading
-	Analysis  string            `json:"analysis"`
-	Evidence  string            `json:"evidence,omitempty"`
-	Criteria  []string          `json:"criteria,omitempty"`
-	HighScore float64           `json:"high_score,omitempty"`
-	Sentence  string            `json:"sentence,omitempty"`
-	Grouping  string            `json:"grouping,omitempty"`
-	Seed      uint64            `json:"draw_seed"`
-	Orders    int               `json:"orders,omitempty"`
-	Shortlist int               `json:"shortlist,omitempty"`
-	Block     int               `json:"block,omitempty"`
-	MaxIssues int               `json:"max_issues,omitempty"`
-	Threshold float64           `json:"threshold,omitempty"`
-	Known     *runrecord.Input  `json:"issues,omitempty"`
-	Where     []string          `json:"where,omitempty"`
-	Sample    int               `json:"sample,omitempty"`
-	Worst     bool              `json:"worst,omitempty"`
-	Templates map[string]string `json:"templates,omitempty"` // kind to id and hash, of those given
-	Embedded  bool              `json:"embedded,omitempty"`  // sentences are compared by an encoder too
 }
 
 // discovery is one run.
@@ -112,6 +87,11 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 			return err
 		}
 	}
+	if ask == nil || ask.Asks() {
+		if err := r.clearOutputs(); err != nil {
+			return err
+		}
+	}
 	if r.judges != nil {
 		if err := r.judges.openJournal(); err != nil {
 			return err
@@ -129,8 +109,10 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 
 // prepare finds what is wrong with the options, and makes analyst and grouper.
 func (d *discovery) prepare() error {
-	if err := d.readTemplates(); err != nil {
-		return err
+	if d.ask != nil {
+		if err := d.readTemplates(); err != nil {
+			return err
+		}
 	}
 	if err := d.readKnown(); err != nil {
 		return err
@@ -140,6 +122,11 @@ func (d *discovery) prepare() error {
 			return err
 		}
 	}
+	asksAboutRows := d.By == discover.ByIssue || d.By == discover.ByCriteria
+	if d.model == nil && asksAboutRows {
+		return exit.Usagef("--analysis %s asks a model: name one with --judge; without one there is --analysis %s, "+
+			"for tagged rows, and %s", d.By, discover.ByLabels, discover.ByRecord)
+	}
 	d.Group.Progress = d.step
 	var err error
 	if d.By == discover.ByLabels {
@@ -148,12 +135,8 @@ func (d *discovery) prepare() error {
 	if d.grouper, err = discover.NewGrouper(d.model, d.Group); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if d.By != discover.ByIssue && d.By != discover.ByCriteria {
+	if !asksAboutRows {
 		return nil
-	}
-	if d.model == nil {
-		return exit.Usagef("--analysis %s asks a model: name one with --judge; without one there is --analysis %s, "+
-			"for tagged rows, and %s", d.By, discover.ByLabels, discover.ByRecord)
 	}
 	d.Analyst.By = d.By
 	if d.analyst, err = discover.NewAnalyst(*d.model, d.Analyst); err != nil {
@@ -162,6 +145,27 @@ func (d *discovery) prepare() error {
 	return nil
 }
 
+// kinds are the kinds of templates that the run uses, that about rows first.
+func (d *discovery) kinds() []string {
+	var kinds []string
+	switch d.By {
+	case discover.ByIssue:
+		kinds = append(kinds, prompt.Analyze)
+	case discover.ByCriteria:
+		kinds = append(kinds, prompt.Evaluate)
+	}
+	switch d.Group.Grouping {
+	case discover.Cumulative:
+		kinds = append(kinds, prompt.Fit, prompt.Name)
+	case discover.KeyPoints:
+		kinds = append(kinds, prompt.Synthesize, prompt.Merge, prompt.Map)
+	case discover.Direct:
+		kinds = append(kinds, prompt.Direct, prompt.Name)
+	}
+	return kinds
+}
+
+// readTemplates opens the templates that are given, and the built-in ones of the other kinds.
 func (d *discovery) readTemplates() error {
 	d.templates = map[string]*prompt.Template{}
 	for _, file := range d.Templates {
@@ -169,10 +173,27 @@ func (d *discovery) readTemplates() error {
 		if err != nil {
 			return exit.With(exit.Usage, err)
 		}
+		if !slices.Contains(d.kinds(), t.Kind) {
+			return exit.Usagef("--template %s is of kind %s; this run needs templates of kind %s", file, t.Kind,
+				strings.Join(d.kinds(), ", "))
+		}
 		if d.templates[t.Kind] != nil {
 			return exit.Usagef("--template: two templates of kind %s", t.Kind)
 		}
 		d.templates[t.Kind] = t
+		if t.Kind == d.kinds()[0] {
+			d.ask.Template = file
+		}
+	}
+	for _, kind := range d.kinds() {
+		if d.templates[kind] != nil {
+			continue
+		}
+		t, err := prompt.Builtin(kind)
+		if err != nil {
+			return err
+		}
+		d.templates[kind] = t
 	}
 	return nil
 }
@@ -190,56 +211,46 @@ func (d *discovery) readKnown() error {
 	return err
 }
 
-// openModel makes the model, and room for the output, before there is a journal: a run that cannot begin leaves none.
+// clearOutputs makes room for the outputs before there is a journal: a run that cannot begin leaves none, and pays for
+// nothing.
+func (d *discovery) clearOutputs() error {
+	inputs := []string{d.Input}
+	if d.KnownFile != "" {
+		inputs = append(inputs, d.KnownFile)
+	}
+	for _, in := range inputs {
+		if dataset.SameFile(in, issues.Path(d.Output)) {
+			return exit.Usagef("%s would be replaced by the list beside %s; choose another name with -o", in, d.Output)
+		}
+		if d.Report != "" && dataset.SameFile(in, d.Report) {
+			return exit.Usagef("--report %s would replace an input; choose another name", d.Report)
+		}
+	}
+	for _, out := range []string{d.Output, issues.Path(d.Output), runrecord.Path(d.Output)} {
+		if d.Report != "" && dataset.SameFile(out, d.Report) {
+			return exit.Usagef("--report %s would replace %s; choose another name", d.Report, out)
+		}
+	}
+	if d.judges != nil {
+		if err := d.judges.checkPath(d.Input, d.Output); err != nil {
+			return err
+		}
+	}
+	return run.ClearOutput(d.Output, d.Overwrite || d.Resume,
+		func(old *runrecord.Record) bool { return old.Command == "discover" }, inputs...)
+}
+
+// openModel makes the model.
 func (d *discovery) openModel() (err error) {
 	if len(d.ask.Models) != 1 {
 		return exit.Usagef("--judge names %d models; issues are discovered by one", len(d.ask.Models))
 	}
-	if d.judges, err = newJudges(d.ask, prompt.Analyze, d.Output); err != nil {
+	if d.judges, err = newJudges(d.ask, d.kinds()[0], d.Output); err != nil {
 		return err
 	}
 	d.model = &discover.Model{Model: d.judges.Models()[0], Taxonomy: d.Rows.Taxonomy, Templates: d.templates,
 		Attempts: d.ask.Panel.Attempts, Workers: d.ask.Panel.Workers}
-	if !d.ask.Asks() {
-		return nil
-	}
-	return d.judges.checkPath(d.Input, d.Output)
-}
-
-// record begins the record of the run.
-func (d *discovery) record() (*runrecord.Record, error) {
-	g := &d.Group
-	rec := discoverRecord{Reading: d.Rows.Reading, Analysis: d.By, Sentence: d.Sentence, Grouping: g.Grouping,
-		Seed: g.Seed, Known: d.known, Sample: d.Chosen.Sample, Worst: d.Chosen.Worst, Embedded: g.Embed != nil}
-	for _, c := range d.Chosen.Where {
-		rec.Where = append(rec.Where, c.Text)
-	}
-	if d.judges != nil {
-		asked := d.judges.newRecord(d.Rows.Reading)
-		rec.Record = &asked
-		rec.Templates = map[string]string{}
-		for kind, t := range d.templates {
-			rec.Templates[kind] = t.ID() + " sha256:" + t.Hash()
-		}
-	}
-	if d.analyst != nil {
-		rec.Evidence = d.Analyst.Evidence
-	}
-	if d.By == discover.ByCriteria {
-		rec.HighScore = d.Analyst.HighScore
-		for _, c := range d.Analyst.Criteria {
-			rec.Criteria = append(rec.Criteria, c.Name+": "+c.Text)
-		}
-	}
-	switch g.Grouping {
-	case discover.Cumulative:
-		rec.Orders, rec.Shortlist, rec.Block = g.Orders, g.Shortlist, g.Block
-	case discover.KeyPoints:
-		rec.MaxIssues = g.MaxIssues
-	case discover.Offline:
-		rec.Threshold = g.Cluster.Threshold
-	}
-	return d.Rows.NewRecord("discover", rec, d.Input)
+	return nil
 }
 
 // find analyses, groups and writes.
@@ -247,6 +258,10 @@ func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 	d.progress.Begin(-1, nil)
 	var list *issues.List
 	err := d.analyse(ctx)
+	if err == nil && len(d.items) == 0 && len(d.Chosen.Where) > 0 {
+		err = exit.With(exit.Unfit, fmt.Errorf("no row of %s meets --where %s", d.Input,
+			strings.Join(d.whereTexts(), " and ")))
+	}
 	if err == nil {
 		list, err = d.group(ctx)
 	}
@@ -262,7 +277,13 @@ func (d *discovery) find(ctx context.Context, record *runrecord.Record) error {
 	if err := d.write(ctx, record, list); err != nil {
 		return err
 	}
-	results := gate.CheckAll(d.Gates, countsOf(list, len(d.faults)))
+	counts := countsOf(list, len(d.faults))
+	results := gate.CheckAll(d.Gates, counts)
+	for _, g := range d.Gates {
+		if _, counted := counts.Labels[g.Subject]; !counted && issues.IsID(g.Subject) && g.Subject != gate.Rejected {
+			d.Process.Warn("--fail-on %q: no issue has the id %s, so that 0 rows are counted", g.Text, g.Subject)
+		}
+	}
 	return errors.Join(d.publish(list), d.Process.WarnFaults(d.faults), d.incomplete(list), run.MissedGates(results))
 }
 
@@ -272,6 +293,7 @@ func (d *discovery) group(ctx context.Context) (*issues.List, error) {
 	if d.By == discover.ByLabels {
 		sort = d.grouper.GroupLabels
 	}
+	modes := discover.CountModes(d.items)
 	result, err := sort(ctx, d.items)
 	if err != nil {
 		return nil, err
@@ -291,6 +313,7 @@ func (d *discovery) group(ctx context.Context) (*issues.List, error) {
 	if err != nil {
 		return nil, err
 	}
+	list.Modes = modes
 	list.Task, list.Analysis, list.Grouping = t.ID(), d.By, d.Group.Grouping
 	if d.Group.Grouping == discover.Cumulative {
 		list.Orders = d.Group.Orders
@@ -318,48 +341,4 @@ func (d *discovery) stopped(ctx context.Context, err error) error {
 		return err
 	}
 	return exit.With(stop.Code, fmt.Errorf("stopped: %w\n%s", err, stop.GoOn))
-}
-
-// look does what --dry-run and --show-prompt ask for.
-func (d *discovery) look(ctx context.Context) error {
-	if d.ask.ShowPrompt != "" && d.analyst == nil {
-		return exit.Usagef("--show-prompt: with --analysis %s no model is asked about single rows", d.By)
-	}
-	all := func(visit func(*subject) error) (int, error) {
-		statements := 0
-		err := d.eachChosen(ctx, func(row *dataset.Row, _ int) error {
-			if d.analyst != nil {
-				statements++
-				return visit(&subject{id: row.ID, calls: func() ([]call, error) { return d.callsAbout(row) }})
-			}
-			f, err := d.given(row)
-			if err == nil && f.Status == "" {
-				statements++
-			}
-			return err
-		})
-		if err == nil && d.ask.ShowPrompt == "" {
-			err = d.forecastGrouping(statements, visit)
-		}
-		return len(d.faults), err
-	}
-	if d.ask.ShowPrompt != "" {
-		return d.judges.showPrompt(d.Process, all, fmt.Sprintf("%s has no row %q", d.Input, d.ask.ShowPrompt), "")
-	}
-	d.Process.Warn("grouping is forecast as if every row had an issue in words of its own, and there were %d issues",
-		forecastIssues)
-	return d.judges.dryRun(d.Process, d.JSON, all)
-}
-
-func (d *discovery) callsAbout(row *dataset.Row) ([]call, error) {
-	requests, err := d.analyst.Requests(row)
-	return d.calls(prompt.Analyze, requests), err
-}
-
-func (d *discovery) calls(title string, requests []*llm.Request) []call {
-	calls := make([]call, len(requests))
-	for i, r := range requests {
-		calls[i] = call{judge: d.model.Name, title: cmp.Or(title, prompt.Analyze), shown: true, request: r}
-	}
-	return calls
 }

@@ -54,14 +54,19 @@ func (d *discovery) publish(l *issues.List) error {
 
 // incomplete is the error, with exit code 3, of rows without a known state.
 func (d *discovery) incomplete(l *issues.List) error {
+	if d.judges != nil && l.Rows > 0 && l.Unassigned[issues.Unavailable] == l.Rows {
+		return exit.With(exit.Judge,
+			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
+	}
+	return unassigned(l)
+}
+
+// unassigned is the error, with exit code 3, of a list with unassigned rows.
+func unassigned(l *issues.List) error {
 	n := l.Rows - l.Assigned - l.NoIssue
 	if n == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%s unassigned: issues.reason says why", words.Plural(n, "row is", "rows are"))
-	if d.judges != nil && l.Unassigned[issues.Unavailable] == l.Rows {
-		return exit.With(exit.Judge,
-			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
-	}
-	return exit.With(exit.Incomplete, err)
+	return exit.With(exit.Incomplete,
+		fmt.Errorf("%s unassigned: issues.reason says why", words.Plural(n, "row is", "rows are")))
 }

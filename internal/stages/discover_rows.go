@@ -172,6 +172,9 @@ func (d *discovery) analyse(ctx context.Context) error {
 // item is a row as the grouping sees it.
 func (d *discovery) item(row *dataset.Row, f *issues.Finding) (*discover.Item, error) {
 	item := &discover.Item{ID: row.ID, Finding: f}
+	if d.By == discover.ByLabels {
+		item.Text = row.Values[0]
+	}
 	group, err := report.GroupOf(row, d.Rows.Taxonomy, d.Intervals.Group)
 	if err != nil {
 		return item, exit.With(exit.Usage, err)
@@ -204,7 +207,7 @@ func (d *discovery) labels(row *dataset.Row) (labels []string, tagged bool, err 
 func (d *discovery) given(row *dataset.Row) (*issues.Finding, error) {
 	if d.By == discover.ByLabels {
 		labels, tagged, err := d.labels(row)
-		f := &issues.Finding{Analysis: row.Values[0], Evidence: discover.EvidenceLabels}
+		f := &issues.Finding{Evidence: discover.EvidenceLabels}
 		switch {
 		case !tagged:
 			f = &issues.Finding{Status: issues.Unassigned, Reason: issues.Untagged}
@@ -231,7 +234,7 @@ func (d *discovery) write(ctx context.Context, record *runrecord.Record, list *i
 	}
 	err = d.writeRows(ctx, out)
 	if err == nil {
-		err = list.Write(d.Output)
+		err = writeBeside(list, d.Output, record)
 	}
 	if err != nil {
 		return errors.Join(err, out.Discard())
@@ -240,6 +243,16 @@ func (d *discovery) write(ctx context.Context, record *runrecord.Record, list *i
 		issues.Assigned: list.Assigned, issues.None: list.NoIssue,
 		issues.Unassigned: list.Rows - list.Assigned - list.NoIssue, "issues": len(list.Issues)}
 	return out.Commit()
+}
+
+// writeBeside writes the list, and its hash into the record of the rows.
+func writeBeside(list *issues.List, output string, record *runrecord.Record) error {
+	if err := list.Write(output); err != nil {
+		return err
+	}
+	hashed, err := runrecord.HashFile(issues.Path(output))
+	record.Beside = map[string]runrecord.Content{issues.Path(""): {SHA256: hashed.SHA256, Size: hashed.Size}}
+	return err
 }
 
 func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
@@ -286,7 +299,8 @@ const forecastIssues = 15
 // forecastGrouping goes through calls like those that the grouping would make if every row had an issue.
 func (d *discovery) forecastGrouping(statements int, visit func(*subject) error) error {
 	return d.grouper.Forecast(statements, forecastIssues, func(kind string, r *llm.Request) error {
-		return visit(&subject{id: kind, calls: func() ([]call, error) { return d.calls(kind, []*llm.Request{r}), nil }})
+		calls := d.calls(kind, []*llm.Request{r})
+		return visit(&subject{id: kind, many: true, calls: func() ([]call, error) { return calls, nil }})
 	})
 }
 

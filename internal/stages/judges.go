@@ -137,6 +137,7 @@ type call struct {
 // subject is a row that models would be asked about, or a text that they would write for a row.
 type subject struct {
 	id    string // of the row
+	many  bool   // it is about many rows, which are counted by themselves
 	calls func() ([]call, error)
 }
 
@@ -152,7 +153,9 @@ func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 		if err != nil {
 			return err
 		}
-		f.Rows++
+		if !s.many {
+			f.Rows++
+		}
 		for _, c := range calls {
 			if err := f.Add(c.judge, c.request); err != nil {
 				return err

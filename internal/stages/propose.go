@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover"
@@ -38,6 +37,9 @@ func (p *Propose) Run(ctx context.Context) error {
 	if err != nil {
 		return exit.With(exit.Unfit, err)
 	}
+	if err := p.checkOutputs(); err != nil {
+		return err
+	}
 	for _, issue := range proposal.Left {
 		why := fmt.Sprintf("it has %s", words.Plural(issue.Count, "row", "rows"))
 		if issue.Unstable && issue.Count >= p.Options.MinCount {
@@ -49,7 +51,7 @@ func (p *Propose) Run(ctx context.Context) error {
 		if _, err := p.Process.Out.Write(proposal.YAML); err != nil {
 			return err
 		}
-	} else if err := p.writeTaxonomy(proposal); err != nil {
+	} else if err := wholefile.Write(p.Output, proposal.YAML); err != nil {
 		return err
 	}
 	if p.Labelled == "" {
@@ -58,11 +60,16 @@ func (p *Propose) Run(ctx context.Context) error {
 	return p.label(ctx, proposal)
 }
 
-func (p *Propose) writeTaxonomy(proposal *discover.Proposal) error {
-	if _, err := os.Lstat(p.Output); err == nil && !p.Overwrite {
-		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", p.Output)
+// checkOutputs finds outputs that cannot be written, before one of them is.
+func (p *Propose) checkOutputs() error {
+	var errs []error
+	if p.Output != "" {
+		errs = append(errs, dataset.CheckOutput(p.Output, p.Overwrite, p.List, p.Input))
 	}
-	return wholefile.Write(p.Output, proposal.YAML)
+	if p.Labelled != "" {
+		errs = append(errs, dataset.CheckOutput(p.Labelled, p.Overwrite, p.List, p.Input, p.Output))
+	}
+	return errors.Join(errs...)
 }
 
 // proposeRecord is the options part of the record of labelled rows.

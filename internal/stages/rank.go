@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
+	"github.com/erreval/erreval/pairwise/people"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
@@ -39,6 +40,11 @@ type VerdictColumns struct {
 	Verdicts         []string // one a person; their majority counts. None: the column "verdicts"
 	Item             string   // "" is "item", or what the texts were written for
 	SystemA, SystemB string
+}
+
+// OwnColumns are those of the files that erreval compare writes.
+func OwnColumns() VerdictColumns {
+	return VerdictColumns{Item: verdicts.Item, SystemA: verdicts.SystemA, SystemB: verdicts.SystemB}
 }
 
 // Run reads the verdicts, rates, audits and prints.
@@ -162,17 +168,52 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 	return p, nil
 }
 
+// DefaultRatings are the usual options of leaderboards.
+func DefaultRatings() leaderboard.Options { return leaderboard.DefaultOptions() }
+
+// PeoplePair reads people's verdicts on a pair, and the judge's by a type.
+func (k *Rank) PeoplePair(row *dataset.Row, name string) (*people.Pair, error) {
+	p, err := k.pairOf(row)
+	if err != nil {
+		return nil, err
+	}
+	out := &people.Pair{Item: p.Item, SystemA: p.SystemA, SystemB: p.SystemB}
+	for _, column := range k.Columns.Verdicts {
+		value, err := personsVerdict(row, column, p)
+		if err != nil {
+			return nil, err
+		}
+		out.People = append(out.People, value)
+	}
+	set, err := verdicts.Of(row)
+	if v := set[name]; v != nil {
+		out.Judge, out.Judged = v.Value, true
+	} else if set != nil && err == nil {
+		err = exit.Usagef("--type %q: row %s has no verdict by it", name, row.ID)
+	}
+	return out, err
+}
+
+// personsVerdict is what a person says in a column.
+func personsVerdict(row *dataset.Row, column string, p *audit.Pair) (string, error) {
+	raw, ok := row.Get(column)
+	if !ok {
+		return "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
+	}
+	value, err := verdicts.Parse(dataset.PlainText(raw), p.SystemA, p.SystemB)
+	if err != nil {
+		err = exit.Usagef("row %s: column %q: %w", row.ID, column, err)
+	}
+	return value, err
+}
+
 // majority is the verdict that more people give than any other; "" where there is none.
 func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (string, error) {
 	v := verdicts.Verdict{}
 	for _, column := range k.Columns.Verdicts {
-		raw, ok := row.Get(column)
-		if !ok {
-			return "", exit.With(exit.Usage, report.NoColumn("--verdict", row, column))
-		}
-		value, err := verdicts.Parse(dataset.PlainText(raw), p.SystemA, p.SystemB)
+		value, err := personsVerdict(row, column, p)
 		if err != nil {
-			return "", exit.Usagef("--verdict: row %s: column %q: %w", row.ID, column, err)
+			return "", err
 		}
 		v.Runs = append(v.Runs, verdicts.Run{Value: value})
 	}

@@ -33,7 +33,11 @@ type builder struct {
 	rel       *relative          // only for DeBERTa
 	divisors  map[string]divisor // by linear layer, without the prefix; only for int8
 	buf       []float32          // the tensor read last
-	err       error
+
+	hidden      string // as in Result
+	hiddenLayer int
+
+	err error
 }
 
 func newBuilder(c *config, w weights, precision string) *builder {

@@ -55,6 +55,8 @@ type Result struct {
 	MaxTokens    int      // longest input, special tokens included
 	Inputs       []string // int64 [batch, sequence]
 	Output       string   // float32 [batch, labels]
+	Hidden       string   // tensor of the middle layer's output, [batch, sequence, HiddenSize]; "" where there is none
+	HiddenLayer  int      // that layer, from 1 on
 	Files        []string // names of the files in the directory
 	Head         string   // layers of the head, as in "dense+tanh+out_proj"
 	Notes        []string // tensors that were left out, and what Convert assumed
@@ -119,7 +121,8 @@ func buildWith(c *config, w weights, o Options, divisors map[string]divisor) (*b
 	return b, &Result{
 		Architecture: c.ModelType, HiddenSize: int(c.HiddenSize), Layers: int(c.Layers), Labels: labels,
 		Problem:   c.ProblemType,
-		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output, Head: h.name, Notes: append(b.headNotes(h),
+		MaxTokens: c.maxTokens(b.family), Inputs: b.inputs(), Output: output,
+		Hidden: b.hidden, HiddenLayer: b.hiddenLayer, Head: h.name, Notes: append(b.headNotes(h),
 			b.leftOut()...),
 	}, nil
 }

@@ -116,6 +116,9 @@ func (b *builder) encode() string {
 		}
 		last := i == b.Layers-1 && !b.isPooled()
 		x = b.layer(x, fmt.Sprintf(b.family.layer, i), m, last)
+		if i+1 == (b.Layers+1)/2 && !last { // later layers know the labels, and less else: discover/cluster has figures
+			b.hidden, b.hiddenLayer = x, int(i+1)
+		}
 	}
 	return x
 }

@@ -19,7 +19,7 @@ func TestResult(t *testing.T) {
 			"type 3", "type 4"},
 		Problem: "multi_label_classification", MaxTokens: 40, Inputs: []string{"input_ids",
 			"attention_mask"}, Output: "logits",
-		Files: []string{"model.onnx"}, Head: "dense+tanh+out_proj",
+		Hidden: "LayerNormalization_25", HiddenLayer: 1, Files: []string{"model.onnx"}, Head: "dense+tanh+out_proj",
 	}
 	if !reflect.DeepEqual(r, want) {
 		t.Errorf("got  %+v\nwant %+v", r, want)

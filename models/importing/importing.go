@@ -174,7 +174,14 @@ func (r *importer) writeGraphs(ctx context.Context,
 	r.choices.Precision, r.report.Head, r.report.Notes = o.Precision, result.Head, result.Notes
 	return r.describeDraft(ctx, &models.Classifier{Architecture: result.Architecture, HiddenSize: result.HiddenSize,
 		Layers: result.Layers, Labels: result.Labels, Problem: result.Problem, MaxTokens: result.MaxTokens,
-		Inputs: result.Inputs, Output: result.Output})
+		Inputs: result.Inputs, Output: result.Output, Embedding: embeddingOf(result)})
+}
+
+func embeddingOf(r *convert.Result) *models.Embedding {
+	if r.Hidden == "" {
+		return nil
+	}
+	return &models.Embedding{Tensor: r.Hidden, Layer: r.HiddenLayer, Size: r.HiddenSize}
 }
 
 func (r *importer) copyModel() error {

@@ -188,6 +188,9 @@ func (v *Verdicts) Compute(ctx context.Context, o Options) (*Board, error) {
 		return nil, fmt.Errorf("the anchor %q is none of the systems; they are %v", o.Anchor, v.systems.list)
 	}
 	for _, name := range v.types {
+		if c := v.byType[name]; len(c.games)+len(c.unjudged)+c.self == 0 {
+			continue // nothing was said by it
+		}
 		t, err := v.table(ctx, name, &o)
 		if err != nil {
 			return nil, err

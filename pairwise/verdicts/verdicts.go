@@ -45,6 +45,7 @@ const (
 	NotJudged    = "not_judged"   // the texts lack a field without which nobody can say
 	Untagged     = "untagged"     // offline: there are no labels to go by
 	OffScale     = "off_scale"    // a reply gives none of the four verdicts
+	Settled      = "settled"      // it was not asked about: the order of the systems is known already
 )
 
 // Ways to make one verdict of several runs.

@@ -9,18 +9,27 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/llm/llmtest"
+	"github.com/erreval/erreval/scripts/withjudge/oracle"
 )
 
 // judge is a script of known bias. It gives the highest score, one less where the text under evaluation has no question
 // mark, and one less for each error that it is shown, whether the error is there or not; never less than the lowest
 // score. Asked for errors, it finds that a text without a question mark is no question, or where the task has no such
-// error, that it has the first one of the list; and nothing else.
+// error, that it has the first one of the list; and nothing else. Asked about issues, it answers as package oracle
+// says.
 func judge(c *llmtest.Call) llmtest.Step {
 	var prompt strings.Builder
 	for _, m := range c.Request.Messages {
 		prompt.WriteString(m.Content + "\n")
 	}
-	reply, ok := answer(prompt.String())
+	schema := ""
+	if c.Request.Schema != nil {
+		schema = c.Request.Schema.Name
+	}
+	reply, ok := oracle.Answer(schema, prompt.String())
+	if !ok {
+		reply, ok = answer(prompt.String())
+	}
 	if !ok {
 		return llmtest.Fail(http.StatusBadRequest, "invalid_request_error",
 			"The scripted judge knows the built-in templates alone.")

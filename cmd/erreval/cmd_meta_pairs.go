@@ -1,0 +1,83 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/pairwise/people"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+const metaPairsDescription = `A judge's verdicts on pairs (column verdicts, as "erreval compare" writes it) against people's, a column each:
+   erreval meta pairs --human annotator1,annotator2,annotator3 compared.jsonl
+   erreval meta pairs --human winner --type Factuality compared.jsonl
+
+Without a judge, how far people agree with each other:
+   erreval meta pairs --human annotator1,annotator2,annotator3 pairs.jsonl --system-a model1 --system-b model2
+
+People write A, B, both_good or both_bad; 1, 2 or 0 for a tie; or the better system's name. Their majority counts.
+docs/compare.md says how each figure is computed.`
+
+func metaPairsCommand(e *env) *cli.Command {
+	own := stages.OwnColumns()
+	return &cli.Command{
+		Name:        "pairs",
+		Usage:       "agreement of verdicts on pairs with people's, and of people with each other",
+		ArgsUsage:   "VERDICTS",
+		Description: metaPairsDescription,
+		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
+			&cli.StringFlag{Name: "human", Required: true, Usage: "`COLUMN[,COLUMN]` with people's verdicts"},
+			&cli.StringFlag{Name: "type", Value: verdicts.Overall, Usage: "the judge's verdicts by this error `TYPE`"},
+			&cli.StringFlag{Name: "item", Value: own.Item, Usage: "`COLUMN` that says what both texts were written for"},
+			&cli.StringFlag{Name: "system-a", Value: own.SystemA, Usage: "`COLUMN` with the first system"},
+			&cli.StringFlag{Name: "system-b", Value: own.SystemB, Usage: "`COLUMN` with the second system"},
+			bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag()}),
+		Action: func(ctx *cli.Context) error { return runMetaPairs(ctx, e) },
+	}
+}
+
+func runMetaPairs(ctx *cli.Context, e *env) error {
+	look, err := readLookOptions(ctx, 1, 1, "one file of pairs", openTask)
+	if err != nil {
+		return err
+	}
+	k := &stages.Rank{Taxonomy: look.Taxonomy, Columns: stages.VerdictColumns{Item: ctx.String("item"),
+		SystemA: ctx.String("system-a"), SystemB: ctx.String("system-b")}}
+	for name := range strings.SplitSeq(ctx.String("human"), ",") {
+		k.Columns.Verdicts = append(k.Columns.Verdicts, strings.TrimSpace(name))
+	}
+	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
+	look.Rows.Taxonomy = look.Taxonomy
+	var pairs []people.Pair
+	faults, err := look.Each(ctx.Context, e.Process, look.paths[0], func(row *dataset.Row) error {
+		p, err := k.PeoplePair(row, ctx.String("type"))
+		if err == nil {
+			pairs = append(pairs, *p)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	o := people.Options{Intervals: report.IntervalOptions{Method: report.Bootstrap, Resamples: ctx.Int("bootstrap"),
+		Seed: ctx.Uint64("seed")}, Ratings: stages.DefaultRatings()}
+	if o.Intervals.Resamples == 0 {
+		o.Intervals.Method = report.None
+	}
+	if err := o.Intervals.Validate(); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	r, err := people.Compute(ctx.Context, look.paths[0], ctx.String("type"), pairs, o)
+	if err != nil {
+		return err
+	}
+	r.SetFaults(faults)
+	return look.printRows(e, r)
+}

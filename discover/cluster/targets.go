@@ -1,0 +1,230 @@
+package cluster
+
+import "math"
+
+// targets are vectors with which items are compared: other items, or the means of groups.
+type targets struct {
+	words  *postings
+	dense  [][]float32 // centred, of length 1 or means of such; nil without vectors
+	group  []int       // of each target, from 0 on; an item is as similar to a group as to the least similar target of it
+	groups int
+	first  int // number of group 0 in grouping
+}
+
+// itemTargets are items.
+func (g *grouping) itemTargets(items []int) *targets {
+	t := &targets{}
+	rows := make([]sparse, len(items))
+	for i, at := range items {
+		rows[i] = g.space.rows[at]
+		if g.centre != nil {
+			t.dense = append(t.dense, g.unit(at))
+		}
+	}
+	t.words = newPostings(rows, len(g.space.idf))
+	return t
+}
+
+// groupTargets are the groups of a sample: with Complete all its items, with Average the groups' means, as the mean
+// similarity to the items of a group is the similarity to their mean.
+func (g *grouping) groupTargets(sample []int) *targets {
+	t := &targets{first: g.groups}
+	for _, at := range sample {
+		t.first = min(t.first, g.group[at])
+	}
+	t.groups = g.groups - t.first
+	if g.Linkage == Complete {
+		items := g.itemTargets(sample)
+		t.words, t.dense = items.words, items.dense
+		for _, at := range sample {
+			t.group = append(t.group, g.group[at]-t.first)
+		}
+		return t
+	}
+	means := g.newMeans(t.groups)
+	for _, at := range sample {
+		means.add(g, g.group[at]-t.first, at)
+	}
+	var rows []sparse
+	rows, t.dense = means.vectors()
+	t.words = newPostings(rows, len(g.space.idf))
+	for k := range t.groups {
+		t.group = append(t.group, k)
+	}
+	return t
+}
+
+// unit is an item's vector, centred and of length 1, or of length 0 where it is the centre; nil without vectors.
+func (g *grouping) unit(at int) []float32 { return g.centred(g.items[at].vector) }
+
+func (g *grouping) centred(vector []float32) []float32 {
+	if g.centre == nil {
+		return nil
+	}
+	out, sum := make([]float32, len(g.centre)), 0.0
+	for k, x := range vector {
+		out[k] = x - g.centre[k]
+		sum += float64(out[k]) * float64(out[k])
+	}
+	if sum > 0 {
+		by := float32(1 / math.Sqrt(sum))
+		for k := range out {
+			out[k] *= by
+		}
+	}
+	return out
+}
+
+// scores gives the similarity of an item to each target from number from on; the others' are of no meaning.
+func (t *targets) scores(g *grouping, at, from int, out []float64) {
+	clear(out)
+	t.addFrom(from, g.space.rows[at], g.unit(at), out)
+}
+
+// addFrom adds the similarity to each target from number from on. unit is nil without vectors.
+func (t *targets) addFrom(from int, row sparse, unit []float32, out []float64) {
+	if unit == nil {
+		t.words.scores(row, 1, out)
+		return
+	}
+	t.words.scores(row, lexicalShare, out)
+	for j := from; j < len(out); j++ {
+		out[j] += (1 - lexicalShare) * float64(dot(unit, t.dense[j]))
+	}
+}
+
+// Of more than likelyTargets groups' means, only those that are most alike by words are compared by vectors too.
+const likelyTargets = 256
+
+// scoresOfLikely gives the similarity of an item to each target, or -Inf for those that are left out. With Complete
+// none is, as the similarity to a group needs all its items.
+func (t *targets) scoresOfLikely(g *grouping, at int, out []float64) {
+	if g.centre == nil || g.Linkage == Complete || len(out) <= likelyTargets {
+		t.scores(g, at, 0, out)
+		return
+	}
+	clear(out)
+	t.words.scores(g.space.rows[at], lexicalShare, out)
+	least, v := largest(out, likelyTargets), g.unit(at)
+	for j, s := range out {
+		if s < least {
+			out[j] = math.Inf(-1)
+		} else {
+			out[j] = s + (1-lexicalShare)*float64(dot(v, t.dense[j]))
+		}
+	}
+}
+
+// largest gives a number that at least n of scores, all in 0..1, reach, and few more do.
+func largest(scores []float64, n int) float64 {
+	const steps = 1 << 10
+	var count [steps + 1]int
+	for _, s := range scores {
+		count[min(int(s*steps), steps)]++
+	}
+	for step := steps; step > 0; step-- {
+		if n -= count[step]; n <= 0 {
+			return float64(step) / steps
+		}
+	}
+	return 0
+}
+
+// dot is the product of two vectors of one length, in four sums that a processor can compute at a time.
+func dot(a, b []float32) float32 {
+	var s0, s1, s2, s3 float32
+	b = b[:len(a)]
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		s0 += a[i] * b[i]
+		s1 += a[i+1] * b[i+1]
+		s2 += a[i+2] * b[i+2]
+		s3 += a[i+3] * b[i+3]
+	}
+	for ; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return s0 + s1 + (s2 + s3)
+}
+
+// means are sums of the items of groups, each as often as its sentence occurs.
+type means struct {
+	place  []map[int32]int // of an n-gram among a group's
+	at     [][]int32
+	sum    [][]float64
+	dense  [][]float64 // nil without vectors
+	weight []float64
+}
+
+func (g *grouping) newMeans(groups int) *means {
+	m := &means{}
+	for range groups {
+		m.grow(len(g.centre))
+	}
+	return m
+}
+
+// grow adds a group without items; size is that of vectors, 0 without.
+func (m *means) grow(size int) {
+	m.place, m.at, m.sum = append(m.place, map[int32]int{}), append(m.at, nil), append(m.sum, nil)
+	m.weight = append(m.weight, 0)
+	if size > 0 {
+		m.dense = append(m.dense, make([]float64, size))
+	}
+}
+
+// similarity is that of a vector to a group's mean, 0 to a group without items. unit is nil without vectors.
+func (m *means) similarity(group int, row sparse, unit []float32) float64 {
+	words, dense, w := 0.0, 0.0, m.weight[group]
+	for j, gram := range row.at {
+		if p, ok := m.place[group][gram]; ok {
+			words += float64(row.value[j]) * m.sum[group][p]
+		}
+	}
+	if w == 0 || unit == nil {
+		return words / max(w, 1)
+	}
+	for k, x := range unit {
+		dense += float64(x) * m.dense[group][k]
+	}
+	return (lexicalShare*words + (1-lexicalShare)*dense) / w
+}
+
+// add adds an item to a group.
+func (m *means) add(g *grouping, group, item int) {
+	w, row := float64(g.items[item].weight), g.space.rows[item]
+	m.weight[group] += w
+	for j, gram := range row.at {
+		p, ok := m.place[group][gram]
+		if !ok {
+			p = len(m.at[group])
+			m.place[group][gram] = p
+			m.at[group], m.sum[group] = append(m.at[group], gram), append(m.sum[group], 0)
+		}
+		m.sum[group][p] += w * float64(row.value[j])
+	}
+	if m.dense != nil {
+		for k, x := range g.unit(item) {
+			m.dense[group][k] += w * float64(x)
+		}
+	}
+}
+
+// vectors are the groups' means.
+func (m *means) vectors() (rows []sparse, dense [][]float32) {
+	for k, w := range m.weight {
+		rows = append(rows, sparse{m.at[k], divided(m.sum[k], w)})
+		if m.dense != nil {
+			dense = append(dense, divided(m.dense[k], w))
+		}
+	}
+	return rows, dense
+}
+
+func divided(sum []float64, by float64) []float32 {
+	out := make([]float32, len(sum))
+	for k, x := range sum {
+		out[k] = float32(x / by)
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package issues
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// rowsOf are n rows of the task response, with these ids and the issues that of gives; nil is unassigned.
+func rowsOf(t *testing.T, n int, id string, of func(i int) []string) func() (*dataset.Row, error) {
+	t.Helper()
+	at := 0
+	return func() (*dataset.Row, error) {
+		if at == n {
+			return nil, io.EOF
+		}
+		at++
+		row, err := dataset.RowOf(map[string]any{"response": "x"})
+		if err != nil {
+			return nil, err
+		}
+		row.ID, row.Values = fmt.Sprintf(id, at), []string{"x", fmt.Sprint(at), "", ""}
+		f := &Finding{Status: Assigned, IDs: of(at - 1)}
+		switch {
+		case f.IDs == nil:
+			f = &Finding{Status: Unassigned, Reason: Cut}
+		case len(f.IDs) == 0:
+			f.Status = None
+		}
+		return row, f.Set(row)
+	}
+}
+
+// diffOf compares 40 rows, in pairs if both have the same ids. In A five rows have the issue "more", in B twenty; "less"
+// the other way; "same" is in ten rows of both; "old" in A and "fresh" in B alone. One row of each is unassigned.
+func diffOf(t *testing.T, idA, idB string) *Diff {
+	t.Helper()
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &List{}
+	for _, id := range []string{"more", "less", "same", "old", "fresh"} {
+		list.Issues = append(list.Issues, Issue{ID: id, Name: id})
+	}
+	c, err := NewComparison(list, list, DiffOptions{Taxonomy: task,
+		Intervals: report.IntervalOptions{Method: report.Bootstrap, Resamples: 400, Seed: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuesOf := func(more, less int, own string, unassigned int) func(int) []string {
+		return func(i int) []string {
+			if i == unassigned {
+				return nil
+			}
+			ids := []string{}
+			for id, n := range map[string]int{"more": more, "less": less, "same": 10, own: 1} {
+				if i < n {
+					ids = append(ids, id)
+				}
+			}
+			return ids
+		}
+	}
+	for _, err := range []error{c.ReadA(t.Context(), "a.jsonl", rowsOf(t, 40, idA, issuesOf(5, 20, "old", 38))),
+		c.ReadB(t.Context(), "b.jsonl", rowsOf(t, 40, idB, issuesOf(20, 5, "fresh", 39)))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := c.ComputeDiff(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestDiff: by hand, 15 of 38 pairs gain "more" and none loses it: McNemar's p is 2·(1/2)^15, five times that with Holm.
+func TestDiff(t *testing.T) {
+	want := map[string]string{"more": Grown, "less": Shrunk, "same": Unchanged, "old": Gone, "fresh": New}
+	paired := diffOf(t, "r%d", "r%d")
+	if !paired.Paired || paired.Both != 40 || paired.Compared != 38 || paired.A.Looked != 39 || paired.B.Unassigned != 1 {
+		t.Errorf("%+v", paired)
+	}
+	apart := diffOf(t, "a%d", "b%d")
+	if apart.Paired || apart.Both != 0 || apart.Compared != 0 {
+		t.Errorf("%+v", apart)
+	}
+	for _, d := range []*Diff{paired, apart} {
+		for _, i := range d.Issues {
+			if i.Change != want[i.ID] {
+				t.Errorf("paired %v, %s: %s, p %v, want %s", d.Paired, i.ID, i.Change, i.PHolm, want[i.ID])
+			}
+		}
+		if n := d.Counts().Labels; n[New] != 1 || n[Gone] != 1 || n[Grown] != 1 || n[Shrunk] != 1 || n["more"] != 20 {
+			t.Errorf("counts %v", n)
+		}
+	}
+	for _, i := range paired.Issues {
+		if i.ID != "more" {
+			continue
+		}
+		p := 2 * math.Pow(0.5, 15)
+		if i.Gained != 15 || i.Lost != 0 || i.CountA != 5 || i.CountB != 20 || math.Abs(float64(i.P)-p) > 1e-12 ||
+			math.Abs(float64(i.PHolm)-5*p) > 1e-12 || math.Abs(float64(i.Difference.Value)-15.0/38) > 1e-12 {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+// TestNoDiff: lists without an issue in common, and files of which nothing is known, cannot be compared.
+func TestNoDiff(t *testing.T) {
+	a, b := &List{Issues: []Issue{{ID: "a", Name: "A"}}}, &List{Issues: []Issue{{ID: "b", Name: "B"}}}
+	o := DiffOptions{Intervals: report.IntervalOptions{Method: report.None}}
+	if _, err := NewComparison(a, b, o); err == nil {
+		t.Error("no issue in common, and no error")
+	}
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Taxonomy = task
+	c, err := NewComparison(a, a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := func(int) []string { return nil }
+	if err := c.ReadA(t.Context(), "a", rowsOf(t, 3, "r%d", unknown)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ReadB(t.Context(), "b", rowsOf(t, 3, "r%d", func(int) []string { return []string{"other"} })); err == nil {
+		t.Error("an issue that the list does not have")
+	}
+	if _, err := c.ComputeDiff(t.Context()); err == nil {
+		t.Error("nothing is known, and no error")
+	}
+}

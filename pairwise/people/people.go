@@ -1,0 +1,238 @@
+// Package people compares a judge's verdicts on pairs with people's, and people with each other.
+package people
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/pairwise/leaderboard"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+)
+
+// Pair is one with people's verdicts.
+type Pair struct {
+	Item, SystemA, SystemB string
+	People                 []string // values of verdicts, "" where somebody gave none
+	Judge                  string   // its verdict; "" where there is none
+	Judged                 bool     // the file has a verdict of a judge on it, perhaps without a value
+}
+
+// Report says how far a judge and people agree. Its JSON keys are stable.
+type Report struct {
+	File       string         `json:"file"`
+	Type       string         `json:"type"`
+	Pairs      int            `json:"pairs"`
+	People     int            `json:"people"`      // columns of verdicts
+	Alpha      report.Number  `json:"alpha"`       // Krippendorff's, nominal, of people
+	NoMajority int            `json:"no_majority"` // pairs on which no verdict has more votes than every other
+	Majority   map[string]int `json:"majority"`    // pairs by people's verdict
+	// TiesMerged: nobody said both_bad, so that both kinds of ties are one.
+	TiesMerged  bool      `json:"ties_merged"`
+	WithTies    *Accord   `json:"with_ties,omitempty"`    // nil without a judge
+	WithoutTies *Accord   `json:"without_ties,omitempty"` // pairs in which one text wins by both
+	Unjudged    int       `json:"unjudged"`               // pairs with a majority on which the judge has no verdict
+	Rankings    []Ranking `json:"rankings,omitempty"`
+	faults      []error
+}
+
+// Accord is that of a judge with people's majority, on the pairs on which both have a verdict.
+type Accord struct {
+	Pairs    int           `json:"pairs"`
+	Accuracy report.Figure `json:"accuracy"` // its interval resamples items
+	Constant report.Number `json:"constant"` // accuracy of who always gives the most frequent verdict
+	MacroF1  report.Number `json:"macro_f1"` // over the verdicts that either gives
+	Kappa    report.Number `json:"kappa"`    // Cohen's
+}
+
+// Ranking is how far the orders of the systems by the judge and by people agree.
+type Ranking struct {
+	Estimator string        `json:"estimator"`
+	Tau       report.Number `json:"tau"` // Kendall's tau-b
+}
+
+// Options say how the figures are computed.
+type Options struct {
+	Intervals report.IntervalOptions
+	Ratings   leaderboard.Options
+}
+
+// Compute compares the pairs of a file by one type.
+func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*Report, error) {
+	r := &Report{File: file, Type: name, Pairs: len(pairs), Majority: map[string]int{}}
+	if len(pairs) == 0 {
+		return nil, errors.New(file + ": there are no pairs")
+	}
+	r.TiesMerged = !slices.ContainsFunc(pairs, func(p Pair) bool { return slices.Contains(p.People, verdicts.BothBad) })
+	units := make([][]string, len(pairs))
+	majority := make([]string, len(pairs))
+	judged := false
+	for i := range pairs {
+		p := &pairs[i]
+		r.People = max(r.People, len(p.People))
+		units[i] = slices.DeleteFunc(slices.Clone(p.People), func(v string) bool { return v == "" })
+		if majority[i] = majorityOf(p.People); majority[i] == "" {
+			r.NoMajority++
+		} else {
+			r.Majority[majority[i]]++
+		}
+		if r.TiesMerged && p.Judge == verdicts.BothBad {
+			p.Judge = verdicts.BothGood
+		}
+		judged = judged || p.Judged
+		if p.Judged && p.Judge == "" && majority[i] != "" {
+			r.Unjudged++
+		}
+	}
+	r.Alpha = report.Number(stats.AlphaNominal(units))
+	if !judged {
+		return r, nil
+	}
+	var err error
+	if r.WithTies, err = accord(ctx, pairs, majority, func(string) bool { return true }, &o); err != nil {
+		return nil, err
+	}
+	if r.WithoutTies, err = accord(ctx, pairs, majority, wins, &o); err != nil {
+		return nil, err
+	}
+	r.Rankings, err = rankings(ctx, pairs, majority, &o)
+	return r, err
+}
+
+func wins(v string) bool { return v == verdicts.A || v == verdicts.B }
+
+func majorityOf(people []string) string {
+	v := verdicts.Verdict{}
+	for _, value := range people {
+		v.Runs = append(v.Runs, verdicts.Run{Value: value})
+	}
+	v.Reconcile(verdicts.Majority)
+	return v.Value
+}
+
+// accord compares the pairs of which both verdicts count.
+func accord(ctx context.Context, pairs []Pair, majority []string, counts func(string) bool, o *Options) (*Accord, error) {
+	var gold, judge []string
+	var groupOf []int
+	items, frequency := map[string]int{}, map[string]int{}
+	for i := range pairs {
+		if majority[i] == "" || pairs[i].Judge == "" || !counts(majority[i]) || !counts(pairs[i].Judge) {
+			continue
+		}
+		n, ok := items[pairs[i].Item]
+		if !ok {
+			n = len(items)
+			items[pairs[i].Item] = n
+		}
+		gold, judge, groupOf = append(gold, majority[i]), append(judge, pairs[i].Judge), append(groupOf, n)
+		frequency[majority[i]]++
+	}
+	a := &Accord{Pairs: len(gold), Constant: report.Undefined,
+		Accuracy: report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}}
+	if a.MacroF1, a.Kappa = report.Undefined, report.Undefined; a.Pairs == 0 {
+		return a, nil
+	}
+	accuracy := func(weight []int32) float64 {
+		right, all := 0.0, 0.0
+		for i := range gold {
+			w := float64(weight[groupOf[i]])
+			if all += w; gold[i] == judge[i] {
+				right += w
+			}
+		}
+		return right / all
+	}
+	var samples []float64
+	if o.Intervals.Method == report.Bootstrap {
+		var err error
+		if samples, err = stats.Bootstrap(ctx, len(items), o.Intervals.Resamples, o.Intervals.Seed, accuracy); err != nil {
+			return nil, err
+		}
+	}
+	a.Accuracy = report.NewFigure(accuracy(slices.Repeat([]int32{1}, len(items))), samples)
+	most := slices.Max(slices.Collect(maps.Values(frequency)))
+	a.Constant = report.Number(float64(most) / float64(a.Pairs))
+	a.MacroF1 = report.Number(macroF1(gold, judge))
+	a.Kappa = report.Number(stats.Kappa(gold, judge))
+	return a, nil
+}
+
+// macroF1 is the mean F1 over the values that either list has.
+func macroF1(gold, found []string) float64 {
+	sum, n := 0.0, 0
+	for _, value := range verdicts.Values() {
+		var both, onlyGold, onlyFound float64
+		for i := range gold {
+			switch {
+			case gold[i] == value && found[i] == value:
+				both++
+			case gold[i] == value:
+				onlyGold++
+			case found[i] == value:
+				onlyFound++
+			}
+		}
+		if both+onlyGold+onlyFound > 0 {
+			sum, n = sum+2*both/(2*both+onlyGold+onlyFound), n+1
+		}
+	}
+	return sum / float64(n)
+}
+
+// rankings compares the orders of the systems by each estimator.
+func rankings(ctx context.Context, pairs []Pair, majority []string, o *Options) ([]Ranking, error) {
+	var boards [2]*leaderboard.Table
+	for side := range boards {
+		v := leaderboard.NewVerdicts(nil)
+		for i := range pairs {
+			value := pairs[i].Judge
+			if side == 1 {
+				value = majority[i]
+			}
+			reason := ""
+			if value == "" {
+				reason = verdicts.Inconsistent
+			}
+			v.Add(verdicts.Overall, pairs[i].Item, pairs[i].SystemA, pairs[i].SystemB, value, reason)
+		}
+		ratings := o.Ratings
+		ratings.Resamples = 0
+		b, err := v.Compute(ctx, ratings)
+		if err != nil {
+			return nil, err
+		}
+		boards[side] = &b.Tables[0]
+	}
+	var out []Ranking
+	for _, e := range []struct {
+		name string
+		of   func(*leaderboard.Row) float64
+	}{{"Bradley-Terry", func(r *leaderboard.Row) float64 { return float64(r.Rating.Value) }},
+		{"Davidson", func(r *leaderboard.Row) float64 { return float64(r.Davidson) }},
+		{"Elo", func(r *leaderboard.Row) float64 { return float64(r.Elo) }},
+		{"Glicko-2", func(r *leaderboard.Row) float64 { return float64(r.Glicko2) }},
+		{"Borda", func(r *leaderboard.Row) float64 { return r.Borda }},
+		{"win rate", func(r *leaderboard.Row) float64 { return float64(r.WinRate.Value) }}} {
+		judge, gold := valuesOf(boards[0], e.of), valuesOf(boards[1], e.of)
+		var x, y []float64
+		for _, system := range slices.Sorted(maps.Keys(judge)) {
+			if g, ok := gold[system]; ok && !math.IsNaN(g) && !math.IsNaN(judge[system]) {
+				x, y = append(x, judge[system]), append(y, g)
+			}
+		}
+		out = append(out, Ranking{e.name, report.Number(stats.NewPairs(x, y, nil).Correlations(nil).Kendall)})
+	}
+	return out, nil
+}
+
+func valuesOf(t *leaderboard.Table, of func(*leaderboard.Row) float64) map[string]float64 {
+	out := map[string]float64{}
+	for i := range t.Rows {
+		out[t.Rows[i].System] = of(&t.Rows[i])
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package people
+
+import (
+	"fmt"
+
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+)
+
+// SetFaults says which lines were no rows.
+func (r *Report) SetFaults(faults []error) { r.faults = faults }
+
+// Warnings say what the figures leave out.
+func (r *Report) Warnings() []report.FileWarning { return []report.FileWarning{{Faults: r.faults}} }
+
+// IsIncomplete tells whether verdicts or lines are left out.
+func (r *Report) IsIncomplete() bool { return r.Unjudged > 0 || len(r.faults) > 0 }
+
+// Report puts the figures into words and tables.
+func (r *Report) Report() *report.Report {
+	out := &report.Report{Title: fmt.Sprintf("%s: %s with verdicts of %s", r.File, words.Plural(r.Pairs, "pair", "pairs"),
+		words.Plural(r.People, "person", "people"))}
+	if r.People > 1 {
+		out.Facts = append(out.Facts, "agreement of people: Krippendorff's alpha "+r.Alpha.Text("%.3f"))
+	}
+	out.Facts = append(out.Facts, fmt.Sprintf("majority: A %d, B %d, both good %d, both bad %d; no majority %d",
+		r.Majority[verdicts.A], r.Majority[verdicts.B], r.Majority[verdicts.BothGood], r.Majority[verdicts.BothBad],
+		r.NoMajority))
+	if r.TiesMerged {
+		out.Facts = append(out.Facts, "people know one kind of tie: both_good and both_bad of the judge are that")
+	}
+	if r.WithTies == nil {
+		return out
+	}
+	if r.Unjudged > 0 {
+		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: the judge has no verdict",
+			words.Plural(r.Unjudged, "pair is", "pairs are")))
+	}
+	table := report.NewTable("pairs", "number", "accuracy", "constant", "macro-F1", "kappa")
+	for _, a := range []struct {
+		name string
+		*Accord
+	}{{"all", r.WithTies}, {"without ties", r.WithoutTies}} {
+		table.Rows = append(table.Rows, []string{a.name, fmt.Sprint(a.Pairs), a.Accuracy.Text("%.3f"), a.Constant.Text("%.3f"),
+			a.MacroF1.Text("%.3f"), a.Kappa.Text("%.3f")})
+	}
+	orders := report.NewTable("estimator", "tau")
+	for _, k := range r.Rankings {
+		orders.Rows = append(orders.Rows, []string{k.Estimator, k.Tau.Text("%.2f")})
+	}
+	out.Sections = []report.Section{{Title: "The judge's verdicts against people's majority (" + r.Type + ")", Table: table},
+		{Title: "Order of the systems by the judge and by people", Table: orders}}
+	return out
+}
