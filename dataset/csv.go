@@ -110,7 +110,7 @@ func (t *table) columns(cells []string) ([]column, error) {
 func checkCells(cells []string, where string) error {
 	for i, c := range cells {
 		if !utf8.ValidString(c) {
-			return &encodingError{place: fmt.Sprintf("cell %d%s", i+1, where)}
+			return &textfile.EncodingError{Place: fmt.Sprintf("cell %d%s", i+1, where)}
 		}
 	}
 	return nil

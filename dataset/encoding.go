@@ -20,13 +20,12 @@ import (
 
 // Names of encodings of text that need no asking for.
 const (
-	encodingUTF8    = "utf-8"
-	encodingUTF16   = "utf-16"
-	encodingWindows = "windows-1252" // what Excel writes as CSV in Western Europe and America
+	encodingUTF8  = "utf-8"
+	encodingUTF16 = "utf-16"
 )
 
 // commonEncodings are those that are suggested.
-var commonEncodings = []string{encodingUTF8, encodingUTF16, encodingWindows, "windows-1250",
+var commonEncodings = []string{encodingUTF8, encodingUTF16, textfile.Windows, "windows-1250",
 	"windows-1251", "iso-8859-1",
 	"iso-8859-2", "iso-8859-15", "macintosh", "koi8-r", "shift_jis", "euc-jp", "gbk", "gb18030", "big5", "euc-kr"}
 
@@ -44,20 +43,6 @@ func ParseEncoding(name string) (string, error) {
 		strings.Join(commonEncodings, ", "))
 }
 
-// encodingError is text that is not in the encoding it is read as.
-type encodingError struct {
-	place    string // "cell 2", or "byte 10 of the line"
-	encoding string // "" is UTF-8, because nothing said otherwise
-}
-
-func (e *encodingError) Error() string {
-	if e.encoding == "" {
-		return fmt.Sprintf("not UTF-8 at %s; name the file's encoding, as in: --encoding %s", e.place, encodingWindows)
-	}
-	return fmt.Sprintf("the text at %s does not fit the encoding %s; mend it, or name another encoding with --encoding",
-		e.place, e.encoding)
-}
-
 // decode makes UTF-8 of text in the encoding of o. A byte order mark goes before it; where neither is there,
 // CSV and TSV may fit Windows-1252. It gives the encoding's name, "" for UTF-8, and what to say about it.
 func decode(in *bufio.Reader, o Options) (out *bufio.Reader, name, note string, err error) {
@@ -71,7 +56,7 @@ func decode(in *bufio.Reader, o Options) (out *bufio.Reader, name, note string, 
 	case o.Encoding != "":
 		name = o.Encoding
 	case o.Format.is(CSV, TSV) && textfile.FitsWindows(in):
-		name = encodingWindows
+		name = textfile.Windows
 		note = "not UTF-8; read as Windows-1252 (--encoding names another)"
 	default:
 		return in, "", "", nil
@@ -105,9 +90,9 @@ func (d *decoded) notes() []string { return slices.Concat(d.said, d.records.note
 
 // withEncoding names the encoding in an error about text that does not fit it.
 func withEncoding(err error, name string) error {
-	var wrong *encodingError
+	var wrong *textfile.EncodingError
 	if errors.As(err, &wrong) {
-		wrong.encoding = name
+		wrong.Encoding = name
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/erreval/erreval/dataset/internal/textfile"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
@@ -131,7 +132,7 @@ func TestEncodingWaitsForNothing(t *testing.T) {
 // TestRawOfDecoded: a rejected line is kept as text, with the bytes that do not fit marked.
 func TestRawOfDecoded(t *testing.T) {
 	r, err := NewSource(strings.NewReader(head+"f\xfc\x81,a,p\n"), "in.csv", Options{Taxonomy: questions(t),
-		Format: Format{Name: CSV}, Encoding: encodingWindows})
+		Format: Format{Name: CSV}, Encoding: textfile.Windows})
 	if err != nil {
 		t.Fatal(err)
 	}

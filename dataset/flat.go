@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // Flat formats have one cell a column. Nested columns become dotted ones, and back:
@@ -85,7 +87,7 @@ func joinLabels(raw json.RawMessage) (json.RawMessage, bool) {
 			return nil, false
 		}
 	}
-	return quote(strings.Join(names, separator)), true
+	return jsontext.Quote(strings.Join(names, separator)), true
 }
 
 func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
@@ -116,7 +118,7 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 			for _, p := range parts {
 				out = append(out, column{name + "." + p.name, p.value})
 			}
-		case kind(key.value) != "a text" || string(key.value) == `""`:
+		case jsontext.Kind(key.value) != "a text" || string(key.value) == `""`:
 			return nil, false
 		default:
 			out = append(out, column{name, key.value})
@@ -132,7 +134,7 @@ func flattenIssues(raw json.RawMessage) ([]column, bool) {
 	}
 	var out []column
 	for _, key := range keys {
-		value, ok := key.value, slices.Contains(issueKeys, key.name) && kind(key.value) == issueKind(key.name) &&
+		value, ok := key.value, slices.Contains(issueKeys, key.name) && jsontext.Kind(key.value) == issueKind(key.name) &&
 			string(key.value) != `""` && string(key.value) != "[]"
 		if ok && key.name == "ids" {
 			value, ok = joinLabels(key.value)
@@ -149,7 +151,7 @@ func flattenIssues(raw json.RawMessage) ([]column, bool) {
 func isLabelList(key string) bool { return key == "labels" || key == "not_judged" }
 
 func allOfKind(columns []column, what string) bool {
-	return !slices.ContainsFunc(columns, func(c column) bool { return kind(c.value) != what })
+	return !slices.ContainsFunc(columns, func(c column) bool { return jsontext.Kind(c.value) != what })
 }
 
 func flattenScores(raw json.RawMessage) ([]column, bool) {
@@ -176,7 +178,7 @@ func flattenScores(raw json.RawMessage) ([]column, bool) {
 // scoreFits tells whether a part of a score can be told from its cell's text: value is a number,
 // status and reason are texts, all others lists or objects.
 func scoreFits(p column) bool {
-	switch k := kind(p.value); p.name {
+	switch k := jsontext.Kind(p.value); p.name {
 	case "value":
 		return k == "a number"
 	case "status", "reason":

@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -24,7 +25,8 @@ func TestIssuesInFlatFiles(t *testing.T) {
 		`{"severity":2,"status":"no_issue"}`,
 	} {
 		for _, name := range []string{CSV, TSV, XLSX, Parquet} {
-			row := &Row{columns: []column{{"response", quote("a")}, {"input", quote("b")}, {columnIssues, []byte(want)}}}
+			row := &Row{columns: []column{{"response", jsontext.Quote("a")}, {"input", jsontext.Quote("b")},
+				{columnIssues, []byte(want)}}}
 			var b bytes.Buffer
 			sink, err := NewSink(&b, Format{Name: name}, SinkOptions{})
 			if err != nil {

@@ -5,27 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // parseObject splits one JSON object into its columns, in order, each value verbatim. Unlike
 // encoding/json alone it refuses what would change the data in silence: a key that occurs twice,
 // invalid UTF-8, half of a surrogate pair.
 func parseObject(data []byte) ([]column, error) {
-	if err := checkText(data); err != nil {
+	if err := jsontext.Check(data); err != nil {
 		return nil, err
 	}
-	if json.Valid(data) && bytes.HasPrefix(bytes.TrimLeft(data, jsonSpace), []byte("{")) {
+	if json.Valid(data) && bytes.HasPrefix(bytes.TrimLeft(data, jsontext.Space), []byte("{")) {
 		return splitObject(data)
 	}
 	return nil, whyNoObject(data)
 }
-
-const jsonSpace = " \t\r\n"
 
 // maxKeys leaves room for what runs add to the columns of a table.
 const maxKeys = 2 * bounded.MaxColumns
@@ -35,15 +31,15 @@ const maxKeys = 2 * bounded.MaxColumns
 func splitObject(data []byte) ([]column, error) {
 	var columns []column
 	seen := map[string]bool{}
-	rest := bytes.TrimLeft(data, jsonSpace)[1:]
+	rest := bytes.TrimLeft(data, jsontext.Space)[1:]
 	for {
-		rest = bytes.TrimLeft(rest, jsonSpace+",")
+		rest = bytes.TrimLeft(rest, jsontext.Space+",")
 		if rest[0] == '}' {
 			return columns, nil
 		}
-		n := valueLen(rest)
+		n := jsontext.ValueLen(rest)
 		var c column
-		if err := readString(rest[:n], &c.name); err != nil {
+		if err := jsontext.ReadString(rest[:n], &c.name); err != nil {
 			return nil, notJSON(data, err)
 		}
 		if seen[c.name] {
@@ -52,61 +48,12 @@ func splitObject(data []byte) ([]column, error) {
 		if seen[c.name] = true; len(seen) > maxKeys {
 			return nil, fmt.Errorf("more than %d columns; keep the ones that are needed", maxKeys)
 		}
-		rest = bytes.TrimLeft(rest[n:], jsonSpace+":")
-		n = valueLen(rest)
+		rest = bytes.TrimLeft(rest[n:], jsontext.Space+":")
+		n = jsontext.ValueLen(rest)
 		c.value = bytes.Clone(rest[:n])
 		columns = append(columns, c)
 		rest = rest[n:]
 	}
-}
-
-// valueLen is the length of the JSON value that valid JSON begins with.
-func valueLen(data []byte) int {
-	depth := 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			i += stringLen(data[i:]) - 1
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-			if depth < 0 { // the end of what a number stood in
-				return len(bytes.TrimRight(data[:i], jsonSpace))
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case ',':
-			if depth == 0 {
-				return len(bytes.TrimRight(data[:i], jsonSpace))
-			}
-		}
-	}
-	return len(data)
-}
-
-// stringLen is the length of the string that valid JSON begins with, with its quotes.
-func stringLen(data []byte) int {
-	for i := 1; ; i++ {
-		i += bytes.IndexAny(data[i:], `"\`)
-		if data[i] == '"' {
-			return i + 1
-		}
-		i++
-	}
-}
-
-// readString reads a JSON string out of valid JSON; most have no escapes and are what stands between their quotes.
-func readString(data []byte, to *string) error {
-	if n := len(data) - 1; n > 0 && bytes.IndexByte(data, '\\') < 0 {
-		*to = string(data[1:n])
-		return nil
-	}
-	return json.Unmarshal(data, to)
 }
 
 // whyNoObject reads data that is no single object, to say what it is instead.
@@ -117,7 +64,7 @@ func whyNoObject(data []byte) error {
 		return notJSON(data, err)
 	}
 	if start != json.Delim('{') {
-		return fmt.Errorf(`the line holds %s, not an object; write one {"column": value, …} a line%s`, kind(data),
+		return fmt.Errorf(`the line holds %s, not an object; write one {"column": value, …} a line%s`, jsontext.Kind(data),
 			arrayHint(start))
 	}
 	dec = json.NewDecoder(bytes.NewReader(data))
@@ -149,82 +96,4 @@ func arrayHint(start json.Token) string {
 		return "; jq -c '.[]' FILE turns a JSON array into such lines"
 	}
 	return ""
-}
-
-// checkText refuses text that encoding/json would replace by U+FFFD without a word.
-func checkText(data []byte) error {
-	if !utf8.Valid(data) {
-		return &encodingError{place: fmt.Sprintf("byte %d of the line", invalidAt(data)+1)}
-	}
-	for i := bytes.IndexByte(data, '\\'); i >= 0 && i < len(data); {
-		n, err := checkEscape(data[i:])
-		if err != nil {
-			return fmt.Errorf("%w (byte %d of the line)", err, i+1)
-		}
-		i += n
-		next := bytes.IndexByte(data[min(i, len(data)):], '\\')
-		if next < 0 {
-			break
-		}
-		i += next
-	}
-	return nil
-}
-
-func invalidAt(data []byte) int {
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return len(data)
-}
-
-// checkEscape gives the length of the escape that data begins with; anything but half a surrogate
-// pair is left to the JSON parser.
-func checkEscape(data []byte) (int, error) {
-	r, ok := unicodeEscape(data)
-	if !ok {
-		return 2, nil
-	}
-	if !utf16.IsSurrogate(r) {
-		return 6, nil
-	}
-	low, ok := unicodeEscape(data[6:])
-	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
-		return 0, fmt.Errorf("%s is half of a surrogate pair, not a character; the program that wrote the file cut a text "+
-			"inside a character", data[:6])
-	}
-	return 12, nil
-}
-
-func unicodeEscape(data []byte) (rune, bool) {
-	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
-		return 0, false
-	}
-	r, err := strconv.ParseUint(string(data[2:6]), 16, 16)
-	return rune(r), err == nil
-}
-
-// kind names the type of a JSON value for a message.
-func kind(data []byte) string {
-	data = bytes.TrimLeft(data, " \t\r\n")
-	if len(data) == 0 {
-		return "nothing"
-	}
-	switch data[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a text"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }

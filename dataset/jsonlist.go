@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/dataset/internal/jsontext"
+	"github.com/erreval/erreval/dataset/internal/textfile"
 )
 
 // list reads a JSON list of objects, item by item: [ … ], {"data": [ … ]}, or objects one after the
@@ -71,7 +73,7 @@ func (l *list) skipLong() error {
 	rest := io.MultiReader(l.dec.Buffered(), l.in.In)
 	in := bufio.NewReaderSize(rest, 64<<10)
 	fault.Raw, _ = in.Peek(1 << 10)
-	fault.Raw = bytes.TrimLeft(bytes.Clone(fault.Raw), jsonSpace+",")
+	fault.Raw = bytes.TrimLeft(bytes.Clone(fault.Raw), jsontext.Space+",")
 	if err := skipValue(in, l.open); err != nil {
 		l.err = l.itemError(err)
 		return l.err
@@ -101,7 +103,7 @@ func skipValue(in *bufio.Reader, depth int) error {
 			return err
 		}
 		switch {
-		case ended && strings.IndexByte(jsonSpace, c) >= 0:
+		case ended && strings.IndexByte(jsontext.Space, c) >= 0:
 		case ended && c == ',':
 			return nil
 		case ended:
@@ -113,7 +115,7 @@ func skipValue(in *bufio.Reader, depth int) error {
 			continue
 		case c == '"':
 			quoted, began, ended = !quoted, true, quoted && depth == 0
-		case quoted || strings.IndexByte(jsonSpace, c) >= 0:
+		case quoted || strings.IndexByte(jsontext.Space, c) >= 0:
 		case c == '{' || c == '[':
 			depth++
 			began = true
@@ -134,8 +136,8 @@ func skipValue(in *bufio.Reader, depth int) error {
 func relative(err error) error {
 	words := strings.NewReplacer("of the line", "of the item", "the line holds", "the item holds",
 		`write one {"column": value, …} a line`, "write a list of objects")
-	if wrong := (*encodingError)(nil); errors.As(err, &wrong) {
-		wrong.place = words.Replace(wrong.place)
+	if wrong := (*textfile.EncodingError)(nil); errors.As(err, &wrong) {
+		wrong.Place = words.Replace(wrong.Place)
 		return wrong
 	}
 	return errors.New(words.Replace(err.Error()))
@@ -144,12 +146,7 @@ func relative(err error) error {
 // oneLine takes line breaks out of values: a row must fit on a line.
 func oneLine(columns []column) []column {
 	for i, c := range columns {
-		if bytes.ContainsAny(c.value, "\n\r") {
-			var b bytes.Buffer
-			if json.Compact(&b, c.value) == nil { // it was parsed before
-				columns[i].value = b.Bytes()
-			}
-		}
+		columns[i].value = jsontext.OneLine(c.value)
 	}
 	return columns
 }
@@ -237,7 +234,7 @@ func (l *list) readObject() (json.RawMessage, error) {
 			raw = append(raw, ',')
 		}
 		keys = append(keys, key)
-		raw = append(append(append(raw, quote(key)...), ':'), value...)
+		raw = append(append(append(raw, jsontext.Quote(key)...), ':'), value...)
 	}
 	_, err := l.dec.Token() // the closing brace
 	l.open = 0

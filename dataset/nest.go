@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // flatHeader knows what the columns of a flat file mean.
@@ -83,7 +85,7 @@ func issuesValue(parts []column) json.RawMessage {
 			if p.name != key {
 				continue
 			}
-			if text, ok := unquote(p.value); ok && key == "ids" {
+			if text, ok := jsontext.Unquote(p.value); ok && key == "ids" {
 				p.value = splitLabels(text)
 			}
 			out = append(out, p)
@@ -97,7 +99,7 @@ func issuesValue(parts []column) json.RawMessage {
 
 // appendWhole takes a diagnosis or scores that stands in one cell, if it is not empty.
 func appendWhole(out []column, name string, raw json.RawMessage) []column {
-	text, isText := unquote(raw)
+	text, isText := jsontext.Unquote(raw)
 	if isText && json.Valid([]byte(text)) {
 		raw = json.RawMessage(text)
 	}
@@ -131,7 +133,7 @@ func knownDiagnosis(key string) bool {
 func value(cell any) json.RawMessage {
 	switch v := cell.(type) {
 	case string:
-		return quote(v)
+		return jsontext.Quote(v)
 	case json.RawMessage:
 		return v
 	}
@@ -175,7 +177,7 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 	if i := strings.IndexByte(key, '.'); i >= 0 {
 		top, last = key[:i], key[i+1:]
 	}
-	text, isText := unquote(raw)
+	text, isText := jsontext.Unquote(raw)
 	numeric := n.name == ColumnDiagnosis && (top == "probabilities" || top == "truncated") ||
 		n.name == columnScores && last == "value" || n.name == columnIssues && issueKind(key) == "a number"
 	switch {
@@ -183,7 +185,7 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 		return nil, fmt.Errorf("%.40q is no number", text)
 	case numeric && isText:
 		return json.RawMessage(text), nil
-	case numeric && kind(raw) != "a number":
+	case numeric && jsontext.Kind(raw) != "a number":
 		return nil, fmt.Errorf("%.40s is no number", raw)
 	case numeric:
 		return json.RawMessage(strings.TrimSuffix(string(raw), ".0")), nil
@@ -196,12 +198,6 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 		return nil, fmt.Errorf("%.40q is neither a JSON list nor an object", text)
 	}
 	return raw, nil
-}
-
-func unquote(raw json.RawMessage) (string, bool) {
-	var text string
-	ok := raw[0] == '"' && readString(raw, &text) == nil
-	return text, ok
 }
 
 // insertInto puts the nested value into its place, which is removed where all cells were empty.
@@ -244,13 +240,13 @@ func diagnosisValue(parts []column) json.RawMessage {
 	untagged := slices.ContainsFunc(top, func(c column) bool { return c.name == "status" })
 	for i, c := range top {
 		if c.name == "not_judged" {
-			text, _ := unquote(c.value)
+			text, _ := jsontext.Unquote(c.value)
 			top[i].value = splitLabels(text)
 		}
 	}
 	for i, c := range top {
 		if c.name == "labels" {
-			text, _ := unquote(c.value)
+			text, _ := jsontext.Unquote(c.value)
 			if text == "" && untagged {
 				top = slices.Delete(top, i, i+1)
 				break
@@ -271,7 +267,7 @@ func splitLabels(text string) json.RawMessage {
 			names = append(names, n)
 		}
 	}
-	list, _ := marshal(names) // strings always marshal
+	list, _ := jsontext.Marshal(names) // strings always marshal
 	return list
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -147,7 +148,7 @@ func (o *Output) Reject(e *LineError) error {
 	if !utf8.Valid(e.Raw) {
 		rec.Raw, rec.Encoding = base64.StdEncoding.EncodeToString(e.Raw), "base64"
 	}
-	line, err := marshal(rec)
+	line, err := jsontext.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("rejected lines: %w", err)
 	}

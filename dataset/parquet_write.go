@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/erreval/erreval/dataset/internal/parquetrows"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -72,7 +73,7 @@ func unwritten(err error, panicked any) error {
 // truth value, 64-bit integer, double and JSON that holds them all.
 func (p *parquetWriter) node(c headerColumn, source *Schema, full bool) parquet.Node {
 	if source != nil {
-		if n, ok := source.nodes[c.name]; ok && kept(n) && fits(c.kinds, n) {
+		if n, ok := source.nodes[c.name]; ok && parquetrows.IsKept(n) && fits(c.kinds, n) {
 			if full && n.Required() {
 				return parquet.Required(parquet.Leaf(n.Type()))
 			}
@@ -100,7 +101,7 @@ func (c *headerColumn) parquetType() parquet.Type {
 
 // fits tells whether values of these kinds can stand in a column of the node's type.
 func fits(k kinds, node parquet.Node) bool {
-	switch annotation(node).(type) {
+	switch parquetrows.Annotation(node).(type) {
 	case *format.JsonType:
 		return true
 	case *format.StringType, *format.EnumType, *format.DateType, *format.TimestampType:
@@ -121,7 +122,7 @@ func (p *parquetWriter) write(cells []json.RawMessage) (err error) {
 	for i, raw := range cells {
 		v := parquet.NullValue()
 		if raw != nil && !isNull(raw) {
-			if v, err = parquetValue(raw, p.nodes[i]); err != nil {
+			if v, err = parquetrows.ValueOf(raw, p.nodes[i]); err != nil {
 				return fmt.Errorf("column %q: %.40s does not fit the column's type: %w", p.columns[i].name, raw, err)
 			}
 			p.size += len(raw)

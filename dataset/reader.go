@@ -13,6 +13,7 @@ import (
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/idset"
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -248,19 +249,19 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 				field)
 		}
 	}
-	if r.in.unit() == "row" && kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
+	if r.in.unit() == "row" && jsontext.Kind(raw) == "a number" { // a sheet's cell has no quotes to put it in
 		return string(raw), nil
 	}
 	var text string
-	if raw[0] != '"' || readString(raw, &text) != nil {
+	if raw[0] != '"' || jsontext.ReadString(raw, &text) != nil {
 		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with --map %s=COLUMN",
-			name, kind(raw), quoteHint(raw), field)
+			name, jsontext.Kind(raw), quoteHint(raw), field)
 	}
 	return text, nil
 }
 
 func quoteHint(raw json.RawMessage) string {
-	if kind(raw) == "a number" {
+	if jsontext.Kind(raw) == "a number" {
 		return "put it in quotes, or "
 	}
 	return ""

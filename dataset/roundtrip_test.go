@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // allFormats are the formats with every compression.
@@ -52,7 +54,7 @@ func (g generator) cell(typ int) json.RawMessage {
 	}
 	switch typ {
 	case 0, 1:
-		return quote(g.text())
+		return jsontext.Quote(g.text())
 	case 2:
 		return json.RawMessage(fmt.Sprint(g.IntN(1000) - 500))
 	case 3:
@@ -60,7 +62,7 @@ func (g generator) cell(typ int) json.RawMessage {
 	case 4:
 		return json.RawMessage([]string{"true", "false"}[g.IntN(2)])
 	case 5:
-		return json.RawMessage(fmt.Sprintf(`[1,{"a":%s}, %s]`, quote(g.text()), g.number()))
+		return json.RawMessage(fmt.Sprintf(`[1,{"a":%s}, %s]`, jsontext.Quote(g.text()), g.number()))
 	case 6:
 		return json.RawMessage(`{"b":1,"a":[true,null]}`)
 	case 7: // a score from 0 to 1
@@ -81,7 +83,7 @@ func (g generator) rows(t *testing.T, n int) []*Row {
 	order := g.Perm(len(names))
 	var rows []*Row
 	for i := range n {
-		r := &Row{ID: fmt.Sprint("r", i), columns: []column{{"id", quote(fmt.Sprint("r", i))}}}
+		r := &Row{ID: fmt.Sprint("r", i), columns: []column{{"id", jsontext.Quote(fmt.Sprint("r", i))}}}
 		for _, j := range order {
 			r.columns = append(r.columns, column{names[j], g.cell(types[j])})
 		}
@@ -114,9 +116,9 @@ func flatText(c column, f Format) json.RawMessage {
 	case c.name == ColumnDiagnosis || c.name == "scores" || c.value[0] == '"':
 		return c.value
 	case f.is(CSV, TSV):
-		return quote(cellText(c.value))
+		return jsontext.Quote(cellText(c.value))
 	case kindOf(c.value)&(kindOther|kindBig) != 0:
-		return quote(string(c.value))
+		return jsontext.Quote(string(c.value))
 	}
 	return c.value
 }
@@ -126,7 +128,7 @@ func same(a, b json.RawMessage, f Format) bool {
 	if string(a) == string(b) {
 		return true
 	}
-	if !f.is(Parquet) || kind(a) != "a number" || kind(b) != "a number" {
+	if !f.is(Parquet) || jsontext.Kind(a) != "a number" || jsontext.Kind(b) != "a number" {
 		return false
 	}
 	x, okX := new(big.Rat).SetString(string(a))

@@ -4,7 +4,6 @@
 package dataset
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -42,7 +42,7 @@ type column struct {
 
 // RowOf makes a row, without an ID, of what marshals to a JSON object.
 func RowOf(v any) (*Row, error) {
-	data, err := marshal(v)
+	data, err := jsontext.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *Row) Get(name string) (json.RawMessage, bool) {
 
 // Set replaces a column in its place, or appends it.
 func (r *Row) Set(name string, value any) error {
-	data, err := marshal(value)
+	data, err := jsontext.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("row %s: column %q: %w", r.ID, name, err)
 	}
@@ -211,26 +211,6 @@ func quotedOr(names []string) string {
 		quoted[i] = strconv.Quote(n)
 	}
 	return strings.Join(quoted, " or ")
-}
-
-// marshal is json.Marshal without the escaping of <, > and &.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// quote is text as a JSON string; text must be valid UTF-8.
-func quote(text string) json.RawMessage {
-	data, err := marshal(text)
-	if err != nil {
-		return json.RawMessage(`""`) // a string always marshals
-	}
-	return data
 }
 
 func isNull(raw json.RawMessage) bool { return string(raw) == "null" }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/idset"
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -115,7 +116,7 @@ func (r *Reader) idPart(row *Row, name string) (part string, err error) {
 	switch {
 	case !ok || isNull(raw) || r.flatEmpty(raw):
 		return "", nil
-	case raw[0] == '"' && readString(raw, &part) == nil && part != "":
+	case raw[0] == '"' && jsontext.ReadString(raw, &part) == nil && part != "":
 		return part, nil
 	case wholeNumber.Match(raw):
 		return string(raw), nil

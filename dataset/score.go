@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -73,7 +74,7 @@ func setScore(dimensions []column, key string, s *Score) ([]column, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	value, err := marshal(s)
+	value, err := jsontext.Marshal(s)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 	"github.com/erreval/erreval/dataset/xlsx"
 )
 
@@ -133,7 +134,7 @@ func sheetCell(raw json.RawMessage) any {
 	case kindInt, kindFloat:
 		return xlsx.Number(raw)
 	case kindText:
-		text, _ := unquote(raw)
+		text, _ := jsontext.Unquote(raw)
 		if formulaLike(text) {
 			return xlsx.Quoted(text)
 		}

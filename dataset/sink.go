@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // Sink takes rows. Close writes what is left, and must be called.
@@ -228,7 +229,7 @@ func (c *headerColumn) addValue(raw json.RawMessage) {
 		c.values++
 	}
 	if !c.formulas && raw[0] == '"' {
-		text, _ := unquote(raw)
+		text, _ := jsontext.Unquote(raw)
 		c.formulas = formulaLike(text)
 	}
 }
@@ -292,7 +293,7 @@ func (t *tableWriter) write(values []json.RawMessage) error {
 	if t.apostrophe {
 		list := ""
 		if len(quoted) > 0 {
-			data, err := marshal(quoted)
+			data, err := jsontext.Marshal(quoted)
 			if err != nil {
 				return err
 			}
@@ -311,7 +312,7 @@ func cellText(raw json.RawMessage) string {
 	if raw == nil || isNull(raw) {
 		return ""
 	}
-	if text, ok := unquote(raw); ok {
+	if text, ok := jsontext.Unquote(raw); ok {
 		return text
 	}
 	return string(raw)

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // Writer writes rows as JSON Lines: every column in the row's order, values it did not change verbatim.
@@ -31,7 +33,7 @@ func appendObject(dst []byte, columns []column) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(dst, quote(c.name)...), ':')
+		dst = append(append(dst, jsontext.Quote(c.name)...), ':')
 		dst = append(dst, c.value...)
 	}
 	return append(dst, '}')

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/erreval/erreval/taxonomy"
@@ -16,9 +17,12 @@ var (
 	// short of a score of 3", give a number that was not given.
 	stated = regexp.MustCompile(`(?i)(?:` + label + `\s+(?:is|should\s+be|will\s+be)\s+(?:an?\s+|only\s+|therefore\s+)?|` +
 		iGive + `\s+)["'“(]?` + mrk)
-	// quotedNumber: what the reply quotes is not its verdict.
-	quotedNumber = regexp.MustCompile(`"[^"\n\d]{0,600}\d[^"\n]{0,600}"|“[^”\n\d]{0,600}\d[^”\n]{0,600}”|«[^»\n\d]{0,600}\d[^»\n]{0,600}»`)
 )
+
+// quotedNumber finds what the reply quotes, which is not its verdict. It takes long to compile.
+var quotedNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"[^"\n\d]{0,600}\d[^"\n]{0,600}"|“[^”\n\d]{0,600}\d[^”\n]{0,600}”|«[^»\n\d]{0,600}\d[^»\n]{0,600}»`)
+})
 
 // marks are all verdicts on d in the reply, of whatever form.
 func (r *reading) marks(d *taxonomy.Dimension) []mark {
@@ -50,7 +54,7 @@ func explicitMarks(text string, d *taxonomy.Dimension) []mark {
 	for _, line := range []string{lines[0], lines[len(lines)-1]} {
 		found = append(found, allMarks(line, bareLine, 1, nil)...)
 	}
-	text = quotedNumber.ReplaceAllString(aroundNumbers(lines), `""`)
+	text = quotedNumber().ReplaceAllString(aroundNumbers(lines), `""`)
 	for _, re := range []*regexp.Regexp{boxed, labelled, heading} {
 		found = append(found, allMarks(text, re, 1, unlessConditional)...)
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
@@ -108,11 +109,14 @@ func echoed(lines []string, asked string) int {
 	return n
 }
 
-var quoted = regexp.MustCompile("\"[^\"\\n]{3,600}\"|“[^”\\n]{3,600}”|«[^»\\n]{3,600}»|`[^`\\n]{3,600}`|'[^'\\n]{3,600}'")
+// quoted takes long to compile.
+var quoted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\"[^\"\\n]{3,600}\"|“[^”\\n]{3,600}”|«[^»\\n]{3,600}»|`[^`\\n]{3,600}`|'[^'\\n]{3,600}'")
+})
 
 // withoutQuotes is text without what it quotes from the prompt, as far as a number could stand there.
 func (r *reading) withoutQuotes(text string) string {
-	return quoted.ReplaceAllStringFunc(text, func(q string) string {
+	return quoted().ReplaceAllStringFunc(text, func(q string) string {
 		inside := strings.Trim(q, "\"“”«»`'.,")
 		if (len(inside) >= minEcho || strings.ContainsAny(inside, "0123456789")) && strings.Contains(r.prompt, inside) {
 			return `""`

@@ -26,9 +26,9 @@ func recoverJournalCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name: "recover", Usage: "copy what is whole in a journal into a new one", ArgsUsage: "FILE",
 		Description: `Every reply whose checksum holds is copied, whatever has become of the pages around it, and no other; so are
-the sums of what was spent. Where sums are lost, spending is counted anew of the tokens of the replies: what
-calls without a reply used is not known any more. FILE stays as it is. The lost replies are asked for, and
-paid for, again by the next run with --journal NEW:
+kept prompts and the sums of what was spent. Where sums are lost, spending is counted anew of the tokens of
+the replies: what calls without a reply used is not known any more. FILE stays as it is. The lost replies are
+asked for, and paid for, again by the next run with --journal NEW:
    erreval journal recover scored.jsonl.journal -o saved.journal`,
 		Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the new journal to `NEW`, where there must be no file"}, jsonFlag()},
@@ -58,6 +58,12 @@ func describeRecovery(r *journal.Recovery) *report.Lines {
 	}
 	if r.Unchecked > 0 {
 		l.Add("lost", "%s of an older program, without a checksum", words.Plural(r.Unchecked, "reply", "replies"))
+	}
+	if r.Prompts > 0 {
+		l.Add("copied", "%s", words.Plural(r.Prompts, "prompt", "prompts"))
+	}
+	if r.LostPrompts > 0 {
+		l.Add("lost", "%s, as far as the rest of the file shows", words.Plural(r.LostPrompts, "prompt", "prompts"))
 	}
 	if r.MissingPages > 0 {
 		l.Add("lost", "%s of 4 KiB at the end of the file", words.Plural(int(r.MissingPages), "page", "pages"))

@@ -167,9 +167,14 @@ func parquetFile(name string, quick bool, data func() []byte) File {
 	}}
 }
 
-// twoRows is a file of two rows with a column of these pages.
-func twoRows(p ...page) func() []byte {
-	return func() []byte { return parquetOf(2, textColumn("x", p...)) }
+// twoRows is a file of two rows with a column of pages, which are large: they are made when the file is.
+func twoRows(pages func() []page) func() []byte {
+	return func() []byte { return parquetOf(2, textColumn("x", pages()...)) }
+}
+
+// sized is a page of two texts of so many MiB.
+func sized(first, second int) page {
+	return texts(strings.Repeat("x", first*mib), strings.Repeat("x", second*mib))
 }
 
 // lists is a file of rows with a column of lists.
@@ -195,8 +200,10 @@ func encodings() []File {
 			return parquetOf(2, textColumn("x", page{encoding: format.DeltaLengthByteArray, values: 2,
 				body: deltas(1<<30, 1<<30-1)}))
 		}),
-		parquetFile("differences", true, twoRows(page{encoding: format.DeltaLengthByteArray, values: 2,
-			body: []byte("\x80\x01\x04\xff\xff\xff\xff\x07\x00")})),
+		parquetFile("differences", true, twoRows(func() []page {
+			return []page{{encoding: format.DeltaLengthByteArray, values: 2,
+				body: []byte("\x80\x01\x04\xff\xff\xff\xff\x07\x00")}}
+		})),
 		parquetFile("levels", true, func() []byte {
 			c := textColumn("x", page{encoding: format.Plain, values: 2, body: levels(run(1<<31-1, 0), run(1<<31-1, 0))})
 			c.repetition = format.Optional
@@ -251,12 +258,12 @@ func columns() []File {
 
 // pages are large ones, and sizes that lie.
 func pages() []File {
-	x := strings.Repeat("x", mib)
 	return []File{
-		parquetFile("page-of-150-MiB", true, twoRows(texts(strings.Repeat(x, 5), strings.Repeat(x, 145)))),
-		parquetFile("pages-one-behind-the-other", false, twoRows(slices.Repeat([]page{
-			texts(strings.Repeat(x, 14), strings.Repeat(x, 34))}, 6)...)),
-		parquetFile("pages-of-250-MiB", false, twoRows(texts(strings.Repeat(x, 125), strings.Repeat(x, 125)))),
+		parquetFile("page-of-150-MiB", true, twoRows(func() []page { return []page{sized(5, 145)} })),
+		parquetFile("pages-one-behind-the-other", false, twoRows(func() []page {
+			return slices.Repeat([]page{sized(14, 34)}, 6)
+		})),
+		parquetFile("pages-of-250-MiB", false, twoRows(func() []page { return []page{sized(125, 125)} })),
 		parquetFile("page-that-lies", true, func() []byte {
 			p := page{encoding: format.Plain, values: 2, says: 100}
 			big, err := parquet.Zstd.Encode(nil, bytes.Repeat([]byte("x"), 64*mib))
@@ -276,7 +283,9 @@ func pages() []File {
 			c.codec = format.Lz4Raw
 			return parquetOf(2, c)
 		}),
-		parquetFile("control-characters", true, twoRows(texts(strings.Repeat("\x01", 15*mib), "x"))),
+		parquetFile("control-characters", true, twoRows(func() []page {
+			return []page{texts(strings.Repeat("\x01", 15*mib), "x")}
+		})),
 		parquetFile("footer", false, func() []byte { // 20,000,000 columns of a byte each
 			chunks := binary.AppendUvarint([]byte("\x19\x1c\x19\xfc"), 20e6)
 			return closeParquet([]byte("PAR1"), slices.Concat([]byte("\x15\x02\x19\x0c\x16\x00"), chunks, make([]byte, 20e6+2)))

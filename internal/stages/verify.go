@@ -122,6 +122,9 @@ func verifyJournal(path string) Verified {
 	if err == nil {
 		v.What = fmt.Sprintf("journal, %s of %s", words.Plural(c.Replies, "reply", "replies"),
 			words.Plural(int(c.Spent.Calls), "call", "calls"))
+		if c.Prompts > 0 {
+			v.What += ", " + words.Plural(c.Prompts, "prompt", "prompts")
+		}
 	}
 	return v.withFault(err)
 }

@@ -433,6 +433,7 @@ func (e *truth) bill(p Price, u llm.Usage) {
 // 1,000 runs with random budgets, usages, faults, crashes at random moments and resumes: the endpoint's own books
 // never show more than the budget, and neither does the journal's sum.
 func TestBudgetHolds(t *testing.T) {
+	t.Parallel()
 	runs := rounds(1000)
 	dir := t.TempDir()
 	var lives, crashes, stopped int

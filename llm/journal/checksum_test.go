@@ -68,6 +68,7 @@ func readAll(path string) (all contents, err error) {
 
 // A journal in which a byte was changed is refused by name, or reads as before; Verify says so too, and leaves it.
 func TestChangedBytes(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	written(t, path)
 	want, err := readAll(path)

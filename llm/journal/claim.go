@@ -20,6 +20,16 @@ import (
 // process of this machine that has ended holds no longer.
 const leaseTime = 15 * time.Minute
 
+// maxLead is how far ahead the clock of another process may be.
+const maxLead = time.Minute
+
+// isLease tells whether a claim that ends at expires, in Unix seconds, holds. One that ends later than a program of now
+// writes it is none: who handed over the journal would make runs wait.
+func isLease(expires int64) bool {
+	now := time.Now()
+	return expires >= now.Unix() && expires <= now.Add(leaseTime+maxLead).Unix()
+}
+
 // errTaken says that another process makes the call, or has made it.
 var errTaken = fmt.Errorf("%w: another process makes it", llm.ErrUnsent)
 
@@ -81,15 +91,15 @@ func (t *transaction) readClaims() error {
 		if err := rows.Scan(&owner, &machine, &pid, &expires, &calls); err != nil {
 			return fmt.Errorf("a claim cannot be read: %w: %w", errDamaged, err)
 		}
-		if time.Now().Unix() > expires || machine == c.machine && hasEnded(pid) {
-			ended = append(ended, owner)
-			continue
-		}
 		if n := len(calls) - claimSum; n >= 0 && n%claimBytes == 0 { // of an older program, it has none
 			if binary.BigEndian.Uint32(calls[n:]) != sumClaim(owner, machine, pid, expires, calls[:n]) {
 				return fmt.Errorf("a claim of process %d: %w", pid, errDamaged)
 			}
 			calls = calls[:n]
+		}
+		if !isLease(expires) || machine == c.machine && hasEnded(pid) {
+			ended = append(ended, owner)
+			continue
 		}
 		for ; len(calls) >= claimBytes; calls = calls[claimBytes:] {
 			k := pendingKey{attempt: int(binary.BigEndian.Uint64(calls[len(callID{}):]))} // #nosec G115 -- an int before

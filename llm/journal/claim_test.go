@@ -2,7 +2,9 @@ package journal
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -97,12 +99,37 @@ func TestChangedClaim(t *testing.T) {
 	<-done
 }
 
-// A claim holds no longer where its process has ended, or its lease has.
+// A stranger's claim with a checksum makes nobody wait either.
+func TestLongClaim(t *testing.T) {
+	j := open(t, file(t))
+	id, err := hashCall("", request("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const never = math.MaxInt64
+	calls := append(id[:], make([]byte, 8)...)
+	calls = binary.BigEndian.AppendUint32(calls, sumClaim(1, "other", 1, never, calls))
+	if _, err := j.store.conn.ExecContext(background, "INSERT INTO claim VALUES (1, 'other', 1, ?, ?)", int64(never),
+		calls); err != nil {
+		t.Fatal(err)
+	}
+	var endpoint counting
+	complete(t, j.Client(meter(t, j, &endpoint, Budget{}, nil), ""), request("x"))
+	if n := endpoint.calls.Load(); n != 1 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// A claim holds no longer where its process has ended, or its lease has, or where that is longer than any: nobody waits
+// without end for what a stranger's journal claims.
 func TestClaimsThatHoldNoLonger(t *testing.T) {
 	if hasEnded(os.Getpid()) || !hasEnded(1<<30) {
 		t.Error("a process that lives has ended, or the other way round")
 	}
-	for _, change := range []string{"UPDATE claim SET pid = 1073741824", "UPDATE claim SET expires = 1"} {
+	// On another machine, so that its process is not looked for.
+	const far = "UPDATE claim SET machine = 'other', expires = "
+	for _, change := range []string{"UPDATE claim SET pid = 1073741824", "UPDATE claim SET expires = 1",
+		far + "expires + 120", far + "9223372036854775807"} {
 		_, b, first, done := claimed(t)
 		execute(t, b.path, withoutClaimSum, change)
 		var endpoint counting

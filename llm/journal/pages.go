@@ -149,6 +149,24 @@ type record struct {
 	values []any // nil, int64 or []byte
 }
 
+// visitAll calls do for the records of all pages, until it fails.
+func (p *pageFile) visitAll(do func(record) error) error {
+	for _, i := range p.images {
+		var fault error
+		if err := p.visitRecords(i, func(r record) {
+			if fault == nil {
+				fault = do(r)
+			}
+		}); err != nil {
+			return err
+		}
+		if fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
 // visitRecords calls do for the records that a page holds and that can be read. Of a record that goes on on other
 // pages, do gets one made of their newest images, and one of their oldest, if these differ.
 func (p *pageFile) visitRecords(i pageImage, do func(record)) error {

@@ -17,18 +17,25 @@ const maxPrompt = 1 << 28
 
 // unpackPart is the text of a part.
 func unpackPart(hash []byte, size int64, packed []byte) (string, error) {
-	text := packed
+	var text bytes.Buffer
+	err := checkPart(hash, size, packed, &text)
+	return text.String(), err
+}
+
+// checkPart compares the text of a part with its hash. The text goes to out, too.
+func checkPart(hash []byte, size int64, packed []byte, out io.Writer) error {
+	var text io.Reader = bytes.NewReader(packed)
 	if int64(len(packed)) != size {
-		var err error
-		unpacked := flate.NewReader(bytes.NewReader(packed))
-		if text, err = io.ReadAll(io.LimitReader(unpacked, min(size, maxPrompt)+1)); err != nil {
-			return "", fmt.Errorf("%w: %w", errDamaged, err)
-		}
+		text = io.LimitReader(flate.NewReader(text), min(size, maxPrompt)+1)
 	}
-	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], hash) {
-		return "", errDamaged
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(sum, out), text); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return string(text), nil
+	if !bytes.Equal(sum.Sum(nil), hash) {
+		return errDamaged
+	}
+	return nil
 }
 
 // Prompt is a call whose prompt was kept, with its replies.
@@ -55,11 +62,11 @@ func (j *Journal) Prompts(row string) ([]Prompt, error) {
 	return all, nil
 }
 
+const hasPrompts = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'prompt')"
+
 func (s *store) readPrompts(row string) ([]Prompt, error) {
 	var there bool
-	err := s.reader.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'prompt')").
-		Scan(&there)
-	if err != nil || !there {
+	if err := s.reader.QueryRowContext(background, hasPrompts).Scan(&there); err != nil || !there {
 		return nil, err
 	}
 	rows, err := s.reader.QueryContext(background, `SELECT about, call, messages, checksum FROM prompt WHERE row_id = ?
@@ -87,28 +94,37 @@ func (s *store) readPrompts(row string) ([]Prompt, error) {
 
 // readPrompt puts the parts of a prompt together, and adds its replies.
 func (s *store) readPrompt(k *keptPrompt, messages, sum []byte) (*Prompt, error) {
-	var hashes []partHash
-	left, err := maxPrompt, error(nil)
-	k.messages, err = parseMessages(messages, func(number int64) (string, error) {
+	left := maxPrompt
+	if err := k.parse(messages, sum, func(number int64) (partHash, string, error) {
 		hash, text, err := s.readPart(number)
 		if left -= len(text); err == nil && left < 0 {
 			err = fmt.Errorf("%w: it has more than %d bytes", errDamaged, maxPrompt)
 		}
-		hashes = append(hashes, hash)
-		return text, err
-	})
-	if err == nil && !bytes.Equal(sum, k.checksum(hashes)) {
-		err = errDamaged
-	}
-	if err != nil {
+		return hash, text, err
+	}); err != nil {
 		return nil, err
 	}
 	p := &Prompt{Row: k.row, About: k.about}
 	for _, m := range k.messages {
 		p.Messages = append(p.Messages, llm.Message{Role: m.role, Content: strings.Join(m.parts, "")})
 	}
+	var err error
 	p.Replies, err = s.readReplies(k.id)
 	return p, err
+}
+
+// parse reads the messages of a prompt, whose parts read gives by their numbers, and compares them with its checksum.
+func (k *keptPrompt) parse(messages, sum []byte, read func(number int64) (partHash, string, error)) (err error) {
+	var hashes []partHash
+	k.messages, err = parseMessages(messages, func(number int64) (string, error) {
+		hash, text, err := read(number)
+		hashes = append(hashes, hash)
+		return text, err
+	})
+	if err == nil && !bytes.Equal(sum, k.checksum(hashes)) {
+		err = errDamaged
+	}
+	return err
 }
 
 // parseMessages reads what writePrompt writes. read gives the text of the part with a number.

@@ -32,6 +32,8 @@ CREATE TABLE IF NOT EXISTS prompt (
 ) WITHOUT ROWID;
 `
 
+const putPrompt = "REPLACE INTO prompt (row_id, about, call, messages, checksum) VALUES (?,?,?,?,?)"
+
 const (
 	roleSchema   = "schema" // of what stands for a request's schema among the messages
 	maxKnownPart = 1 << 16
@@ -81,8 +83,7 @@ func (s *store) keepPrompts() error {
 	}{
 		{&p.hasPrompt, s.reader.PrepareContext,
 			"SELECT EXISTS (SELECT 1 FROM prompt WHERE row_id = ? AND about = ? AND call = ?)"},
-		{&p.putPrompt, s.conn.PrepareContext,
-			"REPLACE INTO prompt (row_id, about, call, messages, checksum) VALUES (?,?,?,?,?)"},
+		{&p.putPrompt, s.conn.PrepareContext, putPrompt},
 		{&p.findPart, s.conn.PrepareContext, "SELECT number FROM part WHERE hash = ?"},
 		{&p.putPart, s.conn.PrepareContext, "INSERT INTO part (hash, size, text) VALUES (?,?,?)"},
 	} {

@@ -25,15 +25,17 @@ type Recovery struct {
 	MissingPages int64 `json:"missing_pages"` // of 4 KiB, that the file lacks at its end
 	Sums         int   `json:"sums"`          // models whose spending was copied
 	LostSums     int   `json:"lost_sums"`     // models whose spending was read and is damaged; there may be more
+	Prompts      int   `json:"prompts"`       // kept with --keep-prompts, and copied
+	LostPrompts  int   `json:"lost_prompts"`  // as far as the rest of the file shows; there may be more
 	LostCurrency bool  `json:"lost_currency"` // costs were there: they are counted anew, of their tokens
 	Added        Spent `json:"added"`         // what the replies add to the sums, so that these are not lower
 	Spent        Spent `json:"spent"`         // in the new journal
 }
 
-// Recover copies what is whole in the journal at from into a new one at to: every reply and every sum of what was spent
-// whose checksum holds, whatever has become of the pages around it. Where sums are lost, spending is counted anew: it
-// is at least what the replies sum to, at the prices of the next run that limits the cost. from is only read. An error
-// is that there is nothing to copy, that to is there already, or one of reading and writing.
+// Recover copies what is whole in the journal at from into a new one at to: every reply, every kept prompt and every
+// sum of what was spent whose checksum holds, whatever has become of the pages around it. Where sums are lost, spending
+// is counted anew: it is at least what the replies sum to, at the prices of the next run that limits the cost. from is
+// only read. An error is that there is nothing to copy, that to is there already, or one of reading and writing.
 func Recover(from, to string) (*Recovery, error) {
 	if err := checkAbsent(to); err != nil {
 		return nil, err
@@ -107,6 +109,7 @@ type recoverer struct {
 	sums      map[string]account
 	broken    map[string]bool // models whose sums were read and are damaged
 	setting   map[string]string
+	parts     bool               // parts of prompts were copied
 	replies   map[string]account // what the kept replies used, by the model that gave them
 }
 
@@ -127,23 +130,17 @@ func (r *recoverer) copyAll(path string) (err error) {
 	if _, err := t.begin.ExecContext(background); err != nil {
 		return err
 	}
-	for _, i := range r.pages.images {
-		var fault error
-		if err := r.pages.visitRecords(i, func(found record) { fault = errors.Join(fault, r.take(t, found)) }); err != nil {
-			return err
-		}
-		if fault != nil {
-			return fault
-		}
+	if err := r.pages.visitAll(func(found record) error { return r.take(t, found) }); err != nil {
+		return err
 	}
-	if err := r.sumUp(t); err != nil {
+	if err := errors.Join(r.copyPrompts(t), r.sumUp(t)); err != nil {
 		return err
 	}
 	_, err = t.commit.ExecContext(background)
 	return err
 }
 
-// take copies a record that is a reply, and notes one that is anything else of a journal.
+// take copies a record that is a reply or a part of a prompt, and notes one that is anything else of a journal.
 func (r *recoverer) take(t *transaction, found record) error {
 	v := found.values
 	switch len(v) {
@@ -162,6 +159,8 @@ func (r *recoverer) take(t *transaction, found record) error {
 		}
 	case 10:
 		r.takeSum(v)
+	case 4:
+		return r.takePart(t, found)
 	case 3:
 		r.takeEntry(v)
 	}

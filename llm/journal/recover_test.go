@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -111,9 +112,10 @@ func onWholePages(t *testing.T, path string, damaged map[int64]bool) map[string]
 // A journal is recovered whatever became of its bytes: what comes out opens, verifies, holds only what was written, and
 // all that stands on pages that were not damaged.
 func TestRecover(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "whole.journal")
-	want := filled(t, path, 100)
+	want := filled(t, path, 60)
 	if got := onWholePages(t, path, nil); len(got) != len(want) {
 		t.Fatalf("%d of %d replies are found page by page", len(got), len(want))
 	}
@@ -275,12 +277,15 @@ func TestRecoverRefuses(t *testing.T) {
 	}
 }
 
-// FuzzPages: no bytes make the reader of pages fail or give a reply that was not written.
+// FuzzPages: no bytes make the reader of pages fail or give a reply or a prompt that was not written.
 func FuzzPages(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "j")
 	j, err := Open(path)
 	if err == nil {
-		_, err = j.Client(&counting{}, "").Complete(f.Context(), request("x"))
+		c := j.Client(&counting{}, "")
+		err = c.KeepPrompts(unchanged)
+		_, asked := c.Complete(f.Context(), asked("a", "A wall.", "Who?"))
+		err = errors.Join(err, asked)
 	}
 	if err == nil {
 		err = j.Close()
@@ -292,6 +297,7 @@ func FuzzPages(f *testing.F) {
 	f.Add(whole, []byte{})
 	f.Add(whole[:5000], whole)
 	dir := f.TempDir()
+	written := func(n int64) (hash partHash, text string, err error) { return partHash{byte(n)}, "", nil }
 	f.Fuzz(func(t *testing.T, data, log []byte) {
 		path := filepath.Join(dir, "damaged")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -307,6 +313,9 @@ func FuzzPages(f *testing.F) {
 		defer pages.Close()
 		for _, i := range pages.images {
 			if err := pages.visitRecords(i, func(r record) {
+				if k, messages, sum, ok := promptOf(r.values); ok && k.parse(messages, sum, written) == nil && k.row != "a" {
+					t.Errorf("a prompt about %q was never written", k.row)
+				}
 				if len(r.values) != 9 {
 					return
 				}
@@ -323,6 +332,7 @@ func FuzzPages(f *testing.F) {
 // The log that a killed run left is verified too: a changed byte of it is found, or changes nothing that is read. Verify
 // leaves the log as it is, and Recover copies what it holds.
 func TestVerifyLog(t *testing.T) {
+	t.Parallel()
 	path := file(t)
 	written(t, path)
 	j := open(t, path)

@@ -15,12 +15,13 @@ import (
 type Contents struct {
 	Replies  int   `json:"replies"`
 	Rejected int   `json:"rejected"` // of them: replies that could not be used
+	Prompts  int   `json:"prompts"`  // kept with --keep-prompts
 	Spent    Spent `json:"spent"`
 }
 
-// Verify reads all of a journal and compares it with its checksums: replies, sums, settings and calls in flight. Unlike
-// Open it changes nothing, neither the file nor the log that a killed run left beside it. The error says what differs,
-// and names the file.
+// Verify reads all of a journal and compares it with its checksums: replies, prompts, sums, settings and calls in
+// flight. Unlike Open it changes nothing, neither the file nor the log that a killed run left beside it. The error says
+// what differs, and names the file.
 func Verify(path string) (*Contents, error) {
 	c, err := verify(path)
 	if err != nil {
@@ -165,6 +166,9 @@ func (s *store) verifyAll() (*Contents, error) {
 		c.Rejected += int(r.rejected)
 	}
 	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if c.Prompts, err = s.verifyPrompts(); err != nil {
 		return nil, err
 	}
 	perModel, err := readAccounts(s.conn.QueryContext(background, listAccounts))

@@ -2,11 +2,29 @@ package textfile
 
 import (
 	"bufio"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/transform"
 )
+
+// Windows is what Excel writes as CSV in Western Europe and America.
+const Windows = "windows-1252"
+
+// EncodingError is text that is not in the encoding it is read as.
+type EncodingError struct {
+	Place    string // "cell 2", or "byte 10 of the line"
+	Encoding string // "" is UTF-8, because nothing said otherwise
+}
+
+func (e *EncodingError) Error() string {
+	if e.Encoding == "" {
+		return fmt.Sprintf("not UTF-8 at %s; name the file's encoding, as in: --encoding %s", e.Place, Windows)
+	}
+	return fmt.Sprintf("the text at %s does not fit the encoding %s; mend it, or name another encoding with --encoding",
+		e.Place, e.Encoding)
+}
 
 // undefinedWindows are the bytes that Windows-1252 has no character for.
 const undefinedWindows = "\x81\x8d\x8f\x90\x9d"

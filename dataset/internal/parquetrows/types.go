@@ -1,27 +1,33 @@
-package dataset
+package parquetrows
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
-// annotation is a node's logical type, or nil.
-func annotation(node parquet.Node) format.LogicalTypeValue {
+// Annotation is a node's logical type, or nil.
+func Annotation(node parquet.Node) format.LogicalTypeValue {
 	if l := node.Type().LogicalType(); l != nil {
 		return l.Value
 	}
 	return nil
 }
 
-func typeName(node parquet.Node) string {
+// TypeName names a node's type for a message.
+func TypeName(node parquet.Node) string {
 	if !node.Leaf() {
 		return "nested"
 	}
@@ -32,12 +38,12 @@ func typeName(node parquet.Node) string {
 	return name
 }
 
-// kept tells whether values of the node's type can be written as they were read.
-func kept(node parquet.Node) bool {
+// IsKept tells whether values of the node's type can be written as they were read.
+func IsKept(node parquet.Node) bool {
 	if !node.Leaf() || node.Repeated() {
 		return false
 	}
-	switch annotation(node).(type) {
+	switch Annotation(node).(type) {
 	case nil:
 		k := node.Type().Kind()
 		return k == parquet.Boolean || k == parquet.Int32 || k == parquet.Int64 || k == parquet.Float || k == parquet.Double
@@ -47,6 +53,49 @@ func kept(node parquet.Node) bool {
 		return true
 	}
 	return false
+}
+
+// leafJSON is a value as JSON: texts, numbers and truth values as they are, dates and times in ISO 8601,
+// bytes that are no text in base64. NaN and infinity have no JSON, and are refused.
+func leafJSON(v parquet.Value, node parquet.Node) (json.RawMessage, error) {
+	if v.IsNull() {
+		return json.RawMessage("null"), nil
+	}
+	if raw, err, ok := logicalJSON(v, node); ok {
+		return raw, err
+	}
+	switch v.Kind() {
+	case parquet.Boolean:
+		return strconv.AppendBool(nil, v.Boolean()), nil
+	case parquet.Int32:
+		return strconv.AppendInt(nil, int64(v.Int32()), 10), nil
+	case parquet.Int64:
+		return strconv.AppendInt(nil, v.Int64(), 10), nil
+	case parquet.Float:
+		return floatJSON(float64(v.Float()), 32)
+	case parquet.Double:
+		return floatJSON(v.Double(), 64)
+	}
+	if v.Kind() == parquet.ByteArray && utf8.Valid(v.ByteArray()) {
+		return jsontext.Quote(string(v.ByteArray())), nil
+	}
+	return jsontext.Quote(base64.StdEncoding.EncodeToString(v.Bytes())), nil
+}
+
+// floatJSON always has a point or an exponent, so that the column's type can be told.
+func floatJSON(f float64, bits int) (json.RawMessage, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, fmt.Errorf("%v is no number that JSON has; write null for unknown", f)
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e16) {
+		format = 'e'
+	}
+	text := strconv.FormatFloat(f, format, -1, bits)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return json.RawMessage(text), nil
 }
 
 // ISO 8601, of times with and without a zone.
@@ -60,22 +109,22 @@ const (
 //
 //nolint:revive // err in the middle reads as the pair it is
 func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err error, ok bool) {
-	switch t := annotation(node).(type) {
+	switch t := Annotation(node).(type) {
 	case *format.JsonType:
 		raw = json.RawMessage(strings.TrimSpace(string(v.ByteArray())))
 		if !json.Valid(raw) {
 			return nil, fmt.Errorf("%.40q is not JSON, as the column's type says", raw), true
 		}
-		return oneLine([]column{{value: raw}})[0].value, checkText(raw), true
+		return jsontext.OneLine(raw), jsontext.Check(raw), true
 	case *format.StringType, *format.EnumType:
-		if err := checkText(v.ByteArray()); err != nil && !strings.Contains(err.Error(), "surrogate") {
+		if err := jsontext.Check(v.ByteArray()); err != nil && !strings.Contains(err.Error(), "surrogate") {
 			return nil, errors.New("a text that is not UTF-8; write the file again from its source"), true
 		}
-		return quote(string(v.ByteArray())), nil, true
+		return jsontext.Quote(string(v.ByteArray())), nil, true
 	case *format.DateType:
-		return quote(time.Unix(int64(v.Int32())*86400, 0).UTC().Format(isoDate)), nil, true
+		return jsontext.Quote(time.Unix(int64(v.Int32())*86400, 0).UTC().Format(isoDate)), nil, true
 	case *format.TimestampType:
-		return quote(timestamp(v.Int64(), t).Format(layout(t))), nil, true
+		return jsontext.Quote(timestamp(v.Int64(), t).Format(layout(t))), nil, true
 	case *format.DecimalType:
 		return decimal(v, int(t.Scale)), nil, true
 	case *format.UUIDType:
@@ -83,7 +132,7 @@ func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err e
 		if len(b) != 16 {
 			return nil, errors.New("a UUID that has not 16 bytes"), true
 		}
-		return quote(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil, true
+		return jsontext.Quote(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil, true
 	case *format.IntType:
 		if !t.IsSigned && v.Kind() == parquet.Int32 {
 			return strconv.AppendUint(nil, uint64(v.Uint32()), 10), nil, true
@@ -95,7 +144,7 @@ func logicalJSON(v parquet.Value, node parquet.Node) (raw json.RawMessage, err e
 	if v.Kind() == parquet.Int96 { // nanoseconds of the day and Julian day, of old Spark and Impala
 		i := v.Int96()
 		nanos := int64(uint64(i[0]) | uint64(i[1])<<32) // #nosec G115 -- any number makes some time
-		return quote(time.Unix((int64(i[2])-2440588)*86400, nanos).UTC().Format(isoLocal)), nil, true
+		return jsontext.Quote(time.Unix((int64(i[2])-2440588)*86400, nanos).UTC().Format(isoLocal)), nil, true
 	}
 	return nil, nil, false
 }
@@ -143,10 +192,10 @@ func decimal(v parquet.Value, scale int) json.RawMessage {
 	return json.RawMessage(digits)
 }
 
-// parquetValue is a value of JSON for a column of the node's type.
-func parquetValue(raw json.RawMessage, node parquet.Node) (parquet.Value, error) {
-	text, isText := unquote(raw)
-	switch t := annotation(node).(type) {
+// ValueOf is a value of JSON for a column of the node's type.
+func ValueOf(raw json.RawMessage, node parquet.Node) (parquet.Value, error) {
+	text, isText := jsontext.Unquote(raw)
+	switch t := Annotation(node).(type) {
 	case *format.JsonType:
 		return parquet.ByteArrayValue(raw), nil
 	case *format.DateType:
@@ -182,7 +231,7 @@ func parquetValue(raw json.RawMessage, node parquet.Node) (parquet.Value, error)
 		return parquet.DoubleValue(f), err
 	}
 	if !isText {
-		return parquet.Value{}, fmt.Errorf("%s is no text", kind(raw))
+		return parquet.Value{}, fmt.Errorf("%s is no text", jsontext.Kind(raw))
 	}
 	return parquet.ByteArrayValue([]byte(text)), nil
 }

@@ -1,4 +1,4 @@
-package dataset
+package parquetrows
 
 import (
 	"errors"
@@ -18,17 +18,17 @@ const pagesPerRecord = 10
 // valueSize is what a value of a list takes in memory at least; half a million of them are 16 MiB.
 const valueSize = 32
 
-// parquetRows reads the rows of a row group, one at a time.
-type parquetRows struct {
-	leaves []*parquetLeaf
+// rowGroup reads the rows of a row group, one at a time.
+type rowGroup struct {
+	leaves []*leafValues
 	values [][]parquet.Value // of the row at hand, by leaf
 	max    int               // bytes of a row
 	left   int64             // bytes that may still be held
 	room   int64             // bytes that may be held in all
 }
 
-// parquetLeaf are the values of one column.
-type parquetLeaf struct {
+// leafValues are the values of one column.
+type leafValues struct {
 	name   string
 	list   bool // a row may have several values
 	check  *parquetcheck.Chunk
@@ -41,18 +41,18 @@ type parquetLeaf struct {
 	at     int // first value of buffer that was not taken
 }
 
-// leafValues is how many values of a column are looked at ahead.
-const leafValues = 64
+// lookAhead is how many values of a column are looked at ahead.
+const lookAhead = 64
 
-func newParquetRows(f *parquet.File, in io.ReaderAt, group int, limit int) *parquetRows {
+func openGroup(f *parquet.File, in io.ReaderAt, group int, limit int) *rowGroup {
 	room := pagesPerRecord * int64(limit)
-	r := &parquetRows{max: limit, room: room, left: room}
+	r := &rowGroup{max: limit, room: room, left: room}
 	schema, meta := f.Schema(), f.Metadata().RowGroups[group].Columns
 	for i, c := range f.RowGroups()[group].ColumnChunks() {
 		path := meta[i].MetaData.PathInSchema
 		leaf, _ := schema.Lookup(schema.Columns()[i]...)
 		kind := c.Type().Kind()
-		r.leaves = append(r.leaves, &parquetLeaf{name: strings.Join(path, "."), list: leaf.MaxRepetitionLevel > 0,
+		r.leaves = append(r.leaves, &leafValues{name: strings.Join(path, "."), list: leaf.MaxRepetitionLevel > 0,
 			check: parquetcheck.NewChunk(in, &meta[i], leaf), pages: c.Pages(),
 			keep: kind == parquet.ByteArray || kind == parquet.FixedLenByteArray})
 	}
@@ -61,7 +61,7 @@ func newParquetRows(f *parquet.File, in io.ReaderAt, group int, limit int) *parq
 }
 
 // next reads a row into r.values. A row of more bytes than it may take is read over; long says so.
-func (r *parquetRows) next() (long bool, err error) {
+func (r *rowGroup) next() (long bool, err error) {
 	left, ended := r.max, 0
 	for i, leaf := range r.leaves {
 		r.values[i] = r.values[i][:0]
@@ -101,7 +101,7 @@ func (r *parquetRows) next() (long bool, err error) {
 }
 
 // peek is the next value of a column; io.EOF behind the last.
-func (r *parquetRows) peek(leaf *parquetLeaf) (*parquet.Value, error) {
+func (r *rowGroup) peek(leaf *leafValues) (*parquet.Value, error) {
 	for leaf.at == len(leaf.buffer) {
 		if leaf.reader == nil {
 			if err := r.openPage(leaf); err != nil {
@@ -109,10 +109,10 @@ func (r *parquetRows) peek(leaf *parquetLeaf) (*parquet.Value, error) {
 			}
 		}
 		if leaf.buffer == nil {
-			leaf.buffer = make([]parquet.Value, leafValues)
+			leaf.buffer = make([]parquet.Value, lookAhead)
 		}
 		leaf.at = 0
-		n, err := leaf.reader.ReadValues(leaf.buffer[:leafValues])
+		n, err := leaf.reader.ReadValues(leaf.buffer[:lookAhead])
 		leaf.buffer = leaf.buffer[:n]
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
@@ -126,7 +126,7 @@ func (r *parquetRows) peek(leaf *parquetLeaf) (*parquet.Value, error) {
 
 // openPage opens a column's next page, if there is room for it beside the pages of the other columns, and beside the
 // one before, which the library still holds.
-func (r *parquetRows) openPage(leaf *parquetLeaf) error {
+func (r *rowGroup) openPage(leaf *leafValues) error {
 	size, err := leaf.check.Next(r.left)
 	if errors.Is(err, parquetcheck.ErrTooLarge) {
 		return &roomError{leaf.name, r.room}
@@ -156,14 +156,14 @@ func (e *roomError) Error() string {
 }
 
 // closePage lets go of a page. One that values point into is left to the garbage collector.
-func (l *parquetLeaf) closePage() {
+func (l *leafValues) closePage() {
 	if l.page != nil && (!l.keep || l.page.Dictionary() != nil) {
 		parquet.Release(l.page)
 	}
 	l.page, l.reader = nil, nil
 }
 
-func (r *parquetRows) close() error {
+func (r *rowGroup) close() error {
 	var errs []error
 	for _, l := range r.leaves {
 		l.closePage()

@@ -1,13 +1,16 @@
-package dataset
+package parquetrows
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
-	"github.com/parquet-go/parquet-go"
+	"github.com/erreval/erreval/dataset/internal/jsontext"
 )
 
 // assembler makes JSON of one row's values, as described in Dremel's section 4.3
@@ -27,50 +30,53 @@ func (a *assembler) charge(n int) error {
 }
 
 // node gives the JSON of a column at definition level def and repetition level rep.
-func (a *assembler) node(c parquetColumn, rep, def int) (json.RawMessage, error) {
-	if c.node.Optional() {
+func (a *assembler) node(c Column, rep, def int) (json.RawMessage, error) {
+	if c.Node.Optional() {
 		if a.level(c) <= def {
 			return json.RawMessage("null"), a.skip(c)
 		}
 		return a.required(c, rep, def+1)
 	}
-	if c.node.Repeated() {
+	if c.Node.Repeated() {
 		return a.repeated(c, rep, def, func(rep, def int) (json.RawMessage, error) { return a.required(c, rep, def) })
 	}
 	return a.required(c, rep, def)
 }
 
-func (a *assembler) required(c parquetColumn, rep, def int) (json.RawMessage, error) {
+func (a *assembler) required(c Column, rep, def int) (json.RawMessage, error) {
 	switch {
-	case c.node.Leaf():
+	case c.Node.Leaf():
 		v, err := a.pop(c.leaf)
 		if err != nil {
 			return nil, err
 		}
-		return a.leaf(v, c.node)
-	case logical(c.node) == "LIST" && len(c.parts) == 1 && c.parts[0].node.Repeated():
+		return a.leaf(v, c.Node)
+	case logical(c.Node) == "LIST" && len(c.parts) == 1 && c.parts[0].Node.Repeated():
 		inner := c.parts[0]
 		return a.repeated(inner, rep, def, func(rep, def int) (json.RawMessage, error) {
-			if !inner.node.Leaf() && len(inner.parts) == 1 && inner.name != "array" && inner.name != c.name+"_tuple" {
+			if !inner.Node.Leaf() && len(inner.parts) == 1 && inner.Name != "array" && inner.Name != c.Name+"_tuple" {
 				return a.node(inner.parts[0], rep, def)
 			}
 			return a.required(inner, rep, def)
 		})
-	case logical(c.node) == "MAP" && len(c.parts) == 1 && len(c.parts[0].parts) == 2:
+	case logical(c.Node) == "MAP" && len(c.parts) == 1 && len(c.parts[0].parts) == 2:
 		return a.object(c.parts[0], rep, def)
 	}
-	out := []column{}
-	for _, part := range c.parts {
+	out := []byte{'{'}
+	for i, part := range c.parts {
 		v, err := a.node(part, rep, def)
 		if err == nil {
-			err = a.charge(len(part.name))
+			err = a.charge(len(part.Name))
 		}
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, column{part.name, v})
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendMember(out, part.Name, v)
 	}
-	return appendObject(nil, out), nil
+	return append(out, '}'), nil
 }
 
 // leaf gives the JSON of a value. A text of control characters, which take six bytes each there, is looked at first.
@@ -94,7 +100,7 @@ func (a *assembler) leaf(v parquet.Value, node parquet.Node) (json.RawMessage, e
 }
 
 // repeated gives a list of what item gives.
-func (a *assembler) repeated(c parquetColumn, rep, def int, item func(rep, def int) (json.RawMessage,
+func (a *assembler) repeated(c Column, rep, def int, item func(rep, def int) (json.RawMessage,
 	error)) (json.RawMessage, error) {
 	out := []byte{'['}
 	if a.level(c) <= def {
@@ -114,29 +120,38 @@ func (a *assembler) repeated(c parquetColumn, rep, def int, item func(rep, def i
 }
 
 // object gives the object of a map's keys and values.
-func (a *assembler) object(c parquetColumn, rep, def int) (json.RawMessage, error) {
-	var out []column
+func (a *assembler) object(c Column, rep, def int) (json.RawMessage, error) {
+	var names []string
+	out := []byte{'{'}
 	_, err := a.repeated(c, rep, def, func(rep, def int) (json.RawMessage, error) {
 		k, err := a.node(c.parts[0], rep, def)
 		if err != nil {
 			return nil, err
 		}
 		v, err := a.node(c.parts[1], rep, def)
-		name, ok := unquote(k)
+		name, ok := jsontext.Unquote(k)
 		if !ok {
 			name = string(k)
 		}
-		if slices.ContainsFunc(out, func(d column) bool { return d.name == name }) {
+		if slices.Contains(names, name) {
 			return nil, errors.Join(err, fmt.Errorf("the key %q is there twice", name))
 		}
-		out = append(out, column{name, v})
+		if len(names) > 0 {
+			out = append(out, ',')
+		}
+		names, out = append(names, name), appendMember(out, name, v)
 		return nil, err
 	})
-	return appendObject(nil, out), err
+	return append(out, '}'), err
+}
+
+// appendMember appends a member of an object.
+func appendMember(out []byte, name string, value json.RawMessage) []byte {
+	return append(append(append(out, jsontext.Quote(name)...), ':'), value...)
 }
 
 // level is the definition level of the next value under c.
-func (a *assembler) level(c parquetColumn) int {
+func (a *assembler) level(c Column) int {
 	if values := a.leaves[c.leaf]; len(values) > 0 {
 		return values[0].DefinitionLevel()
 	}
@@ -144,14 +159,14 @@ func (a *assembler) level(c parquetColumn) int {
 }
 
 // again tells whether the next value under c is one more item of the list that is being read.
-func (a *assembler) again(c parquetColumn, rep int) bool {
+func (a *assembler) again(c Column, rep int) bool {
 	values := a.leaves[c.leaf]
 	return len(values) > 0 && values[0].RepetitionLevel() == rep
 }
 
 // skip takes one value from each leaf under c.
-func (a *assembler) skip(c parquetColumn) error {
-	if c.node.Leaf() {
+func (a *assembler) skip(c Column) error {
+	if c.Node.Leaf() {
 		_, err := a.pop(c.leaf)
 		return err
 	}
@@ -170,4 +185,14 @@ func (a *assembler) pop(leaf int) (parquet.Value, error) {
 	}
 	a.leaves[leaf] = values[1:]
 	return values[0], nil
+}
+
+// logical is the name of a node's logical type, or of the older converted type, without parameters.
+func logical(node parquet.Node) string {
+	t := node.Type()
+	if l := t.LogicalType(); l != nil {
+		name, _, _ := strings.Cut(l.String(), "(")
+		return name
+	}
+	return ""
 }
