@@ -130,6 +130,9 @@ func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 // Systems are their names, in the order in which they came.
 func (v *Verdicts) Systems() []string { return v.systems.list }
 
+// Types are those that verdicts were added by, and those of NewVerdicts, in the order of the tables.
+func (v *Verdicts) Types() []string { return v.types }
+
 // Board is all tables.
 type Board struct {
 	Systems   int     `json:"systems"`

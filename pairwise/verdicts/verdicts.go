@@ -167,6 +167,9 @@ func (v *Verdict) validate(name string) error {
 	case v.Value != "" && !slices.Contains(Values(), v.Value):
 		return fmt.Errorf("%q: the value %q is none of %v", name, v.Value, Values())
 	}
+	if v.Offline != "" && !slices.Contains(Values(), v.Offline) {
+		return fmt.Errorf("%q: the value %q by the labels is none of %v", name, v.Offline, Values())
+	}
 	for _, r := range v.Runs {
 		if r.Value != "" && !slices.Contains(Values(), r.Value) {
 			return fmt.Errorf("%q: a run's value %q is none of %v", name, r.Value, Values())
