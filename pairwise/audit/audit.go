@@ -242,7 +242,7 @@ func (c *Collection) shares(ctx context.Context, items []sums, a *Audit) error {
 		for i := range samples {
 			resampled = append(resampled, share(&samples[i]))
 		}
-		return report.NewFigure(share(&whole), resampled)
+		return report.NewFigureOfUnits(share(&whole), resampled, len(asked))
 	}
 	a.Both, a.Decided, a.Unequal, a.Own = int(whole.both), int(whole.decided), int(whole.unequal), int(whole.own)
 	a.Changed = figure(func(s *sums) (n, all int32) { return s.changed, s.both })
@@ -372,9 +372,8 @@ var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, Hi
 
 // figureOf is a coefficient with its interval.
 func figureOf(fit *stats.LogisticFit, at int) report.Figure {
-	value, error := fit.Coefficients[at], fit.Errors[at]
-	return report.Figure{Value: report.Number(value), Low: report.Number(value - stats.Z*error),
-		High: report.Number(value + stats.Z*error)}
+	value, reach := fit.Coefficients[at], stats.T(fit.Clusters)*fit.Errors[at]
+	return report.Figure{Value: report.Number(value), Low: report.Number(value - reach), High: report.Number(value + reach)}
 }
 
 func note(out []Audit, text string) {

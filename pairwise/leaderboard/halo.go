@@ -27,7 +27,7 @@ func (v *Verdicts) halo(b *Board) *Halo {
 	h := &Halo{Tau: report.Undefined, Same: report.Undefined}
 	var orders [][]float64
 	for _, t := range b.Tables {
-		if t.Type == verdicts.Overall {
+		if t.Type == verdicts.Overall || t.Games == 0 {
 			continue
 		}
 		h.Types++
@@ -72,6 +72,9 @@ func (h *Halo) countSame(v *Verdicts) {
 			continue
 		}
 		for _, j := range c.games {
+			if j.value == "" {
+				continue
+			}
 			key := pairKey{j.a, j.b, j.item}
 			s := pairs[key]
 			if s == nil {
@@ -112,8 +115,11 @@ func notesOn(t *Table) []string {
 			notes = append(notes, strings.Join(by[s], ", ")+" "+text)
 		}
 	}
+	if t.Self > 0 {
+		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
+	}
 	if t.Games == 0 {
-		return []string{"no pair was judged: nothing can be rated"}
+		return append(notes, "no pair was judged: nothing can be rated")
 	}
 	if len(by[rating.Rated]) == 0 {
 		notes = append(notes, "no two systems have both won or tied against each other, directly or over others: nobody can be "+
@@ -129,11 +135,8 @@ func notesOn(t *Table) []string {
 	add(rating.Undecided, "is linked to those that are rated by games that only one side won: it cannot be compared with them",
 		"are linked to those that are rated by games that only one side won: they cannot be compared with them")
 	add(rating.NoGames, "has no game by this type", "have no game by this type")
-	if ties := t.Verdicts[verdicts.BothGood] + t.Verdicts[verdicts.BothBad] + t.Inconsistent; ties == t.Games {
-		notes = append(notes, "all games are ties: every system has the same rating")
-	}
-	if t.Self > 0 {
-		notes = append(notes, fmt.Sprintf("%s of a system with itself left out", words.Plural(t.Self, "pair", "pairs")))
+	if t.Verdicts[verdicts.A]+t.Verdicts[verdicts.B] == 0 {
+		notes = append(notes, "all games are ties: every system that is rated has the same rating")
 	}
 	return notes
 }

@@ -164,7 +164,7 @@ type Row struct {
 	Rank       int             `json:"rank"` // shared where intervals overlap; 0 where there is none
 	Standing   rating.Standing `json:"standing"`
 	Rating     report.Figure   `json:"bradley_terry"` // its interval: bootstrap over items
-	Sandwich   report.Figure   `json:"sandwich"`      // the same rating with ± 1.96 standard errors clustered by item
+	Sandwich   report.Figure   `json:"sandwich"`      // the same rating with its standard errors clustered by item
 	Davidson   report.Number   `json:"davidson"`
 	Elo        report.Number   `json:"elo"`
 	Glicko2    report.Number   `json:"glicko2"`
@@ -224,6 +224,15 @@ func (c *collected) toGames(v *Verdicts, inconsistent string) *rating.Games {
 	return rating.New(len(v.systems.list), len(v.items.list), games)
 }
 
+// items is the number of those with games.
+func (c *collected) items() int {
+	seen := map[int32]bool{}
+	for _, j := range c.games {
+		seen[j.item] = true
+	}
+	return len(seen)
+}
+
 // table rates by one type.
 func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, error) {
 	c := v.byType[name]
@@ -236,22 +245,31 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	}
 	games := c.toGames(v, o.Inconsistent)
 	t.Games = games.Len()
-	whole := v.rate(games, o, nil)
+	whole := v.rate(games, o.Anchor, nil)
+	anchor := o.Anchor
+	if anchor != "" && t.Games > 0 && whole.fit.Standing[v.systems.at[anchor]] != rating.Rated {
+		t.Notes = append(t.Notes, anchor+" cannot be rated here and is no anchor: the mean is 1000")
+		anchor = ""
+		whole = v.rate(games, anchor, nil)
+	}
 	var samples []*rated
 	if o.Resamples > 0 && t.Games > 0 {
 		var err error
 		samples, err = stats.Bootstrap(ctx, games.Items, o.Resamples, o.Seed, func(weight []int32) *rated {
-			return v.rate(games, o, weight)
+			return v.rate(games, anchor, weight)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
+	comparable, units := t.comparable(whole, samples), c.items()
 	bad := c.bothBad(v)
 	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
 	glicko := games.Glicko2(nil, o.Glicko2)
-	t.Ties = report.Number(davidson.Ties)
-	columns := fourRatings(v, o, whole, davidson, elo, glicko)
+	if t.Ties = report.Undefined; !math.IsInf(davidson.Ties, 0) {
+		t.Ties = report.Number(davidson.Ties)
+	}
+	columns := fourRatings(v, anchor, whole, davidson, elo, glicko)
 	borda := rating.Borda(columns.list()...)
 	for i, system := range v.systems.list {
 		record := whole.records[i]
@@ -260,11 +278,14 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 			Deviation:  report.Number(glicko[i].Deviation),
 			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
 			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
-		r.Rating = figureOf(whole.points[i], samples, func(s *rated) float64 { return s.points[i] })
-		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.records[i].Rate() })
-		error := rating.Scale / math.Ln10 * whole.errors[i]
-		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - stats.Z*error),
-			High: report.Number(whole.points[i] + stats.Z*error)}
+		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
+		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.records[i].Rate() }, units)
+		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
+		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - reach),
+			High: report.Number(whole.points[i] + reach)}
+		if len(samples) > 0 && comparable == nil {
+			r.Rating = r.Sandwich
+		}
 		t.Rows = append(t.Rows, r)
 	}
 	t.rank()
@@ -272,6 +293,29 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	slices.SortStableFunc(t.Rows, compareRows)
 	t.Wins = v.matrix(games, t.Rows)
 	return t, nil
+}
+
+// fewest is the share of the resamples that have to be comparable with the whole for an interval of them: those that are
+// not would lie outside of it.
+const fewest = stats.Level + (1-stats.Level)/2
+
+// comparable are the resamples in which the same systems can be rated as in the whole: in others the mean is one of
+// other systems. None if they are too few; then the intervals are those of the sandwich estimate, and a note says so.
+func (t *Table) comparable(whole *rated, samples []*rated) []*rated {
+	var kept []*rated
+	for _, s := range samples {
+		if slices.EqualFunc(s.fit.Standing, whole.fit.Standing, func(a, b rating.Standing) bool {
+			return (a == rating.Rated) == (b == rating.Rated)
+		}) {
+			kept = append(kept, s)
+		}
+	}
+	if len(samples) == 0 || float64(len(kept)) >= fewest*float64(len(samples)) {
+		return kept
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("in %.0f %% of the resamples not every system could be rated: the intervals of the "+
+		"ratings are those of the clustered errors", 100*(1-float64(len(kept))/float64(len(samples)))))
+	return nil
 }
 
 // compareRows puts those that cannot be rated where they belong: the undefeated first, those who never won last.
@@ -295,17 +339,17 @@ type rated struct {
 	records []rating.Record
 }
 
-func (v *Verdicts) rate(games *rating.Games, o *Options, weight []int32) *rated {
+func (v *Verdicts) rate(games *rating.Games, anchor string, weight []int32) *rated {
 	r := &rated{fit: games.BradleyTerry(weight), records: games.Records(weight)}
 	r.points, r.errors = rating.Points(r.fit.Strength), r.fit.Errors
-	if o.Anchor == "" {
+	if anchor == "" {
 		return r
 	}
-	anchor := v.systems.at[o.Anchor]
-	r.points = anchored(r.points, anchor)
+	at := v.systems.at[anchor]
+	r.points = anchored(r.points, at)
 	r.errors = make([]float64, len(r.points))
 	for i := range r.errors {
-		r.errors[i] = r.fit.DifferenceError(i, anchor)
+		r.errors[i] = r.fit.DifferenceError(i, at)
 	}
 	return r
 }
@@ -324,27 +368,27 @@ type ratings struct{ bradleyTerry, davidson, elo, glicko []float64 }
 
 func (r *ratings) list() [][]float64 { return [][]float64{r.bradleyTerry, r.davidson, r.elo, r.glicko} }
 
-func fourRatings(v *Verdicts, o *Options, whole *rated, davidson *rating.Fit, elo []float64,
+func fourRatings(v *Verdicts, anchor string, whole *rated, davidson *rating.Fit, elo []float64,
 	glicko []rating.Glicko2Rating) *ratings {
 	r := &ratings{bradleyTerry: whole.points, davidson: rating.Points(davidson.Strength), elo: elo,
 		glicko: make([]float64, len(glicko))}
 	for i, g := range glicko {
 		r.glicko[i] = g.Rating
 	}
-	if o.Anchor != "" {
-		at := v.systems.at[o.Anchor]
+	if anchor != "" {
+		at := v.systems.at[anchor]
 		r.davidson, r.elo, r.glicko = anchored(r.davidson, at), anchored(r.elo, at), anchored(r.glicko, at)
 	}
 	return r
 }
 
 // figureOf is a figure with its values in the samples. A sample in which it is not defined is left out.
-func figureOf(value float64, samples []*rated, of func(*rated) float64) report.Figure {
+func figureOf(value float64, samples []*rated, of func(*rated) float64, units int) report.Figure {
 	var resampled []float64
 	for _, s := range samples {
 		resampled = append(resampled, of(s))
 	}
-	return report.NewFigure(value, resampled)
+	return report.NewFigureOfUnits(value, resampled, units)
 }
 
 // rank sets the ranks by the bootstrap's intervals, or where there are none by those of the sandwich.

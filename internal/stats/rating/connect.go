@@ -10,7 +10,7 @@ const (
 	Below     Standing = "below"     // likewise, never won
 	Apart     Standing = "apart"     // no chain of games leads to the rated ones
 	NoGames   Standing = "no games"  //
-	Undecided Standing = "undecided" // it stands above some and below others of those that are rated
+	Undecided Standing = "undecided" // a chain of games leads to the rated ones, but none that says who is better
 )
 
 // Connect finds the largest set of systems that can be rated together: of which each can be reached from each other one
