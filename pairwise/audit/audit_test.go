@@ -13,9 +13,10 @@ import (
 
 // The whole measurement: go test ./pairwise/audit -run Coverage -v -seeds 200
 var (
-	seeds     = flag.Int("seeds", 60, "samples of TestCoverage")
-	simItems  = flag.Int("items", 80, "items of a sample of TestCoverage")
-	resamples = flag.Int("resamples", 300, "of each sample of TestCoverage")
+	seeds      = flag.Int("seeds", 60, "samples of TestCoverage")
+	simItems   = flag.Int("items", 80, "items of a sample of TestCoverage")
+	resamples  = flag.Int("resamples", 300, "of each sample of TestCoverage")
+	truthItems = flag.Int("truth", 10000, "items of the sample that the true values are taken from")
 )
 
 // liking is what a judge goes by besides quality, in log odds.
@@ -81,7 +82,7 @@ func figures(a *Audit) map[string]report.Figure {
 // makes the true coefficients somewhat smaller than those that the judges go by (see likings).
 func TestCoverage(t *testing.T) {
 	truth := map[string]report.Figure{}
-	for _, a := range audited(t, simulate(1<<40, 8000, Options{Own: own})) {
+	for _, a := range audited(t, simulate(1<<40, *truthItems, Options{Own: own})) {
 		for name, f := range figures(&a) {
 			truth[a.Judge+", "+name] = f
 		}
