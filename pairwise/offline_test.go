@@ -116,8 +116,7 @@ var planted = map[string][]float64{
 
 var plantedTypes = []string{"Factuality", "Repetition", "Fluency"}
 
-// itemSpread is the standard deviation of an item's move, textSpread that of what is a text's own; textSpread is shared
-// by no other text and so is part of its chance.
+// itemSpread is the standard deviation of an item's move.
 const itemSpread = 1.2
 
 func outputsOf(t testing.TB, tax *taxonomy.Taxonomy, seed uint64, items int) []Output {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -75,6 +76,11 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 	for _, item := range order {
 		all = append(all, pairsOf(outputs, items[item], o.Design, random)...)
 	}
+	base, isBaseline := strings.CutPrefix(o.Design, Baseline)
+	if isBaseline && !slices.ContainsFunc(outputs, func(out Output) bool { return out.System == base }) {
+		return nil, fmt.Errorf("design %q: there is no output of a system %q; the systems are %s", o.Design, base,
+			strings.Join(systemsOf(outputs), ", "))
+	}
 	if len(all) == 0 {
 		return nil, errors.New("no item has outputs of two systems: nothing can be compared")
 	}
@@ -101,12 +107,18 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 	return rows, nil
 }
 
+func systemsOf(outputs []Output) []string {
+	var names []string
+	for _, out := range outputs {
+		names = append(names, out.System)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // pairsOf are the pairs of one item's outputs.
 func pairsOf(outputs []Output, of []int, design string, random *rand.Rand) (pairs [][2]int) {
-	base, isBaseline := "", len(design) > len(Baseline) && design[:len(Baseline)] == Baseline
-	if isBaseline {
-		base = design[len(Baseline):]
-	}
+	base, isBaseline := strings.CutPrefix(design, Baseline)
 	for n, j := range of {
 		for _, i := range of[:n] {
 			if !isBaseline || outputs[i].System == base || outputs[j].System == base {

@@ -194,6 +194,7 @@ func (k *Rank) PeoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	set, err := verdicts.Of(row)
 	if v := set[name]; v != nil {
 		out.Judge, out.Judged = v.Value, true
+		out.Reason, _, _ = strings.Cut(v.Reason, ":")
 	} else if set != nil && err == nil {
 		err = exit.Usagef("--type %q: row %s has no verdict by it", name, row.ID)
 	}

@@ -2,6 +2,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -19,6 +20,7 @@ type Pair struct {
 	Item, SystemA, SystemB string
 	People                 []string // values of verdicts, "" where somebody gave none
 	Judge                  string   // its verdict; "" where there is none
+	Reason                 string   // why the judge has no verdict, one of package verdicts; "" where it has, or did not judge
 	Judged                 bool     // the file has a verdict of a judge on it, perhaps without a value
 }
 
@@ -67,6 +69,7 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 	if len(pairs) == 0 {
 		return nil, errors.New(file + ": there are no pairs")
 	}
+	pairs = slices.Clone(pairs) // ties of judges may change
 	r.TiesMerged = !slices.ContainsFunc(pairs, func(p Pair) bool { return slices.Contains(p.People, verdicts.BothBad) })
 	units := make([][]string, len(pairs))
 	majority := make([]string, len(pairs))
@@ -189,13 +192,9 @@ func rankings(ctx context.Context, pairs []Pair, majority []string, o *Options) 
 	for side := range boards {
 		v := leaderboard.NewVerdicts(nil)
 		for i := range pairs {
-			value := pairs[i].Judge
+			value, reason := pairs[i].Judge, cmp.Or(pairs[i].Reason, verdicts.NotJudged)
 			if side == 1 {
-				value = majority[i]
-			}
-			reason := ""
-			if value == "" {
-				reason = verdicts.Inconsistent
+				value, reason = majority[i], verdicts.Inconsistent // without a majority it is as good as a tie
 			}
 			v.Add(verdicts.Overall, pairs[i].Item, pairs[i].SystemA, pairs[i].SystemB, value, reason)
 		}

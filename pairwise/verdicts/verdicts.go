@@ -181,8 +181,9 @@ func (v *Verdict) validate(name string) error {
 // Parse reads a verdict as people and other programs write it: A, B, both_good, both_bad; 1 and 2 for the first and the
 // second; 0 and tie for a tie, which is taken for both good; or the name of the better system. Empty is none.
 func Parse(text, systemA, systemB string) (string, error) {
-	folded := strings.ToLower(strings.TrimSpace(text))
-	switch {
+	text = strings.TrimSpace(text)
+	folded := strings.ToLower(text)
+	switch systemA, systemB := strings.TrimSpace(systemA), strings.TrimSpace(systemB); {
 	case folded == "" || folded == "null":
 		return "", nil
 	case text == systemA && text != systemB:
