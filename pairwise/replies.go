@@ -74,7 +74,7 @@ func (q *Question) readOne(reply *llm.Reply) (value, reason string, err error) {
 		value, err = valueOf(object, "verdict")
 		return value, jsonreply.Text(object, "reason"), err
 	}
-	if fault, ok := errors.AsType[*jsonreply.Fault](err); !ok || fault.Reason != jsonreply.Missing {
+	if !isMissing(err) {
 		return "", "", err
 	}
 	text, bodyErr := jsonreply.Body(reply, askedForm.MatchString)
@@ -134,10 +134,13 @@ func (q *Question) readJoint(reply *llm.Reply) map[string]verdicts.Run {
 	runs := q.failed(&jsonreply.Fault{Reason: jsonreply.Missing, Detail: "the reply leaves it out"})
 	object, err := q.readMembers(reply)
 	if err != nil {
+		if !isMissing(err) || !q.judge.Lines {
+			runs = q.failed(err)
+		}
 		if q.judge.Lines {
 			return q.readLines(reply, runs)
 		}
-		return q.failed(err)
+		return runs
 	}
 	for _, name := range q.types {
 		value, reason, err := memberOf(object, codeOf(q.task, name), name)
@@ -156,11 +159,16 @@ func (q *Question) readMembers(reply *llm.Reply) (object replies.Object, err err
 		if object, err = jsonreply.Read(reply, q.asked, codeOf(q.task, name)); err == nil {
 			return object, nil
 		}
-		if fault, ok := errors.AsType[*jsonreply.Fault](err); !ok || fault.Reason != jsonreply.Missing {
+		if !isMissing(err) {
 			return nil, err
 		}
 	}
 	return nil, err
+}
+
+func isMissing(err error) bool {
+	fault, ok := errors.AsType[*jsonreply.Fault](err)
+	return ok && fault.Reason == jsonreply.Missing
 }
 
 // memberOf is the verdict under a type's code, or its name.
