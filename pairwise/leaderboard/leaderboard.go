@@ -206,7 +206,7 @@ func (v *Verdicts) Compute(ctx context.Context, o Options) (*Board, error) {
 
 // games are those of a type.
 func (c *collected) toGames(v *Verdicts, inconsistent string) *rating.Games {
-	var games []rating.Game
+	games := make([]rating.Game, 0, len(c.games))
 	for _, j := range c.games {
 		g := rating.Game{A: int(j.a), B: int(j.b), Item: int(j.item), Result: 0.5}
 		switch j.value {
@@ -272,14 +272,14 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	columns := fourRatings(v, anchor, whole, davidson, elo, glicko)
 	borda := rating.Borda(columns.list()...)
 	for i, system := range v.systems.list {
-		record := whole.records[i]
+		record := whole.fit.Records[i]
 		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
 			Deviation:  report.Number(glicko[i].Deviation),
 			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
 			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
-		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.records[i].Rate() }, units)
+		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
 		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
 		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - reach),
 			High: report.Number(whole.points[i] + reach)}
@@ -333,14 +333,13 @@ func compareNumbers(a, b report.Number) int { return cmp.Compare(float64(a), flo
 
 // rated is what Bradley-Terry says of one resample.
 type rated struct {
-	fit     *rating.Fit
-	points  []float64
-	errors  []float64 // of differences to the anchor, or of strengths, in log odds
-	records []rating.Record
+	fit    *rating.Fit
+	points []float64
+	errors []float64 // of differences to the anchor, or of strengths, in log odds
 }
 
 func (v *Verdicts) rate(games *rating.Games, anchor string, weight []int32) *rated {
-	r := &rated{fit: games.BradleyTerry(weight), records: games.Records(weight)}
+	r := &rated{fit: games.BradleyTerry(weight)}
 	r.points, r.errors = rating.Points(r.fit.Strength), r.fit.Errors
 	if anchor == "" {
 		return r

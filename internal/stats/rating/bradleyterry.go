@@ -18,6 +18,7 @@ type Fit struct {
 	Errors   []float64  // standard errors of Strength, clustered by item; NaN likewise
 	Ties     float64    // Davidson's parameter, 0 without ties; NaN for Bradley-Terry
 	Standing []Standing // by system
+	Records  []Record   // by system
 	Clusters int        // items with games of the rated ones; 0 without errors
 	cov      *mat.Dense // of the strengths of the rated ones
 	index    []int      // by system: its place in cov, or -1
@@ -91,7 +92,8 @@ func (g *Games) BradleyTerry(weight []int32) *Fit {
 
 // begin says who can be rated, and counts the games.
 func (g *Games) begin(weight []int32) (*Fit, []counts) {
-	f := &Fit{Standing: g.Connect(weight), Strength: make([]float64, g.Systems), Errors: make([]float64, g.Systems),
+	sums := g.sum(weight)
+	f := &Fit{Standing: g.connect(sums), Records: g.records(sums), Strength: make([]float64, g.Systems), Errors: make([]float64, g.Systems),
 		Ties: math.NaN(), index: make([]int, g.Systems)}
 	n := 0
 	for i, s := range f.Standing {
@@ -101,7 +103,7 @@ func (g *Games) begin(weight []int32) (*Fit, []counts) {
 			n++
 		}
 	}
-	return f, g.sum(weight)
+	return f, sums
 }
 
 func (f *Fit) rated() int {
