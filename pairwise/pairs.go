@@ -68,6 +68,11 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		}
 		items[out.Item] = append(items[out.Item], i)
 	}
+	if base, ok := strings.CutPrefix(o.Design, Baseline); ok && !slices.ContainsFunc(outputs, func(x Output) bool {
+		return x.System == base
+	}) {
+		return nil, fmt.Errorf("the baseline %q is none of the systems; they are %s", base, strings.Join(systemsOf(outputs), ", "))
+	}
 	random := rand.New(rand.NewPCG(o.Seed, 1))
 	if o.Shuffle {
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -75,11 +80,6 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 	var all [][2]int
 	for _, item := range order {
 		all = append(all, pairsOf(outputs, items[item], o.Design, random)...)
-	}
-	base, isBaseline := strings.CutPrefix(o.Design, Baseline)
-	if isBaseline && !slices.ContainsFunc(outputs, func(out Output) bool { return out.System == base }) {
-		return nil, fmt.Errorf("design %q: there is no output of a system %q; the systems are %s", o.Design, base,
-			strings.Join(systemsOf(outputs), ", "))
 	}
 	if len(all) == 0 {
 		return nil, errors.New("no item has outputs of two systems: nothing can be compared")
@@ -107,10 +107,10 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 	return rows, nil
 }
 
-func systemsOf(outputs []Output) []string {
-	var names []string
-	for _, out := range outputs {
-		names = append(names, out.System)
+// systemsOf are the names of the systems, sorted.
+func systemsOf(outputs []Output) (names []string) {
+	for _, x := range outputs {
+		names = append(names, x.System)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -104,8 +104,8 @@ func TestPairFaults(t *testing.T) {
 		"twice":       {append(slices.Clone(all), all[3]), All, `rows 1.1 and 1.1: the system "s1" has two outputs`},
 		"one system":  {[]Output{all[0], all[2]}, All, "no item has outputs of two systems"},
 		"nothing":     {nil, All, "no item has outputs of two systems"},
-		"no baseline": {all, Baseline + "s7", `no output of a system "s7"; the systems are s0, s1`},
-		"no name":     {all, Baseline, `no output of a system ""`},
+		"no baseline": {all, Baseline + "s7", `the baseline "s7" is none of the systems; they are s0, s1`},
+		"no name":     {all, Baseline, `the baseline "" is none of the systems`},
 	} {
 		if rows, err := NewPairs(tax, c.outputs, DesignOptions{Design: c.design}); err == nil ||
 			!strings.Contains(err.Error(), c.want) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs what the documents tell a user to type: every ```sh block of the pages below, page by page, each
 # in a copy of the tree of its own. Other blocks (```text, ```json) are not run. The reader's own file
-# mine.jsonl is played by the samples. Of docs/worked-example.md and docs/refinement.md the output is compared as well, seconds left
-# out, and of the former its pictures; --write makes them anew.
+# mine.jsonl is played by the samples. Of docs/worked-example.md, docs/compare.md and docs/refinement.md the output is
+# compared as well, seconds left out, and of the former two their pictures; --write makes them anew.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -34,7 +34,7 @@ done
 # Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.
 words() { sed -E 's/[-0-9.e]+//g' "$1"; }
 make -s setup
-for page in docs/worked-example.md docs/refinement.md; do
+for page in docs/worked-example.md docs/compare.md docs/refinement.md; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
   mkdir -p "$copy/bin" && cp bin/erreval "$copy/bin"
@@ -47,8 +47,8 @@ for page in docs/worked-example.md docs/refinement.md; do
   seconds='s/in [0-9.]+ s( \([0-9.]+ a second\))?/in # s/'
   diff <(sed -E "$seconds" $page) <(sed -E "$seconds" "$tmp/made.md") || { echo "$page does not show what its commands print; run scripts/docs_test.sh --write"; exit 1; }
 done
-for picture in lift scores; do
-  made=$tmp/worked-example/$picture.svg kept=docs/worked-example-$picture.svg
+for picture in worked-example/lift worked-example/scores compare/ratings compare/matrix compare/bias; do
+  made=$tmp/$picture.svg kept=docs/${picture/\//-}.svg
   [ "${1:-}" != --write ] || cp "$made" "$kept"
   diff <(words "$kept") <(words "$made") >/dev/null || { echo "$kept is not what the page draws; run scripts/docs_test.sh --write"; exit 1; }
 done

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
@@ -18,6 +20,7 @@ import (
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
+	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -97,6 +100,9 @@ func ratingFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "own", Usage: "`JUDGE=SYSTEM[,SYSTEM]`: systems that are the judge, or of its family, " +
 			"for the audit; may be repeated"},
 		&cli.StringFlag{Name: "report", Usage: "write the figures as Markdown to `FILE`, replacing it"},
+		&cli.StringFlag{Name: "plot", Usage: "draw the ratings with their intervals to `FILE`, .svg or .png"},
+		&cli.StringFlag{Name: "matrix-plot", Usage: "draw how often each system wins against each other to `FILE`"},
+		&cli.StringFlag{Name: "bias-plot", Usage: "draw the audit of the judges to `FILE`"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"order-changes>20%\"; also " +
 			strings.Join(stages.RankLimits()[1:], ", ") + "; may be repeated"},
 	}
@@ -116,16 +122,30 @@ func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
 		}
 		o.Own[judge] = append(o.Own[judge], strings.Split(systems, ",")...)
 	}
-	var limits []gate.Gate
-	for _, text := range ctx.StringSlice("fail-on") {
+	limits, err := readRankLimits(ctx.StringSlice("fail-on"))
+	return o, limits, err
+}
+
+func readRankLimits(texts []string) (limits []gate.Gate, err error) {
+	for _, text := range texts {
 		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, slices.Contains(stages.RankLimits(), name) })
 		if err != nil || !slices.Contains(stages.RankLimits(), limit.Subject) {
-			return o, nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
+			return nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
 				strings.Join(stages.RankLimits(), ", "))
 		}
 		limits = append(limits, limit)
 	}
-	return o, limits, nil
+	return limits, nil
+}
+
+// readRankPlots reads which pictures are drawn. One that is there gives way where the run is told to replace or to go on.
+func readRankPlots(ctx *cli.Context) (stages.RankPlots, error) {
+	p := stages.RankPlots{Ratings: readPlotOptions(ctx, "plot"), Matrix: readPlotOptions(ctx, "matrix-plot"),
+		Bias: readPlotOptions(ctx, "bias-plot")}
+	for _, f := range []*chart.File{&p.Ratings, &p.Matrix, &p.Bias} {
+		f.Overwrite = f.Overwrite || ctx.Bool("resume")
+	}
+	return p, p.CheckPaths()
 }
 
 func runCompare(ctx *cli.Context, e *env) error {
@@ -135,6 +155,9 @@ func runCompare(ctx *cli.Context, e *env) error {
 	}
 	c := &stages.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"), JSON: ctx.Bool("json")}
 	if c.Ratings, c.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if c.Plots, err = readRankPlots(ctx); err != nil {
 		return err
 	}
 	if c.Types, err = readTypes(ctx.String("types"), t); err != nil {
@@ -161,7 +184,7 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if c.Run, err = run.New(e.Process, o); err != nil {
 		return err
 	}
-	if err := c.Run.NameColumns(ctx.Context, pairwise.PairTask(t)); err != nil {
+	if err := namePairColumns(ctx, c.Run, t); err != nil {
 		if run.LacksColumns(err) && ctx.String("system") == "" {
 			err = fmt.Errorf("%w\na file with a row an output needs --system COLUMN, which names the systems", err)
 		}
@@ -171,6 +194,32 @@ func runCompare(ctx *cli.Context, e *env) error {
 		return c.Offline(ctx.Context)
 	}
 	return c.Panel(ctx.Context, ask)
+}
+
+// namePairColumns names the columns of pairs. Where those of the taxonomy's names are missing, response_a, response_b and
+// input are taken, as other programs write them.
+func namePairColumns(ctx *cli.Context, r *run.Run, t *taxonomy.Taxonomy) error {
+	pairs := pairwise.PairTask(t)
+	err := r.NameColumns(ctx.Context, pairs)
+	missing, ok := errors.AsType[*dataset.ColumnsError](err)
+	if !ok || len(r.Map) > 0 {
+		return err
+	}
+	text := t.Fields[0].Name
+	usual := map[string]string{text + "_a": "response_a", text + "_b": "response_b"}
+	if group := t.GroupField(); group != "" {
+		usual[group] = "input"
+	}
+	var taken []string
+	for _, field := range missing.Fields {
+		column, ok := usual[field]
+		if !ok || !slices.Contains(missing.First.Columns(), column) {
+			return err
+		}
+		r.Map, taken = append(r.Map, field+"="+column), append(taken, field+" from "+column)
+	}
+	r.Say("%s", "reading "+strings.Join(taken, ", ")+"; --map says otherwise")
+	return r.NameColumns(ctx.Context, pairs)
 }
 
 // readTypes are the names of the types that are compared, in the taxonomy's order, then Overall.
@@ -205,7 +254,8 @@ func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
 func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskOptions, error) {
 	judging := append(askFlags(), &cli.IntFlag{Name: "prompts"}, &cli.StringFlag{Name: "orders"},
 		&cli.BoolFlag{Name: "joint"}, &cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "reconcile"},
-		&cli.StringFlag{Name: "until"}, &cli.IntFlag{Name: "round"})
+		&cli.StringFlag{Name: "until"}, &cli.IntFlag{Name: "round"},
+		&cli.StringFlag{Name: "bias-plot"})
 	if name := ctx.String("judge"); name == "" || name == "none" {
 		return nil, onlyWith(ctx, e, slices.DeleteFunc(judging, func(f cli.Flag) bool { return f.Names()[0] == "judge" }),
 			"--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
@@ -229,12 +279,17 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 	switch until := ctx.String("until"); {
 	case until != "" && until != "settled":
 		return nil, exit.Usagef("--until %q: there is only --until settled", until)
+	case until == "" && ctx.IsSet("round"):
+		return nil, exit.Usagef("--round goes with --until settled")
 	case until == "settled" && ctx.Int("round") < 1:
 		return nil, exit.Usagef("--round %d: give a number of pairs", ctx.Int("round"))
 	case until == "settled":
 		c.Round = ctx.Int("round")
 	}
 	k, wordings := ctx.Int("prompts"), prompt.CompareWordings()
+	if ctx.Bool("joint") && (ctx.IsSet("prompts") || ctx.IsSet("template")) {
+		return nil, exit.Usagef("--joint has one wording, a built-in one: leave --prompts and --template out")
+	}
 	if k < 1 || k > len(wordings) {
 		return nil, exit.Usagef("--prompts %d: there are %d wordings", k, len(wordings))
 	}

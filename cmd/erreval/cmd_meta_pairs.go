@@ -26,7 +26,6 @@ People write A, B, both_good or both_bad; 1, 2 or 0 for a tie; or the better sys
 docs/compare.md says how each figure is computed.`
 
 func metaPairsCommand(e *env) *cli.Command {
-	own := stages.OwnColumns()
 	return &cli.Command{
 		Name:        "pairs",
 		Usage:       "agreement of verdicts on pairs with people's, and of people with each other",
@@ -35,10 +34,7 @@ func metaPairsCommand(e *env) *cli.Command {
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "human", Required: true, Usage: "`COLUMN[,COLUMN]` with people's verdicts"},
 			&cli.StringFlag{Name: "type", Value: verdicts.Overall, Usage: "the judge's verdicts by this error `TYPE`"},
-			&cli.StringFlag{Name: "item", Value: own.Item, Usage: "`COLUMN` that says what both texts were written for"},
-			&cli.StringFlag{Name: "system-a", Value: own.SystemA, Usage: "`COLUMN` with the first system"},
-			&cli.StringFlag{Name: "system-b", Value: own.SystemB, Usage: "`COLUMN` with the second system"},
-			bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag()}),
+		}, pairColumnFlags(), []cli.Flag{bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag()}),
 		Action: func(ctx *cli.Context) error { return runMetaPairs(ctx, e) },
 	}
 }
@@ -48,13 +44,14 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	k := &stages.Rank{Taxonomy: look.Taxonomy, Columns: stages.VerdictColumns{Item: ctx.String("item"),
-		SystemA: ctx.String("system-a"), SystemB: ctx.String("system-b")}}
+	k := &stages.Rank{Process: e.Process, Taxonomy: look.Taxonomy, Columns: readPairColumns(ctx)}
 	for name := range strings.SplitSeq(ctx.String("human"), ",") {
 		k.Columns.Verdicts = append(k.Columns.Verdicts, strings.TrimSpace(name))
 	}
 	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
 	look.Rows.Taxonomy = look.Taxonomy
+	k.Rows = look.Rows
+	k.ReadColumns(look.paths[0])
 	var pairs []people.Pair
 	faults, err := look.Each(ctx.Context, e.Process, look.paths[0], func(row *dataset.Row) error {
 		p, err := k.PeoplePair(row, ctx.String("type"))

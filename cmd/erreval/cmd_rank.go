@@ -31,12 +31,24 @@ func rankCommand(e *env) *cli.Command {
 		Description: rankDescription,
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
-			&cli.StringFlag{Name: "item", Value: verdicts.Item, Usage: "`COLUMN` that says what both texts were written for"},
-			&cli.StringFlag{Name: "system-a", Value: verdicts.SystemA, Usage: "`COLUMN` with the first system"},
-			&cli.StringFlag{Name: "system-b", Value: verdicts.SystemB, Usage: "`COLUMN` with the second system"}},
-			ratingFlags(), []cli.Flag{jsonFlag(), markdownFlag()}),
+		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag()}),
 		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
 	}
+}
+
+// pairColumnFlags name the columns of pairs with verdicts.
+func pairColumnFlags() []cli.Flag {
+	own := stages.OwnColumns()
+	return []cli.Flag{
+		&cli.StringFlag{Name: "item", Usage: "`COLUMN` that says what both texts were written for (default: " + verdicts.Item +
+			", or the taxonomy's group field)"},
+		&cli.StringFlag{Name: "system-a", Value: own.SystemA, Usage: "`COLUMN` with the first system"},
+		&cli.StringFlag{Name: "system-b", Value: own.SystemB, Usage: "`COLUMN` with the second system"},
+	}
+}
+
+func readPairColumns(ctx *cli.Context) stages.VerdictColumns {
+	return stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"), SystemB: ctx.String("system-b")}
 }
 
 func runRank(ctx *cli.Context, e *env) error {
@@ -56,8 +68,7 @@ func runRank(ctx *cli.Context, e *env) error {
 		return err
 	}
 	k := &stages.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
-		Markdown: form.markdown, Columns: stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
-			SystemB: ctx.String("system-b")}}
+		Markdown: form.markdown, Columns: readPairColumns(ctx)}
 	if ctx.IsSet("verdict") {
 		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {
 			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))
@@ -70,6 +81,9 @@ func runRank(ctx *cli.Context, e *env) error {
 		k.Types = []string{verdicts.Overall}
 	}
 	if k.Ratings, k.Gates, err = readRatings(ctx); err != nil {
+		return err
+	}
+	if k.Plots, err = readRankPlots(ctx); err != nil {
 		return err
 	}
 	if k.Rows, err = openRowInput(ctx, &taxonomy.Taxonomy{Name: t.Name, Version: t.Version}); err != nil {

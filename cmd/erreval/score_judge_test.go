@@ -42,6 +42,9 @@ func judgeModels(c *llmtest.Call) llmtest.Step {
 	if strings.Contains(text, "\n# Error types\n") {
 		return labelModels(c)
 	}
+	if strings.Contains(text, "\nThe second text:\n") {
+		return compareModels(c)
+	}
 	verdict := func(string) int { return 1 }
 	switch c.Request.Model {
 	case "red":

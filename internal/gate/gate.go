@@ -100,7 +100,7 @@ func (g Gate) Check(c Counts) Result {
 		share := float64(n) / float64(of)
 		r.Share = &share
 	}
-	if of == 0 && (g.Share || what == taggedRows) {
+	if of == 0 && (g.Share || what == cmp.Or(c.Unit, taggedRows)) {
 		r.Missed, r.Reason = true, fmt.Sprintf("%s: there are no %s to count among", g.Subject, what)
 		return r
 	}

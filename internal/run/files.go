@@ -75,7 +75,7 @@ func (f *Files) Format(path string) dataset.Format {
 // Reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
 	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.Format(path), f.sheet, f.delimiter, f.encoding
-	fields, id := recordedColumns(path)
+	fields, id := ReadRecordedColumns(path)
 	if o.Recorded = fields; id != nil {
 		o.RecordedID = id
 	}
@@ -119,16 +119,16 @@ func ReadThresholds(file string) dataset.Probabilities {
 // rows; nil if none does.
 func ReadRecordedID(files []string) []string {
 	for _, file := range files {
-		if _, id := recordedColumns(file); id != nil {
+		if _, id := ReadRecordedColumns(file); id != nil {
 			return id
 		}
 	}
 	return nil
 }
 
-// recordedColumns are the fields that the run which made a file read from columns of other names, and the columns from
+// ReadRecordedColumns gives the fields that the run which made a file read from columns of other names, and the columns from
 // which it read the id. Older records have only those fields that were given.
-func recordedColumns(file string) (fields map[string]string, id []string) {
+func ReadRecordedColumns(file string) (fields map[string]string, id []string) {
 	var o struct {
 		Map map[string]string `json:"map"`
 		ID  []string          `json:"id"`

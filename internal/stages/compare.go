@@ -37,7 +37,8 @@ type Compare struct {
 	// only type; 0 judges all pairs.
 	Round  int
 	Report string // Markdown file, or ""
-	JSON   bool   // prints the leaderboards as JSON, on standard output
+	Plots  RankPlots
+	JSON   bool // prints the leaderboards as JSON, on standard output
 	judges *judges
 	rounds *rounds // nil where Round is 0
 }
@@ -188,7 +189,7 @@ type rounds struct {
 }
 
 func newRounds(c *Compare) *rounds {
-	r := &rounds{rank: &Rank{Taxonomy: c.Taxonomy, Types: c.Types, Columns: OwnColumns()}}
+	r := &rounds{rank: &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Types: c.Types, Columns: OwnColumns()}}
 	r.seen = r.rank.newVerdicts()
 	return r
 }
@@ -259,7 +260,8 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 		return errors.Join(res.Err, c.Run.Incomplete())
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
-		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, JSON: c.JSON, Quiet: c.Run.Quiet}
+		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots, JSON: c.JSON,
+		Quiet: c.Run.Quiet}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)

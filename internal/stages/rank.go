@@ -1,8 +1,10 @@
 package stages
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -32,21 +34,23 @@ type Rank struct {
 	Ratings  RatingOptions
 	Gates    []gate.Gate
 	Report   string // Markdown file, or ""
+	Plots    RankPlots
 	JSON     bool
 	Markdown bool
 	Quiet    bool
+	columnOf map[string]string // by field of pairs, where its name is another
 }
 
 // VerdictColumns name the columns of a file that erreval did not write.
 type VerdictColumns struct {
 	Verdicts         []string // one a person; their majority counts. None: the column "verdicts"
-	Item             string   // "" is "item", or what the texts were written for
+	Item             string   // "" is "item", where there is none the taxonomy's group field, or else each row is one
 	SystemA, SystemB string
 }
 
 // OwnColumns are those of the files that erreval compare writes.
 func OwnColumns() VerdictColumns {
-	return VerdictColumns{Item: verdicts.Item, SystemA: verdicts.SystemA, SystemB: verdicts.SystemB}
+	return VerdictColumns{SystemA: verdicts.SystemA, SystemB: verdicts.SystemB}
 }
 
 // Run reads the verdicts, rates, audits and prints.
@@ -68,7 +72,7 @@ func (k *Rank) Run(ctx context.Context) error {
 		out.Audits = append(out.Audits, audits...)
 	}
 	results := out.checkLimits(k.Gates)
-	return errors.Join(k.print(out), k.Process.WarnFaults(c.faults), run.MissedGates(results))
+	return errors.Join(k.Plots.draw(out), k.print(out), k.Process.WarnFaults(c.faults), run.MissedGates(results))
 }
 
 // Comparison is what verdicts say.
@@ -92,6 +96,7 @@ type readVerdicts struct {
 	audits *audit.Collection
 	judged map[string][2][]int8 // by type: the judge's verdicts and those of the labels, by their place in verdicts.Values
 	faults []error
+	rows   int
 }
 
 func (k *Rank) newVerdicts() *readVerdicts {
@@ -102,25 +107,48 @@ func (k *Rank) newVerdicts() *readVerdicts {
 func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 	c := k.newVerdicts()
 	for _, file := range k.Inputs {
+		k.ReadColumns(file)
 		faults, err := k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error { return k.addRow(c, row) })
 		if c.faults = append(c.faults, faults...); err != nil {
 			return nil, err
 		}
 	}
+	switch files := strings.Join(k.Inputs, ", "); {
+	case c.rows == 0:
+		return nil, errors.Join(fmt.Errorf("%s: there are no rows", files), errors.Join(c.faults...))
+	case len(c.board.Systems()) == 0:
+		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' verdicts "+
+			"with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
+	}
 	return c, nil
 }
 
+// ReadColumns says which columns of a file hold the texts, as the run that made it read them.
+func (k *Rank) ReadColumns(file string) {
+	if made, _ := run.ReadRecordedColumns(file); len(made) > 0 {
+		k.columnOf, k.Rows.Columns = made, made
+	}
+}
+
+// text is a field of a pair: as the row was read, or where it was read without fields, as the run that made its file read it.
+func (k *Rank) text(row *dataset.Row, field string) (string, bool) {
+	if i := slices.Index(k.Rows.Taxonomy.FieldNames(), field); i >= 0 && i < len(row.Values) {
+		return row.Values[i], true
+	}
+	raw, ok := row.Get(cmp.Or(k.columnOf[field], field))
+	return dataset.PlainText(raw), ok
+}
+
 func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
+	c.rows++
 	p, err := k.pairOf(row)
 	if err != nil {
 		return err
 	}
 	if len(k.Columns.Verdicts) > 0 {
-		value, err := k.majority(row, p)
-		if err == nil && value != "" {
-			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, value, "")
-		} else if err == nil {
-			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, "", verdicts.Inconsistent)
+		value, reason, err := k.majority(row, p)
+		if err == nil {
+			c.board.Add(verdicts.Overall, p.Item, p.SystemA, p.SystemB, value, reason)
 		}
 		return err
 	}
@@ -157,21 +185,38 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 		}
 		*f.to = dataset.PlainText(raw)
 	}
-	p.Item = row.ID
-	if raw, ok := row.Get(k.Columns.Item); ok {
-		p.Item = dataset.PlainText(raw)
-	} else if group := k.Taxonomy.GroupField(); group != "" {
-		if raw, ok := row.Get(group); ok {
-			p.Item = dataset.PlainText(raw)
-		}
+	if err := k.setItem(row, p); err != nil {
+		return nil, err
 	}
 	text := k.Taxonomy.Fields[0].Name
-	for column, to := range map[string]*int{text + "_a": &p.LengthA, text + "_b": &p.LengthB} {
-		if raw, ok := row.Get(column); ok {
-			*to = utf8.RuneCountInString(dataset.PlainText(raw))
+	for field, to := range map[string]*int{text + "_a": &p.LengthA, text + "_b": &p.LengthB} {
+		if text, ok := k.text(row, field); ok {
+			*to = utf8.RuneCountInString(text)
 		}
 	}
 	return p, nil
+}
+
+// setItem says what both texts were written for.
+func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
+	if raw, ok := row.Get(cmp.Or(k.Columns.Item, verdicts.Item)); ok {
+		p.Item = dataset.PlainText(raw)
+		return nil
+	}
+	if k.Columns.Item != "" {
+		return exit.With(exit.Usage, report.NoColumn("--item", row, k.Columns.Item))
+	}
+	if group := k.Taxonomy.GroupField(); group != "" {
+		if text, ok := k.text(row, group); ok {
+			p.Item = text
+			return nil
+		}
+	}
+	if p.Item = row.ID; k.Process != nil {
+		k.Process.Note([]string{fmt.Sprintf("no column %q: each pair counts as an item of its own; --item COLUMN names what "+
+			"texts were written for, since pairs of one item stand and fall together", verdicts.Item)})
+	}
+	return nil
 }
 
 // DefaultRatings are the usual options of leaderboards.
@@ -193,8 +238,7 @@ func (k *Rank) PeoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	}
 	set, err := verdicts.Of(row)
 	if v := set[name]; v != nil {
-		out.Judge, out.Judged = v.Value, true
-		out.Reason, _, _ = strings.Cut(v.Reason, ":")
+		out.Judge, out.Judged, out.Inconsistent = v.Value, true, v.Reason == verdicts.Inconsistent
 	} else if set != nil && err == nil {
 		err = exit.Usagef("--type %q: row %s has no verdict by it", name, row.ID)
 	}
@@ -214,35 +258,34 @@ func personsVerdict(row *dataset.Row, column string, p *audit.Pair) (string, err
 	return value, err
 }
 
-// majority is the verdict that more people give than any other; "" where there is none.
-func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (string, error) {
+// majority is the verdict that more people give than any other; where there is none, why.
+func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, err error) {
 	v := verdicts.Verdict{}
 	for _, column := range k.Columns.Verdicts {
 		value, err := personsVerdict(row, column, p)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		v.Runs = append(v.Runs, verdicts.Run{Value: value})
+		v.Runs = append(v.Runs, verdicts.Run{Value: value, Reason: verdicts.NoVerdict})
 	}
 	v.Reconcile(verdicts.Majority)
-	return v.Value, nil
+	return v.Value, v.Reason, nil
 }
 
 // print prints the figures, and writes the report.
 func (k *Rank) print(c *Comparison) error {
-	r := c.Report()
 	var err error
 	if k.Report != "" {
 		var page strings.Builder
-		err = errors.Join(r.Markdown(&page), wholefile.Write(k.Report, []byte(page.String())))
+		err = errors.Join(c.Page().Markdown(&page), wholefile.Write(k.Report, []byte(page.String())))
 	}
 	switch {
 	case k.JSON:
 		return errors.Join(err, run.WriteJSON(k.Process.Out, c))
 	case k.Markdown:
-		return errors.Join(err, r.Markdown(k.Process.Out))
+		return errors.Join(err, c.Page().Markdown(k.Process.Out))
 	case k.Quiet:
 		return err
 	}
-	return errors.Join(err, r.Text(run.Guard(k.Process.Out)))
+	return errors.Join(err, c.Report().Text(run.Guard(k.Process.Out)))
 }

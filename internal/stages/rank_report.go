@@ -11,7 +11,6 @@ import (
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
-	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
 )
 
@@ -56,7 +55,7 @@ func (c *Comparison) checkLimits(limits []gate.Gate) []gate.Result {
 			results = append(results, limit.Check(c.unjudged()))
 			continue
 		}
-		var worst gate.Counts
+		worst := gate.Counts{Unit: "judgements"}
 		highest := -1.0
 		for i := range c.Audits {
 			figure, of := limitedFigure(&c.Audits[i], limit.Subject)
@@ -99,7 +98,12 @@ func (c *Comparison) unjudged() gate.Counts {
 }
 
 // Report puts the figures into words and tables.
-func (c *Comparison) Report() *report.Report {
+func (c *Comparison) Report() *report.Report { return c.report(false) }
+
+// Page is the report with the win rates of each two systems.
+func (c *Comparison) Page() *report.Report { return c.report(true) }
+
+func (c *Comparison) report(matrices bool) *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("%s on %s", words.Plural(c.Systems, "system", "systems"),
 		words.Plural(c.Items, "item", "items"))}
 	anchor := "the mean of each table is 1000"
@@ -107,12 +111,17 @@ func (c *Comparison) Report() *report.Report {
 		anchor = c.Anchor + " is 1000"
 	}
 	r.Facts = append(r.Facts, "ratings by Bradley-Terry, in points of which 400 are a tenfold chance; "+anchor)
+	intervals := fmt.Sprintf("%.2f standard errors, clustered by item", stats.Z)
 	if c.Resamples > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: percentile bootstrap over items, %d resamples; systems share "+
-			"a rank where intervals overlap", 100*stats.Level, c.Resamples))
+		intervals = fmt.Sprintf("percentile bootstrap over items, %d resamples", c.Resamples)
 	}
+	r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: %s; systems share a rank where intervals overlap",
+		100*stats.Level, intervals))
 	for i := range c.Tables {
 		r.Sections = append(r.Sections, tableSection(&c.Tables[i]))
+		if matrices {
+			r.Sections = append(r.Sections, matrixSection(&c.Tables[i]))
+		}
 	}
 	if c.Halo != nil {
 		r.Sections = append(r.Sections, haloSection(c.Halo))
@@ -138,6 +147,10 @@ func tableSection(t *leaderboard.Table) report.Section {
 		}
 		s.Notes = append(s.Notes, "left out as unjudged: "+strings.Join(reasons, ", "))
 	}
+	if t.Ties.Defined() && t.Ties > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win of either",
+			float64(t.Ties)))
+	}
 	table := report.NewTable("system", "rank", "rating", "won", "lost", "tied", "win rate", "both bad", "Davidson", "Elo",
 		"Glicko-2", "Borda")
 	for i := range t.Rows {
@@ -146,11 +159,29 @@ func tableSection(t *leaderboard.Table) report.Section {
 		if row.Rank > 0 {
 			rank = fmt.Sprint(row.Rank)
 		}
-		table.Rows = append(table.Rows, []string{row.System, rank, row.Rating.Text("%.0f"), plain(row.Won), plain(row.Lost),
-			plain(row.Tied), percentFigure(row.WinRate), percentFigure(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
+		table.Rows = append(table.Rows, []string{row.System, rank, row.Interval().Text("%.0f"), plain(row.Won), plain(row.Lost),
+			plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
 			row.Glicko2.Text("%.0f"), plain(row.Borda)})
 	}
 	s.Table = table
+	return s
+}
+
+// matrixSection shows how often each system wins against each other; columns have the numbers of the rows.
+func matrixSection(t *leaderboard.Table) report.Section {
+	titles := []string{"system"}
+	for i := range t.Rows {
+		titles = append(titles, fmt.Sprint(i+1))
+	}
+	s := report.Section{Title: t.Type + ": how often the row wins against the column, in %; a tie is half a win",
+		Table: report.NewTable(titles...)}
+	for i, shares := range t.Wins {
+		cells := []string{fmt.Sprintf("%d %s", i+1, t.Rows[i].System)}
+		for _, share := range shares {
+			cells = append(cells, (100 * share).Text("%.0f"))
+		}
+		s.Table.Rows = append(s.Table.Rows, cells)
+	}
 	return s
 }
 
@@ -181,19 +212,14 @@ func (c *Comparison) agreementSection() report.Section {
 	return s
 }
 
-// auditSection shows what judges go by overall, or by the types where there is no verdict overall.
+// auditSection shows what judges go by.
 func (c *Comparison) auditSection() report.Section {
 	s := report.Section{Title: "What the judges go by besides quality",
 		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing about " +
 			"quality; position and length are log odds with the systems held constant, 0 without a liking"},
 		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
 			"length", "own text")}
-	overall := slices.ContainsFunc(c.Audits, func(a audit.Audit) bool { return a.Type == verdicts.Overall })
-	for i := range c.Audits {
-		a := &c.Audits[i]
-		if overall && a.Type != verdicts.Overall {
-			continue
-		}
+	for _, a := range c.shownAudits() {
 		own := "–"
 		if a.Own > 0 {
 			own = percentFigure(a.OwnWins)

@@ -99,6 +99,9 @@ func (h *Halo) countSame(v *Verdicts) {
 	}
 }
 
+// fewDecided is the number of pairs with a winner below which intervals are not to be trusted.
+const fewDecided = 10
+
 // notesOn say in plain words why systems are not rated.
 func notesOn(t *Table) []string {
 	by := map[rating.Standing][]string{}
@@ -135,8 +138,17 @@ func notesOn(t *Table) []string {
 	add(rating.Undecided, "is linked to those that are rated by games that only one side won: it cannot be compared with them",
 		"are linked to those that are rated by games that only one side won: they cannot be compared with them")
 	add(rating.NoGames, "has no game by this type", "have no game by this type")
-	if t.Verdicts[verdicts.A]+t.Verdicts[verdicts.B] == 0 {
+	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Standing == rating.Rated && !r.Davidson.Defined() }) {
+		notes = append(notes, "Davidson's model has no finite ratings for these games: ever larger differences explain them "+
+			"ever better")
+	}
+	decided := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]
+	if decided == 0 {
 		notes = append(notes, "all games are ties: every system that is rated has the same rating")
+	}
+	if decided > 0 && decided < fewDecided {
+		notes = append(notes, fmt.Sprintf("in %s one text won: too few for an interval to trust",
+			words.Plural(decided, "pair", "pairs")))
 	}
 	return notes
 }

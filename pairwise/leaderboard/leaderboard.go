@@ -152,7 +152,7 @@ type Table struct {
 	Unjudged     map[string]int `json:"unjudged"`     // by reason
 	Self         int            `json:"self"`         // pairs of a system with itself, left out
 	Verdicts     map[string]int `json:"verdicts"`     // by value
-	Ties         report.Number  `json:"ties"`         // Davidson's parameter
+	Ties         report.Number  `json:"ties"`         // Davidson's parameter; undefined where it has no fit
 	Notes        []string       `json:"notes"`        // why systems are not rated, in plain words
 	Rows         []Row          `json:"rows"`         // best first
 	Wins         Matrix         `json:"wins"`
@@ -176,6 +176,14 @@ type Row struct {
 	Tied       float64         `json:"tied"`
 	WinRate    report.Figure   `json:"win_rate"`
 	Bad        report.Figure   `json:"both_bad"` // share of its pairs in which both texts do badly
+}
+
+// Interval is the rating with the bootstrap's interval, or where there is none with that of the sandwich estimate.
+func (r *Row) Interval() report.Figure {
+	if r.Rating.Low.Defined() {
+		return r.Rating
+	}
+	return r.Sandwich
 }
 
 // Matrix is how often each system wins against each other, in the order of the table's rows.
@@ -266,11 +274,11 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	bad := c.bothBad(v)
 	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
 	glicko := games.Glicko2(nil, o.Glicko2)
-	if t.Ties = report.Undefined; !math.IsInf(davidson.Ties, 0) {
-		t.Ties = report.Number(davidson.Ties)
+	if t.Ties = report.Number(davidson.Ties); math.IsInf(davidson.Ties, 0) {
+		t.Ties = report.Undefined
 	}
 	columns := fourRatings(v, anchor, whole, davidson, elo, glicko)
-	borda := rating.Borda(columns.list()...)
+	borda := rating.Borda(columns.inWholePoints()...)
 	for i, system := range v.systems.list {
 		record := whole.fit.Records[i]
 		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
@@ -365,7 +373,16 @@ func anchored(points []float64, anchor int) []float64 {
 // ratings are four of the same systems.
 type ratings struct{ bradleyTerry, davidson, elo, glicko []float64 }
 
-func (r *ratings) list() [][]float64 { return [][]float64{r.bradleyTerry, r.davidson, r.elo, r.glicko} }
+// inWholePoints are the four in whole points: smaller differences are noise of arithmetic and of Elo's orders.
+func (r *ratings) inWholePoints() [][]float64 {
+	out := [][]float64{slices.Clone(r.bradleyTerry), slices.Clone(r.davidson), slices.Clone(r.elo), slices.Clone(r.glicko)}
+	for _, list := range out {
+		for i := range list {
+			list[i] = math.Round(list[i])
+		}
+	}
+	return out
+}
 
 func fourRatings(v *Verdicts, anchor string, whole *rated, davidson *rating.Fit, elo []float64,
 	glicko []rating.Glicko2Rating) *ratings {
@@ -394,10 +411,7 @@ func figureOf(value float64, samples []*rated, of func(*rated) float64, units in
 func (t *Table) rank() {
 	low, high := make([]float64, len(t.Rows)), make([]float64, len(t.Rows))
 	for i, r := range t.Rows {
-		f := r.Rating
-		if !f.Low.Defined() {
-			f = r.Sandwich
-		}
+		f := r.Interval()
 		low[i], high[i] = float64(f.Low), float64(f.High)
 	}
 	for i, rank := range rating.Ranks(low, high) {

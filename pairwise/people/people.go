@@ -2,7 +2,6 @@
 package people
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -20,8 +19,8 @@ type Pair struct {
 	Item, SystemA, SystemB string
 	People                 []string // values of verdicts, "" where somebody gave none
 	Judge                  string   // its verdict; "" where there is none
-	Reason                 string   // why the judge has no verdict, one of package verdicts; "" where it has, or did not judge
 	Judged                 bool     // the file has a verdict of a judge on it, perhaps without a value
+	Inconsistent           bool     // the judgements on it differ, which is why Judge is empty
 }
 
 // Report says how far a judge and people agree. Its JSON keys are stable.
@@ -34,12 +33,14 @@ type Report struct {
 	NoMajority int            `json:"no_majority"` // pairs on which no verdict has more votes than every other
 	Majority   map[string]int `json:"majority"`    // pairs by people's verdict
 	// TiesMerged: nobody said both_bad, so that both kinds of ties are one.
-	TiesMerged  bool      `json:"ties_merged"`
-	WithTies    *Accord   `json:"with_ties,omitempty"`    // nil without a judge
-	WithoutTies *Accord   `json:"without_ties,omitempty"` // pairs in which one text wins by both
-	Unjudged    int       `json:"unjudged"`               // pairs with a majority on which the judge has no verdict
-	Rankings    []Ranking `json:"rankings,omitempty"`
-	faults      []error
+	TiesMerged  bool    `json:"ties_merged"`
+	WithTies    *Accord `json:"with_ties,omitempty"`    // nil without a judge
+	WithoutTies *Accord `json:"without_ties,omitempty"` // pairs in which one text wins by both
+	// Pairs with a majority on which the judge has no verdict, since its judgements differ or for another reason.
+	Inconsistent int       `json:"inconsistent"`
+	Unjudged     int       `json:"unjudged"`
+	Rankings     []Ranking `json:"rankings,omitempty"`
+	faults       []error
 }
 
 // Accord is that of a judge with people's majority, on the pairs on which both have a verdict.
@@ -87,7 +88,11 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 			p.Judge = verdicts.BothGood
 		}
 		judged = judged || p.Judged
-		if p.Judged && p.Judge == "" && majority[i] != "" {
+		switch {
+		case !p.Judged || p.Judge != "" || majority[i] == "":
+		case p.Inconsistent:
+			r.Inconsistent++
+		default:
 			r.Unjudged++
 		}
 	}
@@ -186,23 +191,29 @@ func macroF1(gold, found []string) float64 {
 	return sum / float64(n)
 }
 
-// rankings compares the orders of the systems by each estimator.
+// rankings compares the orders of the systems by each estimator, on the pairs on which both have a verdict.
 func rankings(ctx context.Context, pairs []Pair, majority []string, o *Options) ([]Ranking, error) {
 	var boards [2]*leaderboard.Table
 	for side := range boards {
 		v := leaderboard.NewVerdicts(nil)
 		for i := range pairs {
-			value, reason := pairs[i].Judge, cmp.Or(pairs[i].Reason, verdicts.NotJudged)
-			if side == 1 {
-				value, reason = majority[i], verdicts.Inconsistent // without a majority it is as good as a tie
+			if pairs[i].Judge == "" || majority[i] == "" {
+				continue
 			}
-			v.Add(verdicts.Overall, pairs[i].Item, pairs[i].SystemA, pairs[i].SystemB, value, reason)
+			value := pairs[i].Judge
+			if side == 1 {
+				value = majority[i]
+			}
+			v.Add(verdicts.Overall, pairs[i].Item, pairs[i].SystemA, pairs[i].SystemB, value, "")
 		}
 		ratings := o.Ratings
 		ratings.Resamples = 0
 		b, err := v.Compute(ctx, ratings)
 		if err != nil {
 			return nil, err
+		}
+		if len(b.Tables) == 0 { // no pair has both
+			return nil, nil
 		}
 		boards[side] = &b.Tables[0]
 	}

@@ -46,9 +46,6 @@ func TestAgainstWitnesses(t *testing.T) {
 		var pairs []Pair
 		for i, r := range w.Rows {
 			p := Pair{Item: fmt.Sprint(i), SystemA: r.A, SystemB: r.B, People: r.People, Judge: r.Judge, Judged: true}
-			if r.Judge == "" {
-				p.Reason = "refused"
-			}
 			pairs = append(pairs, p)
 		}
 		before := slices.Clone(pairs)
@@ -123,15 +120,14 @@ func TestEdges(t *testing.T) {
 // TestUnjudgedIsNoTie: pairs that the judge gave no verdict on do not draw the systems together in its order.
 func TestUnjudgedIsNoTie(t *testing.T) {
 	var pairs []Pair
-	add := func(n int, a, b, judge, reason string) {
+	add := func(n int, a, b, judge string) {
 		for range n {
-			pairs = append(pairs, Pair{Item: "i", SystemA: a, SystemB: b, People: []string{"A"}, Judge: judge, Judged: true,
-				Reason: reason})
+			pairs = append(pairs, Pair{Item: "i", SystemA: a, SystemB: b, People: []string{"A"}, Judge: judge, Judged: true})
 		}
 	}
-	add(14, "x", "y", "A", "")
-	add(6, "y", "z", "A", "")
-	add(30, "x", "z", "", "refused") // as ties, these would put z above y
+	add(14, "x", "y", "A")
+	add(6, "y", "z", "A")
+	add(30, "x", "z", "") // as ties, these would put z above y
 	r, err := Compute(t.Context(), "f", "Overall", pairs, options())
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,10 @@ func (r *Report) Report() *report.Report {
 	if r.WithTies == nil {
 		return out
 	}
+	if r.Inconsistent > 0 {
+		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: the judgements differ",
+			words.Plural(r.Inconsistent, "pair is", "pairs are")))
+	}
 	if r.Unjudged > 0 {
 		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: the judge has no verdict",
 			words.Plural(r.Unjudged, "pair is", "pairs are")))

@@ -45,6 +45,7 @@ const (
 	NotJudged    = "not_judged"   // the texts lack a field without which nobody can say
 	Untagged     = "untagged"     // offline: there are no labels to go by
 	OffScale     = "off_scale"    // a reply gives none of the four verdicts
+	NoVerdict    = "no_verdict"   // of people: nobody gave one
 	Settled      = "settled"      // it was not asked about: the order of the systems is known already
 )
 
@@ -192,11 +193,11 @@ func Parse(text, systemA, systemB string) (string, error) {
 		return B, nil
 	}
 	switch strings.NewReplacer(" ", "_", "-", "_").Replace(folded) {
-	case "a", "1", "first", "model_a", "system_a", "a_is_better":
+	case "a", "1", "1.0", "first", "model_a", "system_a", "a_is_better":
 		return A, nil
-	case "b", "2", "second", "model_b", "system_b", "b_is_better":
+	case "b", "2", "2.0", "second", "model_b", "system_b", "b_is_better":
 		return B, nil
-	case "0", "tie", "both", "equal", "both_good", "both_are_good":
+	case "0", "0.0", "tie", "both", "equal", "both_good", "both_are_good":
 		return BothGood, nil
 	case "both_bad", "both_are_bad", "bothbad", "tie_(bothbad)", "neither":
 		return BothBad, nil

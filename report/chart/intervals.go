@@ -32,7 +32,7 @@ func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error
 	listEntries(p, xLabel, names)
 	low, high, ticks := intervalAxis(marks)
 	p.X.Min, p.X.Max, p.X.Tick.Marker = low, high, ticks
-	p.Add(grid(ticks), whiskers(marks))
+	p.Add(grid(ticks), zeroLine{}, whiskers(marks))
 	return drawPicture(width, vg.Length(len(marks))*2*legendRow+rest, format, func(page draw.Canvas) {
 		p.Draw(draw.Crop(page, 0, -margin, 0, 0))
 	})
@@ -54,9 +54,14 @@ func intervalAxis(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
 	if low == high {
 		low, high = -1, 1
 	}
+	return roundAxis(low, high, 8)
+}
+
+// roundAxis is an axis that holds low and high, with about n steps of 1, 2 or 5 times a power of ten.
+func roundAxis(low, high, n float64) (from, to float64, ticks plot.ConstantTicks) {
 	step := math.Pow(10, math.Floor(math.Log10(high-low)))
 	for _, part := range []float64{0.1, 0.2, 0.5} {
-		if (high-low)/(step*part) <= 8 {
+		if (high-low)/(step*part) <= n {
 			step *= part
 			break
 		}
@@ -68,13 +73,21 @@ func intervalAxis(marks []Mark) (low, high float64, ticks plot.ConstantTicks) {
 	return first * step, last * step, ticks
 }
 
+// zeroLine stands at 0.
+type zeroLine struct{}
+
+// Plot implements plot.Plotter.
+func (zeroLine) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x30}, Width: 1}, x(0), c.Min.Y, x(0), c.Max.Y)
+}
+
 // whiskers are marks from top to bottom.
 type whiskers []Mark
 
 // Plot implements plot.Plotter.
 func (w whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x30}, Width: 1}, x(0), c.Min.Y, x(0), c.Max.Y)
 	line := draw.LineStyle{Color: palette[0], Width: 1.6}
 	for i, m := range w {
 		if math.IsNaN(m.Value) {

@@ -42,6 +42,13 @@ var (
 
 // answer is the reply to a prompt about one dimension, about several, or about errors; false if it is none of these.
 func answer(prompt string) (string, bool) {
+	if strings.Contains(prompt, "\nThe second text:\n") {
+		faults, err := knownFaults()
+		if err != nil {
+			return "", false
+		}
+		return compare(prompt, faults)
+	}
 	if strings.Contains(prompt, "\n# Error types\n") {
 		return labels(prompt)
 	}

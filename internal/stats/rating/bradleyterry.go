@@ -16,7 +16,7 @@ const points = Scale / math.Ln10
 type Fit struct {
 	Strength []float64  // by system, in log odds, mean 0 over those that are rated; NaN for the others
 	Errors   []float64  // standard errors of Strength, clustered by item; NaN likewise
-	Ties     float64    // Davidson's parameter, 0 without ties; NaN for Bradley-Terry
+	Ties     float64    // Davidson's parameter, 0 without ties, +Inf without a fit; NaN for Bradley-Terry
 	Standing []Standing // by system
 	Records  []Record   // by system
 	Clusters int        // items with games of the rated ones; 0 without errors

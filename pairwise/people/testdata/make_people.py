@@ -29,11 +29,9 @@ def accord(gold, judge):
 
 
 def win_rates(systems, pairs):
-    """Share won, ties as half a win; pairs without a verdict are left out."""
+    """Share won, ties as half a win."""
     won, played = dict.fromkeys(systems, 0.0), dict.fromkeys(systems, 0)
     for a, b, v in pairs:
-        if v is None:
-            continue
         x = {"A": 1, "B": 0}.get(v, .5)
         won[a], won[b] = won[a] + x, won[b] + 1 - x
         played[a], played[b] = played[a] + 1, played[b] + 1
@@ -55,8 +53,9 @@ for n, people, noise, gaps, unjudged in [(60, 3, .3, 0, 0), (80, 4, .5, .2, .1),
     gold = [majority(r["people"]) for r in rows]
     both = [(g, r["judge"]) for g, r in zip(gold, rows) if g and r["judge"]]
     decided = [(g, j) for g, j in both if g in "AB" and j in "AB"]
-    tau = kendalltau(win_rates(systems, [(r["a"], r["b"], r["judge"] or None) for r in rows]),
-                     win_rates(systems, [(r["a"], r["b"], g) for g, r in zip(gold, rows)])).statistic
+    of_both = [(r["a"], r["b"], g, r["judge"]) for g, r in zip(gold, rows) if g and r["judge"]]
+    tau = kendalltau(win_rates(systems, [(a, b, j) for a, b, _, j in of_both]),
+                     win_rates(systems, [(a, b, g) for a, b, g, _ in of_both])).statistic
     cases.append({"rows": rows, "alpha": krippendorff.alpha(reliability_data=data, level_of_measurement="nominal"),
                   "no_majority": gold.count(""), "unjudged": sum(bool(g) and not r["judge"] for g, r in zip(gold, rows)),
                   "with_ties": accord(*map(list, zip(*both))), "without_ties": accord(*map(list, zip(*decided))), "tau": tau})

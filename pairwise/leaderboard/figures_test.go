@@ -1,0 +1,58 @@
+package leaderboard
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/pairwise/verdicts"
+)
+
+func board(t *testing.T, games [][3]string) *Board {
+	t.Helper()
+	v := NewVerdicts([]string{verdicts.Overall})
+	for i, g := range games {
+		v.Add(verdicts.Overall, string(rune('a'+i)), g[0], g[1], g[2], "")
+	}
+	b, err := v.Compute(context.Background(), DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(b); err != nil {
+		t.Errorf("no JSON: %v", err)
+	}
+	return b
+}
+
+// Ties alone: Davidson's tie parameter is infinite, which JSON cannot say.
+func TestTiesOnly(t *testing.T) {
+	b := board(t, [][3]string{{"x", "y", verdicts.BothGood}, {"y", "x", verdicts.BothBad}})
+	row := b.Tables[0].Rows[0]
+	if b.Tables[0].Ties.Defined() || row.Rating.Value != 1000 || row.Davidson != 1000 {
+		t.Errorf("%+v", b.Tables[0])
+	}
+	if !slices.ContainsFunc(b.Tables[0].Notes, func(s string) bool { return strings.HasPrefix(s, "all games are ties") }) {
+		t.Errorf("notes %v", b.Tables[0].Notes)
+	}
+}
+
+// Two systems with equal records get equal points, though Elo's orders tell them apart by a hair; where Davidson's model
+// has no fit, it counts for nobody.
+func TestEqualRecords(t *testing.T) {
+	var games [][3]string
+	for range 5 {
+		games = append(games, [3]string{"x", "z", verdicts.A}, [3]string{"y", "z", verdicts.A},
+			[3]string{"x", "y", verdicts.BothGood}, [3]string{"z", "x", verdicts.BothGood}, [3]string{"y", "z", verdicts.BothGood})
+	}
+	table := board(t, games).Tables[0]
+	for _, r := range table.Rows[:2] {
+		if r.Borda != 4.5 || r.Davidson.Defined() {
+			t.Errorf("%s: Borda %v, Davidson %v; want 4.5 and none", r.System, r.Borda, r.Davidson)
+		}
+	}
+	if !slices.ContainsFunc(table.Notes, func(s string) bool { return strings.HasPrefix(s, "Davidson's model has no") }) {
+		t.Errorf("notes %v", table.Notes)
+	}
+}
