@@ -58,7 +58,8 @@ func testFault(t *testing.T, f llmtest.Fault, verdict string, forGood bool) {
 	retries.Attempts, retries.MaxWait = 3, 20*time.Second
 	o := options(t)
 	o.Attempts = 3
-	got, err := judgePairs(t, []llm.Model{judge("m", llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()), retries))}, o, 3)
+	got, err := judgePairs(t, []llm.Model{judge("m", llm.Retry(llm.Limit(client, llm.DefaultLimitOptions()), retries))},
+		o, 3)
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%d pairs, %v", len(got), err)
 	}

@@ -21,7 +21,8 @@ type Offline struct {
 func NewOffline(t *taxonomy.Taxonomy, types []string) *Offline { return &Offline{t, types} }
 
 // Compare gives the verdicts on a pair: by a type, the text without the error is better; overall, the one whose errors
-// are less severe in sum, and where neither has an error both are good. A pair of which a text has no labels is unjudged.
+// are less severe in sum, and where neither has an error both are good. A pair of which a text has no labels is
+// unjudged.
 func (o *Offline) Compare(row *dataset.Row) (verdicts.Set, error) {
 	p, err := readPair(o.t, row)
 	if err != nil {

@@ -231,7 +231,8 @@ func TestOfflineCoverage(t *testing.T) {
 }
 
 // boardOf rates a sample; games are, by type, those of the sample with its items, and with an item for each.
-func boardOf(t testing.TB, tax *taxonomy.Taxonomy, seed uint64, items int) (*leaderboard.Board, map[string][2]*rating.Games) {
+func boardOf(t testing.TB, tax *taxonomy.Taxonomy, seed uint64, items int) (*leaderboard.Board,
+	map[string][2]*rating.Games) {
 	t.Helper()
 	pairs, err := NewPairs(tax, outputsOf(t, tax, seed, items), DesignOptions{Design: All, Seed: seed})
 	if err != nil {

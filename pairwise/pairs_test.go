@@ -22,7 +22,8 @@ func outputs(t *testing.T, tax *taxonomy.Taxonomy, items, systems int) []Output 
 				continue
 			}
 			out = append(out, Output{Item: fmt.Sprint("i", i), System: fmt.Sprint("s", s), Row: rowOf(t, tax,
-				map[string]any{"id": fmt.Sprint(i, ".", s), "response": fmt.Sprint("text ", i, s), "instruction": fmt.Sprint("do ", i)})})
+				map[string]any{"id": fmt.Sprint(i, ".", s), "response": fmt.Sprint("text ", i, s), "instruction": fmt.Sprint("do ",
+					i)})})
 		}
 	}
 	return out
@@ -123,7 +124,8 @@ func TestPairFaults(t *testing.T) {
 // TestPairRow: what a pair takes over of its rows; a field that one of the rows lacks comes from the other.
 func TestPairRow(t *testing.T) {
 	tax := instructionFollowing(t)
-	a := Output{"i", "s0", rowOf(t, tax, map[string]any{"id": "a", "response": "one", "diagnosis": diagnosis(tax, "Fluency")})}
+	a := Output{"i", "s0", rowOf(t, tax, map[string]any{"id": "a", "response": "one", "diagnosis": diagnosis(tax,
+		"Fluency")})}
 	b := Output{"i", "s1", rowOf(t, tax, map[string]any{"id": "b", "response": "two", "instruction": "do"})}
 	rows, err := NewPairs(tax, []Output{a, b}, DesignOptions{Design: All})
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 type PanelOptions struct {
 	Taxonomy *taxonomy.Taxonomy // of single texts
 	Types    []string           // names of error types, and Overall; what is compared
-	// Templates are wordings of kind prompt.Compare, each of which is asked; or one of kind prompt.CompareJoint, which asks
-	// about all types in one call.
+	// Templates are wordings of kind prompt.Compare, each of which is asked; or one of kind prompt.CompareJoint, which
+	// asks about all types in one call.
 	Templates []*prompt.Template
 	Orders    []string // verdicts.OrderAB, OrderBA, or both
 	Modes     []string // prompt.Vanilla, prompt.ErrorAware, or both; pairs without labels are judged in vanilla mode alone

@@ -210,7 +210,8 @@ func TestNotJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := []*dataset.Row{rowOf(t, PairTask(tax), map[string]any{"id": "p", "question_a": "x", "question_b": "y", "passage": "z"})}
+		rows := []*dataset.Row{rowOf(t, PairTask(tax), map[string]any{"id": "p", "question_a": "x", "question_b": "y",
+			"passage": "z"})}
 		err = p.Judge(t.Context(), func() (*dataset.Row, error) {
 			if len(rows) == 0 {
 				return nil, io.EOF
@@ -306,7 +307,8 @@ func TestBadPanels(t *testing.T) {
 		}
 	}
 	twice := judge("m", llmtest.NewFake(llmtest.Hang))
-	if _, err := NewPanel([]llm.Model{twice, twice}, options(t)); err == nil || !strings.Contains(err.Error(), "asked twice") {
+	if _, err := NewPanel([]llm.Model{twice, twice}, options(t)); err == nil || !strings.Contains(err.Error(),
+		"asked twice") {
 		t.Errorf("%v", err)
 	}
 	if _, err := NewPanel(nil, options(t)); err == nil || !strings.Contains(err.Error(), "no judge") {

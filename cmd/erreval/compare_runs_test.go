@@ -66,8 +66,8 @@ func pairsFile(t testing.TB, pairs int) string {
 
 func compareLine(t *testing.T, in, out, url string, more ...string) *exec.Cmd {
 	t.Helper()
-	cmd := command(t, slices.Concat([]string{"compare", in, "-o", out, "--taxonomy", "instruction-following", "--judge", "m",
-		"--base-url", url, "--types", "Factuality,Overall", "--bootstrap", "20", "--quiet"}, more)...)
+	cmd := command(t, slices.Concat([]string{"compare", in, "-o", out, "--taxonomy", "instruction-following", "--judge",
+		"m", "--base-url", url, "--types", "Factuality,Overall", "--bootstrap", "20", "--quiet"}, more)...)
 	cmd.Stderr = &bytes.Buffer{}
 	return cmd
 }

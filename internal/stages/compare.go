@@ -33,8 +33,8 @@ type Compare struct {
 	Reconcile string
 	Ratings   RatingOptions
 	Gates     []gate.Gate
-	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by the
-	// only type; 0 judges all pairs.
+	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by
+	// the only type; 0 judges all pairs.
 	Round  int
 	Report string // Markdown file, or ""
 	Plots  RankPlots

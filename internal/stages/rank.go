@@ -130,7 +130,8 @@ func (k *Rank) ReadColumns(file string) {
 	}
 }
 
-// text is a field of a pair: as the row was read, or where it was read without fields, as the run that made its file read it.
+// text is a field of a pair: as the row was read, or where it was read without fields, as the run that made its file
+// read it.
 func (k *Rank) text(row *dataset.Row, field string) (string, bool) {
 	if i := slices.Index(k.Rows.Taxonomy.FieldNames(), field); i >= 0 && i < len(row.Values) {
 		return row.Values[i], true

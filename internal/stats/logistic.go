@@ -16,7 +16,8 @@ type LogisticFit struct {
 
 // Errors of Logistic.
 var (
-	// ErrSeparated: some combination of the columns tells the outcome without a mistake, and no coefficient is large enough.
+	// ErrSeparated: some combination of the columns tells the outcome without a mistake, and no coefficient is large
+	// enough.
 	ErrSeparated = errors.New("the outcome follows from the columns without a mistake: no finite coefficient fits")
 	// ErrCollinear: a column follows from the others, so that its coefficient cannot be told from theirs.
 	ErrCollinear = errors.New("a column follows from the others: their coefficients cannot be told apart")
@@ -30,8 +31,9 @@ const (
 )
 
 // Logistic fits the probability of y, 0 to 1, by the columns of x (an intercept is a column of ones), by Newton's
-// method. at fills in the columns of observation i, which are 0, and gives its outcome and its cluster; observations of a
-// cluster follow each other. Errors are the sandwich estimate with clusters, times clusters/(clusters-1); NaN with one.
+// method. at fills in the columns of observation i, which are 0, and gives its outcome and its cluster; observations
+// of a cluster follow each other. Errors are the sandwich estimate with clusters, times clusters/(clusters-1); NaN
+// with one.
 func Logistic(observations, columns int, at func(i int, x []float64) (y float64, cluster int)) (*LogisticFit, error) {
 	if observations == 0 || columns == 0 {
 		return nil, ErrCollinear

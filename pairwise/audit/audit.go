@@ -313,7 +313,8 @@ func (r *regression) each(j *judgement, set func(column int, value float64)) {
 		system int32
 		value  float64
 	}{{j.first, 1}, {j.last, -1}} {
-		if column := perJudge*r.judges + int(s.system); column < len(r.places) { // the last one is what others are compared with
+		// the last one is what others are compared with
+		if column := perJudge*r.judges + int(s.system); column < len(r.places) {
 			set(column, s.value)
 		}
 	}
@@ -373,7 +374,8 @@ var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, Hi
 // figureOf is a coefficient with its interval.
 func figureOf(fit *stats.LogisticFit, at int) report.Figure {
 	value, reach := fit.Coefficients[at], stats.T(fit.Clusters)*fit.Errors[at]
-	return report.Figure{Value: report.Number(value), Low: report.Number(value - reach), High: report.Number(value + reach)}
+	return report.Figure{Value: report.Number(value), Low: report.Number(value - reach),
+		High: report.Number(value + reach)}
 }
 
 func note(out []Audit, text string) {

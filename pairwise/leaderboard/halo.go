@@ -15,7 +15,8 @@ import (
 
 // Halo says how much verdicts by different types are one impression.
 type Halo struct {
-	// Tau is the mean |tau-b| between the types' orders of the systems, by win rate; undefined where no two types order them.
+	// Tau is the mean |tau-b| between the types' orders of the systems, by win rate; undefined where no two types order
+	// them.
 	Tau   report.Number `json:"tau"`
 	Same  report.Number `json:"same"`  // share of the pairs with the same verdict by all types
 	Pairs int           `json:"pairs"` // that are judged by all types
@@ -125,8 +126,8 @@ func notesOn(t *Table) []string {
 		return append(notes, "no pair was judged: nothing can be rated")
 	}
 	if len(by[rating.Rated]) == 0 {
-		notes = append(notes, "no two systems have both won or tied against each other, directly or over others: nobody can be "+
-			"rated")
+		notes = append(notes,
+			"no two systems have both won or tied against each other, directly or over others: nobody can be rated")
 		by[rating.Apart] = nil
 	}
 	add(rating.Above, "never lost or tied against those that are rated: no rating is high enough for it",
@@ -135,7 +136,8 @@ func notesOn(t *Table) []string {
 		"never won or tied against those that are rated: no rating is low enough for them")
 	add(rating.Apart, "has no chain of games to those that are rated: it cannot be compared with them",
 		"have no chain of games to those that are rated: they cannot be compared with them")
-	add(rating.Undecided, "is linked to those that are rated by games that only one side won: it cannot be compared with them",
+	add(rating.Undecided,
+		"is linked to those that are rated by games that only one side won: it cannot be compared with them",
 		"are linked to those that are rated by games that only one side won: they cannot be compared with them")
 	add(rating.NoGames, "has no game by this type", "have no game by this type")
 	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Standing == rating.Rated && !r.Davidson.Defined() }) {

@@ -42,7 +42,7 @@ func DefaultOptions() Options {
 func (o *Options) Validate() error {
 	switch {
 	case !(o.Elo.K > 0) || o.Elo.Orders < 1:
-		return fmt.Errorf("Elo needs a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
+		return fmt.Errorf("ratings: Elo needs a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
 	case o.Resamples < 0:
 		return fmt.Errorf("%d resamples; give 0 or more", o.Resamples)
 	case o.Inconsistent != InconsistentTie && o.Inconsistent != InconsistentOut:
@@ -113,7 +113,8 @@ func (v *Verdicts) of(name string) *collected {
 // verdicts.Values; where it is empty, reason says why.
 func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 	c := v.of(name)
-	g := judged{a: int32(v.systems.number(a)), b: int32(v.systems.number(b)), item: int32(v.items.number(item)), value: value}
+	g := judged{a: int32(v.systems.number(a)), b: int32(v.systems.number(b)), item: int32(v.items.number(item)),
+		value: value}
 	switch {
 	case a == b:
 		c.self++
@@ -194,7 +195,8 @@ func (v *Verdicts) Compute(ctx context.Context, o Options) (*Board, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Board{Systems: len(v.systems.list), Items: len(v.items.list), Anchor: o.Anchor, Resamples: o.Resamples, elo: o.Elo}
+	b := &Board{Systems: len(v.systems.list), Items: len(v.items.list), Anchor: o.Anchor, Resamples: o.Resamples,
+		elo: o.Elo}
 	if _, ok := v.systems.at[o.Anchor]; o.Anchor != "" && !ok {
 		return nil, fmt.Errorf("the anchor %q is none of the systems; they are %v", o.Anchor, v.systems.list)
 	}
@@ -283,8 +285,8 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 		record := whole.fit.Records[i]
 		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
-			Deviation:  report.Number(glicko[i].Deviation),
-			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
+			Deviation: report.Number(glicko[i].Deviation), Volatility: report.Number(glicko[i].Volatility),
+			Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
 			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
 		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
@@ -303,8 +305,8 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	return t, nil
 }
 
-// fewest is the share of the resamples that have to be comparable with the whole for an interval of them: those that are
-// not would lie outside of it.
+// fewest is the share of the resamples that have to be comparable with the whole for an interval of them: those that
+// are not would lie outside of it.
 const fewest = stats.Level + (1-stats.Level)/2
 
 // comparable are the resamples in which the same systems can be rated as in the whole: in others the mean is one of
@@ -321,14 +323,16 @@ func (t *Table) comparable(whole *rated, samples []*rated) []*rated {
 	if len(samples) == 0 || float64(len(kept)) >= fewest*float64(len(samples)) {
 		return kept
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("in %.0f %% of the resamples not every system could be rated: the intervals of the "+
-		"ratings are those of the clustered errors", 100*(1-float64(len(kept))/float64(len(samples)))))
+	t.Notes = append(t.Notes,
+		fmt.Sprintf("in %.0f %% of the resamples not every system could be rated: the intervals of the "+
+			"ratings are those of the clustered errors", 100*(1-float64(len(kept))/float64(len(samples)))))
 	return nil
 }
 
 // compareRows puts those that cannot be rated where they belong: the undefeated first, those who never won last.
 func compareRows(a, b Row) int {
-	place := map[rating.Standing]int{rating.Above: 0, rating.Rated: 1, rating.Undecided: 2, rating.Below: 3, rating.Apart: 4,
+	place := map[rating.Standing]int{rating.Above: 0, rating.Rated: 1, rating.Undecided: 2, rating.Below: 3,
+		rating.Apart:   4,
 		rating.NoGames: 5}
 	order := cmp.Compare(place[a.Standing], place[b.Standing])
 	if order == 0 && a.Standing == rating.Rated {
@@ -338,74 +342,6 @@ func compareRows(a, b Row) int {
 }
 
 func compareNumbers(a, b report.Number) int { return cmp.Compare(float64(a), float64(b)) }
-
-// rated is what Bradley-Terry says of one resample.
-type rated struct {
-	fit    *rating.Fit
-	points []float64
-	errors []float64 // of differences to the anchor, or of strengths, in log odds
-}
-
-func (v *Verdicts) rate(games *rating.Games, anchor string, weight []int32) *rated {
-	r := &rated{fit: games.BradleyTerry(weight)}
-	r.points, r.errors = rating.Points(r.fit.Strength), r.fit.Errors
-	if anchor == "" {
-		return r
-	}
-	at := v.systems.at[anchor]
-	r.points = anchored(r.points, at)
-	r.errors = make([]float64, len(r.points))
-	for i := range r.errors {
-		r.errors[i] = r.fit.DifferenceError(i, at)
-	}
-	return r
-}
-
-// anchored moves ratings such that one of them is 1000.
-func anchored(points []float64, anchor int) []float64 {
-	out := slices.Clone(points)
-	for i := range out {
-		out[i] += 1000 - points[anchor]
-	}
-	return out
-}
-
-// ratings are four of the same systems.
-type ratings struct{ bradleyTerry, davidson, elo, glicko []float64 }
-
-// inWholePoints are the four in whole points: smaller differences are noise of arithmetic and of Elo's orders.
-func (r *ratings) inWholePoints() [][]float64 {
-	out := [][]float64{slices.Clone(r.bradleyTerry), slices.Clone(r.davidson), slices.Clone(r.elo), slices.Clone(r.glicko)}
-	for _, list := range out {
-		for i := range list {
-			list[i] = math.Round(list[i])
-		}
-	}
-	return out
-}
-
-func fourRatings(v *Verdicts, anchor string, whole *rated, davidson *rating.Fit, elo []float64,
-	glicko []rating.Glicko2Rating) *ratings {
-	r := &ratings{bradleyTerry: whole.points, davidson: rating.Points(davidson.Strength), elo: elo,
-		glicko: make([]float64, len(glicko))}
-	for i, g := range glicko {
-		r.glicko[i] = g.Rating
-	}
-	if anchor != "" {
-		at := v.systems.at[anchor]
-		r.davidson, r.elo, r.glicko = anchored(r.davidson, at), anchored(r.elo, at), anchored(r.glicko, at)
-	}
-	return r
-}
-
-// figureOf is a figure with its values in the samples. A sample in which it is not defined is left out.
-func figureOf(value float64, samples []*rated, of func(*rated) float64, units int) report.Figure {
-	var resampled []float64
-	for _, s := range samples {
-		resampled = append(resampled, of(s))
-	}
-	return report.NewFigureOfUnits(value, resampled, units)
-}
 
 // rank sets the ranks by the bootstrap's intervals, or where there are none by those of the sandwich.
 func (t *Table) rank() {

@@ -23,7 +23,8 @@ func collect(name string, games ...string) *Verdicts {
 
 func add(v *Verdicts, name string, games ...string) {
 	for i, g := range games {
-		value, reason := map[byte]string{'>': verdicts.A, '<': verdicts.B, '=': verdicts.BothGood, '#': verdicts.BothBad}[g[1]], ""
+		value, reason := map[byte]string{'>': verdicts.A, '<': verdicts.B, '=': verdicts.BothGood,
+			'#': verdicts.BothBad}[g[1]], ""
 		switch g[1] {
 		case '?':
 			reason = verdicts.Inconsistent
@@ -99,7 +100,8 @@ func TestEdges(t *testing.T) {
 			}
 		}
 		for _, r := range table.Rows {
-			if f := float64(r.Rating.Value); math.Abs(f) > 4000 || r.Rating.Low > r.Rating.Value || r.Rating.High < r.Rating.Value {
+			if f := float64(r.Rating.Value); math.Abs(f) > 4000 || r.Rating.Low > r.Rating.Value ||
+				r.Rating.High < r.Rating.Value {
 				t.Errorf("%s: %s %v", name, r.System, r.Rating)
 			}
 		}
@@ -155,14 +157,17 @@ func TestAnchor(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		}
-		noted := slices.ContainsFunc(table.Notes, func(n string) bool { return strings.Contains(n, "u cannot be rated here") })
+		noted := slices.ContainsFunc(table.Notes, func(n string) bool {
+			return strings.Contains(n, "u cannot be rated here")
+		})
 		if noted == rated || !rated && math.Abs(sum-3000) > 1e-6 {
 			t.Errorf("anchor %s: sum %v, notes %q", anchor, sum, table.Notes)
 		}
 	}
 	o := DefaultOptions()
 	o.Anchor = "nobody"
-	if _, err := collect("Overall", games...).Compute(t.Context(), o); err == nil || !strings.Contains(err.Error(), "nobody") {
+	if _, err := collect("Overall", games...).Compute(t.Context(), o); err == nil || !strings.Contains(err.Error(),
+		"nobody") {
 		t.Errorf("%v", err)
 	}
 }
@@ -219,7 +224,8 @@ func TestSettled(t *testing.T) {
 		}
 	}
 	few := collect("Overall", clear[:24]...)
-	if !few.Settled("Overall", 1) && !collect("Overall", clear[:60]...).Settled("Overall", 1) || few.Settled("Overall", 1000) {
+	if !few.Settled("Overall", 1) && !collect("Overall", clear[:60]...).Settled("Overall", 1) || few.Settled("Overall",
+		1000) {
 		t.Error("later looks ask for no more")
 	}
 	if collect("Overall", "x>y", "x>y").Settled("Overall", 1) || NewVerdicts(nil).Settled("Overall", 1) {

@@ -98,7 +98,8 @@ func TestOf(t *testing.T) {
 		`7`:   "cannot unmarshal",
 		`"{"`: "unexpected end",
 	} {
-		if s, err := Of(row(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "row r1") {
+		if s, err := Of(row(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(),
+			"row r1") {
 			t.Errorf("%s: %v, %v; want an error with %q", text, s, err, want)
 		}
 	}

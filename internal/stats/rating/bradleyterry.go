@@ -57,7 +57,8 @@ const (
 )
 
 // BradleyTerry fits the model of Bradley and Terry (1952), a tie as half a win of each, by Newton's method to the games
-// of the systems that can be rated together. Errors are the sandwich estimate with items as clusters; none with weights.
+// of the systems that can be rated together. Errors are the sandwich estimate with items as clusters; none with
+// weights.
 func (g *Games) BradleyTerry(weight []int32) *Fit {
 	f, sums := g.begin(weight)
 	n := f.rated()
@@ -93,8 +94,8 @@ func (g *Games) BradleyTerry(weight []int32) *Fit {
 // begin says who can be rated, and counts the games.
 func (g *Games) begin(weight []int32) (*Fit, []counts) {
 	sums := g.sum(weight)
-	f := &Fit{Standing: g.connect(sums), Records: g.records(sums), Strength: make([]float64, g.Systems), Errors: make([]float64, g.Systems),
-		Ties: math.NaN(), index: make([]int, g.Systems)}
+	f := &Fit{Standing: g.connect(sums), Records: g.records(sums), Strength: make([]float64, g.Systems),
+		Errors: make([]float64, g.Systems), Ties: math.NaN(), index: make([]int, g.Systems)}
 	n := 0
 	for i, s := range f.Standing {
 		f.index[i], f.Strength[i], f.Errors[i] = -1, math.NaN(), math.NaN()
@@ -141,8 +142,8 @@ func addInformation(h *mat.SymDense, a, b int, x float64) {
 	h.SetSym(a, b, h.At(a, b)-x)
 }
 
-// solve gives the step with mean 0. The information is singular along equal steps of all, which change nothing: adding a
-// matrix of ones takes that direction away without touching the others.
+// solve gives the step with mean 0. The information is singular along equal steps of all, which change nothing: adding
+// a matrix of ones takes that direction away without touching the others.
 func solve(information *mat.SymDense, gradient *mat.VecDense) *mat.VecDense {
 	step := mat.NewVecDense(gradient.Len(), nil)
 	var c mat.Cholesky

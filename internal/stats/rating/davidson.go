@@ -8,8 +8,8 @@ import (
 
 // Davidson fits the model of Davidson (1970), in which a tie is an outcome of its own, as likely as Ties times the
 // geometric mean of both strengths, to the games of the systems that can be rated together. Without a tie it is that of
-// Bradley and Terry. Where ever larger differences and an ever larger tie parameter explain the games ever better, there
-// is no fit: Strength is NaN, and Ties infinite. It gives no errors.
+// Bradley and Terry. Where ever larger differences and an ever larger tie parameter explain the games ever better,
+// there is no fit: Strength is NaN, and Ties infinite. It gives no errors.
 func (g *Games) Davidson(weight []int32) *Fit {
 	f, sums := g.begin(weight)
 	n := f.rated()
@@ -58,9 +58,9 @@ func (g *Games) Davidson(weight []int32) *Fit {
 	return f
 }
 
-// growsForever tells whether the likelihood of games with ties has no maximum: strengths exist such that a pair with wins
-// of one side and ties differs by 2, one with wins alone by 2 or more, and one with ties alone by 2 or less. Along them,
-// with the logarithm of Ties growing by 1, every game that was played stays the most likely one of its pair. The
+// growsForever tells whether the likelihood of games with ties has no maximum: strengths exist such that a pair with
+// wins of one side and ties differs by 2, one with wins alone by 2 or more, and one with ties alone by 2 or less. Along
+// them, with the logarithm of Ties growing by 1, every game that was played stays the most likely one of its pair. The
 // differences are bounds on paths, which exist unless a cycle is negative (Bellman and Ford).
 func (f *Fit) growsForever(pairs [][2]int, sums []counts, n int) bool {
 	type bound struct {

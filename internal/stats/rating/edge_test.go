@@ -101,7 +101,8 @@ func TestWeights(t *testing.T) {
 	g, r := New(4, 40, games), New(4, 40, repeated)
 	near(t, "strength", g.BradleyTerry(weight).Strength, r.BradleyTerry(nil).Strength, 1e-9)
 	near(t, "Davidson", g.Davidson(weight).Strength, r.Davidson(nil).Strength, 1e-9)
-	if !slices.Equal(g.Connect(weight), r.Connect(nil)) || !slices.Equal(g.BradleyTerry(weight).Records, r.BradleyTerry(nil).Records) {
+	if !slices.Equal(g.Connect(weight), r.Connect(nil)) || !slices.Equal(g.BradleyTerry(weight).Records,
+		r.BradleyTerry(nil).Records) {
 		t.Error("standings or records differ")
 	}
 }
@@ -165,7 +166,8 @@ func TestConnect(t *testing.T) {
 		systems := 1 + random.IntN(6)
 		var games []Game
 		for range random.IntN(9) {
-			games = append(games, Game{random.IntN(systems), random.IntN(systems), 0, []float64{0, 0, 1, 1, 0.5}[random.IntN(5)]})
+			games = append(games, Game{random.IntN(systems), random.IntN(systems), 0, []float64{0, 0, 1, 1,
+				0.5}[random.IntN(5)]})
 		}
 		got, want := New(systems, 1, games).Connect(nil), connectByChains(systems, games)
 		if !slices.Equal(got, want) {

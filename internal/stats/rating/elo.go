@@ -16,8 +16,8 @@ type EloOptions struct {
 // DefaultEloOptions are the K and the start that arenas of language models use (Zheng et al. 2023), over 100 orders.
 func DefaultEloOptions() EloOptions { return EloOptions{K: 4, Start: 1000, Orders: 100, Seed: 1} }
 
-// Elo gives the ratings of Elo (1978) as the mean over orders of the games, all drawn by the seed: in one order, such as
-// that of a file, they tell as much about the order as about the systems. weight is how often each item's games are
+// Elo gives the ratings of Elo (1978) as the mean over orders of the games, all drawn by the seed: in one order, such
+// as that of a file, they tell as much about the order as about the systems. weight is how often each item's games are
 // played; nil is once. NaN without games.
 func (g *Games) Elo(weight []int32, o EloOptions) []float64 {
 	games := make([]game, 0, len(g.games))

@@ -78,7 +78,9 @@ func New(systems, items int, games []Game) *Games {
 
 // gather puts the tallies of one item and pair together, in order.
 func (g *Games) gather() {
-	slices.SortFunc(g.tallies, func(a, b tally) int { return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.pair, b.pair)) })
+	slices.SortFunc(g.tallies, func(a, b tally) int {
+		return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.pair, b.pair))
+	})
 	kept := g.tallies[:0]
 	for _, t := range g.tallies {
 		if n := len(kept); n > 0 && kept[n-1].item == t.item && kept[n-1].pair == t.pair {
