@@ -17,10 +17,11 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// The whole measurement: go test ./pairwise -run OfflineCoverage -v -seeds 200
+// The whole measurement: go test ./pairwise -run OfflineCoverage -v -seeds 200 -resamples 500
 var (
-	seeds    = flag.Int("seeds", 60, "samples of TestOfflineCoverage")
-	simItems = flag.Int("items", 80, "items of a sample of TestOfflineCoverage")
+	seeds     = flag.Int("seeds", 60, "samples of TestOfflineCoverage")
+	simItems  = flag.Int("items", 80, "items of a sample of TestOfflineCoverage")
+	resamples = flag.Int("resamples", 200, "of each sample of TestOfflineCoverage")
 )
 
 func instructionFollowing(t testing.TB) *taxonomy.Taxonomy {
@@ -267,7 +268,7 @@ func boardOf(t testing.TB, tax *taxonomy.Taxonomy, seed uint64, items int) (*lea
 		}
 	}
 	o := leaderboard.DefaultOptions()
-	o.Resamples, o.Elo.Orders, o.Seed = 200, 1, seed
+	o.Resamples, o.Elo.Orders, o.Seed = *resamples, 1, seed
 	result, err := board.Compute(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -212,3 +212,24 @@ func TestCompareBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareSettledResumed: the looks at whether the order is settled count the pairs of earlier runs.
+func TestCompareSettledResumed(t *testing.T) {
+	server := llmtest.NewServer(pairJudge)
+	url, in, dir := server.Start(t), pairsFile(t, 120), t.TempDir()
+	until := []string{"--until", "settled", "--round", "30", "--resume"}
+	want, out := filepath.Join(dir, "want.jsonl"), filepath.Join(dir, "out.jsonl")
+	if cmd := compareLine(t, in, want, url, until...); cmd.Run() != nil && !isIncomplete(cmd) {
+		t.Fatalf("%v", cmd.Stderr)
+	}
+	calls := server.Count()
+	for _, budget := range []int{130, 250, calls - 1, calls} { // in calls, four a pair
+		cmd := compareLine(t, in, out, url, append(until, "--max-calls", strconv.Itoa(budget))...)
+		if err := cmd.Run(); budget < calls && (err == nil || cmd.ProcessState.ExitCode() != 5) {
+			t.Errorf("budget of %d: %v, %v", budget, err, cmd.Stderr)
+		}
+	}
+	if contentOf(t, out) != contentOf(t, want) || server.Count() != 2*calls {
+		t.Errorf("%d calls, want %d, and the same verdicts", server.Count()-calls, calls)
+	}
+}

@@ -40,7 +40,6 @@ type Compare struct {
 	Plots  RankPlots
 	JSON   bool // prints the leaderboards as JSON, on standard output
 	judges *judges
-	rounds *rounds // nil where Round is 0
 }
 
 // compareRecord is the options part of OUT.run.json.
@@ -76,9 +75,6 @@ func (c *Compare) stage() *run.Stage {
 		}
 		if open {
 			counts["unjudged"]++
-		}
-		if c.rounds != nil && err == nil {
-			err = c.rounds.add(row, set)
 		}
 		return err
 	}
@@ -136,9 +132,6 @@ func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
 	s.Options = compareRecord{Record: &record, Types: c.Types, Orders: c.Orders, Modes: c.Modes, Prompts: prompts,
 		Reconcile: c.Reconcile, Round: c.Round}
 	s.Meter, s.Stop = j.meter, j.findStop
-	if c.Round > 0 {
-		c.rounds = newRounds(c)
-	}
 	s.Work = func(ctx context.Context, next func() (*dataset.Row, error), emit func(*dataset.Row) error) error {
 		return c.judge(ctx, panel, next, func(row *dataset.Row, set verdicts.Set) error {
 			if err := row.Set(verdicts.Column, set); err != nil {
@@ -151,67 +144,40 @@ func (c *Compare) Panel(ctx context.Context, o *AskOptions) (err error) {
 }
 
 // judge judges all pairs, or in rounds until the order of the systems is settled; the pairs that are left are then not
-// asked about. Rounds are counted from the first pair of the output, whichever run judged it.
+// asked about.
 func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() (*dataset.Row, error),
 	emit func(*dataset.Row, verdicts.Set) error) error {
 	if c.Round == 0 {
 		return panel.Judge(ctx, next, emit)
 	}
-	for ended := false; !ended; {
-		if c.rounds.settledBy(c) {
-			c.Run.Say("the order of the systems is settled after %d pairs; the others are not asked about", c.rounds.pairs)
-			return run.Each(func(*dataset.Row) error { return nil })(ctx, next,
-				func(row *dataset.Row) error { return emit(row, c.settled()) })
-		}
-		left := c.Round - c.rounds.pairs%c.Round
+	rank := &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Types: c.Types, Columns: OwnColumns()}
+	seen := rank.newVerdicts()
+	settling := c.Types[len(c.Types)-1] // Overall, where it is compared
+	for look := 1; ; look++ {
+		n, ended := 0, false
 		err := panel.Judge(ctx, func() (*dataset.Row, error) {
-			if left == 0 {
+			if n == c.Round {
 				return nil, io.EOF
 			}
-			left--
+			n++
 			row, err := next()
 			ended = ended || errors.Is(err, io.EOF)
 			return row, err
-		}, emit)
-		if err != nil {
+		}, func(row *dataset.Row, set verdicts.Set) error {
+			if err := emit(row, set); err != nil {
+				return err
+			}
+			return rank.addRow(seen, row)
+		})
+		switch {
+		case err != nil || ended:
 			return err
+		case seen.board.Settled(settling, look):
+			c.Run.Say("the order of the systems is settled after %d pairs; the others are not asked about", look*c.Round)
+			return run.Each(func(*dataset.Row) error { return nil })(ctx, next,
+				func(row *dataset.Row) error { return emit(row, c.settled()) })
 		}
 	}
-	return nil
-}
-
-// rounds are the pairs that were judged until now, in this run or one that it goes on with.
-type rounds struct {
-	rank  *Rank
-	seen  *readVerdicts
-	pairs int
-	ended bool // a pair was not asked about: it was settled before
-}
-
-func newRounds(c *Compare) *rounds {
-	r := &rounds{rank: &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Types: c.Types, Columns: OwnColumns()}}
-	r.seen = r.rank.newVerdicts()
-	return r
-}
-
-// add takes a pair of the output, in its order.
-func (r *rounds) add(row *dataset.Row, set verdicts.Set) error {
-	for _, v := range set {
-		if v.Reason == verdicts.Settled {
-			r.ended = true
-			return nil
-		}
-	}
-	r.pairs++
-	return r.rank.addRow(r.seen, row)
-}
-
-// settledBy tells whether the order is known, overall or by the only type, at the end of a round.
-func (r *rounds) settledBy(c *Compare) bool {
-	if r.ended || r.pairs == 0 || r.pairs%c.Round != 0 {
-		return r.ended
-	}
-	return r.seen.board.Settled(c.Types[len(c.Types)-1], r.pairs/c.Round)
 }
 
 // settled are the verdicts on a pair that need not be asked about.
@@ -260,8 +226,8 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 		return errors.Join(res.Err, c.Run.Incomplete())
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
-		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots, JSON: c.JSON,
-		Quiet: c.Run.Quiet}
+		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots,
+		JSON: c.JSON, Quiet: c.Run.Quiet}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)
