@@ -71,8 +71,8 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 	if base, ok := strings.CutPrefix(o.Design, Baseline); ok && !slices.ContainsFunc(outputs, func(x Output) bool {
 		return x.System == base
 	}) {
-		return nil, fmt.Errorf("the baseline %q is none of the systems; they are %s", base, strings.Join(systemsOf(outputs),
-			", "))
+		return nil, fmt.Errorf("the baseline %q is none of the systems; they are %s", base,
+			strings.Join(systemsOf(outputs), ", "))
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 1))
 	if o.Shuffle {

@@ -127,9 +127,10 @@ func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
 }
 
 func readRankLimits(texts []string) (limits []gate.Gate, err error) {
+	isLimit := func(name string) bool { return slices.Contains(stages.RankLimits(), name) }
 	for _, text := range texts {
-		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, slices.Contains(stages.RankLimits(), name) })
-		if err != nil || !slices.Contains(stages.RankLimits(), limit.Subject) {
+		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, isLimit(name) })
+		if err != nil || !isLimit(limit.Subject) {
 			return nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
 				strings.Join(stages.RankLimits(), ", "))
 		}
@@ -138,7 +139,8 @@ func readRankLimits(texts []string) (limits []gate.Gate, err error) {
 	return limits, nil
 }
 
-// readRankPlots reads which pictures are drawn. One that is there gives way where the run is told to replace or to go on.
+// readRankPlots reads which pictures are drawn. One that is there gives way where the run is told to replace or to go
+// on.
 func readRankPlots(ctx *cli.Context) (stages.RankPlots, error) {
 	p := stages.RankPlots{Ratings: readPlotOptions(ctx, "plot"), Matrix: readPlotOptions(ctx, "matrix-plot"),
 		Bias: readPlotOptions(ctx, "bias-plot")}
@@ -153,7 +155,8 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	c := &stages.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"), JSON: ctx.Bool("json")}
+	c := &stages.Compare{Taxonomy: t, Reconcile: ctx.String("reconcile"), Report: ctx.String("report"),
+		JSON: ctx.Bool("json")}
 	if c.Ratings, c.Gates, err = readRatings(ctx); err != nil {
 		return err
 	}
@@ -196,8 +199,8 @@ func runCompare(ctx *cli.Context, e *env) error {
 	return c.Panel(ctx.Context, ask)
 }
 
-// namePairColumns names the columns of pairs. Where those of the taxonomy's names are missing, response_a, response_b and
-// input are taken, as other programs write them.
+// namePairColumns names the columns of pairs. Where those of the taxonomy's names are missing, response_a, response_b
+// and input are taken, as other programs write them.
 func namePairColumns(ctx *cli.Context, r *run.Run, t *taxonomy.Taxonomy) error {
 	pairs := pairwise.PairTask(t)
 	err := r.NameColumns(ctx.Context, pairs)
@@ -318,7 +321,13 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 	case m.Design.Pairs < 0:
 		return nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
 	}
-	if m.Rows, err = openRowInput(ctx, t); err != nil {
+	if o.Output != "" && !o.Overwrite && !o.Resume { // the pairs of an output that stays are left alone as well
+		err = run.CheckNew(o.Output)
+	}
+	if err == nil {
+		m.Rows, err = openRowInput(ctx, t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	done = func() {}

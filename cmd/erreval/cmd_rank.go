@@ -20,8 +20,8 @@ Those of people, or of another program: a column each, whose majority counts, wi
    erreval rank votes.csv --verdict winner --system-a model_a --system-b model_b --item question_id
    erreval rank pairs.jsonl --verdict annotator1,annotator2,annotator3 --system-a model1 --system-b model2
 
-Four ratings stand side by side: Bradley-Terry (ties are half a win), Davidson (ties are an outcome), Elo as the mean over
-drawn orders, Glicko-2 in one period; Borda counts over them. docs/compare.md says how each is computed.`
+Four ratings stand side by side: Bradley-Terry (ties are half a win), Davidson (ties are an outcome), Elo as the mean
+over drawn orders, Glicko-2 in one period; Borda counts over them. docs/compare.md says how each is computed.`
 
 func rankCommand(e *env) *cli.Command {
 	return &cli.Command{
@@ -48,7 +48,8 @@ func pairColumnFlags() []cli.Flag {
 }
 
 func readPairColumns(ctx *cli.Context) stages.VerdictColumns {
-	return stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"), SystemB: ctx.String("system-b")}
+	return stages.VerdictColumns{Item: ctx.String("item"), SystemA: ctx.String("system-a"),
+		SystemB: ctx.String("system-b")}
 }
 
 func runRank(ctx *cli.Context, e *env) error {

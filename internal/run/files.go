@@ -126,8 +126,8 @@ func ReadRecordedID(files []string) []string {
 	return nil
 }
 
-// ReadRecordedColumns gives the fields that the run which made a file read from columns of other names, and the columns from
-// which it read the id. Older records have only those fields that were given.
+// ReadRecordedColumns gives the fields that the run which made a file read from columns of other names, and the columns
+// from which it read the id. Older records have only those fields that were given.
 func ReadRecordedColumns(file string) (fields map[string]string, id []string) {
 	var o struct {
 		Map map[string]string `json:"map"`

@@ -102,12 +102,17 @@ func (r *Run) CheckOutputs() error {
 			errs = append(errs, fmt.Errorf("%s holds the rows of an interrupted run; "+
 				"go on with --resume, or start again with --overwrite", partial))
 		}
-		if _, err := os.Lstat(out); err == nil {
-			errs = append(errs, fmt.Errorf("output %s exists already; "+
-				"replace it with --overwrite, or choose another name with -o", out))
-		}
+		errs = append(errs, CheckNew(out))
 	}
 	return errors.Join(errs...)
+}
+
+// CheckNew finds an output that exists already.
+func CheckNew(out string) error {
+	if _, err := os.Lstat(out); err == nil {
+		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", out)
+	}
+	return nil
 }
 
 // makeFolder makes the folder of outputs that are not named one by one.

@@ -72,7 +72,23 @@ func (k *Rank) Run(ctx context.Context) error {
 		out.Audits = append(out.Audits, audits...)
 	}
 	results := out.checkLimits(k.Gates)
-	return errors.Join(k.Plots.draw(out), k.print(out), k.Process.WarnFaults(c.faults), run.MissedGates(results))
+	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Plots.draw(out), k.print(out),
+		k.Process.WarnFaults(c.faults), run.MissedGates(results))
+}
+
+// checkOwn finds names of --own that stand for nobody.
+func (k *Rank) checkOwn(systems []string, audits []audit.Audit) error {
+	for _, judge := range slices.Sorted(maps.Keys(k.Ratings.Own)) {
+		if !slices.ContainsFunc(audits, func(a audit.Audit) bool { return a.Judge == judge }) {
+			return exit.Usagef("--own: there is no judgement of %q", judge)
+		}
+		for _, system := range k.Ratings.Own[judge] {
+			if !slices.Contains(systems, system) {
+				return exit.Usagef("--own: %q is none of the systems; they are %s", system, strings.Join(systems, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // Comparison is what verdicts say.
@@ -117,8 +133,8 @@ func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 	case c.rows == 0:
 		return nil, errors.Join(fmt.Errorf("%s: there are no rows", files), errors.Join(c.faults...))
 	case len(c.board.Systems()) == 0:
-		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' verdicts "+
-			"with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
+		return nil, exit.Usagef("%s: no row has a column %q, as erreval compare writes it; name the columns of others' "+
+			"verdicts with --verdict COLUMN[,COLUMN]", files, verdicts.Column)
 	}
 	return c, nil
 }

@@ -30,8 +30,8 @@ func (p *RankPlots) draw(c *Comparison) error {
 }
 
 // remarkOn stands in the place of a rating that there is not.
-var remarkOn = map[rating.Standing]string{rating.Above: "undefeated", rating.Below: "never won", rating.Apart: "not comparable",
-	rating.Undecided: "not comparable", rating.NoGames: "no games"}
+var remarkOn = map[rating.Standing]string{rating.Above: "undefeated", rating.Below: "never won",
+	rating.Apart: "not comparable", rating.Undecided: "not comparable", rating.NoGames: "no games"}
 
 // DrawRatings draws the ratings by each type, with their intervals and a line at 1000. The format is "svg" or "png".
 func (c *Comparison) DrawRatings(format string) ([]byte, error) {

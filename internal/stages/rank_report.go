@@ -138,7 +138,8 @@ func (c *Comparison) report(matrices bool) *report.Report {
 func tableSection(t *leaderboard.Table) report.Section {
 	s := report.Section{Title: t.Type, Notes: slices.Clone(t.Notes)}
 	if t.Inconsistent > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s on which the judgements differ", words.Plural(t.Inconsistent, "pair", "pairs")))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s on which the judgements differ",
+			words.Plural(t.Inconsistent, "pair", "pairs")))
 	}
 	if len(t.Unjudged) > 0 {
 		var reasons []string
@@ -148,8 +149,8 @@ func tableSection(t *leaderboard.Table) report.Section {
 		s.Notes = append(s.Notes, "left out as unjudged: "+strings.Join(reasons, ", "))
 	}
 	if t.Ties.Defined() && t.Ties > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win of either",
-			float64(t.Ties)))
+		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win "+
+			"of either", float64(t.Ties)))
 	}
 	table := report.NewTable("system", "rank", "rating", "won", "lost", "tied", "win rate", "both bad", "Davidson", "Elo",
 		"Glicko-2", "Borda")
@@ -215,8 +216,8 @@ func (c *Comparison) agreementSection() report.Section {
 // auditSection shows what judges go by.
 func (c *Comparison) auditSection() report.Section {
 	s := report.Section{Title: "What the judges go by besides quality",
-		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing about " +
-			"quality; position and length are log odds with the systems held constant, 0 without a liking"},
+		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing " +
+			"about quality; position and length are log odds with the systems held constant, 0 without a liking"},
 		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
 			"length", "own text")}
 	for _, a := range c.shownAudits() {

@@ -44,8 +44,8 @@ func TestEqualRecords(t *testing.T) {
 	var games [][3]string
 	for range 5 {
 		games = append(games, [3]string{"x", "z", verdicts.A}, [3]string{"y", "z", verdicts.A},
-			[3]string{"x", "y", verdicts.BothGood}, [3]string{"z", "x", verdicts.BothGood}, [3]string{"y", "z",
-				verdicts.BothGood})
+			[3]string{"x", "y", verdicts.BothGood}, [3]string{"z", "x", verdicts.BothGood},
+			[3]string{"y", "z", verdicts.BothGood})
 	}
 	table := board(t, games).Tables[0]
 	for _, r := range table.Rows[:2] {

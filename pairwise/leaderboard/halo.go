@@ -126,8 +126,8 @@ func notesOn(t *Table) []string {
 		return append(notes, "no pair was judged: nothing can be rated")
 	}
 	if len(by[rating.Rated]) == 0 {
-		notes = append(notes,
-			"no two systems have both won or tied against each other, directly or over others: nobody can be rated")
+		notes = append(notes, "no two systems have both won or tied against each other, directly or over others: nobody can "+
+			"be rated")
 		by[rating.Apart] = nil
 	}
 	add(rating.Above, "never lost or tied against those that are rated: no rating is high enough for it",

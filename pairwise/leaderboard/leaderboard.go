@@ -42,7 +42,7 @@ func DefaultOptions() Options {
 func (o *Options) Validate() error {
 	switch {
 	case !(o.Elo.K > 0) || o.Elo.Orders < 1:
-		return fmt.Errorf("ratings: Elo needs a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
+		return fmt.Errorf("the ratings of Elo need a K above 0 and at least one order; got %v and %d", o.Elo.K, o.Elo.Orders)
 	case o.Resamples < 0:
 		return fmt.Errorf("%d resamples; give 0 or more", o.Resamples)
 	case o.Inconsistent != InconsistentTie && o.Inconsistent != InconsistentOut:
@@ -332,8 +332,7 @@ func (t *Table) comparable(whole *rated, samples []*rated) []*rated {
 // compareRows puts those that cannot be rated where they belong: the undefeated first, those who never won last.
 func compareRows(a, b Row) int {
 	place := map[rating.Standing]int{rating.Above: 0, rating.Rated: 1, rating.Undecided: 2, rating.Below: 3,
-		rating.Apart:   4,
-		rating.NoGames: 5}
+		rating.Apart: 4, rating.NoGames: 5}
 	order := cmp.Compare(place[a.Standing], place[b.Standing])
 	if order == 0 && a.Standing == rating.Rated {
 		order = cmp.Compare(b.Rating.Value, a.Rating.Value)
@@ -353,39 +352,4 @@ func (t *Table) rank() {
 	for i, rank := range rating.Ranks(low, high) {
 		t.Rows[i].Rank = rank
 	}
-}
-
-// bothBad is, for each system, the share of its pairs in which both texts do badly.
-func (c *collected) bothBad(v *Verdicts) []float64 {
-	all, bad := make([]float64, len(v.systems.list)), make([]float64, len(v.systems.list))
-	for _, j := range c.games {
-		if j.value == "" {
-			continue
-		}
-		for _, s := range []int32{j.a, j.b} {
-			if all[s]++; j.value == verdicts.BothBad {
-				bad[s]++
-			}
-		}
-	}
-	for i := range bad {
-		bad[i] /= all[i]
-	}
-	return bad
-}
-
-// matrix is how often each system of rows wins against each other; undefined where they did not meet.
-func (v *Verdicts) matrix(games *rating.Games, rows []Row) Matrix {
-	m := make(Matrix, len(rows))
-	for i, r := range rows {
-		between := games.Between(v.systems.at[r.System])
-		m[i] = make([]report.Number, len(rows))
-		for j, other := range rows {
-			m[i][j] = report.Undefined
-			if i != j {
-				m[i][j] = report.Number(between[v.systems.at[other.System]].Rate())
-			}
-		}
-	}
-	return m
 }

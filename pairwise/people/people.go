@@ -123,8 +123,8 @@ func majorityOf(people []string) string {
 }
 
 // accord compares the pairs of which both verdicts count.
-func accord(ctx context.Context, pairs []Pair, majority []string, counts func(string) bool, o *Options) (*Accord,
-	error) {
+func accord(ctx context.Context, pairs []Pair, majority []string, counts func(string) bool,
+	o *Options) (*Accord, error) {
 	var gold, judge []string
 	var groupOf []int
 	items, frequency := map[string]int{}, map[string]int{}

@@ -47,15 +47,15 @@ func (r *Report) Report() *report.Report {
 		*Accord
 	}{{"all", r.WithTies}, {"without ties", r.WithoutTies}} {
 		table.Rows = append(table.Rows, []string{a.name, fmt.Sprint(a.Pairs), a.Accuracy.Text("%.3f"),
-			a.Constant.Text("%.3f"),
-			a.MacroF1.Text("%.3f"), a.Kappa.Text("%.3f")})
+			a.Constant.Text("%.3f"), a.MacroF1.Text("%.3f"), a.Kappa.Text("%.3f")})
 	}
 	orders := report.NewTable("estimator", "tau")
 	for _, k := range r.Rankings {
 		orders.Rows = append(orders.Rows, []string{k.Estimator, k.Tau.Text("%.2f")})
 	}
-	out.Sections = []report.Section{{Title: "The judge's verdicts against people's majority (" + r.Type + ")",
-		Table: table},
-		{Title: "Order of the systems by the judge and by people", Table: orders}}
+	out.Sections = []report.Section{
+		{Title: "The judge's verdicts against people's majority (" + r.Type + ")", Table: table},
+		{Title: "Order of the systems by the judge and by people", Table: orders},
+	}
 	return out
 }

@@ -55,7 +55,8 @@ func Forests(title, xLabel string, panels []Forest, format string) ([]byte, erro
 }
 
 // drawTiles draws n tiles of one height under a title, in so many columns, from left to right.
-func drawTiles(title string, n, columns int, height vg.Length, format string, tile func(int, draw.Canvas)) ([]byte, error) {
+func drawTiles(title string, n, columns int, height vg.Length, format string,
+	tile func(int, draw.Canvas)) ([]byte, error) {
 	rows := (n + columns - 1) / columns
 	return drawPicture(width, titleRow+vg.Length(rows)*height+2*margin, format, func(page draw.Canvas) {
 		heading := plot.New().Title.TextStyle

@@ -50,9 +50,9 @@ type pairVerdict struct {
 	Verdict string `json:"verdict"`
 }
 
-// compare is the reply to a prompt about two texts; false if it is none, or about texts that the judge does not know. The
-// rule: as to an error, the text without it wins; overall, the one with fewer errors, and with as many of them neither.
-// Of five pairs of texts, as to one respect, one is decided by the order: there the first wins.
+// compare is the reply to a prompt about two texts; false if it is none, or about texts that the judge does not know.
+// The rule: as to an error, the text without it wins; overall, the one with fewer errors, and with as many of them
+// neither. Of five pairs of texts, as to one respect, one is decided by the order: there the first wins.
 func compare(prompt string, faults map[string][]string) (string, bool) {
 	texts := fenced.FindAllStringSubmatch(prompt, -1)
 	if len(texts) < 2 {
