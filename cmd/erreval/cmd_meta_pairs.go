@@ -32,7 +32,7 @@ func metaPairsCommand(e *env) *cli.Command {
 		ArgsUsage:   "VERDICTS",
 		Description: metaPairsDescription,
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
-			&cli.StringFlag{Name: "human", Required: true, Usage: "`COLUMN[,COLUMN]` with people's verdicts"},
+			&cli.StringFlag{Name: "human", Usage: "`COLUMN[,COLUMN]` with people's verdicts"},
 			&cli.StringFlag{Name: "type", Value: verdicts.Overall, Usage: "the judge's verdicts by this error `TYPE`"},
 		}, pairColumnFlags(), []cli.Flag{bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag()}),
 		Action: func(ctx *cli.Context) error { return runMetaPairs(ctx, e) },
@@ -43,6 +43,9 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	look, err := readLookOptions(ctx, 1, 1, "one file of pairs", openTask)
 	if err != nil {
 		return err
+	}
+	if ctx.String("human") == "" {
+		return exit.Usagef("give --human COLUMN[,COLUMN], with people's verdicts")
 	}
 	k := &stages.Rank{Process: e.Process, Taxonomy: look.Taxonomy, Columns: readPairColumns(ctx)}
 	for name := range strings.SplitSeq(ctx.String("human"), ",") {

@@ -2,6 +2,7 @@ package stages
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ type Compare struct {
 	Ratings   RatingOptions
 	Gates     []gate.Gate
 	// Round is how many pairs are judged between two looks at whether the order of the systems is settled, overall or by
-	// the only type; 0 judges all pairs.
+	// the last type; 0 judges all pairs.
 	Round  int
 	Report string // Markdown file, or ""
 	Plots  RankPlots
@@ -262,7 +263,11 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 			return exit.Usagef("--system: row %s has no column %q; the columns are %s", row.ID, m.System,
 				strings.Join(row.Columns(), ", "))
 		}
-		out := pairwise.Output{System: dataset.PlainText(raw), Row: row}
+		system, err := systemIn(row, m.System, raw)
+		if err != nil {
+			return err
+		}
+		out := pairwise.Output{System: system, Row: row}
 		if i := slices.Index(t.FieldNames(), m.By); i >= 0 {
 			out.Item = row.Values[i]
 		} else if raw, ok := row.Get(m.By); ok {
@@ -291,6 +296,15 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		err = errors.Join(sink.Close(), wholefile.Write(m.Output, []byte(b.String())))
 	}
 	return len(rows), errors.Join(err, m.Process.WarnFaults(faults))
+}
+
+// systemIn is the system that a column names.
+func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
+	name := dataset.PlainText(raw)
+	if string(raw) == "null" || strings.TrimSpace(name) == "" {
+		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
+	}
+	return name, nil
 }
 
 // RatingOptions say how systems are rated and judges audited.

@@ -200,7 +200,10 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 		if !ok {
 			return nil, exit.With(exit.Usage, report.NoColumn(f.option, row, f.column))
 		}
-		*f.to = dataset.PlainText(raw)
+		var err error
+		if *f.to, err = systemIn(row, f.column, raw); err != nil {
+			return nil, err
+		}
 	}
 	if err := k.setItem(row, p); err != nil {
 		return nil, err

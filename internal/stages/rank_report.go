@@ -160,9 +160,9 @@ func tableSection(t *leaderboard.Table) report.Section {
 		if row.Rank > 0 {
 			rank = fmt.Sprint(row.Rank)
 		}
-		table.Rows = append(table.Rows, []string{row.System, rank, row.Interval().Text("%.0f"), plain(row.Won), plain(row.Lost),
-			plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"), row.Elo.Text("%.0f"),
-			row.Glicko2.Text("%.0f"), plain(row.Borda)})
+		table.Rows = append(table.Rows, []string{row.System, rank, row.Interval().Text("%.0f"), plain(row.Won),
+			plain(row.Lost), plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"),
+			row.Elo.Text("%.0f"), row.Glicko2.Text("%.0f"), plain(row.Borda)})
 	}
 	s.Table = table
 	return s
