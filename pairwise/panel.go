@@ -161,18 +161,25 @@ func (p *Panel) modes(pair *pair) []string {
 
 // about are the questions of one run: one, or one for each type.
 func (p *Panel) about(judge *ask.Asker, template *prompt.Template, pair *pair, run verdicts.Run) ([]*Question, error) {
-	if template.Kind == prompt.CompareJoint {
-		q, err := p.question(judge, template, pair, run, p.o.Types, true)
+	types := p.judgeable(pair)
+	if template.Kind == prompt.CompareJoint && len(types) > 0 {
+		q, err := p.question(judge, template, pair, run, types, true)
 		return []*Question{q}, err
 	}
-	questions := make([]*Question, len(p.o.Types))
-	for i := range p.o.Types {
+	questions := make([]*Question, len(types))
+	for i := range types {
 		var err error
-		if questions[i], err = p.question(judge, template, pair, run, p.o.Types[i:i+1], false); err != nil {
+		if questions[i], err = p.question(judge, template, pair, run, types[i:i+1], false); err != nil {
 			return nil, err
 		}
 	}
 	return questions, nil
+}
+
+// judgeable are the types that a pair has the fields for.
+func (p *Panel) judgeable(pair *pair) []string {
+	not := p.o.Taxonomy.NotJudged(pair.values)
+	return slices.DeleteFunc(slices.Clone(p.o.Types), func(name string) bool { return slices.Contains(not, name) })
 }
 
 func (p *Panel) question(judge *ask.Asker, template *prompt.Template, pair *pair, run verdicts.Run, types []string,
@@ -281,7 +288,9 @@ func (p *Panel) verdictsOf(row *dataset.Row, questions []*Question) (verdicts.Se
 				v.Runs = append(v.Runs, r)
 			}
 		}
-		v.Reconcile(p.o.Reconcile)
+		if v.Reconcile(p.o.Reconcile); len(v.Runs) == 0 {
+			v.Reason = verdicts.NotJudged
+		}
 		set[name] = v
 	}
 	offline, err := NewOffline(p.o.Taxonomy, p.o.Types).Compare(row)

@@ -3,6 +3,7 @@ package pairwise
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/jsonreply"
@@ -73,27 +74,36 @@ func (q *Question) readOne(reply *llm.Reply) (value, reason string, err error) {
 		value, err = valueOf(object, "verdict")
 		return value, jsonreply.Text(object, "reason"), err
 	}
-	if fault, ok := errors.AsType[*jsonreply.Fault](err); !ok || fault.Reason != jsonreply.Missing {
+	if !isMissing(err) {
 		return "", "", err
 	}
 	text, bodyErr := jsonreply.Body(reply, askedForm.MatchString)
 	if bodyErr != nil {
 		return "", "", bodyErr
 	}
-	values := map[string]bool{}
-	for _, m := range askedForm.FindAllStringSubmatch(text, -1) {
-		if value, err = readValue(m[1]); err != nil {
-			return "", "", err
-		}
-		values[value] = true
-	}
-	switch len(values) {
-	case 0:
+	value, fault := onlyValue(askedForm.FindAllStringSubmatch(text, -1))
+	switch {
+	case fault != nil:
+		return "", "", fault
+	case value == "":
 		return "", "", err
-	case 1:
-		return value, strings.TrimSpace(askedForm.ReplaceAllString(text, "")), nil
 	}
-	return "", "", &jsonreply.Fault{Reason: jsonreply.Ambiguous, Detail: jsonreply.Clip(text)}
+	return value, strings.TrimSpace(askedForm.ReplaceAllString(text, "")), nil
+}
+
+// onlyValue is the verdict that all matches, in their first group, give; "" without matches.
+func onlyValue(matches [][]string) (value string, err error) {
+	for _, m := range matches {
+		v, err := readValue(m[1])
+		if err != nil {
+			return "", err
+		}
+		if value != "" && v != value {
+			return "", &jsonreply.Fault{Reason: jsonreply.Ambiguous, Detail: jsonreply.Clip(matches[0][0] + ", " + m[0])}
+		}
+		value = v
+	}
+	return value, nil
 }
 
 func valueOf(o replies.Object, key string) (string, error) {
@@ -122,12 +132,15 @@ func readValue(word string) (string, error) {
 // readJoint reads a reply about all types, as JSON or in lines.
 func (q *Question) readJoint(reply *llm.Reply) map[string]verdicts.Run {
 	runs := q.failed(&jsonreply.Fault{Reason: jsonreply.Missing, Detail: "the reply leaves it out"})
-	object, err := jsonreply.Read(reply, q.asked, codeOf(q.task, q.types[len(q.types)-1]))
+	object, err := q.readMembers(reply)
 	if err != nil {
+		if !isMissing(err) || !q.judge.Lines {
+			runs = q.failed(err)
+		}
 		if q.judge.Lines {
 			return q.readLines(reply, runs)
 		}
-		return q.failed(err)
+		return runs
 	}
 	for _, name := range q.types {
 		value, reason, err := memberOf(object, codeOf(q.task, name), name)
@@ -138,6 +151,24 @@ func (q *Question) readJoint(reply *llm.Reply) map[string]verdicts.Run {
 		}
 	}
 	return runs
+}
+
+// readMembers is the object that has the key of any type.
+func (q *Question) readMembers(reply *llm.Reply) (object replies.Object, err error) {
+	for _, name := range slices.Backward(q.types) {
+		if object, err = jsonreply.Read(reply, q.asked, codeOf(q.task, name)); err == nil {
+			return object, nil
+		}
+		if !isMissing(err) {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+func isMissing(err error) bool {
+	fault, ok := errors.AsType[*jsonreply.Fault](err)
+	return ok && fault.Reason == jsonreply.Missing
 }
 
 // memberOf is the verdict under a type's code, or its name.
@@ -163,22 +194,12 @@ func (q *Question) readLines(reply *llm.Reply, runs map[string]verdicts.Run) map
 	}
 	for _, name := range q.types {
 		code := regexp.QuoteMeta(codeOf(q.task, name))
-		form := regexp.MustCompile(`(?im)^[\s>*_#-]*(?:` + code + `|` + regexp.QuoteMeta(name) + `)[\s*_]*[:：][\s*_]*(\w[\w -]*)`)
-		values := map[string]bool{}
-		value := ""
-		var fault error
-		for _, m := range form.FindAllStringSubmatch(text, -1) {
-			if value, fault = readValue(m[1]); fault == nil {
-				values[value] = true
-			}
-		}
-		switch {
-		case len(values) == 1 && fault == nil:
+		form := regexp.MustCompile(`(?im)^[\s>*_#-]*(?:` + code + `|` + regexp.QuoteMeta(name) + `)[ \t*_]*[:：][ \t*_]*(\w[\w -]*)`)
+		value, err := onlyValue(form.FindAllStringSubmatch(text, -1))
+		if err != nil {
+			runs[name] = q.failed(err)[name]
+		} else if value != "" {
 			runs[name] = q.result(value, "")
-		case len(values) > 1:
-			runs[name] = q.failed(&jsonreply.Fault{Reason: jsonreply.Ambiguous})[name]
-		case fault != nil:
-			runs[name] = q.failed(fault)[name]
 		}
 	}
 	return runs

@@ -67,6 +67,16 @@ func NewFigure(value float64, resampled []float64) Figure {
 	return f
 }
 
+// NewFigureOfUnits is NewFigure where few units, such as items, may have been resampled (see stats.IntervalOfUnits).
+func NewFigureOfUnits(value float64, resampled []float64, units int) Figure {
+	f := Figure{Value: Number(value), Low: Undefined, High: Undefined}
+	if f.Value.Defined() {
+		i := stats.IntervalOfUnits(resampled, units)
+		f.Low, f.High = Number(i.Low), Number(i.High)
+	}
+	return f
+}
+
 // Text writes the value, and its interval where there is one, as in "0.588 [0.400, 0.667]". The format is for one
 // number.
 func (f Figure) Text(format string) string {

@@ -34,7 +34,7 @@ func BenchmarkScore(b *testing.B) {
 		inFlight   = 32
 		dimensions = 7
 	)
-	url, body := thriftyEndpoint(b)
+	url, body := thriftyEndpoint(b, `{"reason":"As the criteria say.","score":2}`)
 	in := filepath.Join(b.TempDir(), "in.jsonl")
 	var rows bytes.Buffer
 	for i := range *scoreRows {
@@ -62,9 +62,9 @@ func BenchmarkScore(b *testing.B) {
 
 // thriftyEndpoint answers after scoreLatency and leaves the processor to its callers, as an endpoint on another machine
 // does: net/http's server takes five times as much. It keeps some call's body.
-func thriftyEndpoint(b *testing.B) (url string, body *atomic.Pointer[[]byte]) {
-	const verdict = `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"{\"reason\":\"As the criteria say.\",\"score\":2}"}}],` +
-		`"model":"m","usage":{"prompt_tokens":700,"completion_tokens":20}}`
+func thriftyEndpoint(b *testing.B, content string) (url string, body *atomic.Pointer[[]byte]) {
+	verdict := fmt.Sprintf(`{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":%q}}],`+
+		`"model":"m","usage":{"prompt_tokens":700,"completion_tokens":20}}`, content)
 	reply := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		len(verdict), verdict)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,7 +17,6 @@ import (
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/pairwise"
-	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
@@ -152,9 +151,8 @@ func (c *Compare) judge(ctx context.Context, panel *pairwise.Panel, next func() 
 	if c.Round == 0 {
 		return panel.Judge(ctx, next, emit)
 	}
-	rank := &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Columns: OwnColumns()}
-	seen := &readVerdicts{board: leaderboard.NewVerdicts(c.Types), pairs: map[string][]audit.Pair{},
-		judged: map[string][2][]string{}}
+	rank := &Rank{Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Types: c.Types, Columns: OwnColumns()}
+	seen := rank.newVerdicts()
 	settling := c.Types[len(c.Types)-1] // Overall, where it is compared
 	for look := 1; ; look++ {
 		n, ended := 0, false

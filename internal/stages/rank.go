@@ -64,9 +64,8 @@ func (k *Rank) Run(ctx context.Context) error {
 		return exit.With(exit.Usage, err)
 	}
 	out := &Comparison{Board: board, Agreement: c.agreement()}
-	for _, name := range c.types {
-		audits, err := audit.Run(ctx, name, c.pairs[name], audit.Options{Own: k.Ratings.Own,
-			Resamples: k.Ratings.Resamples, Seed: k.Ratings.Seed})
+	for _, name := range c.board.Types() {
+		audits, err := c.audits.Audit(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -110,16 +109,19 @@ type Agreement struct {
 // readVerdicts is what was read.
 type readVerdicts struct {
 	board  *leaderboard.Verdicts
-	types  []string
-	pairs  map[string][]audit.Pair
-	judged map[string][2][]string // by type: the judge's verdicts and those of the labels
+	audits *audit.Collection
+	judged map[string][2][]int8 // by type: the judge's verdicts and those of the labels, by their place in verdicts.Values
 	faults []error
 	rows   int
 }
 
+func (k *Rank) newVerdicts() *readVerdicts {
+	return &readVerdicts{board: leaderboard.NewVerdicts(k.Types), judged: map[string][2][]int8{}, audits: audit.New(
+		audit.Options{Own: k.Ratings.Own, Resamples: k.Ratings.Resamples, Seed: k.Ratings.Seed})}
+}
+
 func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
-	c := &readVerdicts{board: leaderboard.NewVerdicts(k.Types), pairs: map[string][]audit.Pair{},
-		judged: map[string][2][]string{}, types: k.Types}
+	c := k.newVerdicts()
 	for _, file := range k.Inputs {
 		k.ReadColumns(file)
 		faults, err := k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error { return k.addRow(c, row) })
@@ -171,19 +173,21 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	for name, v := range set {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		v := set[name]
 		reason, _, _ := strings.Cut(v.Reason, ":")
 		c.board.Add(name, p.Item, p.SystemA, p.SystemB, v.Value, reason)
-		with := *p
-		with.Runs = v.Runs
 		if v.Offline != "" && v.Value != "" {
 			both := c.judged[name]
-			c.judged[name] = [2][]string{append(both[0], v.Value), append(both[1], v.Offline)}
+			c.judged[name] = [2][]int8{append(both[0], indexOf(v.Value)), append(both[1], indexOf(v.Offline))}
 		}
-		c.pairs[name] = append(c.pairs[name], with)
+		p.Runs = v.Runs
+		c.audits.Add(name, p)
 	}
 	return nil
 }
+
+func indexOf(value string) int8 { return int8(slices.Index(verdicts.Values(), value)) }
 
 // pairOf reads whose texts are compared, on what.
 func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // DefaultResamples is the number of bootstrap resamples unless the caller says otherwise.
@@ -62,6 +63,38 @@ func IntervalOf(values []float64) Interval {
 	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(defined)
 	return Interval{Quantile(defined, (1-Level)/2), Quantile(defined, (1+Level)/2), len(defined)}
+}
+
+// IntervalOfUnits is IntervalOf for figures of which few units, at least two, were resampled: percentiles lie too close
+// together then, as normal ones do where Student's belong, and are taken farther out (Hesterberg 2015, "expanded
+// percentile"). Low and High are NaN with one unit.
+func IntervalOfUnits(values []float64, units int) Interval {
+	if units < 2 {
+		return Interval{math.NaN(), math.NaN(), 0}
+	}
+	defined := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	slices.Sort(defined)
+	n := float64(units)
+	tail := distuv.UnitNormal.CDF(-T(units) * math.Sqrt(n/(n-1)))
+	return Interval{Quantile(defined, tail), Quantile(defined, 1-tail), len(defined)}
+}
+
+// T is how many standard errors an interval at Level reaches to each side where the errors are estimated from so many
+// units (Student 1908): Z with many. NaN with fewer than two.
+func T(units int) float64 {
+	if units < 2 {
+		return math.NaN()
+	}
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(units - 1)}.Quantile((1 + Level) / 2)
+}
+
+// DifferenceP is the two-sided p-value of a difference of so many standard errors, estimated from so many units. 1 with
+// fewer than two.
+func DifferenceP(errors float64, units int) float64 {
+	if units < 2 {
+		return 1
+	}
+	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(units - 1)}.CDF(-math.Abs(errors))
 }
 
 // Column is one figure's values in Bootstrap's result, where stat returns all figures in a fixed order.

@@ -11,6 +11,7 @@ import (
 type LogisticFit struct {
 	Coefficients []float64 // by column, in log odds
 	Errors       []float64 // standard errors, clustered
+	Clusters     int
 }
 
 // Errors of Logistic.
@@ -30,19 +31,20 @@ const (
 )
 
 // Logistic fits the probability of y, 0 to 1, by the columns of x (an intercept is a column of ones), by Newton's
-// method. Errors are the sandwich estimate with clusters, numbered from 0, times clusters/(clusters-1).
-func Logistic(x [][]float64, y []float64, cluster []int) (*LogisticFit, error) {
-	if len(x) == 0 {
+// method. at fills in the columns of observation i, which are 0, and gives its outcome and its cluster; observations
+// of a cluster follow each other. Errors are the sandwich estimate with clusters, times clusters/(clusters-1); NaN
+// with one.
+func Logistic(observations, columns int, at func(i int, x []float64) (y float64, cluster int)) (*LogisticFit, error) {
+	if observations == 0 || columns == 0 {
 		return nil, ErrCollinear
 	}
-	columns := len(x[0])
-	beta := make([]float64, columns)
+	l := &logistic{observations: observations, at: at, row: make([]float64, columns), beta: make([]float64, columns)}
 	var inverse mat.SymDense
 	for step := 0; ; step++ {
-		gradient, information := logisticDerivatives(x, y, beta)
+		gradient, information := l.derivatives()
 		var c mat.Cholesky
 		if !c.Factorize(information) || c.Cond() > 1e12 {
-			if step > 0 && largest(beta) > separatedFrom/2 {
+			if step > 0 && largest(l.beta) > separatedFrom/2 {
 				return nil, ErrSeparated
 			}
 			return nil, ErrCollinear
@@ -51,10 +53,10 @@ func Logistic(x [][]float64, y []float64, cluster []int) (*LogisticFit, error) {
 		if err := c.SolveVecTo(move, gradient); err != nil {
 			return nil, ErrCollinear
 		}
-		for i := range beta {
-			beta[i] += move.AtVec(i)
+		for i := range l.beta {
+			l.beta[i] += move.AtVec(i)
 		}
-		if largest(beta) > separatedFrom || step == logisticSteps {
+		if largest(l.beta) > separatedFrom || step == logisticSteps {
 			return nil, ErrSeparated
 		}
 		if mat.Norm(move, math.Inf(1)) < logisticTolerance {
@@ -64,10 +66,13 @@ func Logistic(x [][]float64, y []float64, cluster []int) (*LogisticFit, error) {
 			break
 		}
 	}
-	fit := &LogisticFit{Coefficients: beta, Errors: make([]float64, columns)}
-	cov := sandwich(x, y, beta, cluster, &inverse)
+	fit := &LogisticFit{Coefficients: l.beta, Errors: make([]float64, columns)}
+	cov, clusters := l.sandwich(&inverse)
+	fit.Clusters = clusters
 	for i := range fit.Errors {
-		fit.Errors[i] = math.Sqrt(max(0, cov.At(i, i)))
+		if fit.Errors[i] = math.NaN(); clusters > 1 {
+			fit.Errors[i] = math.Sqrt(max(0, cov.At(i, i)))
+		}
 	}
 	return fit, nil
 }
@@ -80,48 +85,67 @@ func largest(v []float64) float64 {
 	return m
 }
 
-func logisticOf(row, beta []float64) float64 {
-	sum := 0.0
-	for i, b := range beta {
-		sum += b * row[i]
-	}
-	return 1 / (1 + math.Exp(-sum))
+// logistic is a regression under way.
+type logistic struct {
+	observations int
+	at           func(i int, x []float64) (y float64, cluster int)
+	row, beta    []float64
 }
 
-func logisticDerivatives(x [][]float64, y, beta []float64) (*mat.VecDense, *mat.SymDense) {
-	n := len(beta)
-	gradient, information := mat.NewVecDense(n, nil), mat.NewSymDense(n, nil)
-	for k, row := range x {
-		p := logisticOf(row, beta)
-		v := mat.NewVecDense(n, row)
-		gradient.AddScaledVec(gradient, y[k]-p, v)
-		information.SymRankOne(information, p*(1-p), v)
+// each gives the columns of an observation that are not 0, what is left of its outcome, and its probability.
+func (l *logistic) each(use func(columns []int, residual, p float64, cluster int)) {
+	columns := make([]int, 0, len(l.row))
+	for k := range l.observations {
+		clear(l.row)
+		y, cluster := l.at(k, l.row)
+		columns = columns[:0]
+		sum := 0.0
+		for i, x := range l.row {
+			if x != 0 {
+				columns = append(columns, i)
+				sum += l.beta[i] * x
+			}
+		}
+		p := 1 / (1 + math.Exp(-sum))
+		use(columns, y-p, p, cluster)
 	}
-	return gradient, information
+}
+
+func (l *logistic) derivatives() (*mat.VecDense, *mat.SymDense) {
+	n := len(l.beta)
+	gradient, information := make([]float64, n), make([]float64, n*n)
+	l.each(func(columns []int, residual, p float64, _ int) {
+		for at, i := range columns {
+			gradient[i] += residual * l.row[i]
+			for _, j := range columns[at:] {
+				information[i*n+j] += p * (1 - p) * l.row[i] * l.row[j]
+			}
+		}
+	})
+	return mat.NewVecDense(n, gradient), mat.NewSymDense(n, information)
 }
 
 // sandwich is the covariance of the coefficients, clustered.
-func sandwich(x [][]float64, y, beta []float64, cluster []int, inverse *mat.SymDense) *mat.Dense {
-	n := len(beta)
-	at, scores := map[int]int{}, []*mat.VecDense(nil)
-	for k, row := range x {
-		i, ok := at[cluster[k]]
-		if !ok {
-			i = len(scores)
-			at[cluster[k]] = i
-			scores = append(scores, mat.NewVecDense(n, nil))
+func (l *logistic) sandwich(inverse *mat.SymDense) (*mat.Dense, int) {
+	n := len(l.beta)
+	meat, score := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
+	clusters, last := 0, 0
+	l.each(func(columns []int, residual, _ float64, cluster int) {
+		if clusters == 0 || cluster != last {
+			meat.SymRankOne(meat, 1, score)
+			score.Zero()
+			clusters, last = clusters+1, cluster
 		}
-		s := scores[i]
-		s.AddScaledVec(s, y[k]-logisticOf(row, beta), mat.NewVecDense(n, row))
-	}
-	meat := mat.NewSymDense(n, nil)
-	for _, s := range scores {
-		meat.SymRankOne(meat, 1, s)
-	}
-	clusters := float64(len(scores))
+		for _, i := range columns {
+			score.SetVec(i, score.AtVec(i)+residual*l.row[i])
+		}
+	})
+	meat.SymRankOne(meat, 1, score)
 	var half, cov mat.Dense
 	half.Mul(inverse, meat)
 	cov.Mul(&half, inverse)
-	cov.Scale(clusters/(clusters-1), &cov)
-	return &cov
+	if clusters > 1 {
+		cov.Scale(float64(clusters)/float64(clusters-1), &cov)
+	}
+	return &cov, clusters
 }

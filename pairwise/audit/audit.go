@@ -4,6 +4,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,47 +53,36 @@ type Audit struct {
 	Notes    []string      `json:"notes"`
 }
 
-// judgement is one run, from the side of the text that was shown first.
-type judgement struct {
-	item        int
-	judge       int
-	first, last int // systems
-	won         string
-	length      float64 // of the first less that of the second, over their sum
-	longer      int     // 1 the first, -1 the second, 0 equal
-	own         float64 // 1 the first is the judge's own, -1 the second is
-}
-
-// Run audits every judge by one type.
-func Run(ctx context.Context, name string, pairs []Pair, o Options) ([]Audit, error) {
-	c := &collection{o: o, systems: map[string]int{}, items: map[string]int{}}
-	for i := range pairs {
-		c.add(&pairs[i])
-	}
-	out := make([]Audit, len(c.judges))
-	for j, judge := range c.judges {
-		a := &out[j]
-		*a = Audit{Judge: judge, Type: name, Notes: []string{}}
-		if err := c.shares(ctx, j, a); err != nil {
-			return nil, err
-		}
-	}
-	return out, c.regress(out)
-}
-
-type collection struct {
+// Collection gathers judgements, and holds of each what the figures need.
+type Collection struct {
 	o       Options
-	judges  []string
 	systems map[string]int
 	items   map[string]int
-	all     []judgement
-	both    []bothOrders
+	byType  map[string]*collected
 }
 
-// bothOrders is a question that was answered in both orders.
-type bothOrders struct {
-	item, judge       int
-	changed, reversed bool
+// collected are the judgements by one type.
+type collected struct {
+	judges  []string
+	sums    [][]sums    // by judge, item
+	decided []judgement // those in which one text wins
+}
+
+// judgement is one in which a text won, from the side of the text that was shown first.
+type judgement struct {
+	item, first, last int32 // first and last are systems
+	judge             int16
+	own               int8    // 1 the first is the judge's own, -1 the second is
+	won               bool    // the first
+	length            float64 // of the first less that of the second, over their sum
+}
+
+// sums are what shares are made of, of one judge on one item.
+type sums struct{ both, changed, reversed, decided, first, unequal, long, own, ownWins int32 }
+
+// New starts without judgements.
+func New(o Options) *Collection {
+	return &Collection{o: o, systems: map[string]int{}, items: map[string]int{}, byType: map[string]*collected{}}
 }
 
 func number(of map[string]int, name string) int {
@@ -104,166 +94,264 @@ func number(of map[string]int, name string) int {
 	return n
 }
 
-func (c *collection) judge(name string) int {
+func (c *collected) judge(name string) int {
 	i := slices.Index(c.judges, name)
 	if i < 0 {
 		i = len(c.judges)
-		c.judges = append(c.judges, name)
+		c.judges, c.sums = append(c.judges, name), append(c.sums, nil)
 	}
 	return i
 }
 
-// add takes a pair's judgements.
-func (c *collection) add(p *Pair) {
-	item, a, b := number(c.items, p.Item), number(c.systems, p.SystemA), number(c.systems, p.SystemB)
+// of are the sums of a judge on an item.
+func (c *collected) of(judge, item int) *sums {
+	if n := item + 1 - len(c.sums[judge]); n > 0 {
+		c.sums[judge] = append(c.sums[judge], make([]sums, n)...)
+	}
+	return &c.sums[judge][item]
+}
+
+// Add takes the judgements on a pair by a type, or overall. Those that say nothing of an order are left out: no judge
+// was shown the texts.
+func (c *Collection) Add(name string, p *Pair) {
+	by := c.byType[name]
+	if by == nil {
+		by = &collected{}
+		c.byType[name] = by
+	}
 	type question struct {
 		judge, mode, prompt string
 		repeat              int
 	}
-	byOrder := map[question]map[string]string{}
-	var asked []question
+	inAB, inBA := map[question]string{}, map[question]string{}
 	for _, r := range p.Runs {
 		if r.Value == "" || r.Order == "" {
 			continue
 		}
 		q := question{r.Judge, r.Mode, r.Prompt, r.Repeat}
-		if byOrder[q] == nil {
-			byOrder[q] = map[string]string{}
-			asked = append(asked, q)
-		}
-		byOrder[q][r.Order] = r.Value
-		j := judgement{item: item, judge: c.judge(r.Judge), first: a, last: b, won: r.Value,
-			length: float64(p.LengthA-p.LengthB) / math.Max(1, float64(p.LengthA+p.LengthB)),
-			own:    c.ownOf(r.Judge, p.SystemA) - c.ownOf(r.Judge, p.SystemB)}
-		switch {
-		case p.LengthA > p.LengthB:
-			j.longer = 1
-		case p.LengthA < p.LengthB:
-			j.longer = -1
-		}
 		if r.Order == verdicts.OrderBA {
-			j.first, j.last, j.length, j.longer, j.own = b, a, -j.length, -j.longer, -j.own
-			j.won = verdicts.Swapped(j.won)
+			inBA[q] = r.Value
+		} else {
+			inAB[q] = r.Value
 		}
-		c.all = append(c.all, j)
+		c.addRun(by, p, &r)
 	}
-	for _, q := range asked {
-		ab, ba := byOrder[q][verdicts.OrderAB], byOrder[q][verdicts.OrderBA]
-		if ab == "" || ba == "" {
+	for q, ab := range inAB {
+		ba, ok := inBA[q]
+		if !ok {
 			continue
 		}
-		decided := func(v string) bool { return v == verdicts.A || v == verdicts.B }
-		c.both = append(c.both, bothOrders{item: item, judge: c.judge(q.judge), changed: ab != ba,
-			reversed: ab != ba && decided(ab) && decided(ba)})
+		s := by.of(by.judge(q.judge), number(c.items, p.Item))
+		s.both++
+		s.changed += count(ab != ba)
+		s.reversed += count(ab != ba && isDecided(ab) && isDecided(ba))
 	}
 }
 
-func (c *collection) ownOf(judge, system string) float64 {
-	if slices.Contains(c.o.Own[judge], system) {
-		return 1
+func isDecided(v string) bool { return v == verdicts.A || v == verdicts.B }
+
+// addRun takes one judgement.
+func (c *Collection) addRun(by *collected, p *Pair, r *verdicts.Run) {
+	item, a, b := number(c.items, p.Item), number(c.systems, p.SystemA), number(c.systems, p.SystemB)
+	judge := by.judge(r.Judge)
+	s := by.of(judge, item)
+	if !isDecided(r.Value) {
+		return
 	}
-	return 0
+	j := judgement{item: int32(item), first: int32(a), last: int32(b), judge: int16(judge), won: r.Value == verdicts.A,
+		own:    c.ownOf(r.Judge, p.SystemA) - c.ownOf(r.Judge, p.SystemB),
+		length: float64(p.LengthA-p.LengthB) / math.Max(1, float64(p.LengthA+p.LengthB))}
+	if r.Order == verdicts.OrderBA {
+		j.first, j.last, j.own, j.won, j.length = j.last, j.first, -j.own, !j.won, -j.length
+	}
+	s.decided++
+	s.first += count(j.won)
+	if j.length != 0 {
+		s.unequal++
+		s.long += count(j.won == (j.length > 0))
+	}
+	if j.own != 0 {
+		s.own++
+		s.ownWins += count(j.won == (j.own > 0))
+	}
+	if a != b {
+		by.decided = append(by.decided, j)
+	}
 }
 
-// shares computes the figures that hold nothing constant.
-func (c *collection) shares(ctx context.Context, judge int, a *Audit) error {
-	type sums struct{ both, changed, reversed, decided, first, unequal, long, own, ownWins float64 }
-	sum := func(weight []int32) (s sums) {
-		for _, b := range c.both {
-			if b.judge != judge {
-				continue
-			}
-			w := float64(weight[b.item])
-			s.both += w
-			s.changed += w * truth(b.changed)
-			s.reversed += w * truth(b.reversed)
-		}
-		for i := range c.all {
-			j := &c.all[i]
-			if j.judge != judge || j.won != verdicts.A && j.won != verdicts.B {
-				continue
-			}
-			w, firstWon := float64(weight[j.item]), j.won == verdicts.A
-			s.decided += w
-			s.first += w * truth(firstWon)
-			if j.longer != 0 {
-				s.unequal += w
-				s.long += w * truth(firstWon == (j.longer > 0))
-			}
-			if j.own != 0 {
-				s.own += w
-				s.ownWins += w * truth(firstWon == (j.own > 0))
-			}
-		}
-		return s
-	}
-	whole := sum(slices.Repeat([]int32{1}, len(c.items)))
-	var samples []sums
-	if c.o.Resamples > 0 {
-		var err error
-		if samples, err = stats.Bootstrap(ctx, len(c.items), c.o.Resamples, c.o.Seed, sum); err != nil {
-			return err
-		}
-	}
-	figure := func(of func(*sums) float64) report.Figure {
-		var resampled []float64
-		for i := range samples {
-			resampled = append(resampled, of(&samples[i]))
-		}
-		return report.NewFigure(of(&whole), resampled)
-	}
-	a.Both, a.Decided, a.Unequal, a.Own = int(whole.both), int(whole.decided), int(whole.unequal), int(whole.own)
-	a.Changed = figure(func(s *sums) float64 { return s.changed / s.both })
-	a.Reversed = figure(func(s *sums) float64 { return s.reversed / s.both })
-	a.FirstWins = figure(func(s *sums) float64 { return s.first / s.decided })
-	a.LongWins = figure(func(s *sums) float64 { return s.long / s.unequal })
-	a.OwnWins = figure(func(s *sums) float64 { return s.ownWins / s.own })
-	return nil
-}
-
-func truth(b bool) float64 {
+func count(b bool) int32 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// regress fits, for all judges together, the chance that the first text wins: by position and length of each judge, by
-// whether a text is the judge's own, and by the systems, which stand for quality.
-func (c *collection) regress(out []Audit) error {
-	judges, systems := len(c.judges), len(c.systems)
-	var x [][]float64
-	var y []float64
-	var cluster []int
-	own := false
-	for i := range c.all {
-		j := &c.all[i]
-		if j.won != verdicts.A && j.won != verdicts.B || j.first == j.last {
+func (c *Collection) ownOf(judge, system string) int8 {
+	return int8(count(slices.Contains(c.o.Own[judge], system)))
+}
+
+// Audit audits every judge by one type; none where none judged by it.
+func (c *Collection) Audit(ctx context.Context, name string) ([]Audit, error) {
+	by := c.byType[name]
+	if by == nil {
+		return nil, nil
+	}
+	out := make([]Audit, len(by.judges))
+	for j, judge := range by.judges {
+		a := &out[j]
+		*a = Audit{Judge: judge, Type: name, Notes: []string{}}
+		if err := c.shares(ctx, by.sums[j], a); err != nil {
+			return nil, err
+		}
+	}
+	return out, c.regress(by, out)
+}
+
+// shares computes the figures that hold nothing constant.
+func (c *Collection) shares(ctx context.Context, items []sums, a *Audit) error {
+	asked := slices.DeleteFunc(slices.Clone(items), func(s sums) bool { return s.both+s.decided == 0 })
+	add := func(weight []int32) (all sums) {
+		for i := range asked {
+			s, w := &asked[i], weight[i]
+			all.both += w * s.both
+			all.changed += w * s.changed
+			all.reversed += w * s.reversed
+			all.decided += w * s.decided
+			all.first += w * s.first
+			all.unequal += w * s.unequal
+			all.long += w * s.long
+			all.own += w * s.own
+			all.ownWins += w * s.ownWins
+		}
+		return all
+	}
+	whole := add(slices.Repeat([]int32{1}, len(asked)))
+	var samples []sums
+	if c.o.Resamples > 0 && len(asked) > 0 {
+		var err error
+		if samples, err = stats.Bootstrap(ctx, len(asked), c.o.Resamples, c.o.Seed, add); err != nil {
+			return err
+		}
+	}
+	figure := func(of func(*sums) (n, all int32)) report.Figure {
+		share := func(s *sums) float64 {
+			n, all := of(s)
+			return float64(n) / float64(all)
+		}
+		var resampled []float64
+		for i := range samples {
+			resampled = append(resampled, share(&samples[i]))
+		}
+		return report.NewFigureOfUnits(share(&whole), resampled, len(asked))
+	}
+	a.Both, a.Decided, a.Unequal, a.Own = int(whole.both), int(whole.decided), int(whole.unequal), int(whole.own)
+	a.Changed = figure(func(s *sums) (n, all int32) { return s.changed, s.both })
+	a.Reversed = figure(func(s *sums) (n, all int32) { return s.reversed, s.both })
+	a.FirstWins = figure(func(s *sums) (n, all int32) { return s.first, s.decided })
+	a.LongWins = figure(func(s *sums) (n, all int32) { return s.long, s.unequal })
+	a.OwnWins = figure(func(s *sums) (n, all int32) { return s.ownWins, s.own })
+	return nil
+}
+
+// regression is the chance that the first text wins: by position and length of each judge, by whether a text is the
+// judge's own, and by the systems, which stand for quality.
+type regression struct {
+	decided []judgement
+	places  []int // by column of all: its place among those that are kept, or -1
+	judges  int
+	kept    int
+}
+
+// columns of all: for each judge position, length and own text, then the systems but one.
+const perJudge = 3
+
+func newRegression(decided []judgement, judges, systems int) *regression {
+	r := &regression{decided: decided, places: make([]int, perJudge*judges+systems-1), judges: judges}
+	varies := make([]bool, len(r.places))
+	for i := range decided {
+		r.each(&decided[i], func(column int, value float64) { varies[column] = varies[column] || value != 0 })
+	}
+	r.keep(func(column int) bool { return varies[column] })
+	return r
+}
+
+func (r *regression) keep(wanted func(column int) bool) {
+	r.kept = 0
+	for column := range r.places {
+		if keep := r.places[column] >= 0 && wanted(column); !keep {
+			r.places[column] = -1
 			continue
 		}
-		row := make([]float64, 3*judges+systems-1)
-		row[3*j.judge], row[3*j.judge+1], row[3*j.judge+2] = 1, j.length, j.own
-		own = own || j.own != 0
-		setSystem(row[3*judges:], j.first, 1)
-		setSystem(row[3*judges:], j.last, -1)
-		x, y, cluster = append(x, row), append(y, truth(j.won == verdicts.A)), append(cluster, j.item)
+		r.places[column] = r.kept
+		r.kept++
 	}
-	undefined := report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
+}
+
+func (r *regression) withoutOwn() { r.keep(func(column int) bool { return !r.isOwn(column) }) }
+
+func (r *regression) isOwn(column int) bool {
+	return column < perJudge*r.judges && column%perJudge == 2
+}
+
+// has tells whether a column of own texts is kept.
+func (r *regression) hasOwn() bool {
+	for column, place := range r.places {
+		if place >= 0 && r.isOwn(column) {
+			return true
+		}
+	}
+	return false
+}
+
+// each gives the values of a judgement's columns.
+func (r *regression) each(j *judgement, set func(column int, value float64)) {
+	at := perJudge * int(j.judge)
+	set(at, 1)
+	set(at+1, j.length)
+	set(at+2, float64(j.own))
+	for _, s := range []struct {
+		system int32
+		value  float64
+	}{{j.first, 1}, {j.last, -1}} {
+		// the last one is what others are compared with
+		if column := perJudge*r.judges + int(s.system); column < len(r.places) {
+			set(column, s.value)
+		}
+	}
+}
+
+func (r *regression) fit() (*stats.LogisticFit, error) {
+	return stats.Logistic(len(r.decided), r.kept, func(i int, x []float64) (y float64, cluster int) {
+		j := &r.decided[i]
+		r.each(j, func(column int, value float64) {
+			if place := r.places[column]; place >= 0 {
+				x[place] = value
+			}
+		})
+		return float64(count(j.won)), int(j.item)
+	})
+}
+
+// regress fits the regression, for all judges together.
+func (c *Collection) regress(by *collected, out []Audit) error {
 	for j := range out {
 		out[j].Position, out[j].Length, out[j].OwnSlope = undefined, undefined, undefined
 	}
-	kept := varying(x)
-	withOwn := own && judges > 1
-	if own && !withOwn {
+	if len(by.decided) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(by.decided, func(a, b judgement) int { return cmp.Compare(a.item, b.item) })
+	r := newRegression(by.decided, len(by.judges), len(c.systems))
+	if r.hasOwn() && len(by.judges) == 1 {
 		note(out, "one judge alone judged: how much it likes its own texts cannot be told from how good they are; "+
 			"add a judge of another family, or compare own_wins with people's verdicts")
+		r.withoutOwn()
 	}
-	kept = slices.DeleteFunc(kept, func(column int) bool { return column < 3*judges && column%3 == 2 && !withOwn })
-	fit, err := stats.Logistic(columns(x, kept), y, cluster)
-	if err != nil && withOwn { // without the judges' own texts the rest may still be told
-		kept = slices.DeleteFunc(kept, func(column int) bool { return column < 3*judges && column%3 == 2 })
+	fit, err := r.fit()
+	if err != nil && r.hasOwn() { // without the judges' own texts the rest may still be told
 		note(out, fmt.Sprintf("the liking for own texts cannot be told from the rest: %v", err))
-		fit, err = stats.Logistic(columns(x, kept), y, cluster)
+		r.withoutOwn()
+		fit, err = r.fit()
 	}
 	switch {
 	case errors.Is(err, stats.ErrCollinear) || errors.Is(err, stats.ErrSeparated):
@@ -272,56 +360,26 @@ func (c *collection) regress(out []Audit) error {
 	case err != nil:
 		return err
 	}
-	for at, column := range kept {
-		if column >= 3*judges {
-			continue
+	for column, place := range r.places[:perJudge*r.judges] {
+		if place >= 0 {
+			a := &out[column/perJudge]
+			*[]*report.Figure{&a.Position, &a.Length, &a.OwnSlope}[column%perJudge] = figureOf(fit, place)
 		}
-		f := report.Figure{Value: report.Number(fit.Coefficients[at])}
-		f.Low = f.Value - report.Number(stats.Z*fit.Errors[at])
-		f.High = f.Value + report.Number(stats.Z*fit.Errors[at])
-		a := &out[column/3]
-		*[]*report.Figure{&a.Position, &a.Length, &a.OwnSlope}[column%3] = f
 	}
 	return nil
 }
 
-func setSystem(row []float64, system int, value float64) {
-	if system < len(row) { // the last one is what the others are compared with
-		row[system] = value
-	}
+var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
+
+// figureOf is a coefficient with its interval.
+func figureOf(fit *stats.LogisticFit, at int) report.Figure {
+	value, reach := fit.Coefficients[at], stats.T(fit.Clusters)*fit.Errors[at]
+	return report.Figure{Value: report.Number(value), Low: report.Number(value - reach),
+		High: report.Number(value + reach)}
 }
 
 func note(out []Audit, text string) {
 	for j := range out {
 		out[j].Notes = append(out[j].Notes, text)
 	}
-}
-
-// varying are the columns that are not 0 throughout.
-func varying(x [][]float64) []int {
-	var kept []int
-	for column := range len(first(x)) {
-		if slices.ContainsFunc(x, func(row []float64) bool { return row[column] != 0 }) {
-			kept = append(kept, column)
-		}
-	}
-	return kept
-}
-
-func first(x [][]float64) []float64 {
-	if len(x) == 0 {
-		return nil
-	}
-	return x[0]
-}
-
-func columns(x [][]float64, kept []int) [][]float64 {
-	out := make([][]float64, len(x))
-	for i, row := range x {
-		out[i] = make([]float64, len(kept))
-		for at, column := range kept {
-			out[i][at] = row[column]
-		}
-	}
-	return out
 }

@@ -28,7 +28,7 @@ func (v *Verdicts) halo(b *Board) *Halo {
 	h := &Halo{Tau: report.Undefined, Same: report.Undefined}
 	var orders [][]float64
 	for _, t := range b.Tables {
-		if t.Type == verdicts.Overall {
+		if t.Type == verdicts.Overall || t.Games == 0 {
 			continue
 		}
 		h.Types++
@@ -73,6 +73,9 @@ func (h *Halo) countSame(v *Verdicts) {
 			continue
 		}
 		for _, j := range c.games {
+			if j.value == "" {
+				continue
+			}
 			key := pairKey{j.a, j.b, j.item}
 			s := pairs[key]
 			if s == nil {
@@ -141,12 +144,13 @@ func notesOn(t *Table) []string {
 		notes = append(notes, "Davidson's model has no finite ratings for these games: ever larger differences explain them "+
 			"ever better")
 	}
-	if ties := t.Verdicts[verdicts.BothGood] + t.Verdicts[verdicts.BothBad] + t.Inconsistent; ties == t.Games {
-		notes = append(notes, "all games are ties: every system has the same rating")
+	decided := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]
+	if decided == 0 {
+		notes = append(notes, "all games are ties: every system that is rated has the same rating")
 	}
-	if n := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]; n > 0 && n < fewDecided {
+	if decided > 0 && decided < fewDecided {
 		notes = append(notes, fmt.Sprintf("in %s one text won: too few for an interval to trust",
-			words.Plural(n, "pair", "pairs")))
+			words.Plural(decided, "pair", "pairs")))
 	}
 	return notes
 }

@@ -113,7 +113,8 @@ func (v *Verdicts) of(name string) *collected {
 // verdicts.Values; where it is empty, reason says why.
 func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 	c := v.of(name)
-	g := judged{int32(v.systems.number(a)), int32(v.systems.number(b)), int32(v.items.number(item)), value}
+	g := judged{a: int32(v.systems.number(a)), b: int32(v.systems.number(b)), item: int32(v.items.number(item)),
+		value: value}
 	switch {
 	case a == b:
 		c.self++
@@ -129,6 +130,9 @@ func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 
 // Systems are their names, in the order in which they came.
 func (v *Verdicts) Systems() []string { return v.systems.list }
+
+// Types are those that verdicts were added by, and those of NewVerdicts, in the order of the tables.
+func (v *Verdicts) Types() []string { return v.types }
 
 // Board is all tables.
 type Board struct {
@@ -161,7 +165,7 @@ type Row struct {
 	Rank       int             `json:"rank"` // shared where intervals overlap; 0 where there is none
 	Standing   rating.Standing `json:"standing"`
 	Rating     report.Figure   `json:"bradley_terry"` // its interval: bootstrap over items
-	Sandwich   report.Figure   `json:"sandwich"`      // the same rating with ± 1.96 standard errors clustered by item
+	Sandwich   report.Figure   `json:"sandwich"`      // the same rating with its standard errors clustered by item
 	Davidson   report.Number   `json:"davidson"`
 	Elo        report.Number   `json:"elo"`
 	Glicko2    report.Number   `json:"glicko2"`
@@ -212,7 +216,7 @@ func (v *Verdicts) Compute(ctx context.Context, o Options) (*Board, error) {
 
 // games are those of a type.
 func (c *collected) toGames(v *Verdicts, inconsistent string) *rating.Games {
-	var games []rating.Game
+	games := make([]rating.Game, 0, len(c.games))
 	for _, j := range c.games {
 		g := rating.Game{A: int(j.a), B: int(j.b), Item: int(j.item), Result: 0.5}
 		switch j.value {
@@ -230,6 +234,15 @@ func (c *collected) toGames(v *Verdicts, inconsistent string) *rating.Games {
 	return rating.New(len(v.systems.list), len(v.items.list), games)
 }
 
+// items is the number of those with games.
+func (c *collected) items() int {
+	seen := map[int32]bool{}
+	for _, j := range c.games {
+		seen[j.item] = true
+	}
+	return len(seen)
+}
+
 // table rates by one type.
 func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, error) {
 	c := v.byType[name]
@@ -242,37 +255,47 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	}
 	games := c.toGames(v, o.Inconsistent)
 	t.Games = games.Len()
-	whole := v.rate(games, o, nil)
+	whole := v.rate(games, o.Anchor, nil)
+	anchor := o.Anchor
+	if anchor != "" && t.Games > 0 && whole.fit.Standing[v.systems.at[anchor]] != rating.Rated {
+		t.Notes = append(t.Notes, anchor+" cannot be rated here and is no anchor: the mean is 1000")
+		anchor = ""
+		whole = v.rate(games, anchor, nil)
+	}
 	var samples []*rated
 	if o.Resamples > 0 && t.Games > 0 {
 		var err error
 		samples, err = stats.Bootstrap(ctx, games.Items, o.Resamples, o.Seed, func(weight []int32) *rated {
-			return v.rate(games, o, weight)
+			return v.rate(games, anchor, weight)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
+	comparable, units := t.comparable(whole, samples), c.items()
 	bad := c.bothBad(v)
 	davidson, elo := games.Davidson(nil), games.Elo(nil, o.Elo)
 	glicko := games.Glicko2(nil, o.Glicko2)
 	if t.Ties = report.Number(davidson.Ties); math.IsInf(davidson.Ties, 0) {
 		t.Ties = report.Undefined
 	}
-	columns := fourRatings(v, o, whole, davidson, elo, glicko)
+	columns := fourRatings(v, anchor, whole, davidson, elo, glicko)
 	borda := rating.Borda(columns.inWholePoints()...)
 	for i, system := range v.systems.list {
-		record := whole.records[i]
+		record := whole.fit.Records[i]
 		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
-			Deviation:  report.Number(glicko[i].Deviation),
-			Volatility: report.Number(glicko[i].Volatility), Borda: borda[i], Won: record.Won, Lost: record.Lost,
-			Tied: record.Tied, Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
-		r.Rating = figureOf(whole.points[i], samples, func(s *rated) float64 { return s.points[i] })
-		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.records[i].Rate() })
-		error := rating.Scale / math.Ln10 * whole.errors[i]
-		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - stats.Z*error),
-			High: report.Number(whole.points[i] + stats.Z*error)}
+			Deviation: report.Number(glicko[i].Deviation), Volatility: report.Number(glicko[i].Volatility),
+			Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
+			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
+		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
+		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
+		reach := stats.T(whole.fit.Clusters) * rating.Scale / math.Ln10 * whole.errors[i]
+		r.Sandwich = report.Figure{Value: r.Rating.Value, Low: report.Number(whole.points[i] - reach),
+			High: report.Number(whole.points[i] + reach)}
+		if len(samples) > 0 && comparable == nil {
+			r.Rating = r.Sandwich
+		}
 		t.Rows = append(t.Rows, r)
 	}
 	t.rank()
@@ -280,6 +303,30 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	slices.SortStableFunc(t.Rows, compareRows)
 	t.Wins = v.matrix(games, t.Rows)
 	return t, nil
+}
+
+// fewest is the share of the resamples that have to be comparable with the whole for an interval of them: those that
+// are not would lie outside of it.
+const fewest = stats.Level + (1-stats.Level)/2
+
+// comparable are the resamples in which the same systems can be rated as in the whole: in others the mean is one of
+// other systems. None if they are too few; then the intervals are those of the sandwich estimate, and a note says so.
+func (t *Table) comparable(whole *rated, samples []*rated) []*rated {
+	var kept []*rated
+	for _, s := range samples {
+		if slices.EqualFunc(s.fit.Standing, whole.fit.Standing, func(a, b rating.Standing) bool {
+			return (a == rating.Rated) == (b == rating.Rated)
+		}) {
+			kept = append(kept, s)
+		}
+	}
+	if len(samples) == 0 || float64(len(kept)) >= fewest*float64(len(samples)) {
+		return kept
+	}
+	t.Notes = append(t.Notes,
+		fmt.Sprintf("in %.0f %% of the resamples not every system could be rated: the intervals of the "+
+			"ratings are those of the clustered errors", 100*(1-float64(len(kept))/float64(len(samples)))))
+	return nil
 }
 
 // compareRows puts those that cannot be rated where they belong: the undefeated first, those who never won last.
@@ -294,75 +341,6 @@ func compareRows(a, b Row) int {
 }
 
 func compareNumbers(a, b report.Number) int { return cmp.Compare(float64(a), float64(b)) }
-
-// rated is what Bradley-Terry says of one resample.
-type rated struct {
-	fit     *rating.Fit
-	points  []float64
-	errors  []float64 // of differences to the anchor, or of strengths, in log odds
-	records []rating.Record
-}
-
-func (v *Verdicts) rate(games *rating.Games, o *Options, weight []int32) *rated {
-	r := &rated{fit: games.BradleyTerry(weight), records: games.Records(weight)}
-	r.points, r.errors = rating.Points(r.fit.Strength), r.fit.Errors
-	if o.Anchor == "" {
-		return r
-	}
-	anchor := v.systems.at[o.Anchor]
-	r.points = anchored(r.points, anchor)
-	r.errors = make([]float64, len(r.points))
-	for i := range r.errors {
-		r.errors[i] = r.fit.DifferenceError(i, anchor)
-	}
-	return r
-}
-
-// anchored moves ratings such that one of them is 1000.
-func anchored(points []float64, anchor int) []float64 {
-	out := slices.Clone(points)
-	for i := range out {
-		out[i] += 1000 - points[anchor]
-	}
-	return out
-}
-
-// ratings are four of the same systems.
-type ratings struct{ bradleyTerry, davidson, elo, glicko []float64 }
-
-// inWholePoints are the four in whole points: smaller differences are noise of arithmetic and of Elo's orders.
-func (r *ratings) inWholePoints() [][]float64 {
-	out := [][]float64{slices.Clone(r.bradleyTerry), slices.Clone(r.davidson), slices.Clone(r.elo), slices.Clone(r.glicko)}
-	for _, list := range out {
-		for i := range list {
-			list[i] = math.Round(list[i])
-		}
-	}
-	return out
-}
-
-func fourRatings(v *Verdicts, o *Options, whole *rated, davidson *rating.Fit, elo []float64,
-	glicko []rating.Glicko2Rating) *ratings {
-	r := &ratings{bradleyTerry: whole.points, davidson: rating.Points(davidson.Strength), elo: elo,
-		glicko: make([]float64, len(glicko))}
-	for i, g := range glicko {
-		r.glicko[i] = g.Rating
-	}
-	if o.Anchor != "" {
-		at := v.systems.at[o.Anchor]
-		r.davidson, r.elo, r.glicko = anchored(r.davidson, at), anchored(r.elo, at), anchored(r.glicko, at)
-	}
-	return r
-}
-
-// figureOf is a figure with its values in the samples. A sample in which it is not defined is left out.
-func figureOf(value float64, samples []*rated, of func(*rated) float64) report.Figure {
-	var resampled []float64
-	for _, s := range samples {
-		resampled = append(resampled, of(s))
-	}
-	return report.NewFigure(value, resampled)
-}
 
 // rank sets the ranks by the bootstrap's intervals, or where there are none by those of the sandwich.
 func (t *Table) rank() {

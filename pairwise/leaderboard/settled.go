@@ -1,7 +1,6 @@
 package leaderboard
 
 import (
-	"math"
 	"slices"
 
 	"github.com/erreval/erreval/internal/stats"
@@ -35,7 +34,7 @@ func (v *Verdicts) Settled(name string, look int) bool {
 	level := Level / float64(look*(look+1))
 	for n := 1; n < len(order); n++ {
 		z := (fit.Strength[order[n-1]] - fit.Strength[order[n]]) / fit.DifferenceError(order[n-1], order[n])
-		if p := math.Erfc(math.Abs(z) / math.Sqrt2); !(p <= level) {
+		if p := stats.DifferenceP(z, fit.Clusters); !(p <= level) {
 			return false
 		}
 	}

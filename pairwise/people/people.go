@@ -70,6 +70,7 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 	if len(pairs) == 0 {
 		return nil, errors.New(file + ": there are no pairs")
 	}
+	pairs = slices.Clone(pairs) // ties of judges may change
 	r.TiesMerged = !slices.ContainsFunc(pairs, func(p Pair) bool { return slices.Contains(p.People, verdicts.BothBad) })
 	units := make([][]string, len(pairs))
 	majority := make([]string, len(pairs))

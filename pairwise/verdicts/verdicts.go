@@ -168,6 +168,9 @@ func (v *Verdict) validate(name string) error {
 	case v.Value != "" && !slices.Contains(Values(), v.Value):
 		return fmt.Errorf("%q: the value %q is none of %v", name, v.Value, Values())
 	}
+	if v.Offline != "" && !slices.Contains(Values(), v.Offline) {
+		return fmt.Errorf("%q: the value %q by the labels is none of %v", name, v.Offline, Values())
+	}
 	for _, r := range v.Runs {
 		if r.Value != "" && !slices.Contains(Values(), r.Value) {
 			return fmt.Errorf("%q: a run's value %q is none of %v", name, r.Value, Values())
@@ -179,8 +182,9 @@ func (v *Verdict) validate(name string) error {
 // Parse reads a verdict as people and other programs write it: A, B, both_good, both_bad; 1 and 2 for the first and the
 // second; 0 and tie for a tie, which is taken for both good; or the name of the better system. Empty is none.
 func Parse(text, systemA, systemB string) (string, error) {
-	folded := strings.ToLower(strings.TrimSpace(text))
-	switch {
+	text = strings.TrimSpace(text)
+	folded := strings.ToLower(text)
+	switch systemA, systemB := strings.TrimSpace(systemA), strings.TrimSpace(systemB); {
 	case folded == "" || folded == "null":
 		return "", nil
 	case text == systemA && text != systemB:

@@ -18,6 +18,8 @@ type Fit struct {
 	Errors   []float64  // standard errors of Strength, clustered by item; NaN likewise
 	Ties     float64    // Davidson's parameter, 0 without ties, +Inf without a fit; NaN for Bradley-Terry
 	Standing []Standing // by system
+	Records  []Record   // by system
+	Clusters int        // items with games of the rated ones; 0 without errors
 	cov      *mat.Dense // of the strengths of the rated ones
 	index    []int      // by system: its place in cov, or -1
 }
@@ -91,8 +93,9 @@ func (g *Games) BradleyTerry(weight []int32) *Fit {
 
 // begin says who can be rated, and counts the games.
 func (g *Games) begin(weight []int32) (*Fit, []counts) {
-	f := &Fit{Standing: g.Connect(weight), Strength: make([]float64, g.Systems), Errors: make([]float64, g.Systems),
-		Ties: math.NaN(), index: make([]int, g.Systems)}
+	sums := g.sum(weight)
+	f := &Fit{Standing: g.connect(sums), Records: g.records(sums), Strength: make([]float64, g.Systems),
+		Errors: make([]float64, g.Systems), Ties: math.NaN(), index: make([]int, g.Systems)}
 	n := 0
 	for i, s := range f.Standing {
 		f.index[i], f.Strength[i], f.Errors[i] = -1, math.NaN(), math.NaN()
@@ -101,7 +104,7 @@ func (g *Games) begin(weight []int32) (*Fit, []counts) {
 			n++
 		}
 	}
-	return f, g.sum(weight)
+	return f, sums
 }
 
 func (f *Fit) rated() int {
@@ -190,24 +193,20 @@ func move(theta []float64, step *mat.VecDense) float64 {
 func (g *Games) cluster(f *Fit, theta []float64, hessian *mat.SymDense) {
 	n := len(theta)
 	meat, score := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
-	items := 0.0
-	add := func() {
-		if mat.Norm(score, 1) > 0 {
-			meat.RankOne(meat, 1, score, score)
-		}
-		score.Zero()
-		items++
-	}
-	for k, t := range g.tallies {
-		if k > 0 && t.item != g.tallies[k-1].item {
-			add()
-		}
+	last := int32(-1)
+	for _, t := range g.tallies {
 		if a, b, ok := f.pair(g.pairs[t.pair]); ok {
+			if t.item != last {
+				meat.RankOne(meat, 1, score, score)
+				score.Zero()
+				f.Clusters, last = f.Clusters+1, t.item
+			}
 			played := float64(t.won + t.lost + t.tied)
 			addPair(score, a, b, float64(t.won)+float64(t.tied)/2-played*logistic(theta[a]-theta[b]))
 		}
 	}
-	add()
+	meat.RankOne(meat, 1, score, score)
+	items := float64(f.Clusters)
 	var c mat.Cholesky
 	if items < 2 || !c.Factorize(full(hessian)) {
 		return

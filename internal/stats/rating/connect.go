@@ -10,19 +10,21 @@ const (
 	Below     Standing = "below"     // likewise, never won
 	Apart     Standing = "apart"     // no chain of games leads to the rated ones
 	NoGames   Standing = "no games"  //
-	Undecided Standing = "undecided" // it stands above some and below others of those that are rated
+	Undecided Standing = "undecided" // a chain of games leads to the rated ones, but none that says who is better
 )
 
 // Connect finds the largest set of systems that can be rated together: of which each can be reached from each other one
 // by a chain of games that were won or tied (Ford 1957). For such a set the likelihood of Bradley and Terry has a
 // maximum; for others it has not.
-func (g *Games) Connect(weight []int32) []Standing {
+func (g *Games) Connect(weight []int32) []Standing { return g.connect(g.sum(weight)) }
+
+func (g *Games) connect(sums []counts) []Standing {
 	beats := make([][]bool, g.Systems)
 	for i := range beats {
 		beats[i] = make([]bool, g.Systems)
 	}
 	played := make([]bool, g.Systems)
-	for p, c := range g.sum(weight) {
+	for p, c := range sums {
 		a, b := g.pairs[p][0], g.pairs[p][1]
 		if c.games() > 0 {
 			played[a], played[b] = true, true

@@ -20,11 +20,11 @@ func DefaultEloOptions() EloOptions { return EloOptions{K: 4, Start: 1000, Order
 // as that of a file, they tell as much about the order as about the systems. weight is how often each item's games are
 // played; nil is once. NaN without games.
 func (g *Games) Elo(weight []int32, o EloOptions) []float64 {
-	var games []Game
+	games := make([]game, 0, len(g.games))
 	for _, x := range g.games {
 		times := int32(1)
 		if weight != nil {
-			times = weight[x.Item]
+			times = weight[x.item]
 		}
 		for range times {
 			games = append(games, x)
@@ -39,10 +39,9 @@ func (g *Games) Elo(weight []int32, o EloOptions) []float64 {
 			ratings[i] = o.Start
 		}
 		for _, x := range games {
-			expected := 1 / (1 + math.Pow(10, (ratings[x.B]-ratings[x.A])/Scale))
-			change := o.K * (x.Result - expected)
-			ratings[x.A], ratings[x.B] = ratings[x.A]+change, ratings[x.B]-change
-			played[x.A], played[x.B] = true, true
+			change := o.K * (float64(x.halves)/2 - logistic((ratings[x.a]-ratings[x.b])/points))
+			ratings[x.a], ratings[x.b] = ratings[x.a]+change, ratings[x.b]-change
+			played[x.a], played[x.b] = true, true
 		}
 		for i, r := range ratings {
 			mean[i] += r / float64(o.Orders)

@@ -18,9 +18,15 @@ type Game struct {
 type Games struct {
 	Systems int
 	Items   int
-	games   []Game
+	games   []game
 	pairs   [][2]int // a < b
 	tallies []tally  // by item, then pair
+}
+
+// game is a Game in little room.
+type game struct {
+	a, b, item int32
+	halves     int8 // points of a: 2 it won, 1 a tie
 }
 
 // tally counts the games of a pair on an item, as the pair's first system sees them.
@@ -37,12 +43,13 @@ func (c counts) games() float64 { return c.won + c.lost + c.tied }
 // New gathers games.
 func New(systems, items int, games []Game) *Games {
 	g := &Games{Systems: systems, Items: items}
+	g.games, g.tallies = make([]game, 0, len(games)), make([]tally, 0, len(games))
 	at := map[[2]int]int{}
 	for _, x := range games {
 		if x.A == x.B {
 			continue
 		}
-		g.games = append(g.games, x)
+		g.games = append(g.games, game{int32(x.A), int32(x.B), int32(x.Item), int8(2 * x.Result)})
 		t := tally{item: int32(x.Item)}
 		result, pair := x.Result, [2]int{x.A, x.B}
 		if x.A > x.B {
@@ -112,10 +119,10 @@ type Record struct{ Won, Lost, Tied float64 }
 // Rate is the share of games won, ties as half a win; NaN without games.
 func (r Record) Rate() float64 { return (r.Won + r.Tied/2) / (r.Won + r.Lost + r.Tied) }
 
-// Records are those of all systems, where items have weights; nil is 1 each.
-func (g *Games) Records(weight []int32) []Record {
+// records are those of all systems.
+func (g *Games) records(sums []counts) []Record {
 	out := make([]Record, g.Systems)
-	for p, c := range g.sum(weight) {
+	for p, c := range sums {
 		a, b := &out[g.pairs[p][0]], &out[g.pairs[p][1]]
 		a.Won, a.Lost, a.Tied = a.Won+c.won, a.Lost+c.lost, a.Tied+c.tied
 		b.Won, b.Lost, b.Tied = b.Won+c.lost, b.Lost+c.won, b.Tied+c.tied
