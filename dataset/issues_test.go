@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestIssuesInFlatFiles(t *testing.T) {
 			if text != want && text != inOurOrder[want] {
 				t.Errorf("%s: %s became %s", name, want, text)
 			}
-			if _, err := in.Read(); err != io.EOF {
+			if _, err := in.Read(); !errors.Is(err, io.EOF) {
 				t.Errorf("%s: %v after the row", name, err)
 			}
 			if err := in.Close(); err != nil {

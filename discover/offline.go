@@ -11,8 +11,8 @@ import (
 // keywords is how many words tell an issue from the others where no model names it.
 const keywords = 4
 
-// offline groups the units by likeness. One that is as alike to a known issue as the threshold says has that; the others
-// are grouped, and an issue has the most central of its sentences for a name.
+// offline groups the units by likeness. One that is as alike to a known issue as the threshold says has that; the
+// others are grouped, and an issue has the most central of its sentences for a name.
 func (g *Grouper) offline(ctx context.Context, s *sorted) error {
 	rest := span(0, len(s.units))
 	vectors, err := g.embed(ctx, s.sentences(rest))

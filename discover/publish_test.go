@@ -131,8 +131,9 @@ func TestKnownIssues(t *testing.T) {
 		o := DefaultOptions()
 		o.Grouping, o.Cluster.Threshold = grouping, 0.4
 		for n := range 3 {
+			example := fmt.Sprintf("The response has a fault of the kind %s, case 900.", spelled(n))
 			o.Known = append(o.Known, issues.Issue{ID: fmt.Sprintf("old-%d", n), Name: fmt.Sprintf("Fault %d", n),
-				Examples: []issues.Example{{Analysis: fmt.Sprintf("The response has a fault of the kind %s, case 900.", spelled(n))}}})
+				Examples: []issues.Example{{Analysis: example}}})
 		}
 		model := w.model()
 		g, err := NewGrouper(&model, o)

@@ -182,7 +182,8 @@ func embedding(ctx *cli.Context, e *env) (func(context.Context, []string) ([][]f
 		if err != nil {
 			return nil, err
 		}
-		embedder, runner, err := machine.OpenEmbedder(ctx, model, ort.Options{Device: "cpu"}, identifier.DefaultEmbedOptions())
+		on := ort.Options{Device: "cpu"}
+		embedder, runner, err := machine.OpenEmbedder(ctx, model, on, identifier.DefaultEmbedOptions())
 		if err != nil {
 			return nil, fmt.Errorf("vectors of sentences: %w\n--vectors none compares words alone", err)
 		}

@@ -25,8 +25,8 @@ type workbook struct {
 	said   []string
 }
 
-// What is held in memory: at most maxPart bytes of a part. Of the list of sheets it is less, as each takes more in memory
-// than in the file.
+// What is held in memory: at most maxPart bytes of a part. Of the list of sheets it is less, as each takes more in
+// memory than in the file.
 const (
 	maxPart       = 16 << 20
 	maxSheetsPart = 8 << 20

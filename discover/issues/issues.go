@@ -79,7 +79,7 @@ func Of(row *dataset.Row) (*Finding, error) {
 	return f, nil
 }
 
-// IsKnown tells whether it is known which of the listed issues the row has: a row that has none of them may be unlisted.
+// IsKnown tells whether it is known which of the listed issues the row has: one that has none of them may be unlisted.
 // Shares are of such rows.
 func (f *Finding) IsKnown() bool { return f.Status != Unassigned || f.Reason == Unlisted }
 

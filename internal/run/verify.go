@@ -15,7 +15,8 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
-// VerifyOutput compares an output, its rejected lines and what stands beside it with its run record, which it returns. The error says what
+// VerifyOutput compares an output, its rejected lines and what stands beside it with its run record, which it returns.
+// The error says what
 // differs, or what is missing to compare.
 func VerifyOutput(path string) (*runrecord.Record, error) {
 	if _, err := os.Stat(path); err != nil {
