@@ -21,8 +21,8 @@ type partitions struct {
 // withoutIssue is the group of the rows in which nothing was found.
 const withoutIssue = "(no issue)"
 
-// partitions puts rows into the gold clusters and into the first issue that was found in them. A row that is unassigned,
-// or not in the file, is a group of its own.
+// partitions puts rows into the gold clusters and into the first issue that was found in them. A row that is
+// unassigned, or not in the file, is a group of its own.
 func (i *Issues) partitions() *partitions {
 	p := &partitions{}
 	goldAt, foundAt := map[string]int{}, map[string]int{}
@@ -183,7 +183,6 @@ func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, gro
 
 var undefined = report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}
 
-
 // groups numbers the groups of rows by which intervals resample.
 func (i *Issues) groups() (n int, groupOf []int) {
 	at := map[string]int{}
@@ -231,8 +230,8 @@ func (i *Issues) sample(groupOf []int, weight []int32) (s issueSample) {
 	return s
 }
 
-// verdict tells whether a row's analysis describes the gold fault: people's verdict, else the model's. A row with a gold
-// sentence in which nothing was found is wrong; known is false where nobody says.
+// verdict tells whether a row's analysis describes the gold fault: people's verdict, else the model's. A row with a
+// gold sentence in which nothing was found is wrong; known is false where nobody says.
 func (i *Issues) verdict(row int) (same, known bool) {
 	g := &i.gold[row]
 	if g.right || g.sentence == "" || g.found == nil {

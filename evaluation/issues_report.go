@@ -32,11 +32,12 @@ type IssueReport struct {
 	Completeness report.Figure `json:"completeness"`
 	V            report.Figure `json:"v_measure"`
 
-	FalseIssues report.Figure `json:"false_issues"` // share of the right rows, of those looked at, in which an issue was found
-	Missed      report.Figure `json:"missed"`       // share of the other rows, of those looked at, in which none was found
+	// share of the right rows, of those looked at, in which an issue was found
+	FalseIssues report.Figure `json:"false_issues"`
+	Missed      report.Figure `json:"missed"` // share of the other rows, of those looked at, in which none was found
 
-	// Accuracy is the share of rows whose analysis describes the fault of the gold sentence: by people's verdicts, else the
-	// model's. A row without analysis counts as wrong.
+	// Accuracy is the share of rows whose analysis describes the fault of the gold sentence: by people's verdicts, else
+	// the model's. A row without analysis counts as wrong.
 	Accuracy     report.Figure `json:"accuracy"`
 	ByPeople     int           `json:"verdicts_of_people"`
 	Judged       bool          `json:"judged"` // a model was asked
