@@ -53,7 +53,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
 			e.Setenv("CHECKPOINTS", checkpoints)                                    // tiny random ones, with torch's logits
-			e.Setenv("DISCOVER", filepath.Join(root, "..", "discover"))             // results of CLEAR and of the qualitative judge
+			// results of CLEAR and of the qualitative judge
+			e.Setenv("DISCOVER", filepath.Join(root, "..", "discover"))
 			e.Setenv("HUB", server)
 			e.Setenv("JUDGE", judge)
 			e.Setenv("JUDGE2", judge2)
