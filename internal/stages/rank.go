@@ -63,7 +63,7 @@ func (k *Rank) Run(ctx context.Context) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	out := &Comparison{Board: board, Agreement: c.agreement()}
+	out := &Comparison{Board: board, Agreement: c.agreement(), Modes: c.modeChanges()}
 	for _, name := range c.board.Types() {
 		audits, err := c.audits.Audit(ctx, name)
 		if err != nil {
@@ -96,6 +96,14 @@ type Comparison struct {
 	*leaderboard.Board
 	Audits    []audit.Audit `json:"audits,omitempty"`
 	Agreement []Agreement   `json:"offline,omitempty"`
+	Modes     []ModeChange  `json:"modes,omitempty"` // of types that were judged in both modes
+}
+
+// ModeChange says how often showing the judge the errors found gives another verdict.
+type ModeChange struct {
+	Type    string        `json:"type"`
+	Pairs   int           `json:"pairs"`   // with a verdict in both modes
+	Changed report.Number `json:"changed"` // share with another one
 }
 
 // Agreement is that of a judge's verdicts with those of the labels, on the same pairs.
@@ -111,13 +119,15 @@ type readVerdicts struct {
 	board  *leaderboard.Verdicts
 	audits *audit.Collection
 	judged map[string][2][]int8 // by type: the judge's verdicts and those of the labels, by their place in verdicts.Values
+	modes  map[string]*ModeChange
 	faults []error
 	rows   int
 }
 
 func (k *Rank) newVerdicts() *readVerdicts {
-	return &readVerdicts{board: leaderboard.NewVerdicts(k.Types), judged: map[string][2][]int8{}, audits: audit.New(
-		audit.Options{Own: k.Ratings.Own, Resamples: k.Ratings.Resamples, Seed: k.Ratings.Seed})}
+	return &readVerdicts{board: leaderboard.NewVerdicts(k.Types), judged: map[string][2][]int8{},
+		modes: map[string]*ModeChange{}, audits: audit.New(
+			audit.Options{Own: k.Ratings.Own, Resamples: k.Ratings.Resamples, Seed: k.Ratings.Seed})}
 }
 
 func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
@@ -181,10 +191,28 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 			both := c.judged[name]
 			c.judged[name] = [2][]int8{append(both[0], indexOf(v.Value)), append(both[1], indexOf(v.Offline))}
 		}
+		c.addModes(name, v)
 		p.Runs = v.Runs
 		c.audits.Add(name, p)
 	}
 	return nil
+}
+
+// addModes counts whether the verdicts of both modes differ.
+func (c *readVerdicts) addModes(name string, v *verdicts.Verdict) {
+	by := v.ByMode()
+	a, b := by[dataset.ModeVanilla], by[dataset.ModeErrorAware]
+	if a == "" || b == "" {
+		return
+	}
+	m := c.modes[name]
+	if m == nil {
+		m = &ModeChange{Type: name}
+		c.modes[name] = m
+	}
+	if m.Pairs++; a != b {
+		m.Changed++ // a count until all are read
+	}
 }
 
 func indexOf(value string) int8 { return int8(slices.Index(verdicts.Values(), value)) }
@@ -259,6 +287,7 @@ func (k *Rank) PeoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	set, err := verdicts.Of(row)
 	if v := set[name]; v != nil {
 		out.Judge, out.Judged, out.Inconsistent = v.Value, true, v.Reason == verdicts.Inconsistent
+		out.ByMode = v.ByMode()
 	} else if set != nil && err == nil {
 		err = exit.Usagef("--type %q: row %s has no verdict by it", name, row.ID)
 	}

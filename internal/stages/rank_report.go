@@ -32,6 +32,17 @@ func (c *readVerdicts) agreement() []Agreement {
 	return out
 }
 
+// modeChanges are the shares of pairs on which the modes differ.
+func (c *readVerdicts) modeChanges() []ModeChange {
+	var out []ModeChange
+	for _, name := range slices.Sorted(maps.Keys(c.modes)) {
+		m := *c.modes[name]
+		m.Changed /= report.Number(m.Pairs)
+		out = append(out, m)
+	}
+	return out
+}
+
 // Subjects of limits: figures of the audit of all judges and types; the highest counts.
 const (
 	limitChanged  = "order-changes"
@@ -129,6 +140,9 @@ func (c *Comparison) report(matrices bool) *report.Report {
 	if len(c.Agreement) > 0 {
 		r.Sections = append(r.Sections, c.agreementSection())
 	}
+	if len(c.Modes) > 0 {
+		r.Sections = append(r.Sections, c.modeSection())
+	}
 	if len(c.Audits) > 0 {
 		r.Sections = append(r.Sections, c.auditSection())
 	}
@@ -209,6 +223,16 @@ func (c *Comparison) agreementSection() report.Section {
 	for _, a := range c.Agreement {
 		s.Table.Rows = append(s.Table.Rows, []string{a.Type, fmt.Sprint(a.Pairs), (100 * a.Same).Text("%.0f %%"),
 			a.Kappa.Text("%.2f")})
+	}
+	return s
+}
+
+func (c *Comparison) modeSection() report.Section {
+	s := report.Section{Title: "Verdicts that change where the judge is shown the errors found",
+		Notes: []string{"whether they change for the better, people's verdicts tell: erreval meta pairs --human"},
+		Table: report.NewTable("type", "pairs", "changed")}
+	for _, m := range c.Modes {
+		s.Table.Rows = append(s.Table.Rows, []string{m.Type, fmt.Sprint(m.Pairs), (100 * m.Changed).Text("%.0f %%")})
 	}
 	return s
 }

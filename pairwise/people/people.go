@@ -21,6 +21,8 @@ type Pair struct {
 	Judge                  string   // its verdict; "" where there is none
 	Judged                 bool     // the file has a verdict of a judge on it, perhaps without a value
 	Inconsistent           bool     // the judgements on it differ, which is why Judge is empty
+	// ByMode are the judge's verdicts by mode, vanilla and error-aware, where there are both.
+	ByMode map[string]string
 }
 
 // Report says how far a judge and people agree. Its JSON keys are stable.
@@ -40,7 +42,19 @@ type Report struct {
 	Inconsistent int       `json:"inconsistent"`
 	Unjudged     int       `json:"unjudged"`
 	Rankings     []Ranking `json:"rankings,omitempty"`
+	Lift         *Lift     `json:"lift,omitempty"` // nil where no pair was judged in both modes
 	faults       []error
+}
+
+// Lift is what showing the judge the errors found changes, on the pairs on which people have a majority and the judge
+// a verdict in both modes.
+type Lift struct {
+	Pairs      int               `json:"pairs"`
+	Vanilla    report.Number     `json:"vanilla"`     // accuracy
+	ErrorAware report.Number     `json:"error_aware"` // accuracy
+	Difference report.Difference `json:"difference"`  // error-aware less vanilla; its interval resamples items
+	McNemar    report.Number     `json:"mcnemar"`     // p-value of McNemar's exact test, which takes pairs as independent
+	Changed    int               `json:"changed"`     // pairs with another verdict
 }
 
 // Accord is that of a judge with people's majority, on the pairs on which both have a verdict.
@@ -84,9 +98,7 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 		} else {
 			r.Majority[majority[i]]++
 		}
-		if r.TiesMerged && p.Judge == verdicts.BothBad {
-			p.Judge = verdicts.BothGood
-		}
+		p.Judge = tieOf(p.Judge, r.TiesMerged)
 		judged = judged || p.Judged
 		switch {
 		case !p.Judged || p.Judge != "" || majority[i] == "":
@@ -105,6 +117,9 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 		return nil, err
 	}
 	if r.WithoutTies, err = accord(ctx, pairs, majority, wins, &o); err != nil {
+		return nil, err
+	}
+	if r.Lift, err = liftOf(ctx, pairs, majority, r.TiesMerged, &o); err != nil {
 		return nil, err
 	}
 	r.Rankings, err = rankings(ctx, pairs, majority, &o)

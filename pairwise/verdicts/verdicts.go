@@ -121,6 +121,24 @@ func (v *Verdict) Reconcile(how string) {
 	v.Value = best
 }
 
+// ByMode are the verdicts by the runs of each mode alone, by majority; modes without a verdict are left out.
+func (v *Verdict) ByMode() map[string]string {
+	runs := map[string]*Verdict{}
+	for _, r := range v.Runs {
+		if runs[r.Mode] == nil {
+			runs[r.Mode] = &Verdict{}
+		}
+		runs[r.Mode].Runs = append(runs[r.Mode].Runs, r)
+	}
+	out := map[string]string{}
+	for mode, of := range runs {
+		if of.Reconcile(Majority); of.Value != "" {
+			out[mode] = of.Value
+		}
+	}
+	return out
+}
+
 // Swapped is a value where the two texts change places.
 func Swapped(value string) string {
 	switch value {
