@@ -25,7 +25,7 @@ var (
 )
 
 // mostMemory is what the whole process may take, whatever the file: MiB, of which the default model takes 165.
-const mostMemory = 512
+const mostMemory = 512 * memoryFactor
 
 // TestHostileFiles: identify ends within mostMemory on every hostile file, with rows or a message, and so does refine
 // merge on workbooks.
