@@ -97,6 +97,8 @@ func ratingFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "elo-k", Value: o.Elo.K, Usage: "`K` of Elo"},
 		&cli.StringFlag{Name: "inconsistent", Value: o.Inconsistent,
 			Usage: "pairs on which judgements differ are `HOW`: tie (half a win of each) or out"},
+		&cli.BoolFlag{Name: "audit", Value: true,
+			Usage: "measure what judges go by besides quality: order, length, own texts; --audit=false does not"},
 		&cli.StringSliceFlag{Name: "own", Usage: "`JUDGE=SYSTEM[,SYSTEM]`: systems that are the judge, or of its family, " +
 			"for the audit; may be repeated"},
 		&cli.StringFlag{Name: "report", Usage: "write the figures as Markdown to `FILE`, replacing it"},
@@ -115,6 +117,9 @@ func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
 	if err := o.Validate(); err != nil {
 		return o, nil, exit.With(exit.Usage, err)
 	}
+	if o.Audit = ctx.Bool("audit"); !o.Audit && (ctx.IsSet("own") || ctx.IsSet("bias-plot")) {
+		return o, nil, exit.Usagef("--own and --bias-plot are about the audit; leave out --audit=false")
+	}
 	for _, pair := range ctx.StringSlice("own") {
 		judge, systems, ok := strings.Cut(pair, "=")
 		if !ok || judge == "" || systems == "" {
@@ -122,17 +127,20 @@ func readRatings(ctx *cli.Context) (stages.RatingOptions, []gate.Gate, error) {
 		}
 		o.Own[judge] = append(o.Own[judge], strings.Split(systems, ",")...)
 	}
-	limits, err := readRankLimits(ctx.StringSlice("fail-on"))
+	limits, err := readRankLimits(ctx.StringSlice("fail-on"), o.Audit)
 	return o, limits, err
 }
 
-func readRankLimits(texts []string) (limits []gate.Gate, err error) {
+func readRankLimits(texts []string, audited bool) (limits []gate.Gate, err error) {
 	isLimit := func(name string) bool { return slices.Contains(stages.RankLimits(), name) }
 	for _, text := range texts {
 		limit, err := gate.Parse(text, func(name string) (string, bool) { return name, isLimit(name) })
 		if err != nil || !isLimit(limit.Subject) {
 			return nil, exit.Usagef("--fail-on %q: write it as NAME>LIMIT; names are %s", text,
 				strings.Join(stages.RankLimits(), ", "))
+		}
+		if !audited && limit.Subject != stages.LimitUnjudged {
+			return nil, exit.Usagef("--fail-on %q is about the audit; leave out --audit=false", text)
 		}
 		limits = append(limits, limit)
 	}

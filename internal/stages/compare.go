@@ -310,5 +310,6 @@ func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, err
 // RatingOptions say how systems are rated and judges audited.
 type RatingOptions struct {
 	leaderboard.Options
-	Own map[string][]string // judge to the systems that are its own
+	Own   map[string][]string // judge to the systems that are its own
+	Audit bool                // measures what the judges go by besides quality
 }

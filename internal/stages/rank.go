@@ -65,6 +65,9 @@ func (k *Rank) Run(ctx context.Context) error {
 	}
 	out := &Comparison{Board: board, Agreement: c.agreement(), Modes: c.modeChanges()}
 	for _, name := range c.board.Types() {
+		if !k.Ratings.Audit {
+			break
+		}
 		audits, err := c.audits.Audit(ctx, name)
 		if err != nil {
 			return err

@@ -50,19 +50,19 @@ const (
 	limitFirst    = "first-wins"
 	limitLong     = "longer-wins"
 	limitOwn      = "own-wins"
-	limitUnjudged = "unjudged"
+	LimitUnjudged = "unjudged"
 )
 
 // RankLimits are what --fail-on can name.
 func RankLimits() []string {
-	return []string{limitChanged, limitReversed, limitFirst, limitLong, limitOwn, limitUnjudged}
+	return []string{limitChanged, limitReversed, limitFirst, limitLong, limitOwn, LimitUnjudged}
 }
 
 // checkLimits decides the limits. Shares are turned into counts of their bases.
 func (c *Comparison) checkLimits(limits []gate.Gate) []gate.Result {
 	var results []gate.Result
 	for _, limit := range limits {
-		if limit.Subject == limitUnjudged {
+		if limit.Subject == LimitUnjudged {
 			results = append(results, limit.Check(c.unjudged()))
 			continue
 		}
@@ -102,7 +102,7 @@ func (c *Comparison) unjudged() gate.Counts {
 		for _, k := range t.Unjudged {
 			n += k
 		}
-		out.Labels[limitUnjudged] += n
+		out.Labels[LimitUnjudged] += n
 		out.Tagged += t.Games + n
 	}
 	return out
