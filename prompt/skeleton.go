@@ -28,6 +28,7 @@ type skeletonKey struct {
 	target      LabelSlot
 	field       int
 	errors      string // joined
+	otherErrors string // likewise, of the second of two texts
 	unlabelled  bool
 	paper, json bool
 }
@@ -39,11 +40,11 @@ const (
 
 // fillPart executes a part, or fills its skeleton.
 func (t *Template) fillPart(part string, in Input, s *Slots) (string, error) {
-	if !t.plain || len(in.Examples) > 0 || isOfIssues(t.Kind) || isOfPairs(t.Kind) {
+	if !t.plain || len(in.Examples) > 0 || isOfIssues(t.Kind) {
 		return t.render(part, s)
 	}
 	key := skeletonKey{part, in.Task, in.Dimension, in.Mode, s.target, in.Field, strings.Join(in.Errors, mark),
-		in.Errors == nil, in.PaperWording, in.JSON}
+		strings.Join(in.OtherErrors, mark), in.Errors == nil, in.PaperWording, in.JSON}
 	t.skeletons.mu.Lock()
 	pieces, ok := t.skeletons.made[key]
 	t.skeletons.mu.Unlock()
@@ -58,7 +59,7 @@ func (t *Template) fillPart(part string, in Input, s *Slots) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if pieces = strings.Split(marked, mark); !isSound(pieces, len(s.Fields)) || s.joinPieces(pieces) != text {
+	if pieces = strings.Split(marked, mark); !isSound(pieces, len(s.blocks())) || s.joinPieces(pieces) != text {
 		pieces = nil // the taxonomy has marks of its own
 	}
 	t.skeletons.storePieces(key, pieces)
@@ -74,12 +75,24 @@ func (k *skeletons) storePieces(key skeletonKey, pieces []string) {
 	k.made[key] = pieces
 }
 
+// blocks are the texts that differ from row to row: the fields, then both texts of a pair.
+func (s *Slots) blocks() []*Text {
+	all := make([]*Text, 0, len(s.Fields)+2)
+	for i := range s.Fields {
+		all = append(all, &s.Fields[i])
+	}
+	if isOfPairs(s.kind) {
+		all = append(all, &s.pair.first, &s.pair.second)
+	}
+	return all
+}
+
 // marked is s with marks for its fence (0) and its blocks (1, 2, …).
 func (s *Slots) marked() *Slots {
 	c := *s
 	c.Fence, c.Fields = mark+"0"+mark, slices.Clone(s.Fields)
-	for i := range c.Fields {
-		c.Fields[i].Block = mark + strconv.Itoa(i+1) + mark
+	for i, text := range c.blocks() {
+		text.Block = mark + strconv.Itoa(i+1) + mark
 	}
 	return &c
 }
@@ -96,6 +109,7 @@ func isSound(pieces []string, fields int) bool {
 // joinPieces is the part that a sound skeleton gives with the fence and the blocks of s.
 func (s *Slots) joinPieces(pieces []string) string {
 	var b strings.Builder
+	blocks := s.blocks()
 	for i, piece := range pieces {
 		switch n, _ := strconv.Atoi(piece); {
 		case i%2 == 0:
@@ -103,7 +117,7 @@ func (s *Slots) joinPieces(pieces []string) string {
 		case n == 0:
 			b.WriteString(s.Fence)
 		default:
-			b.WriteString(s.Fields[n-1].Block)
+			b.WriteString(blocks[n-1].Block)
 		}
 	}
 	return b.String()

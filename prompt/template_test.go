@@ -170,7 +170,7 @@ func TestSkeletons(t *testing.T) {
 {{end}}{{define "text"}}{{$b := .Block}}{{$b}}{{end}}`)
 	templates := []*Template{own}
 	for _, kind := range Builtins() {
-		if isOfIssues(kind) || isOfPairs(kind) || slices.Contains(CompareWordings(), kind) {
+		if isOfIssues(kind) {
 			continue // they have none
 		}
 		tmpl, _ := builtin(t, kind)
@@ -217,6 +217,15 @@ func randomInput(kind string, task *taxonomy.Taxonomy, random *rand.Rand) Input 
 	}
 	if kind == Judge {
 		in.Dimension = &task.Dimensions[random.IntN(len(task.Dimensions))]
+	}
+	if isOfPairs(kind) {
+		in.Mode = []string{Vanilla, ErrorAware}[random.IntN(2)]
+		in.Other = strings.Repeat("\x00 2\x00{{.Fence}} ", random.IntN(3))
+		in.Errors = []string{task.Types[random.IntN(len(task.Types))].Name}
+		in.OtherErrors = []string{task.Types[random.IntN(len(task.Types))].Name}
+		if kind == Compare && random.IntN(3) > 0 {
+			in.Target = &task.Types[0]
+		}
 	}
 	if aboutOne(kind) {
 		in.Target, in.Field = &task.Types[random.IntN(len(task.Types))], random.IntN(len(task.Fields))
