@@ -1,0 +1,393 @@
+// Package view makes what rows, issues, scores and verdicts look like of the records that the commands write: a
+// Catalog of what there is, and a Source that counts, lists and compares rows. The page (report/page) asks the same
+// questions of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts
+// is this file in TypeScript, and the fixtures in testdata/queries are answered equally by both.
+package view
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/erreval/erreval/report"
+)
+
+// Format is the version of the contract.
+const Format = 1
+
+// Catalog says what there is to see. It is the first thing that the page reads.
+type Catalog struct {
+	Format   int       `json:"format"` // Format
+	Title    string    `json:"title"`
+	Build    string    `json:"build"`            // of the program
+	Rows     int       `json:"rows"`             // of all runs
+	Sample   *Sample   `json:"sample,omitempty"` // absent where every row can be reached
+	Task     string    `json:"task"`             // the taxonomy's name@version; "" if no run has one
+	Runs     []Run     `json:"runs"`
+	Fields   []Field   `json:"fields"`
+	Facets   []Facet   `json:"facets"`
+	Measures []Measure `json:"measures"`
+	Sections []Section `json:"sections"`
+	Notes    []string  `json:"notes"`            // what was left out, one line each
+	Review   string    `json:"review,omitempty"` // where a row can be labelled by hand; only when served
+}
+
+// Sample says which rows a report holds when it does not hold all.
+type Sample struct {
+	Rows int    `json:"rows"`
+	Of   int    `json:"of"`
+	Seed uint64 `json:"seed"`
+}
+
+// Run is one file of rows, in the order in which they were given.
+type Run struct {
+	Name     string            `json:"name"`              // unique; the file's name, with as much of its folder as tells runs apart
+	Command  string            `json:"command"`           // "identify"; "" if no record lies beside the file
+	Columns  map[string]string `json:"columns,omitempty"` // field to the column that it is read from, where the names differ
+	Rows     int               `json:"rows"`
+	Rejected int               `json:"rejected"` // lines that are no rows
+	Facts    []Fact            `json:"facts"`    // of the run's record: model, judge, calls, cost, time …
+}
+
+// Fact is a name with a value for people.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Field is one of the task's texts.
+type Field struct {
+	Name       string `json:"name"`
+	Definition string `json:"definition"`
+	Judged     bool   `json:"judged"` // the text in which errors are looked for
+}
+
+// Roles of a facet's values.
+const (
+	RoleNone    = "none"    // looked at, and nothing found: No Error, No Issue
+	RoleUnknown = "unknown" // not looked at: untagged, unassigned, unjudged. Left out of shares
+)
+
+// Facet is what rows can be told apart by. A row has one value, or with Multi any number.
+//
+// Keys: "run"; "system"; "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
+// issues by name, No Issue, unassigned); "unscored" (dimensions without a score); "truncated" (fields that were cut);
+// "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few short values).
+type Facet struct {
+	Key    string  `json:"key"`
+	Title  string  `json:"title"`
+	Multi  bool    `json:"multi"`
+	Values []Value `json:"values"` // in the order in which they are shown
+}
+
+// Value is one of a facet.
+type Value struct {
+	Name      string         `json:"name"` // unique in the facet; filters name it
+	Note      string         `json:"note,omitempty"`
+	Role      string         `json:"role,omitempty"`
+	Severity  *report.Number `json:"severity,omitempty"`  // of an issue, mean; as in OUT.issues.json
+	Stability *report.Number `json:"stability,omitempty"` // of an issue, 0 to 1
+	Related   []Related      `json:"related,omitempty"`   // error types that coincide with an issue
+	Examples  []string       `json:"examples,omitempty"`  // sentences about an issue, with quotes
+}
+
+// Related is an error type that stands on the same rows as an issue more often than by chance.
+type Related struct {
+	Name string        `json:"name"`
+	Rows int           `json:"rows"`
+	Phi  report.Number `json:"phi"` // correlation of both, -1 to 1
+}
+
+// Measure is a number that rows have, or lack.
+//
+// Keys: "score.DIMENSION"; "probability.TYPE"; "severity" (of the row's issue); "column.NAME" (any other column of
+// numbers).
+type Measure struct {
+	Key       string         `json:"key"`
+	Title     string         `json:"title"`
+	Low       float64        `json:"low"` // of the scale where there is one, else the least and greatest value
+	High      float64        `json:"high"`
+	Step      float64        `json:"step,omitempty"`      // between possible values; absent if any number may come
+	Threshold *report.Number `json:"threshold,omitempty"` // of a probability: from here on the error is a label
+}
+
+// Filter chooses rows; an empty one chooses all. All its conditions hold at the same time.
+type Filter struct {
+	Facets map[string]Condition `json:"facets,omitempty"`
+	Ranges map[string]Range     `json:"ranges,omitempty"` // rows without that number are not chosen
+	// Search holds words; a row is chosen if each begins a word of one of its fields or of its id, in any case.
+	// Words are runs of letters and digits (Unicode L and N).
+	Search string `json:"search,omitempty"`
+}
+
+// Condition is about one facet; values are names.
+type Condition struct {
+	Any  []string `json:"any,omitempty"`  // at least one of these
+	All  []string `json:"all,omitempty"`  // every one of these
+	None []string `json:"none,omitempty"` // not one of these
+	Only bool     `json:"only,omitempty"` // no value but those in Any and All
+}
+
+// Range holds both ends; nil is open.
+type Range struct {
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+}
+
+// Sort orders rows: by "row" (the order of files), "id", a measure, or a facet (number of values that are neither none
+// nor unknown where it is Multi, else the value's place). Rows without a number come last. Ties keep the order of files.
+type Sort struct {
+	Key        string `json:"key"`
+	Descending bool   `json:"descending,omitempty"`
+}
+
+// CountsQuery counts rows by the values of a facet, and of a second one in columns.
+type CountsQuery struct {
+	Filter Filter `json:"filter"`
+	Facet  string `json:"facet"`
+	By     string `json:"by,omitempty"` // a facet that is not Multi; "" gives one column of all rows
+}
+
+// Counts are sums from which shares and their intervals follow. Groups are rows that share the task's group field,
+// such as the questions on one passage; they stand and fall together.
+type Counts struct {
+	Total   int           `json:"total"`   // rows that the filter chooses
+	Columns []CountColumn `json:"columns"` // every value of By, in the catalogue's order, or one without a name
+	Values  []CountValue  `json:"values"`  // every value of Facet, in the catalogue's order
+}
+
+// CountColumn is what shares in a column are of: the rows that have any value that is not unknown.
+type CountColumn struct {
+	Name   string `json:"name"`
+	Rows   int    `json:"rows"`
+	Groups int    `json:"groups"` // of these rows
+	// Squares is Σ n² over groups, n a group's number of these rows.
+	Squares float64 `json:"squares"`
+}
+
+// CountValue is a value with a cell for each column.
+type CountValue struct {
+	Name  string      `json:"name"`
+	Cells []CountCell `json:"cells"`
+}
+
+// CountCell is Σ y, Σ y² and Σ y·n over groups: y a group's number of rows with the value, n as in CountColumn.Squares.
+// Values that are unknown have Squares and Products 0.
+type CountCell struct {
+	Rows     int     `json:"rows"`
+	Squares  float64 `json:"squares"`
+	Products float64 `json:"products"`
+}
+
+// HistogramQuery is about the distribution of a measure.
+type HistogramQuery struct {
+	Filter  Filter `json:"filter"`
+	Measure string `json:"measure"`
+	By      string `json:"by,omitempty"` // as in CountsQuery
+}
+
+// Histogram has 20 equal bins from Low to High; with a Step that gives no more than 21 values, one bin a value.
+// The last bin holds High. Numbers outside are counted in the first or last bin.
+type Histogram struct {
+	Edges   []float64         `json:"edges"` // one more than bins
+	Columns []HistogramColumn `json:"columns"`
+}
+
+// HistogramColumn is one column of a Histogram.
+type HistogramColumn struct {
+	Name    string  `json:"name"`
+	Rows    int     `json:"rows"`    // with a number
+	Missing int     `json:"missing"` // without one
+	Sum     float64 `json:"sum"`
+	Squares float64 `json:"squares"` // Σ x²
+	Counts  []int   `json:"counts"`
+}
+
+// RowsQuery lists rows.
+type RowsQuery struct {
+	Filter Filter `json:"filter"`
+	Sort   Sort   `json:"sort"`
+	Offset int    `json:"offset"`
+	Limit  int    `json:"limit"` // 1 to 1000
+}
+
+// RowsPage is a part of a list.
+type RowsPage struct {
+	Total int          `json:"total"`
+	Rows  []RowSummary `json:"rows"`
+}
+
+// RowSummary is a row in a list.
+type RowSummary struct {
+	N        int                 `json:"n"` // its number over all runs, from 0
+	ID       string              `json:"id"`
+	Run      int                 `json:"run"`      // place in Catalog.Runs
+	Text     string              `json:"text"`     // the beginning of the judged field, at most 200 characters
+	Facets   map[string][]int    `json:"facets"`   // places of values; facets without any value are left out
+	Measures map[string]*float64 `json:"measures"` // those without a number are left out
+}
+
+// RowQuery asks for a row and its neighbours in a list.
+type RowQuery struct {
+	N      int    `json:"n"`
+	Filter Filter `json:"filter"`
+	Sort   Sort   `json:"sort"`
+}
+
+// RowDetail is a whole row.
+type RowDetail struct {
+	Row      RowSummary      `json:"row"`
+	Record   json.RawMessage `json:"record"`   // the row as its run wrote it; from flat formats nested as in JSON Lines
+	Partners []RowSummary    `json:"partners"` // rows of other runs with the same id, then of other systems on the same input
+	Position int             `json:"position"` // in the list, from 0; -1 if the filter leaves the row out
+	Total    int             `json:"total"`
+	Previous int             `json:"previous"` // a row's number, -1 at the end
+	Next     int             `json:"next"`
+}
+
+// Side is one of two sets of rows that are compared: a value of "run" or of "system".
+type Side struct {
+	Facet string `json:"facet"`
+	Value string `json:"value"`
+}
+
+// PairsQuery compares the rows of two sides: two runs by id, two systems by their input (all fields but the judged
+// one). Of several rows with one key the first is compared with the first, and so on.
+type PairsQuery struct {
+	A      Side   `json:"a"`
+	B      Side   `json:"b"`
+	Filter Filter `json:"filter"`          // holds for a pair if it holds for either row
+	Facet  string `json:"facet"`           // "label", "issue", "gold" or "verdict.TYPE"
+	Value  string `json:"value,omitempty"` // only pairs in which one side has this value and the other has not
+	Offset int    `json:"offset"`          // in the list of changed pairs
+	Limit  int    `json:"limit"`           // 0 to 1000
+}
+
+// Pairs are what came of it.
+type Pairs struct {
+	Pairs    int             `json:"pairs"`   // that the filter chooses
+	AloneA   int             `json:"alone_a"` // rows of A without a partner
+	AloneB   int             `json:"alone_b"`
+	Unknown  int             `json:"unknown"` // pairs in which the facet is unknown on either side; left out below
+	Changed  int             `json:"changed"` // pairs whose sets of values differ, or differ in Value
+	Values   []PairValue     `json:"values"`
+	Measures []PairMeasure   `json:"measures"`
+	Rows     [][2]RowSummary `json:"rows"` // the changed pairs asked for, A first, in A's order
+}
+
+// PairValue counts pairs by who has a value.
+type PairValue struct {
+	Name    string `json:"name"`
+	Both    int    `json:"both"`
+	OnlyA   int    `json:"only_a"`
+	OnlyB   int    `json:"only_b"`
+	Neither int    `json:"neither"`
+}
+
+// PairMeasure holds sums over pairs in which both sides have the number.
+type PairMeasure struct {
+	Key     string  `json:"key"`
+	Pairs   int     `json:"pairs"`
+	SumA    float64 `json:"sum_a"`
+	SumB    float64 `json:"sum_b"`
+	Squares float64 `json:"squares"` // Σ (b-a)²
+}
+
+// Views that a Section stands in.
+const (
+	ViewCompare  = "compare"
+	ViewMeasured = "measured"
+	ViewIssues   = "issues"
+)
+
+// Section is a result that was worked out when the records were read, and does not follow the filter.
+type Section struct {
+	View  string   `json:"view"`
+	Title string   `json:"title"`
+	Run   string   `json:"run,omitempty"` // the run's name
+	Notes []string `json:"notes,omitempty"`
+	Table *Table   `json:"table,omitempty"`
+	Chart *Chart   `json:"chart,omitempty"`
+}
+
+// Table is a grid; every row has as many cells as there are columns. A cell is a text, a number or null.
+type Table struct {
+	Columns []Column `json:"columns"`
+	Rows    [][]any  `json:"rows"`
+}
+
+// Column is the heading of a column.
+type Column struct {
+	Title string `json:"title"`
+	Kind  string `json:"kind"` // "text", "number", "share" (0 to 1, shown as %)
+}
+
+// Chart is a picture: "forest" (Points with intervals, one below the other), "matrix" (Cells), or "lines" (Series).
+type Chart struct {
+	Kind     string   `json:"kind"`
+	X        string   `json:"x"` // title of the axis
+	Y        string   `json:"y,omitempty"`
+	Line     *float64 `json:"line,omitempty"`     // of a forest: where nothing differs
+	Diagonal bool     `json:"diagonal,omitempty"` // of lines: x = y is where it should be
+	Points   []Point  `json:"points,omitempty"`
+	Cells    []Cell   `json:"cells,omitempty"`
+	Series   []Series `json:"series,omitempty"`
+}
+
+// Point is a value with its interval; Low and High are null where there is none.
+type Point struct {
+	Group string        `json:"group,omitempty"` // points of one group stand together, as an error type's systems
+	Name  string        `json:"name"`
+	Value report.Number `json:"value"`
+	Low   report.Number `json:"low"`
+	High  report.Number `json:"high"`
+}
+
+// Cell is one of a matrix.
+type Cell struct {
+	Row    string        `json:"row"`
+	Column string        `json:"column"`
+	Value  report.Number `json:"value"`
+}
+
+// Series is one line of a chart.
+type Series struct {
+	Name   string       `json:"name"`
+	Points [][4]float64 `json:"points"` // x, y, low, high; low = high = y where there is no interval
+}
+
+// Source answers questions about rows. Unknown facets, values, measures and rows are errors that name them.
+type Source interface {
+	Catalog() *Catalog
+	Counts(context.Context, CountsQuery) (*Counts, error)
+	Histogram(context.Context, HistogramQuery) (*Histogram, error)
+	Rows(context.Context, RowsQuery) (*RowsPage, error)
+	Row(context.Context, RowQuery) (*RowDetail, error)
+	Pairs(context.Context, PairsQuery) (*Pairs, error)
+}
+
+// Data is what a report file holds.
+type Data struct {
+	Catalog *Catalog `json:"catalog"`
+	// Answers are those about all rows where the file holds a sample; a filter is answered from the sample.
+	Answers []Answer `json:"answers,omitempty"`
+	Rows    Columns  `json:"rows"`
+}
+
+// Answer is a question with an empty filter, and what a Source of all rows says.
+type Answer struct {
+	Counts    *CountsQuery    `json:"counts,omitempty"` // one of the two
+	Histogram *HistogramQuery `json:"histogram,omitempty"`
+	Answer    any             `json:"answer"`
+}
+
+// Columns are the rows of a report file. Lists have an entry a row, in the order of RowSummary.N; where the file holds
+// a sample, N counts the rows of the sample.
+type Columns struct {
+	Run      []int                 `json:"run"`
+	ID       []string              `json:"id"`
+	Group    []int                 `json:"group"`  // equal numbers are one group
+	Input    []int                 `json:"input"`  // equal numbers are one input
+	Facets   map[string][][]int    `json:"facets"` // by facet and row: places of values
+	Measures map[string][]*float64 `json:"measures"`
+	Records  []json.RawMessage     `json:"records"`
+}
