@@ -37,6 +37,7 @@ func commands(e *env) []*cli.Command {
 		trustCommand(e),
 		benchCommand(e),
 		completionCommand(e),
+		manCommand(e),
 	}
 }
 
