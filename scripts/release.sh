@@ -73,7 +73,7 @@ compile() { # GOOS GOARCH FILE
   printf '#!/bin/sh\nexec "%s" cc %s "$@"\n' "$zig" "${flags[*]}" >"$work/cc"
   chmod +x "$work/cc"
   CC=$work/cc CGO_CFLAGS='-O2 -g0' GOOS=$1 GOARCH=$2 "$go" build -trimpath -buildvcs=false \
-    -ldflags "-s -w -buildid= -X github.com/erreval/erreval/internal/runrecord.stamped=$version" -o "$3" ./cmd/erreval
+    -ldflags "-s -w -buildid= -extldflags=-Wl,--strip-all -X github.com/erreval/erreval/internal/runrecord.stamped=$version" -o "$3" ./cmd/erreval
 }
 
 pack() { # FOLDER: as a .tar.gz beside it
