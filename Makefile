@@ -21,7 +21,7 @@ VULN_VERSION := v1.8.0
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment lint-image release release-check clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment lint-image storage-test release release-check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -90,6 +90,15 @@ $(LINT): Makefile # about two minutes
 
 $(VULN): Makefile
 	$(call build_tool,golang.org/x/vuln,$(VULN_VERSION),cmd/govulncheck)
+
+S3 := .cache/bin/gofakes3
+S3_VERSION := v1.2.0
+
+$(S3): Makefile
+	$(call build_tool,github.com/johannesboyne/gofakes3,$(S3_VERSION),cmd/gofakes3)
+
+storage-test: build $(S3) ## identify on an S3 server that is killed and started again, by workers that are killed. A minute
+	$(WITH_LIBRARY) scripts/storage_test.sh
 
 audit: build ## known vulnerabilities, gosec, hashes and licences of modules; writes bin/erreval.cdx.json (SBOM). Two minutes, network
 	GO='$(GO)' scripts/audit.sh

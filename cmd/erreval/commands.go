@@ -106,24 +106,24 @@ func newApp(e *env) *cli.App {
 		return err
 	})
 	for _, c := range app.Commands {
-		prepare(c)
+		prepare(e, c)
 	}
 	return app
 }
 
 // prepare gives a command and those below it the same manners: errors come back to run, and no
 // hidden "help" subcommand takes the place of a file of that name.
-func prepare(c *cli.Command) {
+func prepare(e *env, c *cli.Command) {
 	c.HideHelpCommand = true
 	c.OnUsageError = commandline.ExplainUsage
 	if c.Action == nil && len(c.Subcommands) > 0 {
 		c.Action = commandline.NeedCommand
 	}
 	if c.Action != nil {
-		c.Action = marked(c.Action)
+		c.Action = marked(e.withShards(e.withStorage(c.Action)))
 	}
 	for _, sub := range c.Subcommands {
-		prepare(sub)
+		prepare(e, sub)
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 )
 
 // part is one output to be merged.
@@ -345,7 +345,7 @@ func (m *merger) record() *runrecord.Record {
 		for name, n := range p.record.Counts {
 			r.Counts[name] += n
 		}
-		r.Parts = append(r.Parts, runrecord.Part{File: filepath.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool,
+		r.Parts = append(r.Parts, runrecord.Part{File: storage.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool,
 			Usage: p.record.Usage})
 	}
 	if m.shards {

@@ -52,7 +52,7 @@ func (r *Record) isFinished() bool {
 }
 
 func readRecord(out string) (*Record, error) {
-	data, err := os.ReadFile(Path(out))
+	data, err := readFile(Path(out))
 	if err != nil {
 		return nil, fmt.Errorf("run record: %w", err)
 	}

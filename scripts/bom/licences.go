@@ -32,9 +32,10 @@ var signs = map[string][]string{
 	"blessing":     {"sqlite is public domain"}, // SPDX's name for SQLite's dedication
 }
 
-// decided are licences that a person read, where the text leaves a choice.
+// decided are licences that a person read, where the text leaves a choice, or leaves out the words of signs.
 var decided = map[string]string{
-	"github.com/golang/freetype": "FTL", // or GPL-2.0-or-later, as one likes
+	"github.com/aws/smithy-go":   "Apache-2.0", // without its appendix
+	"github.com/golang/freetype": "FTL",        // or GPL-2.0-or-later, as one likes
 }
 
 var (
