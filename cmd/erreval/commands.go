@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -120,7 +121,11 @@ func prepare(e *env, c *cli.Command) {
 		c.Action = commandline.NeedCommand
 	}
 	if c.Action != nil {
-		c.Action = marked(e.withShards(e.withStorage(c.Action)))
+		c.Action = e.withStorage(c.Action)
+		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "shards" }) {
+			c.Action = e.withShards(c.Action)
+		}
+		c.Action = marked(c.Action)
 	}
 	for _, sub := range c.Subcommands {
 		prepare(e, sub)

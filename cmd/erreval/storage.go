@@ -107,7 +107,7 @@ func (e *env) openObject(ctx context.Context, to string, resume, overwrite bool)
 	case len(there) > 0:
 		return nil, fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", to)
 	}
-	if _, err := os.Stat(o.file); err == nil {
+	if info, err := os.Stat(o.file); err == nil && info.Mode().IsRegular() {
 		return nil, fmt.Errorf("output %s was finished by an earlier run, which could not write it there; do so with "+
 			"--resume, or start again with --overwrite", to)
 	}

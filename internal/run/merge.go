@@ -319,7 +319,7 @@ func (m *merger) copyRejected() error {
 
 // openRejected opens the rejected lines of an output; there may be none.
 func openRejected(out string) (io.ReadCloser, error) {
-	f, err := os.Open(dataset.RejectedPath(out))
+	f, err := storage.OpenPath(context.Background(), storage.Beside(out, dataset.RejectedPath("")))
 	if errors.Is(err, fs.ErrNotExist) {
 		return io.NopCloser(strings.NewReader("")), nil
 	}

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -223,23 +222,9 @@ func NewInputReader(path string, r io.Reader) *InputReader {
 	return &InputReader{in: r, hash: sha256.New(), input: Input{File: storage.Base(path)}}
 }
 
-func open(path string) (io.ReadCloser, error) {
-	if storage.IsURL(path) {
-		return storage.Open(context.Background(), path)
-	}
-	return os.Open(path)
-}
-
-func readFile(path string) ([]byte, error) {
-	if storage.IsURL(path) {
-		return storage.ReadFile(context.Background(), path)
-	}
-	return os.ReadFile(path)
-}
-
 // HashFile reads a file for its size and hash alone.
 func HashFile(path string) (Input, error) {
-	f, err := open(path)
+	f, err := storage.OpenPath(context.Background(), path)
 	if err != nil {
 		return Input{}, err
 	}

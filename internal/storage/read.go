@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"sync"
@@ -52,6 +53,14 @@ func Open(ctx context.Context, name string) (*File, error) {
 		return nil, errors.Join(explain(name, err), b.Close())
 	}
 	return f, nil
+}
+
+// OpenPath opens a file, or an object.
+func OpenPath(ctx context.Context, path string) (io.ReadCloser, error) {
+	if IsURL(path) {
+		return Open(ctx, path)
+	}
+	return os.Open(path)
 }
 
 // Stat implements fs.File.
@@ -178,9 +187,9 @@ func (f *File) block(number int64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadFile reads a whole object.
-func ReadFile(ctx context.Context, name string) ([]byte, error) {
-	f, err := Open(ctx, name)
+// ReadPath reads a whole file, or object.
+func ReadPath(ctx context.Context, path string) ([]byte, error) {
+	f, err := OpenPath(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -81,12 +81,17 @@ func parse(name string) (location, error) {
 
 // open opens the bucket of an address that names an object.
 func open(ctx context.Context, name string) (*blob.Bucket, string, error) {
+	if at, err := parse(name); err == nil && at.key == "" {
+		return nil, "", fmt.Errorf("%s names no object: a key is missing behind the bucket", name)
+	}
+	return openBucket(ctx, name)
+}
+
+// openBucket opens the bucket of an address, whose key may be the beginning of many.
+func openBucket(ctx context.Context, name string) (*blob.Bucket, string, error) {
 	at, err := parse(name)
 	if err != nil {
 		return nil, "", err
-	}
-	if at.key == "" {
-		return nil, "", fmt.Errorf("%s names no object: a key is missing behind the bucket", name)
 	}
 	b, err := blob.OpenBucket(ctx, at.bucket)
 	if err != nil {
@@ -140,7 +145,7 @@ func Stat(ctx context.Context, name string) (*Info, error) {
 
 // List gives the addresses of the objects whose keys begin with that of prefix.
 func List(ctx context.Context, prefix string) (names []string, err error) {
-	b, key, err := open(ctx, prefix)
+	b, key, err := openBucket(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}

@@ -248,7 +248,7 @@ func TestFolder(t *testing.T) {
 	if err := storage.Upload(t.Context(), from, name, false); err != nil {
 		t.Fatal(err)
 	}
-	data, err := storage.ReadFile(t.Context(), name)
+	data, err := storage.ReadPath(t.Context(), name)
 	if err != nil || string(data) != "x\n" {
 		t.Errorf("%q, %v", data, err)
 	}
