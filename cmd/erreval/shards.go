@@ -23,7 +23,8 @@ func shardFlags() []cli.Flag {
 		&cli.StringFlag{Name: "shards",
 			Usage: "read the file that --index counts in `MANIFEST`: a file a line, and its output behind a tab, or in the " +
 				"folder of -o"},
-		&cli.IntFlag{Name: "index", Value: -1, Usage: "take line `N` of --shards, counted from 0, as in $JOB_COMPLETION_INDEX"},
+		&cli.IntFlag{Name: "index", Value: -1,
+			Usage: "take line `N` of --shards, counted from 0, as in $JOB_COMPLETION_INDEX"},
 	}
 }
 
@@ -90,7 +91,8 @@ func splitShard(manifest, line, output string) (in, out string, err error) {
 	case found && output != "":
 		return "", "", exit.Usagef("%s names the output %s; leave out -o", manifest, out)
 	case !found && output == "":
-		return "", "", exit.Usagef("%s names no output of %s: give a folder with -o, or the output behind a tab", manifest, in)
+		return "", "", exit.Usagef("%s names no output of %s: give a folder with -o, or the output behind a tab", manifest,
+			in)
 	case !found:
 		out = strings.TrimSuffix(output, "/") + "/" + storage.Base(in)
 	}

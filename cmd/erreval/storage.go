@@ -154,7 +154,8 @@ func (o *object) fetch(ctx context.Context, names []string) error {
 func (o *object) publish(ctx context.Context) error {
 	var outputs, others []string
 	err := filepath.WalkDir(o.folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || o.fetched[path] || strings.HasPrefix(d.Name(), ".") || strings.Contains(d.Name(), ".partial") {
+		if err != nil || d.IsDir() || o.fetched[path] || strings.HasPrefix(d.Name(), ".") ||
+			strings.Contains(d.Name(), ".partial") {
 			return err
 		}
 		if _, err := os.Stat(runrecord.Path(path)); err == nil || path == o.file {

@@ -78,7 +78,8 @@ func TestBrokenKernelsAreRefused(t *testing.T) {
 		m.Manifest.Probes[0].Logits[3] += 13
 		_, _, err = machine.OpenIdentifier(t.Context(), m, tax, ort.Options{}, identifier.DefaultOptions(),
 			func(format string, args ...any) { t.Errorf(format, args...) })
-		if _, ok := errors.AsType[*models.UnfitError](err); !ok || !strings.Contains(err.Error(), "probe 1: a logit differs by 13 ") {
+		if _, ok := errors.AsType[*models.UnfitError](err); !ok || !strings.Contains(err.Error(),
+			"probe 1: a logit differs by 13 ") {
 			t.Errorf("from %s: %v", from, err)
 		}
 	}

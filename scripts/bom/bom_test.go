@@ -117,8 +117,9 @@ func TestBill(t *testing.T) {
 
 func TestWriteNotices(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"LICENSE": "see licenses", "licenses/ftl.txt": "FreeType", "licenses/gpl.txt": "GNU",
-		"README": "hello", "LICENSE-LOGO": "a picture"} {
+	for name, text := range map[string]string{"LICENSE": "see licenses", "licenses/ftl.txt": "FreeType",
+		"licenses/gpl.txt": "GNU",
+		"README":           "hello", "LICENSE-LOGO": "a picture"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,8 @@ func TestWriteNotices(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if strings.Contains(out.String(), "GNU GENERAL") || strings.Contains(out.String(), "hello") || strings.Contains(out.String(), "picture") {
+	if strings.Contains(out.String(), "GNU GENERAL") || strings.Contains(out.String(), "hello") ||
+		strings.Contains(out.String(), "picture") {
 		t.Error("what is no licence of the program is there")
 	}
 }

@@ -107,7 +107,8 @@ var noticeFiles = map[string]*regexp.Regexp{
 
 // writeNotices prints the licences' texts of Go and of the modules in the program.
 func writeNotices(out io.Writer, modules []module) error {
-	all := append([]module{{path: "Go, runtime and standard library", version: runtime.Version(), dir: build.Default.GOROOT}},
+	all := append([]module{{path: "Go, runtime and standard library", version: runtime.Version(),
+		dir: build.Default.GOROOT}},
 		modules...)
 	for _, m := range all {
 		if m.dir == "" {
