@@ -2,7 +2,7 @@
 # Makes the records in runs/ that the view is tested with: outputs of the commands over some of testdata/samples, with a
 # row that is not tagged, one that is cut, lines that are no rows, an unscored and an unassigned row. Run it in the root of
 # a checkout with erreval and withjudge (go build ./scripts/withjudge) on the PATH; then
-# go test ./report/view ./internal/stages/viewing -update.
+# go test ./report/view -update.
 set -eu
 out=report/view/testdata/runs
 work=$(mktemp -d)
@@ -54,6 +54,12 @@ incomplete erreval compare "$work/systems.jsonl" --system system --by passage --
 jq -c 'if .id | test("seastar") then .verdicts["Factual Error"] = {status: "unjudged", reason: "inconsistent"} else . end' \
   "$out/pairs.jsonl" > "$work/pairs.jsonl"
 cp "$work/pairs.jsonl" "$out/pairs.jsonl"
+# Rows without a record, of two systems on the same inputs; one is not tagged, one is there twice.
+jq -c 'select(.id | test("^carrow-[1-4]$")) | del(.labels) | .flag = (.id == "carrow-1") | .kind = "=1+1" | .,
+  (.id += "-b" | .system = "other" | .kind = "<i>plain</i>" | .question = "What about \(.answer)?" |
+   .diagnosis = {labels: ["Vague"], model: "somebody@1", taxonomy: "question-generation@1.1"} |
+   if .id == "carrow-4-b" then del(.diagnosis) else . end)' "$out/tagged.jsonl" > "$out/twins.jsonl"
+tail -n 1 "$out/twins.jsonl" >> "$out/twins.jsonl"
 rm -f "$out"/*.journal "$out"/*.pairs.jsonl
 {
   echo 'this is no row'
