@@ -65,7 +65,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 			id = "response"
 		} else if s.record != nil && s.record.Taxonomy != nil {
 			id = s.record.Taxonomy.ID
-		} else if row, err := s.peek(ctx, o, nil); err == nil && row != nil {
+		} else if row, err := s.peekWith(ctx, o, nil); err == nil && row != nil {
 			if d, err := row.Diagnosis(); err == nil && d != nil {
 				id = d.Taxonomy
 			}
@@ -87,7 +87,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 	}
 	for _, s := range sources {
 		for _, t := range all {
-			if row, err := s.peek(ctx, o, t); err == nil && row != nil {
+			if row, err := s.peekWith(ctx, o, t); err == nil && row != nil {
 				return t, "", nil
 			}
 		}
@@ -108,8 +108,8 @@ func (s *source) options(o *Options, t *taxonomy.Taxonomy) dataset.Options {
 	return opt
 }
 
-// peek reads the first row. It is nil where there is none.
-func (s *source) peek(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (first *dataset.Row, err error) {
+// peek reads the first row as rows says. It is nil where there is none.
+func (s *source) peek(ctx context.Context, o *Options) (first *dataset.Row, err error) {
 	if s.isZIP {
 		stop := errors.New("enough")
 		_, err = s.eachOfZIP(ctx, o, func(row *dataset.Row) error {
@@ -122,7 +122,7 @@ func (s *source) peek(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (fi
 		}
 		return nil, err
 	}
-	in, err := dataset.Open(s.path, s.options(o, t))
+	in, err := dataset.Open(s.path, s.rows)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +143,22 @@ func (s *source) peek(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (fi
 	return first, err
 }
 
-// prepareReading finds out how the rows are read: with the task where the file has its columns, else without.
-func (s *source) prepareReading(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (err error) {
+func (s *source) peekWith(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (*dataset.Row, error) {
 	s.rows = s.options(o, t)
-	s.first, err = s.peek(ctx, o, t)
-	if _, lacks := errors.AsType[*dataset.ColumnsError](err); lacks {
-		s.rows = s.options(o, nil)
-		s.first, err = s.peek(ctx, o, nil)
+	return s.peek(ctx, o)
+}
+
+// prepareReading finds out how the rows are read: with the task where the file has its columns, those that the user
+// named or, in a file without these, its own; else without.
+func (s *source) prepareReading(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (err error) {
+	own := *o
+	own.Columns, own.ID = nil, nil
+	for _, try := range []dataset.Options{s.options(o, t), s.options(&own, t), s.options(&own, nil)} {
+		s.rows = try
+		s.first, err = s.peek(ctx, o)
+		if _, lacks := errors.AsType[*dataset.ColumnsError](err); !lacks {
+			return err
+		}
 	}
 	return err
 }
