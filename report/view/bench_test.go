@@ -112,7 +112,7 @@ func BenchmarkMillion(b *testing.B) {
 		return float64(time.Since(began).Microseconds()) / 1000
 	}
 	for b.Loop() {
-		before := peak(b, true)
+		peak(b, true)
 		began := time.Now()
 		cache := filepath.Join(dir, "cache")
 		x, err := Open(ctx, []string{path}, Options{CacheDir: cache})
@@ -121,7 +121,6 @@ func BenchmarkMillion(b *testing.B) {
 		}
 		b.ReportMetric(benchRows/time.Since(began).Seconds(), "rows/s")
 		b.ReportMetric(peak(b, false), "index-peak")
-		_ = before
 		if err := x.Close(); err != nil {
 			b.Fatal(err)
 		}
@@ -150,8 +149,8 @@ func BenchmarkMillion(b *testing.B) {
 		b.ReportMetric(took[len(took)*95/100], "p95")
 		b.ReportMetric(ask(x, RowsQuery{Sort: Sort{Key: "score.clarity", Descending: true}, Limit: 100}), "sort")
 		b.ReportMetric(ask(x, RowQuery{N: 700_000, Sort: Sort{Key: "score.clarity"}}), "row")
-		b.ReportMetric(ask(x, PairsQuery{A: Side{"system", "system 0"}, B: Side{"system", "system 1"}, Facet: "label", Limit: 50}),
-			"pairs")
+		b.ReportMetric(ask(x, PairsQuery{A: Side{"system", "system 0"}, B: Side{"system", "system 1"}, Facet: "label",
+			Limit: 50}), "pairs")
 		b.ReportMetric(peak(b, false), "ask-peak")
 		if err := x.Close(); err != nil {
 			b.Fatal(err)

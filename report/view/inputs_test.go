@@ -106,8 +106,8 @@ func TestColumns(t *testing.T) {
 		t.Error(show(x.Catalog().Facets))
 	}
 
-	own, err := taxonomy.Parse([]byte("name: own\nversion: \"1\"\ntitle: Own\nfields:\n  - name: a\n    definition: text\n"+
-		"types:\n  - name: Bad\n    code: B\n    category: x\n    definition: d\n"), "own.yaml")
+	own, err := taxonomy.Parse([]byte("name: own\nversion: \"1\"\ntitle: Own\nfields:\n  - name: a\n"+
+		"    definition: text\ntypes:\n  - name: Bad\n    code: B\n    category: x\n    definition: d\n"), "own.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
