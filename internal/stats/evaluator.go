@@ -282,3 +282,20 @@ func (e *Evaluator) Labels() []Label {
 	}
 	return out
 }
+
+// LabelShares are a label's precision, recall and F1. One whose denominator is 0 is NaN.
+type LabelShares struct{ Precision, Recall, F1 float64 }
+
+// LabelShares are those of each label, with each group counted weight[g] times (nil: once).
+func (e *Evaluator) LabelShares(weight []int32) []LabelShares {
+	acc := e.total
+	if weight != nil {
+		acc = e.accumulate(weight)
+	}
+	out := make([]LabelShares, e.labels)
+	for k := range out {
+		tp, fp, fn := acc[e.at(k, cellTP)], acc[e.at(k, cellFP)], acc[e.at(k, cellFN)]
+		out[k] = LabelShares{mean(tp, tp+fp), mean(tp, tp+fn), mean(2*tp, 2*tp+fp+fn)}
+	}
+	return out
+}
