@@ -1,0 +1,95 @@
+// A Source of what `erreval serve` answers over HTTP.
+
+import type {
+  Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Pairs, PairsQuery, RowDetail, RowQuery,
+  RowsPage, RowsQuery, Sort, Source,
+} from "./contract";
+
+const tokenKey = "erreval-token";
+
+/** Takes the token out of the address, so that it is neither shown nor shared, and keeps it for this tab. */
+export function takeToken(): string {
+  const hash = location.hash.slice(1);
+  const found = /^token=([^&]+)&?(.*)$/s.exec(hash);
+  if (found) {
+    sessionStorage.setItem(tokenKey, decodeURIComponent(found[1]!));
+    history.replaceState(null, "", location.pathname + location.search + (found[2] ? "#" + found[2] : ""));
+  }
+  return sessionStorage.getItem(tokenKey) ?? "";
+}
+
+export class RemoteSource implements Source {
+  private constructor(
+    private readonly about: Catalog,
+    private readonly token: string,
+  ) {}
+
+  static async open(token: string): Promise<RemoteSource> {
+    return new RemoteSource((await (await send("catalog", token)).json()) as Catalog, token);
+  }
+
+  catalog(): Catalog {
+    return this.about;
+  }
+
+  sampled(): boolean {
+    return false;
+  }
+
+  counts(q: CountsQuery): Promise<Counts> {
+    return this.ask("counts", q);
+  }
+
+  histogram(q: HistogramQuery): Promise<Histogram> {
+    return this.ask("histogram", q);
+  }
+
+  rows(q: RowsQuery): Promise<RowsPage> {
+    return this.ask("rows", q);
+  }
+
+  row(q: RowQuery): Promise<RowDetail> {
+    return this.ask("row", q);
+  }
+
+  pairs(q: PairsQuery): Promise<Pairs> {
+    return this.ask("pairs", q);
+  }
+
+  async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
+    return (await send("export", this.token, q)).blob();
+  }
+
+  private async ask<T>(name: string, q: unknown): Promise<T> {
+    return (await (await send(name, this.token, q)).json()) as T;
+  }
+}
+
+async function send(name: string, token: string, body?: unknown): Promise<Response> {
+  const headers: Record<string, string> = { Authorization: "Bearer " + token };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch("view/" + name, {
+      method: body === undefined ? "GET" : "POST", headers, cache: "no-store", ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new Error("erreval serve does not answer. Is it still running? Start it again, and open the address that it prints");
+  }
+  if (response.ok) return response;
+  if (response.status === 401 || response.status === 403) {
+    throw new Error("the token is missing or of another run: open the address that erreval serve printed, with #token= at its end");
+  }
+  throw new Error(messageOf(await response.text()) || `erreval serve answered ${response.status}`);
+}
+
+/** The message of an error: {"error": "…"}, {"error": {"message": "…"}} or plain text. */
+function messageOf(text: string): string {
+  try {
+    const body = JSON.parse(text) as { error?: string | { message?: string } };
+    const e = body.error;
+    return (typeof e === "string" ? e : e?.message) ?? text;
+  } catch {
+    return text.trim();
+  }
+}

@@ -1,0 +1,58 @@
+import preact from "@preact/preset-vite";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Plot writes a style element into each picture, which the page's policy refuses; its rules stand in page.css. */
+const withoutStyleElements: Plugin = {
+  name: "plot-without-style-elements",
+  transform(code, id) {
+    if (!/@observablehq\/plot\/src\/(plot|legends\/ramp)\.js/.test(id)) return null;
+    const out = code.replace(/svg\.append\("style"\)\.text\(\s*`[^`]*`\s*\)/, "svg");
+    if (out === code) this.error(`${id} writes its style otherwise: look at it, and at .plot in style.css`);
+    return out;
+  },
+};
+
+/** The licences of the packages that are in the bundle, beside it. */
+function licences(): Plugin {
+  const packages = new Set<string>();
+  return {
+    name: "licences",
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle)) {
+        if (file.type !== "chunk") continue;
+        for (const [id, module] of Object.entries(file.modules)) {
+          const name = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1];
+          if (name && module.renderedLength > 0) packages.add(name);
+        }
+      }
+      const texts = [...packages].sort().map((name) => {
+        const dir = join(here, "node_modules", name);
+        const about = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as { version: string; license: string };
+        const file = readdirSync(dir).find((f) => /^licen[cs]e/i.test(f));
+        if (!file) this.error(`${name} has no licence file`);
+        return `${name} ${about.version} (${about.license})\n\n${readFileSync(join(dir, file!), "utf8").trim()}\n`;
+      });
+      this.emitFile({ type: "asset", fileName: "LICENCES.txt", source: texts.join("\n" + "-".repeat(80) + "\n\n") });
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [preact({ devToolsEnabled: false, prefreshEnabled: false }), withoutStyleElements, licences()],
+  build: {
+    target: "es2022",
+    outDir: "dist",
+    emptyOutDir: true,
+    cssCodeSplit: false,
+    modulePreload: false,
+    reportCompressedSize: false,
+    lib: { entry: "src/main.tsx", formats: ["iife"], name: "erreval", fileName: () => "page.js", cssFileName: "page" },
+  },
+  test: { include: ["test/**/*.test.ts"], environment: "node" },
+});
