@@ -67,8 +67,8 @@ func TestShareSums(t *testing.T) {
 			t.Errorf("%s: [%v, %v], want [%v, %v]", c.name, low, high, wantLow, wantHigh)
 		}
 	}
-	// By hand: p = 5/10; residuals 3²+4²... are Σ(y − n/2)² = 1 + 1 + 0.25 + 0.25 = 2.5; variance 2.5·4/3/100; design effect
-	// (1/30)/(1/40) = 4/3; 7.5 rows.
+	// By hand: p = 5/10; Σ(y − n/2)² = 1 + 1 + 0.25 + 0.25 = 2.5; variance 2.5·4/3/100; design effect (1/30)/(1/40) = 4/3;
+	// 7.5 rows.
 	s := sums([2]float64{3, 4}, [2]float64{0, 2}, [2]float64{1, 1}, [2]float64{1, 3})
 	if got := s.EffectiveSize(); math.Abs(got-7.5) > 1e-12 {
 		t.Errorf("worth %v rows, want 7.5", got)
