@@ -3,6 +3,7 @@ package sections
 import (
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,31 @@ import (
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/training/refine"
 )
+
+// FindWorkspaces tells folders of "erreval refine" from other inputs. Of such a folder the rows are seen that the
+// iteration in use tagged, or where nothing is tagged yet the pool.
+func FindWorkspaces(inputs []string) (paths, workspaces []string, err error) {
+	for _, in := range inputs {
+		if _, err := os.Stat(filepath.Join(in, refine.ConfigFile)); err != nil {
+			paths = append(paths, in)
+			continue
+		}
+		w, err := refine.Open(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		current, err := w.Current()
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := w.TaggedPath(current)
+		if _, err := os.Stat(rows); err != nil {
+			rows = w.Path(refine.PoolFile)
+		}
+		paths, workspaces = append(paths, rows), append(workspaces, in)
+	}
+	return paths, workspaces, nil
+}
 
 // refinement shows the iterations and batches of a workspace.
 func (m *maker) refinement(dir string) {

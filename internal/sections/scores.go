@@ -40,6 +40,7 @@ func (m *maker) scoreColumns(ctx context.Context, rows run.Rows, p *run.Process,
 		h := evaluation.HumanScores{Dimension: dimension, Columns: strings.Split(m.o.Human[dimension], ",")}
 		if !slices.ContainsFunc(h.Columns, func(c string) bool { return !seen[c] }) {
 			human = append(human, h)
+			delete(m.unused, dimension)
 		}
 	}
 	return human, modes[dataset.ModeVanilla] && modes[dataset.ModeErrorAware], err

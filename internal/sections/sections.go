@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,12 +46,13 @@ type maker struct {
 	o        *Options
 	sections []view.Section
 	notes    []string
+	unused   map[string]string // of Options.Human
 }
 
 // Compute works out all sections. What could not be worked out is a note, with the name of the run; the error is the
 // context's.
 func Compute(ctx context.Context, o Options) (all []view.Section, notes []string, err error) {
-	m := &maker{o: &o}
+	m := &maker{o: &o, unused: maps.Clone(o.Human)}
 	holds, err := m.lookAtRuns(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -71,11 +73,32 @@ func Compute(ctx context.Context, o Options) (all []view.Section, notes []string
 			m.try(ctx, r, "verdicts against people's", m.people)
 		}
 	}
+	for _, dimension := range slices.Sorted(maps.Keys(m.unused)) {
+		m.notes = append(m.notes, fmt.Sprintf("people's scores of %s: no run with scores has %s", dimension,
+			m.unused[dimension]))
+	}
 	for _, dir := range o.Workspaces {
 		m.refinement(dir)
 	}
 	m.issues(ctx)
 	return m.sections, m.notes, ctx.Err()
+}
+
+// Complete is the source's catalogue with all sections, and with notes on what could not be worked out.
+func Complete(ctx context.Context, o Options) (*view.Catalog, error) {
+	made, notes, err := Compute(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c := *o.Source.Catalog() // which is not changed
+	c.Sections, c.Notes = slices.Concat(c.Sections, made), slices.Concat(c.Notes, notes)
+	if c.Sections == nil {
+		c.Sections = []view.Section{}
+	}
+	if c.Notes == nil {
+		c.Notes = []string{}
+	}
+	return &c, nil
 }
 
 // try makes the sections of a run, or notes why there are none.
