@@ -173,34 +173,23 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 }
 
 // addPerLabel adds what LabelOptions.PerLabel asks for.
-func (data *labelData) addPerLabel(ctx context.Context, r *LabelledFile, p *predictionSet, s labelSubject) error {
-	o := &data.o.Intervals
-	samples, err := stats.Bootstrap(ctx, data.groups, countResamples(o), o.Seed, s.LabelShares)
-	if err != nil {
-		return err
-	}
-	figure := func(k int, value report.Number, of func(stats.LabelShares) float64) report.Figure {
-		var values []float64
-		for _, sample := range samples {
-			values = append(values, of(sample[k]))
-		}
-		return report.NewFigure(float64(value), values)
+func (data *labelData) addPerLabel(r *LabelledFile, p *predictionSet, s labelSubject) {
+	figure := func(value report.Number, sums *stats.ShareSums) report.Figure {
+		low, high := sums.Wilson()
+		return report.Figure{Value: value, Low: report.Number(low), High: report.Number(high)}
 	}
 	table := &stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows), Prob: selectRows(p.probs, data.rows),
 		Group: data.group, Groups: data.groups}
 	curves := []CalibrationCurve{{Points: calibrationPoints(table, -1)}}
-	for k := range r.Labels {
+	for k, sums := range s.LabelSums() {
 		l := &r.Labels[k]
-		l.Intervals = &LabelIntervals{
-			Precision: figure(k, l.Precision, func(s stats.LabelShares) float64 { return s.Precision }),
-			Recall:    figure(k, l.Recall, func(s stats.LabelShares) float64 { return s.Recall }),
-			F1:        figure(k, l.F1, func(s stats.LabelShares) float64 { return s.F1 })}
+		l.Intervals = &LabelIntervals{Precision: figure(l.Precision, &sums.Precision),
+			Recall: figure(l.Recall, &sums.Recall), F1: figure(l.F1, &sums.F1)}
 		curves = append(curves, CalibrationCurve{l.Label, calibrationPoints(table, k)})
 	}
 	if len(curves[0].Points) > 0 {
 		r.Calibration = curves
 	}
-	return nil
 }
 
 func calibrationPoints(t *stats.Table, label int) []CalibrationPoint {

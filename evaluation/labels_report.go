@@ -79,7 +79,7 @@ type LabelFigures struct {
 	Intervals *LabelIntervals `json:"intervals,omitempty"` // only with LabelOptions.PerLabel
 }
 
-// LabelIntervals are the intervals of a label's figures, from the resamples in which the figure is defined.
+// LabelIntervals are a label's figures with Wilson's intervals, clustered; where there are no rows they have none.
 type LabelIntervals struct {
 	Precision report.Figure `json:"precision"`
 	Recall    report.Figure `json:"recall"`

@@ -192,6 +192,9 @@ func openViewed(ctx *cli.Context, e *env, inputs []string) (*viewed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c := index.Catalog(); c.Rows == 0 {
+		return nil, errors.Join(fmt.Errorf("%s: there are no rows", strings.Join(paths, ", ")), index.Close())
+	}
 	v := &viewed{index: index}
 	so := sections.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
 	for _, f := range index.Files() {

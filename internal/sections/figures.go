@@ -36,7 +36,7 @@ type Mean struct {
 	By      string        `json:"by,omitempty"`
 	Column  string        `json:"column,omitempty"`
 	Rows    int           `json:"rows"`    // with a number
-	Missing int           `json:"missing"` // without one
+	Missing int           `json:"missing"` // rows without one, of runs in which any row has one
 	Mean    report.Number `json:"mean"`
 	Low     report.Number `json:"low"` // of Student's interval
 	High    report.Number `json:"high"`
@@ -63,6 +63,10 @@ func ways(c *view.Catalog) []string {
 func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
 	c := s.Catalog()
 	f := &Figures{Shares: []Share{}, Means: []Mean{}}
+	scored, err := scoredRuns(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	for _, by := range ways(c) {
 		for i := range c.Facets {
 			if !isFinding(c.Facets[i].Key) {
@@ -78,7 +82,7 @@ func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
 			if !strings.HasPrefix(m.Key, "score.") {
 				continue
 			}
-			h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: by})
+			h, err := s.Histogram(ctx, view.HistogramQuery{Filter: scored[m.Key], Measure: m.Key, By: by})
 			if err != nil {
 				return nil, err
 			}
@@ -91,6 +95,25 @@ func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
 		}
 	}
 	return f, nil
+}
+
+// scoredRuns are filters by measure: of the runs in which any row has a number.
+func scoredRuns(ctx context.Context, s view.Source) (map[string]view.Filter, error) {
+	filters := map[string]view.Filter{}
+	for _, m := range s.Catalog().Measures {
+		h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: "run"})
+		if err != nil {
+			return nil, err
+		}
+		var runs []string
+		for _, column := range h.Columns {
+			if column.Rows > 0 {
+				runs = append(runs, column.Name)
+			}
+		}
+		filters[m.Key] = view.Filter{Facets: map[string]view.Condition{"run": {Any: runs}}}
+	}
+	return filters, nil
 }
 
 // isFinding tells facets of what was found from those of what rows are.

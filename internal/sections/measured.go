@@ -106,6 +106,7 @@ func labelFigures(r *evaluation.LabelReport, one *evaluation.LabelledFile) *view
 
 func perLabel(one *evaluation.LabelledFile) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Each label",
+		Notes: []string{"intervals: Wilson's, with rows of one group counted as far as they differ"},
 		Table: &view.Table{Columns: []view.Column{text("label"), number("gold rows"), number("predicted")}},
 		Chart: &view.Chart{Kind: "forest", X: "share"}}
 	for _, name := range []string{"precision", "recall", "F1"} {

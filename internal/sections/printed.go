@@ -18,6 +18,9 @@ const maxColumns = 12
 func Print(c *view.Catalog, f *Figures) *report.Report {
 	r := &report.Report{Title: c.Title, Facts: []string{words.Plural(c.Rows, "row", "rows") + " in " +
 		words.Plural(len(c.Runs), "run", "runs")}}
+	if len(c.Runs) > 1 {
+		r.Facts = append(r.Facts, "a row that stands in several runs counts in each of them")
+	}
 	if c.Task != "" {
 		r.Facts = append(r.Facts, "task "+c.Task)
 	}
@@ -73,6 +76,15 @@ func (p *printer) columns(by string) (names []string) {
 	return names
 }
 
+// looked are those of the names of which rows were looked at.
+func (p *printer) looked(facet, by string, names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(p.figures.Shares, func(s Share) bool {
+			return s.Facet == facet && s.By == by && s.Column == name && s.Of > 0
+		})
+	})
+}
+
 // shares are a table of all rows, of issues apart, and one by each way in which rows are told apart.
 func (p *printer) shares(facet, title string) (sections []report.Section) {
 	i := p.facet(facet)
@@ -84,7 +96,7 @@ func (p *printer) shares(facet, title string) (sections []report.Section) {
 		sections = append(sections, p.sharesBy(facet, values, "", []string{""}, title))
 	}
 	for _, by := range []string{"system", "run"} {
-		if names := p.columns(by); names != nil {
+		if names := p.looked(facet, by, p.columns(by)); len(names) > 0 {
 			sections = append(sections, p.sharesBy(facet, values, by, names, title+" by "+by))
 		}
 	}
@@ -193,7 +205,7 @@ func (p *printer) means() (sections []report.Section) {
 			s.Table.Columns[1].Right = false
 		}
 		for _, m := range p.figures.Means {
-			if m.By != by {
+			if m.By != by || m.Rows+m.Missing == 0 {
 				continue
 			}
 			line := []string{titles[m.Measure]}
@@ -210,7 +222,7 @@ func (p *printer) means() (sections []report.Section) {
 	return sections
 }
 
-// printed is a section of the page as one of a printed report. A picture without a table becomes one.
+// printed is a section of the page as one of a printed report.
 func printed(s *view.Section) report.Section {
 	out := report.Section{Title: s.Title, Notes: s.Notes}
 	if s.Run != "" {
@@ -218,25 +230,39 @@ func printed(s *view.Section) report.Section {
 	}
 	switch {
 	case s.Table != nil:
-		for _, c := range s.Table.Columns {
-			out.Table.Columns = append(out.Table.Columns, report.Column{Title: c.Title, Right: c.Kind != "text"})
-		}
-		for _, row := range s.Table.Rows {
-			var line []string
-			for i, cell := range row {
-				line = append(line, cellText(cell, s.Table.Columns[i].Kind))
-			}
-			out.Table.Rows = append(out.Table.Rows, line)
-		}
+		out.Table = printedTable(s.Table)
 	case s.Chart != nil && s.Chart.Kind == "matrix":
 		out.Table = grid(s.Chart)
-	case s.Chart != nil && s.Chart.Kind == "forest":
-		out.Table = report.NewTable("", "", s.Chart.X)
-		out.Table.Columns[1].Right = false
-		for _, p := range s.Chart.Points {
-			out.Table.Rows = append(out.Table.Rows, []string{p.Group, p.Name,
-				report.Figure{Value: p.Value, Low: p.Low, High: p.High}.Text("%.4g")})
+	}
+	return out
+}
+
+// printedTable shows a figure and its interval in one column.
+func printedTable(t *view.Table) (out report.Table) {
+	isEnd := func(i int) bool {
+		title := t.Columns[i].Title
+		return title == columnLow || title == columnHigh
+	}
+	for i, c := range t.Columns {
+		if !isEnd(i) {
+			out.Columns = append(out.Columns, report.Column{Title: c.Title, Right: c.Kind != "text"})
 		}
+	}
+	for _, row := range t.Rows {
+		var line []string
+		for i, cell := range row {
+			if isEnd(i) {
+				continue
+			}
+			text := cellText(cell, t.Columns[i].Kind)
+			if i+2 < len(row) && isEnd(i+1) {
+				if low, ok := row[i+1].(report.Number); ok && low.Defined() {
+					text += " [" + cellText(low, t.Columns[i].Kind) + ", " + cellText(row[i+2], t.Columns[i].Kind) + "]"
+				}
+			}
+			line = append(line, text)
+		}
+		out.Rows = append(out.Rows, line)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package sections
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,12 +48,13 @@ type maker struct {
 	sections []view.Section
 	notes    []string
 	unused   map[string]string // of Options.Human
+	made     map[string]string // what once made, to the run
 }
 
 // Compute works out all sections. What could not be worked out is a note, with the name of the run; the error is the
 // context's.
 func Compute(ctx context.Context, o Options) (all []view.Section, notes []string, err error) {
-	m := &maker{o: &o, unused: maps.Clone(o.Human)}
+	m := &maker{o: &o, unused: maps.Clone(o.Human), made: map[string]string{}}
 	holds, err := m.lookAtRuns(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +66,7 @@ func Compute(ctx context.Context, o Options) (all []view.Section, notes []string
 	}
 	for i, r := range o.Runs {
 		if holds[i].gold && holds[i].diagnoses {
-			m.try(ctx, r, "labels against gold labels", m.labels)
+			m.try(ctx, r, "labels against gold labels", m.once(m.labels))
 		}
 		if holds[i].scores {
 			m.try(ctx, r, "scores", m.scores)
@@ -101,8 +103,34 @@ func Complete(ctx context.Context, o Options) (*view.Catalog, error) {
 	return &c, nil
 }
 
+// once leaves out sections that were made of an earlier run: outputs hand diagnoses on.
+func (m *maker) once(make makeSections) makeSections {
+	return func(ctx context.Context, r Run) ([]view.Section, error) {
+		made, err := make(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		var all [][]any
+		for _, s := range made {
+			all = append(all, []any{s.Title, s.Table, s.Chart})
+		}
+		key, err := json.Marshal(all)
+		if err != nil {
+			return nil, err
+		}
+		if earlier, ok := m.made[string(key)]; ok {
+			m.notes = append(m.notes, fmt.Sprintf("%s: its labels are those of %s, and measured there", r.Name, earlier))
+			return nil, nil
+		}
+		m.made[string(key)] = r.Name
+		return made, nil
+	}
+}
+
+type makeSections func(context.Context, Run) ([]view.Section, error)
+
 // try makes the sections of a run, or notes why there are none.
-func (m *maker) try(ctx context.Context, r Run, what string, make func(context.Context, Run) ([]view.Section, error)) {
+func (m *maker) try(ctx context.Context, r Run, what string, make makeSections) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -232,9 +260,15 @@ func text(title string) view.Column   { return view.Column{Title: title, Kind: "
 func number(title string) view.Column { return view.Column{Title: title, Kind: "number"} }
 func share(title string) view.Column  { return view.Column{Title: title, Kind: "share"} }
 
+// Titles of the ends of intervals.
+const (
+	columnLow  = "from"
+	columnHigh = "to"
+)
+
 // interval are the columns of a figure and its interval.
 func interval(column func(string) view.Column, title string) []view.Column {
-	return []view.Column{column(title), column("from"), column("to")}
+	return []view.Column{column(title), column(columnLow), column(columnHigh)}
 }
 
 // cells are those of interval.

@@ -283,19 +283,26 @@ func (e *Evaluator) Labels() []Label {
 	return out
 }
 
-// LabelShares are a label's precision, recall and F1. One whose denominator is 0 is NaN.
-type LabelShares struct{ Precision, Recall, F1 float64 }
+// LabelSums are a label's precision, recall and F1 as shares of rows: F1 is 2tp of 2tp+fp+fn. Of these sums there are
+// intervals where resampling knows no spread, as of a label that is always found.
+type LabelSums struct{ Precision, Recall, F1 ShareSums }
 
-// LabelShares are those of each label, with each group counted weight[g] times (nil: once).
-func (e *Evaluator) LabelShares(weight []int32) []LabelShares {
-	acc := e.total
-	if weight != nil {
-		acc = e.accumulate(weight)
-	}
-	out := make([]LabelShares, e.labels)
-	for k := range out {
-		tp, fp, fn := acc[e.at(k, cellTP)], acc[e.at(k, cellFP)], acc[e.at(k, cellFN)]
-		out[k] = LabelShares{mean(tp, tp+fp), mean(tp, tp+fn), mean(2*tp, 2*tp+fp+fn)}
+// LabelSums are those of each label.
+func (e *Evaluator) LabelSums() []LabelSums {
+	out := make([]LabelSums, e.labels)
+	for g := range e.groups {
+		of := make([][cellsPerLabel]float64, e.labels)
+		for j := e.sums.start[g]; j < e.sums.start[g+1]; j++ {
+			if label := int(e.sums.cell[j]) / cellsPerLabel; label < e.labels {
+				of[label][int(e.sums.cell[j])%cellsPerLabel] = e.sums.value[j]
+			}
+		}
+		for k, cells := range of {
+			tp, fp, fn := cells[cellTP], cells[cellFP], cells[cellFN]
+			out[k].Precision.AddGroup(tp, tp+fp)
+			out[k].Recall.AddGroup(tp, tp+fn)
+			out[k].F1.AddGroup(2*tp, 2*tp+fp+fn)
+		}
 	}
 	return out
 }

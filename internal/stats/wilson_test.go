@@ -79,6 +79,29 @@ func TestShareSums(t *testing.T) {
 	}
 }
 
+func TestLabelSums(t *testing.T) {
+	// Groups of three and one: found, found wrongly, missed; found.
+	table := &Table{Gold: [][]bool{{true}, {false}, {true}, {true}}, Pred: [][]bool{{true}, {true}, {false}, {true}},
+		Group: []int{0, 0, 0, 1}, Groups: 2}
+	e, err := NewEvaluator(table, Options{NoError: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want LabelSums
+	for _, g := range []struct{ tp, fp, fn float64 }{{1, 1, 1}, {1, 0, 0}} {
+		want.Precision.AddGroup(g.tp, g.tp+g.fp)
+		want.Recall.AddGroup(g.tp, g.tp+g.fn)
+		want.F1.AddGroup(2*g.tp, 2*g.tp+g.fp+g.fn)
+	}
+	got := e.LabelSums()
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if label := e.Labels()[0]; math.Abs(got[0].F1.Share()-label.F1) > 1e-12 {
+		t.Errorf("F1 %v, want %v", got[0].F1.Share(), label.F1)
+	}
+}
+
 func TestCalibration(t *testing.T) {
 	table := &Table{Gold: [][]bool{{true}, {false}, {true}, {false}}, Prob: [][]float64{{0.95}, {0.95}, {0.99}, nil},
 		Pred: [][]bool{{true}, {true}, {true}, {true}}, Group: []int{0, 0, 1, 1}, Groups: 2}
