@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -126,8 +124,8 @@ func reportFormat(flag, out string) (string, error) {
 	case out == "":
 		return "", exit.Usagef("give -o OUT, as in -o report.html; --format markdown and --format json can be printed")
 	case named == "":
-		return "", exit.Usagef("-o %s: the name does not say what to write; end it with .html, .md or .json, or give --format",
-			out)
+		return "", exit.Usagef("-o %s: the name does not say what to write; end it with .html, .md or .json, or give "+
+			"--format", out)
 	}
 	return named, nil
 }
@@ -292,11 +290,7 @@ func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed ui
 			return err
 		}
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(data); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return page.File(w, data.Catalog.Title, &text)
+	text, to := io.Pipe() // packed while it is made
+	go func() { to.CloseWithError(sections.WriteData(to, &data)) }()
+	return errors.Join(page.File(w, data.Catalog.Title, text), text.Close())
 }

@@ -221,7 +221,8 @@ func TestReportIsMeta(t *testing.T) {
 		shown := shownSections(t, tagged)
 		const all, each, instead = "Labels against gold labels", "Each label", "Which label instead of which"
 		one := meta.Predictions[0]
-		for i, key := range []string{"micro_precision", "micro_recall", "micro_f1", "macro_f1", "weighted_f1", "exact_match"} {
+		for i, key := range []string{"micro_precision", "micro_recall", "micro_f1", "macro_f1", "weighted_f1",
+			"exact_match"} {
 			figures := append(one.Metrics[key].cells(), meta.Baseline.Metrics[key].Value)
 			shown[all].want(t, all, i, 2, append(figures, one.Minus[key].cells()...)...)
 		}
@@ -339,7 +340,7 @@ func BenchmarkReport(b *testing.B) {
 	b.ReportMetric(float64(peak)/1024, "MiB")
 }
 
-// writeScored writes rows of some 1,600 bytes, five on a passage, of four systems. Their words are drawn from a
+// writeScored writes rows of some 2,000 bytes, five on a passage, of four systems. Their words are drawn from a
 // vocabulary of 4,000, so that they pack no better than texts do.
 func writeScored(b *testing.B, path string, rows int) (size int64) {
 	f, err := os.Create(path)
@@ -360,12 +361,12 @@ func writeScored(b *testing.B, path string, rows int) (size int64) {
 		}
 		return strings.Join(s, " ")
 	}
-	types := []string{"Incomplete", "Not A Question", "Spell Error", "Grammar Error", "Vague", "Unnecessary Copy from Passage",
-		"Off Topic", "Factual Error", "Information Not Mentioned", "Off Target Answer", "No Error"}
+	types := []string{"Incomplete", "Not A Question", "Spell Error", "Grammar Error", "Vague",
+		"Unnecessary Copy from Passage", "Off Topic", "Factual Error", "Information Not Mentioned", "Off Target Answer", "No Error"}
 	passage := ""
 	for i := range rows {
 		if i%5 == 0 {
-			passage = words(90)
+			passage = words(60)
 		}
 		probabilities := map[string]float64{}
 		for _, name := range types {
