@@ -40,7 +40,7 @@ async function open(block: HTMLElement | null): Promise<Source> {
   } catch {
     throw new Error(texts.errors.data);
   }
-  block.textContent = "";
+  block.remove(); // its text is no longer needed, and is large
   setTimeout(() => local.prepareSearch(), 1000);
   return local;
 }

@@ -30,6 +30,7 @@ export interface Run {
   columns?: Record<string, string>;
   rows: number;
   rejected: number;
+  thresholds?: Record<string, number>;
   facts: Fact[];
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { readSort } from "../address";
 import type { Catalog, Field, Json, JsonObject, RowDetail, RowSummary } from "../contract";
-import { fieldText, object, textOf } from "../fields";
+import { fieldTexts, object, textOf } from "../fields";
 import { number } from "../format";
 import { quotes, segments, type Mark } from "../highlight";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
@@ -118,7 +118,7 @@ const longest = 300;
 
 /** What is marked in the texts: quotes of the analysis and of judges, and whole texts of short fields in the others. */
 export function marksOf(catalog: Catalog, row: RowSummary, record: Json): { quotes: string[]; fields: { field: Field; text: string }[] } {
-  const fields = catalog.fields.map((field) => ({ field, text: fieldText(catalog, row.run, record, field).trim() }));
+  const fields = catalog.fields.flatMap((field) => fieldTexts(catalog, row.run, record, field).map((text) => ({ field, text: text.trim() })));
   const found: string[] = [];
   const issue = object(object(record)?.["issues"]);
   for (const finding of [issue, object(issue?.["other"])]) {
@@ -141,26 +141,30 @@ function runsOf(entry: Json | undefined): JsonObject[] {
   return Array.isArray(runs) ? runs.map(object).filter((r) => r !== undefined) : [];
 }
 
+const sideNames = ["A", "B"];
+
 function Fields({ run, record, marks }: { run: number; record: Json; marks: ReturnType<typeof marksOf> }) {
   const { catalog } = usePage();
   const used = new Set<string>();
-  const shown = catalog.fields.map((field) => {
-    const text = fieldText(catalog, run, record, field);
+  const shown = catalog.fields.flatMap((field) => {
+    const all = fieldTexts(catalog, run, record, field);
+    return (all.length > 0 ? all : [""]).map((text, i) => ({ field, text, name: all.length > 1 ? `${field.name} ${sideNames[i]}` : field.name }));
+  }).map(({ field, text, name }) => {
     const wanted: Mark[] = [
       ...marks.quotes.map((q) => ({ text: q, kind: "quote" })),
       ...marks.fields.filter((f) => f.field !== field && f.text.length < text.length).map((f) => ({ text: f.text, kind: `field:${f.field.name}` })),
     ];
     const parts = segments(text, wanted);
     for (const p of parts) for (const k of p.kinds) used.add(k);
-    return { field, text, parts };
+    return { field, text, name, parts };
   });
   const kinds = ["quote", ...catalog.fields.map((f) => `field:${f.name}`)].filter((k) => used.has(k));
   return (
     <>
       <dl class="fields">
-        {shown.sort((a, b) => Number(b.field.judged) - Number(a.field.judged)).map(({ field, text, parts }) => (
-          <div key={field.name} class={field.judged ? "judged" : ""}>
-            <dt title={field.definition}>{field.name}{field.judged && <span class="badge">{texts.row.judged}</span>}</dt>
+        {shown.sort((a, b) => Number(b.field.judged) - Number(a.field.judged)).map(({ field, text, name, parts }) => (
+          <div key={name} class={field.judged ? "judged" : ""}>
+            <dt title={field.definition}>{name}{field.judged && <span class="badge">{texts.row.judged}</span>}</dt>
             <dd>
               {text === "" ? <span class="sub">{texts.row.empty}</span> : parts.map((p, i) =>
                 p.kinds.length === 0 ? p.text : <mark key={i} class={p.kinds.map((k) => (k === "quote" ? "quote" : "field")).join(" ")}>{p.text}</mark>)}
@@ -203,8 +207,9 @@ function Labels({ rows }: { rows: RowSummary[] }) {
 
 function Probabilities({ row }: { row: RowSummary }) {
   const { catalog } = usePage();
+  const thresholds = catalog.runs[row.run]?.thresholds ?? {};
   const lines = catalog.measures.filter((m) => m.key.startsWith("probability.") && row.measures[m.key] !== undefined)
-    .map((m) => ({ title: m.title, p: row.measures[m.key]!, threshold: m.threshold ?? null }));
+    .map((m) => ({ title: m.title, p: row.measures[m.key]!, threshold: m.threshold ?? thresholds[m.key.slice("probability.".length)] ?? null }));
   if (lines.length === 0) return null;
   type Line = (typeof lines)[number];
   const found = (l: Line) => l.threshold !== null && l.p >= l.threshold;
@@ -308,7 +313,7 @@ const shownElsewhere = new Set(["id", "diagnosis", "scores", "issues", "verdicts
 /** Columns that no other part shows. */
 function Others({ record, run }: { record: Json; run: number }) {
   const { catalog } = usePage();
-  const fields = new Set(catalog.fields.map((f) => catalog.runs[run]?.columns?.[f.name] ?? f.name));
+  const fields = new Set(catalog.fields.flatMap((f) => [catalog.runs[run]?.columns?.[f.name] ?? f.name, `${f.name}_a`, `${f.name}_b`]));
   const lines = Object.entries(object(record) ?? {}).filter(([name]) => !shownElsewhere.has(name) && !fields.has(name))
     .map(([name, value]) => ({ name, value: typeof value === "string" ? value : JSON.stringify(value) }));
   if (lines.length === 0) return null;
