@@ -1,4 +1,4 @@
-// report/view/contract.go in TypeScript: what a name means stands there. test/queries.test.ts holds both together.
+// report/view/contract.go in TypeScript: what a name means stands there. test/fixtures.test.ts holds both together.
 
 export const Format = 1;
 
@@ -30,6 +30,7 @@ export interface Run {
   columns?: Record<string, string>;
   rows: number;
   rejected: number;
+  thresholds?: Record<string, number>;
   facts: Fact[];
 }
 
@@ -292,11 +293,11 @@ export interface Source {
   catalog(): Catalog;
   /** Whether an unfiltered answer is of all rows while a filtered one is of the sample. */
   sampled(): boolean;
-  counts(q: CountsQuery): Promise<Counts>;
-  histogram(q: HistogramQuery): Promise<Histogram>;
-  rows(q: RowsQuery): Promise<RowsPage>;
-  row(q: RowQuery): Promise<RowDetail>;
-  pairs(q: PairsQuery): Promise<Pairs>;
+  counts(q: CountsQuery, signal?: AbortSignal): Promise<Counts>;
+  histogram(q: HistogramQuery, signal?: AbortSignal): Promise<Histogram>;
+  rows(q: RowsQuery, signal?: AbortSignal): Promise<RowsPage>;
+  row(q: RowQuery, signal?: AbortSignal): Promise<RowDetail>;
+  pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs>;
   /** The records that the filter chooses, as a file. */
   export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob>;
 }
@@ -322,3 +323,7 @@ export interface Columns {
   measures: Record<string, (number | null)[]>;
   records: Json[];
 }
+
+export const ViewCompare = "compare";
+export const ViewMeasured = "measured";
+export const ViewIssues = "issues";

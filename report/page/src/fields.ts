@@ -2,12 +2,14 @@
 
 import type { Catalog, Field, Json, JsonObject } from "./contract";
 
-/** The text of a value: of lists and of {"text": …} the first one, as everywhere in erreval. "" if there is none. */
+/** The text of a value: of lists the first one, of {"text": …} that, three levels deep. "" if there is none. */
 export function textOf(value: Json | undefined): string {
-  if (typeof value === "string") return value;
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  if (Array.isArray(value)) return textOf(value[0]);
-  if (value && typeof value === "object") return textOf(value["text"]);
+  let v = value;
+  for (let level = 0; level < 4; level++) {
+    if (typeof v === "string") return v;
+    if (typeof v === "number") return String(v);
+    v = Array.isArray(v) ? v[0] : object(v)?.["text"];
+  }
   return "";
 }
 
@@ -29,8 +31,11 @@ export function column(record: Json, name: string): Json | undefined {
   return value;
 }
 
-export function fieldText(catalog: Catalog, run: number, record: Json, field: Field): string {
-  return textOf(column(record, catalog.runs[run]?.columns?.[field.name] ?? field.name));
+/** The texts of a field: one, or in pairs that of either side; none where the row has no such column. */
+export function fieldTexts(catalog: Catalog, run: number, record: Json, field: Field): string[] {
+  const one = column(record, catalog.runs[run]?.columns?.[field.name] ?? field.name);
+  if (one !== undefined) return [textOf(one)];
+  return [`${field.name}_a`, `${field.name}_b`].map((name) => column(record, name)).filter((v) => v !== undefined).map(textOf);
 }
 
 /** The first n characters (code points) of a text. */
@@ -39,17 +44,25 @@ export function beginning(text: string, n: number): string {
   return Array.from(text.slice(0, 2 * n)).slice(0, n).join("");
 }
 
-/** Lower case, letter by letter: a sigma at the end of a word is a sigma. */
+/** Lower case, code point by code point; a sigma at the end of a word is a sigma. */
 export function fold(text: string): string {
-  return text.toLowerCase().replaceAll("ς", "σ").replaceAll("i̇", "i");
+  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase();
+  let out = "";
+  for (const c of text) {
+    const lower = c.toLowerCase();
+    out += lower === "ς" ? "σ" : lower.length > 1 ? String.fromCodePoint(lower.codePointAt(0)!) : lower;
+  }
+  return out;
 }
 
 const word = /[\p{L}\p{N}]+/gu;
 const wordCharacter = /[\p{L}\p{N}]$/u;
 
-/** The words of a search, in lower case. */
+const longest = 64; // code points of a word that are looked at
+
+/** The words of a search, folded. */
 export function words(search: string): string[] {
-  return fold(search).match(word) ?? [];
+  return (search.match(word) ?? []).map((w) => fold(beginning(w, longest)));
 }
 
 /** Whether a word of a folded text begins with w, itself folded. */

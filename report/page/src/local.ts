@@ -7,7 +7,7 @@ import type {
 import { RoleNone, RoleUnknown } from "./contract";
 import { bytesOfBase64, gunzip, listRecords, parseData, type Records } from "./decode";
 import { csvOfRecords } from "./files";
-import { beginning, fieldText, fold, hasWord, words } from "./fields";
+import { beginning, fieldTexts, fold, hasWord, words } from "./fields";
 
 export class LocalSource implements Source {
   private readonly facets = new Map<string, Facet>();
@@ -118,7 +118,7 @@ export class LocalSource implements Source {
     const edges = edgesOf(m);
     const bins = edges.length - 1;
     const first = edges[0]!;
-    const width = (edges[bins]! - first) / bins;
+    const stepped = edges[bins]! !== m.high || first !== m.low;
     const columns = (by ? by.values.map((v) => v.name) : [""]).map((name) => ({
       name, rows: 0, missing: 0, sum: 0, squares: 0, counts: new Array<number>(bins).fill(0),
     }));
@@ -134,7 +134,7 @@ export class LocalSource implements Source {
       c.rows++;
       c.sum += x;
       c.squares += x * x;
-      const bin = width > 0 ? Math.floor((x - first) / width) : 0;
+      const bin = stepped ? Math.floor((x - first) / m.step!) : m.high > m.low ? Math.floor(((x - m.low) / (m.high - m.low)) * bins) : 0;
       c.counts[Math.min(bins - 1, Math.max(0, bin))]!++;
     }
     return { edges, columns };
@@ -166,6 +166,7 @@ export class LocalSource implements Source {
     const a = this.side(q.a);
     const b = this.side(q.b);
     if (q.a.facet !== q.b.facet) throw new Error(`${q.a.facet} and ${q.b.facet} cannot be compared: take two runs, or two systems`);
+    if (q.a.value === q.b.value) throw new Error(`"${q.a.value}" cannot be compared with itself`);
     const wanted = q.value ? facet.values.findIndex((v) => v.name === q.value) : -1;
     if (q.value && wanted < 0) throw new Error(`${facet.key} has no value "${q.value}"`);
     const { id, input } = this.data.rows;
@@ -240,7 +241,7 @@ export class LocalSource implements Source {
       unknown,
       changed: changed.length,
       values: values.filter((_, i) => !isUnknown[i]),
-      measures,
+      measures: measures.filter((m) => m.pairs > 0),
       rows: changed.slice(q.offset, q.offset + q.limit).map(([x, y]) => [this.summary(x), this.summary(y)]),
     };
   }
@@ -308,7 +309,7 @@ export class LocalSource implements Source {
     }
     return {
       n: r, id: rows.id[r]!, run, facets, measures,
-      text: judged ? beginning(fieldText(catalog, run, this.records.at(r), judged), 200) : "",
+      text: judged ? beginning(fieldTexts(catalog, run, this.records.at(r), judged).join(" | "), 200) : "",
     };
   }
 
@@ -322,9 +323,9 @@ export class LocalSource implements Source {
     for (let r = 0; r < this.size; r++) {
       if (r === n) continue;
       if (run[r] !== run[n] && id[r] === id[n]) others.push(r);
-      else if (systems && input[r] === input[n] && run[r] === run[n] && systems[r]![0] !== systems[n]![0]) same.push(r);
+      else if (systems && input[r] === input[n] && differ(systems[r]![0], systems[n]![0])) same.push(r);
     }
-    return [...others, ...same].map((r) => this.summary(r));
+    return [...others, ...same].slice(0, mostPartners).map((r) => this.summary(r));
   }
 
   private searchTexts(): string[] {
@@ -332,7 +333,7 @@ export class LocalSource implements Source {
       const { catalog, rows } = this.data;
       this.searchable = Array.from({ length: this.size }, (_, r) => {
         const record = this.records.at(r);
-        return fold([rows.id[r]!, ...catalog.fields.map((f) => fieldText(catalog, rows.run[r]!, record, f))].join("\n"));
+        return fold([rows.id[r]!, ...catalog.fields.flatMap((f) => fieldTexts(catalog, rows.run[r]!, record, f))].join("\n"));
       });
     }
     return this.searchable;
@@ -423,12 +424,20 @@ export class LocalSource implements Source {
   }
 }
 
+const mostPartners = 100;
+
+/** Whether both are known and not the same. */
+function differ(a: number | undefined, b: number | undefined): boolean {
+  return a !== undefined && b !== undefined && a !== b;
+}
+
 /** 20 equal bins, or one a value where a step gives no more than 21. */
 export function edgesOf(m: Measure): number[] {
   if (m.step && m.step > 0) {
     const values = Math.round((m.high - m.low) / m.step) + 1;
     if (values <= 21) return Array.from({ length: values + 1 }, (_, i) => m.low + (i - 0.5) * m.step!);
   }
+  if (!(m.high > m.low)) return [m.low, m.high];
   return Array.from({ length: 21 }, (_, i) => m.low + ((m.high - m.low) * i) / 20);
 }
 

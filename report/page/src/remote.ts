@@ -4,6 +4,7 @@ import type {
   Catalog, Counts, CountsQuery, ExportFormat, Filter, Histogram, HistogramQuery, Pairs, PairsQuery, RowDetail, RowQuery,
   RowsPage, RowsQuery, Sort, Source,
 } from "./contract";
+import { texts } from "./texts";
 
 const tokenKey = "erreval-token";
 
@@ -36,51 +37,56 @@ export class RemoteSource implements Source {
     return false;
   }
 
-  counts(q: CountsQuery): Promise<Counts> {
-    return this.ask("counts", q);
+  counts(q: CountsQuery, signal?: AbortSignal): Promise<Counts> {
+    return this.ask("counts", q, signal);
   }
 
-  histogram(q: HistogramQuery): Promise<Histogram> {
-    return this.ask("histogram", q);
+  histogram(q: HistogramQuery, signal?: AbortSignal): Promise<Histogram> {
+    return this.ask("histogram", q, signal);
   }
 
-  rows(q: RowsQuery): Promise<RowsPage> {
-    return this.ask("rows", q);
+  rows(q: RowsQuery, signal?: AbortSignal): Promise<RowsPage> {
+    return this.ask("rows", q, signal);
   }
 
-  row(q: RowQuery): Promise<RowDetail> {
-    return this.ask("row", q);
+  row(q: RowQuery, signal?: AbortSignal): Promise<RowDetail> {
+    return this.ask("row", q, signal);
   }
 
-  pairs(q: PairsQuery): Promise<Pairs> {
-    return this.ask("pairs", q);
+  pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs> {
+    return this.ask("pairs", q, signal);
   }
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
     return (await send("export", this.token, q)).blob();
   }
 
-  private async ask<T>(name: string, q: unknown): Promise<T> {
-    return (await (await send(name, this.token, q)).json()) as T;
+  private async ask<T>(name: string, q: unknown, signal?: AbortSignal): Promise<T> {
+    return (await (await send(name, this.token, q, signal)).json()) as T;
   }
 }
 
-async function send(name: string, token: string, body?: unknown): Promise<Response> {
+async function send(name: string, token: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { Authorization: "Bearer " + token };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response: Response;
   try {
     response = await fetch("view/" + name, {
-      method: body === undefined ? "GET" : "POST", headers, cache: "no-store", ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      method: body === undefined ? "GET" : "POST",
+      headers,
+      cache: "no-store",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
     });
-  } catch {
-    throw new Error("erreval serve does not answer. Is it still running? Start it again, and open the address that it prints");
+  } catch (e) {
+    if (signal?.aborted) throw e;
+    throw new Error(texts.errors.noAnswer);
   }
   if (response.ok) return response;
   if (response.status === 401 || response.status === 403) {
-    throw new Error("the token is missing or of another run: open the address that erreval serve printed, with #token= at its end");
+    throw new Error(texts.errors.token);
   }
-  throw new Error(messageOf(await response.text()) || `erreval serve answered ${response.status}`);
+  throw new Error(messageOf(await response.text()) || texts.errors.status(response.status));
 }
 
 /** The message of an error: {"error": "…"}, {"error": {"message": "…"}} or plain text. */
