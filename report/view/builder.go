@@ -1,12 +1,14 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
@@ -439,7 +441,7 @@ func (b *builder) chunk() int { return b.base / chunkRows }
 func (b *builder) put(name string, data []byte) error {
 	b.stored += len(data)
 	m, inMemory := b.store.(*memory)
-	if inMemory && (b.rows > memoryRows || b.stored > memoryBytes) {
+	if inMemory && (b.rows > cmp.Or(b.o.memoryRows, memoryRows) || b.stored > memoryBytes) {
 		file, err := createFile(b.o, b.key)
 		if err != nil {
 			return err
@@ -472,7 +474,7 @@ func (b *builder) flushChunk() error {
 	var errs []error
 	put := func(what string, n int, data []byte) { errs = append(errs, b.put(partOf(b.chunk(), what, n), data)) }
 	errs = append(errs, b.flushBlock(), b.words.flush(b), b.words.flushList(b))
-	put(partBlocks, 0, b.blocks)
+	put(partBlocks, 0, slices.Clone(b.blocks))
 	put(partNames, 0, b.encoder.EncodeAll(b.names, nil))
 	put(partID, 0, encodeHashes(b.ids))
 	put(partGroup, 0, encodeHashes(b.groups))
