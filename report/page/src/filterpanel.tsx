@@ -112,9 +112,9 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
           const used = use(filter, facet.key, v.name);
           return (
             <li key={v.name} class={v.role ? `role-${v.role}` : ""}>
-              <span class="uses" role="group" aria-label={v.name}>
+              <span class="uses" role="group" aria-label={`${facetTitle(facet)}: ${v.name}`}>
                 {hows.map((how) => (
-                  <button key={how} type="button" class={`use ${how}`} aria-pressed={used === how} aria-label={`${texts.filter[how]}: ${v.name}`}
+                  <button key={how} type="button" class={`use ${how}`} aria-pressed={used === how} aria-label={`${facetTitle(facet)} ${texts.filter[how]} ${v.name}`}
                     onClick={() => page.go({ filter: withUse(filter, facet.key, v.name, used === how ? undefined : how) })}>{texts.filter[how]}</button>
                 ))}
               </span>
