@@ -75,7 +75,7 @@ export default defineConfig({
     lib: { entry: "src/main.tsx", formats: ["iife"], name: "erreval", fileName: () => "page.js", cssFileName: "page" },
   },
   test: {
-    include: process.env["SHOTS"] ? [process.env["SHOTS"] === "debug" ? "browser/debug.ts" : "browser/shots.ts"] : ["test/*.test.ts", "browser/*.test.ts"],
+    include: process.env["SHOTS"] ? ["browser/shots.ts"] : ["test/*.test.ts", "browser/*.test.ts"],
     environment: "node",
     fileParallelism: false,
   },

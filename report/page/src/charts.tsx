@@ -63,7 +63,7 @@ export function HistogramPicture({ label, of, behind }: { label: string; of: His
       marginLeft: 44, marginRight: several ? Math.min(170, width * 0.3) : 16, marginBottom: 34,
       x: { label: null, domain: [of.edges[0]!, of.edges.at(-1)!] },
       y: { label: null, grid: true, tickFormat: (p: number) => `${Math.round(100 * p)}%`, ticks: 3 },
-      ...(several ? { fy: { label: null, domain: columns.map((c) => c.name), tickFormat: (d: string) => short(d, width < 500 ? 14 : 24) } } : {}),
+      ...(several ? { fy: { label: null, padding: 0.25, domain: columns.map((c) => c.name), tickFormat: (d: string) => short(d, width < 500 ? 14 : 24) } } : {}),
       marks: [
         ...(behind ? [bars(behind, "var(--faint)", 0.75)] : []),
         bars(of, "var(--s1)", behind ? 2.5 : 0.75),

@@ -31,9 +31,15 @@ export function column(record: Json, name: string): Json | undefined {
   return value;
 }
 
+/** The column that a run has for a field. */
+export function columnOf(catalog: Catalog, run: number, field: Field): string {
+  const columns = catalog.runs[run]?.columns;
+  return columns && Object.hasOwn(columns, field.name) ? columns[field.name]! : field.name;
+}
+
 /** The texts of a field: one, or in pairs that of either side; none where the row has no such column. */
 export function fieldTexts(catalog: Catalog, run: number, record: Json, field: Field): string[] {
-  const one = column(record, catalog.runs[run]?.columns?.[field.name] ?? field.name);
+  const one = column(record, columnOf(catalog, run, field));
   if (one !== undefined) return [textOf(one)];
   return [`${field.name}_a`, `${field.name}_b`].map((name) => column(record, name)).filter((v) => v !== undefined).map(textOf);
 }

@@ -6,6 +6,7 @@ import { parts, use, withOnly, withRange, withSearch, withUse, type How } from "
 import { count } from "./format";
 import { useAsk, usePage } from "./state";
 import { texts } from "./texts";
+import { facetTitle, measureTitle } from "./titles";
 
 export const searchId = "search";
 
@@ -50,7 +51,7 @@ export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => v
             const words = [p.facet, how, p.value].filter(Boolean).join(" ");
             return (
               <li key={words}>
-                <a class={`chip ${p.how}`} href={page.href({ filter: p.without })} aria-label={texts.filter.remove(words)} title={texts.filter.remove(words)}>
+                <a class={p.how === "none" ? "chip without" : "chip"} href={page.href({ filter: p.without })} aria-label={texts.filter.remove(words)} title={texts.filter.remove(words)}>
                   {p.facet && <span class="sub">{p.facet}</span>} <span class="how">{how}</span> {p.value} <span aria-hidden="true">×</span>
                 </a>
               </li>
@@ -102,7 +103,7 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
   const only = filter.facets?.[facet.key]?.only ?? false;
   return (
     <details class="facet" open={shownOpen} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{facet.title}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.active}</span>}</summary>
+      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.active}</span>}</summary>
       {facet.values.length > 12 && (
         <input type="search" value={search} placeholder={texts.filter.values} aria-label={`${texts.filter.values}: ${facet.title}`} onInput={(e) => setSearch(e.currentTarget.value)} />
       )}
@@ -111,9 +112,9 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
           const used = use(filter, facet.key, v.name);
           return (
             <li key={v.name} class={v.role ? `role-${v.role}` : ""}>
-              <span class="uses" role="group" aria-label={v.name}>
+              <span class="uses" role="group" aria-label={`${facetTitle(facet)}: ${v.name}`}>
                 {hows.map((how) => (
-                  <button key={how} type="button" class={`use ${how}`} aria-pressed={used === how} aria-label={`${texts.filter[how]}: ${v.name}`}
+                  <button key={how} type="button" class={`use ${how}`} aria-pressed={used === how} aria-label={`${facetTitle(facet)} ${texts.filter[how]} ${v.name}`}
                     onClick={() => page.go({ filter: withUse(filter, facet.key, v.name, used === how ? undefined : how) })}>{texts.filter[how]}</button>
                 ))}
               </span>
@@ -147,12 +148,12 @@ function RangeFilter({ measure }: { measure: Measure }) {
   };
   const step = measure.step ?? "any";
   const field = (end: "min" | "max", label: string, placeholder: number) => (
-    <input type="number" step={step} value={range[end] ?? ""} placeholder={String(placeholder)} aria-label={`${measure.title}: ${label}`}
+    <input type="number" step={step} value={range[end] ?? ""} placeholder={String(placeholder)} aria-label={`${measureTitle(measure)}: ${label}`}
       onChange={(e) => put(end, e.currentTarget.value)} />
   );
   return (
     <div class="range" role="group" aria-labelledby={id}>
-      <span id={id} class="name">{measure.title}</span>
+      <span id={id} class="name">{measureTitle(measure)}</span>
       {field("min", texts.filter.at, measure.low)}<span aria-hidden="true">–</span>{field("max", texts.filter.most, measure.high)}
     </div>
   );

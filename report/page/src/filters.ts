@@ -1,5 +1,6 @@
 // Changes of filters. None changes what it is given.
 
+import { facetTitle, measureTitle } from "./titles";
 import type { Catalog, Condition, Filter, Range } from "./contract";
 
 export type How = "any" | "all" | "none";
@@ -61,14 +62,16 @@ export function parts(filter: Filter, catalog: Catalog): Part[] {
   const out: Part[] = [];
   if (filter.search) out.push({ facet: "", how: "search", value: filter.search, without: withSearch(filter, "") });
   for (const [key, c] of Object.entries(filter.facets ?? {})) {
-    const facet = catalog.facets.find((f) => f.key === key)?.title ?? key;
+    const known = catalog.facets.find((f) => f.key === key);
+    const facet = known ? facetTitle(known) : key;
     for (const how of hows) {
       for (const value of c[how] ?? []) out.push({ facet, how, value, without: withUse(filter, key, value, undefined) });
     }
     if (c.only) out.push({ facet, how: "only", value: "", without: withOnly(filter, key, false) });
   }
   for (const [key, r] of Object.entries(filter.ranges ?? {})) {
-    const title = catalog.measures.find((m) => m.key === key)?.title ?? key;
+    const measure = catalog.measures.find((m) => m.key === key);
+    const title = measure ? measureTitle(measure) : key;
     const value = `${r.min ?? ""} … ${r.max ?? ""}`.trim();
     out.push({ facet: title, how: "range", value, without: withRange(filter, key, {}) });
   }

@@ -15,8 +15,8 @@ export function percent(p: number | null | undefined): string {
 
 /** A difference of shares, in percentage points. */
 export function points(d: number): string {
-  const x = 100 * d;
-  return (x > 0 ? "+" : x < 0 ? "−" : "±") + Math.abs(x).toFixed(1);
+  const text = Math.abs(100 * d).toFixed(1);
+  return (text === "0.0" ? "±" : d > 0 ? "+" : "−") + text;
 }
 
 /** Three significant digits, without an exponent where it can be avoided. */

@@ -343,7 +343,8 @@ export class LocalSource implements Source {
     return this.list(filter, { key: "row" });
   }
 
-  private list(filter: Filter, sort: Sort): Int32Array {
+  private list(filter: Filter, by: Sort): Int32Array {
+    const sort = by.key === "" ? { ...by, key: "row" } : by;
     const key = JSON.stringify([filter, sort.key, sort.descending ?? false]);
     const known = this.lists.get(key);
     if (known) return known;

@@ -84,7 +84,7 @@ function Matrix({ caption, row, column, cells }: { caption: string; row: string;
       <table class="heat">
         <caption class="hidden">{caption}</caption>
         <thead>
-          <tr><th scope="col" class="corner">{row} ＼ {column}</th>{columns.map((c) => <th key={c} scope="col" class="numeric">{c}</th>)}</tr>
+          <tr><th scope="col" class="corner">{row && <>{row} <span aria-hidden="true">↓</span> </>}{column} <span aria-hidden="true">→</span></th>{columns.map((c) => <th key={c} scope="col" class="numeric">{c}</th>)}</tr>
         </thead>
         <tbody>
           {rows.map((r) => (

@@ -1,5 +1,5 @@
-// Intervals and tests from the sums of the contract. All intervals are of 95 %. test/stats.py records what scipy and
-// statsmodels say; test/stats.test.ts compares.
+// Intervals and tests from the sums of the contract. All intervals are of 95 %. test/stats.json is what scipy and
+// statsmodels say (test/stats.py); test/stats.test.ts compares.
 
 export interface Interval {
   value: number;
@@ -21,7 +21,8 @@ export interface ShareSums {
 
 /**
  * The number of independent rows that would tell as much: n/deff, where deff is the clustered variance of the share by
- * that of independent rows, at least 1. Of a share of 0 or 1 nothing is known of the clustering: n²/Σn².
+ * that of independent rows, at least 1 (Kish 1965; the variance is that of a ratio of
+ * sums over groups, by G/(G−1)). Of a share of 0 or 1 nothing is known of the clustering: n²/Σn².
  */
 export function effectiveSize(s: ShareSums): number {
   const n = s.of;
@@ -35,7 +36,7 @@ export function effectiveSize(s: ShareSums): number {
   return n / deff;
 }
 
-/** Wilson's interval of a share p of n rows; n may be an effective size. Undefined without rows. */
+/** Wilson's interval (1927) of a share p of n rows; n may be an effective size. Undefined without rows. */
 export function wilson(p: number, n: number): Interval | undefined {
   if (!(n > 0)) return undefined;
   const denominator = 1 + (z * z) / n;
@@ -48,7 +49,7 @@ export function share(s: ShareSums): Interval | undefined {
   return s.of > 0 ? wilson(s.rows / s.of, effectiveSize(s)) : undefined;
 }
 
-/** Newcombe's interval (method 10) of a − b, two shares of different rows with their Wilson intervals. */
+/** Newcombe's interval (1998, method 10) of a − b, two shares of different rows with their Wilson intervals. */
 export function newcombe(a: Interval, b: Interval): Interval {
   const value = a.value - b.value;
   return {
@@ -86,7 +87,7 @@ export function mean(n: number, sum: number, squares: number): Interval | undefi
   return { value, low: value - half, high: value + half };
 }
 
-/** McNemar's exact test, two-sided: may as many pairs change one way as the other? b and c are the changed pairs. */
+/** McNemar's exact test (1947), two-sided: may as many pairs change one way as the other? b and c are the changed pairs. */
 export function mcnemar(b: number, c: number): number {
   const n = b + c;
   if (n === 0) return 1;
@@ -94,7 +95,7 @@ export function mcnemar(b: number, c: number): number {
   return Math.min(1, 2 * incompleteBeta(n - k, k + 1, 0.5));
 }
 
-/** Holm's corrected p-values, in the order given. */
+/** Holm's corrected p-values (1979), in the order given. */
 export function holm(ps: number[]): number[] {
   const order = ps.map((_, i) => i).sort((i, j) => ps[i]! - ps[j]!);
   const corrected = new Array<number>(ps.length);
@@ -106,7 +107,7 @@ export function holm(ps: number[]): number[] {
   return corrected;
 }
 
-/** The difference of a paired share (b − a), from discordant pairs of n, with Wald's interval after Bonett and Price. */
+/** The difference of a paired share (b − a), from discordant pairs of n, with the adjusted Wald interval of Bonett and Price (2012). */
 export function pairedDifference(onlyA: number, onlyB: number, n: number): Interval | undefined {
   if (n <= 0) return undefined;
   const value = (onlyB - onlyA) / n;

@@ -28,6 +28,8 @@ export const texts = {
   none: "none",
   unknown: "not looked at",
   notes: "Notes",
+  probabilityOf: (type: string) => `Probability: ${type}`,
+  verdictOn: (type: string) => `Verdict: ${type}`,
   sample: (rows: number, of: number, seed: number) =>
     `This file holds a sample of ${count(rows)} of ${plural(of, "row", "rows")} (seed ${seed}). Figures without a filter are of all ${count(of)} rows; ` +
     "filtered figures, lists and comparisons of rows are of the sample.",

@@ -113,7 +113,7 @@ export function DataTable<R>(props: TableProps<R>) {
           </thead>
           <tbody>
             {shown.map((r, i) => (
-              <tr key={i} class={props.class?.(r) ?? ""}>
+              <tr key={i} class={props.class?.(r) || undefined}>
                 {visible.map((c, j) => {
                   const content = typeof c.show === "function" ? c.show(r) : c.value(r);
                   const names = c.numeric ? "numeric" : "";

@@ -6,6 +6,7 @@ import { Difference } from "../shares";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { holm, mcnemar, mean, pairedDifference, type Interval } from "../stats";
 import { texts } from "../texts";
+import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
 import { Contents } from "./measured";
 import { Pager, Tags } from "./rows";
@@ -55,7 +56,7 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
         <Select label={texts.compare.b} value={b.key} options={same.map(option)} onChange={(v) => page.set({ a: a.key, b: v, from: "", value: "" })} />
         <button type="button" onClick={() => page.set({ a: b.key, b: a.key, from: "" })}>{texts.compare.swap}</button>
         {facet && facets.length > 1 && (
-          <Select label={texts.compare.facet} value={facet.key} options={facets.map((f) => ({ value: f.key, title: f.title }))}
+          <Select label={texts.compare.facet} value={facet.key} options={facets.map((f) => ({ value: f.key, title: facetTitle(f) }))}
             onChange={(v) => page.set({ facet: v, value: "", from: "" })} />
         )}
       </div>
@@ -124,7 +125,10 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
 
 function Measures({ pairs }: { pairs: Pairs }) {
   const page = usePage();
-  const title = (key: string) => page.catalog.measures.find((m) => m.key === key)?.title ?? key;
+  const title = (key: string) => {
+    const m = page.catalog.measures.find((x) => x.key === key);
+    return m ? measureTitle(m) : key;
+  };
   const lines = pairs.measures.filter((m) => m.pairs > 0).map((m) => ({ ...m, difference: mean(m.pairs, m.sum_b - m.sum_a, m.squares) }));
   type Line = PairMeasure & { difference: Interval | undefined };
   const columns: Column<Line>[] = [

@@ -3,6 +3,7 @@ import { SectionCard } from "../sections";
 import { ShareTable } from "../shares";
 import { findings, usePage } from "../state";
 import { texts } from "../texts";
+import { facetTitle } from "../titles";
 import { Card, Select } from "../ui";
 
 export function Errors() {
@@ -20,14 +21,14 @@ export function Errors() {
       <div class="choices">
         {choices.length > 1 && (
           <Select label={texts.issues.choose} value={one[0]?.key ?? ""} onChange={(facet) => page.set({ facet })}
-            options={[{ value: "", title: texts.overview.whole }, ...choices.map((f) => ({ value: f.key, title: f.title }))]} />
+            options={[{ value: "", title: texts.overview.whole }, ...choices.map((f) => ({ value: f.key, title: facetTitle(f) }))]} />
         )}
         {runs.length > 1 && (
           <Select label={texts.issues.trend} value={trend} onChange={(v) => page.set({ trend: v })}
             options={[{ value: "", title: texts.issues.trendNone }, ...runs.map((r) => ({ value: r, title: r }))]} />
         )}
       </div>
-      {shown.map((f) => <Card key={f.key} title={f.title}><ShareTable facet={f} id={f.key} trend={trend} detail /></Card>)}
+      {shown.map((f) => <Card key={f.key} title={facetTitle(f)}><ShareTable facet={f} id={f.key} trend={trend} detail /></Card>)}
       {sections.map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
     </>
   );

@@ -6,6 +6,7 @@ import { HeatMap, rowsOfRole, sums } from "../shares";
 import { columnsOf, facetOf, findings, useAsk, usePage } from "../state";
 import { mean, share, type Interval } from "../stats";
 import { texts } from "../texts";
+import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
 
 export function Overview() {
@@ -36,8 +37,8 @@ export function Overview() {
   );
 }
 
-function option(f: { key: string; title: string }) {
-  return { value: f.key, title: f.title };
+function option(f: Facet) {
+  return { value: f.key, title: facetTitle(f) };
 }
 
 function Totals() {
@@ -79,7 +80,8 @@ function Totals() {
         }
         for (const [key, title] of [["unscored", texts.overview.unscored], ["truncated", texts.overview.truncated]] as const) {
           if (!facetOf(catalog, key)) continue;
-          const n = (c: Counts | undefined) => c && count(Math.max(0, ...c.values.map((v) => v.cells[0]!.rows)));
+          const without = facetOf(catalog, key)!.values.findIndex((v) => v.role === RoleNone);
+          const n = (c: Counts | undefined) => c && count(c.columns[0]!.rows - (c.values[without]?.cells[0]!.rows ?? 0));
           figures.push({ title, all: n(of(key, all))!, part: part && n(of(key, part)) });
         }
         const rejected = catalog.runs.reduce((n, r) => n + r.rejected, 0);
@@ -182,7 +184,7 @@ function Scores({ measures, by }: { measures: Measure[]; by: Facet | undefined }
                 <h3>{texts.overview.distribution(chosen.title)}</h3>
                 <div class="card-tools">
                   {measures.length > 1 && (
-                    <Select label={texts.overview.measure} value={chosen.key} options={measures.map(option)} onChange={(v) => page.set({ measure: v })} />
+                    <Select label={texts.overview.measure} value={chosen.key} options={measures.map((m) => ({ value: m.key, title: m.title }))} onChange={(v) => page.set({ measure: v })} />
                   )}
                 </div>
               </div>

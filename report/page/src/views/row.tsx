@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { readSort } from "../address";
 import type { Catalog, Field, Json, JsonObject, RowDetail, RowSummary } from "../contract";
-import { fieldTexts, object, textOf } from "../fields";
+import { columnOf, fieldTexts, object, textOf } from "../fields";
 import { number } from "../format";
 import { quotes, segments, type Mark } from "../highlight";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
@@ -208,8 +208,9 @@ function Labels({ rows }: { rows: RowSummary[] }) {
 function Probabilities({ row }: { row: RowSummary }) {
   const { catalog } = usePage();
   const thresholds = catalog.runs[row.run]?.thresholds ?? {};
+  const ownThreshold = (type: string) => (Object.hasOwn(thresholds, type) ? thresholds[type]! : null);
   const lines = catalog.measures.filter((m) => m.key.startsWith("probability.") && row.measures[m.key] !== undefined)
-    .map((m) => ({ title: m.title, p: row.measures[m.key]!, threshold: m.threshold ?? thresholds[m.key.slice("probability.".length)] ?? null }));
+    .map((m) => ({ title: m.title, p: row.measures[m.key]!, threshold: m.threshold ?? ownThreshold(m.key.slice("probability.".length)) }));
   if (lines.length === 0) return null;
   type Line = (typeof lines)[number];
   const found = (l: Line) => l.threshold !== null && l.p >= l.threshold;
@@ -313,7 +314,7 @@ const shownElsewhere = new Set(["id", "diagnosis", "scores", "issues", "verdicts
 /** Columns that no other part shows. */
 function Others({ record, run }: { record: Json; run: number }) {
   const { catalog } = usePage();
-  const fields = new Set(catalog.fields.flatMap((f) => [catalog.runs[run]?.columns?.[f.name] ?? f.name, `${f.name}_a`, `${f.name}_b`]));
+  const fields = new Set(catalog.fields.flatMap((f) => [columnOf(catalog, run, f), `${f.name}_a`, `${f.name}_b`]));
   const lines = Object.entries(object(record) ?? {}).filter(([name]) => !shownElsewhere.has(name) && !fields.has(name))
     .map(([name, value]) => ({ name, value: typeof value === "string" ? value : JSON.stringify(value) }));
   if (lines.length === 0) return null;

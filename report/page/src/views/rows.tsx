@@ -6,6 +6,7 @@ import { number } from "../format";
 import { ShareTable } from "../shares";
 import { findings, useAsk, usePage } from "../state";
 import { texts } from "../texts";
+import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, Export, Scroll, Select, Tag, useRoving } from "../ui";
 
 export const pageSize = 50;
@@ -17,15 +18,16 @@ export function Rows() {
   const facet = choices.find((f) => f.key === state.params["facet"]) ?? choices[0];
   return (
     <>
-      <List />
+      {!page.filtered && <List />}
       {facet && (
         <Card title={texts.rowsView.comparisonTitle} tools={choices.length > 1 && (
-          <Select label={texts.issues.choose} value={facet.key} options={choices.map((f) => ({ value: f.key, title: f.title }))} onChange={(v) => page.set({ facet: v })} />
+          <Select label={texts.issues.choose} value={facet.key} options={choices.map((f) => ({ value: f.key, title: facetTitle(f) }))} onChange={(v) => page.set({ facet: v })} />
         )}>
           {!page.filtered && <p class="help">{texts.rowsView.comparisonNone}</p>}
           <ShareTable facet={facet} id="sides" />
         </Card>
       )}
+      {page.filtered && <List />}
     </>
   );
 }
@@ -44,7 +46,7 @@ function List() {
   const asked = useAsk(`rows ${JSON.stringify([state.filter, sort, offset])}`, (s, signal) => s.rows({ filter: state.filter, sort, offset, limit: pageSize }, signal));
   const order = [
     { value: "row", title: texts.rowsView.sortFile }, { value: "id", title: texts.rowsView.id },
-    ...catalog.facets.map((f) => ({ value: f.key, title: f.title })), ...catalog.measures.map((m) => ({ value: m.key, title: m.title })),
+    ...catalog.facets.map((f) => ({ value: f.key, title: facetTitle(f) })), ...catalog.measures.map((m) => ({ value: m.key, title: measureTitle(m) })),
   ];
   const by = (key: string, descending: boolean) => page.set({ sort: writeSort({ key, descending }), from: "" });
   const save = async (format: "csv" | "jsonl") => {
@@ -124,10 +126,10 @@ function RowTable({ rows }: { rows: RowSummary[] }) {
           <tr>
             {heading(texts.rowsView.id, "id")}
             <th scope="col">{catalog.fields.find((f) => f.judged)?.name ?? texts.rowsView.text}</th>
-            {shown.map((f) => <FacetHead key={f.key}>{heading(f.title, f.key, f.multi)}</FacetHead>)}
+            {shown.map((f) => <FacetHead key={f.key}>{heading(facetTitle(f), f.key, f.multi)}</FacetHead>)}
             {system && heading(system.title, "system")}
             {catalog.runs.length > 1 && heading(texts.rowsView.run, "run")}
-            {measures.map((m) => <FacetHead key={m.key}>{heading(m.title, m.key, true)}</FacetHead>)}
+            {measures.map((m) => <FacetHead key={m.key}>{heading(measureTitle(m), m.key, true)}</FacetHead>)}
           </tr>
         </thead>
         <tbody>
