@@ -51,7 +51,7 @@ describe("views", () => {
       await settle(page);
       expect(await heading(page)).toBe(name);
       expect(query(page).get("view")).toBe(viewNames[i]);
-      expect(await page.title()).toContain(name);
+      await page.waitForFunction((n) => document.title.startsWith(n), name);
     }
   }));
 
@@ -325,7 +325,9 @@ describe("looks", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await visit(file, async (page) => {
         const system = await paper(page);
-        await page.check(`.theme label:has-text("${colorScheme === "light" ? "Dark" : "Light"}") input`);
+        const other = colorScheme === "light" ? "dark" : "light";
+        await page.check(`.theme label:has-text("${other}") input`);
+        await page.waitForFunction((t) => document.documentElement.dataset["theme"] === t, other);
         colours.push(system, await paper(page));
       }, { colorScheme });
     }
@@ -443,7 +445,7 @@ function poisoned(): Data {
     facets: facets.map((key, i) => ({ key, title: p(i), multi: ["label", "issue", "gold", "unscored", "truncated"].includes(key), values: named(key === "label" || key === "issue" ? "none" : undefined) })),
     measures: measures.map((key, i) => ({ key, title: p(i), low: 0, high: 1, threshold: 0.5 })),
     sections: (["compare", "measured", "issues"] as const).flatMap((view) => [
-      { view, title: p(4), run: p(5), notes: payloads, table: { columns: payloads.map((title) => ({ title, kind: "text" })), rows: payloads.map(() => [...payloads]) } },
+      { view, title: p(4), run: p(5), notes: payloads, table: { columns: payloads.map((title) => ({ title, kind: "text" })), rows: [payloads, payloads.toReversed()] } },
       { view, title: p(6), chart: { kind: "forest", x: p(7), line: 0, points: payloads.map((name, i) => ({ group: p(i >> 3), name, value: 0.5, low: 0.1, high: 0.9 })) } },
       { view, title: p(8), chart: { kind: "lines", x: p(9), y: p(10), diagonal: true, series: payloads.map((name) => ({ name, points: [[0, 0, 0, 0], [1, 1, 0.9, 1]] as [number, number, number, number][] })) } },
       { view, title: p(11), chart: { kind: "matrix", x: p(12), y: p(13), cells: payloads.map((row, i) => ({ row, column: p(i + 1), value: i })) } },
