@@ -104,7 +104,7 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
   const only = filter.facets?.[facet.key]?.only ?? false;
   return (
     <details class="facet" open={shownOpen} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.active}</span>}</summary>
+      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.set}</span>}</summary>
       {facet.values.length > 12 && (
         <input type="search" value={search} placeholder={texts.filter.values} aria-label={`${texts.filter.values}: ${facet.title}`} onInput={(e) => setSearch(e.currentTarget.value)} />
       )}
