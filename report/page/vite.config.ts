@@ -38,6 +38,8 @@ function emptyOf(name: string): string {
   return name === "geoTransform" ? `const ${name} = () => ({})` : `{ missing as ${name} }`;
 }
 
+const allowed = ["ISC", "MIT"];
+
 /** The licences of the packages that are in the bundle, beside it. */
 function licences(): Plugin {
   const packages = new Set<string>();
@@ -55,7 +57,7 @@ function licences(): Plugin {
         const dir = join(here, "node_modules", name);
         const about = JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as { version: string; license: string };
         const file = readdirSync(dir).find((f) => /^licen[cs]e/i.test(f));
-        if (!file) this.error(`${name} has no licence file`);
+        if (!file || !allowed.includes(about.license)) this.error(`${name}: look at its licence, ${about.license}, and at docs/licences.md`);
         return `${name} ${about.version} (${about.license})\n\n${readFileSync(join(dir, file!), "utf8").trim()}\n`;
       });
       this.emitFile({ type: "asset", fileName: "LICENCES.txt", source: texts.join("\n" + "-".repeat(80) + "\n\n") });
@@ -78,5 +80,6 @@ export default defineConfig({
     include: process.env["SHOTS"] ? ["browser/shots.ts"] : ["test/*.test.ts", "browser/*.test.ts"],
     environment: "node",
     fileParallelism: false,
+    testTimeout: 60_000,
   },
 });

@@ -6,7 +6,8 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog, Columns, Data } from "../src/contract";
 import { sample } from "../test/sample";
-import { at, folder, launch, makeFile, openPage, settle, viewNames } from "./driver";
+import { LocalSource } from "../src/local";
+import { at, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
 import { payloads } from "./payloads";
 
 let browser: Browser;
@@ -51,13 +52,14 @@ describe("views", () => {
       await settle(page);
       expect(await heading(page)).toBe(name);
       expect(query(page).get("view")).toBe(viewNames[i]);
-      expect(await page.title()).toContain(name);
+      await page.waitForFunction((n) => document.title.startsWith(n), name);
     }
   }));
 
   test("each opens by key, and by Tab and Enter", () => visit(file, async (page) => {
     for (const [i, name] of viewNames.entries()) {
       await page.keyboard.press(String(i + 1));
+      await settle(page);
       expect(query(page).get("view")).toBe(name);
     }
     await page.keyboard.press("1");
@@ -168,7 +170,7 @@ describe("filters", () => {
     await settle(page);
     expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r7"]);
     await page.keyboard.press("Escape");
-    expect(await page.locator("#filter-panel").count()).toBe(0);
+    await page.waitForSelector("#filter-panel", { state: "detached" });
   }));
 
   test("that the address names and the file lacks are said", () => visit(at(file, "rows", "&any.label=Gone&min.score.fluency=4"), async (page) => {
@@ -216,10 +218,12 @@ describe("the address", () => {
 describe("tables", () => {
   test("sort, search and export what they show", () => visit(at(file, "errors", "&facet=label"), async (page) => {
     await page.click('th button:has-text("Share")');
+    await settle(page);
     const shares = (await page.locator("main tbody tr:not([class]) .figure .value").allTextContents()).map((t) => Number.parseFloat(t));
     expect(shares).toEqual(shares.toSorted((a, b) => b - a));
     expect(shares.length).toBe(5);
     await page.click('th button:has-text("Share")');
+    await settle(page);
     expect((await page.locator("main tbody tr:not([class]) .figure .value").allTextContents()).map((t) => Number.parseFloat(t))).toEqual(shares.toReversed());
     await page.goto(at(file, "errors", "&facet=issue&t.issue=%3Aperson"));
     await settle(page);
@@ -325,7 +329,9 @@ describe("looks", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await visit(file, async (page) => {
         const system = await paper(page);
-        await page.check(`.theme label:has-text("${colorScheme === "light" ? "Dark" : "Light"}") input`);
+        const other = colorScheme === "light" ? "dark" : "light";
+        await page.check(`.theme label:has-text("${other}") input`);
+        await page.waitForFunction((t) => document.documentElement.dataset["theme"] === t, other);
         colours.push(system, await paper(page));
       }, { colorScheme });
     }
@@ -352,9 +358,10 @@ describe("looks", () => {
 
   test("? lists the keys, Esc closes the list", () => visit(file, async (page) => {
     await page.keyboard.press("?");
+    await settle(page);
     expect(await page.textContent("dialog")).toContain("next row");
     await page.keyboard.press("Escape");
-    expect(await page.locator("dialog").count()).toBe(0);
+    await page.waitForSelector("dialog", { state: "detached" });
   }));
 });
 
@@ -443,7 +450,7 @@ function poisoned(): Data {
     facets: facets.map((key, i) => ({ key, title: p(i), multi: ["label", "issue", "gold", "unscored", "truncated"].includes(key), values: named(key === "label" || key === "issue" ? "none" : undefined) })),
     measures: measures.map((key, i) => ({ key, title: p(i), low: 0, high: 1, threshold: 0.5 })),
     sections: (["compare", "measured", "issues"] as const).flatMap((view) => [
-      { view, title: p(4), run: p(5), notes: payloads, table: { columns: payloads.map((title) => ({ title, kind: "text" })), rows: payloads.map(() => [...payloads]) } },
+      { view, title: p(4), run: p(5), notes: payloads, table: { columns: payloads.map((title) => ({ title, kind: "text" })), rows: [payloads, payloads.toReversed()] } },
       { view, title: p(6), chart: { kind: "forest", x: p(7), line: 0, points: payloads.map((name, i) => ({ group: p(i >> 3), name, value: 0.5, low: 0.1, high: 0.9 })) } },
       { view, title: p(8), chart: { kind: "lines", x: p(9), y: p(10), diagonal: true, series: payloads.map((name) => ({ name, points: [[0, 0, 0, 0], [1, 1, 0.9, 1]] as [number, number, number, number][] })) } },
       { view, title: p(11), chart: { kind: "matrix", x: p(12), y: p(13), cells: payloads.map((row, i) => ({ row, column: p(i + 1), value: i })) } },
@@ -464,6 +471,72 @@ function poisoned(): Data {
     },
   };
 }
+
+describe("served", () => {
+  test("the page asks with the token of its address, which it hides", async () => {
+    const served = await serve(sample(240));
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const { page, faults } = await openPage(context, `${served.address}&view=rows&any.label=Vague`);
+    await settle(page);
+    expect(page.url()).toBe(`${served.address.split("#")[0]!}#view=rows&any.label=Vague`);
+    const local = await new LocalSource(sample(240)).rows({ filter: { facets: { label: { any: ["Vague"] } } }, sort: { key: "row" }, offset: 0, limit: 50 });
+    expect(await page.textContent(".chosen")).toContain(`${local.total} of 240 rows`);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(local.rows.map((r) => r.id));
+    for (const view of viewNames) {
+      await page.evaluate((v) => (location.hash = `#view=${v}&row=3`), view);
+      await settle(page);
+      expect(await page.locator(".failure").count(), view).toBe(0);
+    }
+    const [file] = await Promise.all([page.waitForEvent("download"), page.evaluate(() => (location.hash = "#view=rows")).then(() => page.click('button[aria-label="Export as JSONL: Export records"]'))]);
+    expect(readFileSync(await file.path(), "utf8").trim().split("\n")).toHaveLength(240);
+    await page.reload();
+    await settle(page);
+    expect(await heading(page)).toBe("Rows");
+    expect(new Set(served.asked)).toEqual(new Set(["/", "/page.js", "/page.css", "/view/catalog", "/view/counts", "/view/histogram", "/view/rows", "/view/row", "/view/pairs", "/view/export"]));
+    expect(faults).toEqual([]);
+    await context.close();
+    await served.stop();
+  });
+
+  test("what fails says what to do, and is tried again", async () => {
+    const served = await serve(dozen());
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.goto(served.address.split("#")[0]!);
+    expect(await other.textContent("[role=alert]")).toContain("Open the address that erreval serve printed");
+    const { page } = await openPage(context, served.address);
+    await settle(page);
+    served.broken = true;
+    await page.click('header nav a:text-is("Rows")');
+    await page.waitForSelector(".failure");
+    expect(await page.textContent(".failure")).toContain("erreval serve does not answer");
+    served.broken = false;
+    await page.click('.failure button:text-is("Try again")');
+    await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 12);
+    expect(await page.locator(".failure").count()).toBe(0);
+    await context.close();
+    await served.stop();
+  });
+
+  test("an answer that is overtaken is not shown", async () => {
+    const served = await serve(dozen());
+    const context = await browser.newContext();
+    const { page, faults } = await openPage(context, `${served.address}&view=rows`);
+    await settle(page);
+    const cancelled = page.waitForEvent("requestfailed");
+    served.slow = 10_000;
+    await page.evaluate(() => (location.hash = "#view=rows&any.label=Blue"));
+    await page.waitForFunction(() => document.querySelector(".chips"));
+    served.slow = 0;
+    await page.evaluate(() => (location.hash = "#view=rows&any.label=Red"));
+    await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 5);
+    expect((await cancelled).postData()).toContain("Blue");
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r1", "r2", "r6", "r7", "r10"]);
+    expect(faults).toEqual([]);
+    await context.close();
+    await served.stop();
+  });
+});
 
 test("20,000 rows: time until the first view answers", async () => {
   const large = makeFile("large.html", sample(20_000));

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Facet, Measure } from "./contract";
 import { parts, use, withOnly, withRange, withSearch, withUse, type How } from "./filters";
 import { count } from "./format";
-import { useAsk, usePage } from "./state";
+import { findings, useAsk, usePage } from "./state";
 import { texts } from "./texts";
 import { facetTitle, measureTitle } from "./titles";
 
@@ -68,7 +68,8 @@ export function FilterPanel({ onClose }: { onClose: () => void }) {
   const page = usePage();
   const { catalog, state } = page;
   const used = (key: string) => state.filter.facets?.[key] !== undefined;
-  const facets = catalog.facets.filter((f) => f.values.length > 1 || used(f.key));
+  const first = findings(catalog);
+  const facets = [...first, ...catalog.facets.filter((f) => !first.includes(f))].filter((f) => f.values.length > 1 || used(f.key));
   return (
     <section id="filter-panel" class="filterpanel" aria-label={texts.filter.title}>
       <div class="filterpanel-head">
@@ -77,7 +78,7 @@ export function FilterPanel({ onClose }: { onClose: () => void }) {
         <button type="button" onClick={onClose}>{texts.filter.close}</button>
       </div>
       <div class="facets">
-        {facets.map((f, i) => <FacetFilter key={f.key} facet={f} open={i < 2 || used(f.key)} />)}
+        {facets.map((f, i) => <FacetFilter key={f.key} facet={f} open={i === 0 || f.key === "system" || used(f.key)} />)}
         {catalog.measures.length > 0 && (
           <details class="facet" open={Object.keys(state.filter.ranges ?? {}).length > 0}>
             <summary>{texts.filter.numbers}</summary>
@@ -103,7 +104,7 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
   const only = filter.facets?.[facet.key]?.only ?? false;
   return (
     <details class="facet" open={shownOpen} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.active}</span>}</summary>
+      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.set}</span>}</summary>
       {facet.values.length > 12 && (
         <input type="search" value={search} placeholder={texts.filter.values} aria-label={`${texts.filter.values}: ${facet.title}`} onInput={(e) => setSearch(e.currentTarget.value)} />
       )}
