@@ -103,7 +103,8 @@ func TestNotes(t *testing.T) {
 		t.Error("labels are not measured")
 	}
 	notes := strings.Join(c.Notes, "\n")
-	for _, want := range []string{"people's scores of fluency: no run with scores has nobody", filepath.Base(dir) + ": no refinement: "} {
+	for _, want := range []string{"people's scores of fluency: no run with scores has nobody",
+		filepath.Base(dir) + ": no refinement: "} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note %q in:\n%s", want, notes)
 		}
