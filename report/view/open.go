@@ -23,6 +23,8 @@ type Options struct {
 	CacheSize  int64          // bytes that these files may take, above which the oldest go; 0 is 8 GiB
 	TempDir    string         // for what must not stand in memory; "" is the system's
 	Progress   func(rows int) // called now and then while rows are read
+
+	memoryRows int // tests: in the place of memoryRows
 }
 
 // File is a file of rows.

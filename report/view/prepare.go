@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,9 +49,11 @@ const (
 // Bounds of values that are offered.
 const (
 	maxColumnValues = 50
-	maxColumnText   = 80  // code points
-	maxSystems      = 500 // systems, and labels that the taxonomy does not have
-	maxColumns      = 100 // other columns that are looked at
+	maxColumnText   = 80    // code points
+	maxSystems      = 500   // systems, and labels that the taxonomy does not have
+	maxColumns      = 100   // other columns that are looked at
+	maxKinds        = 200   // facets, and measures
+	maxNumber       = 1e100 // whose squares can be added up
 )
 
 // prepared is what is read of a row; making it needs no other row.
@@ -152,7 +155,11 @@ func (p *preparer) prepare(row *dataset.Row) (*prepared, error) {
 
 func (r *prepared) add(key, value string) { r.facets = append(r.facets, keyValue{key, value}) }
 
-func (r *prepared) measure(key string, x float64) { r.measures = append(r.measures, keyNumber{key, x}) }
+func (r *prepared) measure(key string, x float64) {
+	if math.Abs(x) <= maxNumber {
+		r.measures = append(r.measures, keyNumber{key, x})
+	}
+}
 
 // hashOf tells texts apart that are not the same.
 func hashOf(kind string, texts ...string) uint64 {
@@ -340,7 +347,7 @@ func readCell(name string, raw json.RawMessage) (cell, bool) {
 	}
 	if c.isNumber {
 		x, err := strconv.ParseFloat(c.text, 64)
-		c.number, c.isNumber = x, err == nil
+		c.number, c.isNumber = x, err == nil && math.Abs(x) <= maxNumber
 	}
 	return c, true
 }

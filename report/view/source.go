@@ -39,18 +39,17 @@ type source struct {
 	first   *dataset.Row      // nil: there is none
 }
 
-// openSource reads what lies beside a file.
-func openSource(in input) (*source, error) {
-	s := &source{input: in}
+// openSource reads what lies beside a file. What cannot be read is noted: the rows can be looked at without.
+func openSource(in input) (s *source, note string) {
+	s = &source{input: in}
 	s.record = runrecord.ReadOptions(in.path, &s.reading)
 	list, err := issues.Read(issues.Path(in.path))
-	switch {
-	case err == nil:
+	if err == nil {
 		s.list = list
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		note = fmt.Sprintf("%s: the list of its issues cannot be read: %v", in.name, err)
 	}
-	return s, nil
+	return s, note
 }
 
 // chooseTask finds the taxonomy of the rows where none is given. It may be nil.
@@ -65,7 +64,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 			id = "response"
 		} else if s.record != nil && s.record.Taxonomy != nil {
 			id = s.record.Taxonomy.ID
-		} else if row, err := s.peek(ctx, o, nil); err == nil && row != nil {
+		} else if row, err := s.peekWith(ctx, o, nil); err == nil && row != nil {
 			if d, err := row.Diagnosis(); err == nil && d != nil {
 				id = d.Taxonomy
 			}
@@ -87,7 +86,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 	}
 	for _, s := range sources {
 		for _, t := range all {
-			if row, err := s.peek(ctx, o, t); err == nil && row != nil {
+			if row, err := s.peekWith(ctx, o, t); err == nil && row != nil {
 				return t, "", nil
 			}
 		}
@@ -108,8 +107,8 @@ func (s *source) options(o *Options, t *taxonomy.Taxonomy) dataset.Options {
 	return opt
 }
 
-// peek reads the first row. It is nil where there is none.
-func (s *source) peek(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (first *dataset.Row, err error) {
+// peek reads the first row as rows says. It is nil where there is none.
+func (s *source) peek(ctx context.Context, o *Options) (first *dataset.Row, err error) {
 	if s.isZIP {
 		stop := errors.New("enough")
 		_, err = s.eachOfZIP(ctx, o, func(row *dataset.Row) error {
@@ -122,7 +121,7 @@ func (s *source) peek(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (fi
 		}
 		return nil, err
 	}
-	in, err := dataset.Open(s.path, s.options(o, t))
+	in, err := dataset.Open(s.path, s.rows)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +142,22 @@ func (s *source) peek(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (fi
 	return first, err
 }
 
-// prepareReading finds out how the rows are read: with the task where the file has its columns, else without.
-func (s *source) prepareReading(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (err error) {
+func (s *source) peekWith(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (*dataset.Row, error) {
 	s.rows = s.options(o, t)
-	s.first, err = s.peek(ctx, o, t)
-	if _, lacks := errors.AsType[*dataset.ColumnsError](err); lacks {
-		s.rows = s.options(o, nil)
-		s.first, err = s.peek(ctx, o, nil)
+	return s.peek(ctx, o)
+}
+
+// prepareReading finds out how the rows are read: with the task where the file has its columns, those that the user
+// named or, in a file without these, its own; else without.
+func (s *source) prepareReading(ctx context.Context, o *Options, t *taxonomy.Taxonomy) (err error) {
+	own := *o
+	own.Columns, own.ID = nil, nil
+	for _, try := range []dataset.Options{s.options(o, t), s.options(&own, t), s.options(&own, nil)} {
+		s.rows = try
+		s.first, err = s.peek(ctx, o)
+		if _, lacks := errors.AsType[*dataset.ColumnsError](err); !lacks {
+			return err
+		}
 	}
 	return err
 }
@@ -278,9 +286,7 @@ func (s *source) facts() []Fact {
 	if judges := judgeNames(s.reading.Judge); len(judges) > 0 {
 		add("Judge", "%s", strings.Join(judges, ", "))
 	}
-	for _, u := range usageFacts(r.Usage) {
-		facts = append(facts, u)
-	}
+	facts = append(facts, usageFacts(r.Usage)...)
 	if !r.Started.IsZero() {
 		add("Started", "%s", r.Started.UTC().Format(time.RFC3339))
 		if took := r.Ended.Sub(r.Started); took > 0 {
@@ -295,7 +301,9 @@ func (s *source) facts() []Fact {
 	if r.Stopped != "" {
 		add("Stopped", "%s", r.Stopped)
 	}
-	add("Build", "%s", r.Tool)
+	if build := r.Tool.String(); build != "" {
+		add("Build", "%s", build)
+	}
 	return facts
 }
 
