@@ -11,9 +11,13 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 )
 
-// facet finds or begins a facet that may have so many values.
+// facet finds or begins a facet that may have so many values. Where there are too many facets it is one that is dead.
 func (b *builder) facet(key string, most int) *facetBuild {
 	f := b.facetNo[key]
+	if f == nil && len(b.facets) == maxKinds {
+		b.left = true
+		return &facetBuild{dead: true}
+	}
 	if f == nil {
 		f = &facetBuild{key: key, number: len(b.facets), values: map[string]int{}, most: most}
 		b.facets, b.facetNo[key] = append(b.facets, f), f
@@ -36,8 +40,13 @@ func (f *facetBuild) valueNumber(name string) int {
 	return n
 }
 
+// measureOf finds or begins a measure. Where there are too many it is one that is dead.
 func (b *builder) measureOf(key string) *measureBuild {
 	m := b.measNo[key]
+	if m == nil && len(b.measures) == maxKinds {
+		b.left = true
+		return &measureBuild{dead: true}
+	}
 	if m == nil {
 		m = &measureBuild{key: key, number: len(b.measures), low: math.Inf(1), high: math.Inf(-1), integers: true}
 		b.measures, b.measNo[key] = append(b.measures, m), m
@@ -100,7 +109,7 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 	for i := range r.columns {
 		c := b.column(r.columns[i].name)
 		if c == nil {
-			b.left = max(b.left, 1)
+			b.left = true
 			continue
 		}
 		if r.columns[i].isNumber {

@@ -39,7 +39,7 @@ type builder struct {
 	columns  map[string]*columnBuild
 	issues   map[string]*issueBuild
 	faults   map[string]*faultBuild
-	left     int // other columns that were not looked at, at most
+	left     bool // there are more columns, or kinds of values, than are looked at
 
 	rows   int // of all runs
 	base   int // first row of the chunk

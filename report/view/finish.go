@@ -33,8 +33,9 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.faults)) {
 		c.Notes = append(c.Notes, faultNote(name, b.faults[name].rows, b.faults[name].first))
 	}
-	if b.left > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("of the rows' other columns, the first %d can be filtered by", maxColumns))
+	if b.left {
+		c.Notes = append(c.Notes, fmt.Sprintf("rows can be filtered by the first %d other columns, and by %d kinds of values "+
+			"and of numbers in all", maxColumns, maxKinds))
 	}
 	if err := b.numberGroups(ctx); err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // The page in Chromium, as a report file that is opened from disk with the network cut.
 
 import { createRequire } from "node:module";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog, Columns, Data } from "../src/contract";
@@ -557,3 +557,65 @@ test("20,000 rows: time until the first view answers", async () => {
   console.log(`20,000 rows, file of ${(readFileSync(new URL(large)).length / 1e6).toFixed(1)} MB: first view after ${Math.round(ready)} ms, filter ${filter} ms, search ${search} ms`);
   await context.close();
 }, 240_000);
+
+describe("unusual data", () => {
+  test("a sample says so, and shows the figures of all rows", async () => {
+    const data = dozen();
+    data.catalog = { ...data.catalog, rows: 90_000, sample: { rows: 12, of: 90_000, seed: 7 } };
+    const columns = [{ name: "", rows: 80_000, groups: 80_000, squares: 80_000 }];
+    const cell = (rows: number) => [{ rows, squares: rows, products: rows }];
+    data.answers = [{ counts: { filter: {}, facet: "label" }, answer: { total: 90_000, columns, values: [{ name: "No Error", cells: cell(40_000) }, { name: "Red", cells: cell(30_000) }, { name: "Blue", cells: cell(20_000) }, { name: "untagged", cells: cell(10_000) }] } }];
+    const file = makeFile("sampled.html", data);
+    await visit(at(file, "errors"), async (page) => {
+      expect(await page.textContent(".sample")).toContain("sample of 12 of 90,000 rows (seed 7)");
+      expect(await page.textContent('tr:has(th a:text-is("Red"))')).toContain("30,00037.5 %");
+      await page.goto(at(file, "errors", "&any.system=two"));
+      await settle(page);
+      // 37.5 % of all rows, 3 of 5 in the sample's system two; the difference is the sample's: 3 of 5 less 5 of 10
+      const red = await page.locator('tr:has(th a:text-is("Red")) >> css=td').allTextContents();
+      expect(red.map((c) => c.slice(0, 6))).toEqual(["30,000", "37.5 %", "3", "60.0 %", "+10.0−"]);
+      expect(await page.textContent(".chosen")).toContain("6 of 12 rows chosen (50.0 %), of the sample");
+    });
+  });
+
+  test("long names do not widen the page", async () => {
+    const data = sample(40);
+    const long = (text: string, i: number) => `${text}${"m".repeat(150)}${i}`;
+    data.catalog.facets.forEach((f) => f.values.forEach((v, i) => (v.name = long(v.name, i))));
+    data.catalog.runs.forEach((r, i) => (r.name = data.catalog.facets[0]!.values[i]!.name));
+    data.catalog.measures.forEach((m, i) => (m.title = long(m.title, i)));
+    data.catalog.sections.forEach((s, i) => (s.title = long(s.title, i)));
+    data.catalog.title = data.rows.id[9] = long("t", 0);
+    const file = makeFile("long.html", data);
+    for (const view of viewNames) {
+      await visit(at(file, view, `&any.system=${data.catalog.facets[1]!.values[0]!.name}`), async (page) => {
+        await page.click("#filter-toggle");
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
+      }, { viewport: { width: 400, height: 800 } });
+    }
+  });
+
+  test("no rows, no labels, nothing to compare: each view says so", async () => {
+    const data = dozen();
+    const none: Data = {
+      catalog: { ...data.catalog, rows: 0, facets: data.catalog.facets.slice(0, 1), measures: [] },
+      rows: { run: [], id: [], group: [], input: [], facets: { run: [] }, measures: {}, records: [] },
+    };
+    const file = makeFile("empty.html", none);
+    for (const view of viewNames) await visit(at(file, view).replace("&row=9", ""), async (page) => expect(await page.locator(".failure").count()).toBe(0));
+    await visit(at(file, "compare"), async (page) => expect(await page.textContent("main")).toContain("Two runs or two systems are needed"));
+    await visit(at(file, "row"), async (page) => expect(await page.textContent(".failure")).toContain("there is no row 9"));
+  });
+
+  test("data that were cut short are said to be", async () => {
+    const whole = makeFile("whole.html", dozen());
+    const path = new URL(whole);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, text.replace(/(id="data">.{400}).*?</s, "$1<"));
+    const page = await browser.newPage();
+    await page.goto(whole);
+    await page.waitForSelector("[role=alert]");
+    expect(await page.textContent("main")).toContain("it may have been cut short");
+    await page.close();
+  });
+});

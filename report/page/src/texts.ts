@@ -53,6 +53,8 @@ export const texts = {
   filter: {
     title: "Filter",
     open: "Filter",
+    run: "Run",
+    everyRun: "all",
     close: "Close",
     clear: "Clear all",
     search: "Search texts and ids",
