@@ -30,6 +30,7 @@ func commands(e *env) []*cli.Command {
 		showCommand(e),
 		statsCommand(e),
 		diffCommand(e),
+		reportCommand(e),
 		refineCommand(e),
 		simulateCommand(e),
 		metaCommand(e),
