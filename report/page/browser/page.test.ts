@@ -467,7 +467,7 @@ function poisoned(): Data {
       run: payloads.map((_, i) => i), id: [...payloads], group: payloads.map((_, i) => i), input: payloads.map((_, i) => i >> 1),
       facets: Object.fromEntries(facets.map((f) => [f, each])), measures: Object.fromEntries(measures.map((m) => [m, payloads.map((_, i) => i / n)])),
       records: payloads.map((x, i) => ({
-        id: x, text: x, ...Object.fromEntries(payloads.map((name) => [name, x])), y: x,
+        id: x, text: x, ...Object.fromEntries(payloads.map((name) => [name, x])), [p(1)]: p(i + 1), y: x,
         diagnosis: { status: x, reason: x, labels: [x], probabilities: { [x]: 1 } },
         scores: { [x]: { value: i, runs: [{ judge: x, mode: x, explanation: `“${x}”`, errors_shown: [x], reason: x, status: x, planted: x }] } },
         issues: { status: x, analysis: x, quote: x, reason: x, evaluation: x, ids: [x] }, verdicts: { [x]: { value: x, runs: [{ judge: x, mode: x, order: x, explanation: x }] } },

@@ -1,4 +1,6 @@
 import { gzipSync } from "node:zlib";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, gunzip, parseData } from "../src/decode";
 import { beginning, column, fold, hasWord, textOf, words } from "../src/fields";
@@ -149,4 +151,13 @@ test("names of files have no signs", () => {
 test("links lead to pages", () => {
   expect(["javascript:alert(1)", "data:text/html,x", "//evil.example", " javascript:1", "JaVaScRiPt:1"].map(safeAddress)).toEqual(["#", "#", "#", "#", "#"]);
   expect(["/review", "http://127.0.0.1:1/x"].map(safeAddress)).toEqual(["/review", "http://127.0.0.1:1/x"]);
+});
+
+test("no source makes markup or program of text", () => {
+  const folder = join(import.meta.dirname, "../src");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((f) => /\.tsx?$/.test(f));
+  expect(files.length).toBeGreaterThan(15);
+  for (const f of files) {
+    expect(readFileSync(join(folder, f), "utf8"), f).not.toMatch(/innerHTML|outerHTML|dangerouslySet|insertAdjacent|document\.write|\beval\b|new Function|srcdoc/i);
+  }
 });
