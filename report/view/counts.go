@@ -9,6 +9,9 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
+// maxCells bounds the numbers of an answer.
+const maxCells = 200_000
+
 // by is a facet whose values are columns; without one there is a single column of all rows.
 type by struct {
 	facet  *Facet
@@ -72,6 +75,9 @@ func (x *Index) Counts(ctx context.Context, q CountsQuery) (*Counts, error) {
 	columns, err := x.openBy(ctx, q.By)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(columns.names()) * len(facet.Values); n > maxCells {
+		return nil, queryErrorf("%q by %q has %d numbers; ask for one with fewer values", q.Facet, q.By, n)
 	}
 	chosen, err := x.choose(ctx, &q.Filter)
 	if err != nil {

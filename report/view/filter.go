@@ -11,7 +11,7 @@ import (
 
 // Bounds of a filter.
 const (
-	maxSearch     = 1000 // words
+	maxSearch     = 50   // words
 	maxConditions = 1000 // names of values
 )
 

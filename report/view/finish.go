@@ -34,8 +34,8 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 		c.Notes = append(c.Notes, faultNote(name, b.faults[name].rows, b.faults[name].first))
 	}
 	if b.left {
-		c.Notes = append(c.Notes, fmt.Sprintf("rows can be filtered by the first %d other columns, and by %d kinds of values "+
-			"and of numbers in all", maxColumns, maxKinds))
+		c.Notes = append(c.Notes, fmt.Sprintf("rows can be filtered by the first %d other columns, and by %d kinds of "+
+			"values and of numbers in all", maxColumns, maxKinds))
 	}
 	if err := b.numberGroups(ctx); err != nil {
 		return nil, err
