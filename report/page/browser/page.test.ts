@@ -231,7 +231,7 @@ describe("tables", () => {
     expect(await page.locator("main tbody tr th a").allTextContents()).toEqual(["Names the wrong person"]);
     const [csv] = await Promise.all([page.waitForEvent("download"), page.click('main button:text-is("CSV")')]);
     expect(csv.suggestedFilename()).toBe("issue.csv");
-    const lines = readFileSync(await csv.path(), "utf8").split("\r\n");
+    const lines = readFileSync(await csv.path(), "utf8").split("\n");
     expect(lines[0]).toBe("Issue,Rows,Share,low,high,Severity,Stability,Stands with,Examples");
     expect(lines[1]).toMatch(/^Names the wrong person,\d+,0\.\d+,0\.\d+,0\.\d+,2\.\d+,0\.\d+,,/);
     expect(lines).toHaveLength(3);
@@ -245,7 +245,9 @@ describe("tables", () => {
     expect(rows.map((r) => r.id)).toEqual(["r10", "r6", "r2", "r1", "r7"]);
     expect(rows[0]).toEqual({ id: "r10", text: "a Heronry, number 10", system: 1 });
     const [csv] = await Promise.all([page.waitForEvent("download"), page.click('button[aria-label="Export as CSV: Export records"]')]);
-    expect(readFileSync(await csv.path(), "utf8").split("\r\n").slice(0, 2)).toEqual(["id,text,system", 'r10,"a Heronry, number 10",1']);
+    expect(readFileSync(await csv.path(), "utf8").split("\n").slice(0, 3)).toEqual([
+      "run,id,text,system,label,score.clarity", 'dozen.jsonl,r10,"a Heronry, number 10",two,Red,2.5', 'dozen.jsonl,r6,"a Heronry, number 6",two,Red,2',
+    ]);
   }));
 
   test("are walked through by keys, with one stop of Tab", () => visit(at(file, "rows"), async (page) => {
