@@ -1,7 +1,7 @@
 // A Source of the rows in a report file, answered in memory.
 
 import type {
-  Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Json, Measure,
+  Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Measure,
   PairMeasure, Pairs, PairsQuery, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
 } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
@@ -445,7 +445,7 @@ function differ(a: number | undefined, b: number | undefined): boolean {
 }
 
 /** 20 equal bins, or one a value where a step gives no more than 21. */
-export function edgesOf(m: Measure): number[] {
+function edgesOf(m: Measure): number[] {
   if (m.step && m.step > 0) {
     const values = Math.round((m.high - m.low) / m.step) + 1;
     if (values <= 21) return Array.from({ length: values + 1 }, (_, i) => m.low + (i - 0.5) * m.step!);
@@ -479,5 +479,3 @@ function compareCodePoints(a: string, b: string): number {
   }
   return a.length - b.length;
 }
-
-export type { Json };

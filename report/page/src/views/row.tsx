@@ -119,7 +119,7 @@ const shortest = 2; // a text of fewer characters stands everywhere
 const longest = 300;
 
 /** What is marked in the texts: quotes of the analysis and of judges, and whole texts of short fields in the others. */
-export function marksOf(catalog: Catalog, row: RowSummary, record: Json): { quotes: string[]; fields: { field: Field; text: string }[] } {
+function marksOf(catalog: Catalog, row: RowSummary, record: Json): { quotes: string[]; fields: { field: Field; text: string }[] } {
   const fields = catalog.fields.flatMap((field) => fieldTexts(catalog, row.run, record, field).map((text) => ({ field, text: text.trim() })));
   const found: string[] = [];
   const issue = object(object(record)?.["issues"]);
