@@ -30,6 +30,7 @@ plant scripts/withjudge/oracle $me/discover
 plant prompt $me/models
 plant report $me/models
 plant report/rows $me/evaluation
+plant report/page $me/taxonomy
 plant report/rows modernc.org/sqlite
 plant report/view $me/discover
 plant report/view $me/models

@@ -59,8 +59,9 @@ func Served() []byte {
 func File(w io.Writer, title string, data io.Reader) error {
 	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; %s",
 		hash(Script), hash(Style), always)
-	_, err := fmt.Fprintf(w, "%s<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n%s<title>%s</title>\n<style>%s</style>\n%s"+
-		"<script type=\"application/gzip+base64\" id=\"data\">", head, policy, middle, html.EscapeString(title), Style, body)
+	_, err := fmt.Fprintf(w, head+"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"+middle+
+		"<title>%s</title>\n<style>%s</style>\n"+body+"<script type=\"application/gzip+base64\" id=\"data\">",
+		policy, html.EscapeString(title), Style)
 	if err != nil {
 		return err
 	}

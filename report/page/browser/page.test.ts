@@ -5,6 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog, Columns, Data } from "../src/contract";
+import { texts } from "../src/texts";
 import { sample } from "../test/sample";
 import { LocalSource } from "../src/local";
 import { at, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
@@ -230,7 +231,7 @@ describe("tables", () => {
     expect(await page.locator("main tbody tr th a").allTextContents()).toEqual(["Names the wrong person"]);
     const [csv] = await Promise.all([page.waitForEvent("download"), page.click('main button:text-is("CSV")')]);
     expect(csv.suggestedFilename()).toBe("issue.csv");
-    const lines = readFileSync(await csv.path(), "utf8").split("\r\n");
+    const lines = readFileSync(await csv.path(), "utf8").split("\n");
     expect(lines[0]).toBe("Issue,Rows,Share,low,high,Severity,Stability,Stands with,Examples");
     expect(lines[1]).toMatch(/^Names the wrong person,\d+,0\.\d+,0\.\d+,0\.\d+,2\.\d+,0\.\d+,,/);
     expect(lines).toHaveLength(3);
@@ -244,7 +245,9 @@ describe("tables", () => {
     expect(rows.map((r) => r.id)).toEqual(["r10", "r6", "r2", "r1", "r7"]);
     expect(rows[0]).toEqual({ id: "r10", text: "a Heronry, number 10", system: 1 });
     const [csv] = await Promise.all([page.waitForEvent("download"), page.click('button[aria-label="Export as CSV: Export records"]')]);
-    expect(readFileSync(await csv.path(), "utf8").split("\r\n").slice(0, 2)).toEqual(["id,text,system", 'r10,"a Heronry, number 10",1']);
+    expect(readFileSync(await csv.path(), "utf8").split("\n").slice(0, 3)).toEqual([
+      "run,id,text,system,label,score.clarity", 'dozen.jsonl,r10,"a Heronry, number 10",two,Red,2.5', 'dozen.jsonl,r6,"a Heronry, number 6",two,Red,2',
+    ]);
   }));
 
   test("are walked through by keys, with one stop of Tab", () => visit(at(file, "rows"), async (page) => {
@@ -322,6 +325,18 @@ describe("a comparison", () => {
   }));
 });
 
+/** Every view, with its filter panel open, on a telephone. */
+async function narrow(file: string, filter: string): Promise<void> {
+  await visit(file, async (page) => {
+    await page.click("#filter-toggle");
+    for (const view of viewNames) {
+      await page.evaluate((hash) => (location.hash = hash), at("", view, filter));
+      await settle(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
+    }
+  }, { viewport: { width: 400, height: 800 } });
+}
+
 describe("looks", () => {
   test("both themes follow the system, and the switch", async () => {
     const paper = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -340,14 +355,7 @@ describe("looks", () => {
     expect(colours[0]).not.toBe(colours[1]);
   });
 
-  test("no view scrolls sideways at 400 pixels", async () => {
-    for (const view of viewNames) {
-      await visit(at(file, view, "&any.label=Vague&any.label=Factual+Error&min.score.fluency=1"), async (page) => {
-        await page.click("#filter-toggle");
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
-      }, { viewport: { width: 400, height: 800 } });
-    }
-  });
+  test("no view scrolls sideways at 400 pixels", () => narrow(file, "&any.label=Vague&any.label=Factual+Error&min.score.fluency=1"));
 
   test("printed, the controls are gone", () => visit(file, async (page) => {
     await page.emulateMedia({ media: "print" });
@@ -387,10 +395,8 @@ describe("axe-core finds nothing serious", () => {
     await page.waitForSelector("main h1");
     await page.addScriptTag({ content: axe });
     for (const view of viewNames) {
-      for (const filter of ["", "&any.label=Vague&none.system=few-shot"]) {
-        await page.evaluate((hash) => (location.hash = hash), at("", view, filter));
-        await check(view + filter);
-      }
+      await page.evaluate((hash) => (location.hash = hash), at("", view, view === "overview" || view === "rows" ? "" : "&any.label=Vague&none.system=few-shot"));
+      await check(view);
     }
     await page.click("#filter-toggle");
     await page.keyboard.press("?");
@@ -418,7 +424,7 @@ describe("what strangers wrote", () => {
     await see(`#view=measured&any.label=${name(0)}&none.system=${name(1)}&q=${name(2)}`);
     await page.click("#filter-toggle");
     for (const [v, view] of viewNames.entries()) {
-      for (let i = v; i < payloads.length; i += 13) {
+      for (let i = v; i < payloads.length; i += 21) {
         await see(`#view=${view}&any.label=${name(i)}&q=${name(i)}&facet=label&t.label=${name(i)}%3A${name(i)}&a=run%3A${name(i)}&trend=${name(i)}&run=${name(i)}`);
         if (i === v) for (const summary of await page.locator("main summary").all()) await summary.click();
       }
@@ -463,7 +469,7 @@ function poisoned(): Data {
       run: payloads.map((_, i) => i), id: [...payloads], group: payloads.map((_, i) => i), input: payloads.map((_, i) => i >> 1),
       facets: Object.fromEntries(facets.map((f) => [f, each])), measures: Object.fromEntries(measures.map((m) => [m, payloads.map((_, i) => i / n)])),
       records: payloads.map((x, i) => ({
-        id: x, text: x, ...Object.fromEntries(payloads.map((name) => [name, x])), y: x,
+        id: x, text: x, ...Object.fromEntries(payloads.map((name) => [name, x])), [p(1)]: p(i + 1), y: x,
         diagnosis: { status: x, reason: x, labels: [x], probabilities: { [x]: 1 } },
         scores: { [x]: { value: i, runs: [{ judge: x, mode: x, explanation: `“${x}”`, errors_shown: [x], reason: x, status: x, planted: x }] } },
         issues: { status: x, analysis: x, quote: x, reason: x, evaluation: x, ids: [x] }, verdicts: { [x]: { value: x, runs: [{ judge: x, mode: x, order: x, explanation: x }] } },
@@ -586,13 +592,7 @@ describe("unusual data", () => {
     data.catalog.measures.forEach((m, i) => (m.title = long(m.title, i)));
     data.catalog.sections.forEach((s, i) => (s.title = long(s.title, i)));
     data.catalog.title = data.rows.id[9] = long("t", 0);
-    const file = makeFile("long.html", data);
-    for (const view of viewNames) {
-      await visit(at(file, view, `&any.system=${data.catalog.facets[1]!.values[0]!.name}`), async (page) => {
-        await page.click("#filter-toggle");
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
-      }, { viewport: { width: 400, height: 800 } });
-    }
+    await narrow(makeFile("long.html", data), `&any.system=${data.catalog.facets[1]!.values[0]!.name}`);
   });
 
   test("no rows, no labels, nothing to compare: each view says so", async () => {
@@ -602,9 +602,16 @@ describe("unusual data", () => {
       rows: { run: [], id: [], group: [], input: [], facets: { run: [] }, measures: {}, records: [] },
     };
     const file = makeFile("empty.html", none);
-    for (const view of viewNames) await visit(at(file, view).replace("&row=9", ""), async (page) => expect(await page.locator(".failure").count()).toBe(0));
-    await visit(at(file, "compare"), async (page) => expect(await page.textContent("main")).toContain("Two runs or two systems are needed"));
-    await visit(at(file, "row"), async (page) => expect(await page.textContent(".failure")).toContain("there is no row 9"));
+    await visit(file, async (page) => {
+      const shown = async (hash: string) => {
+        await page.evaluate((h) => (location.hash = h), hash);
+        await settle(page);
+        return (await page.textContent("main"))!;
+      };
+      for (const view of viewNames) expect(await shown(`#view=${view}`)).not.toContain(texts.errors.title);
+      expect(await shown("#view=compare")).toContain(texts.compare.none);
+      expect(await shown("#view=row&row=9")).toContain("there is no row 9");
+    });
   });
 
   test("data that were cut short are said to be", async () => {

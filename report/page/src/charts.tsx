@@ -8,7 +8,7 @@ import { texts } from "./texts";
 
 const series = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)", "var(--s8)"];
 
-export function colour(i: number): string {
+function colour(i: number): string {
   return series[i % series.length]!;
 }
 

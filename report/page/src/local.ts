@@ -1,12 +1,12 @@
 // A Source of the rows in a report file, answered in memory.
 
 import type {
-  Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Json, Measure,
+  Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Measure,
   PairMeasure, Pairs, PairsQuery, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
 } from "./contract";
 import { RoleNone, RoleUnknown } from "./contract";
 import { bytesOfBase64, gunzip, listRecords, parseData, type Records } from "./decode";
-import { csvOfRecords } from "./files";
+import { csv } from "./files";
 import { beginning, fieldTexts, fold, hasWord, words } from "./fields";
 
 export class LocalSource implements Source {
@@ -248,8 +248,20 @@ export class LocalSource implements Source {
 
   async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
     const list = this.list(q.filter, q.sort);
-    if (q.format === "csv") return new Blob([csvOfRecords(Array.from(list, (r) => this.records.at(r)))], { type: "text/csv" });
+    if (q.format === "csv") return new Blob([this.table(list)], { type: "text/csv" });
     return new Blob(Array.from(list, (r) => this.records.text(r) + "\n"), { type: "application/jsonl" });
+  }
+
+  /** What a table of rows shows, in the columns of report/view's export. */
+  private table(list: Int32Array): string {
+    const { facets, measures, runs } = this.data.catalog;
+    const shown = facets.filter((f) => f.key !== "run");
+    const rows = Array.from(list, (r) => {
+      const s = this.summary(r);
+      const values = shown.map((f) => (s.facets[f.key] ?? []).map((place) => f.values[place]!.name).join("; "));
+      return [runs[s.run]!.name, s.id, s.text, ...values, ...measures.map((m) => s.measures[m.key] ?? null)];
+    });
+    return csv(["run", "id", "text", ...shown.map((f) => f.key), ...measures.map((m) => m.key)], rows);
   }
 
   /** Makes what the first search needs, so that it does not wait. */
@@ -433,7 +445,7 @@ function differ(a: number | undefined, b: number | undefined): boolean {
 }
 
 /** 20 equal bins, or one a value where a step gives no more than 21. */
-export function edgesOf(m: Measure): number[] {
+function edgesOf(m: Measure): number[] {
   if (m.step && m.step > 0) {
     const values = Math.round((m.high - m.low) / m.step) + 1;
     if (values <= 21) return Array.from({ length: values + 1 }, (_, i) => m.low + (i - 0.5) * m.step!);
@@ -467,5 +479,3 @@ function compareCodePoints(a: string, b: string): number {
   }
   return a.length - b.length;
 }
-
-export type { Json };

@@ -10,7 +10,6 @@ export const texts = {
   reading: "Reading the rows …",
   working: "Working …",
   rows: (n: number) => plural(n, "row", "rows"),
-  of: (n: number, all: number) => `${count(n)} of ${plural(all, "row", "rows")}`,
   skip: "Skip to the content",
   views: {
     overview: "Overview",
@@ -25,7 +24,6 @@ export const texts = {
   all: "All rows",
   filtered: "Filtered",
   difference: "Difference",
-  none: "none",
   unknown: "not looked at",
   notes: "Notes",
   probabilityOf: (type: string) => `Probability: ${type}`,
@@ -47,7 +45,6 @@ export const texts = {
     clear: "Clear the filter",
     retry: "Try again",
     unknown: (names: string[]) => `The address names what is not here, and it was left out: ${names.join("; ")}.`,
-    noRow: "There is no such row here.",
   },
 
   filter: {
@@ -73,7 +70,6 @@ export const texts = {
     remove: (what: string) => `Remove: ${what}`,
     active: "Active filter",
     set: "set",
-    empty: "No filter: all rows are shown.",
     shown: (n: number, of: number) => `${count(n)} of ${plural(of, "row", "rows")} chosen (${percent(of > 0 ? n / of : NaN)})`,
     nothing: "No row fits the filter. Remove a condition.",
     more: (n: number) => `${count(n)} more: search them`,
@@ -104,7 +100,6 @@ export const texts = {
     clean: "Without error",
     file: "Run",
     command: "Command",
-    facts: "Record of the run",
     heat: (facet: string, by: string) => `${facet} by ${by}: share of rows`,
     heatHelp: "Each cell: share of the column's rows that were looked at, with its interval. Choose a cell to see its rows.",
     by: "Columns",
@@ -115,10 +110,7 @@ export const texts = {
     measure: "Number",
     distribution: (title: string) => `Distribution of ${title}`,
     missing: "Without",
-    mean: "Mean",
-    sd: "SD",
     noFacet: "There are no errors, issues or other labels in these rows. erreval identify or erreval discover finds some.",
-    share: "Share of rows",
     bin: "Values",
     evaluated: (n: number) => `Evaluated: ${count(n)}`,
   },
@@ -138,12 +130,8 @@ export const texts = {
     trend: "Against run",
     trendNone: "none",
     trendOf: (name: string) => `Change against ${name}`,
-    clean: "Nothing found",
-    unknown: "Not looked at",
-    unknownHelp: "In no share",
     low: "low",
     high: "high",
-    caption: (facet: string) => facet,
     drill: (value: string) => `Rows with ${value}`,
     empty: "There are no labels or issues in these rows.",
     lookedAt: (n: number) => `${plural(n, "row", "rows")} looked at`,
@@ -151,11 +139,9 @@ export const texts = {
 
   rowsView: {
     caption: "Rows",
-    number: "No.",
     id: "Id",
     run: "Run",
     text: "Text",
-    columns: "Numbers shown",
     exportRecords: "Export records",
     previous: "Previous page",
     next: "Next page",
@@ -163,7 +149,6 @@ export const texts = {
     sort: "Order",
     sortFile: "order of the files",
     descending: "descending",
-    comparison: (facet: string) => `${facet}: all rows and filtered rows`,
     comparisonTitle: "All rows and filtered rows, side by side",
     comparisonNone: "Set a filter to see its rows beside all rows.",
   },
@@ -196,7 +181,6 @@ export const texts = {
     nothing: "No pair differs.",
     number: "Number",
     how: "Runs are paired by id, systems by their input (all fields but the judged one).",
-    facetValue: "Name",
   },
 
   row: {
@@ -219,7 +203,6 @@ export const texts = {
     probability: "Probability",
     threshold: "Threshold",
     found: "found",
-    notFound: "–",
     scores: "Scores",
     score: "Score",
     judge: "Judge",
@@ -279,8 +262,6 @@ export const texts = {
   },
 
   chart: {
-    mean: "mean",
-    interval: "95 % interval",
     point: "Name",
     group: "Group",
     value: "Value",

@@ -15,7 +15,7 @@ export function Answer<T>({ of, children }: { of: Asked<T>; children: (data: T) 
   return <div class={of.waiting ? "answer stale" : "answer"} aria-busy={of.waiting}>{children(of.data)}</div>;
 }
 
-export function Failure({ message }: { message: string }) {
+function Failure({ message }: { message: string }) {
   const page = usePage();
   return (
     <div class="failure" role="alert">

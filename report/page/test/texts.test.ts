@@ -1,8 +1,10 @@
 import { gzipSync } from "node:zlib";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bytesOfBase64, gunzip, parseData } from "../src/decode";
 import { beginning, column, fold, hasWord, textOf, words } from "../src/fields";
-import { csv, csvOfRecords, jsonl } from "../src/files";
+import { csv, jsonl } from "../src/files";
 import { number, percent, points, pValue } from "../src/format";
 import { quotes, segments } from "../src/highlight";
 import { LocalSource } from "../src/local";
@@ -13,34 +15,33 @@ import { sample } from "./sample";
 
 describe("CSV", () => {
   test("quotes what has to be", () => {
-    expect(csv(["a", "b"], [["x,y", 'say "so"'], ["two\nlines", null], [1.5, ""]])).toBe('a,b\r\n"x,y","say ""so"""\r\n"two\nlines",\r\n1.5,\r\n');
+    expect(csv(["a", "b"], [["x,y", 'say "so"'], ["two\nlines", null], [1.5, ""]])).toBe('a,b\n"x,y","say ""so"""\n"two\nlines",\n1.5,\n');
   });
 
   test.each(["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠a", "-.5", "=cmd|' /C calc'!A0"])("guards a formula: %j", (text) => {
-    const cell = csv(["a"], [[text]]).slice("a\r\n".length);
+    const cell = csv(["a"], [[text]]).slice("a\n".length);
     expect(cell.replace(/^"/, "")[0]).toBe("'");
   });
 
   test.each(["-1.5", "+3", "-2e-5", "3", "-0.5", "plain"])("leaves a number and plain text: %s", (text) => {
-    expect(csv(["a"], [[text]])).toBe(`a\r\n${text}\r\n`);
+    expect(csv(["a"], [[text]])).toBe(`a\n${text}\n`);
   });
 
   test("guards headings too", () => {
-    expect(csv(["=1+1"], [["a"]])).toBe("'=1+1\r\na\r\n");
+    expect(csv(["=1+1"], [["a"]])).toBe("'=1+1\na\n");
   });
 
-  test("records have dotted columns, and name the guarded ones", () => {
-    const out = csvOfRecords([
-      { id: "a", text: "=1", diagnosis: { labels: ["A", "B"], probabilities: { A: 0.5 } }, runs: [] },
-      { id: "b", more: null, list: [1, 2], deep: { a: 1 }, no: false, scores: { f: { value: 2, runs: [] } }, issues: { status: "assigned", ids: ["x"] } },
-      { id: "c", diagnosis: { labels: ["A;B"] }, labels: ["A"] },
-    ]);
-    expect(out.split("\r\n")).toEqual([
-      "id,text,diagnosis.labels,diagnosis.probabilities.A,runs,more,list,deep,no,scores.f.value,scores.f.runs,issues.status,issues.ids,diagnosis,labels,erreval.apostrophe",
-      'a,\'=1,A; B,0.5,[],,,,,,,,,,,"[""text""]"',
-      'b,,,,,,"[1,2]","{""a"":1}",false,2,[],assigned,x,,,',
-      'c,,,,,,,,,,,,,"{""labels"":[""A;B""]}",A,', "",
-    ]);
+  test("numbers are as Go writes them", () => {
+    const rows = [0, -1.5, 1e-4, 1.5e-5, 123456, 1e6, 12345678.5, -3e-9].map((x) => [x]);
+    expect(csv(["x"], rows)).toBe("x\n0\n-1.5\n0.0001\n1.5e-05\n123456\n1e+06\n1.23456785e+07\n-3e-09\n");
+  });
+
+  test("rows have the columns of the catalogue", async () => {
+    const text = await (await new LocalSource(sample(4)).export({ filter: {}, sort: { key: "row" }, format: "csv" })).text();
+    const [heading, first] = text.split("\n");
+    expect(heading).toBe("run,id,text,system,label,issue,gold,unscored,truncated,column.genre,probability.Incomplete,probability.Grammar Error," +
+      "probability.Vague,probability.Factual Error,probability.Off Target Answer,score.fluency,score.coherence,score.faithfulness,severity,column.words");
+    expect(first).toMatch(/^found\.jsonl,item-1-baseline,The lighthouse at Carrow Point was built in 1820 by Thomas Ferrand/);
   });
 
   test("JSON Lines", () => {
@@ -149,4 +150,13 @@ test("names of files have no signs", () => {
 test("links lead to pages", () => {
   expect(["javascript:alert(1)", "data:text/html,x", "//evil.example", " javascript:1", "JaVaScRiPt:1"].map(safeAddress)).toEqual(["#", "#", "#", "#", "#"]);
   expect(["/review", "http://127.0.0.1:1/x"].map(safeAddress)).toEqual(["/review", "http://127.0.0.1:1/x"]);
+});
+
+test("no source makes markup or program of text", () => {
+  const folder = join(import.meta.dirname, "../src");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((f) => /\.tsx?$/.test(f));
+  expect(files.length).toBeGreaterThan(15);
+  for (const f of files) {
+    expect(readFileSync(join(folder, f), "utf8"), f).not.toMatch(/innerHTML|outerHTML|dangerouslySet|insertAdjacent|document\.write|\beval\b|new Function|srcdoc/i);
+  }
 });

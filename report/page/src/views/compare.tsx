@@ -68,9 +68,13 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
               {texts.compare.summary(pairs.pairs, pairs.changed, pairs.unknown)}.{" "}
               {texts.compare.alone("A", pairs.alone_a)}; {texts.compare.alone("B", pairs.alone_b)}.
             </p>
-            <Values pairs={pairs} facet={facet} />
-            {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} />}
-            <Changed pairs={pairs} facet={facet} value={value} from={from} />
+            {pairs.pairs > 0 && (
+              <>
+                <Values pairs={pairs} facet={facet} />
+                {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} />}
+                <Changed pairs={pairs} facet={facet} value={value} from={from} />
+              </>
+            )}
           </>
         )}
       </Answer>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { readSort } from "../address";
+import { RoleNone } from "../contract";
 import type { Catalog, Field, Json, JsonObject, RowDetail, RowSummary } from "../contract";
 import { columnOf, fieldTexts, object, textOf } from "../fields";
 import { number } from "../format";
@@ -118,7 +119,7 @@ const shortest = 2; // a text of fewer characters stands everywhere
 const longest = 300;
 
 /** What is marked in the texts: quotes of the analysis and of judges, and whole texts of short fields in the others. */
-export function marksOf(catalog: Catalog, row: RowSummary, record: Json): { quotes: string[]; fields: { field: Field; text: string }[] } {
+function marksOf(catalog: Catalog, row: RowSummary, record: Json): { quotes: string[]; fields: { field: Field; text: string }[] } {
   const fields = catalog.fields.flatMap((field) => fieldTexts(catalog, row.run, record, field).map((text) => ({ field, text: text.trim() })));
   const found: string[] = [];
   const issue = object(object(record)?.["issues"]);
@@ -210,9 +211,10 @@ function Probabilities({ row }: { row: RowSummary }) {
   const { catalog } = usePage();
   const thresholds = catalog.runs[row.run]?.thresholds ?? {};
   const labels = new Set((row.facets["label"] ?? []).map((place) => facetOf(catalog, "label")?.values[place]?.name));
+  const clean = facetOf(catalog, "label")?.values.find((v) => v.role === RoleNone)?.name;
   const ownThreshold = (type: string) => (Object.hasOwn(thresholds, type) ? thresholds[type]! : null);
   const lines = catalog.measures.filter((m) => m.key.startsWith("probability.") && row.measures[m.key] !== undefined)
-    .map((m) => ({ title: m.title, found: labels.has(m.key.slice("probability.".length)), p: row.measures[m.key]!, threshold: m.threshold ?? ownThreshold(m.key.slice("probability.".length)) }));
+    .map((m) => ({ title: m.title, found: labels.has(m.key.slice("probability.".length)), clean: m.key === `probability.${clean}`, p: row.measures[m.key]!, threshold: m.threshold ?? ownThreshold(m.key.slice("probability.".length)) }));
   if (lines.length === 0) return null;
   type Line = (typeof lines)[number];
   const columns: Column<Line>[] = [
@@ -221,7 +223,7 @@ function Probabilities({ row }: { row: RowSummary }) {
       key: "p", title: texts.row.probability, numeric: true, value: (l) => l.p,
       show: (l) => (
         <span class="figure">
-          <span class={`bar probability ${l.found ? "found" : ""}`} style={{ "--at": `${100 * l.p}%`, "--threshold": `${100 * (l.threshold ?? 0)}%` }} aria-hidden="true">
+          <span class={`bar probability ${l.found ? (l.clean ? "clean" : "found") : ""}`} style={{ "--at": `${100 * l.p}%`, "--threshold": `${100 * (l.threshold ?? 0)}%` }} aria-hidden="true">
             <span class="fill" />{l.threshold !== null && <span class="threshold" />}
           </span>
           <span class="value">{l.p < 0.0005 ? "< 0.001" : l.p.toFixed(3)}</span>
@@ -255,7 +257,7 @@ function shownValue(v: Json | undefined): string {
 }
 
 function list(v: Json | undefined): string {
-  return Array.isArray(v) ? v.map((x) => textOf(x)).join("; ") : textOf(v);
+  return Array.isArray(v) ? v.map((x) => textOf(x)).join("; ") : shownValue(v);
 }
 
 function Scores({ of }: { of: RowDetail }) {

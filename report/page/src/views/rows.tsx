@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { readSort, writeSort } from "../address";
 import type { Catalog, RowSummary } from "../contract";
@@ -98,7 +99,8 @@ function RowTable({ rows }: { rows: RowSummary[] }) {
   const found = findings(catalog).filter((f) => !f.key.startsWith("verdict.") || f.key === sort.key);
   const shown = found.filter((f) => rows.some((r) => r.facets[f.key]?.length));
   const system = catalog.facets.find((f) => f.key === "system");
-  const measures = numbersOf(catalog, [sort.key, ...Object.keys(state.filter.ranges ?? {})]);
+  const asked = [sort.key, ...Object.keys(state.filter.ranges ?? {})];
+  const measures = numbersOf(catalog, asked).filter((m) => asked.includes(m.key) || rows.some((r) => r.measures[m.key] !== undefined));
   const open = (n: number) => page.href({ view: "row", params: { row: String(n), ...(state.params["sort"] ? { sort: state.params["sort"] } : {}) } });
   const last = useRef(state.params["at"]);
   useEffect(() => {
@@ -107,12 +109,15 @@ function RowTable({ rows }: { rows: RowSummary[] }) {
     if (at) at.focus();
     last.current = undefined;
   }, []);
-  const heading = (title: string, key: string, numeric = false) => {
+  // most: the first click begins with the most
+  const heading = (title: string, key: string, as: { numeric?: boolean; most?: boolean } = {}) => {
+    const numeric = as.numeric ?? false;
+    const most = as.most ?? numeric;
     const here = sort.key === key;
     return (
       <th scope="col" class={numeric ? "numeric" : ""} aria-sort={here ? (sort.descending ? "descending" : "ascending") : "none"}>
         <button type="button" class="sort" title={texts.table.sort(title)}
-          onClick={() => page.set({ sort: here && (sort.descending ?? false) !== numeric ? "" : writeSort({ key, descending: here ? !sort.descending : numeric }), from: "" })}>
+          onClick={() => page.set({ sort: here && (sort.descending ?? false) !== most ? "" : writeSort({ key, descending: here ? !sort.descending : most }), from: "" })}>
           {title}<span class="arrow" aria-hidden="true">{here ? (sort.descending ? "▼" : "▲") : ""}</span>
         </button>
       </th>
@@ -126,10 +131,10 @@ function RowTable({ rows }: { rows: RowSummary[] }) {
           <tr>
             {heading(texts.rowsView.id, "id")}
             <th scope="col">{catalog.fields.find((f) => f.judged)?.name ?? texts.rowsView.text}</th>
-            {shown.map((f) => <FacetHead key={f.key}>{heading(facetTitle(f), f.key, f.multi)}</FacetHead>)}
+            {shown.map((f) => <Fragment key={f.key}>{heading(facetTitle(f), f.key, { most: f.multi })}</Fragment>)}
             {system && heading(system.title, "system")}
             {catalog.runs.length > 1 && heading(texts.rowsView.run, "run")}
-            {measures.map((m) => <FacetHead key={m.key}>{heading(measureTitle(m), m.key, true)}</FacetHead>)}
+            {measures.map((m) => <Fragment key={m.key}>{heading(measureTitle(m), m.key, { numeric: true })}</Fragment>)}
           </tr>
         </thead>
         <tbody>
@@ -148,10 +153,6 @@ function RowTable({ rows }: { rows: RowSummary[] }) {
       </table>
     </Scroll>
   );
-}
-
-function FacetHead({ children }: { children: preact.ComponentChildren }) {
-  return <>{children}</>;
 }
 
 export function Tags({ row, facet }: { row: RowSummary; facet: string }) {
