@@ -118,7 +118,8 @@ func TestConnections(t *testing.T) {
 		asking = append(asking, dial(t, address, request))
 		<-under
 	}
-	for name, conn := range map[string]net.Conn{"silent": silent, "slow": slow, "one too many": dial(t, address, request)} {
+	late := dial(t, address, request)
+	for name, conn := range map[string]net.Conn{"silent": silent, "slow": slow, "one too many": late} {
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Errorf("the %s connection is still open", name)
 		}
@@ -134,7 +135,7 @@ func TestConnections(t *testing.T) {
 func TestDrain(t *testing.T) {
 	for name, patient := range map[string]bool{"to the end": true, "cut off": false} {
 		under, end, draining := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		s := &Server{Draining: func() { close(draining) }, Handler: http.HandlerFunc(
+		s := &Server{Draining: func(context.Context) { close(draining) }, Handler: http.HandlerFunc(
 			func(w http.ResponseWriter, _ *http.Request) {
 				close(under)
 				<-end

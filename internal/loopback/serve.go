@@ -26,8 +26,8 @@ type Server struct {
 	Handler        http.Handler
 	MaxConnections int           // open at a time; 0 is no limit
 	Drain          time.Duration // how long Serve waits at its end for requests in flight; 0 is Patience
-	// Draining is called when the server is to end, before it waits; connections are taken until it returns.
-	Draining func()
+	// Draining is called when the server is to end, with a context of that time: connections are taken until it returns.
+	Draining func(context.Context)
 }
 
 // ErrCut is the error of a server that ended before its requests did.
@@ -43,11 +43,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		if s.Draining != nil {
-			s.Draining()
-		}
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.Drain, Patience))
 		defer cancel()
+		if s.Draining != nil {
+			s.Draining(late)
+		}
 		err := server.Shutdown(late)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = errors.Join(ErrCut, server.Close())
