@@ -61,8 +61,8 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (*body, error
 }
 
 func (s *Service) tooLong() error {
-	return refuse(http.StatusRequestEntityTooLarge, fmt.Errorf("the body takes more than %d bytes; send the rows in several "+
-		"requests", s.o.Bounds.Body))
+	return refuse(http.StatusRequestEntityTooLarge, fmt.Errorf("the body takes more than %d bytes; send the rows in "+
+		"several requests", s.o.Bounds.Body))
 }
 
 func (b *body) fill(control *http.ResponseController, in io.Reader) error {

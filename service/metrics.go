@@ -42,7 +42,8 @@ func newMetrics(s *Service) *metrics {
 		Help: "Rows that wait for the model. A request has only its next ones here."}, s.queued)
 	bodies := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "erreval_bodies_bytes",
 		Help: "Bodies of requests that are held."}, func() float64 { return float64(s.held.Load()) })
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "erreval_build_info", Help: "1, with the build and the taxonomy.",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "erreval_build_info",
+		Help:        "1, with the build and the taxonomy.",
 		ConstLabels: prometheus.Labels{"version": s.o.Build, "taxonomy": s.o.Taxonomy.ID()}})
 	build.Set(1)
 	for _, outcome := range []string{"tagged", "untagged", "scored", "unscored", "rejected"} {

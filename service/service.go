@@ -251,7 +251,8 @@ func fail(w http.ResponseWriter, r *http.Request, began bool, err error) {
 	case errors.As(err, &p):
 		status = p.status
 	case errors.Is(err, context.DeadlineExceeded):
-		status, err = http.StatusGatewayTimeout, errors.New("the request takes longer than the server allows; send fewer rows")
+		status = http.StatusGatewayTimeout
+		err = errors.New("the request takes longer than the server allows; send fewer rows")
 	case errors.Is(err, errClosed):
 		status = http.StatusServiceUnavailable
 	}

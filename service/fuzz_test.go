@@ -1,0 +1,58 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// FuzzBody: whatever a body is, the reply is of a status that it can earn, and each line of it is an object with a
+// diagnosis or a reason.
+func FuzzBody(f *testing.F) {
+	rows, err := os.ReadFile(filepath.Join("..", "identifier", "testdata", "bert", "rows.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, body := range []string{string(rows[:2000]), rowsOf(2), "[" + rowsOf(1) + "]", `{"data":[` + rowsOf(1) + "]}", "",
+		"\xff\xfe{", "[[[[", `{"question":1}`, "{}\r{}"} {
+		f.Add(body, false, false)
+		f.Add(body, true, false)
+		f.Add(body, false, true)
+	}
+	s := start(f, fake(atOnce), func(o *Options) { o.Bounds.Rows, o.Bounds.Body = 50, 1<<16 })
+	if _, err := s.OpenModel(context.Background()); err != nil { // which needs f, that the target must not touch
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body string, list, score bool) {
+		path := "/v1/identify"
+		if score {
+			path = "/v1/score"
+		}
+		r := request(s, http.MethodPost, path, body)
+		if list {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		got := do(s, r)
+		if !slices.Contains([]int{200, 400, 413, 415}, got.Code) {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+		for line := range bytes.Lines(got.Body.Bytes()) {
+			var reply struct {
+				Diagnosis, Scores json.RawMessage
+				Status, Error     any
+			}
+			err := json.Unmarshal(line, &reply)
+			if err != nil || reply.Diagnosis == nil && reply.Scores == nil && reply.Status == nil && reply.Error == nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+		}
+		if held := s.held.Load(); held != 0 {
+			t.Fatalf("%d bytes are held", held)
+		}
+	})
+}
