@@ -26,7 +26,7 @@ type metrics struct {
 func newMetrics(s *Service) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "erreval_requests_total",
-			Help: "Requests that ended, by path and status. 499: the client went away; 504 may be a reply cut off."},
+			Help: "Requests that ended, by path and status. 499: the client went away, or did not read on."},
 			[]string{"path", "code"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "erreval_requests_in_flight",
 			Help: "Requests that are being read or answered."}),

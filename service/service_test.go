@@ -466,3 +466,31 @@ func TestView(t *testing.T) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
+
+// TestStalled: a client that does not read its reply is given up, and its place is free again.
+func TestStalled(t *testing.T) {
+	s := start(t, fake(atOnce), func(o *Options) { o.Bounds.Stall, o.Bounds.Queue = 50*time.Millisecond, 1 })
+	server := httptest.NewServer(s)
+	address := server.Listener.Addr().String()
+	s.o.Guard.Hosts = []string{address}
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	body := rowsOf(50_000) // of which the reply is more than buffers hold
+	fmt.Fprintf(conn, "POST /v1/score HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n%s", address, s.o.Guard.Token, len(body), body)
+	for s.held.Load() == 0 {
+		do(s, request(s, "GET", "/healthz", ""))
+	}
+	s.Drain(t.Context())
+	if t.Context().Err() != nil {
+		t.Error("its place was not given up")
+	}
+	server.Close()
+	got := do(s, request(s, "GET", "/metrics", "")).Body.String()
+	if !strings.Contains(got, `erreval_requests_total{code="499",path="/v1/score"} 1`) {
+		t.Error("it is not counted as given up")
+	}
+}
