@@ -11,14 +11,13 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/loopback"
 )
 
 // A body comes whole before any row of it is computed: many clients read nothing until they have sent everything. What
 // does not fit into inMemory goes into a temporary file.
 const (
 	inMemory = 256 << 10
-	minRate  = 16 << 10 // bytes a second that a client sends, after loopback.Patience
+	minRate  = 16 << 10 // bytes a second that a client sends, after Bounds.Stall
 )
 
 // body is that of a request.
@@ -70,7 +69,7 @@ func (b *body) fill(control *http.ResponseController, in io.Reader) error {
 	chunk := make([]byte, 32<<10)
 	for {
 		// A writer for tests knows no deadlines; a connection does.
-		_ = control.SetReadDeadline(began.Add(loopback.Patience + time.Duration(b.size)*time.Second/minRate))
+		_ = control.SetReadDeadline(began.Add(b.s.o.Bounds.Stall + time.Duration(b.size)*time.Second/minRate))
 		n, err := in.Read(chunk)
 		if n > 0 {
 			if err := b.keep(chunk[:n]); err != nil {

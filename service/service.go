@@ -37,7 +37,7 @@ type Bounds struct {
 	Rows  int           // in a request
 	Queue int           // requests at a time that are read or answered
 	Time  time.Duration // from a request's header to the end of its reply
-	Stall time.Duration // that a client may take until it reads on
+	Stall time.Duration // that a client may take until it reads on, or sends on at minRate
 }
 
 // DefaultBounds are those of the command.
@@ -242,13 +242,12 @@ const retryAfter = "1"
 
 // fail replies with an error, if it still can: a reply that has begun is cut off, so that nobody takes it for whole.
 func fail(w http.ResponseWriter, r *http.Request, began bool, err error) {
-	if began || r.Context().Err() != nil {
-		panic(http.ErrAbortHandler)
-	}
 	status := http.StatusInternalServerError
 	var p *problem
-	switch {
-	case errors.As(err, &p):
+	switch told := errors.As(err, &p); {
+	case began, !told && r.Context().Err() != nil:
+		panic(http.ErrAbortHandler)
+	case told:
 		status = p.status
 	case errors.Is(err, context.DeadlineExceeded):
 		status = http.StatusGatewayTimeout

@@ -291,7 +291,7 @@ func TestServeHostile(t *testing.T) {
 		}
 		answered("after a large body")
 	}
-	if *allAttacks { // takes loopback.Patience
+	if *allAttacks { // takes service.DefaultBounds().Stall
 		sendSlowly(t, s, address)
 	}
 	close(done)
@@ -325,7 +325,7 @@ func sendSlowly(t *testing.T, s *server, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.Body.Close()
+	defer got.Body.Close()
 	if got.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("a body that does not come got %s", got.Status)
 	}
