@@ -17,6 +17,7 @@ import (
 // does not fit into inMemory goes into a temporary file.
 const (
 	inMemory = 256 << 10
+	lightRow = 256 << 10
 	minRate  = 16 << 10 // bytes a second that a client sends, after Bounds.Stall
 )
 
@@ -27,6 +28,8 @@ type body struct {
 	file   *os.File // what follows head, or nil
 	size   int64
 	s      *Service
+
+	line, longest int64 // bytes of the line that is being read, and of the longest
 }
 
 // formats of rows, by media type.
@@ -97,6 +100,7 @@ func (b *body) keep(data []byte) error {
 	if b.size += n; b.s.held.Add(n) > bodiesHeld*b.s.o.Bounds.Body {
 		return refuse(http.StatusTooManyRequests, errors.New("too many large bodies at a time; try again later"))
 	}
+	b.measure(data)
 	if b.file == nil && b.head.Len()+len(data) <= inMemory {
 		b.head.Write(data)
 		return nil
@@ -113,6 +117,32 @@ func (b *body) keep(data []byte) error {
 	}
 	_, err := b.file.Write(data)
 	return err
+}
+
+// measure notes how long lines are.
+func (b *body) measure(data []byte) {
+	for rest := data; len(rest) > 0; {
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			b.line += int64(len(rest))
+			b.longest = max(b.longest, b.line)
+			return
+		}
+		b.longest, b.line = max(b.longest, b.line+int64(end)), 0
+		rest = rest[end+1:]
+	}
+}
+
+// weight is what a record may take while it is read; 0 is little.
+func (b *body) weight() int64 {
+	w := b.longest
+	if b.format.Name != dataset.JSONL { // of which nobody knows where an item ends
+		w = b.size
+	}
+	if w <= lightRow {
+		return 0
+	}
+	return min(w, heavyRows)
 }
 
 // checkHead refuses what is compressed without saying so: it would unpack to any size.

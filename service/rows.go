@@ -85,6 +85,12 @@ func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.
 		return err
 	}
 	defer b.close()
+	if w := b.weight(); w > 0 {
+		if err := s.heavy.Acquire(ctx, w); err != nil {
+			return err
+		}
+		defer s.heavy.Release(w)
+	}
 	if err := b.check(); err != nil {
 		return err
 	}

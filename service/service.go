@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/loopback"
@@ -45,6 +47,10 @@ func DefaultBounds() Bounds {
 	return Bounds{Body: 64 << 20, Rows: 100_000, Queue: 64, Time: time.Hour, Stall: 30 * time.Second}
 }
 
+// heavyRows is the longest records, in bytes, that are read at a time in all requests whose records are not all small.
+// Reading takes a few times as much memory.
+const heavyRows = 16 << 20
+
 // bodiesHeld is how many bodies of the largest size are held at a time, in all requests.
 const bodiesHeld = 8
 
@@ -68,6 +74,7 @@ type Service struct {
 	metrics  *metrics
 	slots    chan struct{}
 	held     atomic.Int64 // bytes of bodies
+	heavy    *semaphore.Weighted
 	draining atomic.Bool
 	life     context.Context // until Close
 	end      context.CancelFunc
@@ -82,7 +89,8 @@ type Service struct {
 // New makes a service. The model is not opened yet.
 func New(o Options) (*Service, error) {
 	o.Reading.Taxonomy = o.Taxonomy
-	s := &Service{o: o, slots: make(chan struct{}, o.Bounds.Queue)}
+	s := &Service{o: o, slots: make(chan struct{}, o.Bounds.Queue),
+		heavy: semaphore.NewWeighted(heavyRows)}
 	s.life, s.end = context.WithCancel(context.Background())
 	if len(o.Taxonomy.Dimensions) > 0 {
 		var err error

@@ -508,3 +508,33 @@ func TestStalled(t *testing.T) {
 		}
 	}
 }
+
+// TestWeight: long records wait for each other, wherever pieces of the body end.
+func TestWeight(t *testing.T) {
+	s := start(t, fake(atOnce), nil)
+	long := strings.Repeat("x", lightRow+1)
+	for _, c := range []struct {
+		format, text string
+		want         int64
+	}{
+		{dataset.JSONL, strings.Repeat(strings.Repeat("x", 1000)+"\n", 1000), 0},
+		{dataset.JSONL, "a\n" + long + "\nb\n", lightRow + 1},
+		{dataset.JSONL, long, lightRow + 1},
+		{dataset.JSON, "[" + strings.Repeat("{},\n", lightRow/4) + "{}]", lightRow + 4},
+		{dataset.JSON, "[{}]", 0},
+		{dataset.JSONL, strings.Repeat("x", heavyRows+1), heavyRows},
+	} {
+		for _, piece := range []int{7, 32 << 10} {
+			b := &body{format: dataset.Format{Name: c.format}, s: s}
+			for rest := []byte(c.text); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
+				if err := b.keep(rest[:min(piece, len(rest))]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := b.weight(); got != c.want {
+				t.Errorf("%d bytes of %s in pieces of %d weigh %d, want %d", len(c.text), c.format, piece, got, c.want)
+			}
+			b.close()
+		}
+	}
+}

@@ -141,6 +141,7 @@ func runServe(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	defer e.LimitMemory(so.Reading.MaxRecord)()
 	token, err := o.readToken(e)
 	if err != nil {
 		return err

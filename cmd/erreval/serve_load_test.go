@@ -141,7 +141,7 @@ func (l *load) quantile(q float64) time.Duration {
 	return l.times[min(int(q*float64(len(l.times))), len(l.times)-1)]
 }
 
-// TestServeLoad: 32 clients get every row back as identify has it. With -serve-seconds 60 -serve-rounds 3
+// TestServeLoad: 32 clients get every row back as identify has it. With -serve-seconds 10 -serve-rounds 6
 // (scripts/load.sh) it prints rows a second beside identify's, each in turn.
 func TestServeLoad(t *testing.T) {
 	l := newLoad(t, "default")
@@ -244,9 +244,9 @@ func (l *load) await(rows int64) {
 // TestServeHostile: while clients send headers that do not end, bodies without end and nothing at all, one that asks is
 // answered, and memory stays below mostMemory.
 func TestServeHostile(t *testing.T) {
-	slow, connections, size := 50, 200, int64(200<<20)
+	slow, connections, size, long := 50, 200, int64(200<<20), 1
 	if *allAttacks {
-		slow, connections, size = 1000, 10_000, 1<<30
+		slow, connections, size, long = 1000, 10_000, 1<<30, 10
 	}
 	l := newLoad(t, "default")
 	s := l.start(t, "--max-connections", "100")
@@ -291,6 +291,8 @@ func TestServeHostile(t *testing.T) {
 		}
 		answered("after a large body")
 	}
+	sendLongRows(t, l, long)
+	answered("after long rows")
 	if *allAttacks { // takes service.DefaultBounds().Stall
 		sendSlowly(t, s, address)
 	}
@@ -308,6 +310,30 @@ func TestServeHostile(t *testing.T) {
 	if usage.Maxrss>>10 > mostMemory {
 		t.Errorf("it took %d MiB", usage.Maxrss>>10)
 	}
+}
+
+// sendLongRows sends rows near --max-record, n at a time as lines and as lists each.
+func sendLongRows(t *testing.T, l *load, n int) {
+	t.Helper()
+	row := `{"question":"Who?","answer":"a","passage":"` + strings.Repeat("b ", 15<<19) + `"}`
+	var all sync.WaitGroup
+	for _, c := range []struct{ name, body string }{{"rows.jsonl", row + "\n"}, {"rows.json", "[" + row + "]"}} {
+		for range n {
+			all.Go(func() {
+				got, err := l.server.Load().ask(t.Context(), l.client, "/v1/identify", c.name, strings.NewReader(c.body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer got.Body.Close()
+				data, err := io.ReadAll(got.Body)
+				if err != nil || got.StatusCode != http.StatusOK || !strings.Contains(string(data), `"truncated":{"passage":`) {
+					t.Errorf("a long row: %s %v, %d bytes", got.Status, err, len(data))
+				}
+			})
+		}
+	}
+	all.Wait()
 }
 
 // sendSlowly sends the beginning of a body, and wants to be told that the rest did not come.
