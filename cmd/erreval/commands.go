@@ -29,6 +29,7 @@ func commands(e *env) []*cli.Command {
 		showCommand(e),
 		statsCommand(e),
 		diffCommand(e),
+		reportCommand(e),
 		serveCommand(e),
 		refineCommand(e),
 		simulateCommand(e),
