@@ -3,9 +3,12 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -62,7 +65,7 @@ type Options struct {
 	Open   func(ctx context.Context, ran func(rows int)) (*Model, error)
 	Guard  *loopback.Guard
 	Bounds Bounds
-	View   http.Handler // shows files of rows, at / and /view/; nil is none
+	View   http.Handler // shows files of rows: what it has under /view/ needs the token; nil is none
 	Build  string
 }
 
@@ -127,6 +130,9 @@ func (s *Service) routes() http.Handler {
 		"/openapi.json"} {
 		open(path, http.HandlerFunc(wrongMethod))
 	}
+	if s.o.View != nil {
+		withToken("/view/", s.query)
+	}
 	open("/", http.HandlerFunc(s.rest))
 	return mux
 }
@@ -147,6 +153,21 @@ func (s *Service) rest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	loopback.Refuse(w, http.StatusNotFound, "there is no "+r.URL.Path+"; /openapi.json lists what there is")
+}
+
+// maxQuery is how many bytes the view may be sent.
+const maxQuery = 1 << 20
+
+// query has the view answer. What it is asked comes before, so that the answer may take longer than that.
+func (s *Service) query(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuery))
+	if err != nil {
+		fail(w, r, false, refuse(http.StatusBadRequest, fmt.Errorf("the query cannot be read: %w", err)))
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // as in body.fill
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	s.o.View.ServeHTTP(w, r)
 }
 
 // OpenModel opens the model, unless it is open, and waits for it until ctx ends. After a failure the next call tries

@@ -484,8 +484,18 @@ func TestView(t *testing.T) {
 	s := start(t, fake(atOnce), func(o *Options) {
 		o.View = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "view of ", r.URL.Path) })
 	})
-	if got := do(s, request(s, "GET", "/view/rows", "")); got.Body.String() != "view of /view/rows" {
-		t.Errorf("%d %s", got.Code, got.Body)
+	for _, path := range []string{"/view/rows", "/", "/page.js"} {
+		r := request(s, "GET", path, "")
+		if got := do(s, r); got.Body.String() != "view of "+path {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+		r.Header.Del("Authorization")
+		if got := do(s, r); (got.Code == 401) != (path == "/view/rows") {
+			t.Errorf("%s without the token: %d %s", path, got.Code, got.Body)
+		}
+	}
+	if got := do(s, request(s, "POST", "/view/rows", strings.Repeat(" ", maxQuery+1))); got.Code != 400 {
+		t.Errorf("a large query: %d %s", got.Code, got.Body)
 	}
 }
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,13 +24,19 @@ import (
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/service"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 func serveCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name:  "serve",
-		Usage: "find errors for other programs, over HTTP",
-		Description: `Programs of this machine send rows and get them back with a column "diagnosis":
+		Name:      "serve",
+		Usage:     "show files in the browser, and find errors for other programs, over HTTP",
+		ArgsUsage: "[FILES|FOLDER...]",
+		Description: `The page that erreval report writes, over files of any size:
+   erreval serve tagged.jsonl scored.jsonl
+   erreval serve results/
+
+Programs of this machine send rows and get them back with a column "diagnosis", with files or without:
    erreval serve --listen 127.0.0.1:8321
 
 The first line printed is the address, with a token that is new at every start. Keep one of your own in a file
@@ -44,13 +52,13 @@ POST /v1/identify and /v1/score take rows as JSON Lines or a JSON list; GET /v1/
 /metrics (Prometheus) and /openapi.json say the rest. Ctrl-C or SIGTERM ends it: what is under way is answered
 before (--drain). docs/serve.md says more.`,
 		Flags:  serveFlags(),
-		Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error { return runServe(ctx, e) }),
+		Action: func(ctx *cli.Context) error { return runServe(ctx, e) },
 	}
 }
 
 func serveFlags() []cli.Flag {
 	b := service.DefaultBounds()
-	return []cli.Flag{
+	return slices.Concat([]cli.Flag{
 		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0",
 			Usage: "`ADDRESS` to listen on, HOST:PORT; port 0 is any that is free. One that other machines reach needs " +
 				"--token-file"},
@@ -58,8 +66,8 @@ func serveFlags() []cli.Flag {
 			Usage: fmt.Sprintf("take the token from `FILE`: one line of at least %d characters", minToken)},
 		&cli.StringSliceFlag{Name: "allow-host",
 			Usage: "also answer to the name `HOST`, as browsers and clients write it; may be repeated"},
-		modelFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
-		rowTimeoutFlag(), thresholdFlag(), labelsOnlyFlag(), mapFlag(), idFlag(), maxRecordFlag(),
+		&cli.BoolFlag{Name: "no-open", Usage: "with files: print the address, and open no browser"},
+	}, viewFlags(), localFlags(), []cli.Flag{maxRecordFlag(),
 		&cli.StringFlag{Name: "max-body", Value: "64MiB", Usage: "refuse a request of more than `SIZE`"},
 		&cli.IntFlag{Name: "max-rows", Value: b.Rows, Usage: "refuse a request of more than `N` rows"},
 		&cli.IntFlag{Name: "queue", Value: b.Queue,
@@ -70,7 +78,7 @@ func serveFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "drain", Value: 30 * time.Second,
 			Usage: "at the end, wait `TIME` for requests under way before they are cut off"},
 		quietFlag(),
-	}
+	})
 }
 
 const (
@@ -91,13 +99,19 @@ type serveOptions struct {
 	Connections       int
 	Drain             time.Duration
 	Quiet             bool
+	Files             []string
+	NoOpen            bool
 }
 
 func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
 	o = &serveOptions{Listen: ctx.String("listen"), TokenFile: ctx.String("token-file"),
-		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: ctx.String("taxonomy"), Map: ctx.StringSlice("map"),
+		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]), Map: ctx.StringSlice("map"),
 		ID: ctx.String("id"), MaxRecord: ctx.String("max-record"), Connections: ctx.Int("max-connections"),
-		Drain: ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds()}
+		Drain: ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds(),
+		NoOpen: ctx.Bool("no-open")}
+	if o.Files, err = expandGlobs(ctx.Args().Slice()); err != nil {
+		return nil, err
+	}
 	o.Local = stages.LocalOptions{Model: ctx.String("model"), Join: ctx.String("join"),
 		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
 		RowTimeout: ctx.Duration("row-timeout"),
@@ -153,22 +167,42 @@ func runServe(ctx *cli.Context, e *env) error {
 	if so.Guard, err = o.guard(l.Addr(), token); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	closeView, err := o.openView(ctx, e, so)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return errors.Join(o.serve(ctx.Context, e, so, l), closeView())
+}
+
+// serve serves until ctx ends. The model of a server that shows files is opened once rows come.
+func (o *serveOptions) serve(ctx context.Context, e *env, so *service.Options, l net.Listener) error {
 	s, err := service.New(*so)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	if _, err := s.OpenModel(ctx.Context); err != nil {
-		return errors.Join(err, l.Close(), s.Close())
+	if so.View == nil {
+		if _, err := s.OpenModel(ctx); err != nil {
+			return errors.Join(err, l.Close(), s.Close())
+		}
 	}
 	o.greet(e, so.Guard)
+	if so.View != nil && !o.NoOpen && o.TokenFile == "" {
+		if err := loopback.OpenBrowser(ctx, so.Guard.Address()); err != nil {
+			e.Warn("no browser could be opened (%v); open the address above", err)
+		}
+	}
 	server := &loopback.Server{Handler: s, MaxConnections: loopback.BoundConnections(o.Connections), Drain: o.Drain,
 		Draining: s.Drain}
-	return errors.Join(server.Serve(ctx.Context, l), s.Close())
+	return errors.Join(server.Serve(ctx, l), s.Close())
 }
 
 // service is what the flags ask for, but for its guard.
 func (o *serveOptions) service(e *env) (*service.Options, error) {
-	t, err := openTaxonomy(o.Taxonomy)
+	open := openTaxonomy
+	if len(o.Files) > 0 { // which may be rows of a task without error types
+		open = openTask
+	}
+	t, err := open(o.Taxonomy)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +226,9 @@ func (o *serveOptions) service(e *env) (*service.Options, error) {
 
 func (o *serveOptions) openModel(ctx context.Context, e *env, so *service.Options,
 	ran func(rows int)) (*service.Model, error) {
+	if _, err := openTaxonomy(o.Taxonomy); err != nil {
+		return nil, err
+	}
 	lo := o.Local
 	lo.Ran = ran
 	if ort.IsCUDA(lo.On.Device) && lo.Workers == 0 {
