@@ -147,15 +147,19 @@ func TestServeLoad(t *testing.T) {
 	l := newLoad(t, "default")
 	s := l.start(t)
 	var ratios []float64
+	_, idle := identifyRate(t, l, 1) // opening the model
+	var alone, rows = time.Duration(0), 0
 	for range *loadRounds {
 		before, began := l.answered.Load(), time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*loadSeconds*float64(time.Second)))
 		l.run(ctx)
 		cancel()
 		rate := float64(l.answered.Load()-before) / time.Since(began).Seconds()
-		alone := identifyRate(t, l, int(rate*(*loadSeconds)))
-		ratios = append(ratios, rate/alone)
-		t.Logf("%.1f rows a second, identify %.1f: %.3f of it", rate, alone, rate/alone)
+		n := max(int(rate*(*loadSeconds)), len(l.rows))
+		beside, cpu := identifyRate(t, l, n)
+		alone, rows = alone+cpu-idle, rows+n
+		ratios = append(ratios, rate/beside)
+		t.Logf("%.1f rows a second, identify %.1f: %.3f of it", rate, beside, rate/beside)
 	}
 	if _, err := s.end(); err != nil {
 		t.Error(err)
@@ -164,24 +168,30 @@ func TestServeLoad(t *testing.T) {
 	if n := l.failed.Load(); n > 0 {
 		t.Errorf("%d requests were not answered", n)
 	}
+	state := s.cmd.ProcessState
+	ofServer := (state.UserTime() + state.SystemTime() - idle) / time.Duration(l.answered.Load())
+	t.Logf("processor time of a row: %v, of identify %v", ofServer.Round(10*time.Microsecond),
+		(alone / time.Duration(rows)).Round(10*time.Microsecond))
 	slices.Sort(ratios)
 	t.Logf("%d clients, %d requests, %d rows; ratio %.3f (median of %d); p50 %v, p99 %v", loadClients, len(l.times),
 		l.answered.Load(), ratios[len(ratios)/2], len(ratios), l.quantile(.5).Round(time.Millisecond),
 		l.quantile(.99).Round(time.Millisecond))
 }
 
-// identifyRate is how many of the same rows identify tags in a second, the time to open the model left out.
-func identifyRate(t *testing.T, l *load, n int) float64 {
+// identifyRate is how many of n of the same rows identify tags in a second, the time to open the model left out, and the
+// processor time of it all.
+func identifyRate(t *testing.T, l *load, n int) (rate float64, cpu time.Duration) {
 	t.Helper()
 	var b strings.Builder
-	for i := range max(n, len(l.rows)) {
+	for i := range n {
 		b.WriteString(l.rows[i%len(l.rows)])
 	}
 	in := filepath.Join(t.TempDir(), "rows.jsonl")
 	if err := os.WriteFile(in, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := command(t, "identify", in, "-o", filepath.Join(t.TempDir(), "out.jsonl"), "--json", "--quiet").Output()
+	cmd := command(t, "identify", in, "-o", filepath.Join(t.TempDir(), "out.jsonl"), "--json", "--quiet")
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +201,7 @@ func identifyRate(t *testing.T, l *load, n int) float64 {
 	if err := json.Unmarshal(out, &sum); err != nil {
 		t.Fatal(err)
 	}
-	return sum.RowsPerSecond
+	return sum.RowsPerSecond, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // TestServeKilled: a server that is killed under load, and started again at the same address, gives no reply that looks
