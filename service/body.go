@@ -133,16 +133,12 @@ func (b *body) measure(data []byte) {
 	}
 }
 
-// weight is what a record may take while it is read; 0 is little.
-func (b *body) weight() int64 {
-	w := b.longest
+// longestRecord is how many bytes a record may take, as far as is known before they are read.
+func (b *body) longestRecord() int64 {
 	if b.format.Name != dataset.JSONL { // of which nobody knows where an item ends
-		w = b.size
+		return b.size
 	}
-	if w <= lightRow {
-		return 0
-	}
-	return min(w, heavyRows)
+	return b.longest
 }
 
 // checkHead refuses what is compressed without saying so: it would unpack to any size.
@@ -166,25 +162,31 @@ func (b *body) rows() (*dataset.Reader, error) {
 	return dataset.NewSource(in, "body", o)
 }
 
-// check reads all rows once: what is wrong with the body as a whole is said before the first row is answered.
-func (b *body) check() error {
+// check reads all rows once: what is wrong with the body as a whole is said before the first row is answered. It gives
+// the size of the largest.
+func (b *body) check() (longest int64, err error) {
 	rows, err := b.rows()
 	if err != nil {
-		return refuse(http.StatusBadRequest, err)
+		return 0, refuse(http.StatusBadRequest, err)
 	}
 	defer rows.Close()
 	for n := 0; ; n++ {
-		_, err := rows.Read()
+		row, err := rows.Read()
 		var fault *dataset.LineError
 		switch {
 		case errors.Is(err, io.EOF) && n == 0:
-			return refuse(http.StatusBadRequest, errors.New("there is no row in the body"))
+			return 0, refuse(http.StatusBadRequest, errors.New("there is no row in the body"))
 		case errors.Is(err, io.EOF):
-			return nil
+			return longest, nil
 		case err != nil && !errors.As(err, &fault):
-			return refuse(http.StatusBadRequest, err)
+			return 0, refuse(http.StatusBadRequest, err)
 		case n == b.s.o.Bounds.Rows:
-			return refuse(http.StatusRequestEntityTooLarge, fmt.Errorf("more than %d rows; send them in several requests", n))
+			return 0, refuse(http.StatusRequestEntityTooLarge,
+				fmt.Errorf("more than %d rows; send them in several requests", n))
+		case fault != nil:
+			longest = max(longest, int64(len(fault.Raw)))
+		default:
+			longest = max(longest, int64(row.Size()))
 		}
 	}
 }

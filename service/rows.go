@@ -85,15 +85,15 @@ func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.
 		return err
 	}
 	defer b.close()
-	if w := b.weight(); w > 0 {
-		if err := s.heavy.Acquire(ctx, w); err != nil {
-			return err
-		}
-		defer s.heavy.Release(w)
-	}
-	if err := b.check(); err != nil {
+	longest, err := s.check(ctx, b)
+	if err != nil {
 		return err
 	}
+	release, err := s.takeTurn(ctx, longest)
+	if err != nil {
+		return err
+	}
+	defer release()
 	rows, err := b.rows()
 	if err != nil {
 		return err
@@ -103,6 +103,28 @@ func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.
 		return err
 	}
 	return out.flush()
+}
+
+// check reads the rows of a body once.
+func (s *Service) check(ctx context.Context, b *body) (longest int64, err error) {
+	release, err := s.takeTurn(ctx, b.longestRecord())
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return b.check()
+}
+
+// takeTurn waits until records of so many bytes may be read. Small ones need not wait.
+func (s *Service) takeTurn(ctx context.Context, longest int64) (release func(), err error) {
+	if longest <= lightRow {
+		return func() {}, nil
+	}
+	w := min(longest, heavyRows)
+	if err := s.heavy.Acquire(ctx, w); err != nil {
+		return nil, err
+	}
+	return func() { s.heavy.Release(w) }, nil
 }
 
 func (s *Service) identify(w http.ResponseWriter, r *http.Request) {

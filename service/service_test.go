@@ -519,20 +519,19 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestWeight: long records wait for each other, wherever pieces of the body end.
-func TestWeight(t *testing.T) {
+// TestLongRows: long records wait for each other, wherever pieces of the body end; others do not wait, and lists of many
+// small ones only until they were read once.
+func TestLongRows(t *testing.T) {
 	s := start(t, fake(atOnce), nil)
 	long := strings.Repeat("x", lightRow+1)
 	for _, c := range []struct {
 		format, text string
 		want         int64
 	}{
-		{dataset.JSONL, strings.Repeat(strings.Repeat("x", 1000)+"\n", 1000), 0},
+		{dataset.JSONL, strings.Repeat(strings.Repeat("x", 1000)+"\n", 1000), 1000},
 		{dataset.JSONL, "a\n" + long + "\nb\n", lightRow + 1},
 		{dataset.JSONL, long, lightRow + 1},
-		{dataset.JSON, "[" + strings.Repeat("{},\n", lightRow/4) + "{}]", lightRow + 4},
-		{dataset.JSON, "[{}]", 0},
-		{dataset.JSONL, strings.Repeat("x", heavyRows+1), heavyRows},
+		{dataset.JSON, "[" + strings.Repeat("{},\n", 1000) + "{}]", 4004},
 	} {
 		for _, piece := range []int{7, 32 << 10} {
 			b := &body{format: dataset.Format{Name: c.format}, s: s}
@@ -541,10 +540,39 @@ func TestWeight(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := b.weight(); got != c.want {
-				t.Errorf("%d bytes of %s in pieces of %d weigh %d, want %d", len(c.text), c.format, piece, got, c.want)
+			if got := b.longestRecord(); got != c.want {
+				t.Errorf("%d bytes of %s in pieces of %d: %d, want %d", len(c.text), c.format, piece, got, c.want)
 			}
 			b.close()
 		}
+	}
+
+	g := newGate()
+	s = start(t, g, nil)
+	row := func(passage string) string { return `{"question":"Who?","answer":"a","passage":"` + passage + `"}` }
+	list := request(s, "POST", "/v1/identify", "["+strings.Repeat(row("b")+",", lightRow/40)+row("b")+"]")
+	list.Header.Set("Content-Type", "application/json")
+	s.o.Bounds.Time = time.Minute
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan any)
+	go func() {
+		defer func() { gone <- recover() }()
+		do(s, list.WithContext(ctx))
+	}()
+	<-g.began
+	if !s.heavy.TryAcquire(heavyRows) {
+		t.Error("a long list of small rows keeps long ones waiting")
+	}
+	s.o.Bounds.Time = time.Millisecond
+	if got := do(s, request(s, "POST", "/v1/identify", row(long))); got.Code != 504 {
+		t.Errorf("a long row did not wait for others: %d", got.Code)
+	}
+	s.heavy.Release(heavyRows)
+	leave()
+	<-gone
+	close(g.release)
+	s.o.Bounds.Time = time.Minute
+	if got := do(s, request(s, "POST", "/v1/identify", row(long))); got.Code != 200 {
+		t.Errorf("after them: %d %.200s", got.Code, got.Body)
 	}
 }

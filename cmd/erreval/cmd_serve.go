@@ -105,18 +105,14 @@ type serveOptions struct {
 
 func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
 	o = &serveOptions{Listen: ctx.String("listen"), TokenFile: ctx.String("token-file"),
-		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]), Map: ctx.StringSlice("map"),
-		ID: ctx.String("id"), MaxRecord: ctx.String("max-record"), Connections: ctx.Int("max-connections"),
+		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]),
+		Map: ctx.StringSlice("map"), ID: ctx.String("id"), MaxRecord: ctx.String("max-record"), Connections: ctx.Int("max-connections"),
 		Drain: ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds(),
 		NoOpen: ctx.Bool("no-open")}
 	if o.Files, err = expandGlobs(ctx.Args().Slice()); err != nil {
 		return nil, err
 	}
-	o.Local = stages.LocalOptions{Model: ctx.String("model"), Join: ctx.String("join"),
-		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
-		RowTimeout: ctx.Duration("row-timeout"),
-		On:         ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
-	if o.Local.On.GPUMemory, err = local.ParseSize(ctx.String("gpu-memory")); err != nil {
+	if o.Local, err = readLocalOptions(ctx); err != nil {
 		return nil, err
 	}
 	o.Bounds.Rows, o.Bounds.Queue, o.Bounds.Time = ctx.Int("max-rows"), ctx.Int("queue"), ctx.Duration("timeout")
@@ -298,6 +294,11 @@ func (o *serveOptions) guard(address net.Addr, token string) (*loopback.Guard, e
 				"tags.example.org")
 		}
 		g.Hosts = []string{"localhost:" + port, "127.0.0.1:" + port}
+	}
+	if tcp.Port == 80 { // which nobody writes
+		for _, host := range slices.Clone(g.Hosts) {
+			g.Hosts = append(g.Hosts, strings.TrimSuffix(host, ":80"))
+		}
 	}
 	for _, host := range o.AllowHosts {
 		if host == "" || strings.ContainsAny(host, "/@ ") {
