@@ -30,6 +30,9 @@ plant scripts/withjudge/oracle $me/discover
 plant prompt $me/models
 plant report $me/models
 plant report/rows $me/evaluation
+plant report/rows modernc.org/sqlite
+plant report/view $me/discover
+plant report/view $me/models
 plant internal/run $me/models
 plant cmd/erreval github.com/jedib0t/go-pretty/v6/table
 plant evaluation $me/scorer

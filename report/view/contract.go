@@ -1,7 +1,7 @@
 // Package view makes what rows, issues, scores and verdicts look like of the records that the commands write: a
 // Catalog of what there is, and a Source that counts, lists and compares rows. The page (report/page) asks the same
 // questions of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts
-// is this file in TypeScript, and the fixtures in testdata/queries are answered equally by both.
+// is this file and data.go in TypeScript, and the fixtures in testdata/queries are answered equally by both.
 package view
 
 import (
@@ -374,31 +374,4 @@ type Source interface {
 	Rows(context.Context, RowsQuery) (*RowsPage, error)
 	Row(context.Context, RowQuery) (*RowDetail, error)
 	Pairs(context.Context, PairsQuery) (*Pairs, error)
-}
-
-// Data is what a report file holds.
-type Data struct {
-	Catalog *Catalog `json:"catalog"`
-	// Answers are those about all rows where the file holds a sample; a filter is answered from the sample.
-	Answers []Answer `json:"answers,omitempty"`
-	Rows    Columns  `json:"rows"`
-}
-
-// Answer is a question with an empty filter, and what a Source of all rows says.
-type Answer struct {
-	Counts    *CountsQuery    `json:"counts,omitempty"` // one of the two
-	Histogram *HistogramQuery `json:"histogram,omitempty"`
-	Answer    any             `json:"answer"`
-}
-
-// Columns are the rows of a report file. Lists have an entry a row, in the order of RowSummary.N; where the file holds
-// a sample, N counts the rows of the sample.
-type Columns struct {
-	Run      []int                 `json:"run"`
-	ID       []string              `json:"id"`
-	Group    []int                 `json:"group"`  // equal numbers are one group
-	Input    []int                 `json:"input"`  // equal numbers are one input
-	Facets   map[string][][]int    `json:"facets"` // by facet and row: places of values
-	Measures map[string][]*float64 `json:"measures"`
-	Records  []json.RawMessage     `json:"records"`
 }

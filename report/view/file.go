@@ -62,7 +62,8 @@ func createFile(o *Options, key string) (*file, error) {
 		return nil, errors.Join(err, os.Remove(f.path))
 	}
 	// A file that is not finished is of no use: nothing is synced before it is.
-	if err := f.connect("page_size(16384)", "journal_mode(off)", "synchronous(off)", "locking_mode(exclusive)"); err != nil {
+	err = f.connect("page_size(16384)", "journal_mode(off)", "synchronous(off)", "locking_mode(exclusive)")
+	if err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	f.db.SetMaxOpenConns(1)

@@ -130,6 +130,9 @@ func (x *Index) chooseIn(ctx context.Context, f *Filter, words []string, chunk i
 		narrowRange(r, numbers, chosen)
 	}
 	for _, word := range words {
+		if *chosen == (bitmap{}) {
+			break
+		}
 		found := new(bitmap)
 		if err := x.findWord(ctx, chunk, word, found); err != nil {
 			return nil, err

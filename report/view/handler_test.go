@@ -99,7 +99,8 @@ func TestExport(t *testing.T) {
 	if code != 200 || err != nil || len(rows) != 10 || strings.Join(rows[0][:4], " ") != "run id text system" {
 		t.Fatalf("%d %v %s", code, err, got)
 	}
-	if line := strings.Join(rows[len(rows)-1], "|"); !strings.Contains(line, "|carrow-1|") || !strings.Contains(line, "|'=1+1|") {
+	line := strings.Join(rows[len(rows)-1], "|")
+	if !strings.Contains(line, "|carrow-1|") || !strings.Contains(line, "|'=1+1|") {
 		t.Error(line)
 	}
 	if code, got, header := post(t, h, "/view/export", `{"format":"csv","filter":{"search":"nothingbeginsso"}}`); code != 200 ||
@@ -128,8 +129,8 @@ func TestExportBreaks(t *testing.T) {
 	defer server.Close()
 	answer, err := http.Post(server.URL+"/view/export", "application/json", strings.NewReader(`{"format":"jsonl"}`))
 	if err == nil {
+		defer answer.Body.Close()
 		_, err = io.ReadAll(answer.Body)
-		answer.Body.Close()
 	}
 	if err == nil {
 		t.Error("it ended well")

@@ -106,8 +106,8 @@ func TestColumns(t *testing.T) {
 		t.Error(show(x.Catalog().Facets))
 	}
 
-	own, err := taxonomy.Parse([]byte("name: own\nversion: \"1\"\ntitle: Own\nfields:\n  - name: a\n    definition: text\n"+
-		"types:\n  - name: Bad\n    code: B\n    category: x\n    definition: d\n"), "own.yaml")
+	own, err := taxonomy.Parse([]byte("name: own\nversion: \"1\"\ntitle: Own\nfields:\n  - name: a\n"+
+		"    definition: text\ntypes:\n  - name: Bad\n    code: B\n    category: x\n    definition: d\n"), "own.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,4 +180,28 @@ func TestCache(t *testing.T) {
 	if left := files(); len(left) != 2 {
 		t.Fatal(left)
 	}
+}
+
+// TestManyKinds: rows in which every name is another one take no more memory than others.
+func TestManyKinds(t *testing.T) {
+	var rows strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&rows, `{"id":"r%d","question":"Who?","passage":"P","diagnosis":{"labels":["label %d"],"probabilities":{"type %d":0.5}},`+
+			`"verdicts":{"type %d":{"value":"A"}},"scores":{"dimension %d":{"value":1}},"system":"system %d","column %d":1,"text %d":"x"}`+
+			"\n", i, i, i, i, i, i, i, i)
+	}
+	dir := t.TempDir()
+	write(t, dir, "rows.jsonl", rows.String())
+	x, err := Open(context.Background(), []string{filepath.Join(dir, "rows.jsonl")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	c := x.Catalog()
+	notes := strings.Join(c.Notes, "\n")
+	if c.Rows != 1000 || len(c.Facets) > maxKinds || len(c.Measures) > maxKinds || len(x.meta.Facets) > maxKinds ||
+		!strings.Contains(notes, "the first 100 other columns") || !strings.Contains(notes, "system: more than 500 values") {
+		t.Error(c.Rows, len(c.Facets), len(c.Measures), notes)
+	}
+	checkWhole(t, x)
 }

@@ -173,8 +173,8 @@ func (x *Index) valueLists(ctx context.Context, key string, n int) (*valueLists,
 }
 
 // countPairs counts pairs by who has a value, and gives those that changed.
-func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pairs [][2]int, out *Pairs) (changed [][2]int,
-	err error) {
+func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pairs [][2]int,
+	out *Pairs) (changed [][2]int, err error) {
 	lists, err := x.valueLists(ctx, facet.Key, len(facet.Values))
 	if err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ const (
 	maxColumnText   = 80    // code points
 	maxSystems      = 500   // systems, and labels that the taxonomy does not have
 	maxColumns      = 100   // other columns that are looked at
+	maxKinds        = 200   // facets, and measures
 	maxNumber       = 1e100 // whose squares can be added up
 )
 

@@ -133,7 +133,7 @@ func TestQueries(t *testing.T) {
 		}
 		all = append(all, asked{kind, q, a})
 	}
-	golden(t, filepath.Join("queries", "all.json"), all)
+	golden(t, filepath.Join("queries", "all.json"), all...)
 }
 
 // TestWitness: testdata/witness.py, which shares no code with this package, read the runs and answered the same.

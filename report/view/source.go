@@ -39,18 +39,17 @@ type source struct {
 	first   *dataset.Row      // nil: there is none
 }
 
-// openSource reads what lies beside a file.
-func openSource(in input) (*source, error) {
-	s := &source{input: in}
+// openSource reads what lies beside a file. What cannot be read is noted: the rows can be looked at without.
+func openSource(in input) (s *source, note string) {
+	s = &source{input: in}
 	s.record = runrecord.ReadOptions(in.path, &s.reading)
 	list, err := issues.Read(issues.Path(in.path))
-	switch {
-	case err == nil:
+	if err == nil {
 		s.list = list
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		note = fmt.Sprintf("%s: the list of its issues cannot be read: %v", in.name, err)
 	}
-	return s, nil
+	return s, note
 }
 
 // chooseTask finds the taxonomy of the rows where none is given. It may be nil.
@@ -287,9 +286,7 @@ func (s *source) facts() []Fact {
 	if judges := judgeNames(s.reading.Judge); len(judges) > 0 {
 		add("Judge", "%s", strings.Join(judges, ", "))
 	}
-	for _, u := range usageFacts(r.Usage) {
-		facts = append(facts, u)
-	}
+	facts = append(facts, usageFacts(r.Usage)...)
 	if !r.Started.IsZero() {
 		add("Started", "%s", r.Started.UTC().Format(time.RFC3339))
 		if took := r.Ended.Sub(r.Started); took > 0 {
@@ -304,7 +301,9 @@ func (s *source) facts() []Fact {
 	if r.Stopped != "" {
 		add("Stopped", "%s", r.Stopped)
 	}
-	add("Build", "%s", r.Tool)
+	if build := r.Tool.String(); build != "" {
+		add("Build", "%s", build)
+	}
 	return facts
 }
 

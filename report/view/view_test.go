@@ -33,15 +33,22 @@ func openRuns(t testing.TB, o Options) *Index {
 	return x
 }
 
-// golden compares with a file of testdata, or with -update writes it.
-func golden(t *testing.T, name string, v any) {
+// golden compares with a file of testdata, or with -update writes it: a list as JSON, an item a line.
+func golden[T any](t *testing.T, name string, list ...T) {
 	t.Helper()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
+	for i, item := range list {
+		if len(list) > 1 {
+			b.WriteByte("[,"[min(i, 1)])
+		}
+		if err := enc.Encode(item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(list) > 1 {
+		b.WriteString("]\n")
 	}
 	path := filepath.Join("testdata", name)
 	if *update {

@@ -136,22 +136,39 @@ func (x *Index) findWord(ctx context.Context, chunk int, prefix string, found *b
 	return nil
 }
 
+// findInBlock goes by places in the data, since moving slices costs more than what is read.
 func findInBlock(data []byte, prefix string, found *bitmap) error {
-	in := &decoder{data: data}
-	for len(in.data) > 0 && in.err == nil {
-		word, rows := in.text(), in.text()
-		if !strings.HasPrefix(string(word), prefix) {
+	at := 0
+	number := func() (n int, ok bool) {
+		v, size := binary.Uvarint(data[at:])
+		at += max(size, 0)
+		return int(v), size > 0 && v <= uint64(len(data)) // a length, or a difference of places
+	}
+	for at < len(data) {
+		n, ok := number()
+		if !ok || n > len(data)-at {
+			return errDamaged
+		}
+		word := data[at : at+n]
+		at += n
+		if n, ok = number(); !ok || n > len(data)-at {
+			return errDamaged
+		}
+		end := at + n
+		if len(word) < len(prefix) || string(word[:len(prefix)]) != prefix {
+			at = end
 			continue
 		}
-		places := &decoder{data: rows}
-		for at := 0; len(places.data) > 0; {
-			if at += places.int(); places.err != nil || at >= chunkRows {
+		for place := 0; at < end; {
+			v, size := binary.Uvarint(data[at:end])
+			at += size
+			if place += int(v); size <= 0 || v >= chunkRows || place >= chunkRows {
 				return errDamaged
 			}
-			found.set(at)
+			found.set(place)
 		}
 	}
-	return in.err
+	return nil
 }
 
 // decoder reads numbers and texts; after an error all are empty.

@@ -277,4 +277,5 @@ answers = []
 for asked in json.load(open("queries/all.json")):
     answer = {"counts": counts, "histogram": histogram, "rows": page, "row": detail, "pairs": pairs}[asked["kind"]]
     answers.append({"kind": asked["kind"], "query": asked["query"], "answer": answer(asked["query"])})
-json.dump(answers, open("witness.json", "w"), ensure_ascii=False, indent=1)
+with open("witness.json", "w") as out:
+    out.write("[" + ",\n".join(json.dumps(a, ensure_ascii=False) for a in answers) + "]\n")
