@@ -75,7 +75,7 @@ export function HistogramPicture({ label, of, behind }: { label: string; of: His
 
 /** Points with intervals, one below the other, in groups. */
 export function ForestPicture({ label, of }: { label: string; of: Chart }) {
-  const points = (of.points ?? []).map((p, i) => ({ ...p, key: String(i) }));
+  const points = (inGroups(of.points ?? [])).map((p, i) => ({ ...p, key: String(i) }));
   const groups = [...new Set(points.map((p) => p.group ?? ""))];
   const names = [...new Set(points.map((p) => p.name))];
   const grouped = groups.length > 1 || groups[0] !== "";
@@ -90,7 +90,7 @@ export function ForestPicture({ label, of }: { label: string; of: Chart }) {
         const left = Math.min(Math.max(90, 7 * Math.max(0, ...names.map((n) => Array.from(n).length))), width * 0.34);
         const letters = Math.floor(left / 6.6);
         return {
-          height: 50 + 20 * points.length + (grouped ? 8 * groups.length : 0),
+          height: 50 + 20 * names.length * groups.length + 8 * groups.length,
           marginLeft: left, marginRight: grouped ? Math.min(190, width * 0.3) : 16, marginBottom: 36,
           x: { label: of.x, labelAnchor: "center", grid: true },
           y: { label: null, domain: names },
@@ -105,6 +105,13 @@ export function ForestPicture({ label, of }: { label: string; of: Chart }) {
       }} />
     </>
   );
+}
+
+/** Points by group, or where groups have different points below each other, with the group in the name. */
+function inGroups(points: Point[]): Point[] {
+  const lines = new Set(points.map((p) => p.group ?? "")).size * new Set(points.map((p) => p.name)).size;
+  if (lines <= 1.5 * points.length) return points;
+  return points.map(({ group, ...p }) => (group ? { ...p, name: `${group}: ${p.name}` } : p));
 }
 
 function tone(p: Point, names: string[], grouped: boolean): string {

@@ -24,24 +24,27 @@ export interface Records {
   text(i: number): string;
 }
 
-/** Splits the text of Data. Records are the last part of it; a text in which they are not found is parsed whole. */
+/**
+ * Splits the text of Data. Records are its last part, and most of it; they are looked for when the first is needed. A text
+ * in which they are not the last part is parsed whole.
+ */
 export function parseData(text: string): { data: Data; records: Records } {
   // Inside of texts a quotation mark is escaped, so this stands for a key alone; the first such key with a list is ours,
   // because no other in Data has this name, and records of users come after it.
   const key = '"records":[';
   const start = text.indexOf(key);
-  if (start >= 0) {
+  const end = /\]\s*\}\s*\}\s*$/.exec(text.slice(-20));
+  if (start >= 0 && end) {
+    const behind = Math.max(0, text.length - 20) + end.index;
     try {
-      const spans = splitList(text, start + key.length);
-      const data = JSON.parse(text.slice(0, start) + '"records":[' + text.slice(spans.end)) as Data;
-      return { data, records: new LazyRecords(text, spans.starts, spans.ends) };
+      const data = JSON.parse(text.slice(0, start + key.length) + text.slice(behind)) as Data;
+      return { data, records: new LazyRecords(text, start + key.length, data.rows.run.length) };
     } catch (e) {
       if (!(e instanceof SyntaxError)) throw e;
     }
   }
   const data = JSON.parse(text) as Data;
-  const all = data.rows.records;
-  return { data, records: listRecords(all) };
+  return { data, records: listRecords(data.rows.records) };
 }
 
 export function listRecords(all: Json[]): Records {
@@ -49,17 +52,19 @@ export function listRecords(all: Json[]): Records {
 }
 
 class LazyRecords implements Records {
+  private places: { starts: number[]; ends: number[] } | undefined;
+
   constructor(
     private readonly source: string,
-    private readonly starts: number[],
-    private readonly ends: number[],
+    private readonly from: number,
+    readonly length: number,
   ) {}
-  get length(): number {
-    return this.starts.length;
-  }
+
   text(i: number): string {
-    return this.source.slice(this.starts[i], this.ends[i]);
+    this.places ??= splitList(this.source, this.from);
+    return this.source.slice(this.places.starts[i], this.places.ends[i]);
   }
+
   at(i: number): Json {
     return JSON.parse(this.text(i)) as Json;
   }
@@ -68,8 +73,8 @@ class LazyRecords implements Records {
 const quote = 34;
 const backslash = 92;
 
-/** Where the elements of a list begin and end; from is behind its bracket, end is at its closing bracket. */
-function splitList(text: string, from: number): { starts: number[]; ends: number[]; end: number } {
+/** Where the elements of a list begin and end; from is behind its bracket. */
+function splitList(text: string, from: number): { starts: number[]; ends: number[] } {
   const starts: number[] = [];
   const ends: number[] = [];
   let depth = 0;
@@ -101,7 +106,7 @@ function splitList(text: string, from: number): { starts: number[]; ends: number
             starts.push(begun);
             ends.push(i);
           }
-          return { starts, ends, end: i };
+          return { starts, ends };
         }
         depth--;
         break;

@@ -2,10 +2,11 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Facet, Measure } from "./contract";
-import { parts, use, withOnly, withRange, withSearch, withUse, type How } from "./filters";
+import { parts, use, withOnly, withCondition, withRange, withSearch, withUse, type How } from "./filters";
 import { count } from "./format";
 import { findings, useAsk, usePage } from "./state";
 import { texts } from "./texts";
+import { Select } from "./ui";
 import { facetTitle, measureTitle } from "./titles";
 
 export const searchId = "search";
@@ -15,6 +16,9 @@ export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => v
   const { filter } = page.state;
   const chosen = useAsk(`chosen ${JSON.stringify(filter)}`, (s, signal) => s.rows({ filter, sort: { key: "row" }, offset: 0, limit: 1 }, signal));
   const shown = parts(filter, page.catalog);
+  const runs = page.catalog.runs;
+  const onRuns = filter.facets?.["run"]?.any ?? [];
+  const run = onRuns.length === 1 ? onRuns[0]! : "";
   const total = page.source.sampled() && page.filtered ? page.catalog.sample!.rows : page.catalog.rows;
   const [typed, setTyped] = useState(filter.search ?? "");
   const sent = useRef(filter.search ?? "");
@@ -39,6 +43,10 @@ export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => v
       <div class="filterline">
         <input id={searchId} type="search" value={typed} placeholder={texts.filter.search} aria-label={`${texts.filter.search}. ${texts.filter.searchHelp}`}
           title={texts.filter.searchHelp} onInput={(e) => setTyped(e.currentTarget.value)} />
+        {runs.length > 1 && (
+          <Select label={texts.filter.run} value={run} options={[{ value: "", title: texts.filter.everyRun }, ...runs.map((r) => ({ value: r.name, title: r.name }))]}
+            onChange={(v) => page.go({ filter: withCondition(filter, "run", v === "" ? {} : { any: [v] }) })} />
+        )}
         <button type="button" id="filter-toggle" aria-expanded={open} aria-controls="filter-panel" onClick={onToggle}>{open ? texts.filter.close : texts.filter.open}</button>
         <span class={page.filtered ? "chosen active" : "chosen"} role="status">
           {page.filtered && chosen.data ? `${texts.filter.shown(chosen.data.total, total)}${page.source.sampled() ? `, ${texts.ofSample}` : ""}` : texts.rows(page.catalog.rows)}
@@ -104,7 +112,7 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
   const only = filter.facets?.[facet.key]?.only ?? false;
   return (
     <details class="facet" open={shownOpen} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.active}</span>}</summary>
+      <summary>{facetTitle(facet)}{filter.facets?.[facet.key] && <span class="badge">{texts.filter.set}</span>}</summary>
       {facet.values.length > 12 && (
         <input type="search" value={search} placeholder={texts.filter.values} aria-label={`${texts.filter.values}: ${facet.title}`} onInput={(e) => setSearch(e.currentTarget.value)} />
       )}

@@ -9,7 +9,7 @@ import { Card, DataTable, Scroll, type Column } from "./ui";
 export function SectionCard({ of, id }: { of: Section; id: string }) {
   return (
     <Card title={of.title} id={id} {...(of.run ? { help: `${texts.measured.run}: ${of.run}` } : {})}>
-      {of.notes?.map((n, i) => <p key={i} class="note">{n}</p>)}
+      {of.notes && of.notes.length > 0 && <div class="notes">{of.notes.map((n, i) => <p key={i} class="note">{n}</p>)}</div>}
       {of.chart && <ChartOf section={of} id={id} />}
       {of.table && <Grid id={id} caption={of.title} columns={of.table.columns} rows={of.table.rows} />}
     </Card>
@@ -17,6 +17,7 @@ export function SectionCard({ of, id }: { of: Section; id: string }) {
 }
 
 function Grid({ id, caption, columns, rows }: { id: string; caption: string; columns: { title: string; kind: string }[]; rows: TableCell[][] }) {
+  const decimals = columns.map((_, i) => decimalsOf(rows.map((r) => r[i] ?? null)));
   const made: Column<TableCell[]>[] = columns.map((c, i) => ({
     key: String(i), title: c.title, numeric: c.kind !== "text",
     value: (r) => {
@@ -27,10 +28,19 @@ function Grid({ id, caption, columns, rows }: { id: string; caption: string; col
       const v = r[i] ?? null;
       if (v === null) return "–";
       if (typeof v !== "number") return String(v);
-      return c.kind === "share" ? percent(v) : number(v);
+      return c.kind === "share" ? percent(v) : decimals[i] === undefined ? number(v) : v.toFixed(decimals[i]).replace("-", "−");
     },
   }));
   return <DataTable id={id} caption={caption} hideCaption columns={made} rows={rows} />;
+}
+
+/** As many decimals for all numbers of a column, where they are of one size. */
+function decimalsOf(values: TableCell[]): number | undefined {
+  const numbers = values.filter((v) => typeof v === "number");
+  const most = Math.max(0, ...numbers.map(Math.abs));
+  const least = Math.min(...numbers.filter((n) => n !== 0).map(Math.abs));
+  if (numbers.every(Number.isInteger) || most >= 1000 || least < 0.0005) return undefined;
+  return most <= 1 ? 3 : 2;
 }
 
 function ChartOf({ section, id }: { section: Section; id: string }) {

@@ -103,10 +103,14 @@ export function findings(catalog: Catalog): Facet[] {
   return catalog.facets.filter((f) => rank(f) >= 0).sort((a, b) => rank(a) - rank(b));
 }
 
-/** Facets that can be columns: one value a row, and few enough to see. */
+/**
+ * Facets that can be columns: one value a row, and few enough to see. Where the file holds a sample, figures of all rows are
+ * there for runs and systems.
+ */
 export function columnsOf(catalog: Catalog, most = 40): Facet[] {
+  const answered = (f: Facet) => !catalog.sample || f.key === "run" || f.key === "system";
   const known = (f: Facet) => f.values.filter((v) => v.role !== RoleUnknown).length;
-  return catalog.facets.filter((f) => !f.multi && !f.key.startsWith("verdict.") && known(f) > 0 && f.values.length <= most);
+  return catalog.facets.filter((f) => answered(f) && !f.multi && !f.key.startsWith("verdict.") && known(f) > 0 && f.values.length <= most);
 }
 
 export function facetOf(catalog: Catalog, key: string): Facet | undefined {

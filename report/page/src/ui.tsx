@@ -94,7 +94,7 @@ export function DataTable<R>(props: TableProps<R>) {
           <input type="search" value={search} placeholder={texts.table.searchShort} aria-label={texts.table.search(caption)}
             onInput={(e) => put({ search: e.currentTarget.value })} />
         )}
-        <span class="count" role="status">{texts.table.shown(found.length, rows.length)}</span>
+        <span class="count">{texts.table.shown(found.length, rows.length)}</span>
         <Export caption={caption} save={save} />
       </div>
       <Scroll label={caption}>

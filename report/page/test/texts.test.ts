@@ -113,13 +113,15 @@ describe("the data of a file", () => {
   });
 
   test.each([[[]], [[null]], [["a\\", 'b"]}', "]", "", {}, [], [[]], { "records": ["x"] }, 1, true]]])("records of any shape: %j", (list) => {
-    const { data: rest, records } = parseData(JSON.stringify({ catalog: { title: '"records":[' }, rows: { run: [1], records: list } }));
+    const { data: rest, records } = parseData(JSON.stringify({ catalog: { title: '"records":[' }, rows: { run: list.map(() => 1), records: list } }));
     expect(Array.from({ length: records.length }, (_, i) => records.at(i))).toEqual(list);
-    expect(rest.rows.run).toEqual([1]);
+    expect(rest.rows.run).toHaveLength(list.length);
   });
 
-  test("that are cut short are refused", () => {
+  test("that are cut short are refused, and records may stand anywhere", () => {
     expect(() => parseData('{"rows":{"records":[{"a":"b')).toThrow(SyntaxError);
+    const { data: rest, records } = parseData('{"rows":{"records":[{"a":"b"}],"run":[3]},"catalog":{}}');
+    expect([rest.rows.run, records.at(0)]).toEqual([[3], { a: "b" }]);
   });
 });
 

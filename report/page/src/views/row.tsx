@@ -6,6 +6,7 @@ import { number } from "../format";
 import { quotes, segments, type Mark } from "../highlight";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
+import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Scroll, type Column } from "../ui";
 import { pageSize, Tags } from "./rows";
 
@@ -57,20 +58,20 @@ function Detail({ of }: { of: RowDetail }) {
       <div class="row-grid">
         <div>
           <Card title={texts.row.fields}><Fields run={row.run} record={record} marks={marks} /></Card>
-          <Card title={texts.row.labels}><Labels rows={[row, ...of.partners]} /></Card>
           {issue && <Issue of={issue} />}
-          <Scores of={of} />
-          <Verdicts record={record} />
         </div>
         <div>
-          <Probabilities row={row} />
           {diagnosis && textOf(diagnosis["reason"]) !== "" && <Card title={texts.row.reason}><p>{textOf(diagnosis["reason"])}</p></Card>}
-          <Others record={record} run={row.run} />
-          <Card title={texts.row.raw} tools={<Copy label={texts.row.copyRaw} text={JSON.stringify(record)} />}>
-            <details><summary>{texts.row.raw}</summary><Scroll label={texts.row.raw}><pre>{JSON.stringify(record, null, 2)}</pre></Scroll></details>
-          </Card>
+          <Probabilities row={row} />
         </div>
       </div>
+      <Card title={texts.row.labels}><Labels rows={[row, ...of.partners]} /></Card>
+      <Scores of={of} />
+      <Verdicts record={record} />
+      <Others record={record} run={row.run} />
+      <Card title={texts.row.raw} tools={<Copy label={texts.row.copyRaw} text={JSON.stringify(record)} />}>
+        <details><summary>{texts.row.raw}</summary><Scroll label={texts.row.raw}><pre>{JSON.stringify(record, null, 2)}</pre></Scroll></details>
+      </Card>
     </>
   );
 }
@@ -196,9 +197,9 @@ function Labels({ rows }: { rows: RowSummary[] }) {
       key: "run", title: texts.rowsView.run, value: (r) => catalog.runs[r.run]?.name ?? "",
       show: (r) => <>{r === one ? <strong>{catalog.runs[r.run]?.name}</strong> : <a href={open(r.n)}>{catalog.runs[r.run]?.name}</a>}{r === one && rows.length > 1 && <span class="sub">{texts.row.thisRow}</span>}</>,
     },
-    ...(facetOf(catalog, "system") ? [{ key: "system", title: facetOf(catalog, "system")!.title, value: (r: RowSummary) => valueOf(catalog, r, "system") }] : []),
+    ...(rows.some((r) => r.facets["system"]?.length) ? [{ key: "system", title: facetOf(catalog, "system")?.title ?? "", value: (r: RowSummary) => valueOf(catalog, r, "system") }] : []),
     ...facets.map((f): Column<RowSummary> => ({
-      key: f.key, title: f.title, value: (r) => (r.facets[f.key] ?? []).map((v) => f.values[v]?.name ?? "").join("; "), show: (r) => <Tags row={r} facet={f.key} />,
+      key: f.key, title: facetTitle(f), value: (r) => (r.facets[f.key] ?? []).map((v) => f.values[v]?.name ?? "").join("; "), show: (r) => <Tags row={r} facet={f.key} />,
     })),
     ...(rows.length > 1 ? [{ key: "text", title: texts.rowsView.text, value: (r: RowSummary) => r.text, show: (r: RowSummary) => <span class="text">{r.text}</span> }] : []),
   ];
@@ -208,19 +209,19 @@ function Labels({ rows }: { rows: RowSummary[] }) {
 function Probabilities({ row }: { row: RowSummary }) {
   const { catalog } = usePage();
   const thresholds = catalog.runs[row.run]?.thresholds ?? {};
+  const labels = new Set((row.facets["label"] ?? []).map((place) => facetOf(catalog, "label")?.values[place]?.name));
   const ownThreshold = (type: string) => (Object.hasOwn(thresholds, type) ? thresholds[type]! : null);
   const lines = catalog.measures.filter((m) => m.key.startsWith("probability.") && row.measures[m.key] !== undefined)
-    .map((m) => ({ title: m.title, p: row.measures[m.key]!, threshold: m.threshold ?? ownThreshold(m.key.slice("probability.".length)) }));
+    .map((m) => ({ title: m.title, found: labels.has(m.key.slice("probability.".length)), p: row.measures[m.key]!, threshold: m.threshold ?? ownThreshold(m.key.slice("probability.".length)) }));
   if (lines.length === 0) return null;
   type Line = (typeof lines)[number];
-  const found = (l: Line) => l.threshold !== null && l.p >= l.threshold;
   const columns: Column<Line>[] = [
-    { key: "name", title: texts.issues.value, value: (l) => l.title, show: (l) => <span class={found(l) ? "strong" : ""}>{l.title}</span> },
+    { key: "name", title: texts.issues.value, value: (l) => l.title, show: (l) => <span class={l.found ? "strong" : ""}>{l.title}</span> },
     {
       key: "p", title: texts.row.probability, numeric: true, value: (l) => l.p,
       show: (l) => (
         <span class="figure">
-          <span class={`bar probability ${found(l) ? "found" : ""}`} style={{ "--at": `${100 * l.p}%`, "--threshold": `${100 * (l.threshold ?? 0)}%` }} aria-hidden="true">
+          <span class={`bar probability ${l.found ? "found" : ""}`} style={{ "--at": `${100 * l.p}%`, "--threshold": `${100 * (l.threshold ?? 0)}%` }} aria-hidden="true">
             <span class="fill" />{l.threshold !== null && <span class="threshold" />}
           </span>
           <span class="value">{l.p < 0.0005 ? "< 0.001" : l.p.toFixed(3)}</span>
@@ -228,7 +229,7 @@ function Probabilities({ row }: { row: RowSummary }) {
       ),
     },
     { key: "t", title: texts.row.threshold, numeric: true, value: (l) => l.threshold, show: (l) => number(l.threshold) },
-    { key: "found", title: texts.row.found, value: (l) => (found(l) ? texts.row.found : ""), show: "hidden" },
+    { key: "found", title: texts.row.found, value: (l) => (l.found ? texts.row.found : ""), show: "hidden" },
   ];
   return <Card title={texts.row.probabilities}><DataTable id="probabilities" caption={texts.row.probabilities} hideCaption columns={columns} rows={lines} most={100} /></Card>;
 }
