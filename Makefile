@@ -84,7 +84,7 @@ audit: build ## known vulnerabilities, gosec, hashes and licences of modules; wr
 
 # The tokenizers' peers are a module of their own, so that the program does not depend on them.
 # Ratios go to docs/bench-history.tsv. PEERS=DIR: the model that identify's peers run, such as WORK/model-fp32.
-bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=regexp), each beside its peers; grouping; ratings; reports; the view of a million rows
+bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=regexp), each beside its peers; grouping; ratings; the view of a million rows; a report
 	$(BIN) bench --compare $(if $(PEERS),--peers "$(PEERS)") --history docs/bench-history.tsv
 	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -skip Schedules -benchmem ./identifier/... ./discover/... ./pairwise/... ./report/view
 	$(GO) test -run '^$$' -bench '^BenchmarkReport$$' -benchtime 3x ./cmd/erreval

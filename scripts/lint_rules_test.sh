@@ -33,6 +33,7 @@ plant report/rows $me/evaluation
 plant report/rows modernc.org/sqlite
 plant report/view $me/discover
 plant report/view $me/models
+plant report/page $me/internal/sections
 plant internal/run $me/models
 plant cmd/erreval github.com/jedib0t/go-pretty/v6/table
 plant evaluation $me/scorer

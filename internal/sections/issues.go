@@ -2,9 +2,7 @@ package sections
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/run"
@@ -19,11 +17,7 @@ func (m *maker) issues(ctx context.Context) {
 	for i := range m.o.Runs {
 		r := m.o.Runs[i]
 		list, err := issues.Read(issues.Path(r.Path))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			m.note(r, "discovered issues", err)
+		if err != nil { // there is none, or the catalogue says why it cannot be read
 			continue
 		}
 		m.add(r, listSections(list))

@@ -177,7 +177,7 @@ func (p *printer) issues(f *view.Facet) report.Section {
 			related = append(related, one.Name)
 		}
 		s.Table.Rows = append(s.Table.Rows, []string{v.Name, fmt.Sprint(share.Rows), shareText(share, v.Role),
-			optional(v.Severity, "%.1f"), optional(v.Stability, "%.2f"), strings.Join(related, ", ")})
+			optional(v.Severity, "%.2f"), optional(v.Stability, "%.2f"), strings.Join(related, ", ")})
 	}
 	return s
 }

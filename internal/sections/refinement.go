@@ -55,7 +55,9 @@ func (m *maker) refinement(dir string) {
 		m.note(r, "batches", err)
 		return
 	}
-	m.sections = append(m.sections, batches(r.Name, status))
+	if len(status.Batches) > 0 {
+		m.sections = append(m.sections, batches(r.Name, status))
+	}
 }
 
 func learning(name string, h *refine.History) []view.Section {

@@ -152,6 +152,7 @@ func (m *maker) add(r Run, made []view.Section) {
 // note says why something is missing. It names the run as the report does, and not where its file lies.
 func (m *maker) note(r Run, what string, err error) {
 	text := strings.NewReplacer(r.Path, r.Name, "\n", "; ").Replace(err.Error())
+	text = strings.TrimPrefix(text, r.Name+": ")
 	m.notes = append(m.notes, words.Printable(fmt.Sprintf("%s: no %s: %s", r.Name, what, text)))
 }
 
@@ -316,7 +317,7 @@ func numbersIn(rows [][]string, at int) (values []report.Number, ok bool) {
 			continue
 		}
 		x, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
+		if isName := len(cell) > 1 && cell[0] == '0' && cell[1] != '.'; err != nil || isName { // as "00" of iterations
 			return nil, false
 		}
 		values, ok = append(values, report.Number(x)), true

@@ -79,6 +79,37 @@ func TestShareSums(t *testing.T) {
 	}
 }
 
+// Of the same sums the page of a report computes the same intervals; they are statsmodels' (report/page/test/stats.py).
+func TestShareSumsAsOnThePage(t *testing.T) {
+	data, err := os.ReadFile("../../report/page/test/stats.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known struct {
+		Shares []struct {
+			Sums struct {
+				Rows, Squares, Products, Of, GroupSquares float64
+				Groups                                    int
+			}
+			Size, Low, High float64
+		}
+	}
+	if err := json.Unmarshal(data, &known); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range known.Shares {
+		s := ShareSums{Groups: c.Sums.Groups, Hits: c.Sums.Rows, Rows: c.Sums.Of, HitSquares: c.Sums.Squares,
+			RowSquares: c.Sums.GroupSquares, CrossProducts: c.Sums.Products}
+		low, high := s.Wilson()
+		if math.Abs(s.EffectiveSize()-c.Size) > 1e-7 || math.Abs(low-c.Low)+math.Abs(high-c.High) > 1e-9 {
+			t.Errorf("case %d: worth %v rows, [%v, %v]; want %+v", i, s.EffectiveSize(), low, high, c)
+		}
+	}
+	if len(known.Shares) < 3 {
+		t.Errorf("%d cases", len(known.Shares))
+	}
+}
+
 func TestLabelSums(t *testing.T) {
 	// Groups of three and one: found, found wrongly, missed; found.
 	table := &Table{Gold: [][]bool{{true}, {false}, {true}, {true}}, Pred: [][]bool{{true}, {true}, {false}, {true}},
