@@ -106,8 +106,9 @@ type serveOptions struct {
 func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
 	o = &serveOptions{Listen: ctx.String("listen"), TokenFile: ctx.String("token-file"),
 		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]),
-		Map: ctx.StringSlice("map"), ID: ctx.String("id"), MaxRecord: ctx.String("max-record"), Connections: ctx.Int("max-connections"),
-		Drain: ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds(),
+		Map: ctx.StringSlice("map"), ID: ctx.String("id"), MaxRecord: ctx.String("max-record"),
+		Connections: ctx.Int("max-connections"),
+		Drain:       ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds(),
 		NoOpen: ctx.Bool("no-open")}
 	if o.Files, err = expandGlobs(ctx.Args().Slice()); err != nil {
 		return nil, err
