@@ -55,6 +55,11 @@ plant models/importing $me/llm
 plant identifier/local $me/models/hub
 plant internal/doctor $me/dataset
 plant dataset $me/llm
+plant service $me/llm
+plant service $me/identifier/local
+plant internal/loopback $me/taxonomy
+plant scorer github.com/prometheus/client_golang/prometheus
+plant service github.com/santhosh-tekuri/jsonschema/v6
 plant dataset/xlsx $me/taxonomy
 plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go

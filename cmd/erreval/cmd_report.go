@@ -83,7 +83,7 @@ func runReport(ctx *cli.Context, e *env) error {
 	if err := checkReport(out, ctx.Args().Slice(), ctx.Bool("overwrite")); err != nil {
 		return err
 	}
-	v, err := openViewed(ctx, e, ctx.Args().Slice())
+	v, err := openViewed(ctx, e, ctx.Args().Slice(), "")
 	if err != nil {
 		return err
 	}
@@ -159,8 +159,9 @@ type viewed struct {
 	catalog *view.Catalog // with sections
 }
 
-// openViewed reads files, and works out what does not follow filters.
-func openViewed(ctx *cli.Context, e *env, inputs []string) (*viewed, error) {
+// openViewed reads files, and works out what does not follow filters. What is made of many rows stays in a folder, and
+// is found again there; "" keeps nothing.
+func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewed, error) {
 	if slices.Contains(inputs, run.Stdio) {
 		return nil, exit.Usagef(`standard input cannot be read here: what lies beside a file belongs to it; name files`)
 	}
@@ -168,7 +169,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string) (*viewed, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := view.Options{Title: ctx.String("title")}
+	o := view.Options{Title: ctx.String("title"), CacheDir: cache}
 	var given *taxonomy.Taxonomy
 	if ctx.String("taxonomy") != "" || len(ctx.StringSlice("map")) > 0 {
 		if given, err = taxonomyOf(ctx.String("taxonomy"), paths, openTask); err != nil {

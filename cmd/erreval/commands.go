@@ -31,6 +31,7 @@ func commands(e *env) []*cli.Command {
 		statsCommand(e),
 		diffCommand(e),
 		reportCommand(e),
+		serveCommand(e),
 		refineCommand(e),
 		simulateCommand(e),
 		metaCommand(e),
