@@ -18,8 +18,8 @@ const withoutStyleElements: Plugin = {
   },
 };
 
-/** Plot knows maps and colour schemes; the page has none, and they are a quarter of it. Whoever calls one is told. */
-const unused = ["d3-geo", "d3-scale-chromatic"];
+/** Plot knows maps, colour schemes and dates; the page has none, and they are a quarter of it. Whoever calls one is told. */
+const unused = ["d3-geo", "d3-scale-chromatic", "d3-time-format"];
 const withoutUnused: Plugin = {
   name: "without-unused",
   enforce: "pre",

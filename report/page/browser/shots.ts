@@ -1,15 +1,15 @@
 // Pictures of every view in both themes: make page-test SHOTS=FOLDER.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { test } from "vitest";
 import { sample } from "../test/sample";
-import { at, launch, makeFile, openPage, settle, viewNames } from "./driver";
+import { at, folder, launch, makeFile, openPage, settle, viewNames } from "./driver";
 
 test("pictures", async () => {
-  const folder = process.env["SHOTS"]!;
-  mkdirSync(folder, { recursive: true });
+  const shots = process.env["SHOTS"]!;
+  mkdirSync(shots, { recursive: true });
   const browser = await launch();
   const file = makeFile("shots.html", sample(960));
   for (const theme of ["light", "dark"] as const) {
@@ -19,7 +19,7 @@ test("pictures", async () => {
         const { page } = await openPage(context, address);
         await settle(page);
         await before?.(page);
-        await page.screenshot({ path: join(folder, `${name}-${theme}-${width}.png`), fullPage: true });
+        await page.screenshot({ path: join(shots, `${name}-${theme}-${width}.png`), fullPage: true });
         await page.close();
       };
       for (const view of viewNames) await shoot(view, at(file, view));
@@ -32,4 +32,5 @@ test("pictures", async () => {
     }
   }
   await browser.close();
+  rmSync(folder, { recursive: true });
 }, 300_000);
