@@ -63,10 +63,6 @@ func ways(c *view.Catalog) []string {
 func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
 	c := s.Catalog()
 	f := &Figures{Shares: []Share{}, Means: []Mean{}}
-	scored, err := scoredRuns(ctx, s)
-	if err != nil {
-		return nil, err
-	}
 	for _, by := range ways(c) {
 		for i := range c.Facets {
 			if !isFinding(c.Facets[i].Key) {
@@ -82,7 +78,7 @@ func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
 			if !strings.HasPrefix(m.Key, "score.") {
 				continue
 			}
-			h, err := s.Histogram(ctx, view.HistogramQuery{Filter: scored[m.Key], Measure: m.Key, By: by})
+			h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: by})
 			if err != nil {
 				return nil, err
 			}
@@ -95,25 +91,6 @@ func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
 		}
 	}
 	return f, nil
-}
-
-// scoredRuns are filters by measure: of the runs in which any row has a number.
-func scoredRuns(ctx context.Context, s view.Source) (map[string]view.Filter, error) {
-	filters := map[string]view.Filter{}
-	for _, m := range s.Catalog().Measures {
-		h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: "run"})
-		if err != nil {
-			return nil, err
-		}
-		var runs []string
-		for _, column := range h.Columns {
-			if column.Rows > 0 {
-				runs = append(runs, column.Name)
-			}
-		}
-		filters[m.Key] = view.Filter{Facets: map[string]view.Condition{"run": {Any: runs}}}
-	}
-	return filters, nil
 }
 
 // isFinding tells facets of what was found from those of what rows are.

@@ -95,7 +95,7 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 		if m.dead {
 			return
 		}
-		m.set(place, x)
+		m.set(place, x, run)
 		numbers, nNumbers = binary.AppendUvarint(numbers, uint64(m.number)), nNumbers+1
 		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(x))
 	}
@@ -137,13 +137,16 @@ func mostValues(key string) int {
 	return maxSystems
 }
 
-func (m *measureBuild) set(place int, x float64) {
+func (m *measureBuild) set(place int, x float64, run int) {
 	for len(m.list) <= place {
 		m.list = append(m.list, math.NaN())
 	}
 	m.list[place] = x
 	m.low, m.high, m.rows = min(m.low, x), max(m.high, x), m.rows+1
 	m.integers = m.integers && x == math.Trunc(x)
+	if n := len(m.runs); n == 0 || m.runs[n-1] != run { // rows come run by run
+		m.runs = append(m.runs, run)
+	}
 }
 
 func appendText(dst []byte, text string) []byte {

@@ -73,6 +73,7 @@ type measureBuild struct {
 	low, high float64
 	integers  bool
 	rows      int
+	runs      []int
 	dead      bool
 }
 

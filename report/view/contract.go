@@ -116,6 +116,7 @@ type Measure struct {
 	High      float64        `json:"high"`
 	Step      float64        `json:"step,omitempty"`      // between possible values; absent if any number may come
 	Threshold *report.Number `json:"threshold,omitempty"` // of a probability, where all runs have the same: Run.Thresholds
+	Runs      []int          `json:"runs"`                // places in Catalog.Runs of those in which any row has it
 }
 
 // Filter chooses rows; an empty one chooses all. All its conditions hold at the same time.
@@ -206,7 +207,7 @@ type Histogram struct {
 type HistogramColumn struct {
 	Name    string  `json:"name"`
 	Rows    int     `json:"rows"`    // with a number
-	Missing int     `json:"missing"` // without one
+	Missing int     `json:"missing"` // without one, in the measure's runs
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"` // Σ x²
 	Counts  []int   `json:"counts"`

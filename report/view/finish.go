@@ -220,7 +220,7 @@ func (b *builder) taskDimensions() int {
 }
 
 func (b *builder) describeMeasure(m *measureBuild) Measure {
-	out := Measure{Key: m.key, Low: m.low, High: m.high}
+	out := Measure{Key: m.key, Low: m.low, High: m.high, Runs: m.runs}
 	if m.integers {
 		out.Step = 1
 	}

@@ -89,11 +89,22 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 		if err != nil {
 			return nil, err
 		}
+		among := *chosen.chunks[chunk]
+		among.and(x.runRows(m.Runs, chunk))
 		for c := range out.Columns {
-			out.Columns[c].add(columns.rows(c, chunk, chosen.chunks[chunk]), numbers, &cut)
+			out.Columns[c].add(columns.rows(c, chunk, &among), numbers, &cut)
 		}
 	}
 	return out, nil
+}
+
+// runRows marks the rows of a chunk that belong to some runs, whose rows stand run by run.
+func (x *Index) runRows(runs []int, chunk int) *bitmap {
+	rows, first := new(bitmap), chunk*chunkRows
+	for _, run := range runs {
+		rows.fill(max(x.meta.Starts[run]-first, 0), min(x.meta.Starts[run+1]-first, x.chunkLen(chunk)))
+	}
+	return rows
 }
 
 // add counts the numbers of a chunk's rows; nil are none.

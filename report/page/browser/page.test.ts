@@ -107,7 +107,7 @@ function dozen(): Data {
       { key: "run", title: "Run", multi: false, values: [{ name: "dozen.jsonl" }] }, { key: "system", title: "System", multi: false, values: [{ name: "one" }, { name: "two" }] },
       { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Red" }, { name: "Blue" }, { name: "untagged", role: "unknown" }] },
     ],
-    measures: [{ key: "score.clarity", title: "Clarity", low: 1, high: 3 }], sections: [], notes: [],
+    measures: [{ key: "score.clarity", title: "Clarity", low: 1, high: 3, runs: [0] }], sections: [], notes: [],
   };
   return { catalog, rows: columns };
 }
@@ -454,7 +454,7 @@ function poisoned(): Data {
     runs: payloads.map((name) => ({ name, command: name, rows: 1, rejected: 1, thresholds: { [name]: 0.5 }, columns: { x: "y" }, facts: payloads.slice(0, 5).map((f) => ({ name: f, value: name })) })),
     fields: payloads.slice(0, 6).map((x, i) => ({ name: i === 0 ? "text" : x, definition: x, judged: i === 0 })),
     facets: facets.map((key, i) => ({ key, title: p(i), multi: ["label", "issue", "gold", "unscored", "truncated"].includes(key), values: named(key === "label" || key === "issue" ? "none" : undefined) })),
-    measures: measures.map((key, i) => ({ key, title: p(i), low: 0, high: 1, threshold: 0.5 })),
+    measures: measures.map((key, i) => ({ key, title: p(i), low: 0, high: 1, threshold: 0.5, runs: payloads.map((_, run) => run) })),
     sections: (["compare", "measured", "issues"] as const).flatMap((view) => [
       { view, title: p(4), run: p(5), notes: payloads, table: { columns: payloads.map((title) => ({ title, kind: "text" })), rows: [payloads, payloads.toReversed()] } },
       { view, title: p(6), chart: { kind: "forest", x: p(7), line: 0, points: payloads.map((name, i) => ({ group: p(i >> 3), name, value: 0.5, low: 0.1, high: 0.9 })) } },

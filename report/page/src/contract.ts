@@ -78,6 +78,7 @@ export interface Measure {
   high: number;
   step?: number;
   threshold?: number | null;
+  runs: number[];
 }
 
 export interface Filter {

@@ -114,6 +114,7 @@ export class LocalSource implements Source {
     const by = q.by ? this.facet(q.by) : undefined;
     if (by?.multi) throw new Error(`${by.key} has several values a row: columns are made of facets with one`);
     const numbers = this.numbers(m);
+    const { run } = this.data.rows;
     const columnOf = by ? this.places(by) : undefined;
     const edges = edgesOf(m);
     const bins = edges.length - 1;
@@ -128,7 +129,7 @@ export class LocalSource implements Source {
       const c = columns[place]!;
       const x = numbers[r];
       if (x === null || x === undefined) {
-        c.missing++;
+        if (m.runs.includes(run[r]!)) c.missing++;
         continue;
       }
       c.rows++;

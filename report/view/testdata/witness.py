@@ -178,8 +178,10 @@ def histogram(q):
         edges = [low + (high - low) * i / 20 for i in range(21)]
         where = lambda x: math.floor((x - low) / (high - low) * 20)
     columns = []
+    measured = {r["run"] for r in rows if r["numbers"].get(q["measure"]) is not None}
     for name in split(q.get("by")):
-        have = [r["numbers"].get(q["measure"]) for r in rows if chosen(r, q["filter"]) and within(r, q.get("by"), name)]
+        have = [r["numbers"].get(q["measure"]) for r in rows if r["run"] in measured and chosen(r, q["filter"])
+                and within(r, q.get("by"), name)]
         c = {"name": name or "", "rows": 0, "missing": have.count(None), "sum": 0.0, "squares": 0.0, "counts": [0] * n}
         for x in have:
             if x is not None:
