@@ -100,7 +100,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
   facet: Facet; id: string; lines: Line[]; filtered: Counts | undefined; trend: string; detail: boolean; whole: Counts;
 }) {
   const page = usePage();
-  const highest = Math.max(0.01, ...lines.filter((l) => !l.value.role).flatMap((l) => [l.of?.high ?? 0, l.part?.high ?? 0]));
+  const highest = Math.max(0.01, ...lines.filter((l) => l.value.role !== RoleUnknown).flatMap((l) => [l.of?.high ?? 0, l.part?.high ?? 0]));
   const widest = Math.max(0, ...lines.flatMap((l) => [l.difference, l.trend]).flatMap((d) => (d ? [Math.abs(d.low), Math.abs(d.high)] : [])));
   const tone = (v: Value) => (v.role === RoleNone ? "clean" : v.role === RoleUnknown ? "unknown" : "found");
   const has = (test: (v: Value) => boolean) => detail && facet.values.some(test);
@@ -119,7 +119,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
       { key: "rows", title: filtered ? `${texts.all}` : texts.issues.count, numeric: true, value: (l) => l.rows, show: (l) => count(l.rows) },
       {
         key: "share", title: texts.issues.share, numeric: true, value: (l) => l.of?.value ?? null,
-        show: (l) => <Figure of={l.of} most={l.value.role ? 1 : highest} tone={tone(l.value)} />,
+        show: (l) => <Figure of={l.of} most={highest} tone={tone(l.value)} />,
       },
       { key: "low", title: texts.issues.low, numeric: true, value: (l) => l.of?.low ?? null, show: "hidden" },
       { key: "high", title: texts.issues.high, numeric: true, value: (l) => l.of?.high ?? null, show: "hidden" },
@@ -129,7 +129,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
         { key: "f.rows", title: texts.filtered, numeric: true, value: (l) => l.filtered?.rows ?? null, show: (l) => count(l.filtered?.rows ?? 0) },
         {
           key: "f.share", title: `${texts.issues.share} (${texts.filtered.toLowerCase()})`, numeric: true, value: (l) => l.part?.value ?? null,
-          show: (l) => <Figure of={l.part} most={l.value.role ? 1 : highest} tone={`${tone(l.value)} part`} />,
+          show: (l) => <Figure of={l.part} most={highest} tone={`${tone(l.value)} part`} />,
         },
         { key: "f.low", title: `${texts.filtered} ${texts.issues.low}`, numeric: true, value: (l) => l.part?.low ?? null, show: "hidden" },
         { key: "f.high", title: `${texts.filtered} ${texts.issues.high}`, numeric: true, value: (l) => l.part?.high ?? null, show: "hidden" },

@@ -176,7 +176,7 @@ function Scores({ measures, by }: { measures: Measure[]; by: Facet | undefined }
             ]),
           ];
           const answer = answers.find((a) => a.measure.key === chosen.key)!;
-          const shown = answer.parts ?? answer.whole;
+          const shown = answer.parts?.columns.some((c) => c.rows > 0) ? answer.parts : answer.whole;
           return (
             <>
               <DataTable id="scores" caption={texts.overview.scores} hideCaption columns={columns} rows={lines} rank={(l) => Number(l === lines.at(-1))} />
@@ -194,7 +194,7 @@ function Scores({ measures, by }: { measures: Measure[]; by: Facet | undefined }
                   <li><span class="swatch back" aria-hidden="true" />{texts.all}</li>
                 </ul>
               )}
-              <HistogramPicture label={texts.overview.distribution(chosen.title)} of={shown} behind={page.filtered ? behind.data : undefined} />
+              <HistogramPicture label={texts.overview.distribution(chosen.title)} of={shown} behind={page.filtered && shown.columns.length === behind.data?.columns.length ? behind.data : undefined} />
               <p class="help">{texts.overview.evaluated(answer.whole.columns[0]!.rows)}; {texts.overview.missing.toLowerCase()}: {count(answer.whole.columns[0]!.missing)}.</p>
               <details class="figures"><summary>{texts.measured.figures}</summary><Bins of={shown} title={chosen.title} /></details>
             </>
