@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -38,12 +38,19 @@ class BuildWithProgram(build_py):
 class PlatformWheel(bdist_wheel):
     """Names the platform of the program, not that of the machine that packs it."""
 
-    def finalize_options(self) -> None:
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", os.environ["ERREVAL_PLATFORM"]
 
 
-setup(version=version(), cmdclass={"build_py": BuildWithProgram, "bdist_wheel": PlatformWheel})
+class PlatformDistribution(Distribution):
+    """Goes to the folder of packages for one platform."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+setup(
+    version=version(),
+    distclass=PlatformDistribution,
+    cmdclass={"build_py": BuildWithProgram, "bdist_wheel": PlatformWheel},
+)

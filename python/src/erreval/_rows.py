@@ -110,7 +110,7 @@ class Stage:
         return self.read(self._worker.submit(self.line(row, 0), 1).wait()[0], 0, on_error)
 
     def each(self, rows: Iterable[Row], on_error: str) -> Iterator[Answer]:
-        """Rows with their answers, in order, in flat memory. What is answered is given out before more rows are taken."""
+        """Rows with answers, in order, in flat memory. What is answered is given out before the next row is taken."""
         waiting: collections.deque[tuple[Row, int, Slot, int]] = collections.deque()
         held = 0
 

@@ -182,11 +182,11 @@ def identify(
     """Finds the errors in each row.
 
     A DataFrame comes back as a copy, with the same index and the columns labels (list), probabilities (dict by label),
-    status ("tagged", "untagged", "rejected") and reason; with nested one column, diagnosis (dict). prefix stands in front
-    of their names. Rows without result keep status and reason; on_error="raise" makes the first one a RowError.
+    status ("tagged", "untagged", "rejected") and reason; with nested one column, diagnosis (dict). prefix stands in
+    front of their names. Rows without result keep status and reason; on_error="raise" makes the first one a RowError.
 
-    An iterable of dicts gives the same dicts with a key "diagnosis" more, lazily and in order. The path of a file, in any
-    format that the program reads, gives its rows so; lines that are no rows are logged and left out.
+    An iterable of dicts gives the same dicts with a key "diagnosis" more, lazily and in order. The path of a file, in
+    any format that the program reads, gives its rows so; lines that are no rows are logged and left out.
 
     All other arguments are those of Tagger: model, taxonomy, columns, device, threshold, workers, labels_only.
     """

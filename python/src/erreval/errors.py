@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Error(Exception):
-    """The program refused or failed. exit_code is its own: a negative one is a signal, None says that it did not run."""
+    """The program refused or failed. exit_code is its own: a negative one is a signal, None if it did not run."""
 
     def __init__(self, message: str, exit_code: int | None = None) -> None:
         super().__init__(message)
