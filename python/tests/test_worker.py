@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -61,13 +62,13 @@ def test_died(model: str) -> None:
     tagger = erreval.Tagger(model=model)
     started = threading.Event()
 
-    def endless() -> object:
+    def endless() -> Iterator[dict[str, object]]:
         while True:
             started.set()
             yield from rows(100)
 
     def consume() -> None:
-        for _ in tagger.identify(endless()):  # type: ignore[arg-type]
+        for _ in tagger.identify(endless()):
             pass
 
     with ThreadPoolExecutor(2) as pool:
@@ -95,7 +96,9 @@ def test_closed(model: str) -> None:
     tagger.close()
 
 
-@pytest.mark.parametrize("end", ["pass", "os.abort()", "os._exit(0)", "sys.exit(1)", "os.kill(os.getpid(), 9)", "1 / 0"])
+@pytest.mark.parametrize(
+    "end", ["pass", "os.abort()", "os._exit(0)", "sys.exit(1)", "os.kill(os.getpid(), 9)", "1 / 0"]
+)
 def test_interpreter_ends(model: str, end: str) -> None:
     """So does the worker."""
     with subprocess.Popen(
@@ -131,7 +134,10 @@ tagger.close()
 def test_fork(model: str) -> None:
     """A forked process has no worker, may make one, and does not keep the parent's alive."""
     with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", OPEN + FORK, model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-W", "ignore", "-c", OPEN + FORK, model],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout and process.stdin
         pid = int(process.stdout.readline())
