@@ -1,7 +1,7 @@
 """Spark and Ray on one machine: cluster_test.py spark|ray --model DIR [--rows N] [--folder DIR].
 
-Tags rows with several worker processes, kills one of them, and an executor (or an actor) a little later, and wants every
-row exactly once, as one local run tags it.
+Tags rows with several worker processes, kills one of them, and an executor (or an actor) a little later, and wants
+every row exactly once, as one local run tags it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PARTS = 40
 
 def write_rows(folder: Path, rows: int) -> None:
     """The rows as JSON Lines, and as PARTS Parquet files."""
-    words = "wall stone mason river bridge tower built before after north king market old house".split()
+    words = ["wall", "stone", "mason", "river", "bridge", "tower", "built", "before", "north", "king", "market"]
     with open(folder / "rows.jsonl", "w", encoding="utf-8") as out:
         part: list[dict[str, str]] = []
         for i in range(rows):

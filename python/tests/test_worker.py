@@ -117,6 +117,7 @@ def test_dropped(model: str) -> None:
 
 FORK = """
 import os, sys
+print(tagger.alive(), flush=True)
 child = os.fork()
 if not child:
     try:
@@ -126,7 +127,6 @@ if not child:
     print(len(erreval.Tagger(model=sys.argv[1]).tag({"question": "Who?", "answer": "x", "passage": "y"})), flush=True)
     sys.stdin.readline()  # lives on
     os._exit(0)
-print(tagger.alive(), flush=True)
 tagger.close()
 """
 
@@ -141,8 +141,8 @@ def test_fork(model: str) -> None:
     ) as process:
         assert process.stdout and process.stdin
         pid = int(process.stdout.readline())
-        said = {process.stdout.readline().strip() for _ in range(3)}
-        assert said == {"True", "this Tagger belongs to the process that forked this one; make one here", "4"}
+        said = [process.stdout.readline().strip() for _ in range(3)]
+        assert said == ["True", "this Tagger belongs to the process that forked this one; make one here", "4"]
         wait_for_end(pid)
         process.stdin.write("\n")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ray
 
+from ._shipping import pack
 from ._tagger import ModelOptions, Tagger
 from .errors import WorkerError
 
@@ -51,7 +52,7 @@ def identify(
         total = ray.cluster_resources()
         concurrency = max(1, int(total.get("GPU", 0) / num_gpus if num_gpus else total.get("CPU", 1) / (num_cpus or 1)))
     model = options.get("model")
-    packed = ray.put(_pack(Path(model))) if model and os.path.isdir(model) else None
+    packed = ray.put(pack(Path(model))) if model and os.path.isdir(model) else None
     return ds.map_batches(
         _Actor,
         fn_constructor_args=(options, [packed], prefix),  # in a list: Ray would send the bytes with each actor
@@ -83,12 +84,3 @@ class _Actor:
             print(f"erreval: {e}; the actor ends, and Ray replaces it", file=sys.stderr, flush=True)
             self.folder.cleanup()
             os._exit(1)
-
-
-def _pack(folder: Path) -> bytes:
-    """A folder as a ZIP file, uncompressed: weights do not compress."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, path.relative_to(folder))
-    return out.getvalue()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark import SparkFiles, TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DoubleType, MapType, StringType, StructField, StructType
 
+from ._shipping import name_of, pack, unpack
 from ._tagger import Tagger, Threshold
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 _tagger: Tagger | None = None  # of this Python worker of an executor, which Spark keeps for several tasks
 _made_with = ""
+_sent: list[tempfile.TemporaryDirectory[str]] = []  # of the driver, which executors fetch from until it ends
 
 
 def identify(
@@ -68,8 +72,23 @@ def _ship(df: DataFrame, path: str | None) -> tuple[str | None, bool]:
     """A name, and whether it is that of a file that executors have got."""
     if path is None or not os.path.exists(path):
         return path, False
-    df.sparkSession.sparkContext.addFile(os.path.abspath(path), recursive=os.path.isdir(path))
-    return os.path.basename(os.path.abspath(path)), True
+    if not os.path.isdir(path):
+        df.sparkSession.sparkContext.addFile(os.path.abspath(path))
+        return os.path.basename(path), True
+    packed = pack(Path(path))  # Spark sends no folders
+    name = name_of(packed) + ".zip"
+    if name not in df.sparkSession.sparkContext.listFiles:
+        _sent.append(tempfile.TemporaryDirectory(prefix="erreval-"))
+        file = Path(_sent[-1].name, name)
+        file.write_bytes(packed)
+        df.sparkSession.sparkContext.addFile(str(file))
+    return name, True
+
+
+def _received(name: str) -> str:
+    """Where what _ship sent is."""
+    path = Path(SparkFiles.get(name))
+    return str(unpack(path, path.with_suffix("")) if path.suffix == ".zip" else path)
 
 
 def _open(shipped: Mapping[str, tuple[str | None, bool]], settings: Mapping[str, Any]) -> Tagger:
@@ -78,7 +97,7 @@ def _open(shipped: Mapping[str, tuple[str | None, bool]], settings: Mapping[str,
     task = TaskContext.get()
     options = dict(settings)
     for name, (value, sent) in shipped.items():
-        options[name] = SparkFiles.get(value) if sent and value else value
+        options[name] = _received(value) if sent and value else value
     if task and options["workers"] is None:
         options["workers"] = task.cpus()
     if task and options["device"] == "cuda" and "gpu" in task.resources():
