@@ -101,8 +101,8 @@ def tag_with_spark(folder: Path, model: str) -> Killer:
     spark = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.python.worker.reuse", "true")
-        .config("spark.sql.files.maxPartitionBytes", "1")  # a file a task
-        .config("spark.sql.files.openCostInBytes", "1")
+        .config("spark.sql.files.maxPartitionBytes", "64m")  # a file a task
+        .config("spark.sql.files.openCostInBytes", "64m")
         .config("spark.ui.enabled", "false")
         .config("spark.local.dir", str(folder / "spark"))
         .config("spark.worker.dir", str(folder / "work"))
@@ -131,9 +131,8 @@ def tag_with_ray(folder: Path, model: str) -> Killer:
     ray.init(num_cpus=2, include_dashboard=False, _temp_dir=str(folder / "ray"), log_to_driver=False)
     out = folder / "out"
     killer = Killer(lambda: len(list(out.glob("*.parquet"))) if out.exists() else 0, lambda pid: pid)
-    tagged = erreval.ray.identify(
-        ray.data.read_parquet(str(folder / "rows"), override_num_blocks=PARTS), model=model, num_cpus=0.5, concurrency=2
-    )
+    rows = ray.data.read_parquet(str(folder / "rows")).repartition(PARTS)
+    tagged = erreval.ray.identify(rows, model=model, num_cpus=0.5, concurrency=2)
     killer.start()
     tagged.write_parquet(str(out), min_rows_per_file=1)
     killer.over.set()
