@@ -43,14 +43,14 @@ def write_rows(folder: Path, rows: int) -> None:
                 part = []
 
 
-def processes() -> list[tuple[int, int]]:
-    """The worker processes of erreval, each with its parent."""
+def processes_of(word: str) -> list[tuple[int, int]]:
+    """The processes of the program with a word in their line, each with its parent."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and os.readlink(entry / "exe") == os.path.realpath(program()):
                 stat = (entry / "stat").read_text().rpartition(")")[2].split()
-                if b"--flush" in (entry / "cmdline").read_bytes():
+                if word.encode() in (entry / "cmdline").read_bytes().split(b"\0"):
                     found.append((int(entry.name), int(stat[1])))
         except OSError:  # it has ended
             continue
@@ -76,10 +76,10 @@ class Killer(threading.Thread):
 
     def run(self) -> None:
         for share, what in ((5, "a worker process"), (2.5, "an engine's process")):
-            while self.done() < PARTS / share or not processes():
+            while self.done() < PARTS / share or not processes_of("--flush"):
                 if self.over.wait(0.05):
                     return
-            worker, above = processes()[0]
+            worker, above = processes_of("--flush")[0]
             pid = worker if "worker" in what else self.engine_process(above)
             self.killed.append(f"kill -9 of {what} with {self.done()} of {PARTS} parts done: {command_of(pid)[:60]}")
             os.kill(pid, signal.SIGKILL)
@@ -134,7 +134,7 @@ def tag_with_ray(folder: Path, model: str) -> Killer:
     rows = ray.data.read_parquet(str(folder / "rows")).repartition(PARTS)
     tagged = erreval.ray.identify(rows, model=model, num_cpus=0.5, concurrency=2)
     killer.start()
-    tagged.write_parquet(str(out), min_rows_per_file=1)
+    tagged.write_parquet(str(out))
     killer.over.set()
     ray.shutdown()
     return killer

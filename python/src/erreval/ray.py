@@ -36,7 +36,8 @@ def identify(
 
     Each actor keeps one worker process; one that died ends its actor, and Ray does the batch again in a new one.
 
-    concurrency: actors, or the fewest and the most; one for each num_cpus cores or num_gpus GPUs of the cluster.
+    concurrency: actors, or the fewest and the most; one for each num_gpus GPUs of the cluster, or up to one for each
+    num_cpus cores. Leave a core to what reads and writes.
     num_cpus, num_gpus: of each actor; one core, or without a core one GPU. With num_gpus the device is "cuda".
     max_task_retries: how often a batch is done again whose actor died.
 
@@ -48,9 +49,11 @@ def identify(
     num_cpus = (0 if num_gpus else 1) if num_cpus is None else num_cpus
     if not num_gpus:
         options.setdefault("workers", max(1, int(num_cpus)))
-    if concurrency is None:
-        total = ray.cluster_resources()
-        concurrency = max(1, int(total.get("GPU", 0) / num_gpus if num_gpus else total.get("CPU", 1) / (num_cpus or 1)))
+    if concurrency is None and num_gpus:
+        concurrency = max(1, int(ray.cluster_resources().get("GPU", 0) / num_gpus))
+    elif concurrency is None:  # what reads and writes needs cores as well
+        concurrency = (1, max(1, int(ray.cluster_resources().get("CPU", 1) / (num_cpus or 1))))
+    actors = (concurrency, concurrency) if isinstance(concurrency, int) else concurrency
     model = options.get("model")
     packed = ray.put(pack(Path(model))) if model and os.path.isdir(model) else None
     return ds.map_batches(
@@ -59,10 +62,10 @@ def identify(
         batch_format="pandas",
         batch_size=batch_size,
         zero_copy_batch=True,
-        concurrency=concurrency,
+        compute=ray.data.ActorPoolStrategy(min_size=actors[0], max_size=actors[1]),
         num_cpus=num_cpus,
         num_gpus=num_gpus,
-        max_task_retries=max_task_retries,
+        ray_remote_args_fn=lambda: {"max_task_retries": max_task_retries},
     )
 
 
