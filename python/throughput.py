@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
-from cluster_test import processes_of
 
 import erreval
+from cluster_test import processes_of
 from erreval._program import environment, program
 
 FEW = 40
