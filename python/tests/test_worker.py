@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from conftest import rows
 
 import erreval
 from erreval._program import library
+from erreval._worker import Worker
 
 OPEN = """
 import os, sys, erreval
@@ -83,6 +85,14 @@ def test_died(model: str) -> None:
     with pytest.raises(erreval.WorkerError):
         tagger.tag(rows(1)[0])
     tagger.close()
+
+
+def test_dies_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of the threads that serve it sees that first."""
+    monkeypatch.setenv("ERREVAL_PROGRAM", shutil.which("false") or "")
+    for _ in range(200):
+        with pytest.raises(erreval.Error, match="ended with exit code 1"):
+            Worker(["identify"])
 
 
 def test_closed(model: str) -> None:

@@ -73,7 +73,7 @@ class Worker:
         _workers.add(self)
         self._threads = [
             threading.Thread(target=work, name=f"erreval {work.__name__}", daemon=True)
-            for work in (self._write, self._read, self._listen)
+            for work in (self._listen, self._read, self._write)  # each waits for the one before, which has begun
         ]
         for thread in self._threads:
             thread.start()
@@ -110,12 +110,14 @@ class Worker:
         if self._pid != os.getpid():
             return
         self._queue.put(None)
+        if threading.current_thread() in self._threads:  # garbage is collected in any thread; they cannot wait for it
+            return
         try:
             self._process.wait(timeout)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        for thread in self._threads[1:]:
+        for thread in self._threads[:2]:
             thread.join()
 
     def _write(self) -> None:
@@ -160,7 +162,7 @@ class Worker:
                     self._pending.popleft()
                     slot.finish()
         code = self._process.wait()
-        self._threads[2].join()
+        self._threads[0].join()
         error = failure(code, "\n".join(self._said))
         if self._ready:
             error = WorkerError(f"the worker ended while it was needed: {error}", code)
