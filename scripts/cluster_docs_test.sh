@@ -16,13 +16,32 @@ for fault in 's/backoffLimitPerIndex/backoffLimitPerIndx/' 's/completions: 8/com
   "$work/k8scheck" "$work/wrong.yaml" 2>/dev/null && fail "a Job changed by $fault passes"
 done
 
-# Slurm: eight tasks, then one whose exit code says never again, and one that may be tried again.
-mkdir "$work/bin" "$work/run"
+# Each index tags its file, once and again, and an index too many ends with a code that fails it for good.
+mkdir -p "$work/data" "$work/bin"
 cp bin/erreval "$work/bin"
+export PATH="$work/bin:$PATH" ERREVAL_MODEL="$PWD/identifier/testdata/bert"
+for index in 0 1; do
+  sed -n "$((index * 13 + 1)),$((index * 13 + 13))p" identifier/testdata/bert/rows.jsonl >"$work/data/$index.jsonl"
+  echo "$work/data/$index.jsonl" >>"$work/data/manifest.txt"
+done
+for index in 0 1 0; do
+  mapfile -t line < <("$work/k8scheck" -index $index "$job" | sed "s|/data/|$work/data/|")
+  "${line[@]}"
+done
+cat "$work"/data/tagged/*.jsonl >"$work/tagged.jsonl"
+erreval identify identifier/testdata/bert/rows.jsonl -o "$work/whole.jsonl" --quiet
+cmp "$work/tagged.jsonl" "$work/whole.jsonl"
+mapfile -t line < <("$work/k8scheck" -index 2 "$job" | sed "s|/data/|$work/data/|")
+code=0
+"${line[@]}" 2>/dev/null || code=$?
+[ "$code" = 2 ] || fail "an index too many ends with code $code"
+
+# Slurm: eight tasks, then one whose exit code says never again, and one that may be tried again.
+mkdir "$work/run"
 printf '#!/bin/sh\nshift\nexec "$@"\n' >"$work/bin/srun"
 printf '#!/bin/sh\necho "$@" >>requeued\n' >"$work/bin/scontrol"
 chmod +x "$work"/bin/*
-export PATH="$work/bin:$PATH" ERREVAL_MODEL="$PWD/identifier/testdata/bert" SLURM_CPUS_PER_TASK=1 SLURM_ARRAY_JOB_ID=7
+export SLURM_CPUS_PER_TASK=1 SLURM_ARRAY_JOB_ID=7
 script=$PWD/docs/cluster/slurm-array.sh
 cp identifier/testdata/bert/rows.jsonl "$work/run/rows.jsonl"
 cd "$work/run"

@@ -57,6 +57,8 @@ plant dataset github.com/urfave/cli/v2
 plant identifier github.com/sugarme/tokenizer
 plant dataset/xlsx github.com/xuri/excelize/v2
 plant models github.com/xuri/excelize/v2
+plant internal/run gocloud.dev/blob
+plant internal/storage $me/dataset
 plant models github.com/parquet-go/parquet-go
 plant dataset github.com/jedib0t/go-pretty/v6/table
 plant cmd/erreval gonum.org/v1/plot

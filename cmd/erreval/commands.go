@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -37,6 +38,7 @@ func commands(e *env) []*cli.Command {
 		trustCommand(e),
 		benchCommand(e),
 		completionCommand(e),
+		manCommand(e),
 	}
 }
 
@@ -105,24 +107,28 @@ func newApp(e *env) *cli.App {
 		return err
 	})
 	for _, c := range app.Commands {
-		prepare(c)
+		prepare(e, c)
 	}
 	return app
 }
 
 // prepare gives a command and those below it the same manners: errors come back to run, and no
 // hidden "help" subcommand takes the place of a file of that name.
-func prepare(c *cli.Command) {
+func prepare(e *env, c *cli.Command) {
 	c.HideHelpCommand = true
 	c.OnUsageError = commandline.ExplainUsage
 	if c.Action == nil && len(c.Subcommands) > 0 {
 		c.Action = commandline.NeedCommand
 	}
 	if c.Action != nil {
+		c.Action = e.withStorage(c.Action)
+		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "shards" }) {
+			c.Action = e.withShards(c.Action)
+		}
 		c.Action = marked(c.Action)
 	}
 	for _, sub := range c.Subcommands {
-		prepare(sub)
+		prepare(e, sub)
 	}
 }
 

@@ -31,7 +31,7 @@ func (e *env) typed(names []string) bool {
 func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
 	common := append([]cli.Flag{outFlag(), mapFlag(), idFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
-	}, fileFlags()...)
+	}, append(shardFlags(), fileFlags()...)...)
 	for _, f := range common {
 		all = append(append(all, f), own[f.Names()[0]]...)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -44,7 +45,7 @@ func openRowInput(ctx *cli.Context, t *taxonomy.Taxonomy) (in run.Rows, err erro
 func expandGlobs(inputs []string) ([]string, error) {
 	var out []string
 	for _, in := range inputs {
-		if _, err := os.Lstat(in); err == nil || in == run.Stdio || !strings.ContainsAny(in, "*?[") {
+		if _, err := os.Lstat(in); err == nil || in == run.Stdio || storage.IsURL(in) || !strings.ContainsAny(in, "*?[") {
 			out = append(out, in)
 			continue
 		}

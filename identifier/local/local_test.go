@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/erreval/erreval/identifier"
@@ -55,6 +56,31 @@ func TestProbesAreComparedOnce(t *testing.T) {
 		kept, err := filepath.Glob(filepath.Join(cache, "probes", "*.json"))
 		if err != nil || (len(kept) == 1) != writable || warned != 2 {
 			t.Errorf("writable %v: %d warnings, %q kept, %v", writable, warned, kept, err)
+		}
+	}
+}
+
+// TestBrokenKernelsAreRefused: a model whose probes are far off would label every row wrongly.
+func TestBrokenKernelsAreRefused(t *testing.T) {
+	tax, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, library := t.TempDir(), orttest.Library(t)
+	machine := &local.Machine{Getenv: func(name string) string {
+		return map[string]string{"ERREVAL_CACHE": cache, nativelib.EnvVar: library}[name]
+	}}
+	for _, from := range []string{"the library", "the cache"} {
+		m, err := models.Open(tinyBERT, tax)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Manifest.Probes[0].Logits[3] += 13
+		_, _, err = machine.OpenIdentifier(t.Context(), m, tax, ort.Options{}, identifier.DefaultOptions(),
+			func(format string, args ...any) { t.Errorf(format, args...) })
+		if _, ok := errors.AsType[*models.UnfitError](err); !ok || !strings.Contains(err.Error(),
+			"probe 1: a logit differs by 13 ") {
+			t.Errorf("from %s: %v", from, err)
 		}
 	}
 }

@@ -50,7 +50,8 @@ func (m *Machine) NewIdentifier(ctx context.Context, model *models.Model, t *tax
 
 // OpenIdentifier opens a model's graph and makes its identifier. The first time with this processor, library and
 // device, it runs the probe rows. If their logits differ from the manifest's, it opens the model's fp32 graph instead,
-// or calls warn with what to do. The caller closes the runner.
+// or calls warn with what to do; if they differ by more than rounding can explain, that is a *models.UnfitError. The
+// caller closes the runner.
 func (m *Machine) OpenIdentifier(ctx context.Context, model *models.Model, t *taxonomy.Taxonomy, on ort.Options,
 	o identifier.Options, warn func(format string, args ...any)) (*identifier.Identifier, *ort.Runner, error) {
 	library, err := m.DeviceLibrary(on.Device, on.Library)
@@ -69,6 +70,10 @@ func (m *Machine) OpenIdentifier(ctx context.Context, model *models.Model, t *ta
 	switch {
 	case c.Fault == "":
 		return id, runner, nil
+	case !model.HasFallback() && id.Unusable(c.Worst):
+		return nil, nil, errors.Join(models.UnfitErrorf("%s; no rounding explains that, so its labels would be wrong. "+
+			"Use another version of ONNX Runtime (--ort-lib) or another --device, or import a model with --precision fp32",
+			c.Fault), runner.Close())
 	case !model.HasFallback():
 		warn("%s; its labels may differ from those of the machine it was made on. "+
 			"Import the model here with --precision fp32, or with --keep-fp32, to be safe", c.Fault)

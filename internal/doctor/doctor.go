@@ -226,6 +226,9 @@ func (o *Options) runProbes(ctx context.Context, m *models.Model, t *taxonomy.Ta
 	if ctx.Err() != nil {
 		return f, off
 	}
+	if !m.HasFallback() && id.Unusable(worst) {
+		return f, fmt.Errorf("%w; identify refuses it", off)
+	}
 	if !m.HasFallback() {
 		return f, fmt.Errorf("%w; identify runs it all the same, and says so at every run", off)
 	}

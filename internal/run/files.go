@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +12,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -66,10 +68,17 @@ func (o FileOptions) Open() (*Files, error) {
 
 // Format is what a file's name says, else what --format says.
 func (f *Files) Format(path string) dataset.Format {
-	if format, ok := dataset.FormatOf(path); ok && path != Stdio {
+	if format, ok := dataset.FormatOf(storage.Base(path)); ok && path != Stdio {
 		return format
 	}
 	return f.named
+}
+
+// randomAccess is a file, or an object.
+type randomAccess interface {
+	io.Reader
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
 }
 
 // Reader reads rows of an opened input through r, which counts and hashes what is read of it.
@@ -80,9 +89,14 @@ func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Opti
 		o.RecordedID = id
 	}
 	o.MaxRecord = f.maxRecord
-	if file, ok := input.(*os.File); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
+	if file, ok := input.(randomAccess); ok && o.Format.RandomAccess() && o.Format.Compression == "" {
+		_, local := input.(*os.File)
 		info, err := file.Stat()
-		if err == nil && info.Mode().IsRegular() { // read in place, once it is hashed
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+		case r == input:
+			return dataset.NewSource(file, path, o)
+		case local: // read in place, once it is hashed; an object is fetched once, into a temporary file
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				return nil, err
 			}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/storage"
 )
 
 // CheckInputs finds a missing file before the model is loaded, and before others are tagged.
@@ -20,7 +21,7 @@ func CheckInputs(inputs []string) error {
 		if in == Stdio {
 			continue
 		}
-		info, err := os.Stat(in)
+		info, err := stat(context.Background(), in)
 		if err != nil {
 			errs = append(errs, err)
 		} else if info.IsDir() {
@@ -31,11 +32,26 @@ func CheckInputs(inputs []string) error {
 	return errors.Join(errs...)
 }
 
-// OpenInput opens a file, or standard input. info is that of a regular file; anything else, which may
+func stat(ctx context.Context, path string) (fs.FileInfo, error) {
+	if storage.IsURL(path) {
+		return storage.Stat(ctx, path)
+	}
+	return os.Stat(path)
+}
+
+// OpenInput opens a file, an object, or standard input. info is that of a regular file; anything else, which may
 // never end, ends with an interruption.
 func OpenInput(ctx context.Context, p *Process, in string) (r io.ReadCloser, info fs.FileInfo, err error) {
 	if in == Stdio {
 		return interruptible(ctx, func() (io.ReadCloser, error) { return io.NopCloser(p.In), nil }), nil, nil
+	}
+	if storage.IsURL(in) {
+		f, err := storage.Open(ctx, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		info, err = f.Stat()
+		return f, info, err
 	}
 	if info, err = os.Stat(in); err != nil {
 		return nil, nil, err
@@ -69,11 +85,13 @@ func Changed(path string, info fs.FileInfo) string {
 	if info == nil {
 		return ""
 	}
-	now, err := os.Stat(path)
+	now, err := stat(context.Background(), path)
 	switch {
+	case storage.IsURL(path) && err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "" // nobody can tell; what was read came from one object
 	case err != nil:
 		return "was removed"
-	case !os.SameFile(info, now):
+	case !storage.IsURL(path) && !os.SameFile(info, now):
 		return "was replaced by another file"
 	case now.Size() != info.Size():
 		return fmt.Sprintf("went from %d to %d bytes", info.Size(), now.Size())

@@ -9,13 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 )
 
 // part is one output to be merged.
@@ -319,7 +319,7 @@ func (m *merger) copyRejected() error {
 
 // openRejected opens the rejected lines of an output; there may be none.
 func openRejected(out string) (io.ReadCloser, error) {
-	f, err := os.Open(dataset.RejectedPath(out))
+	f, err := storage.OpenPath(context.Background(), storage.Beside(out, dataset.RejectedPath("")))
 	if errors.Is(err, fs.ErrNotExist) {
 		return io.NopCloser(strings.NewReader("")), nil
 	}
@@ -345,7 +345,7 @@ func (m *merger) record() *runrecord.Record {
 		for name, n := range p.record.Counts {
 			r.Counts[name] += n
 		}
-		r.Parts = append(r.Parts, runrecord.Part{File: filepath.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool,
+		r.Parts = append(r.Parts, runrecord.Part{File: storage.Base(p.path), Shard: p.record.Shard, Tool: p.record.Tool,
 			Usage: p.record.Usage})
 	}
 	if m.shards {

@@ -12,6 +12,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 )
 
 // Options are what every row command takes.
@@ -88,7 +89,7 @@ func (o *Options) outputs() ([]string, error) {
 	}
 	from := map[string]string{}
 	for i, in := range o.Inputs {
-		name := filepath.Base(in)
+		name := storage.Base(in)
 		if in == Stdio {
 			name = "stdin.jsonl"
 		}

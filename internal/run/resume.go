@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -34,7 +34,7 @@ func otherRunf(format string, args ...any) error {
 // begin creates the output, or takes up the one that an earlier run left.
 func (f *file) begin(path string) (*Output, error) {
 	r, now, partial := f.run, f.record, dataset.PartialPath(path)
-	now.Inputs = []runrecord.Input{{File: filepath.Base(f.name), Size: f.size(), Partial: true}}
+	now.Inputs = []runrecord.Input{{File: storage.Base(f.name), Size: f.size(), Partial: true}}
 	info, err := os.Stat(partial)
 	if !r.Resume || err != nil || info.Size() == 0 { // killed before the first row, or even before its record
 		return Create(path, r.Overwrite, now, r.Inputs...)

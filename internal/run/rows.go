@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/runrecord"
@@ -109,7 +108,10 @@ func (in *Rows) NewRecord(command string, options any, inputs ...string) (*runre
 func (in *Rows) CheckColumns(ctx context.Context, p *Process, inputs ...string) error {
 	var errs []error
 	for _, file := range inputs {
-		if info, err := os.Stat(file); file == Stdio || err != nil || !info.Mode().IsRegular() {
+		if file == Stdio {
+			continue
+		}
+		if info, err := stat(ctx, file); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		rows, closeRows, err := in.Files.OpenRows(ctx, p, file, in.options())

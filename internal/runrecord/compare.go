@@ -2,6 +2,7 @@ package runrecord
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/storage"
 )
 
 // Read reads the record of an output. An absent one is fs.ErrNotExist.
@@ -52,7 +55,7 @@ func (r *Record) isFinished() bool {
 }
 
 func readRecord(out string) (*Record, error) {
-	data, err := os.ReadFile(Path(out))
+	data, err := storage.ReadPath(context.Background(), Path(out))
 	if err != nil {
 		return nil, fmt.Errorf("run record: %w", err)
 	}

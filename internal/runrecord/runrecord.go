@@ -5,6 +5,7 @@ package runrecord
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,13 +13,12 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -160,7 +160,7 @@ func New(command string, options any) *Record {
 }
 
 // Path is the path of the record of an output.
-func Path(out string) string { return out + ".run.json" }
+func Path(out string) string { return storage.Beside(out, ".run.json") }
 
 // Write sets the end time and writes the record beside out, whole or not at all.
 func (r *Record) Write(out string) error {
@@ -219,12 +219,12 @@ type InputReader struct {
 
 // NewInputReader reads from r; the record keeps the last element of path.
 func NewInputReader(path string, r io.Reader) *InputReader {
-	return &InputReader{in: r, hash: sha256.New(), input: Input{File: filepath.Base(path)}}
+	return &InputReader{in: r, hash: sha256.New(), input: Input{File: storage.Base(path)}}
 }
 
 // HashFile reads a file for its size and hash alone.
 func HashFile(path string) (Input, error) {
-	f, err := os.Open(path)
+	f, err := storage.OpenPath(context.Background(), path)
 	if err != nil {
 		return Input{}, err
 	}

@@ -84,8 +84,9 @@ func TestLicenceOf(t *testing.T) {
 func TestBill(t *testing.T) {
 	info := &buildinfo.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "example.org/main"},
 		Settings: []debug.BuildSetting{{Key: "-tags", Value: "x"}, {Key: "CGO_CFLAGS"}}}
-	modules := []module{{"example.org/~a", "v1.0.0+incompatible", "h1:x", "MIT AND ISC"}, {"example.org/b", "v1", "h1:y",
-		"MIT"}, {binding, "v1", "", "MIT"}}
+	modules := []module{
+		{path: "example.org/~a", version: "v1.0.0+incompatible", sum: "h1:x", licence: "MIT AND ISC"},
+		{path: "example.org/b", version: "v1", sum: "h1:y", licence: "MIT"}, {path: binding, version: "v1", licence: "MIT"}}
 	b := bill(info, modules, sha256.Sum256(nil), "v1.2.3")
 	if b.BOMFormat != "CycloneDX" || b.SpecVersion != "1.6" || b.Version != 1 {
 		t.Errorf("head: %+v", b)
@@ -111,5 +112,33 @@ func TestBill(t *testing.T) {
 	two, again := json.Marshal(bill(info, modules, sha256.Sum256(nil), "v1.2.3"))
 	if err != nil || again != nil || string(one) != string(two) {
 		t.Error("the same program has two bills")
+	}
+}
+
+func TestWriteNotices(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"LICENSE": "see licenses", "licenses/ftl.txt": "FreeType",
+		"licenses/gpl.txt": "GNU",
+		"README":           "hello", "LICENSE-LOGO": "a picture"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := writeNotices(&out, []module{{path: "example.org/a", version: "v1", dir: dir}, {path: binding}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"example.org/a v1: LICENSE\n\nsee licenses\n", "example.org/a v1: ftl.txt\n\nFreeType\n",
+		"standard library go1."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Contains(out.String(), "GNU GENERAL") || strings.Contains(out.String(), "hello") ||
+		strings.Contains(out.String(), "picture") {
+		t.Error("what is no licence of the program is there")
 	}
 }

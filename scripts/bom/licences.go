@@ -3,10 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"go/build"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -28,9 +32,10 @@ var signs = map[string][]string{
 	"blessing":     {"sqlite is public domain"}, // SPDX's name for SQLite's dedication
 }
 
-// decided are licences that a person read, where the text leaves a choice.
+// decided are licences that a person read, where the text leaves a choice, or leaves out the words of signs.
 var decided = map[string]string{
-	"github.com/golang/freetype": "FTL", // or GPL-2.0-or-later, as one likes
+	"github.com/aws/smithy-go":   "Apache-2.0", // without its appendix
+	"github.com/golang/freetype": "FTL",        // or GPL-2.0-or-later, as one likes
 }
 
 var (
@@ -46,22 +51,15 @@ func licenceOf(path, dir string) (string, error) {
 	if licence, ok := decided[path]; ok {
 		return licence, nil
 	}
-	entries, err := os.ReadDir(dir)
+	texts, err := readLicences(dir, licenceFile)
 	if err != nil {
 		return "", err
 	}
 	var all []string
-	for _, e := range entries {
-		if !licenceFile.MatchString(e.Name()) || beside.MatchString(e.Name()) {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return "", err
-		}
-		found := classify(string(text))
+	for _, t := range texts {
+		found := classify(t.text)
 		if len(found) == 0 {
-			return "", fmt.Errorf("%s: nobody knows the licence in %s; read it and add its words to scripts/bom", path, e.Name())
+			return "", fmt.Errorf("%s: nobody knows the licence in %s; read it and add its words to scripts/bom", path, t.name)
 		}
 		all = append(all, found...)
 	}
@@ -77,6 +75,56 @@ func licenceOf(path, dir string) (string, error) {
 		}
 	}
 	return strings.Join(all, " AND "), nil
+}
+
+type licenceText struct{ name, text string }
+
+// readLicences reads the files of dir that are called as names says.
+func readLicences(dir string, names *regexp.Regexp) (texts []licenceText, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() || !names.MatchString(e.Name()) || beside.MatchString(e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, licenceText{e.Name(), string(text)})
+	}
+	return texts, nil
+}
+
+// noticeFiles are what goes along with a program, by folder: licences, and notices that they ask to keep.
+var noticeFiles = map[string]*regexp.Regexp{
+	".":                    regexp.MustCompile(`^(LICEN[CS]E|COPYING|UNLICENSE|NOTICE|PATENTS)`),
+	"licenses":             regexp.MustCompile(`^ftl\.txt$`), // freetype's; see decided
+	"THIRD_PARTY_LICENSES": regexp.MustCompile(`LICENSE`),
+}
+
+// writeNotices prints the licences' texts of Go and of the modules in the program.
+func writeNotices(out io.Writer, modules []module) error {
+	all := append([]module{{path: "Go, runtime and standard library", version: runtime.Version(),
+		dir: build.Default.GOROOT}},
+		modules...)
+	for _, m := range all {
+		if m.dir == "" {
+			continue // the binding, where it is not linked
+		}
+		for _, folder := range slices.Sorted(maps.Keys(noticeFiles)) {
+			texts, err := readLicences(filepath.Join(m.dir, folder), noticeFiles[folder])
+			if err != nil && (folder == "." || !errors.Is(err, fs.ErrNotExist)) {
+				return err
+			}
+			for _, t := range texts {
+				fmt.Fprintf(out, "%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, t.name, t.text)
+			}
+		}
+	}
+	return nil
 }
 
 // classify names the licences whose words a text has.

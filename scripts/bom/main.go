@@ -2,7 +2,10 @@
 //
 //	bom check PROGRAM   compares the modules in PROGRAM and their licences with docs/licences.md
 //	bom write PROGRAM   writes docs/licences.md
-//	bom sbom PROGRAM    prints a bill of materials (CycloneDX 1.6, JSON)
+//	bom notices PROGRAM prints the licences' texts, which go along with the program
+//	bom sbom PROGRAM [VERSION]
+//	                    prints a bill of materials (CycloneDX 1.6, JSON); VERSION is that of a program that
+//	                    does not run on this machine
 //
 // It runs in the repository's root. A licence that is not known, or not on the list of licences.go, is a fault.
 package main
@@ -19,11 +22,11 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: bom check|write|sbom PROGRAM")
+	if n := len(os.Args); n != 3 && (n != 4 || os.Args[1] != "sbom") {
+		fmt.Fprintln(os.Stderr, "usage: bom check|write|notices PROGRAM; bom sbom PROGRAM [VERSION]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Stdout); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bom:", err)
 		os.Exit(1)
 	}
@@ -31,7 +34,7 @@ func main() {
 
 const pageFile = "docs/licences.md"
 
-func run(verb, program string, out io.Writer) error {
+func run(verb, program string, more []string, out io.Writer) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return err
@@ -42,7 +45,15 @@ func run(verb, program string, out io.Writer) error {
 	}
 	switch verb {
 	case "sbom":
-		return writeSBOM(out, program, info, modules)
+		version := strings.Join(more, "")
+		if version == "" {
+			if version, err = askVersion(program); err != nil {
+				return err
+			}
+		}
+		return writeSBOM(out, program, version, info, modules)
+	case "notices":
+		return writeNotices(out, modules)
 	case "write":
 		return os.WriteFile(pageFile, []byte(page(modules)), 0o666)
 	case "check":
@@ -51,7 +62,7 @@ func run(verb, program string, out io.Writer) error {
 		}
 		return check(out, modules)
 	}
-	return fmt.Errorf("no verb %q: check, write or sbom", verb)
+	return fmt.Errorf("no verb %q: check, write, sbom or notices", verb)
 }
 
 // module is a module linked into a program.
@@ -59,6 +70,7 @@ type module struct {
 	path, version string
 	sum           string // go.sum's; "" where it is not there
 	licence       string // SPDX expression
+	dir           string // in the module cache; "" where it is not there
 }
 
 // binding is replaced by the tag ort_capi where a module proxy does not serve it. It is listed all the same, since the
@@ -101,6 +113,7 @@ func linked(info *buildinfo.BuildInfo) (modules []module, notes []string, err er
 			faults = append(faults, fmt.Errorf("%s %s is not in the module cache; run 'go mod download %s'", m.path,
 				m.version, m.path))
 		default:
+			modules[i].dir = at.dir
 			modules[i].licence, err = licenceOf(m.path, at.dir)
 			faults = append(faults, err)
 		}

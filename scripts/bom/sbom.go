@@ -61,16 +61,20 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// writeSBOM writes the bill of materials of a program. Of the same bytes it is the same.
-func writeSBOM(out io.Writer, program string, info *buildinfo.BuildInfo, modules []module) error {
-	data, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
+func askVersion(program string) (string, error) {
 	said, err := exec.Command(program, "--version").Output()
 	version, ok := strings.CutPrefix(strings.TrimSpace(string(said)), "erreval version ")
 	if err != nil || !ok {
-		return errors.Join(fmt.Errorf("%s --version says %q", program, said), err)
+		return "", errors.Join(fmt.Errorf("%s --version says %q", program, said), err)
+	}
+	return version, nil
+}
+
+// writeSBOM writes the bill of materials of a program. Of the same bytes it is the same.
+func writeSBOM(out io.Writer, program, version string, info *buildinfo.BuildInfo, modules []module) error {
+	data, err := os.ReadFile(program)
+	if err != nil {
+		return err
 	}
 	b := bill(info, modules, sha256.Sum256(data), version)
 	enc := json.NewEncoder(out)

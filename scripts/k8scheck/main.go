@@ -1,11 +1,14 @@
 // Command k8scheck reads a Job as Kubernetes would with strict validation of fields: unknown fields, fields that are
-// given twice and wrong types are faults. It is a module of its own, so that the program does not depend on Kubernetes.
+// given twice and wrong types are faults. With -index N it prints the command of that index, a word a line. It is a
+// module of its own, so that the program does not depend on Kubernetes.
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,25 +16,34 @@ import (
 )
 
 func main() {
-	for _, path := range os.Args[1:] {
-		if err := check(path); err != nil {
+	index := flag.String("index", "", "print the command of the `N`-th index instead")
+	flag.Parse()
+	for _, path := range flag.Args() {
+		job, err := read(path)
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "error: %s: %v\n", path, err)
 			os.Exit(1)
 		}
-		fmt.Println(path, "is a Job")
+		if *index == "" {
+			fmt.Println(path, "is a Job")
+			continue
+		}
+		for _, word := range job.Spec.Template.Spec.Containers[0].Command {
+			fmt.Println(strings.ReplaceAll(word, "$(JOB_COMPLETION_INDEX)", *index))
+		}
 	}
 }
 
-func check(path string) error {
+func read(path string) (*batchv1.Job, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var job batchv1.Job
 	if err := yaml.UnmarshalStrict(data, &job); err != nil {
-		return err
+		return nil, err
 	}
-	return validate(&job)
+	return &job, validate(&job)
 }
 
 // validate knows what the API server refuses besides types, for the fields that our manifest uses.
@@ -55,6 +67,7 @@ func validate(job *batchv1.Job) error {
 	for _, c := range spec.Template.Spec.Containers {
 		names[c.Name] = true
 	}
+	want(len(names) > 0, "there is no container")
 	failsIndex := false
 	if spec.PodFailurePolicy != nil {
 		for _, rule := range spec.PodFailurePolicy.Rules {

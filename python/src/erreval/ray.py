@@ -27,7 +27,7 @@ def identify(
     concurrency: int | tuple[int, int] | None = None,
     num_cpus: float | None = None,
     num_gpus: float | None = None,
-    batch_size: int = 1024,
+    batch_size: int | None = None,
     prefix: str = "",
     max_task_retries: int = 4,
     **options: Unpack[ModelOptions],
@@ -39,6 +39,7 @@ def identify(
     concurrency: actors, or the fewest and the most; one for each num_gpus GPUs of the cluster, or up to one for each
     num_cpus cores. Leave a core to what reads and writes.
     num_cpus, num_gpus: of each actor; one core, or without a core one GPU. With num_gpus the device is "cuda".
+    batch_size: rows that an actor is given at a time; 256, with GPUs 8192. Ray waits until there are so many.
     max_task_retries: how often a batch is done again whose actor died.
 
     All other arguments are those of Tagger. model: a folder of the driver is sent to each actor; any other name is
@@ -60,7 +61,7 @@ def identify(
         _Actor,
         fn_constructor_args=(options, [packed], prefix),  # in a list: Ray would send the bytes with each actor
         batch_format="pandas",
-        batch_size=batch_size,
+        batch_size=batch_size or (8192 if num_gpus else 256),
         zero_copy_batch=True,
         compute=ray.data.ActorPoolStrategy(min_size=actors[0], max_size=actors[1]),
         num_cpus=num_cpus,

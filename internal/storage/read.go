@@ -1,0 +1,198 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sync"
+
+	"gocloud.dev/blob"
+)
+
+var errEnd = io.EOF // also of lists of objects
+
+// File is an object that is read, from its beginning or anywhere. Where the connection or the store fails, reading goes
+// on behind the last byte. Read is not safe for concurrent use; ReadAt is.
+type File struct {
+	ctx    context.Context //nolint:containedctx // of io.Reader's and io.ReaderAt's calls
+	bucket *blob.Bucket
+	name   string
+	key    string
+	info   *Info
+	at     int64
+	body   *blob.Reader // from at on; nil before the first byte and after a failure
+
+	mu     sync.Mutex
+	blocks []block // read at random, the latest last
+}
+
+// block is a part of an object that Parquet files and workbooks are read by.
+type block struct {
+	number int64
+	data   []byte
+}
+
+const (
+	blockSize = 1 << 20
+	maxBlocks = 16
+)
+
+// Open opens an object, whose bytes are fetched as they are read.
+func Open(ctx context.Context, name string) (*File, error) {
+	b, key, err := open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{ctx: ctx, bucket: b, name: name, key: key}
+	if err := again(ctx, func() error { return f.openBody(0, -1, &f.body) }); err != nil {
+		return nil, errors.Join(explain(name, err), b.Close())
+	}
+	return f, nil
+}
+
+// OpenPath opens a file, or an object.
+func OpenPath(ctx context.Context, path string) (io.ReadCloser, error) {
+	if IsURL(path) {
+		return Open(ctx, path)
+	}
+	return os.Open(path)
+}
+
+// Stat implements fs.File.
+func (f *File) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+// Close implements io.Closer.
+func (f *File) Close() error {
+	var err error
+	if f.body != nil {
+		err = f.body.Close()
+	}
+	return errors.Join(err, f.bucket.Close())
+}
+
+// openBody asks for a range of the object, and compares the object with what it was at first.
+func (f *File) openBody(from, length int64, to **blob.Reader) error {
+	body, err := f.bucket.NewRangeReader(f.ctx, f.key, from, length, nil)
+	if err != nil {
+		return err
+	}
+	if f.info == nil {
+		f.info = &Info{path.Base(f.key), body.Size(), body.ModTime()}
+	}
+	if body.Size() != f.info.size || !body.ModTime().Equal(f.info.modTime) {
+		return &ChangedError{f.name, errors.Join(body.Close())}
+	}
+	*to = body
+	return nil
+}
+
+// ChangedError says that an object was replaced while it was read.
+type ChangedError struct {
+	name string
+	err  error
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s was replaced while it was read; run again once nothing writes it", e.name)
+}
+
+func (e *ChangedError) Unwrap() error { return e.err }
+
+// Read implements io.Reader.
+func (f *File) Read(p []byte) (n int, err error) {
+	if f.at >= f.info.size {
+		return 0, io.EOF
+	}
+	err = f.again(func() error {
+		if f.body == nil {
+			if err := f.openBody(f.at, -1, &f.body); err != nil {
+				return err
+			}
+		}
+		if n, err = f.body.Read(p); n > 0 {
+			return nil
+		}
+		_ = f.body.Close() // what it says was said by Read
+		f.body = nil
+		if err == nil || errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	})
+	f.at += int64(n)
+	return n, err
+}
+
+func (f *File) again(try func() error) error {
+	var changed *ChangedError
+	err := again(f.ctx, func() error {
+		err := try()
+		if errors.As(err, &changed) {
+			return nil
+		}
+		return err
+	})
+	if changed != nil {
+		return changed
+	}
+	return explain(f.name, err)
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *File) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		if off >= f.info.size {
+			return n, io.EOF
+		}
+		data, err := f.block(off / blockSize)
+		if err != nil {
+			return n, err
+		}
+		copied := copy(p[n:], data[off%blockSize:])
+		n, off = n+copied, off+int64(copied)
+	}
+	return n, nil
+}
+
+// block gives a block of the object, fetched unless it is one of the latest.
+func (f *File) block(number int64) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.IndexFunc(f.blocks, func(b block) bool { return b.number == number }); i >= 0 {
+		b := f.blocks[i]
+		f.blocks = append(slices.Delete(f.blocks, i, i+1), b)
+		return b.data, nil
+	}
+	data := make([]byte, min(blockSize, f.info.size-number*blockSize))
+	err := f.again(func() error {
+		var body *blob.Reader
+		if err := f.openBody(number*blockSize, int64(len(data)), &body); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(body, data)
+		return errors.Join(err, body.Close())
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(f.blocks) == maxBlocks {
+		f.blocks = slices.Delete(f.blocks, 0, 1)
+	}
+	f.blocks = append(f.blocks, block{number, data})
+	return data, nil
+}
+
+// ReadPath reads a whole file, or object.
+func ReadPath(ctx context.Context, path string) ([]byte, error) {
+	f, err := OpenPath(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}

@@ -1,0 +1,93 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/erreval/erreval/internal/wholefile"
+)
+
+// Upload makes an object of a file: whole or not at all. Unless replace is set the object must not exist, or must be
+// equal already, as when somebody else did the same work; the error is an fs.ErrExist otherwise.
+func Upload(ctx context.Context, file, name string, replace bool) error {
+	b, key, err := open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	err = again(ctx, func() error { return put(ctx, b, file, key, replace) })
+	if code := gcerrors.Code(err); !replace && (code == gcerrors.FailedPrecondition || code == gcerrors.AlreadyExists) {
+		if same, fault := equals(ctx, file, name); same || fault != nil {
+			return fault
+		}
+		return fmt.Errorf("%s: %w: another run has written something else there meanwhile", name, fs.ErrExist)
+	}
+	return explain(name, err)
+}
+
+func put(ctx context.Context, b *blob.Bucket, file, key string, replace bool) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before Close it leaves nothing
+	w, err := b.NewWriter(ctx, key, &blob.WriterOptions{IfNotExist: !replace, ContentType: "application/octet-stream"})
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, in); err != nil {
+		cancel()
+		return errors.Join(err, w.Close())
+	}
+	return w.Close()
+}
+
+// equals tells whether an object holds what a file holds.
+func equals(ctx context.Context, file, name string) (bool, error) {
+	here, err := os.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer here.Close()
+	there, err := Open(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer there.Close()
+	a, b := sha256.New(), sha256.New()
+	if _, err := io.Copy(a, here); err != nil {
+		return false, err
+	}
+	_, err = io.Copy(b, there)
+	return err == nil && bytes.Equal(a.Sum(nil), b.Sum(nil)), err
+}
+
+// Download makes a file of an object: whole or not at all.
+func Download(ctx context.Context, name, file string) error {
+	in, err := Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	part := file + ".download"
+	out, err := wholefile.OpenUnlinked(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(part))
+	}
+	return os.Rename(part, file)
+}
