@@ -151,7 +151,8 @@ wheel: prerequisites ## pack the program as a Python wheel in dist/: [BINARY=a b
 	@program='$(BINARY)'; version=$$(scripts/version.sh); \
 	[ -n "$$program" ] || { program=.cache/wheel/erreval; \
 	$(GO) build -trimpath -ldflags "-s -w $${version:+-X $(STAMP)=$$version}" -o $$program ./cmd/erreval; }; \
-	$(PYTHON) python/build_wheel.py "$$program" $(if $(PLATFORM),--platform $(PLATFORM)) --version "$$version" --out dist
+	mkdir -p .cache/wheel && $(GO) run ./scripts/bom notices "$$program" >.cache/wheel/notices && \
+	$(PYTHON) python/build_wheel.py "$$program" --notices .cache/wheel/notices $(if $(PLATFORM),--platform $(PLATFORM)) --version "$$version" --out dist
 
 # An environment of its own: PYTHON, the wheel, and what python/tests/requirements.txt or REQUIREMENTS names.
 PYTHON_ENV   ?= .cache/python

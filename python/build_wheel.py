@@ -1,4 +1,4 @@
-"""Packs a built program as a wheel: build_wheel.py PROGRAM [--platform TAG] [--version VERSION] [--out FOLDER].
+"""Packs a built program as a wheel: build_wheel.py PROGRAM [--platform TAG] [--version V] [--notices FILE] [--out DIR].
 
 It needs pip alone, which fetches setuptools. The same program gives the same bytes.
 """
@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("program", type=Path)
     parser.add_argument("--platform", default="", help="of the program; that of an ELF file is found")
     parser.add_argument("--version", default="", help="as scripts/version.sh prints it")
+    parser.add_argument("--notices", type=Path, help="licences of what is linked into the program")
     parser.add_argument("--out", type=Path, default=Path("dist"))
     o = parser.parse_args()
     env = os.environ | {
@@ -47,6 +48,9 @@ def main() -> None:
         shutil.copytree(
             here, source, ignore=shutil.ignore_patterns("tests", "__pycache__", ".*", "build", "*.egg-info")
         )
+        shutil.copyfile(here.parent / "LICENSE", source / "LICENSE")
+        if o.notices:
+            shutil.copyfile(o.notices, source / "THIRD_PARTY_LICENSES")
         pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
         subprocess.run([*pip, "--wheel-dir", str(o.out), str(source)], check=True, env=env)
 

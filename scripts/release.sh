@@ -100,7 +100,7 @@ for target in "${targets[@]}"; do
   if [ "$target" = "$host" ]; then cp "$work/erreval" "$folder/erreval"; else compile "${target%/*}" "${target#*/}" "$folder/erreval"; fi
   "$go" run ./scripts/bom sbom "$folder/erreval" "$version" >"$out/$name.cdx.json"
   pack "$folder"
-  case $target in linux/*) "$python" python/build_wheel.py "$folder/erreval" --version "$version" --out "$work/wheels" ;; esac
+  case $target in linux/*) "$python" python/build_wheel.py "$folder/erreval" --version "$version" --notices "$shared/THIRD_PARTY_LICENSES" --out "$work/wheels" ;; esac
   echo "$name: $(stat -c %s "$folder/erreval") bytes, $(stat -c %s "$out/$name.tar.gz") packed"
 done
 mkdir -p "$work/wheels"
