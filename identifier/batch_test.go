@@ -341,7 +341,7 @@ func TestBatchPrompt(t *testing.T) {
 			n++
 			return nil
 		})
-		if err != nil || n != 1000 || runs.Load() > 12 {
+		if err != nil || n != 1000 || runs.Load() > 40 { // 10 full ones, and some where the device would idle
 			t.Errorf("%d rows in %d batches, %v", n, runs.Load(), err)
 		}
 		broken := errors.New("disk gone")
