@@ -21,7 +21,7 @@ VULN_VERSION := v1.8.0
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check page page-test clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -105,10 +105,32 @@ audit: build ## known vulnerabilities, gosec, hashes and licences of modules; wr
 
 # The tokenizers' peers are a module of their own, so that the program does not depend on them.
 # Ratios go to docs/bench-history.tsv. PEERS=DIR: the model that identify's peers run, such as WORK/model-fp32.
-bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=regexp), each beside its peers; grouping; ratings
+bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=regexp), each beside its peers; grouping; ratings; the view of a million rows; a report
 	$(BIN) bench --compare $(if $(PEERS),--peers "$(PEERS)") --history docs/bench-history.tsv
-	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -skip Schedules -benchmem ./identifier/... ./discover/... ./pairwise/...
+	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -skip Schedules -benchmem ./identifier/... ./discover/... ./pairwise/... ./report/view
+	$(GO) test -run '^$$' -bench '^BenchmarkReport$$' -benchtime 3x ./cmd/erreval
 	cd identifier/tokenfile/bench && GOFLAGS="$$($(CURDIR)/scripts/goflags.sh bench)" $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# The page of reports and of 'erreval serve' is in TypeScript; report/page/dist is committed, so that Go alone builds the
+# program. Packages come by the lock file. npm is asked for nothing but packages.
+NPM = npm --prefix report/page --no-audit --no-fund --no-update-notifier
+
+report/page/node_modules: report/page/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing; install Node.js 20 or later (nodejs.org, or your system's packages)" >&2; exit 2; }
+	$(NPM) ci
+	@touch $@
+
+page: report/page/node_modules ## build the page of reports (report/page/dist) from TypeScript; needs Node.js 20
+	$(NPM) run build
+
+page-test: prerequisites report/page/node_modules ## test it: types, units, Chromium; [SHOTS=DIR] for pictures instead
+ifdef SHOTS
+	SHOTS="$(abspath $(SHOTS))" $(NPM) run browser
+else
+	$(NPM) run check
+	$(NPM) test
+	$(NPM) run browser
+endif
 
 # What drives the browser is a module of its own. Without chromium the tests fail, and say how to get it.
 browser-test: prerequisites ## test the review page in Chromium, by keyboard: [SHOTS=DIR] for pictures of it

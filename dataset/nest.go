@@ -22,7 +22,7 @@ func newFlatHeader(names []string) (*flatHeader, error) {
 	h := &flatHeader{names: slices.Clone(names), apostrophe: slices.Index(names, columnApostrophe)}
 	at := map[string]int{}
 	for i, name := range h.names {
-		if h.apostrophe >= 0 && formulaLike(strings.TrimLeft(name, "'")) {
+		if h.apostrophe >= 0 && FormulaLike(strings.TrimLeft(name, "'")) {
 			h.names[i] = strings.TrimPrefix(name, "'")
 		}
 		if first, twice := at[h.names[i]]; twice && name == "" {
@@ -291,9 +291,9 @@ func scoresValue(parts []column) json.RawMessage {
 	return appendObject(nil, dimensions)
 }
 
-// formulaLike tells whether a spreadsheet may take a text for a formula: East Asian ones also by full-width signs.
+// FormulaLike tells whether a spreadsheet may take a text for a formula: East Asian ones also by full-width signs.
 // Plain numbers are none.
-func formulaLike(text string) bool {
+func FormulaLike(text string) bool {
 	if text == "" {
 		return false
 	}

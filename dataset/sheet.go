@@ -107,7 +107,7 @@ type sheetWriter struct {
 }
 
 func newSheetWriter(w io.Writer, h *header, o SinkOptions) (cellWriter, error) {
-	out, err := xlsx.NewWriter(w, o.Sheet, h.names(), formulaLike)
+	out, err := xlsx.NewWriter(w, o.Sheet, h.names(), FormulaLike)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func sheetCell(raw json.RawMessage) any {
 		return xlsx.Number(raw)
 	case kindText:
 		text, _ := jsontext.Unquote(raw)
-		if formulaLike(text) {
+		if FormulaLike(text) {
 			return xlsx.Quoted(text)
 		}
 		return text

@@ -230,7 +230,7 @@ func (c *headerColumn) addValue(raw json.RawMessage) {
 	}
 	if !c.formulas && raw[0] == '"' {
 		text, _ := jsontext.Unquote(raw)
-		c.formulas = formulaLike(text)
+		c.formulas = FormulaLike(text)
 	}
 }
 
@@ -264,7 +264,7 @@ func newTableWriter(w io.Writer, h *header, comma rune) (cellWriter, error) {
 		if c.name == columnApostrophe {
 			return nil, fmt.Errorf("a column is called %q, which is erreval's own name; rename it", c.name)
 		}
-		t.apostrophe = t.apostrophe || c.formulas || formulaLike(c.name)
+		t.apostrophe = t.apostrophe || c.formulas || FormulaLike(c.name)
 	}
 	if len(t.names) == 0 {
 		return t, nil
@@ -272,7 +272,7 @@ func newTableWriter(w io.Writer, h *header, comma rune) (cellWriter, error) {
 	cells := slices.Clone(t.names)
 	if t.apostrophe {
 		for i, name := range cells {
-			if formulaLike(strings.TrimLeft(name, "'")) {
+			if FormulaLike(strings.TrimLeft(name, "'")) {
 				cells[i] = "'" + name
 			}
 		}
@@ -286,7 +286,7 @@ func (t *tableWriter) write(values []json.RawMessage) error {
 	quoted := []string{}
 	for i, raw := range values {
 		cells[i] = cellText(raw)
-		if raw != nil && raw[0] == '"' && formulaLike(cells[i]) {
+		if raw != nil && raw[0] == '"' && FormulaLike(cells[i]) {
 			cells[i], quoted = "'"+cells[i], append(quoted, t.names[i])
 		}
 	}

@@ -18,6 +18,8 @@ type LabelOptions struct {
 	Where      map[string]string // column to the value that gold rows must have there
 	MinSupport int               // macro averages take labels with at least so many gold rows
 	Confusion  bool              // also count what was predicted instead of each gold label
+	// PerLabel adds intervals to the figures of each label, and calibration curves.
+	PerLabel bool
 	// Verdict is a boolean column of the gold rows. With it there is one figure more: the area under the ROC curve of P(no
 	// error) against it. "" is none.
 	Verdict string
@@ -113,6 +115,9 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 		Metrics: figures.figures(func(v labelValues) []float64 { return v.baseline })}
 	for j, p := range l.preds {
 		one := data.measureFile(p, subjects.files[j])
+		if l.o.PerLabel {
+			data.addPerLabel(&one, p, subjects.files[j])
+		}
 		one.Metrics = figures.figures(func(v labelValues) []float64 { return v.files[j] })
 		one.MinusBaseline = figures.figures(func(v labelValues) []float64 { return subtract(v.files[j], v.baseline) })
 		r.Predictions = append(r.Predictions, one)

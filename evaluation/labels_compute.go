@@ -172,6 +172,35 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 	return r
 }
 
+// addPerLabel adds what LabelOptions.PerLabel asks for.
+func (data *labelData) addPerLabel(r *LabelledFile, p *predictionSet, s labelSubject) {
+	figure := func(value report.Number, sums *stats.ShareSums) report.Figure {
+		low, high := sums.Wilson()
+		return report.Figure{Value: value, Low: report.Number(low), High: report.Number(high)}
+	}
+	table := &stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows), Prob: selectRows(p.probs, data.rows),
+		Group: data.group, Groups: data.groups}
+	curves := []CalibrationCurve{{Points: calibrationPoints(table, -1)}}
+	for k, sums := range s.LabelSums() {
+		l := &r.Labels[k]
+		l.Intervals = &LabelIntervals{Precision: figure(l.Precision, &sums.Precision),
+			Recall: figure(l.Recall, &sums.Recall), F1: figure(l.F1, &sums.F1)}
+		curves = append(curves, CalibrationCurve{l.Label, calibrationPoints(table, k)})
+	}
+	if len(curves[0].Points) > 0 {
+		r.Calibration = curves
+	}
+}
+
+func calibrationPoints(t *stats.Table, label int) []CalibrationPoint {
+	points := []CalibrationPoint{}
+	for _, b := range t.Calibration(label) {
+		points = append(points, CalibrationPoint{b.Rows, report.Number(b.Probability),
+			report.Figure{Value: report.Number(b.Share), Low: report.Number(b.Low), High: report.Number(b.High)}})
+	}
+	return points
+}
+
 // countUnscoredAsWrong computes the figures over all gold rows. A row without prediction misses all its labels.
 func (data *labelData) countUnscoredAsWrong(p *predictionSet) map[string]report.Number {
 	table := &stats.Table{Pred: p.labels}

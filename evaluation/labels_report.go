@@ -58,6 +58,9 @@ type LabelledFile struct {
 	UnscoredAsWrong map[string]report.Number `json:"unscored_as_wrong,omitempty"`
 	Labels          []LabelFigures           `json:"labels"`              // every label, in the taxonomy's order
 	Confusion       []Confusion              `json:"confusion,omitempty"` // only with LabelOptions.Confusion
+	// Calibration has a curve for all labels together, then one for each label; only with LabelOptions.PerLabel, and
+	// where rows have probabilities.
+	Calibration []CalibrationCurve `json:"calibration,omitempty"`
 }
 
 // LabelFigures are those of one label.
@@ -72,6 +75,28 @@ type LabelFigures struct {
 	ECE       report.Number `json:"ece"` // expected calibration error
 	Brier     report.Number `json:"brier"`
 	InMacro   bool          `json:"in_macro"` // it counts in the macro averages
+
+	Intervals *LabelIntervals `json:"intervals,omitempty"` // only with LabelOptions.PerLabel
+}
+
+// LabelIntervals are a label's figures with Wilson's intervals, clustered; where there are no rows they have none.
+type LabelIntervals struct {
+	Precision report.Figure `json:"precision"`
+	Recall    report.Figure `json:"recall"`
+	F1        report.Figure `json:"f1"`
+}
+
+// CalibrationCurve says how often probabilities were right.
+type CalibrationCurve struct {
+	Label  string             `json:"label"` // "" is all labels together
+	Points []CalibrationPoint `json:"points"`
+}
+
+// CalibrationPoint is about the rows whose probability lies in one of equally wide bins.
+type CalibrationPoint struct {
+	Rows        int           `json:"rows"`
+	Probability report.Number `json:"probability"` // their mean
+	Share       report.Figure `json:"share"`       // of them that have the label; its interval is Wilson's, clustered
 }
 
 // Confusion says what was predicted wrongly in rows where a gold label was missed.

@@ -35,6 +35,10 @@ var scoreMetrics = []stats.Metric{
 	systemKendall:  {Key: "system_kendall", Name: "Kendall tau-b", HigherIsBetter: true},
 }
 
+// ScoreMetrics are the figures of a dimension, in the order in which they are shown: those over rows, then those over
+// systems' means.
+func ScoreMetrics() []stats.Metric { return slices.Clone(scoreMetrics) }
+
 // scoreData holds what is resampled: for each set and dimension, rows with a human score and values in every set.
 type scoreData struct {
 	*Scores

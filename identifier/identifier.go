@@ -67,6 +67,10 @@ type Options struct {
 	// RowTimeout is the longest that the model may take for one row; what takes longer is untagged. 0 is no limit. A
 	// stranger's graph may have a loop that does not end.
 	RowTimeout time.Duration
+
+	// Ran is called after each Run of the model that succeeds, with the number of its rows, from several goroutines; or
+	// nil.
+	Ran func(rows int)
 }
 
 // defaultRowTimeout is some hundred times what a large encoder takes for a long row on one slow core.

@@ -165,8 +165,17 @@ func (w *worker) computeLogits(ctx context.Context, values []string) (cut []int,
 	return enc.Cut, nil
 }
 
-// runModel computes the logits of in within the time that its rows may take.
+// runModel computes the logits of in.
 func (id *Identifier) runModel(ctx context.Context, in Input, logits []float32) error {
+	err := id.runInTime(ctx, in, logits)
+	if err == nil && id.options.Ran != nil {
+		id.options.Ran(in.Rows())
+	}
+	return err
+}
+
+// runInTime runs the model within the time that its rows may take.
+func (id *Identifier) runInTime(ctx context.Context, in Input, logits []float32) error {
 	if id.options.RowTimeout == 0 {
 		return id.runner.Run(ctx, in, logits)
 	}

@@ -11,7 +11,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export XDG_CONFIG_HOME=$tmp/config # what the pages trust
 
-pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/long-runs.md docs/worker.md docs/ci.md docs/models.md docs/scoring.md"
+pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/report.md docs/long-runs.md docs/worker.md docs/ci.md docs/models.md docs/scoring.md docs/serve.md"
 [ "${1:-}" != --write ] || pages=''
 for page in $pages; do
   copy=$tmp/$(basename "$page" .md)
@@ -25,6 +25,9 @@ for page in $pages; do
   environment=() judge=()
   case $page in # models that a page imports must not take the place of the user's
     docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
+    docs/serve.md) # a server of a page that fails must not stay
+      printf '%s\n' "trap 'kill \$(jobs -p) 2>/dev/null || true' EXIT" | cat - "$tmp/commands.sh" >"$tmp/trapped.sh"
+      mv "$tmp/trapped.sh" "$tmp/commands.sh" ;;
     docs/scoring.md | docs/evaluation.md | docs/own-task.md) # a script plays the language models
       go build -o "$tmp/withjudge" ./scripts/withjudge
       judge=("$tmp/withjudge") ;;

@@ -9,7 +9,7 @@ go test -list '^Fuzz' ./... | while read -r word package _; do
     Fuzz*) names+=("$word") ;;
     ok)
       for name in "${names[@]:-}"; do
-        [ -z "$name" ] || go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "$package" </dev/null
+        [ -z "$name" ] || go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 100x "$package" </dev/null
       done
       names=()
       ;;

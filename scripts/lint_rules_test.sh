@@ -30,6 +30,11 @@ plant scripts/withjudge/oracle $me/discover
 plant prompt $me/models
 plant report $me/models
 plant report/rows $me/evaluation
+plant report/page $me/taxonomy
+plant report/rows modernc.org/sqlite
+plant report/view $me/discover
+plant report/view $me/models
+plant report/page $me/internal/sections
 plant internal/run $me/models
 plant cmd/erreval github.com/jedib0t/go-pretty/v6/table
 plant evaluation $me/scorer
@@ -50,6 +55,11 @@ plant models/importing $me/llm
 plant identifier/local $me/models/hub
 plant internal/doctor $me/dataset
 plant dataset $me/llm
+plant service $me/llm
+plant service $me/identifier/local
+plant internal/loopback $me/taxonomy
+plant scorer github.com/prometheus/client_golang/prometheus
+plant service github.com/santhosh-tekuri/jsonschema/v6
 plant dataset/xlsx $me/taxonomy
 plant identifier $me/models/embedded
 plant identifier github.com/yalue/onnxruntime_go

@@ -235,13 +235,7 @@ func namePairColumns(ctx *cli.Context, r *run.Run, t *taxonomy.Taxonomy) error {
 
 // readTypes are the names of the types that are compared, in the taxonomy's order, then Overall.
 func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
-	var all []string
-	for _, y := range t.Types {
-		if !y.NoError {
-			all = append(all, y.Name)
-		}
-	}
-	all = append(all, verdicts.Overall)
+	all := stages.RankTypes(t)
 	if flag == "" {
 		return all, nil
 	}

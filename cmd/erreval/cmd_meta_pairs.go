@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/pairwise/people"
@@ -54,15 +53,7 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
 	look.Rows.Taxonomy = look.Taxonomy
 	k.Rows = look.Rows
-	k.ReadColumns(look.paths[0])
-	var pairs []people.Pair
-	faults, err := look.Each(ctx.Context, e.Process, look.paths[0], func(row *dataset.Row) error {
-		p, err := k.PeoplePair(row, ctx.String("type"))
-		if err == nil {
-			pairs = append(pairs, *p)
-		}
-		return err
-	})
+	pairs, faults, err := k.ReadPeople(ctx.Context, look.paths[0], ctx.String("type"))
 	if err != nil {
 		return err
 	}

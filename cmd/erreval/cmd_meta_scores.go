@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -113,7 +112,7 @@ func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) 
 		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: by == byMode,
 		Intervals: readIntervals(ctx, look.Taxonomy)}
 	if o.ByMode {
-		o.Aggregate = stages.AggregateBy(cmp.Or(recordedAggregate(look.paths[0]), scorer.Mean))
+		o.Aggregate = stages.AggregateBy(cmp.Or(stages.RecordedAggregate(look.paths[0]), scorer.Mean))
 	}
 	return evaluation.NewScores(o)
 }
@@ -127,15 +126,4 @@ func checkScoredWith(files []string, t *taxonomy.Taxonomy) error {
 		}
 	}
 	return nil
-}
-
-// recordedAggregate is how the run that wrote file put judgements together, or "".
-func recordedAggregate(file string) string {
-	var o struct {
-		Aggregate string `json:"aggregate"`
-	}
-	if runrecord.ReadOptions(file, &o) == nil || !slices.Contains(scorer.Aggregates(), o.Aggregate) {
-		return ""
-	}
-	return o.Aggregate
 }

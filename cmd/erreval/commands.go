@@ -30,6 +30,8 @@ func commands(e *env) []*cli.Command {
 		showCommand(e),
 		statsCommand(e),
 		diffCommand(e),
+		reportCommand(e),
+		serveCommand(e),
 		refineCommand(e),
 		simulateCommand(e),
 		metaCommand(e),

@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "killed": cmdKilled,
 			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand,
-			"freeze": cmdFreeze, "setcell": cmdSetCell, "reviewing": cmdReviewing},
+			"freeze": cmdFreeze, "setcell": cmdSetCell, "reviewing": cmdReviewing, "serving": cmdServing},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/page"
@@ -43,7 +44,7 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	l, err := page.Listen(port)
+	l, err := loopback.Listen(port)
 	if err != nil {
 		return fmt.Errorf("the page cannot be served: %w; choose another --port, or none", err)
 	}
@@ -54,7 +55,7 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 	fmt.Fprintf(run.Guard(e.Out), "batch %s, reviewer %s: %s\n%s\n", r.Batch.ID, r.Reviewer, p.Begun(), p.Address())
 	fmt.Fprintln(e.Err, "The address is a key: who has it can answer. Ctrl-C ends the review.")
 	if !ctx.Bool("no-open") {
-		if err := page.OpenBrowser(ctx.Context, p.Address()); err != nil {
+		if err := loopback.OpenBrowser(ctx.Context, p.Address()); err != nil {
 			e.Warn("no browser could be opened (%v); open the address above", err)
 		}
 	}

@@ -12,10 +12,13 @@ const (
 
 // LimitMemory keeps less garbage where rows are large, until its result is called. It suits a run that holds a few rows
 // at a time. GOMEMLIMIT wins.
-func (r *Run) LimitMemory() (restore func()) {
-	if r.Getenv("GOMEMLIMIT") != "" {
+func (r *Run) LimitMemory() (restore func()) { return r.Process.LimitMemory(r.files.maxRecord) }
+
+// LimitMemory is Run's, for records of up to so many bytes.
+func (p *Process) LimitMemory(maxRecord int) (restore func()) {
+	if p.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(softMemory + perRecord*max(int64(r.files.maxRecord)-recordSize, 0))
+	before := debug.SetMemoryLimit(softMemory + perRecord*max(int64(maxRecord)-recordSize, 0))
 	return func() { debug.SetMemoryLimit(before) }
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/spelling"
+	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -54,4 +56,15 @@ func unknownDimension(t *taxonomy.Taxonomy, name string) error {
 	}
 	return exit.Usagef("--dimensions: %s has no dimension %q%s (its dimensions are %s)", t.ID(), name, hint,
 		strings.Join(keys, ", "))
+}
+
+// RecordedAggregate is how the run that wrote file put judgements together, or "".
+func RecordedAggregate(file string) string {
+	var o struct {
+		Aggregate string `json:"aggregate"`
+	}
+	if runrecord.ReadOptions(file, &o) == nil || !slices.Contains(scorer.Aggregates(), o.Aggregate) {
+		return ""
+	}
+	return o.Aggregate
 }

@@ -59,9 +59,29 @@ func (k *Rank) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	out, err := k.rate(ctx, c)
+	if err != nil {
+		return err
+	}
+	results := out.checkLimits(k.Gates)
+	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Plots.draw(out), k.print(out),
+		k.Process.WarnFaults(c.faults), run.MissedGates(results))
+}
+
+// Compute reads the verdicts, rates and audits, and prints nothing. faults are the lines that are no rows.
+func (k *Rank) Compute(ctx context.Context) (out *Comparison, faults []error, err error) {
+	c, err := k.read(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = k.rate(ctx, c)
+	return out, c.faults, err
+}
+
+func (k *Rank) rate(ctx context.Context, c *readVerdicts) (*Comparison, error) {
 	board, err := c.board.Compute(ctx, k.Ratings.Options)
 	if err != nil {
-		return exit.With(exit.Usage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	out := &Comparison{Board: board, Agreement: c.agreement(), Modes: c.modeChanges()}
 	for _, name := range c.board.Types() {
@@ -70,13 +90,11 @@ func (k *Rank) Run(ctx context.Context) error {
 		}
 		audits, err := c.audits.Audit(ctx, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out.Audits = append(out.Audits, audits...)
 	}
-	results := out.checkLimits(k.Gates)
-	return errors.Join(k.checkOwn(c.board.Systems(), out.Audits), k.Plots.draw(out), k.print(out),
-		k.Process.WarnFaults(c.faults), run.MissedGates(results))
+	return out, nil
 }
 
 // checkOwn finds names of --own that stand for nobody.
@@ -136,7 +154,7 @@ func (k *Rank) newVerdicts() *readVerdicts {
 func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 	c := k.newVerdicts()
 	for _, file := range k.Inputs {
-		k.ReadColumns(file)
+		k.readColumns(file)
 		faults, err := k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error { return k.addRow(c, row) })
 		if c.faults = append(c.faults, faults...); err != nil {
 			return nil, err
@@ -152,8 +170,8 @@ func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 	return c, nil
 }
 
-// ReadColumns says which columns of a file hold the texts, as the run that made it read them.
-func (k *Rank) ReadColumns(file string) {
+// readColumns says which columns of a file hold the texts, as the run that made it read them.
+func (k *Rank) readColumns(file string) {
 	if made, _ := run.ReadRecordedColumns(file); len(made) > 0 {
 		k.columnOf, k.Rows.Columns = made, made
 	}
@@ -270,11 +288,35 @@ func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
 	return nil
 }
 
+// RankTypes are the error types of a taxonomy, in its order, and verdicts.Overall: the order of tables.
+func RankTypes(t *taxonomy.Taxonomy) []string {
+	var all []string
+	for _, y := range t.Types {
+		if !y.NoError {
+			all = append(all, y.Name)
+		}
+	}
+	return append(all, verdicts.Overall)
+}
+
 // DefaultRatings are the usual options of leaderboards.
 func DefaultRatings() leaderboard.Options { return leaderboard.DefaultOptions() }
 
-// PeoplePair reads people's verdicts on a pair, and the judge's by a type.
-func (k *Rank) PeoplePair(row *dataset.Row, name string) (*people.Pair, error) {
+// ReadPeople reads people's verdicts, and the judge's by a type, on the pairs of a file. faults are the lines that are
+// no rows.
+func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []people.Pair, faults []error, err error) {
+	k.readColumns(file)
+	faults, err = k.Rows.Each(ctx, k.Process, file, func(row *dataset.Row) error {
+		p, err := k.peoplePair(row, name)
+		if err == nil {
+			pairs = append(pairs, *p)
+		}
+		return err
+	})
+	return pairs, faults, err
+}
+
+func (k *Rank) peoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	p, err := k.pairOf(row)
 	if err != nil {
 		return nil, err

@@ -71,20 +71,16 @@ func (c *Comparison) DrawMatrix(format string) ([]byte, error) {
 // DrawBias draws the shares of the audit with what a judge without the liking would show. The format is "svg" or "png".
 func (c *Comparison) DrawBias(format string) ([]byte, error) {
 	var panels []chart.Forest
-	for _, a := range c.shownAudits() {
+	for _, a := range c.ShownAudits() {
 		p := chart.Forest{Name: a.Judge + ", " + a.Type, High: 100}
-		for _, m := range []struct {
-			name      string
-			figure    report.Figure
-			reference float64
-		}{{"changes with the order", a.Changed, 0}, {"reversed by the order", a.Reversed, 0}, {"first wins", a.FirstWins, 50},
-			{"longer wins", a.LongWins, 50}, {"own wins", a.OwnWins, 50}} {
-			p.Marks = append(p.Marks, chart.Mark{Name: m.name, Value: 100 * float64(m.figure.Value),
-				Low: 100 * float64(m.figure.Low), High: 100 * float64(m.figure.High)})
-			if !m.figure.Value.Defined() {
-				m.reference = math.NaN()
+		for _, m := range LikingsOf(a) {
+			p.Marks = append(p.Marks, chart.Mark{Name: m.Name, Value: 100 * float64(m.Figure.Value),
+				Low: 100 * float64(m.Figure.Low), High: 100 * float64(m.Figure.High)})
+			reference := 100 * m.Reference
+			if !m.Figure.Value.Defined() {
+				reference = math.NaN()
 			}
-			p.References = append(p.References, m.reference)
+			p.References = append(p.References, reference)
 			p.Remarks = append(p.Remarks, "no judgements")
 		}
 		panels = append(panels, p)
@@ -95,8 +91,23 @@ func (c *Comparison) DrawBias(format string) ([]byte, error) {
 	return chart.Forests("What the judges go by besides quality, with 95 % intervals", "% of judgements", panels, format)
 }
 
-// shownAudits are those overall, or by the types where there is no verdict overall.
-func (c *Comparison) shownAudits() []*audit.Audit {
+// Liking is a share of an audit.
+type Liking struct {
+	Name      string
+	Figure    report.Figure // the share, 0 to 1
+	Of        int           // judgements
+	Reference float64       // what a judge without the liking would show
+}
+
+// LikingsOf are the shares of an audit, in the order in which they are shown.
+func LikingsOf(a *audit.Audit) []Liking {
+	return []Liking{{"changes with the order", a.Changed, a.Both, 0}, {"reversed by the order", a.Reversed, a.Both, 0},
+		{"first wins", a.FirstWins, a.Decided, 0.5}, {"longer wins", a.LongWins, a.Unequal, 0.5},
+		{"own wins", a.OwnWins, a.Own, 0.5}}
+}
+
+// ShownAudits are those overall, or by the types where there is no verdict overall.
+func (c *Comparison) ShownAudits() []*audit.Audit {
 	overall := slices.ContainsFunc(c.Audits, func(a audit.Audit) bool { return a.Type == verdicts.Overall })
 	var shown []*audit.Audit
 	for i := range c.Audits {

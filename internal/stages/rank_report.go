@@ -244,7 +244,7 @@ func (c *Comparison) auditSection() report.Section {
 			"about quality; position and length are log odds with the systems held constant, 0 without a liking"},
 		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
 			"length", "own text")}
-	for _, a := range c.shownAudits() {
+	for _, a := range c.ShownAudits() {
 		own := "–"
 		if a.Own > 0 {
 			own = percentFigure(a.OwnWins)

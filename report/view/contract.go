@@ -1,7 +1,7 @@
 // Package view makes what rows, issues, scores and verdicts look like of the records that the commands write: a
 // Catalog of what there is, and a Source that counts, lists and compares rows. The page (report/page) asks the same
 // questions of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts
-// is this file in TypeScript, and the fixtures in testdata/queries are answered equally by both.
+// is this file and data.go in TypeScript, and the fixtures in testdata/queries are answered equally by both.
 package view
 
 import (
@@ -46,6 +46,8 @@ type Run struct {
 	Rows     int               `json:"rows"`
 	Rejected int               `json:"rejected"` // lines that are no rows
 	Facts    []Fact            `json:"facts"`    // of the run's record: model, judge, calls, cost, time …
+	// Thresholds are those of error types in this run, where they are known: from here on the error is a label.
+	Thresholds map[string]report.Number `json:"thresholds,omitempty"`
 }
 
 // Fact is a name with a value for people.
@@ -54,7 +56,9 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// Field is one of the task's texts.
+// Field is one of the task's texts. A row has it in the column that Run.Columns says, else in that of its name: a text,
+// a number's JSON, or, up to three levels deep, the first item of a list or what an object has as "text". Pairs have
+// two, in the columns NAME_a and NAME_b.
 type Field struct {
 	Name       string `json:"name"`
 	Definition string `json:"definition"`
@@ -70,8 +74,9 @@ const (
 // Facet is what rows can be told apart by. A row has one value, or with Multi any number.
 //
 // Keys: "run"; "system"; "label" (errors found, No Error, untagged); "gold" (a person's labels); "issue" (discovered
-// issues by name, No Issue, unassigned); "unscored" (dimensions without a score); "truncated" (fields that were cut);
-// "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few short values).
+// issues by name, No Issue, unassigned); "unscored" (dimensions without a score, else scored); "truncated" (fields that
+// were cut, else whole); "verdict.TYPE" (A, B, both_good, both_bad, unjudged); "column.NAME" (any other column with few
+// short values). Values that are none come first, those that are unknown last.
 type Facet struct {
 	Key    string  `json:"key"`
 	Title  string  `json:"title"`
@@ -81,13 +86,16 @@ type Facet struct {
 
 // Value is one of a facet.
 type Value struct {
-	Name      string         `json:"name"` // unique in the facet; filters name it
-	Note      string         `json:"note,omitempty"`
-	Role      string         `json:"role,omitempty"`
-	Severity  *report.Number `json:"severity,omitempty"`  // of an issue, mean; as in OUT.issues.json
+	Name string `json:"name"` // unique in the facet; filters name it
+	Note string `json:"note,omitempty"`
+	Role string `json:"role,omitempty"`
+	// Severity is the mean of an issue's rows, 1 to 3 as in OUT.issues.json; of CLEAR's results 1 - mean score, as there.
+	Severity  *report.Number `json:"severity,omitempty"`
 	Stability *report.Number `json:"stability,omitempty"` // of an issue, 0 to 1
 	Related   []Related      `json:"related,omitempty"`   // error types that coincide with an issue
 	Examples  []string       `json:"examples,omitempty"`  // sentences about an issue, with quotes
+
+	key string // the name by which rows were counted
 }
 
 // Related is an error type that stands on the same rows as an issue more often than by chance.
@@ -107,7 +115,8 @@ type Measure struct {
 	Low       float64        `json:"low"` // of the scale where there is one, else the least and greatest value
 	High      float64        `json:"high"`
 	Step      float64        `json:"step,omitempty"`      // between possible values; absent if any number may come
-	Threshold *report.Number `json:"threshold,omitempty"` // of a probability: from here on the error is a label
+	Threshold *report.Number `json:"threshold,omitempty"` // of a probability, where all runs have the same: Run.Thresholds
+	Runs      []int          `json:"runs"`                // places in Catalog.Runs of those in which any row has it
 }
 
 // Filter chooses rows; an empty one chooses all. All its conditions hold at the same time.
@@ -115,7 +124,8 @@ type Filter struct {
 	Facets map[string]Condition `json:"facets,omitempty"`
 	Ranges map[string]Range     `json:"ranges,omitempty"` // rows without that number are not chosen
 	// Search holds words; a row is chosen if each begins a word of one of its fields or of its id, in any case.
-	// Words are runs of letters and digits (Unicode L and N).
+	// Words are runs of letters and digits (Unicode L and N), of which the first 64 count. Case is that of each code
+	// point by itself, and a final sigma is a sigma. Without words all rows are chosen.
 	Search string `json:"search,omitempty"`
 }
 
@@ -133,8 +143,9 @@ type Range struct {
 	Max *float64 `json:"max,omitempty"`
 }
 
-// Sort orders rows: by "row" (the order of files), "id", a measure, or a facet (number of values that are neither none
-// nor unknown where it is Multi, else the value's place). Rows without a number come last. Ties keep the order of files.
+// Sort orders rows: by "row" (the order of files), "id" (its code points), a measure, or a facet (number of values that
+// are neither none nor unknown where it is Multi, else the value's place). Rows without a number come last. Ties keep
+// the order of files. An empty key is "row".
 type Sort struct {
 	Key        string `json:"key"`
 	Descending bool   `json:"descending,omitempty"`
@@ -185,8 +196,8 @@ type HistogramQuery struct {
 	By      string `json:"by,omitempty"` // as in CountsQuery
 }
 
-// Histogram has 20 equal bins from Low to High; with a Step that gives no more than 21 values, one bin a value.
-// The last bin holds High. Numbers outside are counted in the first or last bin.
+// Histogram has 20 equal bins from Low to High; with a Step that gives no more than 21 values, one bin a value, which
+// is its middle; where High is Low, one. The last bin holds High. Numbers outside are counted in the first or last bin.
 type Histogram struct {
 	Edges   []float64         `json:"edges"` // one more than bins
 	Columns []HistogramColumn `json:"columns"`
@@ -196,7 +207,7 @@ type Histogram struct {
 type HistogramColumn struct {
 	Name    string  `json:"name"`
 	Rows    int     `json:"rows"`    // with a number
-	Missing int     `json:"missing"` // without one
+	Missing int     `json:"missing"` // without one, in the measure's runs
 	Sum     float64 `json:"sum"`
 	Squares float64 `json:"squares"` // Σ x²
 	Counts  []int   `json:"counts"`
@@ -221,7 +232,7 @@ type RowSummary struct {
 	N        int                 `json:"n"` // its number over all runs, from 0
 	ID       string              `json:"id"`
 	Run      int                 `json:"run"`      // place in Catalog.Runs
-	Text     string              `json:"text"`     // the beginning of the judged field, at most 200 characters
+	Text     string              `json:"text"`     // the judged field's first 200 code points; of a pair "A | B"
 	Facets   map[string][]int    `json:"facets"`   // places of values; facets without any value are left out
 	Measures map[string]*float64 `json:"measures"` // those without a number are left out
 }
@@ -235,13 +246,14 @@ type RowQuery struct {
 
 // RowDetail is a whole row.
 type RowDetail struct {
-	Row      RowSummary      `json:"row"`
-	Record   json.RawMessage `json:"record"`   // the row as its run wrote it; from flat formats nested as in JSON Lines
-	Partners []RowSummary    `json:"partners"` // rows of other runs with the same id, then of other systems on the same input
-	Position int             `json:"position"` // in the list, from 0; -1 if the filter leaves the row out
-	Total    int             `json:"total"`
-	Previous int             `json:"previous"` // a row's number, -1 at the end
-	Next     int             `json:"next"`
+	Row    RowSummary      `json:"row"`
+	Record json.RawMessage `json:"record"` // the row as its run wrote it; from flat formats nested as in JSON Lines
+	// Partners are rows of other runs with the same id, then of other systems on the same input; at most 100.
+	Partners []RowSummary `json:"partners"`
+	Position int          `json:"position"` // in the list, from 0; -1 if the filter leaves the row out
+	Total    int          `json:"total"`
+	Previous int          `json:"previous"` // a row's number, -1 at the end
+	Next     int          `json:"next"`
 }
 
 // Side is one of two sets of rows that are compared: a value of "run" or of "system".
@@ -265,13 +277,13 @@ type PairsQuery struct {
 // Pairs are what came of it.
 type Pairs struct {
 	Pairs    int             `json:"pairs"`   // that the filter chooses
-	AloneA   int             `json:"alone_a"` // rows of A without a partner
+	AloneA   int             `json:"alone_a"` // rows of A without a partner, whatever the filter says
 	AloneB   int             `json:"alone_b"`
-	Unknown  int             `json:"unknown"` // pairs in which the facet is unknown on either side; left out below
-	Changed  int             `json:"changed"` // pairs whose sets of values differ, or differ in Value
-	Values   []PairValue     `json:"values"`
-	Measures []PairMeasure   `json:"measures"`
-	Rows     [][2]RowSummary `json:"rows"` // the changed pairs asked for, A first, in A's order
+	Unknown  int             `json:"unknown"`  // pairs in which the facet is unknown on either side; left out below
+	Changed  int             `json:"changed"`  // pairs whose sets of values differ, or differ in Value
+	Values   []PairValue     `json:"values"`   // but those that are unknown
+	Measures []PairMeasure   `json:"measures"` // that any pair has
+	Rows     [][2]RowSummary `json:"rows"`     // the changed pairs asked for, A first, in A's order
 }
 
 // PairValue counts pairs by who has a value.
@@ -363,31 +375,4 @@ type Source interface {
 	Rows(context.Context, RowsQuery) (*RowsPage, error)
 	Row(context.Context, RowQuery) (*RowDetail, error)
 	Pairs(context.Context, PairsQuery) (*Pairs, error)
-}
-
-// Data is what a report file holds.
-type Data struct {
-	Catalog *Catalog `json:"catalog"`
-	// Answers are those about all rows where the file holds a sample; a filter is answered from the sample.
-	Answers []Answer `json:"answers,omitempty"`
-	Rows    Columns  `json:"rows"`
-}
-
-// Answer is a question with an empty filter, and what a Source of all rows says.
-type Answer struct {
-	Counts    *CountsQuery    `json:"counts,omitempty"` // one of the two
-	Histogram *HistogramQuery `json:"histogram,omitempty"`
-	Answer    any             `json:"answer"`
-}
-
-// Columns are the rows of a report file. Lists have an entry a row, in the order of RowSummary.N; where the file holds
-// a sample, N counts the rows of the sample.
-type Columns struct {
-	Run      []int                 `json:"run"`
-	ID       []string              `json:"id"`
-	Group    []int                 `json:"group"`  // equal numbers are one group
-	Input    []int                 `json:"input"`  // equal numbers are one input
-	Facets   map[string][][]int    `json:"facets"` // by facet and row: places of values
-	Measures map[string][]*float64 `json:"measures"`
-	Records  []json.RawMessage     `json:"records"`
 }

@@ -160,6 +160,14 @@ const pageTail = `
 SPDX's name for SQLite's public domain. Code that modules took from others is under licences of the same kind: see ` + "`THIRD_PARTY_LICENSES`" + `
 in gonum, ` + "`LICENSE-3RD-PARTY.md`" + ` in modernc.org's. Portions of this software are copyright © The FreeType Project (www.freetype.org). SVGo
 (CC-BY-4.0) is by Anthony Starks and unchanged. With the tag ` + "`ort_capi`" + ` the program is built without ` + "`onnxruntime_go`" + `.
+
+## The page of reports
+
+The program, and each report file that it writes, has the page's script (` + "`report/page/dist/page.js`" + `), and in it
+packages from npm: Preact (MIT), Observable Plot, parts of D3, and isoformat (ISC). Their versions and the texts of
+their licences stand in [LICENCES.txt](../report/page/dist/LICENCES.txt), which the build of the page writes; it fails
+at a licence of another kind. ` + "`report/page/package-lock.json`" + ` has the hashes. What only builds and tests the page
+(Vite, TypeScript, Vitest, Playwright, axe-core) is in neither.
 `
 
 func page(modules []module) string {

@@ -182,8 +182,8 @@ func (m *Metrics) perLabel() report.Section {
 	return s
 }
 
-// Draw draws the learning curve, on the rows of Measured, as "svg" or "png".
-func (h *History) Draw(format string) ([]byte, error) {
+// Curves are the learning curve: a line a figure, over iterations, on the rows of Measured. What is not known is NaN.
+func (h *History) Curves() []chart.Line {
 	var lines []chart.Line
 	for _, f := range shownFigures {
 		l := chart.Line{Name: strings.ToUpper(f.name[:1]) + f.name[1:]}
@@ -196,5 +196,10 @@ func (h *History) Draw(format string) ([]byte, error) {
 		}
 		lines = append(lines, l)
 	}
-	return chart.Curves("Learning curve, with 95 % intervals", "iteration", "share", lines, format)
+	return lines
+}
+
+// Draw draws the learning curve as "svg" or "png".
+func (h *History) Draw(format string) ([]byte, error) {
+	return chart.Curves("Learning curve, with 95 % intervals", "iteration", "share", h.Curves(), format)
 }

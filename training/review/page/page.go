@@ -6,20 +6,16 @@ package page
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
-	"os/exec"
-	"runtime"
-
+	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/training/review"
 )
@@ -39,16 +35,15 @@ type Review struct {
 
 // Page serves one review to one reviewer.
 type Page struct {
-	review          Review
-	log             *review.Log
-	token           string
-	host, localhost string // what the header Host may be
-	handler         http.Handler
+	review  Review
+	log     *review.Log
+	guard   *loopback.Guard
+	handler http.Handler
 }
 
 // New opens the reviewer's answers, those given before included. The address is that of the listener to Serve.
 func New(r Review, address net.Addr) (*Page, error) {
-	_, port, err := net.SplitHostPort(address.String())
+	guard, err := loopback.NewGuard(address)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +54,13 @@ func New(r Review, address net.Addr) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{review: r, log: answers, token: rand.Text(), host: "127.0.0.1:" + port, localhost: "localhost:" + port}
-	p.handler = p.guard(p.routes())
+	p := &Page{review: r, log: answers, guard: guard}
+	p.handler = guard.Protect(p.routes())
 	return p, nil
 }
 
-// Address is what to open in a browser. Who knows it can answer; its part behind the # is never sent in a request's
-// line.
-func (p *Page) Address() string { return "http://" + p.host + "/#token=" + p.token }
+// Address is what to open in a browser. Who knows it can answer.
+func (p *Page) Address() string { return p.guard.Address() }
 
 // Close ends the use of the file of answers.
 func (p *Page) Close() error { return p.log.Close() }
@@ -100,24 +94,9 @@ func (p *Page) Ended() string {
 	return said + "next: " + p.review.Next
 }
 
-// patience is how long a request may take, and how long Serve waits at its end for those in flight.
-const patience = 10 * time.Second
-
 // Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.
 func (p *Page) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: p, ReadTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-	ended := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() {
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
-		ended <- server.Shutdown(late)
-	})
-	err := server.Serve(l)
-	if stop() || !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return <-ended
+	return (&loopback.Server{Handler: p}).Serve(ctx, l)
 }
 
 // ServeHTTP is one request.
@@ -130,9 +109,9 @@ func (p *Page) routes() http.Handler {
 	mux.HandleFunc("GET /page.css", asset("page.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /icon.svg", asset("icon.svg", "image/svg+xml"))
-	mux.HandleFunc("GET /batch", p.withToken(p.getBatch))
-	mux.HandleFunc("POST /answer", p.withToken(p.postAnswer))
-	mux.HandleFunc("POST /undo", p.withToken(p.postUndo))
+	mux.Handle("GET /batch", p.guard.WithToken(http.HandlerFunc(p.getBatch)))
+	mux.Handle("POST /answer", p.guard.WithToken(http.HandlerFunc(p.postAnswer)))
+	mux.Handle("POST /undo", p.guard.WithToken(http.HandlerFunc(p.postUndo)))
 	return mux
 }
 
@@ -140,7 +119,7 @@ func asset(name, contentType string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		data, err := static.ReadFile("static/" + name)
 		if err != nil {
-			refuse(w, http.StatusInternalServerError, err.Error())
+			loopback.Refuse(w, http.StatusInternalServerError, err.Error())
 			return
 		}
 		w.Header().Set("Content-Type", contentType)
@@ -149,7 +128,7 @@ func asset(name, contentType string) http.HandlerFunc {
 }
 
 func (p *Page) getBatch(w http.ResponseWriter, _ *http.Request) {
-	reply(w, p.batch())
+	loopback.Reply(w, p.batch())
 }
 
 // bodyLimit is more than notes of the longest, escaped, and every label need.
@@ -157,33 +136,33 @@ const bodyLimit = 1 << 17
 
 func (p *Page) postAnswer(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "an answer comes as application/json")
+		loopback.Refuse(w, http.StatusUnsupportedMediaType, "an answer comes as application/json")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("an answer has at most %d bytes", bodyLimit))
+		loopback.Refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("an answer has at most %d bytes", bodyLimit))
 		return
 	case err != nil:
-		refuse(w, http.StatusBadRequest, err.Error())
+		loopback.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	g, err := parseGiven(body)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		loopback.Refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	err = p.log.Add(review.Answer{ItemID: g.ItemID, Labels: g.Labels, Notes: g.Notes, Skipped: g.Skipped,
 		Time: p.review.Now().UTC().Truncate(time.Second)})
 	switch {
 	case review.Refused(err):
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		loopback.Refuse(w, http.StatusUnprocessableEntity, err.Error())
 	case err != nil:
-		refuse(w, http.StatusInternalServerError, "not saved: "+err.Error())
+		loopback.Refuse(w, http.StatusInternalServerError, "not saved: "+err.Error())
 	default:
-		reply(w, struct{}{})
+		loopback.Reply(w, struct{}{})
 	}
 }
 
@@ -219,47 +198,10 @@ func (p *Page) postUndo(w http.ResponseWriter, _ *http.Request) {
 	last, ok, err := p.log.Undo()
 	switch {
 	case err != nil:
-		refuse(w, http.StatusInternalServerError, "not taken back: "+err.Error())
+		loopback.Refuse(w, http.StatusInternalServerError, "not taken back: "+err.Error())
 	case !ok:
-		refuse(w, http.StatusConflict, "there is no answer to take back")
+		loopback.Refuse(w, http.StatusConflict, "there is no answer to take back")
 	default:
-		reply(w, map[string]*given{"taken": givenOf(&last), "answer": p.given()[last.ItemID]})
+		loopback.Reply(w, map[string]*given{"taken": givenOf(&last), "answer": p.given()[last.ItemID]})
 	}
-}
-
-func reply(w http.ResponseWriter, v any) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // nobody is there to be told
-}
-
-// refuse replies with a sentence for a person.
-func refuse(w http.ResponseWriter, status int, text string) {
-	data, err := json.Marshal(map[string]string{"error": text})
-	if err != nil { // a string always marshals
-		data = nil
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
-}
-
-// OpenBrowser opens an address where the system is known to have a command for that, else it does nothing. The browser
-// stays when ctx ends: it is the user's.
-func OpenBrowser(ctx context.Context, address string) error {
-	program := map[string]string{"darwin": "open", "linux": "xdg-open"}[runtime.GOOS]
-	if program == "" {
-		return nil
-	}
-	// #nosec G204 -- constants; an address of the loopback
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address)
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() { _ = cmd.Wait() }() // how the browser ends is nobody's business here
-	return nil
 }

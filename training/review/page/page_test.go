@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 )
@@ -90,11 +91,11 @@ func newPage(t testing.TB, r Review) *Page {
 // ask makes a request as the page does; edit changes it.
 func ask(p *Page, method, path, body string, edit func(*http.Request)) (int, string) {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.RemoteAddr, r.Host = "127.0.0.1:40000", p.host
-	r.Header.Set("Authorization", "Bearer "+p.token)
+	r.RemoteAddr, r.Host = "127.0.0.1:40000", p.guard.Hosts[0]
+	r.Header.Set("Authorization", "Bearer "+p.guard.Token)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Origin", "http://"+p.host)
+		r.Header.Set("Origin", "http://"+p.guard.Hosts[0])
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	if edit != nil {
@@ -128,23 +129,23 @@ func TestGuards(t *testing.T) {
 	}{
 		"as it should be": {nil, 200},
 		"by the name localhost": {func(r *http.Request) {
-			r.Host = p.localhost
+			r.Host = p.guard.Hosts[1]
 			r.Header.Set("Origin",
-				"http://"+p.localhost)
+				"http://"+p.guard.Hosts[1])
 		}, 200},
 		"over IPv6's form of IPv4": {func(r *http.Request) { r.RemoteAddr = "[::ffff:127.0.0.1]:40000" },
 			200},
 		"a program, no browser": {func(r *http.Request) { r.Header.Del("Origin"); r.Header.Del("Sec-Fetch-Site") }, 200},
 		"no token":              {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		"an empty token":        {set("Authorization", "Bearer "), 401},
-		"a wrong token":         {set("Authorization", "Bearer "+strings.Repeat("A", len(p.token))), 401},
-		"the token's beginning": {set("Authorization", "Bearer "+p.token[:20]), 401},
-		"the token and more":    {set("Authorization", "Bearer "+p.token+"A"), 401},
-		"no scheme":             {set("Authorization", p.token), 401},
+		"a wrong token":         {set("Authorization", "Bearer "+strings.Repeat("A", len(p.guard.Token))), 401},
+		"the token's beginning": {set("Authorization", "Bearer "+p.guard.Token[:20]), 401},
+		"the token and more":    {set("Authorization", "Bearer "+p.guard.Token+"A"), 401},
+		"no scheme":             {set("Authorization", p.guard.Token), 401},
 		"the token as a cookie": {func(r *http.Request) {
 			r.Header.Del("Authorization")
 			r.Header.Set("Cookie",
-				"token="+p.token)
+				"token="+p.guard.Token)
 		}, 401},
 		"from another machine":                      {func(r *http.Request) { r.RemoteAddr = "192.0.2.7:40000" }, 403},
 		"from nowhere":                              {func(r *http.Request) { r.RemoteAddr = "" }, 403},
@@ -158,7 +159,7 @@ func TestGuards(t *testing.T) {
 		"an empty origin":                           {set("Origin", ""), 403},
 		"two origins": {func(r *http.Request) {
 			r.Header["Origin"] = []string{"http://" +
-				p.host, "http://" + p.host}
+				p.guard.Hosts[0], "http://" + p.guard.Hosts[0]}
 		}, 403},
 		"another site":                {set("Sec-Fetch-Site", "cross-site"), 403},
 		"the same site, another port": {set("Sec-Fetch-Site", "same-site"), 403},
@@ -177,7 +178,7 @@ func TestGuards(t *testing.T) {
 		if c.code == 200 || c.code == 415 {
 			continue
 		}
-		if !strings.Contains(body, `{"error":"`) || strings.Contains(body, p.token) {
+		if !strings.Contains(body, `{"error":"`) || strings.Contains(body, p.guard.Token) {
 			t.Errorf("%s: it says %s", name, body)
 		}
 		for _, path := range []string{"/batch", "/"} {
@@ -200,8 +201,8 @@ func TestHeaders(t *testing.T) {
 		"/icon.svg": "image/svg+xml", "/batch": "application/json", "/none": "text/plain; charset=utf-8",
 		"/page.go": "text/plain; charset=utf-8"} {
 		r := httptest.NewRequest("GET", path, nil)
-		r.RemoteAddr, r.Host = "127.0.0.1:1", p.host
-		r.Header.Set("Authorization", "Bearer "+p.token)
+		r.RemoteAddr, r.Host = "127.0.0.1:1", p.guard.Hosts[0]
+		r.Header.Set("Authorization", "Bearer "+p.guard.Token)
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, r)
 		h := w.Header()
@@ -383,12 +384,12 @@ func TestTwoReviewers(t *testing.T) {
 	var all sync.WaitGroup
 	for _, who := range []string{"anna", "bob"} {
 		all.Go(func() {
-			l, err := Listen(0)
+			l, err := loopback.Listen(0)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if !loopback(l.Addr().String()) {
+			if !loopback.IsLoopback(l.Addr().String()) {
 				t.Errorf("it listens on %s", l.Addr())
 			}
 			p, err := New(Review{Batch: batch, Reviewer: who}, l.Addr())
@@ -444,8 +445,8 @@ func post(t *testing.T, p *Page, body string) {
 func TestTokens(t *testing.T) {
 	batch := newBatch(t)
 	a, b := newPage(t, Review{Batch: batch}), newPage(t, Review{Batch: batch, Reviewer: "bob"})
-	if a.token == b.token || len(a.token) < 26 {
-		t.Errorf("tokens %q, %q", a.token, b.token)
+	if a.guard.Token == b.guard.Token || len(a.guard.Token) < 26 {
+		t.Errorf("tokens %q, %q", a.guard.Token, b.guard.Token)
 	}
 	if _, err := New(Review{Batch: batch, Reviewer: "anna"}, &net.TCPAddr{}); err == nil || !strings.Contains(err.Error(),
 		"in use by another review") {

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/review/page"
@@ -79,7 +80,7 @@ func serve(t *testing.T, dir string, tax *taxonomy.Taxonomy, r page.Review) (add
 		t.Fatal(err)
 	}
 	r.Next = "erreval refine merge work " + r.Batch.ID
-	l, err := page.Listen(0)
+	l, err := loopback.Listen(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/sections"
+	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report/page"
+	"github.com/erreval/erreval/report/view"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+const reportDescription = `One HTML file with a page that shows rows, errors, issues, scores and comparisons. It opens in a browser without a
+network, and can be mailed; it holds the rows:
+   erreval report tagged.jsonl -o report.html
+   erreval report scored.jsonl found.jsonl compared.jsonl -o report.html
+
+All files of a folder; a folder of "erreval refine"; results of CLEAR:
+   erreval report results/ work/ clear.zip -o report.html
+
+Figures for a pull request, or for a program:
+   erreval report tagged.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY"
+   erreval report tagged.jsonl --format json
+
+Above 20,000 rows the file holds a drawn sample of them (--sample), and the figures of all. People's scores and
+verdicts are compared where --human names their columns. docs/report.md says what the page shows.`
+
+// Formats of a report.
+const (
+	formatHTML     = "html"
+	formatMarkdown = "markdown"
+	formatJSON     = "json"
+)
+
+func reportCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:        "report",
+		Usage:       "write what was found as a page that opens in a browser, as Markdown or as JSON",
+		ArgsUsage:   "IN...",
+		Description: reportDescription,
+		Flags: append([]cli.Flag{outFlag(),
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the report: html, markdown or json (default: what the name of " +
+				"OUT says)"},
+			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
+		}, append(viewFlags(), overwriteFlag(), quietFlag())...),
+		Action: func(ctx *cli.Context) error { return runReport(ctx, e) },
+	}
+}
+
+// viewFlags say how files become what is seen of them.
+func viewFlags() []cli.Flag {
+	return []cli.Flag{mapFlag(), idFlag(), recordedTaxonomyFlag("IN"),
+		&cli.StringSliceFlag{Name: "human", Usage: "columns with people's scores, `DIMENSION=COLUMN[,COLUMN]`, or with their " +
+			"verdicts on pairs, COLUMN[,COLUMN]; may be repeated"},
+		&cli.StringFlag{Name: "title", Usage: "`TITLE` of the page (default: the names of the files)"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the sample and of resampling"}}
+}
+
+func runReport(ctx *cli.Context, e *env) error {
+	if err := wantArgs(ctx, 1, -1, "files of rows, or folders of them"); err != nil {
+		return err
+	}
+	out := ctx.String("output")
+	format, err := reportFormat(ctx.String("format"), out)
+	if err != nil {
+		return err
+	}
+	if n := ctx.Int("sample"); n < 1 {
+		return exit.Usagef("--sample %d: give a number of rows, at least 1", n)
+	}
+	if err := checkReport(out, ctx.Args().Slice(), ctx.Bool("overwrite")); err != nil {
+		return err
+	}
+	v, err := openViewed(ctx, e, ctx.Args().Slice(), "")
+	if err != nil {
+		return err
+	}
+	defer v.index.Close()
+	write := func(w io.Writer) error { return v.write(ctx.Context, w, format, ctx.Int("sample"), ctx.Uint64("seed")) }
+	if out == "" {
+		return write(e.Out)
+	}
+	if err := wholefile.Fill(out, write); err != nil || ctx.Bool("quiet") {
+		return err
+	}
+	for _, note := range v.catalog.Notes {
+		e.Warn("%s", words.Printable(note))
+	}
+	info, err := os.Stat(out)
+	if err != nil {
+		return err
+	}
+	e.Warn("%s: %s of %s, %.1f MB", out, words.Plural(v.catalog.Rows, "row", "rows"),
+		words.Plural(len(v.catalog.Runs), "run", "runs"), float64(info.Size())/1e6)
+	return nil
+}
+
+// reportFormat is what the flag, else the name of the output says.
+func reportFormat(flag, out string) (string, error) {
+	formats := []string{formatHTML, formatMarkdown, formatJSON}
+	if flag != "" && !slices.Contains(formats, flag) {
+		return "", exit.Usagef("--format %q: a report is %s; the files that are read say themselves what they are", flag,
+			strings.Join(formats, ", "))
+	}
+	named := map[string]string{".html": formatHTML, ".htm": formatHTML, ".md": formatMarkdown, ".markdown": formatMarkdown,
+		".json": formatJSON}[strings.ToLower(filepath.Ext(out))]
+	switch {
+	case out == run.Stdio:
+		return "", exit.Usagef("-o -: leave out -o, and give --format markdown or --format json, to print a report")
+	case flag != "" && (out != "" || flag != formatHTML):
+		return flag, nil
+	case out == "":
+		return "", exit.Usagef("give -o OUT, as in -o report.html; --format markdown and --format json can be printed")
+	case named == "":
+		return "", exit.Usagef("-o %s: the name does not say what to write; end it with .html, .md or .json, or give "+
+			"--format", out)
+	}
+	return named, nil
+}
+
+// checkReport finds out before anything is read whether the output is in the way of something.
+func checkReport(out string, inputs []string, overwrite bool) error {
+	if out == "" {
+		return nil
+	}
+	if !overwrite {
+		return run.CheckNew(out)
+	}
+	info, err := os.Stat(out)
+	if err != nil {
+		return nil
+	}
+	for _, in := range inputs {
+		if other, err := os.Stat(in); err == nil && os.SameFile(info, other) {
+			return exit.Usagef("-o %s is the input %s; choose another name", out, in)
+		}
+	}
+	if info.IsDir() {
+		return exit.Usagef("-o %s is a folder; name a file in it", out)
+	}
+	return nil
+}
+
+// viewed is what files hold, to be seen.
+type viewed struct {
+	index   *view.Index
+	catalog *view.Catalog // with sections
+}
+
+// openViewed reads files, and works out what does not follow filters. What is made of many rows stays in a folder, and
+// is found again there; "" keeps nothing.
+func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewed, error) {
+	if slices.Contains(inputs, run.Stdio) {
+		return nil, exit.Usagef(`standard input cannot be read here: what lies beside a file belongs to it; name files`)
+	}
+	paths, workspaces, err := sections.FindWorkspaces(inputs)
+	if err != nil {
+		return nil, err
+	}
+	o := view.Options{Title: ctx.String("title"), CacheDir: cache}
+	var given *taxonomy.Taxonomy
+	if ctx.String("taxonomy") != "" || len(ctx.StringSlice("map")) > 0 {
+		if given, err = taxonomyOf(ctx.String("taxonomy"), paths, openTask); err != nil {
+			return nil, err
+		}
+		if o.Columns, err = run.ReadMap(ctx.StringSlice("map"), given.FieldNames()); err != nil {
+			return nil, err
+		}
+		o.Taxonomy = given
+	}
+	if o.ID, err = run.ReadID(ctx.String("id")); err != nil {
+		return nil, err
+	}
+	progress := run.NewProgress(e.Process, ctx.Bool("quiet"))
+	progress.Begin(-1, nil)
+	o.Progress = progress.Show
+	index, err := view.Open(ctx.Context, paths, o)
+	progress.Clear()
+	if err != nil {
+		return nil, err
+	}
+	if c := index.Catalog(); c.Rows == 0 {
+		return nil, errors.Join(fmt.Errorf("%s: there are no rows", strings.Join(paths, ", ")), index.Close())
+	}
+	v := &viewed{index: index}
+	so := sections.Options{Source: index, Workspaces: workspaces, Seed: ctx.Uint64("seed")}
+	for _, f := range index.Files() {
+		so.Runs = append(so.Runs, sections.Run{Name: f.Name, Path: f.Path})
+	}
+	so.Open = func(path string) (run.Rows, error) { return openViewedRows(path, &o, given, index.Taxonomy()) }
+	if err := readHuman(ctx.StringSlice("human"), index.Taxonomy(), &so); err != nil {
+		return nil, errors.Join(err, index.Close())
+	}
+	if v.catalog, err = sections.Complete(ctx.Context, so); err != nil {
+		return nil, errors.Join(err, index.Close())
+	}
+	return v, nil
+}
+
+// openViewedRows says how a file is read again: with the taxonomy that its record names, else with that of the view.
+func openViewedRows(path string, o *view.Options, given, used *taxonomy.Taxonomy) (run.Rows, error) {
+	files, err := run.FileOptions{}.Open()
+	if err != nil {
+		return run.Rows{}, err
+	}
+	t := given
+	if t == nil && used != nil {
+		if t, err = taxonomyOf("", []string{path}, openTask); err != nil || t.Name == used.Name {
+			t, err = used, nil
+		}
+	}
+	if t == nil {
+		t, err = taxonomyOf("", []string{path}, openTask)
+	}
+	rows := run.Rows{Files: files, Taxonomy: t}
+	rows.Columns, rows.ID = o.Columns, o.ID
+	return rows, err
+}
+
+// readHuman reads which columns hold what people say.
+func readHuman(columns []string, t *taxonomy.Taxonomy, o *sections.Options) error {
+	o.Human = map[string]string{}
+	for _, text := range columns {
+		dimension, list, ofScores := strings.Cut(text, "=")
+		if !ofScores {
+			for name := range strings.SplitSeq(text, ",") {
+				o.Verdicts = append(o.Verdicts, strings.TrimSpace(name))
+			}
+			continue
+		}
+		var keys []string
+		if t != nil {
+			for _, d := range t.Dimensions {
+				keys = append(keys, d.Key)
+			}
+		}
+		if !slices.Contains(keys, dimension) || list == "" {
+			return exit.Usagef("--human %q: write DIMENSION=COLUMN[,COLUMN] for scores, with one of the dimensions %s, or "+
+				"COLUMN[,COLUMN] for verdicts on pairs", text, strings.Join(keys, ", "))
+		}
+		if o.Human[dimension] != "" {
+			list = o.Human[dimension] + "," + list
+		}
+		o.Human[dimension] = list
+	}
+	if slices.Contains(o.Verdicts, "") {
+		return exit.Usagef("--human: a name of a column is empty")
+	}
+	return nil
+}
+
+// write writes the report in a format.
+func (v *viewed) write(ctx context.Context, w io.Writer, format string, sample int, seed uint64) error {
+	if format == formatHTML {
+		return v.writePage(ctx, w, sample, seed)
+	}
+	figures, err := sections.ComputeFigures(ctx, v.index)
+	if err != nil {
+		return err
+	}
+	if format == formatMarkdown {
+		return sections.Print(v.catalog, figures).Markdown(w)
+	}
+	return run.WriteJSON(w, struct {
+		Catalog *view.Catalog `json:"catalog"`
+		*sections.Figures
+	}{v.catalog, figures})
+}
+
+// writePage writes the page with its rows, or with a sample of them and the figures of all.
+func (v *viewed) writePage(ctx context.Context, w io.Writer, sample int, seed uint64) error {
+	data := view.Data{Catalog: v.catalog}
+	var err error
+	if data.Rows, data.Catalog.Sample, err = v.index.Columns(ctx, sample, seed); err != nil {
+		return err
+	}
+	if data.Catalog.Sample != nil {
+		if data.Answers, err = sections.Answers(ctx, v.index); err != nil {
+			return err
+		}
+	}
+	text, to := io.Pipe() // packed while it is made
+	go func() { to.CloseWithError(sections.WriteData(to, &data)) }()
+	return errors.Join(page.File(w, data.Catalog.Title, text), text.Close())
+}

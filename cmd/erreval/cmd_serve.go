@@ -1,0 +1,335 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/local"
+	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/loopback"
+	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/service"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+func serveCommand(e *env) *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "show files in the browser, and find errors for other programs, over HTTP",
+		ArgsUsage: "[FILES|FOLDER...]",
+		Description: `The page that erreval report writes, over files of any size:
+   erreval serve tagged.jsonl scored.jsonl
+   erreval serve results/
+
+Programs of this machine send rows and get them back with a column "diagnosis", with files or without:
+   erreval serve --listen 127.0.0.1:8321
+
+The first line printed is the address, with a token that is new at every start. Keep one of your own in a file
+instead, which other machines need in any case:
+   erreval serve --listen 127.0.0.1:8321 --token-file token
+   erreval serve --listen 0.0.0.0:8321 --token-file token --allow-host tags.example.org
+
+Then, with that token:
+   curl -H "Authorization: Bearer $(cat token)" -H 'Content-Type: application/x-ndjson' \
+        --data-binary @questions.jsonl http://127.0.0.1:8321/v1/identify
+
+POST /v1/identify and /v1/score take rows as JSON Lines or a JSON list; GET /v1/model, /v1/taxonomy, /healthz,
+/metrics (Prometheus) and /openapi.json say the rest. Ctrl-C or SIGTERM ends it: what is under way is answered
+before (--drain). docs/serve.md says more.`,
+		Flags:  serveFlags(),
+		Action: func(ctx *cli.Context) error { return runServe(ctx, e) },
+	}
+}
+
+func serveFlags() []cli.Flag {
+	b := service.DefaultBounds()
+	return slices.Concat([]cli.Flag{
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0",
+			Usage: "`ADDRESS` to listen on, HOST:PORT; port 0 is any that is free. One that other machines reach needs " +
+				"--token-file"},
+		&cli.StringFlag{Name: "token-file",
+			Usage: fmt.Sprintf("take the token from `FILE`: one line of at least %d characters", minToken)},
+		&cli.StringSliceFlag{Name: "allow-host",
+			Usage: "also answer to the name `HOST`, as browsers and clients write it; may be repeated"},
+		&cli.BoolFlag{Name: "no-open", Usage: "with files: print the address, and open no browser"},
+	}, viewFlags(), localFlags(), []cli.Flag{maxRecordFlag(),
+		&cli.StringFlag{Name: "max-body", Value: "64MiB", Usage: "refuse a request of more than `SIZE`"},
+		&cli.IntFlag{Name: "max-rows", Value: b.Rows, Usage: "refuse a request of more than `N` rows"},
+		&cli.IntFlag{Name: "queue", Value: b.Queue,
+			Usage: "let `N` requests wait or be answered at a time; more are told to come again (429)"},
+		&cli.IntFlag{Name: "max-connections", Value: maxConnections,
+			Usage: "keep `N` connections open at most; idle ones give way"},
+		&cli.DurationFlag{Name: "timeout", Value: b.Time, Usage: "end a request after `TIME`"},
+		&cli.DurationFlag{Name: "drain", Value: 30 * time.Second,
+			Usage: "at the end, wait `TIME` for requests under way before they are cut off"},
+		quietFlag(),
+	})
+}
+
+const (
+	minToken       = 16
+	maxToken       = 1000
+	maxConnections = 1024
+)
+
+// serveOptions are the command's flags.
+type serveOptions struct {
+	Listen, TokenFile string
+	AllowHosts        []string
+	Local             stages.LocalOptions
+	Taxonomy          string
+	Map               []string
+	ID, MaxRecord     string
+	Bounds            service.Bounds
+	Connections       int
+	Drain             time.Duration
+	Quiet             bool
+	Files             []string
+	NoOpen            bool
+}
+
+func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
+	o = &serveOptions{Listen: ctx.String("listen"), TokenFile: ctx.String("token-file"),
+		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]),
+		Map: ctx.StringSlice("map"), ID: ctx.String("id"), MaxRecord: ctx.String("max-record"),
+		Connections: ctx.Int("max-connections"),
+		Drain:       ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds(),
+		NoOpen: ctx.Bool("no-open")}
+	if o.Files, err = expandGlobs(ctx.Args().Slice()); err != nil {
+		return nil, err
+	}
+	if o.Local, err = readLocalOptions(ctx); err != nil {
+		return nil, err
+	}
+	o.Bounds.Rows, o.Bounds.Queue, o.Bounds.Time = ctx.Int("max-rows"), ctx.Int("queue"), ctx.Duration("timeout")
+	if o.Bounds.Body, err = words.ParseSize(ctx.String("max-body")); err != nil {
+		return nil, exit.Usagef("--max-body %w", err)
+	}
+	return o, o.validate()
+}
+
+func (o *serveOptions) validate() error {
+	var errs []error
+	refuse := func(wrong bool, text string, args ...any) {
+		if wrong {
+			errs = append(errs, exit.Usagef(text, args...))
+		}
+	}
+	refuse(o.Local.Workers < 0 || o.Local.Workers > identifier.MaxWorkers,
+		"--workers %d: give a number of rows to compute at a time, %d at most, or 0 for one a core", o.Local.Workers,
+		identifier.MaxWorkers)
+	refuse(o.Local.RowTimeout < 0, "--row-timeout %v: give a time, as in 30s, or 0 for no limit", o.Local.RowTimeout)
+	refuse(o.Bounds.Body < 1, "--max-body: give a size, as in 64MiB")
+	refuse(o.Bounds.Rows < 1, "--max-rows %d: give at least 1", o.Bounds.Rows)
+	refuse(o.Bounds.Queue < 1, "--queue %d: give at least 1", o.Bounds.Queue)
+	refuse(o.Connections < 1, "--max-connections %d: give at least 1", o.Connections)
+	refuse(o.Bounds.Time <= 0, "--timeout %v: give a time, as in 10m", o.Bounds.Time)
+	refuse(o.Drain <= 0, "--drain %v: give a time, as in 30s", o.Drain)
+	return errors.Join(errs...)
+}
+
+func runServe(ctx *cli.Context, e *env) error {
+	o, err := readServeOptions(ctx)
+	if err != nil {
+		return err
+	}
+	so, err := o.service(e)
+	if err != nil {
+		return err
+	}
+	defer e.LimitMemory(so.Reading.MaxRecord)()
+	token, err := o.readToken(e)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w; choose another port, or 0 for any that is free", o.Listen, err)
+	}
+	if so.Guard, err = o.guard(l.Addr(), token); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	closeView, err := o.openView(ctx, e, so)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return errors.Join(o.serve(ctx.Context, e, so, l), closeView())
+}
+
+// serve serves until ctx ends. The model of a server that shows files is opened once rows come.
+func (o *serveOptions) serve(ctx context.Context, e *env, so *service.Options, l net.Listener) error {
+	s, err := service.New(*so)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if so.View == nil {
+		if _, err := s.OpenModel(ctx); err != nil {
+			return errors.Join(err, l.Close(), s.Close())
+		}
+	}
+	o.greet(e, so.Guard)
+	if so.View != nil && !o.NoOpen && o.TokenFile == "" {
+		if err := loopback.OpenBrowser(ctx, so.Guard.Address()); err != nil {
+			e.Warn("no browser could be opened (%v); open the address above", err)
+		}
+	}
+	server := &loopback.Server{Handler: s, MaxConnections: loopback.BoundConnections(o.Connections), Drain: o.Drain,
+		Draining: s.Drain}
+	return errors.Join(server.Serve(ctx, l), s.Close())
+}
+
+// service is what the flags ask for, but for its guard.
+func (o *serveOptions) service(e *env) (*service.Options, error) {
+	open := openTaxonomy
+	if len(o.Files) > 0 { // which may be rows of a task without error types
+		open = openTask
+	}
+	t, err := open(o.Taxonomy)
+	if err != nil {
+		return nil, err
+	}
+	so := &service.Options{Taxonomy: t, Bounds: o.Bounds, Build: runrecord.ReadBuild().String()}
+	if so.Reading.Map, err = run.ReadMap(o.Map, t.FieldNames()); err != nil {
+		return nil, err
+	}
+	if so.Reading.ID, err = run.ReadID(o.ID); err != nil {
+		return nil, err
+	}
+	size, err := words.ParseSize(o.MaxRecord)
+	if err != nil {
+		return nil, exit.Usagef("--max-record %w", err)
+	}
+	so.Reading.MaxRecord = int(size)
+	so.Open = func(ctx context.Context, ran func(rows int)) (*service.Model, error) {
+		return o.openModel(ctx, e, so, ran)
+	}
+	return so, nil
+}
+
+func (o *serveOptions) openModel(ctx context.Context, e *env, so *service.Options,
+	ran func(rows int)) (*service.Model, error) {
+	if _, err := openTaxonomy(o.Taxonomy); err != nil {
+		return nil, err
+	}
+	lo := o.Local
+	lo.Ran = ran
+	if ort.IsCUDA(lo.On.Device) && lo.Workers == 0 {
+		lo.Workers = 1 // of each of two batches
+	}
+	l, err := stages.OpenLocal(ctx, e.machine(), lo, so.Taxonomy, e.Warn)
+	if err != nil {
+		return nil, err
+	}
+	schedule := local.Schedule(lo.On.Device, lo.Workers)
+	m := &service.Model{Identifier: l.Identifier, Manifest: &l.Model.Manifest, SHA256: l.Model.SHA256,
+		Device: lo.On.Device, Workers: schedule.Workers, Close: l.Close}
+	if schedule.BatchTokens > 0 {
+		m.Batch = schedule.Window / 2
+	}
+	return m, nil
+}
+
+// readToken gives the token of --token-file; "" where there is none.
+func (o *serveOptions) readToken(e *env) (string, error) {
+	if o.TokenFile == "" {
+		return "", nil
+	}
+	f, err := os.Open(o.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	defer f.Close()
+	info, statErr := f.Stat()
+	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err := errors.Join(err, statErr); err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	token := strings.TrimRight(string(text), "\r\n")
+	if len(token) < minToken || len(token) > maxToken ||
+		strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", exit.Usagef("--token-file %s: want one line of %d to %d visible ASCII characters; make one with: "+
+			"head -c 24 /dev/urandom | base64 > %[1]s", o.TokenFile, minToken, maxToken)
+	}
+	if !o.Quiet && info.Mode().Perm()&0o044 != 0 {
+		e.Warn("others on this machine can read %s; chmod 600 keeps the token to you", o.TokenFile)
+	}
+	return token, nil
+}
+
+// guard says who may ask a server at an address; token "" makes one.
+func (o *serveOptions) guard(address net.Addr, token string) (*loopback.Guard, error) {
+	g, err := loopback.NewGuard(address)
+	if err != nil {
+		return nil, err
+	}
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok {
+		return nil, fmt.Errorf("%s is no TCP address", address)
+	}
+	port := fmt.Sprint(tcp.Port)
+	if !tcp.IP.IsLoopback() {
+		if token == "" {
+			return nil, exit.Usagef("--listen %s: other machines reach that; give --token-file FILE, with a token that they "+
+				"have, too", o.Listen)
+		}
+		g.Remote = true
+	}
+	if tcp.IP.IsUnspecified() {
+		if len(o.AllowHosts) == 0 {
+			return nil, exit.Usagef("--listen %s: name what this machine is called, as in --allow-host %s", o.Listen,
+				"tags.example.org")
+		}
+		g.Hosts = []string{"localhost:" + port, "127.0.0.1:" + port}
+	}
+	if tcp.Port == 80 { // which nobody writes
+		for _, host := range slices.Clone(g.Hosts) {
+			g.Hosts = append(g.Hosts, strings.TrimSuffix(host, ":80"))
+		}
+	}
+	for _, host := range o.AllowHosts {
+		if host == "" || strings.ContainsAny(host, "/@ ") {
+			return nil, exit.Usagef("--allow-host %q: give a name or an address, as in tags.example.org", host)
+		}
+		g.Hosts = append(g.Hosts, host, net.JoinHostPort(strings.Trim(host, "[]"), port))
+	}
+	g.Proxied = len(o.AllowHosts) > 0
+	if token != "" {
+		g.Token, g.Hint = token, "give the server's token, as in: Authorization: Bearer TOKEN"
+	}
+	return g, nil
+}
+
+// greet prints the address. A token of a file is not printed: logs keep what services print.
+func (o *serveOptions) greet(e *env, g *loopback.Guard) {
+	if o.TokenFile == "" {
+		fmt.Fprintln(run.Guard(e.Out), g.Address())
+	} else {
+		fmt.Fprintln(run.Guard(e.Out), g.Base())
+	}
+	switch {
+	case o.Quiet:
+	case o.TokenFile == "":
+		e.Warn("the address is a key: what stands behind #token= is the token of the API. Ctrl-C ends the server")
+	default:
+		e.Warn("the token is that of %s. Ctrl-C ends the server", o.TokenFile)
+	}
+	if g.Remote && !o.Quiet {
+		e.Warn("token and rows go over the network as they are; put a proxy with TLS before the server " +
+			"(docs/serve.md)")
+	}
+}

@@ -1,0 +1,78 @@
+package loopback
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// Listen opens a port of the loopback interface, 0 for any that is free.
+func Listen(port int) (net.Listener, error) {
+	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+}
+
+// Patience is how long a request may take to come, unless its handler says otherwise by http.ResponseController, and
+// how long Serve waits at its end for those in flight, unless Server says otherwise.
+const Patience = 10 * time.Second
+
+// Server serves a handler. Only Handler must be given.
+type Server struct {
+	Handler        http.Handler
+	MaxConnections int           // open at a time; 0 is no limit
+	Drain          time.Duration // how long Serve waits at its end for requests in flight; 0 is Patience
+	// Draining is called when the server is to end, with a context of that time: connections are taken until it returns.
+	Draining func(context.Context)
+}
+
+// ErrCut is the error of a server that ended before its requests did.
+var ErrCut = errors.New("requests were cut off, which took too long to end")
+
+// Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: s.Handler, ReadTimeout: Patience, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	if s.MaxConnections > 0 {
+		c := newConnections(s.MaxConnections)
+		server.Handler, server.ConnState, server.ConnContext = c.begin(s.Handler), c.note, c.remember
+	}
+	ended := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.Drain, Patience))
+		defer cancel()
+		if s.Draining != nil {
+			s.Draining(late)
+		}
+		err := server.Shutdown(late)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.Join(ErrCut, server.Close())
+		}
+		ended <- err
+	})
+	err := server.Serve(l)
+	if stop() || !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-ended
+}
+
+// OpenBrowser opens an address where the system is known to have a command for that, else it does nothing. The browser
+// stays when ctx ends: it is the user's.
+func OpenBrowser(ctx context.Context, address string) error {
+	program := map[string]string{"darwin": "open", "linux": "xdg-open"}[runtime.GOOS]
+	if program == "" {
+		return nil
+	}
+	// #nosec G204 -- constants; an address of this server
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, address)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // how the browser ends is nobody's business here
+	return nil
+}

@@ -1,0 +1,138 @@
+package sections
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/report/view"
+)
+
+// Figures are shares and means of all rows. Its JSON keys are stable.
+type Figures struct {
+	Shares []Share `json:"shares"`
+	Means  []Mean  `json:"means"`
+}
+
+// Share says how many rows have a value of a facet.
+type Share struct {
+	Facet  string        `json:"facet"`
+	Value  string        `json:"value"`
+	By     string        `json:"by,omitempty"`     // "run" or "system"; absent of all rows
+	Column string        `json:"column,omitempty"` // the run or system
+	Rows   int           `json:"rows"`
+	Of     int           `json:"of"`    // rows that have any value that is not unknown
+	Share  report.Number `json:"share"` // 0 to 1; undefined of what is unknown
+	Low    report.Number `json:"low"`   // of the interval: Wilson's, with rows of a group counted as far as they differ
+	High   report.Number `json:"high"`
+}
+
+// Mean is that of a score.
+type Mean struct {
+	Measure string        `json:"measure"`
+	By      string        `json:"by,omitempty"`
+	Column  string        `json:"column,omitempty"`
+	Rows    int           `json:"rows"`    // with a number
+	Missing int           `json:"missing"` // rows without one, of runs in which any row has one
+	Mean    report.Number `json:"mean"`
+	Low     report.Number `json:"low"` // of Student's interval
+	High    report.Number `json:"high"`
+}
+
+// figure is a share with its interval.
+func (s *Share) figure() report.Figure {
+	return report.Figure{Value: s.Share, Low: s.Low, High: s.High}
+}
+
+// ways are how rows are told apart in columns: not at all, by run, by system.
+func ways(c *view.Catalog) []string {
+	by := []string{""}
+	for _, key := range []string{"run", "system"} {
+		i := slices.IndexFunc(c.Facets, func(f view.Facet) bool { return f.Key == key })
+		if i >= 0 && !c.Facets[i].Multi {
+			by = append(by, key)
+		}
+	}
+	return by
+}
+
+// ComputeFigures asks a source for the shares of what was found, and for means of scores, over all rows.
+func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
+	c := s.Catalog()
+	f := &Figures{Shares: []Share{}, Means: []Mean{}}
+	for _, by := range ways(c) {
+		for i := range c.Facets {
+			if !isFinding(c.Facets[i].Key) {
+				continue
+			}
+			counts, err := s.Counts(ctx, view.CountsQuery{Facet: c.Facets[i].Key, By: by})
+			if err != nil {
+				return nil, err
+			}
+			f.Shares = append(f.Shares, sharesIn(counts, &c.Facets[i], by)...)
+		}
+		for _, m := range c.Measures {
+			if !strings.HasPrefix(m.Key, "score.") {
+				continue
+			}
+			h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: by})
+			if err != nil {
+				return nil, err
+			}
+			for _, column := range h.Columns {
+				one := Mean{Measure: m.Key, By: by, Column: column.Name, Rows: column.Rows, Missing: column.Missing}
+				mean, low, high := stats.Mean(column.Rows, column.Sum, column.Squares)
+				one.Mean, one.Low, one.High = report.Number(mean), report.Number(low), report.Number(high)
+				f.Means = append(f.Means, one)
+			}
+		}
+	}
+	return f, nil
+}
+
+// isFinding tells facets of what was found from those of what rows are.
+func isFinding(key string) bool {
+	return slices.Contains([]string{"label", "gold", "issue", "unscored", "truncated"}, key) ||
+		strings.HasPrefix(key, "verdict.")
+}
+
+// sharesIn are those of counts.
+func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
+	for at, column := range counts.Columns {
+		for i, value := range counts.Values {
+			cell := value.Cells[at]
+			s := Share{Facet: f.Key, Value: value.Name, By: by, Column: column.Name, Rows: cell.Rows, Of: column.Rows,
+				Share: report.Undefined, Low: report.Undefined, High: report.Undefined}
+			if f.Values[i].Role != view.RoleUnknown {
+				sums := stats.ShareSums{Groups: column.Groups, Hits: float64(cell.Rows), Rows: float64(column.Rows),
+					HitSquares: cell.Squares, RowSquares: column.Squares, CrossProducts: cell.Products}
+				low, high := sums.Wilson()
+				s.Share, s.Low, s.High = report.Number(sums.Share()), report.Number(low), report.Number(high)
+			}
+			shares = append(shares, s)
+		}
+	}
+	return shares
+}
+
+// Answers are what a source says to the questions that the page asks of all rows: every facet and every measure, also
+// by run and by system.
+func Answers(ctx context.Context, s view.Source) (answers []view.Answer, err error) {
+	c := s.Catalog()
+	for _, by := range ways(c) {
+		for i := range c.Facets {
+			q := view.CountsQuery{Facet: c.Facets[i].Key, By: by}
+			counts, countErr := s.Counts(ctx, q)
+			answers, err = append(answers, view.Answer{Counts: &q, Answer: counts}), errors.Join(err, countErr)
+		}
+		for i := range c.Measures {
+			q := view.HistogramQuery{Measure: c.Measures[i].Key, By: by}
+			h, countErr := s.Histogram(ctx, q)
+			answers, err = append(answers, view.Answer{Histogram: &q, Answer: h}), errors.Join(err, countErr)
+		}
+	}
+	return answers, err
+}

@@ -1,0 +1,628 @@
+// The page in Chromium, as a report file that is opened from disk with the network cut.
+
+import { createRequire } from "node:module";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Catalog, Columns, Data } from "../src/contract";
+import { texts } from "../src/texts";
+import { sample } from "../test/sample";
+import { LocalSource } from "../src/local";
+import { at, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
+import { payloads } from "./payloads";
+
+let browser: Browser;
+let file: string;
+
+beforeAll(async () => {
+  browser = await launch();
+  file = makeFile("report.html", sample(240));
+}, 240_000);
+
+afterAll(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Opens an address with the network cut, and does something; at the end nothing may have gone wrong. */
+async function visit(address: string, act: (page: Page) => Promise<void>, options: BrowserContextOptions = {}): Promise<void> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  try {
+    const { page, faults } = await openPage(await cut(context), address);
+    await settle(page);
+    await act(page);
+    expect(faults).toEqual([]);
+  } finally {
+    await context.close();
+  }
+}
+
+async function cut(context: BrowserContext): Promise<BrowserContext> {
+  await context.setOffline(true);
+  await context.route(/^(?!file:|data:|blob:)/, (route) => route.abort());
+  return context;
+}
+
+const heading = (page: Page) => page.textContent("main h1");
+const query = (page: Page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
+
+describe("views", () => {
+  test("each opens by mouse", () => visit(file, async (page) => {
+    for (const [i, name] of ["Overview", "Errors and issues", "Rows", "Compare", "Row", "Measured"].entries()) {
+      await page.click(`header nav a:text-is("${name}")`);
+      await settle(page);
+      expect(await heading(page)).toBe(name);
+      expect(query(page).get("view")).toBe(viewNames[i]);
+      await page.waitForFunction((n) => document.title.startsWith(n), name);
+    }
+  }));
+
+  test("each opens by key, and by Tab and Enter", () => visit(file, async (page) => {
+    for (const [i, name] of viewNames.entries()) {
+      await page.keyboard.press(String(i + 1));
+      await settle(page);
+      expect(query(page).get("view")).toBe(name);
+    }
+    await page.keyboard.press("1");
+    await page.reload();
+    await settle(page);
+    await page.keyboard.press("Tab");
+    expect(await page.textContent(":focus")).toBe("Skip to the content");
+    for (let i = 0; i < 30 && (await page.textContent(":focus")) !== "Compare"; i++) await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await settle(page);
+    expect(await heading(page)).toBe("Compare");
+  }));
+
+  test("show what they are for", () => visit(file, async (page) => {
+    const shown = async (view: string) => {
+      await page.goto(at(file, view));
+      await settle(page);
+      return (await page.textContent("main"))!;
+    };
+    expect(await shown("overview")).toMatch(/Error by System[\s\S]*large-tuned[\s\S]*Scores[\s\S]*Distribution of fluency[\s\S]*\$ 1\.27/);
+    expect(await shown("errors")).toMatch(/No Error[\s\S]*untagged[\s\S]*No Issue[\s\S]*unassigned[\s\S]*How rows were grouped/);
+    expect(await shown("rows")).toMatch(/item-1-baseline[\s\S]*All rows and filtered rows/);
+    expect(await shown("compare")).toMatch(/Paired shares[\s\S]*Pairs that differ[\s\S]*Rating of systems[\s\S]*Wins of the row[\s\S]*Bias of judges/);
+    expect(await shown("row")).toMatch(/Probabilities against thresholds[\s\S]*Raw record/);
+    expect(await shown("measured")).toMatch(/Per label against people[\s\S]*Confusion[\s\S]*Calibration[\s\S]*Learning curve/);
+    expect(await page.locator("svg.plot path").count()).toBeGreaterThan(3);
+  }));
+});
+
+/** Twelve rows of two systems: what is counted of them can be counted by hand. */
+function dozen(): Data {
+  const labels = [[0], [1], [1, 2], [2], [0], [3], [1], [2, 1], [0], [3], [1], [0]];
+  const system = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1];
+  const score = [3, 1, 1.5, 2, 3, null, 2, 1, 3, null, 2.5, 2];
+  const columns: Columns = {
+    run: labels.map(() => 0), id: labels.map((_, i) => `r${i}`), group: labels.map((_, i) => i), input: labels.map((_, i) => i % 6),
+    facets: { run: labels.map(() => [0]), system: system.map((s) => [s]), label: labels }, measures: { "score.clarity": score },
+    records: labels.map((_, i) => ({ id: `r${i}`, text: i < 6 ? `the heron number ${i}` : `a Heronry, number ${i}`, system: system[i]! })),
+  };
+  const catalog: Catalog = {
+    format: 1, title: "A dozen", build: "test", rows: 12, task: "t@1",
+    runs: [{ name: "dozen.jsonl", command: "identify", rows: 12, rejected: 0, facts: [] }], fields: [{ name: "text", definition: "", judged: true }],
+    facets: [
+      { key: "run", title: "Run", multi: false, values: [{ name: "dozen.jsonl" }] }, { key: "system", title: "System", multi: false, values: [{ name: "one" }, { name: "two" }] },
+      { key: "label", title: "Error", multi: true, values: [{ name: "No Error", role: "none" }, { name: "Red" }, { name: "Blue" }, { name: "untagged", role: "unknown" }] },
+    ],
+    measures: [{ key: "score.clarity", title: "Clarity", low: 1, high: 3, runs: [0] }], sections: [], notes: [],
+  };
+  return { catalog, rows: columns };
+}
+
+describe("filters", () => {
+  // counted by hand in dozen(): labels Red in rows 1 2 6 7 10, Blue in 2 3 7, No Error in 0 4 8 11, untagged 5 9
+  test.each([
+    ["any of", "&any.label=Red", [1, 2, 6, 7, 10]],
+    ["any of two", "&any.label=Red&any.label=Blue", [1, 2, 3, 6, 7, 10]],
+    ["all of", "&all.label=Red&all.label=Blue", [2, 7]],
+    ["none of", "&none.label=Red&none.label=untagged", [0, 3, 4, 8, 11]],
+    ["only these", "&any.label=Red&only.label=1", [1, 6, 10]],
+    ["no error", "&any.label=No+Error", [0, 4, 8, 11]],
+    ["system", "&any.system=two&any.label=Blue", [7]],
+    ["range", "&min.score.clarity=1.5&max.score.clarity=2.5", [2, 3, 6, 10, 11]],
+    ["search", "&q=heronry", [6, 7, 8, 9, 10, 11]],
+    ["search for beginnings", "&q=HERON+num+3", [3]],
+    ["nothing", "&any.label=Red&none.label=Red", []],
+  ] as [string, string, number[]][])("%s", async (_, filter, rows) => {
+    await visit(at(makeFile("dozen.html", dozen()), "rows", filter), async (page) => {
+      expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(rows.map((r) => `r${r}`));
+      expect(await page.textContent(".chosen")).toContain(`${rows.length} of 12 rows`);
+    });
+  });
+
+  test("all rows and filtered rows stand side by side, with the difference", () => visit(at(makeFile("dozen.html", dozen()), "errors", "&any.system=two"), async (page) => {
+    const cells = (name: string) => page.locator(`tr:has(th a:text-is("${name}")) >> css=td`).allTextContents();
+    // Red: 5 of 10 tagged rows; of system two 3 of 5. Blue: 3 of 10 and 1 of 5
+    expect((await cells("Red")).map((c) => c.slice(0, 6))).toEqual(["5", "50.0 %", "3", "60.0 %", "+10.0−"].map((c) => c.slice(0, 6)));
+    expect((await cells("Blue")).map((c) => c.slice(0, 6))).toEqual(["3", "30.0 %", "1", "20.0 %", "−10.0−"]);
+    expect((await cells("untagged")).slice(0, 3)).toEqual(["2", "–", "1"]);
+  }));
+
+  test("are set by mouse in the panel, and taken away", () => visit(at(makeFile("dozen.html", dozen()), "rows"), async (page) => {
+    await page.click("#filter-toggle");
+    await page.click('button[aria-label="Error any of Red"]');
+    await page.click('button[aria-label="System none of one"]');
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r6", "r7", "r10"]);
+    await page.click("summary:has-text('Scores, probabilities')");
+    await page.fill('input[aria-label="Clarity: at least"]', "2");
+    await page.keyboard.press("Tab");
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r6", "r10"]);
+    await page.click('a[aria-label="Remove: Error any of Red"]');
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r6", "r8", "r10", "r11"]);
+    await page.click(".chip.clear");
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").count()).toBe(12);
+  }));
+
+  test("are set by keyboard: / searches, f opens the panel", () => visit(at(makeFile("dozen.html", dozen()), "rows"), async (page) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type("heronry");
+    await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 6);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("f");
+    await page.focus('button[aria-label="Error all of Blue"]');
+    await page.keyboard.press("Space");
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r7"]);
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#filter-panel", { state: "detached" });
+  }));
+
+  test("that the address names and the file lacks are said", () => visit(at(file, "rows", "&any.label=Gone&min.score.fluency=4"), async (page) => {
+    expect(await page.textContent("main [role=alert]")).toContain("Error: Gone");
+    expect(await page.locator(".chips a").count()).toBe(2);
+  }));
+});
+
+describe("the address", () => {
+  test("back and forward go through what was shown", () => visit(at(file, "overview"), async (page) => {
+    await page.click('header nav a:text-is("Rows")');
+    await settle(page);
+    await page.click("#filter-toggle");
+    await page.click('button[aria-label="Error any of Vague"]');
+    await settle(page);
+    const vague = await page.textContent(".chosen");
+    await page.click("table.rows tbody th a >> nth=1");
+    await settle(page);
+    expect(query(page).get("view")).toBe("row");
+    await page.goBack();
+    await settle(page);
+    expect([query(page).get("view"), await page.textContent(".chosen")]).toEqual(["rows", vague]);
+    await page.goBack();
+    await settle(page);
+    expect(query(page).get("any.label")).toBeNull();
+    await page.goBack();
+    await settle(page);
+    expect(await heading(page)).toBe("Overview");
+    for (let i = 0; i < 3; i++) await page.goForward();
+    await settle(page);
+    expect([query(page).get("view"), query(page).get("any.label")]).toEqual(["row", "Vague"]);
+  }));
+
+  test("a copied address shows the same", async () => {
+    const address = at(file, "errors", "&any.system=large&facet=label&t.label=-share%3Ae");
+    await visit(address, async (page) => {
+      expect(await page.locator("main tbody tr th a").allTextContents()).not.toHaveLength(0);
+      expect(await page.locator("th[aria-sort=descending]").count()).toBe(1);
+      expect(await page.inputValue(".tools input")).toBe("e");
+      expect(page.url()).toBe(address);
+    });
+  });
+});
+
+describe("tables", () => {
+  test("sort, search and export what they show", () => visit(at(file, "errors", "&facet=label"), async (page) => {
+    await page.click('th button:has-text("Share")');
+    await settle(page);
+    const shares = (await page.locator("main tbody tr:not([class]) .figure .value").allTextContents()).map((t) => Number.parseFloat(t));
+    expect(shares).toEqual(shares.toSorted((a, b) => b - a));
+    expect(shares.length).toBe(5);
+    await page.click('th button:has-text("Share")');
+    await settle(page);
+    expect((await page.locator("main tbody tr:not([class]) .figure .value").allTextContents()).map((t) => Number.parseFloat(t))).toEqual(shares.toReversed());
+    await page.goto(at(file, "errors", "&facet=issue&t.issue=%3Aperson"));
+    await settle(page);
+    expect(await page.locator("main tbody tr th a").allTextContents()).toEqual(["Names the wrong person"]);
+    const [csv] = await Promise.all([page.waitForEvent("download"), page.click('main button:text-is("CSV")')]);
+    expect(csv.suggestedFilename()).toBe("issue.csv");
+    const lines = readFileSync(await csv.path(), "utf8").split("\n");
+    expect(lines[0]).toBe("Issue,Rows,Share,low,high,Severity,Stability,Stands with,Examples");
+    expect(lines[1]).toMatch(/^Names the wrong person,\d+,0\.\d+,0\.\d+,0\.\d+,2\.\d+,0\.\d+,,/);
+    expect(lines).toHaveLength(3);
+    const [jsonl] = await Promise.all([page.waitForEvent("download"), page.click('main button:text-is("JSONL")')]);
+    expect(JSON.parse(readFileSync(await jsonl.path(), "utf8"))).toMatchObject({ Issue: "Names the wrong person", Stability: expect.any(Number) as number });
+  }));
+
+  test("the records of a filter are exported in their order", () => visit(at(makeFile("dozen.html", dozen()), "rows", "&any.label=Red&sort=-score.clarity"), async (page) => {
+    const [jsonl] = await Promise.all([page.waitForEvent("download"), page.click('button[aria-label="Export as JSONL: Export records"]')]);
+    const rows = readFileSync(await jsonl.path(), "utf8").trim().split("\n").map((l) => JSON.parse(l) as { id: string });
+    expect(rows.map((r) => r.id)).toEqual(["r10", "r6", "r2", "r1", "r7"]);
+    expect(rows[0]).toEqual({ id: "r10", text: "a Heronry, number 10", system: 1 });
+    const [csv] = await Promise.all([page.waitForEvent("download"), page.click('button[aria-label="Export as CSV: Export records"]')]);
+    expect(readFileSync(await csv.path(), "utf8").split("\n").slice(0, 3)).toEqual([
+      "run,id,text,system,label,score.clarity", 'dozen.jsonl,r10,"a Heronry, number 10",two,Red,2.5', 'dozen.jsonl,r6,"a Heronry, number 6",two,Red,2',
+    ]);
+  }));
+
+  test("are walked through by keys, with one stop of Tab", () => visit(at(file, "rows"), async (page) => {
+    const here = () => page.textContent(":focus");
+    await page.keyboard.press("j");
+    const first = await here();
+    await page.keyboard.press("ArrowDown");
+    const second = await here();
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    expect(await here()).toBe(second);
+    await page.keyboard.press("Home");
+    expect(await here()).toBe(first);
+    await page.keyboard.press("End");
+    expect(await page.locator("table.rows tbody tr:last-child :focus").count()).toBe(1);
+    expect(await page.locator('table.rows tbody [tabindex="0"]').count()).toBe(1);
+    await page.keyboard.press("Enter");
+    await settle(page);
+    expect(await heading(page)).toBe("Row");
+    await page.keyboard.press("u");
+    await settle(page);
+    expect(await page.locator("table.rows tbody tr:last-child :focus").count()).toBe(1);
+  }));
+
+  test("pages of the list follow each other", () => visit(at(file, "rows"), async (page) => {
+    await page.click('button:text-is("Next page")');
+    await settle(page);
+    expect(await page.textContent(".pager")).toContain("51–100 of 240");
+    expect(query(page).get("from")).toBe("50");
+  }));
+});
+
+describe("a row", () => {
+  test("is followed by the next one in the list, by key and by mouse", () => visit(at(makeFile("dozen.html", dozen()), "rows", "&any.label=Red&sort=-score.clarity"), async (page) => {
+    await page.click("table.rows tbody th a >> nth=0");
+    await settle(page);
+    const id = () => page.textContent(".row-title h2");
+    expect(await id()).toBe("r10");
+    await page.keyboard.press("j");
+    await settle(page);
+    expect(await id()).toBe("r6");
+    await page.keyboard.press("ArrowRight");
+    await settle(page);
+    expect(await id()).toBe("r2");
+    await page.keyboard.press("k");
+    await settle(page);
+    expect(await id()).toBe("r6");
+    await page.click('a[data-go="next"]');
+    await settle(page);
+    expect(await page.textContent(".row-head [role=status]")).toBe("3 of 5");
+  }));
+
+  test("marks quotes and words of other fields, and shows what is known of it", () => visit(at(file, "row"), async (page) => {
+    const marks = await page.locator(".fields mark").allTextContents();
+    expect(marks.some((m) => m.startsWith("built in "))).toBe(true);
+    expect(await page.locator(".fields mark.field").count()).toBeGreaterThan(0);
+    const text = (await page.textContent("main"))!;
+    for (const part of ["judge-large", "vanilla", "error-aware", "The summary says", "tuned.jsonl", "Copy id for a batch"]) expect(text).toContain(part);
+    await page.click("summary:text-is('Raw record')");
+    expect(JSON.parse((await page.textContent("pre"))!)).toMatchObject({ id: expect.any(String) as string, output: expect.any(String) as string });
+  }));
+});
+
+describe("a comparison", () => {
+  test("counts pairs of two systems as by hand", () => visit(at(makeFile("dozen.html", dozen()), "compare", "&a=system%3Aone&b=system%3Atwo"), async (page) => {
+    // pairs of row i and i+6; 3-9 and 5-11 have an untagged side. Red: 1 and 7 both; 0-6 and 4-10 only two; 2-8 only one
+    const cells = (name: string) => page.locator(`tr:has(th a:text-is("${name}")) >> css=td`).allTextContents();
+    expect((await cells("Red")).slice(3, 7)).toEqual(["1", "1", "2", "0"]);
+    expect((await cells("No Error")).slice(3, 7)).toEqual(["0", "2", "1", "1"]);
+    expect(await page.textContent("main")).toContain("6 pairs; 4 differ; 2 not looked at");
+    await page.click('main tr a:text-is("Blue")');
+    await settle(page);
+    // Blue: row 2 has it and 8 not; 7 has it and 1 not
+    expect(await page.locator("section:has(h2:text('Pairs that differ in Blue')) tbody tr").count()).toBe(2);
+  }));
+});
+
+/** Every view, with its filter panel open, on a telephone. */
+async function narrow(file: string, filter: string): Promise<void> {
+  await visit(file, async (page) => {
+    await page.click("#filter-toggle");
+    for (const view of viewNames) {
+      await page.evaluate((hash) => (location.hash = hash), at("", view, filter));
+      await settle(page);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(400);
+    }
+  }, { viewport: { width: 400, height: 800 } });
+}
+
+describe("looks", () => {
+  test("both themes follow the system, and the switch", async () => {
+    const paper = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const colours: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await visit(file, async (page) => {
+        const system = await paper(page);
+        const other = colorScheme === "light" ? "dark" : "light";
+        await page.check(`.theme label:has-text("${other}") input`);
+        await page.waitForFunction((t) => document.documentElement.dataset["theme"] === t, other);
+        colours.push(system, await paper(page));
+      }, { colorScheme });
+    }
+    expect(colours[0]).toBe(colours[3]);
+    expect(colours[1]).toBe(colours[2]);
+    expect(colours[0]).not.toBe(colours[1]);
+  });
+
+  test("no view scrolls sideways at 400 pixels", () => narrow(file, "&any.label=Vague&any.label=Factual+Error&min.score.fluency=1"));
+
+  test("printed, the controls are gone", () => visit(file, async (page) => {
+    await page.emulateMedia({ media: "print" });
+    expect(await page.isVisible("header nav")).toBe(false);
+    expect(await page.isVisible("main table")).toBe(true);
+    expect((await page.pdf()).length).toBeGreaterThan(10_000);
+  }));
+
+  test("? lists the keys, Esc closes the list", () => visit(file, async (page) => {
+    await page.keyboard.press("?");
+    await settle(page);
+    expect(await page.textContent("dialog")).toContain("next row");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog", { state: "detached" });
+  }));
+});
+
+describe("axe-core finds nothing serious", () => {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  interface Finding {
+    id: string;
+    impact: string;
+    nodes: { html: string; failureSummary: string }[];
+  }
+  test.each(["light", "dark"] as const)("in the %s theme", async (colorScheme) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme, bypassCSP: true });
+    const page = await context.newPage();
+    const found: string[] = [];
+    const check = async (name: string) => {
+      await settle(page);
+      const violations = await page.evaluate(async () => (await (window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }).axe.run()).violations);
+      for (const v of violations) {
+        if (v.impact === "serious" || v.impact === "critical") found.push(`${name}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 150)} ${n.failureSummary.slice(0, 300)}`).join(" | ")}`);
+      }
+    };
+    await page.goto(file);
+    await page.waitForSelector("main h1");
+    await page.addScriptTag({ content: axe });
+    for (const view of viewNames) {
+      await page.evaluate((hash) => (location.hash = hash), at("", view, view === "overview" || view === "rows" ? "" : "&any.label=Vague&none.system=few-shot"));
+      await check(view);
+    }
+    await page.click("#filter-toggle");
+    await page.keyboard.press("?");
+    await check("panel and keys");
+    await context.close();
+    expect(found).toEqual([]);
+  }, 120_000);
+});
+
+describe("what strangers wrote", () => {
+  test("nothing of 40 payloads runs, anywhere", async () => {
+    const data = poisoned();
+    const context = await cut(await browser.newContext({ viewport: { width: 1280, height: 900 } }));
+    const ran: string[] = [];
+    await context.exposeFunction("evil", () => ran.push("evil"));
+    const { page, faults } = await openPage(context, makeFile("poisoned.html", data));
+    const see = async (hash: string) => {
+      await page.evaluate((h) => (location.hash = h), hash);
+      await page.waitForFunction((h) => location.hash === h, hash);
+      await settle(page);
+    };
+    const name = (i: number) => encodeURIComponent(payloads[i]!);
+    await page.click("#filter-toggle");
+    for (const summary of await page.locator(".filterpanel summary").all()) await summary.click();
+    await see(`#view=measured&any.label=${name(0)}&none.system=${name(1)}&q=${name(2)}`);
+    await page.click("#filter-toggle");
+    for (const [v, view] of viewNames.entries()) {
+      for (let i = v; i < payloads.length; i += 21) {
+        await see(`#view=${view}&any.label=${name(i)}&q=${name(i)}&facet=label&t.label=${name(i)}%3A${name(i)}&a=run%3A${name(i)}&trend=${name(i)}&run=${name(i)}`);
+        if (i === v) for (const summary of await page.locator("main summary").all()) await summary.click();
+      }
+      await see(`#view=${view}`);
+    }
+    for (let i = 0; i < payloads.length; i++) await see(`#view=row&row=${i}${i % 9 === 0 ? `&sort=${name(i)}` : ""}`);
+    await see("#view=row&row=5");
+    expect(await page.textContent(".row-title h2")).toBe(payloads[5]);
+    expect(await page.textContent(".fields .judged dd")).toBe(payloads[5]);
+    expect(ran).toEqual([]);
+    expect(faults).toEqual([]);
+    expect(await page.locator("main img, main iframe, main object, main embed, main script, main style, main link, main form, main video, main [onerror]").count()).toBe(0);
+    await context.close();
+  }, 240_000);
+});
+
+/** Every name and text is a payload. */
+function poisoned(): Data {
+  const n = payloads.length;
+  const p = (i: number) => payloads[i % n]!;
+  const named = (role?: string) => payloads.map((name, i) => ({ name, note: name, examples: [name], related: [{ name, rows: 1, phi: 0.1 }], ...(role && i === 0 ? { role } : {}) }));
+  const each = payloads.map((_, i) => [i]);
+  const facets = ["run", "system", "label", "issue", "gold", "unscored", "truncated", `verdict.${p(5)}`, ...payloads.map((x) => `column.${x}`)];
+  const measures = [...payloads.map((x) => `probability.${x}`), ...payloads.slice(0, 12).map((x) => `score.${x}`), `column.${p(3)}`];
+  const catalog: Catalog = {
+    format: 1, title: p(1), build: p(2), rows: n, task: p(3), review: "javascript:evil()",
+    runs: payloads.map((name) => ({ name, command: name, rows: 1, rejected: 1, thresholds: { [name]: 0.5 }, columns: { x: "y" }, facts: payloads.slice(0, 5).map((f) => ({ name: f, value: name })) })),
+    fields: payloads.slice(0, 6).map((x, i) => ({ name: i === 0 ? "text" : x, definition: x, judged: i === 0 })),
+    facets: facets.map((key, i) => ({ key, title: p(i), multi: ["label", "issue", "gold", "unscored", "truncated"].includes(key), values: named(key === "label" || key === "issue" ? "none" : undefined) })),
+    measures: measures.map((key, i) => ({ key, title: p(i), low: 0, high: 1, threshold: 0.5, runs: payloads.map((_, run) => run) })),
+    sections: (["compare", "measured", "issues"] as const).flatMap((view) => [
+      { view, title: p(4), run: p(5), notes: payloads, table: { columns: payloads.map((title) => ({ title, kind: "text" })), rows: [payloads, payloads.toReversed()] } },
+      { view, title: p(6), chart: { kind: "forest", x: p(7), line: 0, points: payloads.map((name, i) => ({ group: p(i >> 3), name, value: 0.5, low: 0.1, high: 0.9 })) } },
+      { view, title: p(8), chart: { kind: "lines", x: p(9), y: p(10), diagonal: true, series: payloads.map((name) => ({ name, points: [[0, 0, 0, 0], [1, 1, 0.9, 1]] as [number, number, number, number][] })) } },
+      { view, title: p(11), chart: { kind: "matrix", x: p(12), y: p(13), cells: payloads.map((row, i) => ({ row, column: p(i + 1), value: i })) } },
+    ]),
+    notes: payloads,
+  };
+  return {
+    catalog,
+    rows: {
+      run: payloads.map((_, i) => i), id: [...payloads], group: payloads.map((_, i) => i), input: payloads.map((_, i) => i >> 1),
+      facets: Object.fromEntries(facets.map((f) => [f, each])), measures: Object.fromEntries(measures.map((m) => [m, payloads.map((_, i) => i / n)])),
+      records: payloads.map((x, i) => ({
+        id: x, text: x, ...Object.fromEntries(payloads.map((name) => [name, x])), [p(1)]: p(i + 1), y: x,
+        diagnosis: { status: x, reason: x, labels: [x], probabilities: { [x]: 1 } },
+        scores: { [x]: { value: i, runs: [{ judge: x, mode: x, explanation: `“${x}”`, errors_shown: [x], reason: x, status: x, planted: x }] } },
+        issues: { status: x, analysis: x, quote: x, reason: x, evaluation: x, ids: [x] }, verdicts: { [x]: { value: x, runs: [{ judge: x, mode: x, order: x, explanation: x }] } },
+      })),
+    },
+  };
+}
+
+describe("served", () => {
+  test("the page asks with the token of its address, which it hides", async () => {
+    const served = await serve(sample(240));
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    const { page, faults } = await openPage(context, `${served.address}&view=rows&any.label=Vague`);
+    await settle(page);
+    expect(page.url()).toBe(`${served.address.split("#")[0]!}#view=rows&any.label=Vague`);
+    const local = await new LocalSource(sample(240)).rows({ filter: { facets: { label: { any: ["Vague"] } } }, sort: { key: "row" }, offset: 0, limit: 50 });
+    expect(await page.textContent(".chosen")).toContain(`${local.total} of 240 rows`);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(local.rows.map((r) => r.id));
+    for (const view of viewNames) {
+      await page.evaluate((v) => (location.hash = `#view=${v}&row=3`), view);
+      await settle(page);
+      expect(await page.locator(".failure").count(), view).toBe(0);
+    }
+    const [file] = await Promise.all([page.waitForEvent("download"), page.evaluate(() => (location.hash = "#view=rows")).then(() => page.click('button[aria-label="Export as JSONL: Export records"]'))]);
+    expect(readFileSync(await file.path(), "utf8").trim().split("\n")).toHaveLength(240);
+    await page.reload();
+    await settle(page);
+    expect(await heading(page)).toBe("Rows");
+    expect(new Set(served.asked)).toEqual(new Set(["/", "/page.js", "/page.css", "/view/catalog", "/view/counts", "/view/histogram", "/view/rows", "/view/row", "/view/pairs", "/view/export"]));
+    expect(faults).toEqual([]);
+    await context.close();
+    await served.stop();
+  });
+
+  test("what fails says what to do, and is tried again", async () => {
+    const served = await serve(dozen());
+    const context = await browser.newContext();
+    const other = await context.newPage();
+    await other.goto(served.address.split("#")[0]!);
+    expect(await other.textContent("[role=alert]")).toContain("Open the address that erreval serve printed");
+    const { page } = await openPage(context, served.address);
+    await settle(page);
+    served.broken = true;
+    await page.click('header nav a:text-is("Rows")');
+    await page.waitForSelector(".failure");
+    expect(await page.textContent(".failure")).toContain("erreval serve does not answer");
+    served.broken = false;
+    await page.click('.failure button:text-is("Try again")');
+    await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 12);
+    expect(await page.locator(".failure").count()).toBe(0);
+    await context.close();
+    await served.stop();
+  });
+
+  test("an answer that is overtaken is not shown", async () => {
+    const served = await serve(dozen());
+    const context = await browser.newContext();
+    const { page, faults } = await openPage(context, `${served.address}&view=rows`);
+    await settle(page);
+    const cancelled = page.waitForEvent("requestfailed");
+    served.slow = 10_000;
+    await page.evaluate(() => (location.hash = "#view=rows&any.label=Blue"));
+    await page.waitForFunction(() => document.querySelector(".chips"));
+    served.slow = 0;
+    await page.evaluate(() => (location.hash = "#view=rows&any.label=Red"));
+    await page.waitForFunction(() => document.querySelectorAll("table.rows tbody th a").length === 5);
+    expect((await cancelled).postData()).toContain("Blue");
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r1", "r2", "r6", "r7", "r10"]);
+    expect(faults).toEqual([]);
+    await context.close();
+    await served.stop();
+  });
+});
+
+test("20,000 rows: time until the first view answers", async () => {
+  const large = makeFile("large.html", sample(20_000));
+  const context = await cut(await browser.newContext({ viewport: { width: 1280, height: 900 } }));
+  const { page, faults } = await openPage(context, large);
+  await settle(page);
+  const ready = await page.evaluate(() => performance.now());
+  const timed = async (act: () => Promise<unknown>) => {
+    const begun = performance.now();
+    await act();
+    await settle(page);
+    return Math.round(performance.now() - begun);
+  };
+  const filter = await timed(() => page.evaluate(() => (location.hash = "#view=errors&any.label=Vague")));
+  const search = await timed(() => page.evaluate(() => (location.hash = "#view=rows&q=bridge+ferrand")));
+  expect(await page.textContent(".chosen")).toContain("of 20,000 rows");
+  expect(faults).toEqual([]);
+  console.log(`20,000 rows, file of ${(readFileSync(new URL(large)).length / 1e6).toFixed(1)} MB: first view after ${Math.round(ready)} ms, filter ${filter} ms, search ${search} ms`);
+  await context.close();
+}, 240_000);
+
+describe("unusual data", () => {
+  test("a sample says so, and shows the figures of all rows", async () => {
+    const data = dozen();
+    data.catalog = { ...data.catalog, rows: 90_000, sample: { rows: 12, of: 90_000, seed: 7 } };
+    const columns = [{ name: "", rows: 80_000, groups: 80_000, squares: 80_000 }];
+    const cell = (rows: number) => [{ rows, squares: rows, products: rows }];
+    data.answers = [{ counts: { filter: {}, facet: "label" }, answer: { total: 90_000, columns, values: [{ name: "No Error", cells: cell(40_000) }, { name: "Red", cells: cell(30_000) }, { name: "Blue", cells: cell(20_000) }, { name: "untagged", cells: cell(10_000) }] } }];
+    const file = makeFile("sampled.html", data);
+    await visit(at(file, "errors"), async (page) => {
+      expect(await page.textContent(".sample")).toContain("sample of 12 of 90,000 rows (seed 7)");
+      expect(await page.textContent('tr:has(th a:text-is("Red"))')).toContain("30,00037.5 %");
+      await page.goto(at(file, "errors", "&any.system=two"));
+      await settle(page);
+      // 37.5 % of all rows, 3 of 5 in the sample's system two; the difference is the sample's: 3 of 5 less 5 of 10
+      const red = await page.locator('tr:has(th a:text-is("Red")) >> css=td').allTextContents();
+      expect(red.map((c) => c.slice(0, 6))).toEqual(["30,000", "37.5 %", "3", "60.0 %", "+10.0−"]);
+      expect(await page.textContent(".chosen")).toContain("6 of 12 rows chosen (50.0 %), of the sample");
+    });
+  });
+
+  test("long names do not widen the page", async () => {
+    const data = sample(40);
+    const long = (text: string, i: number) => `${text}${"m".repeat(150)}${i}`;
+    data.catalog.facets.forEach((f) => f.values.forEach((v, i) => (v.name = long(v.name, i))));
+    data.catalog.runs.forEach((r, i) => (r.name = data.catalog.facets[0]!.values[i]!.name));
+    data.catalog.measures.forEach((m, i) => (m.title = long(m.title, i)));
+    data.catalog.sections.forEach((s, i) => (s.title = long(s.title, i)));
+    data.catalog.title = data.rows.id[9] = long("t", 0);
+    await narrow(makeFile("long.html", data), `&any.system=${data.catalog.facets[1]!.values[0]!.name}`);
+  });
+
+  test("no rows, no labels, nothing to compare: each view says so", async () => {
+    const data = dozen();
+    const none: Data = {
+      catalog: { ...data.catalog, rows: 0, facets: data.catalog.facets.slice(0, 1), measures: [] },
+      rows: { run: [], id: [], group: [], input: [], facets: { run: [] }, measures: {}, records: [] },
+    };
+    const file = makeFile("empty.html", none);
+    await visit(file, async (page) => {
+      const shown = async (hash: string) => {
+        await page.evaluate((h) => (location.hash = h), hash);
+        await settle(page);
+        return (await page.textContent("main"))!;
+      };
+      for (const view of viewNames) expect(await shown(`#view=${view}`)).not.toContain(texts.errors.title);
+      expect(await shown("#view=compare")).toContain(texts.compare.none);
+      expect(await shown("#view=row&row=9")).toContain("there is no row 9");
+    });
+  });
+
+  test("data that were cut short are said to be", async () => {
+    const whole = makeFile("whole.html", dozen());
+    const path = new URL(whole);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, text.replace(/(id="data">.{400}).*?</s, "$1<"));
+    const page = await browser.newPage();
+    await page.goto(whole);
+    await page.waitForSelector("[role=alert]");
+    expect(await page.textContent("main")).toContain("it may have been cut short");
+    await page.close();
+  });
+});

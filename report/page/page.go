@@ -1,0 +1,87 @@
+// Package page holds the page that shows rows in a browser: the program in src, built into dist by make page, the
+// document that a server gives for it, and report files, in which page and data are one file.
+package page
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed" // dist
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+)
+
+// Script is the whole program. It asks the server that gave the page, unless the document holds data.
+//
+//go:embed dist/page.js
+var Script []byte
+
+// Style is the style sheet.
+//
+//go:embed dist/page.css
+var Style []byte
+
+// Policy is the Content-Security-Policy of a served page. Nothing is loaded from elsewhere, and no text becomes markup
+// or program.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
+	always +
+	"; frame-ancestors 'none'"
+
+const always = "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+const (
+	head = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+`
+	middle = `<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+`
+	body = `</head>
+<body>
+<div id="app"><noscript>This page shows its rows with JavaScript, which is switched off.</noscript></div>
+`
+	tail = "</body>\n</html>\n"
+)
+
+// Served is the document of a server that has Script at /page.js, Style at /page.css, and the answers under /view/.
+func Served() []byte {
+	return []byte(head + middle + "<title>erreval</title>\n<link rel=\"stylesheet\" href=\"/page.css\">\n" + body +
+		"<script src=\"/page.js\"></script>\n" + tail)
+}
+
+// File writes a report file: page and data, the JSON of view.Data, in one document that opens offline. Equal titles and
+// data give equal bytes. The errors are those of w and data.
+func File(w io.Writer, title string, data io.Reader) error {
+	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; %s",
+		hash(Script), hash(Style), always)
+	_, err := fmt.Fprintf(w, head+"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"+middle+
+		"<title>%s</title>\n<style>%s</style>\n"+body+"<script type=\"application/gzip+base64\" id=\"data\">",
+		policy, html.EscapeString(title), Style)
+	if err != nil {
+		return err
+	}
+	text := base64.NewEncoder(base64.StdEncoding, w)
+	packed := gzip.NewWriter(text)
+	if _, err := io.Copy(packed, data); err != nil {
+		return err
+	}
+	if err := packed.Close(); err != nil {
+		return err
+	}
+	if err := text.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n%s", Script, tail)
+	return err
+}
+
+// hash is what a policy calls an inline script or style by.
+func hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,85 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestFileHoldsPageAndData(t *testing.T) {
+	data := `{"catalog":{"title":"</script><script>alert(1)</script>"}}`
+	var first, second bytes.Buffer
+	for _, w := range []*bytes.Buffer{&first, &second} {
+		if err := File(w, `</title><script>alert(1)</script>`, strings.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("equal data give different files")
+	}
+	text := first.String()
+	packed := regexp.MustCompile(`id="data">([^<]*)</script>`).FindStringSubmatch(text)
+	if packed == nil {
+		t.Fatal("the file has no data")
+	}
+	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed[1])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || string(got) != data {
+		t.Errorf("read %q, %v; want %q", got, err, data)
+	}
+	if n := strings.Count(text, "<script"); n != 2+bytes.Count(Script, []byte("<script")) {
+		t.Errorf("the file has %d script elements, want data and page", n)
+	}
+	if strings.Contains(text, "unsafe") || !strings.Contains(text, "script-src '"+hash(Script)+"'") {
+		t.Error("the policy does not name the script by its hash alone")
+	}
+}
+
+// What ends or changes a script or style element may not stand in one, and a policy without unsafe-eval refuses code
+// that is made of text.
+func TestScriptCanStandInline(t *testing.T) {
+	for _, bad := range []string{"</script", "<!--", "<script", "eval(", "new Function"} {
+		if bytes.Contains(bytes.ToLower(Script), []byte(strings.ToLower(bad))) {
+			t.Errorf("dist/page.js has %q", bad)
+		}
+	}
+	if bytes.Contains(bytes.ToLower(Style), []byte("</style")) || bytes.Contains(Style, []byte("url(")) {
+		t.Error("dist/page.css ends its element, or loads something")
+	}
+	if bytes.Contains(Script, []byte{'\r'}) || bytes.Contains(Style, []byte{'\r'}) {
+		t.Error("a carriage return: browsers hash the text without it")
+	}
+}
+
+func TestScriptIsSmall(t *testing.T) {
+	const most = 110_000 // bytes, as sent
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(Script); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if packed.Len() > most {
+		t.Errorf("dist/page.js is %d bytes in gzip, want at most %d", packed.Len(), most)
+	}
+}
+
+func TestServedLinksScriptAndStyle(t *testing.T) {
+	text := string(Served())
+	for _, want := range []string{`href="/page.css"`, `src="/page.js"`, `id="app"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the document lacks %s", want)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+// The page: opens its source, shows the view that the address names, listens to keys.
+
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { knownFilter, readAddress, views, writeAddress, type State, type View } from "./address";
+import { Format, type Source } from "./contract";
+import { FilterBar, FilterPanel, searchId } from "./filterpanel";
+import { LocalSource } from "./local";
+import { RemoteSource, takeToken } from "./remote";
+import { makePage, PageContext, usePage } from "./state";
+import { texts } from "./texts";
+import { Compare } from "./views/compare";
+import { Errors } from "./views/errors";
+import { Measured } from "./views/measured";
+import { Overview } from "./views/overview";
+import { Row } from "./views/row";
+import { Rows } from "./views/rows";
+
+export function App({ block }: { block: HTMLElement | null }) {
+  const [source, setSource] = useState<Source>();
+  const [error, setError] = useState("");
+  useEffect(() => {
+    open(block).then((s) => {
+      const { format } = s.catalog();
+      if (format === Format) setSource(s);
+      else setError(texts.errors.format(format));
+    }, (e: unknown) => setError(e instanceof Error ? e.message : String(e)));
+  }, [block]);
+  if (error) return <main><div class="failure" role="alert"><p><strong>{texts.errors.title}.</strong> {error}</p></div></main>;
+  if (!source) return <main aria-busy="true"><p class="waiting" role="status">{texts.reading}</p></main>;
+  return <Shell source={source} />;
+}
+
+async function open(block: HTMLElement | null): Promise<Source> {
+  if (!block) return RemoteSource.open(takeToken());
+  if (typeof DecompressionStream === "undefined") throw new Error(texts.errors.browser);
+  let local: LocalSource;
+  try {
+    local = await LocalSource.decode(block.textContent ?? "");
+  } catch {
+    throw new Error(texts.errors.data);
+  }
+  block.remove(); // its text is no longer needed, and is large
+  setTimeout(() => local.prepareSearch(), 1000);
+  return local;
+}
+
+function Shell({ source }: { source: Source }) {
+  const catalog = source.catalog();
+  const read = () => {
+    const asked = readAddress(location.hash);
+    const { filter, unknown } = knownFilter(asked.filter, catalog);
+    return { state: { ...asked, filter }, unknown };
+  };
+  const [{ state, unknown }, setShown] = useState(read);
+  const [panel, setPanel] = useState(false);
+  const [keys, setKeys] = useState(false);
+  useEffect(() => {
+    const onChange = () => setShown(read());
+    addEventListener("hashchange", onChange);
+    addEventListener("popstate", onChange);
+    return () => {
+      removeEventListener("hashchange", onChange);
+      removeEventListener("popstate", onChange);
+    };
+  }, [source]);
+  const go = (next: State, replace = false) => {
+    const address = writeAddress(next);
+    if (replace) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    setShown({ state: next, unknown: [] });
+  };
+  const page = useMemo(() => makePage(source, state, go), [source, state]);
+  const title = useRef<HTMLHeadingElement>(null);
+  const view = useRef(state.view);
+  useEffect(() => {
+    document.title = `${texts.views[state.view]} – ${catalog.title || texts.product}`;
+    if (view.current !== state.view && !document.querySelector("dialog[open]")) {
+      view.current = state.view;
+      if (!document.activeElement || !document.getElementById("content")?.contains(document.activeElement)) title.current?.focus();
+      scrollTo(0, 0);
+    }
+  }, [state.view]);
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
+      const target = e.target instanceof HTMLElement ? e.target : null;
+      const typing = target?.matches("input:not([type=checkbox]), select, textarea") ?? false;
+      if (e.key === "Escape") {
+        if (typing) target?.blur();
+        else if (panel) {
+          setPanel(false);
+          document.getElementById("filter-toggle")?.focus();
+        }
+        return;
+      }
+      if (typing || keys) return;
+      if (press(e.key, page, { panel: () => setPanel(!panel), keys: () => setKeys(true) })) e.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [page, panel, keys]);
+  return (
+    <PageContext.Provider value={page}>
+      <a class="skip" href="#content" onClick={(e) => {
+        e.preventDefault();
+        title.current?.focus();
+      }}>{texts.skip}</a>
+      <header>
+        <div class="head">
+          <p class="title"><span class="product">{texts.product}</span> <span class="name" title={catalog.title}>{catalog.title}</span></p>
+          <div class="head-tools"><ThemeSwitch /><button type="button" onClick={() => setKeys(true)}>{texts.keys.open}</button></div>
+        </div>
+        <nav aria-label={texts.nav}>
+          <ul>
+            {views.map((v) => (
+              <li key={v}><a href={page.href({ view: v, params: v === state.view ? state.params : keptFor(v, state) })} aria-current={v === state.view ? "page" : undefined}>{texts.views[v]}</a></li>
+            ))}
+          </ul>
+        </nav>
+        <FilterBar open={panel} onToggle={() => setPanel(!panel)} />
+      </header>
+      {panel && <FilterPanel onClose={() => {
+        setPanel(false);
+        document.getElementById("filter-toggle")?.focus();
+      }} />}
+      <main id="content">
+        <h1 ref={title} tabIndex={-1}>{texts.views[state.view]}</h1>
+        {catalog.sample && <p class="note sample">{texts.sample(catalog.sample.rows, catalog.sample.of, catalog.sample.seed)}</p>}
+        {unknown.length > 0 && <p class="note" role="alert">{texts.errors.unknown(unknown)}</p>}
+        <Guard key={state.view}><ViewOf view={state.view} /></Guard>
+      </main>
+      <footer>
+        {catalog.notes.length > 0 && (
+          <details open={catalog.notes.length < 4}><summary>{texts.notes}</summary><ul>{catalog.notes.map((n, i) => <li key={i}>{n}</li>)}</ul></details>
+        )}
+        <p class="sub">{[catalog.task, `${texts.product} ${catalog.build}`].filter(Boolean).join(" · ")}</p>
+      </footer>
+      {keys && <Keys onClose={() => setKeys(false)} />}
+    </PageContext.Provider>
+  );
+}
+
+/** A row stays chosen while its list is looked at. */
+function keptFor(view: View, state: State): Record<string, string> {
+  const { row, sort } = state.params;
+  const kept: Record<string, string> = {};
+  if (view === "row" && row !== undefined) kept["row"] = row;
+  if (sort !== undefined && (view === "row" || view === "rows")) kept["sort"] = sort;
+  return kept;
+}
+
+/** Does what a key stands for; whether it stands for anything. */
+function press(key: string, page: ReturnType<typeof usePage>, open: { panel: () => void; keys: () => void }): boolean {
+  const view = views[Number(key) - 1];
+  if (view) {
+    page.go({ view, params: view === page.state.view ? page.state.params : keptFor(view, page.state) });
+    return true;
+  }
+  const click = (selector: string) => {
+    const link = document.querySelector<HTMLElement>(selector);
+    link?.click();
+    return link !== null;
+  };
+  switch (key) {
+    case "/":
+      document.getElementById(searchId)?.focus();
+      return true;
+    case "?":
+      open.keys();
+      return true;
+    case "f":
+      open.panel();
+      return true;
+    case "u":
+      return click('a[data-go="list"]');
+    case "j":
+    case "ArrowRight":
+      if (page.state.view === "row") return click('a[data-go="next"]');
+      return key === "j" && focusTable();
+    case "k":
+    case "ArrowLeft":
+      return page.state.view === "row" && click('a[data-go="previous"]');
+    default:
+      return false;
+  }
+}
+
+/** The first key of a walk through a table: to its first line. */
+function focusTable(): boolean {
+  const stop = document.querySelector<HTMLElement>('main tbody [data-roving="here"]');
+  stop?.focus();
+  return stop !== null;
+}
+
+function ViewOf({ view }: { view: View }) {
+  switch (view) {
+    case "overview":
+      return <Overview />;
+    case "errors":
+      return <Errors />;
+    case "rows":
+      return <Rows />;
+    case "compare":
+      return <Compare />;
+    case "row":
+      return <Row />;
+    case "measured":
+      return <Measured />;
+  }
+}
+
+/** A fault in one view leaves the page. */
+class Guard extends Component<{ children: ComponentChildren }, { message: string }> {
+  override state = { message: "" };
+  static override getDerivedStateFromError(e: unknown) {
+    return { message: e instanceof Error ? e.message : String(e) };
+  }
+  override render() {
+    return this.state.message ? <div class="failure" role="alert"><p><strong>{texts.errors.title}.</strong> {this.state.message}</p></div> : this.props.children;
+  }
+}
+
+const themes = ["auto", "light", "dark"] as const;
+const themeKey = "erreval-theme";
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(() => themes.find((t) => t === stored()) ?? "auto");
+  useEffect(() => {
+    document.documentElement.dataset["theme"] = theme;
+    try {
+      localStorage.setItem(themeKey, theme);
+    } catch {
+      // kept for this page alone
+    }
+  }, [theme]);
+  return (
+    <fieldset class="theme">
+      <legend class="hidden">{texts.theme.label}</legend>
+      {themes.map((t) => (
+        <label key={t}><input type="radio" name="theme" checked={theme === t} onChange={() => setTheme(t)} /><span>{texts.theme[t]}</span></label>
+      ))}
+    </fieldset>
+  );
+}
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(themeKey);
+  } catch {
+    return null;
+  }
+}
+
+function Keys({ onClose }: { onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const from = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (from instanceof HTMLElement) from.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys-title" onClose={onClose}>
+      <h2 id="keys-title">{texts.keys.title}</h2>
+      <dl class="keys">{texts.keys.list.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <button type="button" onClick={() => dialog.current?.close()}>{texts.keys.close}</button>
+    </dialog>
+  );
+}

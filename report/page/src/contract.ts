@@ -1,0 +1,330 @@
+// report/view/contract.go in TypeScript: what a name means stands there. test/fixtures.test.ts holds both together.
+
+export const Format = 1;
+
+export interface Catalog {
+  format: number;
+  title: string;
+  build: string;
+  rows: number;
+  sample?: Sample;
+  task: string;
+  runs: Run[];
+  fields: Field[];
+  facets: Facet[];
+  measures: Measure[];
+  sections: Section[];
+  notes: string[];
+  review?: string;
+}
+
+export interface Sample {
+  rows: number;
+  of: number;
+  seed: number;
+}
+
+export interface Run {
+  name: string;
+  command: string;
+  columns?: Record<string, string>;
+  rows: number;
+  rejected: number;
+  thresholds?: Record<string, number>;
+  facts: Fact[];
+}
+
+export interface Fact {
+  name: string;
+  value: string;
+}
+
+export interface Field {
+  name: string;
+  definition: string;
+  judged: boolean;
+}
+
+export const RoleNone = "none";
+export const RoleUnknown = "unknown";
+
+export interface Facet {
+  key: string;
+  title: string;
+  multi: boolean;
+  values: Value[];
+}
+
+export interface Value {
+  name: string;
+  note?: string;
+  role?: string;
+  severity?: number | null;
+  stability?: number | null;
+  related?: Related[];
+  examples?: string[];
+}
+
+export interface Related {
+  name: string;
+  rows: number;
+  phi: number | null;
+}
+
+export interface Measure {
+  key: string;
+  title: string;
+  low: number;
+  high: number;
+  step?: number;
+  threshold?: number | null;
+  runs: number[];
+}
+
+export interface Filter {
+  facets?: Record<string, Condition>;
+  ranges?: Record<string, Range>;
+  search?: string;
+}
+
+export interface Condition {
+  any?: string[];
+  all?: string[];
+  none?: string[];
+  only?: boolean;
+}
+
+export interface Range {
+  min?: number;
+  max?: number;
+}
+
+export interface Sort {
+  key: string;
+  descending?: boolean;
+}
+
+export interface CountsQuery {
+  filter: Filter;
+  facet: string;
+  by?: string;
+}
+
+export interface Counts {
+  total: number;
+  columns: CountColumn[];
+  values: CountValue[];
+}
+
+export interface CountColumn {
+  name: string;
+  rows: number;
+  groups: number;
+  squares: number;
+}
+
+export interface CountValue {
+  name: string;
+  cells: CountCell[];
+}
+
+export interface CountCell {
+  rows: number;
+  squares: number;
+  products: number;
+}
+
+export interface HistogramQuery {
+  filter: Filter;
+  measure: string;
+  by?: string;
+}
+
+export interface Histogram {
+  edges: number[];
+  columns: HistogramColumn[];
+}
+
+export interface HistogramColumn {
+  name: string;
+  rows: number;
+  missing: number;
+  sum: number;
+  squares: number;
+  counts: number[];
+}
+
+export interface RowsQuery {
+  filter: Filter;
+  sort: Sort;
+  offset: number;
+  limit: number;
+}
+
+export interface RowsPage {
+  total: number;
+  rows: RowSummary[];
+}
+
+export interface RowSummary {
+  n: number;
+  id: string;
+  run: number;
+  text: string;
+  facets: Record<string, number[]>;
+  measures: Record<string, number>;
+}
+
+export interface RowQuery {
+  n: number;
+  filter: Filter;
+  sort: Sort;
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export interface RowDetail {
+  row: RowSummary;
+  record: Json;
+  partners: RowSummary[];
+  position: number;
+  total: number;
+  previous: number;
+  next: number;
+}
+
+export interface Side {
+  facet: string;
+  value: string;
+}
+
+export interface PairsQuery {
+  a: Side;
+  b: Side;
+  filter: Filter;
+  facet: string;
+  value?: string;
+  offset: number;
+  limit: number;
+}
+
+export interface Pairs {
+  pairs: number;
+  alone_a: number;
+  alone_b: number;
+  unknown: number;
+  changed: number;
+  values: PairValue[];
+  measures: PairMeasure[];
+  rows: [RowSummary, RowSummary][];
+}
+
+export interface PairValue {
+  name: string;
+  both: number;
+  only_a: number;
+  only_b: number;
+  neither: number;
+}
+
+export interface PairMeasure {
+  key: string;
+  pairs: number;
+  sum_a: number;
+  sum_b: number;
+  squares: number;
+}
+
+export interface Section {
+  view: string;
+  title: string;
+  run?: string;
+  notes?: string[];
+  table?: Table;
+  chart?: Chart;
+}
+
+export type TableCell = string | number | boolean | null;
+
+export interface Table {
+  columns: Column[];
+  rows: TableCell[][];
+}
+
+export interface Column {
+  title: string;
+  kind: string;
+}
+
+export interface Chart {
+  kind: string;
+  x: string;
+  y?: string;
+  line?: number | null;
+  diagonal?: boolean;
+  points?: Point[];
+  cells?: Cell[];
+  series?: Series[];
+}
+
+export interface Point {
+  group?: string;
+  name: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Cell {
+  row: string;
+  column: string;
+  value: number | null;
+}
+
+export interface Series {
+  name: string;
+  points: [number, number, number, number][];
+}
+
+export type ExportFormat = "jsonl" | "csv";
+
+/** Source answers questions about rows. Unknown facets, values, measures and rows are errors that name them. */
+export interface Source {
+  catalog(): Catalog;
+  /** Whether an unfiltered answer is of all rows while a filtered one is of the sample. */
+  sampled(): boolean;
+  counts(q: CountsQuery, signal?: AbortSignal): Promise<Counts>;
+  histogram(q: HistogramQuery, signal?: AbortSignal): Promise<Histogram>;
+  rows(q: RowsQuery, signal?: AbortSignal): Promise<RowsPage>;
+  row(q: RowQuery, signal?: AbortSignal): Promise<RowDetail>;
+  pairs(q: PairsQuery, signal?: AbortSignal): Promise<Pairs>;
+  /** The records that the filter chooses, as a file. */
+  export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob>;
+}
+
+export interface Data {
+  catalog: Catalog;
+  answers?: Answer[];
+  rows: Columns;
+}
+
+export interface Answer {
+  counts?: CountsQuery;
+  histogram?: HistogramQuery;
+  answer: unknown;
+}
+
+export interface Columns {
+  run: number[];
+  id: string[];
+  group: number[];
+  input: number[];
+  facets: Record<string, number[][]>;
+  measures: Record<string, (number | null)[]>;
+  records: Json[];
+}
+
+export const ViewCompare = "compare";
+export const ViewMeasured = "measured";
+export const ViewIssues = "issues";

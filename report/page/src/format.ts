@@ -1,0 +1,45 @@
+// Numbers as people read them.
+
+import type { Interval } from "./stats";
+
+const whole = new Intl.NumberFormat("en");
+
+export function count(n: number): string {
+  return whole.format(n);
+}
+
+/** A share as a percentage with one decimal. */
+export function percent(p: number | null | undefined): string {
+  return p === null || p === undefined || Number.isNaN(p) ? "–" : `${(100 * p).toFixed(1)} %`;
+}
+
+/** A difference of shares, in percentage points. */
+export function points(d: number): string {
+  const text = Math.abs(100 * d).toFixed(1);
+  return (text === "0.0" ? "±" : d > 0 ? "+" : "−") + text;
+}
+
+/** Three significant digits, without an exponent where it can be avoided. */
+export function number(x: number | null | undefined): string {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (Number.isInteger(x)) return Math.abs(x) >= 10_000 ? count(x) : String(x).replace("-", "−");
+  const size = Math.abs(x);
+  const text = size < 0.0001 ? x.toExponential(1) : size < 1 ? x.toFixed(3) : size < 100 ? x.toFixed(2) : count(Math.round(x));
+  return text.replace("-", "−");
+}
+
+export function signed(x: number): string {
+  return (x > 0 ? "+" : "") + number(x);
+}
+
+export function interval(i: Interval, as: (x: number) => string): string {
+  return Number.isNaN(i.low) ? "" : `${as(i.low)} to ${as(i.high)}`;
+}
+
+export function shareInterval(i: Interval): string {
+  return `${(100 * i.low).toFixed(1)}–${(100 * i.high).toFixed(1)}`;
+}
+
+export function pValue(p: number): string {
+  return p < 0.001 ? "< 0.001" : p.toFixed(3);
+}

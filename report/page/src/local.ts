@@ -1,0 +1,482 @@
+// A Source of the rows in a report file, answered in memory.
+
+import type {
+  Catalog, Condition, Counts, CountsQuery, Data, ExportFormat, Facet, Filter, Histogram, HistogramQuery, Measure,
+  PairMeasure, Pairs, PairsQuery, RowDetail, RowQuery, RowSummary, RowsPage, RowsQuery, Side, Sort, Source,
+} from "./contract";
+import { RoleNone, RoleUnknown } from "./contract";
+import { bytesOfBase64, gunzip, listRecords, parseData, type Records } from "./decode";
+import { csv } from "./files";
+import { beginning, fieldTexts, fold, hasWord, words } from "./fields";
+
+export class LocalSource implements Source {
+  private readonly facets = new Map<string, Facet>();
+  private readonly measures = new Map<string, Measure>();
+  private readonly size: number;
+  private readonly answers = new Map<string, unknown>();
+  private readonly lists = new Map<string, Int32Array>(); // filter and sort to rows in order
+  private searchable: string[] | undefined;
+
+  constructor(
+    private readonly data: Data,
+    private readonly records: Records = listRecords(data.rows.records),
+  ) {
+    this.size = data.rows.run.length;
+    for (const f of data.catalog.facets) this.facets.set(f.key, f);
+    for (const m of data.catalog.measures) this.measures.set(m.key, m);
+    for (const a of data.answers ?? []) {
+      if (a.counts) this.answers.set(countsKey(a.counts), a.answer);
+      if (a.histogram) this.answers.set(histogramKey(a.histogram), a.answer);
+    }
+  }
+
+  /** Of the text of the data block: gzip in base64. */
+  static async decode(block: string): Promise<LocalSource> {
+    const { data, records } = parseData(await gunzip(bytesOfBase64(block.trim())));
+    return new LocalSource(data, records);
+  }
+
+  catalog(): Catalog {
+    return this.data.catalog;
+  }
+
+  sampled(): boolean {
+    return this.data.catalog.sample !== undefined;
+  }
+
+  async counts(q: CountsQuery): Promise<Counts> {
+    if (isEmpty(q.filter)) {
+      const known = this.answers.get(countsKey(q));
+      if (known) return known as Counts;
+    }
+    const facet = this.facet(q.facet);
+    const by = q.by ? this.facet(q.by) : undefined;
+    if (by?.multi) throw new Error(`${by.key} has several values a row: columns are made of facets with one`);
+    const rows = this.select(q.filter);
+    const places = this.places(facet);
+    const columnOf = by ? this.places(by) : undefined;
+    const width = by ? by.values.length : 1;
+    const height = facet.values.length;
+    const unknown = facet.values.map((v) => v.role === RoleUnknown);
+    const cellRows = new Float64Array(width * height);
+    const squares = new Float64Array(width * height);
+    const products = new Float64Array(width * height);
+    const columns = Array.from({ length: width }, (_, i) => ({ name: by ? by.values[i]!.name : "", rows: 0, groups: 0, squares: 0 }));
+    const groups = new Map<number, { n: Float64Array; y: Float64Array }>(); // per group: rows a column, rows a cell
+    for (const r of rows) {
+      const values = places[r]!;
+      const col = columnOf ? columnOf[r]![0] : 0;
+      if (col === undefined || values.length === 0) continue;
+      let known = false;
+      for (const v of values) {
+        cellRows[v * width + col]!++;
+        if (!unknown[v]) known = true;
+      }
+      if (!known) continue;
+      columns[col]!.rows++;
+      const id = this.data.rows.group[r]!;
+      let g = groups.get(id);
+      if (!g) groups.set(id, (g = { n: new Float64Array(width), y: new Float64Array(width * height) }));
+      g.n[col]!++;
+      for (const v of values) if (!unknown[v]) g.y[v * width + col]!++;
+    }
+    for (const g of groups.values()) {
+      for (let c = 0; c < width; c++) {
+        const n = g.n[c]!;
+        if (n === 0) continue;
+        columns[c]!.groups++;
+        columns[c]!.squares += n * n;
+        for (let i = c; i < g.y.length; i += width) {
+          const y = g.y[i]!;
+          squares[i]! += y * y;
+          products[i]! += y * n;
+        }
+      }
+    }
+    return {
+      total: rows.length,
+      columns,
+      values: facet.values.map((v, i) => ({
+        name: v.name,
+        cells: columns.map((_, c) => ({
+          rows: cellRows[i * width + c]!, squares: squares[i * width + c]!, products: products[i * width + c]!,
+        })),
+      })),
+    };
+  }
+
+  async histogram(q: HistogramQuery): Promise<Histogram> {
+    if (isEmpty(q.filter)) {
+      const known = this.answers.get(histogramKey(q));
+      if (known) return known as Histogram;
+    }
+    const m = this.measure(q.measure);
+    const by = q.by ? this.facet(q.by) : undefined;
+    if (by?.multi) throw new Error(`${by.key} has several values a row: columns are made of facets with one`);
+    const numbers = this.numbers(m);
+    const { run } = this.data.rows;
+    const columnOf = by ? this.places(by) : undefined;
+    const edges = edgesOf(m);
+    const bins = edges.length - 1;
+    const first = edges[0]!;
+    const stepped = edges[bins]! !== m.high || first !== m.low;
+    const columns = (by ? by.values.map((v) => v.name) : [""]).map((name) => ({
+      name, rows: 0, missing: 0, sum: 0, squares: 0, counts: new Array<number>(bins).fill(0),
+    }));
+    for (const r of this.select(q.filter)) {
+      const place = columnOf ? columnOf[r]![0] : 0;
+      if (place === undefined) continue;
+      const c = columns[place]!;
+      const x = numbers[r];
+      if (x === null || x === undefined) {
+        if (m.runs.includes(run[r]!)) c.missing++;
+        continue;
+      }
+      c.rows++;
+      c.sum += x;
+      c.squares += x * x;
+      const bin = stepped ? Math.floor((x - first) / m.step!) : m.high > m.low ? Math.floor(((x - m.low) / (m.high - m.low)) * bins) : 0;
+      c.counts[Math.min(bins - 1, Math.max(0, bin))]!++;
+    }
+    return { edges, columns };
+  }
+
+  async rows(q: RowsQuery): Promise<RowsPage> {
+    const list = this.list(q.filter, q.sort);
+    const page = list.subarray(q.offset, q.offset + q.limit);
+    return { total: list.length, rows: Array.from(page, (r) => this.summary(r)) };
+  }
+
+  async row(q: RowQuery): Promise<RowDetail> {
+    if (!(q.n >= 0 && q.n < this.size)) throw new Error(`there is no row ${q.n}`);
+    const list = this.list(q.filter, q.sort);
+    const position = list.indexOf(q.n);
+    return {
+      row: this.summary(q.n),
+      record: this.records.at(q.n),
+      partners: this.partners(q.n),
+      position,
+      total: list.length,
+      previous: position > 0 ? list[position - 1]! : -1,
+      next: position >= 0 && position + 1 < list.length ? list[position + 1]! : -1,
+    };
+  }
+
+  async pairs(q: PairsQuery): Promise<Pairs> {
+    const facet = this.facet(q.facet);
+    const a = this.side(q.a);
+    const b = this.side(q.b);
+    if (q.a.facet !== q.b.facet) throw new Error(`${q.a.facet} and ${q.b.facet} cannot be compared: take two runs, or two systems`);
+    if (q.a.value === q.b.value) throw new Error(`"${q.a.value}" cannot be compared with itself`);
+    const wanted = q.value ? facet.values.findIndex((v) => v.name === q.value) : -1;
+    if (q.value && wanted < 0) throw new Error(`${facet.key} has no value "${q.value}"`);
+    const { id, input } = this.data.rows;
+    const keyOf = (r: number) => (q.a.facet === "run" ? id[r]! : input[r]!);
+    const waiting = new Map<string | number, number[]>();
+    for (const r of b) {
+      const list = waiting.get(keyOf(r));
+      if (list) list.push(r);
+      else waiting.set(keyOf(r), [r]);
+    }
+    const all: [number, number][] = [];
+    let aloneA = 0;
+    const taken = new Map<string | number, number>();
+    for (const r of a) {
+      const key = keyOf(r);
+      const next = taken.get(key) ?? 0;
+      const partner = waiting.get(key)?.[next];
+      if (partner === undefined) {
+        aloneA++;
+        continue;
+      }
+      taken.set(key, next + 1);
+      all.push([r, partner]);
+    }
+    const aloneB = b.length - all.length;
+    const chosen = new Uint8Array(this.size);
+    for (const r of this.select(q.filter)) chosen[r] = 1;
+    const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
+    const places = this.places(facet);
+    const isUnknown = facet.values.map((v) => v.role === RoleUnknown);
+    const values = facet.values.map((v) => ({ name: v.name, both: 0, only_a: 0, only_b: 0, neither: 0 }));
+    let unknown = 0;
+    const changed: [number, number][] = [];
+    const known = (r: number) => places[r]!.some((v) => !isUnknown[v]);
+    for (const [x, y] of pairs) {
+      if (!known(x) || !known(y)) {
+        unknown++;
+        continue;
+      }
+      const inA = new Set(places[x]);
+      const inB = new Set(places[y]);
+      let differs = false;
+      values.forEach((v, i) => {
+        const one = inA.has(i);
+        const two = inB.has(i);
+        if (one && two) v.both++;
+        else if (one) v.only_a++;
+        else if (two) v.only_b++;
+        else v.neither++;
+        if (one !== two && (wanted < 0 || wanted === i)) differs = true;
+      });
+      if (differs) changed.push([x, y]);
+    }
+    const measures: PairMeasure[] = this.data.catalog.measures.map((m) => {
+      const numbers = this.numbers(m);
+      const sums: PairMeasure = { key: m.key, pairs: 0, sum_a: 0, sum_b: 0, squares: 0 };
+      for (const [x, y] of pairs) {
+        const one = numbers[x];
+        const two = numbers[y];
+        if (one === null || one === undefined || two === null || two === undefined) continue;
+        sums.pairs++;
+        sums.sum_a += one;
+        sums.sum_b += two;
+        sums.squares += (two - one) ** 2;
+      }
+      return sums;
+    });
+    return {
+      pairs: pairs.length,
+      alone_a: aloneA,
+      alone_b: aloneB,
+      unknown,
+      changed: changed.length,
+      values: values.filter((_, i) => !isUnknown[i]),
+      measures: measures.filter((m) => m.pairs > 0),
+      rows: changed.slice(q.offset, q.offset + q.limit).map(([x, y]) => [this.summary(x), this.summary(y)]),
+    };
+  }
+
+  async export(q: { filter: Filter; sort: Sort; format: ExportFormat }): Promise<Blob> {
+    const list = this.list(q.filter, q.sort);
+    if (q.format === "csv") return new Blob([this.table(list)], { type: "text/csv" });
+    return new Blob(Array.from(list, (r) => this.records.text(r) + "\n"), { type: "application/jsonl" });
+  }
+
+  /** What a table of rows shows, in the columns of report/view's export. */
+  private table(list: Int32Array): string {
+    const { facets, measures, runs } = this.data.catalog;
+    const shown = facets.filter((f) => f.key !== "run");
+    const rows = Array.from(list, (r) => {
+      const s = this.summary(r);
+      const values = shown.map((f) => (s.facets[f.key] ?? []).map((place) => f.values[place]!.name).join("; "));
+      return [runs[s.run]!.name, s.id, s.text, ...values, ...measures.map((m) => s.measures[m.key] ?? null)];
+    });
+    return csv(["run", "id", "text", ...shown.map((f) => f.key), ...measures.map((m) => m.key)], rows);
+  }
+
+  /** Makes what the first search needs, so that it does not wait. */
+  prepareSearch(): void {
+    this.searchTexts();
+  }
+
+  private facet(key: string): Facet {
+    const f = this.facets.get(key);
+    if (!f) throw new Error(`there is no facet "${key}"`);
+    return f;
+  }
+
+  private measure(key: string): Measure {
+    const m = this.measures.get(key);
+    if (!m) throw new Error(`there is no measure "${key}"`);
+    return m;
+  }
+
+  private places(f: Facet): number[][] {
+    return this.data.rows.facets[f.key] ?? new Array<number[]>(this.size).fill([]);
+  }
+
+  private numbers(m: Measure): (number | null)[] {
+    return this.data.rows.measures[m.key] ?? [];
+  }
+
+  private side(s: Side): number[] {
+    const f = this.facet(s.facet);
+    if (f.key !== "run" && f.key !== "system") throw new Error(`sides are runs or systems, not values of ${f.key}`);
+    const place = this.place(f, s.value);
+    const places = this.places(f);
+    const rows: number[] = [];
+    for (let r = 0; r < this.size; r++) if (places[r]!.includes(place)) rows.push(r);
+    return rows;
+  }
+
+  private place(f: Facet, name: string): number {
+    const place = f.values.findIndex((v) => v.name === name);
+    if (place < 0) throw new Error(`${f.key} has no value "${name}"`);
+    return place;
+  }
+
+  private summary(r: number): RowSummary {
+    const { catalog, rows } = this.data;
+    const run = rows.run[r]!;
+    const judged = catalog.fields.find((f) => f.judged);
+    const facets: Record<string, number[]> = {};
+    for (const f of catalog.facets) {
+      const places = this.places(f)[r]!;
+      if (places.length > 0) facets[f.key] = places;
+    }
+    const measures: Record<string, number> = {};
+    for (const m of catalog.measures) {
+      const x = this.numbers(m)[r];
+      if (x !== null && x !== undefined) measures[m.key] = x;
+    }
+    return {
+      n: r, id: rows.id[r]!, run, facets, measures,
+      text: judged ? beginning(fieldTexts(catalog, run, this.records.at(r), judged).join(" | "), 200) : "",
+    };
+  }
+
+  /** Rows of other runs with the same id, then of other systems on the same input. */
+  private partners(n: number): RowSummary[] {
+    const { id, run, input } = this.data.rows;
+    const system = this.facets.get("system");
+    const systems = system ? this.places(system) : undefined;
+    const others: number[] = [];
+    const same: number[] = [];
+    for (let r = 0; r < this.size; r++) {
+      if (r === n) continue;
+      if (run[r] !== run[n] && id[r] === id[n]) others.push(r);
+      else if (systems && input[r] === input[n] && differ(systems[r]![0], systems[n]![0])) same.push(r);
+    }
+    return [...others, ...same].slice(0, mostPartners).map((r) => this.summary(r));
+  }
+
+  private searchTexts(): string[] {
+    if (!this.searchable) {
+      const { catalog, rows } = this.data;
+      this.searchable = Array.from({ length: this.size }, (_, r) => {
+        const record = this.records.at(r);
+        return fold([rows.id[r]!, ...catalog.fields.flatMap((f) => fieldTexts(catalog, rows.run[r]!, record, f))].join("\n"));
+      });
+    }
+    return this.searchable;
+  }
+
+  private select(filter: Filter): Int32Array {
+    return this.list(filter, { key: "row" });
+  }
+
+  private list(filter: Filter, by: Sort): Int32Array {
+    const sort = by.key === "" ? { ...by, key: "row" } : by;
+    const key = JSON.stringify([filter, sort.key, sort.descending ?? false]);
+    const known = this.lists.get(key);
+    if (known) return known;
+    const list = this.order(sort.key === "row" && !sort.descending ? this.choose(filter) : this.list(filter, { key: "row" }), sort);
+    if (this.lists.size > 20) this.lists.delete(this.lists.keys().next().value!);
+    this.lists.set(key, list);
+    return list;
+  }
+
+  private choose(filter: Filter): Int32Array {
+    const tests: ((r: number) => boolean)[] = [];
+    for (const [key, condition] of Object.entries(filter.facets ?? {})) tests.push(this.conditionTest(this.facet(key), condition));
+    for (const [key, range] of Object.entries(filter.ranges ?? {})) {
+      const numbers = this.numbers(this.measure(key));
+      const low = range.min ?? -Infinity;
+      const high = range.max ?? Infinity;
+      tests.push((r) => {
+        const x = numbers[r];
+        return x !== null && x !== undefined && x >= low && x <= high;
+      });
+    }
+    const wanted = words(filter.search ?? "");
+    if (wanted.length > 0) {
+      const texts = this.searchTexts();
+      tests.push((r) => wanted.every((w) => hasWord(texts[r]!, w)));
+    }
+    const out = new Int32Array(this.size);
+    let n = 0;
+    for (let r = 0; r < this.size; r++) if (tests.every((t) => t(r))) out[n++] = r;
+    return out.slice(0, n);
+  }
+
+  private conditionTest(facet: Facet, c: Condition): (r: number) => boolean {
+    const places = this.places(facet);
+    const any = new Set((c.any ?? []).map((v) => this.place(facet, v)));
+    const all = (c.all ?? []).map((v) => this.place(facet, v));
+    const none = new Set((c.none ?? []).map((v) => this.place(facet, v)));
+    const allowed = new Set([...any, ...all]);
+    return (r) => {
+      const values = places[r]!;
+      if (any.size > 0 && !values.some((v) => any.has(v))) return false;
+      if (!all.every((v) => values.includes(v))) return false;
+      if (values.some((v) => none.has(v))) return false;
+      return !c.only || values.every((v) => allowed.has(v));
+    };
+  }
+
+  private order(list: Int32Array, sort: Sort): Int32Array {
+    const sign = sort.descending ? -1 : 1;
+    if (sort.key === "row") return sign > 0 ? list : list.slice().reverse();
+    if (sort.key === "id") {
+      const ids = this.data.rows.id;
+      return list.slice().sort((x, y) => (ids[x] === ids[y] ? x - y : sign * compareCodePoints(ids[x]!, ids[y]!)));
+    }
+    const number = this.sortNumber(sort.key);
+    const keys = new Float64Array(this.size).fill(NaN);
+    for (const r of list) keys[r] = number(r) ?? NaN;
+    return list.slice().sort((x, y) => {
+      const one = keys[x]!;
+      const two = keys[y]!;
+      if (Number.isNaN(one) || Number.isNaN(two)) return Number(Number.isNaN(one)) - Number(Number.isNaN(two)) || x - y;
+      return sign * (one - two) || x - y;
+    });
+  }
+
+  private sortNumber(key: string): (r: number) => number | null | undefined {
+    const m = this.measures.get(key);
+    if (m) {
+      const numbers = this.numbers(m);
+      return (r) => numbers[r];
+    }
+    const f = this.facets.get(key);
+    if (!f) throw new Error(`rows cannot be sorted by "${key}": there is no such measure or facet`);
+    const places = this.places(f);
+    if (!f.multi) return (r) => places[r]![0];
+    const counts = f.values.map((v) => v.role !== RoleNone && v.role !== RoleUnknown);
+    return (r) => places[r]!.filter((v) => counts[v]).length;
+  }
+}
+
+const mostPartners = 100;
+
+/** Whether both are known and not the same. */
+function differ(a: number | undefined, b: number | undefined): boolean {
+  return a !== undefined && b !== undefined && a !== b;
+}
+
+/** 20 equal bins, or one a value where a step gives no more than 21. */
+function edgesOf(m: Measure): number[] {
+  if (m.step && m.step > 0) {
+    const values = Math.round((m.high - m.low) / m.step) + 1;
+    if (values <= 21) return Array.from({ length: values + 1 }, (_, i) => m.low + (i - 0.5) * m.step!);
+  }
+  if (!(m.high > m.low)) return [m.low, m.high];
+  return Array.from({ length: 21 }, (_, i) => m.low + ((m.high - m.low) * i) / 20);
+}
+
+export function isEmpty(f: Filter): boolean {
+  if (words(f.search ?? "").length > 0) return false;
+  if (Object.values(f.ranges ?? {}).some((r) => r.min !== undefined || r.max !== undefined)) return false;
+  return Object.values(f.facets ?? {}).every((c) => !c.any?.length && !c.all?.length && !c.none?.length && !c.only);
+}
+
+function countsKey(q: CountsQuery): string {
+  return JSON.stringify([q.facet, q.by ?? ""]);
+}
+
+function histogramKey(q: HistogramQuery): string {
+  return JSON.stringify([q.measure, q.by ?? ""]);
+}
+
+function compareCodePoints(a: string, b: string): number {
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    // surrogates stand for characters above all others
+    const high = (c: number) => (c >= 0xd800 && c <= 0xdfff ? c + 0x10000 : c);
+    return high(x) - high(y);
+  }
+  return a.length - b.length;
+}

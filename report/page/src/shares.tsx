@@ -1,0 +1,257 @@
+// Shares of rows by value: in tables beside those of a filter, and as a heat map.
+
+import { useMemo } from "preact/hooks";
+import type { Counts, Facet, Filter, Value } from "./contract";
+import { RoleNone, RoleUnknown } from "./contract";
+import { withUse } from "./filters";
+import { count, number, percent, points, shareInterval } from "./format";
+import { everyRow, useAsk, usePage, type Page } from "./state";
+import { newcombe, partMinusAll, share, type Interval, type ShareSums } from "./stats";
+import { texts } from "./texts";
+import { Answer, Bar, DataTable, DifferenceBar, type Column } from "./ui";
+
+export function sums(c: Counts, value: number, column = 0): ShareSums {
+  const cell = c.values[value]!.cells[column]!;
+  const of = c.columns[column]!;
+  return { rows: cell.rows, squares: cell.squares, products: cell.products, of: of.rows, groups: of.groups, groupSquares: of.squares };
+}
+
+/** The value of a role that rows of a column have, and its rows. */
+export function rowsOfRole(facet: Facet, c: Counts, role: string): number {
+  return facet.values.reduce((n, v, i) => n + (v.role === role ? c.values[i]!.cells.reduce((m, cell) => m + cell.rows, 0) : 0), 0);
+}
+
+interface Line {
+  value: Value;
+  place: number;
+  all: ShareSums;
+  of: Interval | undefined; // of all rows
+  rows: number;
+  filtered?: ShareSums;
+  part?: Interval | undefined;
+  difference?: Interval | undefined;
+  trend?: Interval | undefined;
+  other?: number | undefined; // share in the run of the trend
+}
+
+/** The rows of a value, with the filter that is set. */
+export function drill(page: Page, facet: string, value: string, also: Filter = {}): string {
+  const filter = withUse({ ...page.state.filter, ...also, facets: { ...page.state.filter.facets, ...also.facets } }, facet, value, "any");
+  return page.href({ view: "rows", filter, params: {} });
+}
+
+export function ShareTable({ facet, id, trend, detail }: { facet: Facet; id: string; trend?: string; detail?: boolean }) {
+  const page = usePage();
+  const { filter } = page.state;
+  const all = useAsk(`all ${facet.key}`, (s, signal) => s.counts({ filter: {}, facet: facet.key }, signal));
+  const part = useAsk(`part ${facet.key} ${JSON.stringify(filter)}`, async (s, signal) => {
+    if (!page.filtered) return undefined;
+    const chosen = await s.counts({ filter, facet: facet.key }, signal);
+    // A filter is answered from the sample, and so is what it is a part of.
+    const whole = s.sampled() ? await s.counts({ filter: everyRow(page.catalog), facet: facet.key }, signal) : undefined;
+    return { chosen, whole };
+  });
+  const sides = useAsk(`trend ${facet.key} ${trend ?? ""} ${JSON.stringify(filter)}`, async (s, signal) =>
+    trend ? s.counts({ filter, facet: facet.key, by: "run" }, signal) : undefined);
+  return (
+    <Answer of={all}>
+      {(whole) => {
+        const lines = linesOf(facet, whole, part.data?.chosen, part.data?.whole, sides.data, trend, page);
+        return <Lines facet={facet} id={id} lines={lines} filtered={part.data?.chosen} trend={sides.data && trend ? trend : ""} detail={detail ?? false} whole={whole} />;
+      }}
+    </Answer>
+  );
+}
+
+function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: Counts | undefined, sides: Counts | undefined, trend: string | undefined, page: Page): Line[] {
+  const old = sides && trend ? page.catalog.runs.findIndex((r) => r.name === trend) : -1;
+  return facet.values.map((value, place) => {
+    const unknown = value.role === RoleUnknown;
+    const all = sums(whole, place);
+    const line: Line = { value, place, all, rows: all.rows, of: unknown ? undefined : share(all) };
+    if (part) {
+      line.filtered = sums(part, place);
+      if (!unknown) {
+        line.part = share(line.filtered);
+        line.difference = partMinusAll(line.filtered, sums(sample ?? whole, place));
+      }
+    }
+    if (sides && old >= 0 && !unknown) {
+      const before = share(sums(sides, place, old));
+      const others = sides.columns.map((_, i) => i).filter((i) => i !== old && sides.columns[i]!.rows > 0);
+      const now = share(addSums(others.map((i) => sums(sides, place, i))));
+      if (before && now) {
+        line.trend = newcombe(now, before);
+        line.other = before.value;
+      }
+    }
+    return line;
+  });
+}
+
+/** Of several runs together, whose groups are counted apart. */
+function addSums(parts: ShareSums[]): ShareSums {
+  const total: ShareSums = { rows: 0, squares: 0, products: 0, of: 0, groups: 0, groupSquares: 0 };
+  for (const p of parts) for (const key of Object.keys(total) as (keyof ShareSums)[]) total[key] += p[key];
+  return total;
+}
+
+function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
+  facet: Facet; id: string; lines: Line[]; filtered: Counts | undefined; trend: string; detail: boolean; whole: Counts;
+}) {
+  const page = usePage();
+  const highest = Math.max(0.01, ...lines.filter((l) => !l.value.role).flatMap((l) => [l.of?.high ?? 0, l.part?.high ?? 0]));
+  const widest = Math.max(0, ...lines.flatMap((l) => [l.difference, l.trend]).flatMap((d) => (d ? [Math.abs(d.low), Math.abs(d.high)] : [])));
+  const tone = (v: Value) => (v.role === RoleNone ? "clean" : v.role === RoleUnknown ? "unknown" : "found");
+  const has = (test: (v: Value) => boolean) => detail && facet.values.some(test);
+  const columns = useMemo(() => {
+    const out: Column<Line>[] = [
+      {
+        key: "name", title: facet.title, value: (l) => l.value.name,
+        show: (l) => (
+          <>
+            <a href={drill(page, facet.key, l.value.name)} title={l.value.note ?? texts.issues.drill(l.value.name)}>{l.value.name}</a>
+            {l.value.role === RoleUnknown && <span class="badge">{texts.unknown}</span>}
+            {l.value.note && detail && <span class="sub">{l.value.note}</span>}
+          </>
+        ),
+      },
+      { key: "rows", title: filtered ? `${texts.all}` : texts.issues.count, numeric: true, value: (l) => l.rows, show: (l) => count(l.rows) },
+      {
+        key: "share", title: texts.issues.share, numeric: true, value: (l) => l.of?.value ?? null,
+        show: (l) => <Figure of={l.of} most={l.value.role ? 1 : highest} tone={tone(l.value)} />,
+      },
+      { key: "low", title: texts.issues.low, numeric: true, value: (l) => l.of?.low ?? null, show: "hidden" },
+      { key: "high", title: texts.issues.high, numeric: true, value: (l) => l.of?.high ?? null, show: "hidden" },
+    ];
+    if (filtered) {
+      out.push(
+        { key: "f.rows", title: texts.filtered, numeric: true, value: (l) => l.filtered?.rows ?? null, show: (l) => count(l.filtered?.rows ?? 0) },
+        {
+          key: "f.share", title: `${texts.issues.share} (${texts.filtered.toLowerCase()})`, numeric: true, value: (l) => l.part?.value ?? null,
+          show: (l) => <Figure of={l.part} most={l.value.role ? 1 : highest} tone={`${tone(l.value)} part`} />,
+        },
+        { key: "f.low", title: `${texts.filtered} ${texts.issues.low}`, numeric: true, value: (l) => l.part?.low ?? null, show: "hidden" },
+        { key: "f.high", title: `${texts.filtered} ${texts.issues.high}`, numeric: true, value: (l) => l.part?.high ?? null, show: "hidden" },
+        {
+          key: "difference", title: texts.difference, numeric: true, value: (l) => l.difference?.value ?? null,
+          show: (l) => <Difference of={l.difference} most={widest} />,
+        },
+        { key: "d.low", title: `${texts.difference} ${texts.issues.low}`, numeric: true, value: (l) => l.difference?.low ?? null, show: "hidden" },
+        { key: "d.high", title: `${texts.difference} ${texts.issues.high}`, numeric: true, value: (l) => l.difference?.high ?? null, show: "hidden" },
+      );
+    }
+    if (trend) {
+      out.push(
+        { key: "before", title: trend, numeric: true, value: (l) => l.other ?? null, show: (l) => percent(l.other) },
+        {
+          key: "trend", title: texts.issues.trendOf(trend), numeric: true, value: (l) => l.trend?.value ?? null,
+          show: (l) => <Difference of={l.trend} most={widest} />,
+        },
+      );
+    }
+    if (has((v) => v.severity !== undefined && v.severity !== null)) {
+      out.push({ key: "severity", title: texts.issues.severity, help: texts.issues.severityHelp, numeric: true, value: (l) => l.value.severity ?? null, show: (l) => l.value.severity?.toFixed(2) ?? "–" });
+    }
+    if (has((v) => v.stability !== undefined && v.stability !== null)) {
+      out.push({ key: "stability", title: texts.issues.stability, help: texts.issues.stabilityHelp, numeric: true, value: (l) => l.value.stability ?? null, show: (l) => l.value.stability?.toFixed(2) ?? "–" });
+    }
+    if (has((v) => (v.related?.length ?? 0) > 0)) {
+      out.push({
+        key: "related", title: texts.issues.related, help: texts.issues.relatedHelp, value: (l) => l.value.related?.map((r) => r.name).join("; ") ?? null,
+        show: (l) => l.value.related?.map((r) => <span key={r.name} class="related">{r.name} <span class="sub">φ {number(r.phi)}, {count(r.rows)}</span></span>),
+      });
+    }
+    if (has((v) => (v.examples?.length ?? 0) > 0)) {
+      out.push({
+        key: "examples", title: texts.issues.examples, value: (l) => l.value.examples?.join(" | ") ?? null,
+        show: (l) => (l.value.examples?.length ?? 0) > 0 && (
+          <details><summary>{texts.issues.examples} ({l.value.examples!.length})</summary><ul class="examples">{l.value.examples!.map((e, i) => <li key={i}>{e}</li>)}</ul></details>
+        ),
+      });
+    }
+    return out;
+  }, [lines]);
+  return (
+    <>
+      <DataTable id={id} caption={facet.title} hideCaption columns={columns} rows={lines} rank={(l) => order(l.value)}
+        class={(l) => (l.value.role ? `role-${l.value.role}` : "")} />
+      <p class="help">
+        {texts.issues.lookedAt(whole.columns[0]?.rows ?? 0)}{filtered && `; ${texts.filtered.toLowerCase()}: ${texts.issues.lookedAt(filtered.columns[0]?.rows ?? 0)}`}.{" "}
+        {texts.intervals}
+      </p>
+    </>
+  );
+}
+
+export function Figure({ of, most, tone }: { of: Interval | undefined; most: number; tone: string }) {
+  if (!of) return <span class="figure">–</span>;
+  return (
+    <span class="figure">
+      <Bar of={of} most={most} tone={tone} />
+      <span class="value">{percent(of.value)}</span>
+      <span class="sub">{shareInterval(of)}</span>
+    </span>
+  );
+}
+
+export function Difference({ of, most }: { of: Interval | undefined; most: number }) {
+  if (!of) return <span class="figure">–</span>;
+  const clear = of.low > 0 || of.high < 0;
+  return (
+    <span class={clear ? "figure clear" : "figure"}>
+      <DifferenceBar of={of} most={most} />
+      <span class="value">{points(of.value)}</span>
+      <span class="sub">{points(of.low)} to {points(of.high)}</span>
+    </span>
+  );
+}
+
+/** Shares of a facet's values in the columns of another: a table whose cells are coloured. */
+export function HeatMap({ facet, by, counts, id }: { facet: Facet; by: Facet; counts: { columns: Counts; whole: Counts }; id: string }) {
+  const page = usePage();
+  const used = counts.columns.columns.map((c, i) => ({ ...c, i, total: counts.columns.values.reduce((n, v) => n + v.cells[i]!.rows, 0) })).filter((c) => c.total > 0);
+  const lines = facet.values.map((value, place) => ({ value, place })).sort((a, b) => order(a.value) - order(b.value));
+  const cells = lines.map((l) => ({
+    ...l,
+    whole: l.value.role === RoleUnknown ? undefined : share(sums(counts.whole, l.place)),
+    parts: used.map((c) => (l.value.role === RoleUnknown ? undefined : share(sums(counts.columns, l.place, c.i)))),
+  }));
+  const most = Math.max(0.0001, ...cells.filter((l) => !l.value.role).flatMap((l) => [...l.parts, l.whole].map((s) => s?.value ?? 0)));
+  type HeatLine = (typeof cells)[number];
+  const cell = (of: Interval | undefined, l: HeatLine, rows: number, href: string) => {
+    if (l.value.role === RoleUnknown) return <a class="heat-cell" href={href}>{count(rows)}</a>;
+    if (!of) return <span class="heat-cell">–</span>;
+    const strength = l.value.role === RoleNone ? 40 * of.value : 8 + (47 * of.value) / most;
+    return (
+      <a class={`heat-cell ${l.value.role === RoleNone ? "clean" : "found"}`} href={href} style={{ "--v": `${of.value === 0 ? 0 : strength}%` }}
+        title={`${count(rows)}`}>
+        <span class="value">{percent(of.value)}</span><span class="sub">{shareInterval(of)}</span>
+      </a>
+    );
+  };
+  const columns: Column<HeatLine>[] = [
+    { key: "name", title: facet.title, value: (l) => l.value.name },
+    ...used.map((c, i): Column<HeatLine> => ({
+      key: `c${i}`, title: c.name, help: texts.rows(c.rows), numeric: true,
+      value: (l) => (l.value.role === RoleUnknown ? counts.columns.values[l.place]!.cells[c.i]!.rows : (l.parts[i]?.value ?? null)),
+      show: (l) => cell(l.parts[i], l, counts.columns.values[l.place]!.cells[c.i]!.rows, drill(page, facet.key, l.value.name, { facets: { [by.key]: { any: [c.name] } } })),
+    })),
+    {
+      key: "whole", title: texts.overview.whole, numeric: true,
+      value: (l) => (l.value.role === RoleUnknown ? counts.whole.values[l.place]!.cells[0]!.rows : (l.whole?.value ?? null)),
+      show: (l) => cell(l.whole, l, counts.whole.values[l.place]!.cells[0]!.rows, drill(page, facet.key, l.value.name)),
+    },
+  ];
+  return (
+    <div class="heat">
+      <DataTable id={id} caption={texts.overview.heat(facet.title, by.title)} hideCaption columns={columns} rows={cells}
+        rank={(l) => order(l.value)} class={(l) => (l.value.role ? `role-${l.value.role}` : "")} />
+    </div>
+  );
+}
+
+function order(v: Value): number {
+  return v.role === RoleNone ? 0 : v.role === RoleUnknown ? 2 : 1;
+}
+

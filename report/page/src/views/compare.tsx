@@ -1,0 +1,185 @@
+import type { Facet, PairMeasure, PairValue, Pairs, RowSummary, Side } from "../contract";
+import { RoleNone, ViewCompare } from "../contract";
+import { count, number, pValue, percent, signed } from "../format";
+import { SectionCard } from "../sections";
+import { Difference } from "../shares";
+import { facetOf, findings, useAsk, usePage, type Page } from "../state";
+import { holm, mcnemar, mean, pairedDifference, type Interval } from "../stats";
+import { texts } from "../texts";
+import { facetTitle, measureTitle } from "../titles";
+import { Answer, Card, DataTable, Select, type Column } from "../ui";
+import { Contents } from "./measured";
+import { Pager, Tags } from "./rows";
+
+const size = 25;
+
+export function Compare() {
+  const page = usePage();
+  const sides = sidesOf(page);
+  const sections = page.catalog.sections.map((s, i) => ({ s, i })).filter(({ s }) => s.view === ViewCompare);
+  return (
+    <>
+      {sides.length < 2 && sections.length === 0 && <p class="note">{texts.compare.none}</p>}
+      {sides.length >= 2 && <PairsOf sides={sides} />}
+      {sections.length > 3 && <Contents of={sections.map(({ s, i }) => ({ title: s.title, id: `section-${i}`, run: s.run }))} />}
+      {sections.map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
+    </>
+  );
+}
+
+/** Runs, where there are several, and systems. */
+function sidesOf(page: Page): { side: Side; title: string; key: string }[] {
+  return ["run", "system"].flatMap((key) => {
+    const facet = facetOf(page.catalog, key);
+    const values = facet?.values.filter((v) => v.role === undefined) ?? [];
+    return values.length < 2 ? [] : values.map((v) => ({ side: { facet: key, value: v.name }, title: `${facet!.title}: ${v.name}`, key: `${key}:${v.name}` }));
+  });
+}
+
+function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
+  const page = usePage();
+  const { params, filter } = page.state;
+  const a = sides.find((s) => s.key === params["a"]) ?? sides[0]!;
+  const same = sides.filter((s) => s.side.facet === a.side.facet && s.key !== a.key);
+  const b = same.find((s) => s.key === params["b"]) ?? same[0]!;
+  const facets = findings(page.catalog);
+  const facet = facets.find((f) => f.key === params["facet"]) ?? facets[0];
+  const value = facet?.values.find((v) => v.name === params["value"])?.name ?? "";
+  const from = Math.max(0, Math.trunc(Number(params["from"] ?? 0)) || 0);
+  const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key, value, filter, from])}`, async (s, signal) =>
+    facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), offset: from, limit: size }, signal));
+  const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
+  return (
+    <>
+      <div class="choices">
+        <Select label={texts.compare.a} value={a.key} options={sides.map(option)} onChange={(v) => page.set({ a: v, b: "", from: "", value: "" })} />
+        <Select label={texts.compare.b} value={b.key} options={same.map(option)} onChange={(v) => page.set({ a: a.key, b: v, from: "", value: "" })} />
+        <button type="button" onClick={() => page.set({ a: b.key, b: a.key, from: "" })}>{texts.compare.swap}</button>
+        {facet && facets.length > 1 && (
+          <Select label={texts.compare.facet} value={facet.key} options={facets.map((f) => ({ value: f.key, title: facetTitle(f) }))}
+            onChange={(v) => page.set({ facet: v, value: "", from: "" })} />
+        )}
+      </div>
+      <p class="help">{texts.compare.how}</p>
+      <Answer of={asked}>
+        {(pairs) => pairs && facet && (
+          <>
+            <p class="note">
+              {texts.compare.summary(pairs.pairs, pairs.changed, pairs.unknown)}.{" "}
+              {texts.compare.alone("A", pairs.alone_a)}; {texts.compare.alone("B", pairs.alone_b)}.
+            </p>
+            {pairs.pairs > 0 && (
+              <>
+                <Values pairs={pairs} facet={facet} />
+                {pairs.measures.some((m) => m.pairs > 0) && <Measures pairs={pairs} />}
+                <Changed pairs={pairs} facet={facet} value={value} from={from} />
+              </>
+            )}
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+interface ValueLine extends PairValue {
+  of: number;
+  p: number;
+  holm: number;
+  difference: Interval | undefined;
+}
+
+function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
+  const page = usePage();
+  const role = (name: string) => facet.values.find((v) => v.name === name)?.role;
+  const ps = pairs.values.map((v) => mcnemar(v.only_a, v.only_b));
+  const corrected = holm(ps);
+  const lines: ValueLine[] = pairs.values.map((v, i) => {
+    const of = v.both + v.only_a + v.only_b + v.neither;
+    return { ...v, of, p: ps[i]!, holm: corrected[i]!, difference: pairedDifference(v.only_a, v.only_b, of) };
+  });
+  const widest = Math.max(0, ...lines.flatMap((l) => (l.difference ? [Math.abs(l.difference.low), Math.abs(l.difference.high)] : [])));
+  const shareA = (l: ValueLine) => (l.of > 0 ? (l.both + l.only_a) / l.of : null);
+  const shareB = (l: ValueLine) => (l.of > 0 ? (l.both + l.only_b) / l.of : null);
+  const plain = (key: string, title: string, value: (l: ValueLine) => number): Column<ValueLine> => ({ key, title, numeric: true, value, show: (l) => count(value(l)) });
+  const columns: Column<ValueLine>[] = [
+    {
+      key: "name", title: facet.title, value: (l) => l.name,
+      show: (l) => <a href={page.href({ params: { ...page.state.params, value: l.name, from: "" } })} title={texts.compare.changedIn(l.name)}>{l.name}</a>,
+    },
+    { key: "a", title: texts.compare.share("A"), numeric: true, value: shareA, show: (l) => percent(shareA(l)) },
+    { key: "b", title: texts.compare.share("B"), numeric: true, value: shareB, show: (l) => percent(shareB(l)) },
+    { key: "d", title: texts.compare.difference, numeric: true, value: (l) => l.difference?.value ?? null, show: (l) => <Difference of={l.difference} most={widest} /> },
+    { key: "d.low", title: `${texts.compare.difference} ${texts.issues.low}`, value: (l) => l.difference?.low ?? null, show: "hidden" },
+    { key: "d.high", title: `${texts.compare.difference} ${texts.issues.high}`, value: (l) => l.difference?.high ?? null, show: "hidden" },
+    plain("both", texts.compare.both, (l) => l.both),
+    plain("only_a", texts.compare.only("A"), (l) => l.only_a),
+    plain("only_b", texts.compare.only("B"), (l) => l.only_b),
+    plain("neither", texts.compare.neither, (l) => l.neither),
+    { key: "p", title: texts.compare.p, help: texts.compare.pHelp, numeric: true, value: (l) => l.p, show: (l) => pValue(l.p) },
+    { key: "holm", title: texts.compare.holm, help: texts.compare.holmHelp, numeric: true, value: (l) => l.holm, show: (l) => <span class={l.holm < 0.05 ? "strong" : ""}>{pValue(l.holm)}</span> },
+  ];
+  return (
+    <Card title={texts.compare.caption} help={`${texts.compare.p}: ${texts.compare.pHelp}; ${texts.compare.holm}: ${texts.compare.holmHelp}.`}>
+      <DataTable id="values" caption={texts.compare.caption} hideCaption columns={columns} rows={lines} rank={(l) => (role(l.name) === RoleNone ? 0 : 1)}
+        class={(l) => (role(l.name) ? `role-${role(l.name)}` : "")} />
+    </Card>
+  );
+}
+
+function Measures({ pairs }: { pairs: Pairs }) {
+  const page = usePage();
+  const title = (key: string) => {
+    const m = page.catalog.measures.find((x) => x.key === key);
+    return m ? measureTitle(m) : key;
+  };
+  const lines = pairs.measures.filter((m) => m.pairs > 0).map((m) => ({ ...m, difference: mean(m.pairs, m.sum_b - m.sum_a, m.squares) }));
+  type Line = PairMeasure & { difference: Interval | undefined };
+  const columns: Column<Line>[] = [
+    { key: "name", title: texts.compare.number, value: (l) => title(l.key) },
+    { key: "pairs", title: texts.compare.pairs, numeric: true, value: (l) => l.pairs, show: (l) => count(l.pairs) },
+    { key: "a", title: texts.compare.mean("A"), numeric: true, value: (l) => l.sum_a / l.pairs, show: (l) => number(l.sum_a / l.pairs) },
+    { key: "b", title: texts.compare.mean("B"), numeric: true, value: (l) => l.sum_b / l.pairs, show: (l) => number(l.sum_b / l.pairs) },
+    {
+      key: "d", title: texts.compare.difference, numeric: true, value: (l) => l.difference?.value ?? null,
+      show: (l) => l.difference && (
+        <span class={l.difference.low > 0 || l.difference.high < 0 ? "figure clear" : "figure"}>
+          <span class="value">{signed(l.difference.value)}</span>
+          <span class="sub">{Number.isNaN(l.difference.low) ? "" : `${signed(l.difference.low)} to ${signed(l.difference.high)}`}</span>
+        </span>
+      ),
+    },
+    { key: "d.low", title: `${texts.compare.difference} ${texts.issues.low}`, value: (l) => l.difference?.low ?? null, show: "hidden" },
+    { key: "d.high", title: `${texts.compare.difference} ${texts.issues.high}`, value: (l) => l.difference?.high ?? null, show: "hidden" },
+  ];
+  return <Card title={texts.compare.measures}><DataTable id="numbers" caption={texts.compare.measures} hideCaption columns={columns} rows={lines} /></Card>;
+}
+
+function Changed({ pairs, facet, value, from }: { pairs: Pairs; facet: Facet; value: string; from: number }) {
+  const page = usePage();
+  const open = (r: RowSummary) => page.href({ view: "row", params: { row: String(r.n) } });
+  const columns: Column<[RowSummary, RowSummary]>[] = [
+    { key: "id", title: `${texts.rowsView.id} A`, value: ([a]) => a.id, show: ([a]) => <a href={open(a)}>{a.id}</a> },
+    { key: "ta", title: `${texts.rowsView.text} A`, value: ([a]) => a.text, show: ([a]) => <span class="text">{a.text}</span> },
+    { key: "va", title: `${facet.title} A`, value: ([a]) => names(a, facet), show: ([a]) => <Tags row={a} facet={facet.key} /> },
+    { key: "idb", title: `${texts.rowsView.id} B`, value: ([, b]) => b.id, show: ([, b]) => <a href={open(b)}>{b.id}</a> },
+    { key: "tb", title: `${texts.rowsView.text} B`, value: ([, b]) => b.text, show: ([, b]) => <span class="text">{b.text}</span> },
+    { key: "vb", title: `${facet.title} B`, value: ([, b]) => names(b, facet), show: ([, b]) => <Tags row={b} facet={facet.key} /> },
+  ];
+  const title = value ? texts.compare.changedIn(value) : texts.compare.changed;
+  return (
+    <Card title={title} tools={value !== "" && <button type="button" onClick={() => page.set({ value: "", from: "" })}>{texts.compare.showAll}</button>}>
+      {pairs.changed === 0 ? <p class="note">{texts.compare.nothing}</p> : (
+        <>
+          <DataTable id="changed" caption={title} hideCaption columns={columns} rows={pairs.rows} />
+          <Pager offset={from} total={pairs.changed} step={size} onGo={(n) => page.set({ from: n > 0 ? String(n) : "" })} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function names(r: RowSummary, facet: Facet): string {
+  return (r.facets[facet.key] ?? []).map((v) => facet.values[v]?.name ?? "").join("; ");
+}
+

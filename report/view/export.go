@@ -1,0 +1,125 @@
+package view
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Formats of an export.
+const (
+	ExportJSONL = dataset.JSONL
+	ExportCSV   = dataset.CSV
+)
+
+// ExportQuery asks for all rows that a filter chooses.
+type ExportQuery struct {
+	Filter Filter `json:"filter"`
+	Sort   Sort   `json:"sort"`
+	Format string `json:"format"` // ExportJSONL, the records, or ExportCSV, what a table of rows shows
+}
+
+// Exporter is a Source that can write rows out.
+type Exporter interface {
+	// Export writes rows. An error before anything was written is about the query.
+	Export(context.Context, io.Writer, ExportQuery) error
+}
+
+// Export implements Exporter.
+func (x *Index) Export(ctx context.Context, w io.Writer, q ExportQuery) error {
+	if q.Format != ExportJSONL && q.Format != ExportCSV {
+		return queryErrorf("there is no format %q; rows are exported as %q or %q", q.Format, ExportJSONL, ExportCSV)
+	}
+	sorted, err := x.openOrder(ctx, q.Sort)
+	if err != nil {
+		return err
+	}
+	chosen, err := x.choose(ctx, &q.Filter)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	write := x.writeRecord(out)
+	if q.Format == ExportCSV {
+		if write, err = x.tableWriter(out); err != nil {
+			return err
+		}
+	}
+	in := x.newReader()
+	for _, n := range sorted.all(chosen) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := in.read(ctx, n)
+		if err == nil {
+			err = write(n, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func (x *Index) writeRecord(out *bufio.Writer) func(int, *entry) error {
+	return func(_ int, e *entry) error {
+		_, _ = out.Write(e.record)
+		return out.WriteByte('\n')
+	}
+}
+
+// tableWriter writes a header, and gives what writes a row.
+func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) {
+	table := csv.NewWriter(out)
+	c := &x.meta.Catalog
+	cells := []string{"run", "id", "text"}
+	for i := range c.Facets {
+		if key := c.Facets[i].Key; key != facetRun {
+			cells = append(cells, key)
+		}
+	}
+	for i := range c.Measures {
+		cells = append(cells, c.Measures[i].Key)
+	}
+	write := func() error {
+		for i := range cells {
+			if dataset.FormulaLike(cells[i]) {
+				cells[i] = "'" + cells[i]
+			}
+		}
+		err := table.Write(cells)
+		table.Flush()
+		return err
+	}
+	return func(n int, e *entry) error {
+		s, err := x.summary(n, e)
+		if err != nil {
+			return err
+		}
+		cells = append(cells[:0], c.Runs[s.Run].Name, s.ID, s.Text)
+		for i := range c.Facets {
+			f := &c.Facets[i]
+			if f.Key == facetRun {
+				continue
+			}
+			var names []string
+			for _, place := range s.Facets[f.Key] {
+				names = append(names, f.Values[place].Name)
+			}
+			cells = append(cells, strings.Join(names, "; "))
+		}
+		for i := range c.Measures {
+			cell := ""
+			if x := s.Measures[c.Measures[i].Key]; x != nil {
+				cell = strconv.FormatFloat(*x, 'g', -1, 64)
+			}
+			cells = append(cells, cell)
+		}
+		return write()
+	}, write()
+}

@@ -1,0 +1,234 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/pairwise/verdicts"
+	"github.com/erreval/erreval/report"
+)
+
+// makeFacets puts the facets into the catalogue.
+func (b *builder) makeFacets() {
+	b.meta.Facets = make([]facetMeta, len(b.facets))
+	b.meta.Catalog.Facets = []Facet{}
+	offered := slices.Clone(b.facets)
+	slices.SortStableFunc(offered, func(x, y *facetBuild) int { return facetPlace(x.key) - facetPlace(y.key) })
+	for _, f := range offered {
+		m := facetMeta{Places: make([]int, len(f.names)), Rest: -1, Runs: f.runs}
+		if b.isOffered(f) {
+			out := b.describeFacet(f)
+			m.Key = f.key
+			for i := range out.Values {
+				if out.Values[i].Role == RoleUnknown && f.key != facetUnscored {
+					m.Rest = i
+				}
+			}
+			b.setPlaces(f, &out, &m)
+			b.meta.Catalog.Facets = append(b.meta.Catalog.Facets, out)
+		} else {
+			for i := range m.Places {
+				m.Places[i] = -1
+			}
+			if f.dead && !strings.HasPrefix(f.key, prefixColumn) {
+				b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, fmt.Sprintf(
+					"%s: more than %d values; rows cannot be filtered by it", f.key, f.most))
+			}
+		}
+		b.meta.Facets[f.number] = m
+	}
+}
+
+// setPlaces says where the values of numbers are in the catalogue, whose names differ from those that were counted.
+func (b *builder) setPlaces(f *facetBuild, out *Facet, m *facetMeta) {
+	at := map[string]int{}
+	for i := range out.Values {
+		at[out.Values[i].key] = i
+	}
+	for n, name := range f.names {
+		m.Places[n] = at[name]
+	}
+}
+
+func (b *builder) isOffered(f *facetBuild) bool {
+	if f.dead || len(f.names) == 0 {
+		return false
+	}
+	name, isColumn := strings.CutPrefix(f.key, prefixColumn)
+	if !isColumn {
+		return true
+	}
+	m := b.columns[name].measure
+	return (m.dead || m.rows == 0) && 2*len(f.names) <= f.rows // else a measure, or names rather than kinds
+}
+
+func facetPlace(key string) int {
+	for i, known := range []string{facetRun, facetSystem, facetLabel, facetGold, facetIssue, facetUnscored,
+		facetTruncated} {
+		if key == known {
+			return i
+		}
+	}
+	if strings.HasPrefix(key, prefixVerdict) {
+		return 10
+	}
+	return 11
+}
+
+// describeFacet makes a facet with its values in order. Each value's key is the name that was counted.
+func (b *builder) describeFacet(f *facetBuild) Facet {
+	out := Facet{Key: f.key, Values: []Value{}}
+	add := func(key, name, role, note string) {
+		out.Values = append(out.Values, Value{key: key, Name: name, Role: role, Note: note})
+	}
+	rest := func() { // values that were not foreseen, by appearance
+		for _, name := range f.names {
+			if !slices.ContainsFunc(out.Values, func(v Value) bool { return v.key == name }) {
+				add(name, name, "", "")
+			}
+		}
+	}
+	out.Title = map[string]string{facetRun: "Run", facetSystem: "System", facetLabel: "Error", facetGold: "Gold label",
+		facetIssue: "Issue", facetUnscored: "Unscored", facetTruncated: "Cut"}[f.key]
+	switch f.key {
+	case facetLabel, facetGold:
+		out.Multi = true
+		b.addTypes(add)
+		rest()
+		if f.key == facetLabel {
+			moveLast(&out, dataset.StatusUntagged, add)
+		}
+	case facetIssue:
+		out.Multi = true
+		b.addListed(f, &out)
+		moveLast(&out, issues.Unassigned, add)
+	case facetUnscored:
+		out.Multi = true
+		add(allScore, allScore, RoleNone, "every dimension has a score")
+		for i := range b.taskDimensions() {
+			if d := &b.task.Dimensions[i]; slices.Contains(f.names, d.Key) {
+				add(d.Key, d.Name, "", "")
+			}
+		}
+		rest()
+	case facetTruncated:
+		out.Multi = true
+		add(whole, whole, RoleNone, "nothing was cut")
+		rest()
+	default:
+		if out.Title == "" {
+			b.describeOther(f, &out, add)
+		}
+		rest()
+	}
+	uniqueNames(out.Values)
+	return out
+}
+
+// describeOther is of verdicts and of other columns.
+func (b *builder) describeOther(f *facetBuild, out *Facet, add func(key, name, role, note string)) {
+	if name, ok := strings.CutPrefix(f.key, prefixVerdict); ok {
+		out.Title = name
+		for _, value := range verdicts.Values() {
+			add(value, value, "", "")
+		}
+		add(verdicts.Unjudged, verdicts.Unjudged, RoleUnknown, "")
+		return
+	}
+	out.Title = strings.TrimPrefix(f.key, prefixColumn)
+	for _, name := range slices.Sorted(slices.Values(f.names)) {
+		add(name, name, "", "")
+	}
+}
+
+// addTypes adds the taxonomy's types, that of rows without error first.
+func (b *builder) addTypes(add func(key, name, role, note string)) {
+	if b.task == nil || b.task.NoErrorIndex() < 0 {
+		add(noError, noError, RoleNone, "")
+	}
+	if b.task == nil {
+		return
+	}
+	if no := b.task.NoErrorIndex(); no >= 0 {
+		t := &b.task.Types[no]
+		add(t.Name, t.Name, RoleNone, t.Definition)
+	}
+	for i := range b.task.Types {
+		if t := &b.task.Types[i]; !t.NoError {
+			add(t.Name, t.Name, "", t.Definition)
+		}
+	}
+}
+
+// moveLast puts the value that stands for what is not known behind all others.
+func moveLast(out *Facet, key string, add func(key, name, role, note string)) {
+	out.Values = slices.DeleteFunc(out.Values, func(v Value) bool { return v.key == key })
+	add(key, key, RoleUnknown, "")
+}
+
+// uniqueNames puts a number behind a name that came before.
+func uniqueNames(values []Value) {
+	seen := map[string]bool{}
+	for i := range values {
+		name := values[i].Name
+		for n := 2; seen[values[i].Name]; n++ {
+			values[i].Name = fmt.Sprintf("%s (%d)", name, n)
+		}
+		seen[values[i].Name] = true
+	}
+}
+
+// addListed adds the issues: none first, then those of the lists, then others by appearance.
+func (b *builder) addListed(f *facetBuild, out *Facet) {
+	out.Values = append(out.Values, Value{key: noIssue, Name: noIssue, Role: RoleNone})
+	known := map[string]bool{}
+	for _, s := range b.sources {
+		if s.list == nil {
+			continue
+		}
+		for i := range s.list.Issues {
+			if issue := &s.list.Issues[i]; !known[issue.ID] {
+				known[issue.ID] = true
+				out.Values = append(out.Values, b.describeIssue(issue.ID, issue))
+			}
+		}
+	}
+	for _, name := range f.names {
+		if id, ok := strings.CutPrefix(name, prefixID); ok && !known[id] {
+			out.Values = append(out.Values, b.describeIssue(id, &issues.Issue{Name: id, Severity: report.Undefined}))
+		}
+	}
+}
+
+// describeIssue is an issue as its list has it; what the list does not say follows from its rows.
+func (b *builder) describeIssue(id string, issue *issues.Issue) Value {
+	v := Value{key: prefixID + id, Name: cmp.Or(issue.Name, id), Note: issue.Description}
+	rows := b.issues[id]
+	severity := issue.Severity
+	if rows != nil && !severity.Defined() && rows.severities > 0 {
+		severity = report.Number(rows.severity / float64(rows.severities))
+	}
+	if rows != nil && !severity.Defined() && rows.scores > 0 {
+		severity = report.Number(1 - rows.score/float64(rows.scores))
+	}
+	if severity.Defined() {
+		v.Severity = &severity
+	}
+	if issue.Stability != nil {
+		stability := report.Number(*issue.Stability)
+		v.Stability = &stability
+	}
+	for _, e := range issue.Examples {
+		if e.Analysis != "" {
+			v.Examples = append(v.Examples, exampleText(e))
+		}
+	}
+	if v.Examples == nil && rows != nil {
+		v.Examples = rows.examples
+	}
+	return v
+}

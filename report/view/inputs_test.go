@@ -1,0 +1,207 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// write makes files in a folder: name and content in turns.
+func write(t testing.TB, dir string, files ...string) {
+	t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const question = `{"id":"r1","question":"Who?","answer":"Ann","passage":"P"}` + "\n"
+
+// TestFolder: a folder gives its files of rows, and what is none is left out with a note; files of one name are told
+// apart by their folders; a file that is given twice is shown once.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "one/rows.jsonl", question, "one/rows.jsonl.issues.json", `{"format":1,"issues":[]}`,
+		"one/rows.jsonl.rejected.jsonl", "{}\n", "one/rows.jsonl.partial", question, "one/.hidden.jsonl", question,
+		"one/readme.txt", "text", "one/package.json", `{"name":"x"}`, "one/deeper/rows.jsonl", question,
+		"one/broken.parquet", "PAR1 no", "two/rows.jsonl", question, "two/more.csv", "id,question,answer,passage\nr2,Why?,x,P\n")
+	if err := os.Symlink(filepath.Join(dir, "one", "rows.jsonl"), filepath.Join(dir, "two", "link.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(context.Background(), []string{filepath.Join(dir, "one"), filepath.Join(dir, "two"),
+		filepath.Join(dir, "two", "rows.jsonl")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var names []string
+	for _, r := range x.Catalog().Runs {
+		names = append(names, r.Name)
+	}
+	if want := []string{"one/rows.jsonl", "more.csv", "two/rows.jsonl"}; !slices.Equal(names, want) {
+		t.Errorf("runs %q, want %q", names, want)
+	}
+	notes := strings.Join(x.Catalog().Notes, "\n")
+	for _, want := range []string{"rows.jsonl: given twice", "package.json: left out: it has none of the task's columns",
+		"broken.parquet: left out: "} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in %s", want, notes)
+		}
+	}
+	if f := x.Files(); len(f) != 3 || f[1].Path != filepath.Join(dir, "two", "more.csv") {
+		t.Error(f)
+	}
+	for _, paths := range [][]string{{filepath.Join(dir, "nothing")}, {t.TempDir()}, {},
+		{filepath.Join(dir, "one", "broken.parquet")}} {
+		if x, err := Open(context.Background(), paths, Options{}); err == nil {
+			t.Errorf("%s opened: %v", paths, x.Close())
+		}
+	}
+}
+
+// TestColumns: columns that were mapped, guessed or recorded; a file without the task's columns; a task of one's own.
+func TestColumns(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "mapped.jsonl", `{"id":1,"q":"Who was it?","context":"P","answers":{"text":["Ann"]}}`+"\n",
+		"record.jsonl", `{"frage":"Wer?","context":"P","kind":"x","size":3}`+"\n"+`{"frage":"Wo?","context":"P","kind":"x","size":"4"}`+"\n",
+		"record.jsonl.run.json", `{"format":1,"command":"identify","columns":{"question":"frage"},"taxonomy":{"id":"question-generation@1.1"}}`,
+		"other.jsonl", `{"a":"x","labels":["Good"]}`+"\n")
+	x, err := Open(context.Background(), []string{filepath.Join(dir, "mapped.jsonl"), filepath.Join(dir, "record.jsonl"),
+		filepath.Join(dir, "other.jsonl")}, Options{Columns: map[string]string{"question": "q"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	page, err := x.Rows(context.Background(), RowsQuery{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range page.Rows {
+		got = append(got, fmt.Sprintf("%d %.12s %q", row.Run, row.ID, row.Text))
+	}
+	// the second file's ids are made of its texts, the third's, which has none, of its lines
+	if len(got) != 4 || got[0] != `0 1 "Who was it?"` || !strings.HasSuffix(got[1], `"Wer?"`) || got[3] != `2 line 1 ""` {
+		t.Errorf("%q", got)
+	}
+	if c := x.Catalog(); c.Runs[0].Columns["passage"] != "context" || c.Runs[1].Columns["question"] != "frage" ||
+		c.Task != "question-generation@1.1" {
+		t.Error(c.Runs, c.Task)
+	}
+	if i, ok := x.measures["column.size"]; !ok || x.Catalog().Measures[i].High != 4 || x.Catalog().Measures[i].Step != 1 {
+		t.Error(show(x.Catalog().Measures))
+	}
+	if _, ok := x.facetAt["column.kind"]; !ok {
+		t.Error(show(x.Catalog().Facets))
+	}
+
+	own, err := taxonomy.Parse([]byte("name: own\nversion: \"1\"\ntitle: Own\nfields:\n  - name: a\n"+
+		"    definition: text\ntypes:\n  - name: Bad\n    code: B\n    category: x\n    definition: d\n"), "own.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := Open(context.Background(), []string{filepath.Join(dir, "other.jsonl")}, Options{Taxonomy: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer y.Close()
+	if c := y.Catalog(); c.Task != "own@1" || len(c.Notes) != 1 || !strings.Contains(c.Notes[0], `no label "Good"`) {
+		t.Error(c.Task, c.Notes)
+	}
+}
+
+// TestCache: an index is found again while its files are as they were, made anew where it is damaged, and the oldest go.
+func TestCache(t *testing.T) {
+	dir := t.TempDir()
+	cache := filepath.Join(dir, "cache")
+	write(t, dir, "a.jsonl", question, "b.jsonl", question)
+	open := func(name string, size int64) {
+		t.Helper()
+		x, err := Open(context.Background(), []string{filepath.Join(dir, name)}, Options{CacheDir: cache, memoryRows: -1,
+			CacheSize: size, Build: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page, err := x.Rows(context.Background(), RowsQuery{Limit: 1}); err != nil || page.Rows[0].ID != "r1" {
+			t.Error(page, err)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	files := func() (paths []string) {
+		paths, err := filepath.Glob(filepath.Join(cache, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paths
+	}
+	sizeOf := func(path string) int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	open("a.jsonl", 0)
+	first := files()
+	if len(first) != 1 {
+		t.Fatal(first)
+	}
+	open("a.jsonl", 0)
+	if again := files(); !slices.Equal(again, first) {
+		t.Fatal(again)
+	}
+	size := sizeOf(first[0])
+	if err := os.WriteFile(first[0], []byte("no database"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open("a.jsonl", 0)
+	if again := files(); !slices.Equal(again, first) || sizeOf(first[0]) != size {
+		t.Fatal(again)
+	}
+	open("b.jsonl", 1) // more than a byte: the other one goes
+	if left := files(); len(left) != 1 || left[0] == first[0] {
+		t.Fatal(left)
+	}
+	write(t, dir, "b.jsonl", question+`{"id":"r2","question":"Why?","answer":"","passage":"P"}`+"\n")
+	open("b.jsonl", 0)
+	if left := files(); len(left) != 2 {
+		t.Fatal(left)
+	}
+}
+
+// TestManyKinds: rows in which every name is another one take no more memory than others.
+func TestManyKinds(t *testing.T) {
+	var rows strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&rows, `{"id":"r%d","question":"Who?","passage":"P","diagnosis":{"labels":["label %d"],"probabilities":{"type %d":0.5}},`+
+			`"verdicts":{"type %d":{"value":"A"}},"scores":{"dimension %d":{"value":1}},"system":"system %d","column %d":1,"text %d":"x"}`+
+			"\n", i, i, i, i, i, i, i, i)
+	}
+	dir := t.TempDir()
+	write(t, dir, "rows.jsonl", rows.String())
+	x, err := Open(context.Background(), []string{filepath.Join(dir, "rows.jsonl")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	c := x.Catalog()
+	notes := strings.Join(c.Notes, "\n")
+	if c.Rows != 1000 || len(c.Facets) > maxKinds || len(c.Measures) > maxKinds || len(x.meta.Facets) > maxKinds ||
+		!strings.Contains(notes, "the first 100 other columns") || !strings.Contains(notes, "system: more than 500 values") {
+		t.Error(c.Rows, len(c.Facets), len(c.Measures), notes)
+	}
+	checkWhole(t, x)
+}

@@ -1,0 +1,103 @@
+package view
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+const (
+	maxText = 200 // code points of RowSummary.Text
+	maxWord = 64  // code points of a word that count
+)
+
+// foldRune is a code point without case.
+func foldRune(r rune) rune {
+	if r = unicode.ToLower(r); r == 'ς' {
+		return 'σ'
+	}
+	return r
+}
+
+// eachWord calls f for every word of a text, folded and cut.
+func eachWord(text string, f func(word string)) {
+	var word []byte
+	n := 0
+	for _, r := range text {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
+			if n > 0 {
+				f(string(word))
+			}
+			word, n = word[:0], 0
+		case n < maxWord:
+			word, n = utf8.AppendRune(word, foldRune(r)), n+1
+		}
+	}
+	if n > 0 {
+		f(string(word))
+	}
+}
+
+// wordsOf are the words of texts, each once, sorted.
+func wordsOf(texts ...string) []string {
+	var all []string
+	for _, text := range texts {
+		eachWord(text, func(word string) { all = append(all, word) })
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// fieldTexts are the texts of a field in a row (see Field); nil where the row has no such column.
+func fieldTexts(row *dataset.Row, field, column string) (texts []string) {
+	if raw, ok := row.Get(column); ok {
+		return []string{valueText(raw)}
+	}
+	for _, side := range []string{"_a", "_b"} {
+		if raw, ok := row.Get(field + side); ok {
+			texts = append(texts, valueText(raw))
+		}
+	}
+	return texts
+}
+
+// valueText is the text in a value: see Field.
+func valueText(raw json.RawMessage) string {
+	for range 4 {
+		var object struct {
+			Text json.RawMessage `json:"text"`
+		}
+		var list []json.RawMessage
+		switch {
+		case raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
+			return dataset.PlainText(raw)
+		case raw[0] == '{' && json.Unmarshal(raw, &object) == nil && object.Text != nil:
+			raw = object.Text
+		case raw[0] == '[' && json.Unmarshal(raw, &list) == nil && len(list) > 0:
+			raw = list[0]
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// beginning is a text's first code points.
+func beginning(text string) string {
+	n := 0
+	for i := range text {
+		if n == maxText {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// beginningOf is that of texts beside each other, as of a pair.
+func beginningOf(texts []string) string { return beginning(strings.Join(texts, " | ")) }

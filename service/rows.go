@@ -1,0 +1,302 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/loopback"
+)
+
+// rejection stands in a reply in the place of a line that is no row.
+type rejection struct {
+	Status string `json:"status"` // "rejected"
+	Line   int    `json:"line"`   // 1-based; of a list, the item
+	Reason string `json:"reason"`
+}
+
+// reply writes rows as JSON Lines.
+type reply struct {
+	s     *Service
+	w     http.ResponseWriter
+	out   *dataset.Writer
+	began bool
+}
+
+func newReply(s *Service, w http.ResponseWriter) *reply {
+	return &reply{s: s, w: w, out: dataset.NewWriter(w)}
+}
+
+func (p *reply) write(row *dataset.Row, outcome string) error {
+	if !p.began {
+		p.began = true
+		p.w.Header().Set("Content-Type", "application/x-ndjson")
+	}
+	p.s.metrics.rows.WithLabelValues(outcome).Inc()
+	return p.out.Write(row)
+}
+
+func (p *reply) reject(fault *dataset.LineError) error {
+	row, err := dataset.RowOf(rejection{"rejected", fault.Line, fault.Err.Error()})
+	if err != nil {
+		return err
+	}
+	return p.write(row, "rejected")
+}
+
+// flush sends what was written.
+func (p *reply) flush() error {
+	if err := p.out.Flush(); err != nil {
+		return err
+	}
+	return http.NewResponseController(p.w).Flush()
+}
+
+// answer takes a request of rows, and has work write what it makes of each.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request,
+	work func(context.Context, *dataset.Reader, *reply) error) {
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Bounds.Time)
+	defer cancel()
+	out := newReply(s, w)
+	if err := s.tryAnswer(ctx, w, r, out, work); err != nil {
+		fail(w, r, out.began, err)
+	}
+}
+
+func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.Request, out *reply,
+	work func(context.Context, *dataset.Reader, *reply) error) error {
+	if s.draining.Load() {
+		return refuse(http.StatusServiceUnavailable, errors.New("the server is ending; it takes no more rows"))
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		return refuse(http.StatusTooManyRequests, fmt.Errorf("%d requests are under way already; try again later",
+			s.o.Bounds.Queue))
+	}
+	b, err := s.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	longest, err := s.check(ctx, b)
+	if err != nil {
+		return err
+	}
+	release, err := s.takeTurn(ctx, longest)
+	if err != nil {
+		return err
+	}
+	defer release()
+	rows, err := b.rows()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if err := work(ctx, rows, out); err != nil {
+		return err
+	}
+	return out.flush()
+}
+
+// check reads the rows of a body once.
+func (s *Service) check(ctx context.Context, b *body) (longest int64, err error) {
+	release, err := s.takeTurn(ctx, b.longestRecord())
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return b.check()
+}
+
+// takeTurn waits until records of so many bytes may be read. Small ones need not wait.
+func (s *Service) takeTurn(ctx context.Context, longest int64) (release func(), err error) {
+	if longest <= lightRow {
+		return func() {}, nil
+	}
+	w := min(longest, heavyRows)
+	if err := s.heavy.Acquire(ctx, w); err != nil {
+		return nil, err
+	}
+	return func() { s.heavy.Release(w) }, nil
+}
+
+func (s *Service) identify(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
+		m, err := s.OpenModel(ctx)
+		if err != nil && ctx.Err() == nil {
+			return refuse(http.StatusServiceUnavailable, fmt.Errorf("the model cannot be opened: %w", err))
+		}
+		if err != nil {
+			return err
+		}
+		return s.tag(ctx, m, rows, out)
+	})
+}
+
+// A request has rows of that many bytes, and that number, in the pool or finished and not yet written.
+const (
+	heldBytes = 4 << 20
+	heldRows  = 64
+	// Of a model that computes batches.
+	heldBatchBytes   = 32 << 20
+	heldBatchWindows = 2
+)
+
+// entry is a row, or a fault in its place, on its way to the reply.
+type entry struct {
+	task  *task
+	size  int64
+	fault *dataset.LineError // then there is no task
+}
+
+// tag writes each row with its diagnosis, in order.
+func (s *Service) tag(ctx context.Context, m *Model, rows *dataset.Reader, out *reply) error {
+	ctx, cancel := context.WithCancel(ctx)
+	bytes, count := int64(heldBytes), heldRows+m.Workers
+	if m.Batch > 0 {
+		bytes, count = heldBatchBytes, heldBatchWindows*m.Batch
+	}
+	own, held, entries := &share{}, semaphore.NewWeighted(bytes), make(chan entry, count)
+	fed := make(chan error, 1)
+	go func() { fed <- s.feed(ctx, rows, own, held, entries, bytes) }()
+	err := s.write(ctx, entries, held, out)
+	cancel()
+	for range entries { // until feed has ended
+	}
+	s.pool.drop(own)
+	return errors.Join(err, <-fed)
+}
+
+// feed reads rows into the pool until there are no more, or ctx ends.
+func (s *Service) feed(ctx context.Context, rows *dataset.Reader, own *share, held *semaphore.Weighted,
+	entries chan<- entry, most int64) error {
+	defer close(entries)
+	for {
+		row, err := rows.Read()
+		var e entry
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &e.fault):
+		case err != nil:
+			return err
+		default:
+			e.size = min(int64(row.Size()), most)
+			if held.Acquire(ctx, e.size) != nil {
+				return nil
+			}
+			e.task = newTask(row)
+		}
+		select {
+		case entries <- e:
+		case <-ctx.Done():
+			return nil
+		}
+		if e.task != nil {
+			s.pool.add(own, e.task)
+		}
+	}
+}
+
+// write writes entries as they are finished; what is written is sent before it waits.
+func (s *Service) write(ctx context.Context, entries <-chan entry, held *semaphore.Weighted, out *reply) error {
+	for e := range entries {
+		if e.fault != nil {
+			if err := out.reject(e.fault); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := await(ctx, e.task, out); err != nil {
+			return err
+		}
+		outcome := "tagged"
+		if e.task.diagnosis.Status != "" {
+			outcome = e.task.diagnosis.Status
+		}
+		if err := e.task.row.SetDiagnosis(e.task.diagnosis); err != nil {
+			return err
+		}
+		if err := out.write(e.task.row, outcome); err != nil {
+			return err
+		}
+		held.Release(e.size)
+	}
+	return ctx.Err()
+}
+
+func await(ctx context.Context, t *task, out *reply) error {
+	select {
+	case <-t.done:
+		return t.err
+	default:
+	}
+	if out.began {
+		if err := out.flush(); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// score writes each row with its scores, by the probabilities of its errors.
+func (s *Service) score(w http.ResponseWriter, r *http.Request) {
+	if s.offline == nil {
+		loopback.Refuse(w, http.StatusNotFound, "the taxonomy "+s.o.Taxonomy.ID()+" has no dimensions to score")
+		return
+	}
+	s.answer(w, r, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
+		for ctx.Err() == nil {
+			row, err := rows.Read()
+			var fault *dataset.LineError
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case errors.As(err, &fault):
+				err = out.reject(fault)
+			case err == nil:
+				err = s.scoreRow(row, out)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+func (s *Service) scoreRow(row *dataset.Row, out *reply) error {
+	d, err := row.Diagnosis()
+	if err == nil && d != nil && !d.MadeWith(s.o.Taxonomy.ID()) {
+		err = fmt.Errorf("row %s was tagged with the taxonomy %s, not %s", row.ID, d.Taxonomy, s.o.Taxonomy.ID())
+	}
+	if err == nil && d != nil {
+		err = d.CheckNoError(s.o.Taxonomy)
+	}
+	if err != nil {
+		return out.reject(&dataset.LineError{Line: row.Line, Err: err})
+	}
+	scores := s.offline.Judge(d)
+	if err := row.SetScores(s.o.Taxonomy, scores); err != nil {
+		return out.reject(&dataset.LineError{Line: row.Line, Err: err})
+	}
+	outcome := "scored"
+	for _, score := range scores {
+		if score.Status != "" {
+			outcome = score.Status
+		}
+	}
+	return out.write(row, outcome)
+}

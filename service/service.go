@@ -1,0 +1,294 @@
+// Package service is an HTTP API over a model on this machine: rows in, rows with diagnoses or scores out. The rows of
+// all requests go through one identifier, in turns. Package cmd serves it, behind internal/loopback.
+package service
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/loopback"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/scorer"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Model finds the errors.
+type Model struct {
+	Identifier *identifier.Identifier
+	Manifest   *models.Manifest
+	SHA256     string
+	Device     string
+	Workers    int
+	// Batch is how many rows are read at once where the identifier computes batches; 0 is a row at a time.
+	Batch int
+	Close func() error
+}
+
+// Bounds are limits; each is at least 1.
+type Bounds struct {
+	Body  int64         // bytes in a request
+	Rows  int           // in a request
+	Queue int           // requests at a time that are read or answered
+	Time  time.Duration // from a request's header to the end of its reply
+	Stall time.Duration // that a client may take until it reads on, or sends on at minRate
+}
+
+// DefaultBounds are those of the command.
+func DefaultBounds() Bounds {
+	return Bounds{Body: 64 << 20, Rows: 100_000, Queue: 64, Time: time.Hour, Stall: 30 * time.Second}
+}
+
+// heavyRows is the longest records, in bytes, that are read at a time in all requests whose records are not all small.
+// Reading takes a few times as much memory.
+const heavyRows = 16 << 20
+
+// bodiesHeld is how many bodies of the largest size are held at a time, in all requests.
+const bodiesHeld = 8
+
+// Options say what is served.
+type Options struct {
+	Taxonomy *taxonomy.Taxonomy
+	Reading  dataset.Options // Map, ID and MaxRecord of it
+	// Open makes the model; ran must be called after each of its runs, with the number of rows, from any goroutine.
+	Open   func(ctx context.Context, ran func(rows int)) (*Model, error)
+	Guard  *loopback.Guard
+	Bounds Bounds
+	View   http.Handler // shows files of rows: what it has under /view/ needs the token; nil is none
+	Build  string
+}
+
+// Service answers requests. Close ends it.
+type Service struct {
+	o        Options
+	offline  *scorer.Offline // nil where the taxonomy has no dimensions
+	handler  http.Handler
+	metrics  *metrics
+	slots    chan struct{}
+	held     atomic.Int64 // bytes of bodies
+	heavy    *semaphore.Weighted
+	draining atomic.Bool
+	life     context.Context // until Close
+	end      context.CancelFunc
+
+	mu      sync.Mutex
+	opening chan struct{} // closed once opened or failed; nil before
+	model   *Model
+	pool    *pool
+	failed  error // of the last opening
+}
+
+// New makes a service. The model is not opened yet.
+func New(o Options) (*Service, error) {
+	o.Reading.Taxonomy = o.Taxonomy
+	s := &Service{o: o, slots: make(chan struct{}, o.Bounds.Queue),
+		heavy: semaphore.NewWeighted(heavyRows)}
+	s.life, s.end = context.WithCancel(context.Background())
+	if len(o.Taxonomy.Dimensions) > 0 {
+		var err error
+		if s.offline, err = scorer.NewOffline(o.Taxonomy, scorer.OfflineOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	s.metrics = newMetrics(s)
+	s.handler = o.Guard.Protect(s.routes())
+	return s, nil
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+// ServeHTTP is one request.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Service) routes() http.Handler {
+	mux := http.NewServeMux()
+	open := func(pattern string, h http.Handler) { mux.Handle(pattern, s.watched(pattern, h)) }
+	withToken := func(pattern string, h http.HandlerFunc) { open(pattern, s.o.Guard.WithToken(h)) }
+	withToken("POST /v1/identify", s.identify)
+	withToken("POST /v1/score", s.score)
+	withToken("GET /v1/model", s.describeModel)
+	withToken("GET /v1/taxonomy", s.describeTaxonomy)
+	withToken("GET /metrics", s.metrics.handler.ServeHTTP)
+	open("GET /healthz", http.HandlerFunc(s.health))
+	open("GET /openapi.json", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(openAPI)
+	}))
+	for _, path := range []string{"/v1/identify", "/v1/score", "/v1/model", "/v1/taxonomy", "/metrics", "/healthz",
+		"/openapi.json"} {
+		open(path, http.HandlerFunc(wrongMethod))
+	}
+	if s.o.View != nil {
+		withToken("/view/", s.query)
+	}
+	open("/", http.HandlerFunc(s.rest))
+	return mux
+}
+
+func wrongMethod(w http.ResponseWriter, r *http.Request) {
+	allowed := http.MethodGet
+	if r.URL.Path == "/v1/identify" || r.URL.Path == "/v1/score" {
+		allowed = http.MethodPost
+	}
+	w.Header().Set("Allow", allowed)
+	loopback.Refuse(w, http.StatusMethodNotAllowed, r.URL.Path+" takes "+allowed)
+}
+
+// rest is whatever is not of the API.
+func (s *Service) rest(w http.ResponseWriter, r *http.Request) {
+	if s.o.View != nil {
+		s.o.View.ServeHTTP(w, r)
+		return
+	}
+	loopback.Refuse(w, http.StatusNotFound, "there is no "+r.URL.Path+"; /openapi.json lists what there is")
+}
+
+// maxQuery is how many bytes the view may be sent.
+const maxQuery = 1 << 20
+
+// query has the view answer. What it is asked comes before, so that the answer may take longer than that.
+func (s *Service) query(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuery))
+	if err != nil {
+		fail(w, r, false, refuse(http.StatusBadRequest, fmt.Errorf("the query cannot be read: %w", err)))
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // as in body.fill
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	s.o.View.ServeHTTP(w, r)
+}
+
+// OpenModel opens the model, unless it is open, and waits for it until ctx ends. After a failure the next call tries
+// again.
+func (s *Service) OpenModel(ctx context.Context) (*Model, error) {
+	s.mu.Lock()
+	if s.opening == nil {
+		s.opening = make(chan struct{})
+		go s.open(s.opening) // for whoever comes next, too
+	}
+	opening := s.opening
+	s.mu.Unlock()
+	select {
+	case <-opening:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model, s.failed
+}
+
+func (s *Service) open(opened chan<- struct{}) {
+	m, err := s.o.Open(s.life, s.metrics.ran)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.model, s.failed = m, err
+	if err != nil {
+		s.opening = nil
+	} else {
+		s.pool = newPool(m.Identifier, m.Batch)
+	}
+	close(opened)
+}
+
+// Drain refuses new rows, and waits until those that were taken are answered or ctx ends.
+func (s *Service) Drain(ctx context.Context) {
+	s.draining.Store(true)
+	for range cap(s.slots) {
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close frees the model. Rows that are under way are cut off.
+func (s *Service) Close() error {
+	s.draining.Store(true)
+	s.end()
+	s.mu.Lock()
+	opening := s.opening
+	s.mu.Unlock()
+	if opening == nil {
+		return nil
+	}
+	<-opening
+	if s.model == nil {
+		return nil
+	}
+	s.pool.close()
+	return s.model.Close()
+}
+
+// health says whether rows are taken. A model that is not open yet is opened by the first of them.
+func (s *Service) health(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	model := "opened"
+	switch {
+	case s.failed != nil:
+		model = "failed"
+	case s.opening == nil:
+		model = "opened at the first call"
+	case s.model == nil:
+		model = "opening"
+	}
+	s.mu.Unlock()
+	draining := s.draining.Load()
+	ready := !draining && model != "failed"
+	if !ready {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	loopback.Reply(w, map[string]any{"live": true, "ready": ready, "draining": draining, "model": model})
+}
+
+// problem is an error with the status that says it.
+type problem struct {
+	status int
+	err    error
+}
+
+func (p *problem) Error() string { return p.err.Error() }
+func (p *problem) Unwrap() error { return p.err }
+
+func refuse(status int, err error) error { return &problem{status, err} }
+
+// retryAfter is what a client waits that came in vain, in seconds.
+const retryAfter = "1"
+
+// fail replies with an error, if it still can: a reply that has begun is cut off, so that nobody takes it for whole.
+func fail(w http.ResponseWriter, r *http.Request, began bool, err error) {
+	status := http.StatusInternalServerError
+	var p *problem
+	switch told := errors.As(err, &p); {
+	case began, !told && r.Context().Err() != nil:
+		panic(http.ErrAbortHandler)
+	case told:
+		status = p.status
+	case errors.Is(err, context.DeadlineExceeded):
+		status = http.StatusGatewayTimeout
+		err = errors.New("the request takes longer than the server allows; send fewer rows")
+	case errors.Is(err, errClosed):
+		status = http.StatusServiceUnavailable
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	if status == http.StatusRequestTimeout || status == http.StatusRequestEntityTooLarge {
+		w.Header().Set("Connection", "close") // what is left of the body is not read
+	}
+	loopback.Refuse(w, status, err.Error())
+}
