@@ -21,7 +21,7 @@ VULN_VERSION := v1.8.0
 export CGO_ENABLED := 1
 export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment lint-image storage-test release release-check page page-test clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check page page-test clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -167,6 +167,37 @@ refine-e2e: setup ## train truly, with tiny encoders: docs/refinement.md's loop,
 refine-experiment: setup ## does the refinement loop help? MATERIAL=DIR [WORK=DIR] [SEEDS=5, 10 or 20] [PYTHON=python3 with torch]
 	@[ -n "$(MATERIAL)" ] || { echo "make refine-experiment needs MATERIAL=DIR, the folder that training/README.md describes" >&2; exit 2; }
 	training/experiment.sh "$(MATERIAL)" "$(WORK)" "$(PYTHON)" --seeds $(or $(SEEDS),5)
+
+# Without the symbols and paths of this machine, as in a release.
+wheel: prerequisites ## pack the program as a Python wheel in dist/: [BINARY=a built program] [PLATFORM=its tag]
+	@program='$(BINARY)'; version=$$(scripts/version.sh); \
+	[ -n "$$program" ] || { program=.cache/wheel/erreval; \
+	$(GO) build -trimpath -ldflags "-s -w $${version:+-X $(STAMP)=$$version}" -o $$program ./cmd/erreval; }; \
+	mkdir -p .cache/wheel && $(GO) run ./scripts/bom notices "$$program" >.cache/wheel/notices && \
+	$(PYTHON) python/build_wheel.py "$$program" --notices .cache/wheel/notices $(if $(PLATFORM),--platform $(PLATFORM)) --version "$$version" --out dist
+
+# An environment of its own: PYTHON, the wheel, and what python/tests/requirements.txt or REQUIREMENTS names.
+PYTHON_ENV   ?= .cache/python
+REQUIREMENTS ?= python/tests/requirements.txt
+
+python-env:
+	@rm -rf .cache/wheels && $(MAKE) --no-print-directory wheel && mkdir -p .cache/wheels && cp "$$(ls -t dist/*.whl | head -1)" .cache/wheels
+	@[ -d $(PYTHON_ENV) ] || $(PYTHON) -m venv $(PYTHON_ENV)
+	@$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) .cache/wheels/*.whl
+	@$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .cache/wheels/*.whl
+
+python-test: python-env ## test the Python package, as a wheel in an environment of its own: half a minute
+	cd python && ../$(PYTHON_ENV)/bin/ruff check --no-cache . && ../$(PYTHON_ENV)/bin/ruff format --no-cache --check .
+	cd python && ../$(PYTHON_ENV)/bin/mypy --cache-dir ../.cache/mypy
+	cd python && timeout 600 ../$(PYTHON_ENV)/bin/python -B -m pytest -q -p no:cacheprovider
+
+CLUSTER_ROWS ?= 200000
+
+cluster-test: ## test on Spark (Java 17) and Ray, killing processes: [CLUSTER_ROWS=200000]; ten minutes, 1 GB in .cache
+	@$(MAKE) --no-print-directory python-env PYTHON_ENV=.cache/python-cluster REQUIREMENTS=python/cluster_requirements.txt
+	for engine in spark ray; do \
+	.cache/python-cluster/bin/python -B python/cluster_test.py $$engine --model identifier/testdata/bert --rows $(CLUSTER_ROWS) \
+	--folder .cache/cluster 2>.cache/cluster-$$engine.log || { tail -n 20 .cache/cluster-$$engine.log; exit 1; }; done
 
 release: prerequisites ## make the files of a release in dist/, the same bytes on any machine: [TARGETS="linux/amd64 …"]
 	scripts/release.sh dist $(TARGETS)

@@ -86,6 +86,10 @@ func (r *Reader) takeRecord() (record, error) {
 // guessColumns guesses columns by the first record. Where one that is needed is missing, the next records tell whether
 // all lack it.
 func (r *Reader) guessColumns(rec record) error {
+	if r.opt.Alone {
+		r.takeIDColumns()
+		return nil
+	}
 	e := &ColumnsError{First: r.rowWithoutValues(rec)}
 	if err := r.findIDColumns(e.First); err != nil {
 		return err

@@ -144,15 +144,34 @@ type rejection struct {
 
 // Reject keeps a line that is no row beside the output.
 func (o *Output) Reject(e *LineError) error {
-	rec := rejection{File: e.File, Line: e.Line, Unit: e.Unit, Reason: e.Err.Error(), Raw: string(e.Raw)}
-	if !utf8.Valid(e.Raw) {
-		rec.Raw, rec.Encoding = base64.StdEncoding.EncodeToString(e.Raw), "base64"
-	}
+	rec := rejection{File: e.File, Line: e.Line, Unit: e.Unit, Reason: e.Err.Error()}
+	rec.Raw, rec.Encoding = e.rawText()
 	line, err := jsontext.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("rejected lines: %w", err)
 	}
 	return o.CopyRejected(append(line, '\n'))
+}
+
+// rawText is the line as a JSON string can hold it, and how it is encoded if not as it stood.
+func (e *LineError) rawText() (text, encoding string) {
+	if !utf8.Valid(e.Raw) {
+		return base64.StdEncoding.EncodeToString(e.Raw), "base64"
+	}
+	return string(e.Raw), ""
+}
+
+// Answer is what a worker writes in the place of the line: a row with the columns status ("rejected"), line, reason and
+// raw, and encoding ("base64") where the line is not UTF-8.
+func (e *LineError) Answer() (*Row, error) {
+	r := &Row{Line: e.Line, Source: e.File}
+	raw, encoding := e.rawText()
+	err := errors.Join(r.Set("status", "rejected"), r.Set("line", e.Line), r.Set("reason", e.Err.Error()),
+		r.Set("raw", raw))
+	if encoding != "" {
+		err = errors.Join(err, r.Set("encoding", encoding))
+	}
+	return r, err
 }
 
 // CopyRejected keeps a line of another output's rejected lines, its end included.

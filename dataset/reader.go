@@ -25,6 +25,9 @@ type Options struct {
 	Recorded map[string]string // Map of the run that made the file, for fields without Map or column of their own (Notes)
 	// a file without a column of Map, but with one of the field's name, is read by that (Notes)
 	OwnNames bool
+	// each record is read by itself, for workers that answer it before they see the next: no column is guessed, a record
+	// without one that it needs is no row, and rows of one id are not told apart
+	Alone bool
 	// columns that the id is read from, their values joined by "|"; nil is ColumnID, where there is one, and NoID alone
 	// makes ids of the fields
 	ID         []string

@@ -395,3 +395,25 @@ func TestOptionalField(t *testing.T) {
 		t.Errorf("with --map answer=key: got %v and %v, want a row and two faults", rows, bad)
 	}
 }
+
+// TestAlone: each line is read by itself, be it the first or not: what it lacks is its own fault, and what came before
+// changes nothing.
+func TestAlone(t *testing.T) {
+	in := `{"q":1}` + "\n" + strings.Repeat(`{"question":"Who?","answer":"x","passage":"y","id":"a"}`+"\n", 2) +
+		`{"prediction":"Who?","answer":"x","passage":"y"}` + "\n"
+	r := NewReader(strings.NewReader(in), "-", Options{Taxonomy: questions(t), Alone: true})
+	for line, want := range []string{`no column "question"; the columns are q`, "", "",
+		`no column "question"; the columns are prediction, answer, passage`} {
+		row, err := r.Read()
+		var fault *LineError
+		switch {
+		case want == "" && (err != nil || row.ID != "a"):
+			t.Errorf("line %d: %+v, %v", line+1, row, err)
+		case want != "" && (!errors.As(err, &fault) || fault.Line != line+1 || !strings.Contains(err.Error(), want)):
+			t.Errorf("line %d: got %v, want %s", line+1, err, want)
+		}
+	}
+	if _, err := r.Read(); !errors.Is(err, io.EOF) || len(r.Notes()) > 0 {
+		t.Errorf("%v, notes %q", err, r.Notes())
+	}
+}

@@ -57,12 +57,28 @@ func (r *Reader) findIDColumns(first *Row) error {
 	return nil
 }
 
+// takeIDColumns takes those that were given, or the usual one, be they there or not.
+func (r *Reader) takeIDColumns() {
+	switch {
+	case r.opt.ID == nil:
+		r.id = []string{ColumnID}
+	case !isNoID(r.opt.ID):
+		r.id = r.opt.ID
+	}
+}
+
 func isNoID(columns []string) bool { return len(columns) == 1 && columns[0] == NoID }
 
 // setID sets the row's ID, which is given or made. Of rows with the same one, those behind the first get #2, #3 ….
 func (r *Reader) setID(row *Row) (err error) {
 	if row.given, err = r.givenID(row); err != nil {
 		return err
+	}
+	if r.opt.Alone {
+		if row.ID = row.given; row.ID == "" {
+			row.ID = row.TextHash()
+		}
+		return nil
 	}
 	if row.given == "" {
 		sum := row.TextSum()

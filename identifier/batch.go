@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
@@ -51,7 +52,16 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 	batches := make(chan []*item, size) // a whole window's, so that encoding never waits for the device
 	queue := make(chan *job, id.options.Window)
 	held := semaphore.NewWeighted(maxHeld)
-	g.Go(func() error { return feedWindows(ctx, next, size, held, windows, queue) })
+	g.Go(func() error {
+		defer close(queue)
+		defer close(windows)
+		f := feeder{size: size, held: held, windows: windows, queue: queue, prompt: id.options.Prompt}
+		defer f.handOver()
+		if id.options.Prompt {
+			return f.feedPromptly(ctx, next)
+		}
+		return eachRow(ctx, next, func(row *dataset.Row) bool { return f.add(ctx, row) })
+	})
 	g.Go(func() error {
 		defer close(batches)
 		encoders := id.newEncoders()
@@ -78,21 +88,71 @@ func (id *Identifier) identifyBatches(ctx context.Context, next func() (*dataset
 	return err
 }
 
-// feedWindows hands over size rows at a time, or fewer that have half of maxHeld. The queue cannot fill up for good: it
-// holds two windows, so its oldest row is in one that was handed over. Neither can held, for the same reason.
-func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size int, held *semaphore.Weighted,
-	windows chan<- []*job, queue chan<- *job) error {
-	defer close(queue)
-	defer close(windows)
-	var window []*job
-	var bytes int64
-	flush := func() {
-		if len(window) > 0 {
-			windows <- window
-			window, bytes = nil, 0
-		}
+// feeder fills windows with rows and hands them over. The queue cannot fill up for good: it holds two windows, so its
+// oldest row is in one that was handed over. Neither can held, for the same reason.
+type feeder struct {
+	size    int // rows of a full window
+	held    *semaphore.Weighted
+	windows chan<- []*job
+	queue   chan<- *job
+
+	window []*job // that fills
+	bytes  int64
+
+	prompt   bool             // what follows is for Options.Prompt alone
+	idle     <-chan struct{}  // closed once all windows that were handed over are computed
+	lingered <-chan time.Time // tells that the first row of the window has waited for others; nil once it told
+}
+
+// linger is how long a row waits for others to share a batch with, where a worker has nothing to compute.
+const linger = 10 * time.Millisecond
+
+func (f *feeder) handOver() {
+	if len(f.window) == 0 {
+		return
 	}
-	defer flush()
+	if f.prompt {
+		f.idle = whenDone(f.idle, f.window)
+	}
+	f.windows <- f.window
+	f.window, f.bytes = nil, 0
+}
+
+// whenDone is closed once before is and all jobs are done.
+func whenDone(before <-chan struct{}, jobs []*job) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		<-before
+		for _, j := range jobs {
+			<-j.done
+		}
+	}()
+	return done
+}
+
+// add adds a row, and hands the window over that has size rows, or half of maxHeld. It tells false once ctx has ended.
+func (f *feeder) add(ctx context.Context, row *dataset.Row) bool {
+	j := newJob(row)
+	if f.bytes+j.size > maxHeld/2 { // by the rows alone, not by what was given out meanwhile
+		f.handOver()
+	}
+	if f.held.Acquire(ctx, j.size) != nil {
+		return false
+	}
+	if f.prompt && len(f.window) == 0 {
+		f.lingered = time.After(linger)
+	}
+	f.window, f.bytes = append(f.window, j), f.bytes+j.size
+	f.queue <- j
+	if len(f.window) == f.size {
+		f.handOver()
+	}
+	return true
+}
+
+// eachRow gives the rows of next to take until next ends, take tells false or ctx ends.
+func eachRow(ctx context.Context, next func() (*dataset.Row, error), take func(*dataset.Row) bool) error {
 	for ctx.Err() == nil {
 		row, err := next()
 		if errors.Is(err, io.EOF) {
@@ -101,20 +161,48 @@ func feedWindows(ctx context.Context, next func() (*dataset.Row, error), size in
 		if err != nil {
 			return err
 		}
-		j := newJob(row)
-		if bytes+j.size > maxHeld/2 { // by the rows alone, not by what was given out meanwhile
-			flush()
-		}
-		if held.Acquire(ctx, j.size) != nil {
+		if !take(row) {
 			break
-		}
-		window, bytes = append(window, j), bytes+j.size
-		queue <- j
-		if len(window) == size {
-			flush()
 		}
 	}
 	return ctx.Err()
+}
+
+// feedPromptly hands over what there is where nothing is computed. While rows come faster than they are computed,
+// windows are full.
+func (f *feeder) feedPromptly(ctx context.Context, next func() (*dataset.Row, error)) error {
+	computed := make(chan struct{})
+	close(computed)
+	f.idle = computed
+	rows, ended := make(chan *dataset.Row), make(chan error, 1)
+	go func() {
+		defer close(rows)
+		ended <- eachRow(ctx, next, func(row *dataset.Row) bool {
+			select {
+			case rows <- row:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	for {
+		var free <-chan struct{} // nil blocks
+		if len(f.window) > 0 && f.lingered == nil {
+			free = f.idle
+		}
+		select {
+		case row, more := <-rows:
+			if !more {
+				return <-ended
+			}
+			f.add(ctx, row) // where it cannot, reading ends as well
+		case <-f.lingered:
+			f.lingered = nil
+		case <-free:
+			f.handOver()
+		}
+	}
 }
 
 func (id *Identifier) newEncoders() []*Encoder {

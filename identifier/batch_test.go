@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
@@ -294,6 +295,64 @@ func TestBatchCancel(t *testing.T) {
 		}
 		if running.Load() != 0 || !slices.Equal(ids, []string{"0", "1", "2", "3"}) {
 			t.Errorf("%d calls still run; delivered %v, want the first four", running.Load(), ids)
+		}
+	})
+}
+
+// TestBatchPrompt: a caller that waits for each answer before it gives the next row gets it; where rows come faster
+// than they are computed they share batches; order, and errors of either end, stay as they are.
+func TestBatchPrompt(t *testing.T) {
+	o := inBatches(1<<20, 200)
+	o.Prompt = true
+	synctest.Test(t, func(t *testing.T) {
+		var taken, runs atomic.Int64
+		id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error {
+			runs.Add(1)
+			<-time.After(time.Second)
+			return nil
+		}), o)
+		answers, rows := make(chan struct{}), counted(10, &taken)
+		began := time.Now()
+		err := id.Identify(t.Context(), func() (*dataset.Row, error) {
+			if taken.Load() > 0 {
+				<-answers
+			}
+			return rows()
+		}, func(*dataset.Row, *dataset.Diagnosis) error {
+			go func() { answers <- struct{}{} }()
+			return nil
+		})
+		if took := time.Since(began); err != nil || runs.Load() != 10 || took > 11*time.Second {
+			t.Errorf("%d batches for 10 rows in %v, %v", runs.Load(), took, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var taken, runs atomic.Int64
+		id := newIdentifier(t, fake(func(context.Context, identifier.Input, []float32) error {
+			runs.Add(1)
+			<-time.After(time.Second)
+			return nil
+		}), o)
+		n := 0
+		err := id.Identify(t.Context(), counted(1000, &taken), func(row *dataset.Row, _ *dataset.Diagnosis) error {
+			if row.ID != fmt.Sprint(n) {
+				return fmt.Errorf("row %s in place %d", row.ID, n)
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != 1000 || runs.Load() > 40 { // 10 full ones, and some where the device would idle
+			t.Errorf("%d rows in %d batches, %v", n, runs.Load(), err)
+		}
+		broken := errors.New("disk gone")
+		err = id.Identify(t.Context(), func() (*dataset.Row, error) { return nil, broken }, nil)
+		if !errors.Is(err, broken) {
+			t.Errorf("reading: %v", err)
+		}
+		taken.Store(0)
+		err = id.Identify(t.Context(), counted(1000, &taken), func(*dataset.Row, *dataset.Diagnosis) error { return broken })
+		if !errors.Is(err, broken) {
+			t.Errorf("writing: %v", err)
 		}
 	})
 }

@@ -60,6 +60,10 @@ type Options struct {
 	// is then the number of Runs in flight. 0 runs one row at a time at its exact length, which is faster on a CPU.
 	BatchTokens int
 
+	// Prompt gives rows out as soon as no more come, for callers that wait for an answer before they send the next row: a
+	// batch then does not wait for a whole Window, and which rows share one depends on when they came.
+	Prompt bool
+
 	// RowTimeout is the longest that the model may take for one row; what takes longer is untagged. 0 is no limit. A
 	// stranger's graph may have a loop that does not end.
 	RowTimeout time.Duration

@@ -11,7 +11,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export XDG_CONFIG_HOME=$tmp/config # what the pages trust
 
-pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/report.md docs/long-runs.md docs/ci.md docs/models.md docs/scoring.md docs/serve.md"
+pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/report.md docs/long-runs.md docs/worker.md docs/ci.md docs/models.md docs/scoring.md docs/serve.md"
 [ "${1:-}" != --write ] || pages=''
 for page in $pages; do
   copy=$tmp/$(basename "$page" .md)

@@ -100,6 +100,9 @@ for target in "${targets[@]}"; do
   if [ "$target" = "$host" ]; then cp "$work/erreval" "$folder/erreval"; else compile "${target%/*}" "${target#*/}" "$folder/erreval"; fi
   "$go" run ./scripts/bom sbom "$folder/erreval" "$version" >"$out/$name.cdx.json"
   pack "$folder"
+  case $target in linux/*) "$python" python/build_wheel.py "$folder/erreval" --version "$version" --notices "$shared/THIRD_PARTY_LICENSES" --out "$work/wheels" ;; esac
   echo "$name: $(stat -c %s "$folder/erreval") bytes, $(stat -c %s "$out/$name.tar.gz") packed"
 done
-(cd "$out" && sha256sum -- erreval_"$version"_* >"erreval_${version}_checksums.txt")
+mkdir -p "$work/wheels"
+find "$work/wheels" -name '*.whl' -exec cp {} "$out" \;
+(cd "$out" && find "$work/wheels" -name '*.whl' -printf '%f\n' | sort | xargs sha256sum -- erreval_"$version"_* >"erreval_${version}_checksums.txt")

@@ -37,6 +37,9 @@ Columns with other names, several files (each to a file of its name in a folder)
    erreval identify a.jsonl b.jsonl -o tagged/
    zcat rows.jsonl.gz | erreval identify - -o - > tagged.jsonl
 
+Work for another program, which writes rows and reads their diagnoses as they come (docs/worker.md):
+   erreval identify - -o - --flush --quiet
+
 Find more, or less: one threshold for all, or one for a type (the model brings its own):
    erreval identify rows.jsonl --threshold 0.4 --threshold "Vague=0.3" -o tagged.jsonl
 
@@ -60,7 +63,7 @@ more about language models.`,
 			"output": {&cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"}, modelFlag(),
 				verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
 			"limit":  {workersFlag(), rowTimeoutFlag(), thresholdFlag(), labelsOnlyFlag()},
-			"resume": {shardFlag()},
+			"resume": {shardFlag(), flushFlag()},
 			"json":   {identifierFlag()},
 		}), gateFlags(), labellerFlags()),
 		Action: func(ctx *cli.Context) error {
@@ -104,8 +107,8 @@ func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err erro
 func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
 	o = stages.LocalOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Join: ctx.String("join"),
 		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
-		RowTimeout: ctx.Duration("row-timeout"),
-		On:         ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
+		RowTimeout: ctx.Duration("row-timeout"), Prompt: ctx.Bool("flush"),
+		On: ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
 	o.On.GPUMemory, err = local.ParseSize(ctx.String("gpu-memory"))
 	return o, err
 }
@@ -189,8 +192,7 @@ func identifierFlag() cli.Flag {
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
 	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
-		rowTimeoutFlag(),
-		thresholdFlag(), labelsOnlyFlag()}
+		rowTimeoutFlag(), thresholdFlag(), labelsOnlyFlag(), flushFlag()}
 }
 
 func thresholdFlag() cli.Flag {

@@ -43,7 +43,7 @@ func readRunOptions(ctx *cli.Context) run.Options {
 	return run.Options{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
 		Map: ctx.StringSlice("map"), IDFlag: ctx.String("id"), Reading: runrecord.Reading{Limit: ctx.Int("limit")},
 		Shard:     ctx.String("shard"),
-		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet")}
+		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet"), Flush: ctx.Bool("flush")}
 }
 
 // Flags that mean the same in every command. Precedence: the flag, then the environment variable, then the default.
@@ -168,6 +168,12 @@ func overwriteFlag() cli.Flag {
 func resumeFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "resume",
 		Usage: "go on where an earlier run of the same line stopped; a finished OUT is left alone"}
+}
+
+func flushFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "flush",
+		Usage: "work for another program (- -o -): answer each line as soon as it and those before it are done, rejected " +
+			"lines in their place"}
 }
 
 func shardFlag() cli.Flag {

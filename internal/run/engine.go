@@ -165,12 +165,15 @@ func (r *Run) Incomplete() error {
 	if len(parts) == 0 {
 		return nil
 	}
+	if r.Flush && r.Quiet { // whoever reads the answers knows
+		return exit.With(exit.Incomplete, nil)
+	}
 	return exit.With(exit.Incomplete, errors.New(strings.Join(parts, "; ")))
 }
 
 // noRowLeft says what to do where nothing but rejected lines was read.
 func (r *Run) noRowLeft() string {
-	if r.total[CountRows] > 0 {
+	if r.total[CountRows] > 0 || r.Flush {
 		return ""
 	}
 	return "; no row is left: mend the file or name its columns with --map, and run again with --overwrite"
@@ -179,6 +182,8 @@ func (r *Run) noRowLeft() string {
 // whereRejected says where the lines are that are no rows. A run that did not end meets them again.
 func (r *Run) whereRejected() string {
 	switch {
+	case r.Flush:
+		return ", answered in their place"
 	case r.Output == "" || r.Output == Stdio:
 		return ", kept nowhere: -o FILE keeps them in FILE.rejected.jsonl"
 	case len(r.rejected) == 1:

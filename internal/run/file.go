@@ -39,6 +39,7 @@ type file struct {
 	last    int          // line of the last row written
 	out     *Output      // or nil
 	stream  dataset.Sink // standard output, or nil
+	answers *answers     // of a worker, or nil
 }
 
 // file does the stage's work on one input.
@@ -81,8 +82,13 @@ func (r *Run) openFile(ctx context.Context, in, out string) (*file, error) {
 	if r.Limit > 0 {
 		limit = r.Limit - r.read
 	}
-	f.reader, err = r.files.Reader(counter, source, in,
-		dataset.Options{Taxonomy: r.stage.Taxonomy, Map: r.Columns, ID: r.ID, Limit: limit})
+	options := dataset.Options{Taxonomy: r.stage.Taxonomy, Map: r.Columns, ID: r.ID, Limit: limit}
+	if r.Flush {
+		f.answers = newAnswers(&f.mu)
+		f.reader = r.files.LineReader(counter, in, options)
+	} else {
+		f.reader, err = r.files.Reader(counter, source, in, options)
+	}
 	if err != nil {
 		return nil, errors.Join(err, source.Close())
 	}
@@ -164,6 +170,9 @@ func (f *file) takes(row *dataset.Row) (bool, error) {
 	if !f.run.mine(f.rows - 1) {
 		return false, nil
 	}
+	if f.answers != nil {
+		f.answers.expect()
+	}
 	found, err := f.recall(row)
 	return !found && err == nil, err
 }
@@ -181,7 +190,10 @@ func (f *file) reject(fault *dataset.LineError) error {
 	} else if n == ShownRejections+1 {
 		f.run.Say("more lines are no rows; they are not shown here")
 	}
-	if f.out == nil {
+	switch {
+	case f.answers != nil:
+		return f.answers.reject(fault, f.stream)
+	case f.out == nil:
 		return nil
 	}
 	return f.out.Reject(fault)
@@ -192,9 +204,12 @@ func (f *file) emit(row *dataset.Row) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.count(row, false); err != nil {
-		return err
+		return f.answers.fail(err)
 	}
-	err := f.write(row)
+	err := f.answers.fail(f.write(row))
+	if f.answers != nil && err == nil {
+		err = f.answers.written(f.stream)
+	}
 	f.run.Progress.Show(f.run.total[CountRows] + f.counts[CountRows])
 	return err
 }
@@ -214,13 +229,19 @@ func (f *file) write(row *dataset.Row) error {
 	if f.out != nil {
 		errs = append(errs, f.out.Write(row))
 	}
-	if f.stream != nil { // flushed row by row, for whoever waits at the other end of a pipe
-		errs = append(errs, f.stream.Write(row))
-		if s, ok := f.stream.(interface{ Flush() error }); ok {
-			errs = append(errs, s.Flush())
-		}
+	if f.stream != nil {
+		errs = append(errs, writeNow(f.stream, row))
 	}
 	return errors.Join(append(errs, f.show(row))...)
+}
+
+// writeNow writes a row, and does not keep it from whoever waits at the other end of a pipe.
+func writeNow(to dataset.Sink, row *dataset.Row) error {
+	err := to.Write(row)
+	if s, ok := to.(interface{ Flush() error }); ok {
+		err = errors.Join(err, s.Flush())
+	}
+	return err
 }
 
 func (f *file) show(row *dataset.Row) error {

@@ -106,6 +106,12 @@ func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Opti
 	return dataset.NewSource(r, path, o)
 }
 
+// LineReader reads rows for a worker, each by itself and as soon as its line has ended.
+func (f *Files) LineReader(r io.Reader, path string, o dataset.Options) *dataset.Reader {
+	o.Alone, o.MaxRecord = true, f.maxRecord
+	return dataset.NewReader(r, path, o)
+}
+
 // OpenRows opens a file of rows, or standard input ("-"). close ends both.
 func (f *Files) OpenRows(ctx context.Context, p *Process, path string, o dataset.Options) (rows *dataset.Reader,
 	closeAll func(), err error) {

@@ -26,6 +26,7 @@ type Options struct {
 	Overwrite bool
 	Resume    bool
 	Quiet     bool
+	Flush     bool   // a worker: each line of standard input is answered on standard output, in its place
 	GoOn      string // what to type after an interruption; "" is the line as typed, with --resume
 	runrecord.Reading
 }
@@ -44,7 +45,17 @@ func (o *Options) Validate() error {
 	refuse((o.Output == Stdio || o.Output == "") && o.Resume, "--resume goes on with a file; give it with -o OUT")
 	refuse(o.Limit < 0, "--limit %d: give a number of rows, or 0 for all", o.Limit)
 	refuse(len(stdin) > 1, `standard input "-" can be read once`)
+	worker := len(o.Inputs) == 1 && o.Inputs[0] == Stdio && o.Output == Stdio
+	refuse(o.Flush && !worker, "--flush is for a worker, which reads standard input and writes standard output; "+
+		"give - as the input, and -o -")
+	refuse(o.Flush && !o.Files.jsonLines(), "--flush: a worker reads and writes JSON Lines in UTF-8; leave out --format, "+
+		"--sheet, --delimiter and --encoding")
 	return errors.Join(errs...)
+}
+
+// jsonLines tells whether o asks for nothing but JSON Lines in UTF-8.
+func (o FileOptions) jsonLines() bool {
+	return (o.Format == "" || o.Format == "jsonl") && o.Sheet == "" && o.Delimiter == "" && o.Encoding == ""
 }
 
 // shard reads "2/5".

@@ -30,6 +30,7 @@ type LocalOptions struct {
 	Workers    int           // rows at a time; 0 is one a core
 	RowTimeout time.Duration // the longest that the model may take for a row; 0 is no limit
 	LabelsOnly bool
+	Prompt     bool           // diagnoses are waited for, row by row
 	On         ort.Options    // device, library and memory
 	Ran        func(rows int) // called after each run of the model, as identifier.Options.Ran; or nil
 }
@@ -58,7 +59,8 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 		return nil, err
 	}
 	schedule := local.Schedule(o.On.Device, o.Workers)
-	schedule.LabelsOnly, schedule.RowTimeout, schedule.Ran = o.LabelsOnly, o.RowTimeout, o.Ran
+	schedule.LabelsOnly, schedule.RowTimeout = o.LabelsOnly, o.RowTimeout
+	schedule.Prompt, schedule.Ran = o.Prompt, o.Ran
 	if schedule.Thresholds, err = models.ParseThresholds(o.Thresholds, t, l.Model.Manifest.Labels); err != nil {
 		return nil, err
 	}

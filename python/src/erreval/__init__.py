@@ -1,0 +1,12 @@
+"""Finds errors in machine-generated text, offline: the program erreval, and its rows from Python.
+
+    import erreval
+    tagged = erreval.identify(frame)  # with columns question, answer and passage
+
+erreval.spark and erreval.ray do the same on a cluster.
+"""
+
+from ._tagger import Tagger, identify, score
+from .errors import Error, RowError, UnfitError, UsageError, WorkerError
+
+__all__ = ["Error", "RowError", "Tagger", "UnfitError", "UsageError", "WorkerError", "identify", "score"]

@@ -1,0 +1,314 @@
+"""identify, score, and the Tagger behind them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, overload
+
+from ._program import environment, failure, program
+from ._rows import Answer, Row, Stage, is_frame, is_path, with_columns
+from ._worker import pipe
+from .errors import RowError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from typing_extensions import Unpack
+
+Path = Union[str, "os.PathLike[str]"]
+OnError = Literal["keep", "raise"]
+Threshold = Union[float, Mapping[str, float], None]
+
+_log = logging.getLogger("erreval")
+
+
+def options(
+    *, model: Path | None, device: str | None, threshold: Threshold, workers: int | None, labels_only: bool
+) -> list[str]:
+    """The program's flags."""
+    flags: list[str] = []
+    if model is not None:
+        flags += ["--model", os.fspath(model)]
+    if device is not None:
+        flags += ["--device", device]
+    if workers is not None:
+        flags += ["--workers", str(workers)]
+    if isinstance(threshold, Mapping):
+        flags += [f"--threshold={label}={p}" for label, p in threshold.items()]
+    elif threshold is not None:
+        flags += [f"--threshold={threshold}"]
+    return [*flags, "--labels-only"] if labels_only else flags
+
+
+class Tagger(Stage):
+    """Finds errors in rows, in one worker process that stays open. Its methods may be called from several threads.
+
+    A worker that died is not replaced: what was asked of it, and whatever is asked then, raises WorkerError.
+    """
+
+    command, column = "identify", "diagnosis"
+
+    def __init__(
+        self,
+        *,
+        model: Path | None = None,
+        taxonomy: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        device: str | None = None,
+        threshold: Threshold = None,
+        workers: int | None = None,
+        labels_only: bool = False,
+    ) -> None:
+        """Opens the model.
+
+        columns: field of the task to the column or key that holds it; its own name where it is left out.
+        model, taxonomy, device, threshold, workers: as the program's flags; one threshold, or one by label.
+        labels_only: leave probabilities out.
+        """
+        flags = options(model=model, device=device, threshold=threshold, workers=workers, labels_only=labels_only)
+        super().__init__(flags, taxonomy, columns)
+
+    def __enter__(self) -> Tagger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def tag(self, row: Row, *, on_error: OnError = "keep") -> Answer:
+        """The diagnosis of one row: labels and probabilities, or status ("untagged", "rejected") and reason."""
+        return self.one(row, on_error)
+
+    @overload
+    def identify(
+        self, data: pd.DataFrame, *, nested: bool = ..., prefix: str = ..., on_error: OnError = ...
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def identify(
+        self, data: Iterable[Row], *, nested: bool = ..., prefix: str = ..., on_error: OnError = ...
+    ) -> Iterator[Answer]: ...
+
+    def identify(self, data: Any, *, nested: bool = False, prefix: str = "", on_error: OnError = "keep") -> Any:
+        """Tags a frame, or rows one after the other; see erreval.identify."""
+        if is_frame(data):
+            return diagnosed(data, self.all(self.frame_rows(data), data.index, on_error), nested, prefix)
+        return self.each(data, on_error)
+
+
+class Scorer(Stage):
+    """Scores rows that have a diagnosis, offline."""
+
+    command, column = "score", "scores"
+
+    def __init__(
+        self, *, taxonomy: str | None, columns: Mapping[str, str] | None, dimensions: Sequence[str] | None
+    ) -> None:
+        super().__init__(["--dimensions", ",".join(dimensions)] if dimensions else [], taxonomy, columns)
+
+    def line(self, row: Row, place: object) -> bytes:
+        texts = {f: row[c] for f, c in self._columns.items() if c in row}
+        diagnosis = row.get("diagnosis")
+        if diagnosis and diagnosis.get("status") != "rejected":
+            texts["diagnosis"] = diagnosis
+        return self._dump(texts, place)
+
+    def fault(self, found: Answer) -> str | None:
+        unscored = [s for s in found.values() if isinstance(s, dict) and s.get("status")]
+        return "unscored" if unscored else super().fault(found)
+
+
+def diagnosed(frame: pd.DataFrame, found: list[Answer], nested: bool, prefix: str) -> pd.DataFrame:
+    """A frame with its diagnoses."""
+    if nested:
+        return with_columns(frame, {"diagnosis": found}, prefix)
+    columns: dict[str, list[Any]] = {
+        "labels": [d.get("labels", []) for d in found],
+        "probabilities": [d.get("probabilities", {}) for d in found],
+        "status": [d.get("status", "tagged") for d in found],
+        "reason": [d.get("reason") for d in found],
+    }
+    return with_columns(frame, columns, prefix)
+
+
+def scored(frame: pd.DataFrame, found: list[Answer], nested: bool, prefix: str) -> pd.DataFrame:
+    """A frame with its scores."""
+    if nested:
+        return with_columns(frame, {"scores": found}, prefix)
+    names = dict.fromkeys(name for scores in found for name, score in scores.items() if isinstance(score, dict))
+    values = {n: [_value(scores.get(n)) for scores in found] for n in names}
+    return with_columns(frame, values, prefix)
+
+
+def _value(score: Any) -> float:
+    value = score.get("value") if isinstance(score, dict) else None
+    return float("nan") if value is None else float(value)
+
+
+class ModelOptions(TypedDict, total=False):
+    """The arguments of Tagger."""
+
+    model: Path | None
+    taxonomy: str | None
+    columns: Mapping[str, str] | None
+    device: str | None
+    threshold: Threshold
+    workers: int | None
+    labels_only: bool
+
+
+@overload
+def identify(
+    data: pd.DataFrame, *, nested: bool = ..., prefix: str = ..., on_error: OnError = ..., **model: Unpack[ModelOptions]
+) -> pd.DataFrame: ...
+
+
+@overload
+def identify(
+    data: Path | Iterable[Row], *, on_error: OnError = ..., **model: Unpack[ModelOptions]
+) -> Iterator[Answer]: ...
+
+
+def identify(
+    data: Any, *, nested: bool = False, prefix: str = "", on_error: OnError = "keep", **model: Unpack[ModelOptions]
+) -> Any:
+    """Finds the errors in each row.
+
+    A DataFrame comes back as a copy, with the same index and the columns labels (list), probabilities (dict by label),
+    status ("tagged", "untagged", "rejected") and reason; with nested one column, diagnosis (dict). prefix stands in
+    front of their names. Rows without result keep status and reason; on_error="raise" makes the first one a RowError.
+
+    An iterable of dicts gives the same dicts with a key "diagnosis" more, lazily and in order. The path of a file, in
+    any format that the program reads, gives its rows so; lines that are no rows are logged and left out.
+
+    All other arguments are those of Tagger: model, taxonomy, columns, device, threshold, workers, labels_only.
+    """
+    if is_path(data):
+        return _file(os.fspath(data), _file_options(**model), on_error)
+    tagger = Tagger(**model)
+    if not is_frame(data):
+        return _closing([tagger], tagger.each(data, on_error))
+    with tagger:
+        return tagger.identify(data, nested=nested, prefix=prefix, on_error=on_error)
+
+
+@overload
+def score(
+    data: pd.DataFrame,
+    *,
+    dimensions: Sequence[str] | None = ...,
+    nested: bool = ...,
+    prefix: str = ...,
+    on_error: OnError = ...,
+    **model: Unpack[ModelOptions],
+) -> pd.DataFrame: ...
+
+
+@overload
+def score(
+    data: Iterable[Row],
+    *,
+    dimensions: Sequence[str] | None = ...,
+    on_error: OnError = ...,
+    **model: Unpack[ModelOptions],
+) -> Iterator[Answer]: ...
+
+
+def score(
+    data: Any,
+    *,
+    dimensions: Sequence[str] | None = None,
+    nested: bool = False,
+    prefix: str = "score_",
+    on_error: OnError = "keep",
+    **model: Unpack[ModelOptions],
+) -> Any:
+    """Scores each row on the task's dimensions, offline, by the errors found in it; what has no diagnosis is tagged.
+
+    A DataFrame gets one column a dimension, such as score_fluency; NaN says that there is no score. With nested it gets
+    one column, scores (dict). An iterable of dicts gives the same dicts with the keys diagnosis and scores more. The
+    diagnoses that a frame has in a column diagnosis, or dicts from the first one on, are used as they are.
+    """
+    if is_path(data):
+        raise UsageError("score takes a frame or rows; erreval.identify(PATH) gives the rows of a file")
+    scorer = Scorer(taxonomy=model.get("taxonomy"), columns=model.get("columns"), dimensions=dimensions)
+    if is_frame(data):
+        tagged = "diagnosis" in data.columns
+    else:
+        data = iter(data)
+        first = list(itertools.islice(data, 1))
+        data, tagged = itertools.chain(first, data), bool(first and "diagnosis" in first[0])
+    stages: list[Stage] = [scorer]
+    if not tagged:
+        tagger = Tagger(**model)
+        stages = [tagger, scorer]
+    if not is_frame(data):
+        for stage in stages:
+            data = stage.each(data, on_error)
+        return _closing(stages, data)
+    try:
+        diagnoses = data["diagnosis"] if tagged else tagger.all(tagger.frame_rows(data), data.index, on_error)
+        rows = ({**row, "diagnosis": d} for row, d in zip(scorer.frame_rows(data), diagnoses))
+        found = scorer.all(rows, data.index, on_error)
+    finally:
+        for stage in stages:
+            stage.close()
+    return scored(data, found, nested, "" if nested else prefix)
+
+
+def _closing(stages: Sequence[Stage], rows: Iterator[Any]) -> Iterator[Any]:
+    """Rows, and the end of the workers behind the last one."""
+    try:
+        yield from rows
+    finally:
+        for stage in stages:
+            stage.close()
+
+
+def _file_options(
+    *,
+    model: Path | None = None,
+    taxonomy: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    device: str | None = None,
+    threshold: Threshold = None,
+    workers: int | None = None,
+    labels_only: bool = False,
+) -> list[str]:
+    """The flags of a run on a file."""
+    flags = options(model=model, device=device, threshold=threshold, workers=workers, labels_only=labels_only)
+    flags += [f"--map={field}={column}" for field, column in (columns or {}).items()]
+    return [*flags, "--taxonomy", taxonomy] if taxonomy else flags
+
+
+def _file(path: str, flags: Sequence[str], on_error: str) -> Iterator[Answer]:
+    """The rows of a file with their diagnoses."""
+    line = [program(), "identify", path, "-o", "-", "--quiet", "--format", "jsonl", *flags]
+    with tempfile.TemporaryFile() as said:  # no pipe: nobody reads one meanwhile
+        process = subprocess.Popen(
+            line, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said
+        )
+        with process, pipe(process.stdout) as rows:
+            try:
+                for place, text in enumerate(rows):
+                    row: Answer = json.loads(text)
+                    found = row["diagnosis"]
+                    if on_error == "raise" and (status := found.get("status")):
+                        raise RowError(f"row {place} is {status}: {found.get('reason')}", place, status)
+                    yield row
+                code = process.wait()
+            finally:
+                process.kill()  # whoever reads the rows wants no more of them, or all is done
+        said.seek(0)
+        error = failure(code, said.read().decode("utf-8", "replace"))
+        if code == 3:
+            _log.warning("%s", error)
+        elif code != 0:
+            raise error
