@@ -18,6 +18,7 @@ import (
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/storage"
+	"github.com/erreval/erreval/internal/storage/objects"
 )
 
 // withStorage lets a command write to an address of an object store: it works on a file of the cache, and when all of
@@ -116,7 +117,7 @@ func (e *env) openObject(ctx context.Context, to string, resume, overwrite bool)
 
 // list gives the objects of the output; none where it is not there, whatever is beside it.
 func (o *object) list(ctx context.Context) ([]string, error) {
-	names, err := storage.List(ctx, o.to)
+	names, err := objects.List(ctx, o.to)
 	if strings.HasSuffix(o.to, "/") || err != nil {
 		return names, err
 	}
@@ -143,7 +144,7 @@ func (o *object) fetch(ctx context.Context, names []string) error {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
 		}
-		if err := storage.Download(ctx, name, file); err != nil {
+		if err := objects.Download(ctx, name, file); err != nil {
 			return err
 		}
 	}
@@ -170,7 +171,7 @@ func (o *object) publish(ctx context.Context) error {
 	}
 	for i, path := range append(others, outputs...) {
 		name := storage.Beside(o.to, strings.TrimPrefix(path, o.file))
-		if err := storage.Upload(context.WithoutCancel(ctx), path, name, o.replace || i < len(others)); err != nil {
+		if err := objects.Upload(context.WithoutCancel(ctx), path, name, o.replace || i < len(others)); err != nil {
 			return fmt.Errorf("the rows are in %s: %w; --resume writes them", path, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/storage"
+	"github.com/erreval/erreval/internal/storage/objects"
 )
 
 // CheckInputs finds a missing file before the model is loaded, and before others are tagged.
@@ -34,7 +35,7 @@ func CheckInputs(inputs []string) error {
 
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	if storage.IsURL(path) {
-		return storage.Stat(ctx, path)
+		return objects.Stat(ctx, path)
 	}
 	return os.Stat(path)
 }
@@ -46,7 +47,7 @@ func OpenInput(ctx context.Context, p *Process, in string) (r io.ReadCloser, inf
 		return interruptible(ctx, func() (io.ReadCloser, error) { return io.NopCloser(p.In), nil }), nil, nil
 	}
 	if storage.IsURL(in) {
-		f, err := storage.Open(ctx, in)
+		f, err := objects.Open(ctx, in)
 		if err != nil {
 			return nil, nil, err
 		}

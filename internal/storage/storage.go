@@ -1,22 +1,17 @@
-// Package storage reads and writes the objects of buckets where the path of a file may stand: s3://, gs:// and
-// azblob:// addresses, and file:// ones. Drivers are linked by whoever needs them (cmd/erreval/storage_*.go); the
-// addresses and their options are those of gocloud.dev/blob.
+// Package storage tells addresses of object stores from paths of files, and reads either. What reads objects registers
+// itself: internal/storage/objects does, so that libraries which read run records do not need the clients of stores.
 package storage
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"net/url"
+	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
-	"time"
-
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 )
 
 var address = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
@@ -26,8 +21,8 @@ func IsURL(path string) bool { return address.MatchString(path) }
 
 // Base is the last element of a path, or of an object's key.
 func Base(name string) string {
-	if at, err := parse(name); IsURL(name) && err == nil {
-		return path.Base(at.key)
+	if u, err := url.Parse(name); IsURL(name) && err == nil {
+		return path.Base(u.Path)
 	}
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
@@ -51,166 +46,31 @@ func Rest(name, prefix string) string {
 	return strings.TrimPrefix(name, prefix)
 }
 
-// location is an address: of a bucket as gocloud.dev takes it, and a key in it.
-type location struct{ bucket, key string }
-
 // ErrNoDriver is the error of an address of a kind that this program was built without.
 var ErrNoDriver = errors.New("this program was built without it")
 
-func parse(name string) (location, error) {
-	u, err := url.Parse(name)
-	if err != nil {
-		return location{}, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
-	}
-	if kinds := blob.DefaultURLMux().BucketSchemes(); !slices.Contains(kinds, u.Scheme) {
-		return location{}, fmt.Errorf("%s: %s:// cannot be read or written: %w", name, u.Scheme, ErrNoDriver)
-	}
-	key := strings.TrimPrefix(u.Path, "/")
-	if u.Scheme == "file" { // the folder is the bucket
-		u.Path, key = path.Split(u.Path)
-		query := u.Query()
-		query.Set("metadata", "skip")
-		query.Set("no_tmp_dir", "true") // what is written stands beside its later place: a rename makes it whole
-		u.RawQuery = query.Encode()
-	} else {
-		u.Path = ""
-	}
-	u.RawPath = ""
-	return location{u.String(), key}, nil
-}
+var openObject func(ctx context.Context, name string) (io.ReadCloser, error)
 
-// open opens the bucket of an address that names an object.
-func open(ctx context.Context, name string) (*blob.Bucket, string, error) {
-	if at, err := parse(name); err == nil && at.key == "" {
-		return nil, "", fmt.Errorf("%s names no object: a key is missing behind the bucket", name)
-	}
-	return openBucket(ctx, name)
-}
+// Register makes open what opens objects. It is for the init of one package.
+func Register(open func(ctx context.Context, name string) (io.ReadCloser, error)) { openObject = open }
 
-// openBucket opens the bucket of an address, whose key may be the beginning of many.
-func openBucket(ctx context.Context, name string) (*blob.Bucket, string, error) {
-	at, err := parse(name)
-	if err != nil {
-		return nil, "", err
-	}
-	b, err := blob.OpenBucket(ctx, at.bucket)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
-	}
-	return b, at.key, nil
-}
-
-// Info is what is known of an object without reading it.
-type Info struct {
-	name    string
-	size    int64
-	modTime time.Time
-}
-
-// Name implements fs.FileInfo, as do the others.
-func (i *Info) Name() string { return i.name }
-
-// Size is in bytes.
-func (i *Info) Size() int64 { return i.size }
-
-// Mode is a regular file's.
-func (i *Info) Mode() fs.FileMode { return 0o444 }
-
-// ModTime is when the object was written.
-func (i *Info) ModTime() time.Time { return i.modTime }
-
-// IsDir is false.
-func (i *Info) IsDir() bool { return false }
-
-// Sys is nil.
-func (i *Info) Sys() any { return nil }
-
-// Stat looks at an object. A missing one is an fs.ErrNotExist.
-func Stat(ctx context.Context, name string) (*Info, error) {
-	b, key, err := open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	var info *Info
-	err = again(ctx, func() error {
-		a, err := b.Attributes(ctx, key)
-		if err == nil {
-			info = &Info{path.Base(key), a.Size, a.ModTime}
-		}
-		return err
-	})
-	return info, explain(name, err)
-}
-
-// List gives the addresses of the objects whose keys begin with that of prefix.
-func List(ctx context.Context, prefix string) (names []string, err error) {
-	b, key, err := openBucket(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	err = again(ctx, func() error {
-		names = nil
-		objects := b.List(&blob.ListOptions{Prefix: key})
-		for {
-			o, err := objects.Next(ctx)
-			if errors.Is(err, errEnd) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			names = append(names, Beside(prefix, strings.TrimPrefix(o.Key, key)))
-		}
-	})
-	return names, explain(prefix, err)
-}
-
-// explain names the object, and makes a missing one an fs.ErrNotExist.
-func explain(name string, err error) error {
+// OpenPath opens a file, or an object.
+func OpenPath(ctx context.Context, path string) (io.ReadCloser, error) {
 	switch {
-	case err == nil:
-		return nil
-	case gcerrors.Code(err) == gcerrors.NotFound:
-		return missingError(name)
-	case gcerrors.Code(err) == gcerrors.PermissionDenied:
-		return fmt.Errorf("%s: access denied; give the rights to read and write objects, and list them: %w", name, err)
+	case !IsURL(path):
+		return os.Open(path)
+	case openObject == nil:
+		return nil, fmt.Errorf("%s: objects cannot be read: %w", path, ErrNoDriver)
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return openObject(ctx, path)
 }
 
-// missingError names an object that is not there.
-type missingError string
-
-func (e missingError) Error() string     { return string(e) + ": there is no such object" }
-func (e missingError) Is(err error) bool { return err == fs.ErrNotExist } //nolint:errorlint // it is asked for that one
-
-// patience is how long a store may not answer, as while it is started again.
-const patience = 2 * time.Minute
-
-// again calls f until it succeeds, fails for good, or nothing was answered for as long as patience.
-func again(ctx context.Context, f func() error) error {
-	begun := time.Now()
-	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 15*time.Second) {
-		err := f()
-		if err == nil || !passes(err) || ctx.Err() != nil || time.Since(begun)+wait > patience {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
-		}
+// ReadPath reads a whole file, or object.
+func ReadPath(ctx context.Context, path string) ([]byte, error) {
+	f, err := OpenPath(ctx, path)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// passes tells an error that may be gone the next time.
-func passes(err error) bool {
-	switch gcerrors.Code(err) {
-	case gcerrors.NotFound, gcerrors.AlreadyExists, gcerrors.InvalidArgument, gcerrors.FailedPrecondition,
-		gcerrors.PermissionDenied, gcerrors.Unimplemented, gcerrors.Canceled:
-		return false
-	}
-	return true
+	defer f.Close()
+	return io.ReadAll(f)
 }

@@ -1,4 +1,4 @@
-package storage_test
+package objects_test
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	_ "gocloud.dev/blob/s3blob"
 
 	"github.com/erreval/erreval/internal/storage"
+	"github.com/erreval/erreval/internal/storage/objects"
 )
 
 // bucket is a little of an S3 server, whose replies can break off.
@@ -127,7 +128,7 @@ func TestReadGoesOn(t *testing.T) {
 	want := pattern(5000)
 	b.put("rows.jsonl", want)
 	b.breakOff = 3
-	f, err := storage.Open(t.Context(), at("rows.jsonl"))
+	f, err := objects.Open(t.Context(), at("rows.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,14 +147,14 @@ func TestReplacedWhileRead(t *testing.T) {
 	b, at := serve(t)
 	b.put("rows.jsonl", pattern(5000))
 	b.breakOff = 1
-	f, err := storage.Open(t.Context(), at("rows.jsonl"))
+	f, err := objects.Open(t.Context(), at("rows.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	b.put("rows.jsonl", pattern(5001))
 	_, err = io.ReadAll(f)
-	if _, ok := errors.AsType[*storage.ChangedError](err); !ok {
+	if _, ok := errors.AsType[*objects.ChangedError](err); !ok {
 		t.Errorf("got %v", err)
 	}
 }
@@ -162,7 +163,7 @@ func TestReadAt(t *testing.T) {
 	b, at := serve(t)
 	want := pattern(3<<20 + 17)
 	b.put("rows.parquet", want)
-	f, err := storage.Open(t.Context(), at("rows.parquet"))
+	f, err := objects.Open(t.Context(), at("rows.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,14 +204,14 @@ func TestUpload(t *testing.T) {
 		{"two", true, "two", false},
 	} {
 		write(c.text)
-		err := storage.Upload(t.Context(), file, at("out"), c.replace)
+		err := objects.Upload(t.Context(), file, at("out"), c.replace)
 		if errors.Is(err, fs.ErrExist) != c.fails || !c.fails && err != nil || string(b.objects["out"]) != c.want {
 			t.Errorf("%+v: %q, %v", c, b.objects["out"], err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := storage.Upload(ctx, file, at("never"), true); err == nil || b.objects["never"] != nil {
+	if err := objects.Upload(ctx, file, at("never"), true); err == nil || b.objects["never"] != nil {
 		t.Errorf("an interrupted upload: %v, %q", err, b.objects["never"])
 	}
 }
@@ -219,15 +220,15 @@ func TestStatAndList(t *testing.T) {
 	b, at := serve(t)
 	b.put("a/out.jsonl", []byte("12345"))
 	b.put("a/out.jsonl.run.json", []byte("{}"))
-	info, err := storage.Stat(t.Context(), at("a/out.jsonl"))
+	info, err := objects.Stat(t.Context(), at("a/out.jsonl"))
 	if err != nil || info.Size() != 5 || !info.Mode().IsRegular() || info.IsDir() {
 		t.Errorf("%+v, %v", info, err)
 	}
-	if _, err := storage.Stat(t.Context(), at("a/none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
+	if _, err := objects.Stat(t.Context(), at("a/none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
 		"a/none") {
 		t.Errorf("missing: %v", err)
 	}
-	names, err := storage.List(t.Context(), at("a/out"))
+	names, err := objects.List(t.Context(), at("a/out"))
 	if err != nil || len(names) != 2 {
 		t.Fatalf("%q, %v", names, err)
 	}
@@ -245,7 +246,7 @@ func TestFolder(t *testing.T) {
 	if err := os.WriteFile(from, []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := storage.Upload(t.Context(), from, name, false); err != nil {
+	if err := objects.Upload(t.Context(), from, name, false); err != nil {
 		t.Fatal(err)
 	}
 	data, err := storage.ReadPath(t.Context(), name)
@@ -272,7 +273,7 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("beside %q", got)
 	}
 	for _, name := range []string{"s3://bucket", "gs://b/k", "nothing://b/k", "s3://%zz/k"} {
-		if _, err := storage.Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := objects.Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package storage
+package objects
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"sync"
@@ -53,14 +52,6 @@ func Open(ctx context.Context, name string) (*File, error) {
 		return nil, errors.Join(explain(name, err), b.Close())
 	}
 	return f, nil
-}
-
-// OpenPath opens a file, or an object.
-func OpenPath(ctx context.Context, path string) (io.ReadCloser, error) {
-	if IsURL(path) {
-		return Open(ctx, path)
-	}
-	return os.Open(path)
 }
 
 // Stat implements fs.File.
@@ -185,14 +176,4 @@ func (f *File) block(number int64) ([]byte, error) {
 	}
 	f.blocks = append(f.blocks, block{number, data})
 	return data, nil
-}
-
-// ReadPath reads a whole file, or object.
-func ReadPath(ctx context.Context, path string) ([]byte, error) {
-	f, err := OpenPath(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
 }
