@@ -74,6 +74,7 @@ compile() { # GOOS GOARCH FILE
   chmod +x "$work/cc"
   CC=$work/cc CGO_CFLAGS='-O2 -g0' GOOS=$1 GOARCH=$2 "$go" build -trimpath -buildvcs=false \
     -ldflags "-s -w -buildid= -extldflags=-Wl,--strip-all -X github.com/erreval/erreval/internal/runrecord.stamped=$version" -o "$3" ./cmd/erreval
+  rm -f ./-.o # zig leaves it where Go asks the compiler about itself
 }
 
 pack() { # FOLDER: as a .tar.gz beside it
