@@ -38,8 +38,14 @@ zig=$root/$zig/ziglang/zig
 # macOS has its libraries on macOS only. Go's own sources say which functions of which library they call; a list of
 # those is all that a linker needs.
 darwin_libraries() { # FOLDER
-  local library name
-  mkdir -p "$1/lib"
+  local library name file
+  mkdir -p "$1/lib" "$1/include/mach"
+  # Of the headers that are missing, Prometheus's client needs this one.
+  cat >"$1/include/mach/mach_vm.h" <<'END'
+#include <mach/vm_region.h>
+extern kern_return_t mach_vm_region(vm_map_t, mach_vm_address_t *, mach_vm_size_t *, vm_region_flavor_t,
+                                    vm_region_info_t, mach_msg_type_number_t *, mach_port_t *);
+END
   grep -rhE '^//go:cgo_import_dynamic' "$("$go" env GOROOT)/src" --include='*.go' >"$work/imports"
   while read -r library; do
     name=${library##*/}
@@ -66,7 +72,7 @@ compile() { # GOOS GOARCH FILE
   linux/arm64) flags=(-target aarch64-linux-gnu.2.28) ;;
   darwin/*)
     darwin_libraries "$work/darwin"
-    flags=(-target "$([ "$2" = arm64 ] && echo aarch64 || echo x86_64)-macos" "-F$work/darwin" "-L$work/darwin/lib")
+    flags=(-target "$([ "$2" = arm64 ] && echo aarch64 || echo x86_64)-macos" "-F$work/darwin" "-L$work/darwin/lib" "-I$work/darwin/include")
     ;;
   *) echo "no target $1/$2: linux/amd64, linux/arm64, darwin/arm64, darwin/amd64" >&2; return 2 ;;
   esac
