@@ -86,6 +86,10 @@ func (e *env) openObject(ctx context.Context, to string, resume, overwrite bool)
 	if err != nil {
 		return nil, err
 	}
+	folder := strings.HasSuffix(to, "/")
+	if name := storage.Base(to); !folder && !fs.ValidPath(name) || name == "." && !folder {
+		return nil, exit.Usagef("output %s: name an object, as in -o s3://BUCKET/tagged.jsonl", to)
+	}
 	sum := sha256.Sum256([]byte(to))
 	o := &object{to: to, folder: filepath.Join(cache, "outputs", hex.EncodeToString(sum[:16])), replace: overwrite,
 		fetched: map[string]bool{}}
@@ -93,7 +97,7 @@ func (e *env) openObject(ctx context.Context, to string, resume, overwrite bool)
 		return nil, err
 	}
 	o.file = filepath.Join(o.folder, storage.Base(to))
-	if strings.HasSuffix(to, "/") {
+	if folder {
 		o.file += "/"
 	}
 	if overwrite {
@@ -105,7 +109,7 @@ func (e *env) openObject(ctx context.Context, to string, resume, overwrite bool)
 		return nil, err
 	case resume:
 		return o, o.fetch(ctx, there)
-	case len(there) > 0:
+	case len(there) > 0 && !folder: // of a folder each object is put under its condition
 		return nil, fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", to)
 	}
 	if info, err := os.Stat(o.file); err == nil && info.Mode().IsRegular() {
