@@ -32,6 +32,8 @@ A pool that was tagged elsewhere, by parts or on a GPU:
 			&cli.IntFlag{Name: "size", Usage: "`N` rows for a person, instead of refine.yaml's"},
 			&cli.Int64Flag{Name: "seed", Value: 1, Usage: "`SEED`: the same one chooses the same rows"},
 			&cli.StringFlag{Name: "pool", Usage: "`FILE` of rows that erreval identify tagged, instead of the workspace's pool"},
+			&cli.StringFlag{Name: "only", Usage: "choose among the pool's rows whose ids are in `FILE` alone, as the page of a " +
+				"report exports rows"},
 			&cli.StringFlag{Name: "mistakes", Usage: "`FILE` that ranks rows of the training set, {\"row_id\": …, " +
 				"\"score\": …} a line, the lowest score the most doubtful (default: DIR/" +
 				refine.QualityFile + ", if it is there)"},
@@ -72,8 +74,8 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 
 func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.SelectOptions, err error) {
 	o = refine.SelectOptions{Size: givenInt(ctx, "size"), Seed: ctx.Int64("seed"), Pool: ctx.String("pool"),
-		Mistakes: ctx.String("mistakes"), DryRun: ctx.Bool("dry-run"), Command: e.typedLine(), Warn: e.Warn}
-	for _, file := range []string{o.Pool, o.Mistakes} {
+		Only: ctx.String("only"), Mistakes: ctx.String("mistakes"), DryRun: ctx.Bool("dry-run"), Command: e.typedLine(), Warn: e.Warn}
+	for _, file := range []string{o.Pool, o.Only, o.Mistakes} {
 		if file != "" {
 			err = errors.Join(err, run.CheckInputs([]string{file}))
 		}

@@ -23,6 +23,7 @@ type SelectOptions struct {
 	Size     *int   // rows for a person; nil is what refine.yaml says
 	Seed     int64  // the same one chooses the same rows
 	Pool     string // file of rows with diagnoses; "" is the workspace's pool, which Tag tags
+	Only     string // file of rows: of the pool, those with their ids alone are chosen from; "" is all
 	Mistakes string // file that ranks rows of the training set, as QualityFile does; "" is that one, if it is there
 	DryRun   bool   // freeze nothing
 	Command  string // command line of the step, for the log

@@ -22,6 +22,9 @@ func (s *choice) input(ctx context.Context) (*selection.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.keepOnly(ctx, in); err != nil {
+		return nil, err
+	}
 	if in.Meter, err = selection.NewMeter(s.w.Taxonomy, thresholds); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.tagged, err)
 	}
@@ -45,6 +48,28 @@ func (s *choice) input(ctx context.Context) (*selection.Input, error) {
 		}
 	}
 	return in, nil
+}
+
+// keepOnly leaves in the pool the rows that somebody picked, as on the page of a report.
+func (s *choice) keepOnly(ctx context.Context, in *selection.Input) error {
+	if s.o.Only == "" {
+		return nil
+	}
+	picked := map[string]bool{}
+	err := eachRow(ctx, s.o.Only, s.w.Taxonomy, func(row *dataset.Row) error { picked[row.ID] = true; return nil })
+	if err != nil {
+		return err
+	}
+	all := in.Pool
+	in.Pool = func(each func(*dataset.Row) error) error {
+		return all(func(row *dataset.Row) error {
+			if !picked[row.ID] {
+				return nil
+			}
+			return each(row)
+		})
+	}
+	return nil
 }
 
 // thresholds are those with which the pool was tagged. What came of a tagged file, as by erreval score, has no record
