@@ -74,14 +74,15 @@ func runRefineSelect(ctx *cli.Context, e *env) error {
 
 func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.SelectOptions, err error) {
 	o = refine.SelectOptions{Size: givenInt(ctx, "size"), Seed: ctx.Int64("seed"), Pool: ctx.String("pool"),
-		Only: ctx.String("only"), Mistakes: ctx.String("mistakes"), DryRun: ctx.Bool("dry-run"), Command: e.typedLine(), Warn: e.Warn}
+		Only: ctx.String("only"), Mistakes: ctx.String("mistakes"), DryRun: ctx.Bool("dry-run"), Command: e.typedLine(),
+		Warn: e.Warn}
 	for _, file := range []string{o.Pool, o.Only, o.Mistakes} {
 		if file != "" {
 			err = errors.Join(err, run.CheckInputs([]string{file}))
 		}
 	}
-	on, err := readLocalOptions(ctx)
-	if err != nil {
+	on, localErr := readLocalOptions(ctx)
+	if err = errors.Join(err, localErr); err != nil {
 		return o, err
 	}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
