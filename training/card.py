@@ -13,7 +13,7 @@ import numpy as np
 
 import metrics
 
-TITLES = {"real": "Questions of 21 systems", "quiz": "Quiz Design", "written": "Written questions"}
+TITLES = {"real": "Questions of 21 systems", "quiz": "Quiz Design", "written": "Written questions", "llm": "Questions by language models"}
 
 MAIN = [("micro_f1", "micro-F1"), ("macro_f1", "macro-F1 (labels with ≥ 20 rows)"), ("weighted_f1", "weighted F1"), ("exact_match", "exact match"),
         ("over_prediction", "over-prediction (lower is better)"), ("micro_f1_errors", "micro-F1, errors only"),

@@ -1,4 +1,4 @@
-"""What training, calibration and export share: the input layout, the model, trimming and batches."""
+"""What training, calibration and export share: the input layout, the model and batches."""
 import difflib
 import json
 import random
@@ -9,9 +9,13 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
+import window
+
 FIELDS = ["question", "answer", "passage"]
 # Token type of each field: the answer stands out from the two texts around it.
 SEGMENTS = [0, 1, 0]
+# Words of the passage that the identifier reads, chosen on `tune`.
+WINDOW = 60
 # The verifier reads the labels before them; "Right Labels" is its one logit.
 VERIFIER_FIELDS, VERIFIER_SEGMENTS, RIGHT = ["labels", *FIELDS], [0, *SEGMENTS], "Right Labels"
 
@@ -37,9 +41,9 @@ class Tagger(nn.Module):
     def __init__(self, base, labels, **config):
         super().__init__()
         cfg = AutoConfig.from_pretrained(base, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **config)
-        self.body = AutoModel.from_pretrained(base, config=cfg, attn_implementation="eager", add_pooling_layer=False)
+        self.body = AutoModel.from_pretrained(base, config=cfg, attn_implementation="eager")
         h = cfg.hidden_size
-        self.dense = nn.Linear(h, h)
+        self.dense, self.body.pooler = self.body.pooler.dense, None
         self.drop = nn.Dropout(0.1)
         self.out = nn.Linear(h, len(labels))
         self.span = nn.Linear(h, 2)
@@ -61,45 +65,22 @@ def load_tokenizer(base):
     return t
 
 
-STOP = set("a an the of in on at to for from by with and or is are was were be been has have had do does did it its he his she her "
-           "they their this that these those which who whom whose what when where why how".split())
-
-
-def content(text):
-    return {w[:5] for w in re.findall(r"\w+", text.lower()) if w not in STOP}
-
-
-def trim(passage, question, answer, words):
-    """Keeps the sentences that bear most on question and answer, in their order, up to a number of words."""
-    sents = re.split(r"(?<=[.!?])\s+|\n+", passage)
-    if len(passage.split()) <= words or len(sents) < 2:
-        return passage
-    q, a = content(question), content(answer)
-    score = []
-    for i, s in enumerate(sents):
-        c = content(s)
-        score.append((len(c & q) + len(c & a) + (3 if answer and answer in s else 0), -i))
-    keep, used = set(), 0
-    for _, neg in sorted(score, reverse=True):
-        n = len(sents[-neg].split())
-        if used and used + n > words:
-            continue
-        keep.add(-neg)
-        used += n
-    return " ".join(s for i, s in enumerate(sents) if i in keep)
-
-
 class Encoder:
-    """Rows to ids, segments and the target's token span; the layout is the manifest's `join: fields`. With labels it is the verifier's."""
+    """Rows to ids, segments and the target's token span; the layout is the manifest's `join: fields`. With labels it is the verifier's.
 
-    def __init__(self, tokenizer, max_tokens):
-        self.t, self.max = tokenizer, max_tokens
+    `words` is the length of the reading window, 0 for none.
+    """
+
+    def __init__(self, tokenizer, max_tokens, words=0):
+        self.t, self.max, self.words = tokenizer, max_tokens, words
         self.cls, self.sep, self.pad = (tokenizer.token_to_id(x) for x in ("[CLS]", "[SEP]", "[PAD]"))
 
     def ids(self, text):
         return self.t.encode(text, add_special_tokens=False)
 
-    def __call__(self, question, answer, passage, target="", original="", labels=None):
+    def __call__(self, question, answer, passage, target="", original="", labels=None, words=None):
+        words = self.words if words is None else words
+        passage = window.read(passage, [question, answer], words) if words else passage
         texts, segments = [question, answer, passage], SEGMENTS
         if labels is not None:
             texts, segments = [labels, *texts], VERIFIER_SEGMENTS
@@ -156,7 +137,7 @@ class Encoder:
 
 
 def collate(items, pad):
-    n = max(len(x[0]) for x in items)
+    n = (max(len(x[0]) for x in items) + 7) // 8 * 8  # few shapes: each is compiled once
     ids = torch.full((len(items), n), pad)
     seg = torch.zeros((len(items), n), dtype=torch.long)
     mask = torch.zeros((len(items), n), dtype=torch.long)

@@ -4,7 +4,7 @@
 
 DIR (--material) holds the JSON Lines files that training/README.md describes.
 Passages and titles of any `tune` or `test` row are kept out of everything that is trained on, whatever source they come from.
-Each labelled row says which `part` it belongs to: `real` (21 systems), `quiz` (Quiz Design) or `written`.
+Each labelled row says which `part` it belongs to: `real` (21 systems), `quiz` (Quiz Design), `written` or `llm` (language models).
 """
 import argparse
 import gzip
@@ -19,6 +19,8 @@ LABELLED = {"written": "qg_errors_written", "quiz": "quizdesign_labels", "real":
 # Written for the project after the others, for `train` alone, on passages of the material: questions with clauses for answers, minimal pairs.
 DATA = pathlib.Path(__file__).parent / "data"
 MORE = DATA / "questions_more.jsonl.gz"
+# Questions as language models write them when users ask for some, with all splits; nobody planted errors in them.
+LLM = DATA / "questions_llm.jsonl.gz"
 # Labels of Quiz Design, of three annotations each; those of the material's `train` rows are of one.
 QUIZ = DATA / "quizdesign_labels.jsonl.gz"
 # Labels of the questions of 21 systems; those of the pool (qg_real_pool.jsonl) are for `train`.
@@ -92,12 +94,12 @@ def edited(right):
     return out
 
 
-def more(passages):
-    """MORE with its passages, which it names by their keys; what is not among them is left out."""
-    rows = unpack(MORE)
+def more(path, part, passages):
+    """Questions with their passages, which the file names by their keys; what is not among them is left out."""
+    rows = unpack(path)
     known = {key(p): p for p in passages}
-    found = [r | {"passage": known[r["passage_sha256"][0]], "part": "written"} for r in rows if r["passage_sha256"][0] in known]
-    print("questions_more", len(found), "of", len(rows))
+    found = [r | {"passage": known[r["passage_sha256"][0]], "part": part} for r in rows if r["passage_sha256"][0] in known]
+    print(path.name, len(found), "of", len(rows))
     return found
 
 
@@ -121,7 +123,8 @@ def main():
             r["labels"] = quiz[r["id"]]
     labelled += pooled(read(a.material / f"{POOL}.jsonl"))
     human = {name: read(a.material / f"{name}.jsonl") for name in RIGHT}
-    labelled += more({r["passage"] for rows in [*human.values(), labelled] for r in rows})
+    passages = {r["passage"] for rows in [*human.values(), labelled] for r in rows}
+    labelled += more(MORE, "written", passages) + more(LLM, "llm", passages)
     held = [r for r in labelled if r["split"] != "train"]
     held_titles = {title(r) for r in held} - {""}
     held_passages = {key(part) for r in held for part in parts(r)}
@@ -155,7 +158,7 @@ def main():
     for split in ("train", "tune", "test"):
         rows = [r for r in labelled if r["split"] == split]
         write(a.out / f"labelled_{split}.jsonl", rows)
-        for kind in LABELLED:  # reported apart
+        for kind in [*LABELLED, "llm"]:  # reported apart
             write(a.out / f"{split}_{kind}.jsonl", [r for r in rows if r["part"] == kind])
         print(split, len(rows), dict(collections.Counter(r["part"] for r in rows)))
     print("right", len(right), dict(collections.Counter(r["source"] for r in right)))

@@ -13,7 +13,7 @@ for split in tune test; do
 for line in sys.stdin: print(json.dumps({**json.loads(line), "answer": ""}))' < "$data/${split}_real.jsonl" > "$out/${split}_bare.rows.jsonl"
   "$erreval" identify "$out/${split}_bare.rows.jsonl" -o "$out/${split}_bare.jsonl" --model "$model" --overwrite --quiet
 done
-for kind in real quiz written; do
+for kind in real quiz written llm; do
   auc=()
   [ "$kind" = quiz ] && auc=(--auc accepted)
   for split in tune test; do

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 import common
+import window
 import experiment_report
 import metrics
 from experiment_features import features, scale
@@ -171,7 +172,7 @@ def final(folder, rows, ends, data):
     """The rows that each way ended with, the development set and the held-out rows, passages cut to what bears on the question."""
     folder.mkdir(exist_ok=True)
     for name, some in {**ends, "start": ends["random"][: len(ends["random"]) // (ROUNDS + 1)], "dev": data.dev, "held": data.held}.items():
-        write(folder / f"{name}.jsonl", [rows[i] | {"passage": common.trim(rows[i]["passage"], rows[i]["question"], rows[i]["answer"], 90)} for i in some])
+        write(folder / f"{name}.jsonl", [rows[i] | {"passage": window.read(rows[i]["passage"], [rows[i]["question"], rows[i]["answer"]], 90)} for i in some])
 
 
 def main():

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 import common
+import window
 
 WH = ["what", "who", "whom", "whose", "when", "where", "why", "how", "which"]
 VAGUE = {"it", "they", "he", "she", "him", "her", "his", "their", "its", "this", "that", "these", "those", "them"}
@@ -50,7 +51,7 @@ def lexical(r, near):
     q, a, p, n = words(r["question"]), words(r["answer"]), words(r["passage"]), words(near)
     asks = [w in q for w in WH]
     number, name = bool(re.search(r"\d", r["answer"])), bool(re.match(r"(the )?[A-Z]", r["answer"]))
-    c = [w for w in q if w not in common.STOP]
+    c = [w for w in q if w not in window.STOP]
     end = r["question"].rstrip()[-1:]
     return [share(q, p), share(c, p), share(c, n), share(a, q), share(c, a), len(q) / 20, len(a) / 20, len(r["answer"]) / 100, end == "?", end == ".", end.isalnum(),
             r["question"].count("?") > 1, not any(asks), sum(asks), q[:1] and q[0] in WH, q[:1] and q[0] in AUXILIARY, share(q, VAGUE) > 0, len(set(q) & VAGUE) / 3,

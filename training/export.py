@@ -75,8 +75,8 @@ def main():
     p.add_argument("--taxonomy", required=True)
     p.add_argument("--out", type=pathlib.Path, help="the model directory")
     p.add_argument("--precision", choices=["fp32", "int8"], default="int8")
-    p.add_argument("--name", default="erreval-qg-minilm")
-    p.add_argument("--version", default="4")
+    p.add_argument("--name", default="erreval-qg-minilm-l12")
+    p.add_argument("--version", default="5")
     p.add_argument("--graph", type=pathlib.Path, help="what `erreval models import` made of the checkpoint that --hf wrote")
     p.add_argument("--hf", type=pathlib.Path, help="only write the tagger as Hugging Face's BertForSequenceClassification to this folder")
     p.add_argument("--recipe", type=pathlib.Path, help="JSON object that goes into the manifest as `training`")
@@ -91,7 +91,7 @@ def main():
     tagger.eval()
     if a.hf:
         return to_hf(tagger, a.base, names, a.hf)
-    enc = common.Encoder(common.load_tokenizer(str(a.base)), 512)
+    enc = common.Encoder(common.load_tokenizer(str(a.base)), 512, common.WINDOW)
     train, tune = common.read(a.data / "labelled_train.jsonl"), common.read(a.data / "labelled_tune.jsonl")
 
     a.out.mkdir(parents=True, exist_ok=True)
@@ -115,8 +115,9 @@ def main():
     rows = lambda part: sum(r["part"] == part for r in train)
     manifest = {
         "format": 1, "name": a.name, "version": a.version, "architecture": "bert", "hidden_size": cfg.hidden_size, "layers": cfg.num_hidden_layers,
-        "precision": a.precision, "taxonomy": f"{taxonomy['name']}@{taxonomy['version']}", "labels": names, "fields": common.FIELDS, "join": "fields",
-        "start": "[CLS]", "separator": "[SEP]", "end": "[SEP]", "pad": "[PAD]", "segments": common.SEGMENTS, "highlight": "answer", "max_tokens": 512, "activation": "sigmoid",
+        "precision": a.precision, "taxonomy": f"{taxonomy['name']}@{taxonomy['version']}", "languages": ["en"], "labels": names, "fields": common.FIELDS, "join": "fields",
+        "start": "[CLS]", "separator": "[SEP]", "end": "[SEP]", "pad": "[PAD]", "segments": common.SEGMENTS, "highlight": "answer",
+        "window": {"field": "passage", "words": common.WINDOW}, "max_tokens": 512, "activation": "sigmoid",
         "thresholds": {n: round(float(v), 3) for n, v in zip(names, t)}, "inputs": INPUTS, "output": "logits",
         **({"embedding": imported["embedding"]} if "embedding" in imported else {}),
         "files": {n: describe(a.out / n) for n in ("model.onnx", "tokenizer.json")}, "licence": "Apache-2.0",
@@ -125,6 +126,7 @@ def main():
              "licence": "labels: CC BY-SA 4.0; texts: MIT, Apache-2.0, CC BY-SA 4.0, CC BY, ODC-By", "rows": rows("real")},
             {"name": "Quiz Design, labelled for erreval (training/data)", "licence": "BSD-3-Clause", "rows": rows("quiz")},
             {"name": "questions written for erreval (training/data)", "licence": "CC BY-SA 4.0", "rows": rows("written")},
+            {"name": "questions that language models wrote for erreval, without planted errors (training/data)", "licence": "CC BY-SA 4.0", "rows": rows("llm")},
             {"name": "simulated from the right ones of these and from SQuAD 1.1 train part, FairytaleQA, QED and PolicyQA",
              "licence": "CC BY-SA 4.0; BSD-3-Clause; Apache-2.0; CC BY-SA 3.0; MIT", "rows": sum(1 for _ in open(a.data / "simulated.jsonl", encoding="utf-8"))}],
         "quality": {k: round(float(v), 4) for k, v in quality.items()},

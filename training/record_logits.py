@@ -2,8 +2,9 @@
 """Records the logits that transformers gives for rows, for `erreval models import --verify`.
 
     python record_logits.py CHECKPOINT rows.jsonl -o reference.json [--join fields|text] [--fields question,answer,passage]
+        [--window passage=60]
 
-needs torch and transformers only. CHECKPOINT is a folder or a name on the hub; rows are JSON objects with the fields, in the
+needs torch and transformers, and window.py beside it where --window is given. CHECKPOINT is a folder or a name on the hub; rows are JSON objects with the fields, in the
 order in which the model was trained to read them. How fields are joined, truncated and separated is written down here once
 more, so that the comparison covers tokenizer and layout as well as the graph:
 
@@ -58,6 +59,18 @@ def encode_text(tokenizer, texts, segments, limit):
     return [start] + ids + [end], [segments[0]] * (len(ids) + 2)
 
 
+def read(row, fields, wanted):
+    """The texts of a row, of one of them the window that is wanted."""
+    texts = [row[name] for name in fields]
+    if wanted:
+        import window
+
+        field, words = wanted.split("=")
+        at = fields.index(field)
+        texts[at] = window.read(texts[at], texts[:at] + texts[at + 1 :], int(words))
+    return texts
+
+
 @torch.no_grad()
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -67,6 +80,7 @@ def main():
     args.add_argument("--join", choices=["fields", "text"], default="fields")
     args.add_argument("--fields", default="question,answer,passage", help="the taxonomy's, in its order")
     args.add_argument("--segments", default="", help="token_type_ids, one a field, as in 0,1,1")
+    args.add_argument("--window", default="", help="FIELD=WORDS: the field of which only the sentences are read that bear most on the others")
     args.add_argument("--limit", type=int, default=64, help="rows to record")
     args = args.parse_args()
 
@@ -80,7 +94,7 @@ def main():
     with open(args.rows, encoding="utf-8") as f:
         rows = [json.loads(line) for line in f if line.strip()][:args.limit]
     for n, row in enumerate(rows):
-        ids, types = encode(tokenizer, [row[name] for name in fields], segments, limit)
+        ids, types = encode(tokenizer, read(row, fields, args.window), segments, limit)
         feed = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
         if getattr(model.config, "type_vocab_size", 0) > 1:
             feed["token_type_ids"] = torch.tensor([types])

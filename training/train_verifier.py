@@ -20,6 +20,7 @@ from torch import nn
 
 import common
 import metrics
+import window
 import train
 
 
@@ -134,7 +135,7 @@ def epoch(rows, enc, wrong, a, rng):
     for k in range(0, len(pairs), a.batch * 20):
         chunk = []
         for r, words in pairs[k : k + a.batch * 20]:
-            short = common.trim(r["passage"], r["question"], r["answer"], words)
+            short = window.read(r["passage"], [r["question"], r["answer"]], words)
             for labels, right in ((wrong.ordered(r["labels"]), 1.0), (wrong(r), 0.0)):
                 chunk.append((len(short), enc(r["question"], r["answer"], short, labels=", ".join(labels)), right))
         chunk.sort(key=lambda c: c[0])
