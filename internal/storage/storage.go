@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 var address = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
@@ -54,23 +55,23 @@ var openObject func(ctx context.Context, name string) (io.ReadCloser, error)
 // Register makes open what opens objects. It is for the init of one package.
 func Register(open func(ctx context.Context, name string) (io.ReadCloser, error)) { openObject = open }
 
-// OpenPath opens a file, or an object.
+// OpenPath opens a regular file, or an object.
 func OpenPath(ctx context.Context, path string) (io.ReadCloser, error) {
 	switch {
 	case !IsURL(path):
-		return os.Open(path)
+		return regularfile.Open(path)
 	case openObject == nil:
 		return nil, fmt.Errorf("%s: objects cannot be read: %w", path, ErrNoDriver)
 	}
 	return openObject(ctx, path)
 }
 
-// ReadPath reads a whole file, or object.
-func ReadPath(ctx context.Context, path string) ([]byte, error) {
+// ReadPath reads a whole file, or object, of at most limit bytes.
+func ReadPath(ctx context.Context, path string, limit int64) ([]byte, error) {
 	f, err := OpenPath(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return regularfile.ReadAll(f, path, limit)
 }

@@ -1,6 +1,6 @@
-// Package objects reads and writes the objects of buckets: s3://, gs:// and azblob:// addresses, and file:// ones.
-// Drivers are linked by whoever needs them (cmd/erreval/storage_*.go); the addresses and their options are those of
-// gocloud.dev/blob.
+// Package objects reads and writes objects of stores: S3 and what speaks its API (s3://BUCKET/KEY), and folders that
+// are used as a store (file:///FOLDER/FILE). An object is read in one pass or by ranges, and written whole or not at
+// all.
 package objects
 
 import (
@@ -10,13 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
-
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/erreval/erreval/internal/storage"
 )
@@ -25,147 +22,134 @@ func init() {
 	storage.Register(func(ctx context.Context, name string) (io.ReadCloser, error) { return Open(ctx, name) })
 }
 
-// location is an address: of a bucket as gocloud.dev takes it, and a key in it.
-type location struct{ bucket, key string }
+// store is a bucket, or a folder as one. Its errors are fs.ErrNotExist, fs.ErrPermission and fs.ErrExist where they say
+// that; a *lastingError is any other that would come again.
+type store interface {
+	stat(ctx context.Context, key string) (*Info, error)
+	// read gives length bytes from a place on, or all from there on where length is below 0, and the whole object's Info.
+	read(ctx context.Context, key string, from, length int64) (io.ReadCloser, *Info, error)
+	list(ctx context.Context, prefix string) (keys []string, err error)
+	put(ctx context.Context, key string, file *os.File, replace bool) error
+}
 
-func parse(name string) (location, error) {
+// lastingError is an error that another try would meet again.
+type lastingError struct{ error }
+
+func (e *lastingError) Unwrap() error { return e.error }
+
+// openStore gives the store of an address, and the key in it.
+func openStore(name string) (s store, key string, err error) {
 	u, err := url.Parse(name)
 	if err != nil {
-		return location{}, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+		return nil, "", fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 	}
-	if kinds := blob.DefaultURLMux().BucketSchemes(); !slices.Contains(kinds, u.Scheme) {
-		return location{}, fmt.Errorf("%s: %s:// cannot be read or written: %w", name, u.Scheme, storage.ErrNoDriver)
+	switch u.Scheme {
+	case "s3":
+		s, err = newBucket(u)
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", name, err)
+		}
+		return s, strings.TrimPrefix(u.Path, "/"), nil
+	case "file": // the folder is the bucket
+		dir, key := path.Split(u.Path)
+		return folder(dir), key, nil
 	}
-	key := strings.TrimPrefix(u.Path, "/")
-	if u.Scheme == "file" { // the folder is the bucket
-		u.Path, key = path.Split(u.Path)
-		query := u.Query()
-		query.Set("metadata", "skip")
-		query.Set("no_tmp_dir", "true") // what is written stands beside its later place: a rename makes it whole
-		u.RawQuery = query.Encode()
-	} else {
-		u.Path = ""
-	}
-	u.RawPath = ""
-	return location{u.String(), key}, nil
+	return nil, "", fmt.Errorf("%s: %s:// cannot be read or written: %w; a store that speaks S3's API is "+
+		"s3://BUCKET/KEY?endpoint=https://HOST", name, u.Scheme, storage.ErrNoDriver)
 }
 
-// open opens the bucket of an address that names an object.
-func open(ctx context.Context, name string) (*blob.Bucket, string, error) {
-	if at, err := parse(name); err == nil && at.key == "" {
+// openKey is openStore for an address that must name an object.
+func openKey(name string) (store, string, error) {
+	s, key, err := openStore(name)
+	if err == nil && key == "" {
 		return nil, "", fmt.Errorf("%s names no object: a key is missing behind the bucket", name)
 	}
-	return openBucket(ctx, name)
+	return s, key, err
 }
 
-// openBucket opens the bucket of an address, whose key may be the beginning of many.
-func openBucket(ctx context.Context, name string) (*blob.Bucket, string, error) {
-	at, err := parse(name)
-	if err != nil {
-		return nil, "", err
-	}
-	b, err := blob.OpenBucket(ctx, at.bucket)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
-	}
-	return b, at.key, nil
-}
-
-// Info is what is known of an object without reading it.
+// Info describes an object, as the standard library does a file.
 type Info struct {
 	name    string
 	size    int64
 	modTime time.Time
 }
 
-// Name implements fs.FileInfo, as do the others.
+// Name implements fs.FileInfo.
 func (i *Info) Name() string { return i.name }
 
-// Size is in bytes.
+// Size implements fs.FileInfo.
 func (i *Info) Size() int64 { return i.size }
 
-// Mode is a regular file's.
+// Mode implements fs.FileInfo: what is read are regular files.
 func (i *Info) Mode() fs.FileMode { return 0o444 }
 
-// ModTime is when the object was written.
+// ModTime implements fs.FileInfo.
 func (i *Info) ModTime() time.Time { return i.modTime }
 
-// IsDir is false.
+// IsDir implements fs.FileInfo.
 func (i *Info) IsDir() bool { return false }
 
-// Sys is nil.
+// Sys implements fs.FileInfo.
 func (i *Info) Sys() any { return nil }
 
-// Stat looks at an object. A missing one is an fs.ErrNotExist.
+// Stat describes the object at an address. If there is none, the error is an fs.ErrNotExist.
 func Stat(ctx context.Context, name string) (*Info, error) {
-	b, key, err := open(ctx, name)
+	s, key, err := openKey(name)
 	if err != nil {
 		return nil, err
 	}
-	defer b.Close()
 	var info *Info
 	err = again(ctx, func() error {
-		a, err := b.Attributes(ctx, key)
-		if err == nil {
-			info = &Info{path.Base(key), a.Size, a.ModTime}
-		}
+		info, err = s.stat(ctx, key)
 		return err
 	})
 	return info, explain(name, err)
 }
 
-// List gives the addresses of the objects whose keys begin with that of prefix.
+// List gives the addresses of all objects whose own begin with prefix.
 func List(ctx context.Context, prefix string) (names []string, err error) {
-	b, key, err := openBucket(ctx, prefix)
+	s, key, err := openStore(prefix)
 	if err != nil {
 		return nil, err
 	}
-	defer b.Close()
+	var keys []string
 	err = again(ctx, func() error {
-		names = nil
-		objects := b.List(&blob.ListOptions{Prefix: key})
-		for {
-			o, err := objects.Next(ctx)
-			if errors.Is(err, errEnd) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			names = append(names, storage.Beside(prefix, strings.TrimPrefix(o.Key, key)))
-		}
+		keys, err = s.list(ctx, key)
+		return err
 	})
+	for _, k := range keys {
+		names = append(names, storage.Beside(prefix, strings.TrimPrefix(k, key)))
+	}
 	return names, explain(prefix, err)
 }
 
-// explain names the object, and makes a missing one an fs.ErrNotExist.
 func explain(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case gcerrors.Code(err) == gcerrors.NotFound:
+	case errors.Is(err, fs.ErrNotExist):
 		return missingError(name)
-	case gcerrors.Code(err) == gcerrors.PermissionDenied:
+	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: access denied; give the rights to read and write objects, and list them: %w", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// missingError names an object that is not there.
+// missingError says that an object is not there.
 type missingError string
 
 func (e missingError) Error() string     { return string(e) + ": there is no such object" }
 func (e missingError) Is(err error) bool { return err == fs.ErrNotExist } //nolint:errorlint // it is asked for that one
 
-// patience is how long a store may not answer, as while it is started again.
-const patience = 2 * time.Minute
+// longest is how long a store may fail before an error is given: longer than one takes to start again.
+const longest = 2 * time.Minute
 
-// again calls f until it succeeds, fails for good, or nothing was answered for as long as patience.
+// again calls f until it succeeds or fails for good.
 func again(ctx context.Context, f func() error) error {
 	begun := time.Now()
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 15*time.Second) {
 		err := f()
-		if err == nil || !passes(err) || ctx.Err() != nil || time.Since(begun)+wait > patience {
+		if err == nil || !passes(err) || ctx.Err() != nil || time.Since(begun)+wait > longest {
 			return err
 		}
 		select {
@@ -176,12 +160,9 @@ func again(ctx context.Context, f func() error) error {
 	}
 }
 
-// passes tells an error that may be gone the next time.
+// passes tells whether an error may be another the next time.
 func passes(err error) bool {
-	switch gcerrors.Code(err) {
-	case gcerrors.NotFound, gcerrors.AlreadyExists, gcerrors.InvalidArgument, gcerrors.FailedPrecondition,
-		gcerrors.PermissionDenied, gcerrors.Unimplemented, gcerrors.Canceled:
-		return false
-	}
-	return true
+	_, lasting := errors.AsType[*lastingError](err)
+	return !lasting && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) &&
+		!errors.Is(err, fs.ErrPermission) && !errors.Is(err, context.Canceled)
 }

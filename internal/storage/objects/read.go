@@ -6,25 +6,20 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"sync"
-
-	"gocloud.dev/blob"
 )
-
-var errEnd = io.EOF // also of lists of objects
 
 // File is an object that is read, from its beginning or anywhere. Where the connection or the store fails, reading goes
 // on behind the last byte. Read is not safe for concurrent use; ReadAt is.
 type File struct {
-	ctx    context.Context //nolint:containedctx // of io.Reader's and io.ReaderAt's calls
-	bucket *blob.Bucket
-	name   string
-	key    string
-	info   *Info
-	at     int64
-	body   *blob.Reader // from at on; nil before the first byte and after a failure
+	ctx   context.Context //nolint:containedctx // of io.Reader's and io.ReaderAt's calls
+	store store
+	name  string
+	key   string
+	info  *Info
+	at    int64
+	body  io.ReadCloser // from at on; nil before the first byte and after a failure
 
 	mu     sync.Mutex
 	blocks []block // read at random, the latest last
@@ -43,13 +38,13 @@ const (
 
 // Open opens an object, whose bytes are fetched as they are read.
 func Open(ctx context.Context, name string) (*File, error) {
-	b, key, err := open(ctx, name)
+	s, key, err := openKey(name)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{ctx: ctx, bucket: b, name: name, key: key}
+	f := &File{ctx: ctx, store: s, name: name, key: key}
 	if err := again(ctx, func() error { return f.openBody(0, -1, &f.body) }); err != nil {
-		return nil, errors.Join(explain(name, err), b.Close())
+		return nil, explain(name, err)
 	}
 	return f, nil
 }
@@ -59,23 +54,22 @@ func (f *File) Stat() (fs.FileInfo, error) { return f.info, nil }
 
 // Close implements io.Closer.
 func (f *File) Close() error {
-	var err error
-	if f.body != nil {
-		err = f.body.Close()
+	if f.body == nil {
+		return nil
 	}
-	return errors.Join(err, f.bucket.Close())
+	return f.body.Close()
 }
 
 // openBody asks for a range of the object, and compares the object with what it was at first.
-func (f *File) openBody(from, length int64, to **blob.Reader) error {
-	body, err := f.bucket.NewRangeReader(f.ctx, f.key, from, length, nil)
+func (f *File) openBody(from, length int64, to *io.ReadCloser) error {
+	body, info, err := f.store.read(f.ctx, f.key, from, length)
 	if err != nil {
 		return err
 	}
 	if f.info == nil {
-		f.info = &Info{path.Base(f.key), body.Size(), body.ModTime()}
+		f.info = info
 	}
-	if body.Size() != f.info.size || !body.ModTime().Equal(f.info.modTime) {
+	if info.size != f.info.size || !info.modTime.Equal(f.info.modTime) {
 		return &ChangedError{f.name, errors.Join(body.Close())}
 	}
 	*to = body
@@ -161,7 +155,7 @@ func (f *File) block(number int64) ([]byte, error) {
 	}
 	data := make([]byte, min(blockSize, f.info.size-number*blockSize))
 	err := f.again(func() error {
-		var body *blob.Reader
+		var body io.ReadCloser
 		if err := f.openBody(number*blockSize, int64(len(data)), &body); err != nil {
 			return err
 		}

@@ -10,47 +10,31 @@ import (
 	"io/fs"
 	"os"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
-
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Upload makes an object of a file: whole or not at all. Unless replace is set the object must not exist, or must be
 // equal already, as when somebody else did the same work; the error is an fs.ErrExist otherwise.
 func Upload(ctx context.Context, file, name string, replace bool) error {
-	b, key, err := open(ctx, name)
+	s, key, err := openKey(name)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	err = again(ctx, func() error { return put(ctx, b, file, key, replace) })
-	if code := gcerrors.Code(err); !replace && (code == gcerrors.FailedPrecondition || code == gcerrors.AlreadyExists) {
+	err = again(ctx, func() error {
+		in, err := os.Open(file)
+		if err != nil {
+			return &lastingError{err}
+		}
+		defer in.Close()
+		return s.put(ctx, key, in, replace)
+	})
+	if !replace && errors.Is(err, fs.ErrExist) {
 		if same, fault := equals(ctx, file, name); same || fault != nil {
 			return fault
 		}
 		return fmt.Errorf("%s: %w: another run has written something else there meanwhile", name, fs.ErrExist)
 	}
 	return explain(name, err)
-}
-
-func put(ctx context.Context, b *blob.Bucket, file, key string, replace bool) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before Close it leaves nothing
-	w, err := b.NewWriter(ctx, key, &blob.WriterOptions{IfNotExist: !replace, ContentType: "application/octet-stream"})
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(w, in); err != nil {
-		cancel()
-		return errors.Join(err, w.Close())
-	}
-	return w.Close()
 }
 
 // equals tells whether an object holds what a file holds.
