@@ -19,7 +19,6 @@ VULN    := .cache/bin/govulncheck
 VULN_VERSION := v1.8.0
 
 export CGO_ENABLED := 1
-export GOFLAGS := $(shell GO='$(GO)' scripts/goflags.sh)
 
 .PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check page page-test clean
 
@@ -109,7 +108,7 @@ bench: setup ## run the benchmarks: identify (PEERS=DIR) and tokenizers (BENCH=r
 	$(BIN) bench --compare $(if $(PEERS),--peers "$(PEERS)") --history docs/bench-history.tsv
 	$(WITH_LIBRARY) $(GO) test -run '^$$' -bench '$(BENCH)' -skip Schedules -benchmem ./identifier/... ./discover/... ./pairwise/... ./report/view
 	$(GO) test -run '^$$' -bench '^BenchmarkReport$$' -benchtime 3x ./cmd/erreval
-	cd identifier/tokenfile/bench && GOFLAGS="$$($(CURDIR)/scripts/goflags.sh bench)" $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	cd identifier/tokenfile/bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 # The page of reports and of 'erreval serve' is in TypeScript; report/page/dist is committed, so that Go alone builds the
 # program. Packages come by the lock file. npm is asked for nothing but packages.
@@ -172,8 +171,10 @@ refine-experiment: setup ## does the refinement loop help? MATERIAL=DIR [WORK=DI
 wheel: prerequisites ## pack the program as a Python wheel in dist/: [BINARY=a built program] [PLATFORM=its tag]
 	@program='$(BINARY)'; version=$$(scripts/version.sh); \
 	[ -n "$$program" ] || { program=.cache/wheel/erreval; \
+	echo "building the program, without the symbols and paths of this machine: some minutes the first time" >&2; \
 	$(GO) build -trimpath -ldflags "-s -w $${version:+-X $(STAMP)=$$version}" -o $$program ./cmd/erreval; }; \
-	mkdir -p .cache/wheel && $(GO) run ./scripts/bom notices "$$program" >.cache/wheel/notices && \
+	echo "collecting the licences of what is linked into it" >&2; mkdir -p .cache/wheel && $(GO) run ./scripts/bom notices "$$program" >.cache/wheel/notices && \
+	echo "packing the wheel into dist/" >&2 && \
 	$(PYTHON) python/build_wheel.py "$$program" --notices .cache/wheel/notices $(if $(PLATFORM),--platform $(PLATFORM)) --version "$$version" --out dist
 
 # An environment of its own: PYTHON, the wheel, and what python/tests/requirements.txt or REQUIREMENTS names.

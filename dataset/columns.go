@@ -107,7 +107,7 @@ func (r *Reader) guessColumns(rec record) error {
 		return nil
 	}
 	for _, field := range r.fields {
-		_, found := e.First.Get(r.column[field])
+		_, found := e.First.find(r.column[field])
 		switch {
 		case slices.Contains(e.Fields, field):
 			e.named = append(e.named, r.column[field])
@@ -142,7 +142,7 @@ func (r *Reader) lookAhead(e *ColumnsError) error {
 // dropFound takes the fields that the row has a column for, and those that need none, from those that are missing.
 func (r *Reader) dropFound(e *ColumnsError, row *Row) {
 	e.Fields = slices.DeleteFunc(e.Fields, func(field string) bool {
-		_, found := row.Get(r.column[field])
+		_, found := row.find(r.column[field])
 		return found || r.optional[field] && r.opt.Map[field] == ""
 	})
 }

@@ -26,8 +26,10 @@ type Diagnosis struct {
 	// errors that may be there or not: the row lacks a field that they need
 	NotJudged []string       `json:"not_judged,omitempty"`
 	Truncated map[string]int `json:"truncated,omitempty"` // field to tokens cut from its end; absent if none
-	Status    string         `json:"status,omitempty"`    // StatusUntagged, or empty
-	Reason    string         `json:"reason,omitempty"`    // why untagged
+	// field to the parts of it that the model read: from, to, from, to… in characters; absent where it read all of it
+	Read   map[string][]int `json:"read,omitempty"`
+	Status string           `json:"status,omitempty"` // StatusUntagged, or empty
+	Reason string           `json:"reason,omitempty"` // why untagged
 }
 
 // Probability is that of one label, 0 to 1.
@@ -151,6 +153,12 @@ func (d *Diagnosis) validate() error {
 	for field, n := range d.Truncated {
 		if n < 0 {
 			return fmt.Errorf("%d tokens of the %s are truncated; give 0 or more", n, field)
+		}
+	}
+	for field, parts := range d.Read {
+		if len(parts)%2 != 0 || !slices.IsSorted(parts) || len(parts) > 0 && parts[0] < 0 {
+			return fmt.Errorf("what was read of the %s is %.60s; give places in the text, two a part, in their order",
+				field, fmt.Sprint(parts))
 		}
 	}
 	plain := func(name string) string { return name }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -67,5 +69,39 @@ func TestEachRow(t *testing.T) {
 	cancel()
 	if _, err = EachRow(ctx, read(file), count); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestRows: a loop that is left goes on in the next one; what is no row goes to reject; errors come last, without a row.
+func TestRows(t *testing.T) {
+	const text = "{\"id\":\"1\"}\nno\n{\"id\":\"2\"}\n{\"id\":\"3\"}\n"
+	in := NewReader(strings.NewReader(text), "f", Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	var got []string
+	reject := func(e *LineError) error { got = append(got, strconv.Itoa(e.Line)+" is none"); return nil }
+	for range 2 {
+		for row, err := range Rows(ctx, in.Read, reject) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, row.ID)
+			break
+		}
+	}
+	stop()
+	for row, err := range Rows(ctx, in.Read, reject) {
+		if row != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end: %v, %v", row, err)
+		}
+	}
+	if want := []string{"1", "2 is none", "2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	full := errors.New("full")
+	in = NewReader(strings.NewReader("no\n"), "f", Options{})
+	for row, err := range Rows(t.Context(), in.Read, func(*LineError) error { return full }) {
+		if row != nil || !errors.Is(err, full) {
+			t.Errorf("refused: %v, %v", row, err)
+		}
 	}
 }

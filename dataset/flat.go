@@ -13,11 +13,13 @@ import (
 //	diagnosis.labels, .not_judged      names joined by "; "
 //	diagnosis.probabilities.<Label>    number
 //	diagnosis.truncated.<field>        number
+//	diagnosis.read                     JSON
 //	diagnosis.model, .taxonomy, .status, .reason
 //	scores.<dimension>.value           number; .status, .reason are texts
 //	scores.<dimension>.<other>         JSON, as of .runs
 //	issues.ids                         ids joined by "; "
 //	issues.severity, .score            number; .status, .reason, .analysis, .quote, .evaluation, .evidence are texts
+//	issues.other                       JSON
 //	labels                             names joined by "; "; stays a text when read, which Row.Labels takes
 //
 // A diagnosis, scores or issues of another shape stay one cell of JSON.
@@ -34,10 +36,11 @@ const (
 
 // diagnosisKeys in the order of Diagnosis.
 var diagnosisKeys = []string{"labels", "probabilities", "model", "taxonomy", "not_judged", "truncated",
-	"status", "reason"}
+	"read", "status", "reason"}
 
 // issueKeys in the order of what package issues of room discover puts there.
-var issueKeys = []string{"status", "ids", "reason", "analysis", "quote", "severity", "score", "evaluation", "evidence"}
+var issueKeys = []string{"status", "ids", "reason", "analysis", "quote", "severity", "score", "evaluation", "evidence",
+	"other"}
 
 // issueKind is what a part of the column issues is.
 func issueKind(key string) string {
@@ -46,6 +49,8 @@ func issueKind(key string) string {
 		return "a list"
 	case "severity", "score":
 		return "a number"
+	case "other":
+		return "an object"
 	}
 	return "a text"
 }
@@ -118,6 +123,8 @@ func flattenDiagnosis(raw json.RawMessage) ([]column, bool) {
 			for _, p := range parts {
 				out = append(out, column{name + "." + p.name, p.value})
 			}
+		case key.name == "read" && jsontext.Kind(key.value) == "an object":
+			out = append(out, column{name, key.value})
 		case jsontext.Kind(key.value) != "a text" || string(key.value) == `""`:
 			return nil, false
 		default:

@@ -107,6 +107,12 @@ func formatNames() []string {
 	return names
 }
 
+// Extensions are those of the formats, for a sentence.
+func Extensions() string {
+	names := formatNames()
+	return "." + strings.Join(names[:len(names)-1], ", .") + " or ." + names[len(names)-1]
+}
+
 // ParseFormat reads a name as in --format: "csv", or "jsonl.gz" with a compression.
 func ParseFormat(name string) (Format, error) {
 	f, ok := formatOf(strings.ToLower(name))
@@ -185,10 +191,15 @@ func (f Format) RandomAccess() bool {
 
 // signatures are the first bytes of files that are no text.
 var signatures = []struct{ name, bytes string }{
-	{Gzip, "\x1f\x8b"}, {Zstd, "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {Parquet,
+	{Gzip, "\x1f\x8b"}, {Zstd, "\x28\xb5\x2f\xfd"},
+	{Zstd, "\x50\x2a\x4d\x18"}, // a frame without content, as pzstd begins with
+	{"zip", "PK\x03\x04"}, {Parquet,
 		"PAR1"}, {"encrypted parquet", "PARE"},
 	{"ole", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"}, {encodingUTF16, "\xff\xfe"}, {encodingUTF16, "\xfe\xff"},
 	{"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
+	{"a picture (PNG)", "\x89PNG\r\n"}, {"a picture (JPEG)", "\xff\xd8\xff"}, {"a picture (GIF)", "GIF8"},
+	{"a PDF document", "%PDF-"}, {"a program", "\x7fELF"}, {"a program", "\xcf\xfa\xed\xfe"},
+	{"a program", "MZ\x90\x00"},
 }
 
 func sniff(head []byte) string {
@@ -285,6 +296,11 @@ func checkContent(head []byte, f Format) error {
 		}
 	case Gzip, Zstd:
 		return errors.New("the file is compressed twice; unpack it once")
+	default:
+		if strings.HasPrefix(kind, "a ") {
+			return fmt.Errorf("the file is %s, and holds no rows; give a file of rows, such as one of %s", kind,
+				strings.Join(formatNames(), ", "))
+		}
 	}
 	return nil
 }

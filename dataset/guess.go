@@ -20,12 +20,16 @@ var synonyms = [][]string{
 	{"reference", "gold", "ground truth", "target"},
 }
 
+// offered are columns, in plain form, that hold a field in some files and something else in others: they are named and
+// not taken.
+var offered = map[string][]string{"answer": {"reference", "gold", "groundtruth", "target"}}
+
 // guessMissing looks for the columns of fields that are neither there nor mapped, in the first row of the file.
 func (r *Reader) guessMissing(row *Row) {
 	taken := map[string]bool{}
 	for _, f := range r.fields {
 		r.readByOwnName(row, f)
-		if _, ok := row.Get(r.column[f]); ok {
+		if _, ok := row.find(r.column[f]); ok {
 			taken[r.column[f]] = true
 		}
 	}
@@ -38,21 +42,31 @@ func (r *Reader) guessMissing(row *Row) {
 			r.column[f], taken[c] = c, true
 			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c,
 				firstHint(raw), f))
+		} else if part := chatPart(f, row); part != "" {
+			r.column[f] = columnMessages
+			r.said = append(r.said, fmt.Sprintf("no column %q; taking %s in %q for it (--map %s=COLUMN names another)", f, part,
+				columnMessages, f))
 		} else if r.optional[f] {
-			r.said = append(r.said, r.noteMissing(f))
+			r.said = append(r.said, r.noteMissing(f, row))
 		}
 	}
 }
 
 // noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may
 // have it.
-func (r *Reader) noteMissing(field string) string {
-	for _, y := range r.opt.Taxonomy.Types {
-		if slices.Contains(y.Needs, field) {
-			return fmt.Sprintf("no column %q; what needs it is not judged (--map %s=COLUMN names one)", field, field)
+func (r *Reader) noteMissing(field string, row *Row) string {
+	names := "COLUMN names one"
+	for _, c := range row.Columns() {
+		if slices.Contains(offered[field], plainName(c)) {
+			names = c + " takes it from that column"
 		}
 	}
-	return fmt.Sprintf("no column %q in the first row (--map %s=COLUMN names one)", field, field)
+	for _, y := range r.opt.Taxonomy.Types {
+		if slices.Contains(y.Needs, field) {
+			return fmt.Sprintf("no column %q; what needs it is not judged (--map %s=%s)", field, field, names)
+		}
+	}
+	return fmt.Sprintf("no column %q in the first row (--map %s=%s)", field, field, names)
 }
 
 // readByOwnName reads a field by its own name where the file does not have the column that was named.
@@ -65,7 +79,7 @@ func (r *Reader) readByOwnName(row *Row, field string) {
 	if named == "" || !own || !r.opt.OwnNames {
 		return
 	}
-	if _, given := row.Get(named); !given {
+	if _, given := row.find(named); !given {
 		r.column[field] = field
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q", named, field))
 	}
@@ -74,11 +88,26 @@ func (r *Reader) readByOwnName(row *Row, field string) {
 // readByRecord reads a field from the column that the run which made the file read it from.
 func (r *Reader) readByRecord(row *Row, field string) {
 	was := r.opt.Recorded[field]
-	if _, there := row.Get(was); there {
+	if _, there := row.find(was); there && was != "" {
 		r.column[field] = was
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it, as the run that made the file did "+
 			"(--map %s=COLUMN names another)", field, was, field))
 	}
+}
+
+// chatPart says for people which part of the row's conversation a field is; "" is none.
+func chatPart(field string, row *Row) string {
+	raw, _ := row.Get(columnMessages)
+	response, input := isChatField(field)
+	switch {
+	case parseChat(raw) == nil:
+		return ""
+	case response:
+		return "the last turn of the assistant"
+	case input:
+		return "what goes before the last turn of the assistant"
+	}
+	return ""
 }
 
 func firstHint(raw json.RawMessage) string {
@@ -90,7 +119,7 @@ func firstHint(raw json.RawMessage) string {
 
 // findColumn finds the column that stands for a field.
 func findColumn(field string, columns []string, taken map[string]bool) (string, bool) {
-	for _, name := range columnNames(field) {
+	for _, name := range ColumnNames(field) {
 		for _, c := range columns {
 			if !taken[c] && plainName(c) == name {
 				return c, true
@@ -100,8 +129,9 @@ func findColumn(field string, columns []string, taken map[string]bool) (string, 
 	return "", false
 }
 
-// columnNames are what a field's column may be called, in plain form.
-func columnNames(field string) []string {
+// ColumnNames are what a field's column may be called, in plain form (lower case, without spaces, _ and -), the
+// likelier first.
+func ColumnNames(field string) []string {
 	all := []string{plainName(field)}
 	for _, group := range synonyms {
 		for _, name := range group {

@@ -189,7 +189,8 @@ func (n *nested) typeOfKey(key string, raw json.RawMessage) (json.RawMessage, er
 		return nil, fmt.Errorf("%.40s is no number", raw)
 	case numeric:
 		return json.RawMessage(strings.TrimSuffix(string(raw), ".0")), nil
-	case n.name == columnScores && isText && last != "status" && last != "reason":
+	case isText && (n.name == columnScores && last != "status" && last != "reason" ||
+		n.name == ColumnDiagnosis && key == "read" || n.name == columnIssues && issueKind(key) == "an object"):
 		var list []json.RawMessage
 		var object map[string]json.RawMessage
 		if json.Unmarshal([]byte(text), &list) == nil || json.Unmarshal([]byte(text), &object) == nil {

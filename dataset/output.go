@@ -90,6 +90,9 @@ func removeStale(path string) error {
 }
 
 func checkTarget(path string, overwrite bool) error {
+	if err := wholefile.RefuseLink(path); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -130,7 +130,8 @@ func TestCreateRefuses(t *testing.T) {
 		{"there", false, nil, "output there exists already; replace it with --overwrite, or choose another name with -o"},
 		{"in", true, []string{"other", "./in"}, "output in is also an input (./in); choose another name with -o"},
 		{"link", true, []string{"in"}, "output link is also an input (in); choose another name with -o"},
-		{"symlink", true, []string{"in"}, "output symlink is also an input (in); choose another name with -o"},
+		{"symlink", true, []string{"in"}, "output symlink is also an input (in); choose another name with -o\n" +
+			"output: symlink is a symbolic link, which is not written through; remove it, or give another name"},
 		{"in", true, []string{"symlink"}, "output in is also an input (symlink); choose another name with -o"},
 		{"x", true, []string{"x.partial"}, "output x.partial is also an input (x.partial); choose another name with -o"},
 		{"folder", true, nil, "output folder is a folder; name a file in it"},
@@ -197,7 +198,7 @@ func TestPlantedLinks(t *testing.T) {
 	dir := t.TempDir()
 	mine, out := filepath.Join(dir, "mine"), filepath.Join(dir, "out.csv")
 	row := oneRow(t)
-	for _, planted := range []string{PartialPath(out), PartialPath(RejectedPath(out)), out + ".converting"} {
+	for _, planted := range []string{out, PartialPath(out), PartialPath(RejectedPath(out)), out + ".converting"} {
 		writeText(t, mine, "mine")
 		if err := os.Symlink(mine, planted); err != nil {
 			t.Fatal(err)
@@ -212,6 +213,9 @@ func TestPlantedLinks(t *testing.T) {
 		}()
 		if data, readErr := os.ReadFile(mine); readErr != nil || string(data) != "mine" {
 			t.Errorf("%s: the file behind the link is %q now, %v", planted, data, readErr)
+		}
+		if planted == out && err == nil {
+			t.Error("a link at the output itself is no fault")
 		}
 		// The links that an output removes before it makes its files are no fault.
 		if err != nil && !strings.Contains(err.Error(), "is a symbolic link") {

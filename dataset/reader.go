@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"strings"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/idset"
@@ -40,6 +42,7 @@ type Options struct {
 	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string // for what must not stand in memory; "" is the system's
 	MaxRecord int    // bytes that a record may take, with what it expands to; 0 is 16 MiB
+	Clip      bool   // rows are to be looked at: large ones are cut (Reader.ClipNote)
 }
 
 func (o Options) maxRecord() int { return cmp.Or(o.MaxRecord, bounded.MaxRecord) }
@@ -51,28 +54,47 @@ type Source interface {
 	Close() error
 }
 
+// Rows gives the rows that read gives, as a Source's Read, until io.EOF; reject takes the lines that could not be read.
+// An error, of any of them or of ctx, comes last, without a row. A loop that is left goes on in the next one.
+func Rows(ctx context.Context, read func() (*Row, error), reject func(*LineError) error) iter.Seq2[*Row, error] {
+	return func(yield func(*Row, error) bool) {
+		for ctx.Err() == nil {
+			row, err := read()
+			if ctx.Err() != nil {
+				break
+			}
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			fault, isFault := errors.AsType[*LineError](err)
+			if isFault {
+				err = reject(fault)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !isFault && !yield(row, nil) {
+				return
+			}
+		}
+		yield(nil, ctx.Err())
+	}
+}
+
 // EachRow calls f for every row that read gives, as a Source's Read, until io.EOF. It returns the lines that are no
 // rows, each a *LineError. An error of f ends it, with the row's place in front.
 func EachRow(ctx context.Context, read func() (*Row, error), f func(*Row) error) (faults []error, err error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		row, err := read()
-		var fault *LineError
-		switch {
-		case errors.Is(err, io.EOF):
-			return faults, nil
-		case errors.As(err, &fault):
-			faults = append(faults, fault)
-			continue
-		case err != nil:
+	keep := func(fault *LineError) error { faults = append(faults, fault); return nil }
+	for row, err := range Rows(ctx, read, keep) {
+		if err != nil {
 			return nil, err
 		}
 		if err := f(row); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", row.Source, row.Line, err)
 		}
 	}
+	return faults, nil
 }
 
 // LineError is a line, sheet row or item that is no row. Reading may go on after it.
@@ -126,6 +148,7 @@ type Reader struct {
 	ids         *idset.Set // how often each id came
 	repeated    int        // rows whose given id came before
 	firstRepeat string     // where that was first, for Notes
+	clipped     int        // rows that were cut
 }
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
@@ -178,6 +201,9 @@ func (r *Reader) Read() (*Row, error) {
 	if err != nil {
 		return nil, &LineError{File: r.file, Line: rec.place, Unit: r.in.unit(), Raw: rec.text(), Err: err}
 	}
+	if r.opt.Clip && r.clip(row) {
+		r.clipped++
+	}
 	r.rows++
 	return row, nil
 }
@@ -186,8 +212,11 @@ func (r *Reader) Read() (*Row, error) {
 // complete at the end, and those about columns after the first Read.
 func (r *Reader) Notes() []string {
 	var notes []string
-	for _, n := range append(r.in.notes(), r.said...) {
+	for _, n := range r.in.notes() {
 		notes = append(notes, r.file+": "+n)
+	}
+	if len(r.said) > 0 { // what was assumed about columns, on one line
+		notes = append(notes, r.file+": "+strings.Join(r.said, "; "))
 	}
 	if r.repeated > 0 {
 		notes = append(notes, r.file+": "+r.repeatNote())
@@ -236,13 +265,16 @@ func (r *Reader) makeRow(rec record) (*Row, error) {
 
 func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	name := r.column[field]
-	raw, ok := row.Get(name)
+	raw, ok := row.find(name)
 	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
 		return "", nil
 	}
 	if !ok {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name,
 			row.columnList(), field, field)
+	}
+	if text, ok, err := chatText(field, raw); ok {
+		return text, err
 	}
 	if name != field {
 		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {

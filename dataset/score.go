@@ -51,9 +51,6 @@ type Run struct {
 	ErrorsShown []string `json:"errors_shown,omitzero"`
 }
 
-// Unscored is a score, without runs, that has no value.
-func Unscored(reason string) *Score { return &Score{Status: StatusUnscored, Reason: reason} }
-
 // SetScores puts the scores of all dimensions of t, by key, into the row's column "scores". Those of other dimensions
 // stay as they are.
 func (r *Row) SetScores(t *taxonomy.Taxonomy, scores map[string]*Score) error {

@@ -32,7 +32,7 @@ func (g generator) run() Run {
 func (g generator) score() *Score {
 	s := &Score{Value: new(float64(g.IntN(100)-50) / 4)}
 	if g.IntN(4) == 0 {
-		s = Unscored("text, with; " + strings.TrimSpace(g.text()) + "end")
+		s = &Score{Status: StatusUnscored, Reason: "text, with; " + strings.TrimSpace(g.text()) + "end"}
 	}
 	for range g.IntN(3) {
 		s.Runs = append(s.Runs, g.run())
@@ -89,7 +89,7 @@ func TestScoresInFlatFiles(t *testing.T) {
 	if err := setOne(row, "fluency", s); err != nil {
 		t.Fatal(err)
 	}
-	if err := setOne(row, "clarity", Unscored("untagged")); err != nil {
+	if err := setOne(row, "clarity", &Score{Status: StatusUnscored, Reason: "untagged"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `question,scores.fluency.value,scores.fluency.runs,scores.clarity.status,scores.clarity.reason

@@ -3,21 +3,22 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/erreval/erreval/dataset/internal/bounded"
 	"github.com/erreval/erreval/dataset/internal/textfile"
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // NewSource reads rows of o.Format from r, which may be compressed; file stands in messages and in
 // Row.Source. A workbook or a Parquet file that is not a regular, uncompressed *os.File goes into a
 // temporary file first. Closing the Reader leaves r open.
 func NewSource(r io.Reader, file string, o Options) (*Reader, error) {
-	in, err := newRecords(r, file, o)
+	in, err := newRecords(r, file, &o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -29,7 +30,7 @@ func Open(path string, o Options) (*Reader, error) {
 	if f, ok := FormatOf(path); ok && o.Format == (Format{}) {
 		o.Format = f
 	}
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +50,10 @@ type closingRecords struct {
 
 func (o *closingRecords) close() error { return errors.Join(o.records.close(), o.file.Close()) }
 
-func newRecords(r io.Reader, file string, o Options) (records, error) {
+// newRecords opens what o says, or corrects o's format where the content is plainly another one.
+func newRecords(r io.Reader, file string, o *Options) (records, error) {
 	if o.Format.RandomAccess() {
-		return newBinary(r, file, o)
+		return newBinary(r, file, *o)
 	}
 	in, packed, err := decompress(r, o.Format)
 	if err != nil {
@@ -64,22 +66,38 @@ func newRecords(r io.Reader, file string, o Options) (records, error) {
 	if err := checkContent(head, o.Format); err != nil {
 		return nil, err
 	}
-	in, name, note, err := decode(in, o)
+	in, name, note, err := decode(in, *o)
 	if err != nil {
 		return nil, errors.Join(err, packed.Close())
 	}
-	out, err := newText(in, file, o)
+	var said []string
+	if note != "" && name != "" {
+		said = append(said, note)
+	}
+	if o.Format.is(CSV, TSV) && holdsObjects(in) {
+		said = append(said, fmt.Sprintf("the file holds JSON Lines, not %s, and is read as such", o.Format.Name))
+		o.Format.Name = JSONL
+	}
+	out, err := newText(in, file, *o)
 	if err != nil {
 		return nil, errors.Join(withEncoding(err, name), packed.Close())
 	}
-	if name != "" {
-		d := &decoded{records: out, encoding: name}
-		if note != "" {
-			d.said = []string{note}
-		}
-		out = d
+	if name != "" || said != nil {
+		out = &decoded{records: out, encoding: name, said: said}
 	}
 	return &closingRecords{out, packed}, nil
+}
+
+// holdsObjects tells whether a text begins with a line that is a JSON object with members.
+func holdsObjects(in *bufio.Reader) bool {
+	const begin = `{"`
+	head, _ := in.Peek(len(textfile.BOM) + len(begin)) // no more: whoever writes a pipe may wait for an answer
+	if !bytes.HasPrefix(bytes.TrimPrefix(head, textfile.BOM), []byte(begin)) {
+		return false
+	}
+	head, _ = in.Peek(in.Size()) // less where the text is shorter
+	line, _, ended := bytes.Cut(bytes.TrimPrefix(head, textfile.BOM), []byte("\n"))
+	return json.Valid(line) || !ended && len(head) == in.Size() && bytes.Contains(line, []byte(`":`))
 }
 
 // newText opens a format that is UTF-8 text.

@@ -10,11 +10,10 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/internal/wordmatch"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -189,7 +188,7 @@ func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) er
 		key, read = "score", a.readEvaluation
 	}
 	for _, asked := range []*question{q.question, a.model.repeated(q.question)} {
-		fault, err := a.model.ask(ctx, asked, key, func(o replies.Object) error {
+		fault, err := a.model.ask(ctx, asked, key, func(o reply.Object) error {
 			got, err := read(o)
 			if err == nil {
 				got.Evidence = q.finding.Evidence
@@ -213,9 +212,8 @@ func (a *Analyst) answer(ctx context.Context, q *analysing, row *dataset.Row) er
 }
 
 // readIssue reads the reply to a prompt of kind analyze.
-func readIssue(o replies.Object) (*issues.Finding, error) {
-	f := &issues.Finding{Analysis: jsonreply.Text(o, "issue"), Quote: jsonreply.Text(o, "quote"),
-		Evaluation: jsonreply.Text(o, "analysis")}
+func readIssue(o reply.Object) (*issues.Finding, error) {
+	f := &issues.Finding{Analysis: o.Text("issue"), Quote: o.Text("quote"), Evaluation: o.Text("analysis")}
 	severity, err := readNumber(o, "severity")
 	if isNone(f.Analysis) || f.Analysis == "" && err == nil && severity == 0 {
 		return &issues.Finding{Status: issues.None, Evaluation: f.Evaluation}, nil
@@ -240,13 +238,12 @@ func isNone(sentence string) bool {
 }
 
 // readEvaluation reads the reply to a prompt of kind evaluate.
-func (a *Analyst) readEvaluation(o replies.Object) (*issues.Finding, error) {
+func (a *Analyst) readEvaluation(o reply.Object) (*issues.Finding, error) {
 	score, err := readNumber(o, "score")
 	if err != nil || !(score >= 0 && score <= 1) {
 		return nil, missing("the score is a number from 0 to 1")
 	}
-	f := &issues.Finding{Analysis: jsonreply.Text(o, "summary"), Evaluation: jsonreply.Text(o,
-		"evaluation"), Score: &score}
+	f := &issues.Finding{Analysis: o.Text("summary"), Evaluation: o.Text("evaluation"), Score: &score}
 	if f.Analysis == "" {
 		return nil, missing("no summary")
 	}
@@ -257,8 +254,8 @@ func (a *Analyst) readEvaluation(o replies.Object) (*issues.Finding, error) {
 }
 
 // readNumber is the number, or the text of one, of a key.
-func readNumber(o replies.Object, key string) (float64, error) {
-	v, _ := jsonreply.Get(o, key)
+func readNumber(o reply.Object, key string) (float64, error) {
+	v, _ := o.Get(key)
 	switch v := v.(type) {
 	case json.Number:
 		return v.Float64()

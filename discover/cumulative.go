@@ -12,9 +12,8 @@ import (
 
 	"github.com/erreval/erreval/discover/cluster"
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -175,7 +174,7 @@ func (o *ordering) decide(ctx context.Context, u int, shown []int) (*proposal, e
 	}
 	var fits int
 	var created prompt.Issue
-	fault, err := o.g.model.ask(ctx, q, "issue", func(object replies.Object) (err error) {
+	fault, err := o.g.model.ask(ctx, q, "issue", func(object reply.Object) (err error) {
 		fits, created, err = readFit(object, o.issuesOf(shown))
 		return err
 	})
@@ -227,11 +226,11 @@ func (o *ordering) shortlist(u int, candidates []int) []int {
 var issueNumber = regexp.MustCompile(`(?i)^(?:issue\s*)?#?(\d+)\.?$`)
 
 // readFit reads the reply to a prompt of kind fit: the index of the issue among those shown, or -1 and the new issue.
-func readFit(o replies.Object, shown []prompt.Issue) (int, prompt.Issue, error) {
-	value, _ := jsonreply.Get(o, "issue")
+func readFit(o reply.Object, shown []prompt.Issue) (int, prompt.Issue, error) {
+	value, _ := o.Get("issue")
 	given := strings.TrimSpace(fmt.Sprint(value))
 	if value == nil || slices.Contains([]string{"none", "0", "new", ""}, issues.Fold(given)) {
-		created := prompt.Issue{Name: oneLine(jsonreply.Text(o, "name")), Description: jsonreply.Text(o, "description")}
+		created := prompt.Issue{Name: oneLine(o.Text("name")), Description: o.Text("description")}
 		if issues.Fold(created.Name) == "" {
 			return -1, created, missing("a new issue without a name")
 		}
@@ -245,7 +244,7 @@ func readFit(o replies.Object, shown []prompt.Issue) (int, prompt.Issue, error) 
 	}
 	at := slices.IndexFunc(shown, func(i prompt.Issue) bool { return issues.Fold(i.Name) == issues.Fold(given) })
 	if at < 0 {
-		return -1, prompt.Issue{}, &jsonreply.Fault{Reason: issues.UnknownIssue, Detail: jsonreply.Clip(given)}
+		return -1, prompt.Issue{}, reply.Faultf(reply.UnknownIssue, "%s", reply.Clip(given))
 	}
 	return at, prompt.Issue{}, nil
 }

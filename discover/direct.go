@@ -6,9 +6,8 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -27,7 +26,7 @@ func (g *Grouper) direct(ctx context.Context, s *sorted) error {
 	if err != nil {
 		return err
 	}
-	fault, err := g.model.ask(ctx, q, "issues", func(o replies.Object) error { return s.readDirect(o) })
+	fault, err := g.model.ask(ctx, q, "issues", func(o reply.Object) error { return s.readDirect(o) })
 	if err != nil {
 		return err
 	}
@@ -36,14 +35,14 @@ func (g *Grouper) direct(ctx context.Context, s *sorted) error {
 		case fault != nil:
 			s.of[u], s.faults[u] = nil, fault.Error()
 		case len(s.of[u]) == 0:
-			s.faults[u] = issues.Missing + ": the reply leaves the statement out"
+			s.faults[u] = reply.Missing + ": the reply leaves the statement out"
 		}
 	}
 	return g.makeUnique(ctx, s, s.members())
 }
 
 // readDirect reads the reply to a prompt of kind direct. A statement that stands in several issues has the first.
-func (s *sorted) readDirect(o replies.Object) error {
+func (s *sorted) readDirect(o reply.Object) error {
 	objects, err := objectsOf(o, "issues")
 	if err != nil {
 		return err
@@ -65,7 +64,7 @@ func (s *sorted) readDirect(o replies.Object) error {
 		}
 		for _, n := range numbers {
 			if n < 1 || n > len(s.units) {
-				return &jsonreply.Fault{Reason: issues.Missing, Detail: fmt.Sprintf("statement %d of %d", n, len(s.units))}
+				return missing("statement %d of %d", n, len(s.units))
 			}
 			if len(s.of[n-1]) == 0 {
 				s.of[n-1] = []int{at}

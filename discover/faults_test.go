@@ -11,17 +11,18 @@ import (
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/llm/openai"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
 // reasonOfAlways is how a row ends about which the endpoint never does anything else, and one whose sentence it is; ""
-// is assigned. Otherwise it is issues.Unavailable.
+// is assigned. Otherwise it is reply.Unavailable.
 var reasonOfAlways = map[string][2]string{
-	"400": {issues.Refused, issues.Refused}, "prompt filtered": {issues.Filtered, issues.Filtered},
-	"refusal": {issues.Refused, issues.Refused}, "content filter": {issues.Filtered, issues.Filtered},
-	"cut at max tokens": {issues.Cut, issues.Cut}, "no text": {issues.Missing, issues.Missing},
-	"off scale": {issues.Missing, issues.UnknownIssue}, "not UTF-8": {issues.Missing, issues.Missing},
-	"two verdicts": {issues.Ambiguous, issues.Ambiguous}, "prompt echoed": {},
+	"400": {reply.Refused, reply.Refused}, "prompt filtered": {reply.Filtered, reply.Filtered},
+	"refusal": {reply.Refused, reply.Refused}, "content filter": {reply.Filtered, reply.Filtered},
+	"cut at max tokens": {reply.Cut, reply.Cut}, "no text": {reply.Missing, reply.Missing},
+	"off scale": {reply.Missing, reply.UnknownIssue}, "not UTF-8": {reply.Missing, reply.Missing},
+	"two verdicts": {reply.Ambiguous, reply.Ambiguous}, "prompt echoed": {},
 }
 
 // TestFaultsForGood: a row about which, or a sentence about which the endpoint does nothing of use, however often it is
@@ -32,7 +33,7 @@ func TestFaultsForGood(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				want, known := reasonOfAlways[f.Name]
 				if !known {
-					want = [2]string{issues.Unavailable, issues.Unavailable}
+					want = [2]string{reply.Unavailable, reply.Unavailable}
 				}
 				testFaultForGood(t, i, want)
 			})

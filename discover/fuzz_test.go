@@ -6,9 +6,8 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -24,46 +23,46 @@ func FuzzReplies(f *testing.F) {
 	a := &Analyst{o: DefaultAnalystOptions()}
 	shown := []prompt.Issue{{Name: "Wrong Date"}, {Name: "Vague Reference"}}
 	f.Fuzz(func(t *testing.T, text, finish string) {
-		reply := &llm.Reply{Text: text, Finish: finish}
-		check := func(key string, read func(replies.Object) error) {
-			o, err := jsonreply.Read(reply, "what is asked", key)
+		answer := &llm.Reply{Text: text, Finish: finish}
+		check := func(key string, read func(reply.Object) error) {
+			o, err := reply.Read(answer, "what is asked", key)
 			if err == nil {
 				err = read(o)
 			}
-			if fault, ok := errors.AsType[*jsonreply.Fault](err); err != nil && (!ok || fault.Reason == "") {
+			if fault, ok := errors.AsType[*reply.Fault](err); err != nil && (!ok || fault.Reason == "") {
 				t.Fatalf("%s: %v", key, err)
 			}
 		}
-		check("issue", func(o replies.Object) error {
+		check("issue", func(o reply.Object) error {
 			got, err := readIssue(o)
 			if err == nil && got.Status == "" && (got.Analysis == "" || got.Severity < 1 || got.Severity > 3) {
 				t.Fatalf("%+v", got)
 			}
 			return err
 		})
-		check("issue", func(o replies.Object) error {
+		check("issue", func(o reply.Object) error {
 			at, created, err := readFit(o, shown)
 			if err == nil && (at >= len(shown) || at < 0 && issues.Fold(created.Name) == "") {
 				t.Fatalf("%d, %+v", at, created)
 			}
 			return err
 		})
-		check("applies", func(o replies.Object) error {
+		check("applies", func(o reply.Object) error {
 			of, err := readApplies(o, 2)
 			if err == nil && (len(of) > 2 || slices.ContainsFunc(of, func(n int) bool { return n < 0 || n > 1 })) {
 				t.Fatal(of)
 			}
 			return err
 		})
-		check("groups", func(o replies.Object) error {
+		check("groups", func(o reply.Object) error {
 			merged, err := readGroups(o, 2, 15)
 			if err == nil && (len(merged) == 0 || len(merged) > 15) {
 				t.Fatal(merged)
 			}
 			return err
 		})
-		check("issues", func(o replies.Object) error { _, err := readIssues(o); return err })
-		check("issues", func(o replies.Object) error {
+		check("issues", func(o reply.Object) error { _, err := readIssues(o); return err })
+		check("issues", func(o reply.Object) error {
 			s := &sorted{units: make([]unit, 2)}
 			err := s.readDirect(o)
 			for _, of := range s.of {
@@ -73,13 +72,13 @@ func FuzzReplies(f *testing.F) {
 			}
 			return err
 		})
-		check("score", func(o replies.Object) error {
+		check("score", func(o reply.Object) error {
 			got, err := a.readEvaluation(o)
 			if err == nil && (got.Analysis == "" || *got.Score < 0 || *got.Score > 1) {
 				t.Fatalf("%+v", got)
 			}
 			return err
 		})
-		check("same", func(o replies.Object) error { _, err := readSame(o); return err })
+		check("same", func(o reply.Object) error { _, err := readSame(o); return err })
 	})
 }

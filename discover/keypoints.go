@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -39,7 +38,7 @@ func (g *Grouper) keyPoints(ctx context.Context, s *sorted) error {
 	}
 	if len(s.issues) == 0 {
 		for u := range s.units {
-			s.faults[u] = issues.Missing + ": no issue recurs in the statements"
+			s.faults[u] = reply.Missing + ": no issue recurs in the statements"
 		}
 		return nil
 	}
@@ -70,7 +69,7 @@ func (g *Grouper) synthesize(ctx context.Context, s *sorted) ([]prompt.Issue, er
 			return nil, err
 		}
 		var fresh []prompt.Issue
-		fault, err := g.model.ask(ctx, q, "issues", func(o replies.Object) (err error) {
+		fault, err := g.model.ask(ctx, q, "issues", func(o reply.Object) (err error) {
 			fresh, err = readIssues(o)
 			return err
 		})
@@ -131,15 +130,15 @@ func appendUnknown(known, fresh []prompt.Issue) []prompt.Issue {
 }
 
 // objectsOf are the objects in the list that the key has.
-func objectsOf(o replies.Object, key string) ([]replies.Object, error) {
-	value, _ := jsonreply.Get(o, key)
+func objectsOf(o reply.Object, key string) ([]reply.Object, error) {
+	value, _ := o.Get(key)
 	all, ok := value.([]any)
 	if !ok {
 		return nil, missing("%q is no list", key)
 	}
-	var out []replies.Object
+	var out []reply.Object
 	for _, v := range all {
-		object, ok := v.(replies.Object)
+		object, ok := v.(reply.Object)
 		if !ok {
 			return nil, missing("%q holds what is no object: %.40v", key, v)
 		}
@@ -149,15 +148,15 @@ func objectsOf(o replies.Object, key string) ([]replies.Object, error) {
 }
 
 // readListed is an issue of a list.
-func readListed(o replies.Object) (prompt.Issue, error) {
-	issue := prompt.Issue{Name: oneLine(jsonreply.Text(o, "name")), Description: jsonreply.Text(o, "description")}
+func readListed(o reply.Object) (prompt.Issue, error) {
+	issue := prompt.Issue{Name: oneLine(o.Text("name")), Description: o.Text("description")}
 	if issues.Fold(issue.Name) == "" {
 		return issue, missing("an issue without a name")
 	}
 	return issue, nil
 }
 
-func readIssues(o replies.Object) ([]prompt.Issue, error) {
+func readIssues(o reply.Object) ([]prompt.Issue, error) {
 	objects, err := objectsOf(o, "issues")
 	var out []prompt.Issue
 	for _, object := range objects {
@@ -171,8 +170,8 @@ func readIssues(o replies.Object) ([]prompt.Issue, error) {
 }
 
 // readNumbers are the whole numbers of the list that the key has.
-func readNumbers(o replies.Object, key string) ([]int, error) {
-	value, _ := jsonreply.Get(o, key)
+func readNumbers(o reply.Object, key string) ([]int, error) {
+	value, _ := o.Get(key)
 	all, ok := value.([]any)
 	if !ok {
 		return nil, missing("%q is no list", key)
@@ -198,7 +197,7 @@ func (g *Grouper) merge(ctx context.Context, s *sorted, found []prompt.Issue) ([
 		return nil, err
 	}
 	var merged []prompt.Issue
-	fault, err := g.model.ask(ctx, q, "groups", func(o replies.Object) (err error) {
+	fault, err := g.model.ask(ctx, q, "groups", func(o reply.Object) (err error) {
 		merged, err = readGroups(o, len(found), g.o.MaxIssues)
 		return err
 	})
@@ -211,7 +210,7 @@ func (g *Grouper) merge(ctx context.Context, s *sorted, found []prompt.Issue) ([
 }
 
 // readGroups reads the reply to a prompt of kind merge about n issues.
-func readGroups(o replies.Object, n, most int) ([]prompt.Issue, error) {
+func readGroups(o reply.Object, n, most int) ([]prompt.Issue, error) {
 	objects, err := objectsOf(o, "groups")
 	if err != nil {
 		return nil, err
@@ -225,7 +224,7 @@ func readGroups(o replies.Object, n, most int) ([]prompt.Issue, error) {
 		}
 		for _, m := range members {
 			if m < 1 || m > n {
-				return nil, &jsonreply.Fault{Reason: issues.UnknownIssue, Detail: fmt.Sprintf("issue %d of %d", m, n)}
+				return nil, reply.Faultf(reply.UnknownIssue, "issue %d of %d", m, n)
 			}
 			if seen[m] {
 				return nil, missing("issue %d stands in two groups", m)
@@ -255,7 +254,7 @@ func (g *Grouper) mapUnit(ctx context.Context, s *sorted, u int) error {
 		return err
 	}
 	var of []int
-	fault, err := g.model.ask(ctx, q, "applies", func(o replies.Object) (err error) {
+	fault, err := g.model.ask(ctx, q, "applies", func(o reply.Object) (err error) {
 		of, err = readApplies(o, len(s.issues))
 		return err
 	})
@@ -267,7 +266,7 @@ func (g *Grouper) mapUnit(ctx context.Context, s *sorted, u int) error {
 
 // readApplies reads the reply to a prompt of kind map: a 0 or 1 for each of n issues. A list of another length says
 // nothing about any of them.
-func readApplies(o replies.Object, n int) ([]int, error) {
+func readApplies(o reply.Object, n int) ([]int, error) {
 	numbers, err := readNumbers(o, "applies")
 	if err != nil {
 		return nil, err

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -98,38 +96,32 @@ func (a *asking) repeated(q *question) *question {
 }
 
 // ask makes a call, and repeats it until read accepts the object with the key in its reply, or attempts are used up;
-// fault is then why. read gives a *jsonreply.Fault for what it does not accept. err is one that ends the run.
+// fault is then why. read gives a *reply.Fault for what it does not accept. err is one that ends the run.
 func (a *asking) ask(ctx context.Context, q *question, key string,
-	read func(replies.Object) error) (fault *jsonreply.Fault, err error) {
+	read func(reply.Object) error) (fault *reply.Fault, err error) {
 	select {
 	case a.workers <- struct{}{}:
 		defer func() { <-a.workers }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	unanswered, err := a.Ask(ctx, q.request, a.attempts, func(reply *llm.Reply) bool {
-		object, err := jsonreply.Read(reply, q.asked, key)
+	unanswered, err := a.Ask(ctx, q.request, a.attempts, func(answer *llm.Reply) bool {
+		object, err := reply.Read(answer, q.asked, key)
 		if err == nil {
 			err = read(object)
 		}
-		fault, _ = errors.AsType[*jsonreply.Fault](err)
+		fault, _ = errors.AsType[*reply.Fault](err)
 		return fault == nil
 	})
 	if unanswered != nil {
-		fault = &jsonreply.Fault{Reason: issues.Unavailable, Detail: jsonreply.Clip(unanswered.Error())}
-		switch llm.KindOf(unanswered) {
-		case llm.Refused:
-			fault.Reason = issues.Refused
-		case llm.Filtered:
-			fault.Reason = issues.Filtered
-		}
+		fault = reply.Unanswered(unanswered)
 	}
 	return fault, err
 }
 
 // missing is the fault of an object that lacks what it must have.
 func missing(format string, args ...any) error {
-	return &jsonreply.Fault{Reason: issues.Missing, Detail: fmt.Sprintf(format, args...)}
+	return reply.Faultf(reply.Missing, format, args...)
 }
 
 // text, number and list are properties of schemas.

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -74,12 +73,12 @@ func (g *Grouper) name(ctx context.Context, s *sorted, n int, units []int, other
 	if err != nil {
 		return err
 	}
-	_, err = g.model.ask(ctx, q, "name", func(o replies.Object) error {
-		name := oneLine(jsonreply.Text(o, "name"))
+	_, err = g.model.ask(ctx, q, "name", func(o reply.Object) error {
+		name := oneLine(o.Text("name"))
 		if issues.Fold(name) == "" {
 			return missing("an issue without a name")
 		}
-		s.issues[n].Name, s.issues[n].Description = name, jsonreply.Text(o, "description")
+		s.issues[n].Name, s.issues[n].Description = name, o.Text("description")
 		return nil
 	})
 	return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -101,7 +102,7 @@ func TestLabelsOf(t *testing.T) {
 		{&issues.Finding{Status: issues.Assigned, IDs: []string{"a", "left-out"}}, nil, ""},
 		{&issues.Finding{Status: issues.None}, nil, "No Error"},
 		{&issues.Finding{Status: issues.None}, []string{"C"}, "C"},
-		{&issues.Finding{Status: issues.Unassigned, Reason: issues.Cut}, []string{"C"}, ""},
+		{&issues.Finding{Status: issues.Unassigned, Reason: reply.Cut}, []string{"C"}, ""},
 		{nil, nil, ""},
 	} {
 		got, known := p.LabelsOf(c.finding, c.labels, "No Error")

@@ -130,7 +130,7 @@ func (r *Result) setShares(ctx context.Context, l *issues.List, o *report.Interv
 		return r.resampledShares(groupOf, weight)
 	})
 	for n := range l.Issues {
-		at := stats.IntervalOf(stats.Column(samples, n))
+		at := stats.ShareInterval(float64(l.Issues[n].Share), stats.Column(samples, n), len(groups))
 		l.Issues[n].Low, l.Issues[n].High = report.Number(at.Low), report.Number(at.High)
 	}
 	l.Interval = "percentile bootstrap over rows"

@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/discover/issues"
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/internal/jsonobject"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
-func objectOf(t *testing.T, text string) replies.Object {
+func objectOf(t *testing.T, text string) reply.Object {
 	t.Helper()
-	v, _, err := replies.DecodeJSON(text)
-	o, ok := v.(replies.Object)
+	v, _, err := jsonobject.Decode(text)
+	o, ok := v.(reply.Object)
 	if err != nil || !ok {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -24,7 +24,7 @@ func objectOf(t *testing.T, text string) replies.Object {
 }
 
 func reasonOf(err error) string {
-	if fault, ok := errors.AsType[*jsonreply.Fault](err); ok {
+	if fault, ok := errors.AsType[*reply.Fault](err); ok {
 		return fault.Reason
 	}
 	return ""
@@ -45,16 +45,16 @@ func TestReadFit(t *testing.T) {
 		`{"issue": 0, "name": "New; One\n"}`:                        {-1, "", "New, One"},
 		`{"issue": null, "name": "New One"}`:                        {-1, "", "New One"},
 		`{"issue": "none", "name": "wrong date!"}`:                  {0, "", "wrong date!"},
-		`{"issue": "none", "name": ""}`:                             {-1, issues.Missing, ""},
-		`{"issue": "none", "name": "…"}`:                            {-1, issues.Missing, ""},
-		`{"issue": "none"}`:                                         {-1, issues.Missing, ""},
-		`{"issue": 3}`:                                              {-1, issues.UnknownIssue, ""},
-		`{"issue": -1}`:                                             {-1, issues.UnknownIssue, ""},
-		`{"issue": "error_type_7"}`:                                 {-1, issues.UnknownIssue, ""},
-		`{"issue": ["1"]}`:                                          {-1, issues.UnknownIssue, ""},
-		`{"issue": 1, "issue": 2}`:                                  {-1, issues.Missing, ""},
-		`{"issue": 1.5}`:                                            {-1, issues.UnknownIssue, ""},
-		`{"issue": "` + strings.Repeat("very ", 99) + `"}`:          {-1, issues.UnknownIssue, ""},
+		`{"issue": "none", "name": ""}`:                             {-1, reply.Missing, ""},
+		`{"issue": "none", "name": "…"}`:                            {-1, reply.Missing, ""},
+		`{"issue": "none"}`:                                         {-1, reply.Missing, ""},
+		`{"issue": 3}`:                                              {-1, reply.UnknownIssue, ""},
+		`{"issue": -1}`:                                             {-1, reply.UnknownIssue, ""},
+		`{"issue": "error_type_7"}`:                                 {-1, reply.UnknownIssue, ""},
+		`{"issue": ["1"]}`:                                          {-1, reply.UnknownIssue, ""},
+		`{"issue": 1, "issue": 2}`:                                  {-1, reply.Missing, ""},
+		`{"issue": 1.5}`:                                            {-1, reply.UnknownIssue, ""},
+		`{"issue": "` + strings.Repeat("very ", 99) + `"}`:          {-1, reply.UnknownIssue, ""},
 		`{"issue":"none","name":"` + strings.Repeat("a", 99) + `"}`: {-1, "", strings.Repeat("a", maxName) + "…"},
 	} {
 		at, created, err := readFit(objectOf(t, text), shown)
@@ -72,12 +72,12 @@ func TestReadIssue(t *testing.T) {
 		`{"analysis":"a","issue":"No issue.","severity":1}`:                  {issues.None, ""},
 		`{"analysis":"a","issue":"","severity":0}`:                           {issues.None, ""},
 		`{"analysis":"a","issue":null,"severity":0}`:                         {issues.None, ""},
-		`{"analysis":"a","issue":"","severity":2}`:                           {"", issues.Missing},
-		`{"analysis":"a","issue":""}`:                                        {"", issues.Missing},
-		`{"analysis":"a","issue":7,"severity":2}`:                            {"", issues.Missing},
-		`{"analysis":"a","issue":"It is wrong.","severity":4}`:               {"", issues.Missing},
-		`{"analysis":"a","issue":"It is wrong."}`:                            {"", issues.Missing},
-		`{"analysis":"a","issue":"It is wrong.","severity":"high"}`:          {"", issues.Missing},
+		`{"analysis":"a","issue":"","severity":2}`:                           {"", reply.Missing},
+		`{"analysis":"a","issue":""}`:                                        {"", reply.Missing},
+		`{"analysis":"a","issue":7,"severity":2}`:                            {"", reply.Missing},
+		`{"analysis":"a","issue":"It is wrong.","severity":4}`:               {"", reply.Missing},
+		`{"analysis":"a","issue":"It is wrong."}`:                            {"", reply.Missing},
+		`{"analysis":"a","issue":"It is wrong.","severity":"high"}`:          {"", reply.Missing},
 	} {
 		f, err := readIssue(objectOf(t, text))
 		if reasonOf(err) != want.reason || err == nil && f.Status != want.status {
@@ -88,9 +88,9 @@ func TestReadIssue(t *testing.T) {
 
 func TestReadLists(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"applies":[0,1,0]}`: "", `{"applies":[0,0,0]}`: "", `{"applies":[0,1]}`: issues.Missing,
-		`{"applies":[0,1,0,0]}`: issues.Missing, `{"applies":[0,2,0]}`: issues.Missing, `{"applies":"010"}`: issues.Missing,
-		`{"applies":[0,"1",0]}`: issues.Missing, `{"applies":[true,false,false]}`: issues.Missing,
+		`{"applies":[0,1,0]}`: "", `{"applies":[0,0,0]}`: "", `{"applies":[0,1]}`: reply.Missing,
+		`{"applies":[0,1,0,0]}`: reply.Missing, `{"applies":[0,2,0]}`: reply.Missing, `{"applies":"010"}`: reply.Missing,
+		`{"applies":[0,"1",0]}`: reply.Missing, `{"applies":[true,false,false]}`: reply.Missing,
 	} {
 		if _, err := readApplies(objectOf(t, text), 3); reasonOf(err) != want {
 			t.Errorf("%s: %v", text, err)
@@ -99,12 +99,12 @@ func TestReadLists(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"groups":[{"members":[1,3],"name":"A"},{"members":[2],"name":"B"}]}`: "",
 		`{"groups":[{"members":[1,2,3],"name":"A","description":"d"}]}`:        "",
-		`{"groups":[{"members":[1,3],"name":"A"}]}`:                            issues.Missing,
-		`{"groups":[{"members":[1,3],"name":"A"},{"members":[3],"name":"B"}]}`: issues.Missing,
-		`{"groups":[{"members":[1,2,3,4],"name":"A"}]}`:                        issues.UnknownIssue,
-		`{"groups":[{"members":[1,2,3]}]}`:                                     issues.Missing,
-		`{"groups":[]}`:                                                        issues.Missing,
-		`{"groups":["A"]}`:                                                     issues.Missing,
+		`{"groups":[{"members":[1,3],"name":"A"}]}`:                            reply.Missing,
+		`{"groups":[{"members":[1,3],"name":"A"},{"members":[3],"name":"B"}]}`: reply.Missing,
+		`{"groups":[{"members":[1,2,3,4],"name":"A"}]}`:                        reply.UnknownIssue,
+		`{"groups":[{"members":[1,2,3]}]}`:                                     reply.Missing,
+		`{"groups":[]}`:                                                        reply.Missing,
+		`{"groups":["A"]}`:                                                     reply.Missing,
 	} {
 		if _, err := readGroups(objectOf(t, text), 3, 15); reasonOf(err) != want {
 			t.Errorf("%s: %v", text, err)

@@ -5,9 +5,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -38,7 +37,7 @@ func (c *Comparer) Compare(ctx context.Context, pairs [][2]string) ([]Same, erro
 			if err != nil {
 				return err
 			}
-			fault, err := c.model.ask(ctx, q, "same", func(o replies.Object) (err error) {
+			fault, err := c.model.ask(ctx, q, "same", func(o reply.Object) (err error) {
 				out[i].Same, err = readSame(o)
 				return err
 			})
@@ -66,8 +65,8 @@ func (c *Comparer) question(pair [2]string) (*question, error) {
 }
 
 // readSame reads the reply to a prompt of kind same.
-func readSame(o replies.Object) (bool, error) {
-	value, _ := jsonreply.Get(o, "same")
+func readSame(o reply.Object) (bool, error) {
+	value, _ := o.Get("same")
 	switch value {
 	case true, "true", "yes", "Yes", "True":
 		return true, nil

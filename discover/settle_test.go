@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // ordersOf are orderings with these assignments; -1 is a fault.
@@ -16,7 +16,7 @@ func ordersOf(assigned ...[]int) []*ordering {
 		o := &ordering{assigned: a, faults: make([]string, len(a))}
 		for u, n := range a {
 			if n < 0 {
-				o.faults[u] = issues.Refused
+				o.faults[u] = reply.Refused
 			}
 			for n >= len(o.pool) {
 				o.pool = append(o.pool, pooled{})
@@ -80,11 +80,11 @@ func TestVotes(t *testing.T) {
 		issue, n int
 		fault    string
 	}{
-		{[][]int{{-1}, {-1}, {0}}, 0, -1, 1, issues.Refused},
-		{[][]int{{-1}, {3}}, 0, -1, 1, issues.Refused},
+		{[][]int{{-1}, {-1}, {0}}, 0, -1, 1, reply.Refused},
+		{[][]int{{-1}, {3}}, 0, -1, 1, reply.Refused},
 		{[][]int{{0}, {0}, {1}}, 1, 0, 3, ""},
 		{[][]int{{0}, {1}, {2}}, 1, -1, 3, ""},
-		{[][]int{{0}, {-1}, {-1}}, 1, 0, 1, issues.Refused},
+		{[][]int{{0}, {-1}, {-1}}, 1, 0, 1, reply.Refused},
 	} {
 		issue, n, fault := vote(ordersOf(c.orders...), 0, c.known)
 		if issue != c.issue || n != c.n || fault != c.fault {

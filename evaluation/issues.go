@@ -42,6 +42,7 @@ type Issues struct {
 type goldIssue struct {
 	id, cluster, sentence, group string
 	right                        bool
+	hasTexts                     bool
 	found                        *issues.Finding // nil: the row is not in the file
 }
 
@@ -68,7 +69,11 @@ func (i *Issues) ReadGold(ctx context.Context, file string, read func() (*datase
 		}
 		g.right = !ok[0] && isRight(g.sentence) || ok[0] && isRight(g.cluster)
 		var err error
-		g.group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group)
+		if g.hasTexts = len(row.Values) > 0; g.hasTexts {
+			g.group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group)
+		} else {
+			g.group = row.ID // until the row is found
+		}
 		i.index.Add(row, len(i.gold))
 		i.gold = append(i.gold, g)
 		return err
@@ -110,7 +115,11 @@ func (i *Issues) ReadFound(ctx context.Context, file string, read func() (*datas
 			i.report.WithoutGold++
 			return nil
 		}
-		i.gold[at].found = f
+		if i.gold[at].found = f; !i.gold[at].hasTexts {
+			if i.gold[at].group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group); err != nil {
+				return err
+			}
+		}
 		for _, id := range f.IDs {
 			if i.o.List.Find(id) < 0 {
 				return fmt.Errorf("row %s has the issue %q, which %s does not list", row.ID, id, issues.Path(file))

@@ -72,7 +72,7 @@ func TestIssuesAgainstScikitLearn(t *testing.T) {
 					list.Issues = append(list.Issues, issues.Issue{ID: r.Found, Name: r.Found})
 				}
 			case issues.Unassigned:
-				f.Reason = issues.Refused
+				f.Reason = "refused"
 			}
 			found = append(found, rowWith(t, r.ID, map[string]any{"issues": f}))
 			if r.People != nil {

@@ -225,9 +225,7 @@ func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions) error {
 		p.counts.NoProbabilities++
 	}
 	p.counts.Scored++
-	if d.Model != "" && !slices.Contains(p.models, d.Model) {
-		p.models = append(p.models, d.Model)
-	}
+	p.models = dataset.AppendName(p.models, d.Model)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (s *Scores) addRow(row *dataset.Row) error {
 	raw, ok := row.Get(cmp.Or(s.o.System, dataset.ColumnSystem))
 	switch {
 	case ok && string(raw) != "null":
-		r.system = dataset.PlainText(raw)
+		r.system = dataset.ShortName(dataset.PlainText(raw))
 	case s.o.System != "":
 		return report.NoColumn("--system", row, s.o.System)
 	}

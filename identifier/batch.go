@@ -36,7 +36,7 @@ func GPUOptions() Options {
 type item struct {
 	job        *job
 	ids, types []int32
-	cut        []int
+	seen       Extent
 }
 
 // identifyBatches is Identify in batches. One goroutine reads windows of rows, one encodes a window on all cores and
@@ -234,6 +234,10 @@ func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *ite
 		j.finish(nil, ctx.Err())
 		return nil
 	}
+	if err := id.language.check(j.row.Values); err != nil {
+		j.finish(id.untagged(err), nil)
+		return nil
+	}
 	e, err := enc.Encode(j.row.Values)
 	if err != nil {
 		j.finish(id.untagged(err), nil)
@@ -244,7 +248,7 @@ func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *ite
 	for i := range e.IDs {
 		both[i], both[n+i] = int32(e.IDs[i]), int32(e.Types[i])
 	}
-	return &item{job: j, ids: both[:n], types: both[n:], cut: slices.Clone(e.Cut)}
+	return &item{job: j, ids: both[:n], types: both[n:], seen: e.Extent.clone()}
 }
 
 // finish ends a job.
@@ -295,7 +299,7 @@ func (r *batchRunner) runBatch(ctx context.Context, items []*item) {
 	case err == nil:
 		labels := len(r.id.manifest.Labels)
 		for i, it := range items {
-			it.job.finish(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.cut, it.job.row.Values), nil)
+			it.job.finish(r.id.diagnose(r.logits[i*labels:(i+1)*labels], it.seen, it.job.row.Values), nil)
 		}
 	case ctx.Err() != nil:
 		for _, it := range items {

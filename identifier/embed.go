@@ -74,13 +74,9 @@ func NewEmbedder(m *models.Model, r HiddenRunner, o EmbedOptions) (*Embedder, er
 	return e, nil
 }
 
-// Size is the length of a vector.
-func (e *Embedder) Size() int { return e.size }
-
-// Embed gives one vector a text, in the order of texts, each of Size numbers. It does not depend on the other texts. A
-// text longer than the model can see is
-// cut at its end. A text that is not UTF-8 is an error, as is one that the model fails at; the error names its place.
-// When ctx ends, its error is returned.
+// Embed gives one vector a text, in the order of texts, each of the size that the model's manifest names. It does not
+// depend on the other texts. A text longer than the model can see is cut at its end. A text that is not UTF-8 is an
+// error, as is one that the model fails at; the error names its place. When ctx ends, its error is returned.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	tokens, err := e.tokenize(texts)
 	if err != nil {

@@ -1,11 +1,14 @@
 package identifier
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier/tokenfile"
+	"github.com/erreval/erreval/identifier/window"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -21,6 +24,8 @@ type layout struct {
 	segments        []int64 // one a field
 	highlight       int     // the model's field that is marked in the last one, or -1
 	max             int     // tokens, special ones included
+	window          int     // the model's field of which a window is read, or -1
+	words           int     // of that window
 }
 
 func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
@@ -31,7 +36,10 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	f := &m.Manifest
 	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator,
 		max:      f.MaxTokens,
-		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight)}
+		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight), window: -1}
+	if f.Window != nil {
+		l.window, l.words = slices.Index(f.Fields, f.Window.Field), f.Window.Words
+	}
 	if len(l.segments) == 0 {
 		l.segments = make([]int64, len(f.Fields))
 	}
@@ -50,11 +58,52 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	return l, nil
 }
 
+// setWindow changes how much is read, as Options.ReadWords says.
+func (l *layout) setWindow(words int) error {
+	switch {
+	case words == WholeField:
+		l.window = -1
+	case words > 0 && l.window < 0:
+		return errors.New("its manifest names no window, so nothing says of which field; leave --window out")
+	case words > 0:
+		l.words = words
+	}
+	return nil
+}
+
 // Encoding is a row as the model sees it.
 type Encoding struct {
 	IDs   []int64 // special tokens included
 	Types []int64 // segment ids
-	Cut   []int   // tokens cut from each of the model's fields
+	Extent
+}
+
+// Extent is how much of a row the model sees.
+type Extent struct {
+	Cut  []int // tokens cut from each of the model's fields
+	Read []int // of the field with a window: from, to, from, to… in characters; empty where all of it is read
+}
+
+func (e Extent) clone() Extent { return Extent{slices.Clone(e.Cut), slices.Clone(e.Read)} }
+
+func (l *layout) truncated(e Extent) map[string]int {
+	var m map[string]int
+	for i, n := range e.Cut {
+		if n > 0 {
+			if m == nil {
+				m = map[string]int{}
+			}
+			m[l.fields[i]] = n
+		}
+	}
+	return m
+}
+
+func (l *layout) read(e Extent) map[string][]int {
+	if len(e.Read) == 0 {
+		return nil
+	}
+	return map[string][]int{l.fields[l.window]: slices.Clone(e.Read)}
 }
 
 // Encoder turns rows into encodings. Each goroutine needs its own; Clone makes one.
@@ -79,7 +128,7 @@ func NewEncoder(m *models.Model, t *taxonomy.Taxonomy) (*Encoder, error) {
 func (l *layout) newEncoder() *Encoder {
 	return &Encoder{layout: l, encoder: l.tokenizer.NewEncoder(), ends: make([]int, len(l.columns)),
 		parts: make([]string, len(l.columns)),
-		out:   Encoding{Cut: make([]int, len(l.columns))}}
+		out:   Encoding{Extent: Extent{Cut: make([]int, len(l.columns))}}}
 }
 
 // Clone makes an encoder of the same model for another goroutine.
@@ -98,14 +147,14 @@ func (e *Encoder) ID(token string) int64 {
 
 // Truncated names the fields of which tokens were cut in the last encoding, with their number.
 func (e *Encoder) Truncated() map[string]int {
-	m := map[string]int{}
-	for i, n := range e.out.Cut {
-		if n > 0 {
-			m[e.layout.fields[i]] = n
-		}
+	if m := e.layout.truncated(e.out.Extent); m != nil {
+		return m
 	}
-	return m
+	return map[string]int{}
 }
+
+// Read names the field of which a window was read in the last encoding, with its parts as in dataset.Diagnosis.
+func (e *Encoder) Read() map[string][]int { return e.layout.read(e.out.Extent) }
 
 // Encode encodes a row's values, which stand in the taxonomy's order. A text that is not UTF-8 is an error that names
 // its field. The encoding is valid until the next call.
@@ -115,10 +164,33 @@ func (e *Encoder) Encode(values []string) (*Encoding, error) {
 	}
 	e.out.IDs, e.out.Types = e.out.IDs[:0], e.out.Types[:0]
 	clear(e.out.Cut)
+	e.chooseWindow()
 	if e.layout.text {
 		return &e.out, e.encodeText()
 	}
 	return &e.out, e.encodeFields()
+}
+
+// chooseWindow leaves of the field with a window what is read of it.
+func (e *Encoder) chooseWindow() {
+	e.out.Read = e.out.Read[:0]
+	at := e.layout.window
+	if at < 0 {
+		return
+	}
+	text := e.parts[at]
+	parts := window.Choose(text, slices.Concat(e.parts[:at], e.parts[at+1:]), e.layout.words)
+	if len(parts) == 1 && parts[0] == (window.Span{To: len(text)}) {
+		return
+	}
+	characters, last := 0, 0
+	for _, p := range parts {
+		for _, to := range [2]int{p.From, p.To} {
+			characters += utf8.RuneCountInString(text[last:to])
+			e.out.Read, last = append(e.out.Read, characters), to
+		}
+	}
+	e.parts[at] = window.Join(text, parts)
 }
 
 // encodeFields encodes each field apart, so that no text can forge a separator.

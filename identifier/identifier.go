@@ -55,6 +55,8 @@ type Options struct {
 	Window     int                // rows read but not yet given out that are held, at least 1
 	Thresholds map[string]float64 // label, or its code, to a probability in 0..1; replaces the model's
 	LabelsOnly bool               // leave probabilities out of diagnoses
+	// ReadWords replaces the words of the model's window: 0 leaves it, WholeField reads the field from its beginning on.
+	ReadWords int
 
 	// BatchTokens is the most tokens in a Run, padding included, for rows sorted by length within half a Window; Workers
 	// is then the number of Runs in flight. 0 runs one row at a time at its exact length, which is faster on a CPU.
@@ -68,6 +70,9 @@ type Options struct {
 	// stranger's graph may have a loop that does not end.
 	RowTimeout time.Duration
 
+	// AnyLanguage also tags rows in languages that the model's manifest does not list.
+	AnyLanguage bool
+
 	// Ran is called after each Run of the model that succeeds, with the number of its rows, from several goroutines; or
 	// nil.
 	Ran func(rows int)
@@ -75,6 +80,9 @@ type Options struct {
 
 // defaultRowTimeout is some hundred times what a large encoder takes for a long row on one slow core.
 const defaultRowTimeout = 2 * time.Minute
+
+// WholeField is the ReadWords of an identifier that reads no window, but all that fits the model.
+const WholeField = -1
 
 // MaxWorkers is far above the threads that any machine runs at a time.
 const MaxWorkers = 4096
@@ -93,6 +101,10 @@ func (o Options) Validate() error {
 	}
 	if o.Workers > MaxWorkers {
 		errs = append(errs, fmt.Errorf("workers is %d; give at most %d", o.Workers, MaxWorkers))
+	}
+	if w := o.ReadWords; w != 0 && w != WholeField && (w < models.MinWindow || w > models.MaxWindow) {
+		errs = append(errs, fmt.Errorf("read words is %d; give %d to %d, or %d for the whole field", w, models.MinWindow,
+			models.MaxWindow, WholeField))
 	}
 	if o.RowTimeout < 0 {
 		errs = append(errs, fmt.Errorf("row timeout is %v; give a time, or 0 for no limit", o.RowTimeout))
@@ -117,6 +129,7 @@ type Identifier struct {
 	manifest *models.Manifest
 	taxonomy *taxonomy.Taxonomy
 	layout   *layout
+	language *languages // nil looks at no language
 	runner   Runner
 	options  Options
 	labels   []label // in the taxonomy's order
@@ -139,7 +152,13 @@ func New(m *models.Model, t *taxonomy.Taxonomy, r Runner, o Options) (*Identifie
 	if err != nil {
 		return nil, err
 	}
+	if err := l.setWindow(o.ReadWords); err != nil {
+		return nil, fmt.Errorf("model %s: %w", m.Source, err)
+	}
 	id := &Identifier{manifest: &m.Manifest, taxonomy: t, layout: l, runner: r, options: o}
+	if !o.AnyLanguage {
+		id.language = newLanguages(&m.Manifest, t)
+	}
 	if id.labels, err = labelsOf(&m.Manifest, t, o.Thresholds); err != nil {
 		return nil, err
 	}
@@ -189,7 +208,7 @@ func (id *Identifier) Thresholds() dataset.Probabilities {
 }
 
 // diagnose turns one row's logits into its diagnosis. A logit that is no number leaves the row untagged.
-func (id *Identifier) diagnose(logits []float32, cut []int, values []string) *dataset.Diagnosis {
+func (id *Identifier) diagnose(logits []float32, seen Extent, values []string) *dataset.Diagnosis {
 	for i, x := range logits {
 		if x := float64(x); math.IsNaN(x) || math.IsInf(x, 0) {
 			return id.untagged(fmt.Errorf("the model's logit for %q is %v", id.manifest.Labels[i], x))
@@ -197,51 +216,62 @@ func (id *Identifier) diagnose(logits []float32, cut []int, values []string) *da
 	}
 	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{},
 		NotJudged: id.taxonomy.NotJudged(values),
-		Truncated: id.truncated(cut)}
-	judged := slices.DeleteFunc(slices.Clone(id.labels),
-		func(l label) bool { return slices.Contains(d.NotJudged, l.name) })
+		Truncated: id.layout.truncated(seen), Read: id.layout.read(seen)}
 	all := probabilities(id.manifest.Activation, logits)
-	only := id.onlyLabel(judged, all)
-	for _, l := range judged {
-		p := all[l.logit]
-		if !id.options.LabelsOnly {
-			d.Probabilities = append(d.Probabilities, dataset.Probability{Label: l.name, P: p})
-		}
-		if !l.noError && p >= l.threshold && (only < 0 || only == l.logit) {
-			d.Labels = append(d.Labels, l.name)
+	var judged dataset.Probabilities
+	for _, l := range id.labels {
+		if !slices.Contains(d.NotJudged, l.name) {
+			judged = append(judged, dataset.Probability{Label: l.name, P: all[l.logit]})
 		}
 	}
-	if i := id.taxonomy.NoErrorIndex(); len(d.Labels) == 0 && i >= 0 {
-		d.Labels = []string{id.taxonomy.Types[i].Name}
+	d.Labels = id.decide(id.labels, judged)
+	if !id.options.LabelsOnly {
+		d.Probabilities = judged
 	}
 	return d
+}
+
+// decide gives the labels of a row whose judged errors have these probabilities.
+func (id *Identifier) decide(labels []label, judged dataset.Probabilities) []string {
+	given, only := []string{}, ""
+	if id.manifest.Activation == models.Softmax && len(judged) > 0 { // its labels exclude each other
+		only = slices.MaxFunc(judged, func(a, b dataset.Probability) int { return cmp.Compare(a.P, b.P) }).Label
+	}
+	for _, l := range labels {
+		p, ok := judged.Get(l.name)
+		if ok && !l.noError && p >= l.threshold && (only == "" || only == l.name) {
+			given = append(given, l.name)
+		}
+	}
+	if i := id.taxonomy.NoErrorIndex(); len(given) == 0 && i >= 0 {
+		given = append(given, id.taxonomy.Types[i].Name)
+	}
+	return given
+}
+
+// Relabel gives a function that changes the labels of this identifier's diagnoses to those of other thresholds; labels
+// without one in the map keep theirs. Diagnoses without probabilities stay as they are.
+func (id *Identifier) Relabel(thresholds map[string]float64) (func(*dataset.Diagnosis), error) {
+	all := maps.Clone(thresholds)
+	for _, t := range id.Thresholds() {
+		if _, ok := all[t.Label]; !ok {
+			all[t.Label] = t.P
+		}
+	}
+	labels, err := labelsOf(id.manifest, id.taxonomy, all)
+	if err != nil {
+		return nil, err
+	}
+	return func(d *dataset.Diagnosis) {
+		if d.Probabilities != nil {
+			d.Labels = id.decide(labels, d.Probabilities)
+		}
+	}, nil
 }
 
 func (id *Identifier) untagged(why error) *dataset.Diagnosis {
 	return &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Status: dataset.StatusUntagged,
 		Reason: why.Error()}
-}
-
-func (id *Identifier) truncated(cut []int) map[string]int {
-	var m map[string]int
-	for i, n := range cut {
-		if n > 0 {
-			if m == nil {
-				m = map[string]int{}
-			}
-			m[id.manifest.Fields[i]] = n
-		}
-	}
-	return m
-}
-
-// onlyLabel is the one logit whose label may be given, or -1 for any: the labels of a softmax exclude each other.
-func (id *Identifier) onlyLabel(judged []label, p []float64) int {
-	if id.manifest.Activation != models.Softmax || len(judged) == 0 {
-		return -1
-	}
-	likeliest := slices.MaxFunc(judged, func(a, b label) int { return cmp.Compare(p[a.logit], p[b.logit]) })
-	return likeliest.logit
 }
 
 // probabilities turns a row's logits into probabilities.

@@ -139,30 +139,33 @@ func (id *Identifier) newWorker() *worker {
 
 // tag diagnoses one row. Its error is that of ctx; whatever else fails is in the diagnosis.
 func (w *worker) tag(ctx context.Context, values []string) (*dataset.Diagnosis, error) {
-	cut, err := w.computeLogits(ctx, values)
+	if err := w.id.language.check(values); err != nil {
+		return w.id.untagged(err), nil
+	}
+	seen, err := w.computeLogits(ctx, values)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		return w.id.untagged(err), nil
 	}
-	return w.id.diagnose(w.logits, cut, values), nil
+	return w.id.diagnose(w.logits, seen, values), nil
 }
 
 // computeLogits encodes one row and computes its logits, at its exact length.
-func (w *worker) computeLogits(ctx context.Context, values []string) (cut []int, err error) {
+func (w *worker) computeLogits(ctx context.Context, values []string) (seen Extent, err error) {
 	enc, err := w.encoder.Encode(values)
 	if err != nil {
-		return nil, err
+		return Extent{}, err
 	}
 	for len(w.mask) < len(enc.IDs) {
 		w.mask = append(w.mask, 1)
 	}
 	in := Input{IDs: enc.IDs, Mask: w.mask[:len(enc.IDs)], Types: enc.Types, Width: len(enc.IDs)}
 	if err := w.id.runModel(ctx, in, w.logits); err != nil {
-		return nil, fmt.Errorf("the model failed: %w", err)
+		return Extent{}, fmt.Errorf("the model failed: %w", err)
 	}
-	return enc.Cut, nil
+	return enc.Extent, nil
 }
 
 // runModel computes the logits of in.
@@ -201,11 +204,11 @@ const (
 func (id *Identifier) Examine(ctx context.Context, fields map[string]string) ([]float32, *dataset.Diagnosis, error) {
 	w := id.newWorker()
 	values := id.values(fields)
-	cut, err := w.computeLogits(ctx, values)
+	seen, err := w.computeLogits(ctx, values)
 	if err != nil {
 		return nil, nil, err
 	}
-	return w.logits, id.diagnose(w.logits, cut, values), nil
+	return w.logits, id.diagnose(w.logits, seen, values), nil
 }
 
 // Check runs the model's probe rows and compares their logits with those in the manifest. It gives the largest

@@ -13,6 +13,8 @@ type Tokens struct {
 	IDs       []int64        `json:"ids"`
 	Tokens    []string       `json:"tokens"`
 	Truncated map[string]int `json:"truncated"` // field to tokens cut
+	// field to the parts of it that are read, as in dataset.Diagnosis; absent where all of it is
+	Read map[string][]int `json:"read,omitempty"`
 }
 
 // String is the tokens on one line.
@@ -26,7 +28,7 @@ func (e *Encoder) Tokens(row *dataset.Row) (*Tokens, error) {
 	if err != nil {
 		return nil, fmt.Errorf("row %s: %w", row.ID, err)
 	}
-	out := &Tokens{ID: row.ID, IDs: encoded.IDs, Truncated: e.Truncated()}
+	out := &Tokens{ID: row.ID, IDs: encoded.IDs, Truncated: e.Truncated(), Read: e.Read()}
 	for _, id := range encoded.IDs {
 		out.Tokens = append(out.Tokens, e.Token(id))
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -75,3 +76,11 @@ type unsent struct{ error }
 func (u unsent) Unwrap() error { return u.error }
 
 func (unsent) Is(target error) bool { return target == ErrUnsent }
+
+// ContextError is an error for the end of ctx: both its cause and context.Canceled or DeadlineExceeded.
+func ContextError(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return context.Cause(ctx)
+}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/erreval/erreval/internal/replies"
 )
 
 // LimitOptions limit the calls to an endpoint. 0 is no limit.
@@ -133,7 +131,7 @@ func (l *Limiter) LimitInFlight(c Client) Client {
 // acquire waits until limit allows one more.
 func acquire(ctx context.Context, limit chan struct{}) error {
 	if ctx.Err() != nil {
-		return replies.ContextError(ctx)
+		return ContextError(ctx)
 	}
 	if limit == nil {
 		return nil
@@ -142,7 +140,7 @@ func acquire(ctx context.Context, limit chan struct{}) error {
 	case limit <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return replies.ContextError(ctx)
+		return ContextError(ctx)
 	}
 }
 

@@ -58,6 +58,9 @@ const (
 	FinishLength = "length"         // cut at MaxTokens
 	FinishFilter = "content_filter" // the endpoint withheld the text, or the rest of it
 	FinishRefuse = "refusal"        // the model refused in the field for refusals; Text is the refusal
+	// FinishAmbiguous is the end of a reply whose envelope holds something twice, so that two readers may read two
+	// answers; Text says what.
+	FinishAmbiguous = "ambiguous"
 )
 
 // Usage is what one call consumed, in tokens. Both 0: the endpoint did not say.

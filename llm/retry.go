@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/internal/words"
 )
 
@@ -127,7 +126,7 @@ func jitter(d time.Duration) time.Duration {
 // sleep waits for d, or ends early with ctx's cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
-		return replies.ContextError(ctx)
+		return ContextError(ctx)
 	}
 	if d <= 0 {
 		return nil
@@ -136,7 +135,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return replies.ContextError(ctx)
+		return ContextError(ctx)
 	case <-timer.C:
 		return nil
 	}

@@ -50,6 +50,7 @@ type Choices struct {
 	Join          string             // "" is JoinFields
 	Activation    string             // "" follows problem_type
 	Segments      []int64            // token_type_ids, one a field; none is all 0
+	Window        *Window            // as it was trained with; nil reads fields from their beginning on
 	Thresholds    map[string]float64 // by the taxonomy's names; the others have 0.5, or 0 with Softmax
 }
 
@@ -72,6 +73,7 @@ func Describe(c *Classifier, t *taxonomy.Taxonomy, o Choices) (*Manifest, error)
 		Layers:    c.Layers,
 		Precision: o.Precision, Taxonomy: t.ID(), Labels: labels, Fields: t.FieldNames(), Join: cmp.Or(o.Join, JoinFields),
 		Start: special.start, Separator: special.separator, End: special.end, Pad: special.pad, Segments: o.Segments,
+		Window:    o.Window,
 		MaxTokens: c.MaxTokens, Activation: activation, Thresholds: map[string]float64{},
 		Inputs: c.Inputs, Output: c.Output, Embedding: c.Embedding, Files: map[string]File{},
 	}

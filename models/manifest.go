@@ -15,8 +15,12 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 )
 
 // Names of files and the values that a manifest may hold.
@@ -39,6 +43,11 @@ const (
 	format = 1
 
 	largestEmbedding = 1 << 16 // numbers a token
+
+	// MinWindow is the least number of words that a window may hold, and the longest sentence.
+	MinWindow = 40
+	// MaxWindow is more words than fit any encoder.
+	MaxWindow = 100_000
 )
 
 // Manifest describes a model completely. Its JSON is manifest.json.
@@ -57,16 +66,18 @@ type Manifest struct {
 	Precision    string `json:"precision"`   // of the weights: "fp32", "fp16", "int8", or "" where unknown
 	Taxonomy     string `json:"taxonomy"`    // the taxonomy it was trained on, as in "question-generation@1.1"
 
-	Labels    []string `json:"labels"`             // in the order of the logits
-	Fields    []string `json:"fields"`             // in the order of the input; the last is cut first
-	Join      string   `json:"join"`               // JoinFields or JoinText
-	Separator string   `json:"separator"`          // token between fields
-	Start     string   `json:"start"`              // token before the first field
-	End       string   `json:"end"`                // token after the last field
-	Pad       string   `json:"pad"`                // token that fills a batch up
-	Segments  []int64  `json:"segments,omitempty"` // token_type_ids, one a field; empty is all 0
+	Languages []string `json:"languages,omitempty"` // that it reads, codes of ISO 639-1 as in "en"; none means any
+	Labels    []string `json:"labels"`              // in the order of the logits
+	Fields    []string `json:"fields"`              // in the order of the input; the last is cut first
+	Join      string   `json:"join"`                // JoinFields or JoinText
+	Separator string   `json:"separator"`           // token between fields
+	Start     string   `json:"start"`               // token before the first field
+	End       string   `json:"end"`                 // token after the last field
+	Pad       string   `json:"pad"`                 // token that fills a batch up
+	Segments  []int64  `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
 	// where the last field repeats the tokens of this field, they get this field's token type
 	Highlight  string             `json:"highlight,omitempty"`
+	Window     *Window            `json:"window,omitempty"`
 	MaxTokens  int                `json:"max_tokens"` // usable length, special tokens included
 	Activation string             `json:"activation"` // Sigmoid or Softmax
 	Thresholds map[string]float64 `json:"thresholds"` // label to the least probability at which a row gets it, 0..1
@@ -86,6 +97,13 @@ type Manifest struct {
 	// ProbeTolerance is the largest allowed difference between a probe's logit and the one listed; 0 takes the default
 	// of the precision.
 	ProbeTolerance float64 `json:"probe_tolerance,omitempty"`
+}
+
+// Window is how much of a long field the model reads: the sentences that bear most on the other fields (package
+// identifier/window). A field that is no longer is read whole.
+type Window struct {
+	Field string `json:"field"` // of the model's
+	Words int    `json:"words"` // at most, from MinWindow to MaxWindow
 }
 
 // File is the identity of a file.
@@ -156,6 +174,9 @@ func (m *Manifest) Validate() error {
 	f.require(m.Activation == Sigmoid || m.Activation == Softmax,
 		"activation %q is not known; it must be %s, which gives each label its own "+
 			"probability, or %s, for labels that exclude each other", m.Activation, Sigmoid, Softmax)
+	for _, code := range m.Languages {
+		f.require(languageForm.MatchString(code), "languages: %q is no code of ISO 639-1, as in \"en\"", code)
+	}
 	m.checkInput(&f)
 	m.checkLabels(&f)
 	m.checkFiles(&f)
@@ -175,6 +196,9 @@ func (m *Manifest) checkInput(f *faults) {
 	at := slices.Index(m.Fields, m.Highlight)
 	f.require(m.Highlight == "" || at >= 0 && at < len(m.Fields)-1 && m.Join == JoinFields && len(m.Segments) > 0,
 		"highlight is %q; it must be one of the fields but not the last, with join %s and segments", m.Highlight, JoinFields)
+	w := m.Window
+	f.require(w == nil || slices.Contains(m.Fields, w.Field) && w.Words >= MinWindow && w.Words <= MaxWindow,
+		"window must name one of the fields, and from %d to %d words", MinWindow, MaxWindow)
 	f.require(slices.Contains(m.Inputs, "input_ids") && areUnique(m.Inputs),
 		"inputs must name input_ids, and each input once")
 	for _, name := range m.Inputs {
@@ -232,6 +256,21 @@ func areUnique(names []string) bool {
 // PrecisionText says a precision of weights for people.
 func PrecisionText(precision string) string { return cmp.Or(precision, "precision not stated") }
 
+// languageForm is that of ISO 639-1.
+var languageForm = regexp.MustCompile(`^[a-z]{2}$`)
+
+// LanguagesText says for people which languages the model reads: "English".
+func (m *Manifest) LanguagesText() string {
+	if len(m.Languages) == 0 {
+		return "any language"
+	}
+	names := make([]string, len(m.Languages))
+	for i, code := range m.Languages {
+		names[i] = cmp.Or(display.English.Languages().Name(language.Make(code)), code)
+	}
+	return strings.Join(names, ", ")
+}
+
 // EncoderText says for people what kind of encoder it is, and of which size.
 func (m *Manifest) EncoderText() string {
 	return fmt.Sprintf("%s, %d layers of %d", m.Architecture, m.Layers, m.HiddenSize)
@@ -239,6 +278,10 @@ func (m *Manifest) EncoderText() string {
 
 // InputText says for people what becomes the encoder's input.
 func (m *Manifest) InputText() string {
-	return fmt.Sprintf("%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "),
+	text := fmt.Sprintf("%s, joined as %s, at most %d tokens", strings.Join(m.Fields, " "+m.Separator+" "),
 		m.Join, m.MaxTokens)
+	if w := m.Window; w != nil {
+		text += fmt.Sprintf("; of the %s the %d words that bear most on the rest", w.Field, w.Words)
+	}
+	return text
 }

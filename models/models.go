@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/protobuf"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -62,7 +63,7 @@ func OpenFS(fsys fs.FS, source string, t *taxonomy.Taxonomy) (*Model, error) {
 
 func openModel(m *Model, t *taxonomy.Taxonomy) (*Model, error) {
 	var err error
-	if data, readErr := fs.ReadFile(m.FS, ManifestFile); readErr == nil {
+	if data, readErr := regularfile.ReadFS(m.FS, ManifestFile, regularfile.MaxManifest); readErr == nil {
 		err = m.fromManifest(data)
 	} else if errors.Is(readErr, fs.ErrNotExist) {
 		err = m.fromExport(t)
@@ -118,7 +119,7 @@ func VerifyFiles(dir string) (*Manifest, error) {
 	}
 	defer root.Close()
 	m := &Model{Source: dir, FS: root.FS(), dir: dir}
-	data, err := fs.ReadFile(m.FS, ManifestFile)
+	data, err := regularfile.ReadFS(m.FS, ManifestFile, regularfile.MaxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func (m *Model) readVerified(name string) ([]byte, error) {
 
 // readFile hashes a file. It also returns the content if the file is a graph that is held in memory.
 func (m *Model) readFile(name string) ([]byte, File, error) {
-	f, err := m.FS.Open(name)
+	f, err := regularfile.OpenFS(m.FS, name)
 	if err != nil {
 		return nil, File{}, err
 	}
@@ -222,7 +223,7 @@ func (m *Model) readFile(name string) ([]byte, File, error) {
 
 // readGraph reads the inputs, the outputs and the names of weights of a graph.
 func readGraph(fsys fs.FS, name string) (*graph, error) {
-	f, err := fsys.Open(name)
+	f, err := regularfile.OpenFS(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +347,7 @@ func (m *Manifest) hasSameTask(t *taxonomy.Taxonomy) bool {
 // Export writes the model in fsys to dir, which must be empty or not exist: the manifest, with a checksum if it had
 // none, every file that it lists, and the card. It returns the names of the files written.
 func Export(fsys fs.FS, dir string) ([]string, error) {
-	data, err := fs.ReadFile(fsys, ManifestFile)
+	data, err := regularfile.ReadFS(fsys, ManifestFile, regularfile.MaxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +378,7 @@ func Export(fsys fs.FS, dir string) ([]string, error) {
 
 // CopyFile copies the file called name to path, where there is nothing yet. It makes the folder.
 func CopyFile(fsys fs.FS, name, path string) error {
-	from, err := fsys.Open(name)
+	from, err := regularfile.OpenFS(fsys, name)
 	if err != nil {
 		return err
 	}

@@ -80,8 +80,11 @@ func TestEmbeddedDefault(t *testing.T) {
 	if got := m.Manifest.Labels; !slices.Equal(got, questions(t).Labels()) {
 		t.Errorf("labels are %q", got)
 	}
-	if info, err := fs.Stat(embedded.Default(), models.GraphFile); err != nil || info.Size() > 25_000_000 {
-		t.Errorf("%v %v; at most 25 MB may be embedded", info, err)
+	if info, err := fs.Stat(embedded.Default(), models.GraphFile); err != nil || info.Size() > 36_000_000 {
+		t.Errorf("%v %v; at most 36 MB may be embedded", info, err)
+	}
+	if got := m.Manifest.LanguagesText(); got != "English" {
+		t.Errorf("it reads %q; want English", got)
 	}
 	if len(m.Manifest.Probes) == 0 {
 		t.Error("no probe rows: nothing shows that the model computes what it did in training")
@@ -136,6 +139,7 @@ func TestManifestRefused(t *testing.T) {
 		"absolute path":   {map[string]any{"files": file("/etc/passwd")}, []string{`"/etc/passwd" leaves`}},
 		"backslash":       {map[string]any{"files": file(`..\secret`)}, []string{"leaves the model's directory"}},
 		"missing file":    {map[string]any{"files": file("vocab.txt")}, []string{"vocab.txt"}},
+		"language":        {map[string]any{"languages": []string{"en", "English"}}, []string{`languages: "English" is no code`}},
 		"probe": {map[string]any{"probes": []any{probe}}, []string{"probe 1 has 2 logits for 11 labels",
 			`probe 1 lacks the field "answer"`}},
 		"several at once": {map[string]any{"format": 3, "join": "x", "output": ""}, []string{"format is 3", `join "x"`,

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -48,7 +49,7 @@ func FindGraph(fsys fs.FS) (string, error) {
 // ReadConfig describes a classifier by its config.json alone. Inputs, Output and Files are left out, and so are Labels
 // where none are named.
 func ReadConfig(fsys fs.FS) (*Classifier, error) {
-	data, err := fs.ReadFile(fsys, configFile)
+	data, err := regularfile.ReadFS(fsys, configFile, regularfile.MaxManifest)
 	if err != nil {
 		return nil, fmt.Errorf("a checkpoint or plain ONNX export needs its %s: %w", configFile, err)
 	}

@@ -1,8 +1,6 @@
 package models
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/erreval/erreval/internal/plainjson"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -72,7 +72,7 @@ func (s Store) List() ([]Stored, error) {
 		if dir == "" {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+		data, err := regularfile.Read(filepath.Join(dir, ManifestFile), regularfile.MaxManifest)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -147,25 +147,18 @@ func hideFolder(dir string) error {
 
 // Draft is a model that is being made, in a hidden folder beside the one that it will have.
 type Draft struct {
-	Dir string // the caller fills it
-	to  string
+	*wholefile.Folder // the caller fills its Dir
+	to                string
 }
 
 // NewDraft begins a model whose folder will be to. An existing model there stays until Publish, and replacing it needs
 // replace. NewDraft refuses a folder that holds anything else.
 func NewDraft(to string, replace bool) (*Draft, error) {
-	to = filepath.Clean(to)
 	if err := checkVacant(to, replace); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(to), partialPrefix(filepath.Base(to)))
-	if err != nil {
-		return nil, err
-	}
-	return &Draft{Dir: dir, to: to}, os.Chmod(dir, 0o755)
+	folder, err := wholefile.NewFolder(to, partialPrefix(filepath.Base(to)))
+	return &Draft{folder, to}, err
 }
 
 // checkVacant is an error if no model may be put at dir.
@@ -191,26 +184,8 @@ func (d *Draft) Publish(replace bool) error {
 	if err := checkVacant(d.to, replace); err != nil {
 		return err
 	}
-	old, err := os.MkdirTemp(filepath.Dir(d.to), partialPrefix(filepath.Base(d.to)))
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(old)
-	kept := filepath.Join(old, "old")
-	if err := os.Rename(d.to, kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(d.Dir, d.to); err != nil {
-		if back := os.Rename(kept, d.to); !errors.Is(back, fs.ErrNotExist) {
-			err = errors.Join(err, back)
-		}
-		return err
-	}
-	return nil
+	return d.Folder.Publish(replace)
 }
-
-// Discard removes what Publish did not move.
-func (d *Draft) Discard() error { return os.RemoveAll(d.Dir) }
 
 // Seal puts size and hash of every file in dir, a model's folder, into the manifest.
 func (m *Manifest) Seal(dir string) error {
@@ -236,14 +211,11 @@ func (m *Manifest) Write(dir string) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
 	bare := *m
 	bare.Checksum = ""
-	if err := enc.Encode(bare); err != nil {
+	data, err := plainjson.Marshal(bare, " ")
+	if err != nil {
 		return err
 	}
-	return wholefile.Write(filepath.Join(dir, ManifestFile), withChecksum(b.Bytes()))
+	return wholefile.Write(filepath.Join(dir, ManifestFile), withChecksum(data))
 }

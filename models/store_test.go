@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,36 @@ func TestStore(t *testing.T) {
 	}
 	if err := store.Remove("mine"); err == nil || !strings.Contains(err.Error(), "no model") {
 		t.Errorf("removed twice: %v", err)
+	}
+}
+
+// TestDraftOfKilledImport: what an import that was killed left is removed by the next one of that name and named, but
+// not what somebody is at, nor the only copy of a model.
+func TestDraftOfKilledImport(t *testing.T) {
+	parent := t.TempDir()
+	at := func(name ...string) string { return filepath.Join(append([]string{parent}, name...)...) }
+	for _, dir := range []string{at(".mine.partial-killed"), at(".mine.partial-moved.old"), at(".other.partial-1")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	living := draft(t, at("mine"), false)
+	if want := []string{at(".mine.partial-killed")}; !slices.Equal(living.Left, want) {
+		t.Errorf("removed %q, want %q", living.Left, want)
+	}
+	next := draft(t, at("mine"), false)
+	if len(next.Left) > 0 {
+		t.Errorf("removed %q, which somebody is at", next.Left)
+	}
+	if err := errors.Join(next.Publish(false), next.Discard(), living.Discard()); err != nil {
+		t.Fatal(err)
+	}
+	last := draft(t, at("mine"), true)
+	if err := last.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if left, want := entries(t, parent), []string{".other.partial-1", "mine"}; !slices.Equal(left, want) {
+		t.Errorf("there are %q, want %q", left, want)
 	}
 }
 

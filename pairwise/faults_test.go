@@ -8,18 +8,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/llm/openai"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
 )
 
 // reasonOfAlways is how a judgement ends whose endpoint never does anything else; "" is the verdict.
 var reasonOfAlways = map[string]string{
-	"400": jsonreply.Refused, "prompt filtered": jsonreply.Filtered, "refusal": jsonreply.Refused,
-	"content filter": jsonreply.Filtered, "cut at max tokens": jsonreply.Cut, "no text": jsonreply.Missing,
-	"off scale": verdicts.OffScale, "not UTF-8": jsonreply.Missing, "two verdicts": jsonreply.Ambiguous,
+	"400": reply.Refused, "prompt filtered": reply.Filtered, "refusal": reply.Refused,
+	"content filter": reply.Filtered, "cut at max tokens": reply.Cut, "no text": reply.Missing,
+	"off scale": reply.OffScale, "not UTF-8": reply.Missing, "two verdicts": reply.Ambiguous,
 	"prompt echoed": "",
 }
 
@@ -65,7 +65,7 @@ func testFault(t *testing.T, f llmtest.Fault, verdict string, forGood bool) {
 	}
 	want, known := reasonOfAlways[f.Name]
 	if !known {
-		want = jsonreply.Unavailable
+		want = reply.Unavailable
 	}
 	if final := f.Kind == llm.Refused || f.Kind == llm.Filtered; !forGood && !final { // it is tried again
 		want = ""

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
@@ -255,14 +255,7 @@ func (q *Question) ask(ctx context.Context, attempts int) error {
 		return n == len(q.types)
 	})
 	if unanswered != nil && best <= 0 {
-		reason := jsonreply.Unavailable
-		switch llm.KindOf(unanswered) {
-		case llm.Refused:
-			reason = jsonreply.Refused
-		case llm.Filtered:
-			reason = jsonreply.Filtered
-		}
-		q.runs = q.failed(&jsonreply.Fault{Reason: reason, Detail: jsonreply.Clip(unanswered.Error())})
+		q.runs = q.failed(reply.Unanswered(unanswered))
 	}
 	return err
 }

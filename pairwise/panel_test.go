@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
@@ -237,19 +237,19 @@ func TestNotJudged(t *testing.T) {
 // TestUnjudgedIsNoTie: whatever keeps a judge from a verdict, the pair is unjudged with the reason.
 func TestUnjudgedIsNoTie(t *testing.T) {
 	for want, answer := range map[string]llmtest.Answer{
-		jsonreply.Missing:   llmtest.Say("Both are fine, I think."),
-		verdicts.OffScale:   llmtest.Say(`{"reason": "", "verdict": "tie"}`),
-		jsonreply.Ambiguous: llmtest.Say(`{"verdict": "first"} {"verdict": "second"}`),
-		jsonreply.Refused: func(context.Context, int, *llm.Request) (*llm.Reply, error) {
+		reply.Missing:   llmtest.Say("Both are fine, I think."),
+		reply.OffScale:  llmtest.Say(`{"reason": "", "verdict": "tie"}`),
+		reply.Ambiguous: llmtest.Say(`{"verdict": "first"} {"verdict": "second"}`),
+		reply.Refused: func(context.Context, int, *llm.Request) (*llm.Reply, error) {
 			return nil, &llm.Error{Kind: llm.Refused, Err: errors.New("400")}
 		},
-		jsonreply.Filtered: func(context.Context, int, *llm.Request) (*llm.Reply, error) {
+		reply.Filtered: func(context.Context, int, *llm.Request) (*llm.Reply, error) {
 			return &llm.Reply{Finish: llm.FinishFilter}, nil
 		},
-		jsonreply.Cut: func(context.Context, int, *llm.Request) (*llm.Reply, error) {
+		reply.Cut: func(context.Context, int, *llm.Request) (*llm.Reply, error) {
 			return &llm.Reply{Text: `{"reason": "The fi`, Finish: llm.FinishLength}, nil
 		},
-		jsonreply.Unavailable: func(_ context.Context, n int, _ *llm.Request) (*llm.Reply, error) {
+		reply.Unavailable: func(_ context.Context, n int, _ *llm.Request) (*llm.Reply, error) {
 			if n == 0 {
 				return &llm.Reply{Text: `{"verdict": "both_good"}`}, nil // a sign of life
 			}

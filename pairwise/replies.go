@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/erreval/erreval/internal/jsonreply"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -44,11 +43,11 @@ func codeOf(t *taxonomy.Taxonomy, name string) string {
 }
 
 // read reads a reply: a run for each type that the question is about.
-func (q *Question) read(reply *llm.Reply) map[string]verdicts.Run {
+func (q *Question) read(answer *llm.Reply) map[string]verdicts.Run {
 	if q.joint {
-		return q.readJoint(reply)
+		return q.readJoint(answer)
 	}
-	value, reason, err := q.readOne(reply)
+	value, reason, err := q.readOne(answer)
 	if err != nil {
 		return q.failed(err)
 	}
@@ -68,16 +67,16 @@ func (q *Question) result(value, reason string) verdicts.Run {
 // asked is the form in lines, [[verdict: first]].
 var askedForm = regexp.MustCompile(`(?i)\[\[[\s*_]*verdict[\s*_]*[:：]\s*([^\]\n]{1,40})\]\]?`)
 
-func (q *Question) readOne(reply *llm.Reply) (value, reason string, err error) {
-	object, err := jsonreply.Read(reply, q.asked, "verdict")
+func (q *Question) readOne(answer *llm.Reply) (value, reason string, err error) {
+	object, err := reply.Read(answer, q.asked, "verdict")
 	if err == nil {
 		value, err = valueOf(object, "verdict")
-		return value, jsonreply.Text(object, "reason"), err
+		return value, object.Text("reason"), err
 	}
 	if !isMissing(err) {
 		return "", "", err
 	}
-	text, bodyErr := jsonreply.Body(reply, askedForm.MatchString)
+	text, bodyErr := reply.Body(answer, askedForm.MatchString)
 	if bodyErr != nil {
 		return "", "", bodyErr
 	}
@@ -99,15 +98,15 @@ func onlyValue(matches [][]string) (value string, err error) {
 			return "", err
 		}
 		if value != "" && v != value {
-			return "", &jsonreply.Fault{Reason: jsonreply.Ambiguous, Detail: jsonreply.Clip(matches[0][0] + ", " + m[0])}
+			return "", reply.Faultf(reply.Ambiguous, "%s", reply.Clip(matches[0][0]+", "+m[0]))
 		}
 		value = v
 	}
 	return value, nil
 }
 
-func valueOf(o replies.Object, key string) (string, error) {
-	return readValue(jsonreply.Text(o, key))
+func valueOf(o reply.Object, key string) (string, error) {
+	return readValue(o.Text(key))
 }
 
 // readValue turns the word of a reply into a verdict in which A is the text that was shown first.
@@ -124,21 +123,21 @@ func readValue(word string) (string, error) {
 	case "both bad":
 		return verdicts.BothBad, nil
 	case "":
-		return "", &jsonreply.Fault{Reason: jsonreply.Missing, Detail: "\"verdict\" holds no text"}
+		return "", reply.Faultf(reply.Missing, "\"verdict\" holds no text")
 	}
-	return "", &jsonreply.Fault{Reason: verdicts.OffScale, Detail: jsonreply.Clip(word)}
+	return "", reply.Faultf(reply.OffScale, "%s", reply.Clip(word))
 }
 
 // readJoint reads a reply about all types, as JSON or in lines.
-func (q *Question) readJoint(reply *llm.Reply) map[string]verdicts.Run {
-	runs := q.failed(&jsonreply.Fault{Reason: jsonreply.Missing, Detail: "the reply leaves it out"})
-	object, err := q.readMembers(reply)
+func (q *Question) readJoint(answer *llm.Reply) map[string]verdicts.Run {
+	runs := q.failed(reply.Faultf(reply.Missing, "the reply leaves it out"))
+	object, err := q.readMembers(answer)
 	if err != nil {
 		if !isMissing(err) || !q.judge.Lines {
 			runs = q.failed(err)
 		}
 		if q.judge.Lines {
-			return q.readLines(reply, runs)
+			return q.readLines(answer, runs)
 		}
 		return runs
 	}
@@ -154,9 +153,9 @@ func (q *Question) readJoint(reply *llm.Reply) map[string]verdicts.Run {
 }
 
 // readMembers is the object that has the key of any type.
-func (q *Question) readMembers(reply *llm.Reply) (object replies.Object, err error) {
+func (q *Question) readMembers(answer *llm.Reply) (object reply.Object, err error) {
 	for _, name := range slices.Backward(q.types) {
-		if object, err = jsonreply.Read(reply, q.asked, codeOf(q.task, name)); err == nil {
+		if object, err = reply.Read(answer, q.asked, codeOf(q.task, name)); err == nil {
 			return object, nil
 		}
 		if !isMissing(err) {
@@ -167,28 +166,28 @@ func (q *Question) readMembers(reply *llm.Reply) (object replies.Object, err err
 }
 
 func isMissing(err error) bool {
-	fault, ok := errors.AsType[*jsonreply.Fault](err)
-	return ok && fault.Reason == jsonreply.Missing
+	fault, ok := errors.AsType[*reply.Fault](err)
+	return ok && fault.Reason == reply.Missing
 }
 
 // memberOf is the verdict under a type's code, or its name.
-func memberOf(o replies.Object, keys ...string) (value, reason string, err error) {
+func memberOf(o reply.Object, keys ...string) (value, reason string, err error) {
 	for _, key := range keys {
-		switch v, _ := jsonreply.Get(o, key); v := v.(type) {
-		case replies.Object:
+		switch v, _ := o.Get(key); v := v.(type) {
+		case reply.Object:
 			value, err = valueOf(v, "verdict")
-			return value, jsonreply.Text(v, "reason"), err
+			return value, v.Text("reason"), err
 		case string:
 			value, err = readValue(v)
 			return value, "", err
 		}
 	}
-	return "", "", &jsonreply.Fault{Reason: jsonreply.Missing, Detail: "the reply leaves it out"}
+	return "", "", reply.Faultf(reply.Missing, "the reply leaves it out")
 }
 
 // readLines reads lines such as "Fact: both_good".
-func (q *Question) readLines(reply *llm.Reply, runs map[string]verdicts.Run) map[string]verdicts.Run {
-	text, err := jsonreply.Body(reply, func(string) bool { return false })
+func (q *Question) readLines(answer *llm.Reply, runs map[string]verdicts.Run) map[string]verdicts.Run {
+	text, err := reply.Body(answer, func(string) bool { return false })
 	if err != nil {
 		return q.failed(err)
 	}

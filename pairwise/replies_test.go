@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/prompt"
 )
@@ -54,22 +54,22 @@ func TestReplies(t *testing.T) {
 		{"<think>[[verdict: first]] no</think>[[verdict: second]]", verdicts.B},
 		{`<think>{"verdict": "first"}</think>{"verdict": "second"}`, verdicts.B},
 		{`The text says {"reason": "It is good.", "verdict": "second"}. {"reason": "It begs.", "verdict": "first"}`, verdicts.A},
-		{`{"verdict": "tie"}`, verdicts.OffScale},
-		{`{"verdict": "A"}`, verdicts.OffScale},
-		{"[[verdict: tie]]", verdicts.OffScale},
-		{"[[verdict: first]] [[verdict: equal]]", verdicts.OffScale},
-		{"[[verdict: first]] [[verdict: second]]", jsonreply.Ambiguous},
-		{`{"verdict": "first"} {"verdict": "second"}`, jsonreply.Ambiguous},
-		{`{"verdict": 1}`, jsonreply.Missing},
-		{`{"verdict": {"verdict": "first"}}`, jsonreply.Missing},
-		{`{"verdict": "first", "verdict": "second"}`, jsonreply.Missing},
-		{`["first"]`, jsonreply.Missing},
-		{"The first text is better.", jsonreply.Missing},
-		{`Say {"reason": "It is good.", "verdict": "second"}`, jsonreply.Missing},
-		{"", jsonreply.Missing},
-		{"I cannot help with that.", jsonreply.Refused},
-		{`{"reason": "The fi`, jsonreply.Cut},
-		{"<think>Hm, [[verdict:", jsonreply.Cut},
+		{`{"verdict": "tie"}`, reply.OffScale},
+		{`{"verdict": "A"}`, reply.OffScale},
+		{"[[verdict: tie]]", reply.OffScale},
+		{"[[verdict: first]] [[verdict: equal]]", reply.OffScale},
+		{"[[verdict: first]] [[verdict: second]]", reply.Ambiguous},
+		{`{"verdict": "first"} {"verdict": "second"}`, reply.Ambiguous},
+		{`{"verdict": 1}`, reply.Missing},
+		{`{"verdict": {"verdict": "first"}}`, reply.Missing},
+		{`{"verdict": "first", "verdict": "second"}`, reply.Missing},
+		{`["first"]`, reply.Missing},
+		{"The first text is better.", reply.Missing},
+		{`Say {"reason": "It is good.", "verdict": "second"}`, reply.Missing},
+		{"", reply.Missing},
+		{"I cannot help with that.", reply.Refused},
+		{`{"reason": "The fi`, reply.Cut},
+		{"<think>Hm, [[verdict:", reply.Cut},
 	} {
 		for order, value := range map[string]string{verdicts.OrderAB: c.want, verdicts.OrderBA: verdicts.Swapped(c.want)} {
 			q := asking(t, false, true, order, quoted)
@@ -80,8 +80,8 @@ func TestReplies(t *testing.T) {
 		}
 	}
 	q := asking(t, false, false, verdicts.OrderAB, "x")
-	for finish, want := range map[string]string{llm.FinishFilter: jsonreply.Filtered, llm.FinishRefuse: jsonreply.Refused,
-		llm.FinishLength: jsonreply.Cut} {
+	for finish, want := range map[string]string{llm.FinishFilter: reply.Filtered, llm.FinishRefuse: reply.Refused,
+		llm.FinishLength: reply.Cut} {
 		if r := q.read(&llm.Reply{Text: `{"verdict": "first"}`, Finish: finish})["Factuality"]; outcome(r) != want {
 			t.Errorf("%s: %+v", finish, r)
 		}
@@ -99,24 +99,24 @@ func TestJointReplies(t *testing.T) {
 		{false, `{"Fact": {"reason": "x", "verdict": "first"}, "Overall": {"verdict": "both_good"}}`, verdicts.A, verdicts.BothGood},
 		{false, `{"fact": "second", "OVERALL": "first"}`, verdicts.B, verdicts.A},
 		{false, `{"Factuality": "second", "Overall": "first"}`, verdicts.B, verdicts.A},
-		{false, `{"Fact": {"verdict": "first"}}`, verdicts.A, jsonreply.Missing},
-		{false, `{"Overall": {"verdict": "first"}}`, jsonreply.Missing, verdicts.A},
-		{false, `{"Fact": {"verdict": "tie"}, "Overall": {"verdict": "first"}}`, verdicts.OffScale, verdicts.A},
-		{false, `{"Fact": 3, "Overall": ["first"]}`, jsonreply.Missing, jsonreply.Missing},
-		{false, `{"Fact": "first", "Overall": "first"} {"Fact": "second", "Overall": "first"}`, jsonreply.Ambiguous,
-			jsonreply.Ambiguous},
-		{false, "Fact: first\nOverall: second", jsonreply.Missing, jsonreply.Missing},
-		{false, "I'm sorry, I cannot do that.", jsonreply.Refused, jsonreply.Refused},
+		{false, `{"Fact": {"verdict": "first"}}`, verdicts.A, reply.Missing},
+		{false, `{"Overall": {"verdict": "first"}}`, reply.Missing, verdicts.A},
+		{false, `{"Fact": {"verdict": "tie"}, "Overall": {"verdict": "first"}}`, reply.OffScale, verdicts.A},
+		{false, `{"Fact": 3, "Overall": ["first"]}`, reply.Missing, reply.Missing},
+		{false, `{"Fact": "first", "Overall": "first"} {"Fact": "second", "Overall": "first"}`, reply.Ambiguous,
+			reply.Ambiguous},
+		{false, "Fact: first\nOverall: second", reply.Missing, reply.Missing},
+		{false, "I'm sorry, I cannot do that.", reply.Refused, reply.Refused},
 		{true, "Fact: first\nOverall: second", verdicts.A, verdicts.B},
 		{true, "- **Fact**: both_good\n- **Overall**: both_bad", verdicts.BothGood, verdicts.BothBad},
 		{true, "Factuality: second\nOverall：first", verdicts.B, verdicts.A},
-		{true, "Fact:\nOverall: first", jsonreply.Missing, verdicts.A},
-		{true, "Fact: first\nFact: second\nOverall: first", jsonreply.Ambiguous, verdicts.A},
-		{true, "Fact: equal\nFact: first\nOverall: first", verdicts.OffScale, verdicts.A},
-		{true, "Fact: first", verdicts.A, jsonreply.Missing},
+		{true, "Fact:\nOverall: first", reply.Missing, verdicts.A},
+		{true, "Fact: first\nFact: second\nOverall: first", reply.Ambiguous, verdicts.A},
+		{true, "Fact: equal\nFact: first\nOverall: first", reply.OffScale, verdicts.A},
+		{true, "Fact: first", verdicts.A, reply.Missing},
 		{true, `{"Fact": "first", "Overall": "second"}`, verdicts.A, verdicts.B},
-		{true, "I'm sorry, I cannot do that.", jsonreply.Refused, jsonreply.Refused},
-		{true, "", jsonreply.Missing, jsonreply.Missing},
+		{true, "I'm sorry, I cannot do that.", reply.Refused, reply.Refused},
+		{true, "", reply.Missing, reply.Missing},
 	} {
 		for _, order := range []string{verdicts.OrderAB, verdicts.OrderBA} {
 			fact, overall := c.fact, c.overall

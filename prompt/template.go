@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // Kinds of templates: what a reply to one holds. They are also the names of the built-in ones.
@@ -74,7 +75,7 @@ func Open(nameOrPath string) (*Template, error) {
 	if slices.Contains(Builtins(), nameOrPath) {
 		return Builtin(nameOrPath)
 	}
-	data, err := os.ReadFile(nameOrPath)
+	data, err := regularfile.Read(nameOrPath, regularfile.MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("prompt template %q is neither a file nor built in (built in: %s): %w", nameOrPath,
 			strings.Join(Builtins(), ", "), err)
@@ -99,6 +100,11 @@ func Parse(data []byte, file string) (*Template, error) {
 	}
 	sum := sha256.Sum256(data)
 	t := &Template{hash: hex.EncodeToString(sum[:]), tree: tree, plain: isPlain(tree)}
+	for _, part := range tree.Templates() {
+		if part.Tree != nil {
+			addSteps(part.Root)
+		}
+	}
 	for name, dst := range map[string]*string{"kind": &t.Kind, "version": &t.Version} {
 		if *dst, err = t.render(name, nil); err != nil {
 			return nil, err
@@ -162,11 +168,8 @@ func lineOf(tree *template.Template, part string, data []byte) int {
 
 // render executes one part, without the blank space around it.
 func (t *Template) render(part string, data any) (string, error) {
-	var b strings.Builder
-	if err := t.tree.ExecuteTemplate(&b, part, data); err != nil {
-		return "", located(err)
-	}
-	return strings.TrimSpace(b.String()), nil
+	text, err := execute(t.tree, part, data)
+	return strings.TrimSpace(text), err
 }
 
 // checkSlots executes a copy in which every branch is taken, on an example in which every list has an entry: a slot

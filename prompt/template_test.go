@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -258,4 +259,42 @@ func parsed(t *testing.T, source string) *Template {
 		t.Fatal(err)
 	}
 	return tmpl
+}
+
+// Templates of strangers end, and make no more text than anybody reads.
+func TestTemplateLimits(t *testing.T) {
+	double := "{{$x := .Fence}}" + strings.Repeat("{{$x = %s}}", 60)
+	for name, c := range map[string]struct{ user, want string }{
+		"doubling by print":  {strings.ReplaceAll(double, "%s", "print $x $x"), "the template "},
+		"doubling by printf": {strings.ReplaceAll(double, "%s", `printf "%s%s" $x $x`), "the template "},
+		"growing by js":      {strings.ReplaceAll(double, "%s", "js (print $x `<`) | js | js"), "the template "},
+		"growing by html":    {strings.ReplaceAll(double, "%s", "html $x `&&&&&&` $x"), "the template "},
+		"wide verb":          {`{{printf "%9999999d" 1}}`, "width of more than two digits"},
+		"argument as width":  {`{{printf "%*d" 9999999 1}}`, "width of more than two digits"},
+		"argument again":     {`{{printf "%[1]s%[1]s" "x"}}`, "width of more than two digits"},
+		"many written": {strings.Repeat("{{range 1000}}", 2) +
+			strings.Repeat("x", 100) + "{{end}}{{end}}", "the template "},
+		"empty loops":        {strings.Repeat("{{range 1000000}}", 3) + strings.Repeat("{{end}}", 3), "the template takes"},
+		"loop of a variable": {"{{$x := 0}}{{range 1000000000}}{{$x = add $x 1}}{{end}}", "the template takes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse([]byte(source(Judge, c.user)), "own.tmpl")
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "own.tmpl:") {
+				t.Errorf("the error is %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Two parts that call each other twice would end after 2^60 calls.
+func TestTemplateCalls(t *testing.T) {
+	text := source(Judge, `{{template "p0"}}`)
+	for n := range 60 {
+		next := fmt.Sprintf(`{{template "p%d"}}`, n+1)
+		text += part(fmt.Sprintf("p%d", n), next+next)
+	}
+	_, err := Parse([]byte(text+part("p60", "")), "own.tmpl")
+	if !errors.Is(err, errEndless) {
+		t.Errorf("the error is %v", err)
+	}
 }

@@ -14,14 +14,15 @@ import (
 // Examples is how many ids of changed rows a report lists.
 const Examples = 3
 
-// Diff is what changed between two tagged files, A and B, joined by id. Its JSON keys are stable. Shares are of the
-// rows that are tagged in both files; differences are B minus A.
+// Diff is what changed between two tagged files, A and B, whose rows were paired. Its JSON keys are stable. Shares are
+// of the rows that are tagged in both files; differences are B minus A.
 type Diff struct {
 	Taxonomy      string      `json:"taxonomy"`
 	A             Side        `json:"a"`
 	B             Side        `json:"b"`
-	Both          int         `json:"both"`         // ids in both files
-	ChangedText   int         `json:"changed_text"` // ids in both whose fields are not the same
+	Pairing       Pairing     `json:"pairing"`
+	Both          int         `json:"both"`         // rows with a partner in the other file
+	ChangedText   int         `json:"changed_text"` // of these, rows whose fields are not the same
 	SameTextOnly  bool        `json:"same_text_only"`
 	Compared      int         `json:"compared"`       // rows tagged in both: the shares are of these
 	ChangedLabels int         `json:"changed_labels"` // compared rows with other errors in B
@@ -37,8 +38,8 @@ type Side struct {
 	File         string   `json:"file"`
 	Models       []string `json:"models"` // as the diagnoses name them
 	Rows         int      `json:"rows"`
-	Untagged     int      `json:"untagged"` // of the ids in both files
-	Only         int      `json:"only"`     // ids that the other file does not have
+	Untagged     int      `json:"untagged"` // of the rows with a partner
+	Only         int      `json:"only"`     // rows without a partner
 	OnlyExamples []string `json:"only_examples"`
 	Rejected     int      `json:"rejected"` // lines that are no rows
 }
@@ -72,32 +73,21 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
-// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 200 bytes for each row of A, and 80
-// for each of B.
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 250 bytes for each row, and 8 for
+// each of its columns.
 type Comparison struct {
 	tagged  Tagged
 	scheme  scheme
 	options DiffOptions
 	diff    Diff
-	index   *dataset.Index
-	match   *dataset.Match // of B
-	rows    []sideRow
-	others  []otherRow
-	sums    *sums // by group: compared rows; rows without error and with each error type in A, then in B
+	pairing *dataset.Pairing
+	rows    [2][]sideRow // of A and B
+	sums    *sums        // by group: compared rows; rows without error and with each error type in A, then in B
 }
 
 type sideRow struct {
 	id, group string
 	has       []bool // nil if untagged
-	other     int    // its place in Comparison.others, plus 1; 0 if B lacks it
-}
-
-// otherRow is a row of B.
-type otherRow struct {
-	at   int    // of the row in A; -1 if A lacks it
-	id   string // if texts differ, or A lacks it
-	same bool   // text
-	has  []bool // nil if untagged
 }
 
 // NewComparison starts without rows. The error is that of IntervalOptions.Validate.
@@ -107,7 +97,7 @@ func NewComparison(o DiffOptions) (*Comparison, error) {
 	}
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
-		index: dataset.NewIndex(), sums: newSums(1 + 2*(1+len(s.labels)))}
+		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(1 + 2*(1+len(s.labels)))}
 	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
@@ -126,37 +116,40 @@ func newLabelDiff(name, code string) LabelDiff {
 // ReadA reads the first file. read gives its rows until io.EOF, as a dataset.Reader does; file is its name in the
 // report and in errors. A row of another taxonomy is an ErrUnfit, one without the group's column an *OptionError.
 func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	return c.readSide(ctx, file, read, &c.diff.A, c.addA)
+	return c.readSide(ctx, file, read, &c.diff.A, 0)
 }
 
 // ReadB reads the second file, as ReadA reads the first. Call it after ReadA.
 func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	c.match = c.index.NewMatch()
-	return c.readSide(ctx, file, read, &c.diff.B, c.addB)
+	return c.readSide(ctx, file, read, &c.diff.B, 1)
 }
 
 func (c *Comparison) readSide(ctx context.Context, file string, read func() (*dataset.Row, error), s *Side,
-	add func(diffRow) error) error {
+	side int) error {
 	before := len(c.tagged.faults)
 	err := c.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
 		group, err := GroupOf(row, c.options.Taxonomy, c.options.Intervals.Group)
 		if err != nil {
 			return err
 		}
-		return add(diffRow{Row: row, group: group, diagnosis: d})
+		return c.add(side, diffRow{Row: row, group: group, diagnosis: d})
 	})
 	s.File, s.Rejected = file, len(c.tagged.faults)-before
 	return err
 }
 
-func (c *Comparison) addA(r diffRow) error {
-	has, err := c.countRow(&c.diff.A, r.diagnosis)
+func (c *Comparison) add(side int, r diffRow) error {
+	count, add := &c.diff.A, c.pairing.AddA
+	if side == 1 {
+		count, add = &c.diff.B, c.pairing.AddB
+	}
+	has, err := c.countRow(count, r.diagnosis)
 	if err != nil {
 		return err
 	}
-	c.index.Add(r.Row, len(c.rows))
+	add(r.Row)
 	hash := newGroupHash(r.group)
-	c.rows = append(c.rows, sideRow{id: r.ID, group: string(hash[:]), has: has})
+	c.rows[side] = append(c.rows[side], sideRow{id: strings.Clone(r.ID), group: string(hash[:]), has: has})
 	return nil
 }
 
@@ -166,43 +159,15 @@ func (c *Comparison) countRow(s *Side, d *dataset.Diagnosis) ([]bool, error) {
 	if d == nil || d.Status == dataset.StatusUntagged {
 		return nil, nil
 	}
-	s.Models = addModel(s.Models, d.Model)
+	s.Models = dataset.AppendName(s.Models, d.Model)
 	return c.scheme.errorsOf(d)
 }
 
-func (c *Comparison) addB(r diffRow) error {
+// compareRows compares a row of A with its partner in B.
+func (c *Comparison) compareRows(a, b *sideRow, sameText bool) {
 	d := &c.diff
-	b, err := c.countRow(&d.B, r.diagnosis)
-	if err != nil {
-		return err
-	}
-	i, same, ok := c.match.Find(r.Row)
-	if i >= 0 && c.rows[i].other > 0 { // ids repeat in B: the row that came before is not the one
-		c.others[c.rows[i].other-1].at = -1
-		c.rows[i].other = 0
-	}
-	row := otherRow{at: -1, same: same, has: b}
-	if ok {
-		row.at, c.rows[i].other = i, len(c.others)+1
-	}
-	if !same {
-		row.id = strings.Clone(r.ID)
-	}
-	c.others = append(c.others, row)
-	return nil
-}
-
-// compareRow compares a row of B with the one of A.
-func (c *Comparison) compareRow(b *otherRow) {
-	d := &c.diff
-	if b.at < 0 {
-		d.B.Only++
-		d.B.OnlyExamples = addExample(d.B.OnlyExamples, b.id)
-		return
-	}
-	a := &c.rows[b.at]
 	d.Both++
-	if !b.same {
+	if !sameText {
 		d.ChangedText++
 	}
 	if a.has == nil {
@@ -211,9 +176,34 @@ func (c *Comparison) compareRow(b *otherRow) {
 	if b.has == nil {
 		d.B.Untagged++
 	}
-	if a.has != nil && b.has != nil && (b.same || !c.options.SameTextOnly) {
+	if a.has != nil && b.has != nil && (sameText || !c.options.SameTextOnly) {
 		c.compareErrors(a, b.has)
 	}
+}
+
+// comparePairs compares all rows that have a partner, and counts the others.
+func (c *Comparison) comparePairs() {
+	pairs := c.pairing.Match()
+	c.diff.Pairing = NewPairing(pairs, len(c.rows[0]), len(c.rows[1]))
+	paired := make([]bool, len(c.rows[0]))
+	for j, i := range pairs.Of {
+		if i < 0 {
+			c.diff.B.addOnly(c.rows[1][j].id)
+			continue
+		}
+		paired[i] = true
+		c.compareRows(&c.rows[0][i], &c.rows[1][j], pairs.Same[j])
+	}
+	for i, there := range paired {
+		if !there {
+			c.diff.A.addOnly(c.rows[0][i].id)
+		}
+	}
+}
+
+func (s *Side) addOnly(id string) {
+	s.Only++
+	s.OnlyExamples = addExample(s.OnlyExamples, id)
 }
 
 func (c *Comparison) compareErrors(a *sideRow, b []bool) {
@@ -264,21 +254,13 @@ func addExample(ids []string, id string) []string {
 // context's.
 func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 	d := &c.diff
-	for i := range c.others {
-		c.compareRow(&c.others[i])
-	}
-	for _, r := range c.rows {
-		if r.other == 0 {
-			d.A.Only++
-			d.A.OnlyExamples = addExample(d.A.OnlyExamples, r.id)
-		}
-	}
+	c.comparePairs()
 	d.eachLabel(func(_ int, l *LabelDiff) {
 		l.A, l.B = newShare(l.A.Rows, d.Compared), newShare(l.B.Rows, d.Compared)
 		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, Undefined, Undefined
 	})
 	d.Interval = c.options.Intervals.describe(len(c.sums.groups))
-	d.warnings = c.tagged.warnings()
+	d.warnings = append(c.tagged.warnings(), FileWarning{Notes: d.Pairing.Notes(d.A.File, d.B.File)})
 	if d.Compared == 0 {
 		return nil, c.nothingCompared()
 	}
@@ -296,9 +278,8 @@ func (c *Comparison) nothingCompared() error {
 	case a.Rows == 0 || b.Rows == 0:
 		return c.tagged.NothingToShow(0)
 	case c.diff.Both == 0:
-		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; "+
-			"rows need a column \"id\" if their texts change", a.File, shortIDs(a.OnlyExamples[:1]), b.File,
-			shortIDs(b.OnlyExamples[:1]))
+		return fmt.Errorf("%s (ids as %s) and %s (ids as %s) have no id in common; %s", a.File,
+			shortIDs(a.OnlyExamples[:1]), b.File, shortIDs(b.OnlyExamples[:1]), c.diff.Pairing.advice())
 	}
 	return fmt.Errorf("none of the %s in both files can be compared: %d untagged in %s, %d in %s, %d with changed text",
 		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
@@ -320,9 +301,11 @@ func (c *Comparison) computeIntervals(ctx context.Context) error {
 		return err
 	}
 	c.diff.eachLabel(func(k int, l *LabelDiff) {
-		l.A.setInterval(stats.IntervalBy(samples, func(s diffShares) float64 { return s.a[k] }))
-		l.B.setInterval(stats.IntervalBy(samples, func(s diffShares) float64 { return s.b[k] }))
-		i := stats.IntervalBy(samples, func(s diffShares) float64 { return s.difference[k] })
+		groups, of := len(c.sums.groups), float64(c.diff.Compared)
+		setShareInterval(&l.A, samples, groups, func(s diffShares) float64 { return s.a[k] })
+		setShareInterval(&l.B, samples, groups, func(s diffShares) float64 { return s.b[k] })
+		i := stats.PairedInterval(float64(l.Lost)/of, float64(l.Gained)/of,
+			resampled(samples, func(s diffShares) float64 { return s.difference[k] }), groups)
 		l.Low, l.High = Number(i.Low), Number(i.High)
 	})
 	return nil
@@ -331,8 +314,8 @@ func (c *Comparison) computeIntervals(ctx context.Context) error {
 // Warnings say what the figures leave out.
 func (d *Diff) Warnings() []FileWarning { return d.warnings }
 
-// IsIncomplete tells whether a line was no row.
-func (d *Diff) IsIncomplete() bool { return d.A.Rejected+d.B.Rejected > 0 }
+// IsIncomplete tells whether a line was no row, or many rows have no partner.
+func (d *Diff) IsIncomplete() bool { return d.A.Rejected+d.B.Rejected > 0 || d.Pairing.IsPoor() }
 
 // eachLabel calls f for the rows without error (0), then for every error type.
 func (d *Diff) eachLabel(f func(place int, l *LabelDiff)) {

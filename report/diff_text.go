@@ -9,7 +9,7 @@ import (
 // Report puts the figures into words and tables.
 func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
-	r.Facts = []string{d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
+	r.Facts = []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
 		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
 	r.Facts = append(r.Facts, d.Interval.facts()...)
 	changes, examples := d.tables()
@@ -25,7 +25,7 @@ func (d *Diff) Report() *Report {
 func (s *Side) describe(name string) string {
 	text := fmt.Sprintf("%s: %s, model %s", name, rowsText(s.Rows), joinModels(s.Models))
 	if s.Only > 0 {
-		text += fmt.Sprintf("; %d with ids that the other lacks, as %s", s.Only, shortIDs(s.OnlyExamples))
+		text += fmt.Sprintf("; %d without a partner, as %s", s.Only, shortIDs(s.OnlyExamples))
 	}
 	if s.Rejected > 0 {
 		text += "; " + rejectedText(s.Rejected)

@@ -67,6 +67,20 @@ func newShare(rows, of int) Share {
 	return s
 }
 
+// setShareInterval sets the interval by what value finds in each resample of so many groups.
+func setShareInterval[S any](s *Share, samples []S, groups int, value func(S) float64) {
+	i := stats.ShareInterval(float64(s.Share), resampled(samples, value), groups)
+	s.Low, s.High = Number(i.Low), Number(i.High)
+}
+
+func resampled[S any](samples []S, value func(S) float64) []float64 {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = value(s)
+	}
+	return values
+}
+
 // Methods of intervals.
 const (
 	Bootstrap = "bootstrap" // resamples groups of rows, as the passages

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -120,7 +119,7 @@ func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
 	switch {
 	case ok && string(raw) != "null":
 		t.named = true
-		return dataset.PlainText(raw), nil
+		return dataset.ShortName(dataset.PlainText(raw)), nil
 	case ok && t.o.By != "":
 		return "(null)", nil
 	case t.o.By != "":
@@ -166,7 +165,7 @@ func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
 	if len(d.Truncated) > 0 {
 		s.Truncated++
 	}
-	t.stats.Models = addModel(t.stats.Models, d.Model)
+	t.stats.Models = dataset.AppendName(t.stats.Models, d.Model)
 	rows, found, notJudged := splitCells(t.sums.countsOf(group, i))
 	*rows++
 	countErrors(found, has)
@@ -176,13 +175,6 @@ func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
 		}
 	}
 	return nil
-}
-
-func addModel(models []string, model string) []string {
-	if model == "" || slices.Contains(models, model) {
-		return models
-	}
-	return append(models, model)
 }
 
 // ComputeStats computes shares and intervals. It is an error if no row is tagged; otherwise the error is the context's.
@@ -264,27 +256,16 @@ func (t *Tally) resampleShares(ctx context.Context) error {
 		return err
 	}
 	groups := t.sums.countGroups(systems)
-	t.eachShare(func(system, of, index int, share *Share) {
-		switch share.Rows {
-		case 0:
-			share.setWilsonInterval(0, groups[system])
-		case of:
-			share.setWilsonInterval(groups[system], groups[system])
-		default:
-			share.setInterval(stats.IntervalBy(samples, func(shares [][]float64) float64 { return shares[system][index] }))
-		}
+	t.eachShare(func(system, _, index int, share *Share) {
+		setShareInterval(share, samples, groups[system], func(shares [][]float64) float64 { return shares[system][index] })
 	})
 	return nil
 }
 
-// setWilsonInterval sets the interval. If no row or every row has the error, a bootstrap shows no spread; then the
-// groups count as trials.
 func (s *Share) setWilsonInterval(hits, trials int) {
 	low, high := stats.Wilson(hits, trials)
 	s.Low, s.High = Number(low), Number(high)
 }
-
-func (s *Share) setInterval(i stats.Interval) { s.Low, s.High = Number(i.Low), Number(i.High) }
 
 // Report puts the figures into words and tables.
 func (s *Stats) Report() *Report {
@@ -297,7 +278,7 @@ func (s *Stats) Report() *Report {
 	r.Facts = append(r.Facts, s.Interval.facts()...)
 	if s.Interval.Method == Bootstrap {
 		r.Facts = append(r.Facts,
-			"where none or all of the rows have an error, the interval is Wilson's for that many groups")
+			"where resampling shows no spread, the interval is Wilson's for that many groups")
 	}
 	r.Sections = []Section{{Title: "Rows", Table: s.rowTable()}, {Title: "Share of the tagged rows with each error",
 		Table: s.labelTable()}}

@@ -27,24 +27,19 @@ var quotedNumber = sync.OnceValue(func() *regexp.Regexp {
 // marks are all verdicts on d in the reply, of whatever form.
 func (r *reading) marks(d *taxonomy.Dimension) []mark {
 	found := r.jsonMarks(d)
-	if r.prose == "" {
+	if r.Prose == "" {
 		return found
 	}
-	found = append(found, allMarks(r.prose, askedForm, 2, nil)...)
-	if !hasNumber(askedForm.ReplaceAllString(r.prose, "")) {
+	found = append(found, allMarks(r.Prose, askedForm, 2, nil)...)
+	if !hasNumber(askedForm.ReplaceAllString(r.Prose, "")) {
 		return found
 	}
-	if r.isBroken() {
-		return append(found, onScale(allMarks(r.prose, keyed, 1, nil), d)...)
+	if r.IsBroken() {
+		return append(found, onScale(allMarks(r.Prose, keyed, 1, nil), d)...)
 	}
-	text := r.withoutQuotes(r.prose)
+	text := r.WithoutQuotes(r.Prose)
 	found = append(found, onScale(allMarks(text, numberBlock, 1, nil), d)...)
 	return append(found, explicitMarks(text, d)...)
-}
-
-// isBroken tells whether the reply was to be an object and is none: its texts cannot be told from the rest.
-func (r *reading) isBroken() bool {
-	return strings.HasPrefix(strings.TrimSpace(codeFence.ReplaceAllString(r.prose[:min(len(r.prose), 100)], "")), "{")
 }
 
 // explicitMarks are the verdicts in text, as far as they can be told from numbers in reasons, that lie on the scale.

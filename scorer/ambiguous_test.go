@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -37,34 +38,34 @@ func TestTwoVerdicts(t *testing.T) {
 	asked, d := judgePrompt(t)
 	for _, one := range forms {
 		for _, two := range forms {
-			for second, want := range map[int]any{2: 2, 1: ReasonAmbiguous} {
-				reply := fmt.Sprintf(one.form, 2) + "\n\n" + fmt.Sprintf(two.form, second)
-				got, _, err := ParseVerdict(&llm.Reply{Text: reply}, asked, d)
+			for second, want := range map[int]any{2: 2, 1: reply.Ambiguous} {
+				answer := fmt.Sprintf(one.form, 2) + "\n\n" + fmt.Sprintf(two.form, second)
+				got, _, err := ParseVerdict(&llm.Reply{Text: answer}, asked, d)
 				if t.Failed() {
 					return
 				}
 				if check(t, got, err, want); t.Failed() {
-					t.Errorf("%s, %s: %q", one.name, two.name, reply)
+					t.Errorf("%s, %s: %q", one.name, two.name, answer)
 				}
 			}
 		}
 	}
-	for _, reply := range []string{
+	for _, answer := range []string{
 		`{"score": 3, "Score": 1}`, `{"score": 3, "rating": 1}`, `{"evaluation": {"score": 3, "score": 1}}`,
 		`{"answer_consistency": 3, "answer_consistency": 1}`, `[{"score": 3}, {"score": 1}]`,
 		"[[verdict: 3]]\n<think>No: [[verdict: 1]]</think>", "[[verdict: 3]]\n<think>No: [[verdict: 1]]",
 		"{\"score\": 3}\n<think>No</think>\n{\"score\": 1}", `{"score": 3, "score": 1, "reason": "the "year" differs"}`,
 		`[[verdict: 7]] [[verdict: 2]]`,
 	} {
-		got, _, err := ParseVerdict(&llm.Reply{Text: reply}, asked, d)
-		if check(t, got, err, ReasonAmbiguous); t.Failed() {
-			t.Fatalf("%q", reply)
+		got, _, err := ParseVerdict(&llm.Reply{Text: answer}, asked, d)
+		if check(t, got, err, reply.Ambiguous); t.Failed() {
+			t.Fatalf("%q", answer)
 		}
 		all := ParseJoint(&llm.Reply{Text: strings.NewReplacer(`"score"`, `"answer_consistency"`, `"Score"`,
-			`"Answer Consistency"`, "[[verdict", "[[verdict answer_consistency").Replace(reply)}, asked,
+			`"Answer Consistency"`, "[[verdict", "[[verdict answer_consistency").Replace(answer)}, asked,
 			[]taxonomy.Dimension{*d})
-		if all[0].Err == nil && !strings.Contains(reply, "rating") { // which names no dimension
-			t.Errorf("joint, %q: %v", reply, all[0].Value)
+		if all[0].Err == nil && !strings.Contains(answer, "rating") { // which names no dimension
+			t.Errorf("joint, %q: %v", answer, all[0].Value)
 		}
 	}
 }
@@ -80,19 +81,19 @@ func TestTwoSetsOfLabels(t *testing.T) {
 				t.Errorf("%q, %q: %v, %v", one, two, same, err)
 			}
 			for _, other := range []string{"Off Topic", "No Error"} {
-				reply := fmt.Sprintf(one+"\n\n"+two, "Vague", other)
-				got, err := ParseLabels(&llm.Reply{Text: reply}, "", qg)
-				if u, ok := errors.AsType[*Unscored](err); !ok || u.Reason != ReasonAmbiguous {
-					t.Errorf("%q: %v, %v", reply, got, err)
+				answer := fmt.Sprintf(one+"\n\n"+two, "Vague", other)
+				got, err := ParseLabels(&llm.Reply{Text: answer}, "", qg)
+				if u, ok := errors.AsType[*reply.Fault](err); !ok || u.Reason != reply.Ambiguous {
+					t.Errorf("%q: %v, %v", answer, got, err)
 				}
 			}
 		}
 	}
-	for _, reply := range []string{`{"labels": ["Vague"], "labels": []}`, `{"labels": ["Vague"], "errors": ["OTA"]}`,
+	for _, answer := range []string{`{"labels": ["Vague"], "labels": []}`, `{"labels": ["Vague"], "errors": ["OTA"]}`,
 		"[[labels: Vague]] [[labels: Boring]]"} {
-		_, err := ParseLabels(&llm.Reply{Text: reply}, "", qg)
-		if u, ok := errors.AsType[*Unscored](err); !ok || u.Reason != ReasonAmbiguous {
-			t.Errorf("%q: %v", reply, err)
+		_, err := ParseLabels(&llm.Reply{Text: answer}, "", qg)
+		if u, ok := errors.AsType[*reply.Fault](err); !ok || u.Reason != reply.Ambiguous {
+			t.Errorf("%q: %v", answer, err)
 		}
 	}
 }
@@ -106,11 +107,11 @@ func TestQuotedVerdicts(t *testing.T) {
 		asked := promptOf(t, prompt.Judge, prompt.Input{Task: qg, Dimension: d, Values: []string{"When?", "1764",
 			"It opened. " + object + " It closed."}, Mode: prompt.Vanilla})
 		for _, quote := range []string{object, prompt.Clean(object), strings.ReplaceAll(prompt.Clean(object), " ", "  ")} {
-			for _, reply := range []string{"It says " + quote + ", which proves nothing.\n{\"score\": 1}",
+			for _, answer := range []string{"It says " + quote + ", which proves nothing.\n{\"score\": 1}",
 				"{\"reason\": \"no year\", \"score\": 1}\nThe passage has " + quote + "."} {
-				got, _, err := ParseVerdict(&llm.Reply{Text: reply}, asked, d)
+				got, _, err := ParseVerdict(&llm.Reply{Text: answer}, asked, d)
 				if check(t, got, err, 1); t.Failed() {
-					t.Fatalf("%q", reply)
+					t.Fatalf("%q", answer)
 				}
 			}
 		}

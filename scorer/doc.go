@@ -9,7 +9,7 @@
 //
 // Panel and Labeller take a stream of rows and give it back in order. What they ask is made by a prompt.Template;
 // replies are read by [ParseVerdict], [ParseJoint] and [ParseLabels]. A reply that does not hold what was asked for is
-// asked for again, and then is an [Unscored] with its reason, never a number or a label.
+// asked for again, and then is a [reply.Fault] with its reason, never a number or a label.
 //
 // Retries, rate limits, memory and a budget are decorators of the llm.Client: llm.Retry, llm.Limit and package
 // llm/journal. A run that is to survive a crash without paying twice needs the journal.

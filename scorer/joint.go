@@ -5,17 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
 
 // ParseJoint reads a verdict on each of the dimensions out of one reply; see ParseVerdict. A number counts for a
 // dimension only where its name or key stands with it. The result has one Verdict for each dimension, in order.
-func ParseJoint(reply *llm.Reply, prompt string, ds []taxonomy.Dimension) []Verdict {
+func ParseJoint(answer *llm.Reply, prompt string, ds []taxonomy.Dimension) []Verdict {
 	out := make([]Verdict, len(ds))
-	r, err := prepareReply(reply, prompt, func(r *reading) bool {
-		parts := r.sections(r.text, ds)
+	r, err := prepare(answer, prompt, nil, func(r *reading) bool {
+		parts := r.sections(r.Text, ds)
 		for i := range ds {
 			if _, ok := r.joint(&ds[i], parts[i]); ok {
 				return true
@@ -29,11 +29,11 @@ func ParseJoint(reply *llm.Reply, prompt string, ds []taxonomy.Dimension) []Verd
 		}
 		return out
 	}
-	parts, prose := r.sections(r.text, ds), r.sections(r.prose, ds)
+	parts, prose := r.sections(r.Text, ds), r.sections(r.Prose, ds)
 	for i := range ds {
 		m, ok := r.joint(&ds[i], parts[i])
 		if !ok {
-			out[i].Err = r.missing()
+			out[i].Err = r.Missing()
 			continue
 		}
 		if out[i].Err = m.alone(r.jointMarks(&ds[i], prose[i])); out[i].Err == nil {
@@ -48,10 +48,10 @@ func (r *reading) joint(d *taxonomy.Dimension, parts []string) (mark, bool) {
 	if m, ok := last(r.jointJSON(d)); ok {
 		return m, true
 	}
-	if m, ok := last(r.askedFor(r.text, d)); ok {
+	if m, ok := last(r.askedFor(r.Text, d)); ok {
 		return m, true
 	}
-	if r.isJSON() {
+	if r.IsJSON() {
 		return mark{}, false
 	}
 	for _, part := range slices.Backward(parts) {
@@ -68,8 +68,8 @@ func (r *reading) joint(d *taxonomy.Dimension, parts []string) (mark, bool) {
 
 // jointMarks are all verdicts on d, of whatever form.
 func (r *reading) jointMarks(d *taxonomy.Dimension, prose []string) []mark {
-	found := append(r.jointJSON(d), r.askedFor(r.prose, d)...)
-	if r.isBroken() {
+	found := append(r.jointJSON(d), r.askedFor(r.Prose, d)...)
+	if r.IsBroken() {
 		return found
 	}
 	for _, part := range prose {
@@ -85,7 +85,7 @@ func (r *reading) jointMarks(d *taxonomy.Dimension, prose []string) []mark {
 
 func (r *reading) jointJSON(d *taxonomy.Dimension) []mark {
 	var found []mark
-	for _, v := range r.json {
+	for _, v := range r.JSON {
 		found = append(found, jointMarksOf(v, d, 0)...)
 	}
 	return found
@@ -98,7 +98,7 @@ func jointMarksOf(v any, d *taxonomy.Dimension, depth int) []mark {
 	}
 	var found []mark
 	switch v := v.(type) {
-	case replies.Object:
+	case reply.Object:
 		if own := namedFields(v, d); own != nil {
 			return marksOfFields(v, own, d, depth)
 		}
@@ -135,7 +135,7 @@ func (r *reading) askedFor(text string, d *taxonomy.Dimension) []mark {
 // sections are, for each dimension, the parts of text that begin with a line that begins with its name.
 func (r *reading) sections(text string, ds []taxonomy.Dimension) [][]string {
 	out := make([][]string, len(ds))
-	text = r.withoutQuotes(text)
+	text = r.WithoutQuotes(text)
 	at, from, to := -1, 0, 0
 	end := func() {
 		if at >= 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -23,7 +23,7 @@ var keyPunctuation = strings.NewReplacer("_", "", " ", "", "-", "")
 func fold(key string) string { return keyPunctuation.Replace(strings.ToLower(key)) }
 
 // fields are the values of the wanted keys, in whatever spelling, the most wanted one last.
-func fields(object replies.Object, wanted ...string) []any {
+func fields(object reply.Object, wanted ...string) []any {
 	var found []any
 	for _, w := range slices.Backward(wanted) {
 		for _, m := range object {
@@ -36,7 +36,7 @@ func fields(object replies.Object, wanted ...string) []any {
 }
 
 // field is the value of the most wanted key.
-func field(object replies.Object, wanted ...string) (any, bool) {
+func field(object reply.Object, wanted ...string) (any, bool) {
 	found := fields(object, wanted...)
 	if len(found) == 0 {
 		return nil, false
@@ -46,7 +46,7 @@ func field(object replies.Object, wanted ...string) (any, bool) {
 
 // jsonVerdict is the verdict of a reply that is JSON and nothing else.
 func (r *reading) jsonVerdict(d *taxonomy.Dimension) (mark, bool) {
-	if !r.only {
+	if !r.Only {
 		return mark{}, false
 	}
 	return r.laterJSON(d)
@@ -57,7 +57,7 @@ func (r *reading) laterJSON(d *taxonomy.Dimension) (mark, bool) { return last(r.
 
 func (r *reading) jsonMarks(d *taxonomy.Dimension) []mark {
 	var found []mark
-	for _, v := range r.json {
+	for _, v := range r.JSON {
 		found = append(found, marksOf(v, d, 0)...)
 	}
 	return found
@@ -80,7 +80,7 @@ func marksOf(v any, d *taxonomy.Dimension, depth int) []mark {
 	}
 	var found []mark
 	switch v := v.(type) {
-	case replies.Object:
+	case reply.Object:
 		if own := namedFields(v, d); own != nil {
 			return marksOfFields(v, own, d, depth)
 		}
@@ -101,7 +101,7 @@ func marksOf(v any, d *taxonomy.Dimension, depth int) []mark {
 }
 
 // marksOfFields are the verdicts that some of object's values are or hold.
-func marksOfFields(object replies.Object, values []any, d *taxonomy.Dimension, depth int) []mark {
+func marksOfFields(object reply.Object, values []any, d *taxonomy.Dimension, depth int) []mark {
 	var found []mark
 	for _, v := range values {
 		if m, ok := markOfScalar(v); ok {
@@ -117,7 +117,7 @@ func marksOfFields(object replies.Object, values []any, d *taxonomy.Dimension, d
 }
 
 // namesDimension tells whether an object names a dimension, as {"dimension": "fluency"} does, and whether that is d.
-func namesDimension(v replies.Object, d *taxonomy.Dimension) (named, about bool) {
+func namesDimension(v reply.Object, d *taxonomy.Dimension) (named, about bool) {
 	value, _ := field(v, nameKeys...)
 	name, named := value.(string)
 	return named, named && isName(name, d)
@@ -128,18 +128,18 @@ func isName(text string, d *taxonomy.Dimension) bool {
 }
 
 // namedFields are the values of {"fluency": 2} and {"fluency": {"score": 2}}.
-func namedFields(v replies.Object, d *taxonomy.Dimension) []any {
+func namedFields(v reply.Object, d *taxonomy.Dimension) []any {
 	wanted := []string{fold(d.Key), fold(d.Name), fold(d.Name) + "score"}
 	slices.Sort(wanted)
 	return fields(v, slices.Compact(wanted)...)
 }
 
 // findInner looks into the only object or list among the values.
-func findInner(v replies.Object, d *taxonomy.Dimension, depth int) []mark {
+func findInner(v reply.Object, d *taxonomy.Dimension, depth int) []mark {
 	var nested []any
 	for _, m := range v {
 		switch m.Value.(type) {
-		case replies.Object, []any:
+		case reply.Object, []any:
 			nested = append(nested, m.Value)
 		}
 	}
@@ -161,7 +161,7 @@ func markOfScalar(v any) (mark, bool) {
 	return mark{}, false
 }
 
-func jsonReason(v replies.Object, already string) string {
+func jsonReason(v reply.Object, already string) string {
 	if already != "" {
 		return already
 	}

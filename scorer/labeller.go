@@ -9,6 +9,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -121,7 +122,7 @@ func (a *labelling) read(reply *llm.Reply, prompt string) (found int, whole bool
 	return found, err == nil, func() { a.labels, a.err = labels, err }
 }
 
-func (a *labelling) unscored(u *Unscored) { a.labels, a.err = nil, u }
+func (a *labelling) unscored(u *reply.Fault) { a.labels, a.err = nil, u }
 
 // diagnosis puts the answered questions about a row together. What the row cannot show is not taken from the answers
 // either.
@@ -133,7 +134,7 @@ func (l *Labeller) diagnosis(questions []*Question, values []string) *dataset.Di
 		if ok && a.err == nil {
 			all = append(all, l.o.Taxonomy.Judged(a.labels, d.NotJudged))
 		} else if ok && d.Reason == "" {
-			d.Reason = reasonText(a.err)
+			d.Reason = a.err.Error()
 		}
 	}
 	if len(all) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/llm/openai"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -101,9 +102,9 @@ func testLabellerFault(t *testing.T, f llmtest.Fault, labels string, forGood boo
 	case !forGood && f.Kind != llm.Refused && f.Kind != llm.Filtered: // these are not tried again
 		want = ""
 	case f.Name == "off scale":
-		want = ReasonUnknownLabel
+		want = reply.UnknownLabel
 	case !known:
-		want = ReasonUnavailable
+		want = reply.Unavailable
 	}
 	for i, d := range got {
 		reason := ""
@@ -131,12 +132,12 @@ func checkDiagnosis(t *testing.T, d *dataset.Diagnosis, reason string, labels ..
 // TestLabellerMisbehaves: what the prompt did not ask for is asked again, and then is no answer.
 func TestLabellerMisbehaves(t *testing.T) {
 	for reply, want := range map[string]string{
-		`{"labels": ["Vague", "No Error"]}`:        ReasonContradiction,
-		`{"labels": ["Boring"]}`:                   ReasonUnknownLabel,
-		`{"labels": ["Vague", "Off`:                ReasonCut,
-		"The question is fine, if a little vague.": ReasonMissing,
-		"I'm sorry, but I can't help with that.":   ReasonRefused,
-		"":                                         ReasonMissing,
+		`{"labels": ["Vague", "No Error"]}`:        reply.Contradiction,
+		`{"labels": ["Boring"]}`:                   reply.UnknownLabel,
+		`{"labels": ["Vague", "Off`:                reply.Cut,
+		"The question is fine, if a little vague.": reply.Missing,
+		"I'm sorry, but I can't help with that.":   reply.Refused,
+		"":                                         reply.Missing,
 	} {
 		model := llmtest.NewFake(llmtest.Say(reply))
 		got, err := diagnose(t.Context(), t, model, labellerOptions(t), rowsOf(t, 1))
@@ -192,7 +193,7 @@ func TestLabellerRepeats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDiagnosis(t, got[0], ReasonMissing)
+	checkDiagnosis(t, got[0], reply.Missing)
 }
 
 // TestLabellerExamples: examples stand in every prompt, but in that of a row which is one of them the row's labels do

@@ -2,13 +2,12 @@ package scorer
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -25,9 +24,9 @@ var (
 // form that the built-in template asks for, [[labels: Vague; Spell]], after "Labels:", or as a list of lines. The
 // result is in the taxonomy's order; it is never empty if the taxonomy has a label for "no error". A name that the
 // taxonomy does not have is an error. So is a reply without labels, since it does not say that there is no error, and
-// one with two different sets of them. The error is an *Unscored.
-func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]string, error) {
-	r, err := prepareOwnReply(reply, prompt, labelledNames, // as examples in the prompt have them
+// one with two different sets of them. The error is a *reply.Fault.
+func ParseLabels(answer *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]string, error) {
+	r, err := prepare(answer, prompt, labelledNames, // as examples in the prompt have them
 		func(r *reading) bool { _, err := r.labels(t); return err == nil })
 	if err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]strin
 	own := setText(labels, err)
 	for _, other := range r.labelSets(t) {
 		if other != own {
-			return nil, &Unscored{ReasonAmbiguous, fmt.Sprintf("two sets of labels: %s, and %s", other, own)}
+			return nil, reply.Faultf(reply.Ambiguous, "two sets of labels: %s, and %s", other, own)
 		}
 	}
 	return labels, err
@@ -44,7 +43,7 @@ func ParseLabels(reply *llm.Reply, prompt string, t *taxonomy.Taxonomy) ([]strin
 
 // setText is a set of labels, or why there is none, for comparison and messages.
 func setText(labels []string, err error) string {
-	if u, ok := errors.AsType[*Unscored](err); ok {
+	if u, ok := errors.AsType[*reply.Fault](err); ok {
 		return u.Detail
 	}
 	return strings.Join(labels, "; ")
@@ -52,26 +51,26 @@ func setText(labels []string, err error) string {
 
 // labels are those of the most explicit form.
 func (r *reading) labels(t *taxonomy.Taxonomy) ([]string, error) {
-	if names, ok := r.jsonNames(); ok && r.only {
+	if names, ok := r.jsonNames(); ok && r.Only {
 		return labelsOf(names, t)
 	}
-	if all := askedLabels.FindAllStringSubmatch(r.text, -1); all != nil {
+	if all := askedLabels.FindAllStringSubmatch(r.Text, -1); all != nil {
 		return namesIn(all[len(all)-1][1], t)
 	}
 	if names, ok := r.jsonNames(); ok {
 		return labelsOf(names, t)
 	}
-	text := withoutEmphasis.Replace(r.withoutQuotes(r.text))
+	text := withoutEmphasis.Replace(r.WithoutQuotes(r.Text))
 	if all := labelledNames.FindAllStringSubmatch(text, -1); all != nil {
 		return namesIn(all[len(all)-1][1], t)
 	}
-	if names, ok := listed(r.text, t); ok {
+	if names, ok := listed(r.Text, t); ok {
 		return labelsOf(names, t)
 	}
 	if labels, err := namesIn(text, t); err == nil {
 		return labels, nil
 	}
-	return nil, r.missing()
+	return nil, r.Missing()
 }
 
 var withoutEmphasis = strings.NewReplacer("*", "", "`", "")
@@ -86,22 +85,22 @@ func (r *reading) labelSets(t *taxonomy.Taxonomy) (found []string) {
 			found = append(found, setText(labels, nil))
 		}
 	}
-	for _, v := range r.json {
+	for _, v := range r.JSON {
 		for _, names := range namesOf(v) {
-			if _, list := v.([]any); !list || len(names) > 0 || r.only { // "[]" in prose is no list of labels
+			if _, list := v.([]any); !list || len(names) > 0 || r.Only { // "[]" in prose is no list of labels
 				add(labelsOf(names, t))
 			}
 		}
 	}
-	for _, m := range askedLabels.FindAllStringSubmatch(r.prose, -1) {
+	for _, m := range askedLabels.FindAllStringSubmatch(r.Prose, -1) {
 		if letter.MatchString(m[1]) {
 			found = append(found, setText(namesIn(m[1], t)))
 		}
 	}
-	if r.isBroken() {
+	if r.IsBroken() {
 		return found
 	}
-	for _, m := range labelledNames.FindAllStringSubmatch(withoutEmphasis.Replace(r.withoutQuotes(r.prose)), -1) {
+	for _, m := range labelledNames.FindAllStringSubmatch(withoutEmphasis.Replace(r.WithoutQuotes(r.Prose)), -1) {
 		add(namesIn(m[1], t))
 	}
 	return found
@@ -109,7 +108,7 @@ func (r *reading) labelSets(t *taxonomy.Taxonomy) (found []string) {
 
 // jsonNames is the last list of texts: alone, or under a key such as "labels".
 func (r *reading) jsonNames() ([]string, bool) {
-	for _, v := range slices.Backward(r.json) {
+	for _, v := range slices.Backward(r.JSON) {
 		if found := namesOf(v); found != nil {
 			return found[len(found)-1], true
 		}
@@ -120,7 +119,7 @@ func (r *reading) jsonNames() ([]string, bool) {
 // namesOf are the lists of texts that v is or has under such keys.
 func namesOf(v any) (found [][]string) {
 	values := []any{v}
-	if object, ok := v.(replies.Object); ok {
+	if object, ok := v.(reply.Object); ok {
 		values = fields(object, listKeys...)
 	}
 	for _, v := range values {
@@ -142,7 +141,7 @@ func stringsOf(v any) ([]string, bool) {
 	}
 	names := []string{}
 	for _, e := range list {
-		if object, ok := e.(replies.Object); ok {
+		if object, ok := e.(reply.Object); ok {
 			if hasFlag(object) { // {"name": "Vague", "present": false} goes through the types
 				return nil, false
 			}
@@ -157,7 +156,7 @@ func stringsOf(v any) ([]string, bool) {
 	return names, true
 }
 
-func hasFlag(object replies.Object) bool {
+func hasFlag(object reply.Object) bool {
 	for _, m := range object {
 		if _, ok := m.Value.(bool); ok {
 			return true
@@ -216,8 +215,8 @@ func labelsOf(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 		case !ok && nothing.MatchString(name):
 			none = true
 		case !ok:
-			return nil, &Unscored{ReasonUnknownLabel, fmt.Sprintf("%.60q; %s has %s", name, t.ID(),
-				strings.Join(t.Labels(), ", "))}
+			return nil, reply.Faultf(reply.UnknownLabel, "%.60q; %s has %s", name, t.ID(),
+				strings.Join(t.Labels(), ", "))
 		case !found[i]:
 			found[i] = true
 			n++
@@ -229,10 +228,10 @@ func labelsOf(given []string, t *taxonomy.Taxonomy) ([]string, error) {
 func inOrder(found []bool, n int, none bool, t *taxonomy.Taxonomy) ([]string, error) {
 	no := t.NoErrorIndex()
 	if n > 0 && (none || n > 1 && no >= 0 && found[no]) {
-		return nil, &Unscored{ReasonContradiction, "labels stand beside the statement that there is none"}
+		return nil, reply.Faultf(reply.Contradiction, "labels stand beside the statement that there is none")
 	}
 	if n == 0 && !none {
-		return nil, &Unscored{ReasonMissing, "no label is named"}
+		return nil, reply.Faultf(reply.Missing, "no label is named")
 	}
 	if n == 0 && no >= 0 {
 		found[no] = true

@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -44,14 +45,14 @@ func TestGivenUpAfterAReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := results[0].scores
-	if s["fluency"].Value == nil || *s["fluency"].Value != 1 || s["clarity"].Reason != ReasonMissing {
+	if s["fluency"].Value == nil || *s["fluency"].Value != 1 || s["clarity"].Reason != reply.Missing {
 		t.Errorf("fluency %s, clarity %s; want 1 and missing", values(s["fluency"]), values(s["clarity"]))
 	}
 	if results, err = score(t.Context(), t, []llm.Model{judge("m", scripted("nothing"))}, o,
 		rowsOf(t, 1, "Vague")); err != nil {
 		t.Fatal(err)
 	}
-	if s := results[0].scores["fluency"]; s.Value != nil || s.Reason != ReasonUnavailable {
+	if s := results[0].scores["fluency"]; s.Value != nil || s.Reason != reply.Unavailable {
 		t.Errorf("%s; want unavailable", values(s))
 	}
 }
@@ -70,7 +71,7 @@ func TestSignsOfLife(t *testing.T) {
 	} {
 		calls := 0
 		model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
-			if calls++; calls%replies.DownAtOnce == 0 {
+			if calls++; calls%ask.DownAtOnce == 0 {
 				return c.sign()
 			}
 			return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
@@ -88,7 +89,7 @@ func TestSignsOfLife(t *testing.T) {
 func TestDownIsOfOneRun(t *testing.T) {
 	calls := 0
 	model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
-		if calls++; calls <= replies.DownAtOnce+1 {
+		if calls++; calls <= ask.DownAtOnce+1 {
 			return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}
 		}
 		return &llm.Reply{Text: "[[verdict: 2]]"}, nil

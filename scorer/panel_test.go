@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -256,7 +257,7 @@ func TestJointCalls(t *testing.T) {
 		t.Errorf("%d calls, want 3", n)
 	}
 	s := results[0].scores
-	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["consistency"].Reason != ReasonMissing {
+	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["consistency"].Reason != reply.Missing {
 		t.Errorf("fluency %s, clarity %s, consistency %s", values(s["fluency"]), values(s["clarity"]),
 			values(s["consistency"]))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -49,7 +50,7 @@ func (q *Question) Title() string {
 type answer interface {
 	// read tells how much of what was asked for a reply holds, whether that is all, and how to keep it.
 	read(reply *llm.Reply, prompt string) (found int, whole bool, keep func())
-	unscored(u *Unscored)
+	unscored(u *reply.Fault)
 }
 
 // plan is what becomes of a row.
@@ -136,7 +137,8 @@ func (b *builder) addJudgement(j *ask.Asker, mode string, repeat int, planted st
 		b.plan.runs[at+i] = append(b.plan.runs[at+i], run)
 	}
 	if mode == dataset.ModeErrorAware && b.unshown != nil {
-		a.unscored(&Unscored{ReasonUntagged, strings.TrimPrefix(b.unshown.Error(), dataset.StatusUntagged+": ")})
+		a.unscored(&reply.Fault{Reason: ReasonUntagged,
+			Detail: strings.TrimPrefix(b.unshown.Error(), dataset.StatusUntagged+": ")})
 		return
 	}
 	if err := b.makeRequest(q, a, at); err != nil {

@@ -2,11 +2,11 @@ package scorer
 
 import (
 	"context"
-	"errors"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -66,20 +66,9 @@ func (q *Question) ask(ctx context.Context, attempts int) error {
 		return whole
 	})
 	if unanswered != nil && best <= 0 { // what an earlier reply held stays
-		q.answer.unscored(&Unscored{reasonOf(unanswered), unanswered.Error()})
+		q.answer.unscored(&reply.Fault{Reason: reply.ReasonOf(unanswered), Detail: unanswered.Error()})
 	}
 	return err
-}
-
-// reasonOf is the reason of a judgement whose call gave no reply.
-func reasonOf(err error) string {
-	switch llm.KindOf(err) {
-	case llm.Refused:
-		return ReasonRefused
-	case llm.Filtered:
-		return ReasonFiltered
-	}
-	return ReasonUnavailable
 }
 
 // judgement is an answer in verdicts.
@@ -120,25 +109,13 @@ func (j *judgement) keepVerdicts(verdicts []Verdict) {
 		if v.Err == nil {
 			run.Value = &v.Value
 		} else {
-			run.Status, run.Reason = dataset.StatusUnscored, reasonText(v.Err)
+			run.Status, run.Reason = dataset.StatusUnscored, v.Err.Error()
 		}
 	}
 }
 
-func (j *judgement) unscored(u *Unscored) {
+func (j *judgement) unscored(u *reply.Fault) {
 	for _, run := range j.runs {
-		run.Value, run.Status, run.Reason = nil, dataset.StatusUnscored, reasonText(u)
+		run.Value, run.Status, run.Reason = nil, dataset.StatusUnscored, u.Error()
 	}
-}
-
-// reasonText is reason and detail as records hold them.
-func reasonText(err error) string {
-	u, ok := errors.AsType[*Unscored](err)
-	switch {
-	case !ok:
-		return err.Error()
-	case u.Detail == "":
-		return u.Reason
-	}
-	return u.Reason + ": " + u.Detail
 }

@@ -14,18 +14,19 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/ask"
 	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/llm/openai"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // reasonOfAlways is how a judgement ends whose endpoint never does anything else; "" is scored as 2.
 var reasonOfAlways = map[string]string{
-	"400": ReasonRefused, "prompt filtered": ReasonFiltered, "refusal": ReasonRefused, "content filter": ReasonFiltered,
-	"cut at max tokens": ReasonCut, "no text": ReasonMissing, "off scale": ReasonOffScale, "not UTF-8": ReasonMissing,
-	"two verdicts": ReasonAmbiguous, "prompt echoed": "",
+	"400": reply.Refused, "prompt filtered": reply.Filtered, "refusal": reply.Refused, "content filter": reply.Filtered,
+	"cut at max tokens": reply.Cut, "no text": reply.Missing, "off scale": reply.OffScale, "not UTF-8": reply.Missing,
+	"two verdicts": reply.Ambiguous, "prompt echoed": "",
 }
 
 // TestFaults: whatever the endpoint does, every judgement ends as its verdict or as unscored with the right reason, and
@@ -72,7 +73,7 @@ func testFault(t *testing.T, f llmtest.Fault, verdict string, forGood bool) {
 	want, known := reasonOfAlways[f.Name]
 	final := f.Kind == llm.Refused || f.Kind == llm.Filtered // not tried again
 	if !known {
-		want = ReasonUnavailable
+		want = reply.Unavailable
 	}
 	if !forGood && !final {
 		want = ""
@@ -199,9 +200,9 @@ func TestDown(t *testing.T) {
 		o := options(t)
 		o.Workers = 1
 		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 200, "Vague"))
-		want := replies.DownLater
+		want := ask.DownLater
 		if after == 0 {
-			want = replies.DownAtOnce
+			want = ask.DownAtOnce
 		}
 		if llm.KindOf(err) != llm.Unavailable || !strings.Contains(err.Error(), "judge m: the last") ||
 			len(model.Calls()) != after+want {
@@ -285,7 +286,7 @@ func TestJournal(t *testing.T) {
 		return results
 	}
 	for _, r := range run() {
-		checkScore(t, r.id, r.scores["clarity"], ReasonOffScale)
+		checkScore(t, r.id, r.scores["clarity"], reply.OffScale)
 	}
 	if n := len(model.Calls()); n != 4*(6+3) {
 		t.Errorf("%d calls; want 6 dimensions, and one three times, of 4 rows", n)

@@ -2,7 +2,6 @@ package scorer
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -10,61 +9,35 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
-
-// Reasons why a judgement has no value, as records hold them.
-const (
-	ReasonMissing       = "missing"       // the reply holds no verdict, or not a single one
-	ReasonAmbiguous     = "ambiguous"     // the reply holds two verdicts, or sets of labels, that differ
-	ReasonOffScale      = "off_scale"     // the verdict is none of the criteria's scores
-	ReasonRefused       = "refused"       // the model, or the endpoint, would not judge
-	ReasonFiltered      = "filtered"      // the endpoint's content filter stepped in
-	ReasonCut           = "cut"           // the reply ended at its token limit, or in the middle
-	ReasonUnavailable   = "unavailable"   // there is no reply: retries are used up
-	ReasonUnknownLabel  = "unknown_label" // labels: a name that the taxonomy does not have
-	ReasonContradiction = "contradiction" // labels: the one for "no error" beside others
-)
-
-// Unscored is why there is no value. It is never a number: unknown is not zero.
-type Unscored struct {
-	Reason string // one of the Reason constants
-	Detail string // for people; may be empty
-}
-
-// Error is reason and detail.
-func (u *Unscored) Error() string {
-	if u.Detail == "" {
-		return "unscored: " + u.Reason
-	}
-	return "unscored: " + u.Reason + ": " + u.Detail
-}
 
 // Verdict is what a reply says on one dimension.
 type Verdict struct {
 	Value       float64 // one of the dimension's scores; without meaning if Err is set
 	Explanation string  // the judge's reasons as far as they can be told from the rest; may be empty
-	Err         error   // an *Unscored, or nil
+	Err         error   // a *reply.Fault, or nil
 }
 
 // ParseVerdict reads the verdict on d out of a reply to prompt (all its messages, see prompt.Join). Text of the prompt
 // that the reply repeats is left out first. Then the most explicit form present decides: a JSON object; the form that
 // the built-in templates ask for, [[verdict: 2]]; "Score: 2"; a line with nothing but a number; a sentence that gives a
-// score. A reply with another verdict, of whatever form, is ambiguous. The error is an *Unscored.
-func ParseVerdict(reply *llm.Reply, prompt string, d *taxonomy.Dimension) (value float64,
+// score. A reply with another verdict, of whatever form, is ambiguous. The error is a *reply.Fault.
+func ParseVerdict(answer *llm.Reply, prompt string, d *taxonomy.Dimension) (value float64,
 	explanation string, err error) {
-	r, err := prepareReply(reply, prompt, func(r *reading) bool { _, ok := r.verdict(d); return ok })
+	r, err := prepare(answer, prompt, nil, func(r *reading) bool { _, ok := r.verdict(d); return ok })
 	if err != nil {
 		return 0, "", err
 	}
 	m, ok := r.verdict(d)
 	if !ok {
-		return 0, "", r.missing()
+		return 0, "", r.Missing()
 	}
 	if err = m.alone(r.marks(d)); err == nil {
 		value, err = m.on(d)
 	}
-	return value, cmp.Or(m.reason, explanationIn(r.text)), err
+	return value, cmp.Or(m.reason, explanationIn(r.Text)), err
 }
 
 // verdict is the verdict of the most explicit form.
@@ -76,6 +49,15 @@ func (r *reading) verdict(d *taxonomy.Dimension) (mark, bool) {
 		}
 	}
 	return m, ok
+}
+
+// reading is a reply in which verdicts or labels are looked for.
+type reading struct{ *reply.Reading }
+
+// prepare is reply.Prepare.
+func prepare(answer *llm.Reply, asked string, own *regexp.Regexp, decided func(*reading) bool) (*reading, error) {
+	r, err := reply.Prepare(answer, asked, own, func(before *reply.Reading) bool { return decided(&reading{before}) })
+	return &reading{r}, err
 }
 
 // mark is a number found in a reply.
@@ -91,7 +73,7 @@ type mark struct {
 func (m mark) alone(others []mark) error {
 	for _, other := range others {
 		if other.text() != m.text() && (other.value() != m.value() || other.unsure != m.unsure) {
-			return &Unscored{ReasonAmbiguous, fmt.Sprintf("two verdicts: %.40s and %.40s", other.text(), m.text())}
+			return reply.Faultf(reply.Ambiguous, "two verdicts: %.40s and %.40s", other.text(), m.text())
 		}
 	}
 	return nil
@@ -101,12 +83,12 @@ func (m mark) alone(others []mark) error {
 func (m mark) on(d *taxonomy.Dimension) (float64, error) {
 	scores := scale(d)
 	if m.unsure != "" {
-		return 0, &Unscored{ReasonMissing, "the verdict is not a single number: " + m.text()}
+		return 0, reply.Faultf(reply.Missing, "the verdict is not a single number: %s", m.text())
 	}
 	v := m.value()
 	text := m.text()
 	if !slices.Contains(scores, v) || m.of != "" && number(m.of) != scores[len(scores)-1] {
-		return 0, &Unscored{ReasonOffScale, fmt.Sprintf("%.40s; the scale of %s is %s", text, d.Name, joinScores(scores))}
+		return 0, reply.Faultf(reply.OffScale, "%.40s; the scale of %s is %s", text, d.Name, joinScores(scores))
 	}
 	return v, nil
 }
@@ -220,18 +202,18 @@ var (
 
 // findAsked finds the form that the built-in templates ask for.
 func findAsked(r *reading, _ *taxonomy.Dimension) (mark, bool) {
-	return lastMark(r.text, askedForm, 2, nil)
+	return lastMark(r.Text, askedForm, 2, nil)
 }
 
 // findLoose finds what models write instead, the more explicit first.
 func findLoose(r *reading, d *taxonomy.Dimension) (mark, bool) {
-	if r.isJSON() {
-		if r.only {
+	if r.IsJSON() {
+		if r.Only {
 			return mark{}, false
 		}
-		return lastMark(r.text, keyed, 1, nil)
+		return lastMark(r.Text, keyed, 1, nil)
 	}
-	return findLooseIn(r.withoutQuotes(r.text), d)
+	return findLooseIn(r.WithoutQuotes(r.Text), d)
 }
 
 func findLooseIn(text string, d *taxonomy.Dimension) (mark, bool) {

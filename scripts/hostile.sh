@@ -10,12 +10,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 make -s setup >/dev/null
 if [ "${1:-}" = serve ]; then
-  ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) GOFLAGS=$(scripts/goflags.sh) \
+  ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) \
     go test ./cmd/erreval -run '^TestServeHostile$' -count=1 -v -args -serve-hostile
   exit
 fi
 echo "| command | file | size | peak MiB | exit code | time | it says |"
 echo "|---|---|---|---|---|---|---|"
-ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) GOFLAGS=$(scripts/goflags.sh) \
+ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) \
   go test ./cmd/erreval -run '^TestHostileFiles$' -count=1 -timeout 30m -v -args -hostile -hostile-only "${1:-}" \
   ${PROGRAM:+-hostile-program "$PROGRAM"} | grep -E '^\||_test.go|^FAIL|^panic'

@@ -67,7 +67,7 @@ plant dataset github.com/urfave/cli/v2
 plant identifier github.com/sugarme/tokenizer
 plant dataset/xlsx github.com/xuri/excelize/v2
 plant models github.com/xuri/excelize/v2
-plant internal/run gocloud.dev/blob
+plant internal/run github.com/minio/minio-go/v7
 plant internal/storage $me/dataset
 plant models github.com/parquet-go/parquet-go
 plant dataset github.com/jedib0t/go-pretty/v6/table

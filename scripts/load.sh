@@ -5,5 +5,5 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 make -s setup >/dev/null
-ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) GOFLAGS=$(scripts/goflags.sh) \
+ERREVAL_ORT_LIB=$(bin/erreval setup --quiet) \
   go test ./cmd/erreval -run '^TestServeLoad$' -count=1 -timeout 60m -v -args -serve-seconds "${1:-10}" -serve-rounds "${2:-6}"

@@ -17,8 +17,6 @@ trap 'rm -rf "$work"' EXIT
 
 # What makes files differ from machine to machine is the same everywhere.
 export LC_ALL=C TZ=UTC CGO_ENABLED=1 GOAMD64=v1 GOARM64=v8.0 GOTOOLCHAIN=local
-GOFLAGS=$(scripts/goflags.sh)
-export GOFLAGS
 umask 022
 version=$(scripts/version.sh)
 [ -n "$version" ] || { echo "a release needs a clone, which knows its version" >&2; exit 2; }

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/loopback"
+	"github.com/erreval/erreval/models"
 )
 
 // rejection stands in a reply in the place of a line that is no row.
@@ -127,7 +131,46 @@ func (s *Service) takeTurn(ctx context.Context, longest int64) (release func(), 
 	return func() { s.heavy.Release(w) }, nil
 }
 
+// paramThreshold has the values of the command's --threshold.
+const paramThreshold = "threshold"
+
+// checkParameters refuses parameters of the address other than those known.
+func checkParameters(r *http.Request, known ...string) error {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return refuse(http.StatusBadRequest, fmt.Errorf("the address's parameters cannot be read: %w", err))
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			return refuse(http.StatusBadRequest, fmt.Errorf("%s has no parameter %.40q; /openapi.json lists what it has",
+				r.URL.Path, name))
+		}
+	}
+	return nil
+}
+
+// relabel gives what changes the labels of diagnoses to those of the request's thresholds; nil where it has none.
+func (s *Service) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), error) {
+	given := r.URL.Query()[paramThreshold]
+	if len(given) == 0 {
+		return nil, nil
+	}
+	thresholds, err := models.ParseThresholds(paramThreshold, given, s.o.Taxonomy, m.Manifest.Labels)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, err)
+	}
+	if m.LabelsOnly {
+		return nil, refuse(http.StatusBadRequest,
+			errors.New("this server keeps no probabilities (--labels-only), so it has one threshold for all requests"))
+	}
+	return m.Identifier.Relabel(thresholds)
+}
+
 func (s *Service) identify(w http.ResponseWriter, r *http.Request) {
+	if err := checkParameters(r, paramThreshold); err != nil {
+		fail(w, r, false, err)
+		return
+	}
 	s.answer(w, r, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
 		m, err := s.OpenModel(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -136,7 +179,11 @@ func (s *Service) identify(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		return s.tag(ctx, m, rows, out)
+		relabel, err := s.relabel(m, r)
+		if err != nil {
+			return err
+		}
+		return s.tag(ctx, m, relabel, rows, out)
 	})
 }
 
@@ -156,8 +203,9 @@ type entry struct {
 	fault *dataset.LineError // then there is no task
 }
 
-// tag writes each row with its diagnosis, in order.
-func (s *Service) tag(ctx context.Context, m *Model, rows *dataset.Reader, out *reply) error {
+// tag writes each row with its diagnosis, which relabel changes if it is not nil, in order.
+func (s *Service) tag(ctx context.Context, m *Model, relabel func(*dataset.Diagnosis), rows *dataset.Reader,
+	out *reply) error {
 	ctx, cancel := context.WithCancel(ctx)
 	bytes, count := int64(heldBytes), heldRows+m.Workers
 	if m.Batch > 0 {
@@ -166,7 +214,7 @@ func (s *Service) tag(ctx context.Context, m *Model, rows *dataset.Reader, out *
 	own, held, entries := &share{}, semaphore.NewWeighted(bytes), make(chan entry, count)
 	fed := make(chan error, 1)
 	go func() { fed <- s.feed(ctx, rows, own, held, entries, bytes) }()
-	err := s.write(ctx, entries, held, out)
+	err := s.write(ctx, entries, relabel, held, out)
 	cancel()
 	for range entries { // until feed has ended
 	}
@@ -206,7 +254,8 @@ func (s *Service) feed(ctx context.Context, rows *dataset.Reader, own *share, he
 }
 
 // write writes entries as they are finished; what is written is sent before it waits.
-func (s *Service) write(ctx context.Context, entries <-chan entry, held *semaphore.Weighted, out *reply) error {
+func (s *Service) write(ctx context.Context, entries <-chan entry, relabel func(*dataset.Diagnosis),
+	held *semaphore.Weighted, out *reply) error {
 	for e := range entries {
 		if e.fault != nil {
 			if err := out.reject(e.fault); err != nil {
@@ -220,6 +269,9 @@ func (s *Service) write(ctx context.Context, entries <-chan entry, held *semapho
 		outcome := "tagged"
 		if e.task.diagnosis.Status != "" {
 			outcome = e.task.diagnosis.Status
+		}
+		if relabel != nil {
+			relabel(e.task.diagnosis)
 		}
 		if err := e.task.row.SetDiagnosis(e.task.diagnosis); err != nil {
 			return err
@@ -253,27 +305,24 @@ func await(ctx context.Context, t *task, out *reply) error {
 
 // score writes each row with its scores, by the probabilities of its errors.
 func (s *Service) score(w http.ResponseWriter, r *http.Request) {
+	if err := checkParameters(r); err != nil {
+		fail(w, r, false, err)
+		return
+	}
 	if s.offline == nil {
 		loopback.Refuse(w, http.StatusNotFound, "the taxonomy "+s.o.Taxonomy.ID()+" has no dimensions to score")
 		return
 	}
 	s.answer(w, r, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
-		for ctx.Err() == nil {
-			row, err := rows.Read()
-			var fault *dataset.LineError
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case errors.As(err, &fault):
-				err = out.reject(fault)
-			case err == nil:
+		for row, err := range dataset.Rows(ctx, rows.Read, out.reject) {
+			if err == nil {
 				err = s.scoreRow(row, out)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return ctx.Err()
+		return nil
 	})
 }
 

@@ -31,6 +31,7 @@ type Model struct {
 	SHA256     string
 	Device     string
 	Workers    int
+	LabelsOnly bool // diagnoses have no probabilities
 	// Batch is how many rows are read at once where the identifier computes batches; 0 is a row at a time.
 	Batch int
 	Close func() error

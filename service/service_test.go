@@ -172,6 +172,24 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
+// TestThresholds: those of one request change its labels alone. The fake model gives every error 0.5.
+func TestThresholds(t *testing.T) {
+	s := start(t, fake(atOnce), nil)
+	for _, c := range []struct{ query, labels string }{
+		{"", `"labels":["Incomplete",`},
+		{"?threshold=0.6", `"labels":["No Error"]`},
+		{"?threshold=0.6&threshold=Vague=0.5", `"labels":["Vague"]`},
+		{"", `"labels":["Incomplete",`},
+	} {
+		t.Run(c.query, func(t *testing.T) {
+			got := do(s, request(s, "POST", "/v1/identify"+c.query, rowsOf(2)))
+			if got.Code != 200 || strings.Count(got.Body.String(), c.labels) != 2 {
+				t.Errorf("%d %s, want rows with %s", got.Code, got.Body, c.labels)
+			}
+		})
+	}
+}
+
 func TestScore(t *testing.T) {
 	s := start(t, fake(atOnce), nil)
 	tagged := do(s, request(s, "POST", "/v1/identify", rowsOf(2)+`{"id":"c","question":"Who?"}`)).Body.String()
@@ -217,6 +235,10 @@ func TestRefusals(t *testing.T) {
 		{"no list", "POST", "/v1/identify", `[{"question":`, header("Content-Type", "application/json"), 400, "ends in its"},
 		{"the wrong method", "GET", "/v1/score", "", nil, 405, "takes POST"},
 		{"the wrong method", "POST", "/v1/model", "", nil, 405, "takes GET"},
+		{"an unknown parameter", "POST", "/v1/identify?treshold=0.4", rowsOf(1), nil, 400, `no parameter "treshold"`},
+		{"a parameter of another", "POST", "/v1/score?threshold=0.4", rowsOf(1), nil, 400, `no parameter "threshold"`},
+		{"a threshold out of range", "POST", "/v1/identify?threshold=2", rowsOf(1), nil, 400, `threshold "2": write a number`},
+		{"a threshold of nothing", "POST", "/v1/identify?threshold=Vage=0", rowsOf(1), nil, 400, `no error type "Vage"`},
 		{"another path", "GET", "/v2", "", nil, 404, "/openapi.json lists"},
 	} {
 		r := request(s, c.method, c.path, c.body)

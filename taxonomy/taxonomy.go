@@ -12,10 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // Taxonomy describes one task. Treat it as read-only once loaded: it is shared between goroutines.
@@ -101,7 +102,7 @@ func Open(nameOrPath string) (*Taxonomy, error) {
 	if slices.Contains(builtinNames, nameOrPath) {
 		return Builtin(nameOrPath)
 	}
-	data, err := os.ReadFile(nameOrPath)
+	data, err := regularfile.Read(nameOrPath, regularfile.Max)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("taxonomy %q is neither a file nor built in (built in: %s): %w", nameOrPath,
 			strings.Join(builtinNames, ", "), err)

@@ -191,6 +191,29 @@ func AnyPython() string {
 	return "python3"
 }
 
+// HowToInstall says which line makes a Python with the trainer's packages, and what it takes.
+func HowToInstall() string {
+	text := "erreval refine setup (some 6 GB, torch with CUDA)\n" +
+		"for a CPU alone: erreval refine setup --cpu --index https://download.pytorch.org/whl/cpu (a tenth of that)"
+	if _, err := exec.LookPath(AnyPython()); err != nil {
+		text += "\nit needs Python 3.11 or later with venv, and there is neither python3 nor python: install that first"
+	}
+	return text
+}
+
+// CheckPackages is an error that names the packages which a Python lacks for training.
+func CheckPackages(ctx context.Context, python string) error {
+	const script = "import importlib.util as u; print(*(m for m in ('torch', 'transformers') if not u.find_spec(m)))"
+	out, err := exec.CommandContext(ctx, python, "-c", script).Output()
+	if err != nil {
+		return fmt.Errorf("%s is no Python that works: %w", python, errors.Join(ctx.Err(), err))
+	}
+	if lacks := strings.Fields(string(out)); len(lacks) > 0 {
+		return fmt.Errorf("%s lacks %s", python, strings.Join(lacks, " and "))
+	}
+	return nil
+}
+
 // FindEncoder is the folder of the encoder that the model inside the program was made from, one of the pinned packages,
 // as a Python has it.
 func FindEncoder(ctx context.Context, python string) (string, error) {

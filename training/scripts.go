@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -45,7 +46,7 @@ func Unpack(dir string) (string, error) {
 
 // place writes a file whole, unless it is there.
 func place(path string, data []byte) error {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+	if old, err := regularfile.Read(path, regularfile.Max); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
 	return wholefile.Write(path, data)

@@ -60,6 +60,11 @@ func compareCommand(e *env) *cli.Command {
 	}
 }
 
+// compareJudge are the judge's flags of compare, which has a template for each wording.
+var compareJudge = judgeFlags{without: []string{"template"}, instead: "compare offline",
+	own:     []string{"template", "prompts", "orders", "joint", "mode", "reconcile", "until", "round", "bias-plot"},
+	missing: scoreJudge.missing}
+
 func compareFlags() []cli.Flag {
 	own := map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"),
 		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system"},
@@ -83,8 +88,7 @@ func compareFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "template", Usage: "prompt template `FILE` of kind compare; may be repeated, in place " +
 			"of --prompts"},
 	}}
-	asking := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool { return f.Names()[0] == "template" })
-	return slices.Concat(runFlags(own), ratingFlags(), asking)
+	return slices.Concat(runFlags(own), ratingFlags(), compareJudge.flags())
 }
 
 // ratingFlags say how systems are rated.
@@ -102,7 +106,7 @@ func ratingFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "own", Usage: "`JUDGE=SYSTEM[,SYSTEM]`: systems that are the judge, or of its family, " +
 			"for the audit; may be repeated"},
 		&cli.StringFlag{Name: "report", Usage: "write the figures as Markdown to `FILE`, replacing it"},
-		&cli.StringFlag{Name: "plot", Usage: "draw the ratings with their intervals to `FILE`, .svg or .png"},
+		&cli.StringFlag{Name: "plot", Usage: "draw the ratings with their intervals to `FILE`, .svg, .png or .pdf"},
 		&cli.StringFlag{Name: "matrix-plot", Usage: "draw how often each system wins against each other to `FILE`"},
 		&cli.StringFlag{Name: "bias-plot", Usage: "draw the audit of the judges to `FILE`"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"order-changes>20%\"; also " +
@@ -257,35 +261,24 @@ func readTypes(flag string, t *taxonomy.Taxonomy) ([]string, error) {
 
 // readCompareJudge reads how models judge; nil without a judge.
 func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskOptions, error) {
-	judging := append(askFlags(), &cli.IntFlag{Name: "prompts"}, &cli.StringFlag{Name: "orders"},
-		&cli.BoolFlag{Name: "joint"}, &cli.StringFlag{Name: "mode"}, &cli.StringFlag{Name: "reconcile"},
-		&cli.StringFlag{Name: "until"}, &cli.IntFlag{Name: "round"},
-		&cli.StringFlag{Name: "bias-plot"})
-	if name := ctx.String("judge"); name == "" || name == "none" {
-		return nil, onlyWith(ctx, e, slices.DeleteFunc(judging, func(f cli.Flag) bool { return f.Names()[0] == "judge" }),
-			"--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
+	ask, err := compareJudge.read(ctx, e)
+	if ask == nil || err != nil {
+		return nil, err
 	}
-	switch mode := ctx.String("mode"); mode {
-	case "both":
-		c.Modes = []string{prompt.Vanilla, prompt.ErrorAware}
-	case prompt.Vanilla, prompt.ErrorAware:
-		c.Modes = []string{mode}
-	default:
-		return nil, exit.Usagef("--mode %q: it is %s, %s or both", mode, prompt.ErrorAware, prompt.Vanilla)
+	ask.Joint, ask.Template = ctx.Bool("joint"), ""
+	if c.Modes, err = readModes(ctx); err != nil {
+		return nil, err
 	}
-	switch order := ctx.String("orders"); order {
-	case "both":
-		c.Orders = []string{verdicts.OrderAB, verdicts.OrderBA}
-	case verdicts.OrderAB, verdicts.OrderBA:
-		c.Orders = []string{order}
-	default:
-		return nil, exit.Usagef("--orders %q: it is both, %s or %s", order, verdicts.OrderAB, verdicts.OrderBA)
+	c.Orders, err = oneOrBoth(ctx, "orders", "both, ab or ba", verdicts.OrderAB, verdicts.OrderBA)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTogether(ctx, []goesWith{{"round", "until", []string{"settled"}}}); err != nil {
+		return nil, err
 	}
 	switch until := ctx.String("until"); {
 	case until != "" && until != "settled":
 		return nil, exit.Usagef("--until %q: there is only --until settled", until)
-	case until == "" && ctx.IsSet("round"):
-		return nil, exit.Usagef("--round goes with --until settled")
 	case until == "settled" && ctx.Int("round") < 1:
 		return nil, exit.Usagef("--round %d: give a number of pairs", ctx.Int("round"))
 	case until == "settled":
@@ -301,11 +294,7 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 	if c.Wordings = wordings[:k]; len(ctx.StringSlice("template")) > 0 {
 		c.Wordings = ctx.StringSlice("template")
 	}
-	ask, err := readAskOptions(ctx, e)
-	if err == nil {
-		ask.Joint, ask.Template = ctx.Bool("joint"), ""
-	}
-	return ask, err
+	return ask, nil
 }
 
 // makePairs writes the pairs of a file of outputs beside OUT, and makes them the input. For a look at prompts and costs

@@ -14,7 +14,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-const diffDescription = `What changed from one tagged file to another with the same ids, as after a new version of the
+const diffDescription = `What changed from one tagged file to another, as after a new version of the
 system that wrote the questions, or of the model that tagged them:
    erreval diff before.jsonl after.jsonl
 
@@ -22,9 +22,10 @@ For a page, or a program:
    erreval diff before.jsonl after.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
    erreval diff before.jsonl after.jsonl --json
 
-Rows are joined by id. Where a file has no column "id", ids are made from the texts, so rows with
-changed text are then in one file only; with given ids they are compared, unless --same-text.
-Rows that share an id are joined by id and text; --id COLUMN,COLUMN names columns that tell them apart.
+Rows are paired by id: that of --id COLUMN,COLUMN or of the column "id". Where a file has none, they are paired by
+what the system was given (all fields but the first, else the field of a group) and by the column "system". Rows that
+share a key are told apart by their texts. The first line counts the rows without a partner; where a file has more than
+5 % of them, the command says which --id would pair them, and ends with code 3.
 Intervals are paired and resample groups of rows, by default those of one passage.
 Two files in which "erreval discover" found issues are compared by these, unless --labels is given; the second one
 should be mapped to the first one's list:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/models"
@@ -104,11 +104,13 @@ func discoverFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "template",
 			Usage: "prompt template `FILE`, in place of the built-in one of its kind; may be repeated"},
 	}
-	asking := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"repeats", "template", "lines"}, f.Names()[0])
-	})
-	return slices.Concat(own, rowFlags(), asking)
+	return slices.Concat(own, rowFlags(), discoverJudge.flags(), []cli.Flag{&cli.BoolFlag{Name: "retry-unusable",
+		Usage: "ask again where the replies in the journal could not be used"}})
 }
+
+// discoverJudge are the judge's flags of discover, which has a template for each kind of question.
+var discoverJudge = judgeFlags{without: []string{"repeats", "template", "lines"}, own: []string{"retry-unusable"},
+	instead: "ask no model", missing: "--%s is for language models; name one with --judge"}
 
 // readDiscover reads the flags; ask is nil without a judge.
 func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.AskOptions, err error) {
@@ -135,10 +137,8 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 	if err := readGrouping(ctx, e, d); err != nil {
 		return nil, nil, err
 	}
-	if ctx.String("judge") == "" {
-		err = onlyWith(ctx, e, askFlags(), "--%s is for language models; name one with --judge")
-	} else if ask, err = readAskOptions(ctx, e); err == nil {
-		ask.Template = ""
+	if ask, err = discoverJudge.read(ctx, e); ask != nil {
+		ask.Template, ask.ReplayRejected = "", !ctx.Bool("retry-unusable")
 	}
 	return d, ask, errors.Join(err, checkDiscover(ctx, d, ask))
 }
@@ -214,7 +214,7 @@ func readIssueLimits(ctx *cli.Context, names ...string) (limits []gate.Gate, err
 
 // readCriteria reads a criterion a line.
 func readCriteria(file string) ([]prompt.Criterion, error) {
-	data, err := os.ReadFile(file)
+	data, err := regularfile.Read(file, regularfile.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -232,6 +232,22 @@ func readCriteria(file string) ([]prompt.Criterion, error) {
 	return out, nil
 }
 
+// discoverTable says which flags go with which analysis and grouping. That of labels is a grouping of its own, which
+// takes --threshold, and no --issues.
+func discoverTable(analysis string) []goesWith {
+	known := []string{discover.Cumulative, discover.KeyPoints, discover.Offline}
+	table := []goesWith{{"criteria", "analysis", []string{discover.ByCriteria}},
+		{"high-score", "analysis", []string{discover.ByCriteria}},
+		{"sentence", "analysis", []string{discover.ByRecord}},
+		{"evidence", "analysis", []string{discover.ByIssue, discover.ByCriteria}},
+		{"orders", "grouping", known[:1]}, {"max-issues", "grouping", known[1:2]}}
+	if analysis == discover.ByLabels {
+		return append(table, goesWith{"issues", "analysis",
+			[]string{discover.ByIssue, discover.ByCriteria, discover.ByRecord}})
+	}
+	return append(table, goesWith{"threshold", "grouping", known[2:]}, goesWith{"issues", "grouping", known})
+}
+
 // checkDiscover finds flags that do not go together.
 func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions) error {
 	var errs []error
@@ -247,21 +263,8 @@ func checkDiscover(ctx *cli.Context, d *stages.Discover, ask *stages.AskOptions)
 	refuse(d.Output == "" && (ask == nil || ask.Asks()), "no output; give -o OUT")
 	refuse(d.Chosen.Sample < 0, "--sample %d: give a number of rows, or 0 for all", d.Chosen.Sample)
 	refuse(d.Chosen.Worst && d.Chosen.Sample == 0, "--worst goes with --sample N")
-	for _, f := range []struct{ flag, by string }{{"criteria", discover.ByCriteria}, {"high-score", discover.ByCriteria},
-		{"sentence", discover.ByRecord}} {
-		refuse(ctx.IsSet(f.flag) && d.By != f.by, "--%s goes with --analysis %s", f.flag, f.by)
-	}
-	asksAboutRows := d.By == discover.ByIssue || d.By == discover.ByCriteria
-	refuse(ctx.IsSet("evidence") && !asksAboutRows, "--evidence goes with --analysis %s or %s", discover.ByIssue,
-		discover.ByCriteria)
-	grouping := d.Group.Grouping
-	for _, f := range []struct{ flag, grouping string }{{"orders", discover.Cumulative},
-		{"max-issues", discover.KeyPoints}, {"threshold", discover.Offline}} {
-		fits := grouping == f.grouping || f.flag == "threshold" && d.By == discover.ByLabels
-		refuse(ctx.IsSet(f.flag) && !fits, "--%s goes with --grouping %s", f.flag, f.grouping)
-	}
-	refuse(d.KnownFile != "" && (grouping == discover.Direct || d.By == discover.ByLabels),
-		"--issues goes with --grouping %s, %s or %s", discover.Cumulative, discover.KeyPoints, discover.Offline)
+	errs = append(errs, checkTogether(ctx, discoverTable(d.By)))
+	grouping, asksAboutRows := d.Group.Grouping, d.By == discover.ByIssue || d.By == discover.ByCriteria
 	if d.By == discover.ByLabels {
 		refuse(ask != nil, "--analysis labels asks no model; leave out --judge")
 		refuse(ctx.IsSet("grouping") && grouping != discover.Offline,

@@ -62,10 +62,10 @@ more about language models.`,
 		Flags: slices.Concat(runFlags(map[string][]cli.Flag{
 			"output": {&cli.BoolFlag{Name: "table", Usage: "print the rows and their errors as a table"}, modelFlag(),
 				verifierFlag(), joinFlag(), taxonomyFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag()},
-			"limit":  {workersFlag(), rowTimeoutFlag(), thresholdFlag(), labelsOnlyFlag()},
+			"limit":  {workersFlag(), rowTimeoutFlag(), windowFlag(), anyLanguageFlag(), thresholdFlag(), labelsOnlyFlag()},
 			"resume": {shardFlag(), flushFlag()},
 			"json":   {identifierFlag()},
-		}), gateFlags(), labellerFlags()),
+		}), gateFlags(), []cli.Flag{examplesFlag()}, identifyJudge.flags()),
 		Action: func(ctx *cli.Context) error {
 			o, err := readIdentifyOptions(ctx, e)
 			if err != nil {
@@ -107,8 +107,11 @@ func readIdentifyOptions(ctx *cli.Context, e *env) (o *identifyOptions, err erro
 func readLocalOptions(ctx *cli.Context) (o stages.LocalOptions, err error) {
 	o = stages.LocalOptions{Model: ctx.String("model"), Verifier: ctx.String("verifier"), Join: ctx.String("join"),
 		Thresholds: ctx.StringSlice("threshold"), Workers: ctx.Int("workers"), LabelsOnly: ctx.Bool("labels-only"),
-		RowTimeout: ctx.Duration("row-timeout"), Prompt: ctx.Bool("flush"),
+		RowTimeout: ctx.Duration("row-timeout"), Prompt: ctx.Bool("flush"), AnyLanguage: ctx.Bool("any-language"),
 		On: ort.Options{Device: ctx.String("device"), Library: ctx.String("ort-lib")}}
+	if o.ReadWords, err = readWindow(ctx.String("window")); err != nil {
+		return o, err
+	}
 	o.On.GPUMemory, err = local.ParseSize(ctx.String("gpu-memory"))
 	return o, err
 }
@@ -176,12 +179,13 @@ func runIdentify(ctx context.Context, e *env, o *identifyOptions) error {
 // Who finds the errors, beside stages.IdentifierLLM.
 const identifierLocal = "local"
 
-// labellerFlags are those of a language model as identifier.
-func labellerFlags() []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringFlag{Name: "examples", Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most",
-			scorer.MaxExamples)},
-	}, askFlags()...)
+// identifyJudge are the flags of a language model as identifier.
+var identifyJudge = judgeFlags{own: []string{"examples"}, instead: "ask the local model",
+	missing: "--%s is for a language model as identifier; choose one with --identifier llm --judge NAME"}
+
+func examplesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "examples",
+		Usage: fmt.Sprintf("show the labelled rows of `FILE` in each prompt, %d at most", scorer.MaxExamples)}
 }
 
 func identifierFlag() cli.Flag {
@@ -192,7 +196,7 @@ func identifierFlag() cli.Flag {
 // localFlags are those of the local model alone.
 func localFlags() []cli.Flag {
 	return []cli.Flag{modelFlag(), joinFlag(), deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(),
-		rowTimeoutFlag(), thresholdFlag(), labelsOnlyFlag(), flushFlag()}
+		rowTimeoutFlag(), windowFlag(), anyLanguageFlag(), thresholdFlag(), labelsOnlyFlag(), flushFlag()}
 }
 
 func thresholdFlag() cli.Flag {
@@ -202,6 +206,11 @@ func thresholdFlag() cli.Flag {
 
 func labelsOnlyFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "labels-only", Usage: "leave the probabilities out of diagnoses"}
+}
+
+func anyLanguageFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "any-language",
+		Usage: "also tag rows in languages that the model does not read, instead of leaving them untagged"}
 }
 
 func verifierFlag() cli.Flag {
@@ -214,20 +223,19 @@ func verifierFlag() cli.Flag {
 func readIdentifier(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 	switch who := ctx.String("identifier"); who {
 	case identifierLocal:
-		return nil, onlyWith(ctx, e, labellerFlags(),
-			"--%s is for a language model as identifier; choose one with --identifier llm --judge NAME")
+		return nil, identifyJudge.refuse(ctx, e)
 	case stages.IdentifierLLM:
 	default:
 		return nil, exit.Usagef("--identifier %q: give local, or llm and a model with --judge", who)
 	}
-	if err := onlyWith(ctx, e, localFlags(),
+	if err := onlyWith(ctx, e, namesOf(localFlags()),
 		"--%s is for the local model; leave it out with --identifier llm"); err != nil {
 		return nil, err
 	}
-	if ctx.String("judge") == "" {
-		return nil, exit.Usagef("--identifier llm: name the language model with --judge, as in --judge gpt-4o-mini")
+	o, err := identifyJudge.read(ctx, e)
+	if o == nil && err == nil {
+		err = exit.Usagef("--identifier llm: name the language model with --judge, as in --judge gpt-4o-mini")
 	}
-	o, err := readAskOptions(ctx, e)
 	if err != nil {
 		return nil, err
 	}

@@ -130,18 +130,18 @@ func TestParseThresholds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := models.ParseThresholds([]string{"Vague=0", "0.4", "off topic=1"}, tax, tax.Labels())
+	got, err := models.ParseThresholds("--threshold", []string{"Vague=0", "0.4", "off topic=1"}, tax, tax.Labels())
 	if err != nil || len(got) != 10 || got["Vague"] != 0 || got["Off Topic"] != 1 || got["Spell Error"] != 0.4 {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, ok := got["No Error"]; ok {
 		t.Error("No Error got a threshold")
 	}
-	if got, err := models.ParseThresholds(nil, tax, tax.Labels()); err != nil || len(got) != 0 {
+	if got, err := models.ParseThresholds("--threshold", nil, tax, tax.Labels()); err != nil || len(got) != 0 {
 		t.Errorf("without the flag: %v, %v", got, err)
 	}
 	for _, bad := range []string{"", "x", "NaN", "-0.1", "Vague=", "=0.5", "Vague=2"} {
-		if got, err := models.ParseThresholds([]string{bad}, tax, tax.Labels()); err == nil {
+		if got, err := models.ParseThresholds("--threshold", []string{bad}, tax, tax.Labels()); err == nil {
 			t.Errorf("%q: got %v, want an error", bad, got)
 		}
 	}

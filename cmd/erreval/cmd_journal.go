@@ -25,9 +25,9 @@ Whether a journal is whole:
 func recoverJournalCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name: "recover", Usage: "copy what is whole in a journal into a new one", ArgsUsage: "FILE",
-		Description: `Every reply whose checksum holds is copied, whatever has become of the pages around it, and no other; so are
-kept prompts and the sums of what was spent. Where sums are lost, spending is counted anew of the tokens of
-the replies: what calls without a reply used is not known any more. FILE stays as it is. The lost replies are
+		Description: `Every reply that SQLite can read and whose checksum holds is copied, and no other; so are kept prompts and the
+sums of what was spent. Where sums are lost, spending is counted anew of the tokens of the replies: what calls
+without a reply used is not known any more. FILE stays as it is. The lost replies are
 asked for, and paid for, again by the next run with --journal NEW:
    erreval journal recover scored.jsonl.journal -o saved.journal`,
 		Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"},
@@ -55,9 +55,6 @@ func describeRecovery(r *journal.Recovery) *report.Lines {
 	} else {
 		l.Add("damage", "%s", words.Printable(r.Fault))
 		l.Add("lost", "%s, as far as the rest of the file shows", words.Plural(r.LostReplies, "reply", "replies"))
-	}
-	if r.Unchecked > 0 {
-		l.Add("lost", "%s of an older program, without a checksum", words.Plural(r.Unchecked, "reply", "replies"))
 	}
 	if r.Prompts > 0 {
 		l.Add("copied", "%s", words.Plural(r.Prompts, "prompt", "prompts"))

@@ -56,7 +56,7 @@ func metaFlags() []cli.Flag {
 			Usage: "macro averages take labels with at least `N` gold rows"},
 		bootstrapFlag(), seedFlag(),
 		&cli.BoolFlag{Name: "confusion", Usage: "show what was predicted instead of each gold label"},
-		jsonFlag(), markdownFlag())
+		jsonFlag(), markdownFlag(), latexFlag())
 }
 
 // runMetaLabels reads, measures and prints. Its error is coded: exit.Incomplete where rows had no prediction.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -25,24 +24,26 @@ the model can be trusted:
 Rows are joined by id. A row that is unassigned, or missing, counts as a group of its own: it lowers the figures.
 Intervals resample groups of rows (--group). docs/evaluation.md says how each figure is computed.`
 
+// metaIssuesJudge are the judge's flags of meta issues, where --seed is that of the resampling.
+var metaIssuesJudge = judgeFlags{without: []string{"repeats", "seed", "lines"}, instead: "ask no model",
+	missing: discoverJudge.missing}
+
 func metaIssuesCommand(e *env) *cli.Command {
-	asking := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"repeats", "seed", "lines"}, f.Names()[0])
-	})
 	return &cli.Command{
 		Name:        "issues",
 		Usage:       "agreement of discovered issues with people's sentences and groups",
 		ArgsUsage:   "OUT",
 		Description: metaIssuesDescription,
 		Flags: slices.Concat(rowFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "gold", Usage: "`FILE` with what people say (default: OUT itself)"},
+			&cli.StringFlag{Name: "gold", Usage: "`FILE` with what people say, joined by id; its rows need no texts (default: OUT itself)"},
 			&cli.StringFlag{Name: "gold-sentence", Value: "issue", Usage: "its `COLUMN` that says what is wrong"},
 			&cli.StringFlag{Name: "gold-cluster", Value: "cluster", Usage: "its `COLUMN` that names the group of the fault"},
 			&cli.StringFlag{Name: "verdicts", Usage: "`FILE` in which people say whether a row's analysis describes the " +
 				"fault of the gold sentence"},
 			&cli.StringFlag{Name: "verdict", Value: "same", Usage: "its `COLUMN` with yes or no"},
-			recordedTaxonomyFlag("OUT"), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag()},
-			asking),
+			recordedTaxonomyFlag("OUT"), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(),
+			markdownFlag(), latexFlag()},
+			metaIssuesJudge.flags()),
 		Action: func(ctx *cli.Context) error { return runMetaIssues(ctx, e) },
 	}
 }
@@ -67,21 +68,17 @@ func runMetaIssues(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	err = look.Read(ctx.Context, e.Process, gold, found.ReadGold)
+	err = look.readLabels(ctx, e, gold, found.ReadGold)
 	if err == nil {
 		err = look.Read(ctx.Context, e.Process, file, found.ReadFound)
 	}
 	if verdicts := ctx.String("verdicts"); err == nil && verdicts != "" {
-		err = look.Read(ctx.Context, e.Process, verdicts, found.ReadVerdicts)
+		err = look.readLabels(ctx, e, verdicts, found.ReadVerdicts)
 	}
 	if err != nil {
 		return err
 	}
-	if ctx.String("judge") == "" {
-		if err := onlyWith(ctx, e, askFlags(), "--%s is for language models; name one with --judge"); err != nil {
-			return err
-		}
-	} else if asked, err := askAboutIssues(ctx, e, look, found); err != nil || !asked {
+	if asked, err := askAboutIssues(ctx, e, look, found); err != nil || !asked {
 		return err
 	}
 	r, err := found.ComputeReport(ctx.Context)
@@ -91,12 +88,12 @@ func runMetaIssues(ctx *cli.Context, e *env) error {
 	return look.printRows(e, r)
 }
 
+// askAboutIssues asks a model, if one is named; false where there is nothing to print behind it.
 func askAboutIssues(ctx *cli.Context, e *env, look *lookOptions, found *evaluation.Issues) (bool, error) {
-	ask, err := readAskOptions(ctx, e)
-	if err != nil {
-		return false, err
+	ask, err := metaIssuesJudge.read(ctx, e)
+	if ask == nil || err != nil {
+		return err == nil, err
 	}
-	asked, err := stages.CompareIssues(ctx.Context, e.Process, look.Taxonomy, found, ask, look.paths[0]+".meta",
+	return stages.CompareIssues(ctx.Context, e.Process, look.Taxonomy, found, ask, look.paths[0]+".meta",
 		ctx.Bool("json"))
-	return asked, errors.Join(err)
 }

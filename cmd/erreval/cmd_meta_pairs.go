@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -32,8 +33,9 @@ func metaPairsCommand(e *env) *cli.Command {
 		Description: metaPairsDescription,
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "human", Usage: "`COLUMN[,COLUMN]` with people's verdicts"},
+			humanFileFlag(),
 			&cli.StringFlag{Name: "type", Value: verdicts.Overall, Usage: "the judge's verdicts by this error `TYPE`"},
-		}, pairColumnFlags(), []cli.Flag{bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag()}),
+		}, pairColumnFlags(), []cli.Flag{bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag(), latexFlag()}),
 		Action: func(ctx *cli.Context) error { return runMetaPairs(ctx, e) },
 	}
 }
@@ -52,9 +54,12 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	}
 	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
 	look.Rows.Taxonomy = look.Taxonomy
+	if err := look.join(ctx, e, k.Columns.Verdicts); err != nil {
+		return err
+	}
 	k.Rows = look.Rows
 	pairs, faults, err := k.ReadPeople(ctx.Context, look.paths[0], ctx.String("type"))
-	if err != nil {
+	if err := errors.Join(err, look.checkJoined(e)); err != nil {
 		return err
 	}
 	o := people.Options{Intervals: report.IntervalOptions{Method: report.Bootstrap, Resamples: ctx.Int("bootstrap"),

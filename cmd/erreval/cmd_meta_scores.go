@@ -19,6 +19,9 @@ const metaScoresDescription = `Scores (column scores.<dimension>) against column
 dimension are averaged:
    erreval meta scores --human fluency=fluency_1,fluency_2 --human clarity=clarity scored.jsonl
 
+People's scores in a file of their own, joined by id; its rows need no texts:
+   erreval meta scores --human-file ratings.xlsx --human fluency=Fluency scored.jsonl
+
 Two judges on the same rows, with intervals and p-values of the difference:
    erreval meta scores --human fluency=fluency offline.jsonl judge.jsonl
 
@@ -32,8 +35,8 @@ Systems by another column than "system"; a picture; figures for a program or a p
    erreval meta scores --human fluency=fluency scored.jsonl --json
    erreval meta scores --human fluency=fluency scored.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
 
-People's scores are read from the first file; a second one is joined by id. Unscored rows are left out
-of every figure, counted, and lead to exit code 3. Intervals resample groups of rows (--group), by
+People's scores are read from the first file, or from --human-file; a second file is joined by id. Unscored rows are
+left out of every figure, counted, and lead to exit code 3. Intervals resample groups of rows (--group), by
 default the passage. docs/scoring.md says how each figure is computed.`
 
 func metaScoresCommand(e *env) *cli.Command {
@@ -45,6 +48,7 @@ func metaScoresCommand(e *env) *cli.Command {
 		Flags: append(rowFlags(),
 			&cli.StringSliceFlag{Name: "human",
 				Usage: "people's scores of a dimension, `DIMENSION=COLUMN[,COLUMN2]`; may be repeated"},
+			humanFileFlag(),
 			&cli.StringFlag{Name: "by",
 				Usage: "`mode`: compare the vanilla and the error-aware judgements in one file, and report the lift"},
 			&cli.StringFlag{Name: "system",
@@ -55,9 +59,9 @@ func metaScoresCommand(e *env) *cli.Command {
 				Usage: "a low row is overestimated from `SCORE` on"},
 			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"),
 			resampleGroupFlag(), bootstrapFlag(), seedFlag(),
-			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg or .png"},
-			&cli.StringFlag{Name: "lift-plot", Usage: "with --by mode, draw the lift of each dimension to `FILE`, .svg or .png"},
-			overwriteFlag(), jsonFlag(), markdownFlag()),
+			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg, .png or .pdf"},
+			&cli.StringFlag{Name: "lift-plot", Usage: "with --by mode, draw the lift of each dimension to `FILE`, .svg, .png or .pdf"},
+			overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()),
 		Action: func(ctx *cli.Context) error { return runMetaScores(ctx, e) },
 	}
 }
@@ -82,7 +86,18 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	if err := errors.Join(plot.CheckPath(), lift.CheckPath()); err != nil {
 		return err
 	}
-	if err := look.readAll(ctx, e, scores.ReadScores); err != nil {
+	human, err := evaluation.ParseHuman(ctx.StringSlice("human"))
+	if err != nil {
+		return err
+	}
+	var columns []string
+	for _, h := range human {
+		columns = append(columns, h.Columns...)
+	}
+	if err := look.join(ctx, e, columns); err != nil {
+		return err
+	}
+	if err := errors.Join(look.readAll(ctx, e, scores.ReadScores), look.checkJoined(e)); err != nil {
 		return err
 	}
 	r, err := scores.ComputeReport(ctx.Context)

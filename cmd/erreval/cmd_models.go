@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models"
 )
@@ -125,17 +125,19 @@ func tokenize(ctx *cli.Context, e *env, in run.Rows) error {
 	if err != nil {
 		return exit.With(exit.Unfit, err)
 	}
-	asJSON := json.NewEncoder(e.Out)
-	asJSON.SetEscapeHTML(false)
 	faults, err := in.Each(ctx.Context, e.Process, ctx.Args().First(), func(row *dataset.Row) error {
 		tokens, err := encoder.Tokens(row)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case ctx.Bool("json"):
-			return asJSON.Encode(tokens)
 		}
-		_, err = fmt.Fprintln(run.Guard(e.Out), tokens)
+		if !ctx.Bool("json") {
+			_, err = fmt.Fprintln(run.Guard(e.Out), tokens)
+			return err
+		}
+		line, err := plainjson.Marshal(tokens, "")
+		if err == nil {
+			_, err = e.Out.Write(line)
+		}
 		return err
 	})
 	return errors.Join(err, e.WarnFaults(faults))

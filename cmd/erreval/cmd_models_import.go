@@ -22,6 +22,8 @@ func importFlags() []cli.Flag {
 			Usage: "how fields become one input: `fields` (apart, default) or text (one string), as the model was trained"},
 		&cli.StringFlag{Name: "activation", Usage: "`sigmoid` or softmax, where config.json has no problem_type"},
 		&cli.StringFlag{Name: "segments", Usage: "token_type_ids, one a field, as in `0,1,1` (default: all 0)"},
+		&cli.StringFlag{Name: "window",
+			Usage: "the model reads of a long field the sentences that bear most on the others, `FIELD=WORDS`, as it was trained"},
 		&cli.StringSliceFlag{Name: "threshold", Aliases: []string{"t"},
 			Usage: "give an error from this probability on: `P`, or LABEL=P; may be repeated"},
 		&cli.Int64Flag{Name: "external-above", Value: convert.DefaultOptions().ExternalAbove,
@@ -45,7 +47,8 @@ func readImportOptions(ctx *cli.Context, e *env) (o importing.Options, err error
 		Overwrite: ctx.Bool("overwrite"), Precision: ctx.String("precision"), External: ctx.Int64("external-above"),
 		KeepFP32: ctx.Bool("keep-fp32"), Optimize: ctx.Bool("optimize"), Labels: ctx.String("labels"),
 		Join: ctx.String("join"), Activation: ctx.String("activation"),
-		Segments: ctx.String("segments"), Thresholds: ctx.StringSlice("threshold"), Verify: ctx.String("verify"),
+		Segments: ctx.String("segments"), Window: ctx.String("window"),
+		Thresholds: ctx.StringSlice("threshold"), Verify: ctx.String("verify"),
 		Tolerance: ctx.Float64("tolerance"), Library: ctx.String("ort-lib"), Log: e.log(ctx.Bool("quiet"))}
 	if err := o.Validate(); err != nil {
 		return o, err

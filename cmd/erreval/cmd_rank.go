@@ -31,7 +31,7 @@ func rankCommand(e *env) *cli.Command {
 		Description: rankDescription,
 		Flags: slices.Concat(fileFlags(), []cli.Flag{recordedTaxonomyFlag("VERDICTS"), idFlag(),
 			&cli.StringFlag{Name: "verdict", Usage: "`COLUMN[,COLUMN]` with verdicts (default: those of erreval compare)"},
-		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag()}),
+		}, pairColumnFlags(), ratingFlags(), []cli.Flag{overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()}),
 		Action: func(ctx *cli.Context) error { return runRank(ctx, e) },
 	}
 }
@@ -69,7 +69,7 @@ func runRank(ctx *cli.Context, e *env) error {
 		return err
 	}
 	k := &stages.Rank{Process: e.Process, Taxonomy: t, Inputs: paths, Report: ctx.String("report"), JSON: form.json,
-		Markdown: form.markdown, Columns: readPairColumns(ctx)}
+		Markdown: form.markdown, LaTeX: form.latex, Columns: readPairColumns(ctx)}
 	if ctx.IsSet("verdict") {
 		if k.Columns.Verdicts, err = run.ReadID(ctx.String("verdict")); err != nil || k.Columns.Verdicts == nil {
 			return exit.Usagef("--verdict %q: write COLUMN or COLUMN,COLUMN", ctx.String("verdict"))

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/sections"
 	"github.com/erreval/erreval/internal/wholefile"
@@ -64,6 +65,7 @@ func viewFlags() []cli.Flag {
 	return []cli.Flag{mapFlag(), idFlag(), recordedTaxonomyFlag("IN"),
 		&cli.StringSliceFlag{Name: "human", Usage: "columns with people's scores, `DIMENSION=COLUMN[,COLUMN]`, or with their " +
 			"verdicts on pairs, COLUMN[,COLUMN]; may be repeated"},
+		humanFileFlag(),
 		&cli.StringFlag{Name: "title", Usage: "`TITLE` of the page (default: the names of the files)"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the sample and of resampling"}}
 }
@@ -83,6 +85,7 @@ func runReport(ctx *cli.Context, e *env) error {
 	if err := checkReport(out, ctx.Args().Slice(), ctx.Bool("overwrite")); err != nil {
 		return err
 	}
+	defer e.LimitMemory(0)() // of records of the usual size
 	v, err := openViewed(ctx, e, ctx.Args().Slice(), "")
 	if err != nil {
 		return err
@@ -199,14 +202,44 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	for _, f := range index.Files() {
 		so.Runs = append(so.Runs, sections.Run{Name: f.Name, Path: f.Path})
 	}
-	so.Open = func(path string) (run.Rows, error) { return openViewedRows(path, &o, given, index.Taxonomy()) }
 	if err := readHuman(ctx.StringSlice("human"), index.Taxonomy(), &so); err != nil {
 		return nil, errors.Join(err, index.Close())
+	}
+	joined, err := readHumanFile(ctx, e, &o, &so)
+	if err != nil {
+		return nil, errors.Join(err, index.Close())
+	}
+	so.Open = func(path string) (run.Rows, error) {
+		rows, err := openViewedRows(path, &o, given, index.Taxonomy())
+		rows.Joined = joined
+		return rows, err
 	}
 	if v.catalog, err = sections.Complete(ctx.Context, so); err != nil {
 		return nil, errors.Join(err, index.Close())
 	}
 	return v, nil
+}
+
+// readHumanFile reads the columns of --human from the file that --human-file names; nil without one.
+func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *sections.Options) (*run.Joined, error) {
+	file := ctx.String("human-file")
+	if file == "" {
+		return nil, nil
+	}
+	columns := slices.Clone(so.Verdicts)
+	for _, list := range so.Human {
+		columns = append(columns, strings.Split(list, ",")...)
+	}
+	if len(columns) == 0 {
+		return nil, exit.Usagef("--human-file %s: name its columns with --human", file)
+	}
+	files, err := run.FileOptions{}.Open()
+	if err != nil {
+		return nil, err
+	}
+	rows := run.Rows{Files: files, Taxonomy: &taxonomy.Taxonomy{}}
+	rows.ID = o.ID
+	return rows.ReadJoined(ctx.Context, e.Process, file, columns)
 }
 
 // openViewedRows says how a file is read again: with the taxonomy that its record names, else with that of the view.
@@ -273,7 +306,7 @@ func (v *viewed) write(ctx context.Context, w io.Writer, format string, sample i
 	if format == formatMarkdown {
 		return sections.Print(v.catalog, figures).Markdown(w)
 	}
-	return run.WriteJSON(w, struct {
+	return plainjson.Write(w, struct {
 		Catalog *view.Catalog `json:"catalog"`
 		*sections.Figures
 	}{v.catalog, figures})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -49,13 +50,13 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: append(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag()}, "resume": {flushFlag()}}),
-			judgeFlags()...),
+		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag()},
+			"resume": {flushFlag()}}), scoreJudge.flags(), panelFlags()),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
 				return err
 			}
-			if ctx.Bool("flush") && ctx.String("judge") != "" {
+			if ctx.Bool("flush") && namesJudge(ctx) {
 				return exit.Usagef("--flush is for offline scores; leave it out with --judge")
 			}
 			ask, err := readJudgeOptions(ctx, e)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/loopback"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/stages"
@@ -237,7 +237,7 @@ func (o *serveOptions) openModel(ctx context.Context, e *env, so *service.Option
 	}
 	schedule := local.Schedule(lo.On.Device, lo.Workers)
 	m := &service.Model{Identifier: l.Identifier, Manifest: &l.Model.Manifest, SHA256: l.Model.SHA256,
-		Device: lo.On.Device, Workers: schedule.Workers, Close: l.Close}
+		Device: lo.On.Device, Workers: schedule.Workers, LabelsOnly: lo.LabelsOnly, Close: l.Close}
 	if schedule.BatchTokens > 0 {
 		m.Batch = schedule.Window / 2
 	}
@@ -249,7 +249,7 @@ func (o *serveOptions) readToken(e *env) (string, error) {
 	if o.TokenFile == "" {
 		return "", nil
 	}
-	f, err := os.Open(o.TokenFile)
+	f, err := regularfile.Open(o.TokenFile)
 	if err != nil {
 		return "", fmt.Errorf("--token-file: %w", err)
 	}

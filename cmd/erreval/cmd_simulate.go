@@ -35,15 +35,15 @@ judges are at least 0.8 sure of the error, else it goes to OUT.rejected.jsonl. L
    erreval simulate rows.jsonl -o written.jsonl --judge gpt-4o,gpt-4o-mini --examples seeds.jsonl --max-cost 5
 
 docs/simulate.md lists the mechanisms.`,
-		Flags: slices.Concat(rowFlags(), []cli.Flag{outFlag(), overwriteFlag(), taxonomyFlag(),
+		Flags: slices.Concat(rowFlags(), []cli.Flag{outFlag(), overwriteFlag(), quietFlag(), taxonomyFlag(),
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},
-			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), writerFlags()),
+			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), simulateJudge.flags(), writerFlags()),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one input file"); err != nil {
 				return err
 			}
-			if ctx.String("output") == "" && !ctx.IsSet("judge") {
+			if ctx.String("output") == "" && !namesJudge(ctx) {
 				return exit.Usagef("erreval simulate needs -o OUT, the file to write")
 			}
 			t, err := openTaxonomy(ctx.String("taxonomy"))
@@ -51,7 +51,7 @@ docs/simulate.md lists the mechanisms.`,
 				return err
 			}
 			s := &stages.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
-				Overwrite: ctx.Bool("overwrite"), JSON: ctx.Bool("json")}
+				Overwrite: ctx.Bool("overwrite"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json")}
 			if s.Rows, err = openRowInput(ctx, t); err != nil {
 				return err
 			}
@@ -66,22 +66,22 @@ docs/simulate.md lists the mechanisms.`,
 // runSimulate chooses who makes the rows, and refuses the flags of others.
 func runSimulate(ctx *cli.Context, e *env, s *stages.Simulate) error {
 	if ctx.Bool("verifier") {
-		if err := onlyWith(ctx, e, slices.Concat(ruleFlags(), writerFlags()),
+		if err := onlyWith(ctx, e, append(namesOf(ruleFlags()), simulateJudge.names(ctx)...),
 			"--%s plants errors; it does not go with --verifier"); err != nil {
 			return err
 		}
 		return s.ForVerifier(ctx.Context,
 			simulate.VerifierOptions{Seed: ctx.Uint64("seed"), Negatives: ctx.Float64("negatives")})
 	}
-	if err := onlyWith(ctx, e, verifierFlags(), "--%s goes with --verifier"); err != nil {
+	if err := onlyWith(ctx, e, namesOf(verifierFlags()), "--%s goes with --verifier"); err != nil {
 		return err
 	}
-	if ctx.IsSet("judge") {
-		return simulateByModels(ctx, e, s)
-	}
-	if err := onlyWith(ctx, e, writerFlags(),
-		"--%s is for language models that write; name them with --judge"); err != nil {
+	ask, err := simulateJudge.read(ctx, e)
+	if err != nil {
 		return err
+	}
+	if ask != nil {
+		return simulateByModels(ctx, e, s, ask)
 	}
 	o := simulate.Options{Seed: ctx.Uint64("seed"), Copies: ctx.Int("copies"), Total: ctx.Int("total"),
 		PerError: ctx.Int("per-error"), Combined: ctx.Float64("combined"), Rules: ctx.Int("rules")}
@@ -95,14 +95,8 @@ func readMix(ctx *cli.Context) stages.MixOptions {
 	return stages.MixOptions{Weights: ctx.StringSlice("mix"), Only: ctx.Bool("only")}
 }
 
-func simulateByModels(ctx *cli.Context, e *env, s *stages.Simulate) error {
-	if ctx.String("judge") == "" {
-		return exit.Usagef("--judge is empty: name language models, or leave it out to plant errors by rules")
-	}
-	if err := onlyWith(ctx, e, onlyRuleFlags(), "--%s is for the rules; leave it out with --judge"); err != nil {
-		return err
-	}
-	ask, err := readAskOptions(ctx, e)
+func simulateByModels(ctx *cli.Context, e *env, s *stages.Simulate, ask *stages.AskOptions) error {
+	err := onlyWith(ctx, e, namesOf(onlyRuleFlags()), "--%s is for the rules; leave it out with --judge")
 	if err != nil {
 		return err
 	}
@@ -160,15 +154,16 @@ func verifierFlags() []cli.Flag {
 	}
 }
 
-// writerFlags are those of language models that write errors, beside mixFlags.
+// simulateJudge are the flags of language models that write errors, beside mixFlags. --judge and --seed are its own.
+var simulateJudge = judgeFlags{without: []string{"judge", "seed", "repeats", "template"},
+	own:     []string{"writer", "field", "examples", "agree", "confidence", "write-template", "confirm-template"},
+	instead: "plant errors by rules", missing: "--%s is for language models that write; name them with --judge"}
+
 func writerFlags() []cli.Flag {
 	def := llmsim.DefaultOptions()
-	shared := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"judge", "seed", "repeats", "template"}, f.Names()[0])
-	})
-	return append(shared,
+	return []cli.Flag{
 		&cli.StringFlag{Name: "judge", // not in the environment, where it would spend money by itself
-			Usage: "have errors written by language models, `NAME,NAME`; the key is in " + keyVariables()},
+			Usage: "have errors written by language models, `NAME,NAME`; none asks none; the key is in " + keyVariables()},
 		&cli.StringFlag{Name: "writer", Usage: "which `NAME` of --judge writes (default: the first); " +
 			"all of them are asked whether the error is there"},
 		&cli.StringFlag{Name: "field",
@@ -179,5 +174,6 @@ func writerFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "confidence", Value: def.Confidence, Usage: "`P` from which on a judge is sure, 0 to 1"},
 		&cli.StringFlag{Name: "write-template", Usage: "prompt `TEMPLATE` that asks for texts, of kind simulate"},
 		&cli.StringFlag{Name: "confirm-template",
-			Usage: "prompt `TEMPLATE` that asks for confidence, of kind confirm"})
+			Usage: "prompt `TEMPLATE` that asks for confidence, of kind confirm"},
+	}
 }

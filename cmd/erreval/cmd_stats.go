@@ -36,7 +36,7 @@ func statsCommand(e *env) *cli.Command {
 				Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
 			&cli.StringFlag{Name: "interval", Value: report.Bootstrap,
 				Usage: "`METHOD` of intervals: bootstrap, wilson or none"},
-			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg or .png"},
+			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
 			failOnFlag(), overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runStats(ctx, e) },
 	}

@@ -9,8 +9,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/models"
+	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -62,7 +66,7 @@ func listTaxonomies(ctx *cli.Context, w io.Writer) error {
 		return err
 	}
 	if ctx.Bool("json") {
-		return run.WriteJSON(w, all)
+		return plainjson.Write(w, all)
 	}
 	return taxonomy.WriteList(run.Guard(w), all)
 }
@@ -85,9 +89,35 @@ func showTaxonomy(ctx *cli.Context, w io.Writer) error {
 		return err
 	}
 	if ctx.Bool("json") {
-		return run.WriteJSON(w, t)
+		return plainjson.Write(w, withColumns(t))
 	}
-	return t.WriteText(run.Guard(w))
+	if err := t.WriteText(run.Guard(w)); err != nil || t.IsTask() {
+		return err
+	}
+	data, err := fs.ReadFile(embedded.Default(), models.ManifestFile)
+	if err != nil {
+		return err
+	}
+	m, err := models.ParseManifest(data)
+	if err != nil || m.Fits(t) != nil { // the default model may be for another task
+		return err
+	}
+	_, err = fmt.Fprintf(run.Guard(w), "\n%s, the default model, reads %s.\n", m.ID(), m.LanguagesText())
+	return err
+}
+
+// shownTaxonomy is a taxonomy with what the columns of its fields may be called, for programs that read rows.
+type shownTaxonomy struct {
+	*taxonomy.Taxonomy
+	Columns map[string][]string `json:"columns"` // field to names in plain form, the likelier first
+}
+
+func withColumns(t *taxonomy.Taxonomy) shownTaxonomy {
+	shown := shownTaxonomy{t, map[string][]string{}}
+	for _, field := range t.FieldNames() {
+		shown.Columns[field] = dataset.ColumnNames(field)
+	}
+	return shown
 }
 
 func checkTaxonomy(ctx *cli.Context, w io.Writer) error {

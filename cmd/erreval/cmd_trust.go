@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/trust"
 	"github.com/erreval/erreval/internal/words"
@@ -77,7 +77,7 @@ func addTrust(out io.Writer, store *trust.Store, dir string) error {
 	found := false
 	for _, f := range trustedFiles {
 		file := filepath.Join(dir, f.name)
-		data, err := os.ReadFile(file)
+		data, err := regularfile.Read(file, regularfile.Max)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

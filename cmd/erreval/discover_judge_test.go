@@ -17,6 +17,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/scripts/withjudge/oracle"
 )
@@ -85,9 +86,9 @@ const (
 // reasonForGood is why these rows are unassigned if the endpoint never does anything else; "" is assigned. Faults from
 // which it may recover are not here: they are tried again for minutes, which package discover does in no time.
 var reasonForGood = map[string]string{
-	"400": issues.Refused, "prompt filtered": issues.Filtered, "refusal": issues.Refused, "content filter": issues.Filtered,
-	"cut at max tokens": issues.Cut, "no text": issues.Missing, "off scale": issues.Missing, "not UTF-8": issues.Missing,
-	"two verdicts": issues.Ambiguous, "prompt echoed": "",
+	"400": reply.Refused, "prompt filtered": reply.Filtered, "refusal": reply.Refused, "content filter": reply.Filtered,
+	"cut at max tokens": reply.Cut, "no text": reply.Missing, "off scale": reply.Missing, "not UTF-8": reply.Missing,
+	"two verdicts": reply.Ambiguous, "prompt echoed": "",
 }
 
 // TestDiscoverFaults: whatever the endpoint does, once or for good, every row ends as assigned, as one without issue, or
@@ -125,7 +126,7 @@ func TestDiscoverFaults(t *testing.T) {
 				}
 				sorted := reason
 				if f.Name == "off scale" {
-					sorted = issues.UnknownIssue
+					sorted = reply.UnknownIssue
 				}
 				if got := rows["q06-keen"]; got != issues.Unassigned+" "+reason || code != exit.Incomplete {
 					t.Errorf("code %d, q06-keen is %s, want unassigned %s", code, got, reason)

@@ -12,9 +12,26 @@ import (
 // env is what a command may touch of the process.
 type env struct{ *run.Process }
 
+// stdout and stderr are the process's streams, which keepStreams keeps from libraries.
+var stdout, stderr = os.Stdout, os.Stderr
+
+// keepStreams drops what libraries write to os.Stdout and os.Stderr: net/http's transport logs bodies that nobody asked
+// for, and a body may repeat a key. Libraries hold the two since they were initialised, so that what these point to is
+// replaced. Traces of the runtime and ONNX Runtime's messages are not theirs.
+func keepStreams() error {
+	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	ownOut, ownErr := *os.Stdout, *os.Stderr
+	stdout, stderr = &ownOut, &ownErr
+	*os.Stdout, *os.Stderr = *nowhere, *nowhere
+	return nil
+}
+
 // newEnv is that of the process itself.
 func newEnv() *env {
-	p := &run.Process{Args: os.Args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+	p := &run.Process{Args: os.Args, In: os.Stdin, Out: stdout, Err: stderr, Getenv: os.Getenv,
 		IsTerminal: isTerminal}
 	p.GuardStreams()
 	return &env{Process: p}

@@ -2,13 +2,16 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
 )
 
@@ -114,6 +117,29 @@ func workersFlag() cli.Flag {
 	return &cli.IntFlag{Name: "workers", EnvVars: envName("workers"), Usage: "run `N` rows at a time; 0 is one a core"}
 }
 
+// windowFlag is that of commands that tag rows with the local model.
+func windowFlag() cli.Flag {
+	return &cli.StringFlag{Name: "window",
+		Usage: "read so many `WORDS` of a long passage, the sentences that bear most on the rest; off reads from its " +
+			"beginning on (default: the model's)"}
+}
+
+// readWindow gives identifier.Options.ReadWords.
+func readWindow(text string) (int, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "off":
+		return identifier.WholeField, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < models.MinWindow || n > models.MaxWindow {
+		return 0, exit.Usagef("--window %q: give a number of words from %d to %d, or off", text, models.MinWindow,
+			models.MaxWindow)
+	}
+	return n, nil
+}
+
 func rowTimeoutFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "row-timeout", Value: identifier.DefaultOptions().RowTimeout,
 		Usage: "leave a row untagged on which the model takes longer than `TIME`; 0 is no limit"}
@@ -150,6 +176,10 @@ func seedFlag() cli.Flag {
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
+}
+
+func latexFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "latex", Usage: "print LaTeX tables, with the rules of the package booktabs"}
 }
 
 func markdownFlag() cli.Flag {

@@ -28,7 +28,7 @@ var (
 const mostMemory = 512 * memoryFactor
 
 // TestHostileFiles: identify ends within mostMemory on every hostile file, with rows or a message, and so does refine
-// merge on workbooks.
+// merge on workbooks, and what looks at rows on those that are tagged (on all of them where each is measured).
 func TestHostileFiles(t *testing.T) {
 	for _, f := range hostiletest.Files() {
 		if f.Quick || *allHostile {
@@ -50,7 +50,15 @@ func measureFile(t *testing.T, f hostiletest.File) {
 		t.Fatal(err)
 	}
 	size := fmt.Sprintf("%d KiB", info.Size()>>10)
-	measure(t, "identify | "+f.Name+" | "+size, path, "identify", path, "-o", filepath.Join(t.TempDir(), "out.jsonl"))
+	out := t.TempDir()
+	lines := [][]string{{"identify", path, "-o", filepath.Join(out, "out.jsonl")}}
+	if *allHostile || strings.HasPrefix(f.Name, "tagged-") || f.Name == "page-of-150-MiB.parquet" {
+		lines = append(lines, []string{"report", path, "-o", filepath.Join(out, "out.html")}, []string{"stats", path},
+			[]string{"diff", path, path}, []string{"meta", "labels", path})
+	}
+	for _, line := range lines {
+		measure(t, line[0]+" | "+f.Name+" | "+size, path, line...)
+	}
 	if filepath.Ext(path) == ".xlsx" {
 		work := filepath.Join(t.TempDir(), "work")
 		makeWorkspace(t, work)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,21 +12,65 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/trust"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/judging"
 	"github.com/erreval/erreval/llm/vendor"
 	"github.com/erreval/erreval/scorer"
 )
 
-// askFlags are those of every command that asks a language model.
-func askFlags() []cli.Flag { return append(endpointFlags(), boundFlags()...) }
+// noJudge is the --judge that asks no model, also where the environment names one.
+const noJudge = "none"
+
+// namesJudge tells whether --judge names a language model.
+func namesJudge(ctx *cli.Context) bool {
+	name := ctx.String("judge")
+	return name != "" && name != noJudge
+}
+
+// judgeFlags are those of a command that asks language models: who is asked, how, and what may be spent.
+type judgeFlags struct {
+	without []string // the command does not have these, or has them with a meaning of its own
+	own     []string // names of its other flags that do nothing without a judge
+	instead string   // what it does without one, after "leave it out to"
+	missing string   // what is said of a flag that needs one, with its name
+}
+
+// flags are those that every such command has in the same words.
+func (j *judgeFlags) flags() []cli.Flag {
+	return slices.DeleteFunc(append(endpointFlags(), boundFlags()...),
+		func(f cli.Flag) bool { return slices.Contains(j.without, f.Names()[0]) })
+}
+
+// read reads who is asked, and how; nil without a judge.
+func (j *judgeFlags) read(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
+	if !namesJudge(ctx) {
+		return nil, j.refuse(ctx, e)
+	}
+	return readAskOptions(ctx, e)
+}
+
+// refuse refuses the flags that do nothing where no model is asked.
+func (j *judgeFlags) refuse(ctx *cli.Context, e *env) error {
+	if ctx.String("judge") == "" && e.typed([]string{"judge"}) { // as by an empty variable: that is not what is wanted
+		return exit.Usagef("--judge is empty: name a judge, or leave it out to %s", j.instead)
+	}
+	return onlyWith(ctx, e, j.names(ctx), j.missing)
+}
+
+// names are those of all flags that are about a judge; of --judge only where it names one.
+func (j *judgeFlags) names(ctx *cli.Context) []string {
+	names := slices.Concat(namesOf(j.flags()), j.own, []string{"judge"})
+	return slices.DeleteFunc(names, func(name string) bool { return name == "judge" && !namesJudge(ctx) })
+}
 
 // endpointFlags say who is asked, and how.
 func endpointFlags() []cli.Flag {
 	model, panel := judging.DefaultSettings(), scorer.DefaultPanelOptions()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "judge", EnvVars: envName("judge"),
-			Usage: "ask the language model `NAME`, or in score several: NAME,NAME; the key is in " + keyVariables()},
+			Usage: "ask the language model `NAME`, or in score several: NAME,NAME; none asks none; the key is in " +
+				keyVariables()},
 		&cli.StringFlag{Name: "config", EnvVars: envName("config"),
 			Usage: "`FILE` with settings of judges by name (default: erreval.yaml, if it is there and " +
 				"trusted: erreval trust)"},
@@ -74,10 +119,15 @@ func boundFlags() []cli.Flag {
 	}
 }
 
-// judgeFlags are those of score.
-func judgeFlags() []cli.Flag {
+// scoreJudge are the judge's flags of score.
+var scoreJudge = judgeFlags{instead: "score offline",
+	own:     []string{"mode", "joint", "aggregate", "paper-wording", "plant", "cascade", "audit"},
+	missing: "--%s is for judges; name one with --judge, as in --judge gpt-4o-mini"}
+
+// panelFlags say how the judges of score work together.
+func panelFlags() []cli.Flag {
 	panel := scorer.DefaultPanelOptions()
-	return append(askFlags(),
+	return []cli.Flag{
 		&cli.StringFlag{Name: "mode", Value: panel.Modes[0],
 			Usage: "`MODE`: error-aware shows the judge the errors found, vanilla does not, both does each"},
 		&cli.BoolFlag{Name: "joint", Usage: "ask about all dimensions in one call: cheaper"},
@@ -91,41 +141,52 @@ func judgeFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "cascade",
 			Usage: "score offline what the identifier is `P` sure of (0.5 to 1), ask the judge about the rest"},
 		&cli.Float64Flag{Name: "audit", Value: 0.05,
-			Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"})
+			Usage: "with --cascade, ask the judge about this `SHARE` of the sure ones as well"},
+	}
 }
 
 // readJudgeOptions reads the flags of score; nil without a judge.
 func readJudgeOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
-	if ctx.String("judge") == "" {
-		if e.typed([]string{"judge"}) { // as by an empty variable: offline is not what is wanted
-			return nil, exit.Usagef("--judge is empty: name a judge, or leave it out to score offline")
-		}
-		return nil, onlyWith(ctx, e, judgeFlags(), "--%s is for judges; name one with --judge, as in --judge gpt-4o-mini")
-	}
-	o, err := readAskOptions(ctx, e)
-	if err != nil {
+	o, err := scoreJudge.read(ctx, e)
+	if o == nil || err != nil {
 		return nil, err
 	}
 	o.Joint = ctx.Bool("joint")
+	p := &o.Panel
+	if p.Modes, err = readModes(ctx); err != nil {
+		return nil, err
+	}
 	if err := checkPanelFlags(ctx); err != nil {
 		return nil, err
 	}
-	p := &o.Panel
-	p.Modes, p.Aggregate = []string{ctx.String("mode")}, ctx.String("aggregate")
-	if ctx.String("mode") == "both" {
-		p.Modes = []string{dataset.ModeVanilla, dataset.ModeErrorAware}
-	}
+	p.Aggregate = ctx.String("aggregate")
 	p.PaperWording, p.Plant, p.PlantSeed = ctx.Bool("paper-wording"), ctx.Float64("plant"), uint64(o.Base.Seed)
 	p.Cascade = scorer.Cascade{Sure: ctx.Float64("cascade"), Audit: ctx.Float64("audit"), Seed: uint64(o.Base.Seed)}
 	return o, nil
+}
+
+// readModes reads --mode.
+func readModes(ctx *cli.Context) ([]string, error) {
+	return oneOrBoth(ctx, "mode", dataset.ModeErrorAware+", "+dataset.ModeVanilla+" or both", dataset.ModeVanilla,
+		dataset.ModeErrorAware)
+}
+
+// oneOrBoth reads a flag that is one of two values, or "both"; menu says so.
+func oneOrBoth(ctx *cli.Context, flag, menu string, values ...string) ([]string, error) {
+	switch value := ctx.String(flag); {
+	case value == "both":
+		return values, nil
+	case slices.Contains(values, value):
+		return []string{value}, nil
+	default:
+		return nil, exit.Usagef("--%s %q: it is %s", flag, value, menu)
+	}
 }
 
 // checkPanelFlags says of flags what the panel would say of options.
 func checkPanelFlags(ctx *cli.Context) error {
 	mode, plant, sure, audit := ctx.String("mode"), ctx.Float64("plant"), ctx.Float64("cascade"), ctx.Float64("audit")
 	switch {
-	case !slices.Contains([]string{dataset.ModeErrorAware, dataset.ModeVanilla, "both"}, mode):
-		return exit.Usagef("--mode %q: it is %s, %s or both", mode, dataset.ModeErrorAware, dataset.ModeVanilla)
 	case plant < 0 || plant > 1:
 		return exit.Usagef("--plant %v: give a share of 0 to 1, as in 0.1", plant)
 	case plant > 0 && ctx.Bool("joint"):
@@ -147,7 +208,7 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 		ShowPrompt: ctx.String("show-prompt"),
 		Panel:      scorer.DefaultPanelOptions()}
 	o.Prices, o.Journal, o.Calls = ctx.String("prices"), ctx.String("journal"), !o.DryRun && o.ShowPrompt == ""
-	o.KeepPrompts = ctx.Bool("keep-prompts")
+	o.KeepPrompts, o.Warn = ctx.Bool("keep-prompts"), e.Warn
 	o.Repeats, o.Attempts = ctx.Int("repeats"), ctx.Int("attempts")
 	readBudget(ctx, o)
 	base, err := readBase(ctx)
@@ -171,7 +232,7 @@ func readAskOptions(ctx *cli.Context, e *env) (*stages.AskOptions, error) {
 		return nil, exit.With(exit.Usage, err)
 	}
 	o.Panel.Repeats, o.Panel.Attempts = o.Repeats, o.Attempts
-	o.Panel.Workers = 2 * o.InFlight() // those that pause are not among the calls in flight
+	o.Panel.Workers = 2*o.InFlight() - 1 // those that pause are not among the calls in flight; one alone keeps the order
 	return o, nil
 }
 
@@ -204,14 +265,39 @@ func readBase(ctx *cli.Context) (judging.Settings, error) {
 }
 
 // onlyWith refuses flags that would do nothing.
-func onlyWith(ctx *cli.Context, e *env, flags []cli.Flag, why string) error {
-	for _, f := range flags {
+func onlyWith(ctx *cli.Context, e *env, names []string, why string) error {
+	for _, f := range ctx.Command.Flags {
 		// The environment may hold what another command needs.
-		if name := f.Names()[0]; ctx.IsSet(name) && e.typed(f.Names()) {
+		if name := f.Names()[0]; slices.Contains(names, name) && ctx.IsSet(name) && e.typed(f.Names()) {
 			return exit.Usagef(why, name)
 		}
 	}
 	return nil
+}
+
+// namesOf are the flags' names, without their aliases.
+func namesOf(flags []cli.Flag) (names []string) {
+	for _, f := range flags {
+		names = append(names, f.Names()[0])
+	}
+	return names
+}
+
+// goesWith is a flag that does nothing unless another one has one of some values.
+type goesWith struct {
+	flag, other string
+	values      []string
+}
+
+// checkTogether refuses the flags of the table that were given beside another value.
+func checkTogether(ctx *cli.Context, table []goesWith) error {
+	var faults []error
+	for _, g := range table {
+		if ctx.IsSet(g.flag) && !slices.Contains(g.values, ctx.String(g.other)) {
+			faults = append(faults, exit.Usagef("--%s goes with --%s %s", g.flag, g.other, words.Or(g.values)))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // readBudget takes only what was given: a limit of 0 allows nothing.

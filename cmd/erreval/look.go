@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
@@ -30,7 +32,8 @@ func lookFlags() []cli.Flag {
 
 // reportFlags are those of stats and diff.
 func reportFlags() []cli.Flag {
-	return append(lookFlags(), idFlag(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(), markdownFlag())
+	return append(lookFlags(), idFlag(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(),
+		markdownFlag(), latexFlag())
 }
 
 // readLookOptions reads the options and the file names; min, max and what are those of wantArgs, open loads
@@ -62,6 +65,12 @@ func readLookOptions(ctx *cli.Context, min, max int, what string,
 	return o, err
 }
 
+// Read is that of Rows, and keeps less garbage where rows are large.
+func (o *lookOptions) Read(ctx context.Context, p *run.Process, file string, take run.TakeRows) error {
+	defer o.Files.LimitMemory(p)()
+	return o.Rows.Read(ctx, p, file, take)
+}
+
 // readAll hands the rows of every file to take.
 func (o *lookOptions) readAll(ctx *cli.Context, e *env, take run.TakeRows) error {
 	for _, file := range o.paths {
@@ -70,6 +79,36 @@ func (o *lookOptions) readAll(ctx *cli.Context, e *env, take run.TakeRows) error
 		}
 	}
 	return nil
+}
+
+func humanFileFlag() cli.Flag {
+	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id; its rows need no texts"}
+}
+
+// join reads columns of the file that --human-file names, if it does, for the rows that are read.
+func (o *lookOptions) join(ctx *cli.Context, e *env, columns []string) (err error) {
+	if file := ctx.String("human-file"); file != "" {
+		o.Joined, err = o.ReadJoined(ctx.Context, e.Process, file, columns)
+	}
+	return err
+}
+
+func (o *lookOptions) checkJoined(e *env) error {
+	if o.Joined == nil {
+		return nil
+	}
+	return o.Joined.Check(e.Process)
+}
+
+// readLabels is Read for a file whose rows may lack the texts.
+func (o *lookOptions) readLabels(ctx *cli.Context, e *env, file string, take run.TakeRows) error {
+	err := o.Read(ctx.Context, e.Process, file, take)
+	if run.LacksColumns(err) {
+		rows := o.Rows
+		rows.Taxonomy, rows.Columns = run.WithoutFields(o.Taxonomy), nil
+		return rows.Read(ctx.Context, e.Process, file, take)
+	}
+	return err
 }
 
 func countOf(list []string, s string) int {
@@ -137,13 +176,13 @@ func readPlotOptions(ctx *cli.Context, flag string) chart.File {
 	return chart.File{Option: "--" + flag, Path: ctx.String(flag), Overwrite: ctx.Bool("overwrite")}
 }
 
-// reportForm is how figures are printed: as text unless one of the two is set.
-type reportForm struct{ json, markdown bool }
+// reportForm is how figures are printed: as text unless one is set.
+type reportForm struct{ json, markdown, latex bool }
 
 func readReportForm(ctx *cli.Context) (reportForm, error) {
-	f := reportForm{json: ctx.Bool("json"), markdown: ctx.Bool("markdown")}
-	if f.json && f.markdown {
-		return f, exit.Usagef("--json and --markdown both say how to print; give one of them")
+	f := reportForm{json: ctx.Bool("json"), markdown: ctx.Bool("markdown"), latex: ctx.Bool("latex")}
+	if f.json && f.markdown || f.json && f.latex || f.markdown && f.latex {
+		return f, exit.Usagef("--json, --markdown and --latex say how to print; give one of them")
 	}
 	return f, nil
 }
@@ -152,9 +191,11 @@ func readReportForm(ctx *cli.Context) (reportForm, error) {
 func (f reportForm) print(e *env, figures interface{ Report() *report.Report }) error {
 	switch {
 	case f.json:
-		return run.WriteJSON(e.Out, figures)
+		return plainjson.Write(e.Out, figures)
 	case f.markdown:
 		return figures.Report().Markdown(e.Out)
+	case f.latex:
+		return figures.Report().LaTeX(e.Out)
 	}
 	return figures.Report().Text(e.Out)
 }

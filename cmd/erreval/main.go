@@ -16,6 +16,10 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if err := keepStreams(); err != nil {
+		fmt.Fprintf(os.Stderr, "error: %s\n", err)
+		os.Exit(exit.Usage)
+	}
 	e := newEnv()
 	// The first signal ends the run in good order; a second one then has its default effect.
 	context.AfterFunc(ctx, func() {
@@ -46,7 +50,11 @@ func execute(ctx context.Context, args []string, e *env) int {
 	default:
 		code = codeOf(ran.err)
 	}
-	if text := fileerror.Plain(err).Error(); text != "" {
+	text := fileerror.Plain(err).Error()
+	if text == context.Canceled.Error() {
+		text = "interrupted"
+	}
+	if text != "" {
 		fmt.Fprintf(e.Err, "error: %s\n", text)
 	}
 	return code

@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
@@ -46,7 +47,7 @@ func (e *env) log(quiet bool) func(format string, args ...any) {
 // printData prints data as JSON where --json asks for it, else as text.
 func printData(ctx *cli.Context, e *env, data any, text interface{ Text(io.Writer) error }) error {
 	if ctx.Bool("json") {
-		return run.WriteJSON(e.Out, data)
+		return plainjson.Write(e.Out, data)
 	}
 	return text.Text(run.Guard(e.Out))
 }

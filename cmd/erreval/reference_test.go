@@ -87,6 +87,27 @@ func walkCommands(path string, commands []*cli.Command, f func(path string, c *c
 	}
 }
 
+// TestSharedFlags: a command that has one of these flags has the others that go with it everywhere else.
+func TestSharedFlags(t *testing.T) {
+	without := map[string][]string{
+		"erreval journal recover": {"overwrite", "quiet"}, // a journal was paid for; what is lost is what one asks for
+		"erreval issues export":   {"quiet"},              // it prints no summary, only what the other format cannot hold
+	}
+	walkCommands("erreval", newApp(newEnv()).Commands, func(path string, c *cli.Command) {
+		has := func(name string) bool {
+			return slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+		}
+		for _, rule := range []struct{ has, needs string }{
+			{"output", "overwrite"}, {"output", "quiet"}, {"plot", "overwrite"}, {"resume", "overwrite"}, {"judge", "dry-run"},
+			{"judge", "json"}, {"markdown", "json"}, {"latex", "json"}, {"map", "id"},
+		} {
+			if has(rule.has) && !has(rule.needs) && !slices.Contains(without[path], rule.needs) {
+				t.Errorf("%s has --%s, but not --%s", path, rule.has, rule.needs)
+			}
+		}
+	})
+}
+
 func writeCommand(b *strings.Builder, path string, c *cli.Command) {
 	line := []string{path}
 	switch {
@@ -180,9 +201,11 @@ func referenceVariables() map[string]string {
 		"TERM":         "`dumb`: no colours",
 		"GOMAXPROCS":   "threads at the same time; a run with judges sets its own where this is not set",
 		"GOGC":         "how much garbage is kept; a run with judges sets its own where this is not set",
-		"GOMEMLIMIT":   "memory from which garbage is collected sooner; `identify` sets 300 MiB where this is not set",
+		"GOMEMLIMIT":   "memory from which garbage is collected sooner; `identify` sets 250 MiB where this is not set",
 		"ERREVAL_CACHE": "folder of ONNX Runtime and of imported models; otherwise `erreval` in `$XDG_CACHE_HOME` or " +
 			"`~/.cache`",
+		"AWS_REGION": "the region of buckets whose address names none; `AWS_DEFAULT_REGION` does the same. Keys are found as " +
+			"AWS's own programs find them",
 		"ERREVAL_OFFLINE": "if true: fetches nothing from the hub, as `--offline`",
 		"HF_HUB_OFFLINE":  "the same, as Python's `huggingface_hub` calls it",
 	}

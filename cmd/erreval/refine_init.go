@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/refine"
@@ -96,7 +96,7 @@ func refineInitOptions(ctx *cli.Context, e *env) (*refine.InitOptions, error) {
 		return nil, err
 	}
 	if !slices.Contains(taxonomy.Builtins(), name) {
-		if o.YAML, err = os.ReadFile(name); err != nil {
+		if o.YAML, err = regularfile.Read(name, regularfile.Max); err != nil {
 			return nil, err
 		}
 	}

@@ -38,6 +38,13 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	left, err := w.RemoveLeft()
+	if err != nil {
+		return err
+	}
+	if left != "" {
+		e.Warn("removed what a step that was killed left: %s", left)
+	}
 	merged, err := w.Merge(refine.MergeOptions{Batch: ctx.String("batch"), Files: ctx.Args().Tail(),
 		Partial: ctx.Bool("partial"), Command: e.typedLine()})
 	if err != nil {

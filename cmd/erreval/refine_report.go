@@ -12,9 +12,9 @@ func refineReportCommand(e *env) *cli.Command {
    erreval refine report work
    erreval refine report work --markdown --plot curve.svg`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "plot", Usage: "draw the learning curve to `FILE`, .svg or .png"},
+			&cli.StringFlag{Name: "plot", Usage: "draw the learning curve to `FILE`, .svg, .png or .pdf"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace the file of --plot if it exists"},
-			jsonFlag(), markdownFlag(),
+			jsonFlag(), markdownFlag(), latexFlag(),
 		},
 		Action: func(ctx *cli.Context) error { return runRefineReport(ctx, e) },
 	}

@@ -18,6 +18,9 @@ func refineStatusCommand(e *env) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if lacks := w.CheckTrainer(ctx.Context, e.Getenv); lacks != nil {
+				s.Lacks = lacks.Error()
+			}
 			return printResult(ctx, e, s)
 		},
 	}

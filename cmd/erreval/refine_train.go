@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
@@ -34,6 +34,7 @@ development rows; on those, and on the reviewed rows of random slices, the new i
 the one in use. It takes its place only by the rule under promote in refine.yaml.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "again", Usage: "train even if neither rows nor settings have changed since the last iteration"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what it would train with, or what is missing, and start nothing"},
 			libraryFlag(), jsonFlag(), quietFlag(),
 		},
 		Action: func(ctx *cli.Context) error { return runRefineTrain(ctx, e) },
@@ -58,6 +59,14 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Bool("dry-run") {
+		s, err := w.Status()
+		if err != nil {
+			return err
+		}
+		return printResult(ctx, e, &refine.TrainPlan{Command: o.Trainer, Encoder: o.Encoder, Rows: s.Training.Rows,
+			Dev: s.Dev})
+	}
 	o.Again = ctx.Bool("again")
 	m, err := w.Train(ctx.Context, o)
 	if errors.Is(err, refine.ErrDone) {
@@ -73,13 +82,11 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 // trainOptions are those of a training in w, by the flags of the command.
 func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.TrainOptions, err error) {
 	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib"), quiet: ctx.Bool("quiet")}
-	if _, err := e.machine().LocateLibrary(t.library); err != nil {
-		return o, err
-	}
+	_, noLibrary := e.machine().LocateLibrary(t.library)
 	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
 		Say: t.say, Progress: t.progress}
 	o.Trainer, o.Encoder, err = w.Trainer(ctx.Context, e.Getenv)
-	return o, err
+	return o, errors.Join(noLibrary, err)
 }
 
 func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, task *taxonomy.Taxonomy,
@@ -92,7 +99,7 @@ func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, 
 }
 
 func setThresholds(dir string, thresholds map[string]float64) error {
-	data, err := os.ReadFile(filepath.Join(dir, models.ManifestFile))
+	data, err := regularfile.Read(filepath.Join(dir, models.ManifestFile), regularfile.MaxManifest)
 	if err != nil {
 		return err
 	}

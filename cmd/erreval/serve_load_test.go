@@ -295,7 +295,7 @@ func TestServeHostile(t *testing.T) {
 	for name, length := range map[string]int64{"said before": size, "unsaid": -1} {
 		code, sent := sendEndless(t, s, length, size)
 		t.Logf("%d MB, their number %s: %s after %d MB", size>>20, name, code, sent>>20)
-		if sent > 70<<20 {
+		if sent > 80<<20 { // 64 MiB and what the sockets hold
 			t.Errorf("the server took %d MB of it", sent>>20)
 		}
 		answered("after a large body")
@@ -347,7 +347,7 @@ func sendLongRows(t *testing.T, l *load, n int) {
 				}
 				defer got.Body.Close()
 				data, err := io.ReadAll(got.Body)
-				if err != nil || got.StatusCode != http.StatusOK || !strings.Contains(string(data), `"truncated":{"passage":`) {
+				if err != nil || got.StatusCode != http.StatusOK || !strings.Contains(string(data), `"read":{"passage":`) {
 					t.Errorf("a long row: %s %v, %d bytes", got.Status, err, len(data))
 				}
 			})

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/storage"
 )
@@ -62,27 +61,32 @@ func (e *env) withShards(action cli.ActionFunc) cli.ActionFunc {
 
 // readShard gives a line of a manifest. Lines that are empty or begin with # do not count.
 func (e *env) readShard(ctx context.Context, manifest string, index int, output string) (in, out string, err error) {
-	file, _, err := run.OpenInput(ctx, e.Process, manifest)
+	data, err := e.readShards(ctx, manifest)
 	if err != nil {
 		return "", "", err
 	}
-	defer file.Close()
-	n, lines := 0, bufio.NewReader(file)
-	for {
-		line, err := lines.ReadString('\n')
+	n := 0
+	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" && !strings.HasPrefix(line, "#") {
 			if n == index {
 				return splitShard(manifest, line, output)
 			}
 			n++
 		}
-		if err == io.EOF {
-			return "", "", exit.Usagef("--index %d: %s has %d files, counted from 0", index, manifest, n)
-		}
-		if err != nil {
-			return "", "", err
-		}
 	}
+	return "", "", exit.Usagef("--index %d: %s has %d files, counted from 0", index, manifest, n)
+}
+
+func (e *env) readShards(ctx context.Context, manifest string) ([]byte, error) {
+	if manifest != run.Stdio {
+		return storage.ReadPath(ctx, manifest, regularfile.Max)
+	}
+	in, _, err := run.OpenInput(ctx, e.Process, manifest)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return regularfile.ReadAll(in, manifest, regularfile.Max)
 }
 
 func splitShard(manifest, line, output string) (in, out string, err error) {

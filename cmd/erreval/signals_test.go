@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
@@ -108,32 +110,52 @@ func testFirstInterrupt(t *testing.T, identifier ...string) {
 	}
 }
 
-// TestInterruptWhileOpening: a model that takes long to open, here for ever, does not hold the end up.
-func TestInterruptWhileOpening(t *testing.T) {
-	dir := t.TempDir()
-	w := newFIFO(t, filepath.Join(dir, "manifest.json"))
-	cmd := command(t, "identify", filepath.Join(tinyBERT, "rows.jsonl"), "-o", "-", "--model", dir)
-	diagnostics, err := cmd.StderrPipe()
-	if err != nil {
+// TestInterruptWhileWaiting: the first signal ends a command that waits for rows on a FIFO, whichever of its files
+// that is.
+func TestInterruptWhileWaiting(t *testing.T) {
+	rows := filepath.Join(tinyBERT, "rows.jsonl")
+	for _, line := range [][]string{
+		{"identify", "FIFO", "-o", "-", "--model", tinyBERT}, {"score", "FIFO", "-o", "-"}, {"stats", "FIFO"},
+		{"show", "FIFO"}, {"diff", rows, "FIFO"}, {"meta", "labels", rows, "--gold", "FIFO"}, {"rank", "FIFO"},
+		{"simulate", "FIFO", "-o", "-"},
+	} {
+		for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+			t.Run(line[0]+"/"+s.String(), func(t *testing.T) {
+				t.Parallel()
+				fifo := filepath.Join(t.TempDir(), "in.jsonl")
+				testInterruptWhileWaiting(t, fifo, s, strings.Split(strings.ReplaceAll(strings.Join(line, "\n"), "FIFO", fifo),
+					"\n"))
+			})
+		}
+	}
+}
+
+func testInterruptWhileWaiting(t *testing.T, fifo string, s os.Signal, line []string) {
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	cmd := command(t, line...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		// More than a pipe holds is gone when the model is being read.
-		if _, err := w.Write(make([]byte, 2<<20)); err == nil {
-			_ = cmd.Process.Signal(os.Interrupt) // how it ends is looked at
-		}
-	}()
-	said, err := io.ReadAll(diagnostics) // until the process is gone
+	w, err := os.OpenFile(fifo, os.O_WRONLY, 0) // opens as soon as somebody reads
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer w.Close()
+	sent := time.Now()
+	if err := cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted || !strings.Contains(string(said),
-		"error: interrupted before the model was ready") {
-		t.Errorf("exit code %d: %s", code, said)
+	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted || !strings.Contains(said.String(),
+		"error: interrupted") {
+		t.Errorf("exit code %d: %s", code, &said)
+	}
+	if took := time.Since(sent); took > 2*time.Second*memoryFactor {
+		t.Errorf("it ended after %v", took)
 	}
 }
 

@@ -26,7 +26,7 @@ const mib = 1 << 20
 
 // Files are all kinds.
 func Files() []File {
-	return slices.Concat(textFiles(), workbooks(), encodings(), columns(), pages())
+	return slices.Concat(textFiles(), tagged(), workbooks(), encodings(), columns(), pages())
 }
 
 // Named is the file of a name; it panics where there is none.

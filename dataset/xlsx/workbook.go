@@ -38,6 +38,9 @@ func openWorkbook(r io.ReaderAt, size int64, tempDir string, limit int) (*workbo
 		return nil, fmt.Errorf("not a workbook, or cut (%v); open and save it in Excel, or fetch it again",
 			err) //nolint:errorlint // may be EOF
 	}
+	if err := checkParts(z); err != nil {
+		return nil, err
+	}
 	b := &workbook{zip: z, dates: map[int]bool{}}
 	if err := errors.Join(b.readSheets(), b.readStyles()); err != nil {
 		return nil, err
@@ -53,6 +56,19 @@ func (b *workbook) findPart(name string) *zip.File {
 		if strings.EqualFold(f.Name, name) {
 			return f
 		}
+	}
+	return nil
+}
+
+// checkParts refuses two parts of one name: other programs read the other one.
+func checkParts(z *zip.Reader) error {
+	seen := map[string]bool{}
+	for _, f := range z.File {
+		name := strings.ToLower(f.Name)
+		if seen[name] {
+			return fmt.Errorf("the workbook has two parts of the name %q; open and save it in Excel", f.Name)
+		}
+		seen[name] = true
 	}
 	return nil
 }

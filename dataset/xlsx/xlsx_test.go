@@ -277,3 +277,14 @@ func checkCells(t *testing.T, cells []Cell) {
 		}
 	}
 }
+
+// Of two parts of one name, programs read one or the other.
+func TestTwoPartsOfOneName(t *testing.T) {
+	for _, name := range []string{"xl/worksheets/sheet1.xml", "XL/Worksheets/sheet1.XML"} {
+		book := zipOf(t, append(partsWith(""), name, sheetHead+"</sheetData></worksheet>")...)
+		_, err := openWorkbook(bytes.NewReader(book), int64(len(book)), t.TempDir(), 1<<20)
+		if err == nil || !strings.Contains(err.Error(), "two parts of the name") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

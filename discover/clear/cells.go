@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // ColumnID holds the id of a row.
@@ -127,7 +128,7 @@ func (k *catalogue) finding(c *cells) *issues.Finding {
 	if len(names) == 0 {
 		for _, n := range c.numbers {
 			if k.byNumber[n] == "" {
-				unknown = fmt.Sprintf("%s: the number %d has no name in the file", issues.UnknownIssue, n)
+				unknown = fmt.Sprintf("%s: the number %d has no name in the file", reply.UnknownIssue, n)
 			}
 			names = append(names, k.byNumber[n])
 		}
@@ -138,7 +139,7 @@ func (k *catalogue) finding(c *cells) *issues.Finding {
 	}
 	switch {
 	case c.unreadable != "":
-		f.Reason = issues.Missing + ": " + c.unreadable + " is no list"
+		f.Reason = reply.Missing + ": " + c.unreadable + " is no list"
 	case unknown != "":
 		f.Reason = unknown
 	case len(names) > 0:
@@ -150,7 +151,7 @@ func (k *catalogue) finding(c *cells) *issues.Finding {
 	case len(c.errors) > 0:
 		f.Reason = reasonOf(c.errors)
 	case c.score == nil:
-		f.Reason = issues.Missing + ": no score"
+		f.Reason = reply.Missing + ": no score"
 	case *c.score < k.highScore && looked == "":
 		f.Reason = issues.Unanalysed + ": no text to compare with the issues"
 	default:
@@ -167,7 +168,7 @@ func reasonOf(messages []string) string {
 	if len(messages) == 1 && slices.Contains(issues.Reasons(), reason) {
 		return messages[0]
 	}
-	return issues.Unavailable + ": " + strings.Join(messages, "; ")
+	return reply.Unavailable + ": " + strings.Join(messages, "; ")
 }
 
 // metadata is what is read of metadata*.json.

@@ -1,7 +1,6 @@
 package clear
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/internal/plainjson"
 )
 
 // maxList is the most bytes of a list: as values it takes a multiple of them.
@@ -154,13 +155,11 @@ func (p *pythonList) escape(b *strings.Builder) error {
 func jsonList(items []string) (string, error) {
 	texts := make([]string, len(items))
 	for i, item := range items {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(item); err != nil {
+		text, err := plainjson.Marshal(item, "")
+		if err != nil {
 			return "", err
 		}
-		texts[i] = strings.TrimSuffix(b.String(), "\n")
+		texts[i] = strings.TrimSuffix(string(text), "\n")
 	}
 	return "[" + strings.Join(texts, ", ") + "]", nil
 }

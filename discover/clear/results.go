@@ -243,20 +243,7 @@ func (r *Results) each(ctx context.Context, visit func(*dataset.Row) error,
 		return err
 	}
 	defer in.Close()
-	for {
-		row, err := in.Read()
-		if fault, ok := errors.AsType[*dataset.LineError](err); ok {
-			if err := reject(fault); err != nil {
-				return err
-			}
-			continue
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
+	for row, err := range dataset.Rows(ctx, in.Read, reject) {
 		if err == nil {
 			err = visit(row)
 		}
@@ -264,4 +251,5 @@ func (r *Results) each(ctx context.Context, visit func(*dataset.Row) error,
 			return err
 		}
 	}
+	return nil
 }

@@ -98,27 +98,23 @@ func TestAgglomerateTies(t *testing.T) {
 
 func TestSimilarityEqualsScikitLearn(t *testing.T) {
 	w := readWitness(t).Similarity
+	x, err := NewIndex(w.Sentences, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []int
+	for i := range w.Sentences {
+		all = append(all, i)
+	}
+	targets, got := x.itemTargets(all), make([]float64, len(all))
 	for i, s := range w.Sentences {
-		for _, m := range nearest(t, w.Sentences, s, len(w.Sentences)) {
-			if want := w.Cosine[i][m.At]; math.Abs(m.Similarity-want) > 1e-5 {
-				t.Errorf("%q and %q: %v, want %v", s, w.Sentences[m.At], m.Similarity, want)
+		targets.scores(x.grouping, i, 0, got)
+		for j, want := range w.Cosine[i] {
+			if math.Abs(got[j]-want) > 1e-5 {
+				t.Errorf("%q and %q: %v, want %v", s, w.Sentences[j], got[j], want)
 			}
 		}
 	}
-}
-
-// nearest asks an index without vectors.
-func nearest(t *testing.T, sentences []string, sentence string, n int) []Match {
-	t.Helper()
-	x, err := NewIndex(sentences, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := x.Nearest(sentence, nil, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
 }
 
 func TestKey(t *testing.T) {
@@ -147,36 +143,11 @@ func TestKey(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	others := []string{"The code has no comments.", "The question is vague.", "The reply is rude.", "A vague question"}
-	if got := Nearest("the question is too vague", others, 2); !reflect.DeepEqual(got, []int{3, 1}) &&
-		!reflect.DeepEqual(got, []int{1, 3}) {
-		t.Errorf("got %v", got)
-	}
-	if got := Nearest("zzzzz", others, 9); !reflect.DeepEqual(got, []int{0, 1, 2, 3}) {
-		t.Errorf("nothing in common: %v", got)
-	}
-	if got := Nearest("a", nil, 3); len(got) != 0 {
-		t.Errorf("of nothing: %v", got)
-	}
-	m := nearest(t, others, "The reply is rude, quixotic", 1)
-	if m[0].At != 2 || m[0].Similarity > 0.9 || m[0].Similarity < 0.3 {
-		t.Errorf("a word that no other has should count: %+v", m)
-	}
-}
-
-// With vectors both count; a Shortlist compares with the mean of a group.
-func TestNearestByVectors(t *testing.T) {
+// With vectors both count: a Shortlist compares with the mean of a group.
+func TestShortlistByVectors(t *testing.T) {
 	x, err := NewIndex([]string{"cat", "house", "dog", "villa"}, [][]float32{{1, 0}, {0, 1}, {1, 0.1}, {0.1, 1}})
 	if err != nil {
 		t.Fatal(err)
-	}
-	found, err := x.Nearest("hound", []float32{1, 0.2}, 2)
-	if err != nil || found[0].At != 2 || found[1].At != 0 {
-		t.Errorf("%+v, %v", found, err)
-	}
-	if _, err := x.Nearest("hound", nil, 2); err == nil || !strings.Contains(err.Error(), "0 numbers") {
-		t.Errorf("without a vector: %v", err)
 	}
 	if _, err := NewIndex([]string{"a"}, [][]float32{}); err == nil {
 		t.Error("too few vectors")

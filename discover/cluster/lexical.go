@@ -103,7 +103,6 @@ type sparse struct {
 type space struct {
 	number map[gram]int32
 	idf    []float64
-	unseen float64 // idf of an n-gram that is in no sentence
 	rows   []sparse
 }
 
@@ -128,7 +127,6 @@ func newSpace(sentences []string) *space {
 		}
 		s.rows[i] = row
 	}
-	s.unseen = smoothIDF(0, len(sentences))
 	for _, df := range in {
 		s.idf = append(s.idf, smoothIDF(df, len(sentences)))
 	}
@@ -162,26 +160,4 @@ func scale(row sparse, squares float64) {
 	for j := range row.value {
 		row.value[j] *= by
 	}
-}
-
-// vector is the vector of another sentence. Its n-grams that are in no sentence of s count for its length.
-func (s *space) vector(sentence string) sparse {
-	var c gramCounts
-	c.count(sentence)
-	var row sparse
-	sum := 0.0
-	for j, g := range c.grams {
-		k, ok := s.number[g]
-		idf := s.unseen
-		if ok {
-			idf = s.idf[k]
-		}
-		x := float64(sublinear(c.counts[j])) * idf
-		sum += x * x
-		if ok {
-			row.at, row.value = append(row.at, k), append(row.value, float32(x))
-		}
-	}
-	scale(row, sum)
-	return row
 }

@@ -162,7 +162,7 @@ func TestQuality(t *testing.T) {
 	tuneWords, testWords := tune.words(), test.words()
 	better("words", tuneWords, testWords)
 	for layer, tensor := range []string{"LayerNormalization_12", "LayerNormalization_33", "LayerNormalization_51",
-		"LayerNormalization_69", "LayerNormalization_87", "LayerNormalization_102"} {
+		"LayerNormalization_69", "LayerNormalization_87", "LayerNormalization_105", "LayerNormalization_123"} {
 		e := embedder(t, tensor)
 		onTune, onTest := cosines(tune.embed(t, e)), cosines(test.embed(t, e))
 		name := fmt.Sprintf("layer %d", layer)
@@ -182,8 +182,8 @@ func TestPromise(t *testing.T) {
 		stated  float64 // of all groups
 		few     float64 // of 8 groups
 	}{
-		{"tune, words", tune, nil, 0.19, 0.38}, {"tune, both", tune, tune.embed(t, e), 0.32, 0.46},
-		{"test, words", test, nil, 0.13, 0.26}, {"test, both", test, test.embed(t, e), 0.12, 0.37},
+		{"tune, words", tune, nil, 0.19, 0.38}, {"tune, both", tune, tune.embed(t, e), 0.27, 0.43},
+		{"test, words", test, nil, 0.13, 0.26}, {"test, both", test, test.embed(t, e), 0.21, 0.40},
 	} {
 		got, err := Group(t.Context(), c.half.sentences, c.vectors, DefaultOptions())
 		if err != nil {
@@ -212,7 +212,7 @@ func TestShortlist(t *testing.T) {
 		stated  map[int]float64
 	}{
 		{"words", nil, map[int]float64{1: 0.16, 5: 0.45, 10: 0.61, 20: 0.74}},
-		{"both", all.embed(t, embedder(t, "")), map[int]float64{1: 0.29, 5: 0.65, 10: 0.81, 20: 0.92}},
+		{"both", all.embed(t, embedder(t, "")), map[int]float64{1: 0.26, 5: 0.61, 10: 0.76, 20: 0.88}},
 	} {
 		x, err := NewIndex(all.sentences, c.vectors)
 		if err != nil {

@@ -34,14 +34,15 @@ const pairedFrom = 0.5
 // Diff is what changed between the issues of two runs, A and B, which have ids in common where B was mapped to A's
 // list.
 type Diff struct {
-	A         DiffSide    `json:"a"`
-	B         DiffSide    `json:"b"`
-	Both      int         `json:"both"`     // rows that are in both files
-	Compared  int         `json:"compared"` // pairs that were looked at in both; 0 where rows are not paired
-	Paired    bool        `json:"paired"`   // shares are of Compared, p-values McNemar's
-	SharedIDs int         `json:"shared_issues"`
-	Group     string      `json:"group,omitempty"` // by which intervals resample
-	Issues    []IssueDiff `json:"issues"`          // the largest differences first
+	A         DiffSide       `json:"a"`
+	B         DiffSide       `json:"b"`
+	Pairing   report.Pairing `json:"pairing"`
+	Both      int            `json:"both"`     // rows with a partner in the other file
+	Compared  int            `json:"compared"` // pairs that were looked at in both; 0 where rows are not paired
+	Paired    bool           `json:"paired"`   // shares are of Compared, p-values McNemar's
+	SharedIDs int            `json:"shared_issues"`
+	Group     string         `json:"group,omitempty"` // by which intervals resample
+	Issues    []IssueDiff    `json:"issues"`          // the largest differences first
 	faults    []error
 }
 
@@ -78,16 +79,15 @@ type DiffOptions struct {
 
 // Comparison collects the rows of two runs: first those of A, then those of B.
 type Comparison struct {
-	o      DiffOptions
-	diff   Diff
-	names  []string       // of all issues
-	ids    []string       //
-	at     map[string]int // id to place
-	index  *dataset.Index
-	match  *dataset.Match
-	groups map[[16]byte]int
-	a, b   []compared
-	pairOf []int // by row of b: row of a, or -1
+	o       DiffOptions
+	diff    Diff
+	names   []string       // of all issues
+	ids     []string       //
+	at      map[string]int // id to place
+	pairing *dataset.Pairing
+	groups  map[[16]byte]int
+	a, b    []compared
+	pairOf  []int // by row of b: row of a, or -1
 }
 
 type compared struct {
@@ -101,7 +101,7 @@ func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
 	if err := o.Intervals.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Comparison{o: o, at: map[string]int{}, index: dataset.NewIndex(), groups: map[[16]byte]int{}}
+	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy), groups: map[[16]byte]int{}}
 	c.diff.Group = o.Intervals.Group
 	for side, l := range []*List{a, b} {
 		for _, issue := range l.Issues {
@@ -124,21 +124,16 @@ func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
 // ReadA reads the rows of the first file, ReadB, after it, those of the second; read gives them until io.EOF.
 func (c *Comparison) ReadA(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	return c.read(ctx, file, read, &c.diff.A, func(row *dataset.Row, r compared) {
-		c.index.Add(row, len(c.a))
+		c.pairing.AddA(row)
 		c.a = append(c.a, r)
 	})
 }
 
 // ReadB reads the second file.
 func (c *Comparison) ReadB(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
-	c.match = c.index.NewMatch()
 	return c.read(ctx, file, read, &c.diff.B, func(row *dataset.Row, r compared) {
-		pair := -1
-		if n, _, ok := c.match.Find(row); ok {
-			pair = n
-			c.diff.Both++
-		}
-		c.b, c.pairOf = append(c.b, r), append(c.pairOf, pair)
+		c.pairing.AddB(row)
+		c.b = append(c.b, r)
 	})
 }
 
@@ -210,6 +205,9 @@ func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 		i.CountA, i.CountB, i.Gained, i.Lost = shares.countA[n], shares.countB[n], shares.gained[n], shares.lost[n]
 		difference := report.NewDifference(shares.b[n]-shares.a[n], stats.Column(samples, n))
 		i.Difference = difference.Figure
+		if samples != nil {
+			c.widen(i, stats.Column(samples, n))
+		}
 		if p[n] = float64(difference.P); d.Paired {
 			p[n] = stats.CrossTable{OnlyA: i.Lost, OnlyB: i.Gained}.McNemar()
 		}
@@ -220,6 +218,23 @@ func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 		return cmp.Compare(math.Abs(float64(b.Difference.Value)), math.Abs(float64(a.Difference.Value)))
 	})
 	return d, nil
+}
+
+// widen gives a difference that shows no spread an interval that does not depend on one.
+func (c *Comparison) widen(i *IssueDiff, resampled []float64) {
+	groups := [2]map[int]bool{{}, {}}
+	for side, rows := range [][]compared{c.a, c.b} {
+		for _, r := range rows {
+			if r.known {
+				groups[side][r.group] = true
+			}
+		}
+	}
+	at := stats.ApartInterval(float64(i.ShareA), float64(i.ShareB), resampled, len(groups[0]), len(groups[1]))
+	if of := float64(c.diff.Compared); c.diff.Paired {
+		at = stats.PairedInterval(float64(i.Lost)/of, float64(i.Gained)/of, resampled, len(groups[0]))
+	}
+	i.Difference.Low, i.Difference.High = report.Number(at.Low), report.Number(at.High)
 }
 
 // correct sets the p-values for all issues together, and what they say.
@@ -251,6 +266,8 @@ func (c *Comparison) correct(p []float64) {
 // pair decides whether rows are compared in pairs.
 func (c *Comparison) pair() {
 	d := &c.diff
+	pairs := c.pairing.Match()
+	c.pairOf, d.Both, d.Pairing = pairs.Of, pairs.Both, report.NewPairing(pairs, len(c.a), len(c.b))
 	for j, i := range c.pairOf {
 		if i >= 0 && c.b[j].known && c.a[i].known {
 			d.Compared++

@@ -106,7 +106,7 @@ func (d *Diff) Counts() gate.Counts {
 // Report puts the figures into words and a table.
 func (d *Diff) Report() *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("Issues from A (%s) to B (%s)", d.A.File, d.B.File),
-		Facts: []string{d.A.describe("A"), d.B.describe("B")}}
+		Facts: []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B")}}
 	how := fmt.Sprintf("%s in both files", words.Plural(d.Both, "row is", "rows are"))
 	if d.Paired {
 		how += fmt.Sprintf(", %d looked at in both: they are compared in pairs, by McNemar's exact test", d.Compared)
@@ -149,7 +149,13 @@ func (i *IssueDiff) cells(paired bool) []string {
 }
 
 // Warnings say what the figures leave out.
-func (d *Diff) Warnings() []report.FileWarning { return []report.FileWarning{{Faults: d.faults}} }
+func (d *Diff) Warnings() []report.FileWarning {
+	w := report.FileWarning{Faults: d.faults}
+	if d.Paired {
+		w.Notes = d.Pairing.Notes(d.A.File, d.B.File)
+	}
+	return []report.FileWarning{w}
+}
 
-// IsIncomplete tells whether a line was no row.
-func (d *Diff) IsIncomplete() bool { return len(d.faults) > 0 }
+// IsIncomplete tells whether a line was no row, or many rows have no partner and are left out.
+func (d *Diff) IsIncomplete() bool { return len(d.faults) > 0 || d.Paired && d.Pairing.IsPoor() }

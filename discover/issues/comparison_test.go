@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -25,11 +26,11 @@ func rowsOf(t *testing.T, n int, id string, of func(i int) []string) func() (*da
 		if err != nil {
 			return nil, err
 		}
-		row.ID, row.Values = fmt.Sprintf(id, at), []string{"x", fmt.Sprint(at), "", ""}
+		row.ID, row.Values = fmt.Sprintf(id, at), []string{"x", fmt.Sprintf(id, at), "", ""}
 		f := &Finding{Status: Assigned, IDs: of(at - 1)}
 		switch {
 		case f.IDs == nil:
-			f = &Finding{Status: Unassigned, Reason: Cut}
+			f = &Finding{Status: Unassigned, Reason: reply.Cut}
 		case len(f.IDs) == 0:
 			f.Status = None
 		}
@@ -117,15 +118,14 @@ func TestDiff(t *testing.T) {
 // TestNoDiff: lists without an issue in common, and files of which nothing is known, cannot be compared.
 func TestNoDiff(t *testing.T) {
 	a, b := &List{Issues: []Issue{{ID: "a", Name: "A"}}}, &List{Issues: []Issue{{ID: "b", Name: "B"}}}
-	o := DiffOptions{Intervals: report.IntervalOptions{Method: report.None}}
-	if _, err := NewComparison(a, b, o); err == nil {
-		t.Error("no issue in common, and no error")
-	}
 	task, err := taxonomy.Builtin("response")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Taxonomy = task
+	o := DiffOptions{Taxonomy: task, Intervals: report.IntervalOptions{Method: report.None}}
+	if _, err := NewComparison(a, b, o); err == nil {
+		t.Error("no issue in common, and no error")
+	}
 	c, err := NewComparison(a, a, o)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // Column holds a row's Finding.
@@ -21,25 +22,18 @@ const (
 	Unassigned = "unassigned" // Reason says why
 )
 
-// Reasons why a row is unassigned.
+// Reasons why a row is unassigned, besides those of replies (see package reply).
 const (
-	Refused      = "refused"       // the model, or the endpoint, would not answer
-	Filtered     = "filtered"      // the endpoint's content filter stepped in
-	Cut          = "cut"           // a reply ended at its token limit, or in the middle
-	Missing      = "missing"       // a reply does not hold what was asked for
-	Ambiguous    = "ambiguous"     // a reply holds two answers that differ
-	Unavailable  = "unavailable"   // there is no reply: retries are used up
-	UnknownIssue = "unknown_issue" // a reply names an issue that is not on the list
-	Unfounded    = "unfounded"     // the words that were to show the issue do not stand in the texts
-	Unlisted     = "unlisted"      // something is wrong with it, and none of the listed issues is that
-	Untagged     = "untagged"      // there are no labels to go by
-	Unanalysed   = "unanalysed"    // the row has no sentence that says what is wrong
+	Unfounded  = "unfounded"  // the words that were to show the issue do not stand in the texts
+	Unlisted   = "unlisted"   // something is wrong with it, and none of the listed issues is that
+	Untagged   = "untagged"   // there are no labels to go by
+	Unanalysed = "unanalysed" // the row has no sentence that says what is wrong
 )
 
 // Reasons are those why a row may be unassigned.
 func Reasons() []string {
-	return []string{Refused, Filtered, Cut, Missing, Ambiguous, Unavailable, UnknownIssue, Unfounded, Unlisted, Untagged,
-		Unanalysed}
+	return []string{reply.Refused, reply.Filtered, reply.Cut, reply.Missing, reply.Ambiguous, reply.Unavailable,
+		reply.UnknownIssue, Unfounded, Unlisted, Untagged, Unanalysed}
 }
 
 // Finding is what was found in a row.

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/erreval/erreval/internal/plainjson"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/report"
 )
@@ -95,7 +96,7 @@ func Path(output string) string { return output + ".issues.json" }
 
 // Read reads a list, from the file itself or from that beside an output of "erreval discover".
 func Read(path string) (*List, error) {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func Read(path string) (*List, error) {
 // ReadKnown reads issues to which rows are mapped: a list, or a text file with an issue a line, as in "Vague Reference:
 // it is not clear what a word refers to".
 func ReadKnown(path string) ([]Issue, error) {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.Max)
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +203,9 @@ func NewID(name string, taken func(id string) bool) string {
 
 // Write writes the list beside an output.
 func (l *List) Write(output string) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(l); err != nil {
+	data, err := plainjson.Marshal(l, plainjson.Indent)
+	if err != nil {
 		return err
 	}
-	return wholefile.Write(Path(output), b.Bytes())
+	return wholefile.Write(Path(output), data)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -171,7 +172,7 @@ func TestWrite(t *testing.T) {
 	var rows []*dataset.Row
 	for i, f := range []*issues.Finding{
 		{Status: issues.None}, {Status: issues.Assigned, IDs: []string{"b", "a"}, Quote: "x", Score: &score},
-		{Status: issues.Unassigned, Reason: issues.Refused}, {Status: issues.Assigned, IDs: []string{"b"}, Analysis: "why"}, nil} {
+		{Status: issues.Unassigned, Reason: reply.Refused}, {Status: issues.Assigned, IDs: []string{"b"}, Analysis: "why"}, nil} {
 		row, err := dataset.RowOf(map[string]any{"input": "in", "response": "out", "reference": "ref", "context": "c"})
 		if err == nil && f != nil {
 			err = f.Set(row)

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,7 +19,9 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // Program is the qualitative judge's name in a list's Source.
@@ -85,7 +86,7 @@ func Open(path string, o dataset.Options) (*Results, error) {
 		report, r.folder = path, filepath.Dir(path)
 	}
 	r.path = report
-	data, err := readFile(report)
+	data, err := regularfile.Read(report, maxReport)
 	if err == nil {
 		r.report, err = parseReport(data)
 	}
@@ -114,19 +115,6 @@ func Columns(row *dataset.Row) map[string]string {
 
 // Notes say what was assumed; they are complete after Read.
 func (r *Results) Notes() []string { return r.said }
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxReport+1))
-	if len(data) > maxReport {
-		return nil, fmt.Errorf("it has more than %d MiB", maxReport>>20)
-	}
-	return data, err
-}
 
 // parseReport reads issues by number, as the cumulative way of the judge writes them, as a list, or under "summary".
 func parseReport(data []byte) ([]entry, error) {
@@ -205,7 +193,7 @@ func (r *Results) makeList() error {
 				len(e.Indexes)))
 		}
 	}
-	config, err := readFile(filepath.Join(r.folder, ConfigFile))
+	config, err := regularfile.Read(filepath.Join(r.folder, ConfigFile), maxReport)
 	if err == nil && json.Valid(config) {
 		s.Config = config
 	}
@@ -218,7 +206,7 @@ func (r *Results) makeList() error {
 // It returns the list, without Task.
 func (r *Results) Read(ctx context.Context, visit func(*dataset.Row, *issues.Finding) error,
 	reject func(*dataset.LineError) error) (*issues.List, error) {
-	f, err := os.Open(r.rowsPath())
+	f, err := regularfile.Open(r.rowsPath())
 	if err != nil {
 		return nil, err
 	}
@@ -231,19 +219,9 @@ func (r *Results) Read(ctx context.Context, visit func(*dataset.Row, *issues.Fin
 	tally := issues.NewTally(r.list)
 	in := dataset.NewReader(items, r.rowsPath(), r.options)
 	defer in.Close()
-	for {
-		row, err := in.Read()
-		if fault, ok := errors.AsType[*dataset.LineError](err); ok {
-			fault.Unit = "item"
-			if err := reject(fault); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err = errors.Join(err, ctx.Err()); err != nil {
+	rejectItem := func(fault *dataset.LineError) error { fault.Unit = "item"; return reject(fault) }
+	for row, err := range dataset.Rows(ctx, in.Read, rejectItem) {
+		if err != nil {
 			return nil, err
 		}
 		if issues.CellText(row, columnID) == "" {
@@ -261,7 +239,7 @@ func (r *Results) Read(ctx context.Context, visit func(*dataset.Row, *issues.Fin
 		case place < 0:
 			finding.Status, finding.Reason = issues.Unassigned, issues.Unanalysed
 		case finding.IDs == nil:
-			finding.Status, finding.Reason = issues.Unassigned, issues.Missing+": in no issue of "+ReportFile
+			finding.Status, finding.Reason = issues.Unassigned, reply.Missing+": in no issue of "+ReportFile
 		default:
 			finding.Status = issues.Assigned
 		}

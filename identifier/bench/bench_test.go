@@ -57,7 +57,7 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Manifest.MaxTokens = 1 << 20
+	m.Manifest.MaxTokens, m.Manifest.Window = 1<<20, nil
 	rows, err := bench.Rows(m, tax, 600)
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ var (
 // field of the model is long, the others are short. Every call gives the same rows.
 func Rows(m *models.Model, t *taxonomy.Taxonomy, n int) ([]*dataset.Row, error) {
 	whole := *m
-	whole.Manifest.MaxTokens = 1 << 20
+	whole.Manifest.MaxTokens, whole.Manifest.Window = 1<<20, nil
 	enc, err := identifier.NewEncoder(&whole, t)
 	if err != nil {
 		return nil, err

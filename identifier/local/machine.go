@@ -165,6 +165,7 @@ func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 	lines.Add("encoder", "%s, %s", m.EncoderText(), models.PrecisionText(m.Precision))
 	lines.Add("taxonomy", "%s", m.Taxonomy)
 	lines.Add("input", "%s", m.InputText())
+	lines.Add("reads", "%s", m.LanguagesText())
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		lines.Add("file", "%s, %d bytes, SHA-256 %s", name, m.Files[name].Size, m.Files[name].SHA256)
 	}

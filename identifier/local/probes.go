@@ -15,6 +15,7 @@ import (
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/ort"
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/models"
 	"golang.org/x/sys/cpu"
@@ -94,7 +95,7 @@ func processor() string {
 }
 
 func readProbeResult(path, key string) (*probeResult, bool) {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.Max)
 	if err != nil {
 		return nil, false
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/erreval/erreval/identifier/ort/internal/onnx"
+	onnx "github.com/yalue/onnxruntime_go"
 )
 
 // noTelemetry, if set before the library is loaded, stops published builds since 1.29 from writing a device id and

@@ -12,10 +12,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/erreval/erreval/identifier/ort/internal/onnx"
-
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/models"
+	onnx "github.com/yalue/onnxruntime_go"
 )
 
 // MinVersion is the oldest ONNX Runtime whose C API (24) onnxruntime_go v1.27 can use.

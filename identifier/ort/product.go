@@ -8,8 +8,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/erreval/erreval/identifier/ort/internal/onnx"
 	"github.com/erreval/erreval/internal/protobuf"
+	onnx "github.com/yalue/onnxruntime_go"
 	"golang.org/x/sync/errgroup"
 )
 

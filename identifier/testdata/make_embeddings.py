@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = {"bert": (HERE / "bert", "/m/bert/encoder/layer.0/output/LayerNorm/LayerNormalization_output_0", 128),
-          "default": (HERE.parents[1] / "models/embedded/default", "LayerNormalization_69", 512)}
+          "default": (HERE.parents[1] / "models/embedded/default", "LayerNormalization_123", 512)}
 TEXTS = ["The harbour wall was built in 1821.", "Which engineer designed the harbour wall?", "", "A new queen hatches after sixteen days.", "the the the",
          "The answer contradicts the passage. " * 90]
 

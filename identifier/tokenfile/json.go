@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/identifier/bpe"
 	"github.com/erreval/erreval/identifier/wordpiece"
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // maxID bounds ids, so that a wrong one does not ask for gigabytes; the largest vocabularies have about 2^20 tokens.
@@ -27,7 +28,7 @@ type sections struct {
 }
 
 func loadJSON(fsys fs.FS) (*description, error) {
-	data, err := fs.ReadFile(fsys, jsonFile)
+	data, err := regularfile.ReadFS(fsys, jsonFile, regularfile.MaxTokenizer)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/erreval/erreval/identifier/bpe"
 	"github.com/erreval/erreval/identifier/wordpiece"
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // options are those of tokenizer_config.json that decide about ids, with the defaults of transformers.
@@ -63,7 +64,7 @@ func readOptions(fsys fs.FS) (*options, error) {
 		return nil, fmt.Errorf("%s is not read without a %s; save one with Hugging Face's save_pretrained",
 			addedFile, jsonFile)
 	}
-	data, err := fs.ReadFile(fsys, configFile)
+	data, err := regularfile.ReadFS(fsys, configFile, regularfile.MaxTokenizer)
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}
@@ -116,7 +117,7 @@ func loadMerges(fsys fs.FS) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := fs.ReadFile(fsys, vocabFile)
+	data, err := regularfile.ReadFS(fsys, vocabFile, regularfile.MaxTokenizer)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func loadMerges(fsys fs.FS) (*description, error) {
 }
 
 func readMerges(fsys fs.FS) ([][2]string, error) {
-	data, err := fs.ReadFile(fsys, mergesFile)
+	data, err := regularfile.ReadFS(fsys, mergesFile, regularfile.MaxTokenizer)
 	if err != nil {
 		return nil, fmt.Errorf("%s needs %s beside it: %w", vocabFile, mergesFile, err)
 	}
@@ -161,7 +162,7 @@ func loadWords(fsys fs.FS) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := fs.ReadFile(fsys, wordsFile)
+	data, err := regularfile.ReadFS(fsys, wordsFile, regularfile.MaxTokenizer)
 	if err != nil {
 		return nil, err
 	}

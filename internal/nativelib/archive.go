@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -140,7 +141,7 @@ func hashError(got, want string) error {
 
 // fileSum is the SHA-256 of a file in lower-case hexadecimal.
 func fileSum(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // EnvVar names the environment variable that gives the library's path.
@@ -29,12 +31,6 @@ type Found struct {
 	From    string // "flag", "environment", "cache" or "system"
 	Version string // from the file's name; "" if that has none
 	pin     pin    // of a library in the cache
-}
-
-// Find is Locate's path.
-func Find(o Options) (string, error) {
-	f, err := Locate(o)
-	return f.Path, err
 }
 
 // Locate finds ONNX Runtime's shared library. A flag or environment variable that names no library is an error. The
@@ -74,6 +70,9 @@ func notFound(o Options, old []string) error {
 // locateNamed resolves a path that the user gave.
 func locateNamed(path, from, what string) (Found, error) {
 	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = checkRegular(path)
+	}
 	if err != nil {
 		return Found{}, fmt.Errorf("ONNX Runtime's shared library as %s gives it: %w; correct the path, or leave it out "+
 			"and run 'erreval setup'", what, err)
@@ -88,6 +87,15 @@ func locateNamed(path, from, what string) (Found, error) {
 	}
 	f.From = from
 	return f, nil
+}
+
+// checkRegular is an error for what is no regular file: loading a pipe would wait for good, and no signal ends that.
+func checkRegular(path string) error {
+	f, err := regularfile.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func findInCache(dir string) (Found, bool) {
@@ -105,6 +113,9 @@ func findInDirs(dirs []string) (f Found, old []string) {
 		matches, _ := filepath.Glob(filepath.Join(dir, "libonnxruntime.so*"))
 		slices.SortFunc(matches, func(a, b string) int { return minorOf(b) - minorOf(a) })
 		for _, path := range matches {
+			if checkRegular(path) != nil {
+				continue
+			}
 			minor := minorOf(path)
 			if minor >= MinMinor || minor < 0 {
 				return Found{Path: path, From: "system", Version: versionOf(path)}, old

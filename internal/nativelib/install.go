@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -149,7 +150,7 @@ func (f Found) Verify() error {
 	}
 	want := f.pin.sha256
 	if want == "" {
-		noted, err := os.ReadFile(sumFile(f.Path))
+		noted, err := regularfile.Read(sumFile(f.Path), regularfile.Max)
 		if err != nil {
 			return err
 		}

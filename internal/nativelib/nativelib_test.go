@@ -357,8 +357,8 @@ func TestLocateOrder(t *testing.T) {
 	if err := os.Remove(pypi); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Find(Options{CacheDir: cache, System: system}); err != nil || got != npm {
-		t.Errorf("npm's in the cache: %s, %v", got, err)
+	if got, err := Locate(Options{CacheDir: cache, System: system}); err != nil || got.Path != npm {
+		t.Errorf("npm's in the cache: %s, %v", got.Path, err)
 	}
 }
 
@@ -377,7 +377,7 @@ func TestLocateErrors(t *testing.T) {
 			"erreval setup"}},
 		"nothing": {Options{CacheDir: "/c", System: []string{}}, []string{"not found", "/c", "erreval setup", EnvVar}},
 	} {
-		_, err := Find(c.o)
+		_, err := Locate(c.o)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", name, err, want)

@@ -128,30 +128,28 @@ func (f *file) create(out string) (err error) {
 
 // next reads on behind lines that are no rows and rows that need no work, and ends when the user interrupts.
 func (f *file) next(ctx context.Context) (*dataset.Row, error) {
-	for {
-		row, err := f.reader.Read()
-		if err == nil && len(f.noted) == 0 || errors.Is(err, io.EOF) {
-			f.note()
-		}
+	for row, err := range dataset.Rows(ctx, f.read, f.reject) {
 		if ctx.Err() != nil {
 			return nil, io.EOF
 		}
-		var fault *dataset.LineError
-		switch {
-		case errors.As(err, &fault):
-			err = f.reject(fault)
-		case errors.Is(err, io.EOF):
-			return nil, f.endOfInput()
-		case err == nil:
-			var todo bool
-			if todo, err = f.takes(row); todo {
-				return row, nil
-			}
+		todo := false
+		if err == nil {
+			todo, err = f.takes(row)
 		}
-		if err != nil {
-			return nil, err
+		if todo || err != nil {
+			return row, err
 		}
 	}
+	return nil, f.endOfInput()
+}
+
+// read reads a record, and says what was assumed about the input once that is known.
+func (f *file) read() (*dataset.Row, error) {
+	row, err := f.reader.Read()
+	if err == nil && len(f.noted) == 0 || errors.Is(err, io.EOF) {
+		f.note()
+	}
+	return row, err
 }
 
 // note says what was assumed about the input.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -72,6 +73,16 @@ func (f *Files) Format(path string) dataset.Format {
 		return format
 	}
 	return f.named
+}
+
+// CheckOutput refuses a name of an output whose extension is that of no format, where no other option names one.
+func (f *Files) CheckOutput(path string) error {
+	extension := filepath.Ext(storage.Base(path))
+	if _, known := dataset.FormatOf(storage.Base(path)); known || path == Stdio || extension == "" || f.named.Name != "" {
+		return nil
+	}
+	return exit.Usagef("-o %s: no format of rows has the extension %s; end the name with %s, or give --format", path,
+		extension, dataset.Extensions())
 }
 
 // randomAccess is a file, or an object.

@@ -5,14 +5,17 @@ import "runtime/debug"
 // Memory of Go's own, in bytes, beyond which garbage is collected sooner than at twice of what is in use: rows that go
 // through in order take a fraction of it, unless each is near recordSize. The model's memory is not among it.
 const (
-	softMemory = 300 << 20
+	softMemory = 250 << 20
 	recordSize = 16 << 20
 	perRecord  = 16 // times what a record may take beyond recordSize
 )
 
 // LimitMemory keeps less garbage where rows are large, until its result is called. It suits a run that holds a few rows
 // at a time. GOMEMLIMIT wins.
-func (r *Run) LimitMemory() (restore func()) { return r.Process.LimitMemory(r.files.maxRecord) }
+func (r *Run) LimitMemory() (restore func()) { return r.files.LimitMemory(r.Process) }
+
+// LimitMemory is Run's, for records as the files may have.
+func (f *Files) LimitMemory(p *Process) (restore func()) { return p.LimitMemory(f.maxRecord) }
 
 // LimitMemory is Run's, for records of up to so many bytes.
 func (p *Process) LimitMemory(maxRecord int) (restore func()) {

@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/storage"
+	"github.com/erreval/erreval/internal/wholefile"
 )
 
 // Options are what every row command takes.
@@ -105,6 +106,9 @@ func (o *Options) outputs() ([]string, error) {
 // CheckOutputs finds an output that exists already, or rows of an interrupted run, before anything is computed.
 func (r *Run) CheckOutputs() error {
 	var errs []error
+	if len(r.outputs) == 1 && r.outputs[0] == r.Output { // others have the names of inputs
+		errs = append(errs, r.files.CheckOutput(r.Output))
+	}
 	for _, out := range r.outputs {
 		if out == "" || out == Stdio || r.Overwrite || r.Resume {
 			continue
@@ -131,6 +135,9 @@ func CheckNew(out string) error {
 func (r *Run) makeFolder() error {
 	if len(r.outputs) == 0 || r.outputs[0] == r.Output {
 		return nil
+	}
+	if err := wholefile.RefuseLink(filepath.Clean(r.Output)); err != nil { // with a slash behind it, it is followed
+		return fmt.Errorf("output: %w", err)
 	}
 	return os.MkdirAll(r.Output, 0o777)
 }

@@ -55,6 +55,14 @@ func (o *Output) Commit() error {
 	}
 	content, err := runrecord.HashFile(o.PreparedPath())
 	o.Record.Output = &runrecord.Content{SHA256: content.SHA256, Size: content.Size}
+	if o.Rejected() > 0 {
+		rejected, hashErr := runrecord.HashFile(dataset.PartialPath(dataset.RejectedPath(o.path)))
+		if o.Record.Beside == nil {
+			o.Record.Beside = map[string]runrecord.Content{}
+		}
+		o.Record.Beside[dataset.RejectedPath("")] = runrecord.Content{SHA256: rejected.SHA256, Size: rejected.Size}
+		err = errors.Join(err, hashErr)
+	}
 	if err = errors.Join(err, o.Record.Write(o.partial())); err != nil {
 		return errors.Join(err, o.Abort())
 	}

@@ -4,7 +4,6 @@
 package run
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -55,12 +54,4 @@ func (p *Process) Note(notes []string) {
 			p.Warn("%s", words.Printable(n))
 		}
 	}
-}
-
-// WriteJSON prints v for other programs.
-func WriteJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

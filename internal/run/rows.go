@@ -16,6 +16,7 @@ type Rows struct {
 	Files             *Files
 	Taxonomy          *taxonomy.Taxonomy
 	RecordedID        []string // columns of the id in files whose records name none, where Reading names none either
+	Joined            *Joined  // columns of another file that rows get, or nil
 	runrecord.Reading          // with the limit of each file
 }
 
@@ -39,6 +40,9 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 		if err == nil && !noted || errors.Is(err, io.EOF) {
 			noted = true
 			p.Note(reader.Notes())
+		}
+		if err == nil && in.Joined != nil {
+			err = in.Joined.set(row)
 		}
 		return row, err
 	})
@@ -80,6 +84,9 @@ func (in *Rows) EachFit(ctx context.Context, p *Process, file string, f func(*da
 
 // Create starts an output of rows made of those of inputs.
 func (in *Rows) Create(path string, overwrite bool, record *runrecord.Record, inputs ...string) (*Output, error) {
+	if err := in.Files.CheckOutput(path); err != nil {
+		return nil, err
+	}
 	out, err := Create(path, overwrite, record, inputs...)
 	if err == nil {
 		out.Format, out.Options = in.Files.Format(path), in.Files.SinkOptions(nil)

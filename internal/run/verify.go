@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
@@ -44,7 +45,7 @@ func VerifyOutput(path string) (*runrecord.Record, error) {
 // verifyRejected counts the rejected lines beside an output.
 func verifyRejected(path string, want int) error {
 	file := dataset.RejectedPath(path)
-	f, err := os.Open(file)
+	f, err := regularfile.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.Open(os.DevNull)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/storage"
 )
 
@@ -55,7 +56,7 @@ func (r *Record) isFinished() bool {
 }
 
 func readRecord(out string) (*Record, error) {
-	data, err := storage.ReadPath(context.Background(), Path(out))
+	data, err := storage.ReadPath(context.Background(), Path(out), regularfile.Max)
 	if err != nil {
 		return nil, fmt.Errorf("run record: %w", err)
 	}

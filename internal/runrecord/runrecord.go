@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -18,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/storage"
 	"github.com/erreval/erreval/internal/wholefile"
 )
@@ -165,15 +165,12 @@ func Path(out string) string { return storage.Beside(out, ".run.json") }
 // Write sets the end time and writes the record beside out, whole or not at all.
 func (r *Record) Write(out string) error {
 	r.Ended, r.Checksum = time.Now().UTC().Truncate(time.Millisecond), noChecksum
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
+	data, err := plainjson.Marshal(r, plainjson.Indent)
+	if err != nil {
 		return fmt.Errorf("run record: %w", err)
 	}
-	r.Checksum = sum(b.Bytes())
-	if err := wholefile.Write(Path(out), setChecksum(b.Bytes(), r.Checksum)); err != nil {
+	r.Checksum = sum(data)
+	if err := wholefile.Write(Path(out), setChecksum(data, r.Checksum)); err != nil {
 		return fmt.Errorf("run record: %w", err)
 	}
 	return nil

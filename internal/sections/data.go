@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/report/view"
 )
 
@@ -15,14 +16,12 @@ import (
 func WriteData(w io.Writer, d *view.Data) error {
 	head := *d
 	head.Rows.Records = []json.RawMessage{}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(head); err != nil {
+	text, err := plainjson.Marshal(head, "")
+	if err != nil {
 		return err
 	}
 	const end = "]}}\n" // of records, rows and data, each the last of its kind
-	start, ok := bytes.CutSuffix(text.Bytes(), []byte(end))
+	start, ok := bytes.CutSuffix(text, []byte(end))
 	if !ok {
 		return errors.New("the rows of a report are not the last part of its data")
 	}

@@ -300,7 +300,7 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 
 // systemIn is the system that a column names.
 func systemIn(row *dataset.Row, column string, raw json.RawMessage) (string, error) {
-	name := dataset.PlainText(raw)
+	name := dataset.ShortName(dataset.PlainText(raw))
 	if string(raw) == "null" || strings.TrimSpace(name) == "" {
 		return "", fmt.Errorf("row %s: column %q names no system", row.ID, column)
 	}

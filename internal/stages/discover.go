@@ -88,7 +88,7 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 		}
 	}
 	if ask == nil || ask.Asks() {
-		if err := r.clearOutputs(); err != nil {
+		if err := errors.Join(d.Rows.Files.CheckOutput(d.Output), r.clearOutputs()); err != nil {
 			return err
 		}
 	}

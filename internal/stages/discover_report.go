@@ -8,9 +8,11 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // countsOf are the numbers that limits check.
@@ -36,7 +38,7 @@ func (d *discovery) publish(l *issues.List) error {
 	}
 	switch {
 	case d.JSON:
-		return errors.Join(err, run.WriteJSON(d.Process.Out, l))
+		return errors.Join(err, plainjson.Write(d.Process.Out, l))
 	case d.Quiet:
 		return err
 	}
@@ -54,7 +56,7 @@ func (d *discovery) publish(l *issues.List) error {
 
 // incomplete is the error, with exit code 3, of rows without a known state.
 func (d *discovery) incomplete(l *issues.List) error {
-	if d.judges != nil && l.Rows > 0 && l.Unassigned[issues.Unavailable] == l.Rows {
+	if d.judges != nil && l.Rows > 0 && l.Unassigned[reply.Unavailable] == l.Rows {
 		return exit.With(exit.Judge,
 			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 	}

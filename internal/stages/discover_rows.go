@@ -137,28 +137,24 @@ func (d *discovery) analyse(ctx context.Context) error {
 		var ordinals []int
 		var mu sync.Mutex // next and emit run in two goroutines
 		n := 0
+		keep := func(fault *dataset.LineError) error { d.faults = append(d.faults, fault); return nil }
 		next := func() (*dataset.Row, error) {
-			for {
-				row, err := read()
-				if fault, ok := errors.AsType[*dataset.LineError](err); ok {
-					d.faults = append(d.faults, fault)
-					continue
+			for row, err := range dataset.Rows(ctx, read, keep) {
+				chosen := false
+				if err == nil {
+					chosen, err = d.isChosen(row, n)
 				}
 				if err != nil {
 					return nil, err
 				}
-				n++
-				ok, err := d.isChosen(row, n-1)
-				if err != nil {
-					return nil, err
-				}
-				if ok {
+				if n++; chosen {
 					mu.Lock()
 					ordinals = append(ordinals, n-1)
 					mu.Unlock()
 					return row, nil
 				}
 			}
+			return nil, io.EOF
 		}
 		return d.analyst.Analyse(ctx, next, func(row *dataset.Row, f *issues.Finding) error {
 			mu.Lock()
@@ -259,16 +255,9 @@ func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
 	n, at := 0, 0
 	return d.Rows.Read(ctx, d.Process, d.Input, func(ctx context.Context, _ string,
 		read func() (*dataset.Row, error)) error {
-		for ctx.Err() == nil {
-			row, err := read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if fault, ok := errors.AsType[*dataset.LineError](err); ok {
-				if err := out.Reject(fault); err != nil {
-					return err
-				}
-				continue
+		for row, err := range dataset.Rows(ctx, read, out.Reject) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
 			if err != nil {
 				return err
@@ -285,11 +274,11 @@ func (d *discovery) writeRows(ctx context.Context, out *run.Output) error {
 			}
 			at++
 		}
-		if at < len(d.items) && ctx.Err() == nil {
+		if at < len(d.items) {
 			return fmt.Errorf("%s changed while it was read: its row %d is another now; run again once nothing changes it",
 				d.Input, n)
 		}
-		return context.Cause(ctx)
+		return nil
 	})
 }
 

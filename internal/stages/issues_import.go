@@ -6,12 +6,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/clear"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/discover/qualjudge"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 )
@@ -104,7 +107,7 @@ func (i *ImportIssues) Run(ctx context.Context) (err error) {
 func (i *ImportIssues) publish(list *issues.List) error {
 	switch {
 	case i.JSON:
-		return run.WriteJSON(i.Process.Out, list)
+		return plainjson.Write(i.Process.Out, list)
 	case i.Quiet:
 		return nil
 	}
@@ -115,23 +118,14 @@ func (i *ImportIssues) publish(list *issues.List) error {
 // open tells by the file's first bytes whose it is.
 func (i *ImportIssues) open() (*foreign, error) {
 	o := dataset.Options{Limit: i.Rows.Limit, MaxRecord: i.MaxRecord}
-	f, err := os.Open(i.File)
-	if err != nil {
-		return nil, err
+	f, err := regularfile.Open(i.File)
+	if err == nil && startsAsZip(f) {
+		return i.openZIP(f, o)
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err == nil {
+		err = f.Close()
 	}
-	if !info.IsDir() && startsAsZip(f) {
-		results, err := clear.Open(f, info.Size(), i.File, i.Member, o)
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		return &foreign{program: clear.Program, files: []string{i.File}, id: clear.ColumnID, columns: clear.Columns,
-			results: results, close: func() error { return errors.Join(results.Close(), f.Close()) }}, nil
-	}
-	if err := f.Close(); err != nil {
+	if err != nil && !errors.Is(err, syscall.EISDIR) {
 		return nil, err
 	}
 	if i.Member != "" {
@@ -147,6 +141,19 @@ func (i *ImportIssues) open() (*foreign, error) {
 	}
 	return &foreign{program: qualjudge.Program, files: results.Files(), id: dataset.ColumnID, columns: qualjudge.Columns,
 		results: results, close: func() error { return nil }}, nil
+}
+
+func (i *ImportIssues) openZIP(f *os.File, o dataset.Options) (*foreign, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	results, err := clear.Open(f, info.Size(), i.File, i.Member, o)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &foreign{program: clear.Program, files: []string{i.File}, id: clear.ColumnID, columns: clear.Columns,
+		results: results, close: func() error { return errors.Join(results.Close(), f.Close()) }}, nil
 }
 
 func startsAsZip(f io.ReaderAt) bool {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
@@ -108,9 +109,12 @@ func (j *judges) describeUsage(u *judging.Usage) string {
 
 // describeNextRun says how a run goes on that was stopped or interrupted.
 func (j *judges) describeNextRun() string {
+	but := ", but for those that could not be used"
+	if j.o.ReplayRejected {
+		but = "; --retry-unusable asks anew for those that could not be used"
+	}
 	return fmt.Sprintf("the replies so far are in %s: the same command goes on from there, "+
-		"and pays for none of them again",
-		j.Path())
+		"and pays for none of them again%s", j.Path(), but)
 }
 
 // findStop tells an error of an endpoint or the budget, which ends a run in good order.
@@ -167,7 +171,7 @@ func (j *judges) dryRun(p *run.Process, asJSON bool, all visitSubjects) error {
 	case err != nil:
 		return err
 	case asJSON:
-		return run.WriteJSON(p.Out, f)
+		return plainjson.Write(p.Out, f)
 	}
 	return f.Text(run.Guard(p.Out), j.Unpriced())
 }

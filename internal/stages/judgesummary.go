@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/evaluation"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/llm/judging"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/scorer"
 	"github.com/erreval/erreval/taxonomy"
@@ -259,7 +260,7 @@ func (s *judgeSummary) reasons() string {
 
 // isUnavailable tells whether judges answered nothing at all.
 func (s *judgeSummary) isUnavailable() bool {
-	return s.Judgements > 0 && s.Reasons["unavailable"] == s.Judgements
+	return s.Judgements > 0 && s.Reasons[reply.Unavailable] == s.Judgements
 }
 
 // AggregateBy puts judgements together in one of the ways of scorer.Aggregates.

@@ -11,6 +11,7 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm/judging"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/scorer"
@@ -131,7 +132,7 @@ func (j *judges) addSpent(sum *report.Tagging, res *run.Result) error {
 		return err
 	}
 	sum.Usage, sum.Spent = usage, j.describeUsage(usage)
-	if sum.Rows > 0 && sum.Reasons[scorer.ReasonUnavailable] == sum.Rows {
+	if sum.Rows > 0 && sum.Reasons[reply.Unavailable] == sum.Rows {
 		return exit.With(exit.Judge,
 			errors.New("the model gave no reply at all; the same command with --overwrite asks again"))
 	}

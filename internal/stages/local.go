@@ -23,16 +23,18 @@ import (
 
 // LocalOptions say which model of this machine finds errors, and how.
 type LocalOptions struct {
-	Model      string        // name or folder
-	Verifier   string        // the same, of a second model; "" is none
-	Join       string        // how a plain export's fields become one input
-	Thresholds []string      // P or LABEL=P
-	Workers    int           // rows at a time; 0 is one a core
-	RowTimeout time.Duration // the longest that the model may take for a row; 0 is no limit
-	LabelsOnly bool
-	Prompt     bool           // diagnoses are waited for, row by row
-	On         ort.Options    // device, library and memory
-	Ran        func(rows int) // called after each run of the model, as identifier.Options.Ran; or nil
+	Model       string        // name or folder
+	Verifier    string        // the same, of a second model; "" is none
+	Join        string        // how a plain export's fields become one input
+	Thresholds  []string      // P or LABEL=P
+	Workers     int           // rows at a time; 0 is one a core
+	RowTimeout  time.Duration // the longest that the model may take for a row; 0 is no limit
+	LabelsOnly  bool
+	ReadWords   int            // as identifier.Options.ReadWords
+	Prompt      bool           // diagnoses are waited for, row by row
+	AnyLanguage bool           // also rows in languages that the model does not read
+	On          ort.Options    // device, library and memory
+	Ran         func(rows int) // called after each run of the model, as identifier.Options.Ran; or nil
 }
 
 // Local is a model on this machine that finds errors.
@@ -60,8 +62,10 @@ func OpenLocal(ctx context.Context, m *local.Machine, o LocalOptions, t *taxonom
 	}
 	schedule := local.Schedule(o.On.Device, o.Workers)
 	schedule.LabelsOnly, schedule.RowTimeout = o.LabelsOnly, o.RowTimeout
+	schedule.ReadWords, schedule.AnyLanguage = o.ReadWords, o.AnyLanguage
 	schedule.Prompt, schedule.Ran = o.Prompt, o.Ran
-	if schedule.Thresholds, err = models.ParseThresholds(o.Thresholds, t, l.Model.Manifest.Labels); err != nil {
+	if schedule.Thresholds, err = models.ParseThresholds("--threshold", o.Thresholds, t,
+		l.Model.Manifest.Labels); err != nil {
 		return nil, err
 	}
 	o.Workers = schedule.Workers
@@ -103,14 +107,16 @@ func (l *Local) Close() error {
 
 // localOptions is the options part of OUT.run.json: as they took effect, without names of folders.
 type localOptions struct {
-	Device     string                `json:"device"`
-	Join       string                `json:"join"`
-	Map        map[string]string     `json:"map"` // this and limit stand before those of Reading, as in older records
-	Thresholds dataset.Probabilities `json:"thresholds"`
-	Limit      int                   `json:"limit"`
-	Workers    int                   `json:"workers"`
-	LabelsOnly bool                  `json:"labels_only"`
-	Verifier   *runrecord.Artefact   `json:"verifier,omitempty"`
+	Device      string                `json:"device"`
+	Join        string                `json:"join"`
+	Map         map[string]string     `json:"map"` // this and limit stand before those of Reading, as in older records
+	Thresholds  dataset.Probabilities `json:"thresholds"`
+	Limit       int                   `json:"limit"`
+	Workers     int                   `json:"workers"`
+	LabelsOnly  bool                  `json:"labels_only"`
+	Window      int                   `json:"window,omitempty"` // words of --window, or -1 for off
+	AnyLanguage bool                  `json:"any_language,omitempty"`
+	Verifier    *runrecord.Artefact   `json:"verifier,omitempty"`
 	runrecord.Reading
 }
 
@@ -120,7 +126,7 @@ func (i *Identify) Local(ctx context.Context, l *Local) error {
 	s.Model = &runrecord.Artefact{ID: l.Model.Manifest.ID(), SHA256: l.Model.SHA256}
 	options := localOptions{Device: l.o.On.Device, Join: l.Model.Manifest.Join, Map: r.Columns,
 		Thresholds: l.Identifier.Thresholds(), Limit: r.Limit, Workers: l.o.Workers, LabelsOnly: l.o.LabelsOnly,
-		Reading: r.Reading}
+		Window: l.o.ReadWords, AnyLanguage: l.o.AnyLanguage, Reading: r.Reading}
 	if v := l.Verifier; v != nil {
 		options.Verifier = &runrecord.Artefact{ID: v.Model.Manifest.ID(), SHA256: v.Model.SHA256}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // Propose makes a taxonomy of discovered issues, and rows that are labelled with it.
@@ -24,6 +25,7 @@ type Propose struct {
 	Output    string   // the taxonomy's file; "" prints it
 	Labelled  string   // file of labelled rows, or ""
 	Overwrite bool
+	Quiet     bool // say nothing of what was left out and written
 	Options   discover.ProposeOptions
 }
 
@@ -45,19 +47,39 @@ func (p *Propose) Run(ctx context.Context) error {
 		if issue.Unstable && issue.Count >= p.Options.MinCount {
 			why = "it is unstable"
 		}
-		p.Process.Warn("left out: %s: %s", issue.Name, why)
+		p.say("left out: %s: %s", issue.Name, why)
 	}
 	if p.Output == "" {
 		if _, err := p.Process.Out.Write(proposal.YAML); err != nil {
 			return err
 		}
-	} else if err := wholefile.Write(p.Output, proposal.YAML); err != nil {
+	} else if err := p.write(proposal); err != nil {
 		return err
 	}
 	if p.Labelled == "" {
 		return nil
 	}
 	return p.label(ctx, proposal)
+}
+
+func (p *Propose) say(format string, args ...any) {
+	if !p.Quiet {
+		p.Process.Warn(format, args...)
+	}
+}
+
+// write writes the taxonomy to a file, and says so.
+func (p *Propose) write(proposal *discover.Proposal) error {
+	if err := wholefile.Write(p.Output, proposal.YAML); err != nil {
+		return err
+	}
+	t, err := taxonomy.Parse(proposal.YAML, p.Output)
+	if err != nil {
+		return err
+	}
+	p.say("wrote %s (%s); a language model labels rows with it: "+
+		"erreval identify FILE --taxonomy %s --identifier llm", p.Output, t.Summary(), words.Quote(p.Output))
+	return nil
 }
 
 // checkOutputs finds outputs that cannot be written, before one of them is.
@@ -111,7 +133,7 @@ func (p *Propose) label(ctx context.Context, proposal *discover.Proposal) error 
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	p.Process.Warn("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),
+	p.say("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),
 		"labelled row", "labelled rows"), p.Labelled, left)
 	return p.Process.WarnFaults(faults)
 }

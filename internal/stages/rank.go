@@ -14,7 +14,7 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/audit"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/people"
@@ -37,8 +37,28 @@ type Rank struct {
 	Plots    RankPlots
 	JSON     bool
 	Markdown bool
+	LaTeX    bool
 	Quiet    bool
 	columnOf map[string]string // by field of pairs, where its name is another
+	unread   unreadVerdicts
+}
+
+// unreadVerdicts are others' verdicts in no known notation.
+type unreadVerdicts struct {
+	read, unread int
+	first        error
+}
+
+// check is an error where no verdict could be read; a few that could not are said, and counted as unjudged.
+func (u *unreadVerdicts) check(p *run.Process) error {
+	switch {
+	case u.unread > 0 && u.read == 0:
+		return u.first
+	case u.unread > 0 && p != nil:
+		p.Note([]string{fmt.Sprintf("%s could not be read, and left unjudged; the first: %v",
+			words.Plural(u.unread, "verdict", "verdicts"), u.first)})
+	}
+	return nil
 }
 
 // VerdictColumns name the columns of a file that erreval did not write.
@@ -160,6 +180,9 @@ func (k *Rank) read(ctx context.Context) (*readVerdicts, error) {
 			return nil, err
 		}
 	}
+	if err := k.unread.check(k.Process); err != nil {
+		return nil, err
+	}
 	switch files := strings.Join(k.Inputs, ", "); {
 	case c.rows == 0:
 		return nil, errors.Join(fmt.Errorf("%s: there are no rows", files), errors.Join(c.faults...))
@@ -211,6 +234,9 @@ func (k *Rank) addRow(c *readVerdicts, row *dataset.Row) error {
 		if v.Offline != "" && v.Value != "" {
 			both := c.judged[name]
 			c.judged[name] = [2][]int8{append(both[0], indexOf(v.Value)), append(both[1], indexOf(v.Offline))}
+		}
+		if v.HasOneOrder() {
+			c.board.AddOneOrder(name)
 		}
 		c.addModes(name, v)
 		p.Runs = v.Runs
@@ -313,7 +339,7 @@ func (k *Rank) ReadPeople(ctx context.Context, file, name string) (pairs []peopl
 		}
 		return err
 	})
-	return pairs, faults, err
+	return pairs, faults, errors.Join(err, k.unread.check(k.Process))
 }
 
 func (k *Rank) peoplePair(row *dataset.Row, name string) (*people.Pair, error) {
@@ -323,7 +349,7 @@ func (k *Rank) peoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	}
 	out := &people.Pair{Item: p.Item, SystemA: p.SystemA, SystemB: p.SystemB}
 	for _, column := range k.Columns.Verdicts {
-		value, err := personsVerdict(row, column, p)
+		value, _, err := k.personsVerdict(row, column, p)
 		if err != nil {
 			return nil, err
 		}
@@ -339,47 +365,16 @@ func (k *Rank) peoplePair(row *dataset.Row, name string) (*people.Pair, error) {
 	return out, err
 }
 
-// personsVerdict is what a person says in a column.
-func personsVerdict(row *dataset.Row, column string, p *audit.Pair) (string, error) {
-	raw, ok := row.Get(column)
-	if !ok {
-		return "", exit.With(exit.Usage, report.NoColumn("--verdict or --human", row, column))
-	}
-	value, err := verdicts.Parse(dataset.PlainText(raw), p.SystemA, p.SystemB)
-	if err != nil {
-		err = exit.Usagef("row %s: column %q: %w", row.ID, column, err)
-	}
-	return value, err
-}
-
 // majority is the verdict that more people give than any other; where there is none, why.
 func (k *Rank) majority(row *dataset.Row, p *audit.Pair) (value, reason string, err error) {
 	v := verdicts.Verdict{}
 	for _, column := range k.Columns.Verdicts {
-		value, err := personsVerdict(row, column, p)
+		value, reason, err := k.personsVerdict(row, column, p)
 		if err != nil {
 			return "", "", err
 		}
-		v.Runs = append(v.Runs, verdicts.Run{Value: value, Reason: verdicts.NoVerdict})
+		v.Runs = append(v.Runs, verdicts.Run{Value: value, Reason: reason})
 	}
 	v.Reconcile(verdicts.Majority)
 	return v.Value, v.Reason, nil
-}
-
-// print prints the figures, and writes the report.
-func (k *Rank) print(c *Comparison) error {
-	var err error
-	if k.Report != "" {
-		var page strings.Builder
-		err = errors.Join(c.Page().Markdown(&page), wholefile.Write(k.Report, []byte(page.String())))
-	}
-	switch {
-	case k.JSON:
-		return errors.Join(err, run.WriteJSON(k.Process.Out, c))
-	case k.Markdown:
-		return errors.Join(err, c.Page().Markdown(k.Process.Out))
-	case k.Quiet:
-		return err
-	}
-	return errors.Join(err, c.Report().Text(run.Guard(k.Process.Out)))
 }

@@ -128,6 +128,9 @@ func (c *Comparison) report(matrices bool) *report.Report {
 	}
 	r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: %s; systems share a rank where intervals overlap",
 		100*stats.Level, intervals))
+	if text := c.eloError(); text != "" {
+		r.Facts = append(r.Facts, text)
+	}
 	for i := range c.Tables {
 		r.Sections = append(r.Sections, tableSection(&c.Tables[i]))
 		if matrices {
@@ -149,6 +152,23 @@ func (c *Comparison) report(matrices bool) *report.Report {
 	return r
 }
 
+// eloError says how much of Elo's ratings is the draw of the orders; "" where there are none.
+func (c *Comparison) eloError() string {
+	largest := 0.0
+	for i := range c.Tables {
+		if t := &c.Tables[i]; t.EloError.Defined() && t.Games > 0 {
+			largest = max(largest, float64(t.EloError))
+		}
+	}
+	switch {
+	case largest == 0:
+		return ""
+	case largest < 0.5:
+		return "Elo: means over drawn orders of the games, with standard errors below 0.5 points"
+	}
+	return fmt.Sprintf("Elo: means over drawn orders of the games, with standard errors of up to %.1f points", largest)
+}
+
 func tableSection(t *leaderboard.Table) report.Section {
 	s := report.Section{Title: t.Type, Notes: slices.Clone(t.Notes)}
 	if t.Inconsistent > 0 {
@@ -161,6 +181,10 @@ func tableSection(t *leaderboard.Table) report.Section {
 			reasons = append(reasons, fmt.Sprintf("%s %d", reason, t.Unjudged[reason]))
 		}
 		s.Notes = append(s.Notes, "left out as unjudged: "+strings.Join(reasons, ", "))
+	}
+	if t.OneOrder > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of which only one order could be read: what the judge says of it alone "+
+			"counts", words.Plural(t.OneOrder, "pair", "pairs")))
 	}
 	if t.Ties.Defined() && t.Ties > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win "+
@@ -176,7 +200,7 @@ func tableSection(t *leaderboard.Table) report.Section {
 		}
 		table.Rows = append(table.Rows, []string{row.System, rank, row.Interval().Text("%.0f"), plain(row.Won),
 			plain(row.Lost), plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"),
-			row.Elo.Text("%.0f"), row.Glicko2.Text("%.0f"), plain(row.Borda)})
+			row.Elo.Text("%.0f"), row.Glicko2.Text("%.0f"), row.Borda.Text("%g")})
 	}
 	s.Table = table
 	return s

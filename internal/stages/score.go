@@ -16,6 +16,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
@@ -249,9 +250,9 @@ func (s *Score) print() error {
 	r := s.Run
 	switch {
 	case s.JSON && r.Output == run.Stdio:
-		return run.WriteJSON(r.Err, s.summary)
+		return plainjson.Write(r.Err, s.summary)
 	case s.JSON:
-		return run.WriteJSON(r.Out, s.summary)
+		return plainjson.Write(r.Out, s.summary)
 	case r.Quiet:
 		return nil
 	}

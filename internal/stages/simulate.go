@@ -9,6 +9,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/training/simulate"
@@ -21,6 +22,7 @@ type Simulate struct {
 	Input     string   // file of rows, or run.Stdio
 	Output    string
 	Overwrite bool
+	Quiet     bool // no summary but JSON
 	JSON      bool // prints the summary as JSON, on standard output
 }
 
@@ -64,7 +66,7 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 	if err = errors.Join(err, o.Validate()); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if len(bound.Without) > 0 {
+	if len(bound.Without) > 0 && !s.Quiet {
 		fmt.Fprintf(s.Process.Err, "no rules for %s: a language model can write them, with --judge\n",
 			strings.Join(bound.Without, ", "))
 	}
@@ -186,7 +188,10 @@ func (s *Simulate) writeOutput(options any, sum summary, fill func(*run.Output) 
 
 func (s *Simulate) printSummary(sum summary) error {
 	if s.JSON {
-		return run.WriteJSON(s.Process.Out, sum)
+		return plainjson.Write(s.Process.Out, sum)
+	}
+	if s.Quiet {
+		return nil
 	}
 	return sum.Text(s.Process.Err)
 }

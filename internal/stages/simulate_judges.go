@@ -10,6 +10,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/words"
@@ -288,11 +289,12 @@ func (w *writing) stopped(ctx context.Context, out *run.Output, sum *writtenSumm
 // printTexts writes the summary: lines to standard error, or JSON to standard output.
 func (w *writing) printTexts(sum *writtenSummary) error {
 	rejected := dataset.RejectedPath(w.Output)
-	if w.JSON {
-		if err := run.WriteJSON(w.Process.Out, sum); err != nil {
+	switch {
+	case w.JSON:
+		if err := plainjson.Write(w.Process.Out, sum); err != nil {
 			return err
 		}
-	} else {
+	case !w.Quiet:
 		sum.Text(w.Process.Err, rejected)
 		fmt.Fprintln(w.Process.Err, w.judges.describeUsage(sum.Usage))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/gate"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/report"
@@ -141,9 +142,9 @@ func (i *Identify) print(s *report.Tagging) error {
 	r := i.Run
 	switch {
 	case i.JSON && (r.Output == run.Stdio || i.Table != nil):
-		return run.WriteJSON(r.Err, s)
+		return plainjson.Write(r.Err, s)
 	case i.JSON:
-		return run.WriteJSON(r.Out, s)
+		return plainjson.Write(r.Out, s)
 	case r.Quiet:
 		return nil
 	}

@@ -21,6 +21,45 @@ func Wilson(hits, n int) (low, high float64) {
 	return low, high
 }
 
+// spreadless is the width below which an interval of a share shows no spread but rounding errors.
+const spreadless = 1e-9
+
+// ShareInterval is IntervalOf the resampled values of a share. Where these show no spread, as when every group has the
+// same share, it is Wilson's interval with the groups as trials.
+func ShareInterval(share float64, resampled []float64, groups int) Interval {
+	i := IntervalOf(resampled)
+	if i.High-i.Low < spreadless && groups > 0 && !math.IsNaN(share) {
+		i.Low, i.High = wilson(share, float64(groups))
+		i.Low, i.High = math.Min(i.Low, share), math.Max(i.High, share) // not off by rounding
+	}
+	return i
+}
+
+// PairedInterval is IntervalOf the resampled values of a difference of two shares of the same rows: b-a. Where these
+// show no spread, it is the adjusted Wald interval (Bonett and Price 2012) with the groups as pairs, of which the
+// shares onlyA and onlyB have one of the two alone. report/page computes the same.
+func PairedInterval(onlyA, onlyB float64, resampled []float64, groups int) Interval {
+	i, n := IntervalOf(resampled), float64(groups)
+	if i.High-i.Low < spreadless && groups > 0 {
+		a, b := (onlyA*n+1)/(n+2), (onlyB*n+1)/(n+2)
+		half := Z * math.Sqrt((a+b-(b-a)*(b-a))/(n+2))
+		i.Low, i.High = math.Max(-1, b-a-half), math.Min(1, b-a+half)
+	}
+	return i
+}
+
+// ApartInterval is IntervalOf the resampled values of a difference of the shares b and a of different rows. Where these
+// show no spread, it is Newcombe's interval (1998, method 10) with the groups as trials.
+func ApartInterval(a, b float64, resampled []float64, groupsA, groupsB int) Interval {
+	i := IntervalOf(resampled)
+	if i.High-i.Low < spreadless && groupsA > 0 && groupsB > 0 {
+		lowA, highA := wilson(a, float64(groupsA))
+		lowB, highB := wilson(b, float64(groupsB))
+		i.Low, i.High = b-a-math.Hypot(b-lowB, highA-a), b-a+math.Hypot(highB-b, a-lowA)
+	}
+	return i
+}
+
 func wilson(p, trials float64) (low, high float64) {
 	const z2 = Z * Z
 	centre := (p + z2/(2*trials)) / (1 + z2/trials)

@@ -34,6 +34,27 @@ func TestWilson(t *testing.T) {
 	}
 }
 
+// TestNoSpread: where resamples are all alike, the interval is that of so many groups; else it is theirs. Wilson's of 2 of 4
+// is 0.150 to 0.850 (scipy); Newcombe's of 0 of 20 twice is ±z²/(20+z²) = 0.161.
+func TestNoSpread(t *testing.T) {
+	flat, wide := []float64{0.5, 0.5, 0.5}, []float64{0.25, 0.5, 0.75}
+	paired := Z * math.Sqrt(2.0/26/26)
+	for name, c := range map[string]struct {
+		got       Interval
+		low, high float64
+	}{
+		"share":         {ShareInterval(0.5, flat, 4), 0.150036, 0.849964},
+		"share, spread": {ShareInterval(0.5, wide, 4), 0.2625, 0.7375},
+		"all":           {ShareInterval(1, []float64{1, 1}, 4), 0.510109, 1},
+		"paired":        {PairedInterval(0, 0, []float64{0, 0}, 24), -paired, paired},
+		"apart":         {ApartInterval(0, 0, []float64{0, 0}, 20, 20), -0.161125, 0.161125},
+	} {
+		if math.Abs(c.got.Low-c.low) > 1e-5 || math.Abs(c.got.High-c.high) > 1e-5 {
+			t.Errorf("%s: [%v, %v], want [%v, %v]", name, c.got.Low, c.got.High, c.low, c.high)
+		}
+	}
+}
+
 // Rows that stand alone are worth one less than they are, since their variance is estimated; rows of a group that are
 // all alike are worth one.
 func TestShareSums(t *testing.T) {

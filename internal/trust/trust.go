@@ -16,6 +16,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -90,7 +91,7 @@ func (s *Store) read() (map[string]string, error) {
 		return nil, s.err
 	}
 	hashes := map[string]string{}
-	data, err := os.ReadFile(s.path())
+	data, err := regularfile.Read(s.path(), regularfile.Max)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return hashes, nil

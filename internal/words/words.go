@@ -1,4 +1,4 @@
-// Package words puts numbers and command lines into sentences.
+// Package words puts numbers, command lines and other people's texts into sentences.
 package words
 
 import (
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Plural is "1 row" or "2 rows".
@@ -75,4 +76,22 @@ func Prefixed(prefix, s string) string {
 		return ""
 	}
 	return prefix + s
+}
+
+// Or lists what there is to choose from: "a, b or c".
+func Or(choices []string) string {
+	last := len(choices) - 1
+	if last < 1 {
+		return strings.Join(choices, "")
+	}
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
+}
+
+// Clip is the end of a text in one line of at most so many bytes, without what a terminal would execute.
+func Clip(text string, most int) string {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+	if text = strings.Join(parts, " "); len(text) > most {
+		text = "… " + text[len(text)-most:]
+	}
+	return strings.ToValidUTF8(text, "")
 }

@@ -37,3 +37,21 @@ func FuzzPrintable(f *testing.F) {
 		}
 	})
 }
+
+func TestClip(t *testing.T) {
+	for text, want := range map[string]string{"": "", "a\n\x1b[31m b": "a [31m b", "0123456789ab": "… 23456789ab",
+		"xéa23456789": "… a23456789"} {
+		if got := Clip(text, 10); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestOr(t *testing.T) {
+	for want, choices := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"},
+		"a, b or c": {"a", "b", "c"}} {
+		if got := Or(choices); got != want {
+			t.Errorf("%q is %q, want %q", choices, got, want)
+		}
+	}
+}

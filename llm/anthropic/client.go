@@ -102,5 +102,9 @@ func (c *Client) call(ctx context.Context, r *request) (*llm.Reply, error) {
 		return nil, c.endpoint.Fail(llm.Transient, resp.StatusCode, fmt.Errorf("the reply is no message: %w", err),
 			"check that the base URL is that of an endpoint with the Messages API")
 	}
-	return m.reply(r.Model), nil
+	reply := m.reply(r.Model)
+	if key := resp.Header.Get(endpoint.AmbiguousHeader); key != "" {
+		endpoint.Ambiguous(reply, "the key "+key)
+	}
+	return reply, nil
 }

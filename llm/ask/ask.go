@@ -8,21 +8,20 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 )
 
 // Asker asks one model, and ends the run if the model no longer replies. Safe for concurrent use.
 type Asker struct {
 	llm.Model
-	health replies.Health
+	health health
 }
 
 // New makes an Asker of a valid model.
 func New(m llm.Model) *Asker { return &Asker{Model: m} }
 
 // Reset forgets which calls had no reply. Call it at the beginning of a run.
-func (a *Asker) Reset() { a.health.Reset() }
+func (a *Asker) Reset() { a.health.reset() }
 
 // rejecter is a client with a method Reject, such as a journal's.
 type rejecter interface {
@@ -44,7 +43,7 @@ func (a *Asker) Ask(ctx context.Context, r *llm.Request, attempts int,
 			return a.classify(ctx, err)
 		}
 		if !reply.Cached {
-			a.health.Reply()
+			a.health.reply()
 		}
 		if read(reply) {
 			return nil, nil
@@ -65,9 +64,9 @@ func (a *Asker) classify(ctx context.Context, err error) (unanswered, final erro
 	}
 	switch llm.KindOf(err) {
 	case llm.Refused, llm.Filtered:
-		a.health.Reply() // the model replies
+		a.health.reply() // the model replies
 	case llm.Unavailable, llm.Transient, llm.Wait:
-		if n, down := a.health.Fail(); down {
+		if n, down := a.health.fail(); down {
 			return nil, &llm.Error{Kind: llm.Unavailable,
 				Err: fmt.Errorf("judge %s: the last %d calls were given up; the last one: %w", a.Name, n, err)}
 		}

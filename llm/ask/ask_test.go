@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/erreval/erreval/internal/replies"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
 )
@@ -92,12 +91,12 @@ func TestDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	up = false
-	if n := untilDown(); n != replies.DownLater {
-		t.Errorf("down after %d calls, want %d", n, replies.DownLater)
+	if n := untilDown(); n != DownLater {
+		t.Errorf("down after %d calls, want %d", n, DownLater)
 	}
 	model.Reset()
-	if n := untilDown(); n != replies.DownAtOnce {
-		t.Errorf("down after %d calls of a new run, want %d", n, replies.DownAtOnce)
+	if n := untilDown(); n != DownAtOnce {
+		t.Errorf("down after %d calls of a new run, want %d", n, DownAtOnce)
 	}
 }
 

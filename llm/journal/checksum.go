@@ -52,12 +52,13 @@ func (s *storedReply) checksum() []byte {
 
 const replyColumns = "call, attempt, rejected, text, finish, model, input, output"
 
-// scanReply reads a row of replyColumns and its checksum, which it compares where the row has to have one.
-func scanReply(rows *sql.Rows, checked bool) (*storedReply, error) {
+// scanReply reads a row of replyColumns and its checksum, which it compares where the row has to have one. Columns
+// before these go to before.
+func scanReply(rows *sql.Rows, checked bool, before ...any) (*storedReply, error) {
 	s := &storedReply{}
 	var id, sum []byte
-	if err := rows.Scan(&id, &s.attempt, &s.rejected, &s.reply.Text, &s.reply.Finish, &s.reply.Model,
-		&s.reply.Usage.Input, &s.reply.Usage.Output, &sum); err != nil {
+	if err := rows.Scan(append(before, &id, &s.attempt, &s.rejected, &s.reply.Text, &s.reply.Finish, &s.reply.Model,
+		&s.reply.Usage.Input, &s.reply.Usage.Output, &sum)...); err != nil {
 		return nil, fmt.Errorf("a reply cannot be read: %w: %w", errDamaged, err)
 	}
 	copy(s.id[:], id)

@@ -186,7 +186,7 @@ const (
 // askOnce makes the call, or waits for the reply if another process makes it.
 func (c *Client) askOnce(ctx context.Context, id callID, r *llm.Request) (*llm.Reply, error) {
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		reply, err := c.journal.lookup(id, r.Attempt)
+		reply, err := c.lookup(id, r.Attempt)
 		if reply != nil || err != nil {
 			return reply, err
 		}

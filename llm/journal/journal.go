@@ -24,10 +24,10 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"sync"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/llm"
 )
 
@@ -36,7 +36,7 @@ const Suffix = ".journal"
 
 // Is tells whether the file at path is to be a journal, damaged or not: by its beginning or its name.
 func Is(path string) bool {
-	f, err := os.Open(path) // #nosec G703 -- the file that the user named
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -92,6 +92,7 @@ type Client struct {
 	next     llm.Client
 	endpoint string
 	clean    func(string) string // set: prompts are kept; see KeepPrompts
+	rejected bool                // see ReplayRejected
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -104,6 +105,10 @@ var _ llm.Client = (*Client)(nil)
 func (j *Journal) Client(next llm.Client, endpoint string) *Client {
 	return &Client{journal: j, next: next, endpoint: endpoint}
 }
+
+// ReplayRejected makes c replay rejected replies too, each to its own Attempt, where no later reply was accepted: who
+// rejects them again comes to the same end and pays nothing.
+func (c *Client) ReplayRejected() { c.rejected = true }
 
 // Complete replays the reply to r, marked Cached, or makes the call and stores its reply.
 //
@@ -150,11 +155,11 @@ func (c *Client) Lookup(r *llm.Request) (*llm.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.journal.lookup(id, r.Attempt)
+	return c.lookup(id, r.Attempt)
 }
 
 // Reject marks the reply that Complete gave for r as unusable, for example because it has no verdict. It is never
-// replayed again.
+// replayed again, but with ReplayRejected.
 func (c *Client) Reject(r *llm.Request, reply *llm.Reply) error {
 	id, err := hashCall(c.endpoint, r)
 	if err != nil {
@@ -336,21 +341,21 @@ func (c *Client) call(ctx context.Context, id callID, r *llm.Request) (*llm.Repl
 	return reply, nil
 }
 
-func (j *Journal) lookup(id callID, attempt int) (*llm.Reply, error) {
-	if j.store.surelyLacks(id) {
+func (c *Client) lookup(id callID, attempt int) (*llm.Reply, error) {
+	if c.journal.store.surelyLacks(id) {
 		return nil, nil
 	}
-	r, err := j.store.findReply(id, attempt)
+	r, err := c.journal.store.findReply(id, attempt, c.rejected)
 	if r == nil || err != nil {
-		return nil, j.brokenError(err)
+		return nil, c.journal.brokenError(err)
 	}
 	r.Cached = true
 	return r, nil
 }
 
-// findReply is the first reply of an attempt or a later one that is not rejected; nil if there is none. All that it
-// passes over must be as it was written, too.
-func (s *store) findReply(id callID, attempt int) (*llm.Reply, error) {
+// findReply is the first reply of an attempt or a later one that is not rejected; else, if rejected is set, the
+// rejected one of the attempt; nil if there is none. All that it passes over must be as it was written, too.
+func (s *store) findReply(id callID, attempt int, rejected bool) (reply *llm.Reply, err error) {
 	rows, err := s.getReply.QueryContext(background, id[:], attempt)
 	if err != nil {
 		return nil, err
@@ -364,6 +369,9 @@ func (s *store) findReply(id callID, attempt int) (*llm.Reply, error) {
 		if stored.rejected == 0 {
 			return &stored.reply, nil
 		}
+		if rejected && stored.attempt == int64(attempt) {
+			reply = &stored.reply
+		}
 	}
-	return nil, rows.Err()
+	return reply, rows.Err()
 }

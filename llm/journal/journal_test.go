@@ -201,6 +201,42 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// TestReplayRejected: rejected replies come back to their attempts and cost nothing; a later good one goes before them.
+func TestReplayRejected(t *testing.T) {
+	var endpoint counting
+	j := open(t, file(t))
+	c := j.Client(&endpoint, "")
+	var texts []string
+	r := request("x")
+	for r.Attempt = 0; r.Attempt < 2; r.Attempt++ {
+		reply := complete(t, c, r)
+		texts = append(texts, reply.Text)
+		if err := c.Reject(r, reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := j.Client(&endpoint, "")
+	again.ReplayRejected()
+	for attempt, want := range texts {
+		r := request("x")
+		r.Attempt = attempt
+		got := complete(t, again, r)
+		if got.Text != want || !got.Cached {
+			t.Errorf("attempt %d: %+v, want %q", attempt, got, want)
+		}
+		if err := again.Reject(r, got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := endpoint.calls.Load(); n != 2 {
+		t.Errorf("%d calls, want 2", n)
+	}
+	good := complete(t, again, r) // attempt 2
+	if got := complete(t, again, request("x")); got.Text != good.Text || endpoint.calls.Load() != 3 {
+		t.Errorf("%+v after %d calls, want the replay of %+v", got, endpoint.calls.Load(), good)
+	}
+}
+
 // Who only counts Attempt up gets of each attempt its own reply, in every run.
 func TestAttemptsKeepTheirReplies(t *testing.T) {
 	var endpoint counting

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"io"
@@ -75,80 +74,4 @@ func (h partHashes) read(number int64) (hash partHash, text string, err error) {
 	}
 	copy(hash[:], sum)
 	return hash, "", nil
-}
-
-// takePart copies a record that is a whole part, by its number, which prompts name.
-func (r *recoverer) takePart(t *transaction, found record) error {
-	hash, isHash := found.values[1].([]byte)
-	size, isSize := found.values[2].(int64)
-	packed, isText := found.values[3].([]byte)
-	if found.values[0] != nil || !isHash || !isSize || !isText || checkPart(hash, size, packed, io.Discard) != nil {
-		return nil
-	}
-	if !r.parts {
-		if _, err := t.conn.ExecContext(background, promptTables); err != nil {
-			return err
-		}
-		r.parts = true
-	}
-	_, err := t.conn.ExecContext(background, "REPLACE INTO part (number, hash, size, text) VALUES (?,?,?,?)", found.rowid,
-		hash, size, packed)
-	return err
-}
-
-// copyPrompts copies the prompts that are whole. The parts are there already.
-func (r *recoverer) copyPrompts(t *transaction) (err error) {
-	var hashes partHashes
-	var put *sql.Stmt
-	if r.parts {
-		if hashes, err = newPartHashes(t.conn); err != nil {
-			return err
-		}
-		defer hashes.Close()
-		if put, err = t.conn.PrepareContext(background, putPrompt); err != nil {
-			return err
-		}
-		defer put.Close()
-	}
-	type keySum [sha256.Size]byte
-	kept, lost := map[keySum]bool{}, map[keySum]bool{}
-	r.pages.joined = 0
-	if err := r.pages.visitAll(func(found record) error {
-		k, messages, sum, ok := promptOf(found.values)
-		if !ok {
-			return nil
-		}
-		key := keySum(sha256.Sum256(digest{}.text(k.row).text(k.about).text(string(k.id[:]))))
-		if !r.parts || k.parse(messages, sum, hashes.read) != nil {
-			lost[key] = true // unless another image of it is whole
-			return nil
-		}
-		kept[key] = true
-		_, err := put.ExecContext(background, k.row, k.about, k.id[:], messages, sum)
-		return err
-	}); err != nil {
-		return err
-	}
-	r.found.Prompts = len(kept)
-	for key := range lost {
-		if !kept[key] {
-			r.found.LostPrompts++
-		}
-	}
-	return nil
-}
-
-// promptOf makes a prompt of the values of a row of prompt, without its messages.
-func promptOf(v []any) (k *keptPrompt, messages, sum []byte, ok bool) {
-	if len(v) != 5 {
-		return nil, nil, nil, false
-	}
-	var b [5][]byte
-	for i := range v {
-		if b[i], ok = v[i].([]byte); !ok {
-			return nil, nil, nil, false
-		}
-	}
-	k = &keptPrompt{row: string(b[0]), about: string(b[1])}
-	return k, b[3], b[4], copy(k.id[:], b[2]) == len(k.id) && len(b[2]) == len(k.id)
 }

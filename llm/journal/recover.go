@@ -2,26 +2,26 @@ package journal
 
 import (
 	"bytes"
+	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/erreval/erreval/internal/words"
-	"github.com/erreval/erreval/llm"
+	"strings"
 )
 
-// Recovery is what Recover found in a journal.
+// Recovery counts what Recover copied of a journal, and what of it is lost.
 type Recovery struct {
 	Fault    string `json:"fault,omitempty"` // what Verify says of the journal; "" where nothing is lost
 	Replies  int    `json:"replies"`         // copied
 	Rejected int    `json:"rejected"`        // of them: replies that could not be used
 	// Replies that were there and are lost, as far as the rest of the file shows; there may be more.
 	LostReplies  int   `json:"lost_replies"`
-	Unchecked    int   `json:"unchecked"`     // replies without a checksum, of an older program: they are not copied
 	MissingPages int64 `json:"missing_pages"` // of 4 KiB, that the file lacks at its end
 	Sums         int   `json:"sums"`          // models whose spending was copied
 	LostSums     int   `json:"lost_sums"`     // models whose spending was read and is damaged; there may be more
@@ -32,44 +32,61 @@ type Recovery struct {
 	Spent        Spent `json:"spent"`         // in the new journal
 }
 
-// Recover copies what is whole in the journal at from into a new one at to: every reply, every kept prompt and every
-// sum of what was spent whose checksum holds, whatever has become of the pages around it. Where sums are lost, spending
-// is counted anew: it is at least what the replies sum to, at the prices of the next run that limits the cost. from is
-// only read. An error is that there is nothing to copy, that to is there already, or one of reading and writing.
-func Recover(from, to string) (*Recovery, error) {
+// Recover copies what SQLite still reads of the journal at from into a new one at to: every reply, every kept prompt
+// and every sum of what was spent whose checksum holds. Where sums are lost, spending is counted anew: it is at least
+// what the replies sum to, at the prices of the next run that limits the cost. from is only read. An error is that
+// there is nothing to copy, that to is there already, or one of reading and writing.
+func Recover(from, to string) (found *Recovery, err error) {
 	if err := checkAbsent(to); err != nil {
 		return nil, err
 	}
-	pages, err := openPages(from)
+	c, err := copyJournal(from)
 	if err != nil {
 		return nil, err
 	}
-	defer pages.Close()
-	_, fault := verify(from)
+	defer func() { err = errors.Join(err, c.close()) }()
+	r := &recoverer{from: c.store.conn, lost: map[int64]bool{}, sums: map[string]account{}, replies: map[string]account{}}
+	if _, fault := c.verify(); fault != nil {
+		r.found.Fault = fault.Error()
+	}
+	if r.found.MissingPages, err = missingPages(c.path); err != nil {
+		return nil, err
+	}
 	f, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
 		return nil, err
 	}
-	temp, r := f.Name(), newRecoverer(pages)
-	if fault != nil {
-		r.found.Fault = fault.Error()
-	}
 	if err = f.Close(); err == nil {
-		err = r.copyAll(temp)
+		err = r.copyAll(f.Name())
 	}
-	switch {
-	case err == nil && r.found.Replies == 0 && r.found.Unchecked > 0:
-		err = fmt.Errorf("%s: its %s of an older program have no checksums, so that nothing says which are whole", from,
-			words.Plural(r.found.Unchecked, "reply", "replies"))
-	case err == nil && r.found.Replies == 0 && r.found.Sums == 0:
-		err = fmt.Errorf("%s: nothing in it is a reply or a sum of a journal, as it was written", from)
-	case err == nil:
-		err = publish(temp, to)
+	if err == nil && r.found.Replies == 0 && r.found.Sums == 0 {
+		err = r.explainNothing(from)
+	}
+	if err == nil {
+		err = publish(f.Name(), to)
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(temp))
+		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
 	return &r.found, nil
+}
+
+// missingPages is how many pages less the file has than its header says.
+func missingPages(path string) (int64, error) {
+	f, err := os.Open(path) // #nosec G703 -- a copy in a folder made for it
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	header := make([]byte, fileHeader)
+	if n, _ := f.ReadAt(header, 0); n < len(header) || string(header[:16]) != "SQLite format 3\x00" {
+		return 0, nil
+	}
+	return max(int64(binary.BigEndian.Uint32(header[28:]))-info.Size()/pageBytes, 0), nil
 }
 
 func checkAbsent(path string) error {
@@ -90,34 +107,14 @@ func publish(temp, to string) error {
 	return os.Rename(temp, to)
 }
 
-// place is where a reply was found.
-type place struct {
-	rowid    int64
-	rejected bool
-	text     [checksumBytes]byte // checksum of the reply as if it were not rejected
-}
-
 type recoverer struct {
-	pages     *pageFile
-	store     *store
-	found     Recovery
-	kept      map[pendingKey]place
-	rows      map[int64]bool       // numbers of the rows of kept replies
-	damaged   map[int64]bool       // of replies that are not as they were written
-	unchecked map[pendingKey]bool  // replies without a checksum
-	indexed   map[int64]pendingKey // what the index says is there
-	sums      map[string]account
-	broken    map[string]bool // models whose sums were read and are damaged
-	setting   map[string]string
-	parts     bool               // parts of prompts were copied
-	replies   map[string]account // what the kept replies used, by the model that gave them
-}
-
-func newRecoverer(pages *pageFile) *recoverer {
-	return &recoverer{pages: pages, kept: map[pendingKey]place{}, rows: map[int64]bool{}, damaged: map[int64]bool{},
-		unchecked: map[pendingKey]bool{},
-		indexed:   map[int64]pendingKey{}, sums: map[string]account{}, broken: map[string]bool{},
-		setting: map[string]string{}, replies: map[string]account{}}
+	from     *sql.Conn // to a copy of the damaged journal
+	store    *store    // the new one
+	found    Recovery
+	lost     map[int64]bool // numbers of the rows of replies that are damaged, or that only the index has
+	sums     map[string]account
+	currency *string            // nil: none, or lost
+	replies  map[string]account // what the kept replies used, by the model that gave them
 }
 
 // copyAll fills the new journal at path.
@@ -126,150 +123,181 @@ func (r *recoverer) copyAll(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.store.close()) }()
+	// With this, SQLite opens files that were cut off.
+	if _, err := r.from.ExecContext(background, "PRAGMA writable_schema = ON"); err != nil {
+		return err
+	}
 	t := &transaction{store: r.store}
 	if _, err := t.begin.ExecContext(background); err != nil {
 		return err
 	}
-	if err := r.pages.visitAll(func(found record) error { return r.take(t, found) }); err != nil {
-		return err
-	}
-	if err := errors.Join(r.copyPrompts(t), r.sumUp(t)); err != nil {
-		return err
+	for _, step := range []func(*transaction) error{r.copyReplies, r.findLost, r.copyPrompts, r.readSums,
+		r.sumReplies, r.copyCurrency, r.writeSums} {
+		if err := step(t); err != nil {
+			return err
+		}
 	}
 	_, err = t.commit.ExecContext(background)
 	return err
 }
 
-// take copies a record that is a reply or a part of a prompt, and notes one that is anything else of a journal.
-func (r *recoverer) take(t *transaction, found record) error {
-	v := found.values
-	switch len(v) {
-	case 9:
-		if s, sum, ok := replyOf(v); ok {
-			if !bytes.Equal(sum, s.checksum()) {
-				r.damaged[found.rowid] = true
-				return nil
-			}
-			return r.keep(t, s, found.rowid)
+// visit calls do for the rows of a query in the order of keys: from the first one to damage, and from the last one back
+// to damage. An error is do's.
+func (r *recoverer) visit(do func(*sql.Rows) error, query string, keys ...string) error {
+	for _, order := range []string{"", " DESC"} {
+		whole, err := r.visitOnce(do, query+" ORDER BY "+strings.Join(keys, order+", ")+order)
+		if err != nil || whole {
+			return err
 		}
-	case 8:
-		if s, _, ok := replyOf(append(v, []byte(nil))); ok {
-			k := pendingKey{s.id, int(s.attempt)}
-			r.unchecked[k] = true
-		}
-	case 10:
-		r.takeSum(v)
-	case 4:
-		return r.takePart(t, found)
-	case 3:
-		r.takeEntry(v)
 	}
 	return nil
 }
 
-// replyOf makes a reply of the values of replyColumns and a checksum.
-func replyOf(v []any) (s *storedReply, sum []byte, ok bool) {
-	texts := map[int][]byte{0: nil, 3: nil, 4: nil, 5: nil, 8: nil}
-	numbers := map[int]int64{1: 0, 2: 0, 6: 0, 7: 0}
-	for i := range v {
-		if _, isText := texts[i]; isText {
-			texts[i], ok = v[i].([]byte)
-		} else {
-			numbers[i], ok = v[i].(int64)
-		}
-		if !ok {
-			return nil, nil, false
+// visitOnce reports whether it could read to the end.
+func (r *recoverer) visitOnce(do func(*sql.Rows) error, query string, args ...any) (whole bool, err error) {
+	rows, err := r.from.QueryContext(background, query, args...)
+	if err != nil {
+		r.noteFault(err)
+		return false, nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return false, err
 		}
 	}
-	s = &storedReply{attempt: numbers[1], rejected: numbers[2]}
-	s.reply = llm.Reply{Text: string(texts[3]), Finish: string(texts[4]), Model: string(texts[5]),
-		Usage: llm.Usage{Input: int(numbers[6]), Output: int(numbers[7])}}
-	return s, texts[8], copy(s.id[:], texts[0]) == len(s.id) && len(texts[0]) == len(s.id)
+	r.noteFault(rows.Err())
+	return rows.Err() == nil, nil
 }
 
-// keep copies a reply, unless a later state of it was copied: of one that was asked for again, the row has a higher
-// number; one that was rejected stays so.
-func (r *recoverer) keep(t *transaction, s *storedReply, rowid int64) error {
-	k := pendingKey{s.id, int(s.attempt)}
-	usable := *s
-	usable.rejected = 0
-	p := place{rowid: rowid, rejected: s.rejected != 0, text: [checksumBytes]byte(usable.checksum())}
-	r.rows[rowid] = true
-	was, again := r.kept[k]
-	if again && (was.text == p.text && (was.rejected || !p.rejected) || was.text != p.text && was.rowid >= rowid) {
+// noteFault keeps the first fault, for which nothing was found before.
+func (r *recoverer) noteFault(err error) {
+	if err != nil && r.found.Fault == "" {
+		r.found.Fault = err.Error()
+	}
+}
+
+const recoverReplies = "SELECT rowid, " + replyColumns + ", checksum FROM reply"
+
+func (r *recoverer) copyReplies(t *transaction) error {
+	return r.visit(func(rows *sql.Rows) error { return r.copyReply(t, rows) }, recoverReplies, "rowid")
+}
+
+func (r *recoverer) copyReply(t *transaction, rows *sql.Rows) error {
+	var row int64
+	s, err := scanReply(rows, true, &row)
+	if err != nil {
+		r.lost[row] = true
 		return nil
 	}
-	r.kept[k] = p
 	return t.writeReply(s)
 }
 
-// takeSum notes what was spent on a model. Of two states, the later page has the later one.
-func (r *recoverer) takeSum(v []any) {
-	model, isText := v[0].([]byte)
-	sum, isSum := v[9].([]byte)
-	var n [8]int64
-	ok := isText && isSum
-	for i := range n {
-		var number bool
-		n[i], number = v[i+1].(int64)
-		ok = ok && number
+// findLost goes through the index for replies that copyReplies did not reach, and notes those that are lost.
+func (r *recoverer) findLost(t *transaction) error {
+	copied, err := t.conn.PrepareContext(background, "SELECT EXISTS (SELECT 1 FROM reply WHERE call = ? AND attempt = ?)")
+	if err != nil {
+		return err
 	}
-	if !ok {
-		return
-	}
-	a := account{n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], true}
-	if r.broken[string(model)] = !bytes.Equal(sum, a.checksum(string(model))); !r.broken[string(model)] {
-		r.sums[string(model)] = a
-	}
+	defer copied.Close()
+	err = r.visit(func(rows *sql.Rows) error {
+		var row, attempt int64
+		var call []byte
+		if rows.Scan(&row, &call, &attempt) != nil || r.lost[row] {
+			return nil
+		}
+		isCopied := func() (is bool, err error) {
+			err = copied.QueryRowContext(background, call, attempt).Scan(&is)
+			return is, err
+		}
+		if is, err := isCopied(); err != nil || is {
+			return err
+		}
+		if _, err := r.visitOnce(func(rows *sql.Rows) error { return r.copyReply(t, rows) },
+			recoverReplies+" WHERE rowid = ?", row); err != nil {
+			return err
+		}
+		is, err := isCopied()
+		if !is {
+			r.lost[row] = true
+		}
+		return err
+	}, "SELECT rowid, call, attempt FROM reply INDEXED BY reply_call", "call", "attempt")
+	r.found.LostReplies = len(r.lost)
+	return err
 }
 
-// takeEntry notes a setting, or an entry of the index of replies.
-func (r *recoverer) takeEntry(v []any) {
-	name, isText := v[0].([]byte)
-	if value, ok := v[1].([]byte); ok && isText {
-		if sum, ok := v[2].([]byte); ok && bytes.Equal(sum, settingChecksum(string(name), string(value))) {
-			r.setting[string(name)] = string(value)
+// copyPrompts copies whole parts by their numbers, which prompts name, and then the prompts whose parts are all there.
+func (r *recoverer) copyPrompts(t *transaction) error {
+	var there bool
+	if err := r.from.QueryRowContext(background, hasPrompts).Scan(&there); err != nil || !there {
+		return nil // what cannot be read is noted already
+	}
+	if _, err := t.conn.ExecContext(background, promptTables); err != nil {
+		return err
+	}
+	if err := r.visit(func(rows *sql.Rows) error {
+		var number, size int64
+		var hash, packed []byte
+		if rows.Scan(&number, &hash, &size, &packed) != nil || checkPart(hash, size, packed, io.Discard) != nil {
+			return nil
 		}
-		return
+		_, err := t.conn.ExecContext(background, "REPLACE INTO part (number, hash, size, text) VALUES (?,?,?,?)", number,
+			hash, size, packed)
+		return err
+	}, "SELECT number, hash, size, text FROM part", "number"); err != nil {
+		return err
 	}
-	attempt, isAttempt := v[1].(int64)
-	rowid, isRow := v[2].(int64)
-	if isText && isAttempt && isRow && len(name) == len(callID{}) {
-		r.indexed[rowid] = pendingKey{callID(name), int(attempt)}
+	hashes, err := newPartHashes(t.conn)
+	if err != nil {
+		return err
 	}
+	defer hashes.Close()
+	if err := r.visit(func(rows *sql.Rows) error {
+		k := &keptPrompt{}
+		var id, messages, sum []byte
+		if rows.Scan(&k.row, &k.about, &id, &messages, &sum) != nil || copy(k.id[:], id) < len(k.id) ||
+			k.parse(messages, sum, hashes.read) != nil {
+			r.found.LostPrompts++
+			return nil
+		}
+		_, err := t.conn.ExecContext(background, putPrompt, k.row, k.about, k.id[:], messages, sum)
+		return err
+	}, "SELECT row_id, about, call, messages, checksum FROM prompt", "row_id", "about", "call"); err != nil {
+		return err
+	}
+	return t.conn.QueryRowContext(background, "SELECT count(*) FROM prompt").Scan(&r.found.Prompts)
 }
 
-// sumUp writes what was spent, and counts what is lost.
-func (r *recoverer) sumUp(t *transaction) error {
-	for rowid, k := range r.indexed {
-		if _, kept := r.kept[k]; !kept && !r.rows[rowid] {
-			r.found.LostReplies++
-		}
-	}
-	for rowid := range r.damaged {
-		if _, known := r.indexed[rowid]; !known && !r.rows[rowid] {
-			r.found.LostReplies++
-		}
-	}
-	for k := range r.unchecked {
-		if _, kept := r.kept[k]; !kept {
-			r.found.Unchecked++
-		}
-	}
-	for _, broken := range r.broken {
-		if broken { // there may be an earlier state of it
+// readSums reads what was spent, and the currency.
+func (r *recoverer) readSums(*transaction) error {
+	if err := r.visit(func(rows *sql.Rows) error {
+		model, a, err := scanAccount(rows, true)
+		if err != nil {
 			r.found.LostSums++
+			return nil
 		}
-	}
-	r.found.Sums, r.found.MissingPages = len(r.sums), r.pages.missing
-	if err := r.sumReplies(t); err != nil {
+		r.sums[model] = *a
+		return nil
+	}, listAccounts, "model"); err != nil {
 		return err
 	}
-	if err := r.copyCurrency(t); err != nil {
-		return err
-	}
+	r.found.Sums = len(r.sums)
+	return r.visit(func(rows *sql.Rows) error {
+		var name, value string
+		var sum []byte
+		if rows.Scan(&name, &value, &sum) == nil && name == "currency" && bytes.Equal(sum, settingChecksum(name, value)) {
+			r.currency = &value
+		}
+		return nil
+	}, "SELECT name, value, checksum FROM setting", "name")
+}
+
+// writeSums writes what was spent, at least what the replies sum to.
+func (r *recoverer) writeSums(t *transaction) error {
 	t.perModel = map[string]*account{}
 	for model, a := range r.sums {
+		a.changed = true
 		t.perModel[model] = &a
 	}
 	added := r.raiseSums(t)
@@ -279,7 +307,9 @@ func (r *recoverer) sumUp(t *transaction) error {
 		all.addAccount(*a)
 	}
 	r.found.Spent = all.toSpent()
-	r.found.Spent.Currency = r.setting["currency"]
+	if r.currency != nil {
+		r.found.Spent.Currency = *r.currency
+	}
 	return t.writeAccounts()
 }
 
@@ -309,9 +339,9 @@ func (r *recoverer) sumReplies(t *transaction) error {
 
 // copyCurrency copies the currency. Without it, costs say nothing: their tokens are priced anew.
 func (r *recoverer) copyCurrency(t *transaction) error {
-	if c, ok := r.setting["currency"]; ok {
-		_, err := t.conn.ExecContext(background, "INSERT INTO setting VALUES ('currency', ?, ?)", c,
-			settingChecksum("currency", c))
+	if r.currency != nil {
+		_, err := t.conn.ExecContext(background, "INSERT INTO setting VALUES ('currency', ?, ?)", *r.currency,
+			settingChecksum("currency", *r.currency))
 		return err
 	}
 	for model, a := range r.sums {
@@ -355,12 +385,4 @@ func (r *recoverer) raiseSums(t *transaction) (added account) {
 		added.addAccount(more)
 	}
 	return added
-}
-
-// takeOff is what n is above 0 and above what is left, which it reduces.
-func takeOff(n int64, left *int64) int64 {
-	n = max(n, 0)
-	off := min(n, *left)
-	*left -= off
-	return n - off
 }

@@ -261,19 +261,27 @@ func scanAccounts(rows *sql.Rows, err error, checked bool) (map[string]*account,
 	defer rows.Close()
 	perModel := map[string]*account{}
 	for rows.Next() {
-		var model string
-		var sum []byte
-		a := &account{}
-		if err := rows.Scan(&model, &a.calls, &a.open, &a.input, &a.output, &a.cost,
-			&a.unpricedInput, &a.unpricedOutput, &a.overruns, &sum); err != nil {
-			return nil, fmt.Errorf("what was spent cannot be read: %w: %w", errDamaged, err)
-		}
-		if checked && !bytes.Equal(sum, a.checksum(model)) {
-			return nil, fmt.Errorf("what was spent on model %.60q: %w", model, errDamaged)
+		model, a, err := scanAccount(rows, checked)
+		if err != nil {
+			return nil, err
 		}
 		perModel[model] = a
 	}
 	return perModel, rows.Err()
+}
+
+// scanAccount reads a row of listAccounts, and compares it with its checksum where it has to have one.
+func scanAccount(rows *sql.Rows, checked bool) (model string, a *account, err error) {
+	var sum []byte
+	a = &account{}
+	if err := rows.Scan(&model, &a.calls, &a.open, &a.input, &a.output, &a.cost,
+		&a.unpricedInput, &a.unpricedOutput, &a.overruns, &sum); err != nil {
+		return "", nil, fmt.Errorf("what was spent cannot be read: %w: %w", errDamaged, err)
+	}
+	if checked && !bytes.Equal(sum, a.checksum(model)) {
+		return "", nil, fmt.Errorf("what was spent on model %.60q: %w", model, errDamaged)
+	}
+	return model, a, nil
 }
 
 // filter recognises most calls that are not in the file (it is a Bloom filter), which is faster than asking SQLite. Its

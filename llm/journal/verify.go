@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // Contents is what a journal holds.
@@ -30,44 +33,66 @@ func Verify(path string) (*Contents, error) {
 	return c, nil
 }
 
-func verify(path string) (c *Contents, err error) {
+func verify(path string) (found *Contents, err error) {
+	c, err := copyJournal(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	return c.verify()
+}
+
+// journalCopy is a copy of a journal and its log, opened. SQLite would copy the log into the file, and remove it.
+type journalCopy struct {
+	path    string // in a folder of its own
+	changed bool   // a run wrote to the journal while it was copied
+	store   *store // which only reads
+}
+
+func copyJournal(path string) (*journalCopy, error) {
 	dir, err := os.MkdirTemp("", "erreval-journal-") // only the user can read it
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// SQLite would copy the log into the file, and remove it.
-	copied := filepath.Join(dir, "journal")
+	c := &journalCopy{path: filepath.Join(dir, "journal"), store: &store{}}
 	before := sizes(path)
-	if err := copyWhole(path, copied); err != nil {
-		return nil, err
+	if err = copyWhole(path, c.path); err == nil {
+		if err = copyWhole(path+"-wal", c.path+"-wal"); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
-	if err := copyWhole(path+"-wal", copied+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	c.changed = sizes(path) != before
+	if err == nil {
+		c.store.writer, err = sql.Open("sqlite", dataSource(c.path))
 	}
-	if sizes(path) != before {
+	if err == nil {
+		c.store.conn, err = c.store.writer.Conn(background)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *journalCopy) close() error {
+	return errors.Join(c.store.close(), os.RemoveAll(filepath.Dir(c.path)))
+}
+
+func (c *journalCopy) verify() (*Contents, error) {
+	if c.changed {
 		return nil, errors.New("a run writes to it; look at it again when that has ended")
 	}
-	if err := checkLog(copied + "-wal"); err != nil {
+	if err := checkLog(c.path + "-wal"); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dataSource(copied))
-	if err != nil {
-		return nil, err
-	}
-	s := &store{writer: db}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if s.conn, err = db.Conn(background); err != nil {
-		return nil, err
-	}
-	was, err := s.checkFormat()
+	was, err := c.store.checkFormat()
 	switch {
 	case err != nil:
 		return nil, err
 	case was != format:
 		return nil, fmt.Errorf("of format %d, which has no checksums; the next run with it makes them", was)
 	}
-	return s.verifyAll()
+	return c.store.verifyAll()
 }
 
 // sizes says of a journal and its log what changes when a run writes to them.
@@ -81,12 +106,18 @@ func sizes(path string) string {
 	return all
 }
 
+// maxLog is the largest log, in bytes, that is looked through: it is held in memory.
+const maxLog = 1 << 30
+
 func copyWhole(from, to string) error {
-	in, err := os.Open(from) // #nosec G703 -- the file that the user named
+	in, err := regularfile.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return cmp.Or(err, error(&fs.PathError{Op: "read", Path: from, Err: errors.New("not a regular file")}))
+	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // #nosec G703 -- in a folder made for it
 	if err != nil {
 		return err
@@ -95,10 +126,18 @@ func copyWhole(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
+// Sizes in bytes, of https://sqlite.org/fileformat2.html.
+const (
+	fileHeader  = 100
+	pageBytes   = 4096 // of every journal
+	logHeader   = 32
+	frameHeader = 24 // before each page in the log
+)
+
 // checkLog finds writes in a log that SQLite would not read: those behind one that is damaged. Frames behind the last
 // one of the log have another salt.
 func checkLog(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, maxLog)
 	if errors.Is(err, fs.ErrNotExist) || len(data) == 0 {
 		return nil
 	}

@@ -139,7 +139,12 @@ func (s *Settings) setEndpoint(e entryEndpoint, src *Sources) {
 			headers[http.CanonicalHeaderKey(name)] = value
 		}
 	}
-	s.Endpoint.Headers = headers
+	s.Endpoint.Headers, s.Endpoint.Published = headers, nil
+	for name, value := range e.Headers {
+		if name = http.CanonicalHeaderKey(name); headers[name] == value {
+			s.Endpoint.Published = append(s.Endpoint.Published, name)
+		}
+	}
 }
 
 func (c *config) address(v *vendor.Vendor, dst *string) strictyaml.Value {

@@ -12,8 +12,11 @@ package judging
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/llm/journal"
+	"github.com/erreval/erreval/llm/vendor"
 )
 
 // Options say which models a run asks, and within which limits.
@@ -27,6 +30,11 @@ type Options struct {
 	Attempts int    // for one answer, for record and forecast
 	// KeepPrompts keeps in the journal what is asked, beside each reply; see journal.Client.KeepPrompts.
 	KeepPrompts bool
+	// ReplayRejected takes replies from the journal that could not be used in an earlier run either; see
+	// journal.Client.ReplayRejected.
+	ReplayRejected bool
+	// Warn is called once for each model in whose place another one answers; it may be nil.
+	Warn func(format string, args ...any)
 	// Calls tells whether models are called. Otherwise there is only a forecast, and the journal is only read.
 	Calls bool
 }
@@ -62,7 +70,28 @@ func (o *Options) Validate() error {
 			faults, seen = append(faults, s.validate(o.Calls)), seen || !s.Configured()
 		}
 	}
-	return errors.Join(append(faults, checkSameCalls(o.Models))...)
+	return errors.Join(append(faults, checkSameCalls(o.Models), o.checkHeaders())...)
+}
+
+// checkHeaders refuses headers of the command line that hold keys where they would go to several hosts: one of them
+// gets what is meant for another.
+func (o *Options) checkHeaders() error {
+	var secret, hosts []string
+	for name := range o.Base.Endpoint.Headers {
+		if !vendor.IsPublicHeader(name) {
+			secret = append(secret, name)
+		}
+	}
+	for i := range o.Models {
+		hosts = append(hosts, o.Models[i].Endpoint.Host())
+	}
+	slices.Sort(hosts)
+	if hosts = slices.Compact(hosts); len(secret) == 0 || len(hosts) < 2 {
+		return nil
+	}
+	slices.Sort(secret)
+	return fmt.Errorf("--header %s may hold a key, and would go to %s: ask the judges of one host at a time, or name "+
+		"each one's key with key_env in the configuration", strings.Join(secret, ", "), strings.Join(hosts, " and "))
 }
 
 // openPrices reads the price list. If the cost is limited, it must have every model.

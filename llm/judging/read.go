@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/llm/vendor"
 )
 
@@ -124,7 +124,7 @@ func readConfig(file string, optional bool) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(file)
+	data, err := regularfile.Read(file, regularfile.Max)
 	switch {
 	case optional && errors.Is(err, fs.ErrNotExist):
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 func TestRedact(t *testing.T) {
 	o := Options{Models: []Settings{
 		{Endpoint: vendor.Options{Key: `sk/0123"456`, Headers: map[string]string{"Authorization": "Bearer tok-0123456789",
-			"X-Team": "quality-assurance"}}},
+			"X-Team": "quality-assurance"}, Published: []string{"X-Team"}}},
 		{Endpoint: vendor.Options{Key: "sk/0123"}}, // shorter than keys are
 		{Endpoint: vendor.Options{Key: "0123456789"}},
 	}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/journal"
 	"github.com/erreval/erreval/llm/vendor"
@@ -24,7 +25,7 @@ type Session struct {
 func New(o Options) (*Session, error) {
 	s := &Session{o: o, clients: make([]*client, len(o.Models))}
 	for i := range s.clients {
-		s.clients[i] = &client{}
+		s.clients[i] = &client{warn: o.Warn}
 	}
 	var err error
 	if s.prices, err = o.openPrices(); err != nil {
@@ -99,14 +100,21 @@ func (s *Session) Models() []llm.Model {
 type client struct {
 	endpoint llm.Client      // with budget, limits and retries around it
 	journal  *journal.Client // nil where there is none
+	warn     func(format string, args ...any)
+	answered answered
 }
 
 // Complete makes one call, or replays its reply.
 func (c *client) Complete(ctx context.Context, r *llm.Request) (*llm.Reply, error) {
-	if c.journal == nil {
-		return c.endpoint.Complete(ctx, r)
+	next := c.endpoint
+	if c.journal != nil {
+		next = c.journal
 	}
-	return c.journal.Complete(ctx, r)
+	reply, err := next.Complete(ctx, r)
+	if err == nil {
+		c.warnOther(r.Model, reply.Model)
+	}
+	return reply, err
 }
 
 // Reject tells the journal that a reply was of no use.
@@ -144,6 +152,9 @@ func (s *Session) openConnections() error {
 		s.clients[i].endpoint = c.client
 		if s.journal != nil {
 			s.clients[i].journal = s.journal.Client(c.client, m.endpointName())
+			if s.o.ReplayRejected {
+				s.clients[i].journal.ReplayRejected()
+			}
 			if err := s.keepPrompts(s.clients[i].journal); err != nil {
 				return err
 			}
@@ -194,7 +205,7 @@ func readPrices(path string) (*journal.Prices, error) {
 	if path == "" {
 		return journal.DefaultPrices()
 	}
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.Max)
 	if err != nil {
 		return nil, fmt.Errorf("--prices: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/llmtest"
+	"github.com/erreval/erreval/llm/vendor"
 )
 
 // twoModels are one at a vendor's own endpoint and one of the Messages API at url, with prices for the first and a
@@ -180,5 +182,58 @@ func TestFinish(t *testing.T) {
 	reply, err := finishCalls(model).Complete(ctx, llmtest.Sample(0))
 	if err != nil || reply.Text != "2" {
 		t.Errorf("%v, %v", reply, err)
+	}
+}
+
+// A version of the model that was asked is no other model.
+func TestOtherModel(t *testing.T) {
+	for _, c := range []struct {
+		asked, name string
+		other       bool
+	}{
+		{"gpt-4o-mini", "gpt-4o-mini-2024-07-18", false},
+		{"gpt-4o", "gpt-4o-mini-2024-07-18", true},
+		{"openai/gpt-4o", "GPT-4o", false},
+		{"gpt-4o", "openai/gpt-4o", false},
+		{"claude-sonnet-4-latest", "claude-sonnet-4-20250514", false},
+		{"llama3.1", "llama3.1:8b", false},
+		{"gpt-4o", "llama3.1", true},
+		{"gpt-4o", "", false},
+	} {
+		if got := isOther(c.asked, c.name); got != c.other {
+			t.Errorf("%s, asked for as %s: another model: %v", c.name, c.asked, got)
+		}
+	}
+	said := 0
+	one := &client{warn: func(string, ...any) { said++ }}
+	for range 3 {
+		for i := range 20 {
+			one.warnOther("gpt-4o", fmt.Sprintf("other%d", i))
+		}
+	}
+	if names := one.answered.list(); said != 1 || len(names) != maxAnswered {
+		t.Errorf("it is said %d times, of %v", said, names)
+	}
+}
+
+// A header that may hold a key goes to one host.
+func TestHeaderGoesToOneHost(t *testing.T) {
+	for _, c := range []struct {
+		header string
+		hosts  []string
+		want   string
+	}{
+		{"X-Gateway", []string{"https://a/v1", "https://b/v1"}, "--header X-Gateway may hold a key, and would go to a and b"},
+		{"X-Gateway", []string{"https://a/v1", "https://a/v2"}, ""},
+		{"user-agent", []string{"https://a/v1", "https://b/v1"}, ""},
+	} {
+		o := Options{Base: Settings{Endpoint: vendor.Options{Headers: map[string]string{c.header: "value-of-it"}}}}
+		for _, url := range c.hosts {
+			o.Models = append(o.Models, Settings{Endpoint: vendor.Options{BaseURL: url}})
+		}
+		err := o.checkHeaders()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("%s to %v: %v", c.header, c.hosts, err)
+		}
 	}
 }

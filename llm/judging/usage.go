@@ -32,6 +32,8 @@ type Usage struct {
 	PriceDate string            `json:"price_date,omitempty"`
 	Prices    map[string]*Price `json:"prices"`             // by model, per million tokens; null is not known
 	Rejected  map[string]string `json:"rejected,omitempty"` // options that calls of a judge left out
+	// Answered are other models that replies name, by judge; at most 8 each.
+	Answered map[string][]string `json:"answered,omitempty"`
 }
 
 // Price is what a model costs per million tokens.
@@ -68,6 +70,7 @@ func (s *Session) Usage() (*Usage, error) {
 	u := &Usage{
 		ThisRun: s.Used(), ByJudge: map[string]Used{}, Journal: usedOf(now), Budget: s.o.Budget, Currency: now.Currency,
 		PriceDate: s.prices.Date.Format(time.DateOnly), Prices: map[string]*Price{}, Rejected: map[string]string{},
+		Answered: map[string][]string{},
 	}
 	for i := range s.o.Models {
 		m := &s.o.Models[i]
@@ -75,6 +78,9 @@ func (s *Session) Usage() (*Usage, error) {
 		u.Prices[m.Model] = nil
 		if p, ok := s.prices.Models[m.Model]; ok {
 			u.Prices[m.Model] = &Price{p.Input, p.Output}
+		}
+		if names := s.clients[i].answered.list(); len(names) > 0 {
+			u.Answered[m.Name] = names
 		}
 		if names := s.rejectedOptions(i); len(names) > 0 {
 			u.Rejected[m.Name] = strings.Join(names, ", ")

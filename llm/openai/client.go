@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	api "github.com/sashabaranov/go-openai"
@@ -150,10 +151,22 @@ func (c *Client) reply(model string, response *api.ChatCompletionResponse) (*llm
 	if choice.Message.Refusal != "" {
 		reply.Text, reply.Finish = choice.Message.Refusal, llm.FinishRefuse
 	}
+	if key := response.Header().Get(endpoint.AmbiguousHeader); key != "" {
+		endpoint.Ambiguous(reply, "the key "+key)
+	} else if differ(response.Choices) {
+		endpoint.Ambiguous(reply, "a choice, with two texts,")
+	}
 	if reply.Finish == "error" { // OpenRouter: the model's own provider failed half-way
 		return nil, c.endpoint.Fail(llm.Transient, http.StatusOK, errors.New("the model ended with an error"), "try again")
 	}
 	return reply, nil
+}
+
+// differ tells whether there are choices with other texts than the first: one was asked for.
+func differ(choices []api.ChatCompletionChoice) bool {
+	return slices.ContainsFunc(choices, func(c api.ChatCompletionChoice) bool {
+		return messageText(c.Message) != messageText(choices[0].Message)
+	})
 }
 
 // messageText is a message's content, in either of its two forms.

@@ -600,3 +600,32 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// What a reply holds twice can be read in two ways: it is of no use, and its tokens count.
+func TestAmbiguousReplies(t *testing.T) {
+	const choice = `{"message":{"content":"3"}}`
+	for name, c := range map[string]struct{ body, text string }{
+		"choices twice": {`{"choices":[` + choice + `],"choices":[{"message":{"content":"1"}}]}`,
+			`the key "choices" twice`},
+		"in another case": {`{"choices":[` + choice + `],"Choices":[{"message":{"content":"1"}}]}`,
+			`the key "Choices" twice`},
+		"content twice":       {`{"choices":[{"message":{"content":"3","content":"1"}}]}`, `the key "content" twice`},
+		"message twice":       {`{"choices":[{"message":{"content":"3"},"message":{"content":"1"}}]}`, `the key "message" twice`},
+		"two choices":         {`{"choices":[` + choice + `,{"message":{"content":"1"}}]}`, "two texts"},
+		"two equal choices":   {`{"choices":[` + choice + `,` + choice + `]}`, ""},
+		"one key in two ones": {`{"id":"1","choices":[{"id":"1","message":{"content":"3"}}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.NewServer(llmtest.Always(llmtest.Raw(c.body)))
+			reply, err := dial(t, server).Complete(t.Context(), llmtest.Sample(0))
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case c.text == "" && (reply.Text != "3" || reply.Finish == llm.FinishAmbiguous):
+				t.Errorf("it is %+v", reply)
+			case c.text != "" && (reply.Finish != llm.FinishAmbiguous || !strings.Contains(reply.Text, c.text)):
+				t.Errorf("it is %+v, want %s", reply, c.text)
+			}
+		})
+	}
+}

@@ -19,7 +19,9 @@ type Options struct {
 	AzureVersion string `json:"azure_version,omitempty"`
 	// sent with each call, in place of others of the same name; may hold secrets
 	Headers map[string]string `json:"-"`
-	Timeout time.Duration     `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
+	// Published are names of headers whose values stand in a configuration, where no key may stand.
+	Published []string      `json:"-"`
+	Timeout   time.Duration `json:"timeout"` // of one call, from connecting to the reply's last byte; > 0
 	// AllowPlainHTTP sends keys over http:// to other machines too, where everybody on the way can read them.
 	AllowPlainHTTP bool `json:"-"`
 	// HTTP makes the calls; nil is a client for many connections. It never follows redirects, even if its policy allows
@@ -87,14 +89,15 @@ func LeavesInPlain(address string) bool {
 	return !strings.EqualFold(u.Hostname(), "localhost") && (ip == nil || !ip.IsLoopback())
 }
 
-// Keys are the secrets that calls send: Key, and the values of headers that hold keys.
+// Keys are the secrets that calls send: Key, and the values of headers that nobody published.
 func (o Options) Keys() []string {
 	var keys []string
 	if o.Key != "" {
 		keys = append(keys, o.Key)
 	}
 	for name, value := range o.Headers {
-		if !IsKeyHeader(name) || value == "" {
+		published := IsPublicHeader(name) || slices.Contains(o.Published, name) && !IsKeyHeader(name)
+		if published || value == "" {
 			continue
 		}
 		keys = append(keys, value)
@@ -110,6 +113,14 @@ var keyHeaders = []string{"Authorization", "Proxy-Authorization", "Api-Key", "X-
 
 // IsKeyHeader tells whether a header of that name holds a key.
 func IsKeyHeader(name string) bool { return slices.Contains(keyHeaders, http.CanonicalHeaderKey(name)) }
+
+var publicHeaders = []string{"Accept", "Accept-Language", "Anthropic-Beta", "Anthropic-Version", "Content-Type",
+	"Http-Referer", "Openai-Beta", "Referer", "User-Agent", "X-Title"}
+
+// IsPublicHeader tells whether a header of that name holds what anybody may read. Any other one may hold a key.
+func IsPublicHeader(name string) bool {
+	return slices.Contains(publicHeaders, http.CanonicalHeaderKey(name))
+}
 
 func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f })

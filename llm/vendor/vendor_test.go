@@ -72,7 +72,8 @@ func TestPlainHTTP(t *testing.T) {
 		{"http://localhost.example", key, false}, {"http://127.0.0.1.example", key, false}, {"http://[::2]", key, false},
 		{"http://0.0.0.0", key, false}, {"http://h.example", header, false}, {"http://127.0.0.1", header, true},
 		{"http://h.example", vendor.Options{}, true},
-		{"http://h.example", vendor.Options{Headers: map[string]string{"X-Team": "red"}}, true},
+		{"http://h.example", vendor.Options{Headers: map[string]string{"X-Title": "red"}}, true},
+		{"http://h.example", vendor.Options{Headers: map[string]string{"X-Team": "red"}}, false},
 	} {
 		o := c.o
 		o.BaseURL, o.Timeout = c.url, vendor.DefaultTimeout
@@ -98,5 +99,23 @@ func TestOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v; want %q", err, want)
 		}
+	}
+}
+
+// Whatever a header may hold is a key, unless everybody may read it, or it stands in a configuration.
+func TestKeys(t *testing.T) {
+	o := vendor.Options{Key: "sk-key", Headers: map[string]string{"X-Gateway": "gateway-secret",
+		"Authorization": "Bearer token-1",
+		"User-Agent":    "erreval", "X-Team": "evaluation", "Cookie": "session=1"}, Published: []string{"X-Team", "Cookie"}}
+	keys := o.Keys()
+	slices.Sort(keys)
+	want := []string{"Bearer token-1", "gateway-secret", "session=1", "sk-key", "token-1"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("the keys are %q, want %q", keys, want)
+	}
+	o = vendor.Options{BaseURL: "http://example.org/v1", Headers: map[string]string{"X-Gateway": "gateway-secret"},
+		Timeout: 1}
+	if err := o.Validate("https://example.org/v1"); err == nil || !strings.Contains(err.Error(), "plain http") {
+		t.Errorf("a header's value goes over plain http: %v", err)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // Limits far above every real checkpoint.
@@ -159,7 +161,7 @@ func (w *Weights) readFile(path string, read reader) ([]*tensor, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a regular file", path)
 	}
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

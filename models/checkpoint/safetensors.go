@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // readSafetensors lists the tensors of a safetensors file: eight bytes of the header's length, the header as JSON, the
@@ -179,7 +181,7 @@ func readIndex(path string) (map[string]string, error) {
 	if info.Size() > maxHeader || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("is no index: it has %d bytes, and %d are the most", info.Size(), maxHeader)
 	}
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, maxHeader)
 	if err != nil {
 		return nil, err
 	}

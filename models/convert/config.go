@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 const configFile = "config.json"
@@ -95,7 +96,7 @@ func (l stringList) has(s string) bool { return slices.Contains(l, s) }
 
 func readConfig(dir string) (*config, error) {
 	path := filepath.Join(dir, configFile)
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.MaxManifest)
 	if err != nil {
 		return nil, fmt.Errorf("a checkpoint needs its %s: %w", configFile, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/protobuf"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/models/checkpoint"
 )
 
@@ -151,23 +152,13 @@ func publish(to string, write func(dir string) ([]string, error)) (files []strin
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	to = filepath.Clean(to)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(to), "."+filepath.Base(to)+".partial-")
+	folder, err := wholefile.NewFolder(to, "."+filepath.Base(to)+".partial-")
 	if err != nil {
 		return nil, explainFault(err)
 	}
-	defer os.RemoveAll(dir)
-	if files, err = write(dir); err != nil {
+	defer func() { err = errors.Join(err, folder.Discard()) }()
+	if files, err = write(folder.Dir); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return nil, err
-	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return files, os.Rename(dir, to)
+	return files, folder.Publish(false)
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/erreval/erreval/internal/protobuf"
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // export is a graph that an exporter wrote. Its weights stay in their files.
@@ -89,7 +90,7 @@ func (g *export) file(name string) (*dataIn, error) {
 	if !fs.ValidPath(name) {
 		return nil, fmt.Errorf("weights in %q, which does not lie beside the graph", name)
 	}
-	f, err := g.fsys.Open(path.Join(g.dir, name))
+	f, err := regularfile.OpenFS(g.fsys, path.Join(g.dir, name))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // NotRecognized says why a graph was not rewritten. It names the first node, from the logits back, that is in no
@@ -41,7 +43,7 @@ func Optimize(ctx context.Context, from fs.FS, name, to string, o Options) (*Res
 
 // rebuild makes a graph with the weights that it finds in g.
 func rebuild(from fs.FS, g *export, o Options) (*builder, *Result, error) {
-	data, err := fs.ReadFile(from, configFile)
+	data, err := regularfile.ReadFS(from, configFile, regularfile.MaxManifest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/erreval/erreval/identifier/local"
 	"github.com/erreval/erreval/identifier/tokenfile"
@@ -40,7 +41,11 @@ func Import(ctx context.Context, o Options) (p *Report, err error) {
 	if r.to, err = r.prepareTarget(); err != nil {
 		return nil, err
 	}
-	if r.draft, err = models.NewDraft(r.to, o.Overwrite); err != nil {
+	r.draft, err = models.NewDraft(r.to, o.Overwrite)
+	if err == nil && len(r.draft.Left) > 0 {
+		r.log("removed what an import that was killed left: %s", strings.Join(r.draft.Left, ", "))
+	}
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -186,10 +191,9 @@ func embeddingOf(r *convert.Result) *models.Embedding {
 
 func (r *importer) copyModel() error {
 	o := &r.o
-	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments != "" || len(o.Thresholds) > 0 || o.Optimize {
+	if o.Precision+o.Labels+o.Join+o.Activation+o.Segments+o.Window != "" || len(o.Thresholds) > 0 || o.Optimize {
 		return models.OptionErrorf("%s has a %s, which says how it is used; leave out --optimize, --precision, --labels, "+
-			"--join, "+
-			"--activation, --segments and --threshold", o.Source, models.ManifestFile)
+			"--join, --activation, --segments, --window and --threshold", o.Source, models.ManifestFile)
 	}
 	if _, err := models.Export(r.source, r.draft.Dir); err != nil {
 		return models.UnfitErrorf("%s: %w", o.Source, err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // unknownLicence is in the manifest if the source names no licence.
@@ -15,11 +17,11 @@ const unknownLicence = "unknown"
 // findLicence is the licence that a checkpoint's config.json or the front matter of its README.md names.
 func findLicence(checkpoint fs.FS) string {
 	var config struct{ License string }
-	data, err := fs.ReadFile(checkpoint, "config.json")
+	data, err := regularfile.ReadFS(checkpoint, "config.json", regularfile.MaxManifest)
 	if err == nil && json.Unmarshal(data, &config) == nil && config.License != "" {
 		return config.License
 	}
-	if data, err = fs.ReadFile(checkpoint, "README.md"); err != nil {
+	if data, err = regularfile.ReadFS(checkpoint, "README.md", regularfile.MaxManifest); err != nil {
 		return unknownLicence
 	}
 	return frontMatterLicence(data)

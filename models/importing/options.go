@@ -33,6 +33,7 @@ type Options struct {
 	Join       string   //
 	Activation string   //
 	Segments   string   // token_type_ids, one number a field, with commas between; "" is all 0
+	Window     string   // FIELD=WORDS, the window that the model was trained with; "" is none
 	Thresholds []string // as models.ParseThresholds reads them
 	Verify     string   // file of recorded logits to compare with; "" is none
 	Tolerance  float64  // largest difference of a logit that Verify accepts; 0 is the precision's own
@@ -86,11 +87,12 @@ func (r *importer) chooseName() error {
 func (r *importer) readChoices() (err error) {
 	o, c := &r.o, &r.choices
 	c.Version, c.Labels, c.Join, c.Activation = "0", o.Labels, o.Join, o.Activation
-	if c.Thresholds, err = models.ParseThresholds(o.Thresholds, o.Taxonomy, o.Taxonomy.Labels()); err != nil {
+	if c.Thresholds, err = models.ParseThresholds("--threshold", o.Thresholds, o.Taxonomy,
+		o.Taxonomy.Labels()); err != nil {
 		return err
 	}
-	if o.Segments == "" {
-		return nil
+	if c.Window, err = parseWindow(o.Window); err != nil || o.Segments == "" {
+		return err
 	}
 	for part := range strings.SplitSeq(o.Segments, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 8)
@@ -104,4 +106,16 @@ func (r *importer) readChoices() (err error) {
 			o.Segments, want, strings.Join(o.Taxonomy.FieldNames(), ", "))
 	}
 	return nil
+}
+
+func parseWindow(text string) (*models.Window, error) {
+	if text == "" {
+		return nil, nil
+	}
+	field, count, _ := strings.Cut(text, "=")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return nil, models.OptionErrorf("--window %q: give a field and a number of words, as in passage=60", text)
+	}
+	return &models.Window{Field: field, Words: n}, nil
 }

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/convert"
 )
@@ -35,7 +35,7 @@ type reference struct {
 }
 
 func readReference(file string, m *models.Manifest) (*reference, error) {
-	data, err := os.ReadFile(file)
+	data, err := regularfile.Read(file, regularfile.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,7 @@ type collected struct {
 	unjudged     map[string]int // by reason
 	inconsistent int
 	self         int // pairs of a system with itself
+	oneOrder     int
 }
 
 type judged struct {
@@ -128,6 +129,9 @@ func (v *Verdicts) Add(name, item, a, b, value, reason string) {
 	}
 }
 
+// AddOneOrder counts a pair of which only one of two orders could be read.
+func (v *Verdicts) AddOneOrder(name string) { v.of(name).oneOrder++ }
+
 // Systems are their names, in the order in which they came.
 func (v *Verdicts) Systems() []string { return v.systems.list }
 
@@ -152,6 +156,9 @@ type Table struct {
 	Inconsistent int            `json:"inconsistent"` // of the pairs
 	Unjudged     map[string]int `json:"unjudged"`     // by reason
 	Self         int            `json:"self"`         // pairs of a system with itself, left out
+	OneOrder     int            `json:"one_order"`    // pairs asked in both orders, of which replies to one could be read
+	EloOrders    int            `json:"elo_orders"`   // orders of the games that Elo's ratings are means over
+	EloError     report.Number  `json:"elo_error"`    // the largest standard error of these means, in points
 	Verdicts     map[string]int `json:"verdicts"`     // by value
 	Ties         report.Number  `json:"ties"`         // Davidson's parameter; undefined where it has no fit
 	Notes        []string       `json:"notes"`        // why systems are not rated, in plain words
@@ -171,7 +178,7 @@ type Row struct {
 	Glicko2    report.Number   `json:"glicko2"`
 	Deviation  report.Number   `json:"glicko2_deviation"`
 	Volatility report.Number   `json:"glicko2_volatility"`
-	Borda      float64         `json:"borda"` // over the four ratings
+	Borda      report.Number   `json:"borda"` // over the four ratings; undefined where they order some systems by chance
 	Won        float64         `json:"won"`
 	Lost       float64         `json:"lost"`
 	Tied       float64         `json:"tied"`
@@ -246,8 +253,8 @@ func (c *collected) items() int {
 // table rates by one type.
 func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, error) {
 	c := v.byType[name]
-	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, Verdicts: map[string]int{},
-		Notes: []string{}, Rows: []Row{}}
+	t := &Table{Type: name, Inconsistent: c.inconsistent, Unjudged: c.unjudged, Self: c.self, OneOrder: c.oneOrder,
+		Verdicts: map[string]int{}, Notes: []string{}, Rows: []Row{}}
 	for _, j := range c.games {
 		if j.value != "" {
 			t.Verdicts[j.value]++
@@ -279,14 +286,15 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	if t.Ties = report.Number(davidson.Ties); math.IsInf(davidson.Ties, 0) {
 		t.Ties = report.Undefined
 	}
-	columns := fourRatings(v, anchor, whole, davidson, elo, glicko)
-	borda := rating.Borda(columns.inWholePoints()...)
+	t.EloOrders, t.EloError = elo.Orders, report.Number(elo.Error)
+	columns := fourRatings(v, anchor, whole, davidson, elo.Points, glicko)
+	borda := t.borda(whole.fit.Standing, columns)
 	for i, system := range v.systems.list {
 		record := whole.fit.Records[i]
 		r := Row{System: system, Standing: whole.fit.Standing[i], Davidson: report.Number(columns.davidson[i]),
 			Elo: report.Number(columns.elo[i]), Glicko2: report.Number(columns.glicko[i]),
 			Deviation: report.Number(glicko[i].Deviation), Volatility: report.Number(glicko[i].Volatility),
-			Borda: borda[i], Won: record.Won, Lost: record.Lost, Tied: record.Tied,
+			Borda: report.Number(borda[i]), Won: record.Won, Lost: record.Lost, Tied: record.Tied,
 			Bad: report.Figure{Value: report.Number(bad[i]), Low: report.Undefined, High: report.Undefined}}
 		r.Rating = figureOf(whole.points[i], comparable, func(s *rated) float64 { return s.points[i] }, units)
 		r.WinRate = figureOf(record.Rate(), samples, func(s *rated) float64 { return s.fit.Records[i].Rate() }, units)
@@ -303,6 +311,18 @@ func (v *Verdicts) table(ctx context.Context, name string, o *Options) (*Table, 
 	slices.SortStableFunc(t.Rows, compareRows)
 	t.Wins = v.matrix(games, t.Rows)
 	return t, nil
+}
+
+// borda puts the ratings together. Where a system is undefeated, never won or stands on an island, the ratings that
+// nevertheless place it do so by their starting points: there is none for anybody then, and a note says so.
+func (t *Table) borda(standings []rating.Standing, columns *ratings) []float64 {
+	for _, s := range standings {
+		if s != rating.Rated && s != rating.NoGames {
+			t.Notes = append(t.Notes, "Borda is left out: it cannot place systems that are not rated")
+			return slices.Repeat([]float64{math.NaN()}, len(standings))
+		}
+	}
+	return rating.Borda(columns.inWholePoints()...)
 }
 
 // fewest is the share of the resamples that have to be comparable with the whole for an interval of them: those that

@@ -177,7 +177,11 @@ func accord(ctx context.Context, pairs []Pair, majority []string, counts func(st
 			return nil, err
 		}
 	}
-	a.Accuracy = report.NewFigure(accuracy(slices.Repeat([]int32{1}, len(items))), samples)
+	right := accuracy(slices.Repeat([]int32{1}, len(items)))
+	if a.Accuracy.Value = report.Number(right); samples != nil {
+		i := stats.ShareInterval(right, samples, len(items))
+		a.Accuracy.Low, a.Accuracy.High = report.Number(i.Low), report.Number(i.High)
+	}
 	most := slices.Max(slices.Collect(maps.Values(frequency)))
 	a.Constant = report.Number(float64(most) / float64(a.Pairs))
 	a.MacroF1 = report.Number(macroF1(gold, judge))
@@ -241,7 +245,7 @@ func rankings(ctx context.Context, pairs []Pair, majority []string, o *Options) 
 		{"Davidson", func(r *leaderboard.Row) float64 { return float64(r.Davidson) }},
 		{"Elo", func(r *leaderboard.Row) float64 { return float64(r.Elo) }},
 		{"Glicko-2", func(r *leaderboard.Row) float64 { return float64(r.Glicko2) }},
-		{"Borda", func(r *leaderboard.Row) float64 { return r.Borda }},
+		{"Borda", func(r *leaderboard.Row) float64 { return float64(r.Borda) }},
 		{"win rate", func(r *leaderboard.Row) float64 { return float64(r.WinRate.Value) }}} {
 		judge, gold := valuesOf(boards[0], e.of), valuesOf(boards[1], e.of)
 		var x, y []float64

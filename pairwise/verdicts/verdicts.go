@@ -4,6 +4,7 @@ package verdicts
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,14 +40,14 @@ func Values() []string { return []string{A, B, BothGood, BothBad} }
 // Unjudged marks a verdict without a value. It is never a tie.
 const Unjudged = "unjudged"
 
-// Reasons for Unjudged, besides those of replies that cannot be read (see jsonreply).
+// Reasons for Unjudged, besides those of replies that cannot be read (see package reply).
 const (
 	Inconsistent = "inconsistent" // the runs do not agree, as Reconcile demands
 	NotJudged    = "not_judged"   // the texts lack a field without which nobody can say
 	Untagged     = "untagged"     // offline: there are no labels to go by
-	OffScale     = "off_scale"    // a reply gives none of the four verdicts
 	NoVerdict    = "no_verdict"   // of people: nobody gave one
 	Settled      = "settled"      // it was not asked about: the order of the systems is known already
+	Unread       = "unread"       // of others' verdicts: it is in no known notation, such as "error"
 )
 
 // Ways to make one verdict of several runs.
@@ -139,6 +140,28 @@ func (v *Verdict) ByMode() map[string]string {
 	return out
 }
 
+// HasOneOrder tells whether a judgement was asked for in both orders and answered in one alone, on which the verdict
+// then stands.
+func (v *Verdict) HasOneOrder() bool {
+	type question struct {
+		judge, mode, prompt string
+		repeat              int
+	}
+	asked, answered := map[question]int{}, map[question]int{}
+	for _, r := range v.Runs {
+		q := question{r.Judge, r.Mode, r.Prompt, r.Repeat}
+		if asked[q]++; r.Value != "" {
+			answered[q]++
+		}
+	}
+	for q, n := range asked {
+		if n == 2 && answered[q] == 1 && v.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Swapped is a value where the two texts change places.
 func Swapped(value string) string {
 	switch value {
@@ -197,8 +220,12 @@ func (v *Verdict) validate(name string) error {
 	return nil
 }
 
+// ErrInconsistent says that a verdict differed between two orders, as FastChat writes it.
+var ErrInconsistent = errors.New("the verdict is inconsistent")
+
 // Parse reads a verdict as people and other programs write it: A, B, both_good, both_bad; 1 and 2 for the first and the
-// second; 0 and tie for a tie, which is taken for both good; or the name of the better system. Empty is none.
+// second; 0 and tie for a tie, which is taken for both good; FastChat's model_1, [[A]], [[C]] (a tie) and tie
+// (inconsistent), which is ErrInconsistent; or the name of the better system. Empty is none.
 func Parse(text, systemA, systemB string) (string, error) {
 	text = strings.TrimSpace(text)
 	folded := strings.ToLower(text)
@@ -211,14 +238,16 @@ func Parse(text, systemA, systemB string) (string, error) {
 		return B, nil
 	}
 	switch strings.NewReplacer(" ", "_", "-", "_").Replace(folded) {
-	case "a", "1", "1.0", "first", "model_a", "system_a", "a_is_better":
+	case "a", "1", "1.0", "first", "[[a]]", "model_1", "model_a", "system_a", "a_is_better":
 		return A, nil
-	case "b", "2", "2.0", "second", "model_b", "system_b", "b_is_better":
+	case "b", "2", "2.0", "second", "[[b]]", "model_2", "model_b", "system_b", "b_is_better":
 		return B, nil
-	case "0", "0.0", "tie", "both", "equal", "both_good", "both_are_good":
+	case "0", "0.0", "[[c]]", "tie", "both", "equal", "both_good", "both_are_good":
 		return BothGood, nil
 	case "both_bad", "both_are_bad", "bothbad", "tie_(bothbad)", "neither":
 		return BothBad, nil
+	case "tie_(inconsistent)", "inconsistent":
+		return "", ErrInconsistent
 	}
 	return "", fmt.Errorf("%.40q is no verdict; write A, B, both_good or both_bad, 1, 2 or 0, or a system's name", text)
 }

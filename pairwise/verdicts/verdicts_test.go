@@ -2,6 +2,7 @@ package verdicts
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -41,16 +42,19 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"A": A, "b": B, " 1 ": A, "2": B, "0": BothGood, "tie": BothGood, "Tie": BothGood, "both good": BothGood,
 		"both_bad": BothBad, "tie (bothbad)": BothBad, "Both are bad": BothBad, "model_a": A, "": "", "  ": "", "null": "",
-		"gpt": A, " llama\n": B, "A is better": A,
+		"gpt": A, " llama\n": B, "A is better": A, "[[A]]": A, "[[B]]": B, "[[C]]": BothGood, "model_1": A, "model_2": B,
 	} {
 		if got, err := Parse(text, "gpt", "llama"); got != want || err != nil {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"3", "gpt wins", "GPT", "C", strings.Repeat("x", 100)} {
+	for _, text := range []string{"3", "gpt wins", "GPT", "C", "error", strings.Repeat("x", 100)} {
 		if got, err := Parse(text, "gpt", "llama"); err == nil || got != "" || len(err.Error()) > 200 {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
+	}
+	if _, err := Parse("tie (inconsistent)", "gpt", "llama"); !errors.Is(err, ErrInconsistent) {
+		t.Errorf("tie (inconsistent): %v", err)
 	}
 	// A system's name wins over what else the word may mean; of two equal names it says nothing.
 	if got, err := Parse("2", "1", "2"); got != B || err != nil {
@@ -61,6 +65,30 @@ func TestParse(t *testing.T) {
 	}
 	if _, err := Parse("gpt", "gpt", "gpt"); err == nil {
 		t.Error("a system against itself has a winner by name")
+	}
+}
+
+// TestOneOrder: one of two orders was read; a judgement asked in one order alone is whole.
+func TestOneOrder(t *testing.T) {
+	both := func(ab, ba string) []Run {
+		return []Run{{Judge: "m", Order: OrderAB, Value: ab}, {Judge: "m", Order: OrderBA, Value: ba}}
+	}
+	for name, test := range map[string]struct {
+		runs []Run
+		want bool
+	}{
+		"both read":    {both(A, A), false},
+		"one read":     {both(A, ""), true},
+		"none read":    {both("", ""), false},
+		"one asked":    {both(A, "")[:1], false},
+		"other repeat": {append(both(A, A), Run{Judge: "m", Order: OrderAB, Repeat: 1, Value: A}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &Verdict{Runs: test.runs}
+			if v.Reconcile(Agree); v.HasOneOrder() != test.want {
+				t.Errorf("%+v", v)
+			}
+		})
 	}
 }
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
 import json
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,12 @@ def test_frame_equals_command(model: str) -> None:
     before = frame.copy()
     found = erreval.identify(frame, model=model, prefix="found_")
     assert found.index.equals(frame.index) and frame.equals(before)
-    assert [*found.columns] == [*frame.columns, "found_labels", "found_probabilities", "found_status", "found_reason"]
+    added = ["labels", "probabilities", "status", "reason", "truncated", "not_judged"]
+    assert [*found.columns] == [*frame.columns, *(f"found_{name}" for name in added)]
+    assert [*found["found_truncated"]] == [w["diagnosis"].get("truncated", {}) for w in want]
+    assert [*found["found_not_judged"]] == [w["diagnosis"].get("not_judged", []) for w in want]
+    short = erreval.identify(frame.head(1), model=model, details=False)
+    assert [*short.columns] == [*frame.columns, *added[:4]]
     assert [*found["found_labels"]] == [w["diagnosis"]["labels"] for w in want]
     assert [*found["found_probabilities"]] == [w["diagnosis"]["probabilities"] for w in want]
     nested = erreval.identify(frame, model=model, nested=True)
@@ -95,9 +102,7 @@ def test_rows_without_result(tagger: erreval.Tagger) -> None:
 def test_usage(model: str, tagger: erreval.Tagger) -> None:
     frame = pd.DataFrame(rows(1))
     with pytest.raises(erreval.UsageError, match=r"no column 'passage'.*columns={\"passage\": COLUMN}"):
-        tagger.identify(frame.rename(columns={"passage": "context"}))
-    with pytest.raises(erreval.UsageError, match=r"columns \['labels'\] already.*prefix="):
-        tagger.identify(frame.assign(labels=1))
+        tagger.identify(frame.rename(columns={"passage": "p"}))
     with pytest.raises(erreval.UsageError, match="no field"):
         erreval.Tagger(model=model, columns={"questoin": "q"})
     with pytest.raises(erreval.UsageError, match=r"threshold.*1\.5|1\.5.*0\.\.1") as usage:
@@ -110,6 +115,104 @@ def test_usage(model: str, tagger: erreval.Tagger) -> None:
     with pytest.raises(erreval.UsageError, match="row 0: a value cannot be written as JSON"):
         tagger.tag({"question": object()})
     assert tagger.alive()
+
+
+def test_taken_columns_come_first(tagger: erreval.Tagger, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the model is opened, and before a row is tagged; a tagged frame can be tagged again."""
+    frame = pd.DataFrame(rows(3))
+    said = r"columns \['labels'\] already.*overwrite=True.*suffix="
+    with pytest.raises(erreval.UsageError, match=said):
+        erreval.identify(frame.assign(labels=1), model="never opened")
+    with monkeypatch.context() as m:
+        m.setattr(tagger, "all", None)
+        with pytest.raises(erreval.UsageError, match=said):
+            tagger.identify(frame.assign(labels=1))
+    with pytest.raises(erreval.UsageError, match=r"\['score_fluency'\] already"):
+        erreval.score(frame.assign(score_fluency=1), model="never opened")
+    once = tagger.identify(frame)
+    with pytest.raises(erreval.UsageError, match="not_judged"):
+        tagger.identify(once)
+    again = tagger.identify(once.assign(labels=1), overwrite=True)
+    assert [*again.columns] == [*once.columns] and again["labels"].tolist() == once["labels"].tolist()
+    both = tagger.identify(once, suffix="_2", details=False)
+    assert [*both.columns] == [*once.columns, "labels_2", "probabilities_2", "status_2", "reason_2"]
+    assert both["labels_2"].tolist() == once["labels"].tolist()
+    scored = erreval.score(once, model=model, dimensions=["fluency"])
+    assert erreval.score(scored, model=model, dimensions=["fluency"], overwrite=True).equals(scored)
+
+
+def test_guessed_columns(tagger: erreval.Tagger, caplog: pytest.LogCaptureFixture) -> None:
+    """As the command guesses them."""
+    want = tagger.identify(pd.DataFrame(rows(3)), nested=True)["diagnosis"].tolist()
+    squad = [
+        {"Context": r["passage"], "answers": {"text": [r["answer"]], "answer_start": [0]}, "prediction": r["question"]}
+        for r in rows(3)
+    ]
+    with caplog.at_level(logging.WARNING, "erreval"):
+        found = tagger.identify(pd.DataFrame(squad), nested=True)
+    assert found["diagnosis"].tolist() == want
+    assert "no column 'passage'; taking 'Context' for it (columns={\"passage\": COLUMN} names another)" in caplog.text
+    assert [r["diagnosis"] for r in tagger.identify(squad)] == want
+    assert tagger.tag(squad[0]) == want[0]
+
+
+def test_progress(tagger: erreval.Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+
+    class Bar:
+        def __init__(self, total: int, desc: str, unit: str) -> None:
+            assert (total, desc, unit) == (200, "identify", "row")
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            done.append(-1)
+
+        def update(self, n: int) -> None:
+            done.append(n)
+
+    module = types.ModuleType("tqdm.auto")
+    module.tqdm = Bar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", module)
+    frame = pd.DataFrame(rows(200))
+    tagger.identify(frame, progress=True)
+    assert done == [64, 64, 64, 8, -1]
+    tagger.identify(frame, progress=False)
+    assert len(done) == 5
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(erreval.UsageError, match="pip install tqdm"):
+        tagger.identify(frame, progress=True)
+
+
+def test_types_in_words(tagger: erreval.Tagger, model: str) -> None:
+    package: Any = erreval  # of no type, since each call has a wrong one
+    anything: Any = tagger
+    row = rows(1)[0]
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: package.identify(5), "takes a DataFrame, an iterable of dicts or a path, not int"),
+        (lambda: package.identify(None), "not NoneType"),
+        (lambda: package.identify(row), "put one row into a list, or give it to Tagger.tag"),
+        (lambda: package.score(5), r"erreval\.score takes .* not int"),
+        (
+            lambda: [*anything.identify(["Who?"])],
+            "row 0 is of type str; give dicts with the keys question, answer, passage",
+        ),
+        (lambda: anything.tag("Who?"), "row 0 is of type str"),
+        (lambda: package.Tagger(model=model, columns=["context"]), 'columns: give a dict .*"context".*, not list'),
+        (lambda: package.Tagger(model=5), "model: give a name or a path, not int"),
+        (lambda: package.Tagger(workers="2"), "workers: give a number of rows, not str"),
+        (lambda: package.Tagger(threshold="0.5"), "threshold: give a probability, .* not str"),
+        (lambda: package.score([row], model=model, dimensions="fluency"), r"give a list, as in \['fluency'\]"),
+    ]
+    for call, said in calls:
+        with pytest.raises(TypeError, match=said):
+            call()
+
+
+def test_version() -> None:
+    assert erreval.__version__ == importlib.metadata.version("erreval")
 
 
 def test_score(model: str) -> None:

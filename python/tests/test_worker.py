@@ -120,6 +120,37 @@ def test_interpreter_ends(model: str, end: str) -> None:
         wait_for_end(pid)
 
 
+INTERRUPTED = """
+import sys, threading, time, os, signal, pandas as pd, erreval
+frame = pd.DataFrame([{"question": "Who?", "answer": "x", "passage": "A mason built it. " * 500}] * 20_000)
+def interrupt():
+    time.sleep(2)
+    print(time.monotonic(), flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    CALL
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "erreval.identify(frame, model=sys.argv[1], workers=1)",
+        "erreval.score(frame, model=sys.argv[1], workers=1)",
+        "[*erreval.identify(frame.to_dict('records'), model=sys.argv[1], workers=1)]",
+    ],
+)
+def test_interrupt(model: str, call: str) -> None:
+    """Ctrl-C ends a call, and its worker, within a second."""
+    line = [sys.executable, "-c", INTERRUPTED.replace("CALL", call), model]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    begun, caught = (float(text) for text in done.stdout.split())
+    assert done.returncode == 0 and caught - begun < 1, done.stderr
+
+
 def test_dropped(model: str) -> None:
     pid = erreval.Tagger(model=model).pid
     wait_for_end(pid)

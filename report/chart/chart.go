@@ -41,7 +41,7 @@ const (
 )
 
 // Stats draws horizontal bars: for each error, and for the rows without any, one bar a system with its interval.
-// The format is "svg" or "png".
+// The format is "svg", "png" or "pdf".
 func Stats(s *report.Stats, format string) ([]byte, error) {
 	if n := len(s.Systems); n == 0 || n > MaxSystems {
 		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d; choose some with --where, or --by none",
@@ -68,7 +68,7 @@ func Stats(s *report.Stats, format string) ([]byte, error) {
 	})
 }
 
-// drawPicture makes a white page; fill draws within its margins. The format is "svg" or "png".
+// drawPicture makes a white page; fill draws within its margins. The format is "svg", "png" or "pdf".
 func drawPicture(width, height vg.Length, format string, fill func(page draw.Canvas)) ([]byte, error) {
 	c, err := draw.NewFormattedCanvas(width, height, format)
 	if err != nil {

@@ -22,7 +22,7 @@ type Line struct {
 const curveHeight = 4 * vg.Inch
 
 // Curves draws values over a common axis, as a figure over iterations or over reviewed rows. The vertical axis holds
-// shares, 0 to 1. The format is "svg" or "png".
+// shares, 0 to 1. The format is "svg", "png" or "pdf".
 func Curves(title, xLabel, yLabel string, lines []Line, format string) ([]byte, error) {
 	if len(lines) == 0 || len(lines) > MaxSystems {
 		return nil, fmt.Errorf("a chart shows 1 to %d curves, and there are %d", MaxSystems, len(lines))

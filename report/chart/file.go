@@ -16,7 +16,7 @@ import (
 // File is the picture that an option asks for.
 type File struct {
 	Option    string // as errors name it: "--plot"
-	Path      string // *.svg or *.png; "" wants none
+	Path      string // *.svg, *.png or *.pdf; "" wants none
 	Overwrite bool   // replace the file if there is one
 }
 
@@ -25,8 +25,8 @@ func (f File) CheckPath() error {
 	if f.Path == "" {
 		return nil
 	}
-	if !slices.Contains([]string{".svg", ".png"}, filepath.Ext(f.Path)) {
-		return report.OptionErrorf("%s %s: the name ends with .svg or .png", f.Option, f.Path)
+	if !slices.Contains([]string{".svg", ".png", ".pdf"}, filepath.Ext(f.Path)) {
+		return report.OptionErrorf("%s %s: the name ends with .svg, .png or .pdf", f.Option, f.Path)
 	}
 	if _, err := os.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) && !f.Overwrite {
 		return fmt.Errorf("%s: %s exists already; replace it with --overwrite, or choose another name", f.Option, f.Path)
@@ -34,8 +34,8 @@ func (f File) CheckPath() error {
 	return nil
 }
 
-// Write writes the picture that draw makes, in the format of the file's name ("svg" or "png"). Without a name it does
-// nothing.
+// Write writes the picture that draw makes, in the format of the file's name ("svg", "png" or "pdf"). Without a name it
+// does nothing.
 func (f File) Write(draw func(format string) ([]byte, error)) error {
 	if f.Path == "" {
 		return nil

@@ -28,7 +28,7 @@ func TestFile(t *testing.T) {
 		t.Error(err)
 	}
 	var option *report.OptionError
-	if err := (File{Option: "--plot", Path: "a.pdf"}).CheckPath(); !errors.As(err, &option) {
+	if err := (File{Option: "--plot", Path: "a.gif"}).CheckPath(); !errors.As(err, &option) {
 		t.Errorf("got %v", err)
 	}
 	fail := func(string) ([]byte, error) { return nil, errors.New("too many") }

@@ -18,7 +18,7 @@ type Mark struct {
 }
 
 // Intervals draws a dot and its interval for each mark, from top to bottom, and a line at 0. Undefined values are left
-// out. The format is "svg" or "png".
+// out. The format is "svg", "png" or "pdf".
 func Intervals(title, xLabel string, marks []Mark, format string) ([]byte, error) {
 	if len(marks) == 0 {
 		return nil, errors.New("a chart shows at least 1 value")

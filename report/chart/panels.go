@@ -39,7 +39,7 @@ const (
 	most2     = 8    // names with which two panels fit beside each other
 )
 
-// Forests draws the panels, two beside each other. The format is "svg" or "png".
+// Forests draws the panels, two beside each other. The format is "svg", "png" or "pdf".
 func Forests(title, xLabel string, panels []Forest, format string) ([]byte, error) {
 	rows := 0
 	for _, p := range panels {
@@ -154,7 +154,7 @@ func (r remarks) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // Matrices draws the panels: the share of each row against each column, blue above a half and orange below it. Columns
-// have the numbers of the rows. The format is "svg" or "png".
+// have the numbers of the rows. The format is "svg", "png" or "pdf".
 func Matrices(title string, panels []Matrix, format string) ([]byte, error) {
 	most := 0
 	for _, p := range panels {

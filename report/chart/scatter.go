@@ -31,7 +31,7 @@ const (
 )
 
 // Scatter draws the panels on the same scale, each with the line on which both values are equal. Equal points are one
-// dot, whose area is their number; dots of several series are side by side. The format is "svg" or "png".
+// dot, whose area is their number; dots of several series are side by side. The format is "svg", "png" or "pdf".
 func Scatter(title, xLabel, yLabel string, panels []Panel, format string) ([]byte, error) {
 	if len(panels) == 0 || len(panels[0].Series) > MaxSystems {
 		return nil, fmt.Errorf("a chart shows at least 1 panel, and at most %d series", MaxSystems)

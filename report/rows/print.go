@@ -202,6 +202,9 @@ func (p *printer) writeDiagnosis(b *strings.Builder, s *shownRow) {
 	if d != nil && len(d.Truncated) > 0 {
 		p.writeField(b, "cut", p.style(yellow, describeTruncation(d.Truncated)))
 	}
+	if d != nil && len(d.Read) > 0 {
+		p.writeField(b, "read", p.style(faint, p.describeReading(s.Row, d.Read)))
+	}
 	if gold, err := s.Labels(p.o.Taxonomy); err == nil {
 		p.writeField(b, "gold", strings.Join(gold, ", "))
 	}
@@ -240,6 +243,24 @@ func (p *printer) listOtherTypes(s *shownRow) string {
 	parts := make([]string, len(rest))
 	for i, q := range rest {
 		parts[i] = fmt.Sprintf("%s %.2f", words.Printable(q.Label), q.P)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describeReading says how much the model read of fields of which it read parts, in the taxonomy's order.
+func (p *printer) describeReading(row *dataset.Row, read map[string][]int) string {
+	var parts []string
+	for i, field := range p.o.Taxonomy.FieldNames() {
+		places, ok := read[field]
+		if !ok {
+			continue
+		}
+		n := 0
+		for j := 0; j+1 < len(places); j += 2 {
+			n += places[j+1] - places[j]
+		}
+		parts = append(parts, fmt.Sprintf("%d of the %s of the %s", n,
+			words.Plural(utf8.RuneCountInString(row.Values[i]), "character", "characters"), field))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -145,6 +145,11 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 	if b.sources = kept; len(kept) == 0 {
 		return nil, fmt.Errorf("no file of rows can be read: %v", c.Notes)
 	}
+	var said []string
+	if b.sources, said, err = leaveOutRepeated(ctx, b.sources, b.o); err != nil {
+		return nil, err
+	}
+	c.Notes = append(c.Notes, said...)
 	for i, s := range b.sources {
 		if err := b.readSource(ctx, s, i); err != nil {
 			return nil, err
@@ -175,6 +180,9 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	if s.clipNote != "" {
+		b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, s.clipNote)
+	}
 	run.Rows, run.Rejected = b.rows-b.meta.Starts[n], run.Rejected+rejected
 	b.meta.Catalog.Runs, b.meta.Files = append(b.meta.Catalog.Runs, run), append(b.meta.Files, file)
 	return nil
@@ -203,6 +211,9 @@ func (b *builder) sendRows(ctx context.Context, s *source, to []chan<- batch, re
 		return nil
 	}
 	err := s.each(ctx, b.o, func(row *dataset.Row) error {
+		if s.repeated[row.ID] {
+			return nil
+		}
 		rows = append(rows, row)
 		if size += row.Size(); len(rows) < batchRows && size < batchBytes {
 			return nil

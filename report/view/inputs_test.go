@@ -205,3 +205,42 @@ func TestManyKinds(t *testing.T) {
 	}
 	checkWhole(t, x)
 }
+
+// TestRepeatedRows: rows that a later stage handed on count once, where nothing about them changed.
+func TestRepeatedRows(t *testing.T) {
+	row := func(id, more string) string {
+		return fmt.Sprintf(`{"id":%q,"question":"Who?","answer":"Ann","passage":"P","diagnosis":{"labels":["Vague"]}%s}`+"\n",
+			id, more)
+	}
+	const scores = `,"scores":{"fluency":{"value":2}}`
+	tagged := row("a", "") + row("b", "")
+	for name, test := range map[string]struct {
+		later, command string
+		size           int
+		runs, rows     int
+		note           string
+	}{
+		"all":             {row("a", scores) + row("b", scores), "score", len(tagged), 1, 2, "tagged.jsonl: 2 rows are in later.jsonl too"},
+		"some":            {row("a", scores), "score", len(tagged), 2, 2, "tagged.jsonl: 1 row is in later.jsonl too"},
+		"other diagnosis": {strings.ReplaceAll(tagged, "Vague", "Off Topic"), "identify", len(tagged), 2, 4, ""},
+		"other text":      {strings.ReplaceAll(row("a", scores), "Who?", "Why?"), "score", len(tagged), 2, 3, ""},
+		"another origin":  {row("a", scores) + row("b", scores), "score", len(tagged) + 1, 2, 4, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "tagged.jsonl", tagged, "later.jsonl", test.later, "later.jsonl.run.json",
+				fmt.Sprintf(`{"format":1,"command":%q,"inputs":[{"file":"tagged.jsonl","size":%d}]}`, test.command, test.size))
+			x, err := Open(t.Context(), []string{filepath.Join(dir, "tagged.jsonl"), filepath.Join(dir, "later.jsonl")},
+				Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			c, notes := x.Catalog(), strings.Join(x.Catalog().Notes, "\n")
+			if len(c.Runs) != test.runs || c.Rows != test.rows || strings.Contains(notes, "counted once") != (test.note != "") ||
+				!strings.Contains(notes, test.note) {
+				t.Errorf("%d runs, %d rows, %s", len(c.Runs), c.Rows, notes)
+			}
+		})
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/clear"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
@@ -37,6 +37,9 @@ type source struct {
 	rows    dataset.Options
 	columns map[string]string // field to column, where the names differ
 	first   *dataset.Row      // nil: there is none
+
+	repeated map[string]bool // ids of rows that are read from another source
+	clipNote string          // what was cut of rows, or ""
 }
 
 // openSource reads what lies beside a file. What cannot be read is noted: the rows can be looked at without.
@@ -96,7 +99,7 @@ func chooseTask(ctx context.Context, sources []*source, o *Options) (t *taxonomy
 
 // options are those to read the rows with.
 func (s *source) options(o *Options, t *taxonomy.Taxonomy) dataset.Options {
-	opt := dataset.Options{Taxonomy: t, Map: o.Columns, OwnNames: true, ID: o.ID, TempDir: o.TempDir}
+	opt := dataset.Options{Taxonomy: t, Map: o.Columns, OwnNames: true, ID: o.ID, TempDir: o.TempDir, Clip: true}
 	opt.Format, _ = dataset.FormatOf(s.path)
 	if s.record != nil && s.record.Command != "simulate" { // its rows are others than it read
 		opt.Recorded, opt.RecordedID = s.record.Columns, s.reading.ID
@@ -198,6 +201,7 @@ func (s *source) each(ctx context.Context, o *Options, visit func(*dataset.Row) 
 			continue
 		}
 		if errors.Is(err, io.EOF) {
+			s.clipNote = in.ClipNote()
 			return nil
 		}
 		if err == nil {
@@ -214,7 +218,7 @@ func (s *source) each(ctx context.Context, o *Options, visit func(*dataset.Row) 
 
 func (s *source) eachOfZIP(ctx context.Context, o *Options, visit func(*dataset.Row) error,
 	reject func()) (*issues.List, error) {
-	f, err := os.Open(s.path)
+	f, err := regularfile.Open(s.path)
 	if err != nil {
 		return nil, err
 	}

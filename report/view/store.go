@@ -7,7 +7,7 @@ import (
 )
 
 // storeFormat is the version of what stands in a store.
-const storeFormat = 1
+const storeFormat = 2
 
 // store keeps the parts of an index by name.
 type store interface {

@@ -111,9 +111,6 @@ func writeNotices(out io.Writer, modules []module) error {
 		dir: build.Default.GOROOT}},
 		modules...)
 	for _, m := range all {
-		if m.dir == "" {
-			continue // the binding, where it is not linked
-		}
 		for _, folder := range slices.Sorted(maps.Keys(noticeFiles)) {
 			texts, err := readLicences(filepath.Join(m.dir, folder), noticeFiles[folder])
 			if err != nil && (folder == "." || !errors.Is(err, fs.ErrNotExist)) {
@@ -159,7 +156,7 @@ const pageTail = `
 ` + "`AND`" + `: parts of a module have different licences. Where a module leaves a choice: freetype is used under FTL, not GPL. "blessing" is
 SPDX's name for SQLite's public domain. Code that modules took from others is under licences of the same kind: see ` + "`THIRD_PARTY_LICENSES`" + `
 in gonum, ` + "`LICENSE-3RD-PARTY.md`" + ` in modernc.org's. Portions of this software are copyright © The FreeType Project (www.freetype.org). SVGo
-(CC-BY-4.0) is by Anthony Starks and unchanged. With the tag ` + "`ort_capi`" + ` the program is built without ` + "`onnxruntime_go`" + `.
+(CC-BY-4.0) is by Anthony Starks and unchanged.
 
 ## The page of reports
 

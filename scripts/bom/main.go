@@ -39,7 +39,7 @@ func run(verb, program string, more []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	modules, notes, err := linked(info)
+	modules, err := linked(info)
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,6 @@ func run(verb, program string, more []string, out io.Writer) error {
 	case "write":
 		return os.WriteFile(pageFile, []byte(page(modules)), 0o666)
 	case "check":
-		for _, note := range notes {
-			fmt.Fprintln(out, note)
-		}
 		return check(out, modules)
 	}
 	return fmt.Errorf("no verb %q: check, write, sbom or notices", verb)
@@ -68,36 +65,22 @@ func run(verb, program string, more []string, out io.Writer) error {
 // module is a module linked into a program.
 type module struct {
 	path, version string
-	sum           string // go.sum's; "" where it is not there
+	sum           string // go.sum's
 	licence       string // SPDX expression
-	dir           string // in the module cache; "" where it is not there
+	dir           string // in the module cache
 }
 
-// binding is replaced by the tag ort_capi where a module proxy does not serve it. It is listed all the same, since the
-// program is built with it elsewhere.
-const (
-	binding        = "github.com/yalue/onnxruntime_go"
-	bindingLicence = "MIT" // of its repository; read again wherever the module is there
-)
-
-// linked lists the program's modules by path, and notes what could not be looked at.
-func linked(info *buildinfo.BuildInfo) (modules []module, notes []string, err error) {
+// linked lists the program's modules by path.
+func linked(info *buildinfo.BuildInfo) (modules []module, err error) {
 	dirs, err := moduleDirs()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	versions := map[string]string{}
 	for _, d := range info.Deps {
 		if d.Replace != nil {
-			return nil, nil, fmt.Errorf("%s is replaced; a program that is given away has no replaced modules", d.Path)
+			return nil, fmt.Errorf("%s is replaced; a program that is given away has no replaced modules", d.Path)
 		}
-		versions[d.Path] = d.Version
 		modules = append(modules, module{path: d.Path, version: d.Version, sum: d.Sum})
-	}
-	if versions[binding] == "" {
-		modules = append(modules, module{path: binding, version: dirs[binding].version})
-		notes = append(notes, fmt.Sprintf("%s %s is not in this program (tag ort_capi takes its place)", binding,
-			dirs[binding].version))
 	}
 	slices.SortFunc(modules, func(a, b module) int { return strings.Compare(a.path, b.path) })
 	var faults []error
@@ -106,9 +89,6 @@ func linked(info *buildinfo.BuildInfo) (modules []module, notes []string, err er
 		case at.version != m.version:
 			faults = append(faults, fmt.Errorf("%s %s is linked, go.mod has %q: build the program again", m.path,
 				m.version, at.version))
-		case at.dir == "" && m.path == binding:
-			modules[i].licence = bindingLicence
-			notes = append(notes, "its licence is the one noted in scripts/bom: the module is not on this machine")
 		case at.dir == "":
 			faults = append(faults, fmt.Errorf("%s %s is not in the module cache; run 'go mod download %s'", m.path,
 				m.version, m.path))
@@ -118,7 +98,7 @@ func linked(info *buildinfo.BuildInfo) (modules []module, notes []string, err er
 			faults = append(faults, err)
 		}
 	}
-	return modules, notes, errors.Join(faults...)
+	return modules, errors.Join(faults...)
 }
 
 type place struct{ version, dir string }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/nativelib"
+	"github.com/erreval/erreval/internal/plainjson"
 )
 
 // The parts of CycloneDX 1.6 that are used here.
@@ -76,11 +76,7 @@ func writeSBOM(out io.Writer, program, version string, info *buildinfo.BuildInfo
 	if err != nil {
 		return err
 	}
-	b := bill(info, modules, sha256.Sum256(data), version)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(b)
+	return plainjson.Write(out, bill(info, modules, sha256.Sum256(data), version))
 }
 
 func bill(info *buildinfo.BuildInfo, modules []module, sum [sha256.Size]byte, version string) *sbom {
@@ -99,9 +95,6 @@ func bill(info *buildinfo.BuildInfo, modules []module, sum [sha256.Size]byte, ve
 	b.Components = append(b.Components, newComponent("golang", "std", strings.TrimPrefix(info.GoVersion, "go"),
 		"BSD-3-Clause"))
 	for _, m := range modules {
-		if m.sum == "" { // not in this program
-			continue
-		}
 		c := newComponent("golang", m.path, m.version, m.licence)
 		c.Properties = []property{{"go.sum", m.sum}}
 		b.Components = append(b.Components, c)

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,16 +97,14 @@ func each(path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error) error {
 	}
 	defer file.Close() //nolint:errcheck // only read
 	rows := dataset.NewReader(file, path, dataset.Options{Taxonomy: t})
-	for {
-		row, err := rows.Read()
-		switch {
-		case errors.Is(err, io.EOF):
-			return rows.Close()
-		case err == nil:
+	none := func(fault *dataset.LineError) error { return fault }
+	for row, err := range dataset.Rows(context.Background(), rows.Read, none) {
+		if err == nil {
 			err = f(row)
 		}
 		if err != nil {
 			return errors.Join(err, rows.Close())
 		}
 	}
+	return rows.Close()
 }

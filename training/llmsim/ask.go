@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/ask"
+	"github.com/erreval/erreval/llm/reply"
 	"github.com/erreval/erreval/prompt"
 )
 
@@ -116,7 +116,7 @@ func (s *Simulator) ask(ctx context.Context, a *ask.Asker, r *llm.Request,
 		return fault == nil
 	})
 	if unanswered != nil {
-		fault = errors.New(jsonreply.Clip(fmt.Sprintf("%s: %v", llm.KindOf(unanswered), unanswered)))
+		fault = errors.New(reply.Clip(fmt.Sprintf("%s: %v", llm.KindOf(unanswered), unanswered)))
 	}
 	if err != nil {
 		fault = nil

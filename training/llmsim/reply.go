@@ -1,20 +1,19 @@
 package llmsim
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/erreval/erreval/internal/jsonreply"
 	"github.com/erreval/erreval/llm"
+	"github.com/erreval/erreval/llm/reply"
 )
 
 // values are what the key has in the JSON objects of text that do not stand in the prompt, in order. rest is text
 // without its objects.
 func values(text, asked, key string) (found []any, rest string) {
-	objects, rest, _ := jsonreply.Objects(text, asked)
+	objects, rest, _ := reply.Objects(text, asked)
 	for _, o := range objects {
 		for _, m := range o {
 			if strings.EqualFold(m.Key, key) {
@@ -33,8 +32,8 @@ var (
 
 // readText is the text of a reply to a prompt of kind simulate: JSON's "text", or what stands between [[begin]] and
 // [[end]].
-func readText(reply *llm.Reply, asked string) (string, error) {
-	text, err := jsonreply.Body(reply, func(string) bool { return false })
+func readText(answer *llm.Reply, asked string) (string, error) {
+	text, err := reply.Body(answer, func(string) bool { return false })
 	if err != nil {
 		return "", err
 	}
@@ -42,14 +41,14 @@ func readText(reply *llm.Reply, asked string) (string, error) {
 	if all, _ := values(text, asked, "text"); len(all) > 0 {
 		var ok bool
 		if found, ok = all[len(all)-1].(string); !ok {
-			return "", fmt.Errorf("missing: \"text\" holds no text: %s", jsonreply.Clip(fmt.Sprint(all[len(all)-1])))
+			return "", reply.Faultf(reply.Missing, "\"text\" holds no text: %s", reply.Clip(fmt.Sprint(all[len(all)-1])))
 		}
 	}
 	if all := framed.FindAllStringSubmatch(text, -1); found == "" && all != nil {
 		found = all[len(all)-1][1]
 	}
 	if found = strings.TrimSpace(found); found == "" {
-		return "", errors.New("missing: no text: " + jsonreply.Clip(text))
+		return "", reply.Faultf(reply.Missing, "no text: %s", reply.Clip(text))
 	}
 	return found, nil
 }
@@ -57,19 +56,19 @@ func readText(reply *llm.Reply, asked string) (string, error) {
 // readConfidence is the number of a reply to a prompt of kind confirm, 0 to 1: JSON's "confidence", [[confidence:
 // 0.9]], or a line "Confidence: 0.9". A percentage is one hundredth of its number; another number over 1 is none. A
 // reply with two confidences that differ has none.
-func readConfidence(reply *llm.Reply, asked string) (float64, error) {
-	text, err := jsonreply.Body(reply, func(before string) bool { return len(confidences(before, asked)) > 0 })
+func readConfidence(answer *llm.Reply, asked string) (float64, error) {
+	text, err := reply.Body(answer, func(before string) bool { return len(confidences(before, asked)) > 0 })
 	if err != nil {
 		return 0, err
 	}
 	all := confidences(text, asked)
 	if len(all) == 0 {
-		return 0, errors.New("missing: no confidence: " + jsonreply.Clip(text))
+		return 0, reply.Faultf(reply.Missing, "no confidence: %s", reply.Clip(text))
 	}
 	p, err := share(all[0])
 	for _, other := range all[1:] {
 		if q, fault := share(other); other != all[0] && (err != nil || fault != nil || p != q) {
-			return 0, fmt.Errorf("ambiguous: two confidences: %.40s and %.40s", all[0], other)
+			return 0, reply.Faultf(reply.Ambiguous, "two confidences: %.40s and %.40s", all[0], other)
 		}
 	}
 	return p, err
@@ -100,7 +99,7 @@ func share(text string) (float64, error) {
 		p /= 100
 	}
 	if err != nil || !(p >= 0 && p <= 1) {
-		return 0, fmt.Errorf("off_scale: a confidence of 0 to 1 was asked for, not %.40q", text)
+		return 0, reply.Faultf(reply.OffScale, "a confidence of 0 to 1 was asked for, not %.40q", text)
 	}
 	return p, nil
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 )
@@ -70,7 +71,7 @@ func (w *Workspace) OutOfFold(ctx context.Context, n int, o TrainOptions) (found
 			return nil, err
 		}
 		// also where it was just written: the same figures, to the last digit, as the next time
-		data, err := os.ReadFile(file)
+		data, err := regularfile.Read(file, regularfile.MaxRows)
 		if err == nil {
 			err = json.Unmarshal(data, &found)
 		}
@@ -138,12 +139,8 @@ func (t *training) fold(ctx context.Context, file string, k, n int, rows []*data
 		found[row.TextHash()] = diagnoses[i]
 	}
 	data, err := json.Marshal(found)
-	whole := filepath.Join(f.work, "found.json")
 	if err == nil {
-		err = wholefile.Write(whole, data)
-	}
-	if err == nil {
-		err = os.Rename(whole, file)
+		err = wholefile.Write(file, data)
 	}
 	if err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
@@ -112,29 +112,17 @@ func Init(ctx context.Context, dir string, o InitOptions) (made *Made, err error
 	if o.Start, err = o.startFrom(to); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return nil, err
-	}
-	begun := "." + filepath.Base(to) + ".new-"
-	removeKilled(filepath.Dir(to), begun)
-	temp, err := os.MkdirTemp(filepath.Dir(to), begun)
+	folder, err := wholefile.NewFolder(to, "."+filepath.Base(to)+".new-")
 	if err != nil {
 		return nil, err
 	}
-	lock, err := (&Workspace{Dir: temp}).lock(syscall.LOCK_NB) // says that a living process is at it
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	b := &builder{ctx: ctx, o: o, dir: temp, made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID()},
+	defer func() { err = errors.Join(err, folder.Discard()) }()
+	b := &builder{ctx: ctx, o: o, dir: folder.Dir, made: Made{Group: o.Group, dir: dir, taxonomy: o.Taxonomy.ID()},
 		seen: map[[16]byte]where{}, ids: map[[16]byte]bool{}, groups: map[[32]byte]bool{}}
 	if made, err = b.build(); err == nil {
-		err = errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, to))
+		err = folder.Publish(false)
 	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(temp))
-	}
-	return made, nil
+	return made, err
 }
 
 // startFrom is Config.Start of a workspace in dir.
@@ -154,22 +142,6 @@ func (o *InitOptions) startFrom(dir string) (string, error) {
 		return start, nil //nolint:nilerror // it is on another drive
 	}
 	return asFolder(rel), nil
-}
-
-// removeKilled removes what killed processes began to make. What cannot be removed is in nobody's way.
-func removeKilled(parent, begun string) {
-	entries, _ := os.ReadDir(parent)
-	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), begun) {
-			continue
-		}
-		path := filepath.Join(parent, entry.Name())
-		lock, lockErr := (&Workspace{Dir: path}).lock(syscall.LOCK_NB)
-		if lockErr != nil { // somebody is at it, or it is not ours
-			continue
-		}
-		_ = errors.Join(os.RemoveAll(path), lock.Close())
-	}
 }
 
 // occupied says why no workspace can be made in a folder that is not empty.

@@ -179,36 +179,27 @@ func groupSum(seed uint64, group string) [32]byte {
 // each gives the usable rows of a source to f; the others are rejected to out.
 func (b *builder) each(from dataset.Source, out *dataset.Output, f func(*dataset.Row) error) error {
 	b.firstFault = nil
-	for noted := false; ; {
-		if err := b.ctx.Err(); err != nil {
-			return err
-		}
+	noted := false
+	read := func() (*dataset.Row, error) {
 		row, err := from.Read()
 		if err == nil && !noted || errors.Is(err, io.EOF) {
 			noted = true
 			b.note(from)
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		fault := (*dataset.LineError)(nil)
 		if err == nil {
-			fault, err = b.usable(row, from == b.o.Pool)
-		} else if errors.As(err, &fault) {
-			err = nil
+			err = b.usable(row, from == b.o.Pool)
 		}
-		switch {
-		case err != nil:
-			return err
-		case fault == nil:
+		return row, err
+	}
+	for row, err := range dataset.Rows(b.ctx, read, func(fault *dataset.LineError) error { return b.reject(out, fault) }) {
+		if err == nil {
 			err = f(row)
-		default:
-			err = b.reject(out, fault)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // note tells what was assumed about a source, which is known once its first row is read.
@@ -242,22 +233,23 @@ func (b *builder) reject(out *dataset.Output, fault *dataset.LineError) error {
 	return out.Reject(fault)
 }
 
-// usable puts id, fields and labels of a row where a workspace has them, or says why it is no use.
-func (b *builder) usable(row *dataset.Row, pool bool) (*dataset.LineError, error) {
+// usable puts id, fields and labels of a row where a workspace has them, or gives a *dataset.LineError that
+// says why it is no use.
+func (b *builder) usable(row *dataset.Row, pool bool) error {
 	fault := b.fault(row, pool)
 	if fault == nil {
 		fault = b.again(row)
 	}
 	if fault != nil {
 		raw := bytes.TrimSuffix(rowsText([]*dataset.Row{row}), []byte("\n"))
-		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}, nil
+		return &dataset.LineError{File: row.Source, Line: row.Line, Raw: raw, Err: fault}
 	}
 	b.ownID(row, pool)
 	err := row.Set(dataset.ColumnID, row.ID)
 	for i, field := range b.o.Taxonomy.FieldNames() {
 		err = errors.Join(err, row.Set(field, row.Values[i]))
 	}
-	return nil, err
+	return err
 }
 
 func (b *builder) fault(row *dataset.Row, pool bool) error {

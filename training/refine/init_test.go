@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -317,17 +318,18 @@ func TestOwnIDs(t *testing.T) {
 // TestInitKilled: the next init removes what a killed one had begun, and leaves alone what a living one is at.
 func TestInitKilled(t *testing.T) {
 	parent := t.TempDir()
-	killed, living := filepath.Join(parent, ".w.new-1"), filepath.Join(parent, ".w.new-2")
-	for _, dir := range []string{killed, living} {
-		if err := os.MkdirAll(filepath.Join(dir, TrainDir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.MkdirAll(filepath.Join(parent, ".w.new-killed", TrainDir), 0o777); err != nil {
+		t.Fatal(err)
 	}
-	lock, err := (&Workspace{Dir: living}).lock(0)
+	living, err := wholefile.NewFolder(filepath.Join(parent, "w"), ".w.new-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	defer func() {
+		if err := living.Discard(); err != nil {
+			t.Error(err)
+		}
+	}()
 	if _, err := Init(t.Context(), filepath.Join(parent, "w"), initOptions(t, pool, "")); err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +338,7 @@ func TestInitKilled(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{".w.new-2", "w"}; err != nil || !slices.Equal(names, want) {
+	if want := []string{filepath.Base(living.Dir), "w"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("%q are left, %v; want %q", names, err, want)
 	}
 }

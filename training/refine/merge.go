@@ -114,15 +114,33 @@ func (m *merging) rejectedPath() string { return filepath.Join(m.f.Dir, "merge.r
 // mostFaults are in the error of a merge.
 const mostFaults = 20
 
+// faultErrors names each reason once, with the first place that it holds for.
+func faultErrors(faults []*review.Fault) (errs []error) {
+	var first []*review.Fault
+	count := map[string]int{}
+	for _, f := range faults {
+		if count[f.Reason]++; count[f.Reason] == 1 {
+			first = append(first, f)
+		}
+	}
+	left := len(faults)
+	for _, f := range first[:min(mostFaults, len(first))] {
+		left -= count[f.Reason]
+		if n := count[f.Reason]; n > 1 {
+			errs = append(errs, fmt.Errorf("%w (and the same in %s)", f, words.Plural(n-1, "other place", "other places")))
+		} else {
+			errs = append(errs, f)
+		}
+	}
+	if left > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", left))
+	}
+	return errs
+}
+
 // reject keeps the faults in a file and names them.
 func (m *merging) reject(faults []*review.Fault) error {
-	var errs []error
-	for _, f := range faults[:min(mostFaults, len(faults))] {
-		errs = append(errs, f)
-	}
-	if more := len(faults) - len(errs); more > 0 {
-		errs = append(errs, fmt.Errorf("and %d more", more))
-	}
+	errs := faultErrors(faults)
 	data, err := review.Lines(faults)
 	if err == nil {
 		err = wholefile.Write(m.rejectedPath(), data)

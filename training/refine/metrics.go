@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/report"
 )
 
@@ -95,7 +95,7 @@ const MetricsFile = "metrics.json"
 func (w *Workspace) Metrics(iteration int) (*Metrics, error) {
 	m := &Metrics{dir: w.Path(IterationDir, IterationName(iteration))}
 	path := filepath.Join(m.dir, MetricsFile)
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.Max)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; the iteration was changed by hand: put it back, or take it back with: erreval refine "+
 			"undo %s", err, w.Dir)

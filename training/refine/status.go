@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
@@ -35,8 +35,9 @@ type Status struct {
 	Model      string          `json:"model"`   // as in --model; "" is none
 	Steps      int             `json:"steps"`   // in the log
 	Last       Entry           `json:"last"`
-	Next       string          `json:"next"` // the command to type
-	Why        string          `json:"why"`  // a sentence
+	Next       string          `json:"next"`            // the command to type
+	Why        string          `json:"why"`             // a sentence
+	Lacks      string          `json:"lacks,omitempty"` // what training lacks on this machine; Workspace.CheckTrainer says it
 
 	unseen string // the last batch merged after the last training, or ""
 	of     *taxonomy.Taxonomy
@@ -98,7 +99,7 @@ func (w *Workspace) countRows(s *Status) (err error) {
 
 // lines counts the lines of a file of erreval's own, each of which is a row.
 func lines(path string) (int, error) {
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -179,7 +180,7 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 func (w *Workspace) countAnswers(b *BatchStatus) error {
 	files, err := w.files(filepath.Join(BatchesDir, b.ID, review.AnswersDir))
 	for _, file := range files {
-		data, readErr := os.ReadFile(file)
+		data, readErr := regularfile.Read(file, regularfile.MaxRows)
 		err = errors.Join(err, readErr)
 		answered, of := map[string]bool{}, strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		for line := range bytes.Lines(data) {

@@ -70,6 +70,9 @@ func (s *Status) Text(w io.Writer) error {
 	}
 	out.Add("in use", "%s", s.modelWords())
 	out.Add("last step", "%s", s.Last.Step)
+	if s.Lacks != "" {
+		out.Add("to train", "%s", strings.ReplaceAll(s.Lacks, "\n", "; "))
+	}
 	out.Add("next", "%s", s.Why)
 	if err := out.Text(w); err != nil || s.Next == "" {
 		return err
@@ -126,6 +129,23 @@ func (s *Status) modelWords() string {
 		return s.Model + ", the model to start from"
 	}
 	return s.Model
+}
+
+// TrainPlan is what training would begin with.
+type TrainPlan struct {
+	Command []string `json:"command"` // the trainer's
+	Encoder string   `json:"encoder"`
+	Rows    int      `json:"rows"` // to train on
+	Dev     int      `json:"dev"`  // to choose by
+}
+
+// Text writes the plan.
+func (p *TrainPlan) Text(w io.Writer) error {
+	var out report.Lines
+	out.Add("trainer", "%s", words.QuoteAll(p.Command))
+	out.Add("encoder", "%s", p.Encoder)
+	out.Add("rows", "%d to train on, %d to choose by", p.Rows, p.Dev)
+	return out.Text(w)
 }
 
 // Text writes the figures of an iteration that was just trained, and what was made of it.

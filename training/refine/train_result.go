@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
@@ -151,7 +152,7 @@ func (t *training) put(data []byte, name string) error {
 
 // copy puts a small file into the iteration.
 func (t *training) copy(from, name string) error {
-	data, err := os.ReadFile(from)
+	data, err := regularfile.Read(from, regularfile.MaxRows)
 	if err != nil {
 		return err
 	}

@@ -35,15 +35,12 @@ func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (co
 			encoder = local
 		}
 	}
-	if err := w.checkTrust(getenv); err != nil {
+	python, err := w.findPrograms(ctx, getenv)
+	if err != nil {
 		return nil, "", err
 	}
 	if command = w.Config.Trainer; len(command) > 0 {
 		return command, encoder, nil
-	}
-	python, err := w.python(getenv)
-	if err != nil {
-		return nil, "", err
 	}
 	cache, err := nativelib.CacheDir(getenv)
 	if err != nil {
@@ -54,6 +51,21 @@ func (w *Workspace) Trainer(ctx context.Context, getenv func(string) string) (co
 		encoder, err = trainenv.FindEncoder(ctx, python)
 	}
 	return []string{python, filepath.Join(scripts, "finetune.py")}, encoder, err
+}
+
+// CheckTrainer is an error that says what is missing on this machine before training can begin: trust, Python, or what
+// Python needs.
+func (w *Workspace) CheckTrainer(ctx context.Context, getenv func(string) string) error {
+	_, err := w.findPrograms(ctx, getenv)
+	return err
+}
+
+// findPrograms finds the Python to train with, unless refine.yaml names the whole command.
+func (w *Workspace) findPrograms(ctx context.Context, getenv func(string) string) (python string, err error) {
+	if err := w.checkTrust(getenv); err != nil || len(w.Config.Trainer) > 0 {
+		return "", err
+	}
+	return w.python(ctx, getenv)
 }
 
 // Programs are the commands in refine.yaml that training runs; nil where it names none. Trust in refine.yaml is trust
@@ -82,11 +94,14 @@ func (w *Workspace) checkTrust(getenv func(string) string) error {
 }
 
 // python is that of the environment variable, of refine.yaml, or of an environment in the cache.
-func (w *Workspace) python(getenv func(string) string) (string, error) {
+func (w *Workspace) python(ctx context.Context, getenv func(string) string) (string, error) {
 	if python := cmp.Or(getenv(PythonVar), w.Config.Python); python != "" {
 		if _, err := exec.LookPath(python); err != nil {
 			return "", optionErrorf("the Python to train with, %s, is not a program that can be run; see %s and python in %s",
 				python, PythonVar, w.Path(ConfigFile))
+		}
+		if err := trainenv.CheckPackages(ctx, python); err != nil {
+			return "", optionErrorf("%w; make another Python to train with: %s", err, trainenv.HowToInstall())
 		}
 		return python, nil
 	}
@@ -100,7 +115,7 @@ func (w *Workspace) python(getenv func(string) string) (string, error) {
 			return environment.Python(), nil
 		}
 	}
-	return "", optionErrorf("there is no Python to train with; make one: erreval refine setup\n"+
+	return "", optionErrorf("there is no Python to train with; make one: %s\n"+
 		"or name one that has torch and transformers: %s=PATH, or python in %s",
-		PythonVar, w.Path(ConfigFile))
+		trainenv.HowToInstall(), PythonVar, w.Path(ConfigFile))
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 )
@@ -60,6 +61,22 @@ func (w *Workspace) Begin(step string) (*Unit, error) {
 		return nil, errors.Join(err, u.Discard())
 	}
 	return u, nil
+}
+
+// RemoveLeft removes what a killed step left, unless another process is at one, and names it; "" is nothing.
+func (w *Workspace) RemoveLeft() (removed string, err error) {
+	temp := w.Path(tempDir)
+	if _, err := os.Lstat(temp); err != nil {
+		return "", nil //nolint:nilerr // there is none
+	}
+	lock, err := w.lock(syscall.LOCK_NB)
+	if errors.Is(err, ErrBusy) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return temp, errors.Join(os.RemoveAll(temp), lock.Close())
 }
 
 // Path is where a file is to be written that will stand at the same place in the workspace. Its folder is made.
@@ -204,7 +221,7 @@ func (w *Workspace) finish() error {
 }
 
 func (w *Workspace) plan(folder string) (entry Entry, ok bool, err error) {
-	data, err := os.ReadFile(w.Path(folder, planFile))
+	data, err := regularfile.Read(w.Path(folder, planFile), regularfile.Max)
 	if errors.Is(err, fs.ErrNotExist) {
 		return entry, false, nil
 	}

@@ -9,12 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 )
 
@@ -104,7 +104,7 @@ func (w *Workspace) verifyStep(e Entry) error {
 
 // hashBegin is the SHA-256 of the first bytes of a file.
 func hashBegin(path string, bytes int64) (string, error) {
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return "", err
 	}

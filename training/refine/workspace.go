@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
@@ -74,7 +74,7 @@ type Workspace struct {
 
 // Open opens the workspace in dir. What a killed step had decided on is finished first.
 func Open(dir string) (*Workspace, error) {
-	data, err := os.ReadFile(filepath.Join(dir, ConfigFile))
+	data, err := regularfile.Read(filepath.Join(dir, ConfigFile), regularfile.Max)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is no workspace: it has no %s; make one with: erreval refine init %[1]s --pool FILE",
 			dir, ConfigFile)
@@ -279,11 +279,8 @@ func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dat
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	for ctx.Err() == nil {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	none := func(fault *dataset.LineError) error { return fault }
+	for row, err := range dataset.Rows(ctx, r.Read, none) {
 		if err != nil {
 			return err
 		}
@@ -291,7 +288,7 @@ func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dat
 			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // ProvenanceOf reads a row's provenance; a row without any is one of the start.
@@ -350,7 +347,7 @@ func (e *Entry) parse(data []byte) error {
 
 // Log lists the steps, oldest first.
 func (w *Workspace) Log() ([]Entry, error) {
-	data, err := os.ReadFile(w.Path(LogFile))
+	data, err := regularfile.Read(w.Path(LogFile), regularfile.Max)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -144,7 +145,7 @@ func (f *Frozen) Answers() ([]Answer, error) {
 
 // readAnswers reads a file of answers to this batch; none is no error.
 func (f *Frozen) readAnswers(path string) ([]Answer, error) {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.MaxRows)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

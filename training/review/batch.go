@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
@@ -180,7 +180,7 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, ItemsFile)
-	data, err := os.ReadFile(file)
+	data, err := regularfile.Read(file, regularfile.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func Open(dir string, t *taxonomy.Taxonomy) (*Frozen, error) {
 // ReadBatch reads the batch.json of a batch's folder strictly. What it says is compared with nothing: Open does.
 func ReadBatch(dir string) (*Batch, error) {
 	file := filepath.Join(dir, BatchFile)
-	data, err := os.ReadFile(file)
+	data, err := regularfile.Read(file, regularfile.Max)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no batch in %s: %w", dir, err)
 	}

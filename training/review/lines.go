@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/plainjson"
 )
 
 // keys says where each key of a line's object goes.
@@ -21,16 +23,9 @@ func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() 
 	rows := dataset.NewReader(r, file, dataset.Options{})
 	defer rows.Close()
 	var faults []error
-	for {
-		row, err := rows.Read()
-		var line *dataset.LineError
-		switch {
-		case errors.Is(err, io.EOF):
-			return errors.Join(faults...)
-		case errors.As(err, &line):
-			faults = append(faults, err)
-			continue
-		case err != nil:
+	keep := func(fault *dataset.LineError) error { faults = append(faults, fault); return nil }
+	for row, err := range dataset.Rows(context.Background(), rows.Read, keep) {
+		if err != nil {
 			return errors.Join(append(faults, err)...)
 		}
 		places, done := to(row)
@@ -41,6 +36,7 @@ func eachLine(r io.Reader, file string, to func(row *dataset.Row) (keys, func() 
 			faults = append(faults, placed(err, Place{File: file, Line: row.Line}))
 		}
 	}
+	return errors.Join(faults...)
 }
 
 // placed gives an error its place, unless it has one.
@@ -78,20 +74,11 @@ func (k keys) names() []string {
 	return names
 }
 
-// marshalLine is v as one line; <, > and & stay as they are.
-func marshalLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
-}
-
 // Lines is a JSON Lines file.
 func Lines[T any](list []T) ([]byte, error) {
 	var all []byte
 	for _, v := range list {
-		line, err := marshalLine(v)
+		line, err := plainjson.Marshal(v, "")
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/erreval/erreval/internal/plainjson"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 )
 
@@ -119,7 +121,7 @@ func isAt(file *os.File, path string) (bool, error) {
 }
 
 func (l *Log) read(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.MaxRows)
 	if err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ func (l *Log) Add(a Answer) error {
 	if err := a.Check(l.frozen.Taxonomy); err != nil {
 		return refused{err}
 	}
-	line, err := marshalLine(a)
+	line, err := plainjson.Marshal(a, "")
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/erreval/erreval/internal/plainjson"
 )
 
 func openLog(t testing.TB, f *Frozen, reviewer string) *Log {
@@ -264,7 +266,7 @@ func placeless(answers []Answer) []string {
 func TestLogKeepsText(t *testing.T) {
 	f := wallBatch(t)
 	path := AnswersPath(f.Dir, "anna")
-	line, err := marshalLine(f.answer(0, "anna", "Vague"))
+	line, err := plainjson.Marshal(f.answer(0, "anna", "Vague"), "")
 	if err != nil {
 		t.Fatal(err)
 	}

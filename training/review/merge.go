@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // Merge is what became of a batch's answers: the content of merge.json. A batch may be merged again, when conflicts are
@@ -320,7 +322,7 @@ func IsMerged(dir string) bool {
 func ReadMerges(dir string) (merges []Merge, err error) {
 	for {
 		file := filepath.Join(dir, MergeName(MergeStem, len(merges)+1, ".json"))
-		data, err := os.ReadFile(file)
+		data, err := regularfile.Read(file, regularfile.MaxRows)
 		if errors.Is(err, fs.ErrNotExist) {
 			return merges, nil
 		}

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // dropped are columns of the pool that do not belong to a training row: what a model found, which the labels replace.
@@ -58,7 +58,7 @@ func (f *Frozen) Auto(provenance func(by []string) any) (rows []*dataset.Row, er
 		reviewed[it.TextSHA256] = true
 	}
 	path := filepath.Join(f.Dir, AutoFile)
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, regularfile.MaxRows)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset/internal/textfile"
+	"github.com/erreval/erreval/internal/plainjson"
 )
 
 // Space is what may stand between values.
@@ -17,13 +18,8 @@ const Space = " \t\r\n"
 
 // Marshal is json.Marshal without the escaping of <, > and &.
 func Marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	data, err := plainjson.Marshal(v, "")
+	return bytes.TrimSuffix(data, []byte("\n")), err
 }
 
 // Quote is text as a JSON string; text must be valid UTF-8.

@@ -26,7 +26,8 @@ func Find() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return nativelib.Find(nativelib.Options{Env: getenv(nativelib.EnvVar), CacheDir: cache})
+	f, err := nativelib.Locate(nativelib.Options{Env: getenv(nativelib.EnvVar), CacheDir: cache})
+	return f.Path, err
 }
 
 // Runner opens a graph with the inputs given, and closes it when the test ends.

@@ -185,9 +185,8 @@ func BenchmarkEncode(b *testing.B) {
 				}
 			})
 		})
-		if encode := sugarmeEncoder(b, files[kind]); encode != nil {
-			b.Run(kind+"/sugarme", func(b *testing.B) { measure(b, texts, encode) })
-		}
+		encode := sugarmeEncoder(b, files[kind])
+		b.Run(kind+"/sugarme", func(b *testing.B) { measure(b, texts, encode) })
 	}
 	b.Run("bpe/tiktoken-go", func(b *testing.B) {
 		tok, err := tiktoken.Get(tiktoken.R50kBase)

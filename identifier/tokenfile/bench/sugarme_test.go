@@ -1,4 +1,4 @@
-//go:build unix && !no_sugarme
+//go:build unix
 
 package bench
 

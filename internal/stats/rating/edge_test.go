@@ -12,27 +12,51 @@ import (
 func TestElo(t *testing.T) {
 	o := EloOptions{K: 32, Start: 1000, Orders: 1, Seed: 1}
 	one := New(3, 1, []Game{{0, 1, 0, 1}})
-	if got := one.Elo(nil, o); got[0] != 1016 || got[1] != 984 || !math.IsNaN(got[2]) {
+	if got := one.Elo(nil, o).Points; got[0] != 1016 || got[1] != 984 || !math.IsNaN(got[2]) {
 		t.Errorf("one game: %v", got)
 	}
 	// Twice the same game: 1016 against 984 expects 1/(1+10^(-32/400)) = 0.5459...
-	twice := one.Elo([]int32{2}, o)
+	twice := one.Elo([]int32{2}, o).Points
 	if want := 1016 + 32*(1-1/(1+math.Pow(10, -32.0/400))); math.Abs(twice[0]-want) > 1e-9 {
 		t.Errorf("the game twice: %v, want %v", twice[0], want)
 	}
 	tie := New(2, 1, []Game{{0, 1, 0, 0.5}})
-	if got := tie.Elo(nil, o); got[0] != 1000 || got[1] != 1000 {
+	if got := tie.Elo(nil, o).Points; got[0] != 1000 || got[1] != 1000 {
 		t.Errorf("a tie: %v", got)
 	}
 	games := randomGames(4, 30, 1)
 	o.Orders = 4000
-	a := New(4, 30, games).Elo(nil, o)
+	a := New(4, 30, games).Elo(nil, o).Points
 	slices.Reverse(games)
-	b := New(4, 30, games).Elo(nil, o)
+	b := New(4, 30, games).Elo(nil, o).Points
 	for i := range a {
 		if math.Abs(a[i]-b[i]) > 8 { // a standard error of the mean is about 1
 			t.Errorf("system %d: %.1f, and %.1f with the games in reverse order", i, a[i], b[i])
 		}
+	}
+}
+
+// TestEloError: so many orders are drawn that seeds agree within the standard error that is given, which is below half a
+// point.
+func TestEloError(t *testing.T) {
+	g := New(4, 30, randomGames(4, 30, 1))
+	o := DefaultEloOptions()
+	o.K = 12
+	first := g.Elo(nil, o)
+	if !(first.Error < 0.5) || first.Orders <= o.Orders {
+		t.Errorf("an error of %v after %d orders", first.Error, first.Orders)
+	}
+	for seed := range uint64(4) {
+		o.Seed = seed + 2
+		next := g.Elo(nil, o)
+		for i := range next.Points { // five standard errors of a difference
+			if d := math.Abs(next.Points[i] - first.Points[i]); d > 5*math.Sqrt2*0.5 {
+				t.Errorf("seed %d, system %d: %.2f points from seed 1", o.Seed, i, d)
+			}
+		}
+	}
+	if one := g.Elo(nil, EloOptions{K: 4, Start: 1000, Orders: 1}); !math.IsNaN(one.Error) || one.Orders != 1 {
+		t.Errorf("one order: %+v", one)
 	}
 }
 
@@ -257,9 +281,9 @@ func TestDavidsonTiesAlone(t *testing.T) {
 // TestCores: the number of cores changes nothing.
 func TestCores(t *testing.T) {
 	g := New(5, 30, randomGames(5, 30, 9))
-	elo, f := g.Elo(nil, DefaultEloOptions()), g.BradleyTerry(nil)
+	elo, f := g.Elo(nil, DefaultEloOptions()).Points, g.BradleyTerry(nil)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if !slices.Equal(elo, g.Elo(nil, DefaultEloOptions())) || !slices.Equal(f.Errors, g.BradleyTerry(nil).Errors) {
+	if !slices.Equal(elo, g.Elo(nil, DefaultEloOptions()).Points) || !slices.Equal(f.Errors, g.BradleyTerry(nil).Errors) {
 		t.Error("one core gives other figures")
 	}
 }

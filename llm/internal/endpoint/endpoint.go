@@ -13,9 +13,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
-	"github.com/erreval/erreval/internal/replies"
+	"github.com/erreval/erreval/internal/jsonobject"
 	"github.com/erreval/erreval/llm"
 	"github.com/erreval/erreval/llm/vendor"
 )
@@ -87,7 +88,7 @@ func (e *Endpoint) Exchange(ctx context.Context, exchange func(context.Context) 
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("endpoint %s: %w", e.o.Host(), replies.ContextError(ctx))
+		return fmt.Errorf("endpoint %s: %w", e.o.Host(), llm.ContextError(ctx))
 	case bounded.Err() != nil:
 		return e.Fail(llm.Transient, 0, fmt.Errorf("no full reply within %s", e.o.Timeout),
 			"raise the time-out, or ask for fewer tokens")
@@ -123,8 +124,21 @@ func (e *Endpoint) Do(req *http.Request) (*http.Response, error) {
 		resp.StatusCode = f.Status
 		return nil, e.refusalError(resp, f)
 	}
+	resp.Header.Del(AmbiguousHeader)
+	if key := jsonobject.DoubledKey(body); key != "" {
+		resp.Header.Set(AmbiguousHeader, strconv.Quote(key))
+	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// AmbiguousHeader is set by Do where an object of the reply has a key twice, which readers resolve in different ways.
+// It holds the key.
+const AmbiguousHeader = "X-Erreval-Doubled-Key"
+
+// Ambiguous makes of a reply one that is of no use, since what is twice in it. Its Usage counts.
+func Ambiguous(reply *llm.Reply, what string) {
+	reply.Text, reply.Finish = "the endpoint's reply has "+what+" twice", llm.FinishAmbiguous
 }
 
 // prepareRequest adds the headers of the vendor's API and of the user to req.

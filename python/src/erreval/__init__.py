@@ -6,7 +6,14 @@
 erreval.spark and erreval.ray do the same on a cluster.
 """
 
+from importlib.metadata import PackageNotFoundError, version
+
 from ._tagger import Tagger, identify, score
 from .errors import Error, RowError, UnfitError, UsageError, WorkerError
 
-__all__ = ["Error", "RowError", "Tagger", "UnfitError", "UsageError", "WorkerError", "identify", "score"]
+__all__ = ["Error", "RowError", "Tagger", "UnfitError", "UsageError", "WorkerError", "__version__", "identify", "score"]
+
+try:
+    __version__ = version("erreval")
+except PackageNotFoundError:  # from the sources, without an installation
+    __version__ = "0+unknown"

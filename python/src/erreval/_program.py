@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 from .errors import Error, UnfitError, UsageError
 
@@ -64,8 +65,20 @@ def run(*args: str) -> str:
     return done.stdout.decode()
 
 
+class Task(NamedTuple):
+    """What the package needs of a taxonomy."""
+
+    fields: dict[str, bool]  # name to whether every row needs it
+    columns: dict[str, list[str]]  # field to what its column may be called, in plain form, the likelier first
+    dimensions: list[str]  # keys
+
+
 @functools.lru_cache(maxsize=32)
-def fields(taxonomy: str | None) -> dict[str, bool]:
-    """A task's fields by name, each with whether every row needs it."""
+def task(taxonomy: str | None) -> Task:
+    """The task of a taxonomy; the default one where it is None."""
     shown = json.loads(run("taxonomy", "show", *([taxonomy] if taxonomy else []), "--json"))
-    return {field["name"]: not field.get("optional", False) for field in shown["fields"]}
+    return Task(
+        {field["name"]: not field.get("optional", False) for field in shown["fields"]},
+        shown["columns"],
+        [dimension["key"] for dimension in shown.get("dimensions") or []],
+    )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import logging
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, overload
 
-from ._program import environment, failure, program
-from ._rows import Answer, Row, Stage, is_frame, is_path, with_columns
+from ._program import environment, failure, program, task
+from ._rows import Answer, Names, Row, Stage, is_frame, is_path, refuse_data, texts_of
 from ._worker import pipe
 from .errors import RowError, UsageError
 
@@ -33,6 +34,18 @@ def options(
 ) -> list[str]:
     """The program's flags."""
     flags: list[str] = []
+    for name, value, fits in (
+        ("model", model, is_path(model)),
+        ("device", device, isinstance(device, str)),
+        ("workers", workers, isinstance(workers, int)),
+    ):
+        if value is not None and not fits:
+            kind = "a number of rows" if name == "workers" else "a name" if name == "device" else "a name or a path"
+            raise TypeError(f"{name}: give {kind}, not {type(value).__name__}")
+    if isinstance(threshold, (str, bytes, bool, list, tuple)):
+        raise TypeError(
+            f"threshold: give a probability, or a dict of label to probability, not {type(threshold).__name__}"
+        )
     if model is not None:
         flags += ["--model", os.fspath(model)]
     if device is not None:
@@ -80,7 +93,7 @@ class Tagger(Stage):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(5.0 if kind is None else 0.0)  # after Ctrl-C nobody waits for the rest
 
     def tag(self, row: Row, *, on_error: OnError = "keep") -> Answer:
         """The diagnosis of one row: labels and probabilities, or status ("untagged", "rejected") and reason."""
@@ -88,18 +101,21 @@ class Tagger(Stage):
 
     @overload
     def identify(
-        self, data: pd.DataFrame, *, nested: bool = ..., prefix: str = ..., on_error: OnError = ...
+        self, data: pd.DataFrame, *, on_error: OnError = ..., **frame: Unpack[FrameOptions]
     ) -> pd.DataFrame: ...
 
     @overload
     def identify(
-        self, data: Iterable[Row], *, nested: bool = ..., prefix: str = ..., on_error: OnError = ...
+        self, data: Iterable[Row], *, on_error: OnError = ..., **frame: Unpack[FrameOptions]
     ) -> Iterator[Answer]: ...
 
-    def identify(self, data: Any, *, nested: bool = False, prefix: str = "", on_error: OnError = "keep") -> Any:
+    def identify(self, data: Any, *, on_error: OnError = "keep", **frame: Unpack[FrameOptions]) -> Any:
         """Tags a frame, or rows one after the other; see erreval.identify."""
+        into = _Diagnoses(**frame)
         if is_frame(data):
-            return diagnosed(data, self.all(self.frame_rows(data), data.index, on_error), nested, prefix)
+            into.check(data)
+            return into.add(data, self.all(self.frame_rows(data), data.index, data.columns, on_error, into.progress))
+        refuse_data(data, "identify")
         return self.each(data, on_error)
 
 
@@ -111,10 +127,12 @@ class Scorer(Stage):
     def __init__(
         self, *, taxonomy: str | None, columns: Mapping[str, str] | None, dimensions: Sequence[str] | None
     ) -> None:
+        if isinstance(dimensions, str):
+            raise TypeError(f"dimensions: give a list, as in [{dimensions!r}], not a str")
         super().__init__(["--dimensions", ",".join(dimensions)] if dimensions else [], taxonomy, columns)
 
-    def line(self, row: Row, place: object) -> bytes:
-        texts = {f: row[c] for f, c in self._columns.items() if c in row}
+    def line(self, row: Row, place: object, columns: Mapping[str, Any]) -> bytes:
+        texts = texts_of(row, columns)
         diagnosis = row.get("diagnosis")
         if diagnosis and diagnosis.get("status") != "rejected":
             texts["diagnosis"] = diagnosis
@@ -125,31 +143,63 @@ class Scorer(Stage):
         return "unscored" if unscored else super().fault(found)
 
 
-def diagnosed(frame: pd.DataFrame, found: list[Answer], nested: bool, prefix: str) -> pd.DataFrame:
-    """A frame with its diagnoses."""
-    if nested:
-        return with_columns(frame, {"diagnosis": found}, prefix)
-    columns: dict[str, list[Any]] = {
-        "labels": [d.get("labels", []) for d in found],
-        "probabilities": [d.get("probabilities", {}) for d in found],
-        "status": [d.get("status", "tagged") for d in found],
-        "reason": [d.get("reason") for d in found],
-    }
-    return with_columns(frame, columns, prefix)
+class _Diagnoses:
+    """What a frame gets of its diagnoses."""
+
+    def __init__(
+        self,
+        *,
+        nested: bool = False,
+        details: bool = True,
+        prefix: str = "",
+        suffix: str = "",
+        overwrite: bool = False,
+        progress: bool | None = None,
+    ) -> None:
+        self.names, self.progress = Names(prefix, suffix, overwrite), progress
+        self.columns: dict[str, Callable[[Answer], Any]] = {
+            "labels": lambda d: d.get("labels", []),
+            "probabilities": lambda d: d.get("probabilities", {}),
+            "status": lambda d: d.get("status", "tagged"),
+            "reason": lambda d: d.get("reason"),
+        }
+        if details:
+            self.columns["truncated"] = lambda d: d.get("truncated", {})
+            self.columns["not_judged"] = lambda d: d.get("not_judged", [])
+        if nested:
+            self.columns = {"diagnosis": lambda d: d}
+
+    def check(self, frame: pd.DataFrame) -> None:
+        """Refuses a frame that has one of the columns."""
+        self.names.check(frame, self.columns)
+
+    def add(self, frame: pd.DataFrame, found: list[Answer]) -> pd.DataFrame:
+        """A copy of the frame with them."""
+        return self.names.add(frame, {name: [of(d) for d in found] for name, of in self.columns.items()})
 
 
-def scored(frame: pd.DataFrame, found: list[Answer], nested: bool, prefix: str) -> pd.DataFrame:
+def scored(frame: pd.DataFrame, found: list[Answer], nested: bool, names: Names) -> pd.DataFrame:
     """A frame with its scores."""
     if nested:
-        return with_columns(frame, {"scores": found}, prefix)
-    names = dict.fromkeys(name for scores in found for name, score in scores.items() if isinstance(score, dict))
-    values = {n: [_value(scores.get(n)) for scores in found] for n in names}
-    return with_columns(frame, values, prefix)
+        return names.add(frame, {"scores": found})
+    dimensions = dict.fromkeys(name for scores in found for name, score in scores.items() if isinstance(score, dict))
+    return names.add(frame, {n: [_value(scores.get(n)) for scores in found] for n in dimensions})
 
 
 def _value(score: Any) -> float:
     value = score.get("value") if isinstance(score, dict) else None
     return float("nan") if value is None else float(value)
+
+
+class FrameOptions(TypedDict, total=False):
+    """How a frame is answered; see identify."""
+
+    nested: bool
+    details: bool
+    prefix: str
+    suffix: str
+    overwrite: bool
+    progress: bool | None
 
 
 class ModelOptions(TypedDict, total=False):
@@ -164,26 +214,40 @@ class ModelOptions(TypedDict, total=False):
     labels_only: bool
 
 
+class _Options(FrameOptions, ModelOptions, total=False):
+    """The arguments of identify."""
+
+
 @overload
-def identify(
-    data: pd.DataFrame, *, nested: bool = ..., prefix: str = ..., on_error: OnError = ..., **model: Unpack[ModelOptions]
-) -> pd.DataFrame: ...
+def identify(data: pd.DataFrame, *, on_error: OnError = ..., **options: Unpack[_Options]) -> pd.DataFrame: ...
 
 
 @overload
 def identify(
-    data: Path | Iterable[Row], *, on_error: OnError = ..., **model: Unpack[ModelOptions]
+    data: Path | Iterable[Row], *, on_error: OnError = ..., **options: Unpack[_Options]
 ) -> Iterator[Answer]: ...
 
 
 def identify(
-    data: Any, *, nested: bool = False, prefix: str = "", on_error: OnError = "keep", **model: Unpack[ModelOptions]
+    data: Any,
+    *,
+    nested: bool = False,
+    details: bool = True,
+    prefix: str = "",
+    suffix: str = "",
+    overwrite: bool = False,
+    progress: bool | None = None,
+    on_error: OnError = "keep",
+    **model: Unpack[ModelOptions],
 ) -> Any:
     """Finds the errors in each row.
 
     A DataFrame comes back as a copy, with the same index and the columns labels (list), probabilities (dict by label),
-    status ("tagged", "untagged", "rejected") and reason; with nested one column, diagnosis (dict). prefix stands in
-    front of their names. Rows without result keep status and reason; on_error="raise" makes the first one a RowError.
+    status ("tagged", "untagged", "rejected"), reason, and, unless details is False, truncated (dict: tokens cut by
+    field) and not_judged (list); with nested it gets one column, diagnosis (dict). prefix and suffix stand around their
+    names. A frame that has such a column is refused before anything is tagged; overwrite=True replaces it. progress
+    shows a bar of tqdm, by default where tqdm is installed and standard error is a terminal or a notebook. Rows without
+    result keep status and reason; on_error="raise" makes the first one a RowError.
 
     An iterable of dicts gives the same dicts with a key "diagnosis" more, lazily and in order. The path of a file, in
     any format that the program reads, gives its rows so; lines that are no rows are logged and left out.
@@ -192,11 +256,21 @@ def identify(
     """
     if is_path(data):
         return _file(os.fspath(data), _file_options(**model), on_error)
-    tagger = Tagger(**model)
     if not is_frame(data):
+        refuse_data(data, "identify")
+        tagger = Tagger(**model)
         return _closing([tagger], tagger.each(data, on_error))
-    with tagger:
-        return tagger.identify(data, nested=nested, prefix=prefix, on_error=on_error)
+    frame: FrameOptions = {
+        "nested": nested,
+        "details": details,
+        "prefix": prefix,
+        "suffix": suffix,
+        "overwrite": overwrite,
+        "progress": progress,
+    }
+    _Diagnoses(**frame).check(data)  # before the model is opened
+    with Tagger(**model) as tagger:
+        return tagger.identify(data, on_error=on_error, **frame)
 
 
 @overload
@@ -206,6 +280,9 @@ def score(
     dimensions: Sequence[str] | None = ...,
     nested: bool = ...,
     prefix: str = ...,
+    suffix: str = ...,
+    overwrite: bool = ...,
+    progress: bool | None = ...,
     on_error: OnError = ...,
     **model: Unpack[ModelOptions],
 ) -> pd.DataFrame: ...
@@ -227,24 +304,32 @@ def score(
     dimensions: Sequence[str] | None = None,
     nested: bool = False,
     prefix: str = "score_",
+    suffix: str = "",
+    overwrite: bool = False,
+    progress: bool | None = None,
     on_error: OnError = "keep",
     **model: Unpack[ModelOptions],
 ) -> Any:
     """Scores each row on the task's dimensions, offline, by the errors found in it; what has no diagnosis is tagged.
 
-    A DataFrame gets one column a dimension, such as score_fluency; NaN says that there is no score. With nested it gets
-    one column, scores (dict). An iterable of dicts gives the same dicts with the keys diagnosis and scores more. The
-    diagnoses that a frame has in a column diagnosis, or dicts from the first one on, are used as they are.
+    A DataFrame gets one column a dimension, such as score_fluency; NaN says that there is no score. With nested it
+    gets one column, scores (dict). suffix, overwrite and progress are those of identify. An iterable of dicts gives
+    the same dicts with the keys diagnosis and scores more. The diagnoses that a frame has in a column diagnosis, or
+    dicts from the first one on, are used as they are.
     """
     if is_path(data):
         raise UsageError("score takes a frame or rows; erreval.identify(PATH) gives the rows of a file")
-    scorer = Scorer(taxonomy=model.get("taxonomy"), columns=model.get("columns"), dimensions=dimensions)
+    names = Names("" if nested else prefix, suffix, overwrite)
     if is_frame(data):
+        names.check(data, ["scores"] if nested else dimensions or task(model.get("taxonomy")).dimensions)
         tagged = "diagnosis" in data.columns
     else:
+        refuse_data(data, "score")
         data = iter(data)
         first = list(itertools.islice(data, 1))
-        data, tagged = itertools.chain(first, data), bool(first and "diagnosis" in first[0])
+        data = itertools.chain(first, data)
+        tagged = bool(first and isinstance(first[0], Mapping) and "diagnosis" in first[0])
+    scorer = Scorer(taxonomy=model.get("taxonomy"), columns=model.get("columns"), dimensions=dimensions)
     stages: list[Stage] = [scorer]
     if not tagged:
         tagger = Tagger(**model)
@@ -253,23 +338,34 @@ def score(
         for stage in stages:
             data = stage.each(data, on_error)
         return _closing(stages, data)
-    try:
-        diagnoses = data["diagnosis"] if tagged else tagger.all(tagger.frame_rows(data), data.index, on_error)
+    with _open(stages):
+        diagnoses = (
+            data["diagnosis"]
+            if tagged
+            else tagger.all(tagger.frame_rows(data), data.index, data.columns, on_error, progress)
+        )
         rows = ({**row, "diagnosis": d} for row, d in zip(scorer.frame_rows(data), diagnoses))
-        found = scorer.all(rows, data.index, on_error)
-    finally:
+        found = scorer.all(rows, data.index, data.columns, on_error, progress)
+    return scored(data, found, nested, names)
+
+
+@contextlib.contextmanager
+def _open(stages: Sequence[Stage]) -> Iterator[None]:
+    """The end of the workers: at once where something failed, or nobody wants more, as after Ctrl-C."""
+    try:
+        yield
+    except BaseException:
         for stage in stages:
-            stage.close()
-    return scored(data, found, nested, "" if nested else prefix)
+            stage.close(0)
+        raise
+    for stage in stages:
+        stage.close()
 
 
 def _closing(stages: Sequence[Stage], rows: Iterator[Any]) -> Iterator[Any]:
     """Rows, and the end of the workers behind the last one."""
-    try:
+    with _open(stages):
         yield from rows
-    finally:
-        for stage in stages:
-            stage.close()
 
 
 def _file_options(

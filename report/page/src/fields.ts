@@ -17,13 +17,17 @@ export function object(value: Json | undefined): JsonObject | undefined {
   return value !== null && typeof value === "object" && !Array.isArray(value) ? value : undefined;
 }
 
-/** The value of a column; a dotted name reaches into objects where there is no such column. */
+/** The value of a column; a dotted name reaches into objects and lists where there is no such column. */
 export function column(record: Json, name: string): Json | undefined {
   const row = object(record);
   if (!row) return undefined;
   if (Object.hasOwn(row, name)) return row[name];
   let value: Json | undefined = row;
   for (const part of name.split(".")) {
+    if (Array.isArray(value)) {
+      value = /^\d+$/.test(part) ? value[Number(part)] : undefined;
+      continue;
+    }
     const next: JsonObject | undefined = object(value);
     if (!next || !Object.hasOwn(next, part)) return undefined;
     value = next[part];
@@ -37,10 +41,32 @@ export function columnOf(catalog: Catalog, run: number, field: Field): string {
   return columns && Object.hasOwn(columns, field.name) ? columns[field.name]! : field.name;
 }
 
+/**
+ * The text of a field in a conversation (dataset/chat.go): of the judged field the last turn of the assistant, of another
+ * the turns before that, the user's last one first. undefined where the value is no conversation.
+ */
+function chatText(value: Json, judged: boolean): string | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const turns = value.map((turn) => ({ role: object(turn)?.["role"], text: said(object(turn)?.["content"]) }));
+  if (!turns.every((turn) => typeof turn.role === "string")) return undefined;
+  const response = turns.findLastIndex((turn) => turn.role === "assistant");
+  if (judged) return turns[response]?.text ?? "";
+  const before = response < 0 ? turns : turns.slice(0, response);
+  const last = before.findLast((turn) => turn.role === "user")?.text;
+  if (before.length === 1 && last !== undefined) return last;
+  return [...(last === undefined ? [] : [last, "", "The whole conversation:"]), ...before.map((turn) => `${turn.role}: ${turn.text}`)].join("\n");
+}
+
+/** What a turn says: its text, or those of its parts. */
+function said(content: Json | undefined): string {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : "";
+  return content.map((part) => object(part)?.["text"]).filter((text) => typeof text === "string" && text !== "").join("\n");
+}
+
 /** The texts of a field: one, or in pairs that of either side; none where the row has no such column. */
 export function fieldTexts(catalog: Catalog, run: number, record: Json, field: Field): string[] {
   const one = column(record, columnOf(catalog, run, field));
-  if (one !== undefined) return [textOf(one)];
+  if (one !== undefined) return [chatText(one, field.judged) ?? textOf(one)];
   return [`${field.name}_a`, `${field.name}_b`].map((name) => column(record, name)).filter((v) => v !== undefined).map(textOf);
 }
 

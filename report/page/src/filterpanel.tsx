@@ -14,7 +14,7 @@ export const searchId = "search";
 export function FilterBar({ open, onToggle }: { open: boolean; onToggle: () => void }) {
   const page = usePage();
   const { filter } = page.state;
-  const chosen = useAsk(`chosen ${JSON.stringify(filter)}`, (s, signal) => s.rows({ filter, sort: { key: "row" }, offset: 0, limit: 1 }, signal));
+  const chosen = useAsk("chosen", filter, (s, signal) => s.rows({ filter, sort: { key: "row" }, offset: 0, limit: 1 }, signal));
   const shown = parts(filter, page.catalog);
   const runs = page.catalog.runs;
   const onRuns = filter.facets?.["run"]?.any ?? [];
@@ -105,7 +105,7 @@ function FacetFilter({ facet, open }: { facet: Facet; open: boolean }) {
   const { filter } = page.state;
   const [search, setSearch] = useState("");
   const [shownOpen, setOpen] = useState(open);
-  const counts = useAsk(`filter ${facet.key} ${shownOpen}`, async (s, signal) => (shownOpen ? s.counts({ filter: {}, facet: facet.key }, signal) : undefined));
+  const counts = useAsk(`filter ${facet.key}`, shownOpen, async (s, signal) => (shownOpen ? s.counts({ filter: {}, facet: facet.key }, signal) : undefined));
   const values = facet.values.map((v, i) => ({ v, i })).filter(({ v }) => v.name.toLowerCase().includes(search.toLowerCase()));
   const shown = values.filter(({ v }, i) => i < most || use(filter, facet.key, v.name));
   const hows: How[] = facet.multi ? ["any", "all", "none"] : ["any", "none"];

@@ -12,9 +12,26 @@ export interface Segment {
 
 const letter = /[\p{L}\p{N}]/u;
 
-/** Cuts a text at the marks that stand in it as whole words, in any case. The segments together are the text. */
-export function segments(text: string, marks: Mark[]): Segment[] {
+/** What a model did not read of a text. */
+export const unread = "unread";
+
+/** The places between the parts that were read. Parts are counted in characters, places in UTF-16 as JavaScript does. */
+export function gaps(text: string, read: number[]): [number, number][] {
+  const at = [0];
+  for (const c of text) at.push(at.at(-1)! + c.length);
+  const ends = [0, ...read.map((n) => at[Math.min(n, at.length - 1)]!), text.length];
+  const out: [number, number][] = [];
+  for (let i = 0; i + 1 < ends.length; i += 2) if (ends[i]! < ends[i + 1]!) out.push([ends[i]!, ends[i + 1]!]);
+  return out;
+}
+
+/**
+ * Cuts a text at the marks that stand in it as whole words, in any case, and at the parts that a model read of it, if it did not
+ * read all. The segments together are the text.
+ */
+export function segments(text: string, marks: Mark[], read?: number[]): Segment[] {
   const cover: { from: number; to: number; kind: string }[] = [];
+  if (read) for (const [from, to] of gaps(text, read)) cover.push({ from, to, kind: unread });
   for (const mark of marks) {
     for (const [from, to] of places(text, mark.text)) cover.push({ from, to, kind: mark.kind });
   }

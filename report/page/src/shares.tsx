@@ -43,15 +43,15 @@ export function drill(page: Page, facet: string, value: string, also: Filter = {
 export function ShareTable({ facet, id, trend, detail }: { facet: Facet; id: string; trend?: string; detail?: boolean }) {
   const page = usePage();
   const { filter } = page.state;
-  const all = useAsk(`all ${facet.key}`, (s, signal) => s.counts({ filter: {}, facet: facet.key }, signal));
-  const part = useAsk(`part ${facet.key} ${JSON.stringify(filter)}`, async (s, signal) => {
+  const all = useAsk(`all ${facet.key}`, "", (s, signal) => s.counts({ filter: {}, facet: facet.key }, signal));
+  const part = useAsk(`part ${facet.key}`, filter, async (s, signal) => {
     if (!page.filtered) return undefined;
     const chosen = await s.counts({ filter, facet: facet.key }, signal);
     // A filter is answered from the sample, and so is what it is a part of.
     const whole = s.sampled() ? await s.counts({ filter: everyRow(page.catalog), facet: facet.key }, signal) : undefined;
     return { chosen, whole };
   });
-  const sides = useAsk(`trend ${facet.key} ${trend ?? ""} ${JSON.stringify(filter)}`, async (s, signal) =>
+  const sides = useAsk(`trend ${facet.key} ${trend ?? ""}`, filter, async (s, signal) =>
     trend ? s.counts({ filter, facet: facet.key, by: "run" }, signal) : undefined);
   return (
     <Answer of={all}>

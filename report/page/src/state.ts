@@ -35,18 +35,22 @@ export interface Asked<T> {
   waiting: boolean;
 }
 
-/** Asks the source whenever the key changes. What was asked before is cancelled, and shown until the answer comes. */
-export function useAsk<T>(key: string, ask: (source: Source, signal: AbortSignal) => Promise<T>): Asked<T> {
+/**
+ * Asks the source whenever what is asked or the part changes. What was asked before is cancelled. The answer about another
+ * part, such as other rows, is shown until the new one comes; that to another question never, since its values are others.
+ */
+export function useAsk<T>(what: string, part: unknown, ask: (source: Source, signal: AbortSignal) => Promise<T>): Asked<T> {
   const { source } = usePage();
-  const [answer, setAnswer] = useState<{ key: string; data?: T; error?: string }>({ key: "" });
+  const key = `${what} ${JSON.stringify(part)}`;
+  const [answer, setAnswer] = useState<{ what: string; key: string; data?: T; error?: string }>({ what: "", key: "" });
   const [again, setAgain] = useState(0);
   const latest = useRef(ask);
   latest.current = ask;
   useEffect(() => {
     const control = new AbortController();
     latest.current(source, control.signal).then(
-      (data) => control.signal.aborted || setAnswer({ key, data }),
-      (e: unknown) => control.signal.aborted || setAnswer({ key, error: e instanceof Error ? e.message : String(e) }),
+      (data) => control.signal.aborted || setAnswer({ what, key, data }),
+      (e: unknown) => control.signal.aborted || setAnswer({ what, key, error: e instanceof Error ? e.message : String(e) }),
     );
     return () => control.abort();
   }, [source, key, again]);
@@ -55,8 +59,8 @@ export function useAsk<T>(key: string, ask: (source: Source, signal: AbortSignal
     addEventListener("erreval-retry", retry);
     return () => removeEventListener("erreval-retry", retry);
   }, []);
-  const { key: of, ...rest } = answer;
-  return { ...rest, waiting: of !== key };
+  const { what: question, key: of, ...rest } = answer;
+  return question === what ? { ...rest, waiting: of !== key } : { waiting: true };
 }
 
 export function makePage(source: Source, state: State, go: Page["go"]): Page {

@@ -195,6 +195,7 @@ export const texts = {
     judged: "judged",
     marks: "Marked:",
     quote: "quotes",
+    unread: "not read by the model",
     markOf: (field: string) => `words of “${field}”`,
     empty: "(empty)",
     labels: "Labels and issues",

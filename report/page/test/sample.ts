@@ -185,3 +185,36 @@ function sections(): Catalog["sections"] {
     { view: "issues", title: "How rows were grouped", run: "found.jsonl", table: { columns: [{ title: "Figure", kind: "text" }, { title: "Value", kind: "number" }], rows: [["orders", 4], ["agreement of orders", 0.71]] } },
   ];
 }
+
+/** What files hold, by the command that made them. */
+export const kinds = ["tagged", "scored", "discovered", "compared", "refined"] as const;
+
+/** A small file of a kind, or two of them: what the others add to sample is left out. */
+export function sampleOf(kind: (typeof kinds)[number], files: 1 | 2): Data {
+  const { catalog, rows } = sample(80) as { catalog: Catalog; rows: Columns };
+  const also = {
+    tagged: /^(probability\.|truncated)/, scored: /^(score\.|unscored|probability\.)/, discovered: /^(issue|severity)/,
+    compared: /^verdict\./, refined: /^(gold|probability\.)/,
+  }[kind];
+  const kept = (key: string) => /^(run|system|label|column\.)/.test(key) || also.test(key);
+  const verdicts = ["A", "B", "both good", "unjudged"];
+  rows.facets["verdict.Overall"] = rows.id.map((_, i) => [i % verdicts.length]);
+  const verdict = { key: "verdict.Overall", title: "Overall", multi: false, values: verdicts.map((name) => (name === "unjudged" ? { name, role: "unknown" } : { name })) };
+  const places = rows.run.map((run, i) => ({ run, i })).filter(({ run }) => run < files).map(({ i }) => i);
+  const pick = <T>(of: T[]): T[] => places.map((i) => of[i]!);
+  const pickAll = <T>(of: Record<string, T[]>) => Object.fromEntries(Object.entries(of).filter(([key]) => kept(key)).map(([key, list]) => [key, pick(list)]));
+  const views: Partial<Record<typeof kind, string>> = { compared: "compare", refined: "measured" };
+  const runs = catalog.runs.slice(0, files);
+  return {
+    catalog: {
+      ...catalog, title: `${files} ${kind}`, rows: places.length, runs,
+      facets: [...catalog.facets, verdict].filter((f) => kept(f.key)).map((f) => (f.key === "run" ? { ...f, values: f.values.slice(0, files) } : f)),
+      measures: catalog.measures.filter((m) => kept(m.key)).map((m) => ({ ...m, runs: m.runs.filter((r) => r < files) })),
+      sections: catalog.sections.filter((s) => s.view === views[kind] && (!s.run || runs.some((r) => r.name === s.run))),
+    },
+    rows: {
+      run: pick(rows.run), id: pick(rows.id), group: pick(rows.group), input: pick(rows.input),
+      facets: pickAll(rows.facets), measures: pickAll(rows.measures), records: pick(rows.records),
+    },
+  };
+}

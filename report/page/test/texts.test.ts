@@ -56,6 +56,13 @@ describe("marks", () => {
     ]);
   });
 
+  test("stand beside what a model did not read, counted in characters", () => {
+    expect(segments("😀 a b c", [{ text: "b", kind: "q" }], [2, 5])).toEqual([
+      { text: "😀 ", kinds: ["unread"] }, { text: "a ", kinds: [] }, { text: "b", kinds: ["q"] }, { text: " c", kinds: ["unread"] },
+    ]);
+    expect(segments("a b", [], [0, 99])).toEqual([{ text: "a b", kinds: [] }]);
+  });
+
   test("overlap", () => {
     expect(segments("a b c", [{ text: "a b", kind: "x" }, { text: "b c", kind: "y" }])).toEqual([
       { text: "a ", kinds: ["x"] }, { text: "b", kinds: ["x", "y"] }, { text: " c", kinds: ["y"] },

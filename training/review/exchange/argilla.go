@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -67,7 +68,7 @@ func exportArgilla(f *review.Frozen, o Options) ([]File, error) {
 		v    any
 	}{{"argilla/records.json", records}, {"argilla/.argilla/settings.json", argillaSettings(f, names)},
 		{"argilla/.argilla/dataset.json", object{"name": "erreval-" + f.ID, "allow_extra_metadata": true}}} {
-		data, err := marshal(part.v)
+		data, err := plainjson.Marshal(part.v, " ")
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ package exchange
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
@@ -232,16 +232,6 @@ func Conflicts(f *review.Frozen, conflicts []review.Conflict) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// marshal is indented JSON; <, > and & stay as they are.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	err := enc.Encode(v)
-	return b.Bytes(), err
-}
-
 // Saved is a file that Save wrote or found.
 type Saved struct {
 	Path  string
@@ -268,7 +258,7 @@ func Save(f *review.Frozen, format, dir string, overwrite bool, o Options) (save
 	}
 	for _, file := range files {
 		path := filepath.Join(dir, filepath.FromSlash(file.Name))
-		old, err := os.ReadFile(path)
+		old, err := regularfile.Read(path, regularfile.MaxRows)
 		found := err == nil && bytes.Equal(old, file.Data)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):

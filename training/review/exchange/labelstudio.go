@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -58,7 +59,7 @@ func exportLabelStudio(f *review.Frozen, o Options) ([]File, error) {
 		}
 		tasks = append(tasks, task)
 	}
-	data, err := marshal(tasks)
+	data, err := plainjson.Marshal(tasks, " ")
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,9 @@
 package exchange
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/dataset/xlsx"
+	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/training/review"
 )
 
@@ -92,7 +93,7 @@ func Read(path string, f *review.Frozen, reviewer string) ([]review.Answer, erro
 
 // sheetOf names the sheet that has the items, since people add sheets of their own and move them; "" is none.
 func sheetOf(path, item string) (string, error) {
-	book, err := os.Open(path)
+	book, err := regularfile.Open(path)
 	if err != nil {
 		return "", nil //nolint:nilerror // who reads the rows says what is wrong with the file
 	}
@@ -119,22 +120,19 @@ func read(rows dataset.Source, path string, format dataset.Format, f *review.Fro
 		cells:    format.Name == dataset.CSV || format.Name == dataset.TSV,
 		reviewer: reviewer, named: map[string]bool{}, seen: map[[2]string]review.Place{}}
 	n := 0
-	for ; ; n++ {
-		row, err := rows.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	keep := func(fault *dataset.LineError) error {
+		n++
+		r.faults = append(r.faults, review.FaultOf(path, fault))
+		return nil
+	}
+	for row, err := range dataset.Rows(context.Background(), rows.Read, keep) {
 		if err != nil {
-			r.faults = append(r.faults, review.FaultOf(path, err))
-			var line *dataset.LineError
-			if errors.As(err, &line) {
-				continue
-			}
-			return nil, errors.Join(r.faults...)
+			return nil, errors.Join(append(r.faults, review.FaultOf(path, err))...)
 		}
 		if err := r.row(row); err != nil { // the rest would say the same
 			return nil, err
 		}
+		n++
 	}
 	if n == 0 {
 		r.fault(review.Place{File: path}, "", errors.New("the file holds no rows; is it the export that was filled in?"))

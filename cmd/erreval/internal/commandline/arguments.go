@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/erreval/erreval/internal/spelling"
 )
 
 // Reorder moves a command's flags before its positional arguments: urfave/cli v2 silently treats a flag after a
@@ -15,6 +17,7 @@ func Reorder(app *cli.App, args []string) []string {
 	if len(args) == 0 {
 		return args
 	}
+	args = spellOut(args)
 	below, flags := app.Commands, app.Flags
 	path, moved, rest := args[:1:1], []string{}, []string{}
 	for i := 1; i < len(args); i++ {
@@ -26,6 +29,10 @@ func Reorder(app *cli.App, args []string) []string {
 			rest = append(rest, args[i+1:]...)
 			i = len(args)
 		case strings.HasPrefix(arg, "-") && arg != "-":
+			if joined := splitShort(flags, arg); joined != nil {
+				moved = append(moved, joined...)
+				continue
+			}
 			moved = append(moved, arg)
 			if takesValue(flags, arg) && i+1 < len(args) {
 				i++
@@ -49,6 +56,34 @@ func Reorder(app *cli.App, args []string) []string {
 		out = append(append(out, "--"), rest...)
 	}
 	return out
+}
+
+// spellOut puts flags in the place of "help" and "version", which people write like commands.
+func spellOut(args []string) []string {
+	switch {
+	case len(args) > 1 && args[1] == "help":
+		return append(append(args[:1:1], args[2:]...), "--help")
+	case len(args) == 2 && args[1] == "version":
+		return []string{args[0], "--version"}
+	}
+	return args
+}
+
+// splitShort parts a flag of one letter from the value that stands right behind it, as in -oFILE; nil where it is none.
+// What looks like a misspelt flag is left to the parser.
+func splitShort(flags []cli.Flag, arg string) []string {
+	if len(arg) < 3 || strings.HasPrefix(arg, "--") || strings.Contains(arg[:3], "=") || !takesValue(flags, arg[:2]) {
+		return nil
+	}
+	name, _, _ := strings.Cut(arg[1:], "=")
+	var names []string
+	for _, f := range flags {
+		names = append(names, f.Names()...)
+	}
+	if slices.Contains(names, name) || spelling.Meant(name, names) != "" {
+		return nil
+	}
+	return []string{arg[:2], arg[2:]}
 }
 
 func findCommand(commands []*cli.Command, name string) *cli.Command {

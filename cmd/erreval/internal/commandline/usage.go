@@ -10,6 +10,9 @@ import (
 	"github.com/erreval/erreval/internal/spelling"
 )
 
+// nearestFlags is how many flags are shown in the place of one that there is not.
+const nearestFlags = 3
+
 // ExplainUsage turns a parser's message into one that names the command and what it accepts.
 func ExplainUsage(ctx *cli.Context, err error, _ bool) error {
 	path, flags := ctx.Command.HelpName, ctx.Command.VisibleFlags()
@@ -25,7 +28,11 @@ func ExplainUsage(ctx *cli.Context, err error, _ bool) error {
 	if ctx.Command.Name == ctx.App.Name && isUnknown {
 		return exit.Usagef("%s; the flags of a command stand behind its name", text)
 	}
-	return exit.Usagef("%s: %s\nits flags are --%s\nsee '%s --help'", path, text, strings.Join(names, ", --"), path)
+	said := "its flags are"
+	if isUnknown && len(names) > nearestFlags {
+		said, names = "the nearest of its flags are", spelling.Nearest(unknown, names, nearestFlags)
+	}
+	return exit.Usagef("%s: %s\n%s --%s\nsee '%s --help'", path, text, said, strings.Join(names, ", --"), path)
 }
 
 // didYouMean suggests the one of names that is most similar to name, with prefix before it. "" if none is similar.

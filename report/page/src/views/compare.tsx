@@ -46,7 +46,7 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
   const facet = facets.find((f) => f.key === params["facet"]) ?? facets[0];
   const value = facet?.values.find((v) => v.name === params["value"])?.name ?? "";
   const from = Math.max(0, Math.trunc(Number(params["from"] ?? 0)) || 0);
-  const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key, value, filter, from])}`, async (s, signal) =>
+  const asked = useAsk(`pairs ${JSON.stringify([a.side, b.side, facet?.key])}`, [value, filter, from], async (s, signal) =>
     facet && s.pairs({ a: a.side, b: b.side, filter, facet: facet.key, ...(value ? { value } : {}), offset: from, limit: size }, signal));
   const option = (s: { key: string; title: string }) => ({ value: s.key, title: s.title });
   return (

@@ -46,7 +46,7 @@ function Totals() {
   const { catalog } = page;
   const { filter } = page.state;
   const keys = ["label", "issue", "unscored", "truncated", "system"].filter((k) => facetOf(catalog, k));
-  const asked = useAsk(`totals ${JSON.stringify(filter)}`, async (s, signal) => {
+  const asked = useAsk("totals", filter, async (s, signal) => {
     const all = await Promise.all(keys.map((facet) => s.counts({ filter: {}, facet }, signal)));
     const part = page.filtered ? await Promise.all(keys.map((facet) => s.counts({ filter, facet }, signal))) : undefined;
     const runs = part ? await s.counts({ filter, facet: "run" }, signal) : undefined;
@@ -111,7 +111,7 @@ function noneTitle(f: Facet | undefined): string {
 function Heat({ facet, by }: { facet: Facet; by: Facet }) {
   const page = usePage();
   const { filter } = page.state;
-  const asked = useAsk(`heat ${facet.key} ${by.key} ${JSON.stringify(filter)}`, async (s, signal) => {
+  const asked = useAsk(`heat ${facet.key} ${by.key}`, filter, async (s, signal) => {
     const [columns, whole] = await Promise.all([
       s.counts({ filter, facet: facet.key, by: by.key }, signal), s.counts({ filter, facet: facet.key }, signal),
     ]);
@@ -129,12 +129,12 @@ function Scores({ measures, by }: { measures: Measure[]; by: Facet | undefined }
   const page = usePage();
   const { filter, params } = page.state;
   const chosen = measures.find((m) => m.key === params["measure"]) ?? measures[0]!;
-  const asked = useAsk(`scores ${by?.key ?? ""} ${JSON.stringify(filter)}`, (s, signal) => Promise.all(measures.map(async (m) => {
+  const asked = useAsk(`scores ${by?.key ?? ""}`, filter, (s, signal) => Promise.all(measures.map(async (m) => {
     const query = { filter, measure: m.key };
     const [whole, parts] = await Promise.all([s.histogram(query, signal), by ? s.histogram({ ...query, by: by.key }, signal) : undefined]);
     return { measure: m, whole, parts };
   })));
-  const behind = useAsk(`behind ${chosen.key} ${by?.key ?? ""} ${page.filtered}`, async (s, signal) =>
+  const behind = useAsk(`behind ${chosen.key} ${by?.key ?? ""}`, page.filtered, async (s, signal) =>
     page.filtered ? s.histogram({ filter: {}, measure: chosen.key, ...(by ? { by: by.key } : {}) }, signal) : undefined);
   return (
     <Card title={texts.overview.scores} help={texts.overview.scoresHelp}>

@@ -1,10 +1,11 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { readSort } from "../address";
 import { RoleNone } from "../contract";
 import type { Catalog, Field, Json, JsonObject, RowDetail, RowSummary } from "../contract";
 import { columnOf, fieldTexts, object, textOf } from "../fields";
 import { number } from "../format";
-import { quotes, segments, type Mark } from "../highlight";
+import { quotes, segments, unread, type Mark } from "../highlight";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
@@ -16,9 +17,9 @@ export function Row() {
   const { params, filter } = page.state;
   const sort = readSort(params["sort"]);
   const n = params["row"] === undefined ? NaN : Number(params["row"]);
-  const first = useAsk(`first ${JSON.stringify([filter, sort, Number.isNaN(n)])}`, async (s, signal) =>
+  const first = useAsk("first", [filter, sort, Number.isNaN(n)], async (s, signal) =>
     Number.isNaN(n) ? (await s.rows({ filter, sort, offset: 0, limit: 1 }, signal)).rows[0] : undefined);
-  const asked = useAsk(`row ${JSON.stringify([n, filter, sort])}`, async (s, signal) => (Number.isNaN(n) ? undefined : s.row({ n, filter, sort }, signal)));
+  const asked = useAsk("row", [Number.isNaN(n) ? null : n, filter, sort], async (s, signal) => (Number.isNaN(n) ? undefined : s.row({ n, filter, sort }, signal)));
   if (Number.isNaN(n)) {
     return (
       <p class="note">
@@ -148,6 +149,7 @@ const sideNames = ["A", "B"];
 function Fields({ run, record, marks }: { run: number; record: Json; marks: ReturnType<typeof marksOf> }) {
   const { catalog } = usePage();
   const used = new Set<string>();
+  const read = object(object(object(record)?.["diagnosis"])?.["read"]);
   const shown = catalog.fields.flatMap((field) => {
     const all = fieldTexts(catalog, run, record, field);
     return (all.length > 0 ? all : [""]).map((text, i) => ({ field, text, name: all.length > 1 ? `${field.name} ${sideNames[i]}` : field.name }));
@@ -156,11 +158,11 @@ function Fields({ run, record, marks }: { run: number; record: Json; marks: Retu
       ...marks.quotes.map((q) => ({ text: q, kind: "quote" })),
       ...marks.fields.filter((f) => f.field !== field && f.text.length < text.length).map((f) => ({ text: f.text, kind: `field:${f.field.name}` })),
     ];
-    const parts = segments(text, wanted);
+    const parts = segments(text, wanted, places(read?.[field.name]));
     for (const p of parts) for (const k of p.kinds) used.add(k);
     return { field, text, name, parts };
   });
-  const kinds = ["quote", ...catalog.fields.map((f) => `field:${f.name}`)].filter((k) => used.has(k));
+  const kinds = ["quote", ...catalog.fields.map((f) => `field:${f.name}`), unread].filter((k) => used.has(k));
   return (
     <>
       <dl class="fields">
@@ -169,7 +171,7 @@ function Fields({ run, record, marks }: { run: number; record: Json; marks: Retu
             <dt title={field.definition}>{name}{field.judged && <span class="badge">{texts.row.judged}</span>}</dt>
             <dd>
               {text === "" ? <span class="sub">{texts.row.empty}</span> : parts.map((p, i) =>
-                p.kinds.length === 0 ? p.text : <mark key={i} class={p.kinds.map((k) => (k === "quote" ? "quote" : "field")).join(" ")}>{p.text}</mark>)}
+                <Marked key={i} kinds={p.kinds}>{p.text}</Marked>)}
             </dd>
           </div>
         ))}
@@ -178,12 +180,28 @@ function Fields({ run, record, marks }: { run: number; record: Json; marks: Retu
         <p class="help">
           {texts.row.marks}{" "}
           {kinds.map((k, i) => (
-            <span key={k}>{i > 0 && ", "}<mark class={k === "quote" ? "quote" : "field"}>{k === "quote" ? texts.row.quote : texts.row.markOf(k.slice("field:".length))}</mark></span>
+            <span key={k}>{i > 0 && ", "}<Marked kinds={[k]}>{kindTitle(k)}</Marked></span>
           ))}
         </p>
       )}
     </>
   );
+}
+
+/** Where a model read, if it says so. */
+function places(of: Json | undefined): number[] | undefined {
+  return Array.isArray(of) ? of.filter((n) => typeof n === "number") : undefined;
+}
+
+function Marked({ kinds, children }: { kinds: string[]; children: ComponentChildren }) {
+  const marks = kinds.filter((k) => k !== unread).map((k) => (k === "quote" ? "quote" : "field"));
+  const text = marks.length > 0 ? <mark class={marks.join(" ")}>{children}</mark> : <>{children}</>;
+  return kinds.includes(unread) ? <span class="unread">{text}</span> : text;
+}
+
+function kindTitle(kind: string): string {
+  if (kind === unread) return texts.row.unread;
+  return kind === "quote" ? texts.row.quote : texts.row.markOf(kind.slice("field:".length));
 }
 
 /** Labels of this row and of the same row elsewhere, beside each other. */

@@ -44,7 +44,7 @@ function List() {
   const { catalog, state } = page;
   const sort = readSort(state.params["sort"]);
   const offset = begins(state.params["from"]);
-  const asked = useAsk(`rows ${JSON.stringify([state.filter, sort, offset])}`, (s, signal) => s.rows({ filter: state.filter, sort, offset, limit: pageSize }, signal));
+  const asked = useAsk("rows", [state.filter, sort, offset], (s, signal) => s.rows({ filter: state.filter, sort, offset, limit: pageSize }, signal));
   const order = [
     { value: "row", title: texts.rowsView.sortFile }, { value: "id", title: texts.rowsView.id },
     ...catalog.facets.map((f) => ({ value: f.key, title: facetTitle(f) })), ...catalog.measures.map((m) => ({ value: m.key, title: measureTitle(m) })),

@@ -1,0 +1,136 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// columnMessages holds the turns of a conversation, as in requests to OpenAI's API.
+const columnMessages = "messages"
+
+// turn is one message of a conversation.
+type turn struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"` // a text, or a list of parts of which some have one; null in calls of tools
+}
+
+// parseChat reads a list of turns; nil is none.
+func parseChat(raw json.RawMessage) []turn {
+	var turns []turn
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &turns) != nil || len(turns) == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(turns, func(t turn) bool { return t.Role == "" }) {
+		return nil
+	}
+	return turns
+}
+
+// text is what a turn says: its text, or those of its parts.
+func (t turn) text() string {
+	var text string
+	if json.Unmarshal(t.Content, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(t.Content, &parts) != nil {
+		return ""
+	}
+	var texts []string
+	for _, p := range parts {
+		if p.Text != "" {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// isChatField tells whether a conversation has a field: the response, or what it answers.
+func isChatField(field string) (response, input bool) {
+	names := ColumnNames(field)
+	return slices.Contains(names, "response"), slices.Contains(names, "instruction")
+}
+
+// chatText takes a field out of a conversation: the last turn of the assistant is the response, what goes before it the
+// input. ok is false where the field or the value is none of a conversation.
+func chatText(field string, raw json.RawMessage) (text string, ok bool, err error) {
+	response, input := isChatField(field)
+	if !response && !input {
+		return "", false, nil
+	}
+	turns := parseChat(raw)
+	if turns == nil {
+		return "", false, nil
+	}
+	last := -1
+	for i, t := range turns {
+		if t.Role == "assistant" {
+			last = i
+		}
+	}
+	if response && last < 0 {
+		return "", true, fmt.Errorf("the conversation has no turn of the assistant, which the %s would be", field)
+	}
+	if response {
+		return turns[last].text(), true, nil
+	}
+	if last >= 0 {
+		turns = turns[:last]
+	}
+	return inputText(turns), true, nil
+}
+
+// inputText is the last turn of the user, and behind it all turns before the response where there are several.
+func inputText(turns []turn) string {
+	lines, last := make([]string, len(turns)), ""
+	for i, t := range turns {
+		lines[i] = t.Role + ": " + t.text()
+		if t.Role == "user" {
+			last = t.text()
+		}
+	}
+	if len(turns) == 1 && last != "" {
+		return last
+	}
+	if last != "" {
+		lines = slices.Insert(lines, 0, last, "", "The whole conversation:")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// find gives the JSON of a column, or where there is none of that name, what a path leads to: a column, and behind dots
+// the keys of objects and the places in lists, from 0 on, as in choices.0.message.content.
+func (r *Row) find(name string) (json.RawMessage, bool) {
+	if raw, ok := r.Get(name); ok {
+		return raw, true
+	}
+	parts := strings.Split(name, ".")
+	raw, ok := r.Get(parts[0])
+	for _, part := range parts[1:] {
+		if !ok {
+			return nil, false
+		}
+		raw, ok = child(raw, part)
+	}
+	return raw, ok && len(parts) > 1
+}
+
+// child is the value of a key in an object, or of a place in a list.
+func child(raw json.RawMessage, part string) (json.RawMessage, bool) {
+	var object map[string]json.RawMessage
+	if raw[0] == '{' && json.Unmarshal(raw, &object) == nil {
+		value, ok := object[part]
+		return value, ok
+	}
+	var list []json.RawMessage
+	i, err := strconv.Atoi(part)
+	if err != nil || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || i < 0 || i >= len(list) {
+		return nil, false
+	}
+	return list[i], true
+}

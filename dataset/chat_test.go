@@ -1,0 +1,110 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+func TestChat(t *testing.T) {
+	responses, err := taxonomy.Open("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		system = `{"role":"system","content":"Be short."}`
+		first  = `{"role":"user","content":"Hello."}`
+		hello  = `{"role":"assistant","content":"Hello!"}`
+		asks   = `{"role":"user","content":[{"type":"text","text":"Who built it?"},{"type":"image_url","image_url":{"url":"x"}}]}`
+		says   = `{"role":"assistant","content":"A mason."}`
+		choice = `"choices":[{"index":0,"message":{"role":"assistant","content":"A mason."}}]`
+	)
+	chat := func(turns ...string) string { return `{"messages":[` + strings.Join(turns, ",") + `]}` }
+	for name, c := range map[string]struct {
+		line string
+		opt  map[string]string
+		want string // values, or the begin of the error
+	}{
+		"one question":          {chat(asks, says), nil, "A mason.|Who built it?"},
+		"several turns":         {chat(system, first, hello, asks, says), nil, "A mason.|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Hello.\nassistant: Hello!\nuser: Who built it?"},
+		"turns behind it":       {chat(asks, says, first), nil, "A mason.|Who built it?"},
+		"no user":               {chat(system, says), nil, "A mason.|system: Be short."},
+		"own response":          {`{"messages":[` + first + `],"response":"R"}`, nil, "R|Hello."},
+		"prompt is a chat":      {`{"prompt":[` + system + "," + asks + `],"output":"R"}`, nil, "R|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Who built it?"},
+		"named":                 {`{"chat":[` + asks + "," + says + `]}`, map[string]string{"response": "chat", "instruction": "chat"}, "A mason.|Who built it?"},
+		"a path":                {`{"request":{"messages":[` + asks + `]},` + choice + `}`, map[string]string{"response": "choices.0.message.content", "instruction": "request.messages"}, "A mason.|Who built it?"},
+		"a column with dots":    {`{"a.b":"R","a":{"b":"no"},"prompt":"P"}`, map[string]string{"response": "a.b"}, "R|P"},
+		"no assistant":          {chat(asks), nil, "the conversation has no turn of the assistant, which the response would be"},
+		"no such place":         {`{"choices":[],"prompt":"P"}`, map[string]string{"response": "choices.0.message.content"}, `in.jsonl: no column "choices.0.message.content"`},
+		"no list":               {`{"choices":3,"prompt":"P"}`, map[string]string{"response": "choices.0"}, `in.jsonl: no column "choices.0"`},
+		"negative":              {`{"choices":["x"],"prompt":"P"}`, map[string]string{"response": "choices.-1"}, `in.jsonl: no column "choices.-1"`},
+		"messages without role": {`{"messages":[{"content":"x"}]}`, nil, `in.jsonl: no columns "response", "instruction"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := NewReader(strings.NewReader(c.line+"\n"), "in.jsonl", Options{Taxonomy: responses, Map: c.opt})
+			row, err := r.Read()
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = strings.Join(row.Values, "|")
+			}
+			if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
+				t.Errorf("got  %s\nwant %s\nnotes %q", got, c.want, r.Notes())
+			}
+		})
+	}
+}
+
+// FuzzChat: no value breaks what takes texts out of it, and a path leads to JSON.
+func FuzzChat(f *testing.F) {
+	f.Add(`[{"role":"user","content":"a"},{"role":"assistant","content":[{"text":"b"}]}]`, "messages.0.content")
+	f.Add(`{"a":[1,null,{"b":""}]}`, "messages.a.2.b")
+	f.Add(`null`, "messages..")
+	f.Fuzz(func(t *testing.T, value, path string) {
+		row, err := RowOf(map[string]any{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := parseObject([]byte(`{"messages":` + value + `}`))
+		if err != nil {
+			return
+		}
+		row.columns = columns
+		for _, name := range []string{"messages", path} {
+			raw, ok := row.find(name)
+			if !ok {
+				continue
+			}
+			if len(raw) == 0 {
+				t.Errorf("%q leads to nothing in %s", name, value)
+			}
+			for _, field := range []string{"response", "instruction", "answer"} {
+				if _, ok, err := chatText(field, raw); err != nil && (!ok || field != "response") {
+					t.Errorf("%s: %v", field, err)
+				}
+			}
+		}
+	})
+}
+
+// TestOffered: a column that may be the answer is named, and not taken.
+func TestOffered(t *testing.T) {
+	for column, want := range map[string]string{
+		"reference": `in.jsonl: no column "answer"; what needs it is not judged (--map answer=reference takes it from that column)`,
+		"other":     `in.jsonl: no column "answer"; what needs it is not judged (--map answer=COLUMN names one)`,
+		"answers":   `in.jsonl: no column "answer"; taking "answers" for it, the first text in it (--map answer=COLUMN names another)`,
+	} {
+		t.Run(column, func(t *testing.T) {
+			r := NewReader(strings.NewReader(`{"question":"q","passage":"p","`+column+`":{"text":["a"],"answer_start":[0]}}`), "in.jsonl",
+				Options{Taxonomy: questions(t)})
+			if _, err := r.Read(); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(r.Notes(), "|"); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}

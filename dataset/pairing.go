@@ -1,0 +1,230 @@
+package dataset
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// FewUnpaired is the share of a file's rows that may lack a partner in the other file before figures of pairs say
+// little about the file.
+const FewUnpaired = 0.05
+
+// maxKeyColumns bounds the columns of which Pairing looks for two that would pair the rows.
+const maxKeyColumns = 12
+
+// Pairing finds the rows of two files, A and B, that belong together: by their ids, where both files have some; else by
+// what the system was given and its name. Rows that share a key are told apart by their texts.
+type Pairing struct {
+	group int // place of the taxonomy's group field in Row.Values; -1 if there is none
+	names []string
+	seed  maphash.Seed
+	sides [2]pairSide
+}
+
+// pairSide are the rows of a file; all slices but columns go by row.
+type pairSide struct {
+	given                  bool // a row has an id of its own
+	id, text               []uint64
+	system, inputs, groups []uint64
+	columns                []string
+	values                 map[string][]uint64 // by column; 0 is no text or whole number
+	rows                   int
+}
+
+// Pairs say which rows of A and B belong together.
+type Pairs struct {
+	Of    []int    // by row of B: its row of A, or -1
+	Same  []bool   // by row of B: the texts are the same
+	Both  int      // pairs
+	By    []string // what pairs them: columns or fields; "id" for ids
+	Would []string // columns that would pair almost all rows, where By does not; nil if there are none
+}
+
+// NewPairing starts without rows.
+func NewPairing(t *taxonomy.Taxonomy) *Pairing {
+	p := &Pairing{names: t.FieldNames(), seed: maphash.MakeSeed()}
+	p.group = slices.Index(p.names, t.GroupField())
+	return p
+}
+
+// AddA adds the next row of A.
+func (p *Pairing) AddA(row *Row) { p.add(&p.sides[0], row) }
+
+// AddB adds the next row of B.
+func (p *Pairing) AddB(row *Row) { p.add(&p.sides[1], row) }
+
+func (p *Pairing) add(s *pairSide, row *Row) {
+	hash := func(texts ...string) uint64 {
+		var h maphash.Hash
+		h.SetSeed(p.seed)
+		for _, text := range texts {
+			maphash.WriteComparable(&h, text)
+		}
+		return h.Sum64() | 1 // 0 is no value
+	}
+	s.given = s.given || row.given != ""
+	s.id, s.text = append(s.id, hash(row.indexID())), append(s.text, hash(row.Values...))
+	s.inputs = append(s.inputs, hash(row.Values[min(1, len(row.Values)):]...))
+	group := uint64(0)
+	if p.group >= 0 && p.group < len(row.Values) {
+		group = hash(row.Values[p.group])
+	}
+	s.groups = append(s.groups, group)
+	system, _ := row.Get(ColumnSystem)
+	s.system = append(s.system, hash(string(system)))
+	for _, c := range row.columns {
+		if c.value[0] != '"' && !wholeNumber.Match(c.value) || string(c.value) == `""` {
+			continue
+		}
+		values, there := s.values[c.name]
+		if !there {
+			if s.values == nil {
+				s.values = map[string][]uint64{}
+			}
+			s.columns = append(s.columns, c.name)
+		}
+		values = append(values, make([]uint64, s.rows-len(values))...)
+		s.values[c.name] = append(values, hash(string(c.value)))
+	}
+	s.rows++
+}
+
+// Match pairs the rows.
+func (p *Pairing) Match() *Pairs {
+	a, b := &p.sides[0], &p.sides[1]
+	pairs := p.match(a.id, b.id, []string{ColumnID})
+	if !a.given || !b.given {
+		inputs := p.names[min(1, len(p.names)):]
+		try := func(keyA, keyB []uint64, by []string) {
+			if more := p.match(keyA, keyB, by); more.Both > pairs.Both {
+				pairs = more
+			}
+		}
+		try(join(a.inputs, a.system), join(b.inputs, b.system), append(slices.Clone(inputs), ColumnSystem))
+		if p.group >= 0 {
+			try(join(a.groups, a.system), join(b.groups, b.system), []string{p.names[p.group], ColumnSystem})
+		}
+		try(a.inputs, b.inputs, inputs)
+		if p.group >= 0 {
+			try(a.groups, b.groups, []string{p.names[p.group]})
+		}
+	}
+	if !p.isEnough(pairs.Both) {
+		pairs.Would = p.wouldPair()
+	}
+	return pairs
+}
+
+// isEnough tells whether so many pairs leave few rows of either file without a partner.
+func (p *Pairing) isEnough(pairs int) bool {
+	rows := max(p.sides[0].rows, p.sides[1].rows)
+	return float64(rows-pairs) <= FewUnpaired*float64(rows)
+}
+
+// match pairs rows of the same key: first those of the same text; then a row of A whose key no other row of A has with
+// the one row of B that is left.
+func (p *Pairing) match(keyA, keyB []uint64, by []string) *Pairs {
+	a, b := &p.sides[0], &p.sides[1]
+	pairs := &Pairs{Of: make([]int, len(keyB)), Same: make([]bool, len(keyB)), By: by}
+	type keyed struct{ key, text uint64 }
+	rows, equal := map[uint64]int{}, map[keyed][]int{}
+	first, used := map[uint64]int{}, make([]bool, len(keyA))
+	for i, key := range keyA {
+		if rows[key]++; rows[key] == 1 {
+			first[key] = i
+		}
+		at := keyed{key, a.text[i]}
+		equal[at] = append(equal[at], i)
+	}
+	left := map[uint64]int{}
+	for j, key := range keyB {
+		at := keyed{key, b.text[j]}
+		if same := equal[at]; len(same) > 0 {
+			pairs.Of[j], pairs.Same[j], equal[at] = same[0], true, same[1:]
+			used[same[0]] = true
+			pairs.Both++
+			continue
+		}
+		pairs.Of[j] = -1
+		left[key]++
+	}
+	for j, key := range keyB {
+		if pairs.Of[j] < 0 && left[key] == 1 && rows[key] == 1 && !used[first[key]] && key != 0 {
+			pairs.Of[j] = first[key]
+			pairs.Both++
+		}
+	}
+	return pairs
+}
+
+// wouldPair finds the column, or the two, by which almost all rows have a partner.
+func (p *Pairing) wouldPair() []string {
+	a, b := &p.sides[0], &p.sides[1]
+	var columns []string
+	for _, name := range a.columns {
+		if slices.Contains(b.columns, name) {
+			columns = append(columns, name)
+		}
+	}
+	pairs := func(names ...string) bool {
+		keyA, keyB := a.key(names), b.key(names)
+		return mostlyDistinct(keyA) && mostlyDistinct(keyB) && p.isEnough(p.match(keyA, keyB, names).Both)
+	}
+	for _, name := range columns {
+		if pairs(name) {
+			return []string{name}
+		}
+	}
+	columns = columns[:min(len(columns), maxKeyColumns)]
+	for i, one := range columns {
+		for _, other := range columns[i+1:] {
+			if pairs(one, other) {
+				return []string{one, other}
+			}
+		}
+	}
+	return nil
+}
+
+// key joins the values of columns for each row; 0 where one has none.
+func (s *pairSide) key(names []string) []uint64 {
+	key := make([]uint64, s.rows)
+	for n, name := range names {
+		values := s.values[name]
+		values = append(values, make([]uint64, s.rows-len(values))...)
+		if n == 0 {
+			copy(key, values)
+			continue
+		}
+		key = join(key, values)
+	}
+	return key
+}
+
+// join makes one key of two; 0 where one of them is.
+func join(one, other []uint64) []uint64 {
+	key := make([]uint64, len(one))
+	for i := range key {
+		if one[i] != 0 && other[i] != 0 {
+			key[i] = (one[i]*0x9e3779b97f4a7c15 ^ other[i]) | 1
+		}
+	}
+	return key
+}
+
+// mostlyDistinct tells whether few rows lack a key or have that of a row before them.
+func mostlyDistinct(key []uint64) bool {
+	few := int(FewUnpaired * float64(len(key)))
+	seen := map[uint64]bool{0: true}
+	for _, k := range key {
+		if seen[k] {
+			if few--; few < 0 {
+				return false
+			}
+		}
+		seen[k] = true
+	}
+	return true
+}

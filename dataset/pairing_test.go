@@ -1,0 +1,100 @@
+package dataset
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// rowWith is a row of the task "response": an answer of a system to an input, with further columns.
+func rowWith(t *testing.T, id, system, input, response string, more map[string]any) *Row {
+	t.Helper()
+	columns := map[string]any{"system": system}
+	for name, value := range more {
+		columns[name] = value
+	}
+	row, err := RowOf(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.given, row.Values = id, []string{response, input, "", ""}
+	if row.ID = id; id == "" {
+		row.ID = row.TextHash()
+	}
+	return row
+}
+
+func TestPairing(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type texts [4]string // id, system, input, response
+	for name, test := range map[string]struct {
+		a, b []texts
+		of   []int
+		by   string
+	}{
+		"by id": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
+			[]texts{{"2", "s", "y", "r"}, {"1", "s", "x", "p"}, {"3", "s", "z", "q"}}, []int{1, 0, -1}, "[id]"},
+		"ids win over inputs": {[]texts{{"1", "s", "x", "p"}, {"2", "s", "y", "q"}},
+			[]texts{{"1", "s", "y", "r"}, {"9", "s", "x", "t"}}, []int{0, -1}, "[id]"},
+		"changed texts, by input and system": {[]texts{{"", "s", "x", "p"}, {"", "t", "x", "p2"}, {"", "s", "y", "q"}},
+			[]texts{{"", "t", "x", "new"}, {"", "s", "y", "q"}, {"", "s", "x", "p"}}, []int{1, 2, 0},
+			"[input reference context system]"},
+		"another system, by input": {[]texts{{"", "s", "x", "p"}, {"", "s", "y", "q"}},
+			[]texts{{"", "t", "y", "q2"}, {"", "t", "x", "p2"}}, []int{1, 0}, "[input reference context]"},
+		"several changed answers to an input": {[]texts{{"", "s", "x", "p"}, {"", "s", "x", "q"}},
+			[]texts{{"", "s", "x", "r"}, {"", "s", "x", "q"}}, []int{-1, 1}, "[id]"},
+		"ids in one file": {[]texts{{"1", "s", "x", "p"}}, []texts{{"", "s", "x", "q"}}, []int{0},
+			"[input reference context system]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPairing(task)
+			for _, r := range test.a {
+				p.AddA(rowWith(t, r[0], r[1], r[2], r[3], nil))
+			}
+			for _, r := range test.b {
+				p.AddB(rowWith(t, r[0], r[1], r[2], r[3], nil))
+			}
+			if got := p.Match(); !reflect.DeepEqual(got.Of, test.of) || fmt.Sprint(got.By) != test.by {
+				t.Errorf("%+v, want %v by %s", got, test.of, test.by)
+			}
+		})
+	}
+}
+
+// TestPairingWould: columns are found that would pair rows of which nothing else says that they belong together.
+func TestPairingWould(t *testing.T) {
+	task, err := taxonomy.Builtin("response")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		more func(i int) map[string]any
+		want []string
+	}{
+		"one column":  {func(i int) map[string]any { return map[string]any{"k": i, "s": "all"} }, []string{"k"}},
+		"two columns": {func(i int) map[string]any { return map[string]any{"k": i / 5, "n": fmt.Sprint("t", i%5)} }, []string{"k", "n"}},
+		"none":        {func(i int) map[string]any { return map[string]any{"k": i / 5, "n": []int{i}} }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPairing(task)
+			for i := range 40 {
+				p.AddA(rowWith(t, fmt.Sprint("a", i), "s", "x", fmt.Sprint("old ", i), test.more(i)))
+				p.AddB(rowWith(t, fmt.Sprint("b", i), "s", "x", fmt.Sprint("new ", i), test.more(39-i)))
+			}
+			got := p.Match()
+			if got.Both != 0 || len(got.Would) != len(test.want) {
+				t.Errorf("%+v, want %v", got, test.want)
+			}
+			for _, column := range test.want {
+				if len(got.Would) != len(test.want) || got.Would[0] != column && got.Would[len(got.Would)-1] != column {
+					t.Errorf("%v, want %v", got.Would, test.want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/erreval/erreval/internal/words"
+)
+
+var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "&", `\&`, "%", `\%`, "$", `\$`,
+	"#", `\#`, "_", `\_`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">",
+	`\textgreater{}`, "–", "--", "…", `\ldots{}`, "−", "$-$", "×", `$\times$`)
+
+func escapeLaTeX(s string) string { return latexEscapes.Replace(words.Printable(s)) }
+
+// LaTeX writes each table of the report as a table environment with the rules of the package booktabs, which the
+// document must load. Facts and notes are comments.
+func (r *Report) LaTeX(w io.Writer) error {
+	var b strings.Builder
+	comment := func(lines ...string) {
+		for _, l := range lines {
+			b.WriteString("% " + words.Printable(l) + "\n")
+		}
+	}
+	comment(r.Title)
+	comment(r.Facts...)
+	for _, s := range r.Sections {
+		if len(s.Table.Rows) == 0 {
+			continue
+		}
+		b.WriteString("\n")
+		comment(s.Notes...)
+		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s}\n%s\\end{table}\n", escapeLaTeX(s.Title), s.Table.latex())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t Table) latex() string {
+	var b strings.Builder
+	head, align := make([]string, len(t.Columns)), ""
+	for i, c := range t.Columns {
+		head[i] = c.Title
+		align += map[bool]string{false: "l", true: "r"}[c.Right]
+	}
+	line := func(cells []string) {
+		escaped := make([]string, len(cells))
+		for i, c := range cells {
+			escaped[i] = escapeLaTeX(c)
+		}
+		b.WriteString(strings.Join(escaped, " & ") + ` \\` + "\n")
+	}
+	b.WriteString(`\begin{tabular}{` + align + "}\n\\toprule\n")
+	line(head)
+	b.WriteString("\\midrule\n")
+	for _, row := range t.Rows {
+		line(row)
+	}
+	b.WriteString("\\bottomrule\n\\end{tabular}\n")
+	return b.String()
+}

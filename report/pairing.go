@@ -1,0 +1,56 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// Pairing says how the rows of two files were paired.
+type Pairing struct {
+	By    []string `json:"by"` // columns or fields; "id" for ids
+	OnlyA int      `json:"only_a"`
+	OnlyB int      `json:"only_b"`
+	RowsA int      `json:"rows_a"`
+	RowsB int      `json:"rows_b"`
+	Would []string `json:"would_pair,omitempty"` // columns for --id by which almost all rows have a partner
+}
+
+// NewPairing counts the rows without a partner.
+func NewPairing(p *dataset.Pairs, rowsA, rowsB int) Pairing {
+	return Pairing{By: p.By, OnlyA: rowsA - p.Both, OnlyB: rowsB - p.Both, RowsA: rowsA, RowsB: rowsB, Would: p.Would}
+}
+
+// IsPoor tells whether more rows of a file than dataset.FewUnpaired lack a partner.
+func (p *Pairing) IsPoor() bool {
+	return float64(p.OnlyA) > dataset.FewUnpaired*float64(p.RowsA) ||
+		float64(p.OnlyB) > dataset.FewUnpaired*float64(p.RowsB)
+}
+
+// Fact says it in a line.
+func (p *Pairing) Fact() string {
+	text := fmt.Sprintf("rows are paired by %s; without a partner: %d of %d in A, %d of %d in B",
+		strings.Join(p.By, ", "), p.OnlyA, p.RowsA, p.OnlyB, p.RowsB)
+	if len(p.Would) > 0 {
+		text += "; " + p.advice()
+	}
+	return text
+}
+
+// Notes warn of rows that are left out because they have no partner.
+func (p *Pairing) Notes(a, b string) []string {
+	if !p.IsPoor() {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d rows of %s and %d of %d rows of %s have no partner and are not compared; %s",
+		p.OnlyA, p.RowsA, a, p.OnlyB, p.RowsB, b, p.advice())}
+}
+
+func (p *Pairing) advice() string {
+	if len(p.Would) > 0 {
+		return fmt.Sprintf("--id %s would pair them", strings.Join(p.Would, ","))
+	}
+	return "no column that both files have would pair them: give rows of the same input the same value in a column, " +
+		"and name it with --id COLUMN"
+}
