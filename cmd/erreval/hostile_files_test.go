@@ -24,7 +24,7 @@ var (
 	program    = flag.String("hostile-program", "", "with -hostile, a program to measure instead of this one")
 )
 
-// mostMemory is what the whole process may take, whatever the file: MiB, of which the default model takes 165.
+// mostMemory is what the whole process may take, whatever the file: MiB, of which the default model takes 235.
 const mostMemory = 512 * memoryFactor
 
 // TestHostileFiles: identify ends within mostMemory on every hostile file, with rows or a message, and so does refine
