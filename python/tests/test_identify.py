@@ -65,7 +65,8 @@ def test_path_of_other_columns(model: str, tmp_path: Path, caplog: pytest.LogCap
 
 
 def test_default_model() -> None:
-    frame = pd.DataFrame({"question": ["what wall??"], "answer": ["a mason"], "passage": ["A mason built it."]})
+    passage = "Ann Mason built the harbour wall in 1821. She had learnt the trade from her father."
+    frame = pd.DataFrame({"question": ["Who was she?"], "answer": ["Ann Mason"], "passage": [passage]})
     found = erreval.identify(frame)
     assert found["status"].tolist() == ["tagged"] and "Vague" in found["labels"][0]
     assert erreval.identify(frame, threshold={"Vague": 1.0}, labels_only=True)["probabilities"].tolist() == [{}]
