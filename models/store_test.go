@@ -88,7 +88,7 @@ func TestStore(t *testing.T) {
 func TestDraftOfKilledImport(t *testing.T) {
 	parent := t.TempDir()
 	at := func(name ...string) string { return filepath.Join(append([]string{parent}, name...)...) }
-	for _, dir := range []string{at(".mine.partial-killed"), at(".mine.partial-moved.old"), at(".other.partial-1")} {
+	for _, dir := range []string{at(".mine.partial-killed"), at(".mine.partial-moved", "old"), at(".other.partial-1")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -96,6 +96,9 @@ func TestDraftOfKilledImport(t *testing.T) {
 	living := draft(t, at("mine"), false)
 	if want := []string{at(".mine.partial-killed")}; !slices.Equal(living.Left, want) {
 		t.Errorf("removed %q, want %q", living.Left, want)
+	}
+	if err := errors.Join(os.RemoveAll(living.Dir), os.Mkdir(living.Dir, 0o755)); err != nil { // as a conversion does
+		t.Fatal(err)
 	}
 	next := draft(t, at("mine"), false)
 	if len(next.Left) > 0 {

@@ -338,7 +338,7 @@ func TestInitKilled(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{filepath.Base(living.Dir), "w"}; err != nil || !slices.Equal(names, want) {
+	if want := []string{filepath.Base(filepath.Dir(living.Dir)), "w"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("%q are left, %v; want %q", names, err, want)
 	}
 }
