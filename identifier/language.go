@@ -6,6 +6,7 @@ import (
 
 	"github.com/abadojack/whatlanggo"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -97,14 +98,14 @@ func (l *languages) check(values []string) error {
 			longest = i
 		}
 	}
-	text := firstLetters(values[longest])
+	text := words.First(values[longest], lettersLooked)
 	if other := l.otherScript(text); other != "" {
 		return l.unread(longest, other)
 	}
 	if other := l.otherLanguage(text); other != "" {
 		return l.unread(longest, other)
 	}
-	if other := l.otherScript(firstLetters(values[0])); other != "" {
+	if other := l.otherScript(words.First(values[0], lettersLooked)); other != "" {
 		return l.unread(0, other)
 	}
 	return nil
@@ -145,16 +146,4 @@ func (l *languages) otherLanguage(text string) string {
 		return ""
 	}
 	return other.String()
-}
-
-// firstLetters is the begin of a text that its language is told by.
-func firstLetters(text string) string {
-	n := 0
-	for i := range text {
-		if n == lettersLooked {
-			return text[:i]
-		}
-		n++
-	}
-	return text
 }

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
 )
 
@@ -218,22 +219,12 @@ func content(text string) []string {
 		if functionWords[w] {
 			continue
 		}
-		if w = beginning(w); !seen[w] {
+		if w = words.First(w, stem); !seen[w] {
 			seen[w] = true
 			out = append(out, w)
 		}
 	}
 	return out
-}
-
-func beginning(word string) string {
-	n := 0
-	for i := range word {
-		if n++; n > stem {
-			return word[:i]
-		}
-	}
-	return word
 }
 
 func firstWord(text string) string {

@@ -87,6 +87,18 @@ func Or(choices []string) string {
 	return strings.Join(choices[:last], ", ") + " or " + choices[last]
 }
 
+// First is a text's first code points, at most so many.
+func First(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n == most {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
 // Clip is the end of a text in one line of at most so many bytes, without what a terminal would execute.
 func Clip(text string, most int) string {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })

@@ -17,6 +17,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -364,7 +365,7 @@ func shortText(raw json.RawMessage) (string, bool) {
 		return "", false
 	}
 	if !c.isText {
-		return beginning(c.text), true
+		return words.First(c.text, maxText), true
 	}
 	return c.text, true
 }

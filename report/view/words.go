@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 )
 
 const (
@@ -87,17 +88,5 @@ func valueText(raw json.RawMessage) string {
 	return ""
 }
 
-// beginning is a text's first code points.
-func beginning(text string) string {
-	n := 0
-	for i := range text {
-		if n == maxText {
-			return text[:i]
-		}
-		n++
-	}
-	return text
-}
-
-// beginningOf is that of texts beside each other, as of a pair.
-func beginningOf(texts []string) string { return beginning(strings.Join(texts, " | ")) }
+// beginningOf is the beginning of texts beside each other, as of a pair.
+func beginningOf(texts []string) string { return words.First(strings.Join(texts, " | "), maxText) }
