@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/erreval/erreval/internal/regularfile"
 )
 
 // folder is a folder as a bucket: its path, with a / at the end.
@@ -21,40 +23,37 @@ func (f folder) stat(_ context.Context, key string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fileInfo(key, info)
+	return fileInfo(key, info), nil
 }
 
-// fileInfo is an error for what is no file.
-func fileInfo(key string, info fs.FileInfo) (*Info, error) {
-	if !info.Mode().IsRegular() {
-		return nil, &lastingError{errors.New("it is no file")}
+func fileInfo(key string, info fs.FileInfo) *Info {
+	return &Info{path.Base(key), info.Size(), info.ModTime()}
+}
+
+// fileError tells a file that is not there from one that another try would refuse, too.
+func fileError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return err
 	}
-	return &Info{path.Base(key), info.Size(), info.ModTime()}, nil
+	return &lastingError{err}
 }
 
 func (f folder) read(_ context.Context, key string, from, length int64) (io.ReadCloser, *Info, error) {
-	if _, err := f.stat(context.Background(), key); err != nil { // before opening: a pipe would wait
-		return nil, nil, err
-	}
-	file, err := os.Open(f.path(key))
+	file, err := regularfile.Open(f.path(key))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fileError(err)
 	}
 	found, err := file.Stat()
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	info, err := fileInfo(key, found)
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
 	if length < 0 {
-		length = info.size - from
+		length = found.Size() - from
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.NewSectionReader(file, from, length), file}, info, nil
+	}{io.NewSectionReader(file, from, length), file}, fileInfo(key, found), nil
 }
 
 func (f folder) list(_ context.Context, prefix string) (keys []string, err error) {

@@ -45,7 +45,7 @@ func openStore(name string) (s store, key string, err error) {
 	}
 	switch u.Scheme {
 	case "s3":
-		s, err = newBucket(u)
+		s, err = openBucket(u)
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", name, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -23,6 +24,23 @@ import (
 type bucket struct {
 	client minio.Core
 	name   string
+}
+
+// buckets are those opened, by address: each keeps its connections, and keys that the machine gave for an hour.
+var buckets sync.Map
+
+// openBucket gives the bucket of an address, whatever its key.
+func openBucket(u *url.URL) (*bucket, error) {
+	at := u.Host + "?" + u.RawQuery
+	if b, there := buckets.Load(at); there {
+		return b.(*bucket), nil //nolint:forcetypeassert // nothing else is in it
+	}
+	b, err := newBucket(u)
+	if err != nil {
+		return nil, err
+	}
+	buckets.Store(at, b)
+	return b, nil
 }
 
 // newBucket reads what may stand behind the ? of an address. Keys of access come from where AWS's own programs have
@@ -36,7 +54,8 @@ func newBucket(u *url.URL) (*bucket, error) {
 		value, err := query.Get(name), error(nil)
 		switch name {
 		case "endpoint":
-			if endpoint, err = url.Parse(value); err == nil && (endpoint.Host == "" || endpoint.Path != "") {
+			endpoint, err = url.Parse(value)
+			if err == nil && (endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http") {
 				err = errors.New("give https://HOST")
 			}
 		case "region":
@@ -57,7 +76,7 @@ func newBucket(u *url.URL) (*bucket, error) {
 	if o.Region == "" {
 		o.Region = setting("AWS_REGION", "AWS_DEFAULT_REGION")
 	}
-	o.Secure, o.Creds = endpoint.Scheme != "http", keys(profile)
+	o.Secure, o.Creds = endpoint.Scheme == "https", keys(profile)
 	client, err := minio.NewCore(endpoint.Host, o)
 	if err != nil {
 		return nil, err
