@@ -11,6 +11,12 @@ import (
 // little about the file.
 const FewUnpaired = 0.05
 
+// Of so many rows and columns of a file, values are kept to find columns that would pair them: hashes of 8 bytes.
+const (
+	adviceRows    = 100_000
+	adviceColumns = 64
+)
+
 // maxKeyColumns bounds the columns of which Pairing looks for two that would pair the rows.
 const maxKeyColumns = 12
 
@@ -74,11 +80,24 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 	s.groups = append(s.groups, group)
 	system, _ := row.Get(ColumnSystem)
 	s.system = append(s.system, hash(string(system)))
+	s.keepValues(row, hash)
+	s.rows++
+}
+
+// keepValues keeps hashes of a row's values; none of a file of too many rows.
+func (s *pairSide) keepValues(row *Row, hash func(...string) uint64) {
+	if s.rows >= adviceRows {
+		s.columns, s.values = nil, nil
+		return
+	}
 	for _, c := range row.columns {
 		if c.value[0] != '"' && !wholeNumber.Match(c.value) || string(c.value) == `""` {
 			continue
 		}
 		values, there := s.values[c.name]
+		if !there && len(s.columns) == adviceColumns {
+			continue
+		}
 		if !there {
 			if s.values == nil {
 				s.values = map[string][]uint64{}
@@ -88,7 +107,6 @@ func (p *Pairing) add(s *pairSide, row *Row) {
 		values = append(values, make([]uint64, s.rows-len(values))...)
 		s.values[c.name] = append(values, hash(string(c.value)))
 	}
-	s.rows++
 }
 
 // Match pairs the rows.
