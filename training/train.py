@@ -72,7 +72,7 @@ def simulated(path, codes, rng):
 
 def labelled(path, teacher=None, names=()):
     rows = common.read(path)
-    for r, taught in zip(rows, common.read(teacher) if teacher else []):
+    for r, taught in zip(rows, common.read(teacher), strict=True) if teacher else ():
         r["taught"] = torch.tensor([taught["diagnosis"]["probabilities"][n] for n in names])
     for r in rows:
         if not set(r["labels"]) & {"Off Target Answer", "Information Not Mentioned", "Off Topic", "Factual Error", "Incomplete",
