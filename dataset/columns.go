@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/spelling"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // LookAhead is in how many rows of a file without a header a column has to be missing to be one that the file lacks.
@@ -56,7 +57,27 @@ func (e *ColumnsError) Error() string {
 	for _, field := range e.optional {
 		text += fmt.Sprintf(" (and, where there is one, --map %s=COLUMN)", field)
 	}
+	if fit := fitting(e.First); len(fit) > 0 {
+		text += "; the columns are those of another task: --taxonomy " + strings.Join(fit, " or ")
+	}
 	return text
+}
+
+// fitting are the built-in taxonomies of which a row has every field that is needed.
+func fitting(row *Row) (names []string) {
+	for _, name := range taxonomy.Builtins() {
+		t, err := taxonomy.Builtin(name)
+		lacks := func(f taxonomy.Field) bool { return !f.Optional && !hasField(row, f.Name) }
+		if err == nil && !slices.ContainsFunc(t.Fields, lacks) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func hasField(row *Row, field string) bool {
+	_, guessed := findColumn(field, row.Columns(), nil)
+	return guessed || chatPart(field, row) != ""
 }
 
 // lookedAt is a record that was read ahead, or the error of reading it.

@@ -91,7 +91,8 @@ func fuzzRows(t *testing.T, r *Reader) error {
 func FuzzList(f *testing.F) {
 	fuzzFormat(f, JSON, []byte(`{"version":1,"data":[{"title":"t","paragraphs":[{"context":"p","qas":[{"question":"q","answers":[{"text":"a"}]}]}]}],"x":2}`),
 		[]byte(`{"data":1}`), []byte(`{"data":[`+good+`],"data":[`+good+`]}`), []byte(`{"data":[],"d\u0061ta":[`+good+`]}`),
-		[]byte("[\n{\"question\":\"q\",\n\"answer\":[\n1],\"passage\":\"p\"}]"), []byte(`{"data" : [`), []byte(good+good))
+		[]byte("[\n{\"question\":\"q\",\n\"answer\":[\n1],\"passage\":\"p\"}]"), []byte(`{"data" : [`), []byte(good+good),
+		[]byte(promptfooLog), []byte(inspectLog))
 }
 
 func FuzzCSV(f *testing.F) {

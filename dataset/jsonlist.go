@@ -16,7 +16,7 @@ import (
 )
 
 // list reads a JSON list of objects, item by item: [ … ], {"data": [ … ]}, or objects one after the
-// other. A SQuAD article in it becomes one row a question.
+// other. A SQuAD article in it becomes one row a question, a log of an evaluation one row an output.
 type list struct {
 	in     *bounded.Reader
 	dec    *json.Decoder
@@ -26,8 +26,9 @@ type list struct {
 	open   int      // braces that are open around what is read, outside a list
 	closer string   // what stands behind the list: "}" or ""
 	beside []string // keys beside "data"
-	squad  []record // rows of the article at hand
+	rows   []record // of the article or log at hand
 	nested bool     // an article was seen
+	log    string   // whose log was seen: "promptfoo", "Inspect" or ""
 	long   bool     // one expands to more than a record may take
 	err    error    // final
 }
@@ -38,8 +39,8 @@ func newList(r io.Reader, file string, limit int) *list {
 }
 
 func (l *list) next() (record, error) {
-	if l.err == nil && len(l.squad) == 0 {
-		l.err = l.fillQuestions()
+	if l.err == nil && len(l.rows) == 0 {
+		l.err = l.fillRows()
 	}
 	if bounded.IsTooLong(l.err) {
 		return record{}, l.skipLong()
@@ -47,8 +48,8 @@ func (l *list) next() (record, error) {
 	if l.err != nil {
 		return record{}, l.err
 	}
-	rec := l.squad[0]
-	l.squad = l.squad[1:]
+	rec := l.rows[0]
+	l.rows = l.rows[1:]
 	l.item++
 	rec.place = l.item
 	if rec.columns != nil {
@@ -151,22 +152,28 @@ func oneLine(columns []column) []column {
 	return columns
 }
 
-// fillQuestions reads the next item into l.squad: itself, or the questions of an article.
-func (l *list) fillQuestions() error {
-	for len(l.squad) == 0 {
+// fillRows reads the next item into l.rows: itself, or the questions of an article, or the outputs of a log.
+func (l *list) fillRows() error {
+	for len(l.rows) == 0 {
 		raw, err := l.readItem()
 		if err != nil {
 			return err
 		}
-		rows, ok, err := flattenArticle(raw, l.in.Max)
-		if err != nil {
+		rows, isArticle, err := flattenArticle(raw, l.in.Max)
+		var log string
+		if err == nil && !isArticle {
+			rows, log, err = flattenLog(raw, l.in.Max)
+		}
+		switch {
+		case err != nil:
 			l.long = true
 			return err
-		}
-		if ok {
-			l.squad, l.nested = rows, true
-		} else {
-			l.squad = []record{{raw: raw}}
+		case isArticle:
+			l.rows, l.nested = rows, true
+		case log != "":
+			l.rows, l.log = rows, log
+		default:
+			l.rows = []record{{raw: raw}}
 		}
 	}
 	return nil
@@ -323,6 +330,9 @@ func (l *list) notes() []string {
 	}
 	if l.nested {
 		notes = append(notes, "SQuAD: one row a question, with its paragraph's and article's columns")
+	}
+	if l.log != "" {
+		notes = append(notes, "results of "+l.log+": one row an output")
 	}
 	return notes
 }

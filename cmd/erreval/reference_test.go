@@ -322,7 +322,7 @@ func writeFormats(t *testing.T, b *strings.Builder) {
 		names      []string
 	}{
 		{dataset.JSONL, "one JSON object a line; the default", []string{"a.jsonl", "a.ndjson"}},
-		{dataset.JSON, "a list of objects; also SQuAD, or objects one after the other", []string{"a.json"}},
+		{dataset.JSON, "a list of objects; also SQuAD, logs of promptfoo and Inspect, or objects one after the other", []string{"a.json"}},
 		{dataset.CSV, "RFC 4180 with a header", []string{"a.csv"}},
 		{dataset.TSV, "the same with tabs", []string{"a.tsv", "a.tab"}},
 		{dataset.XLSX, "one sheet of a workbook", []string{"a.xlsx", "a.xlsm"}},

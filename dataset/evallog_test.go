@@ -1,0 +1,82 @@
+package dataset
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Logs in the forms that promptfoo 0.120 and Inspect 0.3 document.
+const (
+	promptfooLog = `{"evalId":"e","results":{"version":3,"prompts":[],"results":[
+{"prompt":{"raw":"Say hi to Ann","label":"p"},"vars":{"name":"Ann","response":"no"},"response":{"output":"Hi, Ann!"},
+ "provider":{"id":"openai:gpt-4o-mini","label":"mini"},"success":true,"score":1},
+{"prompt":{"raw":"[{\"role\":\"user\",\"content\":\"Say hi\"}]"},"response":{"output":{"a":1}},"provider":{"id":"x"}},
+{"prompt":{"raw":"Say hi"},"error":"timeout","provider":"y"}]},"config":{}}`
+	inspectLog = `{"version":2,"eval":{"task":"t","model":"openai/gpt"},"samples":[
+{"id":1,"epoch":1,"input":"2+2?","target":["4","four"],
+ "output":{"choices":[{"message":{"role":"assistant","content":"Four."}}]},"scores":{"match":{"value":"C"}}},
+{"id":1,"epoch":2,"input":[{"role":"user","content":"2+2?"}],"target":"4",
+ "output":{"choices":[{"message":{"role":"assistant","content":[{"type":"text","text":"5"}]}}]}}],"stats":{}}`
+)
+
+// TestLog: a row an output, whatever else stands in a log; one without output is a fault of its row.
+func TestLog(t *testing.T) {
+	task, err := taxonomy.Builtin("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		log  string
+		want []string // response|instruction|system, or the begin of an error
+		rest string   // columns of the first row
+	}{
+		"promptfoo": {promptfooLog, []string{"Hi, Ann!|Say hi to Ann|mini", `{"a":1}|Say hi|x`,
+			`in.json: item 3: no column "response"; the columns are system, prompt;`},
+			"system,prompt,response,name,success,score"},
+		"Inspect": {inspectLog, []string{"Four.|2+2?|openai/gpt", "5|2+2?|openai/gpt"},
+			"id,system,input,response,target,score_match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			format, err := ParseFormat("json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := NewSource(strings.NewReader(c.log), "in.json", Options{Taxonomy: task, Format: format})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for {
+				row, err := r.Read()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					got = append(got, err.Error())
+					continue
+				}
+				if len(got) == 0 && strings.Join(row.Columns(), ",") != c.rest {
+					t.Errorf("columns %s, want %s", strings.Join(row.Columns(), ","), c.rest)
+				}
+				system, _ := row.Get(ColumnSystem)
+				got = append(got, strings.Join(row.Values, "|")+"|"+PlainText(system))
+			}
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) || !strings.Contains(strings.Join(r.Notes(), "; "), name) {
+				t.Errorf("got  %q\nwant %q\nnotes %q", got, c.want, r.Notes())
+			}
+		})
+	}
+}
+
+// TestLogOfManySamples: what a log expands to is bounded as a record is.
+func TestLogOfManySamples(t *testing.T) {
+	log := `{"eval":{"model":"m"},"samples":[` + strings.Repeat("{},", 40_000) + `{}]}`
+	if _, _, err := flattenLog([]byte(log), 1<<20); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("a log of 40,001 samples: %v", err)
+	}
+}
