@@ -23,7 +23,7 @@ MORE = DATA / "questions_more.jsonl.gz"
 LLM = DATA / "questions_llm.jsonl.gz"
 # Labels of Quiz Design, of three annotations each; those of the material's `train` rows are of one.
 QUIZ = DATA / "quizdesign_labels.jsonl.gz"
-# Labels of the questions of 21 systems; those of the pool (qg_real_pool.jsonl) are for `train`.
+# Labels of the questions of 21 systems; those of the pool (qg_real_pool.jsonl) are for `train`. Some of `train` were read again.
 SYSTEMS, POOL = DATA / "systems_labels.jsonl.gz", "qg_real_pool"
 # Right questions of `train` of which a few words were changed by hand: minimal pairs.
 EDITS = DATA / "question_edits.jsonl.gz"
@@ -117,10 +117,12 @@ def main():
     a.out.mkdir(parents=True, exist_ok=True)
 
     labelled = [r | {"part": kind} for kind, name in LABELLED.items() for r in read(a.material / f"{name}.jsonl")]
-    quiz = {r["id"]: r["labels"] for r in unpack(QUIZ)}
+    quiz, systems = {r["id"]: r["labels"] for r in unpack(QUIZ)}, {r["row"]: r["labels"] for r in unpack(SYSTEMS)}
     for r in labelled:
         if r["part"] == "quiz":
             r["labels"] = quiz[r["id"]]
+        elif r["part"] == "real":
+            r["labels"] = systems[row_key(r)]
     labelled += pooled(read(a.material / f"{POOL}.jsonl"))
     human = {name: read(a.material / f"{name}.jsonl") for name in RIGHT}
     passages = {r["passage"] for rows in [*human.values(), labelled] for r in rows}

@@ -9,7 +9,7 @@ import gzip
 import json
 import pathlib
 
-from data import QUIZ, exact, key, of, read, row_key, unpack
+from data import QUIZ, SYSTEMS, exact, key, of, read, row_key, unpack
 
 
 def paragraphs(passage, known):
@@ -45,9 +45,10 @@ def main():
         dump(a.out / "questions_more.jsonl.gz", [{"id": r["id"], "passage_sha256": [key(r["passage"])], "title": r["title"], "answer": r["answer"],
              "question": r["question"], "labels": r["labels"], "kind": r["kind"], "source": r["source"], "split": "train"} for r in read(a.more)])
     if a.pool:
+        again = {r["row"]: {k: r[k] for k in ("labels", "annotations") if k in r} for r in unpack(SYSTEMS)}  # some were read again
         systems = [(r, {"split": r["split"]}) for r in read(a.material / "qg_real_labels.jsonl")] + [(r, {"split": "train", "chosen": r["chosen"]}) for r in read(a.pool)]
         dump(a.out / "systems_labels.jsonl.gz", [{"row": row_key(r), "source": r["source"], "system": r["system"], "labels": r["labels"], **how} |
-             ({"annotations": r["annotations"]} if r.get("annotations") else {}) for r, how in systems])
+             ({"annotations": r["annotations"]} if r.get("annotations") else {}) | again.get(row_key(r), {}) for r, how in systems])
     known = {key(r["passage"]) for f in a.material.glob("*.jsonl") if not f.name.startswith(("qg_", "quizdesign", "pandalm"))
              for r in read(f) if r["passage"]}
     cache = {}
