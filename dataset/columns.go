@@ -26,6 +26,7 @@ type ColumnsError struct {
 	id       string   // column of the id; then Fields is empty
 	named    []string // column that each of Fields was looked for in
 	optional []string // fields that First lacks as well, and that rows may lack
+	task     string   // the taxonomy's name
 }
 
 func (e *ColumnsError) Error() string {
@@ -57,7 +58,7 @@ func (e *ColumnsError) Error() string {
 	for _, field := range e.optional {
 		text += fmt.Sprintf(" (and, where there is one, --map %s=COLUMN)", field)
 	}
-	if fit := fitting(e.First); len(fit) > 0 {
+	if fit := fitting(e.First); len(fit) > 0 && !slices.Contains(fit, e.task) {
 		text += "; the columns are those of another task: --taxonomy " + strings.Join(fit, " or ")
 	}
 	return text
@@ -111,7 +112,7 @@ func (r *Reader) guessColumns(rec record) error {
 		r.takeIDColumns()
 		return nil
 	}
-	e := &ColumnsError{First: r.rowWithoutValues(rec)}
+	e := &ColumnsError{First: r.rowWithoutValues(rec), task: r.opt.Taxonomy.Name}
 	if err := r.findIDColumns(e.First); err != nil {
 		return err
 	}
