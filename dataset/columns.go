@@ -112,7 +112,7 @@ func (r *Reader) guessColumns(rec record) error {
 		r.takeIDColumns()
 		return nil
 	}
-	e := &ColumnsError{First: r.rowWithoutValues(rec), task: r.opt.Taxonomy.Name}
+	e := &ColumnsError{First: r.rowWithoutValues(rec)}
 	if err := r.findIDColumns(e.First); err != nil {
 		return err
 	}
@@ -128,6 +128,7 @@ func (r *Reader) guessColumns(rec record) error {
 	if len(e.Fields) == 0 {
 		return nil
 	}
+	e.task = r.opt.Taxonomy.Name
 	for _, field := range r.fields {
 		_, found := e.First.find(r.column[field])
 		switch {
