@@ -21,8 +21,11 @@ Files that were filled in, of any format that export writes; NAME says who did i
    erreval refine merge work records.json project-3.json
 
 Nothing is merged while anything is wrong: each fault is named with its place, and all are kept in
-merge.rejected.jsonl in the batch's folder. Rows that reviewers answered differently stay out, and are listed in
-conflicts.jsonl there: write "labels" and "reviewer" into its lines, and merge that file.`,
+merge.rejected.jsonl in the batch's folder. Rows that reviewers answered differently stay out until somebody decides,
+on a page of these rows or in their workbook; then the same line merges them:
+   erreval refine review work B001 --conflicts --reviewer cleo
+   erreval refine merge work
+   erreval refine merge work cleo=work/batches/B001/conflicts/review.xlsx`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.BoolFlag{Name: "partial", Usage: "leave out rows that nobody answered; they can be merged later"},
 			jsonFlag()},
@@ -50,10 +53,10 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := printResult(ctx, e, merged); err != nil || merged.ConflictsFile == "" {
+	if err := printResult(ctx, e, merged); err != nil || len(merged.Conflicts) == 0 {
 		return err
 	}
-	err = fmt.Errorf("%s: reviewers differ on %s; write labels and reviewer into %s, and merge that file", merged.Batch,
-		words.Plural(len(merged.Conflicts), "row", "rows"), merged.ConflictsFile)
+	err = fmt.Errorf("%s: reviewers differ on %s; decide %s; then merge again, a workbook as NAME=FILE", merged.Batch,
+		words.Plural(len(merged.Conflicts), "row", "rows"), merged.Deciding.Places())
 	return exit.With(exit.Incomplete, err)
 }

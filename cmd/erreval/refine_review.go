@@ -25,10 +25,14 @@ line goes on with it:
 On a machine without a browser, through a tunnel made with: ssh -L 8123:127.0.0.1:8123 MACHINE
    erreval refine review work --port 8123 --no-open
 
+What reviewers of a merged batch differ on, with what each of them said, to be decided:
+   erreval refine review work B001 --conflicts --reviewer cleo
+
 Then: erreval refine merge work`,
 		Flags: []cli.Flag{batchFlag(),
 			&cli.StringFlag{Name: "reviewer",
 				Usage: "`NAME` of who answers; each has a file of answers (default: the name of the account)"},
+			&cli.BoolFlag{Name: "conflicts", Usage: "only the rows of a merged batch on which reviewers differ; you decide"},
 			&cli.IntFlag{Name: "port", Usage: "`N` of the page's address (default: any that is free)"},
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, and open no browser"}},
 		Action: func(ctx *cli.Context) error { return runRefineReview(ctx, e) },
@@ -79,5 +83,5 @@ func reviewOf(ctx *cli.Context) (*page.Review, error) {
 	if name != "" && given != "" && name != given {
 		return nil, exit.Usagef("the batch is %s, or --batch %s? Give one", given, name)
 	}
-	return w.Review(cmp.Or(given, name), cmp.Or(ctx.String("reviewer"), review.Account()))
+	return w.Review(cmp.Or(given, name), cmp.Or(ctx.String("reviewer"), review.Account()), ctx.Bool("conflicts"))
 }

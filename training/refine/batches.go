@@ -60,10 +60,11 @@ func (w *Workspace) reviewConfig() (review.Config, error) {
 	return config, nil
 }
 
-// Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not merged.
-// It is an error if nobody named a batch and none has items left. The other errors are those of OpenBatch, and an
-// *OptionError for wrong settings or a reviewer without a usable name.
-func (w *Workspace) Review(name, reviewer string) (*page.Review, error) {
+// Review is what page.New needs to have a batch reviewed: the one of that name, or for "" the first that is not merged;
+// with conflicts only what its reviewers differ on, to be decided. It is an error if there is no such row, or if nobody
+// named a batch and none has items left. The other errors are those of OpenBatch, and an *OptionError for wrong
+// settings or a reviewer without a usable name.
+func (w *Workspace) Review(name, reviewer string, conflicts bool) (*page.Review, error) {
 	if err := review.CheckReviewer(reviewer); err != nil {
 		return nil, optionErrorf("--reviewer: %w", err)
 	}
@@ -77,12 +78,18 @@ func (w *Workspace) Review(name, reviewer string) (*page.Review, error) {
 	}
 	r := &page.Review{Batch: f, Reviewer: reviewer, Next: "erreval refine merge " + words.Quote(w.Dir),
 		ShowLabels: config.Proposals != review.ShowNothing, ShowProbabilities: config.Proposals == review.ShowProbabilities}
-	if name != "" {
+	if name != "" || conflicts {
 		r.Next += " --batch " + f.ID
-		return r, nil
 	}
 	earlier, err := f.Earlier()
-	if err == nil && earlier.Number > 0 && earlier.Open == 0 {
+	switch {
+	case err != nil:
+	case conflicts && len(earlier.Conflicts) == 0:
+		err = fmt.Errorf("%s has no row that waits for a decision between reviewers; erreval refine status %s names the "+
+			"batch that has", f.ID, words.Quote(w.Dir))
+	case conflicts:
+		r.Batch = f.Differing(earlier)
+	case name == "" && earlier.Number > 0 && earlier.Open == 0:
 		err = fmt.Errorf("every batch is merged; choose the next with: erreval refine select %s\n"+
 			"to go through %s all the same, name it: erreval refine review %[1]s %[2]s", words.Quote(w.Dir), f.ID)
 	}

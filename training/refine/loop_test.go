@@ -77,7 +77,7 @@ func TestLoop(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "filled.jsonl"), strings.ReplaceAll(string(text), `"labels":null`, `"labels":["Long"]`))
 	merged, err := w.Merge(MergeOptions{Files: []string{"anna=" + filepath.Join(dir, "filled.jsonl")}, Command: "merge"})
-	if err != nil || !merged.New || merged.Train+merged.Random == 0 || merged.ConflictsFile != "" {
+	if err != nil || !merged.New || merged.Train+merged.Random == 0 || len(merged.Conflicts) > 0 {
 		t.Fatalf("%+v, %v", merged, err)
 	}
 	if _, err := w.RankQuality(t.Context(), QualityOptions{Method: "chance"}); !errors.As(err, &option) {

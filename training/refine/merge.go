@@ -29,8 +29,8 @@ type MergeOptions struct {
 // Merged is what became of a batch's answers. Its JSON is that of the review.Merge.
 type Merged struct {
 	*review.Merge
-	New           bool   `json:"-"` // it added something; else nothing was changed
-	ConflictsFile string `json:"-"` // lists the items on which reviewers differ, for whoever decides; "" without any
+	New      bool     `json:"-"` // it added something; else nothing was changed
+	Deciding Deciding `json:"-"` // of the items on which reviewers differ
 
 	labels string // in words
 }
@@ -81,7 +81,7 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		if !merged.New {
 			number--
 		}
-		merged.ConflictsFile = filepath.Join(m.f.Dir, review.MergeName(review.ConflictsStem, number, ".jsonl"))
+		merged.Deciding = w.deciding(m.f.ID, number)
 	}
 	return merged, removeFiles(m.rejectedPath())
 }
@@ -192,17 +192,23 @@ func (m *merging) commit(command string) (err error) {
 	return unit.Commit(command)
 }
 
-// record is merge.json, the answers that were used, and the open conflicts, by path.
+// record is merge.json, the answers that were used, and the workbook of the open conflicts, by path.
 func (m *merging) record() (map[string][]byte, error) {
 	record, err := json.MarshalIndent(m.out.Merge, "", "  ")
 	answers, answersErr := review.Lines(m.out.Answers)
-	conflicts, conflictsErr := exchange.Conflicts(m.f, m.out.Conflicts)
 	path := func(stem, extension string) string {
 		return filepath.Join(BatchesDir, m.f.ID, review.MergeName(stem, m.out.Number, extension))
 	}
 	files := map[string][]byte{path(review.MergeStem, ".json"): append(record, '\n'),
-		path(review.UsedStem, ".jsonl"): answers, path(review.ConflictsStem, ".jsonl"): conflicts}
-	return files, errors.Join(err, answersErr, conflictsErr)
+		path(review.UsedStem, ".jsonl"): answers}
+	if len(m.out.Conflicts) > 0 {
+		differing := m.f.Differing(&review.Earlier{Number: m.out.Number, Conflicts: m.out.Conflicts, Answers: m.out.Answers})
+		// A text that is too long for a cell keeps no row back: the page shows it.
+		if book, err := exchange.Export(differing, exchange.XLSX, exchange.Options{}); err == nil {
+			files[filepath.Join(path(review.ConflictsStem, ""), book[0].Name)] = book[0].Data
+		}
+	}
+	return files, errors.Join(err, answersErr)
 }
 
 // Text writes what was merged and what not, what each reviewer did, and how far they agree.

@@ -17,6 +17,7 @@ import (
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 	"github.com/erreval/erreval/training/review"
+	"github.com/erreval/erreval/training/review/exchange"
 )
 
 // Status says where a workspace stands. Its JSON keys are stable.
@@ -53,8 +54,31 @@ type BatchStatus struct {
 	Merged    bool           `json:"merged"`
 	Missing   int            `json:"missing"`   // items that nobody had answered at the last merge
 	Conflicts int            `json:"conflicts"` // items on which reviewers differed at the last merge, and nobody decided
+	Deciding
+}
 
-	ConflictsFile string `json:"conflicts_file,omitempty"` // lists these, for whoever decides
+// Deciding is where somebody settles what reviewers differ on; zero where they do not.
+type Deciding struct {
+	Page string `json:"conflicts_page,omitempty"` // the command that opens the page of these rows
+	File string `json:"conflicts_file,omitempty"` // their workbook; "" where a text is too long for one
+}
+
+// deciding is where what the nth merge of a batch left in conflict is settled.
+func (w *Workspace) deciding(batch string, number int) Deciding {
+	d := Deciding{Page: fmt.Sprintf("erreval refine review %s %s --conflicts", words.Quote(w.Dir), batch)}
+	book := filepath.Join(review.ConflictsDir(w.Path(BatchesDir, batch), number), exchange.WorkbookFile)
+	if fileThere(book) {
+		d.File = book
+	}
+	return d
+}
+
+// Places names the page and the workbook.
+func (d Deciding) Places() string {
+	if d.File == "" {
+		return "with: " + d.Page
+	}
+	return fmt.Sprintf("with: %s, or in %s", d.Page, words.Quote(d.File))
 }
 
 // IterationLine is one iteration in short.
@@ -170,7 +194,7 @@ func (w *Workspace) batchStatus(id string) (BatchStatus, error) {
 		last := merges[n-1]
 		b.Merged, b.Missing, b.Conflicts = true, len(last.Missing), len(last.Conflicts)
 		if b.Conflicts > 0 {
-			b.ConflictsFile = filepath.Join(dir, review.MergeName(review.ConflictsStem, n, ".jsonl"))
+			b.Deciding = w.deciding(id, n)
 		}
 	}
 	return b, errors.Join(err, w.countAnswers(&b))

@@ -97,7 +97,7 @@ func (b *BatchStatus) words() string {
 		open = append(open, fmt.Sprintf("%d not answered", b.Missing))
 	}
 	if b.Conflicts > 0 {
-		open = append(open, fmt.Sprintf("%d in conflict (to be decided in %s)", b.Conflicts, b.ConflictsFile))
+		open = append(open, fmt.Sprintf("%d in conflict, which wait to be decided %s", b.Conflicts, b.Places()))
 	}
 	if len(open) > 0 {
 		text += " but for " + strings.Join(open, " and ")

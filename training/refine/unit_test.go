@@ -308,12 +308,18 @@ func TestStatusOfBatches(t *testing.T) {
 		t.Errorf("both: %+v, next %s", b, s.Next)
 	}
 	write(t, w.Path("batches/B001/merge.json"), `{"conflicts":[{"item_id":"1"},{"item_id":"2"}]}`)
-	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 ||
-		b.ConflictsFile != w.Path("batches/B001/conflicts.jsonl") {
-		t.Errorf("merged: %+v", b)
+	page := Deciding{Page: "erreval refine review " + w.Dir + " B001 --conflicts"}
+	if _, b := status(); !b.Merged || b.Conflicts != 2 || b.Missing != 0 || b.Deciding != page {
+		t.Errorf("merged, without a workbook: %+v", b)
+	}
+	book := w.Path("batches/B001/conflicts/review.xlsx")
+	write(t, book, "a workbook")
+	if _, b := status(); b.File != book || b.Page != page.Page || !strings.HasSuffix(b.words(),
+		" but for 2 in conflict, which wait to be decided with: "+page.Page+", or in "+book) {
+		t.Errorf("merged: %s", b.words())
 	}
 	write(t, w.Path("batches/B001/merge-2.json"), `{"missing":["2"]}`)
-	if _, b := status(); !b.Merged || b.Conflicts != 0 || b.Missing != 1 || b.ConflictsFile != "" {
+	if _, b := status(); !b.Merged || b.Conflicts != 0 || b.Missing != 1 || b.Deciding != (Deciding{}) {
 		t.Errorf("merged again: %+v", b)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/erreval/erreval/internal/regularfile"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/training/review"
 )
 
 // hashFiles are size and hash of all files that a step made in a folder, by path; but not of those that version control
@@ -46,8 +47,9 @@ func isLeftOut(rel string) bool {
 		return true
 	}
 	parts := strings.Split(rel, "/")
-	return len(parts) > 3 && parts[0] == IterationDir &&
-		slices.Contains([]string{"model", "verifier", "checkpoint"}, parts[2])
+	return len(parts) > 3 && (parts[0] == IterationDir &&
+		slices.Contains([]string{"model", "verifier", "checkpoint"}, parts[2]) ||
+		parts[0] == BatchesDir && strings.HasPrefix(parts[2], review.ConflictsStem))
 }
 
 // seal sets the checksum of an entry.

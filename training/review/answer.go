@@ -126,9 +126,25 @@ func eachAnswer(data []byte, file string, t *taxonomy.Taxonomy, f func(Answer)) 
 	})
 }
 
-// Answers reads answers/*.jsonl of the batch: what was answered on the review page. None is no error.
+// Answers reads answers/*.jsonl of the batch and of its conflicts: what was answered on the review page. None is no
+// error.
 func (f *Frozen) Answers() ([]Answer, error) {
-	entries, err := os.ReadDir(filepath.Join(f.Dir, AnswersDir))
+	entries, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.answersIn(f.Dir)
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), ConflictsStem) {
+			answers, readErr := f.answersIn(filepath.Join(f.Dir, e.Name()))
+			all, err = append(all, answers...), errors.Join(err, readErr)
+		}
+	}
+	return all, err
+}
+
+func (f *Frozen) answersIn(dir string) ([]Answer, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, AnswersDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -136,7 +152,7 @@ func (f *Frozen) Answers() ([]Answer, error) {
 	var faults []error
 	for _, e := range entries {
 		if filepath.Ext(e.Name()) == ".jsonl" {
-			answers, err := f.readAnswers(filepath.Join(f.Dir, AnswersDir, e.Name()))
+			answers, err := f.readAnswers(filepath.Join(dir, AnswersDir, e.Name()))
 			all, faults = append(all, answers...), append(faults, err)
 		}
 	}

@@ -170,6 +170,7 @@ type Frozen struct {
 	All      []Item     // in the file's order
 	Columns  []Column   // what reviewers read of an item
 	Values   [][]string // the texts of each item, parallel to Columns
+	Decides  bool       // an answer goes before those of other reviewers: see Differing
 	index    map[string]int
 }
 

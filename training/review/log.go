@@ -218,9 +218,10 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Add checks the answer (see Refused) and saves it. Its reviewer and the hash of its text are filled in.
+// Add checks the answer (see Refused) and saves it. Its reviewer, the hash of its text, and whether it decides between
+// others are filled in.
 func (l *Log) Add(a Answer) error {
-	a.Reviewer = l.reviewer
+	a.Reviewer, a.Resolves = l.reviewer, l.frozen.Decides
 	if i, ok := l.frozen.Find(a.ItemID); ok {
 		a.TextSHA256 = l.frozen.All[i].TextSHA256
 	}

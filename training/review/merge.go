@@ -67,10 +67,11 @@ type MergeOptions struct {
 
 // Earlier is what earlier merges of the batch left.
 type Earlier struct {
-	Number  int                 // of the last merge; 0 is none
-	Open    int                 // items that it left: nobody had answered them, or reviewers differed
-	Decided map[string][]string // item to labels, of all
-	Answers []Answer            // that they used, with the last merge's
+	Number    int                 // of the last merge; 0 is none
+	Open      int                 // items that it left: nobody had answered them, or reviewers differed
+	Conflicts []Conflict          // of these, those on which reviewers differed
+	Decided   map[string][]string // item to labels, of all
+	Answers   []Answer            // that they used, with the last merge's
 }
 
 // Outcome is a merge and what it adds.
@@ -309,7 +310,7 @@ func MergeName(stem string, number int, extension string) string {
 const (
 	MergeStem     = "merge"         // .json: Merge
 	UsedStem      = "merge.answers" // .jsonl: all answers that were used
-	ConflictsStem = "conflicts"     // .jsonl: open conflicts, to be answered and merged; absent without any
+	ConflictsStem = "conflicts"     // a folder: the open conflicts, to be answered and merged; absent without any
 )
 
 // IsMerged tells whether the batch in dir was merged, once at least.
@@ -346,7 +347,7 @@ func (f *Frozen) Earlier() (*Earlier, error) {
 	e := &Earlier{Number: len(merges), Decided: map[string][]string{}}
 	for _, m := range merges {
 		maps.Copy(e.Decided, m.Decided)
-		e.Open = len(m.Missing) + len(m.Conflicts)
+		e.Open, e.Conflicts = len(m.Missing)+len(m.Conflicts), m.Conflicts
 	}
 	if e.Number > 0 {
 		e.Answers, err = f.readAnswers(filepath.Join(f.Dir, MergeName(UsedStem, e.Number, ".jsonl")))

@@ -105,7 +105,7 @@ func Export(f *review.Frozen, name string, o Options) ([]File, error) {
 // layout names the columns of the flat formats. What reviewers read and the labels keep their names; a column of
 // erreval's own that would be called the same gets underscores.
 type layout struct {
-	batch, item, reviewer, labels, skipped, notes, text, proposed, resolves string
+	batch, item, reviewer, labels, skipped, notes, text, proposed, resolves, answered string
 
 	shown []string // parallel to Frozen.Columns
 	types []string // parallel to choices
@@ -132,7 +132,8 @@ func layoutOf(b *review.Frozen) layout {
 		name string
 	}{{&l.batch, "batch"}, {&l.item, "item_id"}, {&l.reviewer, "reviewer"}, {&l.labels, "labels"}, {&l.skipped,
 		"skipped"}, {&l.notes, "notes"},
-		{&l.text, "text_sha256"}, {&l.proposed, "proposed"}, {&l.resolves, "resolves"}} {
+		{&l.text, "text_sha256"}, {&l.proposed, "proposed"}, {&l.resolves, "resolves"},
+		{&l.answered, review.ColumnAnswered}} {
 		*c.to = free(c.name)
 	}
 	return l
@@ -209,27 +210,6 @@ func proposal(it *review.Item, show string) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Conflicts writes what reviewers disagree on as JSON Lines: each line shows the answers, and has "labels" and
-// "reviewer" to be filled in by whoever decides. Read takes the file back.
-func Conflicts(f *review.Frozen, conflicts []review.Conflict) ([]byte, error) {
-	var b bytes.Buffer
-	w := dataset.NewWriter(&b)
-	l := layoutOf(f)
-	for _, c := range conflicts {
-		i, _ := f.Find(c.ItemID)
-		r := flatRow(f, &l, i, Options{Proposals: review.ShowNothing})
-		r.set(l.resolves, c.Answers)
-		if r.err != nil {
-			return nil, r.err
-		}
-		if err := w.Write(&r.Row); err != nil {
-			return nil, err
-		}
-	}
-	err := w.Flush()
-	return b.Bytes(), err
 }
 
 // Saved is a file that Save wrote or found.

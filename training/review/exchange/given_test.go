@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -103,5 +104,43 @@ func TestReviewerAskedOnce(t *testing.T) {
 	_, err := Read(write(t, name, data), f, "")
 	if err == nil || strings.Count(err.Error(), "no reviewer is named") != 1 || strings.Count(err.Error(), "\n") != 0 {
 		t.Errorf("%v", err)
+	}
+}
+
+// The workbook of what reviewers differ on shows what they said, and what is filled in decides; so does a file of answers
+// of its page. Sheets of the batch itself decide nothing.
+func TestDecisions(t *testing.T) {
+	for _, f := range batches(t) {
+		say := sayings(f)[:2]
+		e := &review.Earlier{Number: 1, Answers: append(want(f, say, "anna"), want(f, []said{say[1], say[0]}, "ben")...)}
+		for _, it := range f.All[:2] {
+			e.Conflicts = append(e.Conflicts, review.Conflict{ItemID: it.ItemID})
+		}
+		d := f.Differing(e)
+		data := editor(t, export(t, d, XLSX, Options{})[WorkbookFile], func(book *excelize.File) {
+			text, err := book.GetCellValue(reviewSheet, cellOf(t, book, review.ColumnAnswered, 1))
+			if err != nil || !strings.HasPrefix(text, "anna: ") || !strings.Contains(text, "\nben: ") {
+				t.Errorf("shown: %q, %v", text, err)
+			}
+			setCell(t, book, clean(f.Taxonomy), 0, "yes")
+		})
+		page, err := d.OpenLog("cleo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		decision := want(f, []said{{labels: []string{clean(f.Taxonomy)}}}, "cleo")[0]
+		if err := errors.Join(page.Add(decision), page.Close()); err != nil {
+			t.Fatal(err)
+		}
+		decision.Resolves = true
+		for _, path := range []string{write(t, WorkbookFile, data), review.AnswersPath(d.Dir, "cleo")} {
+			got, err := Read(path, f, "cleo")
+			if err != nil || len(got) != 1 {
+				t.Fatalf("%s: %+v, %v", path, got, err)
+			}
+			if got[0].Place = (review.Place{}); !reflect.DeepEqual(got[0], decision) {
+				t.Errorf("%s: %+v, want %+v", path, got[0], decision)
+			}
+		}
 	}
 }

@@ -47,8 +47,10 @@ func (r *reader) flatVoice(row *dataset.Row, v *voice) (err error) {
 	if v.skipped, err = r.yes(row, r.l.skipped); err != nil {
 		return err
 	}
-	if raw, ok := row.Get(r.l.resolves); ok && string(raw) != "null" && string(raw) != "false" && string(raw) != `""` {
-		v.resolves = true
+	for _, name := range []string{r.l.resolves, r.l.answered} { // of the page's answers; of a sheet
+		if text := review.ColumnText(row, name); text != "" && text != "false" {
+			v.resolves = true
+		}
 	}
 	if text := review.ColumnText(row, "time"); text != "" {
 		if v.time, err = time.Parse(time.RFC3339, text); err != nil {

@@ -14,6 +14,9 @@ import (
 	"github.com/erreval/erreval/training/review"
 )
 
+// WorkbookFile is the name of the workbook of a batch.
+const WorkbookFile = "review.xlsx"
+
 // Sheets of the workbook, and widths of its columns in characters.
 const (
 	reviewSheet      = "review"
@@ -57,7 +60,7 @@ func exportWorkbook(f *review.Frozen, o Options) ([]File, error) {
 	if err := errors.Join(w.err, w.Close()); err != nil {
 		return nil, fmt.Errorf("workbook: %w", err)
 	}
-	return []File{{"review.xlsx", b.Bytes()}}, nil
+	return []File{{WorkbookFile, b.Bytes()}}, nil
 }
 
 func (w *workbook) makeStyles() {

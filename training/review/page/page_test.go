@@ -280,6 +280,36 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// TestDecisions: the page of what reviewers differ on shows those rows alone, with what was said, and its answers decide.
+func TestDecisions(t *testing.T) {
+	batch := newBatch(t)
+	id := batch.All[2].ItemID
+	p := newPage(t, Review{Reviewer: "cleo", Batch: batch.Differing(&review.Earlier{Number: 1,
+		Conflicts: []review.Conflict{{ItemID: id}}, Answers: []review.Answer{{ItemID: id, Reviewer: "anna",
+			Labels: []string{"Vague"}, Notes: evil}, {ItemID: id, Reviewer: "ben", Labels: []string{"No Error"}}}})})
+	_, body := ask(p, "GET", "/batch", "", nil)
+	var got shownBatch
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	said := []piece{{"anna: Vague (" + evil + ")\nben: No Error", false}}
+	if len(got.Items) != 1 || got.Fields[3].Name != review.ColumnAnswered || !slices.Equal(got.Items[0].Texts[3], said) {
+		t.Errorf("shown: %s", body)
+	}
+	if code, body := ask(p, "POST", "/answer", vague, nil); code != 422 {
+		t.Errorf("a row that nobody differs on: %d %s", code, body)
+	}
+	if code, body := ask(p, "POST", "/answer", strings.Replace(vague, "0001", "0003", 1), nil); code != 200 {
+		t.Errorf("%d %s", code, body)
+	}
+	if file := saved(t, p); !strings.Contains(file, `"resolves":true`) || strings.Count(file, "\n") != 1 {
+		t.Errorf("saved: %s", file)
+	}
+	if a, s, n := p.Progress(); a != 1 || s != 0 || n != 1 {
+		t.Errorf("progress %d %d %d", a, s, n)
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	p := newPage(t, Review{})
 	long := strings.Repeat("ä", longestNotes/2)

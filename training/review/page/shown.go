@@ -31,6 +31,7 @@ type shownType struct {
 type shownField struct {
 	Name       string `json:"name"`
 	Definition string `json:"definition"`
+	Group      bool   `json:"group,omitempty"` // rows may share it: it is long, and scrolls by itself
 }
 
 type shownItem struct {
@@ -57,7 +58,7 @@ func (p *Page) batch() *shownBatch {
 		b.Types = append(b.Types, shownType{y.Name, y.Category, y.Definition, y.NoError, key})
 	}
 	for _, c := range p.review.Batch.Columns {
-		b.Fields = append(b.Fields, shownField{c.Name, c.Definition})
+		b.Fields = append(b.Fields, shownField{c.Name, c.Definition, c.Group})
 	}
 	answers := p.given()
 	for i := range p.review.Batch.All {

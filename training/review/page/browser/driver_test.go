@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -269,6 +270,31 @@ func (b *tab) chosen() string {
 func (b *tab) text(id string) string {
 	b.t.Helper()
 	return value[string](b, `document.getElementById('`+id+`').innerText`)
+}
+
+// allSeen checks that there are n such elements, and that nothing of any lies outside the window or is scrolled away.
+func (b *tab) allSeen(selector string, n int) {
+	b.t.Helper()
+	hidden := value[[]string](b, `(() => {
+		const all = [...document.querySelectorAll('`+selector+`')], out = [];
+		if (all.length !== `+fmt.Sprint(n)+`) out.push('there are ' + all.length);
+		for (const e of all) {
+			const r = e.getBoundingClientRect();
+			let top = 0, bottom = innerHeight;
+			for (let p = e.parentElement; p; p = p.parentElement) {
+				if (getComputedStyle(p).overflowY === 'visible') continue;
+				top = Math.max(top, p.getBoundingClientRect().top);
+				bottom = Math.min(bottom, p.getBoundingClientRect().bottom);
+			}
+			if (!r.height || r.top < top - 1 || r.bottom > bottom + 1) {
+				out.push(e.innerText.slice(0, 20) + ' ' + r.top + ' to ' + r.bottom + ', seen ' + top + ' to ' + bottom);
+			}
+		}
+		return out;
+	})()`)
+	if len(hidden) > 0 {
+		b.t.Errorf("%s: not in sight: %q", selector, hidden)
+	}
 }
 
 // dark switches to the dark colours, or back.

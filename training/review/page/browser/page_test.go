@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -187,6 +188,39 @@ func TestResume(t *testing.T) {
 	}
 	b.do(chromedp.Navigate(address)) // the same page but for its #: it must load anew
 	b.row("Row 2 of 5")
+}
+
+// TestFits: on a small screen a row with a passage of some 150 words, every label with its key, the notes and the
+// buttons are seen at once, with what the identifier found and without; of a long passage its beginning, and the rest
+// scrolls while question and answer stay.
+func TestFits(t *testing.T) {
+	tax := builtin(t, "question-generation")
+	long := slices.Clone(rows[0])
+	long[2] = strings.Repeat(marrow+"\n\n", 4)
+	for _, show := range []bool{false, true} {
+		dir := freeze(t, tax, append([][]string{rows[3]}, long)...)
+		address, _ := serve(t, dir, tax, page.Review{Reviewer: "anna", ShowLabels: show, ShowProbabilities: show})
+		b := newTab(t)
+		b.size(1280, 900)
+		b.open(address)
+		for n, row := range []string{"Row 1 of 2", "Row 2 of 2"} {
+			b.row(row)
+			if n == 0 {
+				b.allSeen("#groups label", 11)
+				b.allSeen("#groups label kbd", 11)
+				b.allSeen("#fields dd", 3)
+			} else {
+				b.allSeen(".field:not(.shared) dd", 2)
+				if value[bool](b, `(() => { const p = document.querySelector('.shared'); return p.scrollHeight <= p.clientHeight; })()`) {
+					t.Error("a long passage does not scroll")
+				}
+			}
+			b.allSeen("#notes", 1)
+			b.allSeen("button:not(dialog button)", 8)
+			b.shoot(fmt.Sprintf("13-fits-%t-%d", show, n))
+			b.press(kb.ArrowRight)
+		}
+	}
 }
 
 // TestHostile: markup in every field, in notes and in the reviewer's sight stays text.

@@ -245,7 +245,7 @@ function drawItem() {
 
 function drawFields(it) {
   $('fields').dataset.item = it.id;
-  $('fields').replaceChildren(...batch.fields.map((field, i) => element('div', { className: i ? 'field' : 'field first' },
+  $('fields').replaceChildren(...batch.fields.map((field, i) => element('div', { className: 'field' + (i ? '' : ' first') + (field.group ? ' shared' : '') },
     element('dt', { title: field.definition }, field.name),
     element('dd', { dir: 'auto' }, ...text(it.texts[i])))));
   for (const type of batch.types) {
