@@ -27,7 +27,7 @@ type printer struct {
 
 // Widths of what is printed, in columns.
 const (
-	leastWidth = 60
+	leastWidth = 40
 	showWidth  = 110 // as wide as text reads well
 )
 

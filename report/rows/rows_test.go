@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/report"
@@ -95,5 +96,38 @@ func TestTableIsSafe(t *testing.T) {
 	if len(lines) != 2+cellLines || !strings.Contains(lines[len(lines)-1], "…") ||
 		!strings.Contains(out.String(), "untagged: the model failed") {
 		t.Errorf("got %d lines:\n%s", len(lines), &out)
+	}
+}
+
+// TestWidths: what is printed fits the terminal from 40 columns on.
+func TestWidths(t *testing.T) {
+	tax := questions(t)
+	long := strings.Repeat("Constantinople was besieged ", 9)
+	line := fmt.Sprintf(`{"id":"a","passage":%q,"answer":"1868","question":%q,"note":%[1]q,"diagnosis":`+
+		`{"labels":["Unnecessary Copy from Passage"],"probabilities":{"Unnecessary Copy from Passage":0.9,"Vague":0.3}}}`,
+		long, long)
+	for _, width := range []int{40, 61, 80} {
+		var out bytes.Buffer
+		v, err := NewView(Options{Taxonomy: tax, Out: &out, Width: width})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := NewTable(&out, width, tax)
+		read := dataset.NewReader(strings.NewReader(line), "f", dataset.Options{Taxonomy: tax})
+		if err := errors.Join(v.ReadRows(t.Context(), "f", func() (*dataset.Row, error) {
+			row, err := read.Read()
+			if err != nil {
+				return nil, err
+			}
+			d, err := row.Diagnosis()
+			return row, errors.Join(err, table.WriteRow(row, d))
+		}), v.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > width {
+				t.Errorf("%d columns: a line of %d: %s", width, n, l)
+			}
+		}
 	}
 }

@@ -24,11 +24,12 @@ type Table struct {
 // Sizes of the table, in columns and lines.
 const (
 	numberWidth = 4
-	errorsWidth = 36
-	cellLines   = 6 // longer cells end with …
+	leastCell   = 6
+	errorsWidth = 36 // at most, and 2/5 of the table
+	cellLines   = 6  // longer cells end with …
 )
 
-// NewTable prints to w, in a terminal of so many columns. A narrower one than 60 is taken for 60.
+// NewTable prints to w, in a terminal of so many columns. A narrower one than 40 is taken for 40.
 func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
 	tab := &Table{w: w, names: []string{"#"}, widths: []int{numberWidth}}
 	for i, f := range t.Fields {
@@ -38,16 +39,18 @@ func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
 		}
 	}
 	// The first field is the judged one: it is twice as wide as the others.
-	room := max(columns, leastWidth) - numberWidth - errorsWidth - 2*(len(tab.fields)+1)
-	unit := room / (len(tab.fields) + 1)
+	columns = max(columns, leastWidth)
+	errors := min(errorsWidth, columns*2/5)
+	room := columns - numberWidth - errors - 2*(len(tab.fields)+1)
+	unit := max(room/(len(tab.fields)+1), leastCell)
 	for i := range tab.fields {
 		width := unit
 		if i == 0 {
 			width = room - unit*(len(tab.fields)-1)
 		}
-		tab.widths = append(tab.widths, max(width, 10))
+		tab.widths = append(tab.widths, max(width, leastCell))
 	}
-	tab.names, tab.widths = append(tab.names, "errors found (probability)"), append(tab.widths, errorsWidth)
+	tab.names, tab.widths = append(tab.names, "errors found (probability)"), append(tab.widths, errors)
 	return tab
 }
 

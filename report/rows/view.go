@@ -42,7 +42,7 @@ type Options struct {
 	Thresholds func(file string) dataset.Probabilities
 
 	Columns map[string]string // field to the column that it is read from, where that has another name
-	Width   int               // of the terminal in columns; it is kept between 60 and 110
+	Width   int               // of the terminal in columns; it is kept between 40 and 110
 	Color   bool
 	JSON    bool // print the rows unchanged, one JSON object a line
 	Out     io.Writer
