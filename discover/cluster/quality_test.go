@@ -171,10 +171,38 @@ func TestQuality(t *testing.T) {
 	}
 }
 
+// readComments gives the sets of testdata/comments.jsonl.
+func readComments(t *testing.T) map[string]*written {
+	t.Helper()
+	data, err := os.ReadFile("testdata/comments.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, number := map[string]*written{}, map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		var row struct{ Set, Group, Sentence string }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		key := row.Set + ": " + row.Group
+		if _, ok := number[key]; !ok {
+			number[key] = len(number)
+		}
+		w := sets[row.Set]
+		if w == nil {
+			w = &written{}
+			sets[row.Set] = w
+		}
+		w.sentences, w.group = append(w.sentences, row.Sentence), append(w.group, number[key])
+	}
+	return sets
+}
+
 // TestPromise holds the figures that the package's comment gives for Group as it is.
 func TestPromise(t *testing.T) {
 	tune, test := readWritten(t)
-	e := embedder(t, "")
+	comments, e := readComments(t), embedder(t, "")
+	questions, responses, notes := comments["questions"], comments["responses"], comments["responses, in a few words"]
 	for _, c := range []struct {
 		name    string
 		half    *written
@@ -184,6 +212,9 @@ func TestPromise(t *testing.T) {
 	}{
 		{"tune, words", tune, nil, 0.19, 0.38}, {"tune, both", tune, tune.embed(t, e), 0.27, 0.43},
 		{"test, words", test, nil, 0.13, 0.26}, {"test, both", test, test.embed(t, e), 0.21, 0.40},
+		{"questions, both", questions, questions.embed(t, e), 0.10, 0.12},
+		{"responses, both", responses, responses.embed(t, e), 0.14, 0.20},
+		{"few words, both", notes, notes.embed(t, e), 0.20, 0.32},
 	} {
 		got, err := Group(t.Context(), c.half.sentences, c.vectors, DefaultOptions())
 		if err != nil {
