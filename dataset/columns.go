@@ -27,6 +27,7 @@ type ColumnsError struct {
 	named    []string // column that each of Fields was looked for in
 	optional []string // fields that First lacks as well, and that rows may lack
 	task     string   // the taxonomy's name
+	option   string   // Options.MapOption
 }
 
 func (e *ColumnsError) Error() string {
@@ -51,12 +52,12 @@ func (e *ColumnsError) Error() string {
 		}
 		meant := cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")
 		quoted = append(quoted, strconv.Quote(e.named[i]))
-		options = append(options, fmt.Sprintf("--map %s=%s", field, meant))
+		options = append(options, fmt.Sprintf("%s%s=%s", e.option, field, meant))
 	}
 	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s", e.First.Source, columns, strings.Join(quoted, ", "), where,
 		e.First.columnList(), hold, strings.Join(options, " "))
 	for _, field := range e.optional {
-		text += fmt.Sprintf(" (and, where there is one, --map %s=COLUMN)", field)
+		text += fmt.Sprintf(" (and, where there is one, %s%s=COLUMN)", e.option, field)
 	}
 	if fit := fitting(e.First); len(fit) > 0 && !slices.Contains(fit, e.task) {
 		text += "; the columns are those of another task: --taxonomy " + strings.Join(fit, " or ")
@@ -79,6 +80,28 @@ func fitting(row *Row) (names []string) {
 func hasField(row *Row, field string) bool {
 	_, guessed := findColumn(field, row.Columns(), nil)
 	return guessed || chatPart(field, row) != ""
+}
+
+// ParseMap reads pairs FIELD=COLUMN for Options.Map, whose MapOption is option.
+func ParseMap(option string, pairs, fields []string) (map[string]string, error) {
+	m := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		field, column, ok := strings.Cut(pair, "=")
+		known := slices.Contains(fields, field)
+		switch {
+		case !ok || field == "" || column == "":
+			return nil, fmt.Errorf("%s%q: write it as FIELD=COLUMN, as in %[1]s%[3]s=COLUMN", option, pair, fields[0])
+		case !known && slices.Contains(fields, column):
+			return nil, fmt.Errorf("%s%q: the taxonomy's field comes first: %[1]s%[3]s=%[4]s", option, pair, column, field)
+		case !known:
+			return nil, fmt.Errorf("%s%q: the taxonomy has no field %q; its fields are %s", option, pair, field,
+				strings.Join(fields, ", "))
+		case m[field] != "":
+			return nil, fmt.Errorf("%s%q: the field %q is given twice", option, pair, field)
+		}
+		m[field] = column
+	}
+	return m, nil
 }
 
 // lookedAt is a record that was read ahead, or the error of reading it.
@@ -128,7 +151,7 @@ func (r *Reader) guessColumns(rec record) error {
 	if len(e.Fields) == 0 {
 		return nil
 	}
-	e.task = r.opt.Taxonomy.Name
+	e.task, e.option = r.opt.Taxonomy.Name, r.opt.mapOption()
 	for _, field := range r.fields {
 		_, found := e.First.find(r.column[field])
 		switch {

@@ -40,12 +40,12 @@ func (r *Reader) guessMissing(row *Row) {
 		if c, ok := findColumn(f, row.Columns(), taken); ok {
 			raw, _ := row.Get(c)
 			r.column[f], taken[c] = c, true
-			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (--map %s=COLUMN names another)", f, c,
-				firstHint(raw), f))
+			r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it%s (%s%s=COLUMN names another)", f, c,
+				firstHint(raw), r.opt.mapOption(), f))
 		} else if part := chatPart(f, row); part != "" {
 			r.column[f] = columnMessages
-			r.said = append(r.said, fmt.Sprintf("no column %q; taking %s in %q for it (--map %s=COLUMN names another)", f, part,
-				columnMessages, f))
+			r.said = append(r.said, fmt.Sprintf("no column %q; taking %s in %q for it (%s%s=COLUMN names another)", f, part,
+				columnMessages, r.opt.mapOption(), f))
 		} else if r.optional[f] {
 			r.said = append(r.said, r.noteMissing(f, row))
 		}
@@ -63,10 +63,10 @@ func (r *Reader) noteMissing(field string, row *Row) string {
 	}
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {
-			return fmt.Sprintf("no column %q; what needs it is not judged (--map %s=%s)", field, field, names)
+			return fmt.Sprintf("no column %q; what needs it is not judged (%s%s=%s)", field, r.opt.mapOption(), field, names)
 		}
 	}
-	return fmt.Sprintf("no column %q in the first row (--map %s=%s)", field, field, names)
+	return fmt.Sprintf("no column %q in the first row (%s%s=%s)", field, r.opt.mapOption(), field, names)
 }
 
 // readByOwnName reads a field by its own name where the file does not have the column that was named.
@@ -91,7 +91,7 @@ func (r *Reader) readByRecord(row *Row, field string) {
 	if _, there := row.find(was); there && was != "" {
 		r.column[field] = was
 		r.said = append(r.said, fmt.Sprintf("no column %q; taking %q for it, as the run that made the file did "+
-			"(--map %s=COLUMN names another)", field, was, field))
+			"(%s%s=COLUMN names another)", field, was, r.opt.mapOption(), field))
 	}
 }
 

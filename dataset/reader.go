@@ -23,8 +23,9 @@ import (
 type Options struct {
 	Taxonomy *taxonomy.Taxonomy // names the fields; nil reads rows without fields, whose made ids say nothing
 	// field to the column that holds it; absent means a column of the field's name, or a guess (Notes)
-	Map      map[string]string
-	Recorded map[string]string // Map of the run that made the file, for fields without Map or column of their own (Notes)
+	Map       map[string]string
+	MapOption string            // what names such a column in messages, up to FIELD=COLUMN; "" is "--map "
+	Recorded  map[string]string // Map of the run that made the file, for fields without Map or column of their own (Notes)
 	// a file without a column of Map, but with one of the field's name, is read by that (Notes)
 	OwnNames bool
 	// each record is read by itself, for workers that answer it before they see the next: no column is guessed, a record
@@ -44,6 +45,8 @@ type Options struct {
 	MaxRecord int    // bytes that a record may take, with what it expands to; 0 is 16 MiB
 	Clip      bool   // rows are to be looked at: large ones are cut (Reader.ClipNote)
 }
+
+func (o *Options) mapOption() string { return cmp.Or(o.MapOption, "--map ") }
 
 func (o Options) maxRecord() int { return cmp.Or(o.MaxRecord, bounded.MaxRecord) }
 
@@ -270,8 +273,8 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 		return "", nil
 	}
 	if !ok {
-		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with --map %s=COLUMN", name,
-			row.columnList(), field, field)
+		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with %s%s=COLUMN", name,
+			row.columnList(), field, r.opt.mapOption(), field)
 	}
 	if text, ok, err := chatText(field, raw); ok {
 		return text, err
@@ -289,8 +292,8 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	}
 	var text string
 	if raw[0] != '"' || jsontext.ReadString(raw, &text) != nil {
-		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with --map %s=COLUMN",
-			name, jsontext.Kind(raw), quoteHint(raw), field)
+		return "", fmt.Errorf("the column %q holds %s where a text is expected; %sname another column with %s%s=COLUMN",
+			name, jsontext.Kind(raw), quoteHint(raw), r.opt.mapOption(), field)
 	}
 	return text, nil
 }

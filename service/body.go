@@ -23,11 +23,11 @@ const (
 
 // body is that of a request.
 type body struct {
-	format dataset.Format
-	head   bytes.Buffer
-	file   *os.File // what follows head, or nil
-	size   int64
-	s      *Service
+	reading dataset.Options
+	head    bytes.Buffer
+	file    *os.File // what follows head, or nil
+	size    int64
+	s       *Service
 
 	line, longest int64 // bytes of the line that is being read, and of the longest
 }
@@ -54,7 +54,15 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (*body, error
 	if r.ContentLength > s.o.Bounds.Body {
 		return nil, s.tooLong()
 	}
-	b := &body{format: format, s: s}
+	b := &body{s: s, reading: s.o.Reading}
+	b.reading.Format, b.reading.MapOption = format, "?"+paramMap+"="
+	if given := r.URL.Query()[paramMap]; len(given) > 0 {
+		named, err := dataset.ParseMap(b.reading.MapOption, given, s.o.Taxonomy.FieldNames())
+		if err != nil {
+			return nil, refuse(http.StatusBadRequest, err)
+		}
+		b.reading.Map = named
+	}
 	if err := b.fill(http.NewResponseController(w), http.MaxBytesReader(w, r.Body, s.o.Bounds.Body)); err != nil {
 		b.close()
 		return nil, err
@@ -135,7 +143,7 @@ func (b *body) measure(data []byte) {
 
 // longestRecord is how many bytes a record may take, as far as is known before they are read.
 func (b *body) longestRecord() int64 {
-	if b.format.Name != dataset.JSONL { // of which nobody knows where an item ends
+	if b.reading.Format.Name != dataset.JSONL { // of which nobody knows where an item ends
 		return b.size
 	}
 	return b.longest
@@ -157,9 +165,7 @@ func (b *body) rows() (*dataset.Reader, error) {
 	if b.file != nil {
 		in = io.MultiReader(in, io.NewSectionReader(b.file, 0, b.size-int64(b.head.Len())))
 	}
-	o := b.s.o.Reading
-	o.Format = b.format
-	return dataset.NewSource(in, "body", o)
+	return dataset.NewSource(in, "body", b.reading)
 }
 
 // check reads all rows once: what is wrong with the body as a whole is said before the first row is answered. It gives

@@ -131,8 +131,11 @@ func (s *Service) takeTurn(ctx context.Context, longest int64) (release func(), 
 	return func() { s.heavy.Release(w) }, nil
 }
 
-// paramThreshold has the values of the command's --threshold.
-const paramThreshold = "threshold"
+// Parameters have the values of the command's flags of these names.
+const (
+	paramThreshold = "threshold"
+	paramMap       = "map"
+)
 
 // checkParameters refuses parameters of the address other than those known.
 func checkParameters(r *http.Request, known ...string) error {
@@ -167,7 +170,7 @@ func (s *Service) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), 
 }
 
 func (s *Service) identify(w http.ResponseWriter, r *http.Request) {
-	if err := checkParameters(r, paramThreshold); err != nil {
+	if err := checkParameters(r, paramThreshold, paramMap); err != nil {
 		fail(w, r, false, err)
 		return
 	}
@@ -305,7 +308,7 @@ func await(ctx context.Context, t *task, out *reply) error {
 
 // score writes each row with its scores, by the probabilities of its errors.
 func (s *Service) score(w http.ResponseWriter, r *http.Request) {
-	if err := checkParameters(r); err != nil {
+	if err := checkParameters(r, paramMap); err != nil {
 		fail(w, r, false, err)
 		return
 	}

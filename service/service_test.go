@@ -178,6 +178,7 @@ func TestThresholds(t *testing.T) {
 	for _, c := range []struct{ query, labels string }{
 		{"", `"labels":["Incomplete",`},
 		{"?threshold=0.6", `"labels":["No Error"]`},
+		{"?threshold=0.6&map=question=question", `"labels":["No Error"]`},
 		{"?threshold=0.6&threshold=Vague=0.5", `"labels":["Vague"]`},
 		{"", `"labels":["Incomplete",`},
 	} {
@@ -232,6 +233,8 @@ func TestRefusals(t *testing.T) {
 		{"too many rows", "POST", "/v1/identify", rowsOf(4), nil, 413, "more than 3 rows"},
 		{"too many bad rows", "POST", "/v1/identify", "1\n2\n3\n4\n", nil, 413, "more than 3 rows"},
 		{"a missing column", "POST", "/v1/identify", `{"question":"a"}`, nil, 400, `no column "passage"`},
+		{"a column of another name", "POST", "/v1/identify", `{"q":"a","passage":"p"}`, nil, 400, "with ?map=question=COLUMN"},
+		{"a map of no field", "POST", "/v1/score?map=q=question", rowsOf(1), nil, 400, `comes first: ?map=question=q`},
 		{"no list", "POST", "/v1/identify", `[{"question":`, header("Content-Type", "application/json"), 400, "ends in its"},
 		{"the wrong method", "GET", "/v1/score", "", nil, 405, "takes POST"},
 		{"the wrong method", "POST", "/v1/model", "", nil, 405, "takes GET"},
@@ -556,7 +559,7 @@ func TestLongRows(t *testing.T) {
 		{dataset.JSON, "[" + strings.Repeat("{},\n", 1000) + "{}]", 4004},
 	} {
 		for _, piece := range []int{7, 32 << 10} {
-			b := &body{format: dataset.Format{Name: c.format}, s: s}
+			b := &body{reading: dataset.Options{Format: dataset.Format{Name: c.format}}, s: s}
 			for rest := []byte(c.text); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
 				if err := b.keep(rest[:min(piece, len(rest))]); err != nil {
 					t.Fatal(err)

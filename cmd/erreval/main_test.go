@@ -166,7 +166,7 @@ func TestParseMap(t *testing.T) {
 		"question=": `--map "question=": write it as FIELD=COLUMN, as in --map question=COLUMN`,
 		"=x":        `--map "=x": write it as FIELD=COLUMN, as in --map question=COLUMN`,
 		"title=x":   `--map "title=x": the taxonomy has no field "title"; its fields are question, answer`,
-		"answer=y":  `--map: field "answer" is given twice`,
+		"answer=y":  `--map "answer=y": the field "answer" is given twice`,
 	} {
 		_, err := run.ReadMap([]string{"answer=x", pair}, fields)
 		if err == nil || err.Error() != want || codeOf(err) != exit.Usage {

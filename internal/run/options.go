@@ -163,21 +163,9 @@ func ReadID(flag string) ([]string, error) {
 
 // ReadMap reads pairs FIELD=COLUMN: field to column.
 func ReadMap(pairs []string, fields []string) (map[string]string, error) {
-	m := make(map[string]string, len(pairs))
-	for _, pair := range pairs {
-		field, column, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok || field == "" || column == "":
-			return nil, exit.Usagef("--map %q: write it as FIELD=COLUMN, as in --map %s=COLUMN", pair, fields[0])
-		case !slices.Contains(fields, field) && slices.Contains(fields, column):
-			return nil, exit.Usagef("--map %q: the taxonomy's field comes first: --map %s=%s", pair, column, field)
-		case !slices.Contains(fields, field):
-			return nil, exit.Usagef("--map %q: the taxonomy has no field %q; its fields are %s", pair, field,
-				strings.Join(fields, ", "))
-		case m[field] != "":
-			return nil, exit.Usagef("--map: field %q is given twice", field)
-		}
-		m[field] = column
+	m, err := dataset.ParseMap("--map ", pairs, fields)
+	if err != nil {
+		return nil, exit.Usagef("%w", err)
 	}
 	return m, nil
 }

@@ -174,7 +174,7 @@ func (b *builder) makeMeasures() {
 	var offered []*measureBuild
 	b.meta.Measures = make([]string, len(b.measures))
 	for _, m := range b.measures {
-		if !m.dead && m.rows > 0 {
+		if !m.dead && m.rows > 0 && !m.isTime() {
 			offered = append(offered, m)
 			b.meta.Measures[m.number] = m.key
 		}
@@ -184,6 +184,16 @@ func (b *builder) makeMeasures() {
 	for _, m := range offered {
 		b.meta.Catalog.Measures = append(b.meta.Catalog.Measures, b.describeMeasure(m))
 	}
+}
+
+// earliest is a point in time in seconds: the year 1973. Later ones, and those in smaller units, are larger.
+const earliest = 1e8
+
+// isTime tells a column with points in time, as logs have: their mean says nothing.
+func (m *measureBuild) isTime() bool {
+	name, isColumn := strings.CutPrefix(strings.ToLower(m.key), prefixColumn)
+	return isColumn && m.low >= earliest && (strings.HasSuffix(name, "at") || strings.HasSuffix(name, "date") ||
+		slices.ContainsFunc([]string{"created", "updated", "time"}, func(s string) bool { return strings.Contains(name, s) }))
 }
 
 // placeOf orders measures: scores, probabilities as the taxonomy has them, severity, then columns as they came.

@@ -74,7 +74,7 @@ func TestFolder(t *testing.T) {
 func TestColumns(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "mapped.jsonl", `{"id":1,"q":"Who was it?","context":"P","answers":{"text":["Ann"]}}`+"\n",
-		"record.jsonl", `{"frage":"Wer?","context":"P","kind":"x","size":3}`+"\n"+`{"frage":"Wo?","context":"P","kind":"x","size":"4"}`+"\n",
+		"record.jsonl", `{"frage":"Wer?","context":"P","kind":"x","size":3,"created":1732100000}`+"\n"+`{"frage":"Wo?","context":"P","kind":"x","size":"4"}`+"\n",
 		"record.jsonl.run.json", `{"format":1,"command":"identify","columns":{"question":"frage"},"taxonomy":{"id":"question-generation@1.1"}}`,
 		"other.jsonl", `{"a":"x","labels":["Good"]}`+"\n")
 	x, err := Open(context.Background(), []string{filepath.Join(dir, "mapped.jsonl"), filepath.Join(dir, "record.jsonl"),
@@ -101,6 +101,9 @@ func TestColumns(t *testing.T) {
 	}
 	if i, ok := x.measures["column.size"]; !ok || x.Catalog().Measures[i].High != 4 || x.Catalog().Measures[i].Step != 1 {
 		t.Error(show(x.Catalog().Measures))
+	}
+	if _, ok := x.measures["column.created"]; ok {
+		t.Error("a point in time is a measure")
 	}
 	if _, ok := x.facetAt["column.kind"]; !ok {
 		t.Error(show(x.Catalog().Facets))
