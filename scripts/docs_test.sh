@@ -11,6 +11,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export XDG_CONFIG_HOME=$tmp/config # what the pages trust
 
+make -s setup
 pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/report.md docs/long-runs.md docs/worker.md docs/ci.md docs/models.md docs/scoring.md docs/serve.md"
 [ "${1:-}" != --write ] || pages=''
 for page in $pages; do
@@ -21,7 +22,7 @@ for page in $pages; do
   [ -s "$tmp/commands.sh" ] || { echo "$page has no \`\`\`sh block"; exit 1; }
   echo "-- $page: $(grep -c . "$tmp/commands.sh") lines"
   # Later pages take for granted that erreval is on PATH.
-  case $page in README.md | docs/getting-started.md) ;; *) make -s -C "$copy" setup ;; esac
+  case $page in README.md | docs/getting-started.md) ;; *) mkdir -p "$copy/bin" && cp bin/erreval "$copy/bin" ;; esac
   environment=() judge=()
   case $page in # models that a page imports must not take the place of the user's
     docs/models.md) environment=(ERREVAL_ORT_LIB="$("$copy/bin/erreval" setup --quiet)" ERREVAL_CACHE="$tmp/cache") ;;
@@ -37,7 +38,6 @@ done
 
 # Numbers in pictures are left out: they are those of the tables, and rounding differs between machines.
 words() { sed -E 's/[-0-9.e]+//g' "$1"; }
-make -s setup
 for page in docs/worked-example.md docs/compare.md docs/refinement.md docs/discover.md; do
   copy=$tmp/$(basename "$page" .md)
   scripts/copy_tree.sh "$copy"
