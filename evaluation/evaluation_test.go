@@ -83,7 +83,7 @@ no row
 	}
 	var text strings.Builder
 	want := "Vague: 1 of 1 missed: No Error 1\n"
-	if err := r.Report().Text(&text); err != nil || !strings.Contains(text.String(), want) {
+	if err := r.Report().Text(&text, 0); err != nil || !strings.Contains(text.String(), want) {
 		t.Error(text.String(), err)
 	}
 }

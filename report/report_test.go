@@ -28,6 +28,10 @@ type witness struct {
 		Gained, Lost []int
 		Changed      int
 	}
+	Contrast struct { // of the two systems, large minus small
+		Interval [][2]float64
+		P        []float64
+	}
 	Rows []struct {
 		ID, Group, System string
 		A, B              []bool
@@ -77,7 +81,7 @@ func tally(t *testing.T, w *witness, toy *taxonomy.Taxonomy, o IntervalOptions) 
 		t.Fatal(err)
 	}
 	for _, r := range w.Rows {
-		if err := tally.addDiagnosis(r.System, r.Group, w.diagnosis("m@1", r.A)); err != nil {
+		if err := tally.addRow(r.System, r.Group, w.diagnosis("m@1", r.A), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -399,7 +403,7 @@ g|h i     1
 | 漢字 | 23 |
 `
 	var text, markdown strings.Builder
-	if err := errors.Join(r.Text(&text), r.Markdown(&markdown)); err != nil {
+	if err := errors.Join(r.Text(&text, 0), r.Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
 	if text.String() != wantText {

@@ -31,7 +31,7 @@ func (k *Rank) print(c *Comparison) error {
 	case k.Quiet:
 		return err
 	}
-	return errors.Join(err, c.Report().Text(run.Guard(k.Process.Out)))
+	return errors.Join(err, c.Report().Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
 }
 
 // personsVerdict is what a person says in a column; where it is empty, why.
