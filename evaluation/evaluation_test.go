@@ -230,7 +230,7 @@ func TestScoresErrors(t *testing.T) {
 		"no number": {change: human("clarity", "answer"), files: []string{rated},
 			want: `f:1: --human clarity: row a: column "answer" is "x", not a number`},
 		"no system": {change: func(o *ScoreOptions) { o.System = "s" }, files: []string{rated},
-			want: `f:1: --system: row a has no column "s"`},
+			want: `f:1: --by: row a has no column "s"`},
 		"limits":       {change: func(o *ScoreOptions) { o.Low = 3 }, want: "--low 3, --high 2.5: a low row"},
 		"no aggregate": {change: func(o *ScoreOptions) { o.ByMode = true }, want: "set Aggregate"},
 	} {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -126,5 +127,76 @@ func TestMatrixFits(t *testing.T) {
 				t.Errorf("width %d: %d letters: %s", width, n, line)
 			}
 		}
+	}
+}
+
+// By hand: fluency of system a is (1 + 2 + 3) ÷ 3, of b 3 in one row of two; of three rows of a that were searched two have
+// issue x, one has y too, and the one of b has none. Unknown is not zero.
+func TestScoresAndIssues(t *testing.T) {
+	tax, read := readLines(t,
+		line(`"id":"1","system":"a","scores":{"fluency":{"value":1}},"found":["x"]`),
+		line(`"id":"2","system":"a","scores":{"fluency":{"value":2}},"found":["x","y"]`),
+		line(`"id":"3","system":"a","scores":{"fluency":{"value":3}},"found":[]`),
+		line(`"id":"4","system":"b","scores":{"fluency":{"value":3}},"found":[]`),
+		line(`"id":"5","system":"b","scores":{"fluency":{"status":"unscored","reason":"cut"}}`))
+	o := StatsOptions{Taxonomy: tax, Intervals: IntervalOptions{Method: None}, IssueNames: map[string]string{"x": "It is vague."}}
+	o.Issues = func(row *dataset.Row) (ids []string, searched bool, err error) {
+		raw, ok := row.Get("found")
+		if ok {
+			err = json.Unmarshal(raw, &ids)
+		}
+		return ids, ok, err
+	}
+	tally, err := NewTally(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := tally.ComputeStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := s.Systems[0], s.Systems[1]
+	if a.Scores[0].Mean != 2 || a.Scores[0].Rows != 3 || b.Scores[0].Mean != 3 || b.Scores[0].Rows != 1 || s.All.Scores[0].Mean != 2.25 {
+		t.Errorf("%+v, %+v, %+v", a.Scores, b.Scores, s.All.Scores)
+	}
+	if !near(a.WithoutIssue.Share, 1./3, 1e-12) || b.WithoutIssue.Share != 1 || s.All.WithoutIssue.Share != 0.5 ||
+		!near(a.Issues[0].Share.Share, 2./3, 1e-12) || s.All.Issues[1].Share.Share != 0.25 || b.Issues[1].Rows != 0 {
+		t.Errorf("%+v, %+v", a.Issues, b.Issues)
+	}
+	var text strings.Builder
+	if err := s.Report().Text(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Scores in f
+
+Mean scores
+mean scores: S1 fluency
+system  rows    S1
+all        5  2.25
+b          2  3.00
+a          3  2.00
+
+Share of the searched rows without issue, and with each issue, in %
+I1 It is vague.
+I2 y
+system  rows  without issue    I1    I2
+all        5           50.0  50.0  25.0
+b          2            100     0     0
+a          3           33.3  66.7  33.3
+
+b minus a, in points; scores on their own scale
+               difference
+fluency             +1.00
+without issue       +66.7
+It is vague.        -66.7
+y                   -33.3
+
+b has the highest mean of fluency, 3.00.
+`
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
 	}
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 const statsDescription = `How many rows have each error, of the rows that identify tagged:
@@ -47,9 +51,10 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	tally, err := newTally(ctx, look)
-	if err != nil {
-		return err
+	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
+		Intervals: readIntervals(ctx, look.Taxonomy)}
+	if o.Intervals.Method != report.None {
+		o.Intervals.Method = ctx.String("interval")
 	}
 	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
 	if err != nil {
@@ -59,10 +64,7 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err := plot.CheckPath(); err != nil {
 		return err
 	}
-	if err := look.readAll(ctx, e, tally.ReadRows); err != nil {
-		return err
-	}
-	s, err := tally.ComputeStats(ctx.Context)
+	s, err := look.count(ctx, e, o)
 	if err != nil {
 		return err
 	}
@@ -74,11 +76,57 @@ func runStats(ctx *cli.Context, e *env) error {
 	return errors.Join(look.printRows(e, s, picture{plot, bars}), run.MissedGates(s.CheckGates(gates, noError)))
 }
 
-func newTally(ctx *cli.Context, look *lookOptions) (*report.Tally, error) {
-	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
-		Intervals: readIntervals(ctx, look.Taxonomy)}
-	if o.Intervals.Method != report.None {
-		o.Intervals.Method = ctx.String("interval")
+// count counts the rows of the files, with the issues of what discover wrote.
+func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
+	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
+	for _, file := range o.paths {
+		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
+			for _, i := range list.Issues {
+				so.IssueNames[i.ID] = i.Name
+			}
+		}
 	}
-	return report.NewTally(o)
+	tally, err := report.NewTally(so)
+	if err == nil {
+		err = o.readAll(ctx, e, tally.ReadRows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tally.ComputeStats(ctx.Context)
+}
+
+// byFlag is that of commands which write rows, and then print what printBy does.
+func byFlag() cli.Flag {
+	return &cli.StringFlag{Name: "by", Usage: "also print figures per value of `COLUMN`, as \"erreval stats OUT --by COLUMN\" does"}
+}
+
+// checkBy finds out whether printBy can print.
+func checkBy(ctx *cli.Context) error {
+	if out := ctx.String("output"); ctx.IsSet("by") && (out == "" || out == run.Stdio || ctx.Bool("json")) {
+		return exit.Usagef("--by prints figures of OUT: give -o OUT, and leave out --json; erreval stats OUT --by COLUMN " +
+			"--json prints them as JSON")
+	}
+	return nil
+}
+
+// printBy prints the figures of what a command wrote by the column of --by, unless it failed; made is its error.
+func printBy(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, made error) error {
+	whole := slices.Contains([]int{exit.OK, exit.Incomplete, exit.Missed}, codeOf(made))
+	if !ctx.IsSet("by") || !whole {
+		return made
+	}
+	look := &lookOptions{paths: []string{ctx.String("output")}}
+	o := report.StatsOptions{Taxonomy: t, By: ctx.String("by"), Intervals: report.DefaultIntervals()}
+	o.Intervals.Group = t.GroupField()
+	rows, err := openRowInput(ctx, t)
+	if err != nil {
+		return err
+	}
+	look.Rows = rows
+	s, err := look.count(ctx, e, o)
+	if err != nil {
+		return errors.Join(made, err)
+	}
+	return errors.Join(made, look.printRows(e, s))
 }

@@ -273,7 +273,7 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		} else if raw, ok := row.Get(m.By); ok {
 			out.Item = dataset.PlainText(raw)
 		} else {
-			return exit.Usagef("--by: row %s has no field or column %q", row.ID, m.By)
+			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, m.By)
 		}
 		outputs = append(outputs, out)
 		return nil
