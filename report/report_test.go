@@ -423,6 +423,9 @@ func TestShortID(t *testing.T) {
 			t.Errorf("%q is not known as %q", in, want)
 		}
 	}
+	if !IsHash(strings.Repeat("ab", 32)) || IsHash(strings.Repeat("ab", 31)) || IsHash(strings.Repeat("xy", 32)) {
+		t.Error("64 hex digits, and nothing else, are a hash")
+	}
 	if !IsSameID("rov*", "rovers-3") || IsSameID("rov", "rovers-3") {
 		t.Error("* stands for the rest of an id")
 	}

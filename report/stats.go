@@ -22,6 +22,8 @@ type Stats struct {
 	All      SystemStats   `json:"all"`      // of the rows of all systems together
 	// Differences of two systems in each column; of three or more, how far the best is from the one nearest to it.
 	Differences []Contrast `json:"differences,omitempty"`
+	// Thresholds are those of error types in the run that tagged the rows, where its record says them.
+	Thresholds map[string]float64 `json:"thresholds,omitempty"`
 
 	columns  []column
 	few      int // systems of fewer than FewGroups groups, which are not compared
@@ -83,6 +85,7 @@ type StatsOptions struct {
 	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
 	Issues     func(*dataset.Row) (ids []string, searched bool, err error)
 	IssueNames map[string]string // by id
+	Thresholds map[string]float64
 }
 
 // Values of StatsOptions.By that are no columns.
@@ -123,6 +126,7 @@ type Tally struct {
 	scheme  scheme
 	stats   Stats
 	named   bool // a row named its system, though no column was asked for
+	hints   hints
 	systems map[string]int
 	at      map[[2]string]int // column by kind and name, of an issue by its id
 	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
@@ -136,7 +140,7 @@ func NewTally(o StatsOptions) (*Tally, error) {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
-		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}
+		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Models: []string{}, Systems: []SystemStats{}}}
 	t.columnOf(kindLabel, "")
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code
@@ -165,6 +169,9 @@ func (t *Tally) columnOf(kind, id string) int {
 // *OptionError.
 func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
+		if t.o.By == "" && !t.named {
+			t.hints.add(row)
+		}
 		system, err := t.systemOf(row, file)
 		if err != nil {
 			return err
@@ -325,6 +332,9 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 		return nil, t.rows.NothingToShow(s.All.Rows)
 	}
 	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
+	if column := t.hints.find(); column != "" && t.o.By == "" && s.By == "" {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{"rows may be told apart by --by " + column}})
+	}
 	s.Rejected = len(t.rows.faults)
 	if err := t.computeShares(ctx); err != nil {
 		return nil, err

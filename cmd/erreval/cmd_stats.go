@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -9,6 +11,7 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
 	"github.com/erreval/erreval/taxonomy"
@@ -79,6 +82,9 @@ func runStats(ctx *cli.Context, e *env) error {
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
+	if len(o.paths) == 1 {
+		so.Thresholds = recordedThresholds(o.paths[0])
+	}
 	for _, file := range o.paths {
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
 			for _, i := range list.Issues {
@@ -94,6 +100,27 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 		return nil, err
 	}
 	return tally.ComputeStats(ctx.Context)
+}
+
+// recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it was
+// made of, one of the other; nil where none says them.
+func recordedThresholds(file string) map[string]float64 {
+	for range 4 { // identify, score and discover make one file of another
+		made, err := runrecord.Read(file)
+		if err != nil {
+			return nil
+		}
+		var options struct{ Thresholds map[string]float64 }
+		text, err := json.Marshal(made.Options)
+		if err == nil && json.Unmarshal(text, &options) == nil && options.Thresholds != nil {
+			return options.Thresholds
+		}
+		if len(made.Inputs) != 1 {
+			return nil
+		}
+		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
+	}
+	return nil
 }
 
 // byFlag is that of commands which write rows, and then print what printBy does.
