@@ -207,7 +207,8 @@ func indexes[T any](list []T) []int {
 
 // list has a line for each of some columns of the only system.
 func (s *Stats) list(kind, figure string, columns []int) Table {
-	t := Table{Columns: []Column{{kind, false}, {"code", false}, {"rows", true}, {figure, true}, {s.intervalTitle(), true}}}
+	t := NewTable(kind, "code", "rows", figure, s.intervalTitle())
+	t.Columns[1].Right = false
 	for _, c := range columns {
 		column, one := &s.columns[c], s.Systems[0].cells[c]
 		mean, reach := percentText(one.Share.Share), rangeText(one.Low, one.High, "%.1f", " %")
@@ -361,67 +362,4 @@ func (t Table) transposed(names []string) Table {
 		out.Rows = append(out.Rows, line)
 	}
 	return out
-}
-
-// contrastSection shows what is between two systems.
-func (s *Stats) contrastSection() Section {
-	out := Section{Table: NewTable("", "difference")}
-	resampled := s.Interval.Method == Bootstrap
-	if resampled {
-		out.Table = NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")
-		out.Notes = []string{fmt.Sprintf("* p at most %.2f by Holm's correction for %s; groups of both systems are resampled "+
-			"together", 1-s.Interval.Level, words.Plural(len(s.Differences), "row", "rows"))}
-	}
-	for _, d := range s.Differences {
-		column, scale, format := &s.columns[d.column], Number(100), "%+.1f"
-		if column.kind == kindScore {
-			scale, format = 1, "%+.2f"
-		}
-		text := (scale * d.Value).Text(format)
-		if d.isSettled() {
-			text = "*" + text
-		}
-		line := []string{cmp.Or(column.name, column.title()), text}
-		if resampled {
-			line = append(line, rangeText(scale*d.Low/100, scale*d.High/100, format, ""), d.P.Text("%.3f"), d.PHolm.Text("%.3f"))
-		}
-		out.Title = fmt.Sprintf("%s minus %s, in points; scores on their own scale", d.System, d.Than)
-		out.Table.Rows = append(out.Table.Rows, line)
-	}
-	if len(s.shownOf(kindScore)) == 0 {
-		out.Title = strings.TrimSuffix(out.Title, "; scores on their own scale")
-	}
-	return out
-}
-
-// result says in a sentence which system is best, and what is found most often.
-func (s *Stats) result() string {
-	columns := s.shown()
-	first := &s.columns[columns[0]]
-	compared := s.order()
-	best := &s.Systems[compared[0]]
-	for _, d := range s.Differences {
-		if d.column == columns[0] {
-			best = &s.Systems[d.system]
-		}
-	}
-	one, unit, scale := best.cells[columns[0]], " %", Number(100)
-	text := best.Name + " has most rows " + first.title()
-	if first.kind == kindScore {
-		text, unit, scale = best.Name+" has the highest mean of "+first.name, "", 1
-	}
-	text += ", " + first.text(one.Share) + unit
-	if format := map[bool]string{true: "%.2f", false: "%.1f"}[scale == 1]; one.Low.Defined() {
-		text += fmt.Sprintf(" (%s to %s)", (scale * one.Low).Text(format), (scale * one.High).Text(format))
-	}
-	common := slicesWithout(s.shownOf(first.kind), func(c int) bool { return s.columns[c].name == "" })
-	if first.kind == kindScore || len(common) == 0 {
-		return text + "."
-	}
-	most := slices.MaxFunc(common, func(a, b int) int {
-		return cmp.Compare(s.All.cells[a].Share.Share, s.All.cells[b].Share.Share)
-	})
-	what := map[string]string{kindLabel: "error", kindIssue: "issue"}[first.kind]
-	return fmt.Sprintf("%s; commonest %s: %s, %s %%.", text, what, s.columns[most].name,
-		s.columns[most].text(s.All.cells[most].Share))
 }

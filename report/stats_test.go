@@ -63,8 +63,8 @@ func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func
 	return s
 }
 
-// The best of three is marked where it is better than each other: of 1000 resamples none is on the far side of 0, so that
-// p is 2/1001, and Holm's correction for two columns doubles it.
+// The best of three is marked where it is better than each other: of 1000 resamples none is on the far side of 0, so
+// that p is 2/1001, and Holm's correction for two columns doubles it.
 func TestBestOfSeveral(t *testing.T) {
 	_, toy := readWitness(t)
 	s := statsOf(t, toy, []string{"bad", "tiny", "good", "middle"}, func(i int) int { return []int{40, 5, 40, 40}[i] },
@@ -130,8 +130,8 @@ func TestMatrixFits(t *testing.T) {
 	}
 }
 
-// By hand: fluency of system a is (1 + 2 + 3) ÷ 3, of b 3 in one row of two; of three rows of a that were searched two have
-// issue x, one has y too, and the one of b has none. Unknown is not zero.
+// By hand: fluency of system a is (1 + 2 + 3) ÷ 3, of b 3 in one row of two; of three rows of a that were searched two
+// have issue x, one has y too, and the one of b has none. Unknown is not zero.
 func TestScoresAndIssues(t *testing.T) {
 	tax, read := readLines(t,
 		line(`"id":"1","system":"a","scores":{"fluency":{"value":1}},"found":["x"]`),
@@ -139,7 +139,8 @@ func TestScoresAndIssues(t *testing.T) {
 		line(`"id":"3","system":"a","scores":{"fluency":{"value":3}},"found":[]`),
 		line(`"id":"4","system":"b","scores":{"fluency":{"value":3}},"found":[]`),
 		line(`"id":"5","system":"b","scores":{"fluency":{"status":"unscored","reason":"cut"}}`))
-	o := StatsOptions{Taxonomy: tax, Intervals: IntervalOptions{Method: None}, IssueNames: map[string]string{"x": "It is vague."}}
+	o := StatsOptions{Taxonomy: tax, Intervals: IntervalOptions{Method: None},
+		IssueNames: map[string]string{"x": "It is vague."}}
 	o.Issues = func(row *dataset.Row) (ids []string, searched bool, err error) {
 		raw, ok := row.Get("found")
 		if ok {
@@ -159,7 +160,8 @@ func TestScoresAndIssues(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := s.Systems[0], s.Systems[1]
-	if a.Scores[0].Mean != 2 || a.Scores[0].Rows != 3 || b.Scores[0].Mean != 3 || b.Scores[0].Rows != 1 || s.All.Scores[0].Mean != 2.25 {
+	if a.Scores[0].Mean != 2 || a.Scores[0].Rows != 3 || b.Scores[0].Mean != 3 || b.Scores[0].Rows != 1 ||
+		s.All.Scores[0].Mean != 2.25 {
 		t.Errorf("%+v, %+v, %+v", a.Scores, b.Scores, s.All.Scores)
 	}
 	if !near(a.WithoutIssue.Share, 1./3, 1e-12) || b.WithoutIssue.Share != 1 || s.All.WithoutIssue.Share != 0.5 ||

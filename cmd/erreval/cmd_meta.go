@@ -61,7 +61,7 @@ func metaFlags() []cli.Flag {
 
 // goldByFlag is that of a table more, of one figure.
 func goldByFlag(figure string) cli.Flag {
-	return &cli.StringFlag{Name: "by", Usage: "also print the rows and the " + figure + " per value of `COLUMN` of the gold rows"}
+	return &cli.StringFlag{Name: "by", Usage: "also print rows and " + figure + " per value of `COLUMN` of the gold rows"}
 }
 
 // runMetaLabels reads, measures and prints. Its error is coded: exit.Incomplete where rows had no prediction.

@@ -60,7 +60,7 @@ func metaScoresCommand(e *env) *cli.Command {
 			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"),
 			resampleGroupFlag(), bootstrapFlag(), seedFlag(),
 			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg, .png or .pdf"},
-			&cli.StringFlag{Name: "lift-plot", Usage: "with --lift, draw the lift of each dimension to `FILE`, .svg, .png or .pdf"},
+			&cli.StringFlag{Name: "lift-plot", Usage: "with --lift, draw the lift of each dimension to `FILE`, .svg, .png, .pdf"},
 			overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()),
 		Action: func(ctx *cli.Context) error { return runMetaScores(ctx, e) },
 	}

@@ -102,8 +102,8 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats(ctx.Context)
 }
 
-// recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it was
-// made of, one of the other; nil where none says them.
+// recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it
+// was made of, one of the other; nil where none says them.
 func recordedThresholds(file string) map[string]float64 {
 	for range 4 { // identify, score and discover make one file of another
 		made, err := runrecord.Read(file)
@@ -125,7 +125,8 @@ func recordedThresholds(file string) map[string]float64 {
 
 // byFlag is that of commands which write rows, and then print what printBy does.
 func byFlag() cli.Flag {
-	return &cli.StringFlag{Name: "by", Usage: "also print figures per value of `COLUMN`, as \"erreval stats OUT --by COLUMN\" does"}
+	return &cli.StringFlag{Name: "by",
+		Usage: "also print figures per value of `COLUMN`, as \"erreval stats OUT --by COLUMN\" does"}
 }
 
 // checkBy finds out whether printBy can print.

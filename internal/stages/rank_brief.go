@@ -20,7 +20,8 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 	if i := slices.IndexFunc(c.Tables, func(t leaderboard.Table) bool { return t.Type == verdicts.Overall }); i >= 0 {
 		main = &c.Tables[i]
 	}
-	s := report.Section{Title: "Share of its pairs that a system wins, in %; a tie is half a win", Table: report.NewTable("system")}
+	s := report.Section{Title: "Share of its pairs that a system wins, in %; a tie is half a win"}
+	s.Table = report.NewTable("system")
 	s.Table.Clip = true
 	for i := range main.Rows {
 		s.Table.Rows = append(s.Table.Rows, []string{main.Rows[i].System})
@@ -49,8 +50,8 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
 	})
 	if best.WinRate.Value.Defined() {
-		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s %%.", main.Type, best.System,
-			report.Figure{Value: 100 * best.WinRate.Value, Low: 100 * best.WinRate.Low, High: 100 * best.WinRate.High}.Text("%.0f"))
+		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s.", main.Type, best.System,
+			percentFigure(best.WinRate))
 	}
 	return r
 }
@@ -73,8 +74,8 @@ func winText(t *leaderboard.Table, system string, interval bool) string {
 	return text
 }
 
-// sharedNotes are those of all tables, each once, with the types that it is about. What is said of Davidson's ratings is
-// left out with them.
+// sharedNotes are those of all tables, each once, with the types that it is about. What is said of Davidson's ratings
+// is left out with them.
 func (c *Comparison) sharedNotes() (notes []string) {
 	types := map[string][]string{}
 	for i := range c.Tables {

@@ -44,8 +44,8 @@ const (
 )
 
 // Stats draws horizontal bars: for each error, and for the rows without any, one bar a system with its interval. Above
-// MaxSystems it draws a panel for each error that any row has, with a dot for each system. The format is "svg", "png" or
-// "pdf".
+// MaxSystems it draws a panel for each error that any row has, with a dot for each system. The format is "svg", "png"
+// or "pdf".
 func Stats(s *report.Stats, format string) ([]byte, error) {
 	if len(s.Systems) == 0 || s.All.Tagged == 0 {
 		return nil, errors.New("a chart shows the errors of tagged rows, and there are none")

@@ -142,7 +142,8 @@ func TestStatsOfManySystems(t *testing.T) {
 		}
 	}
 	texts, dots := parseSVG(t, data)
-	if strings.Contains(texts, labels[1]) || !strings.Contains(texts, "Without error") || !strings.Contains(texts, labels[0]) {
+	if strings.Contains(texts, labels[1]) || !strings.Contains(texts, "Without error\n") ||
+		!strings.Contains(texts, labels[0]) {
 		t.Error("the panels are not those of the errors that any row has")
 	}
 	if n := strings.Count(texts, "system-39"); n != len(labels) || dots != 40*len(labels) {
