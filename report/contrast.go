@@ -20,19 +20,24 @@ type Contrast struct {
 	PHolm      Number `json:"p_holm"` // corrected for the number of columns
 
 	column, system int
+	few            bool // groups of one of the systems
 }
 
-// isSettled tells whether the difference is taken for one.
-func (c *Contrast) isSettled() bool { return float64(c.PHolm) <= 1-stats.Level }
+// isSettled tells whether the difference is taken for one: where groups are not few, and the interval, which is wider
+// than what was resampled where that shows no spread, excludes 0 as well.
+func (c *Contrast) isSettled() bool {
+	return !c.few && float64(c.PHolm) <= 1-stats.Level && c.Low*c.High > 0
+}
 
 // contrast compares two systems in each column, the best first; of three or more, the best in the column with the one
 // from which it differs with the largest p. Systems of few groups are not among three or more.
 func (s *Stats) contrast(samples [][][]float64, groups []int) {
 	order := s.order()
 	several := len(order) > 2
+	enough := slicesWithout(order, func(i int) bool { return groups[i] < FewGroups })
+	s.few = len(order) - len(enough)
 	if several {
-		order = slicesWithout(order, func(i int) bool { return groups[i] < FewGroups })
-		s.few = len(s.Systems) - len(order)
+		order = enough
 	}
 	if len(order) < 2 || several && samples == nil {
 		return
@@ -61,7 +66,8 @@ func (s *Stats) nearest(samples [][][]float64, groups []int, c, a int, others []
 		}
 		values := resampled(samples, func(means [][]float64) float64 { return means[a][c] - means[b][c] })
 		d := Contrast{Of: s.columns[c].title(), System: s.Systems[a].Name, Than: s.Systems[b].Name,
-			Difference: NewDifference(float64(x-y), values), PHolm: Undefined, column: c, system: a}
+			Difference: NewDifference(float64(x-y), values), PHolm: Undefined, column: c, system: a,
+			few: min(groups[a], groups[b]) < FewGroups}
 		if d.Better = Lower; s.columns[c].isBetterHigh() {
 			d.Better = Higher
 		}
@@ -105,6 +111,9 @@ func (s *Stats) contrastSection() Section {
 		out.Table = NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")
 		out.Notes = []string{fmt.Sprintf("* p at most %.2f by Holm's correction for %s; groups of both systems are "+
 			"resampled together", 1-s.Interval.Level, words.Plural(len(s.Differences), "row", "rows"))}
+	}
+	if s.few > 0 && resampled {
+		out.Notes = []string{fmt.Sprintf("a system has fewer than %d groups: no difference is marked", FewGroups)}
 	}
 	for _, d := range s.Differences {
 		column, scale, format := &s.columns[d.column], Number(100), "%+.1f"

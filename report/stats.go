@@ -82,7 +82,7 @@ type StatsOptions struct {
 	By        string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
 	Intervals IntervalOptions
 	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
-	Issues     func(*dataset.Row) (ids []string, searched bool, err error)
+	Issues     func(*dataset.Row) (ids []string, searched bool)
 	IssueNames map[string]string // by id
 	Thresholds map[string]float64
 }
@@ -179,17 +179,13 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
 				t.o.By, mostSystems)
 		}
-		values, err := t.valuesOf(row)
-		if err != nil {
-			return err
-		}
 		group := "" // Wilson's intervals need none
 		if t.o.Intervals.Method == Bootstrap {
 			if group, err = GroupOf(row, t.o.Taxonomy, t.o.Intervals.Group); err != nil {
 				return err
 			}
 		}
-		return t.addRow(system, group, d, values)
+		return t.addRow(system, group, d, t.valuesOf(row))
 	})
 }
 
@@ -233,28 +229,25 @@ func (t *Tally) systemKind() string {
 }
 
 // valuesOf gives the row's scores and issues.
-func (t *Tally) valuesOf(row *dataset.Row) (values []value, err error) {
-	scores, err := row.Scores()
-	if err != nil {
-		return nil, err
-	}
+func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
+	scores, _ := row.Scores() // nil where a column of that name holds something else
 	for _, d := range t.o.Taxonomy.Dimensions {
 		if score := scores[d.Key]; score != nil && score.Value != nil {
 			values = append(values, value{t.columnOf(kindScore, d.Key), *score.Value})
 		}
 	}
 	if t.o.Issues == nil {
-		return values, nil
+		return values
 	}
-	ids, searched, err := t.o.Issues(row)
-	if err != nil || !searched {
-		return values, err
+	ids, searched := t.o.Issues(row)
+	if !searched {
+		return values
 	}
 	values = append(values, value{t.columnOf(kindIssue, ""), indicator(len(ids) == 0)})
 	for _, id := range ids {
 		values = append(values, value{t.columnOf(kindIssue, id), 1})
 	}
-	return values, nil
+	return values
 }
 
 func indicator(yes bool) float64 {

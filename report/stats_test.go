@@ -130,6 +130,20 @@ func TestMatrixFits(t *testing.T) {
 	}
 }
 
+// With few groups no difference is marked, whatever p is: here every resample has the same one.
+func TestFewGroupsAreNotMarked(t *testing.T) {
+	_, toy := readWitness(t)
+	for groups, marked := range map[int]bool{FewGroups - 1: false, 40: true} {
+		s := statsOf(t, toy, []string{"bad", "good"}, func(int) int { return groups },
+			func(i, _ int, label string) bool { return i == 0 && label == "Vague" })
+		for _, d := range s.Differences {
+			if d.System != "good" || !near(d.PHolm, 4./1001, 1e-12) || d.isSettled() != marked {
+				t.Errorf("%d groups: %+v", groups, d)
+			}
+		}
+	}
+}
+
 // By hand: fluency of system a is (1 + 2 + 3) ÷ 3, of b 3 in one row of two; of three rows of a that were searched two
 // have issue x, one has y too, and the one of b has none. Unknown is not zero.
 func TestScoresAndIssues(t *testing.T) {
@@ -141,12 +155,9 @@ func TestScoresAndIssues(t *testing.T) {
 		line(`"id":"5","system":"b","scores":{"fluency":{"status":"unscored","reason":"cut"}}`))
 	o := StatsOptions{Taxonomy: tax, Intervals: IntervalOptions{Method: None},
 		IssueNames: map[string]string{"x": "It is vague."}}
-	o.Issues = func(row *dataset.Row) (ids []string, searched bool, err error) {
-		raw, ok := row.Get("found")
-		if ok {
-			err = json.Unmarshal(raw, &ids)
-		}
-		return ids, ok, err
+	o.Issues = func(row *dataset.Row) (ids []string, searched bool) {
+		raw, _ := row.Get("found")
+		return ids, json.Unmarshal(raw, &ids) == nil
 	}
 	tally, err := NewTally(o)
 	if err != nil {
