@@ -83,7 +83,7 @@ no row
 	}
 	var text strings.Builder
 	want := "Vague: 1 of 1 missed: No Error 1\n"
-	if err := r.Report().Text(&text); err != nil || !strings.Contains(text.String(), want) {
+	if err := r.Report().Text(&text, 0); err != nil || !strings.Contains(text.String(), want) {
 		t.Error(text.String(), err)
 	}
 }
@@ -230,7 +230,7 @@ func TestScoresErrors(t *testing.T) {
 		"no number": {change: human("clarity", "answer"), files: []string{rated},
 			want: `f:1: --human clarity: row a: column "answer" is "x", not a number`},
 		"no system": {change: func(o *ScoreOptions) { o.System = "s" }, files: []string{rated},
-			want: `f:1: --system: row a has no column "s"`},
+			want: `f:1: --by: row a has no column "s"`},
 		"limits":       {change: func(o *ScoreOptions) { o.Low = 3 }, want: "--low 3, --high 2.5: a low row"},
 		"no aggregate": {change: func(o *ScoreOptions) { o.ByMode = true }, want: "set Aggregate"},
 	} {

@@ -43,7 +43,7 @@ func Example() {
 	if err := labels.ReadPredictions(ctx, "tagged.jsonl", rows()); err != nil {
 		log.Fatal(err)
 	}
-	r, err := labels.ComputeReport(ctx) // r.Report().Text(os.Stdout) would print all of it
+	r, err := labels.ComputeReport(ctx) // r.Report().Text(os.Stdout, 0) would print all of it
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type IssueOptions struct {
 	Sentence  string // gold column: what people say is wrong, in a sentence
 	Cluster   string // gold column: the group that people put the row into; empty in a row that is right
 	Verdict   string // column of people's verdicts: does the row's analysis describe the same fault as the gold sentence?
+	By        string // column of the gold rows by whose values there are figures besides; "" is none
 	Intervals report.IntervalOptions
 }
 
@@ -41,6 +42,7 @@ type Issues struct {
 // goldIssue is a row with what people say and what was found.
 type goldIssue struct {
 	id, cluster, sentence, group string
+	by                           string // value of IssueOptions.By
 	right                        bool
 	hasTexts                     bool
 	found                        *issues.Finding // nil: the row is not in the file
@@ -69,6 +71,9 @@ func (i *Issues) ReadGold(ctx context.Context, file string, read func() (*datase
 		}
 		g.right = !ok[0] && isRight(g.sentence) || ok[0] && isRight(g.cluster)
 		var err error
+		if g.by, err = valueBy(row, i.o.By); err != nil {
+			return err
+		}
 		if g.hasTexts = len(row.Values) > 0; g.hasTexts {
 			g.group, err = report.GroupOf(row, i.o.Taxonomy, i.o.Intervals.Group)
 		} else {

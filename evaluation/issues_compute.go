@@ -144,7 +144,28 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 	i.compareVerdicts(r)
 	i.nameGroups(r, p)
 	i.compareGroups(r, p, groupOf, groups)
+	if i.o.By != "" {
+		var err error
+		if r.ByValue, err = i.byValue(); err != nil {
+			return nil, err
+		}
+		r.by = i.o.By
+	}
 	return r, ctx.Err()
+}
+
+// byValue is the adjusted Rand index over the rows of each value.
+func (i *Issues) byValue() ([]ByValue, error) {
+	var values []string
+	for _, g := range i.gold {
+		values = append(values, g.by)
+	}
+	return byValue(values, func(rows []int) ([]report.Figure, error) {
+		part, r := &Issues{o: i.o, gold: selectRows(i.gold, rows)}, &IssueReport{}
+		groups, groupOf := part.groups()
+		part.compareGroups(r, part.partitions(), groupOf, groups)
+		return []report.Figure{r.ARI}, nil
+	})
 }
 
 // maxBlocks is into how many parts a jackknife divides the groups of rows at most: each costs one computation.

@@ -53,6 +53,9 @@ type IssueReport struct {
 	Matches     []IssueMatch  `json:"matches"`
 	Confusion   []IssueCell   `json:"confusion"` // most rows first
 
+	ByValue []ByValue `json:"by_value,omitempty"` // adjusted Rand index; only with IssueOptions.By
+
+	by     string
 	faults []error
 }
 
@@ -140,7 +143,8 @@ func (r *IssueReport) Report() *report.Report {
 			table.Rows = append(table.Rows, []string{one.name, one.n.Text("%.3f"), one.of})
 		}
 	}
-	out.Sections = []report.Section{{Title: "Agreement with people", Table: table}, r.confusionSection()}
+	out.Sections = append([]report.Section{{Title: "Agreement with people", Table: table}, r.confusionSection()},
+		sectionBy(r.ByValue, r.by, "adjusted Rand index", []string{r.File})...)
 	return out
 }
 

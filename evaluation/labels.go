@@ -18,6 +18,7 @@ type LabelOptions struct {
 	Where      map[string]string // column to the value that gold rows must have there
 	MinSupport int               // macro averages take labels with at least so many gold rows
 	Confusion  bool              // also count what was predicted instead of each gold label
+	By         string            // column of the gold rows by whose values there are figures besides; "" is none
 	// PerLabel adds intervals to the figures of each label, and calibration curves.
 	PerLabel bool
 	// Verdict is a boolean column of the gold rows. With it there is one figure more: the area under the ROC curve of P(no
@@ -97,7 +98,7 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	if len(l.preds) == 0 {
 		return nil, errors.New("there is nothing to measure: call ReadPredictions first")
 	}
-	data := newLabelData(l)
+	data := newLabelData(l, l.listJoined())
 	if len(data.rows) == 0 {
 		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describeCounts())
 	}
@@ -125,7 +126,30 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	if len(l.preds) == 2 {
 		r.Difference = figures.figures(func(v labelValues) []float64 { return subtract(v.files[1], v.files[0]) })
 	}
-	return r, nil
+	if l.o.By != "" {
+		r.ByValue, err = data.byValue(ctx, constant)
+	}
+	return r, err
+}
+
+// byValue is the micro-F1 of each file over the rows of each value.
+func (data *labelData) byValue(ctx context.Context, constant []bool) ([]ByValue, error) {
+	var values []string
+	for _, row := range selectRows(data.gold.rows, data.rows) {
+		values = append(values, row.by)
+	}
+	return byValue(values, func(of []int) (figures []report.Figure, err error) {
+		part := newLabelData(data.Labels, selectRows(data.rows, of))
+		subjects, err := part.newSubjects(constant)
+		if err != nil {
+			return nil, err
+		}
+		all, err := part.resample(ctx, subjects)
+		for j := range data.preds {
+			figures = append(figures, all.figures(func(v labelValues) []float64 { return v.files[j] })["micro_f1"])
+		}
+		return figures, err
+	})
 }
 
 // describeCounts lists the counts of each file that are not zero.

@@ -32,8 +32,9 @@ type labelData struct {
 	groups int
 }
 
-func newLabelData(l *Labels) *labelData {
-	data := &labelData{Labels: l, rows: l.listJoined()}
+// newLabelData takes these of the gold rows.
+func newLabelData(l *Labels, rows []int) *labelData {
+	data := &labelData{Labels: l, rows: rows}
 	groups := numbering{}
 	for _, row := range selectRows(l.gold.rows, data.rows) {
 		data.labels, data.group = append(data.labels, row.labels), append(data.group, groups.numberOf(row.group))
@@ -120,7 +121,7 @@ func (data *labelData) newReport(metrics []stats.Metric) *LabelReport {
 	return &LabelReport{Taxonomy: o.Taxonomy.ID(), Gold: data.gold.file, Where: o.Where, Group: o.Intervals.Group,
 		Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
 		Verdicts: data.countVerdicts(), Rows: data.gold.counts, Scored: len(data.rows), Groups: data.groups,
-		metrics: metrics, warnings: data.warnings()}
+		by: o.By, metrics: metrics, warnings: data.warnings()}
 }
 
 func (data *labelData) countVerdicts() *VerdictCounts {

@@ -70,7 +70,8 @@ func joinCounts(counts []count) string {
 type goldRow struct {
 	labels  []bool
 	group   string
-	verdict *bool // nil: unknown
+	verdict *bool  // nil: unknown
+	by      string // value of LabelOptions.By
 }
 
 type goldSet struct {
@@ -116,6 +117,9 @@ func (g *goldSet) readRow(r *dataset.Row, o *LabelOptions) (*goldRow, error) {
 	}
 	row := &goldRow{labels: labelSet(o.Taxonomy.Judged(labels, notJudged), o.Taxonomy)}
 	if row.group, err = report.GroupOf(r, o.Taxonomy, o.Intervals.Group); err != nil {
+		return nil, err
+	}
+	if row.by, err = valueBy(r, o.By); err != nil {
 		return nil, err
 	}
 	row.verdict, err = verdictOf(r, o.Verdict)

@@ -28,6 +28,9 @@ type LabelReport struct {
 	// Difference is the second file's figures minus the first's; only with two files.
 	Difference map[string]report.Figure `json:"difference,omitempty"`
 
+	ByValue []ByValue `json:"by_value,omitempty"` // micro F1; only with LabelOptions.By
+
+	by       string
 	metrics  []stats.Metric // the figures, in order
 	warnings []report.FileWarning
 }
@@ -133,6 +136,11 @@ func (r *LabelReport) Report() *report.Report {
 	if r.Difference != nil {
 		out.Sections = append(out.Sections, r.difference())
 	}
+	var files []string
+	for _, one := range r.Predictions {
+		files = append(files, one.File)
+	}
+	out.Sections = append(out.Sections, sectionBy(r.ByValue, r.by, "micro F1", files)...)
 	return out
 }
 

@@ -59,7 +59,7 @@ func (s *Scores) addRow(row *dataset.Row) error {
 	case ok && string(raw) != "null":
 		r.system = dataset.ShortName(dataset.PlainText(raw))
 	case s.o.System != "":
-		return report.NoColumn("--system", row, s.o.System)
+		return report.NoColumn("--by", row, s.o.System)
 	}
 	for _, h := range s.o.Human {
 		x, err := h.readMean(row, s.columns)

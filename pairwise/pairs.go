@@ -62,8 +62,8 @@ func NewPairs(t *taxonomy.Taxonomy, outputs []Output, o DesignOptions) ([]*datas
 		}
 		for _, j := range items[out.Item] {
 			if outputs[j].System == out.System {
-				return nil, fmt.Errorf("rows %s and %s: the system %q has two outputs for the same item; say with --by COLUMN "+
-					"what an item is", outputs[j].Row.ID, out.Row.ID, out.System)
+				return nil, fmt.Errorf("rows %s and %s: the system %q has two outputs for the same item; say with "+
+					"--pair-by COLUMN what an item is", outputs[j].Row.ID, out.Row.ID, out.System)
 			}
 		}
 		items[out.Item] = append(items[out.Item], i)

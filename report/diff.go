@@ -73,7 +73,7 @@ type DiffOptions struct {
 	SameTextOnly bool              // leave rows with changed text out of the shares
 }
 
-// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 250 bytes for each row, and 8 for
+// Comparison collects rows for Diff: first all of A, then all of B. It keeps about 350 bytes for each row, and 8 for
 // each of its columns.
 type Comparison struct {
 	tagged  Tagged
@@ -217,7 +217,7 @@ func (c *Comparison) compareErrors(a *sideRow, b []bool) {
 	if c.options.Intervals.Method == Bootstrap {
 		group = a.group
 	}
-	rows, foundA, foundB := splitCells(c.sums.countsOf(group, 0))
+	rows, foundA, foundB := splitCells(c.sums.of(group, 0))
 	*rows++
 	countErrors(foundA, a.has)
 	countErrors(foundB, b)

@@ -1,6 +1,10 @@
 package report
 
-import "strings"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
 
 // shortIDs lists ids. It cuts those that were made from a row's text; "erreval show --id" accepts cut ids.
 func shortIDs(ids []string) string {
@@ -20,6 +24,12 @@ func ShortID(id string) string {
 		return string(r[:idLength/2]) + "…"
 	}
 	return id
+}
+
+// IsHash tells whether an id is the hex digits of a SHA-256, which nobody reads whole.
+func IsHash(id string) bool {
+	hash, err := hex.DecodeString(id)
+	return err == nil && len(hash) == sha256.Size
 }
 
 // IsSameID tells whether id is the given one, which may be the beginning of an id with "…" or "*" for the rest.

@@ -29,9 +29,17 @@ func (r *Report) LaTeX(w io.Writer) error {
 		if len(s.Table.Rows) == 0 {
 			continue
 		}
+		t := s.Table
+		if len(s.LaTeX.Rows) > 0 {
+			t = s.LaTeX
+		}
 		b.WriteString("\n")
 		comment(s.Notes...)
-		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s}\n%s\\end{table}\n", escapeLaTeX(s.Title), s.Table.latex())
+		fmt.Fprintf(&b, "\\begin{table}\n\\centering\n\\caption{%s}\n%s\\end{table}\n", escapeLaTeX(s.Title), t.latex())
+	}
+	if r.Result != "" {
+		b.WriteString("\n")
+		comment(r.Result)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -6,6 +6,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/internal/words"
@@ -19,19 +20,24 @@ type Report struct {
 	Title    string
 	Facts    []string // one line each: what was read, and how
 	Sections []Section
+	Result   string // a sentence that says the result, at the end; may be missing
 }
 
 // Section is a heading with notes and a table, each of which may be missing.
 type Section struct {
-	Title string
-	Notes []string
-	Table Table
+	Title  string
+	Notes  []string
+	Table  Table
+	Narrow Table // in its place in a terminal that is too narrow for it; may be missing
+	LaTeX  Table // in its place in LaTeX; may be missing
 }
 
 // Table is a grid of texts; every row has as many cells as there are columns.
 type Table struct {
 	Columns []Column
 	Rows    [][]string
+	// Clip lets names in the first column be clipped, and columns stand closer, where a terminal is narrow.
+	Clip bool
 }
 
 // Column is the heading of a column.
@@ -49,8 +55,9 @@ func NewTable(titles ...string) Table {
 	return t
 }
 
-// Text writes the report for a terminal or a log, without colours.
-func (r *Report) Text(w io.Writer) error {
+// Text writes the report for a terminal of so many columns, or for a log, where lines may be of any length (0); without
+// colours.
+func (r *Report) Text(w io.Writer, width int) error {
 	var b strings.Builder
 	line := func(s string) { b.WriteString(words.Printable(s) + "\n") }
 	line(r.Title)
@@ -64,8 +71,12 @@ func (r *Report) Text(w io.Writer) error {
 			line(note)
 		}
 		if len(s.Table.Rows) > 0 {
-			b.WriteString(s.Table.Text() + "\n")
+			b.WriteString(s.text(width) + "\n")
 		}
+	}
+	if r.Result != "" {
+		b.WriteString("\n")
+		line(r.Result)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -91,30 +102,74 @@ func (r *Report) Markdown(w io.Writer) error {
 			b.WriteString("\n" + s.Table.Markdown() + "\n")
 		}
 	}
+	if r.Result != "" {
+		b.WriteString("\n" + escapeMarkdown(r.Result) + "\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// Text is the table with aligned columns, without a last line break.
-func (t Table) Text() string {
+// text is the section's table in so many columns, 0 for any number.
+func (s *Section) text(width int) string {
+	text := s.Table.fit(width)
+	if len(s.Narrow.Rows) > 0 && !fits(text, width) {
+		return s.Narrow.fit(width)
+	}
+	return text
+}
+
+func fits(lines string, width int) bool { return width == 0 || text.LongestLineLen(lines) <= width }
+
+// leastName is the length to which names are clipped at most.
+const leastName = 10
+
+// fit is the table with aligned columns, without a last line break. Where it is wider than so many columns, and may be
+// clipped, it is made as narrow as it needs to be, and can.
+func (t Table) fit(width int) string {
+	lines := t.text("  ")
+	if !t.Clip || fits(lines, width) {
+		return lines
+	}
+	if lines = t.text(" "); fits(lines, width) {
+		return lines
+	}
+	longest := 0
+	for _, row := range t.Rows {
+		longest = max(longest, text.StringWidth(words.Printable(row[0])))
+	}
+	most := max(leastName, longest-(text.LongestLineLen(lines)-width))
+	rows := make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = slices.Concat([]string{words.ClipMiddle(words.Printable(row[0]), most)}, row[1:])
+	}
+	t.Rows = rows
+	return t.text(" ")
+}
+
+// text is the table with so much between columns; where it is one blank, headings break at their blanks.
+func (t Table) text(gap string) string {
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", gap
 	style.Format = table.FormatOptions{} // headings as they are
-	w := t.writer(words.Printable)
+	w := t.writer(words.Printable, gap == " ")
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
 	return w.Render()
 }
 
 // Markdown is the table as GitHub reads it, without a last line break.
-func (t Table) Markdown() string { return t.writer(escapeMarkdown).RenderMarkdown() }
+func (t Table) Markdown() string { return t.writer(escapeMarkdown, false).RenderMarkdown() }
 
-func (t Table) writer(escape func(string) string) table.Writer {
+func (t Table) writer(escape func(string) string, breakHeadings bool) table.Writer {
 	w := table.NewWriter()
 	head, configs := make(table.Row, len(t.Columns)), make([]table.ColumnConfig, len(t.Columns))
 	for i, c := range t.Columns {
-		head[i], configs[i] = escape(c.Title), table.ColumnConfig{Number: i + 1}
+		title := escape(c.Title)
+		if breakHeadings {
+			title = strings.ReplaceAll(title, " ", "\n")
+		}
+		head[i], configs[i] = title, table.ColumnConfig{Number: i + 1, VAlignHeader: text.VAlignBottom}
 		if c.Right {
 			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
 		}

@@ -28,6 +28,10 @@ type witness struct {
 		Gained, Lost []int
 		Changed      int
 	}
+	Contrast struct { // of the two systems, large minus small
+		Interval [][2]float64
+		P        []float64
+	}
 	Rows []struct {
 		ID, Group, System string
 		A, B              []bool
@@ -77,7 +81,7 @@ func tally(t *testing.T, w *witness, toy *taxonomy.Taxonomy, o IntervalOptions) 
 		t.Fatal(err)
 	}
 	for _, r := range w.Rows {
-		if err := tally.addDiagnosis(r.System, r.Group, w.diagnosis("m@1", r.A)); err != nil {
+		if err := tally.addRow(r.System, r.Group, w.diagnosis("m@1", r.A), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -399,7 +403,7 @@ g|h i     1
 | 漢字 | 23 |
 `
 	var text, markdown strings.Builder
-	if err := errors.Join(r.Text(&text), r.Markdown(&markdown)); err != nil {
+	if err := errors.Join(r.Text(&text, 0), r.Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
 	if text.String() != wantText {
@@ -418,6 +422,9 @@ func TestShortID(t *testing.T) {
 		if !IsSameID(want, in) || !IsSameID(in, in) || IsSameID(want+"x", in) {
 			t.Errorf("%q is not known as %q", in, want)
 		}
+	}
+	if !IsHash(strings.Repeat("ab", 32)) || IsHash(strings.Repeat("ab", 31)) || IsHash(strings.Repeat("xy", 32)) {
+		t.Error("64 hex digits, and nothing else, are a hash")
 	}
 	if !IsSameID("rov*", "rovers-3") || IsSameID("rov", "rovers-3") {
 		t.Error("* stands for the rest of an id")

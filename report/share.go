@@ -156,13 +156,13 @@ func (i *Interval) facts() []string {
 		level, i.Groups, cmp.Or(i.Group, "row"), i.Resamples, i.Seed)}, RoughIntervals(i.Groups)...)
 }
 
-// sums keeps counts per group of rows, in blocks (such as systems), so that groups can be resampled.
+// sums adds up values per group of rows, in blocks (such as systems), so that groups can be resampled.
 type sums struct {
-	cells  int // of a group in a block; see splitCells
+	cells  int // of a group in a block, or fewer where the last are 0; see splitCells. It may grow
 	groups map[groupHash]int32
-	index  map[sumKey]int // group and block → place in counts, in units of cells
+	index  map[sumKey]int // group and block → place in keys and values
 	keys   []sumKey
-	counts []int32
+	values [][]float64
 }
 
 type sumKey struct{ group, block int32 }
@@ -179,8 +179,8 @@ func newSums(cells int) *sums {
 	return &sums{cells: cells, groups: map[groupHash]int32{}, index: map[sumKey]int{}}
 }
 
-// countsOf gives the cells of a group in a block, for the caller to increment.
-func (s *sums) countsOf(group string, block int) []int32 {
+// of gives the cells of a group in a block, for the caller to add to.
+func (s *sums) of(group string, block int) []float64 {
 	hash := newGroupHash(group)
 	g, ok := s.groups[hash]
 	if !ok {
@@ -192,13 +192,15 @@ func (s *sums) countsOf(group string, block int) []int32 {
 	if !ok {
 		i = len(s.keys)
 		s.index[key] = i
-		s.keys = append(s.keys, key)
-		s.counts = append(s.counts, make([]int32, s.cells)...)
+		s.keys, s.values = append(s.keys, key), append(s.values, nil)
 	}
-	return s.counts[i*s.cells : (i+1)*s.cells]
+	if missing := s.cells - len(s.values[i]); missing > 0 {
+		s.values[i] = append(s.values[i], make([]float64, missing)...)
+	}
+	return s.values[i]
 }
 
-// sumByBlock sums the groups' counts by block, each group as often as weight says; nil is once.
+// sumByBlock sums the groups' values by block, each group as often as weight says; nil is once.
 func (s *sums) sumByBlock(weight []int32, blocks int) [][]float64 {
 	out := make([][]float64, blocks)
 	for i := range out {
@@ -213,8 +215,8 @@ func (s *sums) sumByBlock(weight []int32, blocks int) [][]float64 {
 			continue
 		}
 		block := out[key.block]
-		for c, n := range s.counts[i*s.cells : (i+1)*s.cells] {
-			block[c] += w * float64(n)
+		for c, x := range s.values[i] {
+			block[c] += w * x
 		}
 	}
 	return out
@@ -237,15 +239,14 @@ func resample[S any](ctx context.Context, s *sums, o *IntervalOptions, blocks in
 	})
 }
 
-// splitCells gives the parts of a block's cells: the number of rows; a list of rows without error, then of those with
-// each error type; and a second list, which begins in the middle.
-func splitCells[N int32 | float64](cells []N) (rows *N, found, second []N) {
+// splitCells gives the parts of a block's cells: the number of rows, and two lists of equal length.
+func splitCells(cells []float64) (rows *float64, first, second []float64) {
 	half := len(cells) / 2
 	return &cells[0], cells[1 : 1+half], cells[1+half:]
 }
 
 // countErrors counts a row in found: as one without error, or for each error type that it has.
-func countErrors(found []int32, has []bool) {
+func countErrors(found []float64, has []bool) {
 	if !slices.Contains(has, true) {
 		found[0]++
 	}

@@ -1,12 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/erreval/erreval/dataset"
-	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -19,7 +18,14 @@ type Stats struct {
 	Interval Interval      `json:"interval"`
 	Rejected int           `json:"rejected"` // lines that are no rows
 	Systems  []SystemStats `json:"systems"`  // in order of appearance
+	All      SystemStats   `json:"all"`      // of the rows of all systems together
+	// Differences of two systems in each column; of three or more, how far the best is from the one nearest to it.
+	Differences []Contrast `json:"differences,omitempty"`
+	// Thresholds are those of error types in the run that tagged the rows, where its record says them.
+	Thresholds map[string]float64 `json:"thresholds,omitempty"`
 
+	columns  []column
+	few      int // systems of fewer than FewGroups groups, which are not compared
 	warnings []FileWarning
 }
 
@@ -32,6 +38,33 @@ type SystemStats struct {
 	Truncated    int          `json:"truncated"` // tagged rows that were truncated
 	WithoutError Share        `json:"without_error"`
 	Labels       []LabelShare `json:"labels"` // every error type, in the taxonomy's order
+	Scores       []ScoreMean  `json:"scores,omitempty"`
+	WithoutIssue *Share       `json:"without_issue,omitempty"` // of the rows that were searched for issues
+	Issues       []IssueShare `json:"issues,omitempty"`
+
+	cells []cell // by column
+}
+
+// cell is a share, or the mean of scores.
+type cell struct {
+	Share
+	of int // rows that are known
+}
+
+// ScoreMean is the mean score of the rows that have one in a dimension.
+type ScoreMean struct {
+	Dimension string `json:"dimension"`
+	Rows      int    `json:"rows"`
+	Mean      Number `json:"mean"`
+	Low       Number `json:"low"`
+	High      Number `json:"high"`
+}
+
+// IssueShare is the share of rows with an issue among those that were searched for issues.
+type IssueShare struct {
+	Issue string `json:"issue"` // its id
+	Name  string `json:"name"`
+	Share
 }
 
 // LabelShare is the share of tagged rows with an error among those in which it could be judged.
@@ -48,6 +81,10 @@ type StatsOptions struct {
 	Where     map[string]string // column to the value that rows must have there; nil chooses all
 	By        string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
 	Intervals IntervalOptions
+	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
+	Issues     func(*dataset.Row) (ids []string, searched bool)
+	IssueNames map[string]string // by id
+	Thresholds map[string]float64
 }
 
 // Values of StatsOptions.By that are no columns.
@@ -59,6 +96,28 @@ const (
 // mostSystems is the largest number of systems: a column with more values does not name systems.
 const mostSystems = 500
 
+// Kinds of columns.
+const (
+	kindLabel = "label"
+	kindScore = "score"
+	kindIssue = "issue"
+)
+
+// column is a value that is known of some rows: whether a row has an error or an issue (1 or 0), or its score.
+type column struct {
+	kind string
+	name string // an error type, a dimension, an issue's name; "" where the value is whether a row has none of the kind
+	id   string // an issue's id
+	code string // short name
+	of   int    // the column whose known rows are those of this one
+}
+
+// value is that of a row in a column.
+type value struct {
+	column int
+	x      float64
+}
+
 // Tally counts rows for Stats. Its memory grows with the groups times systems, not with the rows.
 type Tally struct {
 	rows    Tagged
@@ -66,8 +125,10 @@ type Tally struct {
 	scheme  scheme
 	stats   Stats
 	named   bool // a row named its system, though no column was asked for
+	hints   hints
 	systems map[string]int
-	sums    *sums // by group and system: tagged rows; without error and with each error type; not judged by error type
+	at      map[[2]string]int // column by kind and name, of an issue by its id
+	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
 }
 
 // NewTally starts counting. The error is that of IntervalOptions.Validate.
@@ -76,9 +137,30 @@ func NewTally(o StatsOptions) (*Tally, error) {
 		return nil, err
 	}
 	s := newScheme(o.Taxonomy)
-	return &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
-		sums:  newSums(1 + (1 + len(s.labels)) + len(s.labels)),
-		stats: Stats{Taxonomy: s.taxonomy, Models: []string{}, Systems: []SystemStats{}}}, nil
+	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
+		at: map[[2]string]int{}, sums: newSums(0),
+		stats: Stats{Taxonomy: s.taxonomy, Thresholds: o.Thresholds, Models: []string{}, Systems: []SystemStats{}}}
+	t.columnOf(kindLabel, "")
+	for _, l := range s.labels {
+		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code
+	}
+	return t, nil
+}
+
+// columnOf finds a column, or adds it.
+func (t *Tally) columnOf(kind, id string) int {
+	c, ok := t.at[[2]string{kind, id}]
+	if !ok {
+		c = len(t.stats.columns)
+		added := column{kind: kind, name: id, id: id, of: c}
+		if kind == kindIssue && id != "" {
+			added.name, added.of = cmp.Or(t.o.IssueNames[id], id), t.columnOf(kindIssue, "")
+		}
+		t.at[[2]string{kind, id}] = c
+		t.stats.columns = append(t.stats.columns, added)
+		t.sums.cells = 2 * len(t.stats.columns)
+	}
+	return c
 }
 
 // ReadRows counts the rows of a file. read gives them until io.EOF, as a dataset.Reader does; file is its name in the
@@ -86,6 +168,9 @@ func NewTally(o StatsOptions) (*Tally, error) {
 // *OptionError.
 func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset.Row, error)) error {
 	return t.rows.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
+		if t.o.By == "" && !t.named {
+			t.hints.add(row)
+		}
 		system, err := t.systemOf(row, file)
 		if err != nil {
 			return err
@@ -100,7 +185,7 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 				return err
 			}
 		}
-		return t.addDiagnosis(system, group, d)
+		return t.addRow(system, group, d, t.valuesOf(row))
 	})
 }
 
@@ -143,8 +228,37 @@ func (t *Tally) systemKind() string {
 	return ""
 }
 
-// addDiagnosis counts one row; d is nil where there is no diagnosis.
-func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
+// valuesOf gives the row's scores and issues.
+func (t *Tally) valuesOf(row *dataset.Row) (values []value) {
+	scores, _ := row.Scores() // nil where a column of that name holds something else
+	for _, d := range t.o.Taxonomy.Dimensions {
+		if score := scores[d.Key]; score != nil && score.Value != nil {
+			values = append(values, value{t.columnOf(kindScore, d.Key), *score.Value})
+		}
+	}
+	if t.o.Issues == nil {
+		return values
+	}
+	ids, searched := t.o.Issues(row)
+	if !searched {
+		return values
+	}
+	values = append(values, value{t.columnOf(kindIssue, ""), indicator(len(ids) == 0)})
+	for _, id := range ids {
+		values = append(values, value{t.columnOf(kindIssue, id), 1})
+	}
+	return values
+}
+
+func indicator(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// addRow counts one row; d is nil where there is no diagnosis, values are those besides its labels.
+func (t *Tally) addRow(system, group string, d *dataset.Diagnosis, values []value) error {
 	i, ok := t.systems[system]
 	if !ok {
 		i = len(t.stats.Systems)
@@ -155,69 +269,73 @@ func (t *Tally) addDiagnosis(system, group string, d *dataset.Diagnosis) error {
 	s.Rows++
 	if d == nil || d.Status == dataset.StatusUntagged {
 		s.Untagged++
+	} else {
+		found, err := t.errorsOf(d)
+		if err != nil {
+			return err
+		}
+		s.Tagged++
+		if len(d.Truncated) > 0 {
+			s.Truncated++
+		}
+		t.stats.Models = dataset.AppendName(t.stats.Models, d.Model)
+		values = append(found, values...)
+	}
+	if len(values) == 0 {
 		return nil
 	}
-	has, err := t.scheme.errorsOf(d)
-	if err != nil {
-		return err
-	}
-	s.Tagged++
-	if len(d.Truncated) > 0 {
-		s.Truncated++
-	}
-	t.stats.Models = dataset.AppendName(t.stats.Models, d.Model)
-	rows, found, notJudged := splitCells(t.sums.countsOf(group, i))
-	*rows++
-	countErrors(found, has)
-	for _, name := range d.NotJudged {
-		if k := t.scheme.index(name); k >= 0 {
-			notJudged[k]++
-		}
+	cells := t.sums.of(group, i)
+	for _, v := range values {
+		cells[2*v.column]++
+		cells[2*v.column+1] += v.x
 	}
 	return nil
 }
 
-// ComputeStats computes shares and intervals. It is an error if no row is tagged; otherwise the error is the context's.
-func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
-	rows, tagged := 0, 0
-	for i := range t.stats.Systems {
-		s := &t.stats.Systems[i]
-		rows, tagged = rows+s.Rows, tagged+s.Tagged
-		if t.o.By == ByNothing {
-			s.Name = t.rows.fileNames()
+// errorsOf gives the values of a diagnosis: of the rows without error, and of each error that could be judged.
+func (t *Tally) errorsOf(d *dataset.Diagnosis) ([]value, error) {
+	has, err := t.scheme.errorsOf(d)
+	if err != nil {
+		return nil, err
+	}
+	values := []value{{0, indicator(!slices.Contains(has, true))}}
+	for k, l := range t.scheme.labels {
+		if has[k] || !slices.Contains(d.NotJudged, l.Name) {
+			values = append(values, value{1 + k, indicator(has[k])})
 		}
 	}
-	if tagged == 0 {
-		return nil, t.rows.NothingToShow(rows)
+	return values, nil
+}
+
+// ComputeStats computes shares and intervals. It is an error if no row is tagged, nor has scores or issues; otherwise
+// the error is the context's.
+func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
+	s := &t.stats
+	s.All = SystemStats{Name: "all"}
+	for i := range s.Systems {
+		one := &s.Systems[i]
+		s.All.Rows, s.All.Tagged, s.All.Untagged, s.All.Truncated = s.All.Rows+one.Rows, s.All.Tagged+one.Tagged,
+			s.All.Untagged+one.Untagged, s.All.Truncated+one.Truncated
+		if t.o.By == ByNothing {
+			one.Name = t.rows.fileNames()
+		}
 	}
-	t.stats.Files, t.stats.By, t.stats.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
-	t.stats.Rejected = len(t.rows.faults)
+	if len(t.sums.keys) == 0 {
+		return nil, t.rows.NothingToShow(s.All.Rows)
+	}
+	s.Files, s.By, s.warnings = t.rows.files, t.systemKind(), t.rows.warnings()
+	if column := t.hints.find(); column != "" && t.o.By == "" && s.By == "" {
+		s.warnings = append(s.warnings, FileWarning{Notes: []string{"rows may be told apart by --by " + column}})
+	}
+	s.Rejected = len(t.rows.faults)
 	if err := t.computeShares(ctx); err != nil {
 		return nil, err
 	}
-	return &t.stats, nil
-}
-
-func (t *Tally) computeShares(ctx context.Context) error {
-	for i, cells := range t.sums.sumByBlock(nil, len(t.stats.Systems)) {
-		s := &t.stats.Systems[i]
-		_, found, notJudged := splitCells(cells)
-		withoutError, errors := found[0], found[1:]
-		s.WithoutError = newShare(int(withoutError), s.Tagged)
-		s.Labels = make([]LabelShare, len(t.scheme.labels))
-		for k, l := range t.scheme.labels {
-			unjudged := int(notJudged[k])
-			s.Labels[k] = LabelShare{l.Name, l.Code, unjudged, newShare(int(errors[k]), s.Tagged-unjudged)}
-		}
+	for i := range s.Systems {
+		s.Systems[i].publish(s.columns)
 	}
-	t.stats.Interval = t.o.Intervals.describe(len(t.sums.groups))
-	switch t.o.Intervals.Method {
-	case Wilson:
-		t.eachShare(func(_, of, _ int, share *Share) { share.setWilsonInterval(share.Rows, of) })
-	case Bootstrap:
-		return t.resampleShares(ctx)
-	}
-	return nil
+	s.All.publish(s.columns)
+	return s, nil
 }
 
 // Warnings say what the figures leave out.
@@ -225,133 +343,3 @@ func (s *Stats) Warnings() []FileWarning { return s.warnings }
 
 // IsIncomplete tells whether a line is no row.
 func (s *Stats) IsIncomplete() bool { return s.Rejected > 0 }
-
-// eachShare calls f for every share, with the index of its system, the number of rows among which it counts, and its
-// index among the shares of the system: rows without error (0), then every error type.
-func (t *Tally) eachShare(f func(system, of, index int, share *Share)) {
-	for i := range t.stats.Systems {
-		s := &t.stats.Systems[i]
-		f(i, s.Tagged, 0, &s.WithoutError)
-		for k := range s.Labels {
-			f(i, s.Tagged-s.Labels[k].NotJudged, 1+k, &s.Labels[k].Share)
-		}
-	}
-}
-
-// resampleShares resamples the groups of all systems at once, since systems share passages.
-func (t *Tally) resampleShares(ctx context.Context) error {
-	systems := len(t.stats.Systems)
-	samples, err := resample(ctx, t.sums, &t.o.Intervals, systems, func(total [][]float64) (shares [][]float64) {
-		for _, cells := range total { // NaN where the resample has none of the system's rows
-			rows, found, notJudged := splitCells(cells)
-			system := []float64{found[0] / *rows}
-			for k, n := range found[1:] {
-				system = append(system, n/(*rows-notJudged[k]))
-			}
-			shares = append(shares, system)
-		}
-		return shares
-	})
-	if err != nil {
-		return err
-	}
-	groups := t.sums.countGroups(systems)
-	t.eachShare(func(system, _, index int, share *Share) {
-		setShareInterval(share, samples, groups[system], func(shares [][]float64) float64 { return shares[system][index] })
-	})
-	return nil
-}
-
-func (s *Share) setWilsonInterval(hits, trials int) {
-	low, high := stats.Wilson(hits, trials)
-	s.Low, s.High = Number(low), Number(high)
-}
-
-// Report puts the figures into words and tables.
-func (s *Stats) Report() *Report {
-	r := &Report{Title: "Errors in " + strings.Join(s.Files, ", ")}
-	r.Facts = append(r.Facts, "model "+joinModels(s.Models)+", taxonomy "+s.Taxonomy)
-	if s.Rejected > 0 {
-		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
-	}
-	r.Facts = append(r.Facts, s.notJudged()...)
-	r.Facts = append(r.Facts, s.Interval.facts()...)
-	if s.Interval.Method == Bootstrap {
-		r.Facts = append(r.Facts,
-			"where resampling shows no spread, the interval is Wilson's for that many groups")
-	}
-	r.Sections = []Section{{Title: "Rows", Table: s.rowTable()}, {Title: "Share of the tagged rows with each error",
-		Table: s.labelTable()}}
-	return r
-}
-
-// notJudged says which shares leave rows out.
-func (s *Stats) notJudged() []string {
-	var lines []string
-	for _, sys := range s.Systems {
-		for _, l := range sys.Labels {
-			if l.NotJudged > 0 {
-				lines = append(lines,
-					fmt.Sprintf("%s: %s was not judged in %d rows, which lack a field that it needs; its share is of the others",
-						sys.Name, l.Label, l.NotJudged))
-			}
-		}
-	}
-	return lines
-}
-
-func joinModels(models []string) string {
-	if len(models) == 0 {
-		return "unknown"
-	}
-	return strings.Join(models, " and ")
-}
-
-func (s *Stats) hasSeveralSystems() bool { return len(s.Systems) > 1 }
-
-func (s *Stats) rowTable() Table {
-	t := Table{Columns: []Column{{s.systemTitle(), false}, {"rows", true}, {"untagged", true}, {"truncated", true},
-		{"without error", true}, {"share", true}, {s.intervalTitle(), true}}}
-	for _, sys := range s.Systems {
-		w := sys.WithoutError
-		t.Rows = append(t.Rows, []string{sys.Name, fmt.Sprint(sys.Rows), fmt.Sprint(sys.Untagged), fmt.Sprint(sys.Truncated),
-			fmt.Sprint(w.Rows), percentText(w.Share), rangeText(w.Low, w.High, "%.1f", " %")})
-	}
-	return t
-}
-
-func (s *Stats) systemTitle() string {
-	if s.By == "" {
-		return "file"
-	}
-	return s.By
-}
-
-func (s *Stats) intervalTitle() string { return fmt.Sprintf("%.0f %% interval", 100*s.Interval.Level) }
-
-// labelTable has the systems of an error one below the other, to be compared.
-func (s *Stats) labelTable() Table {
-	t := Table{Columns: []Column{{"error", false}, {"code", false}}}
-	if s.hasSeveralSystems() {
-		t.Columns = append(t.Columns, Column{s.systemTitle(), false})
-	}
-	t.Columns = append(t.Columns, Column{"rows", true}, Column{"share", true}, Column{s.intervalTitle(), true})
-	if len(s.Systems) == 0 {
-		return t
-	}
-	for k, label := range s.Systems[0].Labels {
-		for i, sys := range s.Systems {
-			row := []string{label.Label, label.Code}
-			if i > 0 {
-				row = []string{"", ""}
-			}
-			if s.hasSeveralSystems() {
-				row = append(row, sys.Name)
-			}
-			share := sys.Labels[k]
-			t.Rows = append(t.Rows, append(row, fmt.Sprint(share.Rows), percentText(share.Share.Share),
-				rangeText(share.Low, share.High, "%.1f", " %")))
-		}
-	}
-	return t
-}

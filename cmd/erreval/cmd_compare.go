@@ -68,7 +68,7 @@ var compareJudge = judgeFlags{without: []string{"template"}, instead: "compare o
 func compareFlags() []cli.Flag {
 	own := map[string][]cli.Flag{"output": {recordedTaxonomyFlag("INPUT"),
 		&cli.StringFlag{Name: "system", Usage: "INPUT has a row an output; `COLUMN` names its system"},
-		&cli.StringFlag{Name: "by", Usage: "outputs with the same text in `FIELD` or column are compared " +
+		&cli.StringFlag{Name: "pair-by", Usage: "outputs with the same text in `FIELD` or column are compared " +
 			"(default: the taxonomy's group field)"},
 		&cli.StringFlag{Name: "design", Value: pairwise.All, Usage: "which pairs are made of outputs, `DESIGN`: all, " +
 			"random (one an item) or baseline=SYSTEM"},
@@ -301,14 +301,14 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 // they are in a temporary file, which done removes.
 func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (done func(), err error) {
 	m := &stages.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
-		System: ctx.String("system"), By: cmp.Or(ctx.String("by"), t.GroupField()),
+		System: ctx.String("system"), By: cmp.Or(ctx.String("pair-by"), t.GroupField()),
 		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed"),
 			Shuffle: ctx.IsSet("until")}}
 	switch d := m.Design.Design; {
 	case d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline):
 		return nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
 	case m.By == "":
-		return nil, exit.Usagef("%s says not what outputs are written for; name the field or column with --by", t.ID())
+		return nil, exit.Usagef("%s says not what outputs are written for; name the field or column with --pair-by", t.ID())
 	case m.Design.Pairs < 0:
 		return nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
 	}

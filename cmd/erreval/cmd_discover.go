@@ -59,10 +59,14 @@ func discoverCommand(e *env) *cli.Command {
 				return err
 			}
 			d, ask, err := readDiscover(ctx, e)
-			if err != nil {
+			if err = errors.Join(err, checkBy(ctx)); err != nil {
 				return err
 			}
-			return d.Run(ctx.Context, ask)
+			err = d.Run(ctx.Context, ask)
+			if ask != nil && !ask.Asks() {
+				return err
+			}
+			return printBy(ctx, e, d.Rows.Taxonomy, err)
 		},
 	}
 }
@@ -100,7 +104,7 @@ func discoverFlags() []cli.Flag {
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
 			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
-		resampleGroupFlag(), bootstrapFlag(),
+		resampleGroupFlag(), bootstrapFlag(), byFlag(),
 		&cli.StringSliceFlag{Name: "template",
 			Usage: "prompt template `FILE`, in place of the built-in one of its kind; may be repeated"},
 	}

@@ -49,7 +49,7 @@ func metaCommand(e *env) *cli.Command {
 func metaFlags() []cli.Flag {
 	return append(rowFlags(), recordedTaxonomyFlag("PRED"),
 		&cli.StringFlag{Name: "gold", Usage: "`FILE` whose column labels holds the gold labels (default: PRED itself)"},
-		whereFlag("gold rows"), resampleGroupFlag(),
+		whereFlag("gold rows"), goldByFlag("micro F1"), resampleGroupFlag(),
 		&cli.StringFlag{Name: "auc",
 			Usage: "boolean gold `COLUMN`; adds the area under the ROC curve of P(no error) against it"},
 		&cli.IntFlag{Name: "min-support", Value: stats.DefaultMinSupport,
@@ -57,6 +57,11 @@ func metaFlags() []cli.Flag {
 		bootstrapFlag(), seedFlag(),
 		&cli.BoolFlag{Name: "confusion", Usage: "show what was predicted instead of each gold label"},
 		jsonFlag(), markdownFlag(), latexFlag())
+}
+
+// goldByFlag is that of a table more, of one figure.
+func goldByFlag(figure string) cli.Flag {
+	return &cli.StringFlag{Name: "by", Usage: "also print rows and " + figure + " per value of `COLUMN` of the gold rows"}
 }
 
 // runMetaLabels reads, measures and prints. Its error is coded: exit.Incomplete where rows had no prediction.
@@ -72,6 +77,7 @@ func runMetaLabels(ctx *cli.Context, e *env) error {
 	}
 	labels, err := evaluation.NewLabels(evaluation.LabelOptions{Taxonomy: look.Taxonomy, Where: look.where,
 		Verdict: ctx.String("auc"), MinSupport: ctx.Int("min-support"), Confusion: ctx.Bool("confusion"),
+		By:        ctx.String("by"),
 		Intervals: readIntervals(ctx, look.Taxonomy)})
 	if err != nil {
 		return err

@@ -41,8 +41,8 @@ func metaIssuesCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "verdicts", Usage: "`FILE` in which people say whether a row's analysis describes the " +
 				"fault of the gold sentence"},
 			&cli.StringFlag{Name: "verdict", Value: "same", Usage: "its `COLUMN` with yes or no"},
-			recordedTaxonomyFlag("OUT"), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(),
-			markdownFlag(), latexFlag()},
+			recordedTaxonomyFlag("OUT"), goldByFlag("adjusted Rand index"), resampleGroupFlag(), bootstrapFlag(), seedFlag(),
+			jsonFlag(), markdownFlag(), latexFlag()},
 			metaIssuesJudge.flags()),
 		Action: func(ctx *cli.Context) error { return runMetaIssues(ctx, e) },
 	}
@@ -64,7 +64,7 @@ func runMetaIssues(ctx *cli.Context, e *env) error {
 	}
 	found, err := evaluation.NewIssues(evaluation.IssueOptions{Taxonomy: look.Taxonomy, List: list,
 		Sentence: ctx.String("gold-sentence"), Cluster: ctx.String("gold-cluster"), Verdict: ctx.String("verdict"),
-		Intervals: readIntervals(ctx, look.Taxonomy)})
+		By: ctx.String("by"), Intervals: readIntervals(ctx, look.Taxonomy)})
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,11 @@ Two judges on the same rows, with intervals and p-values of the difference:
 
 Did the errors help? The file of "erreval score --mode both" has both modes of the same rows: how well each agrees
 with people, the difference, and the lift, which needs no human scores:
-   erreval meta scores --by mode --human fluency=fluency scored.jsonl --lift-plot lift.svg
-   erreval meta scores --by mode scored.jsonl
+   erreval meta scores --lift --human fluency=fluency scored.jsonl --lift-plot lift.svg
+   erreval meta scores --lift scored.jsonl
 
 Systems by another column than "system"; a picture; figures for a program or a page:
-   erreval meta scores --human fluency=fluency scored.jsonl --system model --plot scores.svg
+   erreval meta scores --human fluency=fluency scored.jsonl --by model --plot scores.svg
    erreval meta scores --human fluency=fluency scored.jsonl --json
    erreval meta scores --human fluency=fluency scored.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
 
@@ -49,9 +49,9 @@ func metaScoresCommand(e *env) *cli.Command {
 			&cli.StringSliceFlag{Name: "human",
 				Usage: "people's scores of a dimension, `DIMENSION=COLUMN[,COLUMN2]`; may be repeated"},
 			humanFileFlag(),
+			&cli.BoolFlag{Name: "lift",
+				Usage: "compare the vanilla and the error-aware judgements in one file, and report the lift"},
 			&cli.StringFlag{Name: "by",
-				Usage: "`mode`: compare the vanilla and the error-aware judgements in one file, and report the lift"},
-			&cli.StringFlag{Name: "system",
 				Usage: "`COLUMN` that names the system a row is of (default: system, where there is one)"},
 			&cli.Float64Flag{Name: "low", Value: evaluation.DefaultLow,
 				Usage: "a row whose human score is at most `SCORE` is low"},
@@ -60,14 +60,11 @@ func metaScoresCommand(e *env) *cli.Command {
 			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"),
 			resampleGroupFlag(), bootstrapFlag(), seedFlag(),
 			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg, .png or .pdf"},
-			&cli.StringFlag{Name: "lift-plot", Usage: "with --by mode, draw the lift of each dimension to `FILE`, .svg, .png or .pdf"},
+			&cli.StringFlag{Name: "lift-plot", Usage: "with --lift, draw the lift of each dimension to `FILE`, .svg, .png, .pdf"},
 			overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()),
 		Action: func(ctx *cli.Context) error { return runMetaScores(ctx, e) },
 	}
 }
-
-// byMode is the only value of --by.
-const byMode = "mode"
 
 // runMetaScores reads, measures, draws and prints. Its error is coded: exit.Incomplete where rows had no value.
 func runMetaScores(ctx *cli.Context, e *env) error {
@@ -112,19 +109,17 @@ func newScores(ctx *cli.Context, look *lookOptions) (*evaluation.Scores, error) 
 	if err != nil {
 		return nil, err
 	}
-	by := ctx.String("by")
+	lift := ctx.Bool("lift")
 	switch {
-	case by != "" && by != byMode:
-		return nil, exit.Usagef("--by %s: there is only --by mode", by)
-	case by == byMode && len(look.paths) > 1:
-		return nil, exit.Usagef("--by mode compares the modes of one file; give one")
-	case by != byMode && ctx.String("lift-plot") != "":
-		return nil, exit.Usagef("--lift-plot draws what --by mode reports; give that as well")
-	case by == byMode && len(human) == 0 && ctx.String("plot") != "":
+	case lift && len(look.paths) > 1:
+		return nil, exit.Usagef("--lift compares the modes of one file; give one")
+	case !lift && ctx.String("lift-plot") != "":
+		return nil, exit.Usagef("--lift-plot draws what --lift reports; give that as well")
+	case lift && len(human) == 0 && ctx.String("plot") != "":
 		return nil, exit.Usagef("--plot draws scores against people's; give --human, or --lift-plot for the lift")
 	}
-	o := evaluation.ScoreOptions{Taxonomy: look.Taxonomy, Where: look.where, Human: human, System: ctx.String("system"),
-		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: by == byMode,
+	o := evaluation.ScoreOptions{Taxonomy: look.Taxonomy, Where: look.where, Human: human, System: ctx.String("by"),
+		Low: ctx.Float64("low"), High: ctx.Float64("high"), ByMode: lift,
 		Intervals: readIntervals(ctx, look.Taxonomy)}
 	if o.ByMode {
 		o.Aggregate = stages.AggregateBy(cmp.Or(stages.RecordedAggregate(look.paths[0]), scorer.Mean))

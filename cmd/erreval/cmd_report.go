@@ -54,6 +54,8 @@ func reportCommand(e *env) *cli.Command {
 		Flags: append([]cli.Flag{outFlag(),
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT` of the report: html, markdown or json (default: what the name of " +
 				"OUT says)"},
+			&cli.StringFlag{Name: "by", Usage: "with --format markdown or json, also figures by `COLUMN`, in the place of the " +
+				"column system"},
 			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
 		}, append(viewFlags(), overwriteFlag(), quietFlag())...),
 		Action: func(ctx *cli.Context) error { return runReport(ctx, e) },
@@ -79,6 +81,9 @@ func runReport(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if ctx.IsSet("by") && format == formatHTML {
+		return exit.Usagef("--by is for --format markdown and json; the page tells rows apart by any column")
+	}
 	if n := ctx.Int("sample"); n < 1 {
 		return exit.Usagef("--sample %d: give a number of rows, at least 1", n)
 	}
@@ -91,7 +96,12 @@ func runReport(ctx *cli.Context, e *env) error {
 		return err
 	}
 	defer v.index.Close()
-	write := func(w io.Writer) error { return v.write(ctx.Context, w, format, ctx.Int("sample"), ctx.Uint64("seed")) }
+	write := func(w io.Writer) error {
+		if format == formatHTML {
+			return v.writePage(ctx.Context, w, ctx.Int("sample"), ctx.Uint64("seed"))
+		}
+		return v.writeFigures(ctx.Context, w, format, ctx.String("by"))
+	}
 	if out == "" {
 		return write(e.Out)
 	}
@@ -294,12 +304,9 @@ func readHuman(columns []string, t *taxonomy.Taxonomy, o *sections.Options) erro
 	return nil
 }
 
-// write writes the report in a format.
-func (v *viewed) write(ctx context.Context, w io.Writer, format string, sample int, seed uint64) error {
-	if format == formatHTML {
-		return v.writePage(ctx, w, sample, seed)
-	}
-	figures, err := sections.ComputeFigures(ctx, v.index)
+// writeFigures writes the report as Markdown or JSON; by is the column that tells systems apart.
+func (v *viewed) writeFigures(ctx context.Context, w io.Writer, format, by string) error {
+	figures, err := sections.ComputeFigures(ctx, v.index, by)
 	if err != nil {
 		return err
 	}

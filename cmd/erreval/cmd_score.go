@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ Measure the scores against people's:
 
 A row without diagnosis is unscored, with the reason, and leads to exit code 3; it is never a 0.
 Beside OUT stands OUT.run.json. docs/scoring.md says how the values are computed.`,
-		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag()},
+		Flags: slices.Concat(runFlags(map[string][]cli.Flag{"output": {taxonomy, dimensionsFlag(), byFlag()},
 			"resume": {flushFlag()}}), scoreJudge.flags(), panelFlags()),
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 1, 1, "one file of tagged rows"); err != nil {
@@ -78,7 +79,7 @@ func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) e
 	if o.Output == "" && (ask == nil || ask.Asks()) {
 		return exit.Usagef("no output; give -o OUT, or -o - for standard output")
 	}
-	if err := o.Validate(); err != nil {
+	if err := errors.Join(checkBy(ctx), o.Validate()); err != nil {
 		return err
 	}
 	r, err := run.New(e.Process, o)
@@ -98,8 +99,11 @@ func runScore(ctx *cli.Context, e *env, o run.Options, ask *stages.AskOptions) e
 	if err := r.NameColumns(ctx.Context, s.Taxonomy); err != nil {
 		return err
 	}
-	if ask != nil {
+	if ask != nil && !ask.Asks() {
 		return s.Panel(ctx.Context, ask)
 	}
-	return s.Offline(ctx.Context)
+	if ask != nil {
+		return printBy(ctx, e, s.Taxonomy, s.Panel(ctx.Context, ask))
+	}
+	return printBy(ctx, e, s.Taxonomy, s.Offline(ctx.Context))
 }

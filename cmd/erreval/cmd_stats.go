@@ -1,13 +1,20 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/chart"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 const statsDescription = `How many rows have each error, of the rows that identify tagged:
@@ -47,9 +54,10 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	tally, err := newTally(ctx, look)
-	if err != nil {
-		return err
+	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
+		Intervals: readIntervals(ctx, look.Taxonomy)}
+	if o.Intervals.Method != report.None {
+		o.Intervals.Method = ctx.String("interval")
 	}
 	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
 	if err != nil {
@@ -59,10 +67,7 @@ func runStats(ctx *cli.Context, e *env) error {
 	if err := plot.CheckPath(); err != nil {
 		return err
 	}
-	if err := look.readAll(ctx, e, tally.ReadRows); err != nil {
-		return err
-	}
-	s, err := tally.ComputeStats(ctx.Context)
+	s, err := look.count(ctx, e, o)
 	if err != nil {
 		return err
 	}
@@ -74,11 +79,82 @@ func runStats(ctx *cli.Context, e *env) error {
 	return errors.Join(look.printRows(e, s, picture{plot, bars}), run.MissedGates(s.CheckGates(gates, noError)))
 }
 
-func newTally(ctx *cli.Context, look *lookOptions) (*report.Tally, error) {
-	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
-		Intervals: readIntervals(ctx, look.Taxonomy)}
-	if o.Intervals.Method != report.None {
-		o.Intervals.Method = ctx.String("interval")
+// count counts the rows of the files, with the issues of what discover wrote.
+func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
+	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
+	if len(o.paths) == 1 {
+		so.Thresholds = recordedThresholds(o.paths[0])
 	}
-	return report.NewTally(o)
+	for _, file := range o.paths {
+		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
+			for _, i := range list.Issues {
+				so.IssueNames[i.ID] = i.Name
+			}
+		}
+	}
+	tally, err := report.NewTally(so)
+	if err == nil {
+		err = o.readAll(ctx, e, tally.ReadRows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tally.ComputeStats(ctx.Context)
+}
+
+// recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it
+// was made of, one of the other; nil where none says them.
+func recordedThresholds(file string) map[string]float64 {
+	for range 4 { // identify, score and discover make one file of another
+		made, err := runrecord.Read(file)
+		if err != nil {
+			return nil
+		}
+		var options struct{ Thresholds map[string]float64 }
+		text, err := json.Marshal(made.Options)
+		if err == nil && json.Unmarshal(text, &options) == nil && options.Thresholds != nil {
+			return options.Thresholds
+		}
+		if len(made.Inputs) != 1 {
+			return nil
+		}
+		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)
+	}
+	return nil
+}
+
+// byFlag is that of commands which write rows, and then print what printBy does.
+func byFlag() cli.Flag {
+	return &cli.StringFlag{Name: "by",
+		Usage: "also print figures per value of `COLUMN`, as \"erreval stats OUT --by COLUMN\" does"}
+}
+
+// checkBy finds out whether printBy can print.
+func checkBy(ctx *cli.Context) error {
+	if out := ctx.String("output"); ctx.IsSet("by") && (out == "" || out == run.Stdio || ctx.Bool("json")) {
+		return exit.Usagef("--by prints figures of OUT: give -o OUT, and leave out --json; erreval stats OUT --by COLUMN " +
+			"--json prints them as JSON")
+	}
+	return nil
+}
+
+// printBy prints the figures of what a command wrote by the column of --by, unless it failed; made is its error.
+func printBy(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, made error) error {
+	whole := slices.Contains([]int{exit.OK, exit.Incomplete, exit.Missed}, codeOf(made))
+	if !ctx.IsSet("by") || !whole {
+		return made
+	}
+	look := &lookOptions{paths: []string{ctx.String("output")}}
+	o := report.StatsOptions{Taxonomy: t, By: ctx.String("by"), Intervals: report.DefaultIntervals()}
+	o.Intervals.Group = t.GroupField()
+	rows, err := openRowInput(ctx, t)
+	if err != nil {
+		return err
+	}
+	look.Rows = rows
+	s, err := look.count(ctx, e, o)
+	if err != nil {
+		return errors.Join(made, err)
+	}
+	return errors.Join(made, look.printRows(e, s))
 }

@@ -197,7 +197,7 @@ func (f reportForm) print(e *env, figures interface{ Report() *report.Report }) 
 	case f.latex:
 		return figures.Report().LaTeX(e.Out)
 	}
-	return figures.Report().Text(e.Out)
+	return figures.Report().Text(e.Out, e.TerminalWidth())
 }
 
 // rowFigures are computed from files of rows.

@@ -50,6 +50,15 @@ type Finding struct {
 	Other      *Finding `json:"other,omitempty"`      // without evidence, where the row was analysed in both ways
 }
 
+// IDs gives the ids of a row's issues; false where it is not known what was found, or the column holds something else.
+func IDs(row *dataset.Row) (ids []string, searched bool) {
+	f, err := Of(row)
+	if f == nil || err != nil || f.Status == Unassigned {
+		return nil, false
+	}
+	return f.IDs, true
+}
+
 // Of reads a row's finding: nil without an error if the column is absent or null.
 func Of(row *dataset.Row) (*Finding, error) {
 	raw, ok := row.Get(Column)

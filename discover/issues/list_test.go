@@ -77,7 +77,7 @@ func FuzzRead(f *testing.F) {
 			if err := l.Report().Markdown(&b); err != nil {
 				t.Error(err)
 			}
-			if err := l.Summary().Text(&b); err != nil {
+			if err := l.Summary().Text(&b, 0); err != nil {
 				t.Error(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 
@@ -12,8 +13,12 @@ import (
 // plainWidth is the width of output where there is no terminal, in columns.
 const plainWidth = 110
 
-// Width is the number of columns to print in: $COLUMNS, else the terminal's, else 110.
-func (p *Process) Width() int {
+// Width is the number of columns to print in: that of TerminalWidth, else 110.
+func (p *Process) Width() int { return cmp.Or(p.TerminalWidth(), plainWidth) }
+
+// TerminalWidth is the number of columns of $COLUMNS, else of the terminal; 0 where there is none, and lines may be of
+// any length.
+func (p *Process) TerminalWidth() int {
 	if n, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
@@ -22,7 +27,7 @@ func (p *Process) Width() int {
 			return n
 		}
 	}
-	return plainWidth
+	return 0
 }
 
 // UsesColor tells whether to print in colours: "auto" on a terminal, unless $NO_COLOR or a dumb one says otherwise,

@@ -15,13 +15,15 @@ import (
 type Figures struct {
 	Shares []Share `json:"shares"`
 	Means  []Mean  `json:"means"`
+
+	system string // the facet that tells systems apart
 }
 
 // Share says how many rows have a value of a facet.
 type Share struct {
 	Facet  string        `json:"facet"`
 	Value  string        `json:"value"`
-	By     string        `json:"by,omitempty"`     // "run" or "system"; absent of all rows
+	By     string        `json:"by,omitempty"`     // "run", or the facet of systems; absent of all rows
 	Column string        `json:"column,omitempty"` // the run or system
 	Rows   int           `json:"rows"`
 	Of     int           `json:"of"`    // rows that have any value that is not unknown
@@ -42,15 +44,18 @@ type Mean struct {
 	High    report.Number `json:"high"`
 }
 
+// defaultSystem is the facet that tells systems apart where no other is given.
+const defaultSystem = "system"
+
 // figure is a share with its interval.
 func (s *Share) figure() report.Figure {
 	return report.Figure{Value: s.Share, Low: s.Low, High: s.High}
 }
 
-// ways are how rows are told apart in columns: not at all, by run, by system.
-func ways(c *view.Catalog) []string {
+// ways are how rows are told apart in columns: not at all, by run, by the facet of systems.
+func ways(c *view.Catalog, system string) []string {
 	by := []string{""}
-	for _, key := range []string{"run", "system"} {
+	for _, key := range []string{"run", system} {
 		i := slices.IndexFunc(c.Facets, func(f view.Facet) bool { return f.Key == key })
 		if i >= 0 && !c.Facets[i].Multi {
 			by = append(by, key)
@@ -59,11 +64,18 @@ func ways(c *view.Catalog) []string {
 	return by
 }
 
-// ComputeFigures asks a source for the shares of what was found, and for means of scores, over all rows.
-func ComputeFigures(ctx context.Context, s view.Source) (*Figures, error) {
+// ComputeFigures asks a source for the shares of what was found, and for means of scores, over all rows, by run, and by
+// system: by the column that is given, or by "system". A column that tells no rows apart is an *report.OptionError.
+func ComputeFigures(ctx context.Context, s view.Source, column string) (*Figures, error) {
 	c := s.Catalog()
-	f := &Figures{Shares: []Share{}, Means: []Mean{}}
-	for _, by := range ways(c) {
+	f := &Figures{Shares: []Share{}, Means: []Mean{}, system: defaultSystem}
+	if column != "" && column != f.system {
+		f.system = "column." + column
+	}
+	if column != "" && !slices.Contains(ways(c, f.system), f.system) {
+		return nil, report.OptionErrorf("--by %s: the rows have no such column with few short values", column)
+	}
+	for _, by := range ways(c, f.system) {
 		for i := range c.Facets {
 			if !isFinding(c.Facets[i].Key) {
 				continue
@@ -122,7 +134,7 @@ func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
 // by run and by system.
 func Answers(ctx context.Context, s view.Source) (answers []view.Answer, err error) {
 	c := s.Catalog()
-	for _, by := range ways(c) {
+	for _, by := range ways(c, defaultSystem) {
 		for i := range c.Facets {
 			q := view.CountsQuery{Facet: c.Facets[i].Key, By: by}
 			counts, countErr := s.Counts(ctx, q)

@@ -95,9 +95,9 @@ func (p *printer) shares(facet, title string) (sections []report.Section) {
 	if facet != "issue" {
 		sections = append(sections, p.sharesBy(facet, values, "", []string{""}, title))
 	}
-	for _, by := range []string{"system", "run"} {
+	for _, by := range []string{p.figures.system, "run"} {
 		if names := p.looked(facet, by, p.columns(by)); len(names) > 0 {
-			sections = append(sections, p.sharesBy(facet, values, by, names, title+" by "+by))
+			sections = append(sections, p.sharesBy(facet, values, by, names, title+" by "+strings.TrimPrefix(by, "column.")))
 		}
 	}
 	return sections
@@ -195,13 +195,14 @@ func (p *printer) means() (sections []report.Section) {
 	for _, m := range p.catalog.Measures {
 		titles[m.Key] = m.Title
 	}
-	for _, by := range []string{"", "system", "run"} {
+	for _, by := range []string{"", p.figures.system, "run"} {
 		if by != "" && p.columns(by) == nil {
 			continue
 		}
 		s := report.Section{Title: "Scores", Table: report.NewTable("score", "rows", "without score", "mean")}
 		if by != "" {
-			s.Title, s.Table = "Scores by "+by, report.NewTable("score", by, "rows", "without score", "mean")
+			name := strings.TrimPrefix(by, "column.")
+			s.Title, s.Table = "Scores by "+name, report.NewTable("score", name, "rows", "without score", "mean")
 			s.Table.Columns[1].Right = false
 		}
 		for _, m := range p.figures.Means {

@@ -218,7 +218,7 @@ func TestConverted(t *testing.T) {
 // Shares are those that the page computes of the same sums: of rows that stand and fall together.
 func TestFigures(t *testing.T) {
 	o := options(t, recorded+"tagged.jsonl", recorded+"scored.jsonl")
-	f, err := ComputeFigures(t.Context(), o.Source)
+	f, err := ComputeFigures(t.Context(), o.Source, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -228,7 +228,7 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
 		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots,
-		JSON: c.JSON, Quiet: c.Run.Quiet}
+		JSON: c.JSON, Quiet: c.Run.Quiet, Brief: true}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)
@@ -273,7 +273,7 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		} else if raw, ok := row.Get(m.By); ok {
 			out.Item = dataset.PlainText(raw)
 		} else {
-			return exit.Usagef("--by: row %s has no field or column %q", row.ID, m.By)
+			return exit.Usagef("--pair-by: row %s has no field or column %q", row.ID, m.By)
 		}
 		outputs = append(outputs, out)
 		return nil

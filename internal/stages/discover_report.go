@@ -42,7 +42,7 @@ func (d *discovery) publish(l *issues.List) error {
 	case d.Quiet:
 		return err
 	}
-	err = errors.Join(err, l.Summary().Text(run.Guard(d.Process.Out)))
+	err = errors.Join(err, l.Summary().Text(run.Guard(d.Process.Out), d.Process.TerminalWidth()))
 	d.Process.Warn("rows: %s; issues with examples: %s", d.Output, issues.Path(d.Output))
 	if d.judges == nil {
 		return err

@@ -112,7 +112,7 @@ func (i *ImportIssues) publish(list *issues.List) error {
 		return nil
 	}
 	i.Process.Warn("rows: %s; issues with examples: %s", i.Output, issues.Path(i.Output))
-	return list.Summary().Text(run.Guard(i.Process.Out))
+	return list.Summary().Text(run.Guard(i.Process.Out), i.Process.TerminalWidth())
 }
 
 // open tells by the file's first bytes whose it is.

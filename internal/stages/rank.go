@@ -39,6 +39,7 @@ type Rank struct {
 	Markdown bool
 	LaTeX    bool
 	Quiet    bool
+	Brief    bool              // prints one table of all types in a terminal
 	columnOf map[string]string // by field of pairs, where its name is another
 	unread   unreadVerdicts
 }

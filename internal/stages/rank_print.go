@@ -31,7 +31,11 @@ func (k *Rank) print(c *Comparison) error {
 	case k.Quiet:
 		return err
 	}
-	return errors.Join(err, c.Report().Text(run.Guard(k.Process.Out)))
+	r := c.Report()
+	if k.Brief && len(c.Tables) > 1 {
+		r = c.brief(k.Taxonomy, k.Inputs)
+	}
+	return errors.Join(err, r.Text(run.Guard(k.Process.Out), k.Process.TerminalWidth()))
 }
 
 // personsVerdict is what a person says in a column; where it is empty, why.

@@ -169,10 +169,11 @@ func (c *Comparison) eloError() string {
 	return fmt.Sprintf("Elo: means over drawn orders of the games, with standard errors of up to %.1f points", largest)
 }
 
-func tableSection(t *leaderboard.Table) report.Section {
-	s := report.Section{Title: t.Type, Notes: slices.Clone(t.Notes)}
+// tableNotes say what was left out, and why systems are not rated.
+func tableNotes(t *leaderboard.Table) []string {
+	notes := slices.Clone(t.Notes)
 	if t.Inconsistent > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s on which the judgements differ",
+		notes = append(notes, fmt.Sprintf("%s on which the judgements differ",
 			words.Plural(t.Inconsistent, "pair", "pairs")))
 	}
 	if len(t.Unjudged) > 0 {
@@ -180,12 +181,17 @@ func tableSection(t *leaderboard.Table) report.Section {
 		for _, reason := range slices.Sorted(maps.Keys(t.Unjudged)) {
 			reasons = append(reasons, fmt.Sprintf("%s %d", reason, t.Unjudged[reason]))
 		}
-		s.Notes = append(s.Notes, "left out as unjudged: "+strings.Join(reasons, ", "))
+		notes = append(notes, "left out as unjudged: "+strings.Join(reasons, ", "))
 	}
 	if t.OneOrder > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of which only one order could be read: what the judge says of it alone "+
+		notes = append(notes, fmt.Sprintf("%s of which only one order could be read: what the judge says of it alone "+
 			"counts", words.Plural(t.OneOrder, "pair", "pairs")))
 	}
+	return notes
+}
+
+func tableSection(t *leaderboard.Table) report.Section {
+	s := report.Section{Title: t.Type, Notes: tableNotes(t)}
 	if t.Ties.Defined() && t.Ties > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win "+
 			"of either", float64(t.Ties)))

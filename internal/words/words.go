@@ -99,6 +99,15 @@ func First(text string, most int) string {
 	return text
 }
 
+// ClipMiddle is a text of at most so many code points: of a longer one "…" stands in the place of its middle.
+func ClipMiddle(text string, most int) string {
+	r := []rune(text)
+	if len(r) <= most {
+		return text
+	}
+	return string(r[:most/2]) + "…" + string(r[len(r)-(most-1-most/2):])
+}
+
 // Clip is the end of a text in one line of at most so many bytes, without what a terminal would execute.
 func Clip(text string, most int) string {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })

@@ -3,9 +3,12 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -17,7 +20,7 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// MaxSystems is the largest number of systems in a chart: one for each colour of palette.
+// MaxSystems is the largest number of systems, or lines, beside each other: one for each colour of palette.
 const MaxSystems = 8
 
 // palette is that of Okabe and Ito (2008); colour-blind readers can distinguish its colours too.
@@ -40,12 +43,15 @@ const (
 	groupFill = 0.74 // part of an error's height that its bars take
 )
 
-// Stats draws horizontal bars: for each error, and for the rows without any, one bar a system with its interval.
-// The format is "svg", "png" or "pdf".
+// Stats draws horizontal bars: for each error, and for the rows without any, one bar a system with its interval. Above
+// MaxSystems it draws a panel for each error that any row has, with a dot for each system. The format is "svg", "png"
+// or "pdf".
 func Stats(s *report.Stats, format string) ([]byte, error) {
-	if n := len(s.Systems); n == 0 || n > MaxSystems {
-		return nil, fmt.Errorf("a chart shows 1 to %d systems, and there are %d; choose some with --where, or --by none",
-			MaxSystems, n)
+	if len(s.Systems) == 0 || s.All.Tagged == 0 {
+		return nil, errors.New("a chart shows the errors of tagged rows, and there are none")
+	}
+	if len(s.Systems) > MaxSystems {
+		return Forests(statsTitle(s), "% of tagged rows", statsPanels(s), format)
 	}
 	p, legend := plot.New(), plot.NewLegend()
 	rows := 1 + len(s.Systems[0].Labels)
@@ -103,15 +109,8 @@ func sans(size vg.Length) font.Font {
 
 // decorate sets title, axes and grid. Errors stand from top to bottom in the taxonomy's order.
 func decorate(p *plot.Plot, s *report.Stats) {
-	p.Title.Text = "Share of tagged rows with each error"
-	if s.Interval.Method != report.None {
-		p.Title.Text += fmt.Sprintf(", with %.0f %% intervals", 100*s.Interval.Level)
-	}
-	names := []string{"Without error"}
-	for _, l := range s.Systems[0].Labels {
-		names = append(names, l.Label)
-	}
-	listEntries(p, "% of tagged rows", names)
+	p.Title.Text = statsTitle(s)
+	listEntries(p, "% of tagged rows", shareNames(s))
 	p.X.Min, p.X.Max = 0, axisLimit(s)
 	var scale plot.ConstantTicks
 	for x := 0.0; x <= p.X.Max; x += p.X.Max / 5 {
@@ -119,6 +118,51 @@ func decorate(p *plot.Plot, s *report.Stats) {
 	}
 	p.X.Tick.Marker = scale
 	p.Add(grid(scale))
+}
+
+func statsTitle(s *report.Stats) string {
+	title := "Share of tagged rows with each error"
+	if s.Interval.Method != report.None {
+		title += fmt.Sprintf(", with %.0f %% intervals", 100*s.Interval.Level)
+	}
+	return title
+}
+
+// shareNames are those of systemShares.
+func shareNames(s *report.Stats) []string {
+	names := []string{"Without error"}
+	for _, l := range s.Systems[0].Labels {
+		names = append(names, l.Label)
+	}
+	return names
+}
+
+// statsPanels has a panel for the rows without error, and for each error that any row has; the system with most rows
+// without error stands on top.
+func statsPanels(s *report.Stats) (panels []Forest) {
+	order := slices.Clone(s.Systems)
+	slices.SortStableFunc(order, func(a, b report.SystemStats) int {
+		return cmp.Compare(b.WithoutError.Share, a.WithoutError.Share)
+	})
+	sorted := &report.Stats{Systems: order}
+	for k, name := range shareNames(s) {
+		f, rows := Forest{Name: name, Remarks: make([]string, len(order))}, 0
+		for i := range order {
+			share := systemShares(sorted, i)[k]
+			rows += share.Rows
+			m := Mark{order[i].Name, 100 * float64(share.Share), 100 * float64(share.Low), 100 * float64(share.High)}
+			f.Marks, f.References = append(f.Marks, m), append(f.References, math.NaN())
+			for _, end := range []float64{m.Value, m.High, 1} {
+				if end > f.High { // false for an undefined one
+					f.High = end
+				}
+			}
+		}
+		if k == 0 || rows > 0 {
+			panels = append(panels, f)
+		}
+	}
+	return panels
 }
 
 // listEntries sets fonts, and the entries that stand from top to bottom beside a horizontal axis.

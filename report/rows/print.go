@@ -75,7 +75,7 @@ func (p *printer) printRow(s *shownRow) error {
 		b.WriteString("\n")
 	}
 	id := s.ID
-	if _, given := s.Get(dataset.ColumnID); !given {
+	if _, given := s.Get(dataset.ColumnID); !given || report.IsHash(id) {
 		id = report.ShortID(id)
 	}
 	place := fmt.Sprintf("  %s:%d", words.Printable(s.Source), s.Line)

@@ -69,6 +69,25 @@ diff = {
     "lost": ((a == 1) & (b == 0)).sum(0).astype(int).tolist(),
     "changed": int((a[:, 1:] != b[:, 1:]).any(1).sum()),
 }
+
+
+def contrast(resamples=20000):
+    """Large minus small, with the groups of both resampled together; p is twice the share of resamples on the far side of
+    0, those at 0 and the data themselves included."""
+    names, index = np.unique([r["group"] for r in data], return_inverse=True)
+    draws = rng.integers(0, len(names), (resamples, len(names)))
+    weight = np.array([np.bincount(d, minlength=len(names)) for d in draws])
+    shares = []
+    for name in ("large", "small"):
+        here = np.array([r["system"] == name for r in data], dtype=float)
+        sums = np.array([np.bincount(index, weights=column * here) for column in a.T])
+        shares.append((weight @ sums.T) / (weight @ np.bincount(index, weights=here))[:, None])
+    difference = shares[0] - shares[1]
+    sides = np.minimum((difference <= 0).sum(0), (difference >= 0).sum(0))
+    return {"interval": np.quantile(difference, [0.025, 0.975], axis=0).T.tolist(),
+            "p": np.minimum(1, 2 * (sides + 1) / (resamples + 1)).tolist()}
+
+
 path = pathlib.Path(__file__).with_name("witness.json")
 lines = ",\n".join("  " + json.dumps(r) for r in data)
-path.write_text(f'{{"labels": {json.dumps(LABELS)},\n "systems": {json.dumps(systems)},\n "diff": {json.dumps(diff)},\n "rows": [\n{lines}\n]}}\n')
+path.write_text(f'{{"labels": {json.dumps(LABELS)},\n "systems": {json.dumps(systems)},\n "diff": {json.dumps(diff)},\n "contrast": {json.dumps(contrast())},\n "rows": [\n{lines}\n]}}\n')

@@ -49,7 +49,7 @@ mv "$work/list" "$out/found.jsonl.issues.json"
 # One output of each system on a passage, in pairs; then as a judge would leave some.
 jq -c -s 'group_by([.system, .passage]) | .[] | .[0] | select(.question != "")' "$out/tagged.jsonl" |
   jq -c 'select(.id | test("^(carrow|sourdough|seastar)"))' > "$work/systems.jsonl"
-incomplete erreval compare "$work/systems.jsonl" --system system --by passage --taxonomy question-generation \
+incomplete erreval compare "$work/systems.jsonl" --system system --pair-by passage --taxonomy question-generation \
   --types "Factual Error,Vague,Off Target Answer,Overall" -o "$out/pairs.jsonl" --quiet
 jq -c 'if .id | test("seastar") then .verdicts["Factual Error"] = {status: "unjudged", reason: "inconsistent"} else . end' \
   "$out/pairs.jsonl" > "$work/pairs.jsonl"

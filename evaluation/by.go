@@ -1,0 +1,76 @@
+package evaluation
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/report"
+)
+
+// ByValue are the figures of the rows that have a value in the column of --by.
+type ByValue struct {
+	Value   string          `json:"value"`
+	Rows    int             `json:"rows"`
+	Figures []report.Figure `json:"figures"` // the main figure, of each file
+}
+
+// mostValues is how many values of a column are told apart.
+const mostValues = 500
+
+// valueBy gives a row's value in the column of --by; "" without one.
+func valueBy(row *dataset.Row, column string) (string, error) {
+	if column == "" {
+		return "", nil
+	}
+	raw, ok := row.Get(column)
+	if !ok {
+		return "", report.NoColumn("--by", row, column)
+	}
+	return dataset.ShortName(dataset.PlainText(raw)), nil
+}
+
+// byValue computes the figures of each value, by name; values has that of each row.
+func byValue(values []string, figures func(rows []int) ([]report.Figure, error)) (by []ByValue, err error) {
+	rows := map[string][]int{}
+	for i, value := range values {
+		rows[value] = append(rows[value], i)
+	}
+	if len(rows) > mostValues {
+		return nil, report.OptionErrorf("--by: more than %d different values; choose a column that names systems", mostValues)
+	}
+	for _, value := range slices.Compact(slices.Sorted(slices.Values(values))) {
+		f, err := figures(rows[value])
+		if err != nil {
+			return nil, err
+		}
+		by = append(by, ByValue{value, len(rows[value]), f})
+	}
+	return by, nil
+}
+
+// sectionBy prints the figures of each value; no section where there are none.
+func sectionBy(by []ByValue, column, figure string, files []string) []report.Section {
+	if len(by) == 0 {
+		return nil
+	}
+	titles := []string{column, "rows"}
+	for _, file := range files {
+		if len(files) > 1 {
+			file = figure + ", " + file
+		} else {
+			file = figure
+		}
+		titles = append(titles, file)
+	}
+	table := report.NewTable(titles...)
+	table.Clip = true
+	for _, one := range by {
+		line := []string{one.Value, fmt.Sprint(one.Rows)}
+		for _, f := range one.Figures {
+			line = append(line, f.Text("%.3f"))
+		}
+		table.Rows = append(table.Rows, line)
+	}
+	return []report.Section{{Title: figure + " by " + column, Table: table}}
+}

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/erreval/erreval/dataset"
+)
+
+// mostHinted is how many values a column has at most that is taken for one of systems.
+const mostHinted = 60
+
+// hints finds a column that may tell systems apart where none is called "system": one of another usual name with some
+// values.
+type hints map[string]map[string]bool // column to its values, one more than mostHinted at most
+
+func (h *hints) add(row *dataset.Row) {
+	if *h == nil {
+		*h = hints{}
+	}
+	for _, name := range row.Columns() {
+		usual := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "_name"), "_id")
+		if !slices.Contains([]string{"model", "system", "generator", "run"}, usual) || len((*h)[name]) > mostHinted {
+			continue
+		}
+		if (*h)[name] == nil {
+			(*h)[name] = map[string]bool{}
+		}
+		if raw, _ := row.Get(name); string(raw) != "null" {
+			(*h)[name][string(raw)] = true
+		}
+	}
+}
+
+// find gives the column with the most values; "" without any.
+func (h hints) find() (column string) {
+	for name, values := range h {
+		n := len(values)
+		if n < 2 || n > mostHinted {
+			continue
+		}
+		if best := len(h[column]); n > best || n == best && name < column {
+			column = name
+		}
+	}
+	return column
+}

@@ -1,0 +1,215 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+)
+
+// Two systems are compared in each column, by resamples of the groups of both: as numpy does.
+func TestContrastOfWitness(t *testing.T) {
+	w, toy := readWitness(t)
+	s := tally(t, w, toy, IntervalOptions{Method: Bootstrap, Group: "group", Resamples: 20000, Seed: 1})
+	if len(s.Differences) != 3 { // an error that no row has is no test
+		t.Fatalf("%d differences", len(s.Differences))
+	}
+	for k, d := range s.Differences {
+		large, small := w.Systems["large"], w.Systems["small"]
+		value := float64(small.Counts[k])/float64(small.Rows) - float64(large.Counts[k])/float64(large.Rows)
+		interval, p := w.Contrast.Interval[k], w.Contrast.P[k] // of large minus small
+		if d.System != "small" || d.Than != "large" || !near(d.Value, value, 1e-9) || !near(d.Low, -interval[1], 0.006) ||
+			!near(d.High, -interval[0], 0.006) || !near(d.P, p, 0.02) {
+			t.Errorf("%+v, want %v in %v, p %v", d, value, interval, p)
+		}
+	}
+	// Holm by hand: 3 times the smallest p; the others end above 1.
+	if least := s.Differences[0]; !near(least.PHolm, 3*float64(least.P), 1e-9) || s.Differences[1].PHolm != 1 {
+		t.Errorf("%+v", s.Differences)
+	}
+	if all := s.All; all.Rows != 132 || all.WithoutError.Rows != 69 || !near(all.WithoutError.Share, 69./132, 1e-12) {
+		t.Errorf("all rows: %+v", all)
+	}
+}
+
+// statsOf counts rows of made-up systems: of each the shares of groups of one row that have each error.
+func statsOf(t *testing.T, tax *taxonomy.Taxonomy, systems []string, groups func(i int) int,
+	has func(i, g int, label string) bool) *Stats {
+	t.Helper()
+	tally, err := NewTally(StatsOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range systems {
+		for g := range groups(i) {
+			d := &dataset.Diagnosis{Model: "m@1", Taxonomy: tax.ID()}
+			for _, y := range tax.Types {
+				if !y.NoError && has(i, g, y.Name) {
+					d.Labels = append(d.Labels, y.Name)
+				}
+			}
+			if err := tally.addRow(name, fmt.Sprint(g), d, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, err := tally.ComputeStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The best of three is marked where it is better than each other: of 1000 resamples none is on the far side of 0, so
+// that p is 2/1001, and Holm's correction for two columns doubles it.
+func TestBestOfSeveral(t *testing.T) {
+	_, toy := readWitness(t)
+	s := statsOf(t, toy, []string{"bad", "tiny", "good", "middle"}, func(i int) int { return []int{40, 5, 40, 40}[i] },
+		func(i, g int, label string) bool {
+			return label == "Vague" && (i == 0 || i == 3 && g%2 == 0)
+		})
+	if len(s.Differences) != 2 || s.few != 1 {
+		t.Fatalf("%d systems of few groups, %+v", s.few, s.Differences)
+	}
+	for k, value := range []float64{0.5, -0.5} {
+		d := s.Differences[k]
+		if d.System != "good" || d.Than != "middle" || !near(d.Value, value, 1e-12) || !near(d.P, 2./1001, 1e-12) ||
+			!near(d.PHolm, 4./1001, 1e-12) || !d.isSettled() {
+			t.Errorf("%+v", d)
+		}
+	}
+	var text strings.Builder
+	if err := s.Report().Text(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+* better than every other system (p at most 0.05 by Holm's correction for 2 columns)
+file    rows   without error     V
+all      125   52.0 [47, 57]  48.0
+tiny       5   100 [57, 100]     0
+good      40  *100 [91, 100]    *0
+middle    40   50.0 [35, 65]  50.0
+bad       40        0 [0, 9]   100
+
+good has most rows without error, 100 % (91.2 to 100.0); commonest error: Vague, 48.0 %.
+`
+	if !strings.HasSuffix(text.String(), want) {
+		t.Errorf("got\n%s\nwant at the end%s", text.String(), want)
+	}
+}
+
+// Eleven error types of forty systems fit into 80 columns, with ten letters of each name; where there is no terminal,
+// nothing is clipped.
+func TestMatrixFits(t *testing.T) {
+	wide := &taxonomy.Taxonomy{Name: "wide", Version: "1", Fields: []taxonomy.Field{{Name: "text"}}}
+	for k := range 11 {
+		wide.Types = append(wide.Types, taxonomy.Type{Name: fmt.Sprintf("Type %d", k), Code: fmt.Sprintf("Ty%02d", k)})
+	}
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("%02d of some organisation with a long name, %02d", i, i))
+	}
+	s := statsOf(t, wide, names, func(int) int { return 200 }, func(i, g int, label string) bool {
+		return (g+i+len(label))%(5+i) == 0
+	})
+	for width, full := range map[int]bool{80: false, 0: true} {
+		var text strings.Builder
+		if err := s.Report().Text(&text, width); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(text.String(), "\n")
+		for _, line := range lines[len(lines)-43 : len(lines)-3] { // those of systems
+			name, _, clipped := strings.Cut(line, "…")
+			if n := len([]rune(line)); n > 80 && !full || clipped == full || clipped && len(name) < 5 {
+				t.Errorf("width %d: %d letters: %s", width, n, line)
+			}
+		}
+	}
+}
+
+// With few groups no difference is marked, whatever p is: here every resample has the same one.
+func TestFewGroupsAreNotMarked(t *testing.T) {
+	_, toy := readWitness(t)
+	for groups, marked := range map[int]bool{FewGroups - 1: false, 40: true} {
+		s := statsOf(t, toy, []string{"bad", "good"}, func(int) int { return groups },
+			func(i, _ int, label string) bool { return i == 0 && label == "Vague" })
+		for _, d := range s.Differences {
+			if d.System != "good" || !near(d.PHolm, 4./1001, 1e-12) || d.isSettled() != marked {
+				t.Errorf("%d groups: %+v", groups, d)
+			}
+		}
+	}
+}
+
+// By hand: fluency of system a is (1 + 2 + 3) ÷ 3, of b 3 in one row of two; of three rows of a that were searched two
+// have issue x, one has y too, and the one of b has none. Unknown is not zero.
+func TestScoresAndIssues(t *testing.T) {
+	tax, read := readLines(t,
+		line(`"id":"1","system":"a","scores":{"fluency":{"value":1}},"found":["x"]`),
+		line(`"id":"2","system":"a","scores":{"fluency":{"value":2}},"found":["x","y"]`),
+		line(`"id":"3","system":"a","scores":{"fluency":{"value":3}},"found":[]`),
+		line(`"id":"4","system":"b","scores":{"fluency":{"value":3}},"found":[]`),
+		line(`"id":"5","system":"b","scores":{"fluency":{"status":"unscored","reason":"cut"}}`))
+	o := StatsOptions{Taxonomy: tax, Intervals: IntervalOptions{Method: None},
+		IssueNames: map[string]string{"x": "It is vague."}}
+	o.Issues = func(row *dataset.Row) (ids []string, searched bool) {
+		raw, _ := row.Get("found")
+		return ids, json.Unmarshal(raw, &ids) == nil
+	}
+	tally, err := NewTally(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tally.ReadRows(t.Context(), "f", read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := tally.ComputeStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := s.Systems[0], s.Systems[1]
+	if a.Scores[0].Mean != 2 || a.Scores[0].Rows != 3 || b.Scores[0].Mean != 3 || b.Scores[0].Rows != 1 ||
+		s.All.Scores[0].Mean != 2.25 {
+		t.Errorf("%+v, %+v, %+v", a.Scores, b.Scores, s.All.Scores)
+	}
+	if !near(a.WithoutIssue.Share, 1./3, 1e-12) || b.WithoutIssue.Share != 1 || s.All.WithoutIssue.Share != 0.5 ||
+		!near(a.Issues[0].Share.Share, 2./3, 1e-12) || s.All.Issues[1].Share.Share != 0.25 || b.Issues[1].Rows != 0 {
+		t.Errorf("%+v, %+v", a.Issues, b.Issues)
+	}
+	var text strings.Builder
+	if err := s.Report().Text(&text, 0); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Scores in f
+
+Mean scores
+mean scores: S1 fluency
+system  rows    S1
+all        5  2.25
+b          2  3.00
+a          3  2.00
+
+Share of the searched rows without issue, and with each issue, in %
+I1 It is vague.
+I2 y
+system  rows  without issue    I1    I2
+all        5           50.0  50.0  25.0
+b          2            100     0     0
+a          3           33.3  66.7  33.3
+
+b minus a, in points; scores on their own scale
+               difference
+fluency             +1.00
+without issue       +66.7
+It is vague.        -66.7
+y                   -33.3
+
+b has the highest mean of fluency, 3.00.
+`
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+}
