@@ -32,6 +32,9 @@ func (c *Contrast) isSettled() bool {
 // contrast compares two systems in each column, the best first; of three or more, the best in the column with the one
 // from which it differs with the largest p. Systems of few groups are not among three or more.
 func (s *Stats) contrast(samples [][][]float64, groups []int) {
+	for i := range s.Systems {
+		s.Systems[i].few = groups[i] < FewGroups && slices.Max(groups) >= FewGroups
+	}
 	order := s.order()
 	several := len(order) > 2
 	enough := slicesWithout(order, func(i int) bool { return groups[i] < FewGroups })

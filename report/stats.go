@@ -43,6 +43,7 @@ type SystemStats struct {
 	Issues       []IssueShare `json:"issues,omitempty"`
 
 	cells []cell // by column
+	few   bool   // has fewer than FewGroups groups, where others have more
 }
 
 // cell is a share, or the mean of scores.

@@ -65,7 +65,7 @@ func (s *Stats) shown() (shown []int) {
 	return shown
 }
 
-// order gives the systems, the best first: by the first column.
+// order gives the systems, the best first: by the first column. Those of few groups, whose figures say little, are last.
 func (s *Stats) order() []int {
 	order := make([]int, len(s.Systems))
 	for i := range order {
@@ -73,6 +73,9 @@ func (s *Stats) order() []int {
 	}
 	first := s.shown()[0]
 	slices.SortStableFunc(order, func(a, b int) int { // NaN stands behind every number
+		if few := s.Systems[a].few; few != s.Systems[b].few {
+			return map[bool]int{true: 1, false: -1}[few]
+		}
 		return cmp.Compare(s.Systems[b].cells[first].Share.Share, s.Systems[a].cells[first].Share.Share)
 	})
 	return order

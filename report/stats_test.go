@@ -89,10 +89,10 @@ func TestBestOfSeveral(t *testing.T) {
 * better than every other system (p at most 0.05 by Holm's correction for 2 columns)
 file    rows   without error     V
 all      125   52.0 [47, 57]  48.0
-tiny       5   100 [57, 100]     0
 good      40  *100 [91, 100]    *0
 middle    40   50.0 [35, 65]  50.0
 bad       40        0 [0, 9]   100
+tiny       5   100 [57, 100]     0
 
 good has most rows without error, 100 % (91.2 to 100.0); commonest error: Vague, 48.0 %.
 `
