@@ -106,15 +106,6 @@ func Column(samples [][]float64, at int) []float64 {
 	return out
 }
 
-// IntervalBy gives the interval of one figure over Bootstrap's result; value finds it in the result of stat.
-func IntervalBy[T any](samples []T, value func(T) float64) Interval {
-	values := make([]float64, len(samples))
-	for i, s := range samples {
-		values[i] = value(s)
-	}
-	return IntervalOf(values)
-}
-
 // Quantile interpolates linearly between the order statistics of sorted values, as numpy.quantile does. NaN without
 // values.
 func Quantile(sorted []float64, q float64) float64 {
