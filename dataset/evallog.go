@@ -32,15 +32,15 @@ func flattenLog(raw []byte, limit int) (rows []record, name string, err error) {
 	if left < 0 { // its lists are held whole
 		return nil, "", &bounded.TooLongError{Max: limit}
 	}
-	var log evalLog
-	if json.Unmarshal(raw, &log) != nil || jsontext.Check(raw) != nil {
+	var found evalLog
+	if json.Unmarshal(raw, &found) != nil || jsontext.Check(raw) != nil {
 		return nil, "", nil
 	}
-	items, columnsOf := log.Results.Results, promptfooColumns
+	items, columnsOf := found.Results.Results, promptfooColumns
 	name = "promptfoo"
-	if log.Eval.Model != "" && len(log.Samples) > 0 {
-		items, name = log.Samples, "Inspect"
-		columnsOf = func(item []byte) []column { return inspectColumns(item, log.Eval.Model) }
+	if found.Eval.Model != "" && len(found.Samples) > 0 {
+		items, name = found.Samples, "Inspect"
+		columnsOf = func(item []byte) []column { return inspectColumns(item, found.Eval.Model) }
 	}
 	if len(items) == 0 {
 		return nil, "", nil

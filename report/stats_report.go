@@ -65,7 +65,8 @@ func (s *Stats) shown() (shown []int) {
 	return shown
 }
 
-// order gives the systems, the best first: by the first column. Those of few groups, whose figures say little, are last.
+// order gives the systems, the best first: by the first column. Those of few groups, whose figures say little, come
+// last.
 func (s *Stats) order() []int {
 	order := make([]int, len(s.Systems))
 	for i := range order {
