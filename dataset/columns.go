@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/internal/spelling"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -52,7 +53,7 @@ func (e *ColumnsError) Error() string {
 		}
 		meant := cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")
 		quoted = append(quoted, strconv.Quote(e.named[i]))
-		options = append(options, fmt.Sprintf("%s%s=%s", e.option, field, meant))
+		options = append(options, e.option+words.Quote(field+"="+meant))
 	}
 	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s", e.First.Source, columns, strings.Join(quoted, ", "), where,
 		e.First.columnList(), hold, strings.Join(options, " "))

@@ -13,7 +13,8 @@ import (
 // group that its own name is in.
 var synonyms = [][]string{
 	{"passage", "context", "paragraph", "document", "source", "text"},
-	{"answer", "answers", "answer text", "gold answer", "target answer"},
+	{"answer", "answers", "answer text", "gold answer", "target answer", "correct answer", "right answer",
+		"expected answer"},
 	{"question", "generated question", "predicted question", "prediction", "generated", "hypothesis"},
 	{"instruction", "prompt", "input", "query"},
 	{"response", "output", "completion", "prediction", "generated text", "model output"},

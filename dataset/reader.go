@@ -272,6 +272,9 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 	if r.optional[field] && (!ok && r.opt.Map[field] == "" || ok && isNull(raw)) {
 		return "", nil
 	}
+	if ok && isNull(raw) && r.opt.Format.is(XLSX) { // an empty cell, as CSV has it
+		return "", nil
+	}
 	if !ok {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with %s%s=COLUMN", name,
 			row.columnList(), field, r.opt.mapOption(), field)

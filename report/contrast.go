@@ -168,6 +168,6 @@ func (s *Stats) result() string {
 		return cmp.Compare(s.All.cells[a].Share.Share, s.All.cells[b].Share.Share)
 	})
 	what := map[string]string{kindLabel: "error", kindIssue: "issue"}[first.kind]
-	return fmt.Sprintf("%s; commonest %s: %s, %s %%.", text, what, s.columns[most].name,
+	return fmt.Sprintf("%s; in all rows the commonest %s is %s, %s %%.", text, what, s.columns[most].name,
 		s.columns[most].text(s.All.cells[most].Share))
 }

@@ -17,18 +17,19 @@ const Examples = 3
 // Diff is what changed between two tagged files, A and B, whose rows were paired. Its JSON keys are stable. Shares are
 // of the rows that are tagged in both files; differences are B minus A.
 type Diff struct {
-	Taxonomy      string      `json:"taxonomy"`
-	A             Side        `json:"a"`
-	B             Side        `json:"b"`
-	Pairing       Pairing     `json:"pairing"`
-	Both          int         `json:"both"`         // rows with a partner in the other file
-	ChangedText   int         `json:"changed_text"` // of these, rows whose fields are not the same
-	SameTextOnly  bool        `json:"same_text_only"`
-	Compared      int         `json:"compared"`       // rows tagged in both: the shares are of these
-	ChangedLabels int         `json:"changed_labels"` // compared rows with other errors in B
-	Interval      Interval    `json:"interval"`
-	WithoutError  LabelDiff   `json:"without_error"`
-	Labels        []LabelDiff `json:"labels"` // every error type, in the taxonomy's order
+	Taxonomy      string       `json:"taxonomy"`
+	A             Side         `json:"a"`
+	B             Side         `json:"b"`
+	Pairing       Pairing      `json:"pairing"`
+	Both          int          `json:"both"`         // rows with a partner in the other file
+	ChangedText   int          `json:"changed_text"` // of these, rows whose fields are not the same
+	SameTextOnly  bool         `json:"same_text_only"`
+	Compared      int          `json:"compared"`             // rows tagged in both: the shares are of these
+	ChangedLabels int          `json:"changed_labels"`       // compared rows with other errors in B
+	Thresholds    []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
+	Interval      Interval     `json:"interval"`
+	WithoutError  LabelDiff    `json:"without_error"`
+	Labels        []LabelDiff  `json:"labels"` // every error type, in the taxonomy's order
 
 	warnings []FileWarning
 }
@@ -71,6 +72,7 @@ type DiffOptions struct {
 	Where        map[string]string // column to the value that rows must have there; nil chooses all
 	Intervals    IntervalOptions   // Bootstrap or None
 	SameTextOnly bool              // leave rows with changed text out of the shares
+	Thresholds   []Thresholds      // of the files
 }
 
 // Comparison collects rows for Diff: first all of A, then all of B. It keeps about 350 bytes for each row, and 8 for
@@ -98,7 +100,7 @@ func NewComparison(o DiffOptions) (*Comparison, error) {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
 		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(1 + 2*(1+len(s.labels)))}
-	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly}
+	c.diff = Diff{Taxonomy: s.taxonomy, SameTextOnly: o.SameTextOnly, Thresholds: o.Thresholds}
 	for _, side := range []*Side{&c.diff.A, &c.diff.B} {
 		side.Models, side.OnlyExamples = []string{}, []string{}
 	}

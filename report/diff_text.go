@@ -11,7 +11,7 @@ func (d *Diff) Report() *Report {
 	r := &Report{Title: fmt.Sprintf("From A (%s) to B (%s)", d.A.File, d.B.File)}
 	r.Facts = []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B"), "taxonomy " + d.Taxonomy, d.describe(),
 		fmt.Sprintf("%s with other errors in B than in A", rowsText(d.ChangedLabels))}
-	r.Facts = append(r.Facts, d.Interval.facts()...)
+	r.Facts = append(append(r.Facts, thresholdFacts(d.Thresholds)...), d.Interval.facts()...)
 	changes, examples := d.tables()
 	r.Sections = []Section{{Title: "Share of the compared rows, and the difference in points (B minus A)", Table: changes}}
 	if len(examples.Rows) > 0 {

@@ -91,9 +91,7 @@ func (s *Stats) Report() *Report {
 	if s.Rejected > 0 {
 		r.Facts = append(r.Facts, rejectedText(s.Rejected)+": outside of every figure")
 	}
-	if text := s.thresholds(); text != "" {
-		r.Facts = append(r.Facts, "thresholds: "+text)
-	}
+	r.Facts = append(r.Facts, thresholdFacts(s.Thresholds)...)
 	r.Facts = append(r.Facts, s.leftOut()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
 	if s.Interval.Method == Bootstrap {
@@ -123,17 +121,6 @@ func (s *Stats) shownOf(kinds ...string) []int {
 func (s *Stats) title() string {
 	what := map[string]string{kindLabel: "Errors", kindScore: "Scores", kindIssue: "Issues"}[s.columns[s.shown()[0]].kind]
 	return what + " in " + strings.Join(s.Files, ", ")
-}
-
-// thresholds are those of the error types, in their order.
-func (s *Stats) thresholds() string {
-	var parts []string
-	for _, l := range s.All.Labels {
-		if p, ok := s.Thresholds[l.Label]; ok {
-			parts = append(parts, fmt.Sprintf("%s %.2f", l.Code, p))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // leftOut says which rows are outside of shares.

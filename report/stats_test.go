@@ -94,7 +94,7 @@ middle    40   50.0 [35, 65]  50.0
 bad       40        0 [0, 9]   100
 tiny       5   100 [57, 100]     0
 
-good has most rows without error, 100 % (91.2 to 100.0); commonest error: Vague, 48.0 %.
+good has most rows without error, 100 % (91.2 to 100.0); in all rows the commonest error is Vague, 48.0 %.
 `
 	if !strings.HasSuffix(text.String(), want) {
 		t.Errorf("got\n%s\nwant at the end%s", text.String(), want)

@@ -189,17 +189,23 @@ func runCompare(ctx *cli.Context, e *env) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if ctx.String("system") != "" {
-		done, err := makePairs(ctx, e, t, &o)
-		if err != nil {
-			return err
-		}
-		defer done()
+	if ctx.String("system") == "" {
+		return compareFiles(ctx, e, c, ask, o)
 	}
+	left, done, err := makePairs(ctx, e, t, &o)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return errors.Join(compareFiles(ctx, e, c, ask, o), left)
+}
+
+// compareFiles compares the pairs of files.
+func compareFiles(ctx *cli.Context, e *env, c *stages.Compare, ask *stages.AskOptions, o run.Options) (err error) {
 	if c.Run, err = run.New(e.Process, o); err != nil {
 		return err
 	}
-	if err := namePairColumns(ctx, c.Run, t); err != nil {
+	if err := namePairColumns(ctx, c.Run, c.Taxonomy); err != nil {
 		if run.LacksColumns(err) && ctx.String("system") == "" {
 			err = fmt.Errorf("%w\na file with a row an output needs --system COLUMN, which names the systems", err)
 		}
@@ -298,19 +304,19 @@ func readCompareJudge(ctx *cli.Context, e *env, c *stages.Compare) (*stages.AskO
 }
 
 // makePairs writes the pairs of a file of outputs beside OUT, and makes them the input. For a look at prompts and costs
-// they are in a temporary file, which done removes.
-func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (done func(), err error) {
+// they are in a temporary file, which done removes. left is the error that some of the file's lines are no rows.
+func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (left error, done func(), err error) {
 	m := &stages.MakePairs{Process: e.Process, Input: o.Inputs[0], Output: o.Output + ".pairs.jsonl",
 		System: ctx.String("system"), By: cmp.Or(ctx.String("pair-by"), t.GroupField()),
 		Design: pairwise.DesignOptions{Design: ctx.String("design"), Pairs: ctx.Int("pairs"), Seed: ctx.Uint64("draw-seed"),
 			Shuffle: ctx.IsSet("until")}}
 	switch d := m.Design.Design; {
 	case d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline):
-		return nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
+		return nil, nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
 	case m.By == "":
-		return nil, exit.Usagef("%s says not what outputs are written for; name the field or column with --pair-by", t.ID())
+		return nil, nil, exit.Usagef("%s does not say what outputs are written for; name the field or column with --pair-by", t.ID())
 	case m.Design.Pairs < 0:
-		return nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
+		return nil, nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
 	}
 	if o.Output != "" && !o.Overwrite && !o.Resume { // the pairs of an output that stays are left alone as well
 		err = run.CheckNew(o.Output)
@@ -319,25 +325,25 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 		m.Rows, err = openRowInput(ctx, t)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	done = func() {}
 	if o.Output == "" {
 		dir, err := os.MkdirTemp("", "erreval")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		m.Output = filepath.Join(dir, "pairs.jsonl")
 		done = func() { _ = os.RemoveAll(dir) } // nothing is lost with it
 	}
-	n, err := m.Run(ctx.Context)
+	n, left, err := m.Run(ctx.Context)
 	if err != nil {
 		done()
-		return nil, err
+		return nil, nil, err
 	}
 	o.Inputs, o.Map, o.IDFlag = []string{m.Output}, nil, ""
 	if !o.Quiet && o.Output != "" {
 		e.Warn("%d pairs in %s", n, m.Output)
 	}
-	return done, nil
+	return left, done, nil
 }

@@ -67,7 +67,8 @@ func runDiff(ctx *cli.Context, e *env) error {
 		return err
 	}
 	c, err := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
-		Intervals: readIntervals(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text")})
+		Intervals: readIntervals(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
+		Thresholds: look.recordedThresholds()})
 	if err != nil {
 		return err
 	}

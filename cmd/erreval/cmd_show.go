@@ -16,7 +16,7 @@ const showDescription = `Read tagged rows with their errors:
    erreval show tagged.jsonl --color always | less -R
 
 Rows with an error (by name or code), without one, of a system, of an id:
-   erreval show tagged.jsonl --label "Factual Error" --label OffT --not Vague
+   erreval show tagged.jsonl --label "Factual Error" --label OTA --not Vague
    erreval show tagged.jsonl --label any --where system=small --limit 10
    erreval show tagged.jsonl --id rovers-3
 

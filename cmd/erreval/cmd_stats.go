@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
@@ -82,9 +82,7 @@ func runStats(ctx *cli.Context, e *env) error {
 // count counts the rows of the files, with the issues of what discover wrote.
 func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*report.Stats, error) {
 	so.Issues, so.IssueNames = issues.IDs, map[string]string{}
-	if len(o.paths) == 1 {
-		so.Thresholds = recordedThresholds(o.paths[0])
-	}
+	so.Thresholds = o.recordedThresholds()
 	for _, file := range o.paths {
 		if list, err := issues.Read(issues.Path(file)); err == nil { // without a list, ids are the names
 			for _, i := range list.Issues {
@@ -102,20 +100,25 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 	return tally.ComputeStats(ctx.Context)
 }
 
+// recordedThresholds are those of the runs that tagged the files, as far as records say them.
+func (o *lookOptions) recordedThresholds() (all []report.Thresholds) {
+	for _, file := range o.paths {
+		if types := recordedThresholds(file); len(types) > 0 {
+			all = append(all, report.NewThresholds(file, types, o.Taxonomy))
+		}
+	}
+	return all
+}
+
 // recordedThresholds are those of the run that tagged a file's rows, by its record, or by those of the files that it
 // was made of, one of the other; nil where none says them.
-func recordedThresholds(file string) map[string]float64 {
+func recordedThresholds(file string) dataset.Probabilities {
 	for range 4 { // identify, score and discover make one file of another
+		if types := run.ReadThresholds(file); len(types) > 0 {
+			return types
+		}
 		made, err := runrecord.Read(file)
-		if err != nil {
-			return nil
-		}
-		var options struct{ Thresholds map[string]float64 }
-		text, err := json.Marshal(made.Options)
-		if err == nil && json.Unmarshal(text, &options) == nil && options.Thresholds != nil {
-			return options.Thresholds
-		}
-		if len(made.Inputs) != 1 {
+		if err != nil || len(made.Inputs) != 1 {
 			return nil
 		}
 		file = filepath.Join(filepath.Dir(file), made.Inputs[0].File)

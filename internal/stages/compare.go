@@ -253,8 +253,9 @@ type MakePairs struct {
 	Design  pairwise.DesignOptions
 }
 
-// Run makes the pairs. A file of pairs that is there is replaced: it follows from the input.
-func (m *MakePairs) Run(ctx context.Context) (int, error) {
+// Run makes the pairs. A file of pairs that is there is replaced: it follows from the input. Lines that are no rows are
+// left out; left says so by its exit code.
+func (m *MakePairs) Run(ctx context.Context) (pairs int, left, err error) {
 	var outputs []pairwise.Output
 	t := m.Rows.Taxonomy
 	faults, err := m.Rows.Each(ctx, m.Process, m.Input, func(row *dataset.Row) error {
@@ -279,11 +280,11 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	rows, err := pairwise.NewPairs(t, outputs, m.Design)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", m.Input, err)
+		return 0, nil, fmt.Errorf("%s: %w", m.Input, err)
 	}
 	var b strings.Builder
 	sink, err := dataset.NewSink(&b, dataset.Format{}, dataset.SinkOptions{})
@@ -295,7 +296,7 @@ func (m *MakePairs) Run(ctx context.Context) (int, error) {
 	if err == nil {
 		err = errors.Join(sink.Close(), wholefile.Write(m.Output, []byte(b.String())))
 	}
-	return len(rows), errors.Join(err, m.Process.WarnFaults(faults))
+	return len(rows), m.Process.WarnFaults(faults), err
 }
 
 // systemIn is the system that a column names.

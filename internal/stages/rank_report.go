@@ -126,7 +126,8 @@ func (c *Comparison) report(matrices bool) *report.Report {
 	if c.Resamples > 0 {
 		intervals = fmt.Sprintf("percentile bootstrap over items, %d resamples", c.Resamples)
 	}
-	r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: %s; systems share a rank where intervals overlap",
+	r.Facts = append(r.Facts, fmt.Sprintf("%.0f %% intervals: %s; a system ranks behind those "+
+		"whose intervals lie wholly above its own",
 		100*stats.Level, intervals))
 	if text := c.eloError(); text != "" {
 		r.Facts = append(r.Facts, text)

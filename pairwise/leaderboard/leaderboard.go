@@ -168,8 +168,9 @@ type Table struct {
 
 // Row is a system in a table. Ratings are points on the scale of Elo, where 400 are a tenfold chance.
 type Row struct {
-	System     string          `json:"system"`
-	Rank       int             `json:"rank"` // shared where intervals overlap; 0 where there is none
+	System string `json:"system"`
+	// 1 and one more for each system whose interval lies wholly above; 0 where there is none
+	Rank       int             `json:"rank"`
 	Standing   rating.Standing `json:"standing"`
 	Rating     report.Figure   `json:"bradley_terry"` // its interval: bootstrap over items
 	Sandwich   report.Figure   `json:"sandwich"`      // the same rating with its standard errors clustered by item

@@ -26,8 +26,8 @@ func Borda(ratings ...[]float64) []float64 {
 	return out
 }
 
-// Ranks are those by intervals: 1 and one more for each system whose low end lies above the system's high end. Systems
-// whose intervals overlap can share a rank. 0 where there is no interval.
+// Ranks are those by intervals: 1 and one more for each system whose low end lies above the system's high end. 0
+// where there is no interval.
 func Ranks(low, high []float64) []int {
 	out := make([]int, len(low))
 	for i := range low {
