@@ -234,7 +234,7 @@ func (id *Identifier) encodeItem(ctx context.Context, enc *Encoder, j *job) *ite
 		j.finish(nil, ctx.Err())
 		return nil
 	}
-	if err := id.language.check(j.row.Values); err != nil {
+	if err := id.readable(j.row.Values); err != nil {
 		j.finish(id.untagged(err), nil)
 		return nil
 	}

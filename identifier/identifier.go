@@ -19,6 +19,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/erreval/erreval/dataset"
@@ -267,6 +268,16 @@ func (id *Identifier) Relabel(thresholds map[string]float64) (func(*dataset.Diag
 			d.Labels = id.decide(labels, d.Probabilities)
 		}
 	}, nil
+}
+
+// readable says that a field which every row needs is empty, or in a language that the model does not read.
+func (id *Identifier) readable(values []string) error {
+	for i, f := range id.taxonomy.Fields {
+		if !f.Optional && strings.TrimSpace(values[i]) == "" {
+			return fmt.Errorf("empty: the %s is empty", f.Name)
+		}
+	}
+	return id.language.check(values)
 }
 
 func (id *Identifier) untagged(why error) *dataset.Diagnosis {

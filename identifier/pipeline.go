@@ -139,7 +139,7 @@ func (id *Identifier) newWorker() *worker {
 
 // tag diagnoses one row. Its error is that of ctx; whatever else fails is in the diagnosis.
 func (w *worker) tag(ctx context.Context, values []string) (*dataset.Diagnosis, error) {
-	if err := w.id.language.check(values); err != nil {
+	if err := w.id.readable(values); err != nil {
 		return w.id.untagged(err), nil
 	}
 	seen, err := w.computeLogits(ctx, values)

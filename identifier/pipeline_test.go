@@ -86,6 +86,8 @@ func tolerance(fixture string) float64 {
 
 func compareRows(t *testing.T, id *identifier.Identifier, what string, rows []recorded, tolerance float64) {
 	t.Helper()
+	isEmpty := func(r recorded) bool { return strings.TrimSpace(r.values()[0]) == "" } // see TestEmptyField
+	rows = slices.DeleteFunc(slices.Clone(rows), isEmpty)
 	next := 0
 	read := func() (*dataset.Row, error) {
 		if next == len(rows) {
@@ -436,6 +438,25 @@ func TestCheck(t *testing.T) {
 		if worst, err := id.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "probe 2") ||
 			math.Abs(worst-0.5) > 1e-3 {
 			t.Errorf("%s: a wrong probe is off by %v, %v", name, worst, err)
+		}
+	}
+}
+
+// TestEmptyField: a row without question or passage is untagged, one without answer is not.
+func TestEmptyField(t *testing.T) {
+	m := open(t, "bert", models.JoinFields)
+	id := newIdentifier(t, orttest.Runner(t, m.Graph, m.Manifest.Inputs, m.Manifest.Output), identifier.DefaultOptions())
+	for _, c := range []struct {
+		values []string // as the taxonomy has the fields
+		reason string
+	}{
+		{[]string{" ", "a", "P."}, "empty: the question is empty"},
+		{[]string{"Who?", "a", "\n"}, "empty: the passage is empty"},
+		{[]string{"Who?", "", "P."}, ""},
+	} {
+		d, err := id.Tag(t.Context(), c.values...)
+		if err != nil || d.Reason != c.reason {
+			t.Errorf("%q: %+v, %v; want the reason %q", c.values, d, err, c.reason)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package rows
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,6 +21,7 @@ type Table struct {
 	names  []string // headings
 	widths []int
 	n      int
+	right  string // the label of a row without error; "" without one
 }
 
 // Sizes of the table, in columns and lines.
@@ -31,7 +34,10 @@ const (
 
 // NewTable prints to w, in a terminal of so many columns. A narrower one than 40 is taken for 40.
 func NewTable(w io.Writer, columns int, t *taxonomy.Taxonomy) *Table {
-	tab := &Table{w: w, names: []string{"#"}, widths: []int{numberWidth}}
+	tab := &Table{w: w, names: []string{"line"}, widths: []int{numberWidth}}
+	if i := t.NoErrorIndex(); i >= 0 {
+		tab.right = t.Types[i].Name
+	}
 	for i, f := range t.Fields {
 		if !f.Group {
 			tab.fields = append(tab.fields, i)
@@ -66,11 +72,11 @@ func (t *Table) WriteRow(row *dataset.Row, d *dataset.Diagnosis) error {
 		t.writeCells(&b, rule)
 	}
 	t.n++
-	cells := []string{strconv.Itoa(t.n)}
+	cells := []string{strconv.Itoa(cmp.Or(row.Line, t.n))}
 	for _, i := range t.fields {
 		cells = append(cells, oneLine(row.Values[i]))
 	}
-	t.writeCells(&b, append(cells, describeDiagnosis(d)))
+	t.writeCells(&b, append(cells, t.describeDiagnosis(d)))
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
@@ -102,7 +108,7 @@ func (t *Table) writeCells(b *strings.Builder, cells []string) {
 }
 
 // describeDiagnosis names the labels of a diagnosis, each error with its probability.
-func describeDiagnosis(d *dataset.Diagnosis) string {
+func (t *Table) describeDiagnosis(d *dataset.Diagnosis) string {
 	if d.Status != "" {
 		return d.Status + ": " + oneLine(d.Reason)
 	}
@@ -113,10 +119,28 @@ func describeDiagnosis(d *dataset.Diagnosis) string {
 			lines[i] += fmt.Sprintf(" (%.2f)", p)
 		}
 	}
+	if next := t.nearest(d); next != "" {
+		lines = append(lines, "nearest: "+next)
+	}
 	for _, label := range d.NotJudged {
 		lines = append(lines, label+": not judged")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// nearest is the likeliest error of a row in which none is likely enough to be given, though No Error is not likely.
+func (t *Table) nearest(d *dataset.Diagnosis) string {
+	if len(d.Labels) != 1 || d.Labels[0] != t.right {
+		return ""
+	}
+	if p, ok := d.Probabilities.Get(d.Labels[0]); !ok || p >= 0.5 {
+		return ""
+	}
+	best := slices.MaxFunc(d.Probabilities, func(a, b dataset.Probability) int { return cmp.Compare(a.P, b.P) })
+	if best.Label == d.Labels[0] {
+		return ""
+	}
+	return fmt.Sprintf("%s (%.2f)", best.Label, best.P)
 }
 
 // oneLine makes a text one line, without what a terminal would execute.
