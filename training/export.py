@@ -76,7 +76,7 @@ def main():
     p.add_argument("--out", type=pathlib.Path, help="the model directory")
     p.add_argument("--precision", choices=["fp32", "int8"], default="int8")
     p.add_argument("--name", default="erreval-qg-minilm-l12")
-    p.add_argument("--version", default="5")
+    p.add_argument("--version", default="6")
     p.add_argument("--graph", type=pathlib.Path, help="what `erreval models import` made of the checkpoint that --hf wrote")
     p.add_argument("--hf", type=pathlib.Path, help="only write the tagger as Hugging Face's BertForSequenceClassification to this folder")
     p.add_argument("--recipe", type=pathlib.Path, help="JSON object that goes into the manifest as `training`")
