@@ -123,6 +123,7 @@ type record struct {
 	columns []column
 	place   int    // line, or whatever the format counts
 	raw     []byte // as it stands in the file; nil where that is no text
+	err     error  // why it is no row
 }
 
 // records is one format's reader. Its errors are as Source's, without the file's name but in a *LineError.
