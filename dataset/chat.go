@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -56,33 +57,61 @@ func isChatField(field string) (response, input bool) {
 	return slices.Contains(names, "response"), slices.Contains(names, "instruction")
 }
 
-// chatText takes a field out of a conversation: the last turn of the assistant is the response, what goes before it the
-// input. ok is false where the field or the value is none of a conversation.
-func chatText(field string, raw json.RawMessage) (text string, ok bool, err error) {
+// conversation is a list of turns that fields are taken from.
+type conversation struct {
+	turns []turn
+	last  int // the last turn of the assistant; -1 is none
+}
+
+// conversationOf reads the conversation that a field is taken from; nil where the field or the value is none of one.
+func conversationOf(field string, raw json.RawMessage) *conversation {
 	response, input := isChatField(field)
 	if !response && !input {
-		return "", false, nil
+		return nil
 	}
-	turns := parseChat(raw)
-	if turns == nil {
-		return "", false, nil
+	c := &conversation{turns: parseChat(raw), last: -1}
+	if c.turns == nil {
+		return nil
 	}
-	last := -1
-	for i, t := range turns {
+	for i, t := range c.turns {
 		if t.Role == "assistant" {
-			last = i
+			c.last = i
 		}
 	}
-	if response && last < 0 {
-		return "", true, fmt.Errorf("the conversation has no turn of the assistant, which the %s would be", field)
+	return c
+}
+
+// goesOn tells whether turns follow the last one of the assistant.
+func (c *conversation) goesOn() bool { return c.last >= 0 && c.last < len(c.turns)-1 }
+
+// text is a field of the conversation: the last turn of the assistant is the response, what goes before it the input.
+func (c *conversation) text(field string) (string, error) {
+	switch response, _ := isChatField(field); {
+	case response && c.last < 0:
+		return "", fmt.Errorf("the conversation has no turn of the assistant, which the %s would be", field)
+	case response:
+		return c.turns[c.last].text(), nil
+	case c.last >= 0:
+		return inputText(c.turns[:c.last]), nil
 	}
-	if response {
-		return turns[last].text(), true, nil
+	return inputText(c.turns), nil
+}
+
+// chatText takes a field out of a row's conversation. Where the response stands in another column, a conversation that
+// goes on behind the assistant's last turn is input as a whole; else these turns are left out, which Notes says.
+func (r *Reader) chatText(row *Row, field string, c *conversation) (string, error) {
+	isResponse := func(other string) bool {
+		response, _ := isChatField(other)
+		return response && r.column[other] == r.column[field]
 	}
-	if last >= 0 {
-		turns = turns[:last]
+	switch {
+	case !c.goesOn():
+	case !slices.ContainsFunc(r.fields, isResponse):
+		c.last = -1
+	case r.turnsLeftOut == "":
+		r.turnsLeftOut = fmt.Sprintf("%s %d", cmp.Or(r.in.unit(), "line"), row.Line)
 	}
-	return inputText(turns), true, nil
+	return c.text(field)
 }
 
 // inputText is the last turn of the user, and behind it all turns before the response where there are several.

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ func TestChat(t *testing.T) {
 		"one question":          {chat(asks, says), nil, "A mason.|Who built it?"},
 		"several turns":         {chat(system, first, hello, asks, says), nil, "A mason.|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Hello.\nassistant: Hello!\nuser: Who built it?"},
 		"turns behind it":       {chat(asks, says, first), nil, "A mason.|Who built it?"},
+		"history, own response": {`{"messages":[` + asks + "," + says + "," + first + `],"response":"R"}`, nil, "R|Hello.\n\nThe whole conversation:\nuser: Who built it?\nassistant: A mason.\nuser: Hello."},
 		"no user":               {chat(system, says), nil, "A mason.|system: Be short."},
 		"own response":          {`{"messages":[` + first + `],"response":"R"}`, nil, "R|Hello."},
 		"prompt is a chat":      {`{"prompt":[` + system + "," + asks + `],"output":"R"}`, nil, "R|Who built it?\n\nThe whole conversation:\nsystem: Be short.\nuser: Who built it?"},
@@ -57,6 +59,26 @@ func TestChat(t *testing.T) {
 	}
 }
 
+// TestTurnsLeftOut: turns behind the assistant's last one are left out, which is said once for the file, by its end.
+func TestTurnsLeftOut(t *testing.T) {
+	responses, err := taxonomy.Open("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asks, says = `{"role":"user","content":"Why?"}`, `{"role":"assistant","content":"So."}`
+	lines := `{"messages":[` + asks + "," + says + "]}\n" + strings.Repeat(`{"messages":[`+asks+","+says+","+asks+"]}\n", 2)
+	r := NewReader(strings.NewReader(lines), "in.jsonl", Options{Taxonomy: responses})
+	const want = "in.jsonl: turns behind the last one of the assistant are left out, as in line 2"
+	for i := range 3 {
+		if _, err := r.Read(); err != nil {
+			t.Fatal(err)
+		}
+		if said := slices.Contains(r.Notes(), want); said != (i > 0) {
+			t.Errorf("behind row %d: notes %q", i+1, r.Notes())
+		}
+	}
+}
+
 // FuzzChat: no value breaks what takes texts out of it, and a path leads to JSON.
 func FuzzChat(f *testing.F) {
 	f.Add(`[{"role":"user","content":"a"},{"role":"assistant","content":[{"text":"b"}]}]`, "messages.0.content")
@@ -81,7 +103,11 @@ func FuzzChat(f *testing.F) {
 				t.Errorf("%q leads to nothing in %s", name, value)
 			}
 			for _, field := range []string{"response", "instruction", "answer"} {
-				if _, ok, err := chatText(field, raw); err != nil && (!ok || field != "response") {
+				c := conversationOf(field, raw)
+				if c == nil {
+					continue
+				}
+				if _, err := c.text(field); err != nil && field != "response" {
 					t.Errorf("%s: %v", field, err)
 				}
 			}

@@ -36,22 +36,23 @@ func flattenLog(raw []byte, limit int) (rows []record, name string, err error) {
 	if json.Unmarshal(raw, &found) != nil || jsontext.Check(raw) != nil {
 		return nil, "", nil
 	}
-	items, columnsOf := found.Results.Results, promptfooColumns
+	items, recordOf := found.Results.Results, promptfooRecord
 	name = "promptfoo"
 	if found.Eval.Model != "" && len(found.Samples) > 0 {
 		items, name = found.Samples, "Inspect"
-		columnsOf = func(item []byte) []column { return inspectColumns(item, found.Eval.Model) }
+		recordOf = func(item []byte) record { return inspectRecord(item, found.Eval.Model) }
 	}
 	if len(items) == 0 {
 		return nil, "", nil
 	}
 	for _, item := range items {
-		columns := columnsOf(item)
-		left -= len(item) + questionCost + columnCost*len(columns)
+		rec := recordOf(item)
+		left -= len(item) + questionCost + columnCost*len(rec.columns)
 		if left < 0 {
 			return nil, "", &bounded.TooLongError{Max: limit}
 		}
-		rows = append(rows, record{raw: item, columns: oneLine(columns)})
+		rec.raw, rec.columns = item, oneLine(rec.columns)
+		rows = append(rows, rec)
 	}
 	return rows, name, nil
 }
@@ -71,6 +72,14 @@ func (l *logColumns) addText(name, text string) {
 	}
 }
 
+// longestFault is how many bytes of a failed call's error are shown.
+const longestFault = 1 << 10
+
+// callFault is the fault of a row whose call failed: what became of it, and the error that the log has.
+func callFault(what, message string) error {
+	return fmt.Errorf("%s: %s", what, beginning(message, longestFault))
+}
+
 // provider is what promptfoo asked: its name, or an object with one.
 type provider struct{ ID, Label string }
 
@@ -82,17 +91,24 @@ func (p *provider) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*object)(p))
 }
 
-// promptfooColumns are those of one of promptfoo's results, its variables among them.
-func promptfooColumns(item []byte) []column {
+// promptfooRecord is one of promptfoo's results: its variables are columns, too.
+func promptfooRecord(item []byte) record {
 	var r struct {
 		Prompt   struct{ Raw string }
 		Vars     map[string]json.RawMessage
 		Response struct{ Output json.RawMessage }
+		Error    string // also of an output that did not pass
 		Provider provider
 		Success  json.RawMessage
 		Score    json.RawMessage
+		TestIdx  json.RawMessage
+		Grading  struct{ Reason string } `json:"gradingResult"`
 	}
 	_ = json.Unmarshal(item, &r) // a part of another form stays empty, and the row is refused for what it lacks
+	hasOutput := len(r.Response.Output) > 0 && !isNull(r.Response.Output)
+	if !hasOutput && r.Error != "" {
+		return record{err: callFault("the model gave no output", r.Error)}
+	}
 	var l logColumns
 	l.addText("system", r.Provider.Label)
 	l.addText("system", r.Provider.ID)
@@ -100,20 +116,22 @@ func promptfooColumns(item []byte) []column {
 		l.add("prompt", raw)
 	}
 	l.addText("prompt", r.Prompt.Raw)
-	if len(r.Response.Output) > 0 {
-		l.addText("response", PlainText(r.Response.Output))
+	if hasOutput {
+		l.add("response", jsontext.Quote(PlainText(r.Response.Output)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Vars)) {
 		l.add(name, r.Vars[name])
 	}
 	l.add("success", r.Success)
 	l.add("score", r.Score)
-	return l
+	l.add("test", r.TestIdx)
+	l.addText("reason", r.Grading.Reason)
+	return record{columns: l}
 }
 
-// inspectColumns are those of one of Inspect's samples: its text for the model, what the model said, the target and
-// the scorers' values.
-func inspectColumns(item []byte, model string) []column {
+// inspectRecord is one of Inspect's samples: its text for the model, what the model said, the target, the scorers'
+// values and why they gave them.
+func inspectRecord(item []byte, model string) record {
 	var s struct {
 		ID     json.RawMessage
 		Epoch  int
@@ -122,9 +140,20 @@ func inspectColumns(item []byte, model string) []column {
 		Output struct {
 			Choices []struct{ Message turn }
 		}
-		Scores map[string]struct{ Value json.RawMessage }
+		Scores map[string]struct {
+			Value       json.RawMessage
+			Explanation string
+		}
+		Error struct{ Message string }
 	}
-	_ = json.Unmarshal(item, &s) // as in promptfooColumns
+	_ = json.Unmarshal(item, &s) // as in promptfooRecord
+	answered := len(s.Output.Choices) > 0
+	switch {
+	case s.Error.Message != "" && answered:
+		return record{err: callFault("the sample ended in an error", s.Error.Message)}
+	case s.Error.Message != "":
+		return record{err: callFault("the model gave no output", s.Error.Message)}
+	}
 	var l logColumns
 	l.add("id", s.ID)
 	if s.Epoch > 1 && len(l) > 0 {
@@ -132,8 +161,8 @@ func inspectColumns(item []byte, model string) []column {
 	}
 	l.addText("system", model)
 	l.add("input", s.Input)
-	if len(s.Output.Choices) > 0 {
-		l.addText("response", s.Output.Choices[0].Message.text())
+	if answered {
+		l.add("response", jsontext.Quote(s.Output.Choices[0].Message.text()))
 	}
 	var targets []string
 	if json.Unmarshal(s.Target, &targets) == nil {
@@ -142,6 +171,7 @@ func inspectColumns(item []byte, model string) []column {
 	l.add("target", s.Target)
 	for _, name := range slices.Sorted(maps.Keys(s.Scores)) {
 		l.add("score_"+name, s.Scores[name].Value)
+		l.addText("explanation_"+name, s.Scores[name].Explanation)
 	}
-	return l
+	return record{columns: l}
 }

@@ -14,14 +14,22 @@ import (
 const (
 	promptfooLog = `{"evalId":"e","results":{"version":3,"prompts":[],"results":[
 {"prompt":{"raw":"Say hi to Ann","label":"p"},"vars":{"name":"Ann","response":"no"},"response":{"output":"Hi, Ann!"},
- "provider":{"id":"openai:gpt-4o-mini","label":"mini"},"success":true,"score":1},
+ "provider":{"id":"openai:gpt-4o-mini","label":"mini"},"success":true,"score":1,"testIdx":0,
+ "gradingResult":{"pass":true,"reason":"All assertions passed"}},
 {"prompt":{"raw":"[{\"role\":\"user\",\"content\":\"Say hi\"}]"},"response":{"output":{"a":1}},"provider":{"id":"x"}},
-{"prompt":{"raw":"Say hi"},"error":"timeout","provider":"y"}]},"config":{}}`
+{"prompt":{"raw":"Say hi"},"error":"API error: 429","provider":"y"},
+{"prompt":{"raw":"Say hi"},"response":{"error":"API error","output":null},"error":"API error","provider":"y"},
+{"prompt":{"raw":"Say hi"},"response":{"output":""},"error":"Expected output to equal Hi","provider":"y"},
+{"prompt":{"raw":"Say hi"},"provider":"y"}]},"config":{}}`
 	inspectLog = `{"version":2,"eval":{"task":"t","model":"openai/gpt"},"samples":[
 {"id":1,"epoch":1,"input":"2+2?","target":["4","four"],
- "output":{"choices":[{"message":{"role":"assistant","content":"Four."}}]},"scores":{"match":{"value":"C"}}},
+ "output":{"choices":[{"message":{"role":"assistant","content":"Four."}}]},"scores":{"match":{"value":"C","explanation":"It is."}}},
 {"id":1,"epoch":2,"input":[{"role":"user","content":"2+2?"}],"target":"4",
- "output":{"choices":[{"message":{"role":"assistant","content":[{"type":"text","text":"5"}]}}]}}],"stats":{}}`
+ "output":{"choices":[{"message":{"role":"assistant","content":[{"type":"text","text":"5"}]}}]}},
+{"id":2,"epoch":1,"input":"2+2?","target":"4","output":{"choices":[{"message":{"role":"assistant","content":""}}]}},
+{"id":3,"epoch":1,"input":"2+2?","target":"4","output":{"choices":[]},"error":{"message":"429","traceback":"t"}},
+{"id":4,"epoch":1,"input":"2+2?","target":"4","output":{"choices":[{"message":{"role":"assistant","content":"4"}}]},
+ "error":{"message":"the scorer failed"}}],"stats":{}}`
 )
 
 // TestLog: a row an output, whatever else stands in a log; one without output is a fault of its row.
@@ -36,10 +44,15 @@ func TestLog(t *testing.T) {
 		rest string   // columns of the first row
 	}{
 		"promptfoo": {promptfooLog, []string{"Hi, Ann!|Say hi to Ann|mini", `{"a":1}|Say hi|x`,
-			`in.json: item 3: no column "response"; the columns are system, prompt;`},
-			"system,prompt,response,name,success,score"},
-		"Inspect": {inspectLog, []string{"Four.|2+2?|openai/gpt", "5|2+2?|openai/gpt"},
-			"id,system,input,response,target,score_match"},
+			"in.json: item 3: the model gave no output: API error: 429",
+			"in.json: item 4: the model gave no output: API error",
+			"|Say hi|y",
+			`in.json: item 6: no column "response"; the columns are system, prompt;`},
+			"system,prompt,response,name,success,score,test,reason"},
+		"Inspect": {inspectLog, []string{"Four.|2+2?|openai/gpt", "5|2+2?|openai/gpt", "|2+2?|openai/gpt",
+			"in.json: item 4: the model gave no output: 429",
+			"in.json: item 5: the sample ended in an error: the scorer failed"},
+			"id,system,input,response,target,score_match,explanation_match"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			format, err := ParseFormat("json")

@@ -52,6 +52,9 @@ func (l *list) next() (record, error) {
 	l.rows = l.rows[1:]
 	l.item++
 	rec.place = l.item
+	if rec.err != nil {
+		return record{}, &LineError{File: l.file, Line: l.item, Unit: l.unit(), Raw: rec.raw, Err: rec.err}
+	}
 	if rec.columns != nil {
 		return rec, nil
 	}

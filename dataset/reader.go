@@ -123,6 +123,7 @@ type record struct {
 	columns []column
 	place   int    // line, or whatever the format counts
 	raw     []byte // as it stands in the file; nil where that is no text
+	err     error  // why it is no row
 }
 
 // records is one format's reader. Its errors are as Source's, without the file's name but in a *LineError.
@@ -152,6 +153,8 @@ type Reader struct {
 	repeated    int        // rows whose given id came before
 	firstRepeat string     // where that was first, for Notes
 	clipped     int        // rows that were cut
+
+	turnsLeftOut string // where turns of a conversation were first left out, for Notes
 }
 
 // NewReader reads JSON Lines from r; file stands in messages and in Row.Source.
@@ -224,6 +227,9 @@ func (r *Reader) Notes() []string {
 	if r.repeated > 0 {
 		notes = append(notes, r.file+": "+r.repeatNote())
 	}
+	if r.turnsLeftOut != "" {
+		notes = append(notes, r.file+": turns behind the last one of the assistant are left out, as in "+r.turnsLeftOut)
+	}
 	return notes
 }
 
@@ -279,8 +285,8 @@ func (r *Reader) fieldText(row *Row, field string) (string, error) {
 		return "", fmt.Errorf("no column %q; %s; name the one that holds the %s with %s%s=COLUMN", name,
 			row.columnList(), field, r.opt.mapOption(), field)
 	}
-	if text, ok, err := chatText(field, raw); ok {
-		return text, err
+	if c := conversationOf(field, raw); c != nil {
+		return r.chatText(row, field, c)
 	}
 	if name != field {
 		if raw = firstText(raw); string(raw) == "[]" && r.optional[field] {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -121,6 +122,7 @@ type Scores struct {
 	filter  dataset.Filter
 	read    int             // rows of the first file, chosen or not
 	columns map[string]bool // those of ScoreOptions.Human that some row has
+	unrated int             // cells of them without a score
 	sets    []*scoreSet     // one for each file, or for each mode
 	lift    *Lift           // with ScoreOptions.ByMode
 }
@@ -191,6 +193,10 @@ func (s *Scores) ComputeReport(ctx context.Context) (*ScoreReport, error) {
 	for d, h := range s.o.Human {
 		r.Human[h.Dimension] = h.Columns
 		r.scale = append(r.scale, data.describeMisfits(d)...)
+	}
+	if s.unrated > 0 {
+		r.scale = append(r.scale, words.Plural(s.unrated, "human score is", "human scores are")+
+			" missing (blank, n/a, NA, - or null)")
 	}
 	for i := range s.sets {
 		r.Files = append(r.Files, data.measureFile(i, figures))

@@ -2,10 +2,12 @@ package evaluation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/report"
@@ -62,7 +64,7 @@ func (s *Scores) addRow(row *dataset.Row) error {
 		return report.NoColumn("--by", row, s.o.System)
 	}
 	for _, h := range s.o.Human {
-		x, err := h.readMean(row, s.columns)
+		x, err := s.readMean(&h, row)
 		if err != nil {
 			return err
 		}
@@ -134,18 +136,48 @@ func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) 
 	return 0, false
 }
 
-// readMean is the mean of the columns that have a number; NaN if none has. It records in seen which columns exist.
-func (h *HumanScores) readMean(row *dataset.Row, seen map[string]bool) (float64, error) {
+// unrated are the texts, in lower case, of cells in which nobody gave a score.
+var unrated = []string{"", "n/a", "na", "-", "null"}
+
+// readRating reads a person's score; rated is false of a cell without one.
+func readRating(raw json.RawMessage) (x float64, rated bool, err error) {
+	text := strings.TrimSpace(dataset.PlainText(raw))
+	if slices.Contains(unrated, strings.ToLower(text)) {
+		return 0, false, nil
+	}
+	x, err = strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, false, report.OptionErrorf("is %.40s, not a number; leave the cell empty, or write n/a, where nobody "+
+			"rated the row", raw)
+	}
+	return x, true, nil
+}
+
+// CheckRating is an *OptionError, which goes on behind the column's name, for a value that is neither a person's score
+// nor says that there is none.
+func CheckRating(raw json.RawMessage) error {
+	_, _, err := readRating(raw)
+	return err
+}
+
+// readMean is the mean of the columns that have a number; NaN if none has. It notes which columns exist, and counts
+// the cells without a score.
+func (s *Scores) readMean(h *HumanScores, row *dataset.Row) (float64, error) {
 	sum, n := 0.0, 0.0
 	for _, c := range h.Columns {
 		raw, ok := row.Get(c)
-		seen[c] = seen[c] || ok
-		if text := dataset.PlainText(raw); ok && text != "" && text != "null" {
-			x, err := strconv.ParseFloat(text, 64)
-			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-				return 0, report.OptionErrorf("--human %s: row %s: column %q is %.40s, not a number", h.Dimension, row.ID, c, raw)
-			}
+		s.columns[c] = s.columns[c] || ok
+		if !ok {
+			continue
+		}
+		x, rated, err := readRating(raw)
+		switch {
+		case err != nil:
+			return 0, report.OptionErrorf("--human %s: row %s: column %q %w", h.Dimension, row.ID, c, err)
+		case rated:
 			sum, n = sum+x, n+1
+		default:
+			s.unrated++
 		}
 	}
 	return sum / n, nil // 0/0 is unknown

@@ -54,7 +54,7 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	}
 	look.Taxonomy = &taxonomy.Taxonomy{Name: look.Taxonomy.Name, Version: look.Taxonomy.Version}
 	look.Rows.Taxonomy = look.Taxonomy
-	if err := look.join(ctx, e, k.Columns.Verdicts); err != nil {
+	if err := look.join(ctx, e, k.Columns.Verdicts, nil); err != nil {
 		return err
 	}
 	k.Rows = look.Rows

@@ -91,7 +91,7 @@ func runMetaScores(ctx *cli.Context, e *env) error {
 	for _, h := range human {
 		columns = append(columns, h.Columns...)
 	}
-	if err := look.join(ctx, e, columns); err != nil {
+	if err := look.join(ctx, e, columns, evaluation.CheckRating); err != nil {
 		return err
 	}
 	if err := errors.Join(look.readAll(ctx, e, scores.ReadScores), look.checkJoined(e)); err != nil {

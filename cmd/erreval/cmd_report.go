@@ -249,7 +249,7 @@ func readHumanFile(ctx *cli.Context, e *env, o *view.Options, so *sections.Optio
 	}
 	rows := run.Rows{Files: files, Taxonomy: &taxonomy.Taxonomy{}}
 	rows.ID = o.ID
-	return rows.ReadJoined(ctx.Context, e.Process, file, columns)
+	return rows.ReadJoined(ctx.Context, e.Process, file, columns, nil)
 }
 
 // openViewedRows says how a file is read again: with the taxonomy that its record names, else with that of the view.

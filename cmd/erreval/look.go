@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,10 +86,11 @@ func humanFileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "human-file", Usage: "`FILE` with the columns of --human, joined by id; its rows need no texts"}
 }
 
-// join reads columns of the file that --human-file names, if it does, for the rows that are read.
-func (o *lookOptions) join(ctx *cli.Context, e *env, columns []string) (err error) {
+// join reads columns of the file that --human-file names, if it does, for the rows that are read; check is as
+// ReadJoined has it.
+func (o *lookOptions) join(ctx *cli.Context, e *env, columns []string, check func(json.RawMessage) error) (err error) {
 	if file := ctx.String("human-file"); file != "" {
-		o.Joined, err = o.ReadJoined(ctx.Context, e.Process, file, columns)
+		o.Joined, err = o.ReadJoined(ctx.Context, e.Process, file, columns, check)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -52,6 +53,10 @@ func runRefineMerge(ctx *cli.Context, e *env) error {
 		Partial: ctx.Bool("partial"), Command: e.typedLine()})
 	if err != nil {
 		return err
+	}
+	if len(merged.Absent) > 0 {
+		e.Warn("%s was exported for %s; nothing of %s came back", merged.Batch, strings.Join(merged.Exported, ", "),
+			strings.Join(merged.Absent, ", "))
 	}
 	if err := printResult(ctx, e, merged); err != nil || len(merged.Conflicts) == 0 {
 		return err

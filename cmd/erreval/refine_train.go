@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,17 +56,17 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	o, err := trainOptions(ctx, e, w)
+	s, err := w.Status()
 	if err != nil {
 		return err
 	}
+	o, err := trainOptions(ctx, e, w)
+	if err := errors.Join(s.CheckRows(), err); err != nil {
+		return err
+	}
 	if ctx.Bool("dry-run") {
-		s, err := w.Status()
-		if err != nil {
-			return err
-		}
 		return printResult(ctx, e, &refine.TrainPlan{Command: o.Trainer, Encoder: o.Encoder, Rows: s.Training.Rows,
-			Dev: s.Dev})
+			Dev: cmp.Or(s.Dev, s.Random)})
 	}
 	o.Again = ctx.Bool("again")
 	m, err := w.Train(ctx.Context, o)

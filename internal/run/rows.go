@@ -35,11 +35,17 @@ func (in *Rows) Read(ctx context.Context, p *Process, file string, take TakeRows
 	}
 	defer closeRows()
 	noted := false
+	if in.Joined != nil {
+		in.Joined.ended = false
+	}
 	return take(ctx, file, func() (*dataset.Row, error) {
 		row, err := reader.Read()
 		if err == nil && !noted || errors.Is(err, io.EOF) {
 			noted = true
 			p.Note(reader.Notes())
+		}
+		if in.Joined != nil {
+			in.Joined.ended = errors.Is(err, io.EOF)
 		}
 		if err == nil && in.Joined != nil {
 			err = in.Joined.set(row)

@@ -295,12 +295,18 @@ func (k *Rank) pairOf(row *dataset.Row) (*audit.Pair, error) {
 
 // setItem says what both texts were written for.
 func (k *Rank) setItem(row *dataset.Row, p *audit.Pair) error {
-	if raw, ok := row.Get(cmp.Or(k.Columns.Item, verdicts.Item)); ok {
-		p.Item = dataset.PlainText(raw)
-		return nil
+	var values []string
+	for column := range strings.SplitSeq(cmp.Or(k.Columns.Item, verdicts.Item), ",") {
+		raw, ok := row.Get(column)
+		if !ok && k.Columns.Item != "" {
+			return exit.With(exit.Usage, report.NoColumn("--item", row, column))
+		} else if ok {
+			values = append(values, dataset.PlainText(raw))
+		}
 	}
-	if k.Columns.Item != "" {
-		return exit.With(exit.Usage, report.NoColumn("--item", row, k.Columns.Item))
+	if len(values) > 0 {
+		p.Item = strings.Join(values, "|")
+		return nil
 	}
 	if group := k.Taxonomy.GroupField(); group != "" {
 		if text, ok := k.text(row, group); ok {

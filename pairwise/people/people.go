@@ -30,8 +30,11 @@ type Report struct {
 	File       string         `json:"file"`
 	Type       string         `json:"type"`
 	Pairs      int            `json:"pairs"`
-	People     int            `json:"people"`      // columns of verdicts
-	Alpha      report.Number  `json:"alpha"`       // Krippendorff's, nominal, of people
+	People     int            `json:"people"`    // columns of verdicts
+	Alpha      report.Number  `json:"alpha"`     // Krippendorff's, nominal, of people
+	AlphaLow   report.Number  `json:"alpha_low"` // of the interval, which resamples items
+	AlphaHigh  report.Number  `json:"alpha_high"`
+	Agreement  report.Number  `json:"agreement"`   // share of equal verdicts of two people, the mean over pairs with two or more
 	NoMajority int            `json:"no_majority"` // pairs on which no verdict has more votes than every other
 	Majority   map[string]int `json:"majority"`    // pairs by people's verdict
 	// TiesMerged: nobody said both_bad, so that both kinds of ties are one.
@@ -108,11 +111,10 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 			r.Unjudged++
 		}
 	}
-	r.Alpha = report.Number(stats.AlphaNominal(units))
-	if !judged {
-		return r, nil
+	err := r.addAgreement(ctx, pairs, units, &o.Intervals)
+	if err != nil || !judged {
+		return r, err
 	}
-	var err error
 	if r.WithTies, err = accord(ctx, pairs, majority, func(string) bool { return true }, &o); err != nil {
 		return nil, err
 	}
@@ -124,6 +126,66 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 	}
 	r.Rankings, err = rankings(ctx, pairs, majority, &o)
 	return r, err
+}
+
+// addAgreement measures how far people agree with each other; units are their verdicts on each pair.
+func (r *Report) addAgreement(ctx context.Context, pairs []Pair, units [][]string, o *report.IntervalOptions) error {
+	r.Alpha, r.Agreement = report.Number(stats.AlphaNominal(units)), meanAgreement(units)
+	r.AlphaLow, r.AlphaHigh = report.Undefined, report.Undefined
+	if o.Method != report.Bootstrap || !r.Alpha.Defined() {
+		return nil
+	}
+	items, itemOf := map[string]int{}, make([]int, len(pairs))
+	for i := range pairs {
+		itemOf[i] = numberOf(items, pairs[i].Item)
+	}
+	samples, err := stats.Bootstrap(ctx, len(items), o.Resamples, o.Seed, func(weight []int32) float64 {
+		var drawn [][]string
+		for i, unit := range units {
+			for range weight[itemOf[i]] {
+				drawn = append(drawn, unit)
+			}
+		}
+		return stats.AlphaNominal(drawn)
+	})
+	if err != nil {
+		return err
+	}
+	interval := stats.IntervalOfUnits(samples, len(items))
+	r.AlphaLow, r.AlphaHigh = report.Number(interval.Low), report.Number(interval.High)
+	return nil
+}
+
+// meanAgreement is the share of equal verdicts among all two of a unit, as the mean over the units that have two.
+func meanAgreement(units [][]string) report.Number {
+	sum, n := 0.0, 0.0
+	for _, unit := range units {
+		same, all := 0.0, 0.0
+		for i, v := range unit {
+			for _, other := range unit[:i] {
+				if all++; v == other {
+					same++
+				}
+			}
+		}
+		if all > 0 {
+			sum, n = sum+same/all, n+1
+		}
+	}
+	if n == 0 {
+		return report.Undefined
+	}
+	return report.Number(sum / n)
+}
+
+// numberOf is the number of an item, which it gets when it is first seen.
+func numberOf(items map[string]int, item string) int {
+	n, ok := items[item]
+	if !ok {
+		n = len(items)
+		items[item] = n
+	}
+	return n
 }
 
 func wins(v string) bool { return v == verdicts.A || v == verdicts.B }
@@ -147,12 +209,8 @@ func accord(ctx context.Context, pairs []Pair, majority []string, counts func(st
 		if majority[i] == "" || pairs[i].Judge == "" || !counts(majority[i]) || !counts(pairs[i].Judge) {
 			continue
 		}
-		n, ok := items[pairs[i].Item]
-		if !ok {
-			n = len(items)
-			items[pairs[i].Item] = n
-		}
-		gold, judge, groupOf = append(gold, majority[i]), append(judge, pairs[i].Judge), append(groupOf, n)
+		gold, judge = append(gold, majority[i]), append(judge, pairs[i].Judge)
+		groupOf = append(groupOf, numberOf(items, pairs[i].Item))
 		frequency[majority[i]]++
 	}
 	a := &Accord{Pairs: len(gold), Constant: report.Undefined,

@@ -138,6 +138,27 @@ func TestUnjudgedIsNoTie(t *testing.T) {
 	}
 }
 
+// TestAgreement: by hand, two pairs are agreed on by all of three people, and on one two of three agree, as one of three
+// twos: (1 + 1 + 1/3)/3. A pair with one verdict says nothing. Pairs of one item are drawn together.
+func TestAgreement(t *testing.T) {
+	pairs := []Pair{{Item: "a", People: []string{"A", "A", "A"}}, {Item: "b", People: []string{"B", "B", "B"}},
+		{Item: "c", People: []string{"A", "A", "B"}}, {Item: "d", People: []string{"A", "", ""}}}
+	o := options()
+	o.Intervals = report.IntervalOptions{Method: report.Bootstrap, Resamples: 200, Seed: 1}
+	r, err := Compute(t.Context(), "f", verdicts.Overall, pairs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, 0, "agreement", r.Agreement, 7./9)
+	if !(r.AlphaLow < r.Alpha && r.Alpha <= r.AlphaHigh) {
+		t.Errorf("alpha %v [%v, %v]", r.Alpha, r.AlphaLow, r.AlphaHigh)
+	}
+	o.Intervals.Method = report.None
+	if r, err = Compute(t.Context(), "f", verdicts.Overall, pairs, o); err != nil || r.AlphaLow.Defined() {
+		t.Errorf("without resamples: %v [%v, %v], %v", r.Alpha, r.AlphaLow, r.AlphaHigh, err)
+	}
+}
+
 var pandalm = flag.String("pandalm", "", "FILE with PandaLM's pairs: their alpha is 0.864")
 
 // TestPandaLM measures a file that is not part of the program: go test ./pairwise/people -run PandaLM -pandalm FILE

@@ -22,11 +22,16 @@ func (r *Report) Report() *report.Report {
 	out := &report.Report{Title: fmt.Sprintf("%s: %s with verdicts of %s", r.File, words.Plural(r.Pairs, "pair", "pairs"),
 		words.Plural(r.People, "person", "people"))}
 	if r.People > 1 {
-		out.Facts = append(out.Facts, "agreement of people: Krippendorff's alpha "+r.Alpha.Text("%.3f"))
+		alpha := report.Figure{Value: r.Alpha, Low: r.AlphaLow, High: r.AlphaHigh}
+		out.Facts = append(out.Facts, fmt.Sprintf("agreement of people: Krippendorff's alpha %s; raw agreement %s",
+			alpha.Text("%.3f"), r.Agreement.Text("%.3f")))
 	}
-	out.Facts = append(out.Facts, fmt.Sprintf("majority: A %d, B %d, both good %d, both bad %d; no majority %d",
-		r.Majority[verdicts.A], r.Majority[verdicts.B], r.Majority[verdicts.BothGood], r.Majority[verdicts.BothBad],
-		r.NoMajority))
+	ties := fmt.Sprintf("both good %d, both bad %d", r.Majority[verdicts.BothGood], r.Majority[verdicts.BothBad])
+	if r.TiesMerged {
+		ties = fmt.Sprintf("tie %d", r.Majority[verdicts.BothGood])
+	}
+	out.Facts = append(out.Facts, fmt.Sprintf("majority: A %d, B %d, %s; no majority %d",
+		r.Majority[verdicts.A], r.Majority[verdicts.B], ties, r.NoMajority))
 	if r.TiesMerged {
 		out.Facts = append(out.Facts, "people know one kind of tie: both_good and both_bad of the judge are that")
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -31,6 +32,8 @@ type Merged struct {
 	*review.Merge
 	New      bool     `json:"-"` // it added something; else nothing was changed
 	Deciding Deciding `json:"-"` // of the items on which reviewers differ
+	Exported []string `json:"-"` // reviewers for whom the batch was exported into its own folder
+	Absent   []string `json:"-"` // those of them who have answered nothing
 
 	labels string // in words
 }
@@ -83,7 +86,23 @@ func (w *Workspace) Merge(o MergeOptions) (*Merged, error) {
 		}
 		merged.Deciding = w.deciding(m.f.ID, number)
 	}
-	return merged, removeFiles(m.rejectedPath())
+	return merged, errors.Join(w.findAbsent(merged), removeFiles(m.rejectedPath()))
+}
+
+// findAbsent finds who has not answered of those that the batch was exported for.
+func (w *Workspace) findAbsent(m *Merged) error {
+	entries, err := w.entries(filepath.Join(BatchesDir, m.Batch, review.ExportDir))
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.IsDir() || slices.Contains(exchange.Formats(), name) { // a format's own folder
+			continue
+		}
+		m.Exported = append(m.Exported, name)
+		if !slices.ContainsFunc(m.Reviewers, func(r review.Reviewer) bool { return r.Name == name }) {
+			m.Absent = append(m.Absent, name)
+		}
+	}
+	return err
 }
 
 // gather reads the review page's answers and the files.

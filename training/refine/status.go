@@ -277,6 +277,12 @@ func (w *Workspace) next(s *Status) {
 		s.waiting(s.Batches[at], say)
 		return
 	}
+	if at := slices.IndexFunc(s.Batches, func(b BatchStatus) bool { return b.Conflicts > 0 }); at >= 0 {
+		b := &s.Batches[at]
+		s.Next, s.Why = b.Page, fmt.Sprintf("reviewers differ on %s of %s: decide %s; then merge again",
+			words.Plural(b.Conflicts, "item", "items"), b.ID, b.Places())
+		return
+	}
 	trained, measured := len(s.Iterations), s.Dev+s.Random > 0
 	missing := w.CheckWeights(s.Current)
 	switch {
@@ -300,6 +306,18 @@ func (w *Workspace) next(s *Status) {
 	default:
 		say("select", "the rows of the pool that teach most are worth a look")
 	}
+}
+
+// CheckRows says what training lacks of rows: ErrNoRows, ErrNoDev, or both of them joined.
+func (s *Status) CheckRows() error {
+	var noRows, noDev error
+	if s.Training.Rows == 0 {
+		noRows = ErrNoRows
+	}
+	if s.Dev+s.Random == 0 {
+		noDev = ErrNoDev
+	}
+	return errors.Join(noRows, noDev)
 }
 
 func (s *Status) waiting(b BatchStatus, say func(command, why string, args ...any)) {
