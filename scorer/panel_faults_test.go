@@ -118,7 +118,7 @@ func TestNothingBehindATornRow(t *testing.T) {
 			<-second
 			return nil, &llm.Error{Kind: llm.Budget, Err: errors.New("spent")}
 		}
-		if strings.Contains(text, "wall 1") && answered.Add(1) == 7 {
+		if strings.Contains(text, "wall 1") && answered.Add(1) == 3 {
 			close(second)
 		}
 		return &llm.Reply{Text: "[[verdict: 2]]"}, nil
@@ -133,7 +133,7 @@ func TestNothingBehindATornRow(t *testing.T) {
 func tagged(t testing.TB, id string, p map[string]float64) string {
 	t.Helper()
 	var all []string
-	for _, y := range questionGeneration(t).Types {
+	for _, y := range walls(t).Types {
 		all = append(all, fmt.Sprintf(`"%s": %v`, y.Name, p[y.Name]))
 	}
 	return fmt.Sprintf(`{"id": "%s", "passage": "p", "answer": "a", "question": "q", "diagnosis": {"labels": ["No Error"], "probabilities": {%s}}}`+"\n",
@@ -154,7 +154,7 @@ func TestJointCascade(t *testing.T) {
 		model := llm.ClientFunc(func(context.Context, *llm.Request) (*llm.Reply, error) {
 			calls.Add(1)
 			var all []string
-			for _, d := range questionGeneration(t).Dimensions {
+			for _, d := range walls(t).Dimensions {
 				all = append(all, fmt.Sprintf("[[verdict %s: 1]]", d.Key))
 			}
 			return &llm.Reply{Text: strings.Join(all, "\n")}, nil
