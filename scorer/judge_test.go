@@ -14,10 +14,10 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-// walls is a task of these tests' own, with three dimensions, so that the built-in ones may change.
+// walls is a task for tests, with three dimensions.
 func walls(t testing.TB) *taxonomy.Taxonomy {
 	t.Helper()
-	task, err := taxonomy.Open("testdata/walls.yaml")
+	task, err := taxonomy.Open("../testdata/walls.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,13 @@ func TestBadPanels(t *testing.T) {
 		{func(o *PanelOptions) { o.Cascade.Sure = 0.3 }, "a certainty is 0.5 to 1"},
 		{func(o *PanelOptions) { o.Cascade.Audit = -1 }, "a share to audit is 0 to 1"},
 	} {
-		o := options(t)
-		c.spoil(&o)
-		if _, err := NewPanel([]llm.Model{good}, o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v; want %q", err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			o := options(t)
+			c.spoil(&o)
+			if _, err := NewPanel([]llm.Model{good}, o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; want %q", err, c.want)
+			}
+		})
 	}
 	offline, nobody, mute := good, good, good
 	offline.Name, nobody.Client, mute.MaxTokens = dataset.JudgeOffline, nil, 0

@@ -139,12 +139,14 @@ func TestLabellerMisbehaves(t *testing.T) {
 		"I'm sorry, but I can't help with that.":   reply.Refused,
 		"":                                         reply.Missing,
 	} {
-		model := llmtest.NewFake(llmtest.Say(reply))
-		got, err := diagnose(t.Context(), t, model, labellerOptions(t), rowsOf(t, 1))
-		if err != nil || len(got) != 1 || len(model.Calls()) != 3 {
-			t.Fatalf("%q: %d rows, %d calls, %v; want 1 row of 3 calls", reply, len(got), len(model.Calls()), err)
-		}
-		checkDiagnosis(t, got[0], want)
+		t.Run(want, func(t *testing.T) {
+			model := llmtest.NewFake(llmtest.Say(reply))
+			got, err := diagnose(t.Context(), t, model, labellerOptions(t), rowsOf(t, 1))
+			if err != nil || len(got) != 1 || len(model.Calls()) != 3 {
+				t.Fatalf("%q: %d rows, %d calls, %v; want 1 row of 3 calls", reply, len(got), len(model.Calls()), err)
+			}
+			checkDiagnosis(t, got[0], want)
+		})
 	}
 }
 
@@ -234,11 +236,13 @@ func TestBadLabellers(t *testing.T) {
 			o.Examples = []prompt.Example{{Values: row, Labels: []string{"X"}}}
 		},
 	} {
-		o := labellerOptions(t)
-		spoil(&o)
-		if _, err := NewLabeller(good, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			o := labellerOptions(t)
+			spoil(&o)
+			if _, err := NewLabeller(good, o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v; want %q", err, want)
+			}
+		})
 	}
 	if _, err := NewLabeller(llm.Model{Name: "m"}, labellerOptions(t)); err == nil || !strings.Contains(err.Error(),
 		"judge m has no model or no client") {

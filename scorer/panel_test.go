@@ -257,9 +257,9 @@ func TestJointCalls(t *testing.T) {
 		t.Errorf("%d calls, want 3", n)
 	}
 	s := results[0].scores
-	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["consistency"].Reason != reply.Missing {
-		t.Errorf("fluency %s, clarity %s, consistency %s", values(s["fluency"]), values(s["clarity"]),
-			values(s["consistency"]))
+	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["passage_consistency"].Reason != reply.Missing {
+		t.Errorf("fluency %s, clarity %s, passage consistency %s", values(s["fluency"]), values(s["clarity"]),
+			values(s["passage_consistency"]))
 	}
 }
 
@@ -275,23 +275,25 @@ func TestCascade(t *testing.T) {
 		text += fmt.Sprintf(row, fmt.Sprint("p", p), strings.Join(labels, ","))
 	}
 	for _, audit := range []float64{0, 1} {
-		model := judging(always("1"))
-		o := options(t)
-		o.Cascade = Cascade{Sure: 0.9, Audit: audit}
-		rows := dataset.NewReader(strings.NewReader(text), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy})
-		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rows.Read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sure, unsure := results[0].scores["fluency"], results[1].scores["fluency"]
-		if *sure.Value < 2.9 || *unsure.Value != 1 || len(unsure.Runs) != 1 {
-			t.Errorf("sure %s, unsure %s", values(sure), values(unsure))
-		}
-		if want := 1 + int(audit); len(sure.Runs) != want || sure.Runs[0].Judge != dataset.JudgeOffline {
-			t.Errorf("sure %s; want %d runs", values(sure), want)
-		}
-		if n, want := len(model.Calls()), 3+3*int(audit); n != want {
-			t.Errorf("%d calls with %v audited, want %d", n, audit, want)
-		}
+		t.Run(fmt.Sprintf("audit %v", audit), func(t *testing.T) {
+			model := judging(always("1"))
+			o := options(t)
+			o.Cascade = Cascade{Sure: 0.9, Audit: audit}
+			rows := dataset.NewReader(strings.NewReader(text), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy})
+			results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rows.Read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sure, unsure := results[0].scores["fluency"], results[1].scores["fluency"]
+			if *sure.Value < 2.9 || *unsure.Value != 1 || len(unsure.Runs) != 1 {
+				t.Errorf("sure %s, unsure %s", values(sure), values(unsure))
+			}
+			if want := 1 + int(audit); len(sure.Runs) != want || sure.Runs[0].Judge != dataset.JudgeOffline {
+				t.Errorf("sure %s; want %d runs", values(sure), want)
+			}
+			if n, want := len(model.Calls()), 3+3*int(audit); n != want {
+				t.Errorf("%d calls with %v audited, want %d", n, audit, want)
+			}
+		})
 	}
 }

@@ -191,26 +191,28 @@ func TestStops(t *testing.T) {
 // TestDown: a judge that gives no reply ends the run, at once if it never gave one.
 func TestDown(t *testing.T) {
 	for _, after := range []int{0, 70} {
-		model := llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
-			if n >= after {
-				return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("connection refused")}
+		t.Run(fmt.Sprintf("after %d replies", after), func(t *testing.T) {
+			model := llmtest.NewFake(func(ctx context.Context, n int, r *llm.Request) (*llm.Reply, error) {
+				if n >= after {
+					return nil, &llm.Error{Kind: llm.Unavailable, Err: errors.New("connection refused")}
+				}
+				return llmtest.Say("[[verdict: 1]]")(ctx, n, r)
+			})
+			o := options(t)
+			o.Workers = 1
+			results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 200, "Vague"))
+			want := ask.DownLater
+			if after == 0 {
+				want = ask.DownAtOnce
 			}
-			return llmtest.Say("[[verdict: 1]]")(ctx, n, r)
+			if llm.KindOf(err) != llm.Unavailable || !strings.Contains(err.Error(), "judge m: the last") ||
+				len(model.Calls()) != after+want {
+				t.Errorf("%v, %d calls; want %d", err, len(model.Calls()), after+want)
+			}
+			if n := (after + want - 1) / 3; len(results) != n { // the call that ends the run leaves its row unfinished
+				t.Errorf("%d rows, want %d", len(results), n)
+			}
 		})
-		o := options(t)
-		o.Workers = 1
-		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 200, "Vague"))
-		want := ask.DownLater
-		if after == 0 {
-			want = ask.DownAtOnce
-		}
-		if llm.KindOf(err) != llm.Unavailable || !strings.Contains(err.Error(), "judge m: the last") ||
-			len(model.Calls()) != after+want {
-			t.Errorf("after %d replies: %v, %d calls; want %d more", after, err, len(model.Calls()), want)
-		}
-		if n := (after + want - 1) / 3; len(results) != n { // the call that ends the run leaves its row unfinished
-			t.Errorf("after %d replies: %d rows, want %d", after, len(results), n)
-		}
 	}
 }
 
