@@ -57,24 +57,26 @@ func TestLabels(t *testing.T) {
 		{`"labels":["OK","Vague"]`, "",
 			`column "labels": "No Error" stands beside other labels; it means that there is none`},
 		{`"labels":["Gramar Error"]`, "",
-			`column "labels": question-generation@1.1 has no label "Gramar Error"; did you mean "Grammar Error" or "Spell Error"?`},
+			`column "labels": ` + tax.ID() + ` has no label "Gramar Error"; did you mean "Grammar Error" or "Spell Error"?`},
 	} {
-		rows, bad := read(t, with(`"id":"r1",`+c.labels), Options{})
-		if len(rows) != 1 {
-			t.Fatalf("%s: %v", c.labels, bad)
-		}
-		labels, err := rows[0].Labels(tax)
-		got := strings.Join(labels, "|")
-		if err != nil {
-			got = err.Error()
-		}
-		want := c.want
-		if c.fault != "" {
-			want = "row r1: " + c.fault
-		}
-		if got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", c.labels, got, want)
-		}
+		t.Run(c.labels, func(t *testing.T) {
+			rows, bad := read(t, with(`"id":"r1",`+c.labels), Options{})
+			if len(rows) != 1 {
+				t.Fatalf("%d rows, want 1: %v", len(rows), bad)
+			}
+			labels, err := rows[0].Labels(tax)
+			got := strings.Join(labels, "|")
+			if err != nil {
+				got = err.Error()
+			}
+			want := c.want
+			if c.fault != "" {
+				want = "row r1: " + c.fault
+			}
+			if got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
 	}
 }
 

@@ -223,7 +223,7 @@ func TestScoresErrors(t *testing.T) {
 	}{
 		"no human scores": {change: func(o *ScoreOptions) { o.Human = nil }, want: "no people's scores; give --human"},
 		"no dimension": {change: human("beauty", "h"),
-			want: `--human: question-generation@1.1 has no dimension "beauty"`},
+			want: "--human: " + questions(t).ID() + ` has no dimension "beauty"`},
 		"a dimension more": {change: human("fluency", "h"), want: `--human: dimension "fluency" is given twice`},
 		"no column": {change: human("clarity", "x"), files: []string{rated},
 			want: `--human clarity: no row of file0 has a column "x"`},
@@ -234,12 +234,14 @@ func TestScoresErrors(t *testing.T) {
 		"limits":       {change: func(o *ScoreOptions) { o.Low = 3 }, want: "--low 3, --high 2.5: a low row"},
 		"no aggregate": {change: func(o *ScoreOptions) { o.ByMode = true }, want: "set Aggregate"},
 	} {
-		o := DefaultScoreOptions(questions(t))
-		o.Human = []HumanScores{{"fluency", []string{"h"}}}
-		c.change(&o)
-		if _, err := measureScores(t, o, c.files...); err == nil || !strings.Contains(err.Error(), c.want) || !isOption(err) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := DefaultScoreOptions(questions(t))
+			o.Human = []HumanScores{{"fluency", []string{"h"}}}
+			c.change(&o)
+			if _, err := measureScores(t, o, c.files...); err == nil || !strings.Contains(err.Error(), c.want) || !isOption(err) {
+				t.Errorf("got %v, want an error of options: %s", err, c.want)
+			}
+		})
 	}
 	o := DefaultScoreOptions(questions(t))
 	o.Human = []HumanScores{{"fluency", []string{"h"}}}

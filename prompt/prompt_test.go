@@ -64,9 +64,9 @@ func messages(t testing.TB, tmpl *Template, in Input) string {
 }
 
 // golden compares got with a file in testdata, or writes it.
-func golden(t *testing.T, got string, path ...string) {
+func golden(t *testing.T, got, folder, name string) {
 	t.Helper()
-	file := filepath.Join(append([]string{"testdata"}, path...)...)
+	file := filepath.Join("testdata", folder, name)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -85,68 +85,48 @@ func golden(t *testing.T, got string, path ...string) {
 	}
 }
 
-func TestGoldenJudge(t *testing.T) {
-	tmpl, _ := builtin(t, Judge)
-	n := 0
+// TestGolden: what is asked about rows of the built-in tasks, in every kind of prompt.
+func TestGolden(t *testing.T) {
 	for _, name := range taxonomy.Builtins() {
-		if name == "response" {
-			continue // a task has no types
+		in, asked := rows[name], 0
+		if in.Task = task(t, name); in.Task.IsTask() {
+			continue
 		}
-		in := rows[name]
-		in.Task = task(t, name)
-		for i := range in.Task.Dimensions {
-			for _, in.Mode = range []string{Vanilla, ErrorAware} {
+		ask := func(kind string, in Input, path string) {
+			asked++
+			t.Run(name+"/"+path, func(t *testing.T) {
+				tmpl, _ := builtin(t, kind)
+				golden(t, messages(t, tmpl, in), name, path)
+			})
+		}
+		for _, mode := range []string{Vanilla, ErrorAware} {
+			in := in
+			in.Mode = mode
+			for i := range in.Task.Dimensions {
 				in.Dimension = &in.Task.Dimensions[i]
-				golden(t, messages(t, tmpl, in), name, in.Dimension.Key+"."+in.Mode+".txt")
-				n++
+				ask(Judge, in, in.Dimension.Key+"."+mode+".txt")
 			}
-		}
-	}
-	if n != 2*(7+4) {
-		t.Errorf("%d goldens; there are seven and four dimensions, in two modes", n)
-	}
-}
-
-func TestGoldenJointAndIdentify(t *testing.T) {
-	for _, name := range taxonomy.Builtins() {
-		if name == "response" {
-			continue // a task has no types
-		}
-		in := rows[name]
-		in.Task = task(t, name)
-		joint, _ := builtin(t, Joint)
-		for _, in.Mode = range []string{Vanilla, ErrorAware} {
+			in.Dimension = nil
 			for _, in.JSON = range []bool{false, true} {
-				golden(t, messages(t, joint, in), name, "joint."+in.Mode+form(in.JSON)+".txt")
+				ask(Joint, in, "joint."+mode+form(in.JSON)+".txt")
 			}
 		}
-		identify, _ := builtin(t, Identify)
 		for _, in.JSON = range []bool{false, true} {
-			in.Examples = nil
-			golden(t, messages(t, identify, in), name, "identify.zero-shot"+form(in.JSON)+".txt")
-			in.Examples = []Example{{in.Values, in.Errors}, {in.Values, []string{"OK"}}}
-			golden(t, messages(t, identify, in), name, "identify.few-shot"+form(in.JSON)+".txt")
+			shot := form(in.JSON) + ".txt"
+			one := []Example{{in.Values, in.Errors}}
+			in.Target, in.Examples = nil, nil
+			ask(Identify, in, "identify.zero-shot"+shot)
+			in.Examples = append(one, Example{in.Values, []string{"OK"}})
+			ask(Identify, in, "identify.few-shot"+shot)
+			// what is to be written is not shown, in the example it is
+			in.Target, in.Examples = &in.Task.Types[4], nil
+			ask(Simulate, in, "simulate.zero-shot"+shot)
+			ask(Confirm, in, "confirm"+shot)
+			in.Examples = one
+			ask(Simulate, in, "simulate.one-shot"+shot)
 		}
-	}
-}
-
-// TestGoldenSimulateAndConfirm: what is to be written is not shown, in the example it is.
-func TestGoldenSimulateAndConfirm(t *testing.T) {
-	for _, name := range taxonomy.Builtins() {
-		if name == "response" {
-			continue // a task has no types
-		}
-		in := rows[name]
-		in.Task = task(t, name)
-		in.Target = &in.Task.Types[4]
-		write, _ := builtin(t, Simulate)
-		confirm, _ := builtin(t, Confirm)
-		for _, in.JSON = range []bool{false, true} {
-			in.Examples = nil
-			golden(t, messages(t, write, in), name, "simulate.zero-shot"+form(in.JSON)+".txt")
-			golden(t, messages(t, confirm, in), name, "confirm"+form(in.JSON)+".txt")
-			in.Examples = []Example{{in.Values, in.Errors}}
-			golden(t, messages(t, write, in), name, "simulate.one-shot"+form(in.JSON)+".txt")
+		if kept, err := os.ReadDir(filepath.Join("testdata", name)); err != nil || len(kept) != asked {
+			t.Errorf("testdata/%s holds %d files (%v), want %d: one for each prompt", name, len(kept), err, asked)
 		}
 	}
 }
@@ -302,14 +282,14 @@ func TestWrongInputs(t *testing.T) {
 	}{
 		{"no task", joint, func(in *Input) { in.Task = nil }, "no taxonomy"},
 		{"texts", joint, func(in *Input) { in.Values = in.Values[:2] },
-			"2 texts for the 3 fields of question-generation@1.1"},
+			"2 texts for the 3 fields of " + qg.ID()},
 		{"mode", joint, func(in *Input) { in.Mode = "" }, `mode is ""; it is vanilla or error-aware`},
 		{"no dimension", judge, func(*Input) {}, "needs a dimension"},
 		{"a dimension", joint, func(in *Input) { in.Dimension = fluency }, "takes none"},
 		{"not looked at", joint, func(in *Input) { in.Errors = nil }, "it was not looked at"},
 		{"empty labels", joint, func(in *Input) { in.Errors = []string{} }, "it was not looked at"},
 		{"unknown label", joint, func(in *Input) { in.Errors = []string{"Vauge"} },
-			`question-generation@1.1 has no label "Vauge"`},
+			qg.ID() + ` has no label "Vauge"`},
 		{"contradiction", joint, func(in *Input) { in.Errors = []string{"OK", "Vague"} }, "stands beside other labels"},
 		{"example's texts", identify, func(in *Input) { in.Examples = []Example{{in.Values[:1], in.Errors}} },
 			"example 1 has 1 texts"},
@@ -319,11 +299,13 @@ func TestWrongInputs(t *testing.T) {
 			"has no dimensions to judge"},
 	}
 	for _, test := range tests {
-		in := good
-		test.change(&in)
-		if _, err := test.tmpl.Messages(in); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v; want %q", test.name, err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			in := good
+			test.change(&in)
+			if _, err := test.tmpl.Messages(in); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v; want %q", err, test.want)
+			}
+		})
 	}
 }
 

@@ -267,27 +267,30 @@ func line(members string) string {
 }
 
 func TestUnfit(t *testing.T) {
+	tax, _ := readLines(t)
 	for text, diagnosis := range map[string]string{
-		`question-generation@1.1 has no label "Odd"`: `{"labels":["Odd"]}`,
-		"row a was tagged with the taxonomy other@2, not question-generation@1.1; rows of one taxonomy can be looked at " +
+		tax.ID() + ` has no label "Odd"`: `{"labels":["Odd"]}`,
+		"row a was tagged with the taxonomy other@2, not " + tax.ID() + "; rows of one taxonomy can be looked at " +
 			"together: choose it with --taxonomy FILE": `{"labels":["Vague"],"taxonomy":"other@2"}`,
 	} {
-		tax, read := readLines(t, line(`"id":"a","diagnosis":`+diagnosis))
-		tally, err := NewTally(StatsOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tally.ReadRows(t.Context(), "f", read); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), text) {
-			t.Errorf("got %v, want %s", err, text)
-		}
-		_, read = readLines(t, line(`"id":"a","diagnosis":`+diagnosis))
-		c, err := NewComparison(DiffOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.ReadA(t.Context(), "f", read); !errors.Is(err, ErrUnfit) {
-			t.Errorf("got %v", err)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, read := readLines(t, line(`"id":"a","diagnosis":`+diagnosis))
+			tally, err := NewTally(StatsOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tally.ReadRows(t.Context(), "f", read); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), text) {
+				t.Errorf("got %v, want %s", err, text)
+			}
+			_, read = readLines(t, line(`"id":"a","diagnosis":`+diagnosis))
+			c, err := NewComparison(DiffOptions{Taxonomy: tax, Intervals: DefaultIntervals()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.ReadA(t.Context(), "f", read); !errors.Is(err, ErrUnfit) {
+				t.Errorf("got %v, want %v", err, ErrUnfit)
+			}
+		})
 	}
 }
 

@@ -14,20 +14,21 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-func questionGeneration(t testing.TB) *taxonomy.Taxonomy {
+// walls is a task for tests, with three dimensions.
+func walls(t testing.TB) *taxonomy.Taxonomy {
 	t.Helper()
-	qg, err := taxonomy.Builtin("question-generation")
+	task, err := taxonomy.Open("../testdata/walls.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return qg
+	return task
 }
 
-// options are the default ones, for question generation.
+// options are the default ones, for walls.
 func options(t testing.TB) PanelOptions {
 	t.Helper()
 	o := DefaultPanelOptions()
-	o.Taxonomy = questionGeneration(t)
+	o.Taxonomy = walls(t)
 	var err error
 	if o.Template, err = prompt.Builtin(prompt.Judge); err != nil {
 		t.Fatal(err)
@@ -42,12 +43,12 @@ func rowsOf(t testing.TB, n int, labels ...string) func() (*dataset.Row, error) 
 	for i := range n {
 		diagnosis := ""
 		if labels != nil {
-			diagnosis = fmt.Sprintf(`, "diagnosis": {"labels": ["%s"], "taxonomy": "question-generation@1.1"}`,
+			diagnosis = fmt.Sprintf(`, "diagnosis": {"labels": ["%s"], "taxonomy": "walls@1"}`,
 				strings.Join(labels, `","`))
 		}
 		fmt.Fprintf(&b, `{"id": "r%d", "passage": "Passage %d of the town.", "answer": "Oke", "question": "Who built wall %d?"%s}`+"\n", i, i, i, diagnosis)
 	}
-	r := dataset.NewReader(strings.NewReader(b.String()), "rows.jsonl", dataset.Options{Taxonomy: questionGeneration(t)})
+	r := dataset.NewReader(strings.NewReader(b.String()), "rows.jsonl", dataset.Options{Taxonomy: walls(t)})
 	return r.Read
 }
 
@@ -117,11 +118,13 @@ func TestBadPanels(t *testing.T) {
 		{func(o *PanelOptions) { o.Cascade.Sure = 0.3 }, "a certainty is 0.5 to 1"},
 		{func(o *PanelOptions) { o.Cascade.Audit = -1 }, "a share to audit is 0 to 1"},
 	} {
-		o := options(t)
-		c.spoil(&o)
-		if _, err := NewPanel([]llm.Model{good}, o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v; want %q", err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			o := options(t)
+			c.spoil(&o)
+			if _, err := NewPanel([]llm.Model{good}, o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v; want %q", err, c.want)
+			}
+		})
 	}
 	offline, nobody, mute := good, good, good
 	offline.Name, nobody.Client, mute.MaxTokens = dataset.JudgeOffline, nil, 0

@@ -18,11 +18,11 @@ import (
 	"github.com/erreval/erreval/prompt"
 )
 
-// labellerOptions are the default ones, for question generation.
+// labellerOptions are the default ones, for walls.
 func labellerOptions(t testing.TB) LabellerOptions {
 	t.Helper()
 	o := DefaultLabellerOptions()
-	o.Taxonomy = questionGeneration(t)
+	o.Taxonomy = walls(t)
 	var err error
 	if o.Template, err = prompt.Builtin(prompt.Identify); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func labellerOptions(t testing.TB) LabellerOptions {
 // wallExamples are two, the second of which is row r1 of rowsOf.
 var wallExamples = []prompt.Example{
 	{Values: []string{"Who bilt it?", "Oke", "Oke built the gate."}, Labels: []string{"Spell", "Vague"}},
-	{Values: []string{"Who built wall 1?", "Oke", "Passage 1 of the town."}, Labels: []string{"OTA"}},
+	{Values: []string{"Who built wall 1?", "Oke", "Passage 1 of the town."}, Labels: []string{"OTP"}},
 }
 
 // diagnose runs a labeller over rows.
@@ -124,7 +124,7 @@ func checkDiagnosis(t *testing.T, d *dataset.Diagnosis, reason string, labels ..
 	}
 	if d.Status != status || !slices.Equal(d.Labels, labels) || !strings.HasPrefix(d.Reason, reason) ||
 		(d.Reason == "") != (reason == "") ||
-		d.Model != "m" || d.Taxonomy != "question-generation@1.1" || d.Truncated != nil {
+		d.Model != "m" || d.Taxonomy != "walls@1" || d.Truncated != nil {
 		t.Errorf("%+v; want %q or %s", d, labels, reason)
 	}
 }
@@ -139,12 +139,14 @@ func TestLabellerMisbehaves(t *testing.T) {
 		"I'm sorry, but I can't help with that.":   reply.Refused,
 		"":                                         reply.Missing,
 	} {
-		model := llmtest.NewFake(llmtest.Say(reply))
-		got, err := diagnose(t.Context(), t, model, labellerOptions(t), rowsOf(t, 1))
-		if err != nil || len(got) != 1 || len(model.Calls()) != 3 {
-			t.Fatalf("%q: %d rows, %d calls, %v; want 1 row of 3 calls", reply, len(got), len(model.Calls()), err)
-		}
-		checkDiagnosis(t, got[0], want)
+		t.Run(want, func(t *testing.T) {
+			model := llmtest.NewFake(llmtest.Say(reply))
+			got, err := diagnose(t.Context(), t, model, labellerOptions(t), rowsOf(t, 1))
+			if err != nil || len(got) != 1 || len(model.Calls()) != 3 {
+				t.Fatalf("%q: %d rows, %d calls, %v; want 1 row of 3 calls", reply, len(got), len(model.Calls()), err)
+			}
+			checkDiagnosis(t, got[0], want)
+		})
 	}
 }
 
@@ -169,7 +171,7 @@ func TestLabellerRepeats(t *testing.T) {
 	err = l.Identify(t.Context(), rowsOf(t, 1), func(_ *dataset.Row, d *dataset.Diagnosis) error {
 		checkDiagnosis(t, d, "", "Vague")
 		for label, want := range map[string]float64{"Vague": 2. / 3, "Off Topic": 1. / 3, "No Error": 1. / 3,
-			"Incomplete": 0} {
+			"Spell Error": 0} {
 			if p, ok := d.Probabilities.Get(label); !ok || p != want {
 				t.Errorf("%s: %v, want %v", label, p, want)
 			}
@@ -214,7 +216,7 @@ func TestLabellerExamples(t *testing.T) {
 		}
 		_, examined, _ := strings.Cut(text, "\n## To be examined\n")
 		own := strings.Contains(examined, "Who built wall 1?")
-		if own == strings.Contains(text, "Labels: Off Target Answer") {
+		if own == strings.Contains(text, "Labels: Off Topic") {
 			t.Errorf("its own labels stand in the prompt of row r1, or are missing in another:\n%s", text)
 		}
 	}
@@ -230,15 +232,17 @@ func TestBadLabellers(t *testing.T) {
 		"0 attempts":                       func(o *LabellerOptions) { o.Attempts = 0 },
 		"0 workers":                        func(o *LabellerOptions) { o.Workers = 0 },
 		"example 1 has 0 texts":            func(o *LabellerOptions) { o.Examples = make([]prompt.Example, 1) },
-		`example 1: question-generation@1.1 has no label "X"`: func(o *LabellerOptions) {
+		`example 1: walls@1 has no label "X"`: func(o *LabellerOptions) {
 			o.Examples = []prompt.Example{{Values: row, Labels: []string{"X"}}}
 		},
 	} {
-		o := labellerOptions(t)
-		spoil(&o)
-		if _, err := NewLabeller(good, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			o := labellerOptions(t)
+			spoil(&o)
+			if _, err := NewLabeller(good, o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v; want %q", err, want)
+			}
+		})
 	}
 	if _, err := NewLabeller(llm.Model{Name: "m"}, labellerOptions(t)); err == nil || !strings.Contains(err.Error(),
 		"judge m has no model or no client") {

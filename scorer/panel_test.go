@@ -125,8 +125,8 @@ func TestModesRepeatsAndPlants(t *testing.T) {
 	for _, c := range model.Calls() {
 		repeats[c.Repeat]++
 	}
-	if !maps.Equal(repeats, map[int]int{0: 21, 1: 21}) { // 7 dimensions: vanilla, error-aware, planted
-		t.Errorf("calls by repeat: %v", repeats)
+	if !maps.Equal(repeats, map[int]int{0: 9, 1: 9}) { // 3 dimensions: vanilla, error-aware, planted
+		t.Errorf("calls by repeat: %v, want 9 of each", repeats)
 	}
 	shown := s.Runs[2].ErrorsShown
 	if !slices.Equal(shown, []string{"Vague"}) || s.Runs[0].ErrorsShown != nil || len(s.Runs[3].ErrorsShown) != 2 {
@@ -141,7 +141,7 @@ func TestPlantHitsItsShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, planted, plain := rowsOf(t, 1000, "No Error"), 0, 0
+	rows, planted, plain := rowsOf(t, 2500, "No Error"), 0, 0
 	for row, err := rows(); !errors.Is(err, io.EOF); row, err = rows() {
 		questions, err := p.Questions(row)
 		if err != nil {
@@ -155,8 +155,8 @@ func TestPlantHitsItsShare(t *testing.T) {
 			}
 		}
 	}
-	if plain != 7000 || planted < 600 || planted > 800 { // 700, four standard deviations of 25
-		t.Errorf("%d plain, %d planted", plain, planted)
+	if plain != 7500 || planted < 646 || planted > 854 { // 750, four standard deviations of 26
+		t.Errorf("%d plain, %d planted, want 7500 and 646 to 854", plain, planted)
 	}
 }
 
@@ -198,8 +198,8 @@ func TestUntagged(t *testing.T) {
 	if s.Value != nil || s.Reason != ReasonUntagged || *s.Runs[1].Value != 2 {
 		t.Errorf("%+v: %s", s, values(s))
 	}
-	if n := len(model.Calls()); n != 7 {
-		t.Errorf("%d calls, want 7", n)
+	if n := len(model.Calls()); n != 3 {
+		t.Errorf("%d calls, want 3", n)
 	}
 	o.Modes = o.Modes[1:]
 	if results, err = score(t.Context(), t, []llm.Model{judge("m", model)}, o, rowsOf(t, 1)); err != nil ||
@@ -257,9 +257,9 @@ func TestJointCalls(t *testing.T) {
 		t.Errorf("%d calls, want 3", n)
 	}
 	s := results[0].scores
-	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["consistency"].Reason != reply.Missing {
-		t.Errorf("fluency %s, clarity %s, consistency %s", values(s["fluency"]), values(s["clarity"]),
-			values(s["consistency"]))
+	if *s["fluency"].Value != 1 || *s["clarity"].Value != 2 || s["passage_consistency"].Reason != reply.Missing {
+		t.Errorf("fluency %s, clarity %s, passage consistency %s", values(s["fluency"]), values(s["clarity"]),
+			values(s["passage_consistency"]))
 	}
 }
 
@@ -269,29 +269,31 @@ func TestCascade(t *testing.T) {
 	var text string
 	for _, p := range []float64{0.001, 0.4} {
 		var labels []string
-		for _, y := range questionGeneration(t).Types {
+		for _, y := range walls(t).Types {
 			labels = append(labels, fmt.Sprintf(`"%s": %v`, y.Name, p))
 		}
 		text += fmt.Sprintf(row, fmt.Sprint("p", p), strings.Join(labels, ","))
 	}
 	for _, audit := range []float64{0, 1} {
-		model := judging(always("1"))
-		o := options(t)
-		o.Cascade = Cascade{Sure: 0.9, Audit: audit}
-		rows := dataset.NewReader(strings.NewReader(text), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy})
-		results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rows.Read)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sure, unsure := results[0].scores["fluency"], results[1].scores["fluency"]
-		if *sure.Value < 2.9 || *unsure.Value != 1 || len(unsure.Runs) != 1 {
-			t.Errorf("sure %s, unsure %s", values(sure), values(unsure))
-		}
-		if want := 1 + int(audit); len(sure.Runs) != want || sure.Runs[0].Judge != dataset.JudgeOffline {
-			t.Errorf("sure %s; want %d runs", values(sure), want)
-		}
-		if n := len(model.Calls()); n != 7+7*int(audit) {
-			t.Errorf("%d calls with %v audited", n, audit)
-		}
+		t.Run(fmt.Sprintf("audit %v", audit), func(t *testing.T) {
+			model := judging(always("1"))
+			o := options(t)
+			o.Cascade = Cascade{Sure: 0.9, Audit: audit}
+			rows := dataset.NewReader(strings.NewReader(text), "rows.jsonl", dataset.Options{Taxonomy: o.Taxonomy})
+			results, err := score(t.Context(), t, []llm.Model{judge("m", model)}, o, rows.Read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sure, unsure := results[0].scores["fluency"], results[1].scores["fluency"]
+			if *sure.Value < 2.9 || *unsure.Value != 1 || len(unsure.Runs) != 1 {
+				t.Errorf("sure %s, unsure %s", values(sure), values(unsure))
+			}
+			if want := 1 + int(audit); len(sure.Runs) != want || sure.Runs[0].Judge != dataset.JudgeOffline {
+				t.Errorf("sure %s; want %d runs", values(sure), want)
+			}
+			if n, want := len(model.Calls()), 3+3*int(audit); n != want {
+				t.Errorf("%d calls with %v audited, want %d", n, audit, want)
+			}
+		})
 	}
 }

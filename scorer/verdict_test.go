@@ -14,14 +14,7 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
-func task(t testing.TB) *taxonomy.Taxonomy {
-	t.Helper()
-	qg, err := taxonomy.Builtin("question-generation")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return qg
-}
+func task(t testing.TB) *taxonomy.Taxonomy { return builtin(t, "question-generation") }
 
 func promptOf(t testing.TB, kind string, in prompt.Input) string {
 	t.Helper()

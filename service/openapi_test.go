@@ -221,7 +221,7 @@ func TestMetrics(t *testing.T) {
 		"erreval_requests_total 200 /v1/identify": 1, "erreval_requests_total 400 /v1/identify": 1,
 		"erreval_request_seconds /v1/identify": 2, "erreval_rows_total tagged": 3, "erreval_rows_total rejected": 1,
 		"erreval_rows_total untagged": 0, "erreval_batch_rows": 3, "erreval_queue_rows": 0, "erreval_bodies_bytes": 0,
-		"erreval_requests_in_flight": 1, "erreval_build_info question-generation@1.1 test": 1,
+		"erreval_requests_in_flight": 1, "erreval_build_info " + questions(t).ID() + " test": 1,
 	} {
 		if v, ok := values[name]; !ok || v != want {
 			t.Errorf("%s is %v (%v), want %v", name, v, ok, want)

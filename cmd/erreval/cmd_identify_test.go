@@ -17,7 +17,6 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/models"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 // testEnv is a process whose standard error is a terminal if terminal is set.
@@ -126,10 +125,7 @@ type writerFunc func(p []byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestParseThresholds(t *testing.T) {
-	tax, err := taxonomy.Builtin("question-generation")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tax := questions(t)
 	got, err := models.ParseThresholds("--threshold", []string{"Vague=0", "0.4", "off topic=1"}, tax, tax.Labels())
 	if err != nil || len(got) != 10 || got["Vague"] != 0 || got["Off Topic"] != 1 || got["Spell Error"] != 0.4 {
 		t.Errorf("got %v, %v", got, err)

@@ -17,7 +17,6 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 var (
@@ -54,10 +53,7 @@ func BenchmarkCommand(b *testing.B) {
 
 // innerLoop is the time from the first row, which is in memory, to the last diagnosis, which is thrown away.
 func innerLoop(b *testing.B, in string) time.Duration {
-	tax, err := taxonomy.Builtin("question-generation")
-	if err != nil {
-		b.Fatal(err)
-	}
+	tax := questions(b)
 	m, err := models.Open(*benchModel, tax)
 	if err != nil {
 		b.Fatal(err)

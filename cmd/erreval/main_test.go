@@ -24,6 +24,7 @@ import (
 	"github.com/erreval/erreval/llm/llmtest"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 func TestMain(m *testing.M) {
@@ -31,8 +32,9 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script/*.txtar. $SAMPLES, $RECORDS, $MODELS and $CHECKPOINTS are folders of the
-// repository's testdata, $DISCOVER is the package discover, $HUB plays the Hugging Face hub, $JUDGE and $JUDGE2 endpoints
-// with judges, $MESSAGES one of the Messages API.
+// repository's testdata, $TAXONOMY is the default taxonomy with its version, $WALLS the file of a small one, $DISCOVER is
+// the package discover, $HUB plays the Hugging Face hub, $JUDGE and $JUDGE2 endpoints with judges, $MESSAGES one of the
+// Messages API.
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", "testdata"))
 	if err != nil {
@@ -50,6 +52,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home")) // testscript's own is /no-home, which root would make
 			e.Setenv("SAMPLES", filepath.Join(root, "samples"))
+			e.Setenv("TAXONOMY", questions(t).ID())
+			e.Setenv("WALLS", filepath.Join(root, "walls.yaml"))
 			e.Setenv("RECORDS", filepath.Join(root, "records"))
 			e.Setenv("MODELS", filepath.Join(root, "..", "identifier", "testdata")) // tiny random models
 			e.Setenv("CHECKPOINTS", checkpoints)                                    // tiny random ones, with torch's logits
@@ -67,6 +71,16 @@ func TestScripts(t *testing.T) {
 			"spoil": cmdSpoil, "flip": cmdFlip, "expand": cmdExpand,
 			"freeze": cmdFreeze, "setcell": cmdSetCell, "reviewing": cmdReviewing, "serving": cmdServing},
 	})
+}
+
+// questions is the default taxonomy.
+func questions(t testing.TB) *taxonomy.Taxonomy {
+	t.Helper()
+	tax, err := taxonomy.Open("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tax
 }
 
 // impatient takes the second off that the race detector otherwise waits at the end of each process. What it found

@@ -187,7 +187,7 @@ func TestSpoiltBatches(t *testing.T) {
 		{"a date that a spreadsheet wrote anew", "csv", change(",1802,", ",1802-01-01,"),
 			"a spreadsheet changes numbers and dates of CSV by itself: give it the xlsx export"},
 		{"an unknown label", "csv", change(",Vague,", ",Vage,"),
-			`review.csv:2: item B001-0001: question-generation@1.1 has no label "Vage"; did you mean "Vague"`},
+			"review.csv:2: item B001-0001: " + questions(t).ID() + ` has no label "Vage"; did you mean "Vague"`},
 		{"a row twice", "jsonl", duplicate, "review.jsonl:4: item B001-0001: anna answered it already in "},
 		{"a row not answered", "csv", change(",OK,", ",,"),
 			"item B001-0002: nobody answered it; answer it or skip it, or leave such items out with --partial"},
@@ -221,7 +221,7 @@ func TestSpoiltBatches(t *testing.T) {
 			}
 		}, "review.jsonl: the file holds no rows"},
 		{"an unknown label in Argilla", "argilla", change(`["Vague"]`, `["Vagu"]`),
-			`records.json: item 1: item B001-0001: question-generation@1.1 has no label "Vagu"; did you mean "Vague"`},
+			"records.json: item 1: item B001-0001: " + questions(t).ID() + ` has no label "Vagu"; did you mean "Vague"`},
 		{"a text changed in Argilla", "argilla", change("Who built it?", "Who made it?"),
 			"records.json: item 1: item B001-0001: the question was changed"},
 		{"nothing chosen in Label Studio", "label-studio", change(`{"choices": ["Vague"]}`, `{"choices": []}`),

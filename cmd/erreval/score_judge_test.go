@@ -162,7 +162,9 @@ func sizeOf(t *testing.T, name string, small int) int {
 // one makes, and no call that had its reply is made again.
 func TestJudgeKilled(t *testing.T) {
 	rows, kills := sizeOf(t, "KILL_ROWS", 12), sizeOf(t, "KILLS", 3)
-	t.Run("score", func(t *testing.T) { testKilled(t, rows, 7*rows, kills, "score", "--judge", "fair") })
+	t.Run("score", func(t *testing.T) {
+		testKilled(t, rows, len(questions(t).Dimensions)*rows, kills, "score", "--judge", "fair")
+	})
 	t.Run("identify", func(t *testing.T) {
 		testKilled(t, rows, 3*rows, kills, "identify", "--identifier", "llm", "--judge", "finder", "--repeats", "3")
 	})

@@ -182,7 +182,8 @@ def feed(inputs, ids, types):
 
 
 def write_commands(out, manifest, recorded, tok):
-    """Input and wanted output of `erreval identify --labels-only` and `erreval models tokenize --json`."""
+    """Input and wanted output of `erreval identify --labels-only` and `erreval models tokenize --json`. For $TAXONOMY,
+    which the program's tests put in, stands the default taxonomy of the day: the models are older than it."""
     def lines(name, objects):
         text = "".join(json.dumps(o, ensure_ascii=False, separators=(",", ":")) + "\n" for o in objects)
         (out / name).write_text(text, encoding="utf-8")
@@ -194,7 +195,7 @@ def write_commands(out, manifest, recorded, tok):
         # A probability of 0.5 is a logit of 0.
         not_judged = [] if row["answer"].strip() else ["Off Target Answer"]
         labels = [l for l, x in zip(LABELS, c["ort"]) if l != "No Error" and x >= 0 and l not in not_judged] or ["No Error"]
-        d = {"labels": labels, "model": f"{manifest['name']}@{manifest['version']}", "taxonomy": manifest["taxonomy"]}
+        d = {"labels": labels, "model": f"{manifest['name']}@{manifest['version']}", "taxonomy": "$TAXONOMY"}
         if not_judged:
             d["not_judged"] = not_judged
         if c["truncated"]:

@@ -314,7 +314,7 @@ func TestAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Auto(by); err == nil || !strings.Contains(err.Error(),
-		`auto.jsonl:1: question-generation@1.1 has no label "Vagu"`) {
+		"auto.jsonl:1: "+f.Taxonomy.ID()+` has no label "Vagu"`) {
 		t.Error(err)
 	}
 }
