@@ -48,26 +48,29 @@ func (r *Reader) guessMissing(row *Row) {
 			r.said = append(r.said, fmt.Sprintf("no column %q; taking %s in %q for it (%s%s=COLUMN names another)", f, part,
 				columnMessages, r.opt.mapOption(), f))
 		} else if r.optional[f] {
-			r.said = append(r.said, r.noteMissing(f, row))
+			r.noteMissing(f, row)
 		}
 	}
 }
 
 // noteMissing says that an optional field is missing, and what follows. Where no error type needs it, other rows may
 // have it.
-func (r *Reader) noteMissing(field string, row *Row) string {
+func (r *Reader) noteMissing(field string, row *Row) {
 	names := "COLUMN names one"
 	for _, c := range row.Columns() {
 		if slices.Contains(offered[field], plainName(c)) {
 			names = c + " takes it from that column"
 		}
 	}
+	hint := fmt.Sprintf("(%s%s=%s)", r.opt.mapOption(), field, names)
 	for _, y := range r.opt.Taxonomy.Types {
 		if slices.Contains(y.Needs, field) {
-			return fmt.Sprintf("no column %q; what needs it is not judged (%s%s=%s)", field, r.opt.mapOption(), field, names)
+			note := fmt.Sprintf("no column %q; what needs it is not judged %s", field, hint)
+			r.said, r.unjudged = append(r.said, note), append(r.unjudged, r.file+": "+note)
+			return
 		}
 	}
-	return fmt.Sprintf("no column %q in the first row (%s%s=%s)", field, r.opt.mapOption(), field, names)
+	r.said = append(r.said, fmt.Sprintf("no column %q in the first row %s", field, hint))
 }
 
 // readByOwnName reads a field by its own name where the file does not have the column that was named.

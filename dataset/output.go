@@ -90,6 +90,9 @@ func removeStale(path string) error {
 }
 
 func checkTarget(path string, overwrite bool) error {
+	if err := wholefile.RefuseIrregular(path); err != nil {
+		return fmt.Errorf("output %w; -o - writes to standard output", err)
+	}
 	if err := wholefile.RefuseLink(path); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}

@@ -118,7 +118,8 @@ func TestCreateRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Mkdir("folder", 0o700), os.Link("in", "link"), os.Symlink("in", "symlink")); err != nil {
+	if err := errors.Join(os.Mkdir("folder", 0o700), os.Link("in", "link"), os.Symlink("in", "symlink"),
+		syscall.Mkfifo("pipe", 0o600), os.Symlink(os.DevNull, "device")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -135,6 +136,9 @@ func TestCreateRefuses(t *testing.T) {
 		{"in", true, []string{"symlink"}, "output in is also an input (symlink); choose another name with -o"},
 		{"x", true, []string{"x.partial"}, "output x.partial is also an input (x.partial); choose another name with -o"},
 		{"folder", true, nil, "output folder is a folder; name a file in it"},
+		{"pipe", true, nil, "output pipe is no regular file; -o - writes to standard output"},
+		{"device", false, nil, "output device is no regular file; -o - writes to standard output"},
+		{"/dev/stdout", true, nil, "output /dev/stdout is no regular file; -o - writes to standard output"},
 		{"none/out", false, nil, "output none/out: the folder none does not exist; make it first, as in: mkdir -p none"},
 		{"in/out", false, nil, "output: stat in/out: not a directory"},
 	} {

@@ -143,6 +143,7 @@ type Reader struct {
 	optional map[string]bool   // fields that a row may lack
 	column   map[string]string // field to column, after guessing
 	said     []string          // notes of the guess
+	unjudged []string          // those of them that Unjudged gives
 	began    bool
 	filled   bool       // something was read, be it no row, or it was said that there is nothing
 	ahead    []lookedAt // read already, but not given out
@@ -232,6 +233,9 @@ func (r *Reader) Notes() []string {
 	}
 	return notes
 }
+
+// Unjudged are the Notes on columns that the file lacks and error types need; known after the first Read.
+func (r *Reader) Unjudged() []string { return r.unjudged }
 
 // Columns are the fields that are read from a column of another name, each with that column; known after the first
 // Read.

@@ -16,6 +16,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/pairwise"
 	"github.com/erreval/erreval/pairwise/leaderboard"
 	"github.com/erreval/erreval/pairwise/verdicts"
@@ -159,7 +160,7 @@ func readRankPlots(ctx *cli.Context) (stages.RankPlots, error) {
 	for _, f := range []*chart.File{&p.Ratings, &p.Matrix, &p.Bias} {
 		f.Overwrite = f.Overwrite || ctx.Bool("resume")
 	}
-	return p, p.CheckPaths()
+	return p, errors.Join(p.CheckPaths(), wholefile.RefuseIrregular(ctx.String("report")))
 }
 
 func runCompare(ctx *cli.Context, e *env) error {

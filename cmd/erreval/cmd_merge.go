@@ -28,6 +28,7 @@ model, taxonomy and options are the same, no part is missing and no id occurs tw
 		Action: func(ctx *cli.Context) error {
 			o := run.MergeOptions{Parts: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
 				Overwrite: ctx.Bool("overwrite")}
+			o.Files.Inputs = nil // parts are files that erreval named
 			m, err := run.Merge(ctx.Context, e.Process, o)
 			if err == nil && !ctx.Bool("quiet") {
 				fmt.Fprintf(e.Err, "%s of %s in %s; %s rejected\n", words.Plural(m.Rows, "row", "rows"),

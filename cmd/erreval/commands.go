@@ -95,6 +95,7 @@ func newApp(e *env) *cli.App {
 		Reader:                    e.In,
 		Writer:                    e.Out,
 		ErrWriter:                 e.Err,
+		Metadata:                  map[string]any{metaTyped: e.typed},
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,                         // file and column names may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides the exit code

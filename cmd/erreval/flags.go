@@ -15,6 +15,9 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
+// metaTyped is where an app's Metadata has env.typed.
+const metaTyped = "typed"
+
 // typed tells whether a flag, by one of its names, stands on the command line rather than in the environment.
 func (e *env) typed(names []string) bool {
 	for _, arg := range e.Args {
@@ -85,8 +88,8 @@ func idColumnFlag() cli.Flag {
 
 func formatFlag() cli.Flag {
 	return &cli.StringFlag{Name: "format", EnvVars: envName("format"),
-		Usage: "`FORMAT` of standard input and output, and of files whose names do not tell: jsonl, json, csv, tsv, xlsx " +
-			"or parquet, each also with .gz or .zst"}
+		Usage: "`FORMAT` of standard input and output, and of files whose names do not tell; where there are none, of all " +
+			"inputs: jsonl, json, csv, tsv, xlsx or parquet, each also with .gz or .zst"}
 }
 
 func sheetFlag() cli.Flag {

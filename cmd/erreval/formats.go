@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/storage"
@@ -18,8 +20,29 @@ func fileFlags() []cli.Flag {
 }
 
 func readFileOptions(ctx *cli.Context) run.FileOptions {
-	return run.FileOptions{Format: ctx.String("format"), Sheet: ctx.String("sheet"), Delimiter: ctx.String("delimiter"),
-		Encoding: ctx.String("encoding"), MaxRecord: ctx.String("max-record")}
+	return run.FileOptions{Format: ctx.String("format"), Inputs: inputsOfFormat(ctx), Sheet: ctx.String("sheet"),
+		Delimiter: ctx.String("delimiter"), Encoding: ctx.String("encoding"), MaxRecord: ctx.String("max-record")}
+}
+
+// inputsOfFormat are the inputs for which --format holds against their names. Where the line has standard input or output
+// or a name that does not tell, the flag is for these; it is none of a variable in the environment.
+func inputsOfFormat(ctx *cli.Context) []string {
+	inputs := ctx.Args().Slice()
+	for _, flag := range []string{"gold", "human-file"} {
+		if file := ctx.String(flag); file != "" {
+			inputs = append(inputs, file)
+		}
+	}
+	paths, out := slices.Clone(inputs), ctx.String("output")
+	if folder := ctx.NArg() > 1 || strings.HasSuffix(out, "/"); out != "" && !folder || out == run.Stdio {
+		paths = append(paths, out)
+	}
+	silent := func(path string) bool { _, tells := dataset.FormatOf(storage.Base(path)); return !tells }
+	typed, ok := ctx.App.Metadata[metaTyped].(func([]string) bool)
+	if !ok || !typed([]string{"format"}) || slices.ContainsFunc(paths, silent) {
+		return nil
+	}
+	return inputs
 }
 
 // rowFlags are those that openRowInput reads.

@@ -9,6 +9,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -57,7 +58,7 @@ func (o *gateOptions) check(e *env) error {
 		errs = append(errs, exit.Usagef("--github-summary: $%s is not set; it is on GitHub's runners, elsewhere give "+
 			"--summary FILE", githubSummary))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, wholefile.RefuseIrregular(o.Summary), wholefile.RefuseIrregular(o.JUnit))...)
 }
 
 // parseGates reads the values of --fail-on.

@@ -37,7 +37,10 @@ func execute(ctx context.Context, args []string, e *env) int {
 		commandline.WriteCandidates(e.Out, app, args[2:])
 		return exit.OK
 	}
-	err := app.RunContext(ctx, commandline.Reorder(app, args))
+	args, err := commandline.Reorder(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
 	if err == nil {
 		return exit.OK
 	}

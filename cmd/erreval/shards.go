@@ -54,8 +54,11 @@ func (e *env) withShards(action cli.ActionFunc) cli.ActionFunc {
 			return err
 		}
 		app := newApp(e)
-		return app.RunContext(context.WithValue(ctx.Context, shardOutput{}, out),
-			commandline.Reorder(app, append(slices.Clone(e.Args), in)))
+		args, err := commandline.Reorder(app, append(slices.Clone(e.Args), in))
+		if err != nil {
+			return err
+		}
+		return app.RunContext(context.WithValue(ctx.Context, shardOutput{}, out), args)
 	}
 }
 

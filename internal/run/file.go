@@ -160,6 +160,9 @@ func (f *file) note() {
 		}
 		f.noted[n] = true
 	}
+	if f.run.Quiet && f.run.stage.Limited {
+		f.run.Note(f.reader.Unjudged())
+	}
 }
 
 // takes tells whether a row is the stage's: it is one of the shard, and no earlier run made it.

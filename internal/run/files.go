@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,16 +20,18 @@ import (
 
 // FileOptions say how files of rows are stored.
 type FileOptions struct {
-	Format    string // of standard input and output, and of files whose names do not tell
-	Sheet     string // of a workbook; "" is the first
-	Delimiter string // one character, "tab" or "\t"; "" looks at the header
-	Encoding  string // of text that is read; "" is UTF-8, or what the file shows
-	MaxRecord string // bytes that a record may take, as in "16MiB"; "" is 16 MiB
+	Format    string   // of standard input and output, and of files whose names do not tell
+	Sheet     string   // of a workbook; "" is the first
+	Delimiter string   // one character, "tab" or "\t"; "" looks at the header
+	Encoding  string   // of text that is read; "" is UTF-8, or what the file shows
+	Inputs    []string // that are of Format whatever their names say; they may be patterns
+	MaxRecord string   // bytes that a record may take, as in "16MiB"; "" is 16 MiB
 }
 
 // Files reads and writes files of rows.
 type Files struct {
 	named     dataset.Format
+	inputs    []string
 	sheet     string
 	delimiter rune
 	encoding  string
@@ -37,7 +40,7 @@ type Files struct {
 
 // Open checks the options.
 func (o FileOptions) Open() (*Files, error) {
-	f := &Files{sheet: o.Sheet}
+	f := &Files{sheet: o.Sheet, inputs: o.Inputs}
 	if o.Format != "" {
 		var err error
 		if f.named, err = dataset.ParseFormat(o.Format); err != nil {
@@ -95,6 +98,13 @@ type randomAccess interface {
 // Reader reads rows of an opened input through r, which counts and hashes what is read of it.
 func (f *Files) Reader(r io.Reader, input io.Reader, path string, o dataset.Options) (*dataset.Reader, error) {
 	o.Format, o.Sheet, o.Delimiter, o.Encoding = f.Format(path), f.sheet, f.delimiter, f.encoding
+	isPath := func(input string) bool {
+		matches, err := filepath.Match(input, path)
+		return input == path || matches && err == nil
+	}
+	if slices.ContainsFunc(f.inputs, isPath) {
+		o.Format = f.named
+	}
 	fields, id := ReadRecordedColumns(path)
 	if o.Recorded = fields; id != nil {
 		o.RecordedID = id

@@ -110,7 +110,11 @@ func (r *Run) CheckOutputs() error {
 		errs = append(errs, r.files.CheckOutput(r.Output))
 	}
 	for _, out := range r.outputs {
-		if out == "" || out == Stdio || r.Overwrite || r.Resume {
+		if out == "" || out == Stdio {
+			continue
+		}
+		if r.Overwrite || r.Resume {
+			errs = append(errs, refuseIrregular(out))
 			continue
 		}
 		partial := dataset.PartialPath(out)
@@ -125,8 +129,18 @@ func (r *Run) CheckOutputs() error {
 
 // CheckNew finds an output that exists already.
 func CheckNew(out string) error {
+	if err := refuseIrregular(out); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("output %s exists already; replace it with --overwrite, or choose another name with -o", out)
+	}
+	return nil
+}
+
+func refuseIrregular(out string) error {
+	if err := wholefile.RefuseIrregular(out); err != nil {
+		return fmt.Errorf("output %w; -o - writes to standard output", err)
 	}
 	return nil
 }

@@ -50,6 +50,8 @@ type Stage struct {
 	Verb, Past string        // in messages: "tag", "tagged"; rows without Column's content are counted as "un" + Past
 	Why        func() string // where it is said why a row is not tagged: "diagnosis.reason says why"
 
+	Limited bool // limits are checked, so that even a quiet run says what is not judged
+
 	// What follows may be nil.
 
 	Show  func(*dataset.Row) error   // shows a row that was emitted or recalled, such as in a table

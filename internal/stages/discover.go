@@ -15,6 +15,7 @@ import (
 	"github.com/erreval/erreval/internal/gate"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
+	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/prompt"
 	"github.com/erreval/erreval/report"
 )
@@ -230,6 +231,9 @@ func (d *discovery) clearOutputs() error {
 		if d.Report != "" && dataset.SameFile(out, d.Report) {
 			return exit.Usagef("--report %s would replace %s; choose another name", d.Report, out)
 		}
+	}
+	if err := wholefile.RefuseIrregular(d.Report); err != nil {
+		return err
 	}
 	if d.judges != nil {
 		if err := d.judges.checkPath(d.Input, d.Output); err != nil {

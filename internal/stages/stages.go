@@ -71,7 +71,7 @@ func (i *Identify) noError() string {
 // stage is what all identifiers have in common.
 func (i *Identify) stage() *run.Stage {
 	s := &run.Stage{Command: "identify", Taxonomy: i.Taxonomy, Column: dataset.ColumnDiagnosis,
-		Verb: "tag", Past: "tagged",
+		Verb: "tag", Past: "tagged", Limited: len(i.Gates) > 0,
 		Why:  func() string { return "diagnosis.reason says why" },
 		Zero: run.Counts{run.CountTagged: 0, run.CountUntagged: 0, run.CountTruncated: 0, run.CountWithoutError: 0}}
 	for _, t := range i.Taxonomy.Types {

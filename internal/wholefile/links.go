@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -33,6 +35,20 @@ func RefuseLink(path string) error {
 		return linkError(path)
 	}
 	return nil // what else is wrong, who opens it finds
+}
+
+// RefuseIrregular is an error if there is something at path, or behind a link there, that a file must not take the place
+// of: a device, a pipe or a socket, and a name of the process's streams such as /dev/stdout. A folder is not its matter.
+func RefuseIrregular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // as above
+	}
+	stream := strings.HasPrefix(filepath.Clean(path), "/dev/std") // whatever it leads to
+	if stream || !info.IsDir() && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", path)
+	}
+	return nil
 }
 
 func linkError(path string) error {

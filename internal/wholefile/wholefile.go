@@ -12,7 +12,7 @@ import (
 )
 
 // Write makes or replaces the file at path, for all to read: under a temporary name beside it, synced, then renamed.
-// Whatever happens, a reader finds what was there before or all of data.
+// Whatever happens, a reader finds what was there before or all of data. Of files it replaces regular ones alone.
 func Write(path string, data []byte) error {
 	return Fill(path, func(w io.Writer) error {
 		if _, err := w.Write(data); err != nil {
@@ -34,6 +34,9 @@ func WritePrivate(path string, data []byte) error {
 func Fill(path string, write func(io.Writer) error) error { return fill(path, 0o644, write) }
 
 func fill(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	if err := RefuseIrregular(path); err != nil {
+		return fmt.Errorf("%w; choose another name", err)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // the user does not know the temporary name

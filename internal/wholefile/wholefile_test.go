@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -32,6 +34,17 @@ func TestWrite(t *testing.T) {
 	if err := Write(taken, []byte("x")); err == nil || !strings.Contains(err.Error(), taken) {
 		t.Errorf("got %v", err)
 	}
+	// A pipe stays one, whoever reads from it.
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(pipe, nil); err == nil || err.Error() != pipe+" is no regular file; choose another name" {
+		t.Errorf("got %v", err)
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Errorf("%v, %v, want the pipe", info, err)
+	}
 	nowhere := filepath.Join(dir, "none", "a.json")
 	failing := func(w io.Writer) error { fmt.Fprint(w, "half"); return errors.New("broken") }
 	if err := Fill(path, failing); err == nil || err.Error() != "broken" {
@@ -43,7 +56,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(nowhere, nil); err == nil || !strings.Contains(err.Error(), nowhere) {
 		t.Errorf("got %v, want the name that was asked for", err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
-		t.Errorf("%v %v, want the file and the folder alone", entries, err)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("%v %v, want the file, the folder and the pipe alone", entries, err)
 	}
 }

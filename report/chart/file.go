@@ -28,6 +28,9 @@ func (f File) CheckPath() error {
 	if !slices.Contains([]string{".svg", ".png", ".pdf"}, filepath.Ext(f.Path)) {
 		return report.OptionErrorf("%s %s: the name ends with .svg, .png or .pdf", f.Option, f.Path)
 	}
+	if err := wholefile.RefuseIrregular(f.Path); err != nil {
+		return fmt.Errorf("%s: %w; choose another name", f.Option, err)
+	}
 	if _, err := os.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) && !f.Overwrite {
 		return fmt.Errorf("%s: %s exists already; replace it with --overwrite, or choose another name", f.Option, f.Path)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/erreval/erreval/report"
@@ -11,6 +12,10 @@ import (
 
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.svg")
+	pipe := filepath.Join(filepath.Dir(path), "pipe.svg")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	f := File{Option: "--plot", Path: path}
 	draw := func(format string) ([]byte, error) { return []byte(format), nil }
 	if err := errors.Join(f.CheckPath(), f.Write(draw)); err != nil {
@@ -29,6 +34,10 @@ func TestFile(t *testing.T) {
 	}
 	var option *report.OptionError
 	if err := (File{Option: "--plot", Path: "a.gif"}).CheckPath(); !errors.As(err, &option) {
+		t.Errorf("got %v", err)
+	}
+	if err := (File{Option: "--plot", Path: pipe, Overwrite: true}).CheckPath(); err == nil ||
+		err.Error() != "--plot: "+pipe+" is no regular file; choose another name" {
 		t.Errorf("got %v", err)
 	}
 	fail := func(string) ([]byte, error) { return nil, errors.New("too many") }

@@ -3,28 +3,31 @@
 package commandline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/spelling"
 )
 
 // Reorder moves a command's flags before its positional arguments: urfave/cli v2 silently treats a flag after a
-// positional argument as positional. "--" ends the flags, a single "-" is positional, and a flag with a value keeps it.
-func Reorder(app *cli.App, args []string) []string {
+// positional argument as positional. "--" ends the flags, a single "-" is positional, and a flag with a value keeps it:
+// the error is that of a flag without one.
+func Reorder(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 {
-		return args
+		return args, nil
 	}
 	args = spellOut(args)
-	below, flags := app.Commands, app.Flags
+	below, flags, name := app.Commands, app.Flags, app.Name
 	path, moved, rest := args[:1:1], []string{}, []string{}
 	for i := 1; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--help" || arg == "-h":
-			return append(path, "--help") // whatever else stands there; urfave/cli takes arguments beside it for topics
+			return append(path, "--help"), nil // whatever else stands there; urfave/cli takes arguments beside it for topics
 		case arg == "--":
 			rest = append(rest, args[i+1:]...)
 			i = len(args)
@@ -34,8 +37,11 @@ func Reorder(app *cli.App, args []string) []string {
 				continue
 			}
 			moved = append(moved, arg)
-			if takesValue(flags, arg) && i+1 < len(args) {
+			if takesValue(flags, arg) {
 				i++
+				if err := checkValue(name, flags, arg, args[i:]); err != nil {
+					return nil, err
+				}
 				moved = append(moved, args[i])
 			}
 		default:
@@ -45,17 +51,46 @@ func Reorder(app *cli.App, args []string) []string {
 			}
 			sub := findCommand(below, arg)
 			if sub == nil { // without a command, the flags after it cannot be recognised
-				return append(append(append(path, moved...), "--"), args[i:]...)
+				return append(append(append(path, moved...), "--"), args[i:]...), nil
 			}
 			path = append(append(path, moved...), arg)
-			below, flags, moved = sub.Subcommands, sub.Flags, nil
+			below, flags, name, moved = sub.Subcommands, sub.Flags, name+" "+sub.Name, nil
 		}
 	}
 	out := append(path, moved...)
 	if len(rest) > 0 {
 		out = append(append(out, "--"), rest...)
 	}
-	return out
+	return out, nil
+}
+
+// checkValue refuses what follows a flag of a command if it cannot be meant as the flag's value.
+func checkValue(command string, flags []cli.Flag, flag string, following []string) error {
+	needs := ""
+	switch {
+	case len(following) == 0 || following[0] == "--":
+	case isFlag(flags, following[0]):
+		needs = fmt.Sprintf(", and %[2]s behind it is a flag; where it is meant as the value, write %[1]s=%[2]s "+
+			"(a file of that name: %[1]s ./%[2]s)", flag, following[0])
+	default:
+		return nil
+	}
+	return exit.Usagef("%s: flag %s needs a value%s\nsee '%[1]s --help'", command, flag, needs)
+}
+
+// isFlag tells whether an argument is a flag of the command, with a value behind "=" or without.
+func isFlag(flags []cli.Flag, arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return strings.HasPrefix(arg, "-") && (name == "help" || name == "h" || findFlag(flags, name) != nil)
+}
+
+func findFlag(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
 }
 
 // spellOut puts flags in the place of "help" and "version", which people write like commands.
@@ -101,11 +136,6 @@ func takesValue(flags []cli.Flag, arg string) bool {
 	if strings.Contains(name, "=") {
 		return false
 	}
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			doc, ok := f.(cli.DocGenerationFlag)
-			return ok && doc.TakesValue()
-		}
-	}
-	return false // an unknown flag: the parser will refuse it
+	doc, ok := findFlag(flags, name).(cli.DocGenerationFlag)
+	return ok && doc.TakesValue() // of an unknown flag neither: the parser will refuse it
 }
