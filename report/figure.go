@@ -38,7 +38,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 // InPercent is the format of a share (0 to 1) as "12.5 %". Every format that ends in "%%" is one for shares.
 const InPercent = "%.1f %%"
 
-// Text writes the number in a format for a float64, such as "%.3f" or InPercent; "" is as many digits as tell something.
+// Text writes the number in a format for a float64, such as "%.3f" or InPercent; "" is up to four significant digits.
 func (n Number) Text(format string) string {
 	switch {
 	case !n.Defined():
