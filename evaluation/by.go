@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
@@ -66,9 +65,9 @@ func sectionBy(by []ByValue, column, figure string, files []string) []report.Sec
 	table := report.NewTable(titles...)
 	table.Clip = true
 	for _, one := range by {
-		line := []string{one.Value, fmt.Sprint(one.Rows)}
+		line := []any{one.Value, one.Rows}
 		for _, f := range one.Figures {
-			line = append(line, f.Text("%.3f"))
+			line = append(line, f.As("%.3f"))
 		}
 		table.Rows = append(table.Rows, line)
 	}

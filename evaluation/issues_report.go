@@ -119,19 +119,19 @@ func (r *IssueReport) Report() *report.Report {
 		out.Facts = append(out.Facts, fmt.Sprintf("unassigned because %s: %d", reason, r.Unassigned[reason]))
 	}
 	table := report.NewTable("figure", "value", "of")
-	add := func(name string, f report.Figure, format, of string) {
+	add := func(name string, f report.Figure, of string) {
 		if f.Value.Defined() {
-			table.Rows = append(table.Rows, []string{name, f.Text(format), of})
+			table.Rows = append(table.Rows, []any{name, f.As("%.3f"), of})
 		}
 	}
 	clustered := fmt.Sprintf("%s in %d gold groups", words.Plural(r.Clustered, "row", "rows"), r.GoldGroups)
-	add("adjusted Rand index", r.ARI, "%.3f", clustered)
-	add("V-measure", r.V, "%.3f", clustered)
-	add("homogeneity", r.Homogeneity, "%.3f", clustered)
-	add("completeness", r.Completeness, "%.3f", clustered)
-	add("false issues", r.FalseIssues, "%.3f", "right rows that were looked at")
-	add("missed", r.Missed, "%.3f", "wrong rows that were looked at")
-	add("same fault as people", r.Accuracy, "%.3f", r.accuracyBase())
+	add("adjusted Rand index", r.ARI, clustered)
+	add("V-measure", r.V, clustered)
+	add("homogeneity", r.Homogeneity, clustered)
+	add("completeness", r.Completeness, clustered)
+	add("false issues", r.FalseIssues, "right rows that were looked at")
+	add("missed", r.Missed, "wrong rows that were looked at")
+	add("same fault as people", r.Accuracy, r.accuracyBase())
 	for _, one := range []struct {
 		name string
 		n    report.Number
@@ -140,7 +140,7 @@ func (r *IssueReport) Report() *report.Report {
 		{"kappa of judge and people", r.JudgeKappa, fmt.Sprintf("%d verdicts of both", r.BothVerdicts)},
 		{"names mean the same", r.SameMeaning, words.Plural(len(r.Matches), "matched group", "matched groups")}} {
 		if one.n.Defined() {
-			table.Rows = append(table.Rows, []string{one.name, one.n.Text("%.3f"), one.of})
+			table.Rows = append(table.Rows, []any{one.name, one.n.As("%.3f"), one.of})
 		}
 	}
 	out.Sections = append([]report.Section{{Title: "Agreement with people", Table: table}, r.confusionSection()},
@@ -164,7 +164,7 @@ func (r *IssueReport) confusionSection() report.Section {
 		if slices.ContainsFunc(r.Matches, func(m IssueMatch) bool { return m.Gold == c.Gold && m.Found == c.Found }) {
 			matched = "yes"
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{c.Gold, c.Found, fmt.Sprint(c.Rows), matched})
+		s.Table.Rows = append(s.Table.Rows, []any{c.Gold, c.Found, c.Rows, matched})
 	}
 	if more := len(r.Confusion) - maxConfusion; more > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d more cells are in --json", more))

@@ -168,10 +168,10 @@ func (r *LabelReport) sections(one *LabelledFile) []report.Section {
 	figures := report.NewTable("figure", "better", "value", "constant", "difference")
 	for _, m := range r.metrics {
 		f := one.Metrics[m.Key]
-		figures.Rows = append(figures.Rows, []string{m.Name, f.Better, f.Text("%.3f"),
-			r.Baseline.Metrics[m.Key].Value.Text("%.3f"), one.MinusBaseline[m.Key].Text("%+.3f")})
+		figures.Rows = append(figures.Rows, []any{m.Name, f.Better, f.As("%.3f"),
+			r.Baseline.Metrics[m.Key].Value.As("%.3f"), one.MinusBaseline[m.Key].As("%+.3f")})
 	}
-	sections := []report.Section{{Title: title, Notes: r.unscored(one), Table: figures},
+	sections := []report.Section{{Title: title, Notes: r.Unscored(one), Table: figures},
 		{Title: "labels in " + one.File, Table: labelTable(one.Labels)}}
 	if one.Confusion != nil {
 		sections = append(sections, report.Section{Notes: confusionLines(one.Confusion),
@@ -180,7 +180,8 @@ func (r *LabelReport) sections(one *LabelledFile) []report.Section {
 	return sections
 }
 
-func (r *LabelReport) unscored(one *LabelledFile) []string {
+// Unscored says what the figures are where rows without prediction count as wrong; nothing if there are none.
+func (r *LabelReport) Unscored(one *LabelledFile) []string {
 	if one.UnscoredAsWrong == nil {
 		return nil
 	}
@@ -201,9 +202,9 @@ func labelTable(labels []LabelFigures) report.Table {
 		if l.InMacro {
 			macro = "yes"
 		}
-		cells := []string{l.Label, fmt.Sprint(l.Support), fmt.Sprint(l.Predicted)}
+		cells := []any{l.Label, l.Support, l.Predicted}
 		for _, n := range []report.Number{l.Precision, l.Recall, l.F1, l.AP, l.ECE} {
-			cells = append(cells, n.Text("%.3f"))
+			cells = append(cells, n.As("%.3f"))
 		}
 		t.Rows = append(t.Rows, append(cells, macro))
 	}
@@ -236,8 +237,8 @@ func (r *LabelReport) difference() report.Section {
 	first, second := &r.Predictions[0], &r.Predictions[1]
 	for _, m := range r.metrics {
 		d := r.Difference[m.Key]
-		t.Rows = append(t.Rows, []string{m.Name, d.Better, first.Metrics[m.Key].Value.Text("%.3f"),
-			second.Metrics[m.Key].Value.Text("%.3f"), d.Text("%+.3f")})
+		t.Rows = append(t.Rows, []any{m.Name, d.Better, first.Metrics[m.Key].Value.As("%.3f"),
+			second.Metrics[m.Key].Value.As("%.3f"), d.As("%+.3f")})
 	}
 	return report.Section{Title: fmt.Sprintf("second (%s) minus first (%s)", second.File, first.File), Table: t}
 }

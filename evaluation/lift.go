@@ -162,8 +162,8 @@ func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]Lif
 func liftTable(rows []LiftRow) report.Table {
 	t := report.NewTable("dimension", "rows", "vanilla", "error-aware", "lift", "changed")
 	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{r.Dimension, fmt.Sprint(r.Rows), r.Vanilla.Text("%.2f"), r.ErrorAware.Text("%.2f"),
-			r.Difference().Text("%+.2f"), fmt.Sprint(r.Changed)})
+		t.Rows = append(t.Rows, []any{r.Dimension, r.Rows, r.Vanilla.As("%.2f"), r.ErrorAware.As("%.2f"),
+			r.Difference().As("%+.2f"), r.Changed})
 	}
 	return t
 }

@@ -172,9 +172,8 @@ func (f *ScoredFile) notes() (notes []string) {
 func (f *ScoredFile) counts() report.Table {
 	t := report.NewTable("dimension", "human", "unscored", "share", "in figures", "low", "mean", "human mean")
 	for _, d := range f.Dimensions {
-		t.Rows = append(t.Rows, []string{d.Dimension, fmt.Sprint(d.Human), fmt.Sprint(d.Unscored),
-			report.Percent(d.Unscored, d.Human), fmt.Sprint(d.Rows), fmt.Sprint(d.LowRows),
-			d.Mean.Text("%.2f"), d.HumanMean.Text("%.2f")})
+		t.Rows = append(t.Rows, []any{d.Dimension, d.Human, d.Unscored, d.UnscoredShare.As(report.InPercent), d.Rows,
+			d.LowRows, d.Mean.As("%.2f"), d.HumanMean.As("%.2f")})
 	}
 	return t
 }
@@ -198,11 +197,13 @@ func newFigureTable(metrics []stats.Metric, more string) report.Table {
 }
 
 // addFigures adds a line to a table of figures by metric.
-func addFigures[F interface{ Text(format string) string }](t *report.Table, name string, figures map[string]F,
+func addFigures[F interface {
+	As(format string) report.Cell
+}](t *report.Table, name string, figures map[string]F,
 	metrics []stats.Metric, format string) {
-	cells := []string{name}
+	cells := []any{name}
 	for _, m := range metrics {
-		cells = append(cells, figures[m.Key].Text(format))
+		cells = append(cells, figures[m.Key].As(format))
 	}
 	t.Rows = append(t.Rows, cells)
 }
@@ -211,8 +212,8 @@ func repeatTable(rows []Reliability) report.Table {
 	t := report.NewTable("dimension", "judge", "mode", "rows", "alpha", "standard error")
 	t.Columns[1].Right, t.Columns[2].Right = false, false // texts
 	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{r.Dimension, r.Judge, r.Mode, fmt.Sprint(r.Rows),
-			r.Alpha.Text("%.3f"), r.StandardError.Text("%.3f")})
+		t.Rows = append(t.Rows, []any{r.Dimension, r.Judge, r.Mode, r.Rows, r.Alpha.As("%.3f"),
+			r.StandardError.As("%.3f")})
 	}
 	return t
 }

@@ -127,9 +127,9 @@ func (s *Stats) contrastSection() Section {
 		if d.isSettled() {
 			text = "*" + text
 		}
-		line := []string{cmp.Or(column.name, column.title()), text}
+		line := []any{cmp.Or(column.name, column.title()), text}
 		if resampled {
-			line = append(line, rangeText(scale*d.Low/100, scale*d.High/100, format, ""), d.P.Text("%.3f"), d.PHolm.Text("%.3f"))
+			line = append(line, rangeText(scale*d.Low, scale*d.High, format), d.P.As("%.3f"), d.PHolm.As("%.3f"))
 		}
 		out.Title = fmt.Sprintf("%s minus %s, in points; scores on their own scale", d.System, d.Than)
 		out.Table.Rows = append(out.Table.Rows, line)

@@ -59,17 +59,14 @@ func (d *Diff) tables() (changes, examples Table) {
 		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
 	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
 	d.eachLabel(func(_ int, l *LabelDiff) {
-		changes.Rows = append(changes.Rows, []string{l.Label, l.Code, percentText(l.A.Share), percentText(l.B.Share),
-			signedText(l.Difference), rangeText(l.Low, l.High, "%+.1f", ""), fmt.Sprint(l.Gained), fmt.Sprint(l.Lost)})
+		changes.Rows = append(changes.Rows, []any{l.Label, l.Code, l.A.Share.As(InPercent), l.B.Share.As(InPercent),
+			(100 * l.Difference).As("%+.1f"), rangeText(100*l.Low, 100*l.High, "%+.1f"), l.Gained, l.Lost})
 		if l.Gained > 0 {
-			examples.Rows = append(examples.Rows, []string{l.Label, "gained", fmt.Sprint(l.Gained), shortIDs(l.GainedIDs)})
+			examples.Rows = append(examples.Rows, []any{l.Label, "gained", l.Gained, shortIDs(l.GainedIDs)})
 		}
 		if l.Lost > 0 {
-			examples.Rows = append(examples.Rows, []string{l.Label, "lost", fmt.Sprint(l.Lost), shortIDs(l.LostIDs)})
+			examples.Rows = append(examples.Rows, []any{l.Label, "lost", l.Lost, shortIDs(l.LostIDs)})
 		}
 	})
 	return changes, examples
 }
-
-// signedText is a difference of shares in points of per cent.
-func signedText(n Number) string { return (100 * n).Text("%+.1f") }

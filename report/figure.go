@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/erreval/erreval/internal/stats"
 )
@@ -34,13 +35,44 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*float64)(n))
 }
 
-// Text writes the number in a format for a float64, such as "%.3f".
+// InPercent is the format of a share (0 to 1) as "12.5 %". Every format that ends in "%%" is one for shares.
+const InPercent = "%.1f %%"
+
+// Text writes the number in a format for a float64, such as "%.3f" or InPercent; "" is up to four significant digits.
 func (n Number) Text(format string) string {
-	if !n.Defined() {
+	switch {
+	case !n.Defined():
 		return "–"
+	case strings.HasSuffix(format, "%%"):
+		n *= 100
+	case format == "" && float64(n) == math.Trunc(float64(n)):
+		format = "%.0f"
+	case format == "":
+		format = "%.4g"
 	}
 	return fmt.Sprintf(format, float64(n))
 }
+
+// String is what a table shows where no format is given.
+func (n Number) String() string { return n.Text("") }
+
+// Cell is a number, figure or difference in a table, with the format in which it is printed.
+type Cell struct {
+	Of     interface{ Text(format string) string }
+	Format string
+}
+
+// String is what a table shows.
+func (c Cell) String() string { return c.Of.Text(c.Format) }
+
+// As is the number as a cell that is printed in a format.
+func (n Number) As(format string) Cell { return Cell{n, format} }
+
+// As is the figure as a cell that is printed in a format.
+func (f Figure) As(format string) Cell { return Cell{f, format} }
+
+// As is the difference as a cell that is printed in a format.
+func (d Difference) As(format string) Cell { return Cell{d, format} }
 
 // Figure is a number with its interval.
 type Figure struct {
@@ -77,15 +109,22 @@ func NewFigureOfUnits(value float64, resampled []float64, units int) Figure {
 	return f
 }
 
-// Text writes the value, and its interval where there is one, as in "0.588 [0.400, 0.667]". The format is for one
-// number.
+// Text writes the value, and its interval where there is one, as in "0.588 [0.400, 0.667]" or "58.8 [40.0, 66.7] %".
+// The format is for one number.
 func (f Figure) Text(format string) string {
 	s := f.Value.Text(format)
 	if !f.Low.Defined() {
 		return s
 	}
-	return s + " [" + f.Low.Text(format) + ", " + f.High.Text(format) + "]"
+	s, isPercent := strings.CutSuffix(s+" ["+f.Low.Text(format)+", "+f.High.Text(format)+"]", " %]")
+	if isPercent {
+		s = strings.ReplaceAll(s, " %", "") + "] %"
+	}
+	return s
 }
+
+// String is what a table shows where no format is given.
+func (f Figure) String() string { return f.Text("") }
 
 // Difference is that of two figures on the same rows.
 type Difference struct {
@@ -111,10 +150,5 @@ func (d Difference) Text(format string) string {
 	return s + d.P.Text(" p=%.3f")
 }
 
-// Percent is the share of n in a whole, as in "12.5 %"; "-" if the whole is 0.
-func Percent(n, of int) string {
-	if of == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
-}
+// Percent is the share of n in a whole, as in "12.5 %"; "–" if the whole is 0.
+func Percent(n, of int) string { return newShare(n, of).Share.Text(InPercent) }

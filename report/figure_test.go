@@ -48,7 +48,7 @@ func TestFigureText(t *testing.T) {
 func TestWords(t *testing.T) {
 	got := Percent(1, 8) + ", " + Percent(0, 0) + ", " + words.Plural(1, "row", "rows") + ", " +
 		words.Plural(0, "row", "rows")
-	if got != "12.5 %, -, 1 row, 0 rows" {
+	if got != "12.5 %, –, 1 row, 0 rows" {
 		t.Error(got)
 	}
 	rough := "only 3 groups: the intervals are rough, and rather too narrow"

@@ -47,15 +47,15 @@ func (r *Report) LaTeX(w io.Writer) error {
 
 func (t Table) latex() string {
 	var b strings.Builder
-	head, align := make([]string, len(t.Columns)), ""
+	head, align := make([]any, len(t.Columns)), ""
 	for i, c := range t.Columns {
 		head[i] = c.Title
 		align += map[bool]string{false: "l", true: "r"}[c.Right]
 	}
-	line := func(cells []string) {
+	line := func(cells []any) {
 		escaped := make([]string, len(cells))
 		for i, c := range cells {
-			escaped[i] = escapeLaTeX(c)
+			escaped[i] = escapeLaTeX(fmt.Sprint(c))
 		}
 		b.WriteString(strings.Join(escaped, " & ") + ` \\` + "\n")
 	}

@@ -10,7 +10,7 @@ import (
 // TestLaTeX: a table of a paper, in which no text of a user's is a command.
 func TestLaTeX(t *testing.T) {
 	table := report.NewTable("system", "share")
-	table.Rows = [][]string{{`a_b & \input{x}`, "50.0 %"}, {"50 % off\nnext", "–"}}
+	table.Rows = [][]any{{`a_b & \input{x}`, "50.0 %"}, {"50 % off\nnext", "–"}}
 	r := report.Report{Title: "What\nis this", Facts: []string{"2 rows"}, Sections: []report.Section{
 		{Title: "Shares #1", Notes: []string{"a note"}, Table: table}, {Title: "no table"}}}
 	var b strings.Builder

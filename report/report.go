@@ -5,6 +5,8 @@
 package report
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -32,10 +34,11 @@ type Section struct {
 	LaTeX  Table // in its place in LaTeX; may be missing
 }
 
-// Table is a grid of texts; every row has as many cells as there are columns.
+// Table is a grid; every row has as many cells as there are columns. A cell is a text, a count, a Number, a Figure, or
+// a Cell where one of these has a format.
 type Table struct {
 	Columns []Column
-	Rows    [][]string
+	Rows    [][]any
 	// Clip lets names in the first column be clipped, and columns stand closer, where a terminal is narrow.
 	Clip bool
 }
@@ -135,12 +138,12 @@ func (t Table) fit(width int) string {
 	}
 	longest := 0
 	for _, row := range t.Rows {
-		longest = max(longest, text.StringWidth(words.Printable(row[0])))
+		longest = max(longest, text.StringWidth(words.Printable(fmt.Sprint(row[0]))))
 	}
 	most := max(leastName, longest-(text.LongestLineLen(lines)-width))
-	rows := make([][]string, len(t.Rows))
+	rows := make([][]any, len(t.Rows))
 	for i, row := range t.Rows {
-		rows[i] = slices.Concat([]string{words.ClipMiddle(words.Printable(row[0]), most)}, row[1:])
+		rows[i] = slices.Concat([]any{words.ClipMiddle(words.Printable(fmt.Sprint(row[0])), most)}, row[1:])
 	}
 	t.Rows = rows
 	return t.text(" ")
@@ -179,9 +182,73 @@ func (t Table) writer(escape func(string) string, breakHeadings bool) table.Writ
 	for _, cells := range t.Rows {
 		row := make(table.Row, len(cells))
 		for i, cell := range cells {
-			row[i] = escape(cell)
+			row[i] = escape(fmt.Sprint(cell))
 		}
 		w.AppendRow(row)
 	}
 	return w
+}
+
+// heading is that of a column of a page. Its kinds are text, number, and share (0 to 1, shown as %).
+type heading struct {
+	Title string `json:"title"`
+	Kind  string `json:"kind"`
+}
+
+// MarshalJSON writes the columns and rows of a page, which prints numbers itself: cells are texts, numbers or null, and
+// the ends of intervals have columns of their own.
+func (t Table) MarshalJSON() ([]byte, error) {
+	columns, rows := []heading{}, make([][]any, len(t.Rows))
+	for at, c := range t.Columns {
+		kind, width := t.kind(at)
+		for _, title := range []string{c.Title, "from", "to"}[:width] {
+			columns = append(columns, heading{title, kind})
+		}
+		for i, row := range t.Rows {
+			cells := values(row[at])
+			switch {
+			case kind == "text":
+				cells = []any{fmt.Sprint(row[at])}
+			case cells[0] == "":
+				cells[0] = Undefined
+			}
+			rows[i] = slices.Concat(rows[i], cells, []any{Undefined, Undefined}[:width-len(cells)])
+		}
+	}
+	return json.Marshal(struct {
+		Columns []heading `json:"columns"`
+		Rows    [][]any   `json:"rows"`
+	}{columns, rows})
+}
+
+// kind is that of a column, in which nothing may stand for an unknown number, and how many columns of a page it is.
+func (t Table) kind(at int) (kind string, width int) {
+	kind, width = "text", 1
+	for _, row := range t.Rows {
+		cell, _ := row[at].(Cell)
+		name, isText := row[at].(string)
+		switch {
+		case name != "":
+			return "text", 1
+		case strings.HasSuffix(cell.Format, "%%"):
+			kind = "share"
+		case !isText && kind == "text":
+			kind = "number"
+		}
+		width = max(width, len(values(row[at])))
+	}
+	return kind, width
+}
+
+// values are what a cell holds: a figure has three.
+func values(cell any) []any {
+	switch v := cell.(type) {
+	case Cell:
+		return values(v.Of)
+	case Difference:
+		return values(v.Figure)
+	case Figure:
+		return []any{v.Value, v.Low, v.High}
+	}
+	return []any{cell}
 }

@@ -382,7 +382,7 @@ func TestIntervalOptions(t *testing.T) {
 func TestRenderersNeutralise(t *testing.T) {
 	r := &Report{Title: "a\x1b[31mb", Facts: []string{"c\u202ed <script> ![x](http://y)"},
 		Sections: []Section{{Title: "e", Notes: []string{"f\u009b2J"}, Table: Table{
-			Columns: []Column{{Title: "name"}, {Title: "rows", Right: true}}, Rows: [][]string{{"g|h\ni", "1"}, {"漢字", "23"}}}}}}
+			Columns: []Column{{Title: "name"}, {Title: "rows", Right: true}}, Rows: [][]any{{"g|h\ni", "1"}, {"漢字", "23"}}}}}}
 	const wantText = `a\x1b[31mb
 c\u202ed <script> ![x](http://y)
 
@@ -485,5 +485,24 @@ func TestDiffWhereIDsRepeatInB(t *testing.T) {
 		if got := [5]int{d.Both - 1, d.ChangedText, d.ChangedLabels, d.A.Only, d.B.Only}; got != want {
 			t.Errorf("%s: %v, want %v (both, changed text, changed labels, only A, only B)", texts, got, want)
 		}
+	}
+}
+
+// A page gets numbers, with a column for each end of an interval; of texts that look like numbers it gets texts.
+func TestTableJSON(t *testing.T) {
+	f, unknown := Figure{Value: 0.5, Low: 0.25, High: 0.75}, Figure{Value: Undefined, Low: Undefined, High: Undefined}
+	d := Difference{Figure: f, P: 0.01}
+	data, err := json.Marshal(Table{Columns: []Column{{Title: "name"}, {Title: "n"}, {Title: "iteration"}, {Title: "none"},
+		{Title: "share"}, {Title: "f"}, {Title: "d"}, {Title: "mixed"}}, Rows: [][]any{
+		{"a", Number(1.23456), "00", "", Number(0.125).As(InPercent), f, d.As("%.1f"), "none"},
+		{"b", "", "01", "-", Undefined.As(InPercent), unknown, Undefined, f.As(InPercent)}}})
+	want := `{"columns":[{"title":"name","kind":"text"},{"title":"n","kind":"number"},{"title":"iteration","kind":"text"},` +
+		`{"title":"none","kind":"text"},{"title":"share","kind":"share"},{"title":"f","kind":"number"},` +
+		`{"title":"from","kind":"number"},{"title":"to","kind":"number"},{"title":"d","kind":"number"},` +
+		`{"title":"from","kind":"number"},{"title":"to","kind":"number"},{"title":"mixed","kind":"text"}],` +
+		`"rows":[["a",1.23456,"00","",0.125,0.5,0.25,0.75,0.5,0.25,0.75,"none"],` +
+		`["b",null,"01","-",null,null,null,null,null,null,null,"50.0 [25.0, 75.0] %"]]}`
+	if err != nil || string(data) != want {
+		t.Errorf("%v: %s, want %s", err, data, want)
 	}
 }

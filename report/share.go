@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
@@ -257,13 +258,10 @@ func countErrors(found []float64, has []bool) {
 	}
 }
 
-// percentText is "12.5 %".
-func percentText(n Number) string { return (100 * n).Text("%.1f %%") }
-
-// rangeText is "8.0 … 18.9 %", the numbers in format and unit behind them.
-func rangeText(low, high Number, format, unit string) string {
+// rangeText is an interval alone, as "8.0 … 18.9 %".
+func rangeText(low, high Number, format string) string {
 	if !low.Defined() {
 		return "–"
 	}
-	return fmt.Sprintf(format+" … "+format+"%s", 100*float64(low), 100*float64(high), unit)
+	return strings.TrimSuffix(low.Text(format), " %") + " … " + high.Text(format)
 }

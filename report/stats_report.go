@@ -172,8 +172,8 @@ func (s *Stats) lists() (sections []Section) {
 	if sys.Tagged > 0 {
 		rows := NewTable(s.systemTitle(), "rows", "untagged", "truncated", "without error", "share", s.intervalTitle())
 		w := sys.WithoutError
-		rows.Rows = [][]string{{sys.Name, fmt.Sprint(sys.Rows), fmt.Sprint(sys.Untagged), fmt.Sprint(sys.Truncated),
-			fmt.Sprint(w.Rows), percentText(w.Share), rangeText(w.Low, w.High, "%.1f", " %")}}
+		rows.Rows = [][]any{{sys.Name, sys.Rows, sys.Untagged, sys.Truncated, w.Rows, w.Share.As(InPercent),
+			rangeText(w.Low, w.High, InPercent)}}
 		sections = append(sections, Section{Title: "Rows", Table: rows},
 			Section{Title: "Share of the tagged rows with each error", Table: s.list("error", "share", slicesWithout(
 				indexes(s.columns), func(c int) bool { return s.columns[c].kind != kindLabel || s.columns[c].name == "" }))})
@@ -202,11 +202,12 @@ func (s *Stats) list(kind, figure string, columns []int) Table {
 	t.Columns[1].Right = false
 	for _, c := range columns {
 		column, one := &s.columns[c], s.Systems[0].cells[c]
-		mean, reach := percentText(one.Share.Share), rangeText(one.Low, one.High, "%.1f", " %")
+		format := InPercent
 		if column.kind == kindScore {
-			mean, reach = column.text(one.Share), rangeText(one.Low/100, one.High/100, "%.2f", "")
+			format = "%.2f"
 		}
-		t.Rows = append(t.Rows, []string{cmp.Or(column.name, column.title()), column.code, fmt.Sprint(one.Rows), mean, reach})
+		t.Rows = append(t.Rows, []any{cmp.Or(column.name, column.title()), column.code, one.Rows,
+			one.Share.Share.As(format), rangeText(one.Low, one.High, format)})
 	}
 	if !slices.ContainsFunc(columns, func(c int) bool { return s.columns[c].code != "" }) {
 		for i := range t.Rows {
@@ -315,7 +316,7 @@ func (s *Stats) matrix(columns []int, heads []string, interval bool) Table {
 	t := NewTable(slices.Concat([]string{s.systemTitle(), "rows"}, heads)...)
 	t.Clip = true
 	line := func(name string, sys *SystemStats, system int) {
-		cells := []string{name, fmt.Sprint(sys.Rows)}
+		cells := []any{name, sys.Rows}
 		for _, c := range columns {
 			column, one := &s.columns[c], sys.cells[c]
 			text := column.text(one.Share)
@@ -342,11 +343,11 @@ func (s *Stats) matrix(columns []int, heads []string, interval bool) Table {
 func (t Table) transposed(names []string) Table {
 	titles := []string{""}
 	for _, row := range t.Rows {
-		titles = append(titles, row[0])
+		titles = append(titles, fmt.Sprint(row[0]))
 	}
 	out := NewTable(titles...)
 	for i, name := range names {
-		line := []string{name}
+		line := []any{name}
 		for _, row := range t.Rows {
 			line = append(line, row[1+i])
 		}

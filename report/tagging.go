@@ -78,13 +78,13 @@ func (s *Tagging) Report(inputs []string) *Report {
 			if g.Missed {
 				result = "missed"
 			}
-			t.Rows = append(t.Rows, []string{g.Gate, result, g.Reason})
+			t.Rows = append(t.Rows, []any{g.Gate, result, g.Reason})
 		}
 		r.Sections = append(r.Sections, Section{Title: "Limits", Table: t})
 	}
 	t := Table{Columns: []Column{{Title: "error"}, {Title: "rows", Right: true}, {Title: "share", Right: true}}}
 	for _, l := range s.Labels {
-		t.Rows = append(t.Rows, []string{l.Label, fmt.Sprint(l.Rows), Percent(l.Rows, s.Tagged)})
+		t.Rows = append(t.Rows, []any{l.Label, l.Rows, Percent(l.Rows, s.Tagged)})
 	}
 	r.Sections = append(r.Sections, Section{Title: "Share of the tagged rows with each error", Table: t})
 	return r

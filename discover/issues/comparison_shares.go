@@ -135,17 +135,17 @@ func (s *DiffSide) describe(name string) string {
 		s.Unassigned, words.Plural(s.Issues, "issue", "issues"))
 }
 
-func (i *IssueDiff) cells(paired bool) []string {
+func (i *IssueDiff) cells(paired bool) []any {
 	interval := "–"
 	if i.Difference.Low.Defined() {
 		interval = fmt.Sprintf("%+.1f to %+.1f", 100*float64(i.Difference.Low), 100*float64(i.Difference.High))
 	}
-	gained, lost := "–", "–"
+	gained, lost := report.Undefined, report.Undefined
 	if paired {
-		gained, lost = fmt.Sprint(i.Gained), fmt.Sprint(i.Lost)
+		gained, lost = report.Number(i.Gained), report.Number(i.Lost)
 	}
-	return []string{i.Name, percent(i.ShareA), percent(i.ShareB), (100 * i.Difference.Value).Text("%+.1f"), interval,
-		gained, lost, i.PHolm.Text("%.3f"), i.Change}
+	return []any{i.Name, i.ShareA.As(report.InPercent), i.ShareB.As(report.InPercent),
+		(100 * i.Difference.Value).As("%+.1f"), interval, gained, lost, i.PHolm.As("%.3f"), i.Change}
 }
 
 // Warnings say what the figures leave out.

@@ -167,7 +167,7 @@ func (l *List) Validate() error {
 			faults = append(faults, fmt.Errorf("issue %q: unknown relation %q; it is %q, %q or %q", issue.ID, issue.Relation,
 				IsType, Narrower, IsNew))
 		case issue.Severity.Defined() && !(issue.Severity >= 0 && issue.Severity <= 3):
-			faults = append(faults, fmt.Errorf("issue %q: severity %v; it is 1 to 3", issue.ID, issue.Severity))
+			faults = append(faults, fmt.Errorf("issue %q: severity %g; it is 1 to 3", issue.ID, issue.Severity))
 		}
 		ids[issue.ID], names[Fold(issue.Name)] = true, true
 	}

@@ -10,8 +10,17 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// Report is the list as a table and, for each issue, its description and examples.
+// Report is the summary and, for each issue, its description and examples.
 func (l *List) Report() *report.Report {
+	r := l.Summary()
+	for i := range l.Issues {
+		r.Sections = append(r.Sections, l.Issues[i].section())
+	}
+	return r
+}
+
+// Summary is the list as a table.
+func (l *List) Summary() *report.Report {
 	r := &report.Report{Title: fmt.Sprintf("%s in %s", words.Plural(len(l.Issues), "issue", "issues"),
 		words.Plural(l.Rows, "row", "rows")), Facts: l.facts()}
 	table := report.NewTable("issue", "rows", "share", "interval", "severity", "stability")
@@ -26,17 +35,7 @@ func (l *List) Report() *report.Report {
 		}
 		table.Rows = append(table.Rows, row)
 	}
-	r.Sections = append(r.Sections, report.Section{Title: "Issues", Notes: l.notes(), Table: table})
-	for i := range l.Issues {
-		r.Sections = append(r.Sections, l.Issues[i].section())
-	}
-	return r
-}
-
-// Summary is the report without the sections about single issues.
-func (l *List) Summary() *report.Report {
-	r := l.Report()
-	r.Sections = r.Sections[:1]
+	r.Sections = []report.Section{{Title: "Issues", Notes: l.Notes(), Table: table}}
 	return r
 }
 
@@ -72,7 +71,8 @@ func (l *List) modes(kind, how string) string {
 		n("unfounded"), n("unassigned"))
 }
 
-func (l *List) notes() []string {
+// Notes say what marks issues, and how intervals were computed.
+func (l *List) Notes() []string {
 	var notes []string
 	if unstable := slices.ContainsFunc(l.Issues, func(i Issue) bool { return i.Unstable }); unstable {
 		notes = append(notes, fmt.Sprintf("an issue marked with * is unstable: its stability is below %.1f", StableFrom))
@@ -83,26 +83,19 @@ func (l *List) notes() []string {
 	return notes
 }
 
-func (i *Issue) cells() []string {
-	stability, name := "–", i.Name
+func (i *Issue) cells() []any {
+	stability, name := report.Undefined, i.Name
 	if i.Stability != nil {
-		stability = fmt.Sprintf("%.2f", *i.Stability)
+		stability = report.Number(*i.Stability)
 	}
 	if i.Unstable {
 		name += " *"
 	}
 	interval := "–"
 	if i.Low.Defined() {
-		interval = percent(i.Low) + " to " + percent(i.High)
+		interval = i.Low.Text(report.InPercent) + " to " + i.High.Text(report.InPercent)
 	}
-	return []string{name, fmt.Sprint(i.Count), percent(i.Share), interval, i.Severity.Text("%.1f"), stability}
-}
-
-func percent(n report.Number) string {
-	if !n.Defined() {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(n))
+	return []any{name, i.Count, i.Share.As(report.InPercent), interval, i.Severity.As("%.1f"), stability.As("%.2f")}
 }
 
 // types says how the issue and the error types go together.
@@ -128,7 +121,7 @@ func (i *Issue) section() report.Section {
 	}
 	s.Table = report.Table{Columns: []report.Column{{Title: "row"}, {Title: "analysis"}, {Title: "quote"}}}
 	for _, e := range i.Examples {
-		s.Table.Rows = append(s.Table.Rows, []string{e.Row, e.Analysis, e.Quote})
+		s.Table.Rows = append(s.Table.Rows, []any{e.Row, e.Analysis, e.Quote})
 	}
 	return s
 }

@@ -55,8 +55,8 @@ func (f *Figures) Lines() *report.Lines {
 	lines.Add("rows/s", "%.1f", f.RowsPerS)
 	lines.Add("tokens/s", "%.0f", f.TokensPerS)
 	if f.ShareOfPeak != nil {
-		lines.Add("share of peak", "%.0f %% (%.2f billion operations a row; %s)",
-			100**f.ShareOfPeak, f.Operations.Total()/1e9, f.peakText())
+		lines.Add("share of peak", "%s (%.2f billion operations a row; %s)",
+			report.Number(*f.ShareOfPeak).Text("%.0f %%"), f.Operations.Total()/1e9, f.peakText())
 	} else {
 		lines.Add("operations", "%.2f billion a row; the peak of a GPU is not measured", f.Operations.Total()/1e9)
 	}

@@ -46,6 +46,9 @@ func (p *Process) WarnFaults(faults []error) error {
 	return exit.With(exit.Incomplete, nil)
 }
 
+// Noted is what Note said.
+func (p *Process) Noted() []string { return p.noted }
+
 // Note says what was assumed about a file, each thing once however often the file is read.
 func (p *Process) Note(notes []string) {
 	for _, n := range notes {

@@ -3,6 +3,7 @@ package sections
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
@@ -14,24 +15,24 @@ import (
 )
 
 // rank is what "erreval rank" does with a run where nothing else is asked for.
-func (m *maker) rank(r Run) (*stages.Rank, *heard, error) {
-	rows, said, err := m.open(r)
+func (m *maker) rank(r Run) (*stages.Rank, error) {
+	rows, err := m.o.Open(r.Path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t := rows.Taxonomy
 	rows.Taxonomy = &taxonomy.Taxonomy{Name: t.Name, Version: t.Version} // pairs have other fields
 	rows.Limit = m.limit()
-	k := &stages.Rank{Process: said.process(), Taxonomy: t, Rows: rows, Inputs: []string{r.Path},
+	k := &stages.Rank{Process: quiet(), Taxonomy: t, Rows: rows, Inputs: []string{r.Path},
 		Types: stages.RankTypes(t), Columns: stages.OwnColumns(),
 		Ratings: stages.RatingOptions{Options: stages.DefaultRatings(), Audit: true}}
 	k.Ratings.Seed, k.Ratings.Elo.Seed = m.o.Seed, m.o.Seed
-	return k, said, nil
+	return k, nil
 }
 
 // leaderboards are those of "erreval rank", with its audit.
 func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error) {
-	k, said, err := m.rank(r)
+	k, err := m.rank(r)
 	if err != nil {
 		return nil, err
 	}
@@ -40,29 +41,23 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 		return nil, err
 	}
 	printed := c.Report()
-	ratings := view.Section{View: view.ViewCompare, Title: "Ratings of " + printed.Title, Notes: printed.Facts,
+	ratings := view.Section{View: view.ViewCompare, Title: "Ratings of " + printed.Title,
+		Notes: slices.Concat(printed.Facts, noted(k.Process, r), m.left(ctx, r, len(faults))),
 		Chart: &view.Chart{Kind: "forest", X: "rating, in points", Line: new(1000.0)}}
-	ratings.Notes = append(ratings.Notes, said.lines(r)...)
-	ratings.Notes = append(ratings.Notes, m.left(ctx, r, len(faults))...)
 	sections := []view.Section{ratings}
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		for j := range t.Rows {
 			ratings.Chart.Points = append(ratings.Chart.Points, point(t.Type, t.Rows[j].System, t.Rows[j].Interval()))
 		}
-		board := boardSection(t)
-		board.Notes = printed.Sections[i].Notes
+		board := onPage(view.ViewCompare, stages.BoardSection(t))
+		board.Title = "Leaderboard: " + t.Type
 		sections = append(sections, board, matrixSection(t))
 	}
-	shown := c.ShownAudits()
-	others := printed.Sections[len(c.Tables):]
-	if len(shown) > 0 {
-		others = others[:len(others)-1] // the last one is about the audits
+	for _, s := range c.Comparisons() {
+		sections = append(sections, onPage(view.ViewCompare, s))
 	}
-	for _, s := range others {
-		sections = append(sections, converted(view.ViewCompare, s))
-	}
-	if len(shown) > 0 {
+	if shown := c.ShownAudits(); len(shown) > 0 {
 		sections = append(sections, likings(shown), slopes(shown))
 	}
 	return sections, nil
@@ -79,27 +74,6 @@ func (m *maker) left(ctx context.Context, r Run, faults int) (notes []string) {
 		}
 	}
 	return notes
-}
-
-func boardSection(t *leaderboard.Table) view.Section {
-	table := &view.Table{Columns: []view.Column{text("system"), number("rank")}}
-	table.Columns = append(table.Columns, interval(number, "rating")...)
-	table.Columns = append(table.Columns, number("won"), number("lost"), number("tied"))
-	table.Columns = append(table.Columns, interval(share, "win rate")...)
-	table.Columns = append(table.Columns, share("both bad"), number("Davidson"), number("Elo"), number("Glicko-2"),
-		number("Borda"))
-	for i := range t.Rows {
-		row := &t.Rows[i]
-		var rank any
-		if row.Rank > 0 {
-			rank = row.Rank
-		}
-		line := append([]any{row.System, rank}, cells(row.Interval())...)
-		line = append(line, row.Won, row.Lost, row.Tied)
-		line = append(line, cells(row.WinRate)...)
-		table.Rows = append(table.Rows, append(line, row.Bad.Value, row.Davidson, row.Elo, row.Glicko2, row.Borda))
-	}
-	return view.Section{View: view.ViewCompare, Title: "Leaderboard: " + t.Type, Table: table}
 }
 
 func matrixSection(t *leaderboard.Table) view.Section {
@@ -121,14 +95,13 @@ func likings(audits []*audit.Audit) view.Section {
 	s := view.Section{View: view.ViewCompare, Title: "What the judges go by besides quality",
 		Notes: []string{"without such a liking: changed and reversed 0 %, first wins 50 %, longer wins 50 % if length says " +
 			"nothing about quality"},
-		Table: &view.Table{Columns: []view.Column{text("judge"), text("type"), text("what")}},
+		Table: &report.Table{Columns: []report.Column{text("judge"), text("type"), text("what"), number("share"),
+			number("without it"), number("judgements")}},
 		Chart: &view.Chart{Kind: "forest", X: "share of judgements", Line: new(0.5)}}
-	s.Table.Columns = append(s.Table.Columns, interval(share, "share")...)
-	s.Table.Columns = append(s.Table.Columns, share("without it"), number("judgements"))
 	for _, a := range audits {
 		for _, l := range stages.LikingsOf(a) {
-			line := append([]any{a.Judge, a.Type, l.Name}, cells(l.Figure)...)
-			s.Table.Rows = append(s.Table.Rows, append(line, l.Reference, l.Of))
+			s.Table.Rows = append(s.Table.Rows, []any{a.Judge, a.Type, l.Name, l.Figure.As(report.InPercent),
+				report.Number(l.Reference).As(report.InPercent), l.Of})
 			if l.Figure.Value.Defined() {
 				s.Chart.Points = append(s.Chart.Points, point(a.Judge+", "+a.Type, l.Name, l.Figure))
 			}
@@ -141,15 +114,14 @@ func likings(audits []*audit.Audit) view.Section {
 func slopes(audits []*audit.Audit) view.Section {
 	s := view.Section{View: view.ViewCompare, Title: "What the judges go by, with the systems held constant",
 		Notes: []string{"log odds that the first text wins; 0 without a liking"},
-		Table: &view.Table{Columns: append([]view.Column{text("judge"), text("type"), text("what")},
-			interval(number, "log odds")...)},
+		Table: &report.Table{Columns: []report.Column{text("judge"), text("type"), text("what"), number("log odds")}},
 		Chart: &view.Chart{Kind: "forest", X: "log odds", Line: new(0.0)}}
 	for _, a := range audits {
 		for _, l := range []struct {
 			name   string
 			figure report.Figure
 		}{{"standing first", a.Position}, {"being longer", a.Length}, {"being the judge's own", a.OwnSlope}} {
-			s.Table.Rows = append(s.Table.Rows, append([]any{a.Judge, a.Type, l.name}, cells(l.figure)...))
+			s.Table.Rows = append(s.Table.Rows, []any{a.Judge, a.Type, l.name, l.figure})
 			if l.figure.Value.Defined() {
 				s.Chart.Points = append(s.Chart.Points, point(a.Judge+", "+a.Type, l.name, l.figure))
 			}

@@ -47,11 +47,6 @@ type Mean struct {
 // defaultSystem is the facet that tells systems apart where no other is given.
 const defaultSystem = "system"
 
-// figure is a share with its interval.
-func (s *Share) figure() report.Figure {
-	return report.Figure{Value: s.Share, Low: s.Low, High: s.High}
-}
-
 // ways are how rows are told apart in columns: not at all, by run, by the facet of systems.
 func ways(c *view.Catalog, system string) []string {
 	by := []string{""}

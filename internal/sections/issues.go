@@ -6,6 +6,7 @@ import (
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/run"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
 )
 
@@ -34,12 +35,13 @@ func (m *maker) issues(ctx context.Context) {
 func listSections(l *issues.List) []view.Section {
 	printed := l.Summary()
 	sections := []view.Section{{View: view.ViewIssues, Title: "How the issues were found: " + printed.Title,
-		Notes: append(printed.Facts, printed.Sections[0].Notes...)}}
-	table := &view.Table{Columns: append([]view.Column{text("issue"), text("error type"), text("relation"),
-		number("rows with both"), number("times as often as by chance")}, interval(number, "phi")...)}
+		Notes: append(printed.Facts, l.Notes()...)}}
+	table := &report.Table{Columns: []report.Column{text("issue"), text("error type"), text("relation"),
+		number("rows with both"), number("times as often as by chance"), number("phi")}}
 	for _, i := range l.Issues {
 		for _, c := range i.Labels {
-			table.Rows = append(table.Rows, []any{i.Name, c.Label, i.Relation, c.Both, c.Lift, c.Phi, c.Low, c.High})
+			table.Rows = append(table.Rows, []any{i.Name, c.Label, i.Relation, c.Both, c.Lift,
+				report.Figure{Value: c.Phi, Low: c.Low, High: c.High}})
 		}
 	}
 	if len(table.Rows) > 0 {
@@ -51,7 +53,7 @@ func listSections(l *issues.List) []view.Section {
 
 // change is what "erreval diff" says of two runs with issues.
 func (m *maker) change(ctx context.Context, a, b Run, listA, listB *issues.List) ([]view.Section, error) {
-	rows, said, err := m.open(b)
+	rows, err := m.o.Open(b.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +67,10 @@ func (m *maker) change(ctx context.Context, a, b Run, listA, listB *issues.List)
 		run  Run
 		take run.TakeRows
 	}{{a, c.ReadA}, {b, c.ReadB}} {
-		if rows, _, err = m.open(side.run); err != nil {
+		if rows, err = m.o.Open(side.run.Path); err != nil {
 			return nil, err
 		}
-		one, err := m.read(ctx, &rows, said.process(), side.run, isAnyRow, side.take)
+		one, err := m.read(ctx, &rows, side.run, isAnyRow, side.take)
 		if err != nil {
 			return nil, err
 		}
@@ -80,13 +82,13 @@ func (m *maker) change(ctx context.Context, a, b Run, listA, listB *issues.List)
 	}
 	s := view.Section{View: view.ViewIssues, Title: fmt.Sprintf("What changed from %s to %s", a.Name, b.Name),
 		Notes: append(d.Report().Facts, m.cutNote(cut, "rows")...),
-		Table: &view.Table{Columns: append([]view.Column{text("issue"), text("change"), number("rows before"),
-			number("rows after"), share("share before"), share("share after")}, interval(share, "difference")...)},
+		Table: &report.Table{Columns: []report.Column{text("issue"), text("change"), number("rows before"),
+			number("rows after"), number("share before"), number("share after"), number("difference"), number("p"),
+			number("p, corrected (Holm)")}},
 		Chart: &view.Chart{Kind: "forest", X: "difference of shares", Line: new(0.0)}}
-	s.Table.Columns = append(s.Table.Columns, number("p"), number("p, corrected (Holm)"))
 	for _, i := range d.Issues {
-		line := append([]any{i.Name, i.Change, i.CountA, i.CountB, i.ShareA, i.ShareB}, cells(i.Difference)...)
-		s.Table.Rows = append(s.Table.Rows, append(line, i.P, i.PHolm))
+		s.Table.Rows = append(s.Table.Rows, []any{i.Name, i.Change, i.CountA, i.CountB, i.ShareA.As(report.InPercent),
+			i.ShareB.As(report.InPercent), i.Difference.As(report.InPercent), i.P, i.PHolm})
 		s.Chart.Points = append(s.Chart.Points, point("", i.Name, i.Difference))
 	}
 	return []view.Section{s}, nil

@@ -57,7 +57,7 @@ func (m *maker) cutNote(cut bool, which string) []string {
 
 // labels are the figures of "erreval meta labels".
 func (m *maker) labels(ctx context.Context, r Run) ([]view.Section, error) {
-	rows, said, err := m.open(r)
+	rows, err := m.o.Open(r.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (m *maker) labels(ctx context.Context, r Run) ([]view.Section, error) {
 	}
 	cut := false
 	for _, take := range []run.TakeRows{labels.ReadGold, labels.ReadPredictions} {
-		if cut, err = m.read(ctx, &rows, said.process(), r, hasGold, take); err != nil {
+		if cut, err = m.read(ctx, &rows, r, hasGold, take); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +80,7 @@ func (m *maker) labels(ctx context.Context, r Run) ([]view.Section, error) {
 	one := &figures.Predictions[0]
 	printed := figures.Report()
 	whole := view.Section{View: view.ViewMeasured, Title: "Labels against gold labels",
-		Notes: slices.Concat(printed.Facts, printed.Sections[0].Notes, warnings(figures),
+		Notes: slices.Concat(printed.Facts, figures.Unscored(one), warnings(figures),
 			m.cutNote(cut, "rows with gold labels")),
 		Table: labelFigures(figures, one)}
 	return append([]view.Section{whole, perLabel(one), confusion(one)}, calibration(one)...), nil
@@ -91,15 +91,13 @@ func hasGold(row *dataset.Row) bool {
 	return ok && string(raw) != "null"
 }
 
-func labelFigures(r *evaluation.LabelReport, one *evaluation.LabelledFile) *view.Table {
-	t := &view.Table{Columns: append([]view.Column{text("figure"), text("better")}, interval(number, "value")...)}
-	t.Columns = append(t.Columns, number("most frequent labels for every row"))
-	t.Columns = append(t.Columns, interval(number, "difference")...)
+func labelFigures(r *evaluation.LabelReport, one *evaluation.LabelledFile) *report.Table {
+	t := &report.Table{Columns: []report.Column{text("figure"), text("better"), number("value"),
+		number("most frequent labels for every row"), number("difference")}}
 	for _, metric := range stats.Metrics() {
 		f := one.Metrics[metric.Key]
-		line := append([]any{metric.Name, f.Better}, cells(f)...)
-		line = append(line, r.Baseline.Metrics[metric.Key].Value)
-		t.Rows = append(t.Rows, append(line, cells(one.MinusBaseline[metric.Key])...))
+		t.Rows = append(t.Rows, []any{metric.Name, f.Better, f, r.Baseline.Metrics[metric.Key].Value,
+			one.MinusBaseline[metric.Key]})
 	}
 	return t
 }
@@ -107,19 +105,17 @@ func labelFigures(r *evaluation.LabelReport, one *evaluation.LabelledFile) *view
 func perLabel(one *evaluation.LabelledFile) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Each label",
 		Notes: []string{"intervals: Wilson's, with rows of one group counted as far as they differ"},
-		Table: &view.Table{Columns: []view.Column{text("label"), number("gold rows"), number("predicted")}},
+		Table: &report.Table{Columns: []report.Column{text("label"), number("gold rows"), number("predicted"),
+			number("precision"), number("recall"), number("F1"), number("average precision"), number("calibration error"),
+			text("in macro")}},
 		Chart: &view.Chart{Kind: "forest", X: "share"}}
-	for _, name := range []string{"precision", "recall", "F1"} {
-		s.Table.Columns = append(s.Table.Columns, interval(number, name)...)
-	}
-	s.Table.Columns = append(s.Table.Columns, number("average precision"), number("calibration error"), text("in macro"))
 	for _, l := range one.Labels {
 		line := []any{l.Label, l.Support, l.Predicted}
 		for _, f := range []struct {
 			name   string
 			figure report.Figure
 		}{{"precision", l.Intervals.Precision}, {"recall", l.Intervals.Recall}, {"F1", l.Intervals.F1}} {
-			line = append(line, cells(f.figure)...)
+			line = append(line, f.figure)
 			if l.Support > 0 {
 				s.Chart.Points = append(s.Chart.Points, point(l.Label, f.name, f.figure))
 			}
@@ -139,8 +135,8 @@ const nothing = "(nothing)"
 func confusion(one *evaluation.LabelledFile) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Which label instead of which",
 		Notes: []string{"rows in which a gold label (row) was missed, and what was predicted wrongly in them (column)"},
-		Table: &view.Table{Columns: []view.Column{text("gold label"), number("gold rows"), number("found"), number("missed"),
-			text("instead"), number("nothing instead"), number("added where nothing was missed")}},
+		Table: &report.Table{Columns: []report.Column{text("gold label"), number("gold rows"), number("found"),
+			number("missed"), text("instead"), number("nothing instead"), number("added where nothing was missed")}},
 		Chart: &view.Chart{Kind: "matrix", X: "predicted instead", Y: "gold label"}}
 	var columns []string
 	for _, c := range one.Confusion {
@@ -177,8 +173,8 @@ func calibration(one *evaluation.LabelledFile) (sections []view.Section) {
 	together := view.Section{View: view.ViewMeasured, Title: "Calibration: how often a probability was right",
 		Notes: []string{fmt.Sprintf("probabilities in %d bins of equal width; a point is the mean probability of a bin and "+
 			"the share of its rows that have the label, with Wilson's interval for groups", stats.CalibrationBins)},
-		Table: &view.Table{Columns: append([]view.Column{number("probability"), number("probabilities")},
-			interval(share, "share with the label")...)},
+		Table: &report.Table{Columns: []report.Column{number("probability"), number("probabilities"),
+			number("share with the label")}},
 		Chart: calibrationChart()}
 	apart := view.Section{View: view.ViewMeasured, Title: "Calibration of each label",
 		Notes: []string{"labels with enough gold rows for macro averages"}, Chart: calibrationChart()}
@@ -188,7 +184,7 @@ func calibration(one *evaluation.LabelledFile) (sections []view.Section) {
 			series.Points = append(series.Points, [4]float64{float64(p.Probability), float64(p.Share.Value),
 				float64(p.Share.Low), float64(p.Share.High)})
 			if curve.Label == "" {
-				together.Table.Rows = append(together.Table.Rows, append([]any{p.Probability, p.Rows}, cells(p.Share)...))
+				together.Table.Rows = append(together.Table.Rows, []any{p.Probability, p.Rows, p.Share.As(report.InPercent)})
 			}
 		}
 		switch {
@@ -213,7 +209,7 @@ func calibrationChart() *view.Chart {
 
 // people are the figures of "erreval meta pairs".
 func (m *maker) people(ctx context.Context, r Run) ([]view.Section, error) {
-	k, said, err := m.rank(r)
+	k, err := m.rank(r)
 	if err != nil {
 		return nil, err
 	}
@@ -230,24 +226,21 @@ func (m *maker) people(ctx context.Context, r Run) ([]view.Section, error) {
 		return nil, err
 	}
 	printed := figures.Report()
-	notes := slices.Concat(printed.Facts, said.lines(r), m.left(ctx, r, len(faults)))
-	if len(printed.Sections) == 0 {
-		return []view.Section{{View: view.ViewMeasured, Title: printed.Title, Notes: notes}}, nil
-	}
+	first := view.Section{View: view.ViewMeasured, Title: printed.Title}
 	var sections []view.Section
-	for _, s := range printed.Sections {
-		sections = append(sections, converted(view.ViewMeasured, s))
+	if figures.WithTies != nil {
+		first = onPage(view.ViewMeasured, figures.Accords())
+		first.Chart = accordChart(figures)
+		for _, s := range figures.Others() {
+			sections = append(sections, onPage(view.ViewMeasured, s))
+		}
 	}
-	sections[0].Notes = append(sections[0].Notes, notes...)
-	sections[0].Chart = accordChart(figures)
-	return sections, nil
+	first.Notes = slices.Concat(printed.Facts, noted(k.Process, r), m.left(ctx, r, len(faults)))
+	return append([]view.Section{first}, sections...), nil
 }
 
 // accordChart shows accuracies beside those of the most frequent verdict.
 func accordChart(figures *people.Report) *view.Chart {
-	if figures.WithTies == nil {
-		return nil
-	}
 	c := &view.Chart{Kind: "forest", X: "share of pairs with people's verdict"}
 	for _, a := range []struct {
 		name   string

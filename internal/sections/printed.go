@@ -2,7 +2,6 @@ package sections
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -58,8 +57,7 @@ func runsSection(c *view.Catalog) report.Section {
 		for _, f := range r.Facts {
 			facts = append(facts, f.Name+": "+f.Value)
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{r.Name, r.Command, fmt.Sprint(r.Rows), fmt.Sprint(r.Rejected),
-			strings.Join(facts, "; ")})
+		s.Table.Rows = append(s.Table.Rows, []any{r.Name, r.Command, r.Rows, r.Rejected, strings.Join(facts, "; ")})
 	}
 	return s
 }
@@ -117,20 +115,18 @@ func (p *printer) sharesBy(facet string, values []view.Value, by string, names [
 		}
 		s.Table.Columns = append(s.Table.Columns, report.Column{Title: name, Right: true})
 	}
-	of := []string{"(rows that were looked at)"}
+	of := []any{"(rows that were looked at)"}
 	for _, value := range values {
-		line := []string{value.Name}
+		line := []any{value.Name}
 		for _, name := range names {
 			share := p.find(facet, value.Name, by, name)
 			if by == "" {
-				line = append(line, fmt.Sprint(share.Rows))
+				line = append(line, share.Rows)
 			}
-			line = append(line, shareText(share, value.Role))
+			line = append(line, shareCell(share, value.Role))
 			if len(of) < len(s.Table.Columns) {
-				if by == "" {
-					of = append(of, fmt.Sprint(share.Of), "")
-				} else {
-					of = append(of, fmt.Sprint(share.Of))
+				if of = append(of, share.Of); by == "" {
+					of = append(of, "")
 				}
 			}
 		}
@@ -151,19 +147,12 @@ func (p *printer) find(facet, value, by, column string) *Share {
 	return &Share{Share: report.Undefined, Low: report.Undefined, High: report.Undefined}
 }
 
-// shareText is a share in percent with its interval; of what is unknown the number of rows.
-func shareText(s *Share, role string) string {
+// shareCell is a share in percent with its interval; of what is unknown the number of rows.
+func shareCell(s *Share, role string) any {
 	if role == view.RoleUnknown {
 		return words.Plural(s.Rows, "row", "rows")
 	}
-	return percentText(s.figure())
-}
-
-func percentText(f report.Figure) string {
-	if !f.Value.Defined() {
-		return "–"
-	}
-	return report.Figure{Value: 100 * f.Value, Low: 100 * f.Low, High: 100 * f.High}.Text("%.1f") + " %"
+	return report.Figure{Value: s.Share, Low: s.Low, High: s.High}.As(report.InPercent)
 }
 
 func (p *printer) issues(f *view.Facet) report.Section {
@@ -176,17 +165,17 @@ func (p *printer) issues(f *view.Facet) report.Section {
 		for _, one := range v.Related {
 			related = append(related, one.Name)
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{v.Name, fmt.Sprint(share.Rows), shareText(share, v.Role),
-			optional(v.Severity, "%.2f"), optional(v.Stability, "%.2f"), strings.Join(related, ", ")})
+		s.Table.Rows = append(s.Table.Rows, []any{v.Name, share.Rows, shareCell(share, v.Role), optional(v.Severity),
+			optional(v.Stability), strings.Join(related, ", ")})
 	}
 	return s
 }
 
-func optional(n *report.Number, format string) string {
+func optional(n *report.Number) report.Cell {
 	if n == nil {
-		return "–"
+		n = &report.Undefined
 	}
-	return n.Text(format)
+	return n.As("%.2f")
 }
 
 // means are those of scores, of all rows and by system and run.
@@ -209,12 +198,12 @@ func (p *printer) means() (sections []report.Section) {
 			if m.By != by || m.Rows+m.Missing == 0 {
 				continue
 			}
-			line := []string{titles[m.Measure]}
+			line := []any{titles[m.Measure]}
 			if by != "" {
 				line = append(line, m.Column)
 			}
-			s.Table.Rows = append(s.Table.Rows, append(line, fmt.Sprint(m.Rows), fmt.Sprint(m.Missing),
-				report.Figure{Value: m.Mean, Low: m.Low, High: m.High}.Text("%.2f")))
+			s.Table.Rows = append(s.Table.Rows, append(line, m.Rows, m.Missing,
+				report.Figure{Value: m.Mean, Low: m.Low, High: m.High}.As("%.2f")))
 		}
 		if len(s.Table.Rows) > 0 {
 			sections = append(sections, s)
@@ -231,65 +220,11 @@ func printed(s *view.Section) report.Section {
 	}
 	switch {
 	case s.Table != nil:
-		out.Table = printedTable(s.Table)
+		out.Table = *s.Table
 	case s.Chart != nil && s.Chart.Kind == "matrix":
 		out.Table = grid(s.Chart)
 	}
 	return out
-}
-
-// printedTable shows a figure and its interval in one column.
-func printedTable(t *view.Table) (out report.Table) {
-	isEnd := func(i int) bool {
-		title := t.Columns[i].Title
-		return title == columnLow || title == columnHigh
-	}
-	for i, c := range t.Columns {
-		if !isEnd(i) {
-			out.Columns = append(out.Columns, report.Column{Title: c.Title, Right: c.Kind != "text"})
-		}
-	}
-	for _, row := range t.Rows {
-		var line []string
-		for i, cell := range row {
-			if isEnd(i) {
-				continue
-			}
-			text := cellText(cell, t.Columns[i].Kind)
-			if i+2 < len(row) && isEnd(i+1) {
-				if low, ok := row[i+1].(report.Number); ok && low.Defined() {
-					text += " [" + cellText(low, t.Columns[i].Kind) + ", " + cellText(row[i+2], t.Columns[i].Kind) + "]"
-				}
-			}
-			line = append(line, text)
-		}
-		out.Rows = append(out.Rows, line)
-	}
-	return out
-}
-
-// cellText is a cell in a table of texts.
-func cellText(cell any, kind string) string {
-	x := math.NaN()
-	switch v := cell.(type) {
-	case string:
-		return v
-	case int:
-		return fmt.Sprint(v)
-	case float64:
-		x = v
-	case report.Number:
-		x = float64(v)
-	}
-	switch {
-	case math.IsNaN(x):
-		return "–"
-	case kind == "share":
-		return fmt.Sprintf("%.1f %%", 100*x)
-	case x == math.Trunc(x):
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.4g", x)
 }
 
 // grid is a matrix as a table.
@@ -302,13 +237,13 @@ func grid(c *view.Chart) report.Table {
 	}
 	t := report.NewTable(append([]string{""}, columns...)...)
 	for _, row := range rows {
-		line := []string{row}
+		line := []any{row}
 		for _, column := range columns {
 			value, ok := values[[2]string{row, column}]
 			if !ok {
 				value = report.Undefined
 			}
-			line = append(line, value.Text("%.3g"))
+			line = append(line, value.As("%.3g"))
 		}
 		t.Rows = append(t.Rows, line)
 	}

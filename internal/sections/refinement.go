@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/training/refine"
 )
@@ -83,7 +84,7 @@ func learning(name string, h *refine.History) []view.Section {
 	curve.Notes = printed.Facts
 	sections := []view.Section{curve}
 	for _, s := range printed.Sections {
-		one := converted(view.ViewMeasured, s)
+		one := onPage(view.ViewMeasured, s)
 		one.Title = "Refinement of " + name + ": " + one.Title
 		sections = append(sections, one)
 	}
@@ -92,7 +93,7 @@ func learning(name string, h *refine.History) []view.Section {
 
 func batches(name string, status *refine.Status) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Refinement of " + name + ": batches",
-		Table: &view.Table{Columns: []view.Column{text("batch"), text("chosen by"), number("items"), number("answers"),
+		Table: &report.Table{Columns: []report.Column{text("batch"), text("chosen by"), number("items"), number("answers"),
 			number("skipped"), text("reviewers"), text("merged"), number("conflicts")}}}
 	for _, b := range status.Batches {
 		by, merged := "the model to start from", "no"

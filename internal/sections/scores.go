@@ -12,6 +12,7 @@ import (
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/stats"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
 	"github.com/erreval/erreval/scorer"
 )
@@ -20,11 +21,11 @@ import (
 const lookAhead = 1000
 
 // scoreColumns tells which of people's columns a run has, and whether its judgements are of both modes.
-func (m *maker) scoreColumns(ctx context.Context, rows run.Rows, p *run.Process, r Run) (human []evaluation.HumanScores,
-	both bool, err error) {
+func (m *maker) scoreColumns(ctx context.Context, rows run.Rows, r Run) (human []evaluation.HumanScores, both bool,
+	err error) {
 	seen, modes := map[string]bool{}, map[string]bool{}
 	rows.Limit = lookAhead
-	_, err = rows.Each(ctx, p, r.Path, func(row *dataset.Row) error {
+	_, err = rows.Each(ctx, quiet(), r.Path, func(row *dataset.Row) error {
 		for _, name := range row.Columns() {
 			seen[name] = true
 		}
@@ -48,13 +49,13 @@ func (m *maker) scoreColumns(ctx context.Context, rows run.Rows, p *run.Process,
 
 // scores are the figures of "erreval meta scores": against people's, and by mode where both were judged.
 func (m *maker) scores(ctx context.Context, r Run) ([]view.Section, error) {
-	rows, said, err := m.open(r)
+	rows, err := m.o.Open(r.Path)
 	if err != nil {
 		return nil, err
 	}
 	o := evaluation.DefaultScoreOptions(rows.Taxonomy)
 	o.Intervals = m.intervals(rows.Taxonomy)
-	if o.Human, o.ByMode, err = m.scoreColumns(ctx, rows, said.process(), r); err != nil {
+	if o.Human, o.ByMode, err = m.scoreColumns(ctx, rows, r); err != nil {
 		return nil, err
 	}
 	if len(o.Human) == 0 && !o.ByMode {
@@ -67,7 +68,7 @@ func (m *maker) scores(ctx context.Context, r Run) ([]view.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut, err := m.read(ctx, &rows, said.process(), r, isAnyRow, scores.ReadScores)
+	cut, err := m.read(ctx, &rows, r, isAnyRow, scores.ReadScores)
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +93,13 @@ func (m *maker) scores(ctx context.Context, r Run) ([]view.Section, error) {
 
 func lift(rows []evaluation.LiftRow) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Lift: what showing the errors to the judge changes",
-		Table: &view.Table{Columns: append([]view.Column{text("dimension"), number("rows"), number("unscored"),
-			number("without the errors"), number("with them")}, interval(number, "lift")...)},
+		Table: &report.Table{Columns: []report.Column{text("dimension"), number("rows"), number("unscored"),
+			number("without the errors"), number("with them"), number("lift"), number("p"), number("rows changed")}},
 		Chart: &view.Chart{Kind: "forest", X: "error-aware minus vanilla", Line: new(0.0)}}
-	s.Table.Columns = append(s.Table.Columns, number("p"), number("rows changed"))
 	for _, l := range rows {
 		figure := l.Difference().Figure
-		line := append([]any{l.Dimension, l.Rows, l.Unscored, l.Vanilla, l.ErrorAware}, cells(figure)...)
-		s.Table.Rows = append(s.Table.Rows, append(line, l.P, l.Changed))
+		s.Table.Rows = append(s.Table.Rows, []any{l.Dimension, l.Rows, l.Unscored, l.Vanilla, l.ErrorAware, figure, l.P,
+			l.Changed})
 		if l.Rows > 0 {
 			s.Chart.Points = append(s.Chart.Points, point("", l.Dimension, figure))
 		}
@@ -109,8 +109,8 @@ func lift(rows []evaluation.LiftRow) view.Section {
 
 func scoreSection(f *evaluation.ScoredFile) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Scores against people's",
-		Table: &view.Table{Columns: append([]view.Column{text("dimension"), text("figure"), number("rows"),
-			number("unscored"), number("mean"), number("people's mean")}, interval(number, "value")...)},
+		Table: &report.Table{Columns: []report.Column{text("dimension"), text("figure"), number("rows"),
+			number("unscored"), number("mean"), number("people's mean"), number("value")}},
 		Chart: &view.Chart{Kind: "forest", X: "correlation", Line: new(0.0)}}
 	if f.Mode != "" {
 		s.Title += ", " + f.Mode
@@ -122,8 +122,7 @@ func scoreSection(f *evaluation.ScoredFile) view.Section {
 				continue
 			}
 			name := scoreMetricName(metric)
-			s.Table.Rows = append(s.Table.Rows, append([]any{d.Dimension, name, d.Rows, d.Unscored, d.Mean, d.HumanMean},
-				cells(figure)...))
+			s.Table.Rows = append(s.Table.Rows, []any{d.Dimension, name, d.Rows, d.Unscored, d.Mean, d.HumanMean, figure})
 			if metric.HigherIsBetter { // the others are no correlations
 				s.Chart.Points = append(s.Chart.Points, point(d.Dimension, name, figure))
 			}
@@ -142,10 +141,9 @@ func scoreMetricName(metric stats.Metric) string {
 
 func scoreDifference(d *evaluation.ScoreDifference) view.Section {
 	s := view.Section{View: view.ViewMeasured, Title: "Did the errors help? Error-aware minus vanilla",
-		Table: &view.Table{Columns: append([]view.Column{text("dimension"), text("figure")},
-			interval(number, "difference")...)},
+		Table: &report.Table{Columns: []report.Column{text("dimension"), text("figure"), number("difference"),
+			number("p")}},
 		Chart: &view.Chart{Kind: "forest", X: "difference", Line: new(0.0)}}
-	s.Table.Columns = append(s.Table.Columns, number("p"))
 	for _, one := range d.Dimensions {
 		for _, metric := range evaluation.ScoreMetrics() {
 			difference := one.Metrics[metric.Key]
@@ -153,8 +151,7 @@ func scoreDifference(d *evaluation.ScoreDifference) view.Section {
 				continue
 			}
 			name := scoreMetricName(metric)
-			s.Table.Rows = append(s.Table.Rows, append(append([]any{one.Dimension, name}, cells(difference.Figure)...),
-				difference.P))
+			s.Table.Rows = append(s.Table.Rows, []any{one.Dimension, name, difference.Figure, difference.P})
 			s.Chart.Points = append(s.Chart.Points, point(one.Dimension, name, difference.Figure))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/erreval/erreval/dataset"
@@ -149,11 +148,23 @@ func (m *maker) add(r Run, made []view.Section) {
 	m.sections = append(m.sections, made...)
 }
 
-// note says why something is missing. It names the run as the report does, and not where its file lies.
+// note says why something is missing.
 func (m *maker) note(r Run, what string, err error) {
-	text := strings.NewReplacer(r.Path, r.Name, "\n", "; ").Replace(err.Error())
-	text = strings.TrimPrefix(text, r.Name+": ")
+	text := strings.TrimPrefix(named(r, err.Error()), r.Name+": ")
 	m.notes = append(m.notes, words.Printable(fmt.Sprintf("%s: no %s: %s", r.Name, what, text)))
+}
+
+// noted is what reading a run said of its file.
+func noted(p *run.Process, r Run) (lines []string) {
+	for _, line := range p.Noted() {
+		lines = append(lines, words.Printable(named(r, line)))
+	}
+	return lines
+}
+
+// named is a text that names the run as the report does, and not where its file lies.
+func named(r Run, text string) string {
+	return strings.NewReplacer(r.Path, r.Name, "\n", "; ").Replace(text)
 }
 
 // limit is the number of rows that a figure reads of a run.
@@ -164,16 +175,13 @@ func (m *maker) limit() int {
 	return maxRows
 }
 
-// open says how a run is read; notes of figures are kept, as those of a terminal would be.
-func (m *maker) open(r Run) (run.Rows, *heard, error) {
-	rows, err := m.o.Open(r.Path)
-	return rows, &heard{}, err
-}
+// quiet is a process that prints nothing; it knows what a terminal would be told of a file.
+func quiet() *run.Process { return &run.Process{Err: io.Discard} }
 
 // read hands the rows of a run to take, under the run's name and at most the first of those that it counts.
-func (m *maker) read(ctx context.Context, rows *run.Rows, p *run.Process, r Run, isCounted func(*dataset.Row) bool,
+func (m *maker) read(ctx context.Context, rows *run.Rows, r Run, isCounted func(*dataset.Row) bool,
 	take run.TakeRows) (cut bool, err error) {
-	err = rows.Read(ctx, p, r.Path, func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
+	err = rows.Read(ctx, quiet(), r.Path, func(ctx context.Context, _ string, read func() (*dataset.Row, error)) error {
 		n := 0
 		return take(ctx, r.Name, func() (*dataset.Row, error) {
 			row, err := read()
@@ -190,23 +198,6 @@ func (m *maker) read(ctx context.Context, rows *run.Rows, p *run.Process, r Run,
 }
 
 func isAnyRow(*dataset.Row) bool { return true }
-
-// heard keeps what is said about a file.
-type heard struct{ text strings.Builder }
-
-func (h *heard) process() *run.Process {
-	return &run.Process{Args: []string{"erreval"}, In: strings.NewReader(""), Out: io.Discard, Err: &h.text,
-		Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }}
-}
-
-func (h *heard) lines(r Run) []string {
-	var lines []string
-	for line := range strings.Lines(h.text.String()) {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "erreval: ")
-		lines = append(lines, strings.ReplaceAll(line, r.Path, r.Name))
-	}
-	return lines
-}
 
 // content is what a run holds that figures can be made of.
 type content struct{ gold, diagnoses, verdicts, scores bool }
@@ -255,72 +246,20 @@ func (m *maker) lookAtRuns(ctx context.Context) ([]content, error) {
 	return holds, errors.Join(errs...)
 }
 
-// Cells and columns of tables.
+// Columns of tables.
 
-func text(title string) view.Column   { return view.Column{Title: title, Kind: "text"} }
-func number(title string) view.Column { return view.Column{Title: title, Kind: "number"} }
-func share(title string) view.Column  { return view.Column{Title: title, Kind: "share"} }
-
-// Titles of the ends of intervals.
-const (
-	columnLow  = "from"
-	columnHigh = "to"
-)
-
-// interval are the columns of a figure and its interval.
-func interval(column func(string) view.Column, title string) []view.Column {
-	return []view.Column{column(title), column(columnLow), column(columnHigh)}
-}
-
-// cells are those of interval.
-func cells(f report.Figure) []any { return []any{f.Value, f.Low, f.High} }
+func text(title string) report.Column   { return report.Column{Title: title} }
+func number(title string) report.Column { return report.Column{Title: title, Right: true} }
 
 func point(group, name string, f report.Figure) view.Point {
 	return view.Point{Group: group, Name: name, Value: f.Value, Low: f.Low, High: f.High}
 }
 
-// converted is a section of a printed report as one of the page. A column in which all cells are numbers is one of
-// numbers.
-func converted(in string, s report.Section) view.Section {
+// onPage is a section of a printed report as one of the page.
+func onPage(in string, s report.Section) view.Section {
 	out := view.Section{View: in, Title: s.Title, Notes: s.Notes}
-	if len(s.Table.Rows) == 0 {
-		return out
-	}
-	out.Table = &view.Table{}
-	for range s.Table.Rows {
-		out.Table.Rows = append(out.Table.Rows, nil)
-	}
-	for at, c := range s.Table.Columns {
-		column := text(c.Title)
-		values, areNumbers := numbersIn(s.Table.Rows, at)
-		if areNumbers {
-			column = number(c.Title)
-		}
-		out.Table.Columns = append(out.Table.Columns, column)
-		for i, row := range s.Table.Rows {
-			cell := any(row[at])
-			if areNumbers {
-				cell = values[i]
-			}
-			out.Table.Rows[i] = append(out.Table.Rows[i], cell)
-		}
+	if len(s.Table.Rows) > 0 {
+		out.Table = &s.Table
 	}
 	return out
-}
-
-// numbersIn reads a column of texts as numbers, a dash or nothing as an unknown one; false where it holds other texts.
-func numbersIn(rows [][]string, at int) (values []report.Number, ok bool) {
-	for _, row := range rows {
-		cell := strings.TrimSpace(row[at])
-		if cell == "" || cell == "–" || cell == "-" {
-			values = append(values, report.Undefined)
-			continue
-		}
-		x, err := strconv.ParseFloat(cell, 64)
-		if isName := len(cell) > 1 && cell[0] == '0' && cell[1] != '.'; err != nil || isName { // as "00" of iterations
-			return nil, false
-		}
-		values, ok = append(values, report.Number(x)), true
-	}
-	return values, ok
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/run"
 	"github.com/erreval/erreval/internal/runrecord"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
 )
 
@@ -195,23 +194,6 @@ func TestShapes(t *testing.T) {
 				t.Errorf("%s, row %d: %d cells in %d columns", s.Title, i, len(row), len(s.Table.Columns))
 			}
 		}
-	}
-}
-
-func TestConverted(t *testing.T) {
-	s := converted(view.ViewMeasured, report.Section{Title: "t", Table: report.Table{
-		Columns: []report.Column{{Title: "name"}, {Title: "n"}, {Title: "iteration"}, {Title: "none"}},
-		Rows:    [][]string{{"a", "1.5", "00", ""}, {"b", "–", "01", "-"}}}})
-	var kinds []string
-	for _, c := range s.Table.Columns {
-		kinds = append(kinds, c.Kind)
-	}
-	if got := strings.Join(kinds, " "); got != "text number text text" {
-		t.Errorf("columns are %s", got)
-	}
-	data, err := json.Marshal(s.Table.Rows)
-	if want := `[["a",1.5,"00",""],["b",null,"01","-"]]`; err != nil || string(data) != want {
-		t.Errorf("%s, want %s: %v", data, want, err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // brief is the report with one table, systems by types, in the place of one for each type.
 func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report {
-	r := c.report(false)
+	r := c.Report()
 	main := &c.Tables[0] // that decides on the order of systems, and what is said in the end
 	if i := slices.IndexFunc(c.Tables, func(t leaderboard.Table) bool { return t.Type == verdicts.Overall }); i >= 0 {
 		main = &c.Tables[i]
@@ -24,7 +24,7 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 	s.Table = report.NewTable("system")
 	s.Table.Clip = true
 	for i := range main.Rows {
-		s.Table.Rows = append(s.Table.Rows, []string{main.Rows[i].System})
+		s.Table.Rows = append(s.Table.Rows, []any{main.Rows[i].System})
 	}
 	var legend []string
 	for i := range c.Tables {
@@ -36,7 +36,7 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 		}
 		s.Table.Columns = append(s.Table.Columns, report.Column{Title: head, Right: true})
 		for j, row := range s.Table.Rows {
-			s.Table.Rows[j] = append(row, winText(table, row[0], table == main))
+			s.Table.Rows[j] = append(row, winText(table, main.Rows[j].System, table == main))
 		}
 	}
 	if len(legend) > 0 {
@@ -45,13 +45,13 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 	s.Notes = append(s.Notes, c.sharedNotes()...)
 	s.Notes = append(s.Notes, "* alone on the first rank; ratings and ranks of each type: erreval rank "+
 		words.Quote(files[0]))
-	r.Sections = append([]report.Section{s}, r.Sections[len(c.Tables):]...)
+	r.Sections = slices.Concat([]report.Section{s}, c.Comparisons(), c.auditSections())
 	best := slices.MaxFunc(main.Rows, func(a, b leaderboard.Row) int { // NaN is less than any number
 		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
 	})
 	if best.WinRate.Value.Defined() {
 		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s.", main.Type, best.System,
-			percentFigure(best.WinRate))
+			best.WinRate.Text(percent))
 	}
 	return r
 }
@@ -63,10 +63,11 @@ func winText(t *leaderboard.Table, system string, interval bool) string {
 		return "–"
 	}
 	row := &t.Rows[i]
-	text := (100 * row.WinRate.Value).Text("%.0f")
+	text := row.WinRate.Value.Text(percent)
 	if interval {
-		text = strings.TrimSuffix(percentFigure(row.WinRate), " %")
+		text = row.WinRate.Text(percent)
 	}
+	text = strings.TrimSuffix(text, " %")
 	isFirst := func(r leaderboard.Row) bool { return r.Rank == 1 }
 	if first := slices.IndexFunc(t.Rows, isFirst); first == i && !slices.ContainsFunc(t.Rows[i+1:], isFirst) {
 		text = "*" + text

@@ -133,24 +133,27 @@ func (c *Comparison) report(matrices bool) *report.Report {
 		r.Facts = append(r.Facts, text)
 	}
 	for i := range c.Tables {
-		r.Sections = append(r.Sections, tableSection(&c.Tables[i]))
+		r.Sections = append(r.Sections, BoardSection(&c.Tables[i]))
 		if matrices {
 			r.Sections = append(r.Sections, matrixSection(&c.Tables[i]))
 		}
 	}
+	r.Sections = slices.Concat(r.Sections, c.Comparisons(), c.auditSections())
+	return r
+}
+
+// Comparisons are the sections about verdicts that are compared with others: of types, of the labels, of modes.
+func (c *Comparison) Comparisons() (sections []report.Section) {
 	if c.Halo != nil {
-		r.Sections = append(r.Sections, haloSection(c.Halo))
+		sections = append(sections, haloSection(c.Halo))
 	}
 	if len(c.Agreement) > 0 {
-		r.Sections = append(r.Sections, c.agreementSection())
+		sections = append(sections, c.agreementSection())
 	}
 	if len(c.Modes) > 0 {
-		r.Sections = append(r.Sections, c.modeSection())
+		sections = append(sections, c.modeSection())
 	}
-	if len(c.Audits) > 0 {
-		r.Sections = append(r.Sections, c.auditSection())
-	}
-	return r
+	return sections
 }
 
 // eloError says how much of Elo's ratings is the draw of the orders; "" where there are none.
@@ -191,7 +194,8 @@ func tableNotes(t *leaderboard.Table) []string {
 	return notes
 }
 
-func tableSection(t *leaderboard.Table) report.Section {
+// BoardSection is the leaderboard of a type.
+func BoardSection(t *leaderboard.Table) report.Section {
 	s := report.Section{Title: t.Type, Notes: tableNotes(t)}
 	if t.Ties.Defined() && t.Ties > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win "+
@@ -201,13 +205,13 @@ func tableSection(t *leaderboard.Table) report.Section {
 		"Glicko-2", "Borda")
 	for i := range t.Rows {
 		row := &t.Rows[i]
-		rank := "–"
-		if row.Rank > 0 {
-			rank = fmt.Sprint(row.Rank)
+		rank := report.Number(row.Rank)
+		if row.Rank == 0 {
+			rank = report.Undefined
 		}
-		table.Rows = append(table.Rows, []string{row.System, rank, row.Interval().Text("%.0f"), plain(row.Won),
-			plain(row.Lost), plain(row.Tied), percentOr(row.WinRate), percentOr(row.Bad), row.Davidson.Text("%.0f"),
-			row.Elo.Text("%.0f"), row.Glicko2.Text("%.0f"), row.Borda.Text("%g")})
+		table.Rows = append(table.Rows, []any{row.System, rank, row.Interval().As("%.0f"), row.Won, row.Lost, row.Tied,
+			row.WinRate.As(percent), row.Bad.Value.As(percent), row.Davidson.As("%.0f"), row.Elo.As("%.0f"),
+			row.Glicko2.As("%.0f"), row.Borda.As("%g")})
 	}
 	s.Table = table
 	return s
@@ -222,27 +226,24 @@ func matrixSection(t *leaderboard.Table) report.Section {
 	s := report.Section{Title: t.Type + ": how often the row wins against the column, in %; a tie is half a win",
 		Table: report.NewTable(titles...)}
 	for i, shares := range t.Wins {
-		cells := []string{fmt.Sprintf("%d %s", i+1, t.Rows[i].System)}
+		cells := []any{fmt.Sprintf("%d %s", i+1, t.Rows[i].System)}
 		for _, share := range shares {
-			cells = append(cells, (100 * share).Text("%.0f"))
+			cells = append(cells, (100 * share).As("%.0f"))
 		}
 		s.Table.Rows = append(s.Table.Rows, cells)
 	}
 	return s
 }
 
-func plain(x float64) string { return fmt.Sprintf("%g", x) }
-
-func percentFigure(f report.Figure) string {
-	return report.Figure{Value: 100 * f.Value, Low: 100 * f.Low, High: 100 * f.High}.Text("%.0f") + " %"
-}
+// percent is the format of shares of verdicts, which are few.
+const percent = "%.0f %%"
 
 func haloSection(h *leaderboard.Halo) report.Section {
 	s := report.Section{Title: "Halo: how much the types are one impression"}
 	s.Notes = append(s.Notes, fmt.Sprintf("mean |tau| between the orders of %s: %s",
 		words.Plural(h.Types, "type", "types"), h.Tau.Text("%.2f")))
 	if h.Pairs > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("the same verdict by all types: %s of %s", (100*h.Same).Text("%.0f %%"),
+		s.Notes = append(s.Notes, fmt.Sprintf("the same verdict by all types: %s of %s", h.Same.Text(percent),
 			words.Plural(h.Pairs, "pair", "pairs")))
 	}
 	return s
@@ -252,8 +253,7 @@ func (c *Comparison) agreementSection() report.Section {
 	s := report.Section{Title: "Agreement of the judges with the labels, on the same pairs",
 		Table: report.NewTable("type", "pairs", "same", "kappa")}
 	for _, a := range c.Agreement {
-		s.Table.Rows = append(s.Table.Rows, []string{a.Type, fmt.Sprint(a.Pairs), (100 * a.Same).Text("%.0f %%"),
-			a.Kappa.Text("%.2f")})
+		s.Table.Rows = append(s.Table.Rows, []any{a.Type, a.Pairs, a.Same.As(percent), a.Kappa.As("%.2f")})
 	}
 	return s
 }
@@ -263,38 +263,30 @@ func (c *Comparison) modeSection() report.Section {
 		Notes: []string{"whether they change for the better, people's verdicts tell: erreval meta pairs --human"},
 		Table: report.NewTable("type", "pairs", "changed")}
 	for _, m := range c.Modes {
-		s.Table.Rows = append(s.Table.Rows, []string{m.Type, fmt.Sprint(m.Pairs), (100 * m.Changed).Text("%.0f %%")})
+		s.Table.Rows = append(s.Table.Rows, []any{m.Type, m.Pairs, m.Changed.As(percent)})
 	}
 	return s
 }
 
-// auditSection shows what judges go by.
-func (c *Comparison) auditSection() report.Section {
+// auditSections show what judges go by, where that is known.
+func (c *Comparison) auditSections() []report.Section {
+	if len(c.Audits) == 0 {
+		return nil
+	}
 	s := report.Section{Title: "What the judges go by besides quality",
 		Notes: []string{"without such a liking: changed 0 %, first wins 50 %, longer wins 50 % if length says nothing " +
 			"about quality; position and length are log odds with the systems held constant, 0 without a liking"},
 		Table: report.NewTable("judge, type", "changed", "reversed", "first wins", "longer wins", "own wins", "position",
 			"length", "own text")}
 	for _, a := range c.ShownAudits() {
-		own := "–"
-		if a.Own > 0 {
-			own = percentFigure(a.OwnWins)
-		}
-		s.Table.Rows = append(s.Table.Rows, []string{a.Judge + ", " + a.Type, percentOr(a.Changed), percentOr(a.Reversed),
-			percentOr(a.FirstWins), percentOr(a.LongWins), own, a.Position.Text("%.2f"), a.Length.Text("%.2f"),
-			a.OwnSlope.Text("%.2f")})
+		s.Table.Rows = append(s.Table.Rows, []any{a.Judge + ", " + a.Type, a.Changed.As(percent), a.Reversed.As(percent),
+			a.FirstWins.As(percent), a.LongWins.As(percent), a.OwnWins.As(percent), a.Position.As("%.2f"),
+			a.Length.As("%.2f"), a.OwnSlope.As("%.2f")})
 		for _, note := range a.Notes {
 			if !slices.Contains(s.Notes, note) {
 				s.Notes = append(s.Notes, note)
 			}
 		}
 	}
-	return s
-}
-
-func percentOr(f report.Figure) string {
-	if !f.Value.Defined() {
-		return "–"
-	}
-	return percentFigure(f)
+	return []report.Section{s}
 }

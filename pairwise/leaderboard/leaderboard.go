@@ -345,8 +345,8 @@ func (t *Table) comparable(whole *rated, samples []*rated) []*rated {
 		return kept
 	}
 	t.Notes = append(t.Notes,
-		fmt.Sprintf("in %.0f %% of the resamples not every system could be rated: the intervals of the "+
-			"ratings are those of the clustered errors", 100*(1-float64(len(kept))/float64(len(samples)))))
+		fmt.Sprintf("in %s of the resamples not every system could be rated: the intervals of the ratings are those of "+
+			"the clustered errors", report.Number(1-float64(len(kept))/float64(len(samples))).Text("%.0f %%")))
 	return nil
 }
 

@@ -46,28 +46,36 @@ func (r *Report) Report() *report.Report {
 		out.Facts = append(out.Facts, fmt.Sprintf("%s left out: the judge has no verdict",
 			words.Plural(r.Unjudged, "pair is", "pairs are")))
 	}
+	out.Sections = append([]report.Section{r.Accords()}, r.Others()...)
+	return out
+}
+
+// Accords are the judge's verdicts against people's; only where a judge has some.
+func (r *Report) Accords() report.Section {
 	table := report.NewTable("pairs", "number", "accuracy", "constant", "macro-F1", "kappa")
 	for _, a := range []struct {
 		name string
 		*Accord
 	}{{"all", r.WithTies}, {"without ties", r.WithoutTies}} {
-		table.Rows = append(table.Rows, []string{a.name, fmt.Sprint(a.Pairs), a.Accuracy.Text("%.3f"),
-			a.Constant.Text("%.3f"), a.MacroF1.Text("%.3f"), a.Kappa.Text("%.3f")})
+		table.Rows = append(table.Rows, []any{a.name, a.Pairs, a.Accuracy.As("%.3f"), a.Constant.As("%.3f"),
+			a.MacroF1.As("%.3f"), a.Kappa.As("%.3f")})
 	}
+	return report.Section{Title: "The judge's verdicts against people's majority (" + r.Type + ")", Table: table}
+}
+
+// Others are the sections besides Accords.
+func (r *Report) Others() []report.Section {
 	orders := report.NewTable("estimator", "tau")
 	for _, k := range r.Rankings {
-		orders.Rows = append(orders.Rows, []string{k.Estimator, k.Tau.Text("%.2f")})
+		orders.Rows = append(orders.Rows, []any{k.Estimator, k.Tau.As("%.2f")})
 	}
-	out.Sections = []report.Section{
-		{Title: "The judge's verdicts against people's majority (" + r.Type + ")", Table: table},
-		{Title: "Order of the systems by the judge and by people", Table: orders},
-	}
+	others := []report.Section{{Title: "Order of the systems by the judge and by people", Table: orders}}
 	if l := r.Lift; l != nil {
-		out.Sections = append(out.Sections, report.Section{Title: "Did showing the errors help?", Notes: []string{
+		others = append(others, report.Section{Title: "Did showing the errors help?", Notes: []string{
 			fmt.Sprintf("accuracy on %s judged in both modes: vanilla %s, error-aware %s, difference %s, p %s "+
 				"(McNemar's %s); %d with another verdict", words.Plural(l.Pairs, "pair", "pairs"), l.Vanilla.Text("%.3f"),
 				l.ErrorAware.Text("%.3f"), l.Difference.Text("%+.3f"), l.Difference.P.Text("%.3f"), l.McNemar.Text("%.3f"),
 				l.Changed)}})
 	}
-	return out
+	return others
 }

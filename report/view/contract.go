@@ -317,20 +317,9 @@ type Section struct {
 	Title string   `json:"title"`
 	Run   string   `json:"run,omitempty"` // the run's name
 	Notes []string `json:"notes,omitempty"`
-	Table *Table   `json:"table,omitempty"`
-	Chart *Chart   `json:"chart,omitempty"`
-}
 
-// Table is a grid; every row has as many cells as there are columns. A cell is a text, a number or null.
-type Table struct {
-	Columns []Column `json:"columns"`
-	Rows    [][]any  `json:"rows"`
-}
-
-// Column is the heading of a column.
-type Column struct {
-	Title string `json:"title"`
-	Kind  string `json:"kind"` // "text", "number", "share" (0 to 1, shown as %)
+	Table *report.Table `json:"table,omitempty"`
+	Chart *Chart        `json:"chart,omitempty"`
 }
 
 // Chart is a picture: "forest" (Points with intervals, one below the other), "matrix" (Cells), or "lines" (Series).

@@ -63,11 +63,11 @@ func (h *History) identifier(title string, of func(*Metrics) *Evaluation) report
 		titles = append(titles, f.short, "±")
 	}
 	s.Table = report.NewTable(titles...)
-	add := func(name string, v *Evaluation, cells func(key string) (value, change string)) {
-		row := []string{name, fmt.Sprint(v.Rows)}
+	add := func(name string, v *Evaluation, cells func(key string) (value report.Number, change any)) {
+		row := []any{name, v.Rows}
 		for _, f := range shownFigures {
 			value, change := cells(f.key)
-			row = append(row, value, change)
+			row = append(row, (100 * value).As("%.1f"), change)
 		}
 		s.Table.Rows = append(s.Table.Rows, row)
 	}
@@ -78,18 +78,18 @@ func (h *History) identifier(title string, of func(*Metrics) *Evaluation) report
 			continue
 		}
 		if last == nil && m.Before != "" {
-			add(m.Before, v, func(key string) (string, string) { return v.Figures[key].beforeCell(), "" })
+			add(m.Before, v, func(key string) (report.Number, any) { return v.Figures[key].before(), "" })
 		}
-		add(m.name(), v, func(key string) (string, string) { return v.Figures[key].cells() })
+		add(m.name(), v, func(key string) (report.Number, any) { return v.Figures[key].cells() })
 		last = v
 	}
 	if last != nil {
-		add("most frequent labels for every row", last, func(key string) (string, string) {
+		add("most frequent labels for every row", last, func(key string) (report.Number, any) {
 			v, ok := last.Constant[key]
 			if !ok {
 				v = report.Undefined
 			}
-			return hundredths(v), ""
+			return v, ""
 		})
 	}
 	return s
@@ -104,29 +104,22 @@ func (m *Metrics) name() string {
 }
 
 // cells are the figure and its change against the model before; f may be nil.
-func (f *Figure) cells() (value, change string) {
+func (f *Figure) cells() (value report.Number, change any) {
 	switch {
 	case f == nil:
-		return "-", ""
+		return report.Undefined, ""
 	case f.Difference == nil:
-		return hundredths(f.Value), ""
+		return f.Value, ""
 	}
-	return hundredths(f.Value), fmt.Sprintf("%+.1f", 100*float64(f.Difference.Value))
+	return f.Value, (100 * f.Difference.Value).As("%+.1f")
 }
 
-// beforeCell is the figure of the model before; f may be nil.
-func (f *Figure) beforeCell() string {
+// before is the figure of the model before; f may be nil.
+func (f *Figure) before() report.Number {
 	if f == nil || f.Difference == nil {
-		return "-"
+		return report.Undefined
 	}
-	return hundredths(f.Difference.Before)
-}
-
-func hundredths(n report.Number) string {
-	if !n.Defined() {
-		return "-"
-	}
-	return (100 * n).Text("%.1f")
+	return f.Difference.Before
 }
 
 // verifier is a table as the paper's Table 8.
@@ -135,8 +128,8 @@ func (h *History) verifier() report.Section {
 		Table: report.NewTable("Iteration", "Label sets", "Right", "Accuracy", "Precision", "Recall", "F1")}
 	for _, m := range h.Iterations {
 		if v := m.Verifier; v != nil {
-			s.Table.Rows = append(s.Table.Rows, []string{m.name(), fmt.Sprint(v.Rows), fmt.Sprint(v.Right),
-				hundredths(v.Accuracy), hundredths(v.Precision), hundredths(v.Recall), hundredths(v.F1)})
+			s.Table.Rows = append(s.Table.Rows, []any{m.name(), v.Rows, v.Right, (100 * v.Accuracy).As("%.1f"),
+				(100 * v.Precision).As("%.1f"), (100 * v.Recall).As("%.1f"), (100 * v.F1).As("%.1f")})
 		}
 	}
 	return s
@@ -159,9 +152,9 @@ func (h *History) counts() report.Section {
 	s := report.Section{Title: "Training rows with each label", Table: report.NewTable(titles...)}
 	s.Table.Columns = append(s.Table.Columns, report.Column{Title: "From"})
 	for _, m := range h.Iterations {
-		row := []string{IterationName(m.Iteration), fmt.Sprint(m.Training.Rows)}
+		row := []any{IterationName(m.Iteration), m.Training.Rows}
 		for _, y := range h.of.Types {
-			row = append(row, fmt.Sprint(m.Training.Labels[y.Name]))
+			row = append(row, m.Training.Labels[y.Name])
 		}
 		s.Table.Rows = append(s.Table.Rows, append(row, m.Training.kindWords()))
 	}
@@ -172,12 +165,12 @@ func (m *Metrics) perLabel() report.Section {
 	s := report.Section{Title: fmt.Sprintf("Labels, iteration %s", IterationName(m.Iteration)),
 		Table: report.NewTable("Label", "Rows", "Predicted", "Precision", "Recall", "F1", "Threshold")}
 	for _, l := range m.Measured().Labels {
-		threshold := ""
+		var threshold any = ""
 		if t, ok := m.Thresholds[l.Label]; ok {
-			threshold = fmt.Sprintf("%.3f", t)
+			threshold = report.Number(t).As("%.3f")
 		}
-		s.Table.Rows = append(s.Table.Rows, []string{l.Label, fmt.Sprint(l.Support), fmt.Sprint(l.Predicted),
-			hundredths(l.Precision), hundredths(l.Recall), hundredths(l.F1), threshold})
+		s.Table.Rows = append(s.Table.Rows, []any{l.Label, l.Support, l.Predicted, (100 * l.Precision).As("%.1f"),
+			(100 * l.Recall).As("%.1f"), (100 * l.F1).As("%.1f"), threshold})
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -56,7 +57,7 @@ func (s *Summary) Text(w io.Writer) error {
 	}
 	for _, y := range s.taxonomy.Types {
 		if n := s.Labels[y.Code]; n > 0 {
-			fmt.Fprintf(w, " %s %.1f%%", y.Code, 100*float64(n)/float64(s.Examples))
+			fmt.Fprintf(w, " %s %s", y.Code, report.Percent(n, s.Examples))
 		}
 	}
 	fmt.Fprintln(w)
