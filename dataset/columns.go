@@ -53,12 +53,16 @@ func (e *ColumnsError) Error() string {
 		}
 		meant := cmp.Or(spelling.Meant(e.named[i], e.First.Columns()), own, "COLUMN")
 		quoted = append(quoted, strconv.Quote(e.named[i]))
-		options = append(options, e.option+words.Quote(field+"="+meant))
+		options = append(options, words.Quote(field+"="+meant))
 	}
-	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s", e.First.Source, columns, strings.Join(quoted, ", "), where,
-		e.First.columnList(), hold, strings.Join(options, " "))
+	next := " " + e.option
+	if rest, ok := strings.CutPrefix(e.option, "?"); ok { // the first parameter of an address
+		next = "&" + rest
+	}
+	text := fmt.Sprintf("%s: no %s %s%s; %s; name %s %s%s", e.First.Source, columns, strings.Join(quoted, ", "), where,
+		e.First.columnList(), hold, e.option, strings.Join(options, next))
 	for _, field := range e.optional {
-		text += fmt.Sprintf(" (and, where there is one, %s%s=COLUMN)", e.option, field)
+		text += fmt.Sprintf(" (and, where there is one, %s%s=COLUMN)", strings.TrimLeft(next, " "), field)
 	}
 	if fit := fitting(e.First); len(fit) > 0 && !slices.Contains(fit, e.task) {
 		text += "; the columns are those of another task: --taxonomy " + strings.Join(fit, " or ")

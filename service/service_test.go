@@ -234,6 +234,8 @@ func TestRefusals(t *testing.T) {
 		{"too many bad rows", "POST", "/v1/identify", "1\n2\n3\n4\n", nil, 413, "more than 3 rows"},
 		{"a missing column", "POST", "/v1/identify", `{"question":"a"}`, nil, 400, `no column "passage"`},
 		{"a column of another name", "POST", "/v1/identify", `{"q":"a","passage":"p"}`, nil, 400, "with ?map=question=COLUMN"},
+		{"columns of other names", "POST", "/v1/identify", `{"q":"a","p":"b"}`, nil, 400,
+			"as in: ?map=question=COLUMN&map=passage=COLUMN (and, where there is one, &map=answer=COLUMN)"},
 		{"a map of no field", "POST", "/v1/score?map=q=question", rowsOf(1), nil, 400, `comes first: ?map=question=q`},
 		{"no list", "POST", "/v1/identify", `[{"question":`, header("Content-Type", "application/json"), 400, "ends in its"},
 		{"the wrong method", "GET", "/v1/score", "", nil, 405, "takes POST"},

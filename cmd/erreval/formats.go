@@ -24,8 +24,8 @@ func readFileOptions(ctx *cli.Context) run.FileOptions {
 		Delimiter: ctx.String("delimiter"), Encoding: ctx.String("encoding"), MaxRecord: ctx.String("max-record")}
 }
 
-// inputsOfFormat are the inputs for which --format holds against their names. Where the line has standard input or output
-// or a name that does not tell, the flag is for these; it is none of a variable in the environment.
+// inputsOfFormat are the inputs for which --format, where it was typed, goes before their names. Where the line has
+// standard input or output, or a name that does not tell, the flag is for these alone.
 func inputsOfFormat(ctx *cli.Context) []string {
 	inputs := ctx.Args().Slice()
 	for _, flag := range []string{"gold", "human-file"} {

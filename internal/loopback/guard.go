@@ -108,7 +108,8 @@ func (g *Guard) foreign(r *http.Request) bool {
 // WithToken lets through what knows the token.
 func (g *Guard) WithToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		ok := strings.EqualFold(scheme, "Bearer")
 		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(g.Token)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			Refuse(w, http.StatusUnauthorized, g.Hint)

@@ -35,7 +35,7 @@ func ParseSize(text string) (int64, error) {
 	for _, u := range []struct {
 		suffix string
 		bytes  float64
-	}{{"GB", 1e9}, {"MB", 1e6}, {"GIB", 1 << 30}, {"MIB", 1 << 20}} {
+	}{{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"GIB", 1 << 30}, {"MIB", 1 << 20}, {"KIB", 1 << 10}} {
 		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
 			number, unit = strings.TrimSpace(rest), u.bytes
 			break

@@ -55,3 +55,17 @@ func TestOr(t *testing.T) {
 		}
 	}
 }
+
+func TestParseSize(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "1024": 1024, "1KiB": 1024, "2 kb": 2000, "1.5MB": 1.5e6,
+		"16MiB": 16 << 20, "8GB": 8e9} {
+		if got, err := ParseSize(text); got != want || err != nil {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0", "-1KB", "KiB", "1TB", "much"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}

@@ -146,6 +146,9 @@ func (o *ExportOptions) formats() ([]string, error) {
 		return nil, optionErrorf("--proposals %q: there are %s", o.Proposals, strings.Join(review.Shows(), ", "))
 	case o.Reviewer != "" && (review.CheckReviewer(o.Reviewer) != nil || strings.ContainsAny(o.Reviewer, `/\`)):
 		return nil, optionErrorf("--reviewer %q is no name that a folder can have", o.Reviewer)
+	case strings.Contains(o.Reviewer, ","):
+		return nil, optionErrorf("--reviewer %q: files are for one reviewer; export once for each, without a comma",
+			o.Reviewer)
 	case o.Format == AllFormats:
 		return all, nil
 	case !slices.Contains(all, o.Format):

@@ -137,6 +137,8 @@ func TestGuards(t *testing.T) {
 			200},
 		"a program, no browser": {func(r *http.Request) { r.Header.Del("Origin"); r.Header.Del("Sec-Fetch-Site") }, 200},
 		"no token":              {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		"a scheme in any case":  {set("Authorization", "bEARER "+p.guard.Token), 200},
+		"another scheme":        {set("Authorization", "Basic "+p.guard.Token), 401},
 		"an empty token":        {set("Authorization", "Bearer "), 401},
 		"a wrong token":         {set("Authorization", "Bearer "+strings.Repeat("A", len(p.guard.Token))), 401},
 		"the token's beginning": {set("Authorization", "Bearer "+p.guard.Token[:20]), 401},
