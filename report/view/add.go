@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // facet finds or begins a facet that may have so many values. Where there are too many facets it is one that is dead.
@@ -30,7 +31,7 @@ func (f *facetBuild) valueNumber(name string) int {
 	n, known := f.values[name]
 	if !known {
 		if len(f.names) == f.most {
-			f.dead = true
+			f.dead, f.why = true, fmt.Sprintf("has more than %d values", f.most)
 			return -1
 		}
 		n = len(f.names)
@@ -119,8 +120,10 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 		}
 		if r.columns[i].isText {
 			value(c.facet, r.columns[i].text)
-		} else {
+		} else if !c.facet.dead {
 			c.facet.dead, c.facet.places = true, nil
+			c.facet.why = fmt.Sprintf("has a value of more than %d characters: %q", maxColumnText,
+				words.First(r.columns[i].text, maxColumnText/2)+"…")
 		}
 	}
 	b.addIssues(r, s)
