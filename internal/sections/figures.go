@@ -1,6 +1,7 @@
 package sections
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,16 +140,13 @@ func noSuchColumn(s view.Source, column string) error {
 			columns = append(columns, name)
 		}
 	}
-	text := "no column does"
-	if len(columns) > 0 {
-		text = "those that do are " + strings.Join(columns, ", ")
-	}
+	text := "columns that tell systems apart: " + cmp.Or(strings.Join(columns, ", "), "none")
 	why := ""
 	if index, ok := s.(*view.Index); ok {
 		why = index.WhyNotOffered(column)
 	}
 	if why != "" {
-		return report.OptionErrorf("--by %s: the column %s, and cannot tell systems apart; %s", column, why, text)
+		return report.OptionErrorf("--by %s: the column %s; %s", column, why, text)
 	}
 	if meant := spelling.Meant(column, columns); meant != "" {
 		text = fmt.Sprintf("did you mean %s? %s", meant, text)

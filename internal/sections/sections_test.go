@@ -278,7 +278,7 @@ func TestManyColumns(t *testing.T) {
 	}
 	for column, want := range map[string]string{
 		"comment": `--by comment: the column has a value of more than 80 characters: "long long`,
-		"topc":    "no such column with few short values; did you mean topic? those that do are topic",
+		"topc":    "no such column with few short values; did you mean topic? columns that tell systems apart: topic",
 	} {
 		if _, err := ComputeFigures(t.Context(), o.Source, column); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
