@@ -26,6 +26,15 @@ func (b *builder) facet(key string, most int) *facetBuild {
 	return f
 }
 
+// refuse ends the facet of a column for a value that is too long.
+func (f *facetBuild) refuse(text string) {
+	if !f.dead {
+		f.dead, f.places = true, nil
+		f.why = fmt.Sprintf("has a value of more than %d characters: %q", maxColumnText,
+			words.First(text, maxColumnText/2)+"…")
+	}
+}
+
 // valueNumber is that of a value; -1 where there are too many.
 func (f *facetBuild) valueNumber(name string) int {
 	n, known := f.values[name]
@@ -120,10 +129,8 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 		}
 		if r.columns[i].isText {
 			value(c.facet, r.columns[i].text)
-		} else if !c.facet.dead {
-			c.facet.dead, c.facet.places = true, nil
-			c.facet.why = fmt.Sprintf("has a value of more than %d characters: %q", maxColumnText,
-				words.First(r.columns[i].text, maxColumnText/2)+"…")
+		} else {
+			c.facet.refuse(r.columns[i].text)
 		}
 	}
 	b.addIssues(r, s)
