@@ -40,8 +40,8 @@ func rankCommand(e *env) *cli.Command {
 func pairColumnFlags() []cli.Flag {
 	own := stages.OwnColumns()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "item", Usage: "`COLUMN[,COLUMN]` that says what both texts were written for (default: " + verdicts.Item +
-			", or the taxonomy's group field)"},
+		&cli.StringFlag{Name: "item", Usage: "`COLUMN[,COLUMN]` that says what both texts were written for (default: " +
+			verdicts.Item + ", or the taxonomy's group field)"},
 		&cli.StringFlag{Name: "system-a", Value: own.SystemA, Usage: "`COLUMN` with the first system"},
 		&cli.StringFlag{Name: "system-b", Value: own.SystemB, Usage: "`COLUMN` with the second system"},
 	}

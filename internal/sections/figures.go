@@ -1,11 +1,14 @@
 package sections
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/erreval/erreval/internal/spelling"
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/report/view"
@@ -68,36 +71,122 @@ func ComputeFigures(ctx context.Context, s view.Source, column string) (*Figures
 		f.system = "column." + column
 	}
 	if column != "" && !slices.Contains(ways(c, f.system), f.system) {
-		return nil, report.OptionErrorf("--by %s: the rows have no such column with few short values", column)
+		return nil, noSuchColumn(s, column)
 	}
 	for _, by := range ways(c, f.system) {
-		for i := range c.Facets {
-			if !isFinding(c.Facets[i].Key) {
-				continue
-			}
-			counts, err := s.Counts(ctx, view.CountsQuery{Facet: c.Facets[i].Key, By: by})
-			if err != nil {
-				return nil, err
-			}
-			f.Shares = append(f.Shares, sharesIn(counts, &c.Facets[i], by)...)
-		}
-		for _, m := range c.Measures {
-			if !strings.HasPrefix(m.Key, "score.") {
-				continue
-			}
-			h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: by})
-			if err != nil {
-				return nil, err
-			}
-			for _, column := range h.Columns {
-				one := Mean{Measure: m.Key, By: by, Column: column.Name, Rows: column.Rows, Missing: column.Missing}
-				mean, low, high := stats.Mean(column.Rows, column.Sum, column.Squares)
-				one.Mean, one.Low, one.High = report.Number(mean), report.Number(low), report.Number(high)
-				f.Means = append(f.Means, one)
-			}
+		if err := errors.Join(f.addShares(ctx, s, by), f.addMeans(ctx, s, by)); err != nil {
+			return nil, err
 		}
 	}
 	return f, nil
+}
+
+func (f *Figures) addShares(ctx context.Context, s view.Source, by string) error {
+	facets := s.Catalog().Facets
+	for i := range facets {
+		if !isFinding(facets[i].Key) {
+			continue
+		}
+		counts, err := s.Counts(ctx, view.CountsQuery{Facet: facets[i].Key, By: by})
+		if err != nil {
+			return err
+		}
+		shares := sharesIn(counts, &facets[i], by)
+		if by == f.system {
+			shares = append(shares, f.emptyShares(facets[i].Key, shares)...)
+		}
+		f.Shares = append(f.Shares, shares...)
+	}
+	return nil
+}
+
+func (f *Figures) addMeans(ctx context.Context, s view.Source, by string) error {
+	for _, m := range s.Catalog().Measures {
+		if !strings.HasPrefix(m.Key, "score.") {
+			continue
+		}
+		h, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key, By: by})
+		if err != nil {
+			return err
+		}
+		columns := h.Columns
+		if by == f.system {
+			all, err := s.Histogram(ctx, view.HistogramQuery{Measure: m.Key})
+			if err != nil {
+				return err
+			}
+			columns = withEmpty(columns, all.Columns[0])
+		}
+		for _, column := range columns {
+			one := Mean{Measure: m.Key, By: by, Column: column.Name, Rows: column.Rows, Missing: column.Missing}
+			mean, low, high := stats.Mean(column.Rows, column.Sum, column.Squares)
+			one.Mean, one.Low, one.High = report.Number(mean), report.Number(low), report.Number(high)
+			f.Means = append(f.Means, one)
+		}
+	}
+	return nil
+}
+
+// noSuchColumn says why a column does not tell systems apart, and which do.
+func noSuchColumn(s view.Source, column string) error {
+	var columns []string
+	for _, f := range s.Catalog().Facets {
+		if name, ok := strings.CutPrefix(f.Key, "column."); ok || f.Key == defaultSystem {
+			columns = append(columns, name)
+		}
+	}
+	text := "columns that tell systems apart: " + cmp.Or(strings.Join(columns, ", "), "none")
+	why := ""
+	if index, ok := s.(*view.Index); ok {
+		why = index.WhyNotOffered(column)
+	}
+	if why != "" {
+		return report.OptionErrorf("--by %s: the column %s; %s", column, why, text)
+	}
+	if meant := spelling.Meant(column, columns); meant != "" {
+		text = fmt.Sprintf("did you mean %s? %s", meant, text)
+	}
+	return report.OptionErrorf("--by %s: the rows have no such column with few short values; %s", column, text)
+}
+
+// emptyColumn is the name of rows without a value in the column that tells systems apart.
+const emptyColumn = "(empty)"
+
+// emptyShares are those of the rows that are in none of the columns of shares, by what they leave of all rows. They
+// have no intervals: sums over groups cannot be taken from each other.
+func (f *Figures) emptyShares(facet string, shares []Share) (empty []Share) {
+	for _, s := range f.Shares {
+		if s.Facet != facet || s.By != "" {
+			continue
+		}
+		for _, one := range shares {
+			if one.Value == s.Value {
+				s.Rows, s.Of = s.Rows-one.Rows, s.Of-one.Of
+			}
+		}
+		if s.Of == 0 && s.Rows == 0 {
+			continue
+		}
+		if s.Share.Defined() {
+			s.Share = report.Number(float64(s.Rows) / float64(s.Of))
+		}
+		s.By, s.Column, s.Low, s.High = f.system, emptyColumn, report.Undefined, report.Undefined
+		empty = append(empty, s)
+	}
+	return empty
+}
+
+// withEmpty gives the columns of a measure, and one of the rows of all that are in none of them, if there are any.
+func withEmpty(columns []view.HistogramColumn, all view.HistogramColumn) []view.HistogramColumn {
+	all.Name = emptyColumn
+	for _, c := range columns {
+		all.Rows, all.Missing = all.Rows-c.Rows, all.Missing-c.Missing
+		all.Sum, all.Squares = all.Sum-c.Sum, all.Squares-c.Squares
+	}
+	if all.Rows+all.Missing == 0 {
+		return columns
+	}
+	return append(slices.Clip(columns), all)
 }
 
 // isFinding tells facets of what was found from those of what rows are.

@@ -1,6 +1,7 @@
 package sections
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func (p *printer) columns(by string) (names []string) {
 	for _, v := range p.catalog.Facets[i].Values {
 		names = append(names, v.Name)
 	}
-	return names
+	return append(names, emptyColumn)
 }
 
 // looked are those of the names of which rows were looked at.
@@ -104,8 +105,10 @@ func (p *printer) shares(facet, title string) (sections []report.Section) {
 func (p *printer) sharesBy(facet string, values []view.Value, by string, names []string, title string) report.Section {
 	s := report.Section{Title: title}
 	if len(names) > maxColumns {
-		s.Notes = append(s.Notes, fmt.Sprintf("the first %d of %d are shown", maxColumns, len(names)))
-		names = names[:maxColumns]
+		shown, rest := p.largest(facet, values[0].Name, by, names)
+		s.Notes = append(s.Notes, fmt.Sprintf("the %d largest of %d are shown; the others have %s", maxColumns, len(names),
+			words.Plural(rest, "row", "rows")))
+		names = shown
 	}
 	s.Table = report.NewTable(facet)
 	for _, name := range names {
@@ -134,6 +137,21 @@ func (p *printer) sharesBy(facet string, values []view.Value, by string, names [
 	}
 	s.Table.Rows = append(s.Table.Rows, of)
 	return s
+}
+
+// largest are the maxColumns of the names of which most rows were looked at, in their order, and the rows of the
+// others.
+func (p *printer) largest(facet, value, by string, names []string) (largest []string, rest int) {
+	rows := func(name string) int { return p.find(facet, value, by, name).Of }
+	bySize := slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rows(b), rows(a)) })
+	for _, name := range names {
+		if slices.Contains(bySize[:maxColumns], name) {
+			largest = append(largest, name)
+		} else {
+			rest += rows(name)
+		}
+	}
+	return largest, rest
 }
 
 // find is a share; one of no rows where there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,6 +221,50 @@ func TestFigures(t *testing.T) {
 	answers, err := Answers(t.Context(), o.Source)
 	if c := o.Source.Catalog(); err != nil || len(answers) != 3*(len(c.Facets)+len(c.Measures)) {
 		t.Errorf("%d answers: %v", len(answers), err)
+	}
+}
+
+// TestManyColumns: of 14 topics and rows without one the 12 largest are shown, in order; three topics have two rows each,
+// the others three, and four rows are without.
+func TestManyColumns(t *testing.T) {
+	var rows strings.Builder
+	add := func(topic, comment string, n int) {
+		for range n {
+			fmt.Fprintf(&rows, `{"question":"q%d","answer":"a","passage":"p","topic":%q,"comment":%q,"diagnosis":`+
+				`{"labels":["Vague"],"probabilities":{"Vague":0.9}}}`+"\n", rows.Len(), topic, comment)
+		}
+	}
+	add("", "short", 4)
+	for i := range 14 {
+		add(fmt.Sprintf("t%02d", i), "short", 2+min(i/3, 1))
+	}
+	add("t13", strings.Repeat("long ", 30), 1)
+	path := filepath.Join(t.TempDir(), "in.jsonl")
+	if err := os.WriteFile(path, []byte(rows.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, path)
+	f, err := ComputeFigures(t.Context(), o.Source, "topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := Print(o.Source.Catalog(), f).Markdown(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"the 12 largest of 15 are shown; the others have 6 rows",
+		"| label | t03 | t04 |", "| t13 | (empty) |", "(rows that were looked at) | 3 | 3 |", "| 4 | 4 |"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
+	}
+	for column, want := range map[string]string{
+		"comment": `--by comment: the column has a value of more than 80 characters: "long long`,
+		"topc":    "no such column with few short values; did you mean topic? columns that tell systems apart: topic",
+	} {
+		if _, err := ComputeFigures(t.Context(), o.Source, column); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type Report struct {
 	Alpha      report.Number  `json:"alpha"`     // Krippendorff's, nominal, of people
 	AlphaLow   report.Number  `json:"alpha_low"` // of the interval, which resamples items
 	AlphaHigh  report.Number  `json:"alpha_high"`
-	Agreement  report.Number  `json:"agreement"`   // share of equal verdicts of two people, the mean over pairs with two or more
+	Agreement  report.Number  `json:"agreement"`   // share of equal verdicts of two people, the mean over pairs
 	NoMajority int            `json:"no_majority"` // pairs on which no verdict has more votes than every other
 	Majority   map[string]int `json:"majority"`    // pairs by people's verdict
 	// TiesMerged: nobody said both_bad, so that both kinds of ties are one.

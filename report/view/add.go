@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/words"
 )
 
 // facet finds or begins a facet that may have so many values. Where there are too many facets it is one that is dead.
@@ -25,12 +26,21 @@ func (b *builder) facet(key string, most int) *facetBuild {
 	return f
 }
 
+// refuse ends the facet of a column for a value that is too long.
+func (f *facetBuild) refuse(text string) {
+	if !f.dead {
+		f.dead, f.places = true, nil
+		f.why = fmt.Sprintf("has a value of more than %d characters: %q", maxColumnText,
+			words.First(text, maxColumnText/2)+"…")
+	}
+}
+
 // valueNumber is that of a value; -1 where there are too many.
 func (f *facetBuild) valueNumber(name string) int {
 	n, known := f.values[name]
 	if !known {
 		if len(f.names) == f.most {
-			f.dead = true
+			f.dead, f.why = true, fmt.Sprintf("has more than %d values", f.most)
 			return -1
 		}
 		n = len(f.names)
@@ -120,7 +130,7 @@ func (b *builder) add(r *prepared, s *source, run int) error {
 		if r.columns[i].isText {
 			value(c.facet, r.columns[i].text)
 		} else {
-			c.facet.dead, c.facet.places = true, nil
+			c.facet.refuse(r.columns[i].text)
 		}
 	}
 	b.addIssues(r, s)

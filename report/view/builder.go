@@ -63,7 +63,8 @@ type facetBuild struct {
 	runs   []bool
 	rows   int
 	most   int  // values that it may have
-	dead   bool // more came
+	dead   bool // more came, or one that is too long
+	why    string
 }
 
 type measureBuild struct {

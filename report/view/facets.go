@@ -8,6 +8,7 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/discover/issues"
+	"github.com/erreval/erreval/internal/words"
 	"github.com/erreval/erreval/pairwise/verdicts"
 	"github.com/erreval/erreval/report"
 )
@@ -15,7 +16,7 @@ import (
 // makeFacets puts the facets into the catalogue.
 func (b *builder) makeFacets() {
 	b.meta.Facets = make([]facetMeta, len(b.facets))
-	b.meta.Catalog.Facets = []Facet{}
+	b.meta.Catalog.Facets, b.meta.NotOffered = []Facet{}, map[string]string{}
 	offered := slices.Clone(b.facets)
 	slices.SortStableFunc(offered, func(x, y *facetBuild) int { return facetPlace(x.key) - facetPlace(y.key) })
 	for _, f := range offered {
@@ -34,7 +35,9 @@ func (b *builder) makeFacets() {
 			for i := range m.Places {
 				m.Places[i] = -1
 			}
-			if f.dead && !strings.HasPrefix(f.key, prefixColumn) {
+			if name, isColumn := strings.CutPrefix(f.key, prefixColumn); isColumn {
+				b.meta.NotOffered[name] = b.whyNotOffered(f, name)
+			} else if f.dead {
 				b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, fmt.Sprintf(
 					"%s: more than %d values; rows cannot be filtered by it", f.key, f.most))
 			}
@@ -64,6 +67,17 @@ func (b *builder) isOffered(f *facetBuild) bool {
 	}
 	m := b.columns[name].measure
 	return (m.dead || m.rows == 0) && 2*len(f.names) <= f.rows // else a measure, or names rather than kinds
+}
+
+// whyNotOffered says of the facet of a column that is not offered what is wrong with it.
+func (b *builder) whyNotOffered(f *facetBuild, column string) string {
+	switch m := b.columns[column].measure; {
+	case !m.dead && m.rows > 0:
+		return "holds numbers"
+	case f.dead:
+		return f.why
+	}
+	return fmt.Sprintf("has %s in %s", words.Plural(len(f.names), "value", "values"), words.Plural(f.rows, "row", "rows"))
 }
 
 func facetPlace(key string) int {

@@ -56,6 +56,8 @@ type meta struct {
 	Facets   []facetMeta // by number
 	Measures []string    // keys by number; "" is not offered
 	Groups   int
+	// NotOffered says of other columns why no facet has their values, by name.
+	NotOffered map[string]string
 }
 
 // facetMeta says what numbers of values mean in the store.
@@ -117,6 +119,9 @@ func (x *Index) Close() error { return x.store.close() }
 
 // Catalog implements Source. Do not change it.
 func (x *Index) Catalog() *Catalog { return &x.meta.Catalog }
+
+// WhyNotOffered says why a column of the rows is no facet, as "has more than 50 values"; "" where that is not known.
+func (x *Index) WhyNotOffered(column string) string { return x.meta.NotOffered[column] }
 
 // Files are those of the runs, in their order.
 func (x *Index) Files() []File { return slices.Clone(x.meta.Files) }
