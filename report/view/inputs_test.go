@@ -95,9 +95,13 @@ func TestColumns(t *testing.T) {
 	if len(got) != 4 || got[0] != `0 1 "Who was it?"` || !strings.HasSuffix(got[1], `"Wer?"`) || got[3] != `2 line 1 ""` {
 		t.Errorf("%q", got)
 	}
+	questions, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if c := x.Catalog(); c.Runs[0].Columns["passage"] != "context" || c.Runs[1].Columns["question"] != "frage" ||
-		c.Task != "question-generation@1.1" {
-		t.Error(c.Runs, c.Task)
+		c.Task != questions.ID() {
+		t.Errorf("runs %v, task %s; want columns context and frage, task %s", c.Runs, c.Task, questions.ID())
 	}
 	if i, ok := x.measures["column.size"]; !ok || x.Catalog().Measures[i].High != 4 || x.Catalog().Measures[i].Step != 1 {
 		t.Error(show(x.Catalog().Measures))

@@ -73,5 +73,7 @@ func TestData(t *testing.T) {
 	if err != nil || sample != nil {
 		t.Fatal(sample, err)
 	}
-	golden(t, "columns.json", Data{Catalog: x.Catalog(), Rows: columns})
+	catalog := *x.Catalog()
+	catalog.Task = "question-generation@1.1" // that of the recorded rows, where the built-in one is newer
+	golden(t, "columns.json", Data{Catalog: &catalog, Rows: columns})
 }
