@@ -238,7 +238,8 @@ func TestScoresErrors(t *testing.T) {
 			o := DefaultScoreOptions(questions(t))
 			o.Human = []HumanScores{{"fluency", []string{"h"}}}
 			c.change(&o)
-			if _, err := measureScores(t, o, c.files...); err == nil || !strings.Contains(err.Error(), c.want) || !isOption(err) {
+			_, err := measureScores(t, o, c.files...)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !isOption(err) {
 				t.Errorf("got %v, want an error of options: %s", err, c.want)
 			}
 		})

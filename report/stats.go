@@ -20,8 +20,8 @@ type Stats struct {
 	Systems  []SystemStats `json:"systems"`  // in order of appearance
 	All      SystemStats   `json:"all"`      // of the rows of all systems together
 	// Differences of two systems in each column; of three or more, how far the best is from the one nearest to it.
-	Differences []Contrast `json:"differences,omitempty"`
-	Thresholds []Thresholds  `json:"thresholds,omitempty"` // of the files whose records say them
+	Differences []Contrast   `json:"differences,omitempty"`
+	Thresholds  []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
 
 	columns  []column
 	few      int // systems of fewer than FewGroups groups, which are not compared
@@ -84,7 +84,7 @@ type StatsOptions struct {
 	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
 	Issues     func(*dataset.Row) (ids []string, searched bool)
 	IssueNames map[string]string // by id
-	Thresholds []Thresholds // of the files
+	Thresholds []Thresholds      // of the files
 }
 
 // Values of StatsOptions.By that are no columns.

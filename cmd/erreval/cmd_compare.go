@@ -315,7 +315,8 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 	case d != pairwise.All && d != pairwise.Random && !strings.HasPrefix(d, pairwise.Baseline):
 		return nil, nil, exit.Usagef("--design %q: it is all, random or baseline=SYSTEM", d)
 	case m.By == "":
-		return nil, nil, exit.Usagef("%s does not say what outputs are written for; name the field or column with --pair-by", t.ID())
+		return nil, nil, exit.Usagef("%s does not say what outputs are written for; name the field or column "+
+			"with --pair-by", t.ID())
 	case m.Design.Pairs < 0:
 		return nil, nil, exit.Usagef("--pairs %d: give a number of pairs, or 0 for all", m.Design.Pairs)
 	}

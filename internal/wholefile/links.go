@@ -37,8 +37,9 @@ func RefuseLink(path string) error {
 	return nil // what else is wrong, who opens it finds
 }
 
-// RefuseIrregular is an error if there is something at path, or behind a link there, that a file must not take the place
-// of: a device, a pipe or a socket, and a name of the process's streams such as /dev/stdout. A folder is not its matter.
+// RefuseIrregular is an error if there is something at path, or behind a link there, that a file must not take the
+// place of: a device, a pipe or a socket, and a name of the process's streams such as /dev/stdout. A folder is not its
+// matter.
 func RefuseIrregular(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
