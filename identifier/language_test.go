@@ -43,7 +43,6 @@ func TestLanguage(t *testing.T) {
 		"names among English":     {[]string{"en"}, []string{"Who?", "a", english + " (" + arabic + ")"}, false, ""},
 		"French, too short":       {[]string{"en"}, []string{"Quand ?", "en 1931", "Le pont a ouvert en 1931."}, false, ""},
 		"no letters":              {[]string{"en"}, []string{"1 + 1 = ?", "2", "1 + 1 = 2"}, false, ""},
-		"no text":                 {[]string{"en"}, []string{"", "", ""}, false, ""},
 		"not UTF-8":               {[]string{"en"}, []string{"a", "b", strings.Repeat("\xff", 700)}, false, "passage: "},
 		"any language":            {[]string{"en"}, []string{"Quand ?", "en 1931", french}, true, ""},
 		"a model of any":          {nil, []string{"Quand ?", "en 1931", french}, false, ""},

