@@ -65,6 +65,9 @@ type conversation struct {
 
 // conversationOf reads the conversation that a field is taken from; nil where the field or the value is none of one.
 func conversationOf(field string, raw json.RawMessage) *conversation {
+	if raw[0] != '[' { // of each field of each row: most are texts
+		return nil
+	}
 	response, input := isChatField(field)
 	if !response && !input {
 		return nil

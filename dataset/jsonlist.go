@@ -164,7 +164,7 @@ func (l *list) fillRows() error {
 		}
 		rows, isArticle, err := flattenArticle(raw, l.in.Max)
 		var log string
-		if err == nil && !isArticle {
+		if err == nil && !isArticle && !l.inside { // a log is no item of a list
 			rows, log, err = flattenLog(raw, l.in.Max)
 		}
 		switch {

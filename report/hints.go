@@ -12,22 +12,21 @@ const mostHinted = 60
 
 // hints finds a column that may tell systems apart where none is called "system": one of another usual name with some
 // values.
-type hints map[string]map[string]bool // column to its values, one more than mostHinted at most
+type hints map[string]map[string]bool // columns of the first row to their values, one more than mostHinted at most
 
 func (h *hints) add(row *dataset.Row) {
 	if *h == nil {
 		*h = hints{}
+		for _, name := range row.Columns() {
+			usual := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "_name"), "_id")
+			if slices.Contains([]string{"model", "system", "generator", "run"}, usual) {
+				(*h)[name] = map[string]bool{}
+			}
+		}
 	}
-	for _, name := range row.Columns() {
-		usual := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "_name"), "_id")
-		if !slices.Contains([]string{"model", "system", "generator", "run"}, usual) || len((*h)[name]) > mostHinted {
-			continue
-		}
-		if (*h)[name] == nil {
-			(*h)[name] = map[string]bool{}
-		}
-		if raw, _ := row.Get(name); string(raw) != "null" {
-			(*h)[name][string(raw)] = true
+	for name, values := range *h {
+		if raw, ok := row.Get(name); ok && len(values) <= mostHinted && string(raw) != "null" {
+			values[string(raw)] = true
 		}
 	}
 }
