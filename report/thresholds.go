@@ -22,7 +22,7 @@ func NewThresholds(file string, types dataset.Probabilities, t *taxonomy.Taxonom
 	var parts []string
 	for _, y := range t.Types {
 		if p, ok := types.Get(y.Name); ok && !y.NoError {
-			parts = append(parts, fmt.Sprintf("%s %.2f", y.Code, p))
+			parts = append(parts, fmt.Sprintf("%s %g", y.Code, p))
 		}
 	}
 	return Thresholds{file, types, strings.Join(parts, ", ")}
