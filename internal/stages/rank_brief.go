@@ -75,15 +75,11 @@ func winText(t *leaderboard.Table, system string, interval bool) string {
 	return text
 }
 
-// sharedNotes are those of all tables, each once, with the types that it is about. What is said of Davidson's ratings
-// is left out with them.
+// sharedNotes are those of all tables, each once, with the types that it is about.
 func (c *Comparison) sharedNotes() (notes []string) {
 	types := map[string][]string{}
 	for i := range c.Tables {
 		for _, note := range tableNotes(&c.Tables[i]) {
-			if strings.HasPrefix(note, "Davidson") {
-				continue
-			}
 			if types[note] == nil {
 				notes = append(notes, note)
 			}

@@ -201,6 +201,10 @@ func BoardSection(t *leaderboard.Table) report.Section {
 		s.Notes = append(s.Notes, fmt.Sprintf("Davidson: between equal systems a tie is %.3g times as likely as a win "+
 			"of either", float64(t.Ties)))
 	}
+	if t.LacksDavidson() {
+		s.Notes = append(s.Notes, "Davidson's model has no finite ratings for these games: ever larger differences explain "+
+			"them ever better")
+	}
 	table := report.NewTable("system", "rank", "rating", "won", "lost", "tied", "win rate", "both bad", "Davidson", "Elo",
 		"Glicko-2", "Borda")
 	for i := range t.Rows {

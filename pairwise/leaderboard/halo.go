@@ -140,10 +140,6 @@ func notesOn(t *Table) []string {
 		"is linked to those that are rated by games that only one side won: it cannot be compared with them",
 		"are linked to those that are rated by games that only one side won: they cannot be compared with them")
 	add(rating.NoGames, "has no game by this type", "have no game by this type")
-	if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Standing == rating.Rated && !r.Davidson.Defined() }) {
-		notes = append(notes, "Davidson's model has no finite ratings for these games: ever larger differences explain them "+
-			"ever better")
-	}
 	decided := t.Verdicts[verdicts.A] + t.Verdicts[verdicts.B]
 	if decided == 0 {
 		notes = append(notes, "all games are ties: every system that is rated has the same rating")

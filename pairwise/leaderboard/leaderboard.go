@@ -166,6 +166,11 @@ type Table struct {
 	Wins         Matrix         `json:"wins"`
 }
 
+// LacksDavidson tells whether Davidson's model has no finite ratings for these games.
+func (t *Table) LacksDavidson() bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Standing == rating.Rated && !r.Davidson.Defined() })
+}
+
 // Row is a system in a table. Ratings are points on the scale of Elo, where 400 are a tenfold chance.
 type Row struct {
 	System string `json:"system"`
