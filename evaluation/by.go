@@ -14,19 +14,13 @@ type ByValue struct {
 	Figures []report.Figure `json:"figures"` // the main figure, of each file
 }
 
-// mostValues is how many values of a column are told apart.
-const mostValues = 500
-
 // valueBy gives a row's value in the column of --by; "" without one.
 func valueBy(row *dataset.Row, column string) (string, error) {
 	if column == "" {
 		return "", nil
 	}
-	raw, ok := row.Get(column)
-	if !ok {
-		return "", report.NoColumn("--by", row, column)
-	}
-	return dataset.ShortName(dataset.PlainText(raw)), nil
+	value, _, err := report.SystemOf(row, column)
+	return value, err
 }
 
 // byValue computes the figures of each value, by name; values has that of each row.
@@ -35,8 +29,9 @@ func byValue(values []string, figures func(rows []int) ([]report.Figure, error))
 	for i, value := range values {
 		rows[value] = append(rows[value], i)
 	}
-	if len(rows) > mostValues {
-		return nil, report.OptionErrorf("--by: more than %d different values; choose a column that names systems", mostValues)
+	if len(rows) > report.MostSystems {
+		return nil, report.OptionErrorf("--by: more than %d different values; choose a column that names systems",
+			report.MostSystems)
 	}
 	for _, value := range slices.Compact(slices.Sorted(slices.Values(values))) {
 		f, err := figures(rows[value])

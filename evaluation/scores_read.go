@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -56,12 +55,8 @@ func (s *Scores) addRow(row *dataset.Row) error {
 	if r.group, err = report.GroupOf(row, s.o.Taxonomy, s.o.Intervals.Group); err != nil {
 		return err
 	}
-	raw, ok := row.Get(cmp.Or(s.o.System, dataset.ColumnSystem))
-	switch {
-	case ok && string(raw) != "null":
-		r.system = dataset.ShortName(dataset.PlainText(raw))
-	case s.o.System != "":
-		return report.NoColumn("--by", row, s.o.System)
+	if r.system, _, err = report.SystemOf(row, s.o.System); err != nil {
+		return err
 	}
 	for _, h := range s.o.Human {
 		x, err := s.readMean(&h, row)

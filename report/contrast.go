@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/internal/words"
@@ -131,11 +130,11 @@ func (s *Stats) contrastSection() Section {
 		if resampled {
 			line = append(line, rangeText(scale*d.Low, scale*d.High, format), d.P.As("%.3f"), d.PHolm.As("%.3f"))
 		}
-		out.Title = fmt.Sprintf("%s minus %s, in points; scores on their own scale", d.System, d.Than)
+		out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than)
 		out.Table.Rows = append(out.Table.Rows, line)
 	}
-	if len(s.shownOf(kindScore)) == 0 {
-		out.Title = strings.TrimSuffix(out.Title, "; scores on their own scale")
+	if len(s.shownOf(kindScore)) > 0 {
+		out.Title += "; scores on their own scale"
 	}
 	return out
 }

@@ -93,8 +93,23 @@ const (
 	ByNothing = "none"
 )
 
-// mostSystems is the largest number of systems: a column with more values does not name systems.
-const mostSystems = 500
+// MostSystems is the largest number of systems: a column with more values does not name systems.
+const MostSystems = 500
+
+// SystemOf names the system of a row: by a column or, for "", by dataset.ColumnSystem where the row has one. It is not
+// known without; a row without the column that is given is an *OptionError.
+func SystemOf(row *dataset.Row, by string) (name string, known bool, err error) {
+	raw, ok := row.Get(cmp.Or(by, dataset.ColumnSystem))
+	switch {
+	case ok && string(raw) != "null":
+		return dataset.ShortName(dataset.PlainText(raw)), true, nil
+	case by == "":
+		return "", false, nil
+	case ok:
+		return "(null)", true, nil
+	}
+	return "", false, NoColumn("--by", row, by)
+}
 
 // Kinds of columns.
 const (
@@ -175,9 +190,9 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 		if err != nil {
 			return err
 		}
-		if _, known := t.systems[system]; !known && len(t.systems) == mostSystems {
+		if _, known := t.systems[system]; !known && len(t.systems) == MostSystems {
 			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
-				t.o.By, mostSystems)
+				t.o.By, MostSystems)
 		}
 		group := "" // Wilson's intervals need none
 		if t.o.Intervals.Method == Bootstrap {
@@ -191,24 +206,16 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 
 // systemOf names the row's system; "" is that of all files.
 func (t *Tally) systemOf(row *dataset.Row, file string) (string, error) {
-	column := t.o.By
 	switch t.o.By {
 	case ByFile:
 		return file, nil
 	case ByNothing:
 		return "", nil
-	case "":
-		column = dataset.ColumnSystem
 	}
-	raw, ok := row.Get(column)
-	switch {
-	case ok && string(raw) != "null":
+	name, known, err := SystemOf(row, t.o.By)
+	if err != nil || known {
 		t.named = true
-		return dataset.ShortName(dataset.PlainText(raw)), nil
-	case ok && t.o.By != "":
-		return "(null)", nil
-	case t.o.By != "":
-		return "", NoColumn("--by", row, column)
+		return name, err
 	}
 	return file, nil
 }

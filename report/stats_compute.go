@@ -15,10 +15,9 @@ func (s *Stats) withAll() []*SystemStats {
 	return append(all, &s.All)
 }
 
-// means are the values of each column for each system, and last for all rows: shares, and mean scores. NaN where no row
-// is known.
-func (t *Tally) means(total [][]float64) (means [][]float64) {
-	for _, cells := range appendSum(total) {
+// means are the values of each column in each block: shares, and mean scores. NaN where no row is known.
+func (t *Tally) means(blocks [][]float64) (means [][]float64) {
+	for _, cells := range blocks {
 		row := make([]float64, len(t.stats.columns))
 		for c, column := range t.stats.columns {
 			row[c] = cells[2*c+1] / cells[2*column.of]
@@ -41,9 +40,8 @@ func appendSum(blocks [][]float64) [][]float64 {
 
 func (t *Tally) computeShares(ctx context.Context) error {
 	s, systems := &t.stats, len(t.stats.Systems)
-	total := t.sums.sumByBlock(nil, systems)
+	total := appendSum(t.sums.sumByBlock(nil, systems))
 	means := t.means(total)
-	total = appendSum(total)
 	for i, system := range s.withAll() {
 		for c, column := range s.columns {
 			one := cell{Share{int(total[i][2*c+1]), Number(means[i][c]), Undefined, Undefined}, int(total[i][2*column.of])}
@@ -61,7 +59,9 @@ func (t *Tally) computeShares(ctx context.Context) error {
 	var samples [][][]float64
 	if t.o.Intervals.Method == Bootstrap {
 		var err error
-		if samples, err = resample(ctx, t.sums, &t.o.Intervals, systems, t.means); err != nil {
+		if samples, err = resample(ctx, t.sums, &t.o.Intervals, systems, func(total [][]float64) [][]float64 {
+			return t.means(appendSum(total))
+		}); err != nil {
 			return err
 		}
 		s.setIntervals(samples, groups)
