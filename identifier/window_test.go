@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/erreval/erreval/identifier"
+	"github.com/erreval/erreval/identifier/window"
 	"github.com/erreval/erreval/models"
 )
 
-// TestWindowEqualsTraining compares rows with a window to the token with what training/common.py makes of them, by Hugging
-// Face's tokenizer (window/testdata/make_cases.py).
+// TestWindowEqualsTraining compares what is read of a text with what training/window.py chose, and rows with a window
+// to the token with what training/common.py makes of them, by Hugging Face's tokenizer (window/testdata/make_cases.py).
 func TestWindowEqualsTraining(t *testing.T) {
 	f, err := os.Open("window/testdata/cases.jsonl")
 	if err != nil {
@@ -25,16 +27,24 @@ func TestWindowEqualsTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	encoders := map[int]*identifier.Encoder{} // by the words of the window
-	lines := bufio.NewScanner(f)
-	for lines.Buffer(nil, 1<<20); lines.Scan(); {
+	lines, n := bufio.NewScanner(f), 0
+	for lines.Buffer(nil, 1<<20); lines.Scan(); n++ {
 		var c struct {
 			ID, Text   string
 			Others     []string
 			Words      int
+			Read       [][2]int // in characters
 			IDs, Types []int64
 		}
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
+		}
+		var read [][2]int
+		for _, p := range window.Choose(c.Text, c.Others, c.Words) {
+			read = append(read, [2]int{utf8.RuneCountInString(c.Text[:p.From]), utf8.RuneCountInString(c.Text[:p.To])})
+		}
+		if !slices.Equal(read, c.Read) {
+			t.Errorf("%s: read %v, want %v of %q for %q", c.ID, read, c.Read, c.Text, c.Others)
 		}
 		if encoders[c.Words] == nil {
 			m.Manifest.Window = &models.Window{Field: "passage", Words: c.Words}
@@ -49,6 +59,9 @@ func TestWindowEqualsTraining(t *testing.T) {
 		if !slices.Equal(got.IDs, c.IDs) || !slices.Equal(got.Types, c.Types) {
 			t.Errorf("%s: ids and types are\n%v\n%v, want\n%v\n%v", c.ID, got.IDs, got.Types, c.IDs, c.Types)
 		}
+	}
+	if n < 200 {
+		t.Errorf("%d cases, want 200", n)
 	}
 }
 

@@ -1,10 +1,6 @@
 package window_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,39 +8,6 @@ import (
 	"github.com/erreval/erreval/identifier/window"
 	"github.com/erreval/erreval/models"
 )
-
-// TestChooseEqualsTraining compares with what training/window.py chose (testdata/make_cases.py).
-func TestChooseEqualsTraining(t *testing.T) {
-	f, err := os.Open("testdata/cases.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines, n := bufio.NewScanner(f), 0
-	lines.Buffer(nil, 1<<20)
-	for ; lines.Scan(); n++ {
-		var c struct {
-			ID     string   `json:"id"`
-			Text   string   `json:"text"`
-			Others []string `json:"others"`
-			Words  int      `json:"words"`
-			Read   [][2]int `json:"read"` // in characters
-		}
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
-		var got [][2]int
-		for _, p := range window.Choose(c.Text, c.Others, c.Words) {
-			got = append(got, [2]int{utf8.RuneCountInString(c.Text[:p.From]), utf8.RuneCountInString(c.Text[:p.To])})
-		}
-		if !slices.Equal(got, c.Read) {
-			t.Errorf("%s: read %v, want %v of %q for %q", c.ID, got, c.Read, c.Text, c.Others)
-		}
-	}
-	if n < 200 {
-		t.Errorf("%d cases, want 200", n)
-	}
-}
 
 // TestChooseByHand follows the choice on texts short enough to follow.
 func TestChooseByHand(t *testing.T) {
