@@ -24,8 +24,8 @@ type layout struct {
 	segments        []int64 // one a field
 	highlight       int     // the model's field that is marked in the last one, or -1
 	max             int     // tokens, special ones included
-	window          int     // the model's field of which a window is read, or -1
-	words           int     // of that window
+	windowed        int     // the model's field of which a window is read, or -1
+	window          models.Window
 }
 
 func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
@@ -36,9 +36,9 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 	f := &m.Manifest
 	l := &layout{tokenizer: tok, text: f.Join == models.JoinText, fields: f.Fields, separatorText: f.Separator,
 		max:      f.MaxTokens,
-		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight), window: -1}
+		segments: f.Segments, highlight: slices.Index(f.Fields, f.Highlight), windowed: -1}
 	if f.Window != nil {
-		l.window, l.words = slices.Index(f.Fields, f.Window.Field), f.Window.Words
+		l.windowed, l.window = slices.Index(f.Fields, f.Window.Field), *f.Window
 	}
 	if len(l.segments) == 0 {
 		l.segments = make([]int64, len(f.Fields))
@@ -62,11 +62,11 @@ func newLayout(m *models.Model, t *taxonomy.Taxonomy) (*layout, error) {
 func (l *layout) setWindow(words int) error {
 	switch {
 	case words == WholeField:
-		l.window = -1
-	case words > 0 && l.window < 0:
+		l.windowed = -1
+	case words > 0 && l.windowed < 0:
 		return errors.New("its manifest names no window, so nothing says of which field; leave --window out")
 	case words > 0:
-		l.words = words
+		l.window.Words, l.window.Ends = words, min(l.window.Ends, words/2)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (l *layout) read(e Extent) map[string][]int {
 	if len(e.Read) == 0 {
 		return nil
 	}
-	return map[string][]int{l.fields[l.window]: slices.Clone(e.Read)}
+	return map[string][]int{l.fields[l.windowed]: slices.Clone(e.Read)}
 }
 
 // Encoder turns rows into encodings. Each goroutine needs its own; Clone makes one.
@@ -174,12 +174,12 @@ func (e *Encoder) Encode(values []string) (*Encoding, error) {
 // chooseWindow leaves of the field with a window what is read of it.
 func (e *Encoder) chooseWindow() {
 	e.out.Read = e.out.Read[:0]
-	at := e.layout.window
+	at := e.layout.windowed
 	if at < 0 {
 		return
 	}
 	text := e.parts[at]
-	parts := window.Choose(text, slices.Concat(e.parts[:at], e.parts[at+1:]), e.layout.words)
+	parts := window.Choose(text, slices.Concat(e.parts[:at], e.parts[at+1:]), e.layout.window)
 	if len(parts) == 1 && parts[0] == (window.Span{To: len(text)}) {
 		return
 	}

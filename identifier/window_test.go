@@ -26,13 +26,14 @@ func TestWindowEqualsTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoders := map[int]*identifier.Encoder{} // by the words of the window
+	encoders := map[models.Window]*identifier.Encoder{}
 	lines, n := bufio.NewScanner(f), 0
 	for lines.Buffer(nil, 1<<20); lines.Scan(); n++ {
 		var c struct {
 			ID, Text   string
 			Others     []string
 			Words      int
+			Ends       int // 0 in most
 			Read       [][2]int // in characters
 			IDs, Types []int64
 		}
@@ -40,19 +41,20 @@ func TestWindowEqualsTraining(t *testing.T) {
 			t.Fatal(err)
 		}
 		var read [][2]int
-		for _, p := range window.Choose(c.Text, c.Others, c.Words) {
+		w := models.Window{Field: "passage", Words: c.Words, Ends: c.Ends}
+		for _, p := range window.Choose(c.Text, c.Others, w) {
 			read = append(read, [2]int{utf8.RuneCountInString(c.Text[:p.From]), utf8.RuneCountInString(c.Text[:p.To])})
 		}
 		if !slices.Equal(read, c.Read) {
 			t.Errorf("%s: read %v, want %v of %q for %q", c.ID, read, c.Read, c.Text, c.Others)
 		}
-		if encoders[c.Words] == nil {
-			m.Manifest.Window = &models.Window{Field: "passage", Words: c.Words}
-			if encoders[c.Words], err = identifier.NewEncoder(m, questions(t)); err != nil {
+		if encoders[w] == nil {
+			m.Manifest.Window = &w
+			if encoders[w], err = identifier.NewEncoder(m, questions(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := encoders[c.Words].Encode([]string{c.Others[0], c.Others[1], c.Text})
+		got, err := encoders[w].Encode([]string{c.Others[0], c.Others[1], c.Text})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,12 @@ type Manifest struct {
 	Taxonomy     string `json:"taxonomy"`    // the taxonomy it was trained on, as in "question-generation@1.1"
 
 	Languages []string `json:"languages,omitempty"` // that it reads, codes of ISO 639-1 as in "en"; none means any
-	Labels    []string `json:"labels"`              // in the order of the logits
+	// LanguageField is the field that must be in one of these; "" looks at the longest field, and at the one under evaluation.
+	LanguageField string `json:"language_field,omitempty"`
+
+	Labels []string `json:"labels"` // in the order of the logits
+	// NotJudged are the labels that the model gives to no row, since it is not good enough at them.
+	NotJudged []string `json:"not_judged,omitempty"`
 	Fields    []string `json:"fields"`              // in the order of the input; the last is cut first
 	Join      string   `json:"join"`                // JoinFields or JoinText
 	Separator string   `json:"separator"`           // token between fields
@@ -104,6 +109,8 @@ type Manifest struct {
 type Window struct {
 	Field string `json:"field"` // of the model's
 	Words int    `json:"words"` // at most, from MinWindow to MaxWindow
+	// Ends are words at the beginning of the field, and as many at its end, that are read in any case; at most half of Words.
+	Ends int `json:"ends,omitempty"`
 }
 
 // File is the identity of a file.
@@ -177,6 +184,8 @@ func (m *Manifest) Validate() error {
 	for _, code := range m.Languages {
 		f.require(languageForm.MatchString(code), "languages: %q is no code of ISO 639-1, as in \"en\"", code)
 	}
+	f.require(m.LanguageField == "" || len(m.Languages) > 0 && slices.Contains(m.Fields, m.LanguageField),
+		"language_field is %q; it must be one of the fields, beside languages", m.LanguageField)
 	m.checkInput(&f)
 	m.checkLabels(&f)
 	m.checkFiles(&f)
@@ -199,6 +208,7 @@ func (m *Manifest) checkInput(f *faults) {
 	w := m.Window
 	f.require(w == nil || slices.Contains(m.Fields, w.Field) && w.Words >= MinWindow && w.Words <= MaxWindow,
 		"window must name one of the fields, and from %d to %d words", MinWindow, MaxWindow)
+	f.require(w == nil || w.Ends >= 0 && w.Ends <= w.Words/2, "window: ends must be 0 to half of the words")
 	f.require(slices.Contains(m.Inputs, "input_ids") && areUnique(m.Inputs),
 		"inputs must name input_ids, and each input once")
 	for _, name := range m.Inputs {
@@ -213,6 +223,10 @@ func (m *Manifest) checkInput(f *faults) {
 
 func (m *Manifest) checkLabels(f *faults) {
 	f.require(len(m.Labels) > 0 && areUnique(m.Labels), "labels must name at least one label, each once")
+	f.require(areUnique(m.NotJudged), "not_judged must name each label once")
+	for _, label := range m.NotJudged {
+		f.require(slices.Contains(m.Labels, label), "not_judged: %q is not among the labels", label)
+	}
 	for _, label := range slices.Sorted(maps.Keys(m.Thresholds)) {
 		p := m.Thresholds[label]
 		f.require(slices.Contains(m.Labels, label), "thresholds: %q is not among the labels", label)
@@ -282,6 +296,9 @@ func (m *Manifest) InputText() string {
 		m.Join, m.MaxTokens)
 	if w := m.Window; w != nil {
 		text += fmt.Sprintf("; of the %s the %d words that bear most on the rest", w.Field, w.Words)
+		if w.Ends > 0 {
+			text += ", and its beginning and end"
+		}
 	}
 	return text
 }

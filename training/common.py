@@ -68,11 +68,11 @@ def load_tokenizer(base):
 class Encoder:
     """Rows to ids, segments and the target's token span; the layout is the manifest's `join: fields`. With labels it is the verifier's.
 
-    `words` is the length of the reading window, 0 for none.
+    `words` is the length of the reading window, 0 for none; `ends` words at either end of it are always read.
     """
 
-    def __init__(self, tokenizer, max_tokens, words=0):
-        self.t, self.max, self.words = tokenizer, max_tokens, words
+    def __init__(self, tokenizer, max_tokens, words=0, ends=0):
+        self.t, self.max, self.words, self.ends = tokenizer, max_tokens, words, ends
         self.cls, self.sep, self.pad = (tokenizer.token_to_id(x) for x in ("[CLS]", "[SEP]", "[PAD]"))
 
     def ids(self, text):
@@ -80,7 +80,7 @@ class Encoder:
 
     def __call__(self, question, answer, passage, target="", original="", labels=None, words=None):
         words = self.words if words is None else words
-        passage = window.read(passage, [question, answer], words) if words else passage
+        passage = window.read(passage, [question, answer], words, self.ends) if words else passage
         texts, segments = [question, answer, passage], SEGMENTS
         if labels is not None:
             texts, segments = [labels, *texts], VERIFIER_SEGMENTS

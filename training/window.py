@@ -111,15 +111,27 @@ def scores(texts, others):
     return out
 
 
-def choose(text, others, most):
-    """Spans [from, to] of the text that is read: its sentences with the highest scores, in their order, `most` words at most."""
+def outer(order, found, most):
+    """The sentences that come first in this order, of `most` words together."""
+    keep = set()
+    for i in order:
+        if sum(found[k][2] for k in keep) + found[i][2] > most:
+            break
+        keep.add(i)
+    return keep
+
+
+def choose(text, others, most, ends=0):
+    """Spans [from, to] of the text that is read: its sentences with the highest scores, in their order, `most` words at most,
+    with those of its first and last `ends` words."""
     found = sentences(text)
     if sum(n for _, _, n in found) <= most:
         return [[0, len(text)]]
     s = scores([text[a:b] for a, b, _ in found], others)
-    keep, used = set(), 0
+    keep = outer(range(len(found)), found, ends) | outer(reversed(range(len(found))), found, ends)
+    used = sum(found[i][2] for i in keep)
     for i in sorted(range(len(found)), key=lambda i: (-s[i], i)):
-        if used + found[i][2] <= most:
+        if i not in keep and used + found[i][2] <= most:
             keep.add(i)
             used += found[i][2]
     out = []
@@ -131,6 +143,6 @@ def choose(text, others, most):
     return out
 
 
-def read(text, others, most):
+def read(text, others, most, ends=0):
     """The text that is read."""
-    return " ".join(text[a:b] for a, b in choose(text, others, most))
+    return " ".join(text[a:b] for a, b in choose(text, others, most, ends))

@@ -59,13 +59,13 @@ type sentence struct {
 }
 
 // Choose gives the parts of text that are read, in their order: the sentences that bear most on others, of at most
-// `most` words together, which must be models.MinWindow at least. A text that is no longer is one part.
-func Choose(text string, others []string, most int) []Span {
+// w.Words words together, with those of the first and the last w.Ends words. A text that is no longer is one part.
+func Choose(text string, others []string, w models.Window) []Span {
 	found, words := split(text), 0
 	for _, s := range found {
 		words += s.words
 	}
-	if words <= most {
+	if words <= w.Words {
 		return []Span{{0, len(text)}}
 	}
 	scores := score(text, found, others)
@@ -74,9 +74,9 @@ func Choose(text string, others []string, most int) []Span {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	keep, used := make([]bool, len(found)), 0
+	keep, used := ends(found, w.Ends)
 	for _, i := range order {
-		if used+found[i].words <= most {
+		if !keep[i] && used+found[i].words <= w.Words {
 			keep[i] = true
 			used += found[i].words
 		}
@@ -92,6 +92,25 @@ func Choose(text string, others []string, most int) []Span {
 		}
 	}
 	return out
+}
+
+// ends keeps whole sentences of up to most words at the beginning, and as many at the end; it counts their words.
+func ends(found []sentence, most int) (keep []bool, words int) {
+	keep = make([]bool, len(found))
+	for i, n := 0, 0; i < len(found) && n+found[i].words <= most; i++ {
+		n += found[i].words
+		keep[i] = true
+	}
+	for i, n := len(found)-1, 0; i >= 0 && n+found[i].words <= most; i-- {
+		n += found[i].words
+		keep[i] = true
+	}
+	for i, s := range found {
+		if keep[i] {
+			words += s.words
+		}
+	}
+	return keep, words
 }
 
 // Join puts the parts of a text together.

@@ -33,7 +33,7 @@ type Options struct {
 	Join       string   //
 	Activation string   //
 	Segments   string   // token_type_ids, one number a field, with commas between; "" is all 0
-	Window     string   // FIELD=WORDS, the window that the model was trained with; "" is none
+	Window     string   // FIELD=WORDS or FIELD=WORDS,ENDS, the window that the model was trained with; "" is none
 	Thresholds []string // as models.ParseThresholds reads them
 	Verify     string   // file of recorded logits to compare with; "" is none
 	Tolerance  float64  // largest difference of a logit that Verify accepts; 0 is the precision's own
@@ -112,10 +112,16 @@ func parseWindow(text string) (*models.Window, error) {
 	if text == "" {
 		return nil, nil
 	}
-	field, count, _ := strings.Cut(text, "=")
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		return nil, models.OptionErrorf("--window %q: give a field and a number of words, as in passage=60", text)
+	field, counts, _ := strings.Cut(text, "=")
+	count, outer, hasEnds := strings.Cut(counts, ",")
+	w := &models.Window{Field: field}
+	var err, endsErr error
+	if w.Words, err = strconv.Atoi(count); hasEnds {
+		w.Ends, endsErr = strconv.Atoi(outer)
 	}
-	return &models.Window{Field: field, Words: n}, nil
+	if err != nil || endsErr != nil {
+		return nil, models.OptionErrorf("--window %q: give a field and a number of words, as in passage=60, and perhaps "+
+			"how many are read of its beginning and of its end in any case, as in response=300,60", text)
+	}
+	return w, nil
 }

@@ -29,7 +29,7 @@ def main():
     tokenizer.encode_special_tokens = True
     rng = random.Random(24)
     texts = [r["passage"][a:b] for r in rows for a, b, _ in window.sentences(r["passage"])]
-    for i in range(240):
+    for i in range(300):
         row, words = rng.choice(rows), rng.choice([40, 60, 60, 90, 130])
         some = rng.sample(texts, rng.randint(3, 14)) + rng.sample(ODD, rng.randint(0, 5))
         rng.shuffle(some)
@@ -39,9 +39,10 @@ def main():
         if rng.random() < 0.7:
             text = row["passage"] + " " + text
         question, answer = row["question"], rng.choice([row["answer"], "", rng.choice(text.split())])
-        ids, types, *_ = common.Encoder(tokenizer, 512, words)(question, answer, text)
-        print(json.dumps({"id": f"case-{i}", "text": text, "others": [question, answer], "words": words, "read": window.choose(text, [question, answer], words),
-                          "ids": ids, "types": types}, ensure_ascii=False))
+        ends = 0 if i < 240 else rng.choice([5, 15, 20])
+        ids, types, *_ = common.Encoder(tokenizer, 512, words, ends)(question, answer, text)
+        print(json.dumps({"id": f"case-{i}", "text": text, "others": [question, answer], "words": words, "ends": ends,
+                          "read": window.choose(text, [question, answer], words, ends), "ids": ids, "types": types}, ensure_ascii=False))
 
 
 if __name__ == "__main__":
