@@ -39,6 +39,36 @@ func numbers(r map[string]report.Figure, keys ...string) string {
 	return strings.Join(out, " ")
 }
 
+// A type that the model judges in no row is left out of gold labels too: b is right, of c the other error counts.
+func TestLabelsNotJudged(t *testing.T) {
+	o := DefaultLabelOptions(questions(t))
+	o.Intervals.Method = report.None
+	labels, err := NewLabels(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gold := `{"id":"a","q":"1","p":"A","labels":["No Error"]}
+{"id":"b","q":"2","p":"A","labels":["Vague"]}
+{"id":"c","q":"3","p":"B","labels":["Vague","Spell Error"]}`
+	found := `{"id":"a","q":"1","p":"A","diagnosis":{"labels":["No Error"],"not_judged":["Vague"],"model":"m@1"}}
+{"id":"b","q":"2","p":"A","diagnosis":{"labels":["No Error"],"not_judged":["Vague"],"model":"m@1"}}
+{"id":"c","q":"3","p":"B","diagnosis":{"labels":["No Error"],"not_judged":["Vague"],"model":"m@1"}}`
+	if err := labels.ReadGold(t.Context(), "gold", rows(t, gold)); err != nil {
+		t.Fatal(err)
+	}
+	if err := labels.ReadPredictions(t.Context(), "found", rows(t, found)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := labels.ComputeReport(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(r.Predictions[0].Metrics, "micro_f1", "exact_match"); got != "0.667 0.667" ||
+		strings.Join(r.NotJudged, ",") != "Vague" {
+		t.Errorf("%s without %q; want 0.667 0.667 without Vague", got, r.NotJudged)
+	}
+}
+
 // By hand: of a1 (right), a2 (missed: No Error instead) and b1 (untagged) two are scored. Over these, tp 1, fp 1, fn 1;
 // with b1 as wrong fn is 2: 2 ÷ (2 + 1 + 2).
 func TestLabelsLeavesOutRowsWithoutPrediction(t *testing.T) {

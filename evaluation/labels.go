@@ -98,6 +98,10 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 	if len(l.preds) == 0 {
 		return nil, errors.New("there is nothing to measure: call ReadPredictions first")
 	}
+	silent := l.notJudged()
+	if len(silent) > 0 {
+		l.leaveOut(silent)
+	}
 	data := newLabelData(l, l.listJoined())
 	if len(data.rows) == 0 {
 		return nil, fmt.Errorf("no gold row has a prediction: %s; are the ids the same in both files?", l.describeCounts())
@@ -112,6 +116,7 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 		return nil, err
 	}
 	r := data.newReport(figures.metrics)
+	r.NotJudged = silent
 	r.Baseline = Baseline{Labels: data.nameLabels(constant),
 		Metrics: figures.figures(func(v labelValues) []float64 { return v.baseline })}
 	for j, p := range l.preds {
@@ -130,6 +135,16 @@ func (l *Labels) ComputeReport(ctx context.Context) (*LabelReport, error) {
 		r.ByValue, err = data.byValue(ctx, constant)
 	}
 	return r, err
+}
+
+// leaveOut takes types from all labels, gold and predicted: figures are of the others.
+func (l *Labels) leaveOut(types []string) {
+	for i, row := range l.gold.rows {
+		l.gold.rows[i].labels = leaveOut(row.labels, types, l.o.Taxonomy)
+		for _, p := range l.preds {
+			p.labels[i] = leaveOut(p.labels[i], types, l.o.Taxonomy)
+		}
+	}
 }
 
 // byValue is the micro-F1 of each file over the rows of each value.

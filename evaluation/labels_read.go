@@ -171,6 +171,7 @@ type predictionSet struct {
 	file   string
 	labels [][]bool
 	probs  [][]float64
+	silent []int    // of each type, the scored rows in which the model does not judge it
 	models []string // as the diagnoses name them
 	counts PredictionCounts
 	faults []error
@@ -225,12 +226,50 @@ func (p *predictionSet) addRow(r *dataset.Row, o *LabelOptions) error {
 	if p.labels[i], err = predictedLabels(d, notJudged, o.Taxonomy); err != nil {
 		return report.Unfit(fmt.Errorf("row %s: %w", r.ID, err))
 	}
-	if p.probs[i] = probabilities(d, notJudged, o.Taxonomy); p.probs[i] == nil {
+	p.countSilent(d, o.Taxonomy)
+	if p.probs[i] = probabilities(d, append(notJudged, d.NotJudged...), o.Taxonomy); p.probs[i] == nil {
 		p.counts.NoProbabilities++
 	}
 	p.counts.Scored++
 	p.models = dataset.AppendName(p.models, d.Model)
 	return nil
+}
+
+func (p *predictionSet) countSilent(d *dataset.Diagnosis, t *taxonomy.Taxonomy) {
+	if p.silent == nil {
+		p.silent = make([]int, len(t.Types))
+	}
+	for _, name := range d.NotJudged {
+		if i, ok := t.Index(name); ok {
+			p.silent[i]++
+		}
+	}
+}
+
+// notJudged are the types that a model judges in no row.
+func (l *Labels) notJudged() (types []string) {
+	for i, name := range l.o.Taxonomy.Labels() {
+		if slices.ContainsFunc(l.preds, func(p *predictionSet) bool {
+			return p.counts.Scored > 0 && p.silent[i] == p.counts.Scored
+		}) {
+			types = append(types, name)
+		}
+	}
+	return types
+}
+
+// leaveOut takes types from the labels of a row.
+func leaveOut(labels []bool, types []string, t *taxonomy.Taxonomy) []bool {
+	if labels == nil {
+		return nil
+	}
+	var names []string
+	for i, has := range labels {
+		if has {
+			names = append(names, t.Types[i].Name)
+		}
+	}
+	return labelSet(t.Judged(names, types), t)
 }
 
 func predictedLabels(d *dataset.Diagnosis, notJudged []string, t *taxonomy.Taxonomy) ([]bool, error) {

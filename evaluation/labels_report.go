@@ -11,20 +11,22 @@ import (
 
 // LabelReport compares labels with gold labels. Its JSON keys are stable.
 type LabelReport struct {
-	Taxonomy    string            `json:"taxonomy"` // name@version
-	Gold        string            `json:"gold"`     // file
-	Where       map[string]string `json:"where,omitempty"`
-	Group       string            `json:"group,omitempty"` // by which intervals resample; "" is by row
-	Resamples   int               `json:"resamples"`
-	Seed        uint64            `json:"seed"`
-	Level       float64           `json:"level"` // of the intervals
-	MinSupport  int               `json:"min_support"`
-	Verdicts    *VerdictCounts    `json:"verdicts,omitempty"` // only with LabelOptions.Verdict
-	Rows        GoldCounts        `json:"rows"`
-	Scored      int               `json:"scored"` // rows that all figures use
-	Groups      int               `json:"groups"` // of the scored rows
-	Baseline    Baseline          `json:"baseline"`
-	Predictions []LabelledFile    `json:"predictions"` // one for each file
+	Taxonomy   string            `json:"taxonomy"` // name@version
+	Gold       string            `json:"gold"`     // file
+	Where      map[string]string `json:"where,omitempty"`
+	Group      string            `json:"group,omitempty"` // by which intervals resample; "" is by row
+	Resamples  int               `json:"resamples"`
+	Seed       uint64            `json:"seed"`
+	Level      float64           `json:"level"` // of the intervals
+	MinSupport int               `json:"min_support"`
+	Verdicts   *VerdictCounts    `json:"verdicts,omitempty"` // only with LabelOptions.Verdict
+	Rows       GoldCounts        `json:"rows"`
+	Scored     int               `json:"scored"` // rows that all figures use
+	Groups     int               `json:"groups"` // of the scored rows
+	// NotJudged are the types that one of the models judges in no row: they count as absent, in gold labels too.
+	NotJudged   []string       `json:"not_judged,omitempty"`
+	Baseline    Baseline       `json:"baseline"`
+	Predictions []LabelledFile `json:"predictions"` // one for each file
 	// Difference is the second file's figures minus the first's; only with two files.
 	Difference map[string]report.Figure `json:"difference,omitempty"`
 
@@ -150,6 +152,10 @@ func (r *LabelReport) facts() []string {
 		fmt.Sprintf("figures over %d rows in %d groups (%s); macro over labels with at least %d gold rows",
 			r.Scored, r.Groups, describeGroup(r.Group), r.MinSupport),
 		"constant: always " + strings.Join(r.Baseline.Labels, " + "),
+	}
+	if len(r.NotJudged) > 0 {
+		lines = append(lines, fmt.Sprintf("the model does not judge %s: taken as absent, in gold labels too",
+			strings.Join(r.NotJudged, ", ")))
 	}
 	if v := r.Verdicts; v != nil {
 		lines = append(lines, fmt.Sprintf("%s: %d yes, %d no, %d unknown", v.Column, v.Yes, v.No, v.Unknown))

@@ -216,7 +216,7 @@ func (id *Identifier) diagnose(logits []float32, seen Extent, values []string) *
 		}
 	}
 	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{},
-		NotJudged: id.taxonomy.NotJudged(values),
+		NotJudged: id.notJudged(values),
 		Truncated: id.layout.truncated(seen), Read: id.layout.read(seen)}
 	all := probabilities(id.manifest.Activation, logits)
 	var judged dataset.Probabilities
@@ -230,6 +230,22 @@ func (id *Identifier) diagnose(logits []float32, seen Extent, values []string) *
 		d.Probabilities = judged
 	}
 	return d
+}
+
+// notJudged are the types of which the model says nothing in a row with these values, in the taxonomy's order.
+func (id *Identifier) notJudged(values []string) []string {
+	lacking := id.taxonomy.NotJudged(values)
+	if len(id.manifest.NotJudged) == 0 {
+		return lacking
+	}
+	var out []string
+	for i, y := range id.taxonomy.Types {
+		if slices.Contains(lacking, y.Name) ||
+			slices.ContainsFunc(id.manifest.NotJudged, func(l string) bool { return isType(id.taxonomy, l, i) }) {
+			out = append(out, y.Name)
+		}
+	}
+	return out
 }
 
 // decide gives the labels of a row whose judged errors have these probabilities.

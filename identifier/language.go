@@ -2,6 +2,7 @@ package identifier
 
 import (
 	"fmt"
+	"slices"
 	"unicode"
 
 	"github.com/abadojack/whatlanggo"
@@ -23,6 +24,7 @@ const (
 // languages tell which rows a model does not read. nil reads all.
 type languages struct {
 	fields []string
+	only   int    // the field that counts, or -1
 	model  string // its id
 	read   map[whatlanggo.Lang]bool
 	script map[*unicode.RangeTable]bool // that these are written in
@@ -31,7 +33,8 @@ type languages struct {
 
 // newLanguages is nil for a model that reads every language, or one that the detector does not know.
 func newLanguages(m *models.Manifest, t *taxonomy.Taxonomy) *languages {
-	l := &languages{fields: t.FieldNames(), model: m.ID(), read: map[whatlanggo.Lang]bool{}, names: m.LanguagesText()}
+	l := &languages{fields: t.FieldNames(), only: slices.Index(t.FieldNames(), m.LanguageField), model: m.ID(),
+		read: map[whatlanggo.Lang]bool{}, names: m.LanguagesText()}
 	for _, code := range m.Languages {
 		lang, ok := languageOf(code)
 		if !ok {
@@ -86,15 +89,15 @@ func languageOf(code string) (whatlanggo.Lang, bool) {
 	return 0, false
 }
 
-// check says that the longest field, or the one that is judged, is in a language or script that the model does not
-// read.
+// check says that the field that counts, else the longest one or the one that is judged, is in a language or script
+// that the model does not read.
 func (l *languages) check(values []string) error {
 	if l == nil {
 		return nil
 	}
-	longest := 0
+	longest := max(l.only, 0)
 	for i := range values {
-		if len(values[i]) > len(values[longest]) {
+		if l.only < 0 && len(values[i]) > len(values[longest]) {
 			longest = i
 		}
 	}
@@ -104,6 +107,9 @@ func (l *languages) check(values []string) error {
 	}
 	if other := l.otherLanguage(text); other != "" {
 		return l.unread(longest, other)
+	}
+	if l.only >= 0 {
+		return nil
 	}
 	if other := l.otherScript(words.First(values[0], lettersLooked)); other != "" {
 		return l.unread(0, other)

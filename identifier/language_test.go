@@ -30,31 +30,35 @@ func TestLanguage(t *testing.T) {
 		values []string
 		any    bool
 		want   string // begin of the reason; "" is tagged
+		field  string // the model's language_field
 	}{
-		"English":                 {[]string{"en"}, []string{"When did it open?", "in 1931", english}, false, ""},
-		"French":                  {[]string{"en"}, []string{"Quand a-t-il ouvert ?", "en 1931", french}, false, "language: the passage is in French; "},
-		"German":                  {[]string{"en"}, []string{"Wann wurde sie geöffnet?", "1931", german}, false, "language: the passage is in German; "},
-		"Arabic, short":           {[]string{"en"}, []string{"متى افتتح الجسر؟", "1931", arabic}, false, "language: the passage is in Arabic script; "},
-		"Hebrew, short":           {[]string{"en"}, []string{"מתי נפתח?", "1931", hebrew}, false, "language: the passage is in Hebrew script; "},
-		"Chinese, short":          {[]string{"en"}, []string{"何时通车？", "1931", chinese}, false, "language: the passage is in Han script; "},
-		"Japanese, short":         {[]string{"en"}, []string{"いつ？", "1931", japanese}, false, "language: the passage is in Japanese; "},
-		"judged field alone":      {[]string{"en"}, []string{"متى افتتح الجسر؟", "in 1931", english}, false, "language: the question is in Arabic script; "},
-		"answer alone":            {[]string{"en"}, []string{"What is Okinawa in Japanese?", "沖縄", english}, false, ""},
-		"names among English":     {[]string{"en"}, []string{"Who?", "a", english + " (" + arabic + ")"}, false, ""},
-		"French, too short":       {[]string{"en"}, []string{"Quand ?", "en 1931", "Le pont a ouvert en 1931."}, false, ""},
-		"no letters":              {[]string{"en"}, []string{"1 + 1 = ?", "2", "1 + 1 = 2"}, false, ""},
-		"not UTF-8":               {[]string{"en"}, []string{"a", "b", strings.Repeat("\xff", 700)}, false, "passage: "},
-		"any language":            {[]string{"en"}, []string{"Quand ?", "en 1931", french}, true, ""},
-		"a model of any":          {nil, []string{"Quand ?", "en 1931", french}, false, ""},
-		"a model of two":          {[]string{"en", "fr"}, []string{"Quand ?", "en 1931", french}, false, ""},
-		"two, and a third":        {[]string{"en", "fr"}, []string{"Wann?", "1931", german}, false, "language: the passage is in German; "},
-		"a model of Chinese":      {[]string{"zh"}, []string{"When?", "in 1931", english}, false, "language: the passage is in Latin script; "},
-		"a language nobody tells": {[]string{"en", "cy"}, []string{"Quand ?", "en 1931", french}, false, ""},
-		"Japanese, Han alone":     {[]string{"ja"}, []string{"何年?", "1931", "港橋開通年"}, false, ""},
+		"one field counts":        {[]string{"en"}, []string{"When did it open?", "in 1931", french}, false, "", "question"},
+		"another does not":        {[]string{"en"}, []string{"متى افتتح الجسر؟", "in 1931", english}, false, "", "passage"},
+		"one field, in Arabic":    {[]string{"en"}, []string{"متى افتتح الجسر؟", "in 1931", english}, false, "language: the question is in Arabic script; ", "question"},
+		"English":                 {[]string{"en"}, []string{"When did it open?", "in 1931", english}, false, "", ""},
+		"French":                  {[]string{"en"}, []string{"Quand a-t-il ouvert ?", "en 1931", french}, false, "language: the passage is in French; ", ""},
+		"German":                  {[]string{"en"}, []string{"Wann wurde sie geöffnet?", "1931", german}, false, "language: the passage is in German; ", ""},
+		"Arabic, short":           {[]string{"en"}, []string{"متى افتتح الجسر؟", "1931", arabic}, false, "language: the passage is in Arabic script; ", ""},
+		"Hebrew, short":           {[]string{"en"}, []string{"מתי נפתח?", "1931", hebrew}, false, "language: the passage is in Hebrew script; ", ""},
+		"Chinese, short":          {[]string{"en"}, []string{"何时通车？", "1931", chinese}, false, "language: the passage is in Han script; ", ""},
+		"Japanese, short":         {[]string{"en"}, []string{"いつ？", "1931", japanese}, false, "language: the passage is in Japanese; ", ""},
+		"judged field alone":      {[]string{"en"}, []string{"متى افتتح الجسر؟", "in 1931", english}, false, "language: the question is in Arabic script; ", ""},
+		"answer alone":            {[]string{"en"}, []string{"What is Okinawa in Japanese?", "沖縄", english}, false, "", ""},
+		"names among English":     {[]string{"en"}, []string{"Who?", "a", english + " (" + arabic + ")"}, false, "", ""},
+		"French, too short":       {[]string{"en"}, []string{"Quand ?", "en 1931", "Le pont a ouvert en 1931."}, false, "", ""},
+		"no letters":              {[]string{"en"}, []string{"1 + 1 = ?", "2", "1 + 1 = 2"}, false, "", ""},
+		"not UTF-8":               {[]string{"en"}, []string{"a", "b", strings.Repeat("\xff", 700)}, false, "passage: ", ""},
+		"any language":            {[]string{"en"}, []string{"Quand ?", "en 1931", french}, true, "", ""},
+		"a model of any":          {nil, []string{"Quand ?", "en 1931", french}, false, "", ""},
+		"a model of two":          {[]string{"en", "fr"}, []string{"Quand ?", "en 1931", french}, false, "", ""},
+		"two, and a third":        {[]string{"en", "fr"}, []string{"Wann?", "1931", german}, false, "language: the passage is in German; ", ""},
+		"a model of Chinese":      {[]string{"zh"}, []string{"When?", "in 1931", english}, false, "language: the passage is in Latin script; ", ""},
+		"a language nobody tells": {[]string{"en", "cy"}, []string{"Quand ?", "en 1931", french}, false, "", ""},
+		"Japanese, Han alone":     {[]string{"ja"}, []string{"何年?", "1931", "港橋開通年"}, false, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, batch := range []int{0, 4096} {
-				d := tagOne(t, c.reads, c.any, batch, c.values)
+				d := tagOne(t, c.reads, c.field, c.any, batch, c.values)
 				if c.want == "" && d.Status != "" || !strings.HasPrefix(d.Reason, c.want) {
 					t.Errorf("batches of %d tokens: %q %q; want the reason %q", batch, d.Status, d.Reason, c.want)
 				}
@@ -67,12 +71,12 @@ func TestLanguage(t *testing.T) {
 }
 
 // tagOne tags a row with a model that finds no error.
-func tagOne(t *testing.T, reads []string, anyLanguage bool, batch int, values []string) (got *dataset.Diagnosis) {
+func tagOne(t *testing.T, reads []string, field string, anyLanguage bool, batch int, values []string) (got *dataset.Diagnosis) {
 	t.Helper()
 	o := identifier.DefaultOptions()
 	o.AnyLanguage, o.BatchTokens = anyLanguage, batch
 	m := open(t, "bert", models.JoinFields)
-	m.Manifest.Languages = reads
+	m.Manifest.Languages, m.Manifest.LanguageField = reads, field
 	id, err := identifier.New(m, questions(t), fake(func(context.Context, identifier.Input, []float32) error {
 		return nil
 	}), o)

@@ -120,5 +120,16 @@ func TestNotJudged(t *testing.T) {
 		if d.NotJudged != nil || !slices.Contains(d.Labels, "Off Target Answer") {
 			t.Errorf("%s, with an answer: got %+v", activation, d)
 		}
+		// What the manifest leaves out stands beside what this row lacks, in the taxonomy's order.
+		m.Manifest.NotJudged = []string{"Vague"}
+		if id, err = identifier.New(m, questions(t), r, identifier.DefaultOptions()); err != nil {
+			t.Fatal(err)
+		}
+		if d, err = id.Tag(t.Context(), "Who was she?", "", "Margaret Ovens kept the light."); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.NotJudged, []string{"Vague", "Off Target Answer"}) || len(d.Probabilities) != 9 {
+			t.Errorf("%s, without Vague: got %+v", activation, d)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func TestWindowEqualsTraining(t *testing.T) {
 			ID, Text   string
 			Others     []string
 			Words      int
-			Ends       int // 0 in most
+			Ends       int      // 0 in most
 			Read       [][2]int // in characters
 			IDs, Types []int64
 		}

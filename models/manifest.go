@@ -73,13 +73,13 @@ type Manifest struct {
 	Labels []string `json:"labels"` // in the order of the logits
 	// NotJudged are the labels that the model gives to no row, since it is not good enough at them.
 	NotJudged []string `json:"not_judged,omitempty"`
-	Fields    []string `json:"fields"`              // in the order of the input; the last is cut first
-	Join      string   `json:"join"`                // JoinFields or JoinText
-	Separator string   `json:"separator"`           // token between fields
-	Start     string   `json:"start"`               // token before the first field
-	End       string   `json:"end"`                 // token after the last field
-	Pad       string   `json:"pad"`                 // token that fills a batch up
-	Segments  []int64  `json:"segments,omitempty"`  // token_type_ids, one a field; empty is all 0
+	Fields    []string `json:"fields"`             // in the order of the input; the last is cut first
+	Join      string   `json:"join"`               // JoinFields or JoinText
+	Separator string   `json:"separator"`          // token between fields
+	Start     string   `json:"start"`              // token before the first field
+	End       string   `json:"end"`                // token after the last field
+	Pad       string   `json:"pad"`                // token that fills a batch up
+	Segments  []int64  `json:"segments,omitempty"` // token_type_ids, one a field; empty is all 0
 	// where the last field repeats the tokens of this field, they get this field's token type
 	Highlight  string             `json:"highlight,omitempty"`
 	Window     *Window            `json:"window,omitempty"`

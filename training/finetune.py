@@ -3,7 +3,7 @@
 
     python finetune.py config.json
 
-needs torch and transformers, and record_logits.py beside it: the layout of a row is the one that `erreval models import --verify` compares with.
+needs torch and transformers, and record_logits.py and window.py beside it: the layout of a row is the one that `erreval models import --verify` compares with.
 Standard output carries one JSON object a line of progress; everything else goes to standard error. Stopped at any point, it goes on
 when it is run again with the same config.json, and ends with the same weights. config.json:
 
@@ -34,14 +34,14 @@ try:
     from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
     from transformers.utils import logging
 
-    from record_logits import encode_fields, encode_text, longest
+    from record_logits import encode_fields, encode_text, longest, windowed
 except ImportError as e:
     sys.exit(f"finetune.py: {sys.executable} lacks what training needs ({e}); `erreval refine setup` makes a Python that has it")
 
 DEFAULTS = {
     "init": "", "device": "auto", "epochs": 20, "batch": 32, "lr": 2e-5, "patience": 3, "seed": 1, "max_tokens": 512,
     "head_lr": None,  # of the new layers on the encoder; ten times lr
-    "join": "fields", "segments": None,  # as `erreval models import` takes them
+    "join": "fields", "segments": None, "window": "",  # as `erreval models import` takes them
     "freeze_embeddings": None,  # the token table as it is: on a CPU its dense gradients cost more than they teach
     "needs": {}, "drop_optional": 0.12,
     "threads": 0, "save_minutes": 5,
@@ -200,7 +200,7 @@ def encode(texts, tokenizer, model, c):
     segments = c["segments"] or [0] * len(c["fields"])
     how = {"fields": encode_fields, "text": encode_text}[c["join"]]
     limit = min(c["max_tokens"], longest(model.config, tokenizer))
-    return [how(tokenizer, t, segments, limit) for t in texts]
+    return [how(tokenizer, windowed(t, c["fields"], c["window"]), segments, limit) for t in texts]
 
 
 def device_of(c):

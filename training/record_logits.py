@@ -59,16 +59,16 @@ def encode_text(tokenizer, texts, segments, limit):
     return [start] + ids + [end], [segments[0]] * (len(ids) + 2)
 
 
-def read(row, fields, wanted):
-    """The texts of a row, of one of them the window that is wanted."""
-    texts = [row[name] for name in fields]
-    if wanted:
-        import window
+def windowed(texts, fields, wanted):
+    """The texts of a row, of one of them the window that is wanted: FIELD=WORDS or FIELD=WORDS,ENDS."""
+    if not wanted:
+        return texts
+    import window
 
-        field, words = wanted.split("=")
-        at = fields.index(field)
-        texts[at] = window.read(texts[at], texts[:at] + texts[at + 1 :], int(words))
-    return texts
+    field, counts = wanted.split("=")
+    at = fields.index(field)
+    others = texts[:at] + texts[at + 1 :]
+    return texts[:at] + [window.read(texts[at], others, *map(int, counts.split(",")))] + texts[at + 1 :]
 
 
 @torch.no_grad()
@@ -80,7 +80,7 @@ def main():
     args.add_argument("--join", choices=["fields", "text"], default="fields")
     args.add_argument("--fields", default="question,answer,passage", help="the taxonomy's, in its order")
     args.add_argument("--segments", default="", help="token_type_ids, one a field, as in 0,1,1")
-    args.add_argument("--window", default="", help="FIELD=WORDS: the field of which only the sentences are read that bear most on the others")
+    args.add_argument("--window", default="", help="FIELD=WORDS or FIELD=WORDS,ENDS: the field of which only the sentences are read that bear most on the others")
     args.add_argument("--limit", type=int, default=64, help="rows to record")
     args = args.parse_args()
 
@@ -94,7 +94,7 @@ def main():
     with open(args.rows, encoding="utf-8") as f:
         rows = [json.loads(line) for line in f if line.strip()][:args.limit]
     for n, row in enumerate(rows):
-        ids, types = encode(tokenizer, read(row, fields, args.window), segments, limit)
+        ids, types = encode(tokenizer, windowed([row[name] for name in fields], fields, args.window), segments, limit)
         feed = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
         if getattr(model.config, "type_vocab_size", 0) > 1:
             feed["token_type_ids"] = torch.tensor([types])

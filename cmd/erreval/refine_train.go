@@ -94,7 +94,7 @@ func (t *refineTrainer) importModel(ctx context.Context, checkpoint, to string, 
 	name string) error {
 	_, err := importing.Import(ctx, importing.Options{Machine: t.e.machine(), Source: checkpoint,
 		Origin: "erreval refine train",
-		Name:   name, Output: to, Precision: t.w.Config.Train.Precision, Taxonomy: task,
+		Name:   name, Output: to, Precision: t.w.Config.Train.Precision, Window: t.w.Config.Train.Window, Taxonomy: task,
 		External: convert.DefaultOptions().ExternalAbove, Library: t.library})
 	return err
 }

@@ -49,6 +49,7 @@ type TrainConfig struct {
 	Patience  int     // epochs without a gain on the development rows after which training ends
 	Seed      int
 	MaxTokens int
+	Window    string `json:",omitempty"` // of a long field, as in models import --window; "" reads all that fits
 	Precision string // of the finished models' weights: fp32, fp16 or int8
 	Verifier  bool   // train a verifier too
 	Negatives int    // wrong label sets that the verifier sees for each right one
@@ -116,6 +117,7 @@ func (t *TrainConfig) read(r *strictyaml.Reader, n *yaml.Node) {
 		strictyaml.May("patience", r.IntFrom(1, &t.Patience)),
 		strictyaml.May("seed", r.IntFrom(0, &t.Seed)),
 		strictyaml.May("max_tokens", r.IntFrom(8, &t.MaxTokens)),
+		strictyaml.May("window", optional(r, &t.Window)),
 		strictyaml.May("precision", oneOf(r, &t.Precision, "fp32", "fp16", "int8")),
 		strictyaml.May("verifier", r.Flag(&t.Verifier)),
 		strictyaml.May("negatives", r.IntFrom(1, &t.Negatives)),

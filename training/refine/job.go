@@ -42,6 +42,7 @@ type Job struct {
 	Patience  int     `json:"patience"`
 	Seed      int     `json:"seed"`
 	MaxTokens int     `json:"max_tokens"`
+	Window    string  `json:"window,omitempty"` // FIELD=WORDS or FIELD=WORDS,ENDS: what is read of a long field
 }
 
 // Tasks of a Job.

@@ -297,7 +297,7 @@ func (t *training) job(task, init, train, dev string) (*Job, error) {
 	return &Job{Task: task, Encoder: t.o.Encoder, Init: init, Fields: t.w.Taxonomy.FieldNames(),
 		Labels: t.w.Taxonomy.Labels(), NoError: noError(t.w.Taxonomy), Needs: needs(t.w.Taxonomy),
 		Train: train, Dev: dev, Out: out, Device: c.Device, Epochs: c.Epochs, Batch: c.Batch, Rate: c.Rate,
-		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens}, errors.Join(err, trainErr, devErr)
+		Patience: c.Patience, Seed: c.Seed, MaxTokens: c.MaxTokens, Window: c.Window}, errors.Join(err, trainErr, devErr)
 }
 
 // needs are the optional fields that labels need, by label.
