@@ -43,7 +43,7 @@ var badFiles = map[string]string{
 		`17: dimension "Fit" maps to the type "Dark", which is not among the types`,
 	"missing-type": `18: dimension "Fit" maps to the type "Too Bright", which is not among the types`,
 	"not-a-list":   `18: types: a list with at least one entry is expected`,
-	"not-a-mapping": `8: a type must be a mapping with the keys name, code, category, definition, no_error, severity, needs` + "\n" +
+	"not-a-mapping": `8: a type must be a mapping with the keys name, code, category, definition, no_error, severity, needs, simulate` + "\n" +
 		`18: dimension "Fit" maps to the type "Too Red", which is not among the types`,
 	"null-name":     `12: name: the text is missing`,
 	"one-criterion": `12: dimension "Fit": one criterion cannot tell rows apart; give at least two`,
@@ -57,12 +57,15 @@ var badFiles = map[string]string{
 	"syntax":        `1: not YAML: did not find expected ',' or ']'`,
 	"tab":           `2: not YAML: found a tab character that violates indentation`,
 	"two-documents": `19: a second document; a file holds one taxonomy`,
+	"simulate": `8: type "Too Red": there is no edit "paint"; there are cut, repeat, loop, foreign, swap, append, scramble, deny, ` +
+		"replace\n" + `9: type "Too Dark": texts go with the edit replace, and it needs some` + "\n" +
+		`10: type "No Error": a row without error is simulated by leaving it as it is`,
 	"two-groups":    `6: a second field with group: true (the first is on line 5)`,
 	"two-no-errors": `10: a second type with no_error: true (the first is on line 9)`,
 	"type-twice": `9: type name or code "too red" is given twice (first on line 8)` + "\n" +
 		`18: type in dimension "Fit" "too red" is given twice (first on line 18)`,
 	"unknown-key":      `4: unknown key "author" in a taxonomy; it may have name, version, title, description, fields, types, dimensions`,
-	"unknown-key-type": `8: unknown key "colour" in a type; it may have name, code, category, definition, no_error, severity, needs`,
+	"unknown-key-type": `8: unknown key "colour" in a type; it may have name, code, category, definition, no_error, severity, needs, simulate`,
 }
 
 func TestBadFiles(t *testing.T) {

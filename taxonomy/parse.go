@@ -83,6 +83,7 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 	for _, n := range nodes {
 		var y Type
 		var needs []*yaml.Node
+		var simulate *yaml.Node
 		l.Mapping(n, "a type",
 			strictyaml.Need("name", l.Text(&y.Name)),
 			strictyaml.Need("code", l.Word(&y.Code)),
@@ -92,8 +93,9 @@ func (l *loader) types(nodes []*yaml.Node, t *Taxonomy) {
 			strictyaml.May("severity", l.Float(&y.Severity, "a number over 0, up to 1,",
 				func(x float64) bool { return x > 0 && x <= 1 })),
 			strictyaml.May("needs", l.List(&needs)),
+			strictyaml.May("simulate", func(_ string, n *yaml.Node) { simulate = n }),
 		)
-		y.Needs = l.needs(needs, &y, t)
+		y.Needs, y.Simulate = l.needs(needs, &y, t), l.simulation(simulate, &y)
 		seen.Add(n.Line, y.Name)
 		if !strings.EqualFold(y.Code, y.Name) {
 			seen.Add(n.Line, y.Code)
@@ -130,6 +132,39 @@ func (l *loader) needs(nodes []*yaml.Node, y *Type, t *Taxonomy) []string {
 		}
 	}
 	return out
+}
+
+// simulation reads {edits: [cut], texts: [...]}, or the edits alone.
+func (l *loader) simulation(n *yaml.Node, y *Type) *Simulation {
+	if n == nil {
+		return nil
+	}
+	var s Simulation
+	var edits, texts []*yaml.Node
+	if n.Kind == yaml.MappingNode {
+		l.Mapping(n, "a simulation", strictyaml.Need("edits", l.List(&edits)), strictyaml.May("texts", l.List(&texts)))
+	} else {
+		l.List(&edits)("simulate", n)
+	}
+	for to, nodes := range map[*[]string][]*yaml.Node{&s.Edits: edits, &s.Texts: texts} {
+		for _, node := range nodes {
+			var text string
+			l.Text(&text)("simulate", node)
+			*to = append(*to, text)
+		}
+	}
+	for _, name := range s.Edits {
+		if !slices.Contains(Edits(), name) {
+			l.Fault(n.Line, "type %q: there is no edit %q; there are %s", y.Name, name, strings.Join(Edits(), ", "))
+		}
+	}
+	if slices.Contains(s.Edits, EditReplace) != (len(s.Texts) > 0) {
+		l.Fault(n.Line, "type %q: texts go with the edit %s, and it needs some", y.Name, EditReplace)
+	}
+	if y.NoError {
+		l.Fault(n.Line, "type %q: a row without error is simulated by leaving it as it is", y.Name)
+	}
+	return &s
 }
 
 func (l *loader) dimension(n *yaml.Node, t *Taxonomy, seen *strictyaml.Unique) Dimension {

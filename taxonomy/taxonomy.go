@@ -53,6 +53,32 @@ type Type struct {
 	Severity float64 `json:"severity,omitempty"`
 	// Needs are the optional fields without which nobody can say whether a row has this error.
 	Needs []string `json:"needs,omitempty"`
+	// Simulate says how a right row gets this error, for training; nil where nobody has said it.
+	Simulate *Simulation `json:"simulate,omitempty"`
+}
+
+// Simulation are edits of the text under evaluation, each of which plants the error. One is drawn for a row.
+type Simulation struct {
+	Edits []string `json:"edits"`           // of Edits
+	Texts []string `json:"texts,omitempty"` // for EditReplace
+}
+
+// Edits of the text under evaluation.
+const (
+	EditCut      = "cut"      // it breaks off in the middle
+	EditRepeat   = "repeat"   // a sentence is said again
+	EditLoop     = "loop"     // the end is said again and again
+	EditForeign  = "foreign"  // sentences of a row in another language, or that row's text alone
+	EditSwap     = "swap"     // the text of another group's row
+	EditAppend   = "append"   // another group's row behind it
+	EditScramble = "scramble" // words change places, are left out or doubled
+	EditDeny     = "deny"     // a sentence is said again, denied
+	EditReplace  = "replace"  // one of Simulation.Texts instead
+)
+
+// Edits lists them.
+func Edits() []string {
+	return []string{EditCut, EditRepeat, EditLoop, EditForeign, EditSwap, EditAppend, EditScramble, EditDeny, EditReplace}
 }
 
 // Dimension is one quality that a row is scored for.

@@ -21,8 +21,9 @@ func modelsCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name:  "models",
 		Usage: "import, fetch, list and describe models, and see what they see",
-		Description: `What the model inside the program is, and how good:
+		Description: `What the models inside the program are, and how good:
    erreval models info
+   erreval models info --taxonomy instruction-following
 
 A fine-tuned encoder of your own, or one from the Hugging Face hub, made ready in one line:
    erreval models import ./checkpoint --precision int8 --name mine
@@ -42,7 +43,7 @@ Whether a model of your own fits, and the tokens it sees:
 
 func listModelsCommand(e *env) *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the model inside the program and those in the cache", Flags: []cli.Flag{jsonFlag()},
+		Name: "list", Usage: "list the models inside the program and those in the cache", Flags: []cli.Flag{jsonFlag()},
 		Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
 			all, err := e.machine().ListModels()
 			return errors.Join(printData(ctx, e, all, all.Lines()), err)
@@ -71,9 +72,14 @@ func infoCommand(e *env) *cli.Command {
 func exportModelCommand(e *env) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a model's files to a new directory", ArgsUsage: "MODEL DIR",
+		Flags: []cli.Flag{taxonomyFlag()},
 		Action: withArgs(2, 2, "a model and a new directory", func(ctx *cli.Context) error {
+			t, err := openTaxonomy(ctx.String("taxonomy"))
+			if err != nil {
+				return err
+			}
 			dir := ctx.Args().Get(1)
-			files, err := e.machine().ExportModel(ctx.Args().First(), dir)
+			files, err := e.machine().ExportModel(ctx.Args().First(), t, dir)
 			if err == nil {
 				fmt.Fprintf(e.Err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
 			}

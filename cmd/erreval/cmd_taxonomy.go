@@ -13,8 +13,6 @@ import (
 	"github.com/erreval/erreval/internal/exit"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/models"
-	"github.com/erreval/erreval/models/embedded"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -44,7 +42,7 @@ Those of issues that "erreval discover" found, and rows that are labelled with t
 				ArgsUsage: "[NAME|FILE]",
 				Flags: []cli.Flag{jsonFlag(),
 					&cli.BoolFlag{Name: "yaml", Usage: "print a built-in taxonomy's YAML, to start your own from"}},
-				Action: func(ctx *cli.Context) error { return showTaxonomy(ctx, e.Out) },
+				Action: func(ctx *cli.Context) error { return showTaxonomy(ctx, e) },
 			},
 			{
 				Name:      "check",
@@ -71,7 +69,8 @@ func listTaxonomies(ctx *cli.Context, w io.Writer) error {
 	return taxonomy.WriteList(run.Guard(w), all)
 }
 
-func showTaxonomy(ctx *cli.Context, w io.Writer) error {
+func showTaxonomy(ctx *cli.Context, e *env) error {
+	w := e.Out
 	if err := wantArgs(ctx, 0, 1, "at most one name or file"); err != nil {
 		return err
 	}
@@ -94,12 +93,8 @@ func showTaxonomy(ctx *cli.Context, w io.Writer) error {
 	if err := t.WriteText(run.Guard(w)); err != nil || t.IsTask() {
 		return err
 	}
-	data, err := fs.ReadFile(embedded.Default(), models.ManifestFile)
-	if err != nil {
-		return err
-	}
-	m, err := models.ParseManifest(data)
-	if err != nil || m.Fits(t) != nil { // the default model may be for another task
+	m, err := e.machine().DefaultFor(t)
+	if m == nil || err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(run.Guard(w), "\n%s, the default model, reads %s.\n", m.ID(), m.LanguagesText())

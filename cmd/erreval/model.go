@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"io/fs"
 
 	"github.com/urfave/cli/v2"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/plainjson"
 	"github.com/erreval/erreval/internal/run"
-	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/models/embedded"
 )
 
@@ -31,9 +29,9 @@ func gpuMemoryFlag() cli.Flag {
 		Usage: "let ONNX Runtime hold at most `SIZE` on the GPU, as in 8GB or 900MB; no limit where not given"}
 }
 
-// machine is where models and ONNX Runtime are looked for, the model inside the program among them.
+// machine is where models and ONNX Runtime are looked for, the models inside the program among them.
 func (e *env) machine() *local.Machine {
-	return &local.Machine{Getenv: e.Getenv, Embedded: map[string]func() fs.FS{models.DefaultName: embedded.Default}}
+	return &local.Machine{Getenv: e.Getenv, Embedded: embedded.Models()}
 }
 
 // log says what a command does, as e.Warn does; nil if quiet.

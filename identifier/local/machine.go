@@ -24,8 +24,9 @@ import (
 type Machine struct {
 	// Getenv reads the environment: ERREVAL_CACHE, ERREVAL_ORT_LIB, and the variables that decide the default cache.
 	Getenv func(name string) string
-	// Embedded are the models inside the program, by name; there may be none.
-	Embedded map[string]func() fs.FS
+	// Embedded are the models inside the program, one a task; there may be none. Each is models.DefaultName for the
+	// taxonomies that it fits, and the first for those that none fits.
+	Embedded []fs.FS
 }
 
 // Store is the folder of imported models in the cache.
@@ -45,13 +46,48 @@ func (m *Machine) modelDir(name string) string {
 	return name
 }
 
+// embedded finds what models.DefaultName is for a taxonomy; nil where name is another.
+func (m *Machine) embedded(name string, t *taxonomy.Taxonomy) (fs.FS, error) {
+	if name != models.DefaultName || len(m.Embedded) == 0 {
+		return nil, nil
+	}
+	for _, files := range m.Embedded {
+		manifest, err := readManifest(files)
+		if err != nil || manifest.Fits(t) == nil {
+			return files, err
+		}
+	}
+	return m.Embedded[0], nil
+}
+
+func readManifest(files fs.FS) (*models.Manifest, error) {
+	data, err := fs.ReadFile(files, models.ManifestFile)
+	if err != nil {
+		return nil, err
+	}
+	return models.ParseManifest(data)
+}
+
+// DefaultFor is the manifest of the model inside the program that fits a taxonomy; nil where there is none.
+func (m *Machine) DefaultFor(t *taxonomy.Taxonomy) (*models.Manifest, error) {
+	files, err := m.embedded(models.DefaultName, t)
+	if files == nil || err != nil {
+		return nil, err
+	}
+	manifest, err := readManifest(files)
+	if err != nil || manifest.Fits(t) != nil {
+		return nil, err
+	}
+	return manifest, nil
+}
+
 // OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: if it does not
 // fit, the error is a *models.UnfitError. join is one of models.Join…, for plain exports, whose files do not say; ""
 // leaves the model's own. For another join the error is a *models.OptionError.
 func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.Taxonomy) (*models.Model, error) {
 	model, err := UnlessInterrupted(ctx, func() (*models.Model, error) {
-		if files, ok := m.Embedded[name]; ok {
-			return models.OpenFS(files(), name, t)
+		if files, err := m.embedded(name, t); files != nil || err != nil {
+			return models.OpenFS(files, name, t)
 		}
 		return models.Open(m.modelDir(name), t)
 	})
@@ -70,11 +106,11 @@ func (m *Machine) OpenModel(ctx context.Context, name, join string, t *taxonomy.
 	return model, nil
 }
 
-// ExportModel writes the files of the model called name to dir, which must be empty or not exist, and returns their
-// names. It must have a manifest.
-func (m *Machine) ExportModel(name, dir string) ([]string, error) {
-	if files, ok := m.Embedded[name]; ok {
-		return models.Export(files(), dir)
+// ExportModel writes the files of the model called name, or of the default for t, to dir, which must be empty or not
+// exist, and returns their names. It must have a manifest.
+func (m *Machine) ExportModel(name string, t *taxonomy.Taxonomy, dir string) ([]string, error) {
+	if files, err := m.embedded(name, t); files != nil || err != nil {
+		return models.Export(files, dir)
 	}
 	found := m.modelDir(name)
 	if _, err := os.Stat(filepath.Join(found, models.ManifestFile)); err != nil {
@@ -119,20 +155,16 @@ func (l *List) add(name string, m *models.Manifest) {
 		Source: m.Source})
 }
 
-// ListModels lists the embedded models, then the imported ones, each by name, without checking their files. If models
+// ListModels lists the embedded models, then the imported ones by name, without checking their files. If models
 // cannot be read, it returns an error and the other models.
 func (m *Machine) ListModels() (List, error) {
 	var all List
-	for _, name := range slices.Sorted(maps.Keys(m.Embedded)) {
-		data, err := fs.ReadFile(m.Embedded[name](), models.ManifestFile)
+	for _, files := range m.Embedded {
+		manifest, err := readManifest(files)
 		if err != nil {
 			return nil, err
 		}
-		manifest, err := models.ParseManifest(data)
-		if err != nil {
-			return nil, err
-		}
-		all.add(name, manifest)
+		all.add(models.DefaultName, manifest)
 	}
 	store, err := m.Store()
 	if err != nil {

@@ -41,7 +41,7 @@ func (m *MixOptions) validate() error {
 
 // rulesRecord is the options part of OUT.run.json. Counts that do not take effect are 0.
 type rulesRecord struct {
-	By string `json:"by"` // "rules"
+	By string `json:"by"` // "rules" or "edits"
 	runrecord.Reading
 	Seed     uint64             `json:"seed"`
 	Weights  map[string]float64 `json:"mix"` // by label
@@ -52,9 +52,13 @@ type rulesRecord struct {
 	Rules    int                `json:"rules"`
 }
 
-// ByRules plants errors into right rows; mix sets o.Mix.
+// ByRules plants errors into right rows, by the edits that the taxonomy names or else by the rules for questions; mix
+// sets o.Mix.
 func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptions) error {
 	t := s.Rows.Taxonomy
+	if len(simulate.EditMix(t)) > 0 {
+		return s.byEdits(ctx, o, mix)
+	}
 	bound, err := simulate.Bind(t)
 	if err != nil {
 		return exit.With(exit.Unfit, err)
@@ -85,6 +89,52 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 			ex.Labels = bound.Labels(ex.Labels)
 			sum.Add(&ex)
 			row, err := dataset.RowOf(ex)
+			return errors.Join(err, out.Write(row))
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
+}
+
+// byEdits is ByRules for a taxonomy that names edits.
+func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptions) error {
+	t := s.Rows.Taxonomy
+	if err := mix.validate(); err != nil {
+		return err
+	}
+	var err error
+	if o.Mix, err = simulate.MixOf(t, mix.Weights, mix.Only); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	if err := o.ValidateFor(t); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	sum := simulate.NewSummary(t)
+	var rows []*dataset.Row
+	faults, err := s.Rows.EachFit(ctx, s.Process, s.Input, func(r *dataset.Row) error {
+		right, err := simulate.IsRight(r, t)
+		if err == nil && right {
+			rows = append(rows, r)
+		} else if err == nil {
+			sum.LeftOut++
+		}
+		return err
+	})
+	sum.Rows = len(rows)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("%s: no right row could be read; examples are made of rows without error", s.Input)
+	}
+	rec := rulesRecord{By: "edits", Reading: s.Rows.Reading, Seed: o.Seed, Weights: o.Mix,
+		Copies: o.Copies, PerError: o.PerError, Total: o.Total, Combined: o.Combined}
+	err = s.writeOutput(rec, sum, func(out *run.Output) error {
+		return simulate.Edits(rows, t, o, func(ex *simulate.Edited) error {
+			sum.AddEdited(ex)
+			row, err := ex.Row(t)
 			return errors.Join(err, out.Write(row))
 		})
 	})

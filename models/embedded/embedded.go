@@ -1,22 +1,24 @@
-// Package embedded holds the model inside the program. Of this module only cmd imports it, so that a library user does
-// not carry its bytes.
+// Package embedded holds the models inside the program. Of this module only cmd imports it, so that a library user does
+// not carry their bytes.
 package embedded
 
 import (
 	"embed"
 	"io/fs"
-
-	"github.com/erreval/erreval/models"
 )
 
 //go:embed all:default
 var files embed.FS
 
-// Default is the directory of the default identifier, as models.OpenFS reads it.
-func Default() fs.FS {
-	sub, err := fs.Sub(files, models.DefaultName)
-	if err != nil {
-		panic(err) // the name is a valid path
+// Models are the directories of the models, as models.OpenFS reads them: for questions, then for responses.
+func Models() []fs.FS {
+	var out []fs.FS
+	for _, name := range []string{"default"} {
+		sub, err := fs.Sub(files, name)
+		if err != nil {
+			panic(err) // the name is a valid path
+		}
+		out = append(out, sub)
 	}
-	return sub
+	return out
 }

@@ -53,21 +53,21 @@ type quota struct {
 	n    int
 }
 
-// quotas are those that the options ask for; nil is Copies a row.
-func (o *Options) quotas() []quota {
+// quotas are those that the options ask for of codes; nil is Copies a row. noError is the code of rows without error.
+func (o *Options) quotas(codes []string, noError string) []quota {
 	var out []quota
 	sum := 0.0
-	for _, code := range Codes() {
+	for _, code := range codes {
 		sum += o.Mix[code]
 	}
 	left, weight := o.Total, sum
-	for _, code := range Codes() {
+	for _, code := range codes {
 		w := o.Mix[code]
 		if w == 0 {
 			continue
 		}
 		switch {
-		case o.PerError > 0 && code != "OK":
+		case o.PerError > 0 && code != noError:
 			out = append(out, quota{code, o.PerError})
 		case o.Total > 0:
 			n := int(math.Round(float64(left) * w / weight)) // of what is left, so that all add up

@@ -2,15 +2,19 @@
 // question, answer and passage, and says which labels the result carries. It is offline and deterministic under a seed.
 //
 // The rules speak of questions, so they serve taxonomies with the fields of question generation; they refer to labels
-// by the codes of that taxonomy, and Bind finds out which of them another one has. [Verifier] is for any taxonomy.
+// by the codes of that taxonomy, and Bind finds out which of them another one has. [Edits] are for any taxonomy that
+// names them, and [Verifier] is for all.
 package simulate
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // Row is a right question: Answer answers Question from Passage. Title names the document that the passage stands in.
@@ -70,8 +74,15 @@ func DefaultOptions() Options {
 // newest is the highest number of a set of rules.
 const newest = 2
 
-// Validate reports every fault of the options at once.
-func (o Options) Validate() error {
+// Validate reports every fault of the options for Generate at once.
+func (o Options) Validate() error { return o.validate(Codes()) }
+
+// ValidateFor reports every fault of the options for Edits with a taxonomy.
+func (o Options) ValidateFor(t *taxonomy.Taxonomy) error {
+	return o.validate(slices.Sorted(maps.Keys(EditMix(t))))
+}
+
+func (o Options) validate(codes []string) error {
 	var faults []error
 	if o.Copies < 1 {
 		faults = append(faults, fmt.Errorf("copies is %d: give at least 1", o.Copies))
@@ -87,8 +98,8 @@ func (o Options) Validate() error {
 	}
 	sum := 0.0
 	for code, w := range o.Mix {
-		if !slices.Contains(Codes(), code) {
-			faults = append(faults, fmt.Errorf("mix names %q: choose among %s", code, strings.Join(Codes(), ", ")))
+		if !slices.Contains(codes, code) {
+			faults = append(faults, fmt.Errorf("mix names %q: choose among %s", code, strings.Join(codes, ", ")))
 		}
 		if !(w >= 0) {
 			faults = append(faults, fmt.Errorf("mix gives %s the weight %v: give 0 or more", code, w))
@@ -165,7 +176,7 @@ func Generate(rows []Row, o Options, emit func(Example) error) error {
 		return err
 	}
 	m := newMaker(rows, o)
-	if quotas := o.quotas(); quotas != nil {
+	if quotas := o.quotas(Codes(), "OK"); quotas != nil {
 		return m.fill(quotas, emit)
 	}
 	for _, r := range rows {

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"text/tabwriter"
 
@@ -40,6 +41,9 @@ func (s *Summary) Add(e *Example) {
 	}
 }
 
+// AddEdited counts an example of Edits.
+func (s *Summary) AddEdited(e *Edited) { s.Add(&Example{Labels: e.Labels, Mechanism: e.Mechanism}) }
+
 // Counts are the counts by the names that stand in the record of a run.
 func (s *Summary) Counts() map[string]int {
 	out := map[string]int{"rows": s.Examples, "combined": s.Combined, "left_out": s.LeftOut}
@@ -76,9 +80,9 @@ func (s *Summary) writeMechanisms(w io.Writer) error {
 		}
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, code := range Codes() {
+	for code, names := range s.mechanisms() {
 		var texts []string
-		for _, name := range Mechanisms(code) {
+		for _, name := range names {
 			if n := parts[name]; n > 0 {
 				texts = append(texts, fmt.Sprintf("%s %d", name, n))
 			}
@@ -88,6 +92,25 @@ func (s *Summary) writeMechanisms(w io.Writer) error {
 		}
 	}
 	return t.Flush()
+}
+
+// mechanisms gives the codes with the mechanisms that make them: the taxonomy's edits, or else the rules.
+func (s *Summary) mechanisms() iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for _, y := range s.taxonomy.Types {
+			if y.Simulate != nil && !yield(y.Code, y.Simulate.Edits) {
+				return
+			}
+		}
+		if len(EditMix(s.taxonomy)) > 0 {
+			return
+		}
+		for _, code := range Codes() {
+			if !yield(code, Mechanisms(code)) {
+				return
+			}
+		}
+	}
 }
 
 // VerifierSummary counts rows for a verifier.

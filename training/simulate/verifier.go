@@ -79,21 +79,30 @@ func (r *VerifierRow) Text() string { return strings.Join(r.Labels, ", ") }
 // Record is r as a row for a trainer: id, origin, the taxonomy's fields, labels, right (0 or 1) and mechanism. n, such
 // as Nth, tells the id from those of other rows that are made of the same one.
 func (r *VerifierRow) Record(t *taxonomy.Taxonomy, n int) (*dataset.Row, error) {
-	out, err := dataset.RowOf(struct{}{})
-	if err != nil {
-		return nil, err
-	}
 	right := 0
 	if r.Right {
 		right = 1
 	}
-	faults := []error{out.Set("id", fmt.Sprintf("%s~v%d", r.Row.ID, n)), out.Set("origin", r.Row.ID)}
-	for i, f := range t.Fields {
-		faults = append(faults, out.Set(f.Name, r.Row.Values[i]))
+	out, err := madeOf(r.Row, t, fmt.Sprintf("%s~v%d", r.Row.ID, n))
+	if err != nil {
+		return nil, err
 	}
-	faults = append(faults, out.Set("labels", r.Labels), out.Set("right", right))
+	faults := []error{out.Set("labels", r.Labels), out.Set("right", right)}
 	if r.Mechanism != "" {
 		faults = append(faults, out.Set("mechanism", r.Mechanism))
+	}
+	return out, errors.Join(faults...)
+}
+
+// madeOf is a new row with the fields of another: id, origin and these.
+func madeOf(of *dataset.Row, t *taxonomy.Taxonomy, id string) (*dataset.Row, error) {
+	out, err := dataset.RowOf(struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	faults := []error{out.Set("id", id), out.Set("origin", of.ID)}
+	for i, f := range t.Fields {
+		faults = append(faults, out.Set(f.Name, of.Values[i]))
 	}
 	return out, errors.Join(faults...)
 }

@@ -1,0 +1,134 @@
+package simulate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/taxonomy"
+	"github.com/erreval/erreval/training/simulate"
+)
+
+const tea = "Boil the water first. Warm the pot with a little of it. Then put in one spoon of leaves for each cup. " +
+	"The tea is ready after four minutes."
+
+// responses are right rows: two about tea, one in German.
+func responses() []*dataset.Row {
+	texts := [][2]string{{tea, "How do I make tea?"},
+		{"A bicycle has two wheels. Its frame can be made of steel. The chain was invented long after the wheel.", "What is a bicycle?"},
+		{"Der Zug nach Leipzig fährt heute von Gleis sieben ab. Bitte steigen Sie schnell ein, denn die Türen schließen gleich. " +
+			"Die nächste Verbindung gibt es erst wieder morgen früh.", "Sag auf Deutsch, wo der Zug fährt."}}
+	var rows []*dataset.Row
+	for i, t := range texts {
+		rows = append(rows, &dataset.Row{ID: fmt.Sprint("r", i), Values: t[:]})
+	}
+	return rows
+}
+
+// TestEdits: each edit does to the text what its name says, and the label is that of its type.
+func TestEdits(t *testing.T) {
+	task, err := taxonomy.Builtin("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := responses()
+	is := map[string]func(text string, of int) bool{
+		"unchanged": func(text string, of int) bool { return text == rows[of].Values[0] },
+		"cut": func(text string, of int) bool {
+			return strings.HasPrefix(rows[of].Values[0], text) && !strings.HasSuffix(text, ".")
+		},
+		"repeat": func(text string, of int) bool { return len(text) > len(rows[of].Values[0]) && repeats(text, 2) },
+		"loop":   func(text string, _ int) bool { return repeats(text, 3) || strings.Count(text, lastWords(text)) > 3 },
+		"foreign": func(text string, of int) bool {
+			return of != 2 && slices.ContainsFunc(sentencesOf(rows[2].Values[0]), func(s string) bool { return strings.Contains(text, strings.TrimSpace(s)) })
+		},
+		"swap": func(text string, of int) bool {
+			return text != rows[of].Values[0] && slices.ContainsFunc(rows, func(r *dataset.Row) bool { return r.Values[0] == text })
+		},
+		"append": func(text string, of int) bool {
+			return strings.HasPrefix(text, rows[of].Values[0]) && slices.ContainsFunc(rows, func(r *dataset.Row) bool {
+				return r.ID != rows[of].ID && strings.HasSuffix(text, r.Values[0])
+			})
+		},
+		"scramble": func(text string, of int) bool {
+			return text != rows[of].Values[0] && strings.Count(text, ".") >= strings.Count(rows[of].Values[0], ".")-1
+		},
+		"deny":     func(text string, _ int) bool { return strings.Contains(text, " not ") },
+		"replace": func(text string, _ int) bool {
+			i, _ := task.Index("Ref")
+			return slices.Contains(task.Types[i].Simulate.Texts, text)
+		},
+	}
+	o := simulate.Options{Seed: 1, Copies: 200, Mix: simulate.EditMix(task)}
+	seen := map[string]int{}
+	err = simulate.Edits(rows, task, o, func(x *simulate.Edited) error {
+		of := slices.Index(rows, x.Of)
+		if seen[x.Mechanism]++; !is[x.Mechanism](x.Text, of) {
+			t.Errorf("%s of row %d: %q", x.Mechanism, of, x.Text)
+		}
+		if i, ok := task.Index(x.Labels[0]); !ok || x.Mechanism != "unchanged" && !slices.Contains(task.Types[i].Simulate.Edits, x.Mechanism) {
+			t.Errorf("%s has the labels %q", x.Mechanism, x.Labels)
+		}
+		return nil
+	})
+	if err != nil || len(seen) != len(is) {
+		t.Errorf("made %v, %v; want all of %d edits", seen, err, len(is))
+	}
+}
+
+func sentencesOf(text string) []string { return strings.SplitAfter(text, ". ") }
+
+func lastWords(text string) string {
+	words := strings.Fields(text)
+	return strings.Join(words[len(words)-2:], " ")
+}
+
+// repeats tells whether a sentence stands so many times in text.
+func repeats(text string, times int) bool {
+	return slices.ContainsFunc(strings.Split(text, "."), func(s string) bool {
+		s = strings.TrimSpace(s)
+		return len(strings.Fields(s)) > 3 && strings.Count(text, s) >= times
+	})
+}
+
+// TestEditsAreRepeatable: seed and rows decide, and quotas are kept; a second error has its label.
+func TestEditsAreRepeatable(t *testing.T) {
+	task, err := taxonomy.Builtin("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func() (all []string) {
+		o := simulate.Options{Seed: 3, PerError: 4, Combined: 1, Mix: map[string]float64{"Int": 1, "Rep": 1, "OK": 1}}
+		err := simulate.Edits(responses(), task, o, func(x *simulate.Edited) error {
+			all = append(all, fmt.Sprint(x.ID, x.Labels, x.Mechanism, x.Text))
+			if len(x.Labels) != strings.Count(x.Mechanism, "+")+1 {
+				t.Errorf("labels %q of %s", x.Labels, x.Mechanism)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	first := made()
+	if len(first) != 8 || !slices.Equal(first, made()) {
+		t.Errorf("%d examples, the same again %v; want 8", len(first), slices.Equal(first, made()))
+	}
+}
+
+func TestMixOf(t *testing.T) {
+	task, err := taxonomy.Builtin("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mix, err := simulate.MixOf(task, []string{"Repetition=3"}, false)
+	if err != nil || mix["Rep"] != 3 || mix["Int"] != 1 || mix["OK"] != 4 {
+		t.Errorf("mix %v, %v", mix, err)
+	}
+	if _, err = simulate.MixOf(task, []string{"Fact=1"}, true); err == nil || !strings.Contains(err.Error(), "Code, Con, Flu") {
+		t.Errorf("a type without edits: %v", err)
+	}
+}
