@@ -10,6 +10,9 @@ import (
 //go:embed all:default
 var files embed.FS
 
+// Default is the directory of the model for questions.
+func Default() fs.FS { return Models()[0] }
+
 // Models are the directories of the models, as models.OpenFS reads them: for questions, then for responses.
 func Models() []fs.FS {
 	var out []fs.FS
