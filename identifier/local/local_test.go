@@ -2,11 +2,15 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/identifier/local"
@@ -100,4 +104,67 @@ func TestUnlessInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestDefaultByTaxonomy: default is the model inside the program that fits the taxonomy, and the first where none does.
+func TestDefaultByTaxonomy(t *testing.T) {
+	questions, err := taxonomy.Builtin("question-generation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	responses, err := taxonomy.Builtin("instruction-following")
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := &local.Machine{Getenv: func(string) string { return "" },
+		Embedded: []fs.FS{os.DirFS(tinyBERT), forResponses(t, responses)}}
+	for task, want := range map[*taxonomy.Taxonomy]string{questions: "tiny-bert", responses: "tiny-responses"} {
+		m, err := machine.OpenModel(t.Context(), models.DefaultName, "", task)
+		if err != nil || m.Manifest.Name != want {
+			t.Errorf("%s: got %v, %v; want %s", task.Name, m, err, want)
+		}
+		if found, err := machine.DefaultFor(task); err != nil || found == nil || found.Name != want {
+			t.Errorf("%s: got %v, %v; want %s", task.Name, found, err, want)
+		}
+	}
+	others := *responses
+	others.Name, others.Types = "others", []taxonomy.Type{{Name: "Odd", Code: "Odd"}}
+	if _, err := machine.OpenModel(t.Context(), models.DefaultName, "", &others); err == nil ||
+		!strings.Contains(err.Error(), "was trained on the taxonomy question-generation") {
+		t.Errorf("a taxonomy that none fits: %v", err)
+	}
+	if found, err := machine.DefaultFor(&others); found != nil || err != nil {
+		t.Errorf("a taxonomy that none fits: got %v, %v", found, err)
+	}
+	if all, err := machine.ListModels(); err != nil || len(all) != 2 || all[1].Taxonomy != "instruction-following@1.0" {
+		t.Errorf("listed %v, %v", all, err)
+	}
+}
+
+// forResponses is the tiny model with the labels and fields of another taxonomy, which has as many types.
+func forResponses(t *testing.T, task *taxonomy.Taxonomy) fs.FS {
+	t.Helper()
+	files := fstest.MapFS{}
+	for _, name := range []string{models.GraphFile, "tokenizer.json", models.ManifestFile} {
+		data, err := os.ReadFile(filepath.Join(tinyBERT, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	m, err := models.ParseManifest(files[models.ManifestFile].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Name, m.Taxonomy, m.Labels, m.Fields, m.Segments, m.Highlight = "tiny-responses", task.ID(), task.Labels(), task.FieldNames(), nil, ""
+	m.Probes, m.Window, m.Checksum, m.Thresholds = nil, nil, "", map[string]float64{}
+	for _, label := range m.Labels {
+		m.Thresholds[label] = 0.5
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files[models.ManifestFile] = &fstest.MapFile{Data: data}
+	return files
 }
