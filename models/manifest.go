@@ -67,7 +67,7 @@ type Manifest struct {
 	Taxonomy     string `json:"taxonomy"`    // the taxonomy it was trained on, as in "question-generation@1.1"
 
 	Languages []string `json:"languages,omitempty"` // that it reads, codes of ISO 639-1 as in "en"; none means any
-	// LanguageField is the field that must be in one of these; "" looks at the longest field, and at the one under evaluation.
+	// LanguageField is the field that must be in one of these; "" looks at the longest one, and at the one that is judged.
 	LanguageField string `json:"language_field,omitempty"`
 
 	Labels []string `json:"labels"` // in the order of the logits
@@ -109,7 +109,8 @@ type Manifest struct {
 type Window struct {
 	Field string `json:"field"` // of the model's
 	Words int    `json:"words"` // at most, from MinWindow to MaxWindow
-	// Ends are words at the beginning of the field, and as many at its end, that are read in any case; at most half of Words.
+	// Ends are words at the beginning of the field, and as many at its end, that are read in any case: at most half of
+	// Words.
 	Ends int `json:"ends,omitempty"`
 }
 

@@ -156,7 +156,8 @@ func forResponses(t *testing.T, task *taxonomy.Taxonomy) fs.FS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Name, m.Taxonomy, m.Labels, m.Fields, m.Segments, m.Highlight = "tiny-responses", task.ID(), task.Labels(), task.FieldNames(), nil, ""
+	m.Name, m.Taxonomy, m.Labels, m.Fields = "tiny-responses", task.ID(), task.Labels(), task.FieldNames()
+	m.Segments, m.Highlight = nil, ""
 	m.Probes, m.Window, m.Checksum, m.Thresholds = nil, nil, "", map[string]float64{}
 	for _, label := range m.Labels {
 		m.Thresholds[label] = 0.5

@@ -17,9 +17,10 @@ const tea = "Boil the water first. Warm the pot with a little of it. Then put in
 // responses are right rows: two about tea, one in German.
 func responses() []*dataset.Row {
 	texts := [][2]string{{tea, "How do I make tea?"},
-		{"A bicycle has two wheels. Its frame can be made of steel. The chain was invented long after the wheel.", "What is a bicycle?"},
-		{"Der Zug nach Leipzig fährt heute von Gleis sieben ab. Bitte steigen Sie schnell ein, denn die Türen schließen gleich. " +
-			"Die nächste Verbindung gibt es erst wieder morgen früh.", "Sag auf Deutsch, wo der Zug fährt."}}
+		{"A bicycle has two wheels. Its frame can be made of steel. The chain was invented long after the wheel.",
+			"What is a bicycle?"},
+		{"Der Zug nach Leipzig fährt heute von Gleis sieben ab. Bitte steigen Sie schnell ein, denn die Türen schließen " +
+			"gleich. Die nächste Verbindung gibt es erst wieder morgen früh.", "Sag auf Deutsch, wo der Zug fährt."}}
 	var rows []*dataset.Row
 	for i, t := range texts {
 		rows = append(rows, &dataset.Row{ID: fmt.Sprint("r", i), Values: t[:]})
@@ -42,10 +43,14 @@ func TestEdits(t *testing.T) {
 		"repeat": func(text string, of int) bool { return len(text) > len(rows[of].Values[0]) && repeats(text, 2) },
 		"loop":   func(text string, _ int) bool { return repeats(text, 3) || strings.Count(text, lastWords(text)) > 3 },
 		"foreign": func(text string, of int) bool {
-			return of != 2 && slices.ContainsFunc(sentencesOf(rows[2].Values[0]), func(s string) bool { return strings.Contains(text, strings.TrimSpace(s)) })
+			return of != 2 && slices.ContainsFunc(sentencesOf(rows[2].Values[0]), func(s string) bool {
+				return strings.Contains(text, strings.TrimSpace(s))
+			})
 		},
 		"swap": func(text string, of int) bool {
-			return text != rows[of].Values[0] && slices.ContainsFunc(rows, func(r *dataset.Row) bool { return r.Values[0] == text })
+			return text != rows[of].Values[0] && slices.ContainsFunc(rows, func(r *dataset.Row) bool {
+				return r.Values[0] == text
+			})
 		},
 		"append": func(text string, of int) bool {
 			return strings.HasPrefix(text, rows[of].Values[0]) && slices.ContainsFunc(rows, func(r *dataset.Row) bool {
@@ -68,7 +73,8 @@ func TestEdits(t *testing.T) {
 		if seen[x.Mechanism]++; !is[x.Mechanism](x.Text, of) {
 			t.Errorf("%s of row %d: %q", x.Mechanism, of, x.Text)
 		}
-		if i, ok := task.Index(x.Labels[0]); !ok || x.Mechanism != "unchanged" && !slices.Contains(task.Types[i].Simulate.Edits, x.Mechanism) {
+		i, ok := task.Index(x.Labels[0])
+		if !ok || x.Mechanism != "unchanged" && !slices.Contains(task.Types[i].Simulate.Edits, x.Mechanism) {
 			t.Errorf("%s has the labels %q", x.Mechanism, x.Labels)
 		}
 		return nil
@@ -128,7 +134,8 @@ func TestMixOf(t *testing.T) {
 	if err != nil || mix["Rep"] != 3 || mix["Int"] != 1 || mix["OK"] != 4 {
 		t.Errorf("mix %v, %v", mix, err)
 	}
-	if _, err = simulate.MixOf(task, []string{"Fact=1"}, true); err == nil || !strings.Contains(err.Error(), "Code, Con, Flu") {
+	_, err = simulate.MixOf(task, []string{"Fact=1"}, true)
+	if err == nil || !strings.Contains(err.Error(), "Code, Con, Flu") {
 		t.Errorf("a type without edits: %v", err)
 	}
 }
