@@ -71,8 +71,9 @@ func TestLanguage(t *testing.T) {
 }
 
 // tagOne tags a row with a model that finds no error.
-func tagOne(t *testing.T, reads []string, field string, anyLanguage bool, batch int, values []string) (got *dataset.Diagnosis) {
+func tagOne(t *testing.T, reads []string, field string, anyLanguage bool, batch int, values []string) *dataset.Diagnosis {
 	t.Helper()
+	var got *dataset.Diagnosis
 	o := identifier.DefaultOptions()
 	o.AnyLanguage, o.BatchTokens = anyLanguage, batch
 	m := open(t, "bert", models.JoinFields)

@@ -26,7 +26,8 @@ func TestChooseByHand(t *testing.T) {
 			"Which harbour?", "", strings.TrimSpace(strings.Repeat("word ", 20) + "harbour " + strings.Repeat("word ", 19))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := window.Join(c.text, window.Choose(c.text, []string{c.question, c.answer}, models.Window{Words: models.MinWindow}))
+			w := models.Window{Words: models.MinWindow}
+			got := window.Join(c.text, window.Choose(c.text, []string{c.question, c.answer}, w))
 			if got != c.want {
 				t.Errorf("read\n%q, want\n%q", got, c.want)
 			}
@@ -40,7 +41,8 @@ func FuzzChoose(f *testing.F) {
 	f.Add(strings.Repeat("a b\u0085c\xff ", 40), "a\xffb", "\xff")
 	f.Fuzz(func(t *testing.T, text, question, answer string) {
 		at, words := 0, 0
-		parts := window.Choose(text, []string{question, answer}, models.Window{Words: models.MinWindow, Ends: models.MinWindow / 2})
+		w := models.Window{Words: models.MinWindow, Ends: models.MinWindow / 2}
+		parts := window.Choose(text, []string{question, answer}, w)
 		for _, p := range parts {
 			if p.From < at || p.To < p.From || p.To > len(text) {
 				t.Fatalf("parts %v of %d bytes", parts, len(text))
