@@ -71,11 +71,11 @@ func TestLanguage(t *testing.T) {
 }
 
 // tagOne tags a row with a model that finds no error.
-func tagOne(t *testing.T, reads []string, field string, anyLanguage bool, batch int, values []string) *dataset.Diagnosis {
+func tagOne(t *testing.T, reads []string, field string, every bool, batch int, values []string) *dataset.Diagnosis {
 	t.Helper()
 	var got *dataset.Diagnosis
 	o := identifier.DefaultOptions()
-	o.AnyLanguage, o.BatchTokens = anyLanguage, batch
+	o.AnyLanguage, o.BatchTokens = every, batch
 	m := open(t, "bert", models.JoinFields)
 	m.Manifest.Languages, m.Manifest.LanguageField = reads, field
 	id, err := identifier.New(m, questions(t), fake(func(context.Context, identifier.Input, []float32) error {
