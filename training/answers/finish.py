@@ -1,0 +1,108 @@
+"""Makes the model for responses of what `erreval refine train` left in iterations/NN/model.
+
+    python finish.py MODEL TUNE_TAGGED TEST_TAGGED OUT
+
+TUNE_TAGGED and TEST_TAGGED are the rows of prepare.py, tagged with MODEL by `erreval identify`. A type is not judged whose
+area under the ROC curve on `tune` is below 0.70, or that has fewer than 15 rows in `tune` and `test` together: too few to
+know. The manifest gets those, the languages, data, quality on `tune`, and probe rows with the graph's own logits.
+"""
+import json
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import window  # noqa: E402
+
+LEAST_AUC, LEAST_ROWS = 0.70, 15
+# Written for this project, so that the manifest holds no text of a data set.
+PROBES = [
+    {"instruction": "How long does a soft-boiled egg take?", "response": "Put the egg into boiling water for six minutes, then cool it in cold water."},
+    {"instruction": "Name three rivers of Europe.", "response": "The Rhine. The Rhine. The Rhine. The Rhine. The Rhine. The"},
+    {"instruction": "Write a short poem about a lamp.", "response": "I'm sorry, but as an AI language model I cannot write poems."},
+]
+
+
+def auc(gold, p):
+    """The area under the ROC curve, ties counted half; nan where a class is empty."""
+    order = np.argsort(p, kind="stable")
+    rank = np.empty(len(p))
+    rank[order] = np.arange(1, len(p) + 1)
+    for v in np.unique(p):
+        rank[p == v] = rank[p == v].mean()
+    n = gold.sum()
+    return (rank[gold].sum() - n * (n + 1) / 2) / (n * (len(p) - n)) if 0 < n < len(p) else float("nan")
+
+
+def read(path):
+    rows = [json.loads(line) for line in open(path, encoding="utf-8")]
+    return [r for r in rows if "probabilities" in r["diagnosis"]]
+
+
+def columns(rows, label):
+    return np.array([label in r["labels"] for r in rows]), np.array([r["diagnosis"]["probabilities"][label] for r in rows])
+
+
+def encode(tokenizer, manifest, row):
+    w = manifest["window"]
+    texts = [row[f] for f in manifest["fields"]]
+    at = manifest["fields"].index(w["field"])
+    texts[at] = window.read(texts[at], texts[:at] + texts[at + 1 :], w["words"], w.get("ends", 0))
+    ids = [tokenizer.token_to_id(manifest["start"])]
+    for text in texts:
+        ids += tokenizer.encode(text, add_special_tokens=False).ids + [tokenizer.token_to_id(manifest["separator"])]
+    return ids
+
+
+def logits(folder, manifest, rows):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    out = []
+    for row in rows:
+        ids = encode(tokenizer, manifest, row)
+        feed = {"input_ids": [ids], "attention_mask": [[1] * len(ids)], "token_type_ids": [[0] * len(ids)]}
+        out.append(session.run(["logits"], {k: np.array(feed[k], np.int64) for k in manifest["inputs"]})[0][0])
+    return out
+
+
+def main(model, tune, test, out):
+    model, out = pathlib.Path(model), pathlib.Path(out)
+    tune, test = read(tune), read(test)
+    manifest = json.loads((model / "manifest.json").read_text())
+    manifest.pop("checksum", None)
+    manifest.pop("source", None)
+    not_judged, quality = [], {}
+    for label in manifest["labels"]:
+        gold, p = columns(tune, label)
+        rows = int(gold.sum() + columns(test, label)[0].sum())
+        area = auc(gold, p)
+        quality[label] = {"tune_rows": int(gold.sum()), "tune_auc": round(float(area), 3)} if gold.any() else {"tune_rows": 0}
+        if label != "No Error" and (rows < LEAST_ROWS or not area >= LEAST_AUC):
+            not_judged.append(label)
+    manifest |= {
+        "name": "erreval-responses-minilm-l12", "version": "1", "languages": ["en"], "language_field": "instruction",
+        "licence": "Apache-2.0", "quality": quality,
+        "training_data": [
+            {"name": "responses of 140 instruction-following systems, labelled for erreval (training/data)",
+             "licence": "labels: CC BY-SA 4.0; texts: Apache-2.0, MIT, CC BY 4.0", "rows": 2607},
+            {"name": "simulated from the right ones of these", "licence": "as theirs", "rows": 1666}],
+    }
+    if not_judged:
+        manifest["not_judged"] = not_judged
+    manifest["probes"] = [{"fields": p, "logits": [round(float(x), 5) for x in z]} for p, z in zip(PROBES, logits(model, manifest, PROBES))]
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    for name in manifest["files"]:
+        shutil.copy(model / name, out / name)
+    (out / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    print(json.dumps({"not_judged": not_judged, "quality": quality}, indent=1))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
