@@ -38,8 +38,8 @@ var formats = map[string]dataset.Format{
 	"application/json": {Name: dataset.JSON},
 }
 
-// readBody reads a request's body. The caller closes it.
-func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (*body, error) {
+// readBody reads a request's body of rows for t. The caller closes it.
+func (s *Service) readBody(w http.ResponseWriter, r *http.Request, t *tagger) (*body, error) {
 	given := r.Header.Get("Content-Type")
 	kind, _, _ := mime.ParseMediaType(given)
 	format, ok := formats[kind]
@@ -54,10 +54,10 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (*body, error
 	if r.ContentLength > s.o.Bounds.Body {
 		return nil, s.tooLong()
 	}
-	b := &body{s: s, reading: s.o.Reading}
+	b := &body{s: s, reading: t.Reading}
 	b.reading.Format, b.reading.MapOption = format, "?"+paramMap+"="
 	if given := r.URL.Query()[paramMap]; len(given) > 0 {
-		named, err := dataset.ParseMap(b.reading.MapOption, given, s.o.Taxonomy.FieldNames())
+		named, err := dataset.ParseMap(b.reading.MapOption, given, t.Taxonomy.FieldNames())
 		if err != nil {
 			return nil, refuse(http.StatusBadRequest, err)
 		}

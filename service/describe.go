@@ -29,20 +29,20 @@ type modelFacts struct {
 	Build        string                `json:"build"`
 }
 
-func (s *Service) describeModel(w http.ResponseWriter, r *http.Request) {
-	m, err := s.OpenModel(r.Context())
+func (s *Service) describeModel(w http.ResponseWriter, r *http.Request, t *tagger) {
+	m, err := t.openModel(r.Context())
 	if err != nil {
 		fail(w, r, false, refuse(http.StatusServiceUnavailable, fmt.Errorf("the model cannot be opened: %w", err)))
 		return
 	}
 	f := m.Manifest
-	facts := modelFacts{Model: f.ID(), SHA256: m.SHA256, Source: f.Source, Taxonomy: s.o.Taxonomy.ID(),
+	facts := modelFacts{Model: f.ID(), SHA256: m.SHA256, Source: f.Source, Taxonomy: t.Taxonomy.ID(),
 		Architecture: f.Architecture, Precision: f.Precision, MaxTokens: f.MaxTokens, Fields: f.Fields,
 		Thresholds: m.Identifier.Thresholds(), Licence: f.Licence, TrainingData: f.TrainingData, Quality: f.Quality,
 		Device: m.Device, Workers: m.Workers, Batches: m.Batch > 0, Build: s.o.Build}
 	loopback.Reply(w, facts)
 }
 
-func (s *Service) describeTaxonomy(w http.ResponseWriter, _ *http.Request) {
-	loopback.Reply(w, s.o.Taxonomy)
+func (s *Service) describeTaxonomy(w http.ResponseWriter, _ *http.Request, t *tagger) {
+	loopback.Reply(w, t.Taxonomy)
 }

@@ -39,11 +39,11 @@ func newMetrics(s *Service) *metrics {
 			Help: "Rows in one run of the model.", Buckets: prometheus.ExponentialBuckets(1, 2, 12)}),
 	}
 	queued := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "erreval_queue_rows",
-		Help: "Rows that wait for the model. A request has only its next ones here."}, s.queued)
+		Help: "Rows that wait for a model. A request has only its next ones here."}, s.queued)
 	bodies := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "erreval_bodies_bytes",
 		Help: "Bodies of requests that are held."}, func() float64 { return float64(s.held.Load()) })
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "erreval_build_info",
-		Help:        "1, with the build and the taxonomy.",
+		Help:        "1, with the build and the taxonomy of requests that name none.",
 		ConstLabels: prometheus.Labels{"version": s.o.Build, "taxonomy": s.o.Taxonomy.ID()}})
 	build.Set(1)
 	for _, outcome := range []string{"tagged", "untagged", "scored", "unscored", "rejected"} {
@@ -59,13 +59,11 @@ func newMetrics(s *Service) *metrics {
 func (m *metrics) ran(rows int) { m.batch.Observe(float64(rows)) }
 
 func (s *Service) queued() float64 {
-	s.mu.Lock()
-	p := s.pool
-	s.mu.Unlock()
-	if p == nil {
-		return 0
+	rows := 0
+	for _, t := range s.taggers {
+		rows += t.queued()
 	}
-	return float64(p.length())
+	return float64(rows)
 }
 
 // watcher is a reply that notes its status, and gives the client time for each piece of it.

@@ -133,6 +133,7 @@ func TestOpenAPI(t *testing.T) {
 		bare := *o.Taxonomy
 		bare.Dimensions, o.Taxonomy = nil, &bare
 	})
+	unknown := func(r *http.Request) { r.URL.RawQuery = "taxonomy=none" }
 	for path, methods := range d.Paths {
 		for method, op := range methods {
 			body, other := "", "post"
@@ -152,6 +153,9 @@ func TestOpenAPI(t *testing.T) {
 			switch path {
 			case "/v1/model":
 				try(broken, path, method, "", nil)
+				try(s, path, method, "", unknown)
+			case "/v1/taxonomy":
+				try(s, path, method, "", unknown)
 			case "/healthz":
 				try(ended, path, method, "", nil)
 			}

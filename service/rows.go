@@ -61,18 +61,18 @@ func (p *reply) flush() error {
 	return http.NewResponseController(p.w).Flush()
 }
 
-// answer takes a request of rows, and has work write what it makes of each.
-func (s *Service) answer(w http.ResponseWriter, r *http.Request,
+// answer takes a request of rows for t, and has work write what it makes of each.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request, t *tagger,
 	work func(context.Context, *dataset.Reader, *reply) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Bounds.Time)
 	defer cancel()
 	out := newReply(s, w)
-	if err := s.tryAnswer(ctx, w, r, out, work); err != nil {
+	if err := s.tryAnswer(ctx, w, r, t, out, work); err != nil {
 		fail(w, r, out.began, err)
 	}
 }
 
-func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.Request, out *reply,
+func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.Request, t *tagger, out *reply,
 	work func(context.Context, *dataset.Reader, *reply) error) error {
 	if s.draining.Load() {
 		return refuse(http.StatusServiceUnavailable, errors.New("the server is ending; it takes no more rows"))
@@ -84,7 +84,7 @@ func (s *Service) tryAnswer(ctx context.Context, w http.ResponseWriter, r *http.
 		return refuse(http.StatusTooManyRequests, fmt.Errorf("%d requests are under way already; try again later",
 			s.o.Bounds.Queue))
 	}
-	b, err := s.readBody(w, r)
+	b, err := s.readBody(w, r, t)
 	if err != nil {
 		return err
 	}
@@ -131,10 +131,11 @@ func (s *Service) takeTurn(ctx context.Context, longest int64) (release func(), 
 	return func() { s.heavy.Release(w) }, nil
 }
 
-// Parameters have the values of the command's flags of these names.
+// Parameters have the values of the command's flags of these names; a taxonomy is one of Options, by name.
 const (
 	paramThreshold = "threshold"
 	paramMap       = "map"
+	paramTaxonomy  = "taxonomy"
 )
 
 // checkParameters refuses parameters of the address other than those known.
@@ -153,12 +154,12 @@ func checkParameters(r *http.Request, known ...string) error {
 }
 
 // relabel gives what changes the labels of diagnoses to those of the request's thresholds; nil where it has none.
-func (s *Service) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), error) {
+func (t *tagger) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), error) {
 	given := r.URL.Query()[paramThreshold]
 	if len(given) == 0 {
 		return nil, nil
 	}
-	thresholds, err := models.ParseThresholds(paramThreshold, given, s.o.Taxonomy, m.Manifest.Labels)
+	thresholds, err := models.ParseThresholds(paramThreshold, given, t.Taxonomy, m.Manifest.Labels)
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, err)
 	}
@@ -169,24 +170,24 @@ func (s *Service) relabel(m *Model, r *http.Request) (func(*dataset.Diagnosis), 
 	return m.Identifier.Relabel(thresholds)
 }
 
-func (s *Service) identify(w http.ResponseWriter, r *http.Request) {
-	if err := checkParameters(r, paramThreshold, paramMap); err != nil {
+func (s *Service) identify(w http.ResponseWriter, r *http.Request, t *tagger) {
+	if err := checkParameters(r, paramThreshold, paramMap, paramTaxonomy); err != nil {
 		fail(w, r, false, err)
 		return
 	}
-	s.answer(w, r, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
-		m, err := s.OpenModel(ctx)
+	s.answer(w, r, t, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
+		m, err := t.openModel(ctx)
 		if err != nil && ctx.Err() == nil {
 			return refuse(http.StatusServiceUnavailable, fmt.Errorf("the model cannot be opened: %w", err))
 		}
 		if err != nil {
 			return err
 		}
-		relabel, err := s.relabel(m, r)
+		relabel, err := t.relabel(m, r)
 		if err != nil {
 			return err
 		}
-		return s.tag(ctx, m, relabel, rows, out)
+		return t.tag(ctx, m, relabel, rows, out)
 	})
 }
 
@@ -207,7 +208,7 @@ type entry struct {
 }
 
 // tag writes each row with its diagnosis, which relabel changes if it is not nil, in order.
-func (s *Service) tag(ctx context.Context, m *Model, relabel func(*dataset.Diagnosis), rows *dataset.Reader,
+func (t *tagger) tag(ctx context.Context, m *Model, relabel func(*dataset.Diagnosis), rows *dataset.Reader,
 	out *reply) error {
 	ctx, cancel := context.WithCancel(ctx)
 	bytes, count := int64(heldBytes), heldRows+m.Workers
@@ -216,17 +217,17 @@ func (s *Service) tag(ctx context.Context, m *Model, relabel func(*dataset.Diagn
 	}
 	own, held, entries := &share{}, semaphore.NewWeighted(bytes), make(chan entry, count)
 	fed := make(chan error, 1)
-	go func() { fed <- s.feed(ctx, rows, own, held, entries, bytes) }()
-	err := s.write(ctx, entries, relabel, held, out)
+	go func() { fed <- t.feed(ctx, rows, own, held, entries, bytes) }()
+	err := write(ctx, entries, relabel, held, out)
 	cancel()
 	for range entries { // until feed has ended
 	}
-	s.pool.drop(own)
+	t.pool.drop(own)
 	return errors.Join(err, <-fed)
 }
 
 // feed reads rows into the pool until there are no more, or ctx ends.
-func (s *Service) feed(ctx context.Context, rows *dataset.Reader, own *share, held *semaphore.Weighted,
+func (t *tagger) feed(ctx context.Context, rows *dataset.Reader, own *share, held *semaphore.Weighted,
 	entries chan<- entry, most int64) error {
 	defer close(entries)
 	for {
@@ -251,13 +252,13 @@ func (s *Service) feed(ctx context.Context, rows *dataset.Reader, own *share, he
 			return nil
 		}
 		if e.task != nil {
-			s.pool.add(own, e.task)
+			t.pool.add(own, e.task)
 		}
 	}
 }
 
 // write writes entries as they are finished; what is written is sent before it waits.
-func (s *Service) write(ctx context.Context, entries <-chan entry, relabel func(*dataset.Diagnosis),
+func write(ctx context.Context, entries <-chan entry, relabel func(*dataset.Diagnosis),
 	held *semaphore.Weighted, out *reply) error {
 	for e := range entries {
 		if e.fault != nil {
@@ -307,19 +308,19 @@ func await(ctx context.Context, t *task, out *reply) error {
 }
 
 // score writes each row with its scores, by the probabilities of its errors.
-func (s *Service) score(w http.ResponseWriter, r *http.Request) {
-	if err := checkParameters(r, paramMap); err != nil {
+func (s *Service) score(w http.ResponseWriter, r *http.Request, t *tagger) {
+	if err := checkParameters(r, paramMap, paramTaxonomy); err != nil {
 		fail(w, r, false, err)
 		return
 	}
-	if s.offline == nil {
-		loopback.Refuse(w, http.StatusNotFound, "the taxonomy "+s.o.Taxonomy.ID()+" has no dimensions to score")
+	if t.offline == nil {
+		loopback.Refuse(w, http.StatusNotFound, "the taxonomy "+t.Taxonomy.ID()+" has no dimensions to score")
 		return
 	}
-	s.answer(w, r, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
+	s.answer(w, r, t, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
 		for row, err := range dataset.Rows(ctx, rows.Read, out.reject) {
 			if err == nil {
-				err = s.scoreRow(row, out)
+				err = t.scoreRow(row, out)
 			}
 			if err != nil {
 				return err
@@ -329,19 +330,19 @@ func (s *Service) score(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Service) scoreRow(row *dataset.Row, out *reply) error {
+func (t *tagger) scoreRow(row *dataset.Row, out *reply) error {
 	d, err := row.Diagnosis()
-	if err == nil && d != nil && !d.MadeWith(s.o.Taxonomy.ID()) {
-		err = fmt.Errorf("row %s was tagged with the taxonomy %s, not %s", row.ID, d.Taxonomy, s.o.Taxonomy.ID())
+	if err == nil && d != nil && !d.MadeWith(t.Taxonomy.ID()) {
+		err = fmt.Errorf("row %s was tagged with the taxonomy %s, not %s", row.ID, d.Taxonomy, t.Taxonomy.ID())
 	}
 	if err == nil && d != nil {
-		err = d.CheckNoError(s.o.Taxonomy)
+		err = d.CheckNoError(t.Taxonomy)
 	}
 	if err != nil {
 		return out.reject(&dataset.LineError{Line: row.Line, Err: err})
 	}
-	scores := s.offline.Judge(d)
-	if err := row.SetScores(s.o.Taxonomy, scores); err != nil {
+	scores := t.offline.Judge(d)
+	if err := row.SetScores(t.Taxonomy, scores); err != nil {
 		return out.reject(&dataset.LineError{Line: row.Line, Err: err})
 	}
 	outcome := "scored"

@@ -1,5 +1,6 @@
-// Package service is an HTTP API over a model on this machine: rows in, rows with diagnoses or scores out. The rows of
-// all requests go through one identifier, in turns. Package cmd serves it, behind internal/loopback.
+// Package service is an HTTP API over models on this machine, one a taxonomy: rows in, rows with diagnoses or scores
+// out. The rows of all requests for a taxonomy go through one identifier, in turns. Package cmd serves it, behind
+// internal/loopback.
 package service
 
 import (
@@ -10,18 +11,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/identifier"
 	"github.com/erreval/erreval/internal/loopback"
 	"github.com/erreval/erreval/models"
-	"github.com/erreval/erreval/scorer"
-	"github.com/erreval/erreval/taxonomy"
 )
 
 // Model finds the errors.
@@ -60,10 +58,8 @@ const bodiesHeld = 8
 
 // Options say what is served.
 type Options struct {
-	Taxonomy *taxonomy.Taxonomy
-	Reading  dataset.Options // Map, ID and MaxRecord of it
-	// Open makes the model; ran must be called after each of its runs, with the number of rows, from any goroutine.
-	Open   func(ctx context.Context, ran func(rows int)) (*Model, error)
+	Task          // of requests that name no taxonomy
+	Others []Task // of those that name one of these
 	Guard  *loopback.Guard
 	Bounds Bounds
 	View   http.Handler // shows files of rows: what it has under /view/ needs the token; nil is none
@@ -73,7 +69,7 @@ type Options struct {
 // Service answers requests. Close ends it.
 type Service struct {
 	o        Options
-	offline  *scorer.Offline // nil where the taxonomy has no dimensions
+	taggers  []*tagger // of Task, then of Others
 	handler  http.Handler
 	metrics  *metrics
 	slots    chan struct{}
@@ -82,27 +78,21 @@ type Service struct {
 	draining atomic.Bool
 	life     context.Context // until Close
 	end      context.CancelFunc
-
-	mu      sync.Mutex
-	opening chan struct{} // closed once opened or failed; nil before
-	model   *Model
-	pool    *pool
-	failed  error // of the last opening
 }
 
-// New makes a service. The model is not opened yet.
+// New makes a service. No model is opened yet.
 func New(o Options) (*Service, error) {
-	o.Reading.Taxonomy = o.Taxonomy
 	s := &Service{o: o, slots: make(chan struct{}, o.Bounds.Queue),
 		heavy: semaphore.NewWeighted(heavyRows)}
 	s.life, s.end = context.WithCancel(context.Background())
-	if len(o.Taxonomy.Dimensions) > 0 {
-		var err error
-		if s.offline, err = scorer.NewOffline(o.Taxonomy, scorer.OfflineOptions{}); err != nil {
+	s.metrics = newMetrics(s)
+	for _, task := range slices.Concat([]Task{o.Task}, o.Others) {
+		t, err := newTagger(s, task)
+		if err != nil {
 			return nil, err
 		}
+		s.taggers = append(s.taggers, t)
 	}
-	s.metrics = newMetrics(s)
 	s.handler = o.Guard.Protect(s.routes())
 	return s, nil
 }
@@ -117,10 +107,10 @@ func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
 	open := func(pattern string, h http.Handler) { mux.Handle(pattern, s.watched(pattern, h)) }
 	withToken := func(pattern string, h http.HandlerFunc) { open(pattern, s.o.Guard.WithToken(h)) }
-	withToken("POST /v1/identify", s.identify)
-	withToken("POST /v1/score", s.score)
-	withToken("GET /v1/model", s.describeModel)
-	withToken("GET /v1/taxonomy", s.describeTaxonomy)
+	withToken("POST /v1/identify", s.byTaxonomy(s.identify))
+	withToken("POST /v1/score", s.byTaxonomy(s.score))
+	withToken("GET /v1/model", s.byTaxonomy(s.describeModel))
+	withToken("GET /v1/taxonomy", s.byTaxonomy(s.describeTaxonomy))
 	withToken("GET /metrics", s.metrics.handler.ServeHTTP)
 	open("GET /healthz", http.HandlerFunc(s.health))
 	open("GET /openapi.json", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -171,38 +161,9 @@ func (s *Service) query(w http.ResponseWriter, r *http.Request) {
 	s.o.View.ServeHTTP(w, r)
 }
 
-// OpenModel opens the model, unless it is open, and waits for it until ctx ends. After a failure the next call tries
-// again.
-func (s *Service) OpenModel(ctx context.Context) (*Model, error) {
-	s.mu.Lock()
-	if s.opening == nil {
-		s.opening = make(chan struct{})
-		go s.open(s.opening) // for whoever comes next, too
-	}
-	opening := s.opening
-	s.mu.Unlock()
-	select {
-	case <-opening:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.model, s.failed
-}
-
-func (s *Service) open(opened chan<- struct{}) {
-	m, err := s.o.Open(s.life, s.metrics.ran)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.model, s.failed = m, err
-	if err != nil {
-		s.opening = nil
-	} else {
-		s.pool = newPool(m.Identifier, m.Batch)
-	}
-	close(opened)
-}
+// OpenModel opens the model of requests that name no taxonomy, unless it is open, and waits for it until ctx ends.
+// After a failure the next call tries again.
+func (s *Service) OpenModel(ctx context.Context) (*Model, error) { return s.taggers[0].openModel(ctx) }
 
 // Drain refuses new rows, and waits until those that were taken are answered or ctx ends.
 func (s *Service) Drain(ctx context.Context) {
@@ -216,39 +177,23 @@ func (s *Service) Drain(ctx context.Context) {
 	}
 }
 
-// Close frees the model. Rows that are under way are cut off.
+// Close frees the models. Rows that are under way are cut off.
 func (s *Service) Close() error {
 	s.draining.Store(true)
 	s.end()
-	s.mu.Lock()
-	opening := s.opening
-	s.mu.Unlock()
-	if opening == nil {
-		return nil
+	var errs []error
+	for _, t := range s.taggers {
+		errs = append(errs, t.close())
 	}
-	<-opening
-	if s.model == nil {
-		return nil
-	}
-	s.pool.close()
-	return s.model.Close()
+	return errors.Join(errs...)
 }
 
-// health says whether rows are taken. A model that is not open yet is opened by the first of them.
+// health says whether rows are taken, and how the model of those that name no taxonomy is. One that is not open yet is
+// opened by the first of them.
 func (s *Service) health(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	model := "opened"
-	switch {
-	case s.failed != nil:
-		model = "failed"
-	case s.opening == nil:
-		model = "opened at the first call"
-	case s.model == nil:
-		model = "opening"
-	}
-	s.mu.Unlock()
+	model := s.taggers[0].state()
 	draining := s.draining.Load()
-	ready := !draining && model != "failed"
+	ready := !draining && model != modelFailed
 	if !ready {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)

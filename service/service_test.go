@@ -80,8 +80,8 @@ func start(t testing.TB, r identifier.Runner, change func(*Options)) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Taxonomy: questions(t), Guard: guard, Bounds: DefaultBounds(), Build: "test",
-		Open: with(t, r, identifier.Options{Workers: 2, Window: 8})}
+	o := Options{Task: Task{Taxonomy: questions(t), Open: with(t, r, identifier.Options{Workers: 2, Window: 8})},
+		Guard: guard, Bounds: DefaultBounds(), Build: "test"}
 	if change != nil {
 		change(&o)
 	}
@@ -401,7 +401,7 @@ func TestGone(t *testing.T) {
 	if thrown := <-gone; thrown != http.ErrAbortHandler { //nolint:errorlint // what was thrown is any
 		t.Errorf("it ended with %v", thrown)
 	}
-	if n := s.pool.length(); n != 0 {
+	if n := s.taggers[0].pool.length(); n != 0 {
 		t.Errorf("%d rows wait for nobody", n)
 	}
 	close(g.release)

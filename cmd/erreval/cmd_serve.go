@@ -23,6 +23,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/stages"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/service"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -49,8 +50,9 @@ Then, with that token:
         --data-binary @questions.jsonl http://127.0.0.1:8321/v1/identify
 
 POST /v1/identify and /v1/score take rows as JSON Lines or a JSON list; GET /v1/model, /v1/taxonomy, /healthz,
-/metrics (Prometheus) and /openapi.json say the rest. Ctrl-C or SIGTERM ends it: what is under way is answered
-before (--drain). docs/serve.md says more.`,
+/metrics (Prometheus) and /openapi.json say the rest. With --model default, ?taxonomy=NAME asks for the model of
+another built-in taxonomy. Ctrl-C or SIGTERM ends it: what is under way is answered before (--drain).
+docs/serve.md says more.`,
 		Flags:  serveFlags(),
 		Action: func(ctx *cli.Context) error { return runServe(ctx, e) },
 	}
@@ -203,7 +205,7 @@ func (o *serveOptions) service(e *env) (*service.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	so := &service.Options{Taxonomy: t, Bounds: o.Bounds, Build: runrecord.ReadBuild().String()}
+	so := &service.Options{Task: service.Task{Taxonomy: t}, Bounds: o.Bounds, Build: runrecord.ReadBuild().String()}
 	if so.Reading.Map, err = run.ReadMap(o.Map, t.FieldNames()); err != nil {
 		return nil, err
 	}
@@ -216,22 +218,45 @@ func (o *serveOptions) service(e *env) (*service.Options, error) {
 	}
 	so.Reading.MaxRecord = int(size)
 	so.Open = func(ctx context.Context, ran func(rows int)) (*service.Model, error) {
-		return o.openModel(ctx, e, so, ran)
+		if err := checkTypes(t); err != nil {
+			return nil, err
+		}
+		return openServed(ctx, e, o.Local, t, ran)
 	}
-	return so, nil
+	so.Others, err = o.others(e, so.Task)
+	return so, err
 }
 
-func (o *serveOptions) openModel(ctx context.Context, e *env, so *service.Options,
-	ran func(rows int)) (*service.Model, error) {
-	if _, err := openTaxonomy(o.Taxonomy); err != nil {
-		return nil, err
+// others are the tasks of the models inside the program that the server has besides its own.
+func (o *serveOptions) others(e *env, own service.Task) (others []service.Task, err error) {
+	if o.Local.Model != models.DefaultName {
+		return nil, nil
 	}
-	lo := o.Local
+	tasks, err := e.machine().Tasks()
+	lo := o.Local // but for what belongs to the fields, labels and model of the server's own taxonomy
+	lo.Join, lo.Thresholds, lo.LabelsOnly, lo.ReadWords = "", nil, false, 0
+	for _, t := range tasks {
+		if t.Name == own.Taxonomy.Name {
+			continue
+		}
+		reading := own.Reading
+		reading.Map = nil
+		others = append(others, service.Task{Taxonomy: t, Reading: reading,
+			Open: func(ctx context.Context, ran func(rows int)) (*service.Model, error) {
+				return openServed(ctx, e, lo, t, ran)
+			}})
+	}
+	return others, err
+}
+
+// openServed opens the model that tags rows of t.
+func openServed(ctx context.Context, e *env, lo stages.LocalOptions, t *taxonomy.Taxonomy,
+	ran func(rows int)) (*service.Model, error) {
 	lo.Ran = ran
 	if ort.IsCUDA(lo.On.Device) && lo.Workers == 0 {
 		lo.Workers = 1 // of each of two batches
 	}
-	l, err := stages.OpenLocal(ctx, e.machine(), lo, so.Taxonomy, e.Warn)
+	l, err := stages.OpenLocal(ctx, e.machine(), lo, t, e.Warn)
 	if err != nil {
 		return nil, err
 	}

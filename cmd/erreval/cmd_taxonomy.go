@@ -130,11 +130,19 @@ func checkTaxonomy(ctx *cli.Context, w io.Writer) error {
 // openTaxonomy loads what --taxonomy names, for commands that need error types.
 func openTaxonomy(nameOrPath string) (*taxonomy.Taxonomy, error) {
 	t, err := openTask(nameOrPath)
-	if err == nil && t.IsTask() {
-		return nil, exit.With(exit.Unfit, fmt.Errorf("%s has no error types: \"erreval discover\" finds issues in its rows, "+
-			"and \"erreval taxonomy propose\" makes types of them", t.ID()))
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	return t, checkTypes(t)
+}
+
+// checkTypes refuses a taxonomy without error types.
+func checkTypes(t *taxonomy.Taxonomy) error {
+	if !t.IsTask() {
+		return nil
+	}
+	return exit.With(exit.Unfit, fmt.Errorf("%s has no error types: \"erreval discover\" finds issues in its rows, "+
+		"and \"erreval taxonomy propose\" makes types of them", t.ID()))
 }
 
 // openTask loads what --taxonomy names, with or without error types. A faulty one does not fit; a missing file is a

@@ -127,6 +127,9 @@ func TestDefaultByTaxonomy(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want %s", task.Name, found, err, want)
 		}
 	}
+	if tasks, err := machine.Tasks(); err != nil || len(tasks) != 2 || tasks[1].Name != responses.Name {
+		t.Errorf("tasks: %v, %v", tasks, err)
+	}
 	others := *responses
 	others.Name, others.Types = "others", []taxonomy.Type{{Name: "Odd", Code: "Odd"}}
 	if _, err := machine.OpenModel(t.Context(), models.DefaultName, "", &others); err == nil ||

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/erreval/erreval/internal/nativelib"
 	"github.com/erreval/erreval/internal/words"
@@ -79,6 +80,23 @@ func (m *Machine) DefaultFor(t *taxonomy.Taxonomy) (*models.Manifest, error) {
 		return nil, err
 	}
 	return manifest, nil
+}
+
+// Tasks are the built-in taxonomies that the models inside the program were trained on, in their order.
+func (m *Machine) Tasks() (tasks []*taxonomy.Taxonomy, err error) {
+	for _, files := range m.Embedded {
+		manifest, err := readManifest(files)
+		if err != nil {
+			return nil, err
+		}
+		name, _, _ := strings.Cut(manifest.Taxonomy, "@")
+		t, err := taxonomy.Builtin(name)
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
 }
 
 // OpenModel opens an embedded model, an imported one or one in a directory, and checks it against t: if it does not

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ type Options struct {
 	Machine  *local.Machine
 	Library  string // path of ONNX Runtime as the user gives it; "" looks for it
 	Model    string // as local.Machine.OpenModel takes it
-	Taxonomy string // built-in name or file
+	Taxonomy string // built-in name or file; "" is that of each model inside the program
 	Device   string // "cpu", "cuda" or "cuda:N"
 	Terminal bool   // standard error is one
 }
@@ -88,7 +89,7 @@ func Examine(ctx context.Context, o Options) *Report {
 		o.Device = "cpu" // so that the model is checked nevertheless
 	}
 	o.Library = library
-	r := &Report{Findings: append(findings, o.checkModel(ctx), o.checkCache(), o.checkTerminal())}
+	r := &Report{Findings: slices.Concat(findings, o.checkModels(ctx), []Finding{o.checkCache(), o.checkTerminal()})}
 	r.OK = r.Err() == nil
 	return r
 }
@@ -178,12 +179,29 @@ func (o *Options) noteCUDA() Finding {
 	return Finding{Name: "cuda", State: Note, Detail: detail}
 }
 
-// checkModel opens the model and, where there is a library, runs its probe rows.
-func (o *Options) checkModel(ctx context.Context) Finding {
-	t, err := taxonomy.Open(o.Taxonomy)
+// checkModels checks the model, or every one inside the program.
+func (o *Options) checkModels(ctx context.Context) (findings []Finding) {
+	tasks, err := o.tasks()
 	if err != nil {
-		return o.modelFault(err)
+		return []Finding{o.modelFault(err)}
 	}
+	for _, t := range tasks {
+		findings = append(findings, o.checkModel(ctx, t))
+	}
+	return findings
+}
+
+// tasks are the taxonomies whose models are checked.
+func (o *Options) tasks() ([]*taxonomy.Taxonomy, error) {
+	if o.Taxonomy == "" {
+		return o.Machine.Tasks()
+	}
+	t, err := taxonomy.Open(o.Taxonomy)
+	return []*taxonomy.Taxonomy{t}, err
+}
+
+// checkModel opens the model for t and, where there is a library, runs its probe rows.
+func (o *Options) checkModel(ctx context.Context, t *taxonomy.Taxonomy) Finding {
 	m, err := o.Machine.OpenModel(ctx, o.Model, "", t)
 	if err != nil {
 		return o.modelFault(err)
