@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The transcript in README.md is what `make demo` prints, its table cut after a screenful. Without
+# The transcript in README.md is what `make demo` prints, its table cut after a few rows. Without
 # arguments it is made anew; with --check it is compared, numbers left out: another machine is faster
 # or slower, and another processor may round a probability otherwise.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-rows=12
+rows=5
 begin='<!-- transcript:begin -->' end='<!-- transcript:end -->'
 made=$(mktemp)
 trap 'rm -f "$made" "$made".*' EXIT
@@ -14,8 +14,8 @@ make -s setup >/dev/null
   echo '```text'
   echo '$ make demo'
   make -s demo 2>"$made.err" | awk -v last=$((rows + 1)) '$1 == last && /^ *[0-9]/ {print "…"; cut = 1} !cut {sub(/ +$/, ""); print}'
-  # The summary comes last on standard error.
-  sed -n '/ rows in .* with /,$p' "$made.err"
+  # The summary comes last on standard error; its first line has the totals.
+  grep ' rows in .* with ' "$made.err"
   echo '```'
 } >"$made"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does the refinement loop help? Prints the tables of docs/refinement.md.
+# Does the refinement loop help? Prints the tables that docs/refinement.md sums up.
 #   training/experiment.sh MATERIAL WORK PYTHON [experiment.py options]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
