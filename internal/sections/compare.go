@@ -2,6 +2,7 @@ package sections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,23 +45,40 @@ func (m *maker) leaderboards(ctx context.Context, r Run) ([]view.Section, error)
 	ratings := view.Section{View: view.ViewCompare, Title: "Ratings of " + printed.Title,
 		Notes: slices.Concat(printed.Facts, noted(k.Process, r), m.left(ctx, r, len(faults))),
 		Chart: &view.Chart{Kind: "forest", X: "rating, in points", Line: new(1000.0)}}
-	sections := []view.Section{ratings}
+	if len(c.Tables) == 0 {
+		return nil, errors.New("no verdict is of a type that is rated")
+	}
+	main := c.Main()
+	types := onPage(view.ViewCompare, c.TypesSection(k.Taxonomy))
+	types.Notes = append(types.Notes, "* alone on the first rank")
+	sections := []view.Section{board(main), matrixSection(main), types}
+	shown := len(sections)
+	sections = append(sections, ratings)
 	for i := range c.Tables {
 		t := &c.Tables[i]
 		for j := range t.Rows {
 			ratings.Chart.Points = append(ratings.Chart.Points, point(t.Type, t.Rows[j].System, t.Rows[j].Interval()))
 		}
-		board := onPage(view.ViewCompare, stages.BoardSection(t))
-		board.Title = "Leaderboard: " + t.Type
-		sections = append(sections, board, matrixSection(t))
+		if t != main {
+			sections = append(sections, board(t), matrixSection(t))
+		}
 	}
 	for _, s := range c.Comparisons() {
 		sections = append(sections, onPage(view.ViewCompare, s))
 	}
-	if shown := c.ShownAudits(); len(shown) > 0 {
-		sections = append(sections, likings(shown), slopes(shown))
+	if audits := c.ShownAudits(); len(audits) > 0 {
+		sections = append(sections, likings(audits), slopes(audits))
+	}
+	for i := range sections[shown:] {
+		sections[shown+i].Detail = true
 	}
 	return sections, nil
+}
+
+func board(t *leaderboard.Table) view.Section {
+	s := onPage(view.ViewCompare, stages.BoardSection(t))
+	s.Title = "Leaderboard: " + t.Type
+	return s
 }
 
 // left says which of a run's rows a figure leaves out.
@@ -77,7 +95,7 @@ func (m *maker) left(ctx context.Context, r Run, faults int) (notes []string) {
 }
 
 func matrixSection(t *leaderboard.Table) view.Section {
-	chart := &view.Chart{Kind: "matrix", X: "against"}
+	chart := &view.Chart{Kind: "matrix", X: "against", Line: new(0.5)}
 	for i, shares := range t.Wins {
 		for j, value := range shares {
 			if i == j {

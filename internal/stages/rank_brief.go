@@ -13,13 +13,31 @@ import (
 	"github.com/erreval/erreval/taxonomy"
 )
 
+// Main is the table that decides on the order of systems: that of all types together, where it was asked for.
+func (c *Comparison) Main() *leaderboard.Table {
+	return &c.Tables[max(0, slices.IndexFunc(c.Tables, func(t leaderboard.Table) bool { return t.Type == verdicts.Overall }))]
+}
+
 // brief is the report with one table, systems by types, in the place of one for each type.
 func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report {
-	r := c.Report()
-	main := &c.Tables[0] // that decides on the order of systems, and what is said in the end
-	if i := slices.IndexFunc(c.Tables, func(t leaderboard.Table) bool { return t.Type == verdicts.Overall }); i >= 0 {
-		main = &c.Tables[i]
+	r, main, s := c.Report(), c.Main(), c.TypesSection(t)
+	s.Notes = append(s.Notes, c.sharedNotes()...)
+	s.Notes = append(s.Notes, "* alone on the first rank; ratings and ranks of each type: erreval rank "+
+		words.Quote(files[0]))
+	r.Sections = slices.Concat([]report.Section{s}, c.Comparisons(), c.auditSections())
+	best := slices.MaxFunc(main.Rows, func(a, b leaderboard.Row) int { // NaN is less than any number
+		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
+	})
+	if best.WinRate.Value.Defined() {
+		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s.", main.Type, best.System,
+			best.WinRate.Text(percent))
 	}
+	return r
+}
+
+// TypesSection shows the share of its pairs that each system wins, by type.
+func (c *Comparison) TypesSection(t *taxonomy.Taxonomy) report.Section {
+	main := c.Main()
 	s := report.Section{Title: "Share of its pairs that a system wins, in %; a tie is half a win"}
 	s.Table = report.NewTable("system")
 	s.Table.Clip = true
@@ -42,18 +60,7 @@ func (c *Comparison) brief(t *taxonomy.Taxonomy, files []string) *report.Report 
 	if len(legend) > 0 {
 		s.Notes = append(s.Notes, strings.Join(legend, ", "))
 	}
-	s.Notes = append(s.Notes, c.sharedNotes()...)
-	s.Notes = append(s.Notes, "* alone on the first rank; ratings and ranks of each type: erreval rank "+
-		words.Quote(files[0]))
-	r.Sections = slices.Concat([]report.Section{s}, c.Comparisons(), c.auditSections())
-	best := slices.MaxFunc(main.Rows, func(a, b leaderboard.Row) int { // NaN is less than any number
-		return cmp.Compare(a.WinRate.Value, b.WinRate.Value)
-	})
-	if best.WinRate.Value.Defined() {
-		r.Result = fmt.Sprintf("By %s, %s wins the largest share of its pairs, %s.", main.Type, best.System,
-			best.WinRate.Text(percent))
-	}
-	return r
+	return s
 }
 
 // winText is a system's share in a table, with its interval where that is asked for.

@@ -318,6 +318,8 @@ type Section struct {
 	Run   string   `json:"run,omitempty"` // the run's name
 	Notes []string `json:"notes,omitempty"`
 
+	Detail bool `json:"detail,omitempty"` // how sure others are, and what they rest on: the page shows it folded
+
 	Table *report.Table `json:"table,omitempty"`
 	Chart *Chart        `json:"chart,omitempty"`
 }
@@ -327,7 +329,7 @@ type Chart struct {
 	Kind     string   `json:"kind"`
 	X        string   `json:"x"` // title of the axis
 	Y        string   `json:"y,omitempty"`
-	Line     *float64 `json:"line,omitempty"`     // of a forest: where nothing differs
+	Line     *float64 `json:"line,omitempty"`     // of a forest, a matrix: where nothing differs
 	Diagonal bool     `json:"diagonal,omitempty"` // of lines: x = y is where it should be
 	Points   []Point  `json:"points,omitempty"`
 	Cells    []Cell   `json:"cells,omitempty"`

@@ -43,6 +43,17 @@ function pagefile(args: string[], input = ""): Buffer {
   return run(made, args, input).stdout;
 }
 
+let program: string | undefined;
+
+/** What erreval prints. */
+export function erreval(args: string[]): string {
+  if (!program) {
+    program = join(folder, "erreval");
+    run("go", ["build", "-o", program, "./cmd/erreval"]);
+  }
+  return run(program, args).stdout.toString();
+}
+
 export interface Served {
   address: string; // with the token
   asked: string[]; // paths, in order

@@ -2,13 +2,16 @@
 
 import { createRequire } from "node:module";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Catalog, Columns, Data } from "../src/contract";
+import { number, percent } from "../src/format";
 import { texts } from "../src/texts";
 import { sample } from "../test/sample";
 import { LocalSource } from "../src/local";
-import { at, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
+import { at, erreval, folder, launch, makeFile, openPage, serve, settle, viewNames } from "./driver";
 import { payloads } from "./payloads";
 
 let browser: Browser;
@@ -80,10 +83,12 @@ describe("views", () => {
       await settle(page);
       return (await page.textContent("main"))!;
     };
-    expect(await shown("overview")).toMatch(/Error by System[\s\S]*large-tuned[\s\S]*Scores[\s\S]*Distribution of fluency[\s\S]*\$ 1\.27/);
+    expect(await shown("overview")).toMatch(/Best: large-tuned[\s\S]*Error by System[\s\S]*large-tuned[\s\S]*Distribution of fluency[\s\S]*\$ 1\.27/);
     expect(await shown("errors")).toMatch(/No Error[\s\S]*untagged[\s\S]*No Issue[\s\S]*unassigned[\s\S]*How rows were grouped/);
-    expect(await shown("rows")).toMatch(/item-1-baseline[\s\S]*All rows and filtered rows/);
-    expect(await shown("compare")).toMatch(/Paired shares[\s\S]*Pairs that differ[\s\S]*Rating of systems[\s\S]*Wins of the row[\s\S]*Bias of judges/);
+    expect(await shown("rows")).toMatch(/item-1-baseline/);
+    expect(await shown("compare")).toMatch(/Wins of the row[\s\S]*How sure is this\?[\s\S]*Paired shares[\s\S]*Pairs that differ/);
+    await page.click("summary:has-text('How sure is this?')");
+    expect(await page.textContent("main")).toMatch(/How sure is this\?[\s\S]*Rating of systems[\s\S]*Bias of judges[\s\S]*Paired shares/);
     expect(await shown("row")).toMatch(/Probabilities against thresholds[\s\S]*Raw record/);
     expect(await shown("measured")).toMatch(/Per label against people[\s\S]*Confusion[\s\S]*Calibration[\s\S]*Learning curve/);
     expect(await page.locator("svg.plot path").count()).toBeGreaterThan(3);
@@ -112,6 +117,109 @@ function dozen(): Data {
   return { catalog, rows: columns };
 }
 
+/** The figures of a line of the matrix, as they are shown: rows that were looked at, then each column. */
+async function lineOf(page: Page, name: string): Promise<string[]> {
+  return page.evaluate((n) => {
+    const line = [...document.querySelectorAll(".matrix tbody tr")].find((tr) => tr.querySelector("th")!.textContent === n)!;
+    return [...line.querySelectorAll("td")].map((td) => (td.querySelector(".value") ?? td).textContent!);
+  }, name);
+}
+
+const names = (page: Page) => page.locator(".matrix tbody th").allTextContents();
+
+/** Rows of so many systems, the first of which has an error least often. */
+function many(systems: number): Data {
+  const data = dozen();
+  const types = ["Red", "Blue", "Off Target Answer", "Factual Error", "Incomplete", "Vague", "Grammar Error", "Duplication", "Wrong Language", "Unnatural", "Contradiction"];
+  const place = Array.from({ length: 40 * systems }, (_, i) => Math.floor(i / 40));
+  data.catalog.rows = place.length;
+  data.catalog.facets[1]!.values = Array.from({ length: systems }, (_, s) => ({ name: `seq2seq-large-${s}` }));
+  data.catalog.facets[2]!.values = [{ name: "No Error", role: "none" }, ...types.map((name) => ({ name }))];
+  data.rows = {
+    run: place.map(() => 0), id: place.map((_, i) => `r${i}`), group: place.map((_, i) => i), input: place.map((_, i) => i % 40),
+    facets: { run: place.map(() => [0]), system: place.map((s) => [s]), label: place.map((s, i) => [i % 40 <= s ? 1 + ((i % 40) % types.length) : 0]) },
+    measures: { "score.clarity": place.map((s) => 3 - s / systems) }, records: place.map((_, i) => ({ id: `r${i}` })),
+  };
+  return data;
+}
+
+describe("the overview", () => {
+  test("says the answer first, of the rows that are chosen", () => visit(makeFile("dozen.html", dozen()), async (page) => {
+    // counted by hand: 2 of 5 rows are without error in both systems; Red in 5 of 10
+    expect(await page.textContent(".result")).toMatch(/^Best: one and 1 other, 40\.0 % without error \(\d+\.\d–\d+\.\d\)\. Commonest error: Red, 50\.0 %\.$/);
+    await page.evaluate(() => (location.hash = "#view=overview&none.label=Blue"));
+    await settle(page);
+    // without rows 2, 3 and 7: 2 of 3 rows, and 2 of 4
+    expect(await page.textContent(".result")).toMatch(/^Best: one, 66\.7 % without error .* Commonest error: Red, 42\.9 %\.$/);
+    expect(await page.evaluate(() => document.querySelector("main .result, main .card")!.className)).toBe("result");
+  }));
+
+  test("leaves out tiles whose figure is zero", () => visit(makeFile("dozen.html", dozen()), async (page) => {
+    expect(await page.locator(".totals dt").allTextContents()).toEqual(["Rows", "Runs", "Systems", "Untagged"]);
+  }));
+
+  test("has one matrix, all rows first, the best system above, and opens the rows of a cell", () => visit(makeFile("many.html", many(6)), async (page) => {
+    expect(await names(page)).toEqual(["All", ...Array.from({ length: 6 }, (_, s) => `seq2seq-large-${s}`)]);
+    expect((await lineOf(page, "seq2seq-large-2")).slice(0, 4)).toEqual(["40", "92.5 %", "2.5 %", "2.5 %"]);
+    expect((await lineOf(page, "All")).at(-1)).toBe("2.58");
+    expect(await page.locator(".matrix .zero").count()).toBe(50); // each system has one type of error more than the one above
+    expect(await page.locator(".spark").count()).toBe(7); // histograms are for few systems
+    await page.click(".matrix tr:has-text('seq2seq-large-2') .found >> nth=1");
+    await settle(page);
+    expect(await page.locator("table.rows tbody th a").allTextContents()).toEqual(["r81"]);
+  }));
+
+  test("sorts by any column, and keeps all rows above", () => visit(makeFile("many.html", many(6)), async (page) => {
+    const systems = Array.from({ length: 6 }, (_, s) => `seq2seq-large-${s}`);
+    for (const [column, first] of [["Clarity", systems], ["System", systems], ["No Error", systems]] as const) {
+      await page.click(`.matrix thead button:has-text("${column}")`);
+      await settle(page);
+      expect(await names(page), column).toEqual(["All", ...first]);
+      await page.click(`.matrix thead button:has-text("${column}")`);
+      await settle(page);
+      expect(await names(page), column).toEqual(["All", ...first.toReversed()]);
+    }
+  }));
+
+  test("15 systems by 11 errors fit 1,300 pixels", () => visit(makeFile("fifteen.html", many(15)), async (page) => {
+    expect(await page.evaluate(() => document.querySelector(".matrix .scroll")!.scrollWidth)).toBeLessThanOrEqual(
+      await page.evaluate(() => document.querySelector(".matrix .scroll")!.clientWidth));
+  }, { viewport: { width: 1300, height: 900 } }));
+
+  test.each([1300, 768, 390])("60 systems scroll without losing the names, at %i pixels", (width) => visit(makeFile("sixty.html", many(60)), async (page) => {
+    expect(await page.locator(".matrix tbody tr").count()).toBe(61);
+    const places = () => page.evaluate(() => [".matrix .scroll", ".matrix thead th:nth-child(3)", ".matrix tbody tr:last-child th"].map((s) => {
+      const { left, top } = document.querySelector(s)!.getBoundingClientRect();
+      return [Math.round(left), Math.round(top)];
+    }));
+    await page.evaluate(() => document.querySelector(".matrix .scroll")!.scrollTo(10_000, 10_000));
+    const [box, head, name] = await places();
+    expect(name![0]).toBe(box![0]);
+    expect(head![1]).toBe(box![1]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }, { viewport: { width, height: 800 } }));
+
+  test("has the figures of erreval stats", async () => {
+    interface Share { label?: string; dimension?: string; share?: number; mean?: number }
+    interface System { name: string; without_error: Share; labels: Share[]; scores?: Share[] }
+    for (const name of ["found.jsonl", "scored.jsonl"]) {
+      const stats = JSON.parse(erreval(["stats", `report/view/testdata/runs/${name}`, "--json", "--bootstrap", "0"])) as { systems: System[]; all: System };
+      const report = join(folder, `${name}.html`);
+      erreval(["report", `report/view/testdata/runs/${name}`, "-o", report, "--quiet"]);
+      await visit(pathToFileURL(report).href, async (page) => {
+        const heads = (await page.locator(".matrix thead th").allTextContents()).slice(2).map((h) => h.toLowerCase());
+        for (const system of [{ ...stats.all, name: "All" }, ...stats.systems]) {
+          const shown = new Map((await lineOf(page, system.name)).slice(1).map((text, i) => [heads[i]!, text]));
+          expect(shown.get("no error"), system.name).toBe(percent(system.without_error.share));
+          for (const l of system.labels) expect(shown.get(l.label!.toLowerCase()), `${system.name}: ${l.label}`).toBe(percent(l.share));
+          for (const s of system.scores ?? []) expect(shown.get(s.dimension!.toLowerCase()), `${system.name}: ${s.dimension}`).toBe(number(s.mean));
+        }
+        expect(stats.systems.length).toBeGreaterThan(1);
+      });
+    }
+  }, 240_000);
+});
+
 describe("filters", () => {
   // counted by hand in dozen(): labels Red in rows 1 2 6 7 10, Blue in 2 3 7, No Error in 0 4 8 11, untagged 5 9
   test.each([
@@ -139,6 +247,14 @@ describe("filters", () => {
     expect((await cells("Red")).map((c) => c.slice(0, 6))).toEqual(["5", "50.0 %", "3", "60.0 %", "+10.0−"].map((c) => c.slice(0, 6)));
     expect((await cells("Blue")).map((c) => c.slice(0, 6))).toEqual(["3", "30.0 %", "1", "20.0 %", "−10.0−"]);
     expect((await cells("untagged")).slice(0, 3)).toEqual(["2", "–", "1"]);
+  }));
+
+  test("a list of rows stands above their comparison, which is folded and leaves out what the filter says", () => visit(at(makeFile("dozen.html", dozen()), "rows", "&any.label=Red"), async (page) => {
+    expect(await page.evaluate(() => document.querySelector("main .card")!.querySelectorAll("table.rows").length)).toBe(1);
+    expect(await page.locator("main .fold table").count()).toBe(0);
+    await page.click(".fold summary");
+    await settle(page);
+    expect(await page.locator(".fold tbody th a").allTextContents()).toEqual(["No Error", "Blue", "untagged"]);
   }));
 
   test("are set by mouse in the panel, and taken away", () => visit(at(makeFile("dozen.html", dozen()), "rows"), async (page) => {

@@ -13,7 +13,7 @@ test("pictures", async () => {
   const browser = await launch();
   const file = makeFile("shots.html", sample(960));
   for (const theme of ["light", "dark"] as const) {
-    for (const width of [1280, 400]) {
+    for (const width of [1300, 768, 390]) {
       const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 } });
       const shoot = async (name: string, address: string, before?: (page: Page) => Promise<void>) => {
         const { page } = await openPage(context, address);
@@ -33,4 +33,4 @@ test("pictures", async () => {
   }
   await browser.close();
   rmSync(folder, { recursive: true });
-}, 300_000);
+}, 600_000);

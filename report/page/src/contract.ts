@@ -241,6 +241,7 @@ export interface Section {
   title: string;
   run?: string;
   notes?: string[];
+  detail?: boolean;
   table?: Table;
   chart?: Chart;
 }

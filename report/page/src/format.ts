@@ -32,8 +32,9 @@ export function signed(x: number): string {
   return (x > 0 ? "+" : "") + number(x);
 }
 
-export function interval(i: Interval, as: (x: number) => string): string {
-  return Number.isNaN(i.low) ? "" : `${as(i.low)} to ${as(i.high)}`;
+/** "" below two numbers, of which there is none. */
+export function numberInterval(i: Interval): string {
+  return Number.isNaN(i.low) ? "" : `${number(i.low)}–${number(i.high)}`;
 }
 
 export function shareInterval(i: Interval): string {

@@ -47,7 +47,7 @@ function ChartOf({ section, id }: { section: Section; id: string }) {
   const chart = section.chart!;
   switch (chart.kind) {
     case "matrix":
-      return <Matrix caption={section.title} row={chart.y ?? ""} column={chart.x} cells={chart.cells ?? []} />;
+      return <Matrix caption={section.title} row={chart.y ?? ""} column={chart.x} cells={chart.cells ?? []} line={chart.line ?? undefined} />;
     case "forest":
       return (
         <>
@@ -83,11 +83,13 @@ function Figures({ children }: { children: preact.ComponentChildren }) {
   return <details class="figures"><summary>{texts.measured.figures}</summary>{children}</details>;
 }
 
-function Matrix({ caption, row, column, cells }: { caption: string; row: string; column: string; cells: Cell[] }) {
+/** Cells in a colour as they are far from zero; with a line, in two colours as they are above and below it. */
+function Matrix({ caption, row, column, cells, line }: { caption: string; row: string; column: string; cells: Cell[]; line: number | undefined }) {
   const rows = [...new Set(cells.map((c) => c.row))];
   const columns = [...new Set(cells.map((c) => c.column))];
   const values = new Map(cells.map((c) => [c.row + "\u0000" + c.column, c.value]));
-  const sizes = cells.map((c) => Math.abs(c.value ?? 0));
+  const size = (v: number) => Math.abs(v - (line ?? 0));
+  const sizes = cells.map((c) => (c.value === null ? 0 : size(c.value)));
   const most = Math.max(0, ...sizes) || 1;
   return (
     <Scroll label={caption}>
@@ -104,7 +106,7 @@ function Matrix({ caption, row, column, cells }: { caption: string; row: string;
                 const v = values.get(r + "\u0000" + c) ?? null;
                 return v === null
                   ? <td key={c} class="numeric">–</td>
-                  : <td key={c} class={`numeric cell ${v < 0 ? "below" : ""}`} style={{ "--v": `${(55 * Math.abs(v)) / most}%` }}>{number(v)}</td>;
+                  : <td key={c} class={`numeric cell ${v < (line ?? 0) ? "below" : line === undefined ? "" : "above"}`} style={{ "--v": `${(55 * size(v)) / most}%` }}>{number(v)}</td>;
               })}
             </tr>
           ))}

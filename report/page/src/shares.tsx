@@ -1,4 +1,4 @@
-// Shares of rows by value: in tables beside those of a filter, and as a heat map.
+// Shares of rows by value, in tables beside those of a filter.
 
 import { useMemo } from "preact/hooks";
 import type { Counts, Facet, Filter, Value } from "./contract";
@@ -34,13 +34,13 @@ interface Line {
   other?: number | undefined; // share in the run of the trend
 }
 
-/** The rows of a value, with the filter that is set. */
-export function drill(page: Page, facet: string, value: string, also: Filter = {}): string {
-  const filter = withUse({ ...page.state.filter, ...also, facets: { ...page.state.filter.facets, ...also.facets } }, facet, value, "any");
-  return page.href({ view: "rows", filter, params: {} });
+/** The rows of the filter that is set, in another one's place where both name a facet; with a value of a facet. */
+export function drill(page: Page, also: Filter, facet = "", value = ""): string {
+  const filter = { ...page.state.filter, ...also, facets: { ...page.state.filter.facets, ...also.facets } };
+  return page.href({ view: "rows", filter: facet ? withUse(filter, facet, value, "any") : filter, params: {} });
 }
 
-export function ShareTable({ facet, id, trend, detail }: { facet: Facet; id: string; trend?: string; detail?: boolean }) {
+export function ShareTable({ facet, id, trend, detail, without = [] }: { facet: Facet; id: string; trend?: string; detail?: boolean; without?: string[] }) {
   const page = usePage();
   const { filter } = page.state;
   const all = useAsk(`all ${facet.key}`, "", (s, signal) => s.counts({ filter: {}, facet: facet.key }, signal));
@@ -56,7 +56,7 @@ export function ShareTable({ facet, id, trend, detail }: { facet: Facet; id: str
   return (
     <Answer of={all}>
       {(whole) => {
-        const lines = linesOf(facet, whole, part.data?.chosen, part.data?.whole, sides.data, trend, page);
+        const lines = linesOf(facet, whole, part.data?.chosen, part.data?.whole, sides.data, trend, page).filter((l) => !without.includes(l.value.name));
         return <Lines facet={facet} id={id} lines={lines} filtered={part.data?.chosen} trend={sides.data && trend ? trend : ""} detail={detail ?? false} whole={whole} />;
       }}
     </Answer>
@@ -110,7 +110,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
         key: "name", title: facet.title, value: (l) => l.value.name,
         show: (l) => (
           <>
-            <a href={drill(page, facet.key, l.value.name)} title={l.value.note ?? texts.issues.drill(l.value.name)}>{l.value.name}</a>
+            <a href={drill(page, {}, facet.key, l.value.name)} title={l.value.note ?? texts.issues.drill(l.value.name)}>{l.value.name}</a>
             {l.value.role === RoleUnknown && <span class="badge">{texts.unknown}</span>}
             {l.value.note && detail && <span class="sub">{l.value.note}</span>}
           </>
@@ -204,50 +204,6 @@ export function Difference({ of, most }: { of: Interval | undefined; most: numbe
       <span class="value">{points(of.value)}</span>
       <span class="sub">{points(of.low)} to {points(of.high)}</span>
     </span>
-  );
-}
-
-/** Shares of a facet's values in the columns of another: a table whose cells are coloured. */
-export function HeatMap({ facet, by, counts, id }: { facet: Facet; by: Facet; counts: { columns: Counts; whole: Counts }; id: string }) {
-  const page = usePage();
-  const used = counts.columns.columns.map((c, i) => ({ ...c, i, total: counts.columns.values.reduce((n, v) => n + v.cells[i]!.rows, 0) })).filter((c) => c.total > 0);
-  const lines = facet.values.map((value, place) => ({ value, place })).sort((a, b) => order(a.value) - order(b.value));
-  const cells = lines.map((l) => ({
-    ...l,
-    whole: l.value.role === RoleUnknown ? undefined : share(sums(counts.whole, l.place)),
-    parts: used.map((c) => (l.value.role === RoleUnknown ? undefined : share(sums(counts.columns, l.place, c.i)))),
-  }));
-  const most = Math.max(0.0001, ...cells.filter((l) => !l.value.role).flatMap((l) => [...l.parts, l.whole].map((s) => s?.value ?? 0)));
-  type HeatLine = (typeof cells)[number];
-  const cell = (of: Interval | undefined, l: HeatLine, rows: number, href: string) => {
-    if (l.value.role === RoleUnknown) return <a class="heat-cell" href={href}>{count(rows)}</a>;
-    if (!of) return <span class="heat-cell">–</span>;
-    const strength = l.value.role === RoleNone ? 40 * of.value : 8 + (47 * of.value) / most;
-    return (
-      <a class={`heat-cell ${l.value.role === RoleNone ? "clean" : "found"}`} href={href} style={{ "--v": `${of.value === 0 ? 0 : strength}%` }}
-        title={`${count(rows)}`}>
-        <span class="value">{percent(of.value)}</span><span class="sub">{shareInterval(of)}</span>
-      </a>
-    );
-  };
-  const columns: Column<HeatLine>[] = [
-    { key: "name", title: facet.title, value: (l) => l.value.name },
-    ...used.map((c, i): Column<HeatLine> => ({
-      key: `c${i}`, title: c.name, help: texts.rows(c.rows), numeric: true,
-      value: (l) => (l.value.role === RoleUnknown ? counts.columns.values[l.place]!.cells[c.i]!.rows : (l.parts[i]?.value ?? null)),
-      show: (l) => cell(l.parts[i], l, counts.columns.values[l.place]!.cells[c.i]!.rows, drill(page, facet.key, l.value.name, { facets: { [by.key]: { any: [c.name] } } })),
-    })),
-    {
-      key: "whole", title: texts.overview.whole, numeric: true,
-      value: (l) => (l.value.role === RoleUnknown ? counts.whole.values[l.place]!.cells[0]!.rows : (l.whole?.value ?? null)),
-      show: (l) => cell(l.whole, l, counts.whole.values[l.place]!.cells[0]!.rows, drill(page, facet.key, l.value.name)),
-    },
-  ];
-  return (
-    <div class="heat">
-      <DataTable id={id} caption={texts.overview.heat(facet.title, by.title)} hideCaption columns={columns} rows={cells}
-        rank={(l) => order(l.value)} class={(l) => (l.value.role ? `role-${l.value.role}` : "")} />
-    </div>
   );
 }
 

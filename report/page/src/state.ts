@@ -111,7 +111,7 @@ export function findings(catalog: Catalog): Facet[] {
  * Facets that can be columns: one value a row, and few enough to see. Where the file holds a sample, figures of all rows are
  * there for runs and systems.
  */
-export function columnsOf(catalog: Catalog, most = 40): Facet[] {
+export function columnsOf(catalog: Catalog, most = 200): Facet[] {
   const answered = (f: Facet) => !catalog.sample || f.key === "run" || f.key === "system";
   const known = (f: Facet) => f.values.filter((v) => v.role !== RoleUnknown).length;
   return catalog.facets.filter((f) => answered(f) && !f.multi && !f.key.startsWith("verdict.") && known(f) > 0 && f.values.length <= most);

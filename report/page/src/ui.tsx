@@ -3,7 +3,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { csv, download, jsonl } from "./files";
-import { percent } from "./format";
 import { usePage, type Asked } from "./state";
 import type { Interval } from "./stats";
 import { texts } from "./texts";
@@ -141,6 +140,9 @@ function readTable(text: string | undefined): { key: string; descending: boolean
 
 const collator = new Intl.Collator("en", { numeric: true });
 
+/** A value as text, without the star of those that stand out. */
+const unmarked = (value: string | number) => String(value).replace(/^\*/, "");
+
 /** Rows without a value come last. */
 export function sortRows<R>(rows: R[], by: Column<R> | undefined, descending: boolean, rank: (row: R) => number = () => 0): R[] {
   const sign = descending ? -1 : 1;
@@ -148,7 +150,7 @@ export function sortRows<R>(rows: R[], by: Column<R> | undefined, descending: bo
     const pinned = rank(a.row) - rank(b.row);
     if (pinned !== 0 || !by) return pinned || a.place - b.place;
     if (a.value === null || b.value === null) return Number(a.value === null) - Number(b.value === null) || a.place - b.place;
-    const order = typeof a.value === "number" && typeof b.value === "number" ? a.value - b.value : collator.compare(String(a.value), String(b.value));
+    const order = typeof a.value === "number" && typeof b.value === "number" ? a.value - b.value : collator.compare(unmarked(a.value), unmarked(b.value));
     return sign * order || a.place - b.place;
   }).map((x) => x.row);
 }
@@ -290,11 +292,18 @@ export function Card({ title, id, help, children, tools }: {
   );
 }
 
+/** A card that opens when it is asked for, and asks nothing before. */
+export function Fold({ title, children }: { title: string; children: ComponentChildren }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="card fold" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary><h2>{title}</h2></summary>
+      {open && children}
+    </details>
+  );
+}
+
 export function Tag({ name, role, href }: { name: string; role?: string | undefined; href?: string }) {
   const names = `tag ${role ?? "found"}`;
   return href ? <a class={names} href={href}>{name}</a> : <span class={names}>{name}</span>;
-}
-
-export function Share({ of }: { of: Interval | undefined }) {
-  return <>{percent(of?.value)}</>;
 }

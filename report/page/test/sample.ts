@@ -146,7 +146,7 @@ export function sample(size = 240): Data {
 function sections(): Catalog["sections"] {
   return [
     {
-      view: "compare", title: "Rating of systems by error type", notes: ["Bradley-Terry strengths of 480 verdicts; intervals of 95 % over items."],
+      view: "compare", title: "Rating of systems by error type", detail: true, notes: ["Bradley-Terry strengths of 480 verdicts; intervals of 95 % over items."],
       chart: {
         kind: "forest", x: "strength", line: 0,
         points: types.flatMap((group, t) => systems.map((name, s) => ({ group, name, value: (s - 1.5) * 0.4 + t * 0.05, low: (s - 1.5) * 0.4 - 0.3, high: (s - 1.5) * 0.4 + 0.35 }))),
@@ -154,10 +154,10 @@ function sections(): Catalog["sections"] {
     },
     {
       view: "compare", title: "Wins of the row against the column",
-      chart: { kind: "matrix", x: "loser", y: "winner", cells: systems.flatMap((row, i) => systems.map((column, j) => ({ row, column, value: i === j ? null : 12 + ((i * 7 + j * 5) % 19) }))) },
+      chart: { kind: "matrix", x: "loser", y: "winner", line: 0.5, cells: systems.flatMap((row, i) => systems.map((column, j) => ({ row, column, value: i === j ? null : 0.5 + (i - j) / 8 }))) },
     },
     {
-      view: "compare", title: "Bias of judges", table: {
+      view: "compare", title: "Bias of judges", detail: true, table: {
         columns: [{ title: "Judge", kind: "text" }, { title: "Bias", kind: "text" }, { title: "Share", kind: "share" }, { title: "p", kind: "number" }],
         rows: [["judge-large", "prefers the first text", 0.531, 0.041], ["judge-large", "prefers the longer text", 0.582, 0.003], ["judge-small", "prefers the first text", null, null]],
       },

@@ -7,7 +7,7 @@ import { facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { holm, mcnemar, mean, pairedDifference, type Interval } from "../stats";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
-import { Answer, Card, DataTable, Select, type Column } from "../ui";
+import { Answer, Card, DataTable, Fold, Select, type Column } from "../ui";
 import { Contents } from "./measured";
 import { Pager, Tags } from "./rows";
 
@@ -17,12 +17,18 @@ export function Compare() {
   const page = usePage();
   const sides = sidesOf(page);
   const sections = page.catalog.sections.map((s, i) => ({ s, i })).filter(({ s }) => s.view === ViewCompare);
+  const folded = sections.filter(({ s }) => s.detail);
   return (
     <>
       {sides.length < 2 && sections.length === 0 && <p class="note">{texts.compare.none}</p>}
+      {sections.filter(({ s }) => !s.detail).map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
+      {folded.length > 0 && (
+        <Fold title={texts.compare.sure}>
+          {folded.length > 3 && <Contents of={folded.map(({ s, i }) => ({ title: s.title, id: `section-${i}`, run: s.run }))} />}
+          {folded.map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
+        </Fold>
+      )}
       {sides.length >= 2 && <PairsOf sides={sides} />}
-      {sections.length > 3 && <Contents of={sections.map(({ s, i }) => ({ title: s.title, id: `section-${i}`, run: s.run }))} />}
-      {sections.map(({ s, i }) => <SectionCard key={i} of={s} id={`section-${i}`} />)}
     </>
   );
 }

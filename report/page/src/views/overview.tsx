@@ -1,13 +1,13 @@
-import type { Counts, Facet, Histogram, Measure, Run } from "../contract";
+import type { Counts, Facet, Histogram, Run } from "../contract";
 import { RoleNone, RoleUnknown } from "../contract";
-import { HistogramPicture, Spark } from "../charts";
-import { count, number, percent } from "../format";
-import { HeatMap, rowsOfRole, sums } from "../shares";
+import { HistogramPicture } from "../charts";
+import { count, number } from "../format";
+import { rowsOfRole } from "../shares";
 import { columnsOf, facetOf, findings, useAsk, usePage } from "../state";
-import { mean, share, type Interval } from "../stats";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
+import { headsOf, linesOf, Matrix, mostPictures, resultOf, type Both, type Figures } from "./matrix";
 
 export function Overview() {
   const page = usePage();
@@ -17,21 +17,45 @@ export function Overview() {
   const facet = choices.find((f) => f.key === state.params["facet"]) ?? choices[0];
   const several = (key: string) => byChoices.find((f) => f.key === key && f.values.length > 1);
   const by = byChoices.find((f) => f.key === state.params["by"]) ?? several("system") ?? several("run") ?? byChoices[0];
-  const scores = catalog.measures.filter((m) => m.key.startsWith("score."));
+  const measures = catalog.measures.filter((m) => m.key.startsWith("score."));
+  const asked = useAsk(`matrix ${facet?.key ?? ""} ${by?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures | undefined> => {
+    if (!by || (!facet && measures.length === 0)) return undefined;
+    const both = async <T,>(ask: (also: { by?: string }) => Promise<T>): Promise<Both<T>> => {
+      const [whole, parts] = await Promise.all([ask({}), ask({ by: by.key })]);
+      return { whole, parts };
+    };
+    const [found, ...scores] = await Promise.all([
+      facet && both((also) => s.counts({ filter: state.filter, facet: facet.key, ...also }, signal)),
+      ...measures.map((m) => both((also) => s.histogram({ filter: state.filter, measure: m.key, ...also }, signal))),
+    ] as const);
+    return { facet, by, found, measures, scores };
+  });
   return (
     <>
+      <Answer of={asked}>
+        {(figures) => {
+          if (!figures) return <p class="note">{texts.overview.noFacet}</p>;
+          const heads = headsOf(figures);
+          const lines = linesOf(figures, heads);
+          const result = resultOf(figures.facet, heads, lines);
+          const title = texts.overview.matrix(figures.facet?.title ?? texts.overview.scores, figures.by.title);
+          return (
+            <>
+              {result && <p class="result">{result}</p>}
+              <Card title={title} help={`${texts.overview.matrixHelp} ${texts.intervals}`} tools={
+                <>
+                  {choices.length > 1 && <Select label={texts.overview.facet} value={facet!.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
+                  {byChoices.length > 1 && <Select label={texts.overview.by} value={by!.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
+                </>
+              }>
+                <Matrix of={figures} heads={heads} lines={lines} caption={title} />
+              </Card>
+            </>
+          );
+        }}
+      </Answer>
       <Totals />
-      {facet && by ? (
-        <Card title={texts.overview.heat(facet.title, by.title)} help={`${texts.overview.heatHelp} ${texts.intervals}`} tools={
-          <>
-            {choices.length > 1 && <Select label={texts.overview.facet} value={facet.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v })} />}
-            {byChoices.length > 1 && <Select label={texts.overview.by} value={by.key} options={byChoices.map(option)} onChange={(v) => page.set({ by: v })} />}
-          </>
-        }>
-          <Heat facet={facet} by={by} />
-        </Card>
-      ) : <p class="note">{texts.overview.noFacet}</p>}
-      {scores.length > 0 && <Scores measures={scores} by={by} />}
+      {asked.data && measures.length > 0 && <Distribution of={asked.data} />}
       <Runs runs={catalog.runs} />
     </>
   );
@@ -56,21 +80,14 @@ function Totals() {
     <Answer of={asked}>
       {({ all, part, runs }) => {
         const of = (key: string, from: Counts[]) => from[keys.indexOf(key)];
-        const figures: { title: string; all: string; part?: string | undefined; href?: string }[] = [
-          { title: texts.overview.rowsOf, all: count(catalog.rows), part: runs && count(runs.total), href: page.href({ view: "rows" }) },
+        const figures: { title: string; all: string; part?: string | undefined }[] = [
+          { title: texts.overview.rowsOf, all: count(catalog.rows), part: runs && count(runs.total) },
           { title: texts.overview.runs, all: count(catalog.runs.length), part: runs && count(runs.values.filter((v) => v.cells[0]!.rows > 0).length) },
         ];
         const system = facetOf(catalog, "system");
         if (system) {
           const used = (c: Counts | undefined) => c && count(c.values.filter((v, i) => system.values[i]!.role !== RoleUnknown && v.cells[0]!.rows > 0).length);
           figures.push({ title: texts.overview.systems, all: used(of("system", all))!, part: part && used(of("system", part)) });
-        }
-        for (const [key, title] of [["label", texts.overview.clean], ["issue", noneTitle(facetOf(catalog, "issue"))]] as const) {
-          const facet = facetOf(catalog, key);
-          const place = facet?.values.findIndex((v) => v.role === RoleNone) ?? -1;
-          if (!facet || place < 0) continue;
-          const s = (c: Counts | undefined) => c && percent(share(sums(c, place))?.value);
-          figures.push({ title, all: s(of(key, all))!, part: part && s(of(key, part)) });
         }
         for (const [key, title] of [["label", texts.overview.untagged], ["issue", texts.overview.unassigned]] as const) {
           const facet = facetOf(catalog, key);
@@ -88,7 +105,7 @@ function Totals() {
         figures.push({ title: texts.overview.rejected, all: count(rejected) });
         return (
           <dl class="totals">
-            {figures.map((f) => (
+            {figures.filter((f) => f.all !== "0").map((f) => (
               <div key={f.title}>
                 <dt>{f.title}</dt>
                 <dd>
@@ -104,103 +121,30 @@ function Totals() {
   );
 }
 
-function noneTitle(f: Facet | undefined): string {
-  return f?.values.find((v) => v.role === RoleNone)?.name ?? "";
-}
-
-function Heat({ facet, by }: { facet: Facet; by: Facet }) {
+/** How the values of a score are spread: of each system where they are few, else of all rows. */
+function Distribution({ of }: { of: Figures }) {
   const page = usePage();
-  const { filter } = page.state;
-  const asked = useAsk(`heat ${facet.key} ${by.key}`, filter, async (s, signal) => {
-    const [columns, whole] = await Promise.all([
-      s.counts({ filter, facet: facet.key, by: by.key }, signal), s.counts({ filter, facet: facet.key }, signal),
-    ]);
-    return { columns, whole };
-  });
-  return <Answer of={asked}>{(counts) => <HeatMap facet={facet} by={by} counts={counts} id="heat" />}</Answer>;
-}
-
-interface ScoreLine {
-  name: string;
-  cells: (Histogram["columns"][number] & { mean: Interval | undefined })[];
-}
-
-function Scores({ measures, by }: { measures: Measure[]; by: Facet | undefined }) {
-  const page = usePage();
-  const { filter, params } = page.state;
-  const chosen = measures.find((m) => m.key === params["measure"]) ?? measures[0]!;
-  const asked = useAsk(`scores ${by?.key ?? ""}`, filter, (s, signal) => Promise.all(measures.map(async (m) => {
-    const query = { filter, measure: m.key };
-    const [whole, parts] = await Promise.all([s.histogram(query, signal), by ? s.histogram({ ...query, by: by.key }, signal) : undefined]);
-    return { measure: m, whole, parts };
-  })));
-  const behind = useAsk(`behind ${chosen.key} ${by?.key ?? ""}`, page.filtered, async (s, signal) =>
-    page.filtered ? s.histogram({ filter: {}, measure: chosen.key, ...(by ? { by: by.key } : {}) }, signal) : undefined);
+  const place = Math.max(0, of.measures.findIndex((m) => m.key === page.state.params["measure"]));
+  const chosen = of.measures[place]!;
+  const { whole, parts } = of.scores[place]!;
+  const systems = parts.columns.filter((c) => c.rows > 0).length;
+  const shown = systems > 0 && systems <= mostPictures ? parts : whole;
+  const behind = useAsk(`behind ${chosen.key} ${of.by.key}`, page.filtered, async (s, signal) =>
+    page.filtered ? s.histogram({ filter: {}, measure: chosen.key, ...(shown === parts ? { by: of.by.key } : {}) }, signal) : undefined);
+  const title = texts.overview.distribution(chosen.title);
   return (
-    <Card title={texts.overview.scores} help={texts.overview.scoresHelp}>
-      <Answer of={asked}>
-        {(answers) => {
-          const lines: ScoreLine[] = [];
-          const line = (name: string, of: (a: (typeof answers)[number]) => Histogram["columns"][number]): ScoreLine => ({
-            name, cells: answers.map((a) => {
-              const c = of(a);
-              return { ...c, mean: mean(c.rows, c.sum, c.squares) };
-            }),
-          });
-          if (by) {
-            by.values.forEach((v, i) => {
-              const l = line(v.name, (a) => a.parts!.columns[i]!);
-              if (l.cells.some((c) => c.rows + c.missing > 0)) lines.push(l);
-            });
-          }
-          lines.push(line(texts.overview.whole, (a) => a.whole.columns[0]!));
-          const columns: Column<ScoreLine>[] = [
-            { key: "name", title: by?.title ?? "", value: (l) => l.name },
-            ...measures.flatMap((m, i): Column<ScoreLine>[] => [
-              {
-                key: m.key, title: m.title, numeric: true, value: (l) => l.cells[i]!.mean?.value ?? null,
-                show: (l) => {
-                  const c = l.cells[i]!;
-                  return (
-                    <span class="score">
-                      <Spark counts={c.counts} />
-                      <span class="value">{number(c.mean?.value)}</span>
-                      <span class="sub">{c.mean && !Number.isNaN(c.mean.low) ? `${number(c.mean.low)}–${number(c.mean.high)}` : ""}</span>
-                      {c.missing > 0 && <span class="sub unknown">{texts.overview.missing}: {count(c.missing)}</span>}
-                    </span>
-                  );
-                },
-              },
-              { key: `${m.key} n`, title: `${m.title}: ${texts.issues.count}`, value: (l) => l.cells[i]!.rows, show: "hidden" },
-              { key: `${m.key} missing`, title: `${m.title}: ${texts.overview.missing}`, value: (l) => l.cells[i]!.missing, show: "hidden" },
-            ]),
-          ];
-          const answer = answers.find((a) => a.measure.key === chosen.key)!;
-          const shown = answer.parts?.columns.some((c) => c.rows > 0) ? answer.parts : answer.whole;
-          return (
-            <>
-              <DataTable id="scores" caption={texts.overview.scores} hideCaption columns={columns} rows={lines} rank={(l) => Number(l === lines.at(-1))} />
-              <div class="card-head inner">
-                <h3>{texts.overview.distribution(chosen.title)}</h3>
-                <div class="card-tools">
-                  {measures.length > 1 && (
-                    <Select label={texts.overview.measure} value={chosen.key} options={measures.map((m) => ({ value: m.key, title: m.title }))} onChange={(v) => page.set({ measure: v })} />
-                  )}
-                </div>
-              </div>
-              {page.filtered && (
-                <ul class="legend">
-                  <li><span class="swatch front" aria-hidden="true" />{texts.filtered}</li>
-                  <li><span class="swatch back" aria-hidden="true" />{texts.all}</li>
-                </ul>
-              )}
-              <HistogramPicture label={texts.overview.distribution(chosen.title)} of={shown} behind={page.filtered && shown.columns.length === behind.data?.columns.length ? behind.data : undefined} />
-              <p class="help">{texts.overview.evaluated(answer.whole.columns[0]!.rows)}; {texts.overview.missing.toLowerCase()}: {count(answer.whole.columns[0]!.missing)}.</p>
-              <details class="figures"><summary>{texts.measured.figures}</summary><Bins of={shown} title={chosen.title} /></details>
-            </>
-          );
-        }}
-      </Answer>
+    <Card title={title} tools={of.measures.length > 1 && (
+      <Select label={texts.overview.measure} value={chosen.key} options={of.measures.map((m) => ({ value: m.key, title: m.title }))} onChange={(v) => page.set({ measure: v })} />
+    )}>
+      {page.filtered && (
+        <ul class="legend">
+          <li><span class="swatch front" aria-hidden="true" />{texts.filtered}</li>
+          <li><span class="swatch back" aria-hidden="true" />{texts.all}</li>
+        </ul>
+      )}
+      <HistogramPicture label={title} of={shown} behind={page.filtered && shown.columns.length === behind.data?.columns.length ? behind.data : undefined} />
+      <p class="help">{texts.overview.evaluated(whole.columns[0]!.rows, whole.columns[0]!.missing)}</p>
+      <details class="figures"><summary>{texts.measured.figures}</summary><Bins of={shown} title={chosen.title} /></details>
     </Card>
   );
 }

@@ -1,14 +1,14 @@
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { readSort, writeSort } from "../address";
-import type { Catalog, RowSummary } from "../contract";
+import type { Catalog, Filter, RowSummary } from "../contract";
 import { download } from "../files";
 import { number } from "../format";
 import { ShareTable } from "../shares";
 import { findings, useAsk, usePage } from "../state";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
-import { Answer, Card, Export, Scroll, Select, Tag, useRoving } from "../ui";
+import { Answer, Card, Export, Fold, Scroll, Select, Tag, useRoving } from "../ui";
 
 export const pageSize = 50;
 
@@ -19,18 +19,25 @@ export function Rows() {
   const facet = choices.find((f) => f.key === state.params["facet"]) ?? choices[0];
   return (
     <>
-      {!page.filtered && <List />}
-      {facet && (
-        <Card title={texts.rowsView.comparisonTitle} tools={choices.length > 1 && (
-          <Select label={texts.issues.choose} value={facet.key} options={choices.map((f) => ({ value: f.key, title: facetTitle(f) }))} onChange={(v) => page.set({ facet: v })} />
-        )}>
-          {!page.filtered && <p class="help">{texts.rowsView.comparisonNone}</p>}
-          <ShareTable facet={facet} id="sides" />
-        </Card>
+      <List />
+      {facet && page.filtered && (
+        <Fold title={texts.rowsView.comparisonTitle}>
+          {choices.length > 1 && (
+            <div class="choices">
+              <Select label={texts.issues.choose} value={facet.key} options={choices.map((f) => ({ value: f.key, title: facetTitle(f) }))} onChange={(v) => page.set({ facet: v })} />
+            </div>
+          )}
+          <ShareTable facet={facet} id="sides" without={certain(state.filter, facet.key)} />
+        </Fold>
       )}
-      {page.filtered && <List />}
     </>
   );
+}
+
+/** Values that every row of a filter has, or none: their shares say nothing. */
+function certain(filter: Filter, facet: string): string[] {
+  const { any = [], all = [], none = [] } = filter.facets?.[facet] ?? {};
+  return [...(any.length === 1 ? any : []), ...all, ...none];
 }
 
 /** The place of a list in the address: where it begins. */

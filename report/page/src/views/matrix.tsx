@@ -1,0 +1,173 @@
+// The matrix of the overview: a line for each system, a column for each error and each score. "erreval stats" prints it.
+
+import type { Counts, Facet, Histogram, Measure, Value } from "../contract";
+import { RoleNone, RoleUnknown } from "../contract";
+import { Spark } from "../charts";
+import { count, number, numberInterval, percent, shareInterval } from "../format";
+import { drill, sums } from "../shares";
+import { usePage } from "../state";
+import { mean, share, type Interval } from "../stats";
+import { texts } from "../texts";
+import { DataTable, type Column } from "../ui";
+
+/** What is said of all rows, and of those of each system. */
+export interface Both<T> {
+  whole: T;
+  parts: T;
+}
+
+export interface Figures {
+  facet: Facet | undefined;
+  by: Facet;
+  found: Both<Counts> | undefined; // of the facet
+  measures: Measure[];
+  scores: Both<Histogram>[]; // of the measures
+}
+
+interface Cell {
+  rows: number; // that have it
+  of: Interval | undefined;
+  bins?: number[];
+}
+
+interface Head {
+  key: string;
+  title: string;
+  value?: Value; // of the facet; without it a score
+  cell: (system: number) => Cell; // below 0 that of all rows
+}
+
+export interface Line {
+  name: string;
+  system: number;
+  rows: number;
+  few: boolean; // so few groups that the figures say little
+  cells: Cell[];
+}
+
+const all = -1;
+const fewGroups = 20; // as report.FewGroups
+const mostIssues = 12; // as in the matrix that is printed
+const mostIntervals = 8; // columns beside which each cell has room for its interval
+export const mostPictures = 4; // systems whose histograms are drawn one below the other
+
+/** The columns: rows without an error, errors, rows that were not looked at if there are any, scores. */
+export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
+  const values = (facet?.values ?? []).map((value, place) => ({ value, place }));
+  const rows = (place: number) => sums(found!.whole, place).rows;
+  const errors = values.filter(({ value }) => !value.role);
+  if (facet?.key === "issue") errors.sort((a, b) => rows(b.place) - rows(a.place)).splice(mostIssues);
+  const shown = [
+    ...values.filter(({ value }) => value.role === RoleNone), ...errors,
+    ...values.filter(({ value, place }) => value.role === RoleUnknown && rows(place) > 0),
+  ];
+  return [
+    ...shown.map(({ value, place }): Head => ({
+      key: `v${place}`, title: value.name, value,
+      cell: (system) => {
+        const s = system === all ? sums(found!.whole, place) : sums(found!.parts, place, system);
+        return { rows: s.rows, of: value.role === RoleUnknown ? undefined : share(s) };
+      },
+    })),
+    ...measures.map((m, i): Head => ({
+      key: m.key, title: m.title,
+      cell: (system) => {
+        const c = system === all ? scores[i]!.whole.columns[0]! : scores[i]!.parts.columns[system]!;
+        return { rows: c.rows, of: mean(c.rows, c.sum, c.squares), bins: c.counts };
+      },
+    })),
+  ];
+}
+
+/** All rows, then the systems, the best first; those of few groups come last. */
+export function linesOf(of: Figures, heads: Head[]): Line[] {
+  const looked = (system: number) => {
+    const counted = system === all ? of.found?.whole.columns[0] : of.found?.parts.columns[system];
+    const scored = system === all ? of.scores[0]?.whole.columns[0] : of.scores[0]?.parts.columns[system];
+    return counted ?? { rows: (scored?.rows ?? 0) + (scored?.missing ?? 0), groups: fewGroups };
+  };
+  const most = Math.max(0, ...of.by.values.map((_, i) => looked(i).groups));
+  const line = (name: string, system: number): Line => ({
+    name, system, rows: looked(system).rows, cells: heads.map((h) => h.cell(system)),
+    few: system !== all && most >= fewGroups && looked(system).groups < fewGroups,
+  });
+  const best = (l: Line) => l.cells[0]?.of?.value ?? -Infinity;
+  const systems = of.by.values.map((v, i) => line(v.name, i)).filter((l) => l.rows > 0 || l.cells.some((c) => c.rows > 0));
+  systems.sort((a, b) => Number(a.few) - Number(b.few) || best(b) - best(a) || 0);
+  return [line(texts.overview.whole, all), ...systems];
+}
+
+/** Which system is best by the first column, and which error is found most often, in a sentence; "" without either. */
+export function resultOf(facet: Facet | undefined, heads: Head[], lines: Line[]): string {
+  const [whole, ...systems] = lines;
+  const first = heads[0];
+  const value = (l: Line) => l.cells[0]!.of!.value;
+  const known = systems.filter((l) => l.cells[0]?.of && !l.few);
+  const parts: string[] = [];
+  if (first && known.length > 0 && (!first.value || first.value.role === RoleNone)) {
+    const best = known.filter((l) => value(l) === value(known[0]!));
+    const text = texts.overview.figure(figureText(first, best[0]!.cells[0]!.of!), nameOf(facet, first), intervalText(first, best[0]!.cells[0]!.of!));
+    parts.push(known.length > 1 ? texts.overview.best(best[0]!.name, best.length - 1, text) : text);
+  }
+  const common = heads.map((h, i) => ({ h, of: whole!.cells[i]!.of })).filter(({ h, of }) => h.value && !h.value.role && of && of.value > 0)
+    .reduce<{ h: Head; of: Interval | undefined } | undefined>((a, b) => (a && a.of!.value >= b.of!.value ? a : b), undefined);
+  const what = facet && texts.overview.commonest[facet.key];
+  if (common && what) parts.push(`${what}: ${common.h.title}, ${percent(common.of!.value)}`);
+  return parts.map((p) => `${p}.`).join(" ");
+}
+
+function nameOf(facet: Facet | undefined, h: Head): string {
+  return h.value ? texts.overview.without[facet!.key] ?? h.title : texts.overview.meanOf(h.title);
+}
+
+function figureText(h: Head, of: Interval | undefined): string {
+  return h.value ? percent(of?.value) : number(of?.value);
+}
+
+function intervalText(h: Head, of: Interval): string {
+  return h.value ? shareInterval(of) : numberInterval(of);
+}
+
+export function Matrix({ of, heads, lines, caption }: { of: Figures; heads: Head[]; lines: Line[]; caption: string }) {
+  const page = usePage();
+  const errors = heads.map((h, i) => (h.value && !h.value.role ? i : -1)).filter((i) => i >= 0);
+  const most = Math.max(0.0001, ...lines.flatMap((l) => errors.map((i) => l.cells[i]!.of?.value ?? 0)));
+  const address = (l: Line, h?: Head) => drill(page, l.system === all ? {} : { facets: { [of.by.key]: { any: [l.name] } } }, h?.value && of.facet!.key, h?.value?.name);
+  const columns: Column<Line>[] = [
+    { key: "name", title: of.by.title, value: (l) => l.name, show: (l) => <a href={address(l)}>{l.name}</a> },
+    { key: "rows", title: texts.overview.looked, numeric: true, value: (l) => l.rows, show: (l) => count(l.rows) },
+    ...heads.flatMap((h, i): Column<Line>[] => {
+      const cell = (l: Line) => l.cells[i]!;
+      if (h.value?.role === RoleUnknown) {
+        return [{ key: h.key, title: h.title, numeric: true, value: (l) => cell(l).rows, show: (l) => <a class="heat-cell" href={address(l, h)}>{count(cell(l).rows)}</a> }];
+      }
+      return [
+        {
+          key: h.key, title: h.title, numeric: true, value: (l) => cell(l).of?.value ?? null,
+          show: (l) => <CellOf head={h} cell={cell(l)} most={most} href={address(l, h)} spark={lines.length - 1 > mostPictures} />,
+        },
+        ...(["low", "high"] as const).map((end): Column<Line> => ({
+          key: `${h.key} ${end}`, title: `${h.title}: ${texts.issues[end]}`, value: (l) => (Number.isFinite(cell(l).of?.[end]) ? cell(l).of![end] : null), show: "hidden",
+        })),
+        ...(h.value ? [] : [{ key: `${h.key} n`, title: `${h.title}: ${texts.issues.count}`, value: (l: Line) => cell(l).rows, show: "hidden" as const }]),
+      ];
+    }),
+  ];
+  return (
+    <div class={`heat matrix ${heads.length > mostIntervals ? "dense" : ""}`}>
+      <DataTable id="matrix" caption={caption} hideCaption columns={columns} rows={lines} rank={(l) => Math.min(0, l.system)} />
+    </div>
+  );
+}
+
+function CellOf({ head, cell, most, href, spark }: { head: Head; cell: Cell; most: number; href: string; spark: boolean }) {
+  if (!cell.of) return <span class="heat-cell zero">–</span>;
+  const interval = intervalText(head, cell.of);
+  const figure = <><span class="value">{figureText(head, cell.of)}</span>{interval && <span class="sub">{interval}</span>}</>;
+  const title = `${texts.rows(cell.rows)}${interval && `; ${interval}`}`;
+  if (!head.value) return <span class="heat-cell" title={title}>{spark && cell.bins && <Spark counts={cell.bins} />}{figure}</span>;
+  const clean = head.value.role === RoleNone;
+  const strength = clean ? 40 * cell.of.value : 8 + (47 * cell.of.value) / most;
+  const kind = clean ? "clean" : cell.rows === 0 ? "zero" : "found";
+  return <a class={`heat-cell ${kind}`} href={href} title={title} style={{ "--v": `${cell.rows === 0 ? 0 : strength}%` }}>{figure}</a>;
+}
