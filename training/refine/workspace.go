@@ -279,16 +279,12 @@ func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dat
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	none := func(fault *dataset.LineError) error { return fault }
-	for row, err := range dataset.Rows(ctx, r.Read, none) {
-		if err != nil {
-			return err
-		}
+	return dataset.Each(ctx, r.Read, nil, func(row *dataset.Row) error {
 		if err := f(row); err != nil {
 			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // ProvenanceOf reads a row's provenance; a row without any is one of the start.
