@@ -1,6 +1,9 @@
-// Package refine is the workspace in which an identifier is made better: a folder of plain files that holds the pool of
-// unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained
+// Package refine is the workspace in which an identifier is made better. It is a folder of plain files that holds the
+// pool of unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained
 // iterations. Each step appears whole or not at all, is written down in log.jsonl, and can be taken back.
+//
+// Every step gives what it did as data, and can be called without the command line. What needs a model, such as tagging
+// the pool, is handed in as a function.
 package refine
 
 import (

@@ -1,5 +1,5 @@
-// Package review holds what passes between a batch of rows and the people who label it: the frozen items, the answers,
-// and what they become when they are merged. It names no task: fields and labels are the taxonomy's.
+// Package review holds what passes between a batch of rows and the people who label it. These are the frozen items, the
+// answers, and what they become when they are merged. It names no task: fields and labels are the taxonomy's.
 //
 // A batch is a folder: batch.json, items.jsonl, answers/*.jsonl. Its items never change once it is made.
 package review
