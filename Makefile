@@ -142,8 +142,8 @@ fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 docs: setup ## run the commands of the documents, and compare what some of them show
 	scripts/docs_test.sh
 
-reference: prerequisites ## make docs/reference.md from the program; the tests compare it
-	$(GO) test ./cmd/erreval -run '^TestReference$$' -count=1 -update
+reference: prerequisites ## make docs/reference.md and the table of docs/architecture.md; the tests compare them
+	$(GO) test ./cmd/erreval -run '^Test(Reference|Architecture)$$' -count=1 -update
 
 # The material is described in training/README.md; WORK (6 GB with torch) stays out of the tree.
 WORK  ?= .cache/model

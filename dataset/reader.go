@@ -57,8 +57,9 @@ type Source interface {
 	Close() error
 }
 
-// Rows gives the rows that read gives, as a Source's Read, until io.EOF; reject takes the lines that could not be read.
-// An error, of any of them or of ctx, comes last, without a row. A loop that is left goes on in the next one.
+// Rows gives the rows that read gives, as a Source's Read, until io.EOF; reject takes the lines that could not be read,
+// which without it (nil) are errors. An error, of any of them or of ctx, comes last, without a row. A loop that is left
+// goes on in the next one.
 func Rows(ctx context.Context, read func() (*Row, error), reject func(*LineError) error) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
 		for ctx.Err() == nil {
@@ -70,7 +71,7 @@ func Rows(ctx context.Context, read func() (*Row, error), reject func(*LineError
 				return
 			}
 			fault, isFault := errors.AsType[*LineError](err)
-			if isFault {
+			if isFault && reject != nil {
 				err = reject(fault)
 			}
 			if err != nil {
@@ -85,17 +86,49 @@ func Rows(ctx context.Context, read func() (*Row, error), reject func(*LineError
 	}
 }
 
+// Each calls f for every row of Rows. An error ends it.
+func Each(ctx context.Context, read func() (*Row, error), reject func(*LineError) error, f func(*Row) error) error {
+	for row, err := range Rows(ctx, read, reject) {
+		if err == nil {
+			err = f(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// First gives the first row that read gives, as a Source's Read, among as many records as are looked at for columns;
+// nil where there is none.
+func First(read func() (*Row, error)) (*Row, error) {
+	for range LookAhead {
+		row, err := read()
+		if errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		if _, fault := errors.AsType[*LineError](err); !fault {
+			return row, err
+		}
+	}
+	return nil, nil
+}
+
+// Skip rejects nothing: lines that could not be read are left out.
+func Skip(*LineError) error { return nil }
+
 // EachRow calls f for every row that read gives, as a Source's Read, until io.EOF. It returns the lines that are no
 // rows, each a *LineError. An error of f ends it, with the row's place in front.
 func EachRow(ctx context.Context, read func() (*Row, error), f func(*Row) error) (faults []error, err error) {
 	keep := func(fault *LineError) error { faults = append(faults, fault); return nil }
-	for row, err := range Rows(ctx, read, keep) {
-		if err != nil {
-			return nil, err
-		}
+	err = Each(ctx, read, keep, func(row *Row) error {
 		if err := f(row); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", row.Source, row.Line, err)
+			return fmt.Errorf("%s:%d: %w", row.Source, row.Line, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return faults, nil
 }

@@ -1,4 +1,4 @@
-// Package pairwise compares the texts of two systems: a [Panel] of language models judges pairs by error type and
+// Package pairwise compares the texts of two systems. A [Panel] of language models judges pairs by error type and
 // overall, [Offline] does so by the labels of both texts. [Pairs] makes pairs of rows, one a text; package leaderboard
 // rates the systems.
 package pairwise

@@ -1,7 +1,7 @@
-// Package prompt makes what a language model is asked: to judge a row on one dimension or on all, with or without
-// the errors found in it, to find the errors, to write a text that has one, to say whether a text has it, or to find
-// the issues of many rows and give them names. The wording is data: templates beside the code, with kind, version and
-// hash, which users can replace by their own.
+// Package prompt makes what a language model is asked. It may be to judge a row on one dimension or on all, with or
+// without the errors found in it, to find the errors, to write a text that has one, to say whether a text has it, or to
+// find the issues of many rows and give them names. The wording is data: templates beside the code, with kind, version
+// and hash, which users can replace by their own.
 //
 // [Builtin] or [Open] gives a [Template], and [Template.Messages] fills it with an [Input]: the task's taxonomy, the
 // row's texts, and what its kind needs besides. [Parse] says how a template is written; the fields and methods of

@@ -1,7 +1,7 @@
-// Package report says what is in tagged rows. A Tally counts the rows of files for Stats, a Comparison those of two
-// files for a Diff; both read with a dataset.Reader's Read. Stats and Diff hold the figures and marshal to JSON with
-// stable keys; each becomes a Report, which renders as text for a terminal or as Markdown. Number, Figure and
-// Difference are what figures are made of, here and in package evaluation.
+// Package report says what is in tagged rows, as figures and tables in text, Markdown and JSON. A Tally counts the rows
+// of files for Stats, a Comparison those of two files for a Diff; both read with a dataset.Reader's Read. Stats and
+// Diff hold the figures and marshal to JSON with stable keys; each becomes a Report, which renders as text for a
+// terminal or as Markdown. Number, Figure and Difference are what figures are made of, here and in package evaluation.
 package report
 
 import (

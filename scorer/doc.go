@@ -1,5 +1,5 @@
-// Package scorer turns a row and its diagnosis into scores along the taxonomy's dimensions, by language models as
-// judges or offline from the probabilities of errors, and has language models look for the errors themselves.
+// Package scorer turns a row and its diagnosis into scores along the taxonomy's dimensions. Language models do it as
+// judges, or it is done offline from the probabilities of errors; language models look for the errors themselves, too.
 //
 //   - [Offline] needs nothing but the diagnosis: [Offline.Judge].
 //   - [Panel] asks one llm.Model or several, each with an llm.Client of its own, and shows them the errors found:

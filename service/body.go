@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -176,25 +177,24 @@ func (b *body) check() (longest int64, err error) {
 		return 0, refuse(http.StatusBadRequest, err)
 	}
 	defer rows.Close()
-	for n := 0; ; n++ {
-		row, err := rows.Read()
-		var fault *dataset.LineError
-		switch {
-		case errors.Is(err, io.EOF) && n == 0:
-			return 0, refuse(http.StatusBadRequest, errors.New("there is no row in the body"))
-		case errors.Is(err, io.EOF):
-			return longest, nil
-		case err != nil && !errors.As(err, &fault):
-			return 0, refuse(http.StatusBadRequest, err)
-		case n == b.s.o.Bounds.Rows:
-			return 0, refuse(http.StatusRequestEntityTooLarge,
+	n := 0
+	count := func(size int) error {
+		if n == b.s.o.Bounds.Rows {
+			return refuse(http.StatusRequestEntityTooLarge,
 				fmt.Errorf("more than %d rows; send them in several requests", n))
-		case fault != nil:
-			longest = max(longest, int64(len(fault.Raw)))
-		default:
-			longest = max(longest, int64(row.Size()))
 		}
+		n, longest = n+1, max(longest, int64(size))
+		return nil
 	}
+	reject := func(fault *dataset.LineError) error { return count(len(fault.Raw)) }
+	err = dataset.Each(context.Background(), rows.Read, reject, func(row *dataset.Row) error { return count(row.Size()) })
+	if err == nil && n == 0 {
+		err = errors.New("there is no row in the body")
+	}
+	if _, told := errors.AsType[*problem](err); err != nil && !told {
+		err = refuse(http.StatusBadRequest, err)
+	}
+	return longest, err
 }
 
 func (b *body) close() {

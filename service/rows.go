@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -230,31 +229,29 @@ func (t *tagger) tag(ctx context.Context, m *Model, relabel func(*dataset.Diagno
 func (t *tagger) feed(ctx context.Context, rows *dataset.Reader, own *share, held *semaphore.Weighted,
 	entries chan<- entry, most int64) error {
 	defer close(entries)
-	for {
-		row, err := rows.Read()
-		var e entry
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.As(err, &e.fault):
-		case err != nil:
-			return err
-		default:
-			e.size = min(int64(row.Size()), most)
-			if held.Acquire(ctx, e.size) != nil {
-				return nil
-			}
-			e.task = newTask(row)
-		}
+	send := func(e entry) error {
 		select {
 		case entries <- e:
 		case <-ctx.Done():
-			return nil
 		}
-		if e.task != nil {
+		return ctx.Err()
+	}
+	reject := func(fault *dataset.LineError) error { return send(entry{fault: fault}) }
+	err := dataset.Each(ctx, rows.Read, reject, func(row *dataset.Row) error {
+		e := entry{task: newTask(row), size: min(int64(row.Size()), most)}
+		err := held.Acquire(ctx, e.size)
+		if err == nil {
+			err = send(e)
+		}
+		if err == nil {
 			t.pool.add(own, e.task)
 		}
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
+	return err
 }
 
 // write writes entries as they are finished; what is written is sent before it waits.
@@ -318,15 +315,7 @@ func (s *Service) score(w http.ResponseWriter, r *http.Request, t *tagger) {
 		return
 	}
 	s.answer(w, r, t, func(ctx context.Context, rows *dataset.Reader, out *reply) error {
-		for row, err := range dataset.Rows(ctx, rows.Read, out.reject) {
-			if err == nil {
-				err = t.scoreRow(row, out)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return dataset.Each(ctx, rows.Read, out.reject, func(row *dataset.Row) error { return t.scoreRow(row, out) })
 	})
 }
 

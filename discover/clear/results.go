@@ -218,7 +218,7 @@ func (r *Results) readCatalogue(ctx context.Context) (*catalogue, map[int]string
 			return fmt.Errorf("%s: there are more than %d issues; CLEAR makes 15", r.file, maxIssues)
 		}
 		return nil
-	}, func(*dataset.LineError) error { return nil })
+	}, dataset.Skip)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -243,13 +243,5 @@ func (r *Results) each(ctx context.Context, visit func(*dataset.Row) error,
 		return err
 	}
 	defer in.Close()
-	for row, err := range dataset.Rows(ctx, in.Read, reject) {
-		if err == nil {
-			err = visit(row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return dataset.Each(ctx, in.Read, reject, visit)
 }

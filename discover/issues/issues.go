@@ -1,5 +1,5 @@
-// Package issues is what "erreval discover" finds, as it stands in files: the Finding of each row, in its column
-// "issues", and the List of all issues, in OUT.issues.json.
+// Package issues is what "erreval discover" finds, as it stands in files. That is the Finding of each row, in its
+// column "issues", and the List of all issues, in OUT.issues.json.
 package issues
 
 import (

@@ -1,6 +1,6 @@
-// Package qualjudge reads and writes the results of the qualitative judge (https://arxiv.org/abs/2506.09147): a folder
-// with report.json, whose indexes are places among the analysed rows of intermediate_outputs.json, which were shuffled.
-// docs/formats.md says what maps to what.
+// Package qualjudge reads and writes the results of the qualitative judge (https://arxiv.org/abs/2506.09147). They are
+// a folder with report.json, whose indexes are places among the analysed rows of intermediate_outputs.json, which were
+// shuffled. docs/formats.md says what maps to what.
 package qualjudge
 
 import (

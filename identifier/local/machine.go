@@ -1,4 +1,4 @@
-// Package local runs encoder models on this machine: it finds models and ONNX Runtime, installs the latter, and opens a
+// Package local runs encoder models on this machine. It finds models and ONNX Runtime, installs the latter, and opens a
 // model for a device, with its probe rows compared first.
 package local
 

@@ -1,5 +1,5 @@
-// Package window chooses which sentences of a long text a model reads: those that share rare words with the other
-// fields of the row, or hold one of them whole, and their neighbours. training/window.py does the same to the
+// Package window chooses which sentences of a long text a model reads. These are those that share rare words with the
+// other fields of the row, or hold one of them whole, and their neighbours. training/window.py does the same to the
 // character; testdata holds both to it.
 package window
 

@@ -1,6 +1,6 @@
-// Package run is the engine of the commands that read rows and write them back with a column more: inputs of every
-// format, outputs that appear whole or not at all, resume, shards, merge, limits, progress, run records, interruption.
-// What is special about a command is its Stage.
+// Package run is the engine of the commands that read rows and write them back with a column more. It has inputs of
+// every format, outputs that appear whole or not at all, resume, shards, merge, limits, progress, run records,
+// interruption. What is special about a command is its Stage.
 package run
 
 import (

@@ -131,12 +131,7 @@ func (in *Rows) CheckColumns(ctx context.Context, p *Process, inputs ...string) 
 		if err != nil {
 			continue // whoever reads it says so
 		}
-		var line *dataset.LineError
-		for range dataset.LookAhead {
-			if _, err = rows.Read(); !errors.As(err, &line) {
-				break
-			}
-		}
+		_, err = dataset.First(rows.Read)
 		closeRows()
 		if LacksColumns(err) {
 			errs = append(errs, err)

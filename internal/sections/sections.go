@@ -1,6 +1,6 @@
-// Package sections works out what a report shows besides its rows: leaderboards, figures against people's labels,
-// scores and verdicts, the state of discovered issues, and the iterations of a refinement. Each figure is made by the
-// function that makes it for the command of that name; here it becomes a table and a picture for the page.
+// Package sections works out what a report shows besides its rows. These are leaderboards, figures against people's
+// labels, scores and verdicts, the state of discovered issues, and the iterations of a refinement. Each figure is made
+// by the function that makes it for the command of that name; here it becomes a table and a picture for the page.
 package sections
 
 import (

@@ -1,6 +1,5 @@
-// Package stages are the row commands of erreval on the engine of internal/run: identify and score, each by the local
-// model or offline and by language models, and simulate, by rules or by language models. The command line reads flags
-// for them and prints their errors.
+// Package stages runs identify, score, compare, rank, simulate, discover and taxonomy propose on the engine of
+// internal/run, offline or by language models. The command line reads flags for them and prints their errors.
 package stages
 
 import (

@@ -1,5 +1,5 @@
-// Package stats computes figures that compare predictions with gold labels, and their intervals. It does not know
-// files, rows or taxonomies: labels are columns, rows are slices. Each figure names its source. Figures that
+// Package stats computes figures of labels, rankings, calibration and partitions, their intervals and tests. It does
+// not know files, rows or taxonomies: labels are columns, rows are slices. Each figure names its source. Figures that
 // scikit-learn has are equal to scikit-learn's (testdata/make_fixtures.py).
 package stats
 

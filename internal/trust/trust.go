@@ -1,6 +1,6 @@
-// Package trust remembers which configurations the user has looked at: files that say where keys go or which programs
-// run, and that lie in folders that somebody else may have filled. A file is known by its path and content: one that
-// has changed, moved or been copied is not trusted.
+// Package trust remembers which configurations the user has looked at. These are files that say where keys go or which
+// programs run, and that lie in folders that somebody else may have filled. A file is known by its path and content:
+// one that has changed, moved or been copied is not trusted.
 package trust
 
 import (

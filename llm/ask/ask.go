@@ -1,5 +1,5 @@
-// Package ask asks language models. [Asker.Ask] repeats one call until its reply can be read; [InOrder] asks about many
-// items at the same time, such as rows, and emits them in their order. Begin with it.
+// Package ask asks language models until a reply can be read. [Asker.Ask] repeats one call until its reply can be read;
+// [InOrder] asks about many items at the same time, such as rows, and emits them in their order. Begin with it.
 //
 // It decides whether a call without a reply concerns its question alone, or ends the run.
 package ask

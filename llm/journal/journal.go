@@ -1,5 +1,5 @@
-// Package journal stores the replies of language models and the costs of calls in one SQLite file, so that a run that
-// was killed continues where it was, pays for no call twice and never spends more than its budget.
+// Package journal stores the replies of language models and the costs of calls in one SQLite file. A run that was
+// killed continues where it was, pays for no call twice and never spends more than its budget.
 //
 // Two decorators share the file. Client is the outermost and replays replies. Meter is the innermost, around the
 // endpoint's client, and keeps the budget, so that each try of a retried call is charged, and a call that waits for a

@@ -1,4 +1,4 @@
-// Package llmtest has fake language models for tests: Fake is a Client that a Go function answers; Server is an
+// Package llmtest has fake language models for tests. Fake is a Client that a Go function answers; Server is an
 // endpoint, OpenAI-compatible or of the Messages API, that behaves as its script says; TestClient tests a Client or
 // decorator.
 package llmtest

@@ -1,5 +1,6 @@
-// Package reply reads what language models reply: how a reply ended, its text without a reasoning model's thoughts, and
-// the JSON in it that is not the prompt's. What a reply does not hold is a Fault, with one of the Reasons.
+// Package reply reads what language models reply. It finds out how a reply ended, its text without a reasoning model's
+// thoughts, and the JSON in it that is not the prompt's. What a reply does not hold is a Fault, with one of the
+// Reasons.
 package reply
 
 import (

@@ -1,4 +1,4 @@
-// Package importing makes models of checkpoints and plain ONNX exports: it converts the graph, describes it, runs it on
+// Package importing makes models of checkpoints and plain ONNX exports. It converts the graph, describes it, runs it on
 // sample rows beside the graph that it was made of, and puts the model into its place whole or not at all.
 package importing
 

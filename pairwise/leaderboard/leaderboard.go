@@ -1,5 +1,5 @@
-// Package leaderboard rates systems by verdicts on pairs of their texts: a [Table] for each error type and one overall,
-// with intervals that resample items, and how much the tables say the same.
+// Package leaderboard rates systems by verdicts on pairs of their texts. It makes a [Table] for each error type and one
+// overall, with intervals that resample items, and how much the tables say the same.
 package leaderboard
 
 import (

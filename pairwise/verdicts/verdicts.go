@@ -1,5 +1,5 @@
-// Package verdicts is what "erreval compare" finds, as it stands in files: for each pair of texts, by error type and
-// overall, which of the two is better, in the column "verdicts".
+// Package verdicts is what "erreval compare" finds, as it stands in files. It says for each pair of texts, by error
+// type and overall, which of the two is better, in the column "verdicts".
 package verdicts
 
 import (

@@ -1,5 +1,5 @@
-// Package page holds the page that shows rows in a browser: the program in src, built into dist by make page, the
-// document that a server gives for it, and report files, in which page and data are one file.
+// Package page holds the page that shows rows in a browser. It has the program in src, built into dist by make page,
+// the document that a server gives for it, and report files, in which page and data are one file.
 package page
 
 import (

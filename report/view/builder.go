@@ -220,7 +220,7 @@ func (b *builder) sendRows(ctx context.Context, s *source, to []chan<- batch, re
 			return nil
 		}
 		return flush()
-	}, func() { *rejected++ })
+	}, func(*dataset.LineError) error { *rejected++; return nil })
 	if err == nil && len(rows) > 0 {
 		err = flush()
 	}

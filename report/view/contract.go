@@ -1,7 +1,11 @@
-// Package view makes what rows, issues, scores and verdicts look like of the records that the commands write: a
-// Catalog of what there is, and a Source that counts, lists and compares rows. The page (report/page) asks the same
-// questions of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts
-// is this file and data.go in TypeScript, and the fixtures in testdata/queries are answered equally by both.
+// Package view answers the questions of the page about rows and the records that the commands write. It has a Catalog
+// of what there is, and a Source that counts, lists and compares rows. The page (report/page) asks the same questions
+// of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts is this
+// file and data.go in TypeScript, and the fixtures in testdata/queries are answered equally by both.
+//
+// Rows stand in chunks of 65,536: the values of each facet as sets of rows, measures as arrays, words in an inverted
+// index, records compressed. Up to 20,000 rows are in memory; more are in an SQLite file, which appears whole or not at
+// all and is found again while its inputs stay as they are.
 package view
 
 import (

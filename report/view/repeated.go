@@ -95,7 +95,7 @@ func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (r
 		here[row.ID] = heldBy(row)
 		rows++
 		return nil
-	}, func() {})
+	}, dataset.Skip)
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (s *source) findRepeated(ctx context.Context, later *source, o *Options) (r
 			found[row.ID] = true
 		}
 		return nil
-	}, func() {})
+	}, dataset.Skip)
 	if len(found) > 0 {
 		s.repeated = found
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -117,7 +116,7 @@ func (s *source) peek(ctx context.Context, o *Options) (first *dataset.Row, err 
 		_, err = s.eachOfZIP(ctx, o, func(row *dataset.Row) error {
 			first = row
 			return stop
-		}, func() {})
+		}, dataset.Skip)
 		if errors.Is(err, stop) {
 			s.columns = clear.Columns(first)
 			return first, nil
@@ -129,19 +128,8 @@ func (s *source) peek(ctx context.Context, o *Options) (first *dataset.Row, err 
 		return nil, err
 	}
 	defer in.Close()
-	for range dataset.LookAhead {
-		first, err = in.Read()
-		if _, fault := errors.AsType[*dataset.LineError](err); !fault {
-			break
-		}
-	}
+	first, err = dataset.First(in.Read)
 	s.columns = in.Columns()
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	if _, fault := errors.AsType[*dataset.LineError](err); fault {
-		err = nil
-	}
 	return first, err
 }
 
@@ -183,7 +171,8 @@ func (s *source) isOurs() bool {
 }
 
 // each calls visit for every row, in order, and reject for every line that is none.
-func (s *source) each(ctx context.Context, o *Options, visit func(*dataset.Row) error, reject func()) error {
+func (s *source) each(ctx context.Context, o *Options, visit func(*dataset.Row) error,
+	reject func(*dataset.LineError) error) error {
 	if s.isZIP {
 		list, err := s.eachOfZIP(ctx, o, visit, reject)
 		s.list = list
@@ -194,30 +183,13 @@ func (s *source) each(ctx context.Context, o *Options, visit func(*dataset.Row) 
 		return err
 	}
 	defer in.Close()
-	for {
-		row, err := in.Read()
-		if _, fault := errors.AsType[*dataset.LineError](err); fault {
-			reject()
-			continue
-		}
-		if errors.Is(err, io.EOF) {
-			s.clipNote = in.ClipNote()
-			return nil
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = visit(row)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	err = dataset.Each(ctx, in.Read, reject, visit)
+	s.clipNote = in.ClipNote()
+	return err
 }
 
 func (s *source) eachOfZIP(ctx context.Context, o *Options, visit func(*dataset.Row) error,
-	reject func()) (*issues.List, error) {
+	reject func(*dataset.LineError) error) (*issues.List, error) {
 	f, err := regularfile.Open(s.path)
 	if err != nil {
 		return nil, err
@@ -232,8 +204,7 @@ func (s *source) eachOfZIP(ctx context.Context, o *Options, visit func(*dataset.
 		return nil, err
 	}
 	defer results.Close()
-	return results.Read(ctx, func(row *dataset.Row, _ *issues.Finding) error { return visit(row) },
-		func(*dataset.LineError) error { reject(); return nil })
+	return results.Read(ctx, func(row *dataset.Row, _ *issues.Finding) error { return visit(row) }, reject)
 }
 
 // describe makes the run as far as it is known before its rows are read.

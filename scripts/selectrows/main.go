@@ -97,14 +97,5 @@ func each(path string, t *taxonomy.Taxonomy, f func(*dataset.Row) error) error {
 	}
 	defer file.Close() //nolint:errcheck // only read
 	rows := dataset.NewReader(file, path, dataset.Options{Taxonomy: t})
-	none := func(fault *dataset.LineError) error { return fault }
-	for row, err := range dataset.Rows(context.Background(), rows.Read, none) {
-		if err == nil {
-			err = f(row)
-		}
-		if err != nil {
-			return errors.Join(err, rows.Close())
-		}
-	}
-	return rows.Close()
+	return errors.Join(dataset.Each(context.Background(), rows.Read, nil, f), rows.Close())
 }

@@ -1,6 +1,6 @@
-// Package llmsim lets language models write rows with known errors, as the ErrEval paper does to begin with (3.1, E.1):
-// one writes a text with a given error, shown one example of it; several say how sure they are that the error is there;
-// what enough of them are sure of is kept. It works for any taxonomy and for any of its fields.
+// Package llmsim lets language models write rows with known errors. It does as the ErrEval paper does to begin with
+// (3.1, E.1): one writes a text with a given error, shown one example of it; several say how sure they are that the
+// error is there; what enough of them are sure of is kept. It works for any taxonomy and for any of its fields.
 package llmsim
 
 import (

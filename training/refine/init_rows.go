@@ -191,15 +191,7 @@ func (b *builder) each(from dataset.Source, out *dataset.Output, f func(*dataset
 		}
 		return row, err
 	}
-	for row, err := range dataset.Rows(b.ctx, read, func(fault *dataset.LineError) error { return b.reject(out, fault) }) {
-		if err == nil {
-			err = f(row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return dataset.Each(b.ctx, read, func(fault *dataset.LineError) error { return b.reject(out, fault) }, f)
 }
 
 // note tells what was assumed about a source, which is known once its first row is read.

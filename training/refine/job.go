@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/internal/wholefile"
+	"github.com/erreval/erreval/training/review"
 )
 
 // Job is the config.json of a trainer: what it is to make of which rows. The trainer writes a Hugging Face
@@ -86,11 +87,7 @@ func (j *Job) run(ctx context.Context, dir string, command []string, journal io.
 	if _, err := os.Stat(done); err == nil {
 		return nil
 	}
-	config, err := json.MarshalIndent(j, "", "  ")
-	if err == nil {
-		err = errors.Join(os.MkdirAll(dir, 0o777), wholefile.Write(filepath.Join(dir, jobFile), append(config, '\n')))
-	}
-	if err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o777), review.WriteJSON(filepath.Join(dir, jobFile), j)); err != nil {
 		return err
 	}
 	if err := runTrainer(ctx, append(command[:len(command):len(command)], filepath.Join(dir, jobFile)), journal,

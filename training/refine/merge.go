@@ -1,7 +1,6 @@
 package refine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -213,12 +212,12 @@ func (m *merging) commit(command string) (err error) {
 
 // record is merge.json, the answers that were used, and the workbook of the open conflicts, by path.
 func (m *merging) record() (map[string][]byte, error) {
-	record, err := json.MarshalIndent(m.out.Merge, "", "  ")
+	record, err := review.JSON(m.out.Merge)
 	answers, answersErr := review.Lines(m.out.Answers)
 	path := func(stem, extension string) string {
 		return filepath.Join(BatchesDir, m.f.ID, review.MergeName(stem, m.out.Number, extension))
 	}
-	files := map[string][]byte{path(review.MergeStem, ".json"): append(record, '\n'),
+	files := map[string][]byte{path(review.MergeStem, ".json"): record,
 		path(review.UsedStem, ".jsonl"): answers}
 	if len(m.out.Conflicts) > 0 {
 		differing := m.f.Differing(&review.Earlier{Number: m.out.Number, Conflicts: m.out.Conflicts, Answers: m.out.Answers})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/erreval/erreval/internal/runrecord"
 	"github.com/erreval/erreval/internal/wholefile"
 	"github.com/erreval/erreval/internal/words"
+	"github.com/erreval/erreval/training/review"
 	"github.com/erreval/erreval/training/simulate"
 )
 
@@ -137,11 +137,11 @@ func (t *training) decide() {
 
 // write puts the figures, the commands and the record of the run into the iteration.
 func (t *training) write() error {
-	metrics, err := json.MarshalIndent(&t.metrics, "", "  ")
+	metrics, err := review.JSON(&t.metrics)
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.put(append(metrics, '\n'), MetricsFile),
+	return errors.Join(t.put(metrics, MetricsFile),
 		t.put([]byte(t.commandsText()), "commands.txt"), t.copy(t.log.Name(), "train.log"), t.writeRecord())
 }
 

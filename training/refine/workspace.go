@@ -1,6 +1,9 @@
-// Package refine is the workspace in which an identifier is made better: a folder of plain files that holds the pool of
-// unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained
+// Package refine is the workspace in which an identifier is made better. It is a folder of plain files that holds the
+// pool of unlabelled rows, the training set with its provenance, frozen development rows, review batches and trained
 // iterations. Each step appears whole or not at all, is written down in log.jsonl, and can be taken back.
+//
+// Every step gives what it did as data, and can be called without the command line. What needs a model, such as tagging
+// the pool, is handed in as a function.
 package refine
 
 import (
@@ -279,16 +282,12 @@ func eachRow(ctx context.Context, path string, t *taxonomy.Taxonomy, f func(*dat
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	none := func(fault *dataset.LineError) error { return fault }
-	for row, err := range dataset.Rows(ctx, r.Read, none) {
-		if err != nil {
-			return err
-		}
+	return dataset.Each(ctx, r.Read, nil, func(row *dataset.Row) error {
 		if err := f(row); err != nil {
 			return fmt.Errorf("%s:%d: %w", path, row.Line, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // ProvenanceOf reads a row's provenance; a row without any is one of the start.

@@ -1,5 +1,5 @@
-// Package review holds what passes between a batch of rows and the people who label it: the frozen items, the answers,
-// and what they become when they are merged. It names no task: fields and labels are the taxonomy's.
+// Package review holds what passes between a batch of rows and the people who label it. These are the frozen items, the
+// answers, and what they become when they are merged. It names no task: fields and labels are the taxonomy's.
 //
 // A batch is a folder: batch.json, items.jsonl, answers/*.jsonl. Its items never change once it is made.
 package review
@@ -151,15 +151,16 @@ func Freeze(dir string, b *Batch, items []Item) error {
 	if err := wholefile.Write(filepath.Join(dir, ItemsFile), data); err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(dir, BatchFile), b)
+	return WriteJSON(filepath.Join(dir, BatchFile), b)
 }
 
-func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+// WriteJSON writes v as JSON into a file, whole or not at all.
+func WriteJSON(path string, v any) error {
+	data, err := JSON(v)
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(path, append(data, '\n'))
+	return wholefile.Write(path, data)
 }
 
 // Frozen is a batch with its items, checked against batch.json, the taxonomy and each other. It is not changed.

@@ -74,6 +74,12 @@ func (k keys) names() []string {
 	return names
 }
 
+// JSON is a JSON file of v, for people as well.
+func JSON(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return append(data, '\n'), err
+}
+
 // Lines is a JSON Lines file.
 func Lines[T any](list []T) ([]byte, error) {
 	var all []byte

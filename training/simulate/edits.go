@@ -221,4 +221,3 @@ func pickOf[T any](rng *rand.Rand, xs []T) (x T, ok bool) {
 	}
 	return xs[rng.IntN(len(xs))], true
 }
-

@@ -60,7 +60,7 @@ func TestEdits(t *testing.T) {
 		"scramble": func(text string, of int) bool {
 			return text != rows[of].Values[0] && strings.Count(text, ".") >= strings.Count(rows[of].Values[0], ".")-1
 		},
-		"deny":     func(text string, _ int) bool { return strings.Contains(text, " not ") },
+		"deny": func(text string, _ int) bool { return strings.Contains(text, " not ") },
 		"replace": func(text string, _ int) bool {
 			i, _ := task.Index("Ref")
 			return slices.Contains(task.Types[i].Simulate.Texts, text)

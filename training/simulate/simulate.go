@@ -1,4 +1,4 @@
-// Package simulate makes labelled training rows out of right ones: each rule plants one kind of error into a human
+// Package simulate makes labelled training rows out of right ones. Each rule plants one kind of error into a human
 // question, answer and passage, and says which labels the result carries. It is offline and deterministic under a seed.
 //
 // The rules speak of questions, so they serve taxonomies with the fields of question generation; they refer to labels

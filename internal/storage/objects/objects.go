@@ -1,6 +1,6 @@
-// Package objects reads and writes objects of stores: S3 and what speaks its API (s3://BUCKET/KEY), and folders that
-// are used as a store (file:///FOLDER/FILE). An object is read in one pass or by ranges, and written whole or not at
-// all.
+// Package objects reads and writes objects of stores. These are S3 and what speaks its API (s3://BUCKET/KEY), and
+// folders that are used as a store (file:///FOLDER/FILE). An object is read in one pass or by ranges, and written whole
+// or not at all.
 package objects
 
 import (

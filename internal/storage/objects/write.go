@@ -64,14 +64,8 @@ func Download(ctx context.Context, name, file string) error {
 		return err
 	}
 	defer in.Close()
-	part := file + ".download"
-	out, err := wholefile.OpenUnlinked(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
+	return wholefile.Fill(file, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
 		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(part))
-	}
-	return os.Rename(part, file)
+	})
 }

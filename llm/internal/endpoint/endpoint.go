@@ -1,5 +1,5 @@
-// Package endpoint is what clients of HTTP endpoints share: exchanges limited in time and size, errors that have a kind
-// and hold no secret, and the options that models reject. Begin with [New].
+// Package endpoint is what clients of HTTP endpoints share. These are exchanges limited in time and size, errors that
+// have a kind and hold no secret, and the options that models reject. Begin with [New].
 package endpoint
 
 import (

@@ -1,6 +1,6 @@
-// Package exchange gives a frozen batch to people in the formats of their tools, and reads what comes back: a workbook,
-// CSV, JSON Lines, records of Argilla, tasks of Label Studio. What tells a reviewer why a row was chosen, or which row
-// repeats which, never leaves the workspace.
+// Package exchange gives a frozen batch to people in the formats of their tools, and reads what comes back. The formats
+// are workbooks, CSV, JSON Lines, records of Argilla and tasks of Label Studio. What tells a reviewer why a row was
+// chosen, or which row repeats which, never leaves the workspace.
 package exchange
 
 import (
