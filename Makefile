@@ -35,7 +35,7 @@ STAMP := github.com/erreval/erreval/internal/runrecord.stamped
 
 build: prerequisites
 	@[ -x $(BIN) ] || echo "building $(BIN): the first time Go fetches modules and compiles, for about a minute" >&2
-	@version=$$(scripts/version.sh); $(GO) build $${version:+-ldflags "-X $(STAMP)=$$version"} -o $(BIN) ./cmd/erreval
+	@version=$$(scripts/version.sh); $(GO) build -ldflags "-s -w $${version:+-X $(STAMP)=$$version}" -o $(BIN) ./cmd/erreval
 
 library: build
 	@$(BIN) setup >/dev/null

@@ -150,7 +150,7 @@ func (s *Stats) leftOut() (lines []string) {
 	}
 	for k, l := range s.All.Labels {
 		count(func(s *SystemStats) int { return s.Labels[k].NotJudged },
-			name+l.Label+" was not judged in %s, which lack a field that it needs; its share is of the others")
+			name+l.Label+" was not judged in %s; its share is of the others")
 	}
 	return lines
 }

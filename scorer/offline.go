@@ -1,6 +1,7 @@
 package scorer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -38,6 +39,7 @@ type offlineDimension struct {
 type offlineError struct {
 	label    string
 	severity float64
+	needs    bool // a field that a row may lack
 }
 
 // OfflineOptions say how to read probabilities.
@@ -98,7 +100,7 @@ func newOfflineDimension(t *taxonomy.Taxonomy, d *taxonomy.Dimension, indifferen
 		if severity == 0 || indifferent {
 			severity = defaultSeverity(len(d.Criteria))
 		}
-		out.errors = append(out.errors, offlineError{t.Types[i].Name, severity})
+		out.errors = append(out.errors, offlineError{t.Types[i].Name, severity, len(t.Types[i].Needs) > 0})
 	}
 	if len(out.errors) == 0 {
 		return nil, fmt.Errorf("dimension %q: no error bears on it, so it cannot be scored from errors", d.Name)
@@ -117,8 +119,17 @@ func (s *Offline) Score(p dataset.Probabilities, dimension string) (value, uncer
 	if d == nil {
 		return 0, 0, fmt.Errorf("taxonomy %s has no dimension %q", s.taxonomy.ID(), dimension)
 	}
+	return s.score(p, d, nil)
+}
+
+// score leaves out the errors that the model does not judge.
+func (s *Offline) score(p dataset.Probabilities, d *offlineDimension, silent []string) (value, uncertainty float64,
+	err error) {
 	mean, square := 1.0, 1.0 // of the part of the scale that is left
 	for _, e := range d.errors {
+		if slices.Contains(silent, e.label) {
+			continue
+		}
 		q, ok := p.Get(e.label)
 		if !ok || !(q >= 0 && q <= 1) {
 			return 0, 0, fmt.Errorf("no probability of %q; tag the file without --labels-only, or with --repeats if a "+
@@ -158,7 +169,7 @@ func (s *Offline) judge(d *dataset.Diagnosis, key string) *dataset.Score {
 	run := dataset.Run{Judge: dataset.JudgeOffline, Mode: dataset.ModeErrorAware}
 	value, uncertainty, err := 0.0, 0.0, s.unjudged(d, key)
 	if err == nil {
-		value, uncertainty, err = s.Score(d.Probabilities, key)
+		value, uncertainty, err = s.score(d.Probabilities, s.dimensions[key], d.NotJudged)
 	}
 	if err != nil {
 		run.Status, run.Reason = dataset.StatusUnscored, err.Error()
@@ -168,16 +179,23 @@ func (s *Offline) judge(d *dataset.Diagnosis, key string) *dataset.Score {
 	return &dataset.Score{Value: new(rounded(value)), Runs: []dataset.Run{run}}
 }
 
-// unjudged says why the dimension has no score: the row is not tagged, or an error that bears on it could not be
-// judged.
+// unjudged says why the dimension has no score: the row is not tagged, it lacks a field that an error needs which bears
+// on it, or the model judges none of these errors.
 func (s *Offline) unjudged(d *dataset.Diagnosis, key string) error {
 	if err := untagged(d); err != nil {
 		return err
 	}
+	judged := 0
 	for _, e := range s.dimensions[key].errors {
-		if slices.Contains(d.NotJudged, e.label) {
+		switch {
+		case !slices.Contains(d.NotJudged, e.label):
+			judged++
+		case e.needs:
 			return fmt.Errorf("%s was not judged: the row lacks a field that it needs", e.label)
 		}
+	}
+	if judged == 0 {
+		return fmt.Errorf("%s judges no error that bears on %s", cmp.Or(d.Model, "the model"), key)
 	}
 	return nil
 }

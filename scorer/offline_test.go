@@ -98,6 +98,22 @@ func TestOfflineNotJudged(t *testing.T) {
 	}
 }
 
+// An error that the model judges in no row has no part in a score, unless no other error bears on the dimension.
+func TestOfflineModelDoesNotJudge(t *testing.T) {
+	y := builtin(t, "instruction-following")
+	s := offline(t, y, OfflineOptions{})
+	d := &dataset.Diagnosis{Model: "m@1", Labels: []string{"Factuality"},
+		NotJudged:     []string{"Harmfulness", "Contradiction"},
+		Probabilities: probabilities(y, map[string]float64{"Factuality": 1})}
+	scores := s.Judge(d)
+	if got := scores["truthfulness"]; got.Value == nil || *got.Value != 1.5 {
+		t.Errorf("truthfulness: %+v; want 1.5", got)
+	}
+	if got := scores["safety"]; got.Value != nil || got.Reason != "m@1 judges no error that bears on safety" {
+		t.Errorf("safety: %+v", got)
+	}
+}
+
 // The value and the uncertainty are mean and standard deviation of the score when errors are drawn.
 func TestOfflineEqualsSimulation(t *testing.T) {
 	y := builtin(t, "question-generation")

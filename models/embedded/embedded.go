@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed all:default
+//go:embed all:default all:instruction-following
 var files embed.FS
 
 // Default is the directory of the model for questions.
@@ -16,7 +16,7 @@ func Default() fs.FS { return Models()[0] }
 // Models are the directories of the models, as models.OpenFS reads them: for questions, then for responses.
 func Models() []fs.FS {
 	var out []fs.FS
-	for _, name := range []string{"default"} {
+	for _, name := range []string{"default", "instruction-following"} {
 		sub, err := fs.Sub(files, name)
 		if err != nil {
 			panic(err) // the name is a valid path

@@ -122,8 +122,8 @@ func (t *Table) describeDiagnosis(d *dataset.Diagnosis) string {
 	if next := t.nearest(d); next != "" {
 		lines = append(lines, "nearest: "+next)
 	}
-	for _, label := range d.NotJudged {
-		lines = append(lines, label+": not judged")
+	if len(d.NotJudged) > 0 {
+		lines = append(lines, strings.Join(d.NotJudged, ", ")+": not judged")
 	}
 	return strings.Join(lines, "\n")
 }

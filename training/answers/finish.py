@@ -3,8 +3,9 @@
     python finish.py MODEL TUNE_TAGGED TEST_TAGGED OUT
 
 TUNE_TAGGED and TEST_TAGGED are the rows of prepare.py, tagged with MODEL by `erreval identify`. A type is not judged whose
-area under the ROC curve on `tune` is below 0.70, or that has fewer than 15 rows in `tune` and `test` together: too few to
-know. The manifest gets those, the languages, data, quality on `tune`, and probe rows with the graph's own logits.
+area under the ROC curve on `tune` is below 0.70, or that has fewer than 15 rows in `tune` and `test` together (too few to
+know), or that a rule finds better. The manifest gets those, thresholds for all types together, chosen on `tune`, the
+languages, data, quality on `tune`, and probe rows with the graph's own logits.
 """
 import json
 import pathlib
@@ -19,6 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 import window  # noqa: E402
 
 LEAST_AUC, LEAST_ROWS = 0.70, 15
+WORSE_THAN_RULE = ["Repetition"]  # on `tune`: F1 0.26 at its best threshold, the count of rules.py 0.63
 # Written for this project, so that the manifest holds no text of a data set.
 PROBES = [
     {"instruction": "How long does a soft-boiled egg take?", "response": "Put the egg into boiling water for six minutes, then cool it in cold water."},
@@ -47,6 +49,40 @@ def columns(rows, label):
     return np.array([label in r["labels"] for r in rows]), np.array([r["diagnosis"]["probabilities"][label] for r in rows])
 
 
+def figures(said, gold):
+    """Micro-F1 over all columns, and the mean of their F1."""
+    tp, fp, fn = (said & gold).sum(0), (said & ~gold).sum(0), (~said & gold).sum(0)
+    each = 2 * tp / np.maximum(2 * tp + fp + fn, 1)
+    return 2 * tp.sum() / (2 * tp.sum() + fp.sum() + fn.sum()), each.mean()
+
+
+def thresholds(rows, labels, no_error):
+    """Those with the highest mean of micro- and macro-F1 on the rows, one label after the other until none gains."""
+    gold, p = (np.stack(x, 1) for x in zip(*(columns(rows, label) for label in labels)))
+    none = labels.index(no_error)
+
+    def score(t):
+        said = p >= t
+        said[:, none] = False
+        said[:, none] = ~said.any(1)
+        truth = gold.copy()
+        truth[:, none] = ~np.delete(truth, none, 1).any(1)  # what is not judged counts as no error
+        return sum(figures(said, truth))
+
+    t, grid = np.full(len(labels), 0.3), np.arange(0.04, 0.97, 0.02)
+    best = score(t)
+    gained = True
+    while gained:
+        gained = False
+        for k in [k for k in range(len(labels)) if k != none]:
+            for x in grid:
+                other = t.copy()
+                other[k] = x
+                if score(other) > best + 1e-9:
+                    best, t, gained = score(other), other, True
+    return {label: round(float(x), 2) for label, x in zip(labels, t) if label != no_error}
+
+
 def encode(tokenizer, manifest, row):
     w = manifest["window"]
     texts = [row[f] for f in manifest["fields"]]
@@ -63,6 +99,9 @@ def logits(folder, manifest, rows):
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True
     out = []
     for row in rows:
         ids = encode(tokenizer, manifest, row)
@@ -83,8 +122,10 @@ def main(model, tune, test, out):
         rows = int(gold.sum() + columns(test, label)[0].sum())
         area = auc(gold, p)
         quality[label] = {"tune_rows": int(gold.sum()), "tune_auc": round(float(area), 3)} if gold.any() else {"tune_rows": 0}
-        if label != "No Error" and (rows < LEAST_ROWS or not area >= LEAST_AUC):
+        if label in WORSE_THAN_RULE or label != "No Error" and (rows < LEAST_ROWS or not area >= LEAST_AUC):
             not_judged.append(label)
+    judged = [label for label in manifest["labels"] if label not in not_judged]
+    manifest["thresholds"] |= thresholds(tune, judged, "No Error")
     manifest |= {
         "name": "erreval-responses-minilm-l12", "version": "1", "languages": ["en"], "language_field": "instruction",
         "licence": "Apache-2.0", "quality": quality,
@@ -98,10 +139,11 @@ def main(model, tune, test, out):
     manifest["probes"] = [{"fields": p, "logits": [round(float(x), 5) for x in z]} for p, z in zip(PROBES, logits(model, manifest, PROBES))]
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
+    manifest["files"] = {name: file for name, file in manifest["files"].items() if name in ("model.onnx", "tokenizer.json")}
     for name in manifest["files"]:
         shutil.copy(model / name, out / name)
     (out / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-    print(json.dumps({"not_judged": not_judged, "quality": quality}, indent=1))
+    print(json.dumps({"not_judged": not_judged, "thresholds": manifest["thresholds"], "quality": quality}, indent=1))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -111,12 +112,17 @@ func (j *Job) unfinished(ctx context.Context, dir string) error {
 	return os.Remove(filepath.Join(dir, doneFile))
 }
 
+// keepMemory has glibc keep the memory that torch frees, in the place of giving it back to the system and asking for it
+// anew at each step.
+var keepMemory = []string{"MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=8589934592", "MALLOC_TOP_PAD_=268435456"}
+
 // grace is how long a trainer may take to save its state once it is told to stop.
 const grace = 20 * time.Second
 
 func runTrainer(ctx context.Context, command []string, journal io.Writer, progress func(Progress)) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...) // #nosec G204 -- the user's Python; no shell
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, grace
+	cmd.Env = append(slices.Clone(keepMemory), cmd.Environ()...) // what the user sets goes before it
 	var last tail
 	cmd.Stderr = io.MultiWriter(journal, &last)
 	out, err := cmd.StdoutPipe()
