@@ -168,18 +168,19 @@ func New(m *models.Model, t *taxonomy.Taxonomy, r Runner, o Options) (*Identifie
 
 // labelsOf merges the model's labels and thresholds with the taxonomy's order and the user's thresholds.
 func labelsOf(m *models.Manifest, t *taxonomy.Taxonomy, thresholds map[string]float64) ([]label, error) {
+	judged := slices.DeleteFunc(slices.Clone(m.Labels), func(l string) bool { return slices.Contains(m.NotJudged, l) })
 	given := make(map[string]float64, len(thresholds))
 	for _, name := range slices.Sorted(maps.Keys(thresholds)) {
 		i, ok := t.Index(name)
-		if !ok || !slices.ContainsFunc(m.Labels, func(l string) bool { return isType(t, l, i) }) {
-			return nil, fmt.Errorf("threshold for %q: the model %s has no such label; its labels are %q", name, m.ID(), m.Labels)
+		if !ok || !slices.ContainsFunc(judged, func(l string) bool { return isType(t, l, i) }) {
+			return nil, fmt.Errorf("threshold for %q: the model %s gives no such label; its labels are %q", name, m.ID(), judged)
 		}
 		given[t.Types[i].Name] = thresholds[name]
 	}
 	var labels []label
 	for i, typ := range t.Types {
 		at := slices.IndexFunc(m.Labels, func(l string) bool { return isType(t, l, i) })
-		if at < 0 {
+		if at < 0 || slices.Contains(m.NotJudged, m.Labels[at]) {
 			continue
 		}
 		l := label{name: typ.Name, logit: at, threshold: m.Thresholds[m.Labels[at]], noError: typ.NoError}

@@ -12,7 +12,7 @@ trap 'rm -rf "$tmp"' EXIT
 export XDG_CONFIG_HOME=$tmp/config # what the pages trust
 
 make -s setup
-pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/report.md docs/long-runs.md docs/worker.md docs/ci.md docs/models.md docs/scoring.md docs/serve.md"
+pages="README.md docs/getting-started.md docs/evaluation.md docs/own-task.md docs/reading.md docs/report.md docs/long-runs.md docs/worker.md docs/ci.md docs/models.md docs/responses.md docs/scoring.md docs/serve.md"
 [ "${1:-}" != --write ] || pages=''
 for page in $pages; do
   copy=$tmp/$(basename "$page" .md)

@@ -227,8 +227,11 @@ func Describe(model *models.Model, t *taxonomy.Taxonomy) *report.Lines {
 		lines.Add("measured", "%s: %s", name, compactJSON(m.Quality[name]))
 	}
 	lines.Add("probe rows", "%d (erreval doctor runs them)", len(m.Probes))
+	if len(m.NotJudged) > 0 {
+		lines.Add("not judged", "%s", strings.Join(m.NotJudged, ", "))
+	}
 	for _, label := range m.Labels {
-		if i, ok := t.Index(label); ok && !t.Types[i].NoError {
+		if i, ok := t.Index(label); ok && !t.Types[i].NoError && !slices.Contains(m.NotJudged, label) {
 			lines.Add("threshold", "%.3f %s", m.Thresholds[label], label)
 		}
 	}

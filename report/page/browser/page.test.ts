@@ -212,7 +212,7 @@ describe("the overview", () => {
           const shown = new Map((await lineOf(page, system.name)).slice(1).map((text, i) => [heads[i]!, text]));
           expect(shown.get("no error"), system.name).toBe(percent(system.without_error.share));
           for (const l of system.labels) expect(shown.get(l.label!.toLowerCase()), `${system.name}: ${l.label}`).toBe(percent(l.share));
-          for (const s of system.scores ?? []) expect(shown.get(s.dimension!.toLowerCase()), `${system.name}: ${s.dimension}`).toBe(number(s.mean));
+          for (const s of system.scores ?? []) expect(shown.get(s.dimension!.replaceAll("_", " ")), `${system.name}: ${s.dimension}`).toBe(number(s.mean));
         }
         expect(stats.systems.length).toBeGreaterThan(1);
       });

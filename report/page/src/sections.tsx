@@ -106,7 +106,7 @@ function Matrix({ caption, row, column, cells, line }: { caption: string; row: s
                 const v = values.get(r + "\u0000" + c) ?? null;
                 return v === null
                   ? <td key={c} class="numeric">–</td>
-                  : <td key={c} class={`numeric cell ${v < (line ?? 0) ? "below" : line === undefined ? "" : "above"}`} style={{ "--v": `${(55 * size(v)) / most}%` }}>{number(v)}</td>;
+                  : <td key={c} class={`numeric cell ${v < (line ?? 0) ? "below" : line === undefined ? "" : "above"}`} style={{ "--v": `${(40 * size(v)) / most}%` }}>{number(v)}</td>;
               })}
             </tr>
           ))}

@@ -18,8 +18,8 @@ export function Overview() {
   const several = (key: string) => byChoices.find((f) => f.key === key && f.values.length > 1);
   const by = byChoices.find((f) => f.key === state.params["by"]) ?? several("system") ?? several("run") ?? byChoices[0];
   const measures = catalog.measures.filter((m) => m.key.startsWith("score."));
-  const asked = useAsk(`matrix ${facet?.key ?? ""} ${by?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures | undefined> => {
-    if (!by || (!facet && measures.length === 0)) return undefined;
+  const asked = useAsk(`matrix ${facet?.key ?? ""} ${by?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures | null> => {
+    if (!by || (!facet && measures.length === 0)) return null;
     const both = async <T,>(ask: (also: { by?: string }) => Promise<T>): Promise<Both<T>> => {
       const [whole, parts] = await Promise.all([ask({}), ask({ by: by.key })]);
       return { whole, parts };
