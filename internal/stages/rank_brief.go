@@ -15,7 +15,8 @@ import (
 
 // Main is the table that decides on the order of systems: that of all types together, where it was asked for.
 func (c *Comparison) Main() *leaderboard.Table {
-	return &c.Tables[max(0, slices.IndexFunc(c.Tables, func(t leaderboard.Table) bool { return t.Type == verdicts.Overall }))]
+	at := slices.IndexFunc(c.Tables, func(t leaderboard.Table) bool { return t.Type == verdicts.Overall })
+	return &c.Tables[max(0, at)]
 }
 
 // brief is the report with one table, systems by types, in the place of one for each type.
