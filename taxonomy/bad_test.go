@@ -21,14 +21,18 @@ var badFiles = map[string]string{
 	"dimension-twice":  `19: dimension "fit" is given twice (first on line 12)`,
 	"empty":            `1: the file is empty`,
 	"empty-definition": `8: definition: the text is missing`,
-	"empty-list":       `17: steps: a list with at least one entry is expected`,
-	"field-name":       `6: name: "the source" has a space, semicolon, @ or = in it`,
-	"field-reserved":   `6: a field cannot be called "labels": records use that column themselves`,
-	"field-twice":      `6: field "text" is given twice (first on line 5)`,
-	"flag-word":        `6: group: true or false is expected, not "maybe"`,
-	"key-twice":        `4: key "title" is given twice (first on line 3)`,
-	"list":             `1: a taxonomy must be a mapping with the keys name, version, title, description, fields, types, dimensions`,
-	"list-as-text":     `3: title: a text is expected, not a list, mapping or alias`,
+	"edits": `8: type "Too Red": there is no edit "paint"; there are cut, repeat, loop, foreign, swap, append, scramble, deny, ` +
+		"replace\n" + `9: simulate: a list with at least one entry is expected` + "\n" +
+		`10: type "Too Dark": texts go with the edit replace, and it needs some` + "\n" +
+		`11: type "No Error": a row without error is simulated by leaving it as it is`,
+	"empty-list":     `17: steps: a list with at least one entry is expected`,
+	"field-name":     `6: name: "the source" has a space, semicolon, @ or = in it`,
+	"field-reserved": `6: a field cannot be called "labels": records use that column themselves`,
+	"field-twice":    `6: field "text" is given twice (first on line 5)`,
+	"flag-word":      `6: group: true or false is expected, not "maybe"`,
+	"key-twice":      `4: key "title" is given twice (first on line 3)`,
+	"list":           `1: a taxonomy must be a mapping with the keys name, version, title, description, fields, types, dimensions`,
+	"list-as-text":   `3: title: a text is expected, not a list, mapping or alias`,
 	"many": `2: version: "1 0" has a space, semicolon, @ or = in it` + "\n" +
 		`10: type name or code "OK" is given twice (first on line 8)` + "\n" +
 		`16: criterion 2 has score 4; scores run 1, 2, 3 … without a gap` + "\n" +
@@ -57,9 +61,6 @@ var badFiles = map[string]string{
 	"syntax":        `1: not YAML: did not find expected ',' or ']'`,
 	"tab":           `2: not YAML: found a tab character that violates indentation`,
 	"two-documents": `19: a second document; a file holds one taxonomy`,
-	"simulate": `8: type "Too Red": there is no edit "paint"; there are cut, repeat, loop, foreign, swap, append, scramble, deny, ` +
-		"replace\n" + `9: type "Too Dark": texts go with the edit replace, and it needs some` + "\n" +
-		`10: type "No Error": a row without error is simulated by leaving it as it is`,
 	"two-groups":    `6: a second field with group: true (the first is on line 5)`,
 	"two-no-errors": `10: a second type with no_error: true (the first is on line 9)`,
 	"type-twice": `9: type name or code "too red" is given twice (first on line 8)` + "\n" +

@@ -146,13 +146,7 @@ func (l *loader) simulation(n *yaml.Node, y *Type) *Simulation {
 	} else {
 		l.List(&edits)("simulate", n)
 	}
-	for to, nodes := range map[*[]string][]*yaml.Node{&s.Edits: edits, &s.Texts: texts} {
-		for _, node := range nodes {
-			var text string
-			l.Text(&text)("simulate", node)
-			*to = append(*to, text)
-		}
-	}
+	s.Edits, s.Texts = l.texts("edits", edits), l.texts("texts", texts)
 	for _, name := range s.Edits {
 		if !slices.Contains(Edits(), name) {
 			l.Fault(n.Line, "type %q: there is no edit %q; there are %s", y.Name, name, strings.Join(Edits(), ", "))
@@ -165,6 +159,15 @@ func (l *loader) simulation(n *yaml.Node, y *Type) *Simulation {
 		l.Fault(n.Line, "type %q: a row without error is simulated by leaving it as it is", y.Name)
 	}
 	return &s
+}
+
+func (l *loader) texts(key string, nodes []*yaml.Node) (texts []string) {
+	for _, n := range nodes {
+		var text string
+		l.Text(&text)(key, n)
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 func (l *loader) dimension(n *yaml.Node, t *Taxonomy, seen *strictyaml.Unique) Dimension {
