@@ -52,13 +52,22 @@ func (m *Machine) embedded(name string, t *taxonomy.Taxonomy) (fs.FS, error) {
 	if name != models.DefaultName || len(m.Embedded) == 0 {
 		return nil, nil
 	}
+	files, manifest, err := m.fitting(t)
+	if manifest == nil && err == nil {
+		files = m.Embedded[0]
+	}
+	return files, err
+}
+
+// fitting finds the model inside the program that fits a taxonomy; nil where there is none.
+func (m *Machine) fitting(t *taxonomy.Taxonomy) (fs.FS, *models.Manifest, error) {
 	for _, files := range m.Embedded {
 		manifest, err := readManifest(files)
 		if err != nil || manifest.Fits(t) == nil {
-			return files, err
+			return files, manifest, err
 		}
 	}
-	return m.Embedded[0], nil
+	return nil, nil, nil
 }
 
 func readManifest(files fs.FS) (*models.Manifest, error) {
@@ -71,15 +80,8 @@ func readManifest(files fs.FS) (*models.Manifest, error) {
 
 // DefaultFor is the manifest of the model inside the program that fits a taxonomy; nil where there is none.
 func (m *Machine) DefaultFor(t *taxonomy.Taxonomy) (*models.Manifest, error) {
-	files, err := m.embedded(models.DefaultName, t)
-	if files == nil || err != nil {
-		return nil, err
-	}
-	manifest, err := readManifest(files)
-	if err != nil || manifest.Fits(t) != nil {
-		return nil, err
-	}
-	return manifest, nil
+	_, manifest, err := m.fitting(t)
+	return manifest, err
 }
 
 // Tasks are the built-in taxonomies that the models inside the program were trained on, in their order.
