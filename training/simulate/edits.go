@@ -39,55 +39,102 @@ type edit func(e *editor, of int) (text string, ok bool)
 var edits = map[string]edit{
 	taxonomy.EditCut: cutOff, taxonomy.EditRepeat: repeatSentence, taxonomy.EditLoop: loop,
 	taxonomy.EditForeign: foreign, taxonomy.EditSwap: swapText, taxonomy.EditAppend: appendOther,
-	taxonomy.EditScramble: scramble, taxonomy.EditDeny: deny, taxonomy.EditReplace: nil,
+	taxonomy.EditScramble: scramble, taxonomy.EditDeny: deny,
 }
+
+// gentle is the edit that leaves a planted error in the text: a second error is of it.
+const gentle = taxonomy.EditScramble
 
 // editor holds the rows and the random source.
 type editor struct {
 	rng      *rand.Rand
 	taxonomy *taxonomy.Taxonomy
 	rows     []*dataset.Row
-	texts    []string // the first field of each row, as it is at the moment
+	texts    []string // the first field of each row
 	group    []string // of each row: one that is not shared is of another request
 	others   []int    // rows in another language than most
 }
 
 // Edits makes examples of right rows by the edits that t's types name, as Generate does by its rules; Options.Mix is by
-// the codes of t, and Rules is not looked at. Only the first field changes.
+// the codes of t, and Rules is not looked at. Only the first field changes. A second error is one that scramble makes.
 func Edits(rows []*dataset.Row, t *taxonomy.Taxonomy, o Options, emit func(*Edited) error) error {
 	e := newEditor(rows, t, o.Seed)
-	jobs, nth := e.plan(o), map[int]int{}
-	for _, j := range jobs {
-		made := e.try(j, o)
-		if made == nil {
-			continue
-		}
-		nth[j.row]++
-		made.ID = fmt.Sprintf("%s~%d", made.Of.ID, nth[j.row])
-		if err := emit(made); err != nil {
+	all := e.all(o)
+	slices.SortStableFunc(all, func(a, b made) int { return a.row - b.row })
+	nth := map[int]int{}
+	for _, m := range all {
+		nth[m.row]++
+		m.ID = fmt.Sprintf("%s~%d", m.Of.ID, nth[m.row])
+		if err := emit(m.Edited); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// made is an example with the number of its row.
+type made struct {
+	*Edited
+	row int
+}
+
+// all makes the examples that the options ask for, equal ones of a row once.
+func (e *editor) all(o Options) (all []made) {
+	seen := map[string]bool{}
+	add := func(row int, code string) bool {
+		x := e.try(row, code, o)
+		if x == nil || seen[fmt.Sprint(row, " ", x.Text)] {
+			return false
+		}
+		seen[fmt.Sprint(row, " ", x.Text)] = true
+		all = append(all, made{x, row})
+		return true
+	}
+	codes := make([]string, len(e.taxonomy.Types))
+	for i, y := range e.taxonomy.Types {
+		codes[i] = y.Code
+	}
+	if quotas := o.quotas(codes, e.noError()); quotas != nil {
+		for _, q := range quotas {
+			order := e.rng.Perm(len(e.rows))
+			for tries := 0; q.n > 0 && tries < passes*len(order); tries++ {
+				if add(order[tries%len(order)], q.code) {
+					q.n--
+				}
+			}
+		}
+		return all
+	}
+	for i := range len(e.rows) * o.Copies {
+		add(i/o.Copies, e.draw(codes, o.Mix))
+	}
+	return all
+}
+
+// draw draws one of the codes by their weights.
+func (e *editor) draw(codes []string, mix map[string]float64) string {
+	sum := 0.0
+	for _, code := range codes {
+		sum += mix[code]
+	}
+	x := e.rng.Float64() * sum
+	at := slices.IndexFunc(codes, func(code string) bool { x -= mix[code]; return x < 0 })
+	return codes[max(at, 0)]
+}
+
 func newEditor(rows []*dataset.Row, t *taxonomy.Taxonomy, seed uint64) *editor {
 	e := &editor{rng: rand.New(rand.NewPCG(seed, 0xed17)), taxonomy: t, rows: rows}
 	at := slices.Index(t.FieldNames(), t.GroupField())
-	languages, count := make([]whatlanggo.Lang, len(rows)), map[whatlanggo.Lang]int{}
+	languages, count, most := make([]whatlanggo.Lang, len(rows)), map[whatlanggo.Lang]int{}, whatlanggo.Lang(-1)
 	for i, row := range rows {
 		e.texts = append(e.texts, row.Values[0])
 		e.group = append(e.group, row.Values[max(at, 0)])
 		found := whatlanggo.Detect(row.Values[0])
 		if languages[i] = -1; found.IsReliable() {
 			languages[i] = found.Lang
-			count[found.Lang]++
-		}
-	}
-	most := whatlanggo.Lang(-1)
-	for lang, n := range count {
-		if n > count[most] {
-			most = lang
+			if count[found.Lang]++; count[found.Lang] > count[most] {
+				most = found.Lang
+			}
 		}
 	}
 	for i, lang := range languages {
@@ -130,35 +177,6 @@ func MixOf(t *taxonomy.Taxonomy, values []string, only bool) (map[string]float64
 	return all, err
 }
 
-// job is an example to make: an error, by its code, planted into a row.
-type job struct {
-	row  int
-	code string
-}
-
-// plan lists the examples that the options ask for, in the rows' order.
-func (e *editor) plan(o Options) (jobs []job) {
-	codes := make([]string, len(e.taxonomy.Types))
-	sum := 0.0
-	for i, y := range e.taxonomy.Types {
-		codes[i] = y.Code
-		sum += o.Mix[y.Code]
-	}
-	for _, q := range o.quotas(codes, e.noError()) {
-		order := e.rng.Perm(len(e.rows))
-		for i := range q.n {
-			jobs = append(jobs, job{order[i%len(order)], q.code})
-		}
-	}
-	for i := 0; o.Total+o.PerError == 0 && i < len(e.rows)*o.Copies; i++ {
-		x := e.rng.Float64() * sum
-		k := slices.IndexFunc(codes, func(code string) bool { x -= o.Mix[code]; return x < 0 })
-		jobs = append(jobs, job{i / o.Copies, codes[max(k, 0)]})
-	}
-	slices.SortStableFunc(jobs, func(a, b job) int { return a.row - b.row })
-	return jobs
-}
-
 func (e *editor) noError() string {
 	if i := e.taxonomy.NoErrorIndex(); i >= 0 {
 		return e.taxonomy.Types[i].Code
@@ -166,53 +184,45 @@ func (e *editor) noError() string {
 	return ""
 }
 
-// try makes an example, with a share of them a second error; nil where the row does not lend itself to it.
-func (e *editor) try(j job, o Options) *Edited {
-	row := e.rows[j.row]
-	made := &Edited{Of: row, Text: row.Values[0], Labels: []string{j.code}, Mechanism: "unchanged"}
-	if j.code == e.noError() {
-		return made
+// try makes an example of a code, with a share of them a second error; nil where the row does not lend itself to it.
+func (e *editor) try(row int, code string, o Options) *Edited {
+	x := &Edited{Of: e.rows[row], Text: e.texts[row], Labels: []string{code}, Mechanism: "unchanged"}
+	if code == e.noError() {
+		return x
 	}
-	mechanism, text, ok := e.apply(j)
-	if !ok {
-		return nil
-	}
-	made.Text, made.Mechanism = text, mechanism
-	if e.rng.Float64() >= o.Combined {
-		return made
-	}
-	var more []string
-	for code, weight := range o.Mix {
-		if weight > 0 && code != j.code && code != e.noError() {
-			more = append(more, code)
-		}
-	}
-	slices.Sort(more)
-	if second, ok := pickOf(e.rng, more); ok {
-		e.texts[j.row] = text
-		if mechanism, text, ok := e.apply(job{j.row, second}); ok {
-			made.Text, made.Mechanism = text, made.Mechanism+"+"+mechanism
-			made.Labels = append(made.Labels, second)
-		}
-		e.texts[j.row] = row.Values[0]
-	}
-	return made
-}
-
-// apply makes one of the edits of a code.
-func (e *editor) apply(j job) (name, text string, ok bool) {
-	i, _ := e.taxonomy.Index(j.code)
+	i, _ := e.taxonomy.Index(code)
 	s := e.taxonomy.Types[i].Simulate
 	if s == nil {
-		return "", "", false
+		return nil
 	}
-	name, _ = pickOf(e.rng, s.Edits)
-	if name == taxonomy.EditReplace {
-		text, ok = pickOf(e.rng, s.Texts)
-		return name, text, ok
+	x.Mechanism, _ = pickOf(e.rng, s.Edits)
+	ok := false
+	if x.Mechanism == taxonomy.EditReplace {
+		x.Text, ok = pickOf(e.rng, s.Texts)
+	} else {
+		x.Text, ok = edits[x.Mechanism](e, row)
 	}
-	text, ok = edits[name](e, j.row)
-	return name, text, ok && text != e.texts[j.row]
+	if !ok || x.Text == e.texts[row] {
+		return nil
+	}
+	if e.rng.Float64() < o.Combined {
+		e.addSecond(x, o.Mix)
+	}
+	return x
+}
+
+// addSecond gives an example the error that the gentle edit plants, if it is wanted and not there yet.
+func (e *editor) addSecond(x *Edited, mix map[string]float64) {
+	i := slices.IndexFunc(e.taxonomy.Types, func(y taxonomy.Type) bool {
+		return y.Simulate != nil && mix[y.Code] > 0 && slices.Contains(y.Simulate.Edits, gentle)
+	})
+	if i < 0 || x.Labels[0] == e.taxonomy.Types[i].Code {
+		return
+	}
+	if text, ok := e.scramble(x.Text); ok && text != x.Text {
+		x.Text, x.Mechanism = text, x.Mechanism+"+"+gentle
+		x.Labels = append(x.Labels, e.taxonomy.Types[i].Code)
+	}
 }
 
 func pickOf[T any](rng *rand.Rand, xs []T) (x T, ok bool) {

@@ -142,8 +142,9 @@ func appendOther(e *editor, of int) (string, bool) {
 }
 
 // scramble breaks the grammar of some sentences: words change places, are left out or doubled.
-func scramble(e *editor, of int) (string, bool) {
-	text := e.texts[of]
+func scramble(e *editor, of int) (string, bool) { return e.scramble(e.texts[of]) }
+
+func (e *editor) scramble(text string) (string, bool) {
 	found := longSentences(text)
 	if len(found) == 0 {
 		return "", false
