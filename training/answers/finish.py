@@ -1,11 +1,11 @@
 """Makes the model for responses of what `erreval refine train` left in iterations/NN/model.
 
-    python finish.py MODEL TUNE_TAGGED TEST_TAGGED OUT
+    python finish.py MODEL TRAIN TUNE_TAGGED OUT
 
-TUNE_TAGGED and TEST_TAGGED are the rows of prepare.py, tagged with MODEL by `erreval identify`. A type is not judged whose
-area under the ROC curve on `tune` is below 0.70, or that has fewer than 15 rows in `tune` and `test` together (too few to
-know), or that a rule finds better. The manifest gets those, thresholds for all types together, chosen on `tune`, the
-languages, data, quality on `tune`, and probe rows with the graph's own logits.
+TRAIN are rows of prepare.py, TUNE_TAGGED others, tagged with MODEL by `erreval identify`. A type is not judged whose
+area under the ROC curve on `tune` is below 0.70, or that has fewer than 15 rows in both (too few to know), or that a rule
+finds better. The manifest gets those, thresholds for all types together, chosen on `tune`, the languages, data, quality on
+`tune`, and probe rows with the graph's own logits.
 """
 import json
 import pathlib
@@ -17,6 +17,7 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import metrics  # noqa: E402
 import window  # noqa: E402
 
 LEAST_AUC, LEAST_ROWS = 0.70, 15
@@ -27,17 +28,6 @@ PROBES = [
     {"instruction": "Name three rivers of Europe.", "response": "The Rhine. The Rhine. The Rhine. The Rhine. The Rhine. The"},
     {"instruction": "Write a short poem about a lamp.", "response": "I'm sorry, but as an AI language model I cannot write poems."},
 ]
-
-
-def auc(gold, p):
-    """The area under the ROC curve, ties counted half; nan where a class is empty."""
-    order = np.argsort(p, kind="stable")
-    rank = np.empty(len(p))
-    rank[order] = np.arange(1, len(p) + 1)
-    for v in np.unique(p):
-        rank[p == v] = rank[p == v].mean()
-    n = gold.sum()
-    return (rank[gold].sum() - n * (n + 1) / 2) / (n * (len(p) - n)) if 0 < n < len(p) else float("nan")
 
 
 def read(path):
@@ -110,17 +100,18 @@ def logits(folder, manifest, rows):
     return out
 
 
-def main(model, tune, test, out):
+def main(model, train, tune, out):
     model, out = pathlib.Path(model), pathlib.Path(out)
-    tune, test = read(tune), read(test)
+    train = [json.loads(line) for line in open(train, encoding="utf-8")]
+    tune = read(tune)
     manifest = json.loads((model / "manifest.json").read_text())
     manifest.pop("checksum", None)
     manifest.pop("source", None)
     not_judged, quality = [], {}
     for label in manifest["labels"]:
         gold, p = columns(tune, label)
-        rows = int(gold.sum() + columns(test, label)[0].sum())
-        area = auc(gold, p)
+        rows = int(gold.sum()) + sum(label in r["labels"] for r in train)
+        area = metrics.auc(p, gold)
         quality[label] = {"tune_rows": int(gold.sum()), "tune_auc": round(float(area), 3)} if gold.any() else {"tune_rows": 0}
         if label in WORSE_THAN_RULE or label != "No Error" and (rows < LEAST_ROWS or not area >= LEAST_AUC):
             not_judged.append(label)
