@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/identifier/counts"
 	"github.com/erreval/erreval/models"
 	"github.com/erreval/erreval/taxonomy"
 )
@@ -153,6 +154,11 @@ func New(m *models.Model, t *taxonomy.Taxonomy, r Runner, o Options) (*Identifie
 	if err != nil {
 		return nil, err
 	}
+	for label, w := range m.Manifest.Counts {
+		if err := counts.Weights(w).Check(); err != nil {
+			return nil, fmt.Errorf("model %s: counts of %q: %w", m.Source, label, err)
+		}
+	}
 	if err := l.setWindow(o.ReadWords); err != nil {
 		return nil, fmt.Errorf("model %s: %w", m.Source, err)
 	}
@@ -219,7 +225,7 @@ func (id *Identifier) diagnose(logits []float32, seen Extent, values []string) *
 	d := &dataset.Diagnosis{Model: id.manifest.ID(), Taxonomy: id.taxonomy.ID(), Labels: []string{},
 		NotJudged: id.notJudged(values),
 		Truncated: id.layout.truncated(seen), Read: id.layout.read(seen)}
-	all := probabilities(id.manifest.Activation, logits)
+	all := probabilities(id.manifest.Activation, id.addCounts(logits, values[0]))
 	var judged dataset.Probabilities
 	for _, l := range id.labels {
 		if !slices.Contains(d.NotJudged, l.name) {
@@ -231,6 +237,20 @@ func (id *Identifier) diagnose(logits []float32, seen Extent, values []string) *
 		d.Probabilities = judged
 	}
 	return d
+}
+
+// addCounts gives the logits, with what the manifest adds to them for what is counted in the text.
+func (id *Identifier) addCounts(logits []float32, text string) []float32 {
+	if len(id.manifest.Counts) == 0 {
+		return logits
+	}
+	counted, out := counts.Of(text), slices.Clone(logits)
+	for i, label := range id.manifest.Labels {
+		if w := id.manifest.Counts[label]; w != nil {
+			out[i] = float32(counts.Weights(w).Add(float64(logits[i]), counted))
+		}
+	}
+	return out
 }
 
 // notJudged are the types of which the model says nothing in a row with these values, in the taxonomy's order.

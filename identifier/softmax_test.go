@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/erreval/erreval/identifier"
@@ -131,5 +132,33 @@ func TestNotJudged(t *testing.T) {
 		if !slices.Equal(d.NotJudged, []string{"Vague", "Off Target Answer"}) || len(d.Probabilities) != 9 {
 			t.Errorf("%s, without Vague: got %+v", activation, d)
 		}
+	}
+}
+
+// TestCounts: what is counted in the question is added to the logits of the labels that the manifest says, and weights of
+// what is not counted are refused.
+func TestCounts(t *testing.T) {
+	m := open(t, "bert", models.JoinFields)
+	m.Manifest.Counts = map[string]map[string]float64{"Vague": {"logit": 0.5, "bias": -1, "repeated": 8}}
+	r := fake(func(_ context.Context, _ identifier.Input, logits []float32) error { clear(logits); return nil })
+	id, err := identifier.New(m, questions(t), r, identifier.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]float64{"Who was she?": -1, "who who WHO Who?": 5} { // 3 of 4 words stand before
+		d, err := id.Tag(t.Context(), text, "Ovens", "Margaret Ovens kept the light.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		vague, _ := d.Probabilities.Get("Vague")
+		other, _ := d.Probabilities.Get("Off Topic")
+		if math.Abs(vague-1/(1+math.Exp(-want))) > 1e-12 || other != 0.5 {
+			t.Errorf("%s: Vague %v, Off Topic %v; want the logits %v and 0", text, vague, other, want)
+		}
+	}
+	m.Manifest.Counts["Vague"]["vowels"] = 1
+	if _, err := identifier.New(m, questions(t), r, identifier.DefaultOptions()); err == nil ||
+		!strings.Contains(err.Error(), `counts of "Vague": "vowels" is not counted; there are alike`) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -86,6 +86,9 @@ type Manifest struct {
 	MaxTokens  int                `json:"max_tokens"` // usable length, special tokens included
 	Activation string             `json:"activation"` // Sigmoid or Softmax
 	Thresholds map[string]float64 `json:"thresholds"` // label to the least probability at which a row gets it, 0..1
+	// Counts say what is added to a label's logit for what is counted in the taxonomy's first field: label to weights by
+	// the names of package identifier/counts.
+	Counts map[string]map[string]float64 `json:"counts,omitempty"`
 
 	Inputs []string `json:"inputs"` // of the graph: input_ids, attention_mask, token_type_ids
 	Output string   `json:"output"` // of the graph: [batch, labels] float32
@@ -227,6 +230,9 @@ func (m *Manifest) checkLabels(f *faults) {
 	f.require(areUnique(m.NotJudged), "not_judged must name each label once")
 	for _, label := range m.NotJudged {
 		f.require(slices.Contains(m.Labels, label), "not_judged: %q is not among the labels", label)
+	}
+	for _, label := range slices.Sorted(maps.Keys(m.Counts)) {
+		f.require(slices.Contains(m.Labels, label), "counts: %q is not among the labels", label)
 	}
 	for _, label := range slices.Sorted(maps.Keys(m.Thresholds)) {
 		p := m.Thresholds[label]
