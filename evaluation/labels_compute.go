@@ -161,7 +161,7 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 		r.Labels = append(r.Labels, LabelFigures{
 			Label: name, Support: l.Support, Predicted: l.Predicted, InMacro: l.InMacro,
 			Precision: report.Number(l.Precision), Recall: report.Number(l.Recall), F1: report.Number(l.F1),
-			AP: report.Number(l.AP), ECE: report.Number(l.ECE), Brier: report.Number(l.Brier),
+			AP: report.Number(l.AP), AUC: report.Number(l.AUC), ECE: report.Number(l.ECE), Brier: report.Number(l.Brier),
 		})
 	}
 	if p.counts.unscored() > 0 {

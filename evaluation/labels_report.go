@@ -77,6 +77,7 @@ type LabelFigures struct {
 	Recall    report.Number `json:"recall"`
 	F1        report.Number `json:"f1"`
 	AP        report.Number `json:"average_precision"`
+	AUC       report.Number `json:"auc"` // area under the ROC curve
 	ECE       report.Number `json:"ece"` // expected calibration error
 	Brier     report.Number `json:"brier"`
 	InMacro   bool          `json:"in_macro"` // it counts in the macro averages
@@ -202,14 +203,14 @@ func (r *LabelReport) Unscored(one *LabelledFile) []string {
 }
 
 func labelTable(labels []LabelFigures) report.Table {
-	t := report.NewTable("label", "gold", "predicted", "precision", "recall", "F1", "AP", "cal. error", "in macro")
+	t := report.NewTable("label", "gold", "predicted", "precision", "recall", "F1", "AP", "AUC", "cal. error", "in macro")
 	for _, l := range labels {
 		macro := "no"
 		if l.InMacro {
 			macro = "yes"
 		}
 		cells := []any{l.Label, l.Support, l.Predicted}
-		for _, n := range []report.Number{l.Precision, l.Recall, l.F1, l.AP, l.ECE} {
+		for _, n := range []report.Number{l.Precision, l.Recall, l.F1, l.AP, l.AUC, l.ECE} {
 			cells = append(cells, n.As("%.3f"))
 		}
 		t.Rows = append(t.Rows, append(cells, macro))

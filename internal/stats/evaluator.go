@@ -274,10 +274,11 @@ func (e *Evaluator) Labels() []Label {
 		out[k] = Label{
 			Support: int(tp + fn), Predicted: int(tp + fp), Hit: int(tp), InMacro: e.inMacro[k],
 			Precision: ratio(tp, tp+fp), Recall: ratio(tp, tp+fn), F1: e.f1(e.total, k),
-			AP: math.NaN(), ECE: mean(e.gap(e.total, k), probRows), Brier: mean(e.total[e.at(k, cellBrier)], probRows),
+			AP: math.NaN(), AUC: math.NaN(), ECE: mean(e.gap(e.total, k), probRows),
+			Brier: mean(e.total[e.at(k, cellBrier)], probRows),
 		}
 		if e.ranks[k] != nil {
-			out[k].AP = e.ranks[k].AveragePrecision(nil)
+			out[k].AP, out[k].AUC = e.ranks[k].AveragePrecision(nil), e.ranks[k].AUC(nil)
 		}
 	}
 	return out

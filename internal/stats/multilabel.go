@@ -150,6 +150,8 @@ type Label struct {
 	F1        float64
 	// AP is the average precision; NaN without probabilities or without gold rows.
 	AP float64
+	// AUC is the area under the ROC curve; NaN without probabilities, or where all rows are gold or none is.
+	AUC float64
 	// ECE and Brier are NaN without probabilities.
 	ECE   float64
 	Brier float64
