@@ -2,11 +2,14 @@
 
     python finish.py MODEL TRAIN TUNE_TAGGED OUT
 
-TRAIN are rows of prepare.py, TUNE_TAGGED others, tagged with MODEL by `erreval identify`. A type is not judged whose
-area under the ROC curve on `tune` is below 0.70, or that has fewer than 15 rows in both (too few to know), or that a rule
-finds better. The manifest gets those, thresholds for all types together, chosen on `tune`, the languages, data, quality on
-`tune`, and probe rows with the graph's own logits.
+TRAIN are rows of prepare.py, TUNE_TAGGED others, tagged with MODEL by `erreval identify`. The manifest gets, all chosen on
+`tune`:
+- counts.py's weights for the types whose area under the ROC curve they raise by 0.02, in ten folds of requests;
+- the types that are not judged: with an area below 0.70 then, fewer than 15 rows in both files, or than 5 in `tune`;
+- thresholds for all types together;
+and the languages, data, quality and probe rows with the graph's own logits.
 """
+import hashlib
 import json
 import pathlib
 import shutil
@@ -17,11 +20,11 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import counts  # noqa: E402
 import metrics  # noqa: E402
 import window  # noqa: E402
 
-LEAST_AUC, LEAST_ROWS = 0.70, 15
-WORSE_THAN_RULE = ["Repetition"]  # on `tune`: F1 0.26 at its best threshold, the count of rules.py 0.63
+LEAST_AUC, LEAST_ROWS, LEAST_TUNE, LEAST_GAIN, FOLDS = 0.70, 15, 5, 0.02, 10
 # Written for this project, so that the manifest holds no text of a data set.
 PROBES = [
     {"instruction": "How long does a soft-boiled egg take?", "response": "Put the egg into boiling water for six minutes, then cool it in cold water."},
@@ -37,6 +40,25 @@ def read(path):
 
 def columns(rows, label):
     return np.array([label in r["labels"] for r in rows]), np.array([r["diagnosis"]["probabilities"][label] for r in rows])
+
+
+def add_counts(rows, label):
+    """Weights of the counts for a label, or None where they gain too little; with them the rows' probabilities change."""
+    gold, p = columns(rows, label)
+    p = p.clip(1e-6, 1 - 1e-6)
+    x = np.stack([np.log(p / (1 - p)), *(np.array([counts.of(r["response"])[c] for r in rows]) for c in counts.NAMES)], 1)
+    fold = np.array([int(hashlib.sha256(r["instruction"].encode()).hexdigest(), 16) % FOLDS for r in rows])
+    others = np.zeros(len(rows))
+    for k in range(FOLDS):
+        w = counts.fit(x[fold != k], gold[fold != k])
+        others[fold == k] = x[fold == k] @ w[:-1] + w[-1]
+    if not metrics.auc(others, gold) >= metrics.auc(p, gold) + LEAST_GAIN:
+        return None
+    w = counts.fit(x, gold).round(3)
+    for row, z, other in zip(rows, x @ w[:-1] + w[-1], others):
+        row["diagnosis"]["probabilities"][label] = float(metrics.sigmoid(z))
+        row.setdefault("folds", {})[label] = float(metrics.sigmoid(other))
+    return dict(zip(["logit", *counts.NAMES, "bias"], map(float, w)))
 
 
 def figures(said, gold):
@@ -107,18 +129,21 @@ def main(model, train, tune, out):
     manifest = json.loads((model / "manifest.json").read_text())
     manifest.pop("checksum", None)
     manifest.pop("source", None)
-    not_judged, quality = [], {}
+    not_judged, quality, weights = [], {}, {}
     for label in manifest["labels"]:
         gold, p = columns(tune, label)
         rows = int(gold.sum()) + sum(label in r["labels"] for r in train)
+        if label != "No Error" and gold.sum() >= LEAST_ROWS and (w := add_counts(tune, label)):
+            weights[label], p = w, np.array([r["folds"][label] for r in tune])
         area = metrics.auc(p, gold)
         quality[label] = {"tune_rows": int(gold.sum()), "tune_auc": round(float(area), 3)} if gold.any() else {"tune_rows": 0}
-        if label in WORSE_THAN_RULE or label != "No Error" and (rows < LEAST_ROWS or not area >= LEAST_AUC):
+        if label != "No Error" and (rows < LEAST_ROWS or gold.sum() < LEAST_TUNE or not area >= LEAST_AUC):
             not_judged.append(label)
+    manifest["counts"] = {label: w for label, w in weights.items() if label not in not_judged}
     judged = [label for label in manifest["labels"] if label not in not_judged]
     manifest["thresholds"] |= thresholds(tune, judged, "No Error")
     manifest |= {
-        "name": "erreval-responses-minilm-l12", "version": "1", "languages": ["en"], "language_field": "instruction",
+        "name": "erreval-responses-minilm-l12", "version": "2", "languages": ["en"], "language_field": "instruction",
         "licence": "Apache-2.0", "quality": quality,
         "training_data": [
             {"name": "responses of 140 instruction-following systems, labelled for erreval (training/data)",

@@ -1,11 +1,9 @@
 package refine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/internal/stats"
@@ -169,59 +167,4 @@ func (e *Evaluation) constant(w *Workspace, frame stats.Table) error {
 		}
 	}
 	return nil
-}
-
-// chooseThresholds takes for each error the probability from which giving it has the highest F1 on rows with known
-// labels. Of equally good ones the middle of the widest range counts, which moves least on new rows. A label with fewer
-// rows than minSupport keeps 0.5: of so few, the best threshold is chance.
-func chooseThresholds(t *taxonomy.Taxonomy, gold *labelled, found []*dataset.Diagnosis,
-	minSupport int) map[string]float64 {
-	chosen := map[string]float64{}
-	for _, y := range t.Types {
-		if y.NoError {
-			continue
-		}
-		var p []float64
-		var yes []bool
-		support := 0
-		for i, d := range found {
-			if v, ok := d.Probabilities.Get(y.Name); ok {
-				has := slices.Contains(gold.labels[i], y.Name)
-				p, yes = append(p, v), append(yes, has)
-				support += count(has)
-			}
-		}
-		chosen[y.Name] = 0.5
-		if support >= minSupport {
-			chosen[y.Name] = bestThreshold(p, yes)
-		}
-	}
-	return chosen
-}
-
-// bestThreshold looks at every cut between two neighbouring probabilities.
-func bestThreshold(p []float64, yes []bool) float64 {
-	order := make([]int, len(p))
-	support := 0
-	for i := range order {
-		order[i] = i
-		support += count(yes[i])
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p[b], p[a]) }) // from the highest probability down
-	best, width, threshold, hits := -1.0, 0.0, 0.5, 0
-	for k, i := range order {
-		hits += count(yes[i])
-		next := 0.0
-		if k+1 < len(order) {
-			next = p[order[k+1]]
-		}
-		if next == p[i] { // no cut between equal ones
-			continue
-		}
-		f1 := 2 * float64(hits) / float64(k+1+support)
-		if f1 > best || f1 == best && p[i]-next > width {
-			best, width, threshold = f1, p[i]-next, (p[i]+next)/2
-		}
-	}
-	return threshold
 }

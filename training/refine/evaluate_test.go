@@ -50,6 +50,20 @@ func TestChooseThresholds(t *testing.T) {
 	}
 }
 
+// TestThresholdsMoveTogether: alone, Wrong is best from 0.4 down (2·3/(4+3) = 6/7; from 0.6 on, 2·2/(2+3) = 4/5), but its
+// false one takes Fine from the only row without error. From 0.6 on micro-F1 is as high, 2·3/(5+3) as 2·3/(7+1), and
+// macro-F1 higher, (4/5 + 2/3)/2 beside (6/7 + 0)/2.
+func TestThresholdsMoveTogether(t *testing.T) {
+	gold := &labelled{labels: [][]string{{"Wrong"}, {"Wrong"}, {"Fine"}, {"Wrong"}}}
+	var found []*dataset.Diagnosis
+	for _, p := range []float64{0.9, 0.8, 0.5, 0.4} {
+		found = append(found, &dataset.Diagnosis{Probabilities: dataset.Probabilities{{Label: "Wrong", P: p}}})
+	}
+	if got := chooseThresholds(notesTaxonomy(t), gold, found, 2)["Wrong"]; !(got > 0.5 && got <= 0.8) {
+		t.Errorf("threshold %v, want one between 0.5 and 0.8", got)
+	}
+}
+
 // TestEvaluate: four rows of two pages by hand. Right: W, F, W+L, F. The new model says W, F, W, F; the one before W,
 // W, W, W. New: hits 4 of 4 said and 5 right, micro-F1 8/9, exact match 3/4, nothing said too much. Before: hits 2 of 4
 // said, 4/9, exact 1/4, over-prediction 1/2.
