@@ -55,16 +55,15 @@ type rulesRecord struct {
 // ByRules plants errors into right rows, by the edits that the taxonomy names or else by the rules for questions; mix
 // sets o.Mix.
 func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptions) error {
-	t := s.Rows.Taxonomy
-	if len(simulate.EditMix(t)) > 0 {
-		return s.byEdits(ctx, o, mix)
-	}
-	bound, err := simulate.Bind(t)
-	if err != nil {
-		return exit.With(exit.Unfit, err)
-	}
 	if err := mix.validate(); err != nil {
 		return err
+	}
+	if len(simulate.EditMix(s.Rows.Taxonomy)) > 0 {
+		return s.byEdits(ctx, o, mix)
+	}
+	bound, err := simulate.Bind(s.Rows.Taxonomy)
+	if err != nil {
+		return exit.With(exit.Unfit, err)
 	}
 	o.Mix, err = bound.Mix(mix.Weights, mix.Only)
 	if err = errors.Join(err, o.Validate()); err != nil {
@@ -74,17 +73,8 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 		fmt.Fprintf(s.Process.Err, "no rules for %s: a language model can write them, with --judge\n",
 			strings.Join(bound.Without, ", "))
 	}
-	sum := simulate.NewSummary(t)
-	rows, faults, err := s.readRight(ctx, bound, sum)
-	if err != nil {
-		return err
-	}
-	rec := rulesRecord{By: "rules", Reading: s.Rows.Reading, Seed: o.Seed, Weights: bound.Weights(o.Mix),
-		Copies: o.Copies, PerError: o.PerError, Total: o.Total, Combined: o.Combined, Rules: o.Rules}
-	if o.PerError+o.Total > 0 {
-		rec.Copies = 0
-	}
-	err = s.writeOutput(rec, sum, func(out *run.Output) error {
+	rec := rulesRecord{By: "rules", Weights: bound.Weights(o.Mix), Rules: o.Rules}
+	return plant(ctx, s, o, rec, bound.Read, func(rows []simulate.Row, sum *simulate.Summary, out *run.Output) error {
 		return simulate.Generate(rows, o, func(ex simulate.Example) error {
 			ex.Labels = bound.Labels(ex.Labels)
 			sum.Add(&ex)
@@ -92,63 +82,53 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 			return errors.Join(err, out.Write(row))
 		})
 	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
 }
 
 // byEdits is ByRules for a taxonomy that names edits.
-func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptions) error {
+func (s *Simulate) byEdits(ctx context.Context, o simulate.Options, mix MixOptions) (err error) {
 	t := s.Rows.Taxonomy
-	if err := mix.validate(); err != nil {
-		return err
-	}
-	var err error
-	if o.Mix, err = simulate.MixOf(t, mix.Weights, mix.Only); err != nil {
+	o.Mix, err = simulate.MixOf(t, mix.Weights, mix.Only)
+	if err = errors.Join(err, o.ValidateFor(t)); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if err := o.ValidateFor(t); err != nil {
-		return exit.With(exit.Usage, err)
-	}
-	sum := simulate.NewSummary(t)
-	var rows []*dataset.Row
-	faults, err := s.Rows.EachFit(ctx, s.Process, s.Input, func(r *dataset.Row) error {
+	read := func(r *dataset.Row) (*dataset.Row, bool, error) {
 		right, err := simulate.IsRight(r, t)
-		if err == nil && right {
-			rows = append(rows, r)
-		} else if err == nil {
-			sum.LeftOut++
-		}
-		return err
-	})
-	sum.Rows = len(rows)
-	if err != nil {
-		return err
+		return r, right, err
 	}
-	if len(rows) == 0 {
-		return fmt.Errorf("%s: no right row could be read; examples are made of rows without error", s.Input)
-	}
-	rec := rulesRecord{By: "edits", Reading: s.Rows.Reading, Seed: o.Seed, Weights: o.Mix,
-		Copies: o.Copies, PerError: o.PerError, Total: o.Total, Combined: o.Combined}
-	err = s.writeOutput(rec, sum, func(out *run.Output) error {
+	rec := rulesRecord{By: "edits", Weights: o.Mix}
+	return plant(ctx, s, o, rec, read, func(rows []*dataset.Row, sum *simulate.Summary, out *run.Output) error {
 		return simulate.Edits(rows, t, o, func(ex *simulate.Edited) error {
 			sum.AddEdited(ex)
 			row, err := ex.Row(t)
 			return errors.Join(err, out.Write(row))
 		})
 	})
+}
+
+// plant reads the right rows, has examples made of them, and sums up.
+func plant[T any](ctx context.Context, s *Simulate, o simulate.Options, rec rulesRecord,
+	read func(*dataset.Row) (T, bool, error), fill func([]T, *simulate.Summary, *run.Output) error) error {
+	sum := simulate.NewSummary(s.Rows.Taxonomy)
+	rows, faults, err := readRight(ctx, s, sum, read)
 	if err != nil {
+		return err
+	}
+	rec.Reading, rec.Seed, rec.Combined = s.Rows.Reading, o.Seed, o.Combined
+	rec.PerError, rec.Total = o.PerError, o.Total
+	if o.PerError+o.Total == 0 {
+		rec.Copies = o.Copies
+	}
+	if err := s.writeOutput(rec, sum, func(out *run.Output) error { return fill(rows, sum, out) }); err != nil {
 		return err
 	}
 	return errors.Join(s.printSummary(sum), s.Process.WarnFaults(faults))
 }
 
 // readRight reads the right rows; it counts them and the others in sum.
-func (s *Simulate) readRight(ctx context.Context, bound *simulate.Binding, sum *simulate.Summary) (
-	rows []simulate.Row, faults []error, err error) {
+func readRight[T any](ctx context.Context, s *Simulate, sum *simulate.Summary,
+	read func(*dataset.Row) (T, bool, error)) (rows []T, faults []error, err error) {
 	faults, err = s.Rows.EachFit(ctx, s.Process, s.Input, func(r *dataset.Row) error {
-		row, right, err := bound.Read(r)
+		row, right, err := read(r)
 		if err == nil && right {
 			rows = append(rows, row)
 		} else if err == nil {
