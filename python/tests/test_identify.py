@@ -35,14 +35,17 @@ def test_frame_equals_command(model: str) -> None:
     before = frame.copy()
     found = erreval.identify(frame, model=model, prefix="found_")
     assert found.index.equals(frame.index) and frame.equals(before)
-    added = ["labels", "probabilities", "status", "reason", "truncated", "not_judged"]
+    labels = [label for label in want[0]["diagnosis"]["probabilities"]]
+    likely = {label: "p_" + label.lower().replace(" ", "_") for label in labels}
+    added = ["labels", *likely.values(), "status", "reason", "truncated", "not_judged"]
     assert [*found.columns] == [*frame.columns, *(f"found_{name}" for name in added)]
     assert [*found["found_truncated"]] == [w["diagnosis"].get("truncated", {}) for w in want]
     assert [*found["found_not_judged"]] == [w["diagnosis"].get("not_judged", []) for w in want]
     short = erreval.identify(frame.head(1), model=model, details=False)
-    assert [*short.columns] == [*frame.columns, *added[:4]]
+    assert [*short.columns] == [*frame.columns, *added[:-2]]
     assert [*found["found_labels"]] == [w["diagnosis"]["labels"] for w in want]
-    assert [*found["found_probabilities"]] == [w["diagnosis"]["probabilities"] for w in want]
+    for label, name in likely.items():
+        assert [*found[f"found_{name}"]] == [w["diagnosis"]["probabilities"][label] for w in want]
     nested = erreval.identify(frame, model=model, nested=True)
     assert [*nested["diagnosis"]] == [w["diagnosis"] for w in want]
 
@@ -69,7 +72,7 @@ def test_default_model() -> None:
     frame = pd.DataFrame({"question": ["Who was she?"], "answer": ["Ann Mason"], "passage": [passage]})
     found = erreval.identify(frame)
     assert found["status"].tolist() == ["tagged"] and "Vague" in found["labels"][0]
-    assert erreval.identify(frame, threshold={"Vague": 1.0}, labels_only=True)["probabilities"].tolist() == [{}]
+    assert erreval.identify(frame, threshold={"Vague": 1.0}, labels_only=True)["p_vague"].isna().all()
 
 
 def test_rows_are_lazy(tagger: erreval.Tagger) -> None:
@@ -136,7 +139,7 @@ def test_taken_columns_come_first(tagger: erreval.Tagger, model: str, monkeypatc
     again = tagger.identify(once.assign(labels=1), overwrite=True)
     assert [*again.columns] == [*once.columns] and again["labels"].tolist() == once["labels"].tolist()
     both = tagger.identify(once, suffix="_2", details=False)
-    assert [*both.columns] == [*once.columns, "labels_2", "probabilities_2", "status_2", "reason_2"]
+    assert [*both.columns] == [*once.columns, *(f"{name}_2" for name in once.columns[4:-2])]
     assert both["labels_2"].tolist() == once["labels"].tolist()
     scored = erreval.score(once, model=model, dimensions=["fluency"])
     assert erreval.score(scored, model=model, dimensions=["fluency"], overwrite=True).equals(scored)
@@ -224,6 +227,10 @@ def test_score(model: str) -> None:
     tagged = erreval.identify(frame, model=model, nested=True)
     again = erreval.score(tagged, model="never opened", dimensions=["fluency"], nested=True)
     assert [s["fluency"]["value"] for s in again["scores"]] == [*scored["score_fluency"]]
+    flat = erreval.score(erreval.identify(frame, model=model), model="never opened", dimensions=["fluency"])
+    assert [*flat["score_fluency"]] == [*scored["score_fluency"]]
+    with pytest.raises(erreval.UsageError, match="holds texts, not lists"):
+        erreval.score(frame.assign(labels="['Vague']", status="tagged", reason=None), model="never opened")
     found = [*erreval.score(iter(rows(3)), model=model, dimensions=["fluency"])]
     assert [r["scores"]["fluency"]["value"] for r in found] == [*scored["score_fluency"]]
     assert [*erreval.score(found, model="never opened", dimensions=["fluency"])] == found
@@ -231,6 +238,32 @@ def test_score(model: str) -> None:
     assert erreval.score(frame, model=model)["score_fluency"].isna().tolist() == [False, True, False]
     with pytest.raises(erreval.RowError):
         [*erreval.score([{**rows(1)[0], "diagnosis": None}], on_error="raise")]
+
+
+def test_results(model: str, tmp_path: Path) -> None:
+    """As the commands count them."""
+    frame = pd.DataFrame([json.loads(line) for line in SAMPLES.open(encoding="utf-8")])
+    frame.loc[0, "question"] = None  # rejected: it has no part in shares
+    tagged = erreval.identify(frame, model=model)
+    results = erreval.Results(tagged)
+    stats = results.stats()
+    assert stats.index[0] == "all" and {*stats.index[1:]} == {*frame["system"]}
+    vague: float = stats["Vague"].tolist()[0]
+    assert vague == pytest.approx(sum("Vague" in found for found in tagged["labels"]) / (len(frame) - 1))
+    assert results.stats(by="none").index.tolist() == ["all"]
+    assert "without error" in results._repr_html_() and f"{vague:.1%}" in results._repr_html_()
+    never = erreval.Results(erreval.identify(frame, model=model, threshold=1.0, nested=True))
+    change = results.diff(never)
+    assert change["from"]["Vague"] == vague and change["to"]["Vague"] == 0
+    shown = [change[c].tolist()[0] for c in ("low", "difference", "high")]
+    assert change.index[0] == "without error" and shown == sorted(shown)
+    page = tmp_path / "page.html"
+    results.report(page)
+    assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html")
+    with pytest.raises(erreval.Error, match=r"page\.html"):
+        results.report(page)
+    with pytest.raises(erreval.UsageError, match="the frame is not tagged"):
+        erreval.Results(frame)
 
 
 def test_without_pandas_and_onnxruntime(model: str) -> None:

@@ -8,10 +8,22 @@ erreval.spark and erreval.ray do the same on a cluster.
 
 from importlib.metadata import PackageNotFoundError, version
 
+from ._results import Results
 from ._tagger import Tagger, identify, score
 from .errors import Error, RowError, UnfitError, UsageError, WorkerError
 
-__all__ = ["Error", "RowError", "Tagger", "UnfitError", "UsageError", "WorkerError", "__version__", "identify", "score"]
+__all__ = [
+    "Error",
+    "Results",
+    "RowError",
+    "Tagger",
+    "UnfitError",
+    "UsageError",
+    "WorkerError",
+    "__version__",
+    "identify",
+    "score",
+]
 
 try:
     __version__ = version("erreval")

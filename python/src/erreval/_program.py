@@ -71,6 +71,7 @@ class Task(NamedTuple):
     fields: dict[str, bool]  # name to whether every row needs it
     columns: dict[str, list[str]]  # field to what its column may be called, in plain form, the likelier first
     dimensions: list[str]  # keys
+    labels: dict[str, str]  # label to its key, as in "Off Topic" to "off_topic"
 
 
 @functools.lru_cache(maxsize=32)
@@ -81,4 +82,5 @@ def task(taxonomy: str | None) -> Task:
         {field["name"]: not field.get("optional", False) for field in shown["fields"]},
         shown["columns"],
         [dimension["key"] for dimension in shown.get("dimensions") or []],
+        {t["name"]: re.sub(r"\W+", "_", t["name"].lower()) for t in shown["types"]},
     )

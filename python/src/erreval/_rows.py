@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._program import task
+from ._program import Task, task
 from ._worker import Slot, Worker
 from .errors import RowError, UsageError
 
@@ -77,6 +77,29 @@ def _first_text(value: Any) -> Any:
         elif not isinstance(value, (str, bytes, Mapping)) and hasattr(value, "__len__"):
             value = value[0] if len(value) else None
     return value
+
+
+def diagnoses_of(frame: pd.DataFrame, known: Task) -> list[Answer] | None:
+    """What identify wrote into a frame, as diagnoses; None where it wrote nothing."""
+    if "diagnosis" in frame.columns:
+        return [*frame["diagnosis"]]
+    if not {"labels", "status", "reason"} <= {*frame.columns}:
+        return None
+    likely = {label: f"p_{key}" for label, key in known.labels.items() if f"p_{key}" in frame.columns}
+    names = ["labels", "status", "reason", *(["not_judged"] if "not_judged" in frame.columns else []), *likely.values()]
+    found: list[Answer] = []
+    for values in zip(*(frame[name].tolist() for name in names)):
+        row = dict(zip(names, values))
+        if isinstance(row["labels"], str):
+            raise UsageError("the column labels holds texts, not lists: read the frame from Parquet, or tag it again")
+        d: Answer = {"labels": [*row["labels"]], "probabilities": {label: row[c] for label, c in likely.items()}}
+        d["probabilities"] = {label: p for label, p in d["probabilities"].items() if p == p}
+        if row["status"] != "tagged":
+            d = {"status": row["status"], "reason": row["reason"]}
+        elif len(row.get("not_judged", ())):
+            d["not_judged"] = [*row["not_judged"]]
+        found.append(d)
+    return found
 
 
 class Stage:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, overload
 
-from ._program import environment, failure, program, task
-from ._rows import Answer, Names, Row, Stage, is_frame, is_path, refuse_data, texts_of
+from ._program import Task, environment, failure, program, task
+from ._rows import Answer, Names, Row, Stage, diagnoses_of, is_frame, is_path, refuse_data, texts_of
 from ._worker import pipe
 from .errors import RowError, UsageError
 
@@ -111,12 +111,26 @@ class Tagger(Stage):
 
     def identify(self, data: Any, *, on_error: OnError = "keep", **frame: Unpack[FrameOptions]) -> Any:
         """Tags a frame, or rows one after the other; see erreval.identify."""
-        into = _Diagnoses(**frame)
         if is_frame(data):
-            into.check(data)
-            return into.add(data, self.all(self.frame_rows(data), data.index, data.columns, on_error, into.progress))
+            return self._add(data, _Diagnoses(self._task, **frame), on_error)
         refuse_data(data, "identify")
         return self.each(data, on_error)
+
+    def identify_batch(self, frame: pd.DataFrame, prefix: str) -> pd.DataFrame:
+        """A part of a cluster's data, with labels, probabilities (dict by label), status and reason."""
+        into = _Diagnoses(self._task, prefix=prefix, details=False, progress=False)
+        into.columns = {
+            "labels": into.columns["labels"],
+            "probabilities": lambda d: d.get("probabilities", {}),
+            "status": into.columns["status"],
+            "reason": into.columns["reason"],
+        }
+        return self._add(frame, into, "keep")
+
+    def _add(self, frame: pd.DataFrame, into: _Diagnoses, on_error: OnError) -> pd.DataFrame:
+        into.check(frame)
+        rows, places = self.frame_rows(frame), [*frame.index]
+        return into.add(frame, self.all(rows, places, frame.columns, on_error, into.progress))
 
 
 class Scorer(Stage):
@@ -148,6 +162,7 @@ class _Diagnoses:
 
     def __init__(
         self,
+        known: Task,
         *,
         nested: bool = False,
         details: bool = True,
@@ -159,7 +174,7 @@ class _Diagnoses:
         self.names, self.progress = Names(prefix, suffix, overwrite), progress
         self.columns: dict[str, Callable[[Answer], Any]] = {
             "labels": lambda d: d.get("labels", []),
-            "probabilities": lambda d: d.get("probabilities", {}),
+            **{f"p_{key}": _probability(label) for label, key in known.labels.items()},
             "status": lambda d: d.get("status", "tagged"),
             "reason": lambda d: d.get("reason"),
         }
@@ -176,6 +191,10 @@ class _Diagnoses:
     def add(self, frame: pd.DataFrame, found: list[Answer]) -> pd.DataFrame:
         """A copy of the frame with them."""
         return self.names.add(frame, {name: [of(d) for d in found] for name, of in self.columns.items()})
+
+
+def _probability(label: str) -> Callable[[Answer], float]:
+    return lambda d: float(d.get("probabilities", {}).get(label, "nan"))
 
 
 def scored(frame: pd.DataFrame, found: list[Answer], nested: bool, names: Names) -> pd.DataFrame:
@@ -238,27 +257,43 @@ def identify(
     overwrite: bool = False,
     progress: bool | None = None,
     on_error: OnError = "keep",
-    **model: Unpack[ModelOptions],
+    model: Path | None = None,
+    taxonomy: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    device: str | None = None,
+    threshold: Threshold = None,
+    workers: int | None = None,
+    labels_only: bool = False,
 ) -> Any:
     """Finds the errors in each row.
 
-    A DataFrame comes back as a copy, with the same index and the columns labels (list), probabilities (dict by label),
-    status ("tagged", "untagged", "rejected"), reason, and, unless details is False, truncated (dict: tokens cut by
-    field) and not_judged (list); with nested it gets one column, diagnosis (dict). prefix and suffix stand around their
-    names. A frame that has such a column is refused before anything is tagged; overwrite=True replaces it. progress
-    shows a bar of tqdm, by default where tqdm is installed and standard error is a terminal or a notebook. Rows without
-    result keep status and reason; on_error="raise" makes the first one a RowError.
+    A DataFrame comes back as a copy, with the same index and the columns labels (list), p_vague and so on (the
+    probability of each label, NaN where it was not judged), status ("tagged", "untagged", "rejected"), reason, and,
+    unless details is False, truncated (dict: tokens cut by field) and not_judged (list); with nested it gets one
+    column, diagnosis (dict). prefix and suffix stand around their names. A frame that has such a column is refused
+    before anything is tagged; overwrite=True replaces it. progress shows a bar of tqdm, by default where tqdm is
+    installed and standard error is a terminal or a notebook. Rows without result keep status and reason;
+    on_error="raise" makes the first one a RowError.
 
     An iterable of dicts gives the same dicts with a key "diagnosis" more, lazily and in order. The path of a file, in
     any format that the program reads, gives its rows so; lines that are no rows are logged and left out.
 
     All other arguments are those of Tagger: model, taxonomy, columns, device, threshold, workers, labels_only.
     """
+    chosen: ModelOptions = {
+        "model": model,
+        "taxonomy": taxonomy,
+        "columns": columns,
+        "device": device,
+        "threshold": threshold,
+        "workers": workers,
+        "labels_only": labels_only,
+    }
     if is_path(data):
-        return _file(os.fspath(data), _file_options(**model), on_error)
+        return _file(os.fspath(data), chosen, on_error)
     if not is_frame(data):
         refuse_data(data, "identify")
-        tagger = Tagger(**model)
+        tagger = Tagger(**chosen)
         return _closing([tagger], tagger.each(data, on_error))
     frame: FrameOptions = {
         "nested": nested,
@@ -268,8 +303,8 @@ def identify(
         "overwrite": overwrite,
         "progress": progress,
     }
-    _Diagnoses(**frame).check(data)  # before the model is opened
-    with Tagger(**model) as tagger:
+    _Diagnoses(task(taxonomy), **frame).check(data)  # before the model is opened
+    with Tagger(**chosen) as tagger:
         return tagger.identify(data, on_error=on_error, **frame)
 
 
@@ -308,31 +343,46 @@ def score(
     overwrite: bool = False,
     progress: bool | None = None,
     on_error: OnError = "keep",
-    **model: Unpack[ModelOptions],
+    model: Path | None = None,
+    taxonomy: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    device: str | None = None,
+    threshold: Threshold = None,
+    workers: int | None = None,
+    labels_only: bool = False,
 ) -> Any:
     """Scores each row on the task's dimensions, offline, by the errors found in it; what has no diagnosis is tagged.
 
     A DataFrame gets one column a dimension, such as score_fluency; NaN says that there is no score. With nested it
     gets one column, scores (dict). suffix, overwrite and progress are those of identify. An iterable of dicts gives
-    the same dicts with the keys diagnosis and scores more. The diagnoses that a frame has in a column diagnosis, or
-    dicts from the first one on, are used as they are.
+    the same dicts with the keys diagnosis and scores more. What identify wrote into a frame, in any form but with other
+    names, and the diagnoses that dicts have from the first one on, are used as they are.
     """
     if is_path(data):
         raise UsageError("score takes a frame or rows; erreval.identify(PATH) gives the rows of a file")
     names = Names("" if nested else prefix, suffix, overwrite)
     if is_frame(data):
-        names.check(data, ["scores"] if nested else dimensions or task(model.get("taxonomy")).dimensions)
-        tagged = "diagnosis" in data.columns
+        names.check(data, ["scores"] if nested else dimensions or task(taxonomy).dimensions)
+        given = diagnoses_of(data, task(taxonomy))
+        tagged = given is not None
     else:
         refuse_data(data, "score")
         data = iter(data)
         first = list(itertools.islice(data, 1))
         data = itertools.chain(first, data)
         tagged = bool(first and isinstance(first[0], Mapping) and "diagnosis" in first[0])
-    scorer = Scorer(taxonomy=model.get("taxonomy"), columns=model.get("columns"), dimensions=dimensions)
+    scorer = Scorer(taxonomy=taxonomy, columns=columns, dimensions=dimensions)
     stages: list[Stage] = [scorer]
     if not tagged:
-        tagger = Tagger(**model)
+        tagger = Tagger(
+            model=model,
+            taxonomy=taxonomy,
+            columns=columns,
+            device=device,
+            threshold=threshold,
+            workers=workers,
+            labels_only=labels_only,
+        )
         stages = [tagger, scorer]
     if not is_frame(data):
         for stage in stages:
@@ -340,8 +390,8 @@ def score(
         return _closing(stages, data)
     with _open(stages):
         diagnoses = (
-            data["diagnosis"]
-            if tagged
+            given
+            if given is not None
             else tagger.all(tagger.frame_rows(data), data.index, data.columns, on_error, progress)
         )
         rows = ({**row, "diagnosis": d} for row, d in zip(scorer.frame_rows(data), diagnoses))
@@ -368,25 +418,18 @@ def _closing(stages: Sequence[Stage], rows: Iterator[Any]) -> Iterator[Any]:
         yield from rows
 
 
-def _file_options(
-    *,
-    model: Path | None = None,
-    taxonomy: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    device: str | None = None,
-    threshold: Threshold = None,
-    workers: int | None = None,
-    labels_only: bool = False,
-) -> list[str]:
+def _file_flags(chosen: ModelOptions) -> list[str]:
     """The flags of a run on a file."""
-    flags = options(model=model, device=device, threshold=threshold, workers=workers, labels_only=labels_only)
-    flags += [f"--map={field}={column}" for field, column in (columns or {}).items()]
-    return [*flags, "--taxonomy", taxonomy] if taxonomy else flags
+    given = dict(chosen)
+    taxonomy, columns = given.pop("taxonomy"), given.pop("columns")
+    flags = options(**given)  # type: ignore[arg-type]
+    flags += [f"--map={field}={column}" for field, column in (columns or {}).items()]  # type: ignore[attr-defined]
+    return [*flags, "--taxonomy", str(taxonomy)] if taxonomy else flags
 
 
-def _file(path: str, flags: Sequence[str], on_error: str) -> Iterator[Answer]:
+def _file(path: str, chosen: ModelOptions, on_error: str) -> Iterator[Answer]:
     """The rows of a file with their diagnoses."""
-    line = [program(), "identify", path, "-o", "-", "--quiet", "--format", "jsonl", *flags]
+    line = [program(), "identify", path, "-o", "-", "--quiet", "--format", "jsonl", *_file_flags(chosen)]
     with tempfile.TemporaryFile() as said:  # no pipe: nobody reads one meanwhile
         process = subprocess.Popen(
             line, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said

@@ -83,7 +83,7 @@ class _Actor:
 
     def __call__(self, batch: pd.DataFrame) -> pd.DataFrame:
         try:
-            return self.tagger.identify(batch, prefix=self.prefix, details=False, progress=False)
+            return self.tagger.identify_batch(batch, self.prefix)
         except WorkerError as e:  # for Ray an error of ours would be the end of the job, a dead actor is not
             print(f"erreval: {e}; the actor ends, and Ray replaces it", file=sys.stderr, flush=True)
             self.folder.cleanup()

@@ -63,7 +63,7 @@ def identify(
     def tag(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         tagger = _open(shipped, settings)
         for frame in frames:
-            yield tagger.identify(frame, prefix=prefix, details=False, progress=False)
+            yield tagger.identify_batch(frame, prefix)
 
     return df.mapInPandas(tag, schema)
 
