@@ -143,6 +143,11 @@ func (s *Service) rest(w http.ResponseWriter, r *http.Request) {
 		s.o.View.ServeHTTP(w, r)
 		return
 	}
+	NotFound(w, r)
+}
+
+// NotFound refuses a path that is not served.
+func NotFound(w http.ResponseWriter, r *http.Request) {
 	loopback.Refuse(w, http.StatusNotFound, "there is no "+r.URL.Path+"; /openapi.json lists what there is")
 }
 

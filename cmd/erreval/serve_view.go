@@ -62,5 +62,6 @@ func viewHandler(v *viewed) http.Handler {
 		})
 	}
 	mux.Handle("/view/", view.Handler(&shown{v.index, v.catalog}))
+	mux.HandleFunc("/", service.NotFound)
 	return mux
 }

@@ -620,6 +620,25 @@ describe("served", () => {
     await served.stop();
   });
 
+  test("without the token the page asks for it", async () => {
+    const served = await serve(dozen());
+    const context = await browser.newContext();
+    const { page, faults } = await openPage(context, served.address.split("#")[0]!);
+    await page.fill("form.token input", "wrong");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector('form.token [role="alert"]');
+    await page.fill("form.token input", decodeURIComponent(served.address.split("#token=")[1]!));
+    await page.click("form.token button");
+    await settle(page);
+    expect(await heading(page)).toBe("Overview");
+    await page.reload();
+    await settle(page);
+    expect(await heading(page)).toBe("Overview");
+    expect(faults.filter((f) => !f.includes("401"))).toEqual([]);
+    await context.close();
+    await served.stop();
+  });
+
   test("what fails says what to do, and is tried again", async () => {
     const served = await serve(dozen());
     const context = await browser.newContext();

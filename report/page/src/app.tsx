@@ -6,7 +6,7 @@ import { knownFilter, readAddress, views, writeAddress, type State, type View } 
 import { Format, type Source } from "./contract";
 import { FilterBar, FilterPanel, searchId } from "./filterpanel";
 import { LocalSource } from "./local";
-import { RemoteSource, takeToken } from "./remote";
+import { keepToken, RemoteSource, takeToken, TokenError } from "./remote";
 import { makePage, PageContext, usePage } from "./state";
 import { texts } from "./texts";
 import { Compare } from "./views/compare";
@@ -19,16 +19,42 @@ import { Rows } from "./views/rows";
 export function App({ block }: { block: HTMLElement | null }) {
   const [source, setSource] = useState<Source>();
   const [error, setError] = useState("");
-  useEffect(() => {
-    open(block).then((s) => {
-      const { format } = s.catalog();
-      if (format === Format) setSource(s);
-      else setError(texts.errors.format(format));
-    }, (e: unknown) => setError(e instanceof Error ? e.message : String(e)));
-  }, [block]);
+  const [locked, setLocked] = useState(false);
+  const start = () => open(block).then((s) => {
+    const { format } = s.catalog();
+    if (format === Format) setSource(s);
+    else setError(texts.errors.format(format));
+  }, (e: unknown) => {
+    setLocked(e instanceof TokenError);
+    setError(e instanceof Error ? e.message : String(e));
+  });
+  useEffect(() => void start(), [block]);
+  if (locked && !source) return <Locked message={error} onToken={(token) => {
+    keepToken(token);
+    setError("");
+    void start();
+  }} />;
   if (error) return <main><div class="failure" role="alert"><p><strong>{texts.errors.title}.</strong> {error}</p></div></main>;
   if (!source) return <main aria-busy="true"><p class="waiting" role="status">{texts.reading}</p></main>;
   return <Shell source={source} />;
+}
+
+/** Asks for the token of a server that was opened without it. */
+function Locked({ message, onToken }: { message: string; onToken: (token: string) => void }) {
+  const [token, setToken] = useState("");
+  return (
+    <main>
+      <form class="token" onSubmit={(e) => {
+        e.preventDefault();
+        onToken(token.trim());
+      }}>
+        <h1>{texts.token.title}</h1>
+        <p role="alert">{message}</p>
+        <label>{texts.token.label} <input type="password" autocomplete="off" required value={token} onInput={(e) => setToken(e.currentTarget.value)} /></label>
+        <button type="submit">{texts.token.open}</button>
+      </form>
+    </main>
+  );
 }
 
 async function open(block: HTMLElement | null): Promise<Source> {

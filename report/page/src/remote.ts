@@ -8,12 +8,20 @@ import { texts } from "./texts";
 
 const tokenKey = "erreval-token";
 
+/** The server does not know the token that it was asked with, or got none. */
+export class TokenError extends Error {}
+
+/** Keeps a token for this tab. */
+export function keepToken(token: string): void {
+  sessionStorage.setItem(tokenKey, token);
+}
+
 /** Takes the token out of the address, so that it is neither shown nor shared, and keeps it for this tab. */
 export function takeToken(): string {
   const hash = location.hash.slice(1);
   const found = /^token=([^&]+)&?(.*)$/s.exec(hash);
   if (found) {
-    sessionStorage.setItem(tokenKey, decodeURIComponent(found[1]!));
+    keepToken(decodeURIComponent(found[1]!));
     history.replaceState(null, "", location.pathname + location.search + (found[2] ? "#" + found[2] : ""));
   }
   return sessionStorage.getItem(tokenKey) ?? "";
@@ -84,7 +92,7 @@ async function send(name: string, token: string, body?: unknown, signal?: AbortS
   }
   if (response.ok) return response;
   if (response.status === 401 || response.status === 403) {
-    throw new Error(texts.errors.token);
+    throw new TokenError(texts.errors.token);
   }
   throw new Error(messageOf(await response.text()) || texts.errors.status(response.status));
 }

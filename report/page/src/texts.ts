@@ -36,7 +36,7 @@ export const texts = {
 
   errors: {
     noAnswer: "erreval serve does not answer. Is it still running? Start it again, and open the address that it prints.",
-    token: "The token is missing, or belongs to another run. Open the address that erreval serve printed, with #token= at its end.",
+    token: "The token is missing, or belongs to another run. Open the address that erreval serve printed, with #token= at its end, or give the token here.",
     status: (code: number) => `erreval serve answered with status ${code}. Its terminal may say more; reload the page to try again.`,
     data: "The data in this file cannot be read; it may have been cut short. Write the report again with erreval report.",
     browser: "This browser cannot unpack the data. Use Chrome or Edge from 103, Firefox from 113, or Safari from 16.4.",
@@ -46,6 +46,8 @@ export const texts = {
     retry: "Try again",
     unknown: (names: string[]) => `The address names what is not here, and it was left out: ${names.join("; ")}.`,
   },
+
+  token: { title: "This page needs a token", label: "Token", open: "Open" },
 
   filter: {
     title: "Filter",
