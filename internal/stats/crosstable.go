@@ -11,24 +11,6 @@ type CrossTable struct {
 	Both, OnlyA, OnlyB, Neither int
 }
 
-// NewCrossTable counts a and b, which have the same length.
-func NewCrossTable(a, b []bool) CrossTable {
-	var t CrossTable
-	for i := range a {
-		switch {
-		case a[i] && b[i]:
-			t.Both++
-		case a[i]:
-			t.OnlyA++
-		case b[i]:
-			t.OnlyB++
-		default:
-			t.Neither++
-		}
-	}
-	return t
-}
-
 // Phi is the correlation of the two, in -1..1 (Yule 1912). NaN where one of them holds in all rows or in none.
 func (t CrossTable) Phi() float64 {
 	both, onlyA, onlyB, neither := float64(t.Both), float64(t.OnlyA), float64(t.OnlyB), float64(t.Neither)

@@ -131,10 +131,6 @@ func TestCrossTablesEqualScipyAndStatsmodels(t *testing.T) {
 			near9(t, "Holm", got[i+1], &want)
 		}
 	}
-	got := NewCrossTable([]bool{true, true, true, false, false, false}, []bool{true, true, false, true, false, false})
-	if want := (CrossTable{2, 1, 1, 2}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
 }
 
 func BenchmarkAssign(b *testing.B) {
