@@ -3,7 +3,6 @@ package discover
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -58,9 +57,7 @@ func (r *Result) Publish(ctx context.Context, o PublishOptions) (*issues.List, e
 		issue.Count = len(g.Members)
 		r.describe(issue, g.Members)
 	}
-	if err := r.setShares(ctx, l, &o.Intervals); err != nil {
-		return nil, err
-	}
+	r.setShares(l, o.Intervals.Group)
 	return l, r.relate(ctx, l, o)
 }
 
@@ -99,63 +96,34 @@ func (r *Result) describe(issue *issues.Issue, members []int) {
 func judged(item *Item) bool { return item.Finding.IsKnown() }
 
 // setShares computes the share of each issue in the rows that were looked at.
-func (r *Result) setShares(ctx context.Context, l *issues.List, o *report.IntervalOptions) error {
-	looked := 0
-	groups := map[string]int{}
+func (r *Result) setShares(l *issues.List, group string) {
+	groups, rows := map[string]int{}, []float64{}
 	groupOf := make([]int, len(r.Items))
 	for i, item := range r.Items {
-		groupOf[i] = -1
 		if !judged(item) {
 			continue
 		}
-		looked++
 		n, ok := groups[item.Group]
 		if !ok {
 			n = len(groups)
-			groups[item.Group] = n
+			groups[item.Group], rows = n, append(rows, 0)
 		}
 		groupOf[i] = n
+		rows[n]++
 	}
 	for n := range l.Issues {
-		issue := &l.Issues[n]
-		issue.Share, issue.Low, issue.High = report.Undefined, report.Undefined, report.Undefined
-		if looked > 0 {
-			issue.Share = report.Number(float64(issue.Count) / float64(looked))
+		having := make([]float64, len(rows))
+		for _, i := range r.Issues[n].Members {
+			having[groupOf[i]]++
+		}
+		issue, sums := &l.Issues[n], stats.SumsOf(having, rows)
+		low, high := sums.ShareInterval()
+		issue.Share, issue.Low, issue.High = report.Number(sums.Mean()), report.Number(low), report.Number(high)
+	}
+	if len(rows) > 0 {
+		l.Interval = "of rows"
+		if group != "" {
+			l.Interval = "of groups of rows with the same " + group
 		}
 	}
-	if o.Method != report.Bootstrap || looked == 0 {
-		return nil
-	}
-	samples, err := stats.Bootstrap(ctx, len(groups), o.Resamples, o.Seed, func(weight []int32) []float64 {
-		return r.resampledShares(groupOf, weight)
-	})
-	for n := range l.Issues {
-		at := stats.ShareInterval(float64(l.Issues[n].Share), stats.Column(samples, n), len(groups))
-		l.Issues[n].Low, l.Issues[n].High = report.Number(at.Low), report.Number(at.High)
-	}
-	l.Interval = "percentile bootstrap over rows"
-	if o.Group != "" {
-		l.Interval = "percentile bootstrap over groups of rows with the same " + o.Group
-	}
-	return err
-}
-
-// resampledShares are the issues' shares where the groups have weights.
-func (r *Result) resampledShares(groupOf []int, weight []int32) []float64 {
-	total := 0.0
-	for _, g := range groupOf {
-		if g >= 0 {
-			total += float64(weight[g])
-		}
-	}
-	shares := make([]float64, len(r.Issues))
-	for n, issue := range r.Issues {
-		for _, i := range issue.Members {
-			shares[n] += float64(weight[groupOf[i]])
-		}
-		if shares[n] /= total; total == 0 {
-			shares[n] = math.NaN()
-		}
-	}
-	return shares
 }

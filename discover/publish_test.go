@@ -60,7 +60,7 @@ func TestRelations(t *testing.T) {
 		r.Issues = append(r.Issues, g)
 	}
 	l, err := r.Publish(context.Background(), PublishOptions{Labels: []string{"Vague", "Grammar Error"},
-		Intervals: report.IntervalOptions{Method: report.Bootstrap, Resamples: 200, Seed: 1}})
+		Intervals: report.IntervalOptions{Resamples: 200, Seed: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

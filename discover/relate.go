@@ -30,7 +30,7 @@ func (r *Result) relate(ctx context.Context, l *issues.List, o PublishOptions) e
 	ones := slices.Repeat([]int32{1}, len(x.groups))
 	counts := x.count(ones)
 	var samples [][]float64
-	if o.Intervals.Method == report.Bootstrap {
+	if o.Intervals.Resamples > 0 {
 		var err error
 		samples, err = stats.Bootstrap(ctx, len(x.groups), o.Intervals.Resamples, o.Intervals.Seed,
 			func(weight []int32) []float64 { return x.count(weight).phis() })

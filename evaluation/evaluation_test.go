@@ -42,7 +42,7 @@ func numbers(r map[string]report.Figure, keys ...string) string {
 // A type that the model judges in no row is left out of gold labels too: b is right, of c the other error counts.
 func TestLabelsNotJudged(t *testing.T) {
 	o := DefaultLabelOptions(questions(t))
-	o.Intervals.Method = report.None
+	o.Intervals.Resamples = 0
 	labels, err := NewLabels(o)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestLabelsNotJudged(t *testing.T) {
 // with b1 as wrong fn is 2: 2 ÷ (2 + 1 + 2).
 func TestLabelsLeavesOutRowsWithoutPrediction(t *testing.T) {
 	o := DefaultLabelOptions(questions(t))
-	o.Confusion, o.Intervals.Method = true, report.None
+	o.Confusion, o.Intervals.Resamples = true, 0
 	labels, err := NewLabels(o)
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +143,6 @@ func TestLabelsErrors(t *testing.T) {
 			want: "--min-support -1: a number of rows", kind: isOption},
 		"too few resamples": {change: func(o *LabelOptions) { o.Intervals.Resamples = -1 },
 			want: "--bootstrap -1: a number of resamples", kind: isOption},
-		"Wilson's": {change: func(o *LabelOptions) { o.Intervals.Method = report.Wilson },
-			want: "--interval wilson: these figures", kind: isOption},
 	} {
 		o := DefaultLabelOptions(questions(t))
 		if c.change != nil {
@@ -217,7 +215,7 @@ const (
 // people.
 func TestScoresByHand(t *testing.T) {
 	o := DefaultScoreOptions(questions(t))
-	o.Human, o.Intervals.Method = []HumanScores{{"fluency", []string{"h"}}}, report.None
+	o.Human, o.Intervals.Resamples = []HumanScores{{"fluency", []string{"h"}}}, 0
 	r, err := measureScores(t, o, rated, perfect)
 	if err != nil {
 		t.Fatal(err)

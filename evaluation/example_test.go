@@ -8,7 +8,6 @@ import (
 
 	"github.com/erreval/erreval/dataset"
 	"github.com/erreval/erreval/evaluation"
-	"github.com/erreval/erreval/report"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -31,7 +30,7 @@ func Example() {
 	}
 
 	o := evaluation.DefaultLabelOptions(tax)
-	o.Intervals.Method = report.None // three passages tell too little
+	o.Intervals.Resamples = 0 // three passages tell too little
 	labels, err := evaluation.NewLabels(o)
 	if err != nil {
 		log.Fatal(err)

@@ -122,7 +122,7 @@ func (i *Issues) ComputeReport(ctx context.Context) (*IssueReport, error) {
 	p := i.partitions()
 	r.GoldGroups, r.FoundGroups, r.Clustered = len(p.goldNames), len(p.foundIDs), len(p.rows)
 	var samples []issueSample
-	if i.o.Intervals.Method == report.Bootstrap {
+	if i.o.Intervals.Resamples > 0 {
 		var err error
 		samples, err = stats.Bootstrap(ctx, groups, i.o.Intervals.Resamples, i.o.Intervals.Seed,
 			func(weight []int32) issueSample { return i.sample(groupOf, weight) })
@@ -185,7 +185,7 @@ func (i *Issues) compareGroups(r *IssueReport, p *partitions, groupOf []int, gro
 	r.ARI.Value, r.V.Value = report.Number(c.AdjustedRand()), report.Number(v.V)
 	r.Homogeneity.Value, r.Completeness.Value = report.Number(v.Homogeneity), report.Number(v.Completeness)
 	blocks := min(groups, maxBlocks)
-	if blocks < 2 || i.o.Intervals.Method == report.None {
+	if blocks < 2 || i.o.Intervals.Resamples == 0 {
 		return
 	}
 	without := make([]float64, blocks)

@@ -80,7 +80,7 @@ func TestIssuesAgainstScikitLearn(t *testing.T) {
 			}
 		}
 		i, err := NewIssues(IssueOptions{Taxonomy: task, List: list, Sentence: "issue", Cluster: "cluster", Verdict: "same",
-			Intervals: report.IntervalOptions{Method: report.Bootstrap, Resamples: 50, Seed: 1}})
+			Intervals: report.IntervalOptions{Resamples: 50, Seed: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func (o *LabelOptions) Validate() error {
 	if o.MinSupport < 0 {
 		return report.OptionErrorf("--min-support %d: a number of rows, 0 or more", o.MinSupport)
 	}
-	if err := checkIntervals(&o.Intervals); err != nil {
+	if err := o.Intervals.Validate(); err != nil {
 		return err
 	}
 	if o.Verdict != "" && o.Taxonomy.NoErrorIndex() < 0 {

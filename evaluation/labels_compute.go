@@ -119,7 +119,7 @@ func (data *labelData) resample(ctx context.Context, subjects *labelSubjects) (*
 func (data *labelData) newReport(metrics []stats.Metric) *LabelReport {
 	o := &data.o
 	return &LabelReport{Taxonomy: o.Taxonomy.ID(), Gold: data.gold.file, Where: o.Where, Group: o.Intervals.Group,
-		Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
+		Resamples: o.Intervals.Resamples, Seed: o.Intervals.Seed, Level: stats.Level, MinSupport: o.MinSupport,
 		Verdicts: data.countVerdicts(), Rows: data.gold.counts, Scored: len(data.rows), Groups: data.groups,
 		by: o.By, metrics: metrics, warnings: data.warnings()}
 }
@@ -175,8 +175,8 @@ func (data *labelData) measureFile(p *predictionSet, s labelSubject) LabelledFil
 
 // addPerLabel adds what LabelOptions.PerLabel asks for.
 func (data *labelData) addPerLabel(r *LabelledFile, p *predictionSet, s labelSubject) {
-	figure := func(value report.Number, sums *stats.ShareSums) report.Figure {
-		low, high := sums.Wilson()
+	figure := func(value report.Number, sums *stats.GroupSums) report.Figure {
+		low, high := sums.ShareInterval()
 		return report.Figure{Value: value, Low: report.Number(low), High: report.Number(high)}
 	}
 	table := &stats.Table{Gold: data.labels, Pred: selectRows(p.labels, data.rows), Prob: selectRows(p.probs, data.rows),

@@ -133,7 +133,7 @@ func (l *Lift) CountGroups() int { return len(l.groups) }
 
 // ComputeRows gives a LiftRow for every dimension of the taxonomy. The error is the context's.
 func (l *Lift) ComputeRows(ctx context.Context, o report.IntervalOptions) ([]LiftRow, error) {
-	samples, err := stats.Bootstrap(ctx, len(l.groups), countResamples(&o), o.Seed, func(weight []int32) []float64 {
+	samples, err := stats.Bootstrap(ctx, len(l.groups), o.Resamples, o.Seed, func(weight []int32) []float64 {
 		out := make([]float64, len(l.dimensions))
 		for i, d := range l.dimensions {
 			vanilla, aware := d.means(weight)

@@ -21,26 +21,8 @@ type resampled[S any] struct {
 // resample computes the values of all subjects, with each group counted as often as weight says (nil: once).
 func resample[S any](ctx context.Context, metrics []stats.Metric, groups int, o *report.IntervalOptions,
 	values func(weight []int32) S) (*resampled[S], error) {
-	samples, err := stats.Bootstrap(ctx, groups, countResamples(o), o.Seed, values)
+	samples, err := stats.Bootstrap(ctx, groups, o.Resamples, o.Seed, values)
 	return &resampled[S]{metrics, values(nil), samples}, err
-}
-
-func countResamples(o *report.IntervalOptions) int {
-	if o.Method == report.None {
-		return 0
-	}
-	return o.Resamples
-}
-
-func checkIntervals(o *report.IntervalOptions) error {
-	switch {
-	case o.Resamples < 0:
-		return report.OptionErrorf("--bootstrap %d: a number of resamples, 0 for no intervals", o.Resamples)
-	case o.Method != report.Bootstrap && o.Method != report.None:
-		return report.OptionErrorf("--interval %s: these figures have intervals by %s, or %s",
-			o.Method, report.Bootstrap, report.None)
-	}
-	return nil
 }
 
 // figures are those of one subject by the metrics' keys; of selects its values, in the order of metrics.

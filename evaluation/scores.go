@@ -69,7 +69,7 @@ func (o *ScoreOptions) Validate() error {
 	if err := o.checkHuman(); err != nil {
 		return err
 	}
-	if err := checkIntervals(&o.Intervals); err != nil {
+	if err := o.Intervals.Validate(); err != nil {
 		return err
 	}
 	switch {

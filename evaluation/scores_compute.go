@@ -206,7 +206,7 @@ func (data *scoreData) values(weight []int32) []setValues {
 func (data *scoreData) newReport() *ScoreReport {
 	o := &data.o
 	return &ScoreReport{Taxonomy: o.Taxonomy.ID(), Where: o.Where, Human: map[string][]string{}, Group: o.Intervals.Group,
-		Groups: data.groups, Resamples: countResamples(&o.Intervals), Seed: o.Intervals.Seed, Level: stats.Level,
+		Groups: data.groups, Resamples: o.Intervals.Resamples, Seed: o.Intervals.Seed, Level: stats.Level,
 		Low: o.Low, High: o.High, Systems: data.systems, Rows: len(data.rows), Files: []ScoredFile{},
 		input: data.sets[0].file, data: data}
 }

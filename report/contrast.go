@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/erreval/erreval/internal/stats"
@@ -19,39 +18,33 @@ type Contrast struct {
 	PHolm      Number `json:"p_holm"` // corrected for the number of columns
 
 	column, system int
-	few            bool // groups of one of the systems
 }
 
-// isSettled tells whether the difference is taken for one: where groups are not few, and the interval, which is wider
-// than what was resampled where that shows no spread, excludes 0 as well.
-func (c *Contrast) isSettled() bool {
-	return !c.few && float64(c.PHolm) <= 1-stats.Level && c.Low*c.High > 0
-}
+// isSettled tells whether the difference is taken for one.
+func (c *Contrast) isSettled() bool { return float64(c.PHolm) < 1-stats.Level }
 
-// contrast compares two systems in each column, the best first; of three or more, the best in the column with the one
-// from which it differs with the largest p. Systems of few groups are not among three or more.
-func (s *Stats) contrast(samples [][][]float64, groups []int) {
+// contrast compares two systems in each column; of three or more, the best and the second best in it. Systems of few
+// groups, where others have more, are not among three or more.
+func (s *Stats) contrast() {
+	first, most := s.shown()[0], 0
 	for i := range s.Systems {
-		s.Systems[i].few = groups[i] < FewGroups && slices.Max(groups) >= FewGroups
+		most = max(most, s.Systems[i].cells[first].sums.Groups)
 	}
-	order := s.order()
-	several := len(order) > 2
-	enough := slicesWithout(order, func(i int) bool { return groups[i] < FewGroups })
-	s.few = len(order) - len(enough)
-	if several {
-		order = enough
+	for i := range s.Systems {
+		s.Systems[i].few = most >= FewGroups && s.Systems[i].cells[first].sums.Groups < FewGroups
 	}
-	if len(order) < 2 || several && samples == nil {
+	systems := s.order()
+	if len(systems) > 2 {
+		systems = slicesWithout(systems, func(i int) bool { return s.Systems[i].few })
+		s.few = len(s.Systems) - len(systems)
+	}
+	if len(systems) < 2 {
 		return
 	}
 	var p []float64
 	for _, c := range s.shown() {
-		a, others := order[0], order[1:]
-		if several {
-			a, others = s.bestIn(c, order)
-		}
-		if nearest, ok := s.nearest(samples, groups, c, a, others); ok {
-			s.Differences, p = append(s.Differences, nearest), append(p, float64(nearest.P))
+		if d := s.contrastIn(c, systems); d.Value.Defined() {
+			s.Differences, p = append(s.Differences, d), append(p, float64(d.P))
 		}
 	}
 	for i, corrected := range stats.Holm(p) {
@@ -59,64 +52,41 @@ func (s *Stats) contrast(samples [][][]float64, groups []int) {
 	}
 }
 
-// nearest compares a system in a column with others, and gives the comparison of the largest p; false without any.
-func (s *Stats) nearest(samples [][][]float64, groups []int, c, a int, others []int) (most Contrast, found bool) {
-	for _, b := range others {
-		x, y := s.Systems[a].cells[c].Share.Share, s.Systems[b].cells[c].Share.Share
-		if !x.Defined() || !y.Defined() {
-			continue
-		}
-		values := resampled(samples, func(means [][]float64) float64 { return means[a][c] - means[b][c] })
-		d := Contrast{Of: s.columns[c].title(), System: s.Systems[a].Name, Than: s.Systems[b].Name,
-			Difference: NewDifference(float64(x-y), values), PHolm: Undefined, column: c, system: a,
-			few: min(groups[a], groups[b]) < FewGroups}
-		if d.Better = Lower; s.columns[c].isBetterHigh() {
-			d.Better = Higher
-		}
-		if s.columns[c].kind != kindScore {
-			i := stats.ApartInterval(float64(y), float64(x), values, groups[b], groups[a])
-			d.Low, d.High = Number(i.Low), Number(i.High)
-		}
-		if !found || d.P > most.P {
-			most, found = d, true
-		}
+// contrastIn compares systems in a column.
+func (s *Stats) contrastIn(c int, systems []int) Contrast {
+	if len(s.Systems) > 2 {
+		systems = s.bestFirst(c, systems)
 	}
-	return most, found
+	a, b := &s.Systems[systems[0]], &s.Systems[systems[1]]
+	test, better := stats.ApartShares, Lower
+	if s.columns[c].kind == kindScore {
+		test = stats.ApartMeans
+	}
+	if s.columns[c].isBetterHigh() {
+		better = Higher
+	}
+	d := Contrast{Of: s.columns[c].title(), System: a.Name, Than: b.Name,
+		Difference: DifferenceOf(test(b.cells[c].sums, a.cells[c].sums)), column: c, system: systems[0]}
+	d.Better = better
+	return d
 }
 
-// bestIn gives the best of some systems in a column, and the others.
-func (s *Stats) bestIn(c int, systems []int) (best int, others []int) {
-	rank := func(i int) float64 {
-		x := float64(s.Systems[i].cells[c].Share.Share)
-		switch {
-		case math.IsNaN(x):
-			return math.Inf(-1)
-		case s.columns[c].isBetterHigh():
-			return x
-		}
-		return -x
+// bestFirst orders systems by a column. Those of which nothing is known come last.
+func (s *Stats) bestFirst(c int, systems []int) []int {
+	sign := Number(-1)
+	if s.columns[c].isBetterHigh() {
+		sign = 1
 	}
-	best = systems[0]
-	for _, i := range systems {
-		if rank(i) > rank(best) {
-			best = i
-		}
-	}
-	return best, slicesWithout(systems, func(i int) bool { return i == best })
+	return slices.SortedStableFunc(slices.Values(systems), func(i, j int) int { // NaN stands behind every number
+		return cmp.Compare(sign*s.Systems[j].cells[c].Share.Share, sign*s.Systems[i].cells[c].Share.Share)
+	})
 }
 
 // contrastSection shows what is between two systems.
 func (s *Stats) contrastSection() Section {
-	out := Section{Table: NewTable("", "difference")}
-	resampled := s.Interval.Method == Bootstrap
-	if resampled {
-		out.Table = NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")
-		out.Notes = []string{fmt.Sprintf("* p at most %.2f by Holm's correction for %s; groups of both systems are "+
-			"resampled together", 1-s.Interval.Level, words.Plural(len(s.Differences), "row", "rows"))}
-	}
-	if s.few > 0 && resampled {
-		out.Notes = []string{fmt.Sprintf("a system has fewer than %d groups: no difference is marked", FewGroups)}
-	}
+	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected"),
+		Notes: []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s", 1-s.Interval.Level,
+			words.Plural(len(s.Differences), "row", "rows"))}}
 	for _, d := range s.Differences {
 		column, scale, format := &s.columns[d.column], Number(100), "%+.1f"
 		if column.kind == kindScore {
@@ -126,12 +96,9 @@ func (s *Stats) contrastSection() Section {
 		if d.isSettled() {
 			text = "*" + text
 		}
-		line := []any{cmp.Or(column.name, column.title()), text}
-		if resampled {
-			line = append(line, rangeText(scale*d.Low, scale*d.High, format), d.P.As("%.3f"), d.PHolm.As("%.3f"))
-		}
 		out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than)
-		out.Table.Rows = append(out.Table.Rows, line)
+		out.Table.Rows = append(out.Table.Rows, []any{cmp.Or(column.name, column.title()), text,
+			rangeText(scale*d.Low, scale*d.High, format), d.P.As("%.3f"), d.PHolm.As("%.3f")})
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"

@@ -54,6 +54,8 @@ type LabelDiff struct {
 	Difference Number   `json:"difference"` // of the shares, B minus A
 	Low        Number   `json:"low"`        // of the paired interval
 	High       Number   `json:"high"`
+	P          Number   `json:"p"`          // two-sided, that the difference is not 0
+	PHolm      Number   `json:"p_holm"`     // corrected for the number of error types; of WithoutError P itself
 	Gained     int      `json:"gained"`     // rows that have it in B alone
 	Lost       int      `json:"lost"`       // rows that have it in A alone
 	GainedIDs  []string `json:"gained_ids"` // the first Examples, in B's order
@@ -62,7 +64,7 @@ type LabelDiff struct {
 
 type diffRow struct {
 	*dataset.Row
-	group     string             // by which intervals resample
+	group     string             // see DiffOptions.Group
 	diagnosis *dataset.Diagnosis // nil if there is none
 }
 
@@ -70,7 +72,7 @@ type diffRow struct {
 type DiffOptions struct {
 	Taxonomy     *taxonomy.Taxonomy
 	Where        map[string]string // column to the value that rows must have there; nil chooses all
-	Intervals    IntervalOptions   // Bootstrap or None
+	Group        string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	SameTextOnly bool              // leave rows with changed text out of the shares
 	Thresholds   []Thresholds      // of the files
 }
@@ -92,11 +94,8 @@ type sideRow struct {
 	has       []bool // nil if untagged
 }
 
-// NewComparison starts without rows. The error is that of IntervalOptions.Validate.
-func NewComparison(o DiffOptions) (*Comparison, error) {
-	if err := o.Intervals.Validate(); err != nil {
-		return nil, err
-	}
+// NewComparison starts without rows.
+func NewComparison(o DiffOptions) *Comparison {
 	s := newScheme(o.Taxonomy)
 	c := &Comparison{tagged: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, scheme: s, options: o,
 		pairing: dataset.NewPairing(o.Taxonomy), sums: newSums(1 + 2*(1+len(s.labels)))}
@@ -108,7 +107,7 @@ func NewComparison(o DiffOptions) (*Comparison, error) {
 	for _, y := range s.labels {
 		c.diff.Labels = append(c.diff.Labels, newLabelDiff(y.Name, y.Code))
 	}
-	return c, nil
+	return c
 }
 
 func newLabelDiff(name, code string) LabelDiff {
@@ -130,7 +129,7 @@ func (c *Comparison) readSide(ctx context.Context, file string, read func() (*da
 	side int) error {
 	before := len(c.tagged.faults)
 	err := c.tagged.Each(ctx, file, read, func(row *dataset.Row, d *dataset.Diagnosis) error {
-		group, err := GroupOf(row, c.options.Taxonomy, c.options.Intervals.Group)
+		group, err := GroupOf(row, c.options.Taxonomy, c.options.Group)
 		if err != nil {
 			return err
 		}
@@ -215,11 +214,7 @@ func (c *Comparison) compareErrors(a *sideRow, b []bool) {
 		d.ChangedLabels++
 	}
 	d.WithoutError.addRow(a.id, !slices.Contains(a.has, true), !slices.Contains(b, true))
-	group := ""
-	if c.options.Intervals.Method == Bootstrap {
-		group = a.group
-	}
-	rows, foundA, foundB := splitCells(c.sums.of(group, 0))
+	rows, foundA, foundB := splitCells(c.sums.of(a.group, 0))
 	*rows++
 	countErrors(foundA, a.has)
 	countErrors(foundB, b)
@@ -229,12 +224,6 @@ func (c *Comparison) compareErrors(a *sideRow, b []bool) {
 }
 
 func (l *LabelDiff) addRow(id string, a, b bool) {
-	if a {
-		l.A.Rows++
-	}
-	if b {
-		l.B.Rows++
-	}
 	switch {
 	case b && !a:
 		l.Gained++
@@ -252,24 +241,23 @@ func addExample(ids []string, id string) []string {
 	return append(ids, id)
 }
 
-// ComputeDiff computes shares and intervals. It is an error if no row can be compared; otherwise the error is the
-// context's.
-func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
+// ComputeDiff computes shares and intervals. It is an error if no row can be compared.
+func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
 	c.comparePairs()
-	d.eachLabel(func(_ int, l *LabelDiff) {
-		l.A, l.B = newShare(l.A.Rows, d.Compared), newShare(l.B.Rows, d.Compared)
-		l.Difference, l.Low, l.High = l.B.Share-l.A.Share, Undefined, Undefined
-	})
-	d.Interval = c.options.Intervals.describe(len(c.sums.groups))
+	d.Interval = Interval{Level: stats.Level, Group: c.options.Group, Groups: len(c.sums.groups)}
 	d.warnings = append(c.tagged.warnings(), FileWarning{Notes: d.Pairing.Notes(d.A.File, d.B.File)})
 	if d.Compared == 0 {
 		return nil, c.nothingCompared()
 	}
-	if c.options.Intervals.Method == Bootstrap {
-		if err := c.computeIntervals(ctx); err != nil {
-			return nil, err
-		}
+	d.eachLabel(c.computeShares)
+	p := make([]float64, len(d.Labels))
+	for k := range d.Labels {
+		p[k] = float64(d.Labels[k].P)
+	}
+	d.WithoutError.PHolm = d.WithoutError.P
+	for k, corrected := range stats.Holm(p) {
+		d.Labels[k].PHolm = Number(corrected)
 	}
 	return d, nil
 }
@@ -287,30 +275,18 @@ func (c *Comparison) nothingCompared() error {
 		rowsText(c.diff.Both), a.Untagged, a.File, b.Untagged, b.File, c.diff.ChangedText)
 }
 
-// diffShares are the shares of rows without error, then of those with each error type.
-type diffShares struct{ a, b, difference []float64 }
-
-func (c *Comparison) computeIntervals(ctx context.Context) error {
-	samples, err := resample(ctx, c.sums, &c.options.Intervals, 1, func(total [][]float64) (s diffShares) {
-		rows, foundA, foundB := splitCells(total[0])
-		for k := range foundA {
-			a, b := foundA[k] / *rows, foundB[k] / *rows
-			s.a, s.b, s.difference = append(s.a, a), append(s.b, b), append(s.difference, b-a)
-		}
-		return s
-	})
-	if err != nil {
-		return err
+// computeShares computes the shares of rows without error (0), or with an error type, and their difference.
+func (c *Comparison) computeShares(place int, l *LabelDiff) {
+	var a, b, change stats.GroupSums
+	for _, cells := range c.sums.values {
+		rows, foundA, foundB := splitCells(cells)
+		a.AddGroup(foundA[place], *rows)
+		b.AddGroup(foundB[place], *rows)
+		change.AddGroup(foundB[place]-foundA[place], *rows)
 	}
-	c.diff.eachLabel(func(k int, l *LabelDiff) {
-		groups, of := len(c.sums.groups), float64(c.diff.Compared)
-		setShareInterval(&l.A, samples, groups, func(s diffShares) float64 { return s.a[k] })
-		setShareInterval(&l.B, samples, groups, func(s diffShares) float64 { return s.b[k] })
-		i := stats.PairedInterval(float64(l.Lost)/of, float64(l.Gained)/of,
-			resampled(samples, func(s diffShares) float64 { return s.difference[k] }), groups)
-		l.Low, l.High = Number(i.Low), Number(i.High)
-	})
-	return nil
+	l.A, l.B = newShare(&a), newShare(&b)
+	difference := DifferenceOf(stats.PairedShares(float64(l.Lost), &change))
+	l.Difference, l.Low, l.High, l.P = difference.Value, difference.Low, difference.High, difference.P
 }
 
 // Warnings say what the figures leave out.

@@ -56,11 +56,12 @@ func rowsText(n int) string { return words.Plural(n, "row", "rows") }
 
 func (d *Diff) tables() (changes, examples Table) {
 	changes.Columns = []Column{{"error", false}, {"code", false}, {"A", true}, {"B", true}, {"points", true},
-		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"gained", true}, {"lost", true}}
+		{fmt.Sprintf("%.0f %% interval", 100*d.Interval.Level), true}, {"p, corrected", true}, {"gained", true},
+		{"lost", true}}
 	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
 	d.eachLabel(func(_ int, l *LabelDiff) {
 		changes.Rows = append(changes.Rows, []any{l.Label, l.Code, l.A.Share.As(InPercent), l.B.Share.As(InPercent),
-			(100 * l.Difference).As("%+.1f"), rangeText(100*l.Low, 100*l.High, "%+.1f"), l.Gained, l.Lost})
+			(100 * l.Difference).As("%+.1f"), rangeText(100*l.Low, 100*l.High, "%+.1f"), l.PHolm.As("%.3f"), l.Gained, l.Lost})
 		if l.Gained > 0 {
 			examples.Rows = append(examples.Rows, []any{l.Label, "gained", l.Gained, shortIDs(l.GainedIDs)})
 		}

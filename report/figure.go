@@ -129,7 +129,7 @@ func (f Figure) String() string { return f.Text("") }
 // Difference is that of two figures on the same rows.
 type Difference struct {
 	Figure
-	P Number `json:"p"` // two-sided, that the difference is not 0; undefined without resamples
+	P Number `json:"p"` // two-sided, that the difference is not 0; undefined where nothing tells
 }
 
 // NewDifference is NewFigure of a difference, with its p-value.
@@ -139,6 +139,11 @@ func NewDifference(value float64, resampled []float64) Difference {
 		d.P = Number(stats.PairedP(resampled))
 	}
 	return d
+}
+
+// DifferenceOf is a difference of shares or means of rows.
+func DifferenceOf(d stats.Difference) Difference {
+	return Difference{Figure{Value: Number(d.Value), Low: Number(d.Low), High: Number(d.High)}, Number(d.P)}
 }
 
 // Text is the figure's text, followed by the p-value if there is one.
@@ -151,4 +156,9 @@ func (d Difference) Text(format string) string {
 }
 
 // Percent is the share of n in a whole, as in "12.5 %"; "–" if the whole is 0.
-func Percent(n, of int) string { return newShare(n, of).Share.Text(InPercent) }
+func Percent(n, of int) string {
+	if of == 0 {
+		return Undefined.Text(InPercent)
+	}
+	return Number(float64(n) / float64(of)).Text(InPercent)
+}

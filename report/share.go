@@ -1,10 +1,7 @@
 package report
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,77 +57,45 @@ type Share struct {
 	High  Number `json:"high"`
 }
 
-func newShare(rows, of int) Share {
-	s := Share{Rows: rows, Share: Undefined, Low: Undefined, High: Undefined}
-	if of > 0 {
-		s.Share = Number(float64(rows) / float64(of))
-	}
-	return s
+func newShare(s *stats.GroupSums) Share {
+	low, high := s.ShareInterval()
+	return Share{int(s.Sum), Number(s.Mean()), Number(low), Number(high)}
 }
 
-// setShareInterval sets the interval by what value finds in each resample of so many groups.
-func setShareInterval[S any](s *Share, samples []S, groups int, value func(S) float64) {
-	i := stats.ShareInterval(float64(s.Share), resampled(samples, value), groups)
-	s.Low, s.High = Number(i.Low), Number(i.High)
-}
-
-func resampled[S any](samples []S, value func(S) float64) []float64 {
-	values := make([]float64, len(samples))
-	for i, s := range samples {
-		values[i] = value(s)
-	}
-	return values
-}
-
-// Methods of intervals.
-const (
-	Bootstrap = "bootstrap" // resamples groups of rows, as the passages
-	Wilson    = "wilson"    // takes rows as independent
-	None      = "none"
-)
-
-// Interval says how intervals were computed.
+// Interval says of which groups of rows the intervals are.
 type Interval struct {
-	Method    string  `json:"method"` // Bootstrap, Wilson or None
-	Level     float64 `json:"level"`  // 0.95
-	Group     string  `json:"group,omitempty"`
-	Groups    int     `json:"groups,omitempty"`    // of the rows that the figures use
-	Resamples int     `json:"resamples,omitempty"` // of a bootstrap
-	Seed      uint64  `json:"seed,omitempty"`
+	Level  float64 `json:"level"` // 0.95
+	Group  string  `json:"group,omitempty"`
+	Groups int     `json:"groups"` // of the rows that the figures use
 }
 
-// IntervalOptions say how to compute them.
+// facts are the interval's lines in a report.
+func (i *Interval) facts() []string {
+	of := rowsText(i.Groups)
+	if i.Group != "" {
+		of = fmt.Sprintf("%d groups of rows (by %s)", i.Groups, i.Group)
+	}
+	return []string{fmt.Sprintf("%.0f %% intervals and p-values: of %s", 100*i.Level, of)}
+}
+
+// IntervalOptions say how intervals are resampled.
 type IntervalOptions struct {
-	Method    string // Bootstrap, Wilson or None
 	Group     string // what the groups are, for the report; "" if each row is its own
-	Resamples int    // of a bootstrap; at least 1
+	Resamples int    // of a bootstrap; 0 for no intervals
 	Seed      uint64
 }
 
 // DefaultIntervals resample 1000 times.
 func DefaultIntervals() IntervalOptions {
-	return IntervalOptions{Method: Bootstrap, Resamples: stats.DefaultResamples, Seed: 1}
+	return IntervalOptions{Resamples: stats.DefaultResamples, Seed: 1}
 }
 
-// Validate reports every fault, each an *OptionError.
+// Validate reports a fault as an *OptionError.
 func (o *IntervalOptions) Validate() error {
-	var errs []error
-	if o.Method != Bootstrap && o.Method != Wilson && o.Method != None {
-		errs = append(errs, OptionErrorf("--interval: interval %q: it is %s, %s or %s", o.Method, Bootstrap, Wilson, None))
+	if o.Resamples < 0 {
+		return OptionErrorf("--bootstrap %d: a number of resamples, 0 for no intervals", o.Resamples)
 	}
-	if o.Resamples < 0 || o.Method == Bootstrap && o.Resamples == 0 {
-		errs = append(errs, OptionErrorf("--bootstrap: %d resamples: a bootstrap needs at least 1, better %d",
-			o.Resamples, stats.DefaultResamples))
-	}
-	return errors.Join(errs...)
-}
-
-func (o *IntervalOptions) describe(groups int) Interval {
-	i := Interval{Method: o.Method, Level: stats.Level}
-	if o.Method == Bootstrap {
-		i.Group, i.Groups, i.Resamples, i.Seed = o.Group, groups, o.Resamples, o.Seed
-	}
-	return i
+	return nil
 }
 
 // FewGroups is the number of groups below which resampling understates the spread (Cameron, Gelbach and Miller 2008).
@@ -144,20 +109,7 @@ func RoughIntervals(groups int) []string {
 	return []string{fmt.Sprintf("only %d groups: the intervals are rough, and rather too narrow", groups)}
 }
 
-// facts are the interval's lines in a report.
-func (i *Interval) facts() []string {
-	level := fmt.Sprintf("%.0f %% intervals", 100*i.Level)
-	switch i.Method {
-	case Wilson:
-		return []string{level + ": Wilson's, which take the rows as independent of each other"}
-	case None:
-		return nil
-	}
-	return append([]string{fmt.Sprintf("%s: bootstrap over %d groups (by %s), %d resamples, seed %d",
-		level, i.Groups, cmp.Or(i.Group, "row"), i.Resamples, i.Seed)}, RoughIntervals(i.Groups)...)
-}
-
-// sums adds up values per group of rows, in blocks (such as systems), so that groups can be resampled.
+// sums adds up values per group of rows, in blocks (such as systems), from which stats.GroupSums are made.
 type sums struct {
 	cells  int // of a group in a block, or fewer where the last are 0; see splitCells. It may grow
 	groups map[groupHash]int32
@@ -199,45 +151,6 @@ func (s *sums) of(group string, block int) []float64 {
 		s.values[i] = append(s.values[i], make([]float64, missing)...)
 	}
 	return s.values[i]
-}
-
-// sumByBlock sums the groups' values by block, each group as often as weight says; nil is once.
-func (s *sums) sumByBlock(weight []int32, blocks int) [][]float64 {
-	out := make([][]float64, blocks)
-	for i := range out {
-		out[i] = make([]float64, s.cells)
-	}
-	for i, key := range s.keys {
-		w := float64(1)
-		if weight != nil {
-			w = float64(weight[key.group])
-		}
-		if w == 0 {
-			continue
-		}
-		block := out[key.block]
-		for c, x := range s.values[i] {
-			block[c] += w * x
-		}
-	}
-	return out
-}
-
-// countGroups counts the groups that have rows in each block.
-func (s *sums) countGroups(blocks int) []int {
-	n := make([]int, blocks)
-	for _, key := range s.keys {
-		n[key.block]++
-	}
-	return n
-}
-
-// resample gives what figures makes of the totals by block, for each resample of the groups.
-func resample[S any](ctx context.Context, s *sums, o *IntervalOptions, blocks int,
-	figures func(total [][]float64) S) ([]S, error) {
-	return stats.Bootstrap(ctx, len(s.groups), o.Resamples, o.Seed, func(weight []int32) S {
-		return figures(s.sumByBlock(weight, blocks))
-	})
 }
 
 // splitCells gives the parts of a block's cells: the number of rows, and two lists of equal length.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/erreval/erreval/dataset"
+	"github.com/erreval/erreval/internal/stats"
 	"github.com/erreval/erreval/taxonomy"
 )
 
@@ -19,12 +20,12 @@ type Stats struct {
 	Rejected int           `json:"rejected"` // lines that are no rows
 	Systems  []SystemStats `json:"systems"`  // in order of appearance
 	All      SystemStats   `json:"all"`      // of the rows of all systems together
-	// Differences of two systems in each column; of three or more, how far the best is from the one nearest to it.
+	// Differences of two systems in each column; of three or more, of the best in the column and the second best.
 	Differences []Contrast   `json:"differences,omitempty"`
 	Thresholds  []Thresholds `json:"thresholds,omitempty"` // of the files whose records say them
 
 	columns  []column
-	few      int // systems of fewer than FewGroups groups, which are not compared
+	few      int // systems of fewer than FewGroups groups, which are not compared with others
 	warnings []FileWarning
 }
 
@@ -48,7 +49,7 @@ type SystemStats struct {
 // cell is a share, or the mean of scores.
 type cell struct {
 	Share
-	of int // rows that are known
+	sums *stats.GroupSums // of the rows that are known
 }
 
 // ScoreMean is the mean score of the rows that have one in a dimension.
@@ -77,10 +78,10 @@ type LabelShare struct {
 
 // StatsOptions say which rows to count, and how.
 type StatsOptions struct {
-	Taxonomy  *taxonomy.Taxonomy
-	Where     map[string]string // column to the value that rows must have there; nil chooses all
-	By        string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
-	Intervals IntervalOptions
+	Taxonomy *taxonomy.Taxonomy
+	Where    map[string]string // column to the value that rows must have there; nil chooses all
+	By       string            // what a system is: a column, ByFile or ByNothing; "" is dataset.ColumnSystem, else ByFile
+	Group    string            // by which rows stand and fall together, for intervals; "" if each row is its own
 	// Issues gives the ids of the issues that were found in a row; false where it was not searched. nil counts none.
 	Issues     func(*dataset.Row) (ids []string, searched bool)
 	IssueNames map[string]string // by id
@@ -146,11 +147,8 @@ type Tally struct {
 	sums    *sums             // by group and system; of each column the number of rows known, and the sum of their values
 }
 
-// NewTally starts counting. The error is that of IntervalOptions.Validate.
-func NewTally(o StatsOptions) (*Tally, error) {
-	if err := o.Intervals.Validate(); err != nil {
-		return nil, err
-	}
+// NewTally starts counting.
+func NewTally(o StatsOptions) *Tally {
 	s := newScheme(o.Taxonomy)
 	t := &Tally{rows: Tagged{Taxonomy: o.Taxonomy, Where: o.Where}, o: o, scheme: s, systems: map[string]int{},
 		at: map[[2]string]int{}, sums: newSums(0),
@@ -159,7 +157,7 @@ func NewTally(o StatsOptions) (*Tally, error) {
 	for _, l := range s.labels {
 		t.stats.columns[t.columnOf(kindLabel, l.Name)].code = l.Code
 	}
-	return t, nil
+	return t
 }
 
 // columnOf finds a column, or adds it.
@@ -194,11 +192,9 @@ func (t *Tally) ReadRows(ctx context.Context, file string, read func() (*dataset
 			return OptionErrorf("--by %s: more than %d different values; choose a column that names systems",
 				t.o.By, MostSystems)
 		}
-		group := "" // Wilson's intervals need none
-		if t.o.Intervals.Method == Bootstrap {
-			if group, err = GroupOf(row, t.o.Taxonomy, t.o.Intervals.Group); err != nil {
-				return err
-			}
+		group, err := GroupOf(row, t.o.Taxonomy, t.o.Group)
+		if err != nil {
+			return err
 		}
 		return t.addRow(system, group, d, t.valuesOf(row))
 	})
@@ -314,9 +310,8 @@ func (t *Tally) errorsOf(d *dataset.Diagnosis) ([]value, error) {
 	return values, nil
 }
 
-// ComputeStats computes shares and intervals. It is an error if no row is tagged, nor has scores or issues; otherwise
-// the error is the context's.
-func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
+// ComputeStats computes shares and intervals. It is an error if no row is tagged, nor has scores or issues.
+func (t *Tally) ComputeStats() (*Stats, error) {
 	s := &t.stats
 	s.All = SystemStats{Name: "all"}
 	for i := range s.Systems {
@@ -335,9 +330,7 @@ func (t *Tally) ComputeStats(ctx context.Context) (*Stats, error) {
 		s.warnings = append(s.warnings, FileWarning{Notes: []string{"rows may be told apart by --by " + column}})
 	}
 	s.Rejected = len(t.rows.faults)
-	if err := t.computeShares(ctx); err != nil {
-		return nil, err
-	}
+	t.computeShares()
 	for i := range s.Systems {
 		s.Systems[i].publish(s.columns)
 	}

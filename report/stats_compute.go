@@ -1,8 +1,6 @@
 package report
 
 import (
-	"context"
-
 	"github.com/erreval/erreval/internal/stats"
 )
 
@@ -15,82 +13,65 @@ func (s *Stats) withAll() []*SystemStats {
 	return append(all, &s.All)
 }
 
-// means are the values of each column in each block: shares, and mean scores. NaN where no row is known.
-func (t *Tally) means(blocks [][]float64) (means [][]float64) {
-	for _, cells := range blocks {
-		row := make([]float64, len(t.stats.columns))
-		for c, column := range t.stats.columns {
-			row[c] = cells[2*c+1] / cells[2*column.of]
-		}
-		means = append(means, row)
-	}
-	return means
-}
-
-// appendSum appends the sum of all blocks.
-func appendSum(blocks [][]float64) [][]float64 {
-	sum := make([]float64, len(blocks[0]))
-	for _, cells := range blocks {
-		for c, x := range cells {
-			sum[c] += x
-		}
-	}
-	return append(blocks, sum)
-}
-
-func (t *Tally) computeShares(ctx context.Context) error {
-	s, systems := &t.stats, len(t.stats.Systems)
-	total := appendSum(t.sums.sumByBlock(nil, systems))
-	means := t.means(total)
-	for i, system := range s.withAll() {
-		for c, column := range s.columns {
-			one := cell{Share{int(total[i][2*c+1]), Number(means[i][c]), Undefined, Undefined}, int(total[i][2*column.of])}
-			switch {
-			case column.kind == kindScore:
-				one.Rows = one.of
-			case t.o.Intervals.Method == Wilson:
-				one.setWilsonInterval(one.Rows, one.of)
+// computeShares computes the cells of all systems.
+func (t *Tally) computeShares() {
+	s := &t.stats
+	s.Interval = Interval{Level: stats.Level, Group: t.o.Group, Groups: len(t.sums.groups)}
+	for i, of := range t.groupSums() {
+		system := s.withAll()[i]
+		for c := range of {
+			one := cell{newShare(&of[c]), &of[c]}
+			if s.columns[c].kind == kindScore {
+				low, high := of[c].MeanInterval()
+				one.Rows, one.Low, one.High = int(of[c].Rows), Number(low), Number(high)
 			}
 			system.cells = append(system.cells, one)
 		}
 	}
-	s.Interval = t.o.Intervals.describe(len(t.sums.groups))
-	groups := append(t.sums.countGroups(systems), len(t.sums.groups))
-	var samples [][][]float64
-	if t.o.Intervals.Method == Bootstrap {
-		var err error
-		if samples, err = resample(ctx, t.sums, &t.o.Intervals, systems, func(total [][]float64) [][]float64 {
-			return t.means(appendSum(total))
-		}); err != nil {
-			return err
-		}
-		s.setIntervals(samples, groups)
-	}
-	s.contrast(samples, groups)
-	return nil
+	s.contrast()
 }
 
-// setIntervals sets the intervals by the resampled means. The groups of all systems are resampled at once, since
-// systems share passages.
-func (s *Stats) setIntervals(samples [][][]float64, groups []int) {
-	for i, system := range s.withAll() {
-		for c := range system.cells {
-			value := func(means [][]float64) float64 { return means[i][c] }
-			share := &system.cells[c].Share
-			if s.columns[c].kind == kindScore {
-				interval := stats.IntervalOf(resampled(samples, value))
-				share.Low, share.High = Number(interval.Low), Number(interval.High)
-				continue
-			}
-			setShareInterval(share, samples, groups[i], value)
-		}
+// groupSums are those of the columns in each system, and behind them of all rows. Systems share groups, such as passages.
+func (t *Tally) groupSums() [][]stats.GroupSums {
+	out := make([][]stats.GroupSums, len(t.stats.Systems)+1)
+	for i := range out {
+		out[i] = make([]stats.GroupSums, len(t.stats.columns))
 	}
+	whole := make([][]float64, len(t.sums.groups))
+	for i, key := range t.sums.keys {
+		cells := t.sums.values[i]
+		t.addGroup(out[key.block], cells)
+		whole[key.group] = addCells(whole[key.group], cells)
+	}
+	for _, cells := range whole {
+		t.addGroup(out[len(t.stats.Systems)], cells)
+	}
+	return out
+}
+
+// addGroup adds a group to the sums of each column.
+func (t *Tally) addGroup(columns []stats.GroupSums, cells []float64) {
+	cells = addCells(make([]float64, t.sums.cells), cells) // the last may be missing
+	for c := range columns {
+		columns[c].AddGroup(cells[2*c+1], cells[2*t.stats.columns[c].of])
+	}
+}
+
+// addCells adds more to cells, which grow where they are fewer.
+func addCells(cells, more []float64) []float64 {
+	for i, x := range more {
+		if i == len(cells) {
+			cells = append(cells, 0)
+		}
+		cells[i] += x
+	}
+	return cells
 }
 
 // publish fills the fields that JSON and pictures have.
 func (s *SystemStats) publish(columns []column) {
 	for c, column := range columns {
-		share, of := s.cells[c].Share, s.cells[c].of
+		share, of := s.cells[c].Share, int(s.cells[c].sums.Rows)
 		switch {
 		case column.kind == kindScore:
 			s.Scores = append(s.Scores, ScoreMean{column.name, share.Rows, share.Share, share.Low, share.High})
@@ -104,9 +85,4 @@ func (s *SystemStats) publish(columns []column) {
 			s.Labels = append(s.Labels, LabelShare{column.name, column.code, s.Tagged - of, share})
 		}
 	}
-}
-
-func (s *Share) setWilsonInterval(hits, trials int) {
-	low, high := stats.Wilson(hits, trials)
-	s.Low, s.High = Number(low), Number(high)
 }

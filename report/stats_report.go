@@ -52,7 +52,7 @@ func (s *Stats) shown() (shown []int) {
 	for _, kind := range []string{kindLabel, kindScore, kindIssue} {
 		var of []int
 		for c, column := range s.columns {
-			if column.kind == kind && s.All.cells[c].of > 0 && (column.name == "" || s.All.cells[c].Rows > 0) {
+			if column.kind == kind && s.All.cells[c].sums.Rows > 0 && (column.name == "" || s.All.cells[c].Rows > 0) {
 				of = append(of, c)
 			}
 		}
@@ -94,10 +94,6 @@ func (s *Stats) Report() *Report {
 	r.Facts = append(r.Facts, thresholdFacts(s.Thresholds)...)
 	r.Facts = append(r.Facts, s.leftOut()...)
 	r.Facts = append(r.Facts, s.Interval.facts()...)
-	if s.Interval.Method == Bootstrap {
-		r.Facts = append(r.Facts,
-			"where resampling shows no spread, the interval is Wilson's for that many groups")
-	}
 	if len(s.Systems) == 1 {
 		r.Sections = s.lists()
 		return r
@@ -280,7 +276,7 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 	case kindIssue:
 		notes = s.otherIssues()
 	}
-	if len(s.Systems) < 3 || s.Interval.Method != Bootstrap {
+	if len(s.Systems) < 3 {
 		return notes
 	}
 	if s.few > 0 {
@@ -288,13 +284,13 @@ func (s *Stats) matrixNotes(columns []int) (notes []string) {
 			words.Plural(s.few, "system", "systems"), FewGroups))
 	}
 	if s.isAnySettled(columns) {
-		return append(notes, fmt.Sprintf("* better than every other system (p at most %.2f by Holm's correction for %s)",
+		return append(notes, fmt.Sprintf("* better than the second best (p below %.2f by Holm's correction for %s)",
 			1-s.Interval.Level, words.Plural(len(s.Differences), "column", "columns")))
 	}
 	if len(s.Differences) == 0 {
 		return notes
 	}
-	return append(notes, "in no column one system is surely better than every other (Holm's correction)")
+	return append(notes, "in no column the best system is surely better than the second best (Holm's correction)")
 }
 
 func (s *Stats) isAnySettled(columns []int) bool {

@@ -26,7 +26,7 @@ Rows are paired by id: that of --id COLUMN,COLUMN or of the column "id". Where a
 what the system was given (all fields but the first, else the field of a group) and by the column "system". Rows that
 share a key are told apart by their texts. The first line counts the rows without a partner; where a file has more than
 5 % of them, the command says which --id would pair them, and ends with code 3.
-Intervals are paired and resample groups of rows, by default those of one passage.
+Intervals and p-values are paired, and take rows of one passage as more alike than others (--group).
 Two files in which "erreval discover" found issues are compared by these, unless --labels is given; the second one
 should be mapped to the first one's list:
    erreval discover new.jsonl -o new-found.jsonl --issues found.jsonl.issues.json --judge gpt-4o-mini
@@ -66,19 +66,16 @@ func runDiff(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	c, err := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
-		Intervals: readIntervals(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
+	c := report.NewComparison(report.DiffOptions{Taxonomy: look.Taxonomy, Where: look.where,
+		Group: readGroup(ctx, look.Taxonomy), SameTextOnly: ctx.Bool("same-text"),
 		Thresholds: look.recordedThresholds()})
-	if err != nil {
-		return err
-	}
 	if err := look.Read(ctx.Context, e.Process, look.paths[0], c.ReadA); err != nil {
 		return err
 	}
 	if err := look.Read(ctx.Context, e.Process, look.paths[1], c.ReadB); err != nil {
 		return err
 	}
-	d, err := c.ComputeDiff(ctx.Context)
+	d, err := c.ComputeDiff()
 	if err != nil {
 		return err
 	}
@@ -124,7 +121,7 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 		}
 	}
 	c, err := issues.NewComparison(lists[0], lists[1],
-		issues.DiffOptions{Taxonomy: look.Taxonomy, Intervals: readIntervals(ctx, look.Taxonomy)})
+		issues.DiffOptions{Taxonomy: look.Taxonomy, Group: readGroup(ctx, look.Taxonomy)})
 	if err != nil {
 		return err
 	}
@@ -133,7 +130,7 @@ func diffIssues(ctx *cli.Context, e *env, lists []*issues.List) error {
 			return err
 		}
 	}
-	d, err := c.ComputeDiff(ctx.Context)
+	d, err := c.ComputeDiff()
 	if err != nil {
 		return err
 	}

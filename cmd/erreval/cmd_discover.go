@@ -104,7 +104,7 @@ func discoverFlags() []cli.Flag {
 		&cli.StringFlag{Name: "report", Usage: "write the issues as Markdown to `FILE`, replacing it"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "end with code 6 if `LIMIT` holds, as in \"unassigned>2%\", " +
 			"\"no_issue<50%\" or an issue's id in the place of these; may be repeated"},
-		resampleGroupFlag(), bootstrapFlag(), byFlag(),
+		groupFlag(), bootstrapFlag(), byFlag(),
 		&cli.StringSliceFlag{Name: "template",
 			Usage: "prompt template `FILE`, in place of the built-in one of its kind; may be repeated"},
 	}

@@ -49,7 +49,7 @@ func metaCommand(e *env) *cli.Command {
 func metaFlags() []cli.Flag {
 	return append(rowFlags(), recordedTaxonomyFlag("PRED"),
 		&cli.StringFlag{Name: "gold", Usage: "`FILE` whose column labels holds the gold labels (default: PRED itself)"},
-		whereFlag("gold rows"), goldByFlag("micro F1"), resampleGroupFlag(),
+		whereFlag("gold rows"), goldByFlag("micro F1"), groupFlag(),
 		&cli.StringFlag{Name: "auc",
 			Usage: "boolean gold `COLUMN`; adds the area under the ROC curve of P(no error) against it"},
 		&cli.IntFlag{Name: "min-support", Value: stats.DefaultMinSupport,

@@ -41,7 +41,7 @@ func metaIssuesCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "verdicts", Usage: "`FILE` in which people say whether a row's analysis describes the " +
 				"fault of the gold sentence"},
 			&cli.StringFlag{Name: "verdict", Value: "same", Usage: "its `COLUMN` with yes or no"},
-			recordedTaxonomyFlag("OUT"), goldByFlag("adjusted Rand index"), resampleGroupFlag(), bootstrapFlag(), seedFlag(),
+			recordedTaxonomyFlag("OUT"), goldByFlag("adjusted Rand index"), groupFlag(), bootstrapFlag(), seedFlag(),
 			jsonFlag(), markdownFlag(), latexFlag()},
 			metaIssuesJudge.flags()),
 		Action: func(ctx *cli.Context) error { return runMetaIssues(ctx, e) },

@@ -62,11 +62,8 @@ func runMetaPairs(ctx *cli.Context, e *env) error {
 	if err := errors.Join(err, look.checkJoined(e)); err != nil {
 		return err
 	}
-	o := people.Options{Intervals: report.IntervalOptions{Method: report.Bootstrap, Resamples: ctx.Int("bootstrap"),
+	o := people.Options{Intervals: report.IntervalOptions{Resamples: ctx.Int("bootstrap"),
 		Seed: ctx.Uint64("seed")}, Ratings: stages.DefaultRatings()}
-	if o.Intervals.Resamples == 0 {
-		o.Intervals.Method = report.None
-	}
 	if err := o.Intervals.Validate(); err != nil {
 		return exit.With(exit.Usage, err)
 	}

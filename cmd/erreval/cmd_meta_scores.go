@@ -58,7 +58,7 @@ func metaScoresCommand(e *env) *cli.Command {
 			&cli.Float64Flag{Name: "high", Value: evaluation.DefaultHigh,
 				Usage: "a low row is overestimated from `SCORE` on"},
 			recordedTaxonomyFlag("SCORED"), whereFlag("rows of the first file"),
-			resampleGroupFlag(), bootstrapFlag(), seedFlag(),
+			groupFlag(), bootstrapFlag(), seedFlag(),
 			&cli.StringFlag{Name: "plot", Usage: "draw score against human score to `FILE`, .svg, .png or .pdf"},
 			&cli.StringFlag{Name: "lift-plot", Usage: "with --lift, draw the lift of each dimension to `FILE`, .svg, .png, .pdf"},
 			overwriteFlag(), jsonFlag(), markdownFlag(), latexFlag()),

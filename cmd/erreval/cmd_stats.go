@@ -29,7 +29,7 @@ A bar chart; a table for a page; figures for a program:
    erreval stats tagged.jsonl --markdown >> "$GITHUB_STEP_SUMMARY"
    erreval stats tagged.jsonl --json
 
-Intervals resample groups of rows, by default those of one passage; --interval wilson takes rows as
+Intervals take rows of one passage as more alike than others; --group none takes all rows as
 independent instead. docs/reading.md says how each figure is computed.`
 
 func statsCommand(e *env) *cli.Command {
@@ -41,8 +41,6 @@ func statsCommand(e *env) *cli.Command {
 		Flags: append(reportFlags(),
 			&cli.StringFlag{Name: "by",
 				Usage: "what tells systems apart: `COLUMN`, file or none (default: the column system, else file)"},
-			&cli.StringFlag{Name: "interval", Value: report.Bootstrap,
-				Usage: "`METHOD` of intervals: bootstrap, wilson or none"},
 			&cli.StringFlag{Name: "plot", Usage: "draw a bar chart to `FILE`, .svg, .png or .pdf"},
 			failOnFlag(), overwriteFlag()),
 		Action: func(ctx *cli.Context) error { return runStats(ctx, e) },
@@ -55,10 +53,7 @@ func runStats(ctx *cli.Context, e *env) error {
 		return err
 	}
 	o := report.StatsOptions{Taxonomy: look.Taxonomy, Where: look.where, By: ctx.String("by"),
-		Intervals: readIntervals(ctx, look.Taxonomy)}
-	if o.Intervals.Method != report.None {
-		o.Intervals.Method = ctx.String("interval")
-	}
+		Group: readGroup(ctx, look.Taxonomy)}
 	gates, err := parseGates(ctx.StringSlice("fail-on"), look.Taxonomy)
 	if err != nil {
 		return err
@@ -90,14 +85,11 @@ func (o *lookOptions) count(ctx *cli.Context, e *env, so report.StatsOptions) (*
 			}
 		}
 	}
-	tally, err := report.NewTally(so)
-	if err == nil {
-		err = o.readAll(ctx, e, tally.ReadRows)
-	}
-	if err != nil {
+	tally := report.NewTally(so)
+	if err := o.readAll(ctx, e, tally.ReadRows); err != nil {
 		return nil, err
 	}
-	return tally.ComputeStats(ctx.Context)
+	return tally.ComputeStats()
 }
 
 // recordedThresholds are those of the runs that tagged the files, as far as records say them.
@@ -148,8 +140,7 @@ func printBy(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, made error) error {
 		return made
 	}
 	look := &lookOptions{paths: []string{ctx.String("output")}}
-	o := report.StatsOptions{Taxonomy: t, By: ctx.String("by"), Intervals: report.DefaultIntervals()}
-	o.Intervals.Group = t.GroupField()
+	o := report.StatsOptions{Taxonomy: t, By: ctx.String("by"), Group: t.GroupField()}
 	rows, err := openRowInput(ctx, t)
 	if err != nil {
 		return err

@@ -163,9 +163,10 @@ func whereFlag(rows string) cli.Flag {
 	return &cli.StringSliceFlag{Name: "where", Usage: "only " + rows + " with this value, `COLUMN=VALUE`; may be repeated"}
 }
 
-func resampleGroupFlag() cli.Flag {
+func groupFlag() cli.Flag {
 	return &cli.StringFlag{Name: "group",
-		Usage: "field or column by which intervals resample, `FIELD`, or none (default: the taxonomy's group field)"}
+		Usage: "rows with the same `FIELD`, a field or a column, stand and fall together in intervals; none: each by " +
+			"itself (default: the taxonomy's group field)"}
 }
 
 func bootstrapFlag() cli.Flag {

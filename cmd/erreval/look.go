@@ -33,8 +33,7 @@ func lookFlags() []cli.Flag {
 
 // reportFlags are those of stats and diff.
 func reportFlags() []cli.Flag {
-	return append(lookFlags(), idFlag(), resampleGroupFlag(), bootstrapFlag(), seedFlag(), jsonFlag(),
-		markdownFlag(), latexFlag())
+	return append(lookFlags(), idFlag(), groupFlag(), jsonFlag(), markdownFlag(), latexFlag())
 }
 
 // readLookOptions reads the options and the file names; min, max and what are those of wantArgs, open loads
@@ -160,18 +159,19 @@ func taxonomyOf(given string, files []string,
 
 // readIntervals reads the flags of intervals; what uses them validates them.
 func readIntervals(ctx *cli.Context, t *taxonomy.Taxonomy) report.IntervalOptions {
-	o := report.IntervalOptions{Method: report.Bootstrap, Group: ctx.String("group"), Resamples: ctx.Int("bootstrap"),
-		Seed: ctx.Uint64("seed")}
-	switch o.Group {
+	return report.IntervalOptions{Group: readGroup(ctx, t), Resamples: ctx.Int("bootstrap"), Seed: ctx.Uint64("seed")}
+}
+
+// readGroup gives the field or column of --group; "" where each row is its own group.
+func readGroup(ctx *cli.Context, t *taxonomy.Taxonomy) string {
+	switch group := ctx.String("group"); group {
 	case "":
-		o.Group = t.GroupField()
+		return t.GroupField()
 	case "none":
-		o.Group = ""
+		return ""
+	default:
+		return group
 	}
-	if o.Resamples == 0 {
-		o.Method = report.None
-	}
-	return o
 }
 
 func readPlotOptions(ctx *cli.Context, flag string) chart.File {

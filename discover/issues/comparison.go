@@ -39,9 +39,9 @@ type Diff struct {
 	Pairing   report.Pairing `json:"pairing"`
 	Both      int            `json:"both"`     // rows with a partner in the other file
 	Compared  int            `json:"compared"` // pairs that were looked at in both; 0 where rows are not paired
-	Paired    bool           `json:"paired"`   // shares are of Compared, p-values McNemar's
+	Paired    bool           `json:"paired"`   // shares are of Compared
 	SharedIDs int            `json:"shared_issues"`
-	Group     string         `json:"group,omitempty"` // by which intervals resample
+	Group     string         `json:"group,omitempty"` // see DiffOptions
 	Issues    []IssueDiff    `json:"issues"`          // the largest differences first
 	faults    []error
 }
@@ -67,14 +67,14 @@ type IssueDiff struct {
 	Difference report.Figure `json:"difference"` // of the shares
 	Gained     int           `json:"gained,omitempty"`
 	Lost       int           `json:"lost,omitempty"`
-	P          report.Number `json:"p"`      // two-sided: McNemar's exact test of pairs, else from the bootstrap
+	P          report.Number `json:"p"`      // two-sided, that the difference is not 0
 	PHolm      report.Number `json:"p_holm"` // corrected for the number of issues
 }
 
 // DiffOptions say how runs are compared.
 type DiffOptions struct {
-	Taxonomy  *taxonomy.Taxonomy
-	Intervals report.IntervalOptions
+	Taxonomy *taxonomy.Taxonomy
+	Group    string // by which rows stand and fall together, for intervals; "" if each row is its own
 }
 
 // Comparison collects the rows of two runs: first those of A, then those of B.
@@ -98,11 +98,8 @@ type compared struct {
 
 // NewComparison starts with the lists of both runs. They have to share an id, else nothing can be compared.
 func NewComparison(a, b *List, o DiffOptions) (*Comparison, error) {
-	if err := o.Intervals.Validate(); err != nil {
-		return nil, err
-	}
 	c := &Comparison{o: o, at: map[string]int{}, pairing: dataset.NewPairing(o.Taxonomy), groups: map[[16]byte]int{}}
-	c.diff.Group = o.Intervals.Group
+	c.diff.Group = o.Group
 	for side, l := range []*List{a, b} {
 		for _, issue := range l.Issues {
 			if _, ok := c.at[issue.ID]; ok {
@@ -145,7 +142,7 @@ func (c *Comparison) read(ctx context.Context, file string, read func() (*datase
 		if err != nil {
 			return err
 		}
-		group, err := report.GroupOf(row, c.o.Taxonomy, c.o.Intervals.Group)
+		group, err := report.GroupOf(row, c.o.Taxonomy, c.o.Group)
 		if err != nil {
 			return err
 		}
@@ -184,7 +181,7 @@ func (c *Comparison) groupOf(group string) int {
 }
 
 // ComputeDiff compares. It is an error if no row can be compared.
-func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
+func (c *Comparison) ComputeDiff() (*Diff, error) {
 	d := &c.diff
 	if d.A.Looked == 0 || d.B.Looked == 0 {
 		return nil, fmt.Errorf("%s has %s that were looked at, %s has %d: nothing can be compared", d.A.File,
@@ -192,70 +189,39 @@ func (c *Comparison) ComputeDiff(ctx context.Context) (*Diff, error) {
 	}
 	c.pair()
 	d.Issues = make([]IssueDiff, len(c.ids))
-	p := make([]float64, len(c.ids))
-	samples, err := c.resample(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shares := c.shares(nil)
 	for n := range d.Issues {
-		i := &d.Issues[n]
-		i.ID, i.Name = c.ids[n], c.names[n]
-		i.ShareA, i.ShareB = report.Number(shares.a[n]), report.Number(shares.b[n])
-		i.CountA, i.CountB, i.Gained, i.Lost = shares.countA[n], shares.countB[n], shares.gained[n], shares.lost[n]
-		difference := report.NewDifference(shares.b[n]-shares.a[n], stats.Column(samples, n))
-		i.Difference = difference.Figure
-		if samples != nil {
-			c.widen(i, stats.Column(samples, n))
-		}
-		if p[n] = float64(difference.P); d.Paired {
-			p[n] = stats.CrossTable{OnlyA: i.Lost, OnlyB: i.Gained}.McNemar()
-		}
-		i.P = report.Number(p[n])
+		d.Issues[n].ID, d.Issues[n].Name = c.ids[n], c.names[n]
 	}
-	c.correct(p)
+	if d.Paired {
+		c.comparePairs()
+	} else {
+		c.compareShares()
+	}
+	c.correct()
 	slices.SortStableFunc(d.Issues, func(a, b IssueDiff) int {
 		return cmp.Compare(math.Abs(float64(b.Difference.Value)), math.Abs(float64(a.Difference.Value)))
 	})
 	return d, nil
 }
 
-// widen gives a difference that shows no spread an interval that does not depend on one.
-func (c *Comparison) widen(i *IssueDiff, resampled []float64) {
-	groups := [2]map[int]bool{{}, {}}
-	for side, rows := range [][]compared{c.a, c.b} {
-		for _, r := range rows {
-			if r.known {
-				groups[side][r.group] = true
-			}
-		}
+// correct corrects the p-values for all issues together, and says what they tell.
+func (c *Comparison) correct() {
+	p := make([]float64, len(c.diff.Issues))
+	for n := range p {
+		p[n] = float64(c.diff.Issues[n].P)
 	}
-	at := stats.ApartInterval(float64(i.ShareA), float64(i.ShareB), resampled, len(groups[0]), len(groups[1]))
-	if of := float64(c.diff.Compared); c.diff.Paired {
-		at = stats.PairedInterval(float64(i.Lost)/of, float64(i.Gained)/of, resampled, len(groups[0]))
-	}
-	i.Difference.Low, i.Difference.High = report.Number(at.Low), report.Number(at.High)
-}
-
-// correct sets the p-values for all issues together, and what they say.
-func (c *Comparison) correct(p []float64) {
-	known := slices.DeleteFunc(slices.Clone(p), math.IsNaN)
-	holm := stats.Holm(known)
-	at := 0
+	holm := stats.Holm(p)
 	for n := range c.diff.Issues {
 		i := &c.diff.Issues[n]
-		if i.PHolm = report.Undefined; !math.IsNaN(p[n]) {
-			i.PHolm = report.Number(holm[at])
-			at++
-		}
+		i.PHolm = report.Number(holm[n])
 		switch {
 		case i.CountA == 0 && i.CountB > 0:
 			i.Change = New
 		case i.CountB == 0 && i.CountA > 0:
 			i.Change = Gone
-		case float64(i.PHolm) <= alpha && i.Difference.Value > 0:
+		case float64(i.PHolm) < alpha && i.Difference.Value > 0:
 			i.Change = Grown
-		case float64(i.PHolm) <= alpha && i.Difference.Value < 0:
+		case float64(i.PHolm) < alpha && i.Difference.Value < 0:
 			i.Change = Shrunk
 		default:
 			i.Change = Unchanged

@@ -1,7 +1,6 @@
 package issues
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -11,79 +10,80 @@ import (
 	"github.com/erreval/erreval/report"
 )
 
-// sideShares are shares and counts by issue.
-type sideShares struct {
-	a, b                         []float64
-	countA, countB, gained, lost []int
+// groupCounts are, by group, the rows that are compared, and by issue the rows that have it.
+type groupCounts struct {
+	rows []float64
+	has  [][]float64 // by issue
 }
 
-// shares are those of the rows that are compared, where groups have weights; nil is 1 each.
-func (c *Comparison) shares(weight []int32) *sideShares {
-	n := len(c.ids)
-	s := &sideShares{a: make([]float64, n), b: make([]float64, n), countA: make([]int, n), countB: make([]int, n),
-		gained: make([]int, n), lost: make([]int, n)}
-	totalA, totalB := 0, 0
-	add := func(counts []int, r *compared) int {
-		w := 1
-		if weight != nil {
-			w = int(weight[r.group])
-		}
-		for _, at := range r.has {
-			counts[at] += w
-		}
-		return w
+func (c *Comparison) newCounts() *groupCounts {
+	g := &groupCounts{rows: make([]float64, len(c.groups)), has: make([][]float64, len(c.ids))}
+	for at := range g.has {
+		g.has[at] = make([]float64, len(c.groups))
 	}
-	if c.diff.Paired {
-		for j, i := range c.pairOf {
-			if i < 0 || !c.a[i].known || !c.b[j].known {
-				continue
-			}
-			totalA += add(s.countA, &c.a[i])
-			pair := compared{group: c.a[i].group, has: c.b[j].has} // a pair is drawn as a whole
-			totalB += add(s.countB, &pair)
-			addOnly(s.lost, c.a[i].has, c.b[j].has)
-			addOnly(s.gained, c.b[j].has, c.a[i].has)
-		}
-	} else {
-		for i := range c.a {
-			if c.a[i].known {
-				totalA += add(s.countA, &c.a[i])
-			}
-		}
-		for j := range c.b {
-			if c.b[j].known {
-				totalB += add(s.countB, &c.b[j])
-			}
-		}
-	}
-	for at := range n {
-		s.a[at], s.b[at] = float64(s.countA[at])/float64(totalA), float64(s.countB[at])/float64(totalB)
-	}
-	return s
+	return g
 }
 
-// addOnly counts what is in these and not in those.
-func addOnly(counts, these, those []int) {
-	for _, at := range these {
-		if !slices.Contains(those, at) {
-			counts[at]++
-		}
+func (g *groupCounts) add(group int, issues []int) {
+	g.rows[group]++
+	for _, at := range issues {
+		g.has[at][group]++
 	}
 }
 
-// resample gives the differences of shares by issue, for each resample of the groups of both files.
-func (c *Comparison) resample(ctx context.Context) ([][]float64, error) {
-	if c.o.Intervals.Method != report.Bootstrap {
-		return nil, nil
-	}
-	return stats.Bootstrap(ctx, len(c.groups), c.o.Intervals.Resamples, c.o.Intervals.Seed,
-		func(weight []int32) []float64 {
-			s := c.shares(weight)
-			for at := range s.b {
-				s.b[at] -= s.a[at]
+func (g *groupCounts) sums(at int) *stats.GroupSums { return stats.SumsOf(g.has[at], g.rows) }
+
+// compareShares compares the shares of different rows.
+func (c *Comparison) compareShares() {
+	a, b := c.newCounts(), c.newCounts()
+	for side, rows := range [][]compared{c.a, c.b} {
+		for _, r := range rows {
+			if r.known {
+				[]*groupCounts{a, b}[side].add(r.group, r.has)
 			}
-			return s.b
-		})
+		}
+	}
+	for at := range c.diff.Issues {
+		i, sumsA, sumsB := &c.diff.Issues[at], a.sums(at), b.sums(at)
+		i.set(sumsA, sumsB, stats.ApartShares(sumsA, sumsB))
+	}
+}
+
+// comparePairs compares the shares of the same rows. A pair is of A's group.
+func (c *Comparison) comparePairs() {
+	a, b := c.newCounts(), c.newCounts()
+	for j, i := range c.pairOf {
+		if i < 0 || !c.a[i].known || !c.b[j].known {
+			continue
+		}
+		one, two := &c.a[i], &c.b[j]
+		a.add(one.group, one.has)
+		b.add(one.group, two.has)
+		for _, at := range two.has {
+			if !slices.Contains(one.has, at) {
+				c.diff.Issues[at].Gained++
+			}
+		}
+		for _, at := range one.has {
+			if !slices.Contains(two.has, at) {
+				c.diff.Issues[at].Lost++
+			}
+		}
+	}
+	for at := range c.diff.Issues {
+		i, sumsA, sumsB := &c.diff.Issues[at], a.sums(at), b.sums(at)
+		change := slices.Clone(b.has[at])
+		for group, n := range a.has[at] {
+			change[group] -= n
+		}
+		i.set(sumsA, sumsB, stats.PairedShares(float64(i.Lost), stats.SumsOf(change, a.rows)))
+	}
+}
+
+func (i *IssueDiff) set(a, b *stats.GroupSums, difference stats.Difference) {
+	d := report.DifferenceOf(difference)
+	i.CountA, i.CountB, i.Difference, i.P = int(a.Sum), int(b.Sum), d.Figure, d.P
+	i.ShareA, i.ShareB = report.Number(a.Mean()), report.Number(b.Mean())
 }
 
 // Counts are the numbers that limits (--fail-on) check: issues by their change, and B's rows by issue.
@@ -109,17 +109,17 @@ func (d *Diff) Report() *report.Report {
 		Facts: []string{d.Pairing.Fact(), d.A.describe("A"), d.B.describe("B")}}
 	how := fmt.Sprintf("%s in both files", words.Plural(d.Both, "row is", "rows are"))
 	if d.Paired {
-		how += fmt.Sprintf(", %d looked at in both: they are compared in pairs, by McNemar's exact test", d.Compared)
+		how += fmt.Sprintf(", %d looked at in both: they are compared in pairs", d.Compared)
 	} else {
-		how += ": shares of different rows are compared, by the bootstrap"
+		how += ": shares of different rows are compared"
 	}
 	by := "rows"
 	if d.Group != "" {
 		by = "groups of rows with the same " + d.Group
 	}
 	r.Facts = append(r.Facts, how,
-		fmt.Sprintf("%.0f %% intervals: percentile bootstrap over %s; p-values corrected by Holm "+
-			"for %s", 100*stats.Level, by, words.Plural(len(d.Issues), "issue", "issues")))
+		fmt.Sprintf("%.0f %% intervals and p-values: of %s; p-values corrected by Holm for %s", 100*stats.Level, by,
+			words.Plural(len(d.Issues), "issue", "issues")))
 	table := report.NewTable("issue", "A", "B", "points", "interval", "gained", "lost", "p", "change")
 	table.Columns[len(table.Columns)-1].Right = false
 	for i := range d.Issues {

@@ -203,10 +203,10 @@ func sharesIn(counts *view.Counts, f *view.Facet, by string) (shares []Share) {
 			s := Share{Facet: f.Key, Value: value.Name, By: by, Column: column.Name, Rows: cell.Rows, Of: column.Rows,
 				Share: report.Undefined, Low: report.Undefined, High: report.Undefined}
 			if f.Values[i].Role != view.RoleUnknown {
-				sums := stats.ShareSums{Groups: column.Groups, Hits: float64(cell.Rows), Rows: float64(column.Rows),
-					HitSquares: cell.Squares, RowSquares: column.Squares, CrossProducts: cell.Products}
-				low, high := sums.Wilson()
-				s.Share, s.Low, s.High = report.Number(sums.Share()), report.Number(low), report.Number(high)
+				sums := stats.GroupSums{Groups: column.Groups, Sum: float64(cell.Rows), Rows: float64(column.Rows),
+					SumSquares: cell.Squares, RowSquares: column.Squares, Products: cell.Products}
+				low, high := sums.ShareInterval()
+				s.Share, s.Low, s.High = report.Number(sums.Mean()), report.Number(low), report.Number(high)
 			}
 			shares = append(shares, s)
 		}

@@ -58,7 +58,7 @@ func (m *maker) change(ctx context.Context, a, b Run, listA, listB *issues.List)
 		return nil, err
 	}
 	c, err := issues.NewComparison(listA, listB, issues.DiffOptions{Taxonomy: rows.Taxonomy,
-		Intervals: m.intervals(rows.Taxonomy)})
+		Group: rows.Taxonomy.GroupField()})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (m *maker) change(ctx context.Context, a, b Run, listA, listB *issues.List)
 		}
 		cut = cut || one
 	}
-	d, err := c.ComputeDiff(ctx)
+	d, err := c.ComputeDiff()
 	if err != nil {
 		return nil, err
 	}

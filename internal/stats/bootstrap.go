@@ -85,7 +85,50 @@ func T(units int) float64 {
 	if units < 2 {
 		return math.NaN()
 	}
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(units - 1)}.Quantile((1 + Level) / 2)
+	return criticalT(1-Level, units)
+}
+
+// criticalT is how many standard errors an interval reaches that misses with probability alpha, in total on both sides.
+// Infinite with fewer than two units.
+func criticalT(alpha float64, units int) float64 {
+	if units < 2 {
+		return math.Inf(1)
+	}
+	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(units - 1)} // its Quantile fails far out, with many units
+	above := func(x float64) float64 {
+		return math.Log(math.Max(2*student.CDF(-math.Expm1(x)), math.SmallestNonzeroFloat64) / alpha)
+	}
+	high := 1.0
+	for above(high) > 0 {
+		high *= 2
+	}
+	return math.Expm1(root(0, high, above))
+}
+
+// root finds where f, which falls from 0 or more at low to 0 or less at high, is 0: by false position in its variant of
+// Illinois (Dowell and Jarratt 1971).
+func root(low, high float64, f func(float64) float64) float64 {
+	atLow, atHigh, last := f(low), f(high), 0.0
+	x := low
+	for range 100 {
+		x = (low*atHigh - high*atLow) / (atHigh - atLow)
+		at := f(x)
+		if math.Abs(at) < 1e-12 {
+			break
+		}
+		if at > 0 {
+			low, atLow = x, at
+		} else {
+			high, atHigh = x, at
+		}
+		if at > 0 && last > 0 {
+			atHigh /= 2
+		} else if at < 0 && last < 0 {
+			atLow /= 2
+		}
+		last = at
+	}
+	return x
 }
 
 // DifferenceP is the two-sided p-value of a difference of so many standard errors, estimated from so many units. 1 with

@@ -10,7 +10,7 @@ type CalibrationBin struct {
 	Rows        int     // whose probability lies in it
 	Probability float64 // their mean
 	Share       float64 // of the rows that have the label
-	Low, High   float64 // of the share's interval: ShareSums.Wilson, by the table's groups
+	Low, High   float64 // of the share's interval: GroupSums.ShareInterval, by the table's groups
 }
 
 // Calibration are the bins of CalibrationBins that have rows, for a label, or for all labels together where it is
@@ -39,7 +39,7 @@ func (t *Table) Calibration(label int) []CalibrationBin {
 	}
 	var out []CalibrationBin
 	for _, byGroup := range bins {
-		var share ShareSums
+		var share GroupSums
 		probability := 0.0
 		for _, group := range slices.Sorted(maps.Keys(byGroup)) { // sums do not depend on the order of a map
 			s := byGroup[group]
@@ -49,8 +49,8 @@ func (t *Table) Calibration(label int) []CalibrationBin {
 		if share.Rows == 0 {
 			continue
 		}
-		b := CalibrationBin{Rows: int(share.Rows), Probability: probability / share.Rows, Share: share.Share()}
-		b.Low, b.High = share.Wilson()
+		b := CalibrationBin{Rows: int(share.Rows), Probability: probability / share.Rows, Share: share.Mean()}
+		b.Low, b.High = share.ShareInterval()
 		out = append(out, b)
 	}
 	return out

@@ -4,42 +4,11 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // CrossTable counts the rows in which two things hold: an issue and a label, or an issue in one run and in another.
 type CrossTable struct {
 	Both, OnlyA, OnlyB, Neither int
-}
-
-// NewCrossTable counts a and b, which have the same length.
-func NewCrossTable(a, b []bool) CrossTable {
-	var t CrossTable
-	for i := range a {
-		switch {
-		case a[i] && b[i]:
-			t.Both++
-		case a[i]:
-			t.OnlyA++
-		case b[i]:
-			t.OnlyB++
-		default:
-			t.Neither++
-		}
-	}
-	return t
-}
-
-// McNemar is the p-value, in 0..1, of the exact two-sided test of McNemar (1947): are as many rows in A alone as in B
-// alone? It is 1 where there are no such rows.
-func (t CrossTable) McNemar() float64 {
-	n := t.OnlyA + t.OnlyB
-	if n == 0 {
-		return 1
-	}
-	half := distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(min(t.OnlyA, t.OnlyB)))
-	return math.Min(1, 2*half)
 }
 
 // Phi is the correlation of the two, in -1..1 (Yule 1912). NaN where one of them holds in all rows or in none.

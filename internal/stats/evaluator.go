@@ -286,7 +286,7 @@ func (e *Evaluator) Labels() []Label {
 
 // LabelSums are a label's precision, recall and F1 as shares of rows: F1 is 2tp of 2tp+fp+fn. Of these sums there are
 // intervals where resampling knows no spread, as of a label that is always found.
-type LabelSums struct{ Precision, Recall, F1 ShareSums }
+type LabelSums struct{ Precision, Recall, F1 GroupSums }
 
 // LabelSums are those of each label.
 func (e *Evaluator) LabelSums() []LabelSums {

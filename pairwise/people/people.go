@@ -55,15 +55,14 @@ type Lift struct {
 	Pairs      int               `json:"pairs"`
 	Vanilla    report.Number     `json:"vanilla"`     // accuracy
 	ErrorAware report.Number     `json:"error_aware"` // accuracy
-	Difference report.Difference `json:"difference"`  // error-aware less vanilla; its interval resamples items
-	McNemar    report.Number     `json:"mcnemar"`     // p-value of McNemar's exact test, which takes pairs as independent
+	Difference report.Difference `json:"difference"`  // error-aware less vanilla; pairs of one item stand and fall together
 	Changed    int               `json:"changed"`     // pairs with another verdict
 }
 
 // Accord is that of a judge with people's majority, on the pairs on which both have a verdict.
 type Accord struct {
 	Pairs    int           `json:"pairs"`
-	Accuracy report.Figure `json:"accuracy"` // its interval resamples items
+	Accuracy report.Figure `json:"accuracy"` // in its interval, pairs of one item stand and fall together
 	Constant report.Number `json:"constant"` // accuracy of who always gives the most frequent verdict
 	MacroF1  report.Number `json:"macro_f1"` // over the verdicts that either gives
 	Kappa    report.Number `json:"kappa"`    // Cohen's
@@ -115,15 +114,9 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 	if err != nil || !judged {
 		return r, err
 	}
-	if r.WithTies, err = accord(ctx, pairs, majority, func(string) bool { return true }, &o); err != nil {
-		return nil, err
-	}
-	if r.WithoutTies, err = accord(ctx, pairs, majority, wins, &o); err != nil {
-		return nil, err
-	}
-	if r.Lift, err = liftOf(ctx, pairs, majority, r.TiesMerged, &o); err != nil {
-		return nil, err
-	}
+	r.WithTies = accord(pairs, majority, func(string) bool { return true })
+	r.WithoutTies = accord(pairs, majority, wins)
+	r.Lift = liftOf(pairs, majority, r.TiesMerged)
 	r.Rankings, err = rankings(ctx, pairs, majority, &o)
 	return r, err
 }
@@ -132,7 +125,7 @@ func Compute(ctx context.Context, file, name string, pairs []Pair, o Options) (*
 func (r *Report) addAgreement(ctx context.Context, pairs []Pair, units [][]string, o *report.IntervalOptions) error {
 	r.Alpha, r.Agreement = report.Number(stats.AlphaNominal(units)), meanAgreement(units)
 	r.AlphaLow, r.AlphaHigh = report.Undefined, report.Undefined
-	if o.Method != report.Bootstrap || !r.Alpha.Defined() {
+	if o.Resamples == 0 || !r.Alpha.Defined() {
 		return nil
 	}
 	items, itemOf := map[string]int{}, make([]int, len(pairs))
@@ -200,8 +193,7 @@ func majorityOf(people []string) string {
 }
 
 // accord compares the pairs of which both verdicts count.
-func accord(ctx context.Context, pairs []Pair, majority []string, counts func(string) bool,
-	o *Options) (*Accord, error) {
+func accord(pairs []Pair, majority []string, counts func(string) bool) *Accord {
 	var gold, judge []string
 	var groupOf []int
 	items, frequency := map[string]int{}, map[string]int{}
@@ -216,35 +208,22 @@ func accord(ctx context.Context, pairs []Pair, majority []string, counts func(st
 	a := &Accord{Pairs: len(gold), Constant: report.Undefined,
 		Accuracy: report.Figure{Value: report.Undefined, Low: report.Undefined, High: report.Undefined}}
 	if a.MacroF1, a.Kappa = report.Undefined, report.Undefined; a.Pairs == 0 {
-		return a, nil
+		return a
 	}
-	accuracy := func(weight []int32) float64 {
-		right, all := 0.0, 0.0
-		for i := range gold {
-			w := float64(weight[groupOf[i]])
-			if all += w; gold[i] == judge[i] {
-				right += w
-			}
-		}
-		return right / all
-	}
-	var samples []float64
-	if o.Intervals.Method == report.Bootstrap {
-		var err error
-		if samples, err = stats.Bootstrap(ctx, len(items), o.Intervals.Resamples, o.Intervals.Seed, accuracy); err != nil {
-			return nil, err
+	right, all := make([]float64, len(items)), make([]float64, len(items))
+	for i := range gold {
+		if all[groupOf[i]]++; gold[i] == judge[i] {
+			right[groupOf[i]]++
 		}
 	}
-	right := accuracy(slices.Repeat([]int32{1}, len(items)))
-	if a.Accuracy.Value = report.Number(right); samples != nil {
-		i := stats.ShareInterval(right, samples, len(items))
-		a.Accuracy.Low, a.Accuracy.High = report.Number(i.Low), report.Number(i.High)
-	}
+	sums := stats.SumsOf(right, all)
+	low, high := sums.ShareInterval()
+	a.Accuracy = report.Figure{Value: report.Number(sums.Mean()), Low: report.Number(low), High: report.Number(high)}
 	most := slices.Max(slices.Collect(maps.Values(frequency)))
 	a.Constant = report.Number(float64(most) / float64(a.Pairs))
 	a.MacroF1 = report.Number(macroF1(gold, judge))
 	a.Kappa = report.Number(stats.Kappa(gold, judge))
-	return a, nil
+	return a
 }
 
 // macroF1 is the mean F1 over the values that either list has.

@@ -17,7 +17,7 @@ import (
 )
 
 func options() Options {
-	return Options{Intervals: report.IntervalOptions{Method: report.None}, Ratings: leaderboard.DefaultOptions()}
+	return Options{Intervals: report.IntervalOptions{}, Ratings: leaderboard.DefaultOptions()}
 }
 
 // witness is what scikit-learn, krippendorff and scipy say; see testdata/make_people.py.
@@ -144,7 +144,7 @@ func TestAgreement(t *testing.T) {
 	pairs := []Pair{{Item: "a", People: []string{"A", "A", "A"}}, {Item: "b", People: []string{"B", "B", "B"}},
 		{Item: "c", People: []string{"A", "A", "B"}}, {Item: "d", People: []string{"A", "", ""}}}
 	o := options()
-	o.Intervals = report.IntervalOptions{Method: report.Bootstrap, Resamples: 200, Seed: 1}
+	o.Intervals = report.IntervalOptions{Resamples: 200, Seed: 1}
 	r, err := Compute(t.Context(), "f", verdicts.Overall, pairs, o)
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestAgreement(t *testing.T) {
 	if !(r.AlphaLow < r.Alpha && r.Alpha <= r.AlphaHigh) {
 		t.Errorf("alpha %v [%v, %v]", r.Alpha, r.AlphaLow, r.AlphaHigh)
 	}
-	o.Intervals.Method = report.None
+	o.Intervals.Resamples = 0
 	if r, err = Compute(t.Context(), "f", verdicts.Overall, pairs, o); err != nil || r.AlphaLow.Defined() {
 		t.Errorf("without resamples: %v [%v, %v], %v", r.Alpha, r.AlphaLow, r.AlphaHigh, err)
 	}

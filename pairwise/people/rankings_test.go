@@ -19,7 +19,7 @@ func TestRankingsLeaveOutMissing(t *testing.T) {
 	for range 9 { // x would fall behind y if these were ties
 		pairs = append(pairs, pair("4", "y", "z", "", ""), pair("5", "y", "w", verdicts.A, ""))
 	}
-	o := Options{Intervals: report.IntervalOptions{Method: report.None}, Ratings: leaderboard.DefaultOptions()}
+	o := Options{Intervals: report.IntervalOptions{}, Ratings: leaderboard.DefaultOptions()}
 	r, err := Compute(context.Background(), "f", verdicts.Overall, pairs, o)
 	if err != nil {
 		t.Fatal(err)

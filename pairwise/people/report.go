@@ -72,10 +72,9 @@ func (r *Report) Others() []report.Section {
 	others := []report.Section{{Title: "Order of the systems by the judge and by people", Table: orders}}
 	if l := r.Lift; l != nil {
 		others = append(others, report.Section{Title: "Did showing the errors help?", Notes: []string{
-			fmt.Sprintf("accuracy on %s judged in both modes: vanilla %s, error-aware %s, difference %s, p %s "+
-				"(McNemar's %s); %d with another verdict", words.Plural(l.Pairs, "pair", "pairs"), l.Vanilla.Text("%.3f"),
-				l.ErrorAware.Text("%.3f"), l.Difference.Text("%+.3f"), l.Difference.P.Text("%.3f"), l.McNemar.Text("%.3f"),
-				l.Changed)}})
+			fmt.Sprintf("accuracy on %s judged in both modes: vanilla %s, error-aware %s, difference %s; %d with another "+
+				"verdict", words.Plural(l.Pairs, "pair", "pairs"), l.Vanilla.Text("%.3f"), l.ErrorAware.Text("%.3f"),
+				l.Difference.Text("%+.3f"), l.Changed)}})
 	}
 	return others
 }

@@ -121,11 +121,7 @@ func decorate(p *plot.Plot, s *report.Stats) {
 }
 
 func statsTitle(s *report.Stats) string {
-	title := "Share of tagged rows with each error"
-	if s.Interval.Method != report.None {
-		title += fmt.Sprintf(", with %.0f %% intervals", 100*s.Interval.Level)
-	}
-	return title
+	return fmt.Sprintf("Share of tagged rows with each error, with %.0f %% intervals", 100*s.Interval.Level)
 }
 
 // shareNames are those of systemShares.

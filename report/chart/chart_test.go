@@ -22,7 +22,7 @@ var labels = []string{"Incomplete", "Not A Question", "Spell Error", "Grammar Er
 	"Off Topic", "Factual Error", "Information Not Mentioned", "Off Target Answer"}
 
 func sample(systems int) *report.Stats {
-	s := &report.Stats{Interval: report.Interval{Method: report.Bootstrap, Level: 0.95}}
+	s := &report.Stats{Interval: report.Interval{Level: 0.95}}
 	s.All.Tagged = 200 * systems
 	for i := range systems {
 		sys := report.SystemStats{Name: fmt.Sprintf("system-%d", i), Tagged: 200, WithoutError: share(60 + 10*i)}

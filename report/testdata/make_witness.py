@@ -1,14 +1,17 @@
 """Records the outside witness of package report: counts, shares and intervals by numpy and scipy on made-up rows.
 
-    python make_witness.py        (numpy 2, scipy 1.17)  writes witness.json beside this file
+    python make_witness.py        (numpy 2, scipy 1.17, statsmodels 0.15)  writes witness.json beside this file
 
-The bootstrap here is numpy's own random numbers: it agrees with Go's up to the error of 20000 resamples.
+Intervals and p-values are those of internal/stats/testdata/make_shares.py.
 """
 import json
 import pathlib
+import sys
 
 import numpy as np
-from scipy.stats import binomtest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "internal/stats/testdata"))
+from make_shares import apart, paired, share
 
 LABELS = ["Vague", "Factual Error", "Rare"]
 rng = np.random.default_rng(7)
@@ -32,20 +35,12 @@ def columns(labels):
     return np.column_stack([~labels.any(1), labels]).astype(float)
 
 
-def wilson(hits, n):
-    i = binomtest(int(hits), int(n)).proportion_ci(confidence_level=0.95, method="wilson")
-    return [float(i.low), float(i.high)]
+def grouped(rows):
+    return np.unique([r["group"] for r in rows], return_inverse=True)[1]
 
 
-def bootstrap(group, figures, resamples=20000):
-    """figures: (rows, columns); shares of resampled groups, percentiles 2.5 and 97.5 of each column's."""
-    names, index = np.unique(group, return_inverse=True)
-    n = np.bincount(index)
-    sums = np.array([np.bincount(index, weights=column) for column in figures.T])
-    draws = rng.integers(0, len(names), (resamples, len(names)))
-    weight = np.array([np.bincount(d, minlength=len(names)) for d in draws])
-    shares = (weight @ sums.T) / (weight @ n)[:, None]
-    return np.quantile(shares, [0.025, 0.975], axis=0).T.tolist()
+def ends(figures):
+    return [[f["low"], f["high"]] for f in figures]
 
 
 data = rows()
@@ -57,37 +52,26 @@ for name in ("large", "small"):
         "rows": len(mine),
         "groups": len({r["group"] for r in mine}),
         "counts": a.sum(0).astype(int).tolist(),
-        "wilson": [wilson(h, len(mine)) for h in a.sum(0)],
-        "bootstrap": bootstrap([r["group"] for r in mine], a),
+        "intervals": ends(share(grouped(mine), column) for column in a.T),
     }
 a, b = columns([r["a"] for r in data]), columns([r["b"] for r in data])
+pairs = [paired(grouped(data), x, y) for x, y in zip(a.T, b.T)]
 diff = {
     "a": a.mean(0).tolist(),
     "b": b.mean(0).tolist(),
-    "interval": bootstrap([r["group"] for r in data], b - a),
+    "interval": ends(pairs),
+    "p": [d["p"] for d in pairs],
     "gained": ((b == 1) & (a == 0)).sum(0).astype(int).tolist(),
     "lost": ((a == 1) & (b == 0)).sum(0).astype(int).tolist(),
     "changed": int((a[:, 1:] != b[:, 1:]).any(1).sum()),
 }
 
 
-def contrast(resamples=20000):
-    """Large minus small, with the groups of both resampled together; p is twice the share of resamples on the far side of
-    0, those at 0 and the data themselves included."""
-    names, index = np.unique([r["group"] for r in data], return_inverse=True)
-    draws = rng.integers(0, len(names), (resamples, len(names)))
-    weight = np.array([np.bincount(d, minlength=len(names)) for d in draws])
-    shares = []
-    for name in ("large", "small"):
-        here = np.array([r["system"] == name for r in data], dtype=float)
-        sums = np.array([np.bincount(index, weights=column * here) for column in a.T])
-        shares.append((weight @ sums.T) / (weight @ np.bincount(index, weights=here))[:, None])
-    difference = shares[0] - shares[1]
-    sides = np.minimum((difference <= 0).sum(0), (difference >= 0).sum(0))
-    return {"interval": np.quantile(difference, [0.025, 0.975], axis=0).T.tolist(),
-            "p": np.minimum(1, 2 * (sides + 1) / (resamples + 1)).tolist()}
-
+of_system = {name: (grouped(mine), columns([r["a"] for r in mine]))
+             for name in ("small", "large") for mine in [[r for r in data if r["system"] == name]]}
+differences = [apart(*[(group, columns[:, k]) for group, columns in of_system.values()]) for k in range(len(LABELS))]
+contrast = {"interval": ends(differences), "p": [d["p"] for d in differences]}  # large minus small
 
 path = pathlib.Path(__file__).with_name("witness.json")
 lines = ",\n".join("  " + json.dumps(r) for r in data)
-path.write_text(f'{{"labels": {json.dumps(LABELS)},\n "systems": {json.dumps(systems)},\n "diff": {json.dumps(diff)},\n "contrast": {json.dumps(contrast())},\n "rows": [\n{lines}\n]}}\n')
+path.write_text(f'{{"labels": {json.dumps(LABELS)},\n "systems": {json.dumps(systems)},\n "diff": {json.dumps(diff)},\n "contrast": {json.dumps(contrast)},\n "rows": [\n{lines}\n]}}\n')

@@ -285,6 +285,8 @@ type Pairs struct {
 	AloneB   int             `json:"alone_b"`
 	Unknown  int             `json:"unknown"`  // pairs in which the facet is unknown on either side; left out below
 	Changed  int             `json:"changed"`  // pairs whose sets of values differ, or differ in Value
+	Groups   int             `json:"groups"`   // of the pairs that are not unknown; a pair is of its first row's group
+	Squares  float64         `json:"squares"`  // Σ n² over these groups, n a group's number of pairs
 	Values   []PairValue     `json:"values"`   // but those that are unknown
 	Measures []PairMeasure   `json:"measures"` // that any pair has
 	Rows     [][2]RowSummary `json:"rows"`     // the changed pairs asked for, A first, in A's order
@@ -297,6 +299,9 @@ type PairValue struct {
 	OnlyA   int    `json:"only_a"`
 	OnlyB   int    `json:"only_b"`
 	Neither int    `json:"neither"`
+	// Squares is Σ d², Products Σ d·n over groups: d a group's number of pairs in OnlyB less that in OnlyA, n as in Pairs.
+	Squares  float64 `json:"squares"`
+	Products float64 `json:"products"`
 }
 
 // PairMeasure holds sums over pairs in which both sides have the number.

@@ -184,13 +184,18 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 		return slices.ContainsFunc(values, func(v uint16) bool { return facet.Values[v].Role != RoleUnknown })
 	}
 	both, onlyA, onlyB := make([]int, len(facet.Values)), make([]int, len(facet.Values)), make([]int, len(facet.Values))
-	looked := 0
+	looked, sums := 0, newPairSums(len(facet.Values))
 	for _, p := range pairs {
 		a, b := lists.of(p[0]), lists.of(p[1])
 		if !known(a) || !known(b) {
 			out.Unknown++
 			continue
 		}
+		group, err := x.groupOf(ctx, p[0])
+		if err != nil {
+			return nil, err
+		}
+		sums.pairs[group]++
 		looked++
 		differs := false
 		for _, v := range a {
@@ -198,12 +203,14 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 				both[v]++
 			} else {
 				onlyA[v]++
+				sums.add(group, v, -1)
 				differs = differs || value == "" || int(v) == at
 			}
 		}
 		for _, v := range b {
 			if !slices.Contains(a, v) {
 				onlyB[v]++
+				sums.add(group, v, 1)
 				differs = differs || value == "" || int(v) == at
 			}
 		}
@@ -211,13 +218,50 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 			changed = append(changed, p)
 		}
 	}
+	out.Groups = len(sums.pairs)
+	for _, n := range sums.pairs {
+		out.Squares += float64(n * n)
+	}
 	for v := range facet.Values {
 		if facet.Values[v].Role != RoleUnknown {
+			squares, products := sums.of(v)
 			out.Values = append(out.Values, PairValue{Name: facet.Values[v].Name, Both: both[v], OnlyA: onlyA[v],
-				OnlyB: onlyB[v], Neither: looked - both[v] - onlyA[v] - onlyB[v]})
+				OnlyB: onlyB[v], Neither: looked - both[v] - onlyA[v] - onlyB[v], Squares: squares, Products: products})
 		}
 	}
 	return changed, nil
+}
+
+func (x *Index) groupOf(ctx context.Context, row int) (int32, error) {
+	groups, err := x.numbers(ctx, partGroup, row/chunkRows)
+	if err != nil {
+		return 0, err
+	}
+	return groups[row%chunkRows], nil
+}
+
+// pairSums are, by group, the pairs that are known, and by value those that b alone has less those that a alone has.
+type pairSums struct {
+	pairs   map[int32]int
+	changes []map[int32]int
+}
+
+func newPairSums(values int) *pairSums {
+	s := &pairSums{pairs: map[int32]int{}, changes: make([]map[int32]int, values)}
+	for v := range s.changes {
+		s.changes[v] = map[int32]int{}
+	}
+	return s
+}
+
+func (s *pairSums) add(group int32, value uint16, change int) { s.changes[value][group] += change }
+
+func (s *pairSums) of(value int) (squares, products float64) {
+	for group, d := range s.changes[value] {
+		squares += float64(d * d)
+		products += float64(d * s.pairs[group])
+	}
+	return squares, products
 }
 
 // sumPairs adds up measures over pairs in which both rows have the number.

@@ -10,7 +10,6 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import pearsonr
 from sklearn.metrics import adjusted_rand_score, homogeneity_completeness_v_measure
 from sklearn.metrics.cluster import contingency_matrix
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 rng = np.random.default_rng(17)
@@ -51,7 +50,6 @@ def tables():
         constant = len(set(x)) < 2 or len(set(y)) < 2
         px, py = np.mean(x), np.mean(y)
         yield {"both": both, "onlyA": a, "onlyB": b, "neither": neither,
-               "mcnemar": float(mcnemar([[both, a], [b, neither]], exact=True).pvalue) if a + b else 1.0,
                "phi": None if constant else float(pearsonr(x, y).statistic),
                "lift": None if px * py == 0 else float(both / len(x) / (px * py))}
 

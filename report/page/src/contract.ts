@@ -215,6 +215,8 @@ export interface Pairs {
   alone_b: number;
   unknown: number;
   changed: number;
+  groups: number;
+  squares: number;
   values: PairValue[];
   measures: PairMeasure[];
   rows: [RowSummary, RowSummary][];
@@ -226,6 +228,8 @@ export interface PairValue {
   only_a: number;
   only_b: number;
   neither: number;
+  squares: number;
+  products: number;
 }
 
 export interface PairMeasure {

@@ -198,7 +198,8 @@ export class LocalSource implements Source {
     const pairs = all.filter(([x, y]) => chosen[x] || chosen[y]);
     const places = this.places(facet);
     const isUnknown = facet.values.map((v) => v.role === RoleUnknown);
-    const values = facet.values.map((v) => ({ name: v.name, both: 0, only_a: 0, only_b: 0, neither: 0 }));
+    const values = facet.values.map((v) => ({ name: v.name, both: 0, only_a: 0, only_b: 0, neither: 0, squares: 0, products: 0 }));
+    const groups = new Map<number, { n: number; d: Float64Array }>(); // pairs, and by value only_b less only_a
     let unknown = 0;
     const changed: [number, number][] = [];
     const known = (r: number) => places[r]!.some((v) => !isUnknown[v]);
@@ -207,12 +208,17 @@ export class LocalSource implements Source {
         unknown++;
         continue;
       }
+      const id = this.data.rows.group[x]!;
+      let g = groups.get(id);
+      if (!g) groups.set(id, (g = { n: 0, d: new Float64Array(values.length) }));
+      g.n++;
       const inA = new Set(places[x]);
       const inB = new Set(places[y]);
       let differs = false;
       values.forEach((v, i) => {
         const one = inA.has(i);
         const two = inB.has(i);
+        g!.d[i]! += Number(two) - Number(one);
         if (one && two) v.both++;
         else if (one) v.only_a++;
         else if (two) v.only_b++;
@@ -220,6 +226,14 @@ export class LocalSource implements Source {
         if (one !== two && (wanted < 0 || wanted === i)) differs = true;
       });
       if (differs) changed.push([x, y]);
+    }
+    let squares = 0;
+    for (const { n, d } of groups.values()) {
+      squares += n * n;
+      values.forEach((v, i) => {
+        v.squares += d[i]! ** 2;
+        v.products += d[i]! * n;
+      });
     }
     const measures: PairMeasure[] = this.data.catalog.measures.map((m) => {
       const numbers = this.numbers(m);
@@ -241,6 +255,8 @@ export class LocalSource implements Source {
       alone_b: aloneB,
       unknown,
       changed: changed.length,
+      groups: groups.size,
+      squares,
       values: values.filter((_, i) => !isUnknown[i]),
       measures: measures.filter((m) => m.pairs > 0),
       rows: changed.slice(q.offset, q.offset + q.limit).map(([x, y]) => [this.summary(x), this.summary(y)]),

@@ -6,14 +6,14 @@ import { RoleNone, RoleUnknown } from "./contract";
 import { withUse } from "./filters";
 import { count, number, percent, points, shareInterval } from "./format";
 import { everyRow, useAsk, usePage, type Page } from "./state";
-import { newcombe, partMinusAll, share, type Interval, type ShareSums } from "./stats";
+import { apartShares, holm, partMinusAll, share, type Difference as Tested, type GroupSums, type Interval } from "./stats";
 import { texts } from "./texts";
 import { Answer, Bar, DataTable, DifferenceBar, type Column } from "./ui";
 
-export function sums(c: Counts, value: number, column = 0): ShareSums {
+export function sums(c: Counts, value: number, column = 0): GroupSums {
   const cell = c.values[value]!.cells[column]!;
   const of = c.columns[column]!;
-  return { rows: cell.rows, squares: cell.squares, products: cell.products, of: of.rows, groups: of.groups, groupSquares: of.squares };
+  return { groups: of.groups, sum: cell.rows, rows: of.rows, sumSquares: cell.squares, rowSquares: of.squares, products: cell.products };
 }
 
 /** The value of a role that rows of a column have, and its rows. */
@@ -24,13 +24,13 @@ export function rowsOfRole(facet: Facet, c: Counts, role: string): number {
 interface Line {
   value: Value;
   place: number;
-  all: ShareSums;
+  all: GroupSums;
   of: Interval | undefined; // of all rows
   rows: number;
-  filtered?: ShareSums;
+  filtered?: GroupSums;
   part?: Interval | undefined;
-  difference?: Interval | undefined;
-  trend?: Interval | undefined;
+  difference?: Tested | undefined;
+  trend?: Tested | undefined;
   other?: number | undefined; // share in the run of the trend
 }
 
@@ -68,7 +68,7 @@ function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: 
   return facet.values.map((value, place) => {
     const unknown = value.role === RoleUnknown;
     const all = sums(whole, place);
-    const line: Line = { value, place, all, rows: all.rows, of: unknown ? undefined : share(all) };
+    const line: Line = { value, place, all, rows: all.sum, of: unknown ? undefined : share(all) };
     if (part) {
       line.filtered = sums(part, place);
       if (!unknown) {
@@ -77,22 +77,19 @@ function linesOf(facet: Facet, whole: Counts, part: Counts | undefined, sample: 
       }
     }
     if (sides && old >= 0 && !unknown) {
-      const before = share(sums(sides, place, old));
+      const before = sums(sides, place, old);
       const others = sides.columns.map((_, i) => i).filter((i) => i !== old && sides.columns[i]!.rows > 0);
-      const now = share(addSums(others.map((i) => sums(sides, place, i))));
-      if (before && now) {
-        line.trend = newcombe(now, before);
-        line.other = before.value;
-      }
+      line.trend = apartShares(before, addSums(others.map((i) => sums(sides, place, i))));
+      if (line.trend) line.other = before.sum / before.rows;
     }
     return line;
   });
 }
 
 /** Of several runs together, whose groups are counted apart. */
-function addSums(parts: ShareSums[]): ShareSums {
-  const total: ShareSums = { rows: 0, squares: 0, products: 0, of: 0, groups: 0, groupSquares: 0 };
-  for (const p of parts) for (const key of Object.keys(total) as (keyof ShareSums)[]) total[key] += p[key];
+function addSums(parts: GroupSums[]): GroupSums {
+  const total: GroupSums = { groups: 0, sum: 0, rows: 0, sumSquares: 0, rowSquares: 0, products: 0 };
+  for (const p of parts) for (const key of Object.keys(total) as (keyof GroupSums)[]) total[key] += p[key];
   return total;
 }
 
@@ -105,6 +102,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
   const tone = (v: Value) => (v.role === RoleNone ? "clean" : v.role === RoleUnknown ? "unknown" : "found");
   const has = (test: (v: Value) => boolean) => detail && facet.values.some(test);
   const columns = useMemo(() => {
+    const clear = { difference: settled(lines, (l) => l.difference), trend: settled(lines, (l) => l.trend) };
     const out: Column<Line>[] = [
       {
         key: "name", title: facet.title, value: (l) => l.value.name,
@@ -126,7 +124,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
     ];
     if (filtered) {
       out.push(
-        { key: "f.rows", title: texts.filtered, numeric: true, value: (l) => l.filtered?.rows ?? null, show: (l) => count(l.filtered?.rows ?? 0) },
+        { key: "f.rows", title: texts.filtered, numeric: true, value: (l) => l.filtered?.sum ?? null, show: (l) => count(l.filtered?.sum ?? 0) },
         {
           key: "f.share", title: `${texts.issues.share} (${texts.filtered.toLowerCase()})`, numeric: true, value: (l) => l.part?.value ?? null,
           show: (l) => <Figure of={l.part} most={highest} tone={`${tone(l.value)} part`} />,
@@ -135,7 +133,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
         { key: "f.high", title: `${texts.filtered} ${texts.issues.high}`, numeric: true, value: (l) => l.part?.high ?? null, show: "hidden" },
         {
           key: "difference", title: texts.difference, numeric: true, value: (l) => l.difference?.value ?? null,
-          show: (l) => <Difference of={l.difference} most={widest} />,
+          show: (l) => <Difference of={l.difference} most={widest} clear={clear.difference.has(l)} />,
         },
         { key: "d.low", title: `${texts.difference} ${texts.issues.low}`, numeric: true, value: (l) => l.difference?.low ?? null, show: "hidden" },
         { key: "d.high", title: `${texts.difference} ${texts.issues.high}`, numeric: true, value: (l) => l.difference?.high ?? null, show: "hidden" },
@@ -146,7 +144,7 @@ function Lines({ facet, id, lines, filtered, trend, detail, whole }: {
         { key: "before", title: trend, numeric: true, value: (l) => l.other ?? null, show: (l) => percent(l.other) },
         {
           key: "trend", title: texts.issues.trendOf(trend), numeric: true, value: (l) => l.trend?.value ?? null,
-          show: (l) => <Difference of={l.trend} most={widest} />,
+          show: (l) => <Difference of={l.trend} most={widest} clear={clear.trend.has(l)} />,
         },
       );
     }
@@ -195,9 +193,15 @@ export function Figure({ of, most, tone }: { of: Interval | undefined; most: num
   );
 }
 
-export function Difference({ of, most }: { of: Interval | undefined; most: number }) {
+/** The lines whose difference is not 0, by Holm's correction for all of them. */
+function settled(lines: Line[], of: (l: Line) => Tested | undefined): Set<Line> {
+  const tested = lines.filter(of);
+  const corrected = holm(tested.map((l) => of(l)!.p));
+  return new Set(tested.filter((_, i) => corrected[i]! < 0.05));
+}
+
+export function Difference({ of, most, clear }: { of: Interval | undefined; most: number; clear: boolean }) {
   if (!of) return <span class="figure">–</span>;
-  const clear = of.low > 0 || of.high < 0;
   return (
     <span class={clear ? "figure clear" : "figure"}>
       <DifferenceBar of={of} most={most} />

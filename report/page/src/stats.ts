@@ -1,5 +1,5 @@
-// Intervals and tests from the sums of the contract. All intervals are of 95 %. test/stats.json is what scipy and
-// statsmodels say (test/stats.py); test/stats.test.ts compares.
+// Intervals and tests from the sums of the contract, as internal/stats/shares.go computes them. All intervals are of 95 %.
+// Both are tested with what scipy and statsmodels say (internal/stats/testdata/shares.json).
 
 export interface Interval {
   value: number;
@@ -7,74 +7,125 @@ export interface Interval {
   high: number;
 }
 
-const z = 1.959963984540054; // normal quantile of 0.975
+/** p is that the difference is not 0, two-sided: below 0.05 exactly where the interval excludes 0. */
+export interface Difference extends Interval {
+  p: number;
+}
 
-/** Sums over groups: y rows of n have a value; squares Σ y², products Σ y·n, groupSquares Σ n². */
-export interface ShareSums {
-  rows: number; // Σ y
-  squares: number;
-  products: number;
-  of: number; // Σ n
+const alpha = 0.05;
+
+/** Sums over groups: y is the sum of a group's n values, such as the number of its rows that have an error. */
+export interface GroupSums {
   groups: number;
-  groupSquares: number;
+  sum: number; // Σ y
+  rows: number; // Σ n
+  sumSquares: number; // Σ y²
+  rowSquares: number; // Σ n²
+  products: number; // Σ y·n
+}
+
+/** A share with the number of independent rows that would tell as much, and of groups. */
+interface Sized {
+  value: number;
+  size: number;
+  groups: number;
 }
 
 /**
- * The number of independent rows that would tell as much: n/deff, where deff is the clustered variance of the share by
- * that of independent rows, at least 1 (Kish 1965; the variance is that of a ratio of
- * sums over groups, by G/(G−1)). Of a share of 0 or 1 nothing is known of the clustering: n²/Σn².
+ * The number of independent rows of a variance that would tell as much of the mean: n/deff, where deff is the variance
+ * of the mean between groups by that of independent rows, at least 1 (Kish 1965). Where no row differs from another,
+ * nothing is known of the clustering: n²/Σn².
  */
-export function effectiveSize(s: ShareSums): number {
-  const n = s.of;
-  if (n <= 0) return 0;
-  const p = s.rows / n;
-  if (p <= 0 || p >= 1) return s.groupSquares > 0 ? (n * n) / s.groupSquares : n;
+export function effectiveSize(s: GroupSums, variance: number): number {
+  const n = s.rows;
+  if (variance <= 0) return (n * n) / s.rowSquares;
   if (s.groups < 2) return 1; // one group is one observation
-  const residuals = Math.max(0, s.squares - 2 * p * s.products + p * p * s.groupSquares);
+  const m = s.sum / n;
+  const residuals = Math.max(0, s.sumSquares - 2 * m * s.products + m * m * s.rowSquares);
   const clustered = (residuals * (s.groups / (s.groups - 1))) / (n * n);
-  const deff = Math.max(1, clustered / ((p * (1 - p)) / n));
-  return n / deff;
+  return n / Math.max(1, clustered / (variance / n));
 }
 
-/** Wilson's interval (1927) of a share p of n rows; n may be an effective size. Undefined without rows. */
-export function wilson(p: number, n: number): Interval | undefined {
-  if (!(n > 0)) return undefined;
-  const denominator = 1 + (z * z) / n;
-  const centre = (p + (z * z) / (2 * n)) / denominator;
-  const half = (z * Math.sqrt((p * (1 - p)) / n + (z * z) / (4 * n * n))) / denominator;
+function sized(s: GroupSums): Sized | undefined {
+  if (!(s.rows > 0)) return undefined;
+  const p = s.sum / s.rows;
+  return { value: p, size: effectiveSize(s, p * (1 - p)), groups: s.groups };
+}
+
+/** Wilson's interval (1927) of the effective number of rows, with Student's t of the groups. */
+function wilson({ value: p, size: n, groups }: Sized, miss: number): Interval {
+  const t = criticalT(miss, groups - 1);
+  if (t === Infinity) return { value: p, low: 0, high: 1 };
+  const denominator = 1 + (t * t) / n;
+  const centre = (p + (t * t) / (2 * n)) / denominator;
+  const half = (t * Math.sqrt((p * (1 - p)) / n + (t * t) / (4 * n * n))) / denominator;
   return { value: p, low: p <= 0 ? 0 : Math.max(0, centre - half), high: p >= 1 ? 1 : Math.min(1, centre + half) };
 }
 
-export function share(s: ShareSums): Interval | undefined {
-  return s.of > 0 ? wilson(s.rows / s.of, effectiveSize(s)) : undefined;
+/** A share with its interval; undefined without rows. */
+export function share(s: GroupSums): Interval | undefined {
+  const of = sized(s);
+  return of && wilson(of, alpha);
 }
 
-/** Newcombe's interval (1998, method 10) of a − b, two shares of different rows with their Wilson intervals. */
-export function newcombe(a: Interval, b: Interval): Interval {
-  const value = a.value - b.value;
-  return {
-    value,
-    low: value - Math.hypot(a.value - a.low, b.high - b.value),
-    high: value + Math.hypot(a.high - a.value, b.value - b.low),
-  };
+/** The difference b − a of two shares of different rows: Newcombe's interval (1998, method 10). */
+export function apartShares(a: GroupSums, b: GroupSums): Difference | undefined {
+  const one = sized(a);
+  const two = sized(b);
+  return one && two && apart(one, two);
+}
+
+const leastP = 1e-12; // stands for all below
+
+function apart(a: Sized, b: Sized): Difference {
+  const value = b.value - a.value;
+  const most = -Math.log(leastP);
+  const left = (x: number) => (value > 0 ? newcombe(a, b, Math.exp(-x)).low : -newcombe(a, b, Math.exp(-x)).high); // to 0
+  const p = value === 0 ? 1 : left(most) > 0 ? leastP : Math.exp(-root(0, most, left));
+  return { ...newcombe(a, b, alpha), p };
+}
+
+function newcombe(a: Sized, b: Sized, miss: number): Interval {
+  const x = wilson(a, miss);
+  const y = wilson(b, miss);
+  const value = y.value - x.value;
+  return { value, low: value - Math.hypot(y.value - y.low, x.high - x.value), high: value + Math.hypot(y.high - y.value, x.value - x.low) };
 }
 
 /**
  * The share among the filtered rows minus that among all, which they are a part of: (1−w)(p_filtered − p_rest), with w
- * the filtered rows' part of all; Newcombe's interval of effective sizes. Undefined where either is empty; exactly 0
- * where the filter chooses all.
+ * the filtered rows' part of all. Undefined where either is empty; exactly 0 where the filter chooses all.
  */
-export function partMinusAll(part: ShareSums, all: ShareSums): Interval | undefined {
-  if (!(part.of > 0) || !(all.of > 0)) return undefined;
-  const w = part.of / all.of;
-  if (w >= 1) return { value: 0, low: 0, high: 0 };
-  const rest = all.of - part.of;
-  const design = effectiveSize(all) / all.of; // a filter may split groups, so the sums of the rest are not known
-  const inPart = share(part);
-  const outside = wilson(Math.max(0, all.rows - part.rows) / rest, rest * design);
-  if (!inPart || !outside) return undefined;
-  const d = newcombe(inPart, outside);
-  return { value: (1 - w) * d.value, low: (1 - w) * d.low, high: (1 - w) * d.high };
+export function partMinusAll(part: GroupSums, all: GroupSums): Difference | undefined {
+  const chosen = sized(part);
+  const whole = sized(all);
+  if (!chosen || !whole) return undefined;
+  const w = part.rows / all.rows;
+  if (w >= 1) return { value: 0, low: 0, high: 0, p: 1 };
+  const rest = all.rows - part.rows;
+  // A filter may split groups, so the sums of the rest are not known: it has the design effect of all.
+  const d = apart({ value: Math.max(0, all.sum - part.sum) / rest, size: (rest * whole.size) / all.rows, groups: all.groups }, chosen);
+  return { value: (1 - w) * d.value, low: (1 - w) * d.low, high: (1 - w) * d.high, p: d.p };
+}
+
+/**
+ * The difference b − a of two shares of the same rows, of which onlyA have it in a alone; the values of change are 1
+ * where only b has it, −1 where only a has it: the adjusted Wald interval (Bonett and Price 2012).
+ */
+export function pairedShares(onlyA: number, change: GroupSums): Difference | undefined {
+  const n = change.rows;
+  if (!(n > 0)) return undefined;
+  const value = change.sum / n;
+  const a = onlyA / n;
+  const b = a + value;
+  const size = effectiveSize(change, a + b - value * value);
+  const p12 = (a * size + 1) / (size + 2);
+  const p21 = (b * size + 1) / (size + 2);
+  const centre = p21 - p12;
+  const deviation = Math.sqrt((p12 + p21 - centre * centre) / (size + 2));
+  const half = criticalT(alpha, change.groups - 1) * deviation;
+  const p = change.groups < 2 ? 1 : 2 * tTail(Math.abs(centre) / deviation, change.groups - 1);
+  return { value, low: Math.max(-1, centre - half), high: Math.min(1, centre + half), p };
 }
 
 /** A mean with Student's interval, of n numbers with their sum and sum of squares. No interval below two numbers. */
@@ -83,16 +134,8 @@ export function mean(n: number, sum: number, squares: number): Interval | undefi
   const value = sum / n;
   if (n < 2) return { value, low: NaN, high: NaN };
   const variance = Math.max(0, (squares - n * value * value) / (n - 1));
-  const half = tQuantile(0.975, n - 1) * Math.sqrt(variance / n);
+  const half = criticalT(alpha, n - 1) * Math.sqrt(variance / n);
   return { value, low: value - half, high: value + half };
-}
-
-/** McNemar's exact test (1947), two-sided: may as many pairs change one way as the other? b and c are the changed pairs. */
-export function mcnemar(b: number, c: number): number {
-  const n = b + c;
-  if (n === 0) return 1;
-  const k = Math.min(b, c);
-  return Math.min(1, 2 * incompleteBeta(n - k, k + 1, 0.5));
 }
 
 /** Holm's corrected p-values (1979), in the order given. */
@@ -107,34 +150,37 @@ export function holm(ps: number[]): number[] {
   return corrected;
 }
 
-/** The difference of a paired share (b − a), from discordant pairs of n, with the adjusted Wald interval of Bonett and Price (2012). */
-export function pairedDifference(onlyA: number, onlyB: number, n: number): Interval | undefined {
-  if (n <= 0) return undefined;
-  const value = (onlyB - onlyA) / n;
-  const p12 = (onlyA + 1) / (n + 2);
-  const p21 = (onlyB + 1) / (n + 2);
-  const centre = p21 - p12;
-  const half = z * Math.sqrt((p12 + p21 - centre * centre) / (n + 2));
-  return { value, low: Math.max(-1, centre - half), high: Math.min(1, centre + half) };
-}
-
-/** Quantile of Student's t, by bisection of its distribution function. */
-export function tQuantile(p: number, df: number): number {
-  if (p < 0.5) return -tQuantile(1 - p, df);
-  let low = 0;
+/** How many standard errors an interval reaches that misses with this probability, on both sides together; infinite without degrees of freedom. */
+export function criticalT(miss: number, df: number): number {
+  if (df < 1) return Infinity;
+  const above = (x: number) => Math.log(Math.max(2 * tTail(Math.expm1(x), df), Number.MIN_VALUE) / miss);
   let high = 1;
-  while (tDistribution(high, df) < p) high *= 2;
-  for (let i = 0; i < 200 && high - low > 1e-13 * high; i++) {
-    const middle = (low + high) / 2;
-    if (tDistribution(middle, df) < p) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
+  while (above(high) > 0) high *= 2;
+  return Math.expm1(root(0, high, above));
 }
 
-function tDistribution(t: number, df: number): number {
-  const tail = 0.5 * incompleteBeta(df / 2, 0.5, df / (df + t * t));
-  return t >= 0 ? 1 - tail : tail;
+/** The probability that Student's t is above t, which is 0 or more. */
+function tTail(t: number, df: number): number {
+  return 0.5 * incompleteBeta(df / 2, 0.5, df / (df + t * t));
+}
+
+/** Where f, which falls from 0 or more at low to 0 or less at high, is 0: by false position, in its variant of Illinois. */
+function root(low: number, high: number, f: (x: number) => number): number {
+  let atLow = f(low);
+  let atHigh = f(high);
+  let last = 0;
+  let x = low;
+  for (let i = 0; i < 100; i++) {
+    x = (low * atHigh - high * atLow) / (atHigh - atLow);
+    const at = f(x);
+    if (Math.abs(at) < 1e-12) break;
+    if (at > 0) [low, atLow] = [x, at];
+    else [high, atHigh] = [x, at];
+    if (at > 0 && last > 0) atHigh /= 2;
+    else if (at < 0 && last < 0) atLow /= 2;
+    last = at;
+  }
+  return x;
 }
 
 /** The regularised incomplete beta function I_x(a, b), by Lentz's continued fraction. */

@@ -253,16 +253,22 @@ def pairs(q):
     sets = [(set(x["values"].get(q["facet"], [])) - unknown, set(y["values"].get(q["facet"], [])) - unknown, x, y)
             for x, y in both]
     known = [s for s in sets if s[0] and s[1]]
+    groups = {}
+    for s, t, x, _ in known:
+        groups.setdefault(x["group"], []).append((s, t))
     want = q.get("value")
     changed = [[x["n"], y["n"]] for s, t, x, y in known if (want in s ^ t if want else s != t)]
     out.update(pairs=len(both), unknown=len(both) - len(known), changed=len(changed), values=[], measures=[],
+               groups=len(groups), squares=sum(len(g) ** 2 for g in groups.values()),
                rows=changed[q["offset"]:q["offset"] + q["limit"]])
     for v in facet:
         name = v["name"]
         if name not in unknown:
             has = [(name in s, name in t) for s, t, _, _ in known]
+            change = [(sum((name in t) - (name in s) for s, t in g), len(g)) for g in groups.values()]
             out["values"].append({"name": name, "both": has.count((True, True)), "only_a": has.count((True, False)),
-                                  "only_b": has.count((False, True)), "neither": has.count((False, False))})
+                                  "only_b": has.count((False, True)), "neither": has.count((False, False)),
+                                  "squares": sum(d * d for d, _ in change), "products": sum(d * n for d, n in change)})
     for m in MEASURES:
         xy = [(x["numbers"][m], y["numbers"][m]) for x, y in both if m in x["numbers"] and m in y["numbers"]]
         if xy:

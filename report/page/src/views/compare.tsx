@@ -4,7 +4,7 @@ import { count, number, pValue, percent, signed } from "../format";
 import { SectionCard } from "../sections";
 import { Difference } from "../shares";
 import { facetOf, findings, useAsk, usePage, type Page } from "../state";
-import { holm, mcnemar, mean, pairedDifference, type Interval } from "../stats";
+import { holm, mean, pairedShares, type Difference as Tested, type Interval } from "../stats";
 import { texts } from "../texts";
 import { facetTitle, measureTitle } from "../titles";
 import { Answer, Card, DataTable, Fold, Select, type Column } from "../ui";
@@ -90,20 +90,28 @@ function PairsOf({ sides }: { sides: ReturnType<typeof sidesOf> }) {
 
 interface ValueLine extends PairValue {
   of: number;
-  p: number;
-  holm: number;
-  difference: Interval | undefined;
+  holm: number; // of a value that says that nothing was found, p itself: it is a question of its own
+  difference: Tested | undefined;
+}
+
+export function valueLines(pairs: Pairs, facet: Facet): ValueLine[] {
+  const isNone = (name: string) => facet.values.find((v) => v.name === name)?.role === RoleNone;
+  const lines = pairs.values.map((v): ValueLine => {
+    const of = v.both + v.only_a + v.only_b + v.neither;
+    const difference = pairedShares(v.only_a, {
+      groups: pairs.groups, sum: v.only_b - v.only_a, rows: of, sumSquares: v.squares, rowSquares: pairs.squares, products: v.products,
+    });
+    return { ...v, of, difference, holm: difference?.p ?? 1 };
+  });
+  const found = lines.filter((l) => l.difference && !isNone(l.name));
+  holm(found.map((l) => l.holm)).forEach((p, i) => (found[i]!.holm = p));
+  return lines;
 }
 
 function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
   const page = usePage();
   const role = (name: string) => facet.values.find((v) => v.name === name)?.role;
-  const ps = pairs.values.map((v) => mcnemar(v.only_a, v.only_b));
-  const corrected = holm(ps);
-  const lines: ValueLine[] = pairs.values.map((v, i) => {
-    const of = v.both + v.only_a + v.only_b + v.neither;
-    return { ...v, of, p: ps[i]!, holm: corrected[i]!, difference: pairedDifference(v.only_a, v.only_b, of) };
-  });
+  const lines = valueLines(pairs, facet);
   const widest = Math.max(0, ...lines.flatMap((l) => (l.difference ? [Math.abs(l.difference.low), Math.abs(l.difference.high)] : [])));
   const shareA = (l: ValueLine) => (l.of > 0 ? (l.both + l.only_a) / l.of : null);
   const shareB = (l: ValueLine) => (l.of > 0 ? (l.both + l.only_b) / l.of : null);
@@ -115,14 +123,14 @@ function Values({ pairs, facet }: { pairs: Pairs; facet: Facet }) {
     },
     { key: "a", title: texts.compare.share("A"), numeric: true, value: shareA, show: (l) => percent(shareA(l)) },
     { key: "b", title: texts.compare.share("B"), numeric: true, value: shareB, show: (l) => percent(shareB(l)) },
-    { key: "d", title: texts.compare.difference, numeric: true, value: (l) => l.difference?.value ?? null, show: (l) => <Difference of={l.difference} most={widest} /> },
+    { key: "d", title: texts.compare.difference, numeric: true, value: (l) => l.difference?.value ?? null, show: (l) => <Difference of={l.difference} most={widest} clear={l.holm < 0.05} /> },
     { key: "d.low", title: `${texts.compare.difference} ${texts.issues.low}`, value: (l) => l.difference?.low ?? null, show: "hidden" },
     { key: "d.high", title: `${texts.compare.difference} ${texts.issues.high}`, value: (l) => l.difference?.high ?? null, show: "hidden" },
     plain("both", texts.compare.both, (l) => l.both),
     plain("only_a", texts.compare.only("A"), (l) => l.only_a),
     plain("only_b", texts.compare.only("B"), (l) => l.only_b),
     plain("neither", texts.compare.neither, (l) => l.neither),
-    { key: "p", title: texts.compare.p, help: texts.compare.pHelp, numeric: true, value: (l) => l.p, show: (l) => pValue(l.p) },
+    { key: "p", title: texts.compare.p, help: texts.compare.pHelp, numeric: true, value: (l) => l.difference?.p ?? null, show: (l) => (l.difference ? pValue(l.difference.p) : "–") },
     { key: "holm", title: texts.compare.holm, help: texts.compare.holmHelp, numeric: true, value: (l) => l.holm, show: (l) => <span class={l.holm < 0.05 ? "strong" : ""}>{pValue(l.holm)}</span> },
   ];
   return (

@@ -6,7 +6,7 @@ import { Spark } from "../charts";
 import { count, number, numberInterval, percent, shareInterval } from "../format";
 import { drill, sums } from "../shares";
 import { usePage } from "../state";
-import { mean, share, type Interval } from "../stats";
+import { apartShares, holm, mean, share, type GroupSums, type Interval } from "../stats";
 import { texts } from "../texts";
 import { DataTable, type Column } from "../ui";
 
@@ -27,6 +27,8 @@ export interface Figures {
 interface Cell {
   rows: number; // that have it
   of: Interval | undefined;
+  sums?: GroupSums; // of a share
+  best?: boolean; // surely better than the second best
   bins?: number[];
 }
 
@@ -54,7 +56,7 @@ export const mostPictures = 4; // systems whose histograms are drawn one below t
 /** The columns: rows without an error, errors, rows that were not looked at if there are any, scores. */
 export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
   const values = (facet?.values ?? []).map((value, place) => ({ value, place }));
-  const rows = (place: number) => sums(found!.whole, place).rows;
+  const rows = (place: number) => sums(found!.whole, place).sum;
   const errors = values.filter(({ value }) => !value.role);
   if (facet?.key === "issue") errors.sort((a, b) => rows(b.place) - rows(a.place)).splice(mostIssues);
   const shown = [
@@ -66,7 +68,7 @@ export function headsOf({ facet, found, measures, scores }: Figures): Head[] {
       key: `v${place}`, title: value.name, value,
       cell: (system) => {
         const s = system === all ? sums(found!.whole, place) : sums(found!.parts, place, system);
-        return { rows: s.rows, of: value.role === RoleUnknown ? undefined : share(s) };
+        return value.role === RoleUnknown ? { rows: s.sum, of: undefined } : { rows: s.sum, of: share(s), sums: s };
       },
     })),
     ...measures.map((m, i): Head => ({
@@ -94,7 +96,21 @@ export function linesOf(of: Figures, heads: Head[]): Line[] {
   const best = (l: Line) => l.cells[0]?.of?.value ?? -Infinity;
   const systems = of.by.values.map((v, i) => line(v.name, i)).filter((l) => l.rows > 0 || l.cells.some((c) => c.rows > 0));
   systems.sort((a, b) => Number(a.few) - Number(b.few) || best(b) - best(a) || 0);
-  return [line(texts.overview.whole, all), ...systems];
+  const whole = line(texts.overview.whole, all);
+  markBest(heads, whole, systems.filter((l) => !l.few));
+  return [whole, ...systems];
+}
+
+/** Marks the best system of a column where it is better than the second best, by Holm's correction for the columns. */
+function markBest(heads: Head[], whole: Line, systems: Line[]): void {
+  const tested = heads.flatMap((h, i) => {
+    const clean = h.value?.role === RoleNone;
+    if (!h.value || (whole.cells[i]!.rows === 0 && !clean)) return [];
+    const cells = systems.map((l) => l.cells[i]!).filter((c) => c.of && c.sums).sort((a, b) => (clean ? -1 : 1) * (a.of!.value - b.of!.value));
+    const [best, second] = cells;
+    return best && second ? [{ best, p: apartShares(second.sums!, best.sums!)!.p }] : [];
+  });
+  holm(tested.map((t) => t.p)).forEach((p, i) => (tested[i]!.best.best = p < 0.05));
 }
 
 /** Which system is best by the first column, and which error is found most often, in a sentence; "" without either. */
@@ -163,7 +179,7 @@ export function Matrix({ of, heads, lines, caption }: { of: Figures; heads: Head
 function CellOf({ head, cell, most, href, spark }: { head: Head; cell: Cell; most: number; href: string; spark: boolean }) {
   if (!cell.of) return <span class="heat-cell zero">–</span>;
   const interval = intervalText(head, cell.of);
-  const figure = <><span class="value">{figureText(head, cell.of)}</span>{interval && <span class="sub">{interval}</span>}</>;
+  const figure = <><span class={cell.best ? "value strong" : "value"}>{figureText(head, cell.of)}</span>{interval && <span class="sub">{interval}</span>}</>;
   const title = `${texts.rows(cell.rows)}${interval && `; ${interval}`}`;
   if (!head.value) return <span class="heat-cell" title={title}>{spark && cell.bins && <Spark counts={cell.bins} />}{figure}</span>;
   const clean = head.value.role === RoleNone;

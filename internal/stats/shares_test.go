@@ -1,0 +1,274 @@
+package stats
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+type sumsFixture struct {
+	Groups     int
+	Sum, Rows  float64
+	SumSquares float64 `json:"sum_squares"`
+	RowSquares float64 `json:"row_squares"`
+	Products   float64
+}
+
+func (s sumsFixture) sums() *GroupSums {
+	of := GroupSums(s)
+	return &of
+}
+
+// sharesFixture is testdata/make_shares.py's: scipy's and statsmodels' figures. The page is tested with it as well
+// (report/page/test/stats.test.ts).
+type sharesFixture struct {
+	Shares, Means []struct {
+		Of               sumsFixture
+		Value, Low, High float64
+	}
+	Paired []struct {
+		OnlyA  float64 `json:"only_a"`
+		Change sumsFixture
+		Difference
+	}
+	Apart      []apartFixture
+	ApartMeans []apartFixture `json:"apart_means"`
+}
+
+type apartFixture struct {
+	A, B sumsFixture
+	Difference
+}
+
+func nearDifference(t *testing.T, what string, i int, got, want Difference) {
+	t.Helper()
+	for _, pair := range [][2]float64{{got.Value, want.Value}, {got.Low, want.Low}, {got.High, want.High},
+		{math.Log(got.P), math.Log(want.P)}} {
+		if !(math.Abs(pair[0]-pair[1]) < 1e-8) {
+			t.Errorf("%s %d: %+v, want %+v", what, i, got, want)
+		}
+	}
+}
+
+func TestSharesEqualScipy(t *testing.T) {
+	data, err := os.ReadFile("testdata/shares.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f sharesFixture
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Shares) < 8 || len(f.Paired) < 6 || len(f.Apart) < 6 || len(f.Means) < 4 || len(f.ApartMeans) < 2 {
+		t.Fatal("the witness is not whole")
+	}
+	for i, c := range f.Shares {
+		low, high := c.Of.sums().ShareInterval()
+		nearDifference(t, "share", i, Difference{c.Of.sums().Mean(), low, high, 1}, Difference{c.Value, c.Low, c.High, 1})
+	}
+	for i, c := range f.Means {
+		low, high := c.Of.sums().MeanInterval()
+		nearDifference(t, "mean", i, Difference{c.Of.sums().Mean(), low, high, 1}, Difference{c.Value, c.Low, c.High, 1})
+	}
+	for i, c := range f.Paired {
+		nearDifference(t, "paired", i, PairedShares(c.OnlyA, c.Change.sums()), c.Difference)
+	}
+	for i, c := range f.Apart {
+		nearDifference(t, "apart", i, ApartShares(c.A.sums(), c.B.sums()), c.Difference)
+	}
+	for i, c := range f.ApartMeans {
+		nearDifference(t, "means apart", i, ApartMeans(c.A.sums(), c.B.sums()), c.Difference)
+	}
+}
+
+// groupsOf are sums of groups with these values and numbers of rows.
+func groupsOf(groups ...[2]float64) *GroupSums {
+	s := &GroupSums{}
+	for _, g := range groups {
+		s.AddGroup(g[0], g[1])
+	}
+	return s
+}
+
+// Rows that stand alone are worth as much as they are; rows of a group that are all alike are worth one, less what
+// estimating their variance costs.
+func TestEffectiveSize(t *testing.T) {
+	yes, no := [2]float64{1, 1}, [2]float64{0, 1}
+	for name, c := range map[string]struct {
+		s    *GroupSums
+		size float64
+	}{
+		"each row its own group":                      {groupsOf(yes, no, no, yes, no), 4},
+		"groups of two that are alike":                {groupsOf([2]float64{2, 2}, [2]float64{0, 2}, [2]float64{0, 2}, [2]float64{2, 2}), 3},
+		"groups more alike than chance, at least one": {groupsOf([2]float64{1, 2}, [2]float64{1, 2}), 4},
+		"none, in groups of two and one":              {groupsOf([2]float64{0, 2}, no, no), 16.0 / 6},
+		"all, in groups of two":                       {groupsOf([2]float64{2, 2}, [2]float64{2, 2}), 2},
+		"one group":                                   {groupsOf([2]float64{1, 3}), 1},
+		"one group, none":                             {groupsOf([2]float64{0, 3}), 1},
+		"groups without rows":                         {groupsOf([2]float64{0, 0}, [2]float64{1, 3}), 1},
+		// By hand: p = 5/10; Σ(y − n/2)² = 1 + 1 + 0.25 + 0.25 = 2.5; variance 2.5·4/3/100; design effect
+		// (1/30)/(1/40) = 4/3; 7.5 rows.
+		"by hand": {groupsOf([2]float64{3, 4}, [2]float64{0, 2}, [2]float64{1, 1}, [2]float64{1, 3}), 7.5},
+	} {
+		p := c.s.Mean()
+		if got := c.s.effectiveSize(p * (1 - p)); math.Abs(got-c.size) > 1e-12 {
+			t.Errorf("%s: worth %v rows, want %v", name, got, c.size)
+		}
+	}
+}
+
+// One group tells nothing of how far a share is off; no rows tell nothing at all.
+func TestSharesOfNothing(t *testing.T) {
+	one, none := groupsOf([2]float64{1, 3}), &GroupSums{}
+	if low, high := one.ShareInterval(); low != 0 || high != 1 {
+		t.Errorf("one group: [%v, %v]", low, high)
+	}
+	if d := PairedShares(0, one); d.Low != -1 || d.High != 1 || d.P != 1 {
+		t.Errorf("one group in pairs: %+v", d)
+	}
+	many := groupsOf([2]float64{3, 3}, [2]float64{3, 3}, [2]float64{3, 3})
+	if d := ApartShares(one, many); !(d.Low < 0 && d.High > 0) || d.P != 1 {
+		t.Errorf("one group and three: %+v", d)
+	}
+	low, high := none.ShareInterval()
+	for _, x := range []float64{low, high, none.Mean(), PairedShares(0, none).P, ApartShares(none, one).P,
+		ApartMeans(one, many).P, ApartMeans(many, many).P} {
+		if !math.IsNaN(x) {
+			t.Errorf("of nothing: %v", x)
+		}
+	}
+}
+
+// simulation draws groups of rows, as testdata/make_shares.py's author did with numpy to choose the formulas.
+type simulation struct {
+	*rand.Rand
+	groups int
+	size   float64 // mean rows of a group; 1: each has one
+	alike  float64 // correlation of the rows of a group
+}
+
+func (s *simulation) rows() (n int) {
+	for limit, product := math.Exp(1-s.size), s.Float64(); product > limit && s.size > 1; product *= s.Float64() {
+		n++ // of Poisson's distribution
+	}
+	return 1 + n
+}
+
+// share is that of a group, of which the mean is p: of a beta distribution, by two gamma ones.
+func (s *simulation) share(p float64) float64 {
+	if s.alike == 0 || p <= 0 || p >= 1 {
+		return p
+	}
+	k := (1 - s.alike) / s.alike
+	a, b := s.gamma(p*k), s.gamma((1-p)*k)
+	if a+b == 0 { // both below the smallest number
+		return p
+	}
+	return a / (a + b)
+}
+
+// gamma is of Marsaglia and Tsang (2000).
+func (s *simulation) gamma(shape float64) float64 {
+	if shape < 1 {
+		return s.gamma(shape+1) * math.Pow(s.Float64(), 1/shape)
+	}
+	d := shape - 1.0/3
+	for {
+		x := s.NormFloat64()
+		v := 1 + x/math.Sqrt(9*d)
+		if v > 0 && math.Log(s.Float64()) < x*x/2+d-d*v*v*v+d*math.Log(v*v*v) {
+			return d * v * v * v
+		}
+	}
+}
+
+func (s *simulation) binomial(n int, p float64) (hits float64) {
+	for range n {
+		if s.Float64() < p {
+			hits++
+		}
+	}
+	return hits
+}
+
+func (s *simulation) shares(p float64) *GroupSums {
+	sums := &GroupSums{}
+	for range s.groups {
+		n := s.rows()
+		sums.AddGroup(s.binomial(n, s.share(p)), float64(n))
+	}
+	return sums
+}
+
+// pairs draws shares of rows that a alone and b alone have.
+func (s *simulation) pairs(a, b float64) (onlyA float64, change *GroupSums) {
+	change = &GroupSums{}
+	for range s.groups {
+		n := s.rows()
+		differ := s.binomial(n, s.share(a+b))
+		onlyB := s.binomial(int(differ), s.share(b/(a+b)))
+		onlyA += differ - onlyB
+		change.AddGroup(2*onlyB-differ, float64(n))
+	}
+	return onlyA, change
+}
+
+// eachCase calls f for few and many groups, of one row and of several, which are alike or not.
+func eachCase(f func(s *simulation)) {
+	for _, groups := range []int{5, 10, 20, 50} {
+		for _, size := range []float64{1, 5} {
+			for _, alike := range []float64{0, 0.2, 0.6} {
+				f(&simulation{rand.New(rand.NewPCG(27, uint64(groups))), groups, size, alike})
+			}
+		}
+	}
+}
+
+// Of intervals at 95 %, at least 93 % hold the true value.
+func TestCoverage(t *testing.T) {
+	eachCase(func(s *simulation) {
+		s.cover(t, "share", 0.3, func() (low, high float64) { return s.shares(0.3).ShareInterval() })
+		s.cover(t, "paired", 0.1, func() (low, high float64) {
+			d := PairedShares(s.pairs(0.05, 0.15))
+			return d.Low, d.High
+		})
+		s.cover(t, "apart", 0.2, func() (low, high float64) { return newcombe(s.shares(0.1), s.shares(0.3), 1-Level) })
+	})
+}
+
+func (s *simulation) cover(t *testing.T, what string, truth float64, draw func() (low, high float64)) {
+	t.Helper()
+	const trials = 1000
+	held := 0.0
+	for range trials {
+		if low, high := draw(); low <= truth && truth <= high {
+			held++
+		}
+	}
+	if held/trials < 0.93 {
+		t.Errorf("%s, %d groups of %v rows, alike %v: coverage %.3f", what, s.groups, s.size, s.alike, held/trials)
+	}
+}
+
+// P is below 5 % exactly where the interval excludes 0.
+func TestPAgreesWithInterval(t *testing.T) {
+	excluded := 0
+	eachCase(func(s *simulation) {
+		for range 20 {
+			for _, d := range []Difference{PairedShares(s.pairs(0.05, 0.3)), ApartShares(s.shares(0.1), s.shares(0.5))} {
+				outside := d.Low > 0 || d.High < 0
+				if outside {
+					excluded++
+				}
+				if outside != (d.P < 1-Level) {
+					t.Fatalf("%+v", d)
+				}
+			}
+		}
+	})
+	if excluded < 100 || excluded > 860 {
+		t.Errorf("%d of 960 intervals exclude 0", excluded)
+	}
+}
