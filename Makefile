@@ -20,7 +20,7 @@ VULN_VERSION := v1.8.0
 
 export CGO_ENABLED := 1
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check page page-test clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs site reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check page page-test clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -141,6 +141,12 @@ fuzz: prerequisites ## run every fuzz test for FUZZ (default 30s) each
 
 docs: setup ## run the commands of the documents, and compare what some of them show
 	scripts/docs_test.sh
+
+# Not in .ci/run: MkDocs and what it needs would be fetched for each change.
+site: setup ## make the documents, and reports of the samples, as a site that opens without a network: .cache/site
+	@[ -d .cache/site-python ] || $(PYTHON) -m venv .cache/site-python
+	@.cache/site-python/bin/pip install --quiet --disable-pip-version-check -r scripts/site_requirements.txt
+	@scripts/site.sh .cache/site-python/bin/mkdocs .cache/site
 
 reference: prerequisites ## make docs/reference.md and the table of docs/architecture.md; the tests compare them
 	$(GO) test ./cmd/erreval -run '^Test(Reference|Architecture)$$' -count=1 -update
