@@ -106,7 +106,7 @@ func newApp(e *env) *cli.App {
 		if ctx.Args().Present() {
 			return commandline.NeedCommand(ctx)
 		}
-		_, err := io.WriteString(e.Out, shortHelp)
+		_, err := io.WriteString(ctx.App.Writer, shortHelp)
 		return err
 	})
 	for _, c := range app.Commands {
