@@ -10,6 +10,9 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
+// mostContrasts is how many differences a terminal shows.
+const mostContrasts = 20
+
 // Contrast says how far a system is from another one in a column.
 type Contrast struct {
 	Of         string `json:"of"` // "without error" or "without issue", an error type, a dimension, an issue's id
@@ -105,36 +108,53 @@ func (s *Stats) bestIn(c int, systems []int) (best int, others []int) {
 	return best, slicesWithout(systems, func(i int) bool { return i == best })
 }
 
-// contrastSection shows what is between two systems.
+// contrastSection shows what is between two systems; of three or more, where the best in a column is better than every
+// other, what is between it and the one nearest to it.
 func (s *Stats) contrastSection() Section {
+	several := len(s.Systems) > 2
 	out := Section{Table: NewTable("", "difference")}
 	resampled := s.Interval.Method == Bootstrap
 	if resampled {
 		out.Table = NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")
+	}
+	out.Table.Clip = several
+	switch {
+	case several || !resampled: // the matrix says it
+	case s.few > 0:
+		out.Notes = []string{fmt.Sprintf("a system has fewer than %d groups: no difference is marked", FewGroups)}
+	default:
 		out.Notes = []string{fmt.Sprintf("* p at most %.2f by Holm's correction for %s; groups of both systems are "+
 			"resampled together", 1-s.Interval.Level, words.Plural(len(s.Differences), "row", "rows"))}
-	}
-	if s.few > 0 && resampled {
-		out.Notes = []string{fmt.Sprintf("a system has fewer than %d groups: no difference is marked", FewGroups)}
 	}
 	for _, d := range s.Differences {
 		column, scale, format := &s.columns[d.column], Number(100), "%+.1f"
 		if column.kind == kindScore {
 			scale, format = 1, "%+.2f"
 		}
-		text := (scale * d.Value).Text(format)
-		if d.isSettled() {
+		name, text := cmp.Or(column.name, column.title()), (scale * d.Value).Text(format)
+		switch {
+		case several && !d.isSettled():
+			continue
+		case several:
+			name += ": " + d.System + " minus " + d.Than
+		case d.isSettled():
 			text = "*" + text
 		}
-		line := []any{cmp.Or(column.name, column.title()), text}
+		line := []any{name, text}
 		if resampled {
 			line = append(line, rangeText(scale*d.Low, scale*d.High, format), d.P.As("%.3f"), d.PHolm.As("%.3f"))
 		}
-		out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than)
+		if out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than); several {
+			out.Title = "The best system of a column minus the one nearest to it, in points"
+		}
 		out.Table.Rows = append(out.Table.Rows, line)
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
+	}
+	if more := len(out.Table.Rows) - mostContrasts; more > 0 {
+		out.Table.Rows = out.Table.Rows[:mostContrasts]
+		out.Notes = append(out.Notes, fmt.Sprintf("and %d more: --json", more))
 	}
 	return out
 }
