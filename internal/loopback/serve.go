@@ -36,8 +36,8 @@ var ErrCut = errors.New("requests were cut off, which took too long to end")
 
 // Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: readOn(s.Handler), ReadTimeout: Patience, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	server := &http.Server{Handler: readOn(s.Handler), ReadTimeout: Patience, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 1 << 16, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	if s.MaxConnections > 0 {
 		c := newConnections(s.MaxConnections)
 		server.Handler, server.ConnState, server.ConnContext = c.begin(server.Handler), c.note, c.remember
