@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -46,7 +47,10 @@ func newTable(r io.Reader, file string, comma rune, limit int) (*table, error) {
 	return t, err
 }
 
-// guessComma looks at the header for what stands between its cells.
+// quotedCell is one in which separators are text.
+var quotedCell = regexp.MustCompile(`"[^"]*"`)
+
+// guessComma looks at the header for what stands between its cells: a comma, unless there is more of another separator.
 func (t *table) guessComma() error {
 	t.scan.Comma = ','
 	head, err := t.scan.In.In.Peek(64 << 10)
@@ -54,15 +58,20 @@ func (t *table) guessComma() error {
 		return err
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
-	for _, c := range ",;\t" {
-		if bytes.ContainsRune(line, c) {
-			t.scan.Comma = c
-			break
+	line = quotedCell.ReplaceAll(line, nil)
+	commas := bytes.Count(line, []byte(","))
+	most := commas
+	for _, c := range ";\t" {
+		if n := bytes.Count(line, []byte(string(c))); n > most {
+			most, t.scan.Comma = n, c
 		}
 	}
+	why := "the header has no comma"
+	if commas > 0 {
+		why = "the header has fewer commas"
+	}
 	if t.scan.Comma != ',' {
-		t.said = append(t.said, fmt.Sprintf("the header has no comma; cells are split at %q (--delimiter names another)",
-			t.scan.Comma))
+		t.said = append(t.said, fmt.Sprintf("%s; cells are split at %q (--delimiter names another)", why, t.scan.Comma))
 	}
 	return nil
 }

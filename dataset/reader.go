@@ -39,7 +39,7 @@ type Options struct {
 	Limit     int    // stop after so many rows; 0 reads all
 	Format    Format // of the file; NewReader reads JSON Lines whatever it says
 	Sheet     string // of a workbook; "" is the first
-	Delimiter rune   // between the cells of CSV; 0 looks for a comma, semicolon or tab in the header
+	Delimiter rune   // between the cells of CSV; 0 takes the commonest of comma, semicolon and tab in the header
 	Encoding  string // of text, as ParseEncoding gives it; "" is UTF-8, or what the file shows (Notes)
 	TempDir   string // for what must not stand in memory; "" is the system's
 	MaxRecord int    // bytes that a record may take, with what it expands to; 0 is 16 MiB

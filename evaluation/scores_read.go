@@ -143,7 +143,7 @@ func readRating(raw json.RawMessage) (x float64, rated bool, err error) {
 	x, err = strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, false, report.OptionErrorf("is %.40s, not a number; leave the cell empty, or write n/a, where nobody "+
-			"rated the row", raw)
+			"rated the row, and write 2.5 with a point", raw)
 	}
 	return x, true, nil
 }

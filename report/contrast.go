@@ -9,6 +9,9 @@ import (
 	"github.com/erreval/erreval/internal/words"
 )
 
+// mostContrasts is how many differences a terminal shows.
+const mostContrasts = 20
+
 // Contrast says how far a system is from another one in a column.
 type Contrast struct {
 	Of         string `json:"of"` // "without error" or "without issue", an error type, a dimension, an issue's id
@@ -82,26 +85,41 @@ func (s *Stats) bestFirst(c int, systems []int) []int {
 	})
 }
 
-// contrastSection shows what is between two systems.
+// contrastSection shows what is between two systems; of three or more, where the best in a column is better than the
+// second best, what is between these.
 func (s *Stats) contrastSection() Section {
-	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected"),
-		Notes: []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s", 1-s.Interval.Level,
-			words.Plural(len(s.Differences), "row", "rows"))}}
+	several := len(s.Systems) > 2
+	out := Section{Table: NewTable("", "difference", s.intervalTitle(), "p", "p, corrected")}
+	if out.Table.Clip = several; !several { // of several, the matrix says it
+		out.Notes = []string{fmt.Sprintf("* p below %.2f by Holm's correction for %s", 1-s.Interval.Level,
+			words.Plural(len(s.Differences), "row", "rows"))}
+	}
 	for _, d := range s.Differences {
 		column, scale, format := &s.columns[d.column], Number(100), "%+.1f"
 		if column.kind == kindScore {
 			scale, format = 1, "%+.2f"
 		}
-		text := (scale * d.Value).Text(format)
-		if d.isSettled() {
+		name, text := cmp.Or(column.name, column.title()), (scale * d.Value).Text(format)
+		switch {
+		case several && !d.isSettled():
+			continue
+		case several:
+			name += ": " + d.System + " minus " + d.Than
+		case d.isSettled():
 			text = "*" + text
 		}
-		out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than)
-		out.Table.Rows = append(out.Table.Rows, []any{cmp.Or(column.name, column.title()), text,
-			rangeText(scale*d.Low, scale*d.High, format), d.P.As("%.3f"), d.PHolm.As("%.3f")})
+		if out.Title = fmt.Sprintf("%s minus %s, in points", d.System, d.Than); several {
+			out.Title = "The best system of a column minus the second best, in points"
+		}
+		out.Table.Rows = append(out.Table.Rows, []any{name, text, rangeText(scale*d.Low, scale*d.High, format),
+			d.P.As(InP), d.PHolm.As(InP)})
 	}
 	if len(s.shownOf(kindScore)) > 0 {
 		out.Title += "; scores on their own scale"
+	}
+	if more := len(out.Table.Rows) - mostContrasts; more > 0 {
+		out.Table.Rows = out.Table.Rows[:mostContrasts]
+		out.Notes = append(out.Notes, fmt.Sprintf("and %d more: --json", more))
 	}
 	return out
 }

@@ -61,7 +61,7 @@ func (d *Diff) tables() (changes, examples Table) {
 	examples.Columns = []Column{{"error", false}, {"change", false}, {"rows", true}, {"ids", false}}
 	d.eachLabel(func(_ int, l *LabelDiff) {
 		changes.Rows = append(changes.Rows, []any{l.Label, l.Code, l.A.Share.As(InPercent), l.B.Share.As(InPercent),
-			(100 * l.Difference).As("%+.1f"), rangeText(100*l.Low, 100*l.High, "%+.1f"), l.PHolm.As("%.3f"), l.Gained, l.Lost})
+			(100 * l.Difference).As("%+.1f"), rangeText(100*l.Low, 100*l.High, "%+.1f"), l.PHolm.As(InP), l.Gained, l.Lost})
 		if l.Gained > 0 {
 			examples.Rows = append(examples.Rows, []any{l.Label, "gained", l.Gained, shortIDs(l.GainedIDs)})
 		}

@@ -38,11 +38,18 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 // InPercent is the format of a share (0 to 1) as "12.5 %". Every format that ends in "%%" is one for shares.
 const InPercent = "%.1f %%"
 
-// Text writes the number in a format for a float64, such as "%.3f" or InPercent; "" is up to four significant digits.
+// InP is the format of a p-value: three digits, or "<0.001".
+const InP = "p"
+
+// Text writes the number in a format for a float64, such as "%.3f", InPercent or InP; "" is up to four significant digits.
 func (n Number) Text(format string) string {
 	switch {
 	case !n.Defined():
 		return "–"
+	case format == InP && n < 0.0005:
+		return "<0.001"
+	case format == InP:
+		format = "%.3f"
 	case strings.HasSuffix(format, "%%"):
 		n *= 100
 	case format == "" && float64(n) == math.Trunc(float64(n)):
@@ -152,7 +159,11 @@ func (d Difference) Text(format string) string {
 	if !d.P.Defined() {
 		return s
 	}
-	return s + d.P.Text(" p=%.3f")
+	p := d.P.Text(InP)
+	if p[0] != '<' {
+		p = "=" + p
+	}
+	return s + " p" + p
 }
 
 // Percent is the share of n in a whole, as in "12.5 %"; "–" if the whole is 0.

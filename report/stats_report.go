@@ -103,8 +103,8 @@ func (s *Stats) Report() *Report {
 			r.Sections = append(r.Sections, s.matrixSection(columns))
 		}
 	}
-	if len(s.Systems) == 2 {
-		r.Sections = append(r.Sections, s.contrastSection())
+	if section := s.contrastSection(); len(s.Systems) == 2 || len(section.Table.Rows) > 0 {
+		r.Sections = append(r.Sections, section)
 	}
 	r.Result = s.result()
 	return r

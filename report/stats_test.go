@@ -77,6 +77,17 @@ func TestBestOfSeveral(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
+	for len(s.Differences) < mostContrasts {
+		s.Differences = append(s.Differences, s.Differences[1])
+	}
+	if c := s.contrastSection(); len(c.Table.Rows) != mostContrasts || len(c.Notes) > 0 {
+		t.Errorf("%+v", c)
+	}
+	s.Differences = append(s.Differences, s.Differences[1])
+	if c := s.contrastSection(); len(c.Table.Rows) != mostContrasts || c.Notes[0] != "and 1 more: --json" {
+		t.Errorf("%+v", c)
+	}
+	s.Differences = s.Differences[:2]
 	var text strings.Builder
 	if err := s.Report().Text(&text, 0); err != nil {
 		t.Fatal(err)
@@ -89,6 +100,11 @@ good      40  *100 [91, 100]    *0
 middle    40   50.0 [35, 65]  50.0
 bad       40        0 [0, 9]   100
 tiny       5   100 [39, 100]     0
+
+The best system of a column minus the second best, in points
+                                  difference  95 % interval       p  p, corrected
+without error: good minus middle       +50.0  +32.0 … +65.4  <0.001        <0.001
+Vague: good minus middle               -50.0  -65.4 … -32.0  <0.001        <0.001
 
 good has most rows without error, 100 % (90.7 to 100.0); in all rows the commonest error is Vague, 48.0 %.
 `

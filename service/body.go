@@ -53,6 +53,9 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request, t *tagger) (*
 		return nil, refuse(http.StatusUnsupportedMediaType, fmt.Errorf("the body is compressed (%.20q); send it as it is", e))
 	}
 	if r.ContentLength > s.o.Bounds.Body {
+		if r.Header.Get("Expect") == "" { // the client sends, whatever is said; what it sends behind this, the server reads
+			_, _ = io.CopyN(io.Discard, r.Body, s.o.Bounds.Body)
+		}
 		return nil, s.tooLong()
 	}
 	b := &body{s: s, reading: t.Reading}

@@ -238,8 +238,8 @@ func fail(w http.ResponseWriter, r *http.Request, began bool, err error) {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	if status == http.StatusRequestTimeout || status == http.StatusRequestEntityTooLarge {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+	if status == http.StatusRequestTimeout {
+		w.Header().Set("Connection", "close") // nobody waits for the rest of the body
 	}
 	loopback.Refuse(w, status, err.Error())
 }

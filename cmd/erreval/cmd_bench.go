@@ -39,12 +39,12 @@ Rows of your own, for scripts:
 			&cli.BoolFlag{Name: "compare", Usage: "run the emulated peers beside it"},
 			&cli.StringFlag{Name: "peers", Usage: "`MODEL` that the peers run (default: the same)"},
 			&cli.StringFlag{Name: "history", Usage: "append the ratios to `FILE`, tab-separated"},
-			jsonFlag(), quietFlag(),
+			jsonFlag(),
 		}, rowFlags()...),
 		Action: func(ctx *cli.Context) error {
 			o := bench.Options{Machine: e.machine(), Model: ctx.String("model"), Join: ctx.String("join"),
 				Count: ctx.Int("count"), Rounds: ctx.Int("rounds"), Workers: ctx.Int("workers"), Compare: ctx.Bool("compare"),
-				Peers: ctx.String("peers"), History: ctx.String("history"), Log: e.log(ctx.Bool("quiet")), Warn: e.Warn}
+				Peers: ctx.String("peers"), History: ctx.String("history"), Log: e.log(), Warn: e.Warn}
 			if err := errors.Join(wantArgs(ctx, 0, 0, "no argument; give rows with --rows FILE"), o.Validate()); err != nil {
 				return err
 			}

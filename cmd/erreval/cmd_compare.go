@@ -344,8 +344,8 @@ func makePairs(ctx *cli.Context, e *env, t *taxonomy.Taxonomy, o *run.Options) (
 		return nil, nil, err
 	}
 	o.Inputs, o.Map, o.IDFlag = []string{m.Output}, nil, ""
-	if !o.Quiet && o.Output != "" {
-		e.Warn("%d pairs in %s", n, m.Output)
+	if o.Output != "" {
+		e.Say("%d pairs in %s", n, m.Output)
 	}
 	return left, done, nil
 }

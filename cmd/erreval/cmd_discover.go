@@ -73,7 +73,7 @@ func discoverCommand(e *env) *cli.Command {
 
 func discoverFlags() []cli.Flag {
 	o, a := discover.DefaultOptions(), discover.DefaultAnalystOptions()
-	own := []cli.Flag{outFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
+	own := []cli.Flag{rowsOutFlag(), overwriteFlag(), resumeFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print the list of issues as JSON, on standard output"},
 		recordedTaxonomyFlag("ROWS"), limitFlag(),
 		&cli.StringSliceFlag{Name: "where", Usage: "only rows that meet `CONDITION`: score.fluency<2, label=Vague, " +
@@ -123,7 +123,7 @@ func readDiscover(ctx *cli.Context, e *env) (d *stages.Discover, ask *stages.Ask
 		return nil, nil, err
 	}
 	d = &stages.Discover{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
-		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json"),
+		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), JSON: ctx.Bool("json"),
 		By: ctx.String("analysis"), Sentence: ctx.String("sentence"), KnownFile: ctx.String("issues"),
 		Analyst: discover.DefaultAnalystOptions(), Group: discover.DefaultOptions(), Templates: ctx.StringSlice("template"),
 		Intervals: readIntervals(ctx, t), Report: ctx.String("report")}

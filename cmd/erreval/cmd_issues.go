@@ -43,7 +43,7 @@ func importIssuesCommand(e *env) *cli.Command {
 
 Rows that CLEAR leaves out since they have no score, or counts as without issue since it got no reply, are unassigned
 with the reason, which leads to exit code 3.`,
-		Flags: []cli.Flag{outFlag(), overwriteFlag(), quietFlag(), limitFlag(),
+		Flags: []cli.Flag{rowsOutFlag(), overwriteFlag(), limitFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print the list of issues as JSON, on standard output"},
 			&cli.StringFlag{Name: "member", Usage: "read `NAME`, a ZIP file inside of FILE"},
 			formatFlag(), sheetFlag(), delimiterFlag(), maxRecordFlag()},
@@ -53,7 +53,7 @@ with the reason, which leads to exit code 3.`,
 				return err
 			}
 			i := &stages.ImportIssues{Process: e.Process, File: ctx.Args().First(), Member: ctx.String("member"),
-				Output: ctx.String("output"), Overwrite: ctx.Bool("overwrite"), Quiet: ctx.Bool("quiet"),
+				Output: ctx.String("output"), Overwrite: ctx.Bool("overwrite"),
 				JSON: ctx.Bool("json")}
 			if i.Rows, err = openRowInput(ctx, t); err != nil {
 				return err

@@ -81,7 +81,7 @@ func exportModelCommand(e *env) *cli.Command {
 			dir := ctx.Args().Get(1)
 			files, err := e.machine().ExportModel(ctx.Args().First(), t, dir)
 			if err == nil {
-				fmt.Fprintf(e.Err, "wrote %s to %s; use it with --model %[2]s\n", strings.Join(files, ", "), dir)
+				e.Say("wrote %s to %s; use it with --model %[2]s", strings.Join(files, ", "), dir)
 			}
 			return err
 		}),
@@ -94,7 +94,7 @@ func removeModelsCommand(e *env) *cli.Command {
 		Action: withArgs(1, -1, "names of imported models", func(ctx *cli.Context) error {
 			removed, err := e.machine().RemoveModels(ctx.Args().Slice())
 			for _, name := range removed {
-				fmt.Fprintf(e.Err, "removed %s\n", name)
+				e.Say("removed %s", name)
 			}
 			return err
 		}),

@@ -37,7 +37,7 @@ func importFlags() []cli.Flag {
 			Usage: "rewrite the graph of a plain ONNX export as those of checkpoints are, if it is recognised"},
 		&cli.BoolFlag{Name: "keep-fp32",
 			Usage: "keep the fp32 graph too, for machines that compute the other one differently"},
-		overwriteFlag(), libraryFlag(), quietFlag(), jsonFlag(),
+		overwriteFlag(), libraryFlag(), jsonFlag(),
 	}
 }
 
@@ -49,7 +49,7 @@ func readImportOptions(ctx *cli.Context, e *env) (o importing.Options, err error
 		Join: ctx.String("join"), Activation: ctx.String("activation"),
 		Segments: ctx.String("segments"), Window: ctx.String("window"),
 		Thresholds: ctx.StringSlice("threshold"), Verify: ctx.String("verify"),
-		Tolerance: ctx.Float64("tolerance"), Library: ctx.String("ort-lib"), Log: e.log(ctx.Bool("quiet"))}
+		Tolerance: ctx.Float64("tolerance"), Library: ctx.String("ort-lib"), Log: e.log()}
 	if err := o.Validate(); err != nil {
 		return o, err
 	}

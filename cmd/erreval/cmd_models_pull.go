@@ -32,7 +32,7 @@ HF_ENDPOINT names a mirror, HF_TOKEN opens private repositories, HF_HOME moves t
 			if err != nil {
 				return err
 			}
-			show := run.NewFetching(e.Process, ctx.Bool("quiet"))
+			show := run.NewFetching(e.Process)
 			o.Log = show.Log
 			client := hub.Client{Endpoint: e.Getenv("HF_ENDPOINT"), Token: e.Getenv("HF_TOKEN"), Offline: ctx.Bool("offline"),
 				Progress: show.File, Notice: show.Notice}

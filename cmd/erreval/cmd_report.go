@@ -57,7 +57,7 @@ func reportCommand(e *env) *cli.Command {
 			&cli.StringFlag{Name: "by", Usage: "with --format markdown or json, also figures by `COLUMN`, in the place of the " +
 				"column system"},
 			&cli.IntFlag{Name: "sample", Value: 20_000, Usage: "above `N` rows, put so many, drawn, into an HTML file"},
-		}, append(viewFlags(), overwriteFlag(), quietFlag())...),
+		}, append(viewFlags(), overwriteFlag())...),
 		Action: func(ctx *cli.Context) error { return runReport(ctx, e) },
 	}
 }
@@ -105,7 +105,7 @@ func runReport(ctx *cli.Context, e *env) error {
 	if out == "" {
 		return write(e.Out)
 	}
-	if err := wholefile.Fill(out, write); err != nil || ctx.Bool("quiet") {
+	if err := wholefile.Fill(out, write); err != nil || e.Quiet {
 		return err
 	}
 	for _, note := range v.catalog.Notes {
@@ -196,7 +196,7 @@ func openViewed(ctx *cli.Context, e *env, inputs []string, cache string) (*viewe
 	if o.ID, err = run.ReadID(ctx.String("id")); err != nil {
 		return nil, err
 	}
-	progress := run.NewProgress(e.Process, ctx.Bool("quiet"))
+	progress := run.NewProgress(e.Process)
 	progress.Begin(-1, nil)
 	o.Progress = progress.Show
 	index, err := view.Open(ctx.Context, paths, o)

@@ -79,7 +79,6 @@ func serveFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "timeout", Value: b.Time, Usage: "end a request after `TIME`"},
 		&cli.DurationFlag{Name: "drain", Value: 30 * time.Second,
 			Usage: "at the end, wait `TIME` for requests under way before they are cut off"},
-		quietFlag(),
 	})
 }
 
@@ -100,7 +99,6 @@ type serveOptions struct {
 	Bounds            service.Bounds
 	Connections       int
 	Drain             time.Duration
-	Quiet             bool
 	Files             []string
 	NoOpen            bool
 }
@@ -110,7 +108,7 @@ func readServeOptions(ctx *cli.Context) (o *serveOptions, err error) {
 		AllowHosts: ctx.StringSlice("allow-host"), Taxonomy: cmp.Or(ctx.String("taxonomy"), taxonomy.Builtins()[0]),
 		Map: ctx.StringSlice("map"), ID: ctx.String("id"), MaxRecord: ctx.String("max-record"),
 		Connections: ctx.Int("max-connections"),
-		Drain:       ctx.Duration("drain"), Quiet: ctx.Bool("quiet"), Bounds: service.DefaultBounds(),
+		Drain:       ctx.Duration("drain"), Bounds: service.DefaultBounds(),
 		NoOpen: ctx.Bool("no-open")}
 	if o.Files, err = expandGlobs(ctx.Args().Slice()); err != nil {
 		return nil, err
@@ -290,7 +288,7 @@ func (o *serveOptions) readToken(e *env) (string, error) {
 		return "", exit.Usagef("--token-file %s: want one line of %d to %d visible ASCII characters; make one with: "+
 			"head -c 24 /dev/urandom | base64 > %[1]s", o.TokenFile, minToken, maxToken)
 	}
-	if !o.Quiet && info.Mode().Perm()&0o044 != 0 {
+	if !e.Quiet && info.Mode().Perm()&0o044 != 0 {
 		e.Warn("others on this machine can read %s; chmod 600 keeps the token to you", o.TokenFile)
 	}
 	return token, nil
@@ -347,13 +345,13 @@ func (o *serveOptions) greet(e *env, g *loopback.Guard) {
 		fmt.Fprintln(run.Guard(e.Out), g.Base())
 	}
 	switch {
-	case o.Quiet:
+	case e.Quiet:
 	case o.TokenFile == "":
 		e.Warn("the address is a key: what stands behind #token= is the token of the API. Ctrl-C ends the server")
 	default:
 		e.Warn("the token is that of %s. Ctrl-C ends the server", o.TokenFile)
 	}
-	if g.Remote && !o.Quiet {
+	if g.Remote && !e.Quiet {
 		e.Warn("token and rows go over the network as they are; put a proxy with TLS before the server " +
 			"(docs/serve.md)")
 	}

@@ -38,10 +38,9 @@ set there is nothing to fetch. The library's path is printed on standard output.
 			&cli.StringFlag{Name: "dir", Destination: &o.Dir, EnvVars: []string{"ERREVAL_CACHE"},
 				Usage: "`CACHE` folder to put it in (default: $XDG_CACHE_HOME/erreval or ~/.cache/erreval)"},
 			&cli.StringFlag{Name: "sha256", Destination: &o.SHA256, Usage: "`HEX` digest of the release archive"},
-			quietFlag(),
 		},
 		Action: withArgs(0, 0, "no argument", func(ctx *cli.Context) error {
-			if o.Warn = e.Warn; !ctx.Bool("quiet") {
+			if o.Warn = e.Warn; !e.Quiet {
 				o.Log = func(format string, args ...any) { fmt.Fprintf(e.Err, format+"\n", args...) }
 			}
 			path, err := e.machine().Install(ctx.Context, o)

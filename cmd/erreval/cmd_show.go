@@ -54,8 +54,7 @@ func showCommand(e *env) *cli.Command {
 			&cli.BoolFlag{Name: "prompts",
 				Usage: "print below each row what models were asked about it, and their replies, from the journal"},
 			&cli.StringFlag{Name: "journal", Usage: "`FILE` that --prompts reads (default: OUT.journal)"},
-			&cli.BoolFlag{Name: "json", Usage: "print the rows as they are, one JSON object a line"},
-			quietFlag()),
+			&cli.BoolFlag{Name: "json", Usage: "print the rows as they are, one JSON object a line"}),
 		Action: func(ctx *cli.Context) error { return runShow(ctx, e) },
 	}
 }
@@ -95,7 +94,7 @@ func openView(ctx *cli.Context, e *env, look *lookOptions, kept keptPrompts) (*r
 		Status: ctx.String("status"), Top: ctx.String("top"), Limit: ctx.Int("limit"),
 		Thresholds: run.ReadThresholds, Columns: look.Columns, Width: e.Width(), Color: color, JSON: ctx.Bool("json"),
 		Out: e.Out}
-	if !ctx.Bool("quiet") {
+	if !e.Quiet {
 		o.Notes = e.Err
 	}
 	if kept != nil {

@@ -35,7 +35,7 @@ judges are at least 0.8 sure of the error, else it goes to OUT.rejected.jsonl. L
    erreval simulate rows.jsonl -o written.jsonl --judge gpt-4o,gpt-4o-mini --examples seeds.jsonl --max-cost 5
 
 docs/simulate.md lists the mechanisms.`,
-		Flags: slices.Concat(rowFlags(), []cli.Flag{outFlag(), overwriteFlag(), quietFlag(), taxonomyFlag(),
+		Flags: slices.Concat(rowFlags(), []cli.Flag{rowsOutFlag(), overwriteFlag(), taxonomyFlag(),
 			&cli.Uint64Flag{Name: "seed", Value: simulate.DefaultOptions().Seed, Usage: "the same seed gives the same file"},
 			&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output"}},
 			[]cli.Flag{limitFlag()}, ruleFlags(), verifierFlags(), simulateJudge.flags(), writerFlags()),
@@ -51,7 +51,7 @@ docs/simulate.md lists the mechanisms.`,
 				return err
 			}
 			s := &stages.Simulate{Process: e.Process, Input: ctx.Args().First(), Output: ctx.String("output"),
-				Overwrite: ctx.Bool("overwrite"), Quiet: ctx.Bool("quiet"), JSON: ctx.Bool("json")}
+				Overwrite: ctx.Bool("overwrite"), JSON: ctx.Bool("json")}
 			if s.Rows, err = openRowInput(ctx, t); err != nil {
 				return err
 			}

@@ -106,7 +106,7 @@ func newApp(e *env) *cli.App {
 		if ctx.Args().Present() {
 			return commandline.NeedCommand(ctx)
 		}
-		_, err := io.WriteString(e.Out, shortHelp)
+		_, err := io.WriteString(ctx.App.Writer, shortHelp)
 		return err
 	})
 	for _, c := range app.Commands {
@@ -124,7 +124,7 @@ func prepare(e *env, c *cli.Command) {
 		c.Action = commandline.NeedCommand
 	}
 	if c.Action != nil {
-		c.Action = e.withStorage(c.Action)
+		c.Action = e.withStorage(e.withQuiet(c))
 		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "shards" }) {
 			c.Action = e.withShards(c.Action)
 		}
@@ -132,6 +132,18 @@ func prepare(e *env, c *cli.Command) {
 	}
 	for _, sub := range c.Subcommands {
 		prepare(e, sub)
+	}
+}
+
+// withQuiet gives a command that has none below it --quiet, and is its action, which keeps to it.
+func (e *env) withQuiet(c *cli.Command) cli.ActionFunc {
+	action := c.Action
+	if c.Subcommands == nil {
+		c.Flags = append(c.Flags, quietFlag())
+	}
+	return func(ctx *cli.Context) error {
+		e.Quiet = ctx.Bool("quiet")
+		return action(ctx)
 	}
 }
 

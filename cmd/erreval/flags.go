@@ -35,7 +35,7 @@ func (e *env) typed(names []string) bool {
 // runFlags are those of every row command, which readRunOptions reads. The command's own flags stand behind the one
 // that is their key.
 func runFlags(own map[string][]cli.Flag) (all []cli.Flag) {
-	common := append([]cli.Flag{outFlag(), mapFlag(), idFlag(), limitFlag(), overwriteFlag(), resumeFlag(), quietFlag(),
+	common := append([]cli.Flag{rowsOutFlag(), mapFlag(), idFlag(), limitFlag(), overwriteFlag(), resumeFlag(),
 		&cli.BoolFlag{Name: "json", Usage: "print the closing summary as JSON, on standard output unless rows go there"},
 	}, append(shardFlags(), fileFlags()...)...)
 	for _, f := range common {
@@ -49,7 +49,7 @@ func readRunOptions(ctx *cli.Context) run.Options {
 	return run.Options{Inputs: ctx.Args().Slice(), Output: ctx.String("output"), Files: readFileOptions(ctx),
 		Map: ctx.StringSlice("map"), IDFlag: ctx.String("id"), Reading: runrecord.Reading{Limit: ctx.Int("limit")},
 		Shard:     ctx.String("shard"),
-		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Quiet: ctx.Bool("quiet"), Flush: ctx.Bool("flush")}
+		Overwrite: ctx.Bool("overwrite"), Resume: ctx.Bool("resume"), Flush: ctx.Bool("flush")}
 }
 
 // Flags that mean the same in every command. Precedence: the flag, then the environment variable, then the default.
@@ -152,6 +152,13 @@ func outFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `OUT`"}
 }
 
+// rowsOutFlag is that of commands which write rows.
+func rowsOutFlag() cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"},
+		Usage: "write to `OUT`, in the format of its name; for Excel, end it with .xlsx: what a .csv holds depends there on " +
+			"the country"}
+}
+
 // recordedTaxonomyFlag is that of commands that read a file (of that name in their usage) which a run has written.
 func recordedTaxonomyFlag(file string) cli.Flag {
 	return &cli.StringFlag{Name: "taxonomy", EnvVars: envName("taxonomy"),
@@ -192,7 +199,7 @@ func markdownFlag() cli.Flag {
 
 func quietFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, EnvVars: envName("quiet"),
-		Usage: "no progress and no summary"}
+		Usage: "no progress and no summary; what is left out or assumed is said all the same"}
 }
 
 func overwriteFlag() cli.Flag {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/erreval/erreval/cmd/erreval/internal/commandline"
@@ -39,7 +41,10 @@ func execute(ctx context.Context, args []string, e *env) int {
 	}
 	args, err := commandline.Reorder(app, args)
 	if err == nil {
+		var help strings.Builder
+		app.Writer = &help // nothing else is written there
 		err = app.RunContext(ctx, args)
+		_, _ = io.WriteString(e.Out, commandline.Wrap(help.String(), e.TerminalWidth()))
 	}
 	if err == nil {
 		return exit.OK

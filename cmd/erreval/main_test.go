@@ -218,6 +218,30 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestHelpFits: no line of a help page is wider than the terminal, unless it is one word, or quoted.
+func TestHelpFits(t *testing.T) {
+	pages := [][]string{{"erreval"}, {"erreval", "--help"}}
+	walkCommands("erreval", newApp(newEnv()).Commands, func(path string, _ *cli.Command) {
+		pages = append(pages, append(strings.Fields(path), "--help"))
+	})
+	for _, columns := range []int{40, 80} {
+		for _, args := range pages {
+			var out strings.Builder
+			e := newEnv()
+			e.Out, e.Getenv = &out, func(name string) string { return map[string]string{"COLUMNS": strconv.Itoa(columns)}[name] }
+			if code := execute(t.Context(), args, e); code != exit.OK || out.Len() == 0 {
+				t.Fatalf("%v: code %d", args, code)
+			}
+			for line := range strings.SplitSeq(out.String(), "\n") {
+				word := strings.TrimSpace(strings.TrimSuffix(line, ` \`))
+				if len([]rune(line)) > columns && strings.Contains(word, " ") && !strings.ContainsAny(word[:1], `"'`) {
+					t.Errorf("%v: wider than %d columns: %s", args, columns, line)
+				}
+			}
+		}
+	}
+}
+
 // cmdSpoil runs "spoil MANIFEST": it moves a logit of the first probe by one.
 func cmdSpoil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

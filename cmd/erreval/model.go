@@ -35,8 +35,8 @@ func (e *env) machine() *local.Machine {
 }
 
 // log says what a command does, as e.Warn does; nil if quiet.
-func (e *env) log(quiet bool) func(format string, args ...any) {
-	if quiet {
+func (e *env) log() func(format string, args ...any) {
+	if e.Quiet {
 		return nil
 	}
 	return e.Warn

@@ -90,15 +90,17 @@ func walkCommands(path string, commands []*cli.Command, f func(path string, c *c
 // TestSharedFlags: a command that has one of these flags has the others that go with it everywhere else.
 func TestSharedFlags(t *testing.T) {
 	without := map[string][]string{
-		"erreval journal recover": {"overwrite", "quiet"}, // a journal was paid for; what is lost is what one asks for
-		"erreval issues export":   {"quiet"},              // it prints no summary, only what the other format cannot hold
+		"erreval journal recover": {"overwrite"}, // a journal was paid for
 	}
 	walkCommands("erreval", newApp(newEnv()).Commands, func(path string, c *cli.Command) {
 		has := func(name string) bool {
 			return slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 		}
+		if c.Subcommands == nil && !has("quiet") {
+			t.Errorf("%s has no --quiet", path)
+		}
 		for _, rule := range []struct{ has, needs string }{
-			{"output", "overwrite"}, {"output", "quiet"}, {"plot", "overwrite"}, {"resume", "overwrite"}, {"judge", "dry-run"},
+			{"output", "overwrite"}, {"plot", "overwrite"}, {"resume", "overwrite"}, {"judge", "dry-run"},
 			{"judge", "json"}, {"markdown", "json"}, {"latex", "json"}, {"map", "id"},
 		} {
 			if has(rule.has) && !has(rule.needs) && !slices.Contains(without[path], rule.needs) {

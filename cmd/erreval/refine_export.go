@@ -32,7 +32,7 @@ What is filled in comes back with: erreval refine merge work anna=FILE`,
 			&cli.StringFlag{Name: "reviewer", Usage: "`NAME` of who will answer, to be written into the file"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
 				Usage: "`FOLDER` to write to (default: export in the batch's folder, with --reviewer a folder of that name in it)"},
-			overwriteFlag(), quietFlag()},
+			overwriteFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineExport(ctx, e) },
 	}
 }
@@ -50,7 +50,7 @@ func runRefineExport(ctx *cli.Context, e *env) error {
 	files, err := w.Export(refine.ExportOptions{Batch: ctx.String("batch"), Format: ctx.String("format"),
 		Proposals: ctx.String("proposals"), Reviewer: ctx.String("reviewer"), Dir: ctx.String("output"),
 		Overwrite: ctx.Bool("overwrite")})
-	if ctx.Bool("quiet") {
+	if e.Quiet {
 		return err
 	}
 	for _, file := range files {

@@ -42,7 +42,7 @@ a labelled file without such a column is read by the field's own name.`,
 				Usage: "`MODEL` before the first iteration, as in --model, or none (default: the one inside the program, where " +
 					"it fits the taxonomy)"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`SEED` of the division into training and development rows"},
-			jsonFlag(), quietFlag()),
+			jsonFlag()),
 		Action: func(ctx *cli.Context) error { return runRefineInit(ctx, e) },
 	}
 }
@@ -72,7 +72,7 @@ func runRefineInit(ctx *cli.Context, e *env) error {
 	for _, warning := range made.Warnings() {
 		fmt.Fprintf(e.Err, "warning: %s\n", warning)
 	}
-	if ctx.Bool("quiet") && !ctx.Bool("json") {
+	if e.Quiet && !ctx.Bool("json") {
 		return nil
 	}
 	return printResult(ctx, e, made)

@@ -33,7 +33,7 @@ goes on where it was when it is stopped, and keeps what it found until rows or s
 			&cli.StringFlag{Name: "method", Value: "self_confidence",
 				Usage: "`METHOD`: self_confidence, normalized_margin or confidence_weighted_entropy"},
 			&cli.IntFlag{Name: "show", Value: 10, Usage: "print the `N` most doubtful rows"},
-			libraryFlag(), quietFlag()},
+			libraryFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineQuality(ctx, e) },
 	}
 }
@@ -53,7 +53,7 @@ func runRefineQuality(ctx *cli.Context, e *env) error {
 	if err != nil {
 		return explainInterrupted(ctx, e, err)
 	}
-	if !ctx.Bool("quiet") {
+	if !e.Quiet {
 		fmt.Fprintln(e.Err, ranking.Summary())
 	}
 	return ranking.Text(run.Guard(e.Out), ctx.Int("show"))

@@ -57,7 +57,7 @@ func runRefineReview(ctx *cli.Context, e *env) error {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(run.Guard(e.Out), "batch %s, reviewer %s: %s\n%s\n", r.Batch.ID, r.Reviewer, p.Begun(), p.Address())
-	fmt.Fprintln(e.Err, "The address is a key: who has it can answer. Ctrl-C ends the review.")
+	e.Say("the address is a key: who has it can answer. Ctrl-C ends the review")
 	if !ctx.Bool("no-open") {
 		if err := loopback.OpenBrowser(ctx.Context, p.Address()); err != nil {
 			e.Warn("no browser could be opened (%v); open the address above", err)

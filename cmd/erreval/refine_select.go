@@ -39,7 +39,7 @@ A pool that was tagged elsewhere, by parts or on a GPU:
 				refine.QualityFile + ", if it is there)"},
 			&cli.StringFlag{Name: "explain", Usage: "say why the row `ID` is chosen or not, and change nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be chosen, and freeze nothing"},
-			deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), jsonFlag(), quietFlag()},
+			deviceFlag(), gpuMemoryFlag(), libraryFlag(), workersFlag(), jsonFlag()},
 		Action: func(ctx *cli.Context) error { return runRefineSelect(ctx, e) },
 	}
 }
@@ -86,9 +86,10 @@ func selectOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.Sele
 		return o, err
 	}
 	o.Tag = func(c context.Context, job refine.TagJob) error {
-		err := runIdentify(c, e.silent(), &identifyOptions{Taxonomy: job.Taxonomy,
-			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true, Quiet: job.Begun ||
-				ctx.Bool("quiet"),
+		silent := e.silent()
+		silent.Quiet = silent.Quiet || job.Begun
+		err := runIdentify(c, silent, &identifyOptions{Taxonomy: job.Taxonomy,
+			Options: run.Options{Inputs: []string{job.Pool}, Output: job.Out, Resume: true,
 				GoOn: e.typedLine()},
 			Local: stages.LocalOptions{Model: job.Model, Verifier: job.Verifier, Workers: on.Workers, On: on.On,
 				RowTimeout: identifier.DefaultOptions().RowTimeout}})

@@ -34,7 +34,6 @@ The interpreter's path is printed on standard output.`,
 			&cli.StringFlag{Name: "index", Usage: "`ADDRESS` of a package index to look in as well"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the commands, and run none"},
 			&cli.BoolFlag{Name: "force", Usage: "install again even if it is there"},
-			quietFlag(),
 		},
 		Action: func(ctx *cli.Context) error {
 			if err := wantArgs(ctx, 0, 0, "no argument"); err != nil {
@@ -65,7 +64,7 @@ func runRefineSetup(ctx *cli.Context, e *env) error {
 		return err
 	}
 	said := io.Discard
-	if !ctx.Bool("quiet") {
+	if !e.Quiet {
 		said, environment.Out = e.Err, run.Unguarded(e.Err) // pip draws on the terminal
 	}
 	if ctx.Bool("dry-run") {

@@ -36,7 +36,7 @@ the one in use. It takes its place only by the rule under promote in refine.yaml
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "again", Usage: "train even if neither rows nor settings have changed since the last iteration"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what it would train with, or what is missing, and start nothing"},
-			libraryFlag(), jsonFlag(), quietFlag(),
+			libraryFlag(), jsonFlag(),
 		},
 		Action: func(ctx *cli.Context) error { return runRefineTrain(ctx, e) },
 	}
@@ -47,7 +47,6 @@ type refineTrainer struct {
 	e       *env
 	w       *refine.Workspace
 	library string
-	quiet   bool
 	open    bool // a line of progress waits for its end
 }
 
@@ -82,7 +81,7 @@ func runRefineTrain(ctx *cli.Context, e *env) error {
 
 // trainOptions are those of a training in w, by the flags of the command.
 func trainOptions(ctx *cli.Context, e *env, w *refine.Workspace) (o refine.TrainOptions, err error) {
-	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib"), quiet: ctx.Bool("quiet")}
+	t := &refineTrainer{e: e, w: w, library: ctx.String("ort-lib")}
 	_, noLibrary := e.machine().LocateLibrary(t.library)
 	o = refine.TrainOptions{Line: e.typedLine(), Import: t.importModel, SetThresholds: setThresholds, Identify: t.identify,
 		Say: t.say, Progress: t.progress}
@@ -142,7 +141,7 @@ func (t *refineTrainer) identify(ctx context.Context, model string, task *taxono
 }
 
 func (t *refineTrainer) say(format string, args ...any) {
-	if t.quiet {
+	if t.e.Quiet {
 		return
 	}
 	if t.open {
@@ -155,7 +154,7 @@ func (t *refineTrainer) say(format string, args ...any) {
 // progress shows each look at the development rows, and on a terminal each step.
 func (t *refineTrainer) progress(task string, p refine.Progress) {
 	switch {
-	case t.quiet:
+	case t.e.Quiet:
 	case p.Dev != nil:
 		t.say("%s", p.Text(task))
 	case t.e.IsTerminal(t.e.Err):

@@ -27,7 +27,7 @@ func (o *serveOptions) openView(ctx *cli.Context, e *env, so *service.Options) (
 		return nil, err
 	}
 	so.View, so.Guard.Policy = viewHandler(v), page.Policy
-	if !o.Quiet {
+	if !e.Quiet {
 		for _, note := range v.catalog.Notes {
 			e.Warn("%s", words.Printable(note))
 		}

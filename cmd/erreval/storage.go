@@ -53,9 +53,7 @@ func (e *env) withStorage(action cli.ActionFunc) cli.ActionFunc {
 		if fault := o.publish(ctx.Context); fault != nil {
 			return errors.Join(err, fault)
 		}
-		if !ctx.Bool("quiet") {
-			e.Warn("%s is written", to)
-		}
+		e.Say("%s is written", to)
 		if err != nil {
 			return &publishedError{err, o}
 		}

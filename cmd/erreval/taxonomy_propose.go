@@ -30,7 +30,7 @@ stand in it as comments, change names and definitions, and check it:
 			&cli.BoolFlag{Name: "unstable", Usage: "take unstable issues too"},
 			&cli.StringFlag{Name: "labelled", Usage: "write the rows whose labels are known to `FILE`"},
 			&cli.StringFlag{Name: "rows", Usage: "`FILE` in which the issues were found (default: the list's own OUT)"},
-			mapFlag(), idFlag(), formatFlag(), quietFlag()},
+			mapFlag(), idFlag(), formatFlag()},
 		Action: func(ctx *cli.Context) error { return propose(ctx, e) },
 	}
 }
@@ -46,7 +46,7 @@ func propose(ctx *cli.Context, e *env) error {
 		return err
 	}
 	p := &stages.Propose{Process: e.Process, List: list, Input: rows, Output: ctx.String("output"),
-		Labelled: ctx.String("labelled"), Overwrite: ctx.Bool("overwrite"), Quiet: ctx.Bool("quiet"),
+		Labelled: ctx.String("labelled"), Overwrite: ctx.Bool("overwrite"),
 		Options: discover.DefaultProposeOptions()}
 	if p.Rows, err = openRowInput(ctx, t); err != nil {
 		return err

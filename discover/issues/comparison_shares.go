@@ -145,7 +145,7 @@ func (i *IssueDiff) cells(paired bool) []any {
 		gained, lost = report.Number(i.Gained), report.Number(i.Lost)
 	}
 	return []any{i.Name, i.ShareA.As(report.InPercent), i.ShareB.As(report.InPercent),
-		(100 * i.Difference.Value).As("%+.1f"), interval, gained, lost, i.PHolm.As("%.3f"), i.Change}
+		(100 * i.Difference.Value).As("%+.1f"), interval, gained, lost, i.PHolm.As(report.InP), i.Change}
 }
 
 // Warnings say what the figures leave out.

@@ -173,3 +173,27 @@ func TestBoundConnections(t *testing.T) {
 		t.Errorf("of very many, %d", got)
 	}
 }
+
+// TestReadOn: a client that reads nothing until it has sent everything is told what is wrong, and may ask again.
+func TestReadOn(t *testing.T) {
+	const size = 3 << 20
+	address, _, _ := start(t, &Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		Refuse(w, http.StatusRequestEntityTooLarge, "too large")
+	})})
+	conn := dial(t, address, fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size))
+	for range 2 {
+		if _, err := conn.Write(make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		if got := replyOn(t, conn); got != `413 {"error":"too large"}` {
+			t.Error(got)
+		}
+		if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting := dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+	if got := replyOn(t, waiting); got != `413 {"error":"too large"}` {
+		t.Errorf("one that waits: %s", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -35,11 +36,11 @@ var ErrCut = errors.New("requests were cut off, which took too long to end")
 
 // Serve answers until ctx ends, and then finishes what is in flight. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: s.Handler, ReadTimeout: Patience, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	server := &http.Server{Handler: readOn(s.Handler), ReadTimeout: Patience, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 1 << 16, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	if s.MaxConnections > 0 {
 		c := newConnections(s.MaxConnections)
-		server.Handler, server.ConnState, server.ConnContext = c.begin(s.Handler), c.note, c.remember
+		server.Handler, server.ConnState, server.ConnContext = c.begin(server.Handler), c.note, c.remember
 	}
 	ended := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
@@ -59,6 +60,26 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	return <-ended
+}
+
+// Where a handler leaves a body unread, so many bytes of it are read before the reply, and so long.
+const (
+	mostUnread = 4 << 20
+	readOnTime = 2 * time.Second
+)
+
+// readOn reads what next leaves of a body, within bounds: a client that sends everything before it reads sees the reply
+// and not a connection that is reset. One that waits to be told to send is not told, and a handler that closes the
+// connection has seen that nothing comes.
+func readOn(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		if r.Body == http.NoBody || r.Header.Get("Expect") != "" || w.Header().Get("Connection") == "close" {
+			return
+		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readOnTime))
+		_, _ = io.CopyN(io.Discard, r.Body, mostUnread) // the reply says what is wrong
+	})
 }
 
 // OpenBrowser opens an address where the system is known to have a command for that, else it does nothing. The browser

@@ -36,7 +36,7 @@ type Run struct {
 
 // New checks the options, and that the inputs are there. Nothing is read yet and nothing is written.
 func New(p *Process, o Options) (r *Run, err error) {
-	r = &Run{Process: p, Options: o, Progress: NewProgress(p, o.Quiet)}
+	r = &Run{Process: p, Options: o, Progress: NewProgress(p)}
 	if r.shard, err = o.shard(); err != nil {
 		return nil, err
 	}
@@ -141,10 +141,8 @@ func (s *Stage) zero() Counts {
 
 // Say prints a note, unless the run is quiet.
 func (r *Run) Say(format string, args ...any) {
-	if !r.Quiet {
-		r.Progress.Clear()
-		r.Warn(format, args...)
-	}
+	r.Progress.Clear()
+	r.Process.Say(format, args...)
 }
 
 // Incomplete is the error, with exit code 3, of rows without what the stage gives, rejected lines and inputs that

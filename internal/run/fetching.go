@@ -15,9 +15,9 @@ type Fetching struct {
 	known map[string]bool
 }
 
-// NewFetching is silent if quiet.
-func NewFetching(p *Process, quiet bool) *Fetching {
-	return &Fetching{Progress: NewProgress(p, quiet), quiet: quiet, known: map[string]bool{}}
+// NewFetching is silent where the process is quiet.
+func NewFetching(p *Process) *Fetching {
+	return &Fetching{Progress: NewProgress(p), quiet: p.Quiet, known: map[string]bool{}}
 }
 
 // File shows that done of total bytes of a file are there; total is -1 where it is not known.

@@ -26,7 +26,6 @@ type Options struct {
 	Shard     string   // I/N; "" is all rows
 	Overwrite bool
 	Resume    bool
-	Quiet     bool
 	Flush     bool   // a worker: each line of standard input is answered on standard output, in its place
 	GoOn      string // what to type after an interruption; "" is the line as typed, with --resume
 	runrecord.Reading

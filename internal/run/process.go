@@ -23,6 +23,7 @@ type Process struct {
 	Err        io.Writer // diagnostics, progress
 	Getenv     func(string) string
 	IsTerminal func(stream any) bool
+	Quiet      bool // no progress and no summary
 
 	noted []string // what was said about files
 }
@@ -30,6 +31,13 @@ type Process struct {
 // Warn says what a user must know even with --quiet.
 func (p *Process) Warn(format string, args ...any) {
 	fmt.Fprintf(p.Err, "erreval: "+format+"\n", args...)
+}
+
+// Say says what is done, unless the process is quiet.
+func (p *Process) Say(format string, args ...any) {
+	if !p.Quiet {
+		p.Warn(format, args...)
+	}
 }
 
 // WarnFaults prints lines that are no rows, and gives the exit code that says so.

@@ -26,9 +26,9 @@ type Progress struct {
 	More  func() string // what else the line says, or nil
 }
 
-// NewProgress is silent if quiet.
-func NewProgress(p *Process, quiet bool) *Progress {
-	return &Progress{w: Unguarded(p.Err), on: !quiet && p.IsTerminal(p.Err)}
+// NewProgress is silent where the process is quiet.
+func NewProgress(p *Process) *Progress {
+	return &Progress{w: Unguarded(p.Err), on: !p.Quiet && p.IsTerminal(p.Err)}
 }
 
 // Begin is the start of a file of size bytes (-1 if not known), which is read through read; nil where no file is read.

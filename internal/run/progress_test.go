@@ -12,7 +12,7 @@ func TestProgress(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var stderr bytes.Buffer
 		proc := &Process{Err: &stderr, IsTerminal: func(any) bool { return terminal }}
-		p := NewProgress(proc, false)
+		p := NewProgress(proc)
 		counter := NewCountingReader(strings.NewReader(strings.Repeat("x", 100)))
 		p.Begin(400, counter)
 		if _, err := io.Copy(io.Discard, counter); err != nil {
@@ -38,7 +38,7 @@ func TestFetching(t *testing.T) {
 		false: "erreval: weights, 20.0 MB, is in the cache\nerreval: waiting\n",
 	} {
 		var stderr bytes.Buffer
-		p := NewFetching(&Process{Err: &stderr, IsTerminal: func(any) bool { return terminal }}, false)
+		p := NewFetching(&Process{Err: &stderr, IsTerminal: func(any) bool { return terminal }})
 		p.name, p.at, p.begun = "weights", 5e6, time.Now().Add(time.Hour) // no rate yet
 		p.File("weights", 5e6, 20e6)
 		p.File("weights", 6e6, 20e6) // too soon

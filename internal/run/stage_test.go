@@ -131,8 +131,7 @@ func TestNewCommand(t *testing.T) {
 			exit.Failed, "prompt"},
 		"missing": {run.Options{Inputs: []string{"none.jsonl"}, Output: "no.jsonl"}, exit.Failed, "none.jsonl"},
 		"shard":   {run.Options{Inputs: []string{"in.jsonl"}, Output: "no.jsonl", Shard: "3/2"}, exit.Usage, `--shard "3/2"`},
-		"limit": {run.Options{Inputs: []string{"in.jsonl"}, Output: run.Stdio, Reading: runrecord.Reading{Limit: 1},
-			Quiet: true}, exit.OK, `"shout":"WHO BUILT IT?"`},
+		"limit":   {run.Options{Inputs: []string{"in.jsonl"}, Output: run.Stdio, Reading: runrecord.Reading{Limit: 1}}, exit.OK, `"shout":"WHO BUILT IT?"`},
 	} {
 		if code, said := shout(t, dir, c.o); code != c.code || !strings.Contains(said, c.said) {
 			t.Errorf("%s: code %d, want %d: %s", name, code, c.code, said)
@@ -162,7 +161,7 @@ func TestNewCommandShards(t *testing.T) {
 	dir := writeRows(t)
 	for i, part := range []string{"1.jsonl", "2.jsonl"} {
 		o := in(part)
-		o.Shard, o.Quiet = []string{"1/2", "2/2"}[i], true
+		o.Shard = []string{"1/2", "2/2"}[i]
 		if code, said := shout(t, dir, o); code == exit.Failed {
 			t.Fatal(said)
 		}
@@ -187,9 +186,9 @@ func crashed(t *testing.T, dir string, steps int) {
 		func() error { return os.Rename(runrecord.Path("out.jsonl.partial"), runrecord.Path("out.jsonl")) },
 	}
 	older := in("out.jsonl")
-	older.Limit, older.Overwrite, older.Quiet = 1, true, true
+	older.Limit, older.Overwrite = 1, true
 	newer := in("new.jsonl")
-	newer.Overwrite, newer.Quiet = true, true
+	newer.Overwrite = true
 	for _, o := range []run.Options{older, newer} {
 		if code, said := shout(t, dir, o); code == exit.Failed || code == exit.Usage {
 			t.Fatal(said)

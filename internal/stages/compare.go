@@ -228,7 +228,7 @@ func (c *Compare) finish(ctx context.Context, res *run.Result) error {
 	}
 	rank := &Rank{Process: c.Run.Process, Taxonomy: c.Taxonomy, Rows: *c.Run.Rows(), Inputs: []string{c.Run.Output},
 		Types: c.Types, Columns: OwnColumns(), Ratings: c.Ratings, Gates: c.Gates, Report: c.Report, Plots: c.Plots,
-		JSON: c.JSON, Quiet: c.Run.Quiet, Brief: true}
+		JSON: c.JSON, Brief: true}
 	rank.Rows.Taxonomy = pairwise.PairTask(c.Taxonomy)
 	rank.Rows.Limit = 0
 	err := rank.Run(ctx)

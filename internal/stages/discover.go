@@ -28,7 +28,6 @@ type Discover struct {
 	Output    string   // file
 	Overwrite bool
 	Resume    bool
-	Quiet     bool
 	JSON      bool // prints the list as JSON, on standard output
 	Chosen    Chosen
 	By        string // discover.ByIssue, …
@@ -71,7 +70,7 @@ type discovery struct {
 
 // Run finds the issues; ask is nil where no model is asked.
 func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
-	r := &discovery{Discover: d, ask: ask, progress: run.NewProgress(d.Process, d.Quiet)}
+	r := &discovery{Discover: d, ask: ask, progress: run.NewProgress(d.Process)}
 	if err := r.prepare(); err != nil {
 		return err
 	}
@@ -81,8 +80,8 @@ func (d *Discover) Run(ctx context.Context, ask *AskOptions) (err error) {
 	}
 	if d.Resume {
 		finished, err := run.IsFinished(d.Output, record)
-		if finished && !d.Quiet {
-			d.Process.Warn("%s is finished already", d.Output)
+		if finished {
+			d.Process.Say("%s is finished already", d.Output)
 		}
 		if finished || err != nil && !d.Overwrite {
 			return err

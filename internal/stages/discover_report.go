@@ -39,7 +39,7 @@ func (d *discovery) publish(l *issues.List) error {
 	switch {
 	case d.JSON:
 		return errors.Join(err, plainjson.Write(d.Process.Out, l))
-	case d.Quiet:
+	case d.Process.Quiet:
 		return err
 	}
 	err = errors.Join(err, l.Summary().Text(run.Guard(d.Process.Out), d.Process.TerminalWidth()))

@@ -28,7 +28,6 @@ type ImportIssues struct {
 	MaxRecord int // bytes that a row may take; 0 is 16 MiB
 	Output    string
 	Overwrite bool
-	Quiet     bool
 	JSON      bool // prints the list as JSON, on standard output
 }
 
@@ -108,7 +107,7 @@ func (i *ImportIssues) publish(list *issues.List) error {
 	switch {
 	case i.JSON:
 		return plainjson.Write(i.Process.Out, list)
-	case i.Quiet:
+	case i.Process.Quiet:
 		return nil
 	}
 	i.Process.Warn("rows: %s; issues with examples: %s", i.Output, issues.Path(i.Output))

@@ -50,7 +50,7 @@ func CompareIssues(ctx context.Context, p *run.Process, t *taxonomy.Taxonomy, fo
 	found.SetSame(same, known)
 	usage, err := j.Usage()
 	if err == nil {
-		p.Warn("%s", j.describeUsage(usage))
+		p.Say("%s", j.describeUsage(usage))
 	}
 	return true, err
 }

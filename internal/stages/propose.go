@@ -25,7 +25,6 @@ type Propose struct {
 	Output    string   // the taxonomy's file; "" prints it
 	Labelled  string   // file of labelled rows, or ""
 	Overwrite bool
-	Quiet     bool // say nothing of what was left out and written
 	Options   discover.ProposeOptions
 }
 
@@ -47,7 +46,7 @@ func (p *Propose) Run(ctx context.Context) error {
 		if issue.Unstable && issue.Count >= p.Options.MinCount {
 			why = "it is unstable"
 		}
-		p.say("left out: %s: %s", issue.Name, why)
+		p.Process.Say("left out: %s: %s", issue.Name, why)
 	}
 	if p.Output == "" {
 		if _, err := p.Process.Out.Write(proposal.YAML); err != nil {
@@ -62,12 +61,6 @@ func (p *Propose) Run(ctx context.Context) error {
 	return p.label(ctx, proposal)
 }
 
-func (p *Propose) say(format string, args ...any) {
-	if !p.Quiet {
-		p.Process.Warn(format, args...)
-	}
-}
-
 // write writes the taxonomy to a file, and says so.
 func (p *Propose) write(proposal *discover.Proposal) error {
 	if err := wholefile.Write(p.Output, proposal.YAML); err != nil {
@@ -77,7 +70,7 @@ func (p *Propose) write(proposal *discover.Proposal) error {
 	if err != nil {
 		return err
 	}
-	p.say("wrote %s (%s); a language model labels rows with it: "+
+	p.Process.Say("wrote %s (%s); a language model labels rows with it: "+
 		"erreval identify FILE --taxonomy %s --identifier llm", p.Output, t.Summary(), words.Quote(p.Output))
 	return nil
 }
@@ -133,7 +126,7 @@ func (p *Propose) label(ctx context.Context, proposal *discover.Proposal) error 
 	if err := out.Commit(); err != nil {
 		return err
 	}
-	p.say("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),
+	p.Process.Say("%s in %s; %d left out: unassigned, or with an issue that is no type", words.Plural(out.Rows(),
 		"labelled row", "labelled rows"), p.Labelled, left)
 	return p.Process.WarnFaults(faults)
 }

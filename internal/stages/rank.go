@@ -38,7 +38,6 @@ type Rank struct {
 	JSON     bool
 	Markdown bool
 	LaTeX    bool
-	Quiet    bool
 	Brief    bool              // prints one table of all types in a terminal
 	columnOf map[string]string // by field of pairs, where its name is another
 	unread   unreadVerdicts

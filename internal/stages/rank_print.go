@@ -28,7 +28,7 @@ func (k *Rank) print(c *Comparison) error {
 		return errors.Join(err, c.Page().Markdown(k.Process.Out))
 	case k.LaTeX:
 		return errors.Join(err, c.Page().LaTeX(k.Process.Out))
-	case k.Quiet:
+	case k.Brief && k.Process.Quiet: // the summary of another command
 		return err
 	}
 	r := c.Report()

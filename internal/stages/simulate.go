@@ -22,7 +22,6 @@ type Simulate struct {
 	Input     string   // file of rows, or run.Stdio
 	Output    string
 	Overwrite bool
-	Quiet     bool // no summary but JSON
 	JSON      bool // prints the summary as JSON, on standard output
 }
 
@@ -69,7 +68,7 @@ func (s *Simulate) ByRules(ctx context.Context, o simulate.Options, mix MixOptio
 	if err = errors.Join(err, o.Validate()); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	if len(bound.Without) > 0 && !s.Quiet {
+	if len(bound.Without) > 0 && !s.Process.Quiet {
 		fmt.Fprintf(s.Process.Err, "no rules for %s: a language model can write them, with --judge\n",
 			strings.Join(bound.Without, ", "))
 	}
@@ -220,7 +219,7 @@ func (s *Simulate) printSummary(sum summary) error {
 	if s.JSON {
 		return plainjson.Write(s.Process.Out, sum)
 	}
-	if s.Quiet {
+	if s.Process.Quiet {
 		return nil
 	}
 	return sum.Text(s.Process.Err)

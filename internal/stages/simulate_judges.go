@@ -243,7 +243,7 @@ func (w *writing) writeTexts(ctx context.Context) error {
 		return err
 	}
 	sum := &writtenSummary{Summary: w.sim.NewSummary()}
-	p := run.NewProgress(w.Process, false)
+	p := run.NewProgress(w.Process)
 	p.Begin(-1, nil)
 	p.More = func() string { return fmt.Sprintf(" of %d, %s", len(w.jobs), w.judges.describe(w.judges.Used())) }
 	err = w.sim.Run(ctx, w.jobs, func(c *llmsim.Candidate) error {
@@ -294,7 +294,7 @@ func (w *writing) printTexts(sum *writtenSummary) error {
 		if err := plainjson.Write(w.Process.Out, sum); err != nil {
 			return err
 		}
-	case !w.Quiet:
+	case !w.Process.Quiet:
 		sum.Text(w.Process.Err, rejected)
 		fmt.Fprintln(w.Process.Err, w.judges.describeUsage(sum.Usage))
 	}
