@@ -15,7 +15,7 @@ import (
 // When the language of a text is told. docs/models.md has what these do to rows of English systems.
 const (
 	lettersLooked   = 600 // characters from a text's begin; more change nothing
-	lettersTelling  = 200 // a shorter text in letters that the model reads is taken to be in its language
+	lettersTelling  = 200 // of a shorter text only function words tell another language in the same letters
 	sureOfLanguage  = 0.9 // whatlanggo's confidence in another language beside the model's, 0..1
 	reasonLanguage  = "language"
 	wayAnyLanguages = "--any-language tags it all the same"
@@ -29,6 +29,7 @@ type languages struct {
 	read   map[whatlanggo.Lang]bool
 	script map[*unicode.RangeTable]bool // that these are written in
 	names  string                       // of read, for people
+	short  *lexicon                     // for short texts; nil looks at none
 }
 
 // newLanguages is nil for a model that reads every language, or one that the detector does not know.
@@ -48,7 +49,7 @@ func newLanguages(m *models.Manifest, t *taxonomy.Taxonomy) *languages {
 	if len(l.read) == 0 {
 		return nil
 	}
-	l.script = scriptsOf(l.read)
+	l.script, l.short = scriptsOf(l.read), newLexicon(l.read)
 	return l
 }
 
@@ -107,6 +108,14 @@ func (l *languages) check(values []string) error {
 	}
 	if other := l.otherLanguage(text); other != "" {
 		return l.unread(longest, other)
+	}
+	if len([]rune(text)) < lettersTelling {
+		if l.only < 0 && longest > 0 {
+			text = words.First(values[0], lettersTelling) + "\n" + text
+		}
+		if other := l.short.otherLanguage(text); other != "" {
+			return l.unread(longest, other)
+		}
 	}
 	if l.only >= 0 {
 		return nil

@@ -1,0 +1,84 @@
+package identifier
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/abadojack/whatlanggo"
+)
+
+// functionWords are frequent words, by ISO 639-1: what tells the language of a text that is too short for whatlanggo.
+// docs/models.md has how often that is right.
+var functionWords = map[string]string{
+	"en": "the of and to was were what who which how when where why did does are that with by from for is it he she they i " +
+		"his her at this be has had have an do in a or as on not can you your my me we our will would should could if there " +
+		"give write make some any all one about into than then them their no but so",
+	"fr": "la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment se je vous " +
+		"moi un pas nous ne",
+	"de": "der das und ist wurde nicht mit dem den ein eine einen auf wer welche welcher welchem wie viele zu von im sich " +
+		"für des sie wo ich mir bitte kann wir",
+	"es": "el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue desde cuántas un puedes mi",
+	"it": "il gli che chi della delle nel nella quale quali dove quando per una si è fu di i più suo nei un mi puoi scrivi",
+	"pt": "os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
+	"nl": "het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op is deze wat der er hun ik kun mij je",
+}
+
+// lexicon has the function words of the languages that a model reads, and of others.
+type lexicon struct {
+	own    []map[string]bool
+	others map[whatlanggo.Lang]map[string]bool
+}
+
+// newLexicon is nil where the words of a language that the model reads are not known.
+func newLexicon(read map[whatlanggo.Lang]bool) *lexicon {
+	l := &lexicon{others: map[whatlanggo.Lang]map[string]bool{}}
+	for code, text := range functionWords {
+		lang, _ := languageOf(code)
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(text) {
+			set[word] = true
+		}
+		if read[lang] {
+			l.own = append(l.own, set)
+		} else {
+			l.others[lang] = set
+		}
+	}
+	if len(l.own) < len(read) {
+		return nil
+	}
+	return l
+}
+
+// otherLanguage names the language of which a short text has at least two function words, and more than of each language
+// that the model reads; "" where there is none, or two are as likely.
+func (l *lexicon) otherLanguage(text string) string {
+	if l == nil {
+		return ""
+	}
+	var found []string
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		found = append(found, word)
+	}
+	count := func(set map[string]bool) (n int) {
+		for _, word := range found {
+			if set[word] {
+				n++
+			}
+		}
+		return n
+	}
+	most, name := 1, ""
+	for _, set := range l.own {
+		most = max(most, count(set))
+	}
+	for lang, set := range l.others {
+		switch n := count(set); {
+		case n > most:
+			most, name = n, lang.String()
+		case n == most && name != "" && lang.String() < name: // the same one each time
+			name = lang.String()
+		}
+	}
+	return name
+}
