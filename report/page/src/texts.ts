@@ -101,6 +101,8 @@ export const texts = {
     truncated: "Cut texts",
     file: "Run",
     command: "Command",
+    differs: "What differs",
+    nothingDiffers: "nothing that the records tell",
     matrix: (facet: string, by: string) => `${facet} by ${by}`,
     matrixHelp: "Each cell: share of the line's rows that were looked at, or their mean score; with its interval. Bold: surely better than the second best. Choose a cell to see its rows.",
     by: "Lines",

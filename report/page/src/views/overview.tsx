@@ -3,7 +3,7 @@ import { RoleNone, RoleUnknown } from "../contract";
 import { HistogramPicture } from "../charts";
 import { count, number } from "../format";
 import { rowsOfRole } from "../shares";
-import { columnsOf, facetOf, findings, useAsk, usePage } from "../state";
+import { columnsOf, facetOf, findings, useAsk, usePage, type Page } from "../state";
 import { texts } from "../texts";
 import { facetTitle } from "../titles";
 import { Answer, Card, DataTable, Select, type Column } from "../ui";
@@ -16,7 +16,7 @@ export function Overview() {
   const byChoices = columnsOf(catalog);
   const facet = choices.find((f) => f.key === state.params["facet"]) ?? choices[0];
   const several = (key: string) => byChoices.find((f) => f.key === key && f.values.length > 1);
-  const by = byChoices.find((f) => f.key === state.params["by"]) ?? several("system") ?? several("run") ?? byChoices[0];
+  const by = byChoices.find((f) => f.key === state.params["by"]) ?? defaultBy(page, several);
   const measures = catalog.measures.filter((m) => m.key.startsWith("score."));
   const asked = useAsk(`matrix ${facet?.key ?? ""} ${by?.key ?? ""}`, state.filter, async (s, signal): Promise<Figures | null> => {
     if (!by || (!facet && measures.length === 0)) return null;
@@ -59,6 +59,12 @@ export function Overview() {
       <Runs runs={catalog.runs} />
     </>
   );
+}
+
+/** Runs stand beside each other, since rows that two of them have must not be pooled; one run shows its systems. */
+function defaultBy({ catalog }: Page, several: (key: string) => Facet | undefined): Facet | undefined {
+  const runs = catalog.runs.filter((r) => r.rows > 0).length > 1 ? several("run") : undefined;
+  return runs ?? several("system") ?? columnsOf(catalog)[0];
 }
 
 function option(f: Facet) {
@@ -163,8 +169,10 @@ function Bins({ of, title }: { of: Histogram; title: string }) {
 function Runs({ runs }: { runs: Run[] }) {
   const page = usePage();
   const names = [...new Set(runs.flatMap((r) => r.facts.map((f) => f.name)))];
+  const differing = runs.length > 1 ? whatDiffers(runs) : undefined;
   const columns: Column<Run>[] = [
     { key: "name", title: texts.overview.file, value: (r) => r.name, show: (r) => <a href={page.href({ view: "rows", filter: { facets: { run: { any: [r.name] } } }, params: {} })}>{r.name}</a> },
+    ...(differing ? [{ key: "differs", title: texts.overview.differs, value: (r: Run) => differing(r) }] : []),
     { key: "command", title: texts.overview.command, value: (r) => r.command },
     { key: "rows", title: texts.overview.rowsOf, numeric: true, value: (r) => r.rows, show: (r) => count(r.rows) },
     { key: "rejected", title: texts.overview.rejected, numeric: true, value: (r) => r.rejected, show: (r) => count(r.rejected) },
@@ -172,3 +180,17 @@ function Runs({ runs }: { runs: Run[] }) {
   ];
   return <Card title={texts.overview.runs}><DataTable id="runs" caption={texts.overview.runs} hideCaption columns={columns} rows={runs} /></Card>;
 }
+
+/** What chose the results and is not the same in all runs: command, model, taxonomy, judge, thresholds. */
+export function whatDiffers(runs: Run[]): (r: Run) => string {
+  const settings = (r: Run) => new Map([
+    [texts.overview.command, r.command],
+    ...r.facts.filter((f) => settingFacts.has(f.name)).map((f) => [f.name, f.value] as const),
+    ...Object.entries(r.thresholds ?? {}).map(([label, p]) => [`${label} ≥`, String(p)] as const),
+  ]);
+  const all = runs.map(settings);
+  const names = [...new Set(all.flatMap((s) => [...s.keys()]))].filter((n) => new Set(all.map((s) => s.get(n))).size > 1);
+  return (r) => names.flatMap((n) => settings(r).has(n) ? [`${n} ${settings(r).get(n)!}`] : []).join(", ") || texts.overview.nothingDiffers;
+}
+
+const settingFacts = new Set(["Model", "Taxonomy", "Judge", "Build"]);
