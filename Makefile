@@ -20,7 +20,7 @@ VULN_VERSION := v1.8.0
 
 export CGO_ENABLED := 1
 
-.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs site reference model model-eval refine-e2e refine-experiment wheel python-env python-test cluster-test lint-image storage-test release release-check page page-test clean
+.PHONY: help setup prerequisites build library demo test race check fmt-check vet lint audit bench browser-test fuzz docs site reference model model-eval refine-e2e refine-experiment wheel python-env systems python-test cluster-test lint-image storage-test release release-check page page-test clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -192,6 +192,12 @@ python-env:
 	@[ -d $(PYTHON_ENV) ] || $(PYTHON) -m venv $(PYTHON_ENV)
 	@$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) .cache/wheels/*.whl
 	@$(PYTHON_ENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .cache/wheels/*.whl
+
+systems: build ## the table of systems in docs/responses.md: POOL=responses_pool.jsonl
+	@[ -n "$(POOL)" ] || { echo "name the pool: make systems POOL=responses_pool.jsonl" >&2; exit 2; }
+	@mkdir -p .cache/systems && python3 training/answers/systems.py "$(POOL)" > .cache/systems/rows.jsonl
+	@bin/erreval identify .cache/systems/rows.jsonl -o .cache/systems/tagged.jsonl --overwrite --quiet --taxonomy instruction-following || [ $$? = 3 ]
+	@bin/erreval stats .cache/systems/tagged.jsonl --by system --markdown
 
 python-test: python-env ## test the Python package, as a wheel in an environment of its own: half a minute
 	cd python && ../$(PYTHON_ENV)/bin/ruff check --no-cache . && ../$(PYTHON_ENV)/bin/ruff format --no-cache --check .
