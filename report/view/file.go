@@ -1,31 +1,29 @@
 package view
 
 import (
+	"bufio"
 	"context"
-	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
-
 	"github.com/erreval/erreval/taxonomy"
 )
 
 const (
+	fileFormat    = 3 // of what stands in a file
 	fileSuffix    = ".view"
 	partialSuffix = ".partial"
 	defaultSize   = 8 << 30
 	staleAfter    = 24 * time.Hour // when a file that was never finished is nobody's any more
-	perCommit     = 512            // parts in a transaction
 )
 
 // stored is what a file says of itself.
@@ -34,183 +32,136 @@ type stored struct {
 	Task *taxonomy.Taxonomy `json:"task"`
 }
 
-// file is a store in an SQLite file, made under another name until it is whole.
+// file holds the parts of an index one behind the other, each with its length and a checksum before it. It has another
+// name until it is whole.
 type file struct {
-	path    string // as it is
-	final   string // as it is to be called; "": it is temporary, and removed when it is closed
-	db      *sql.DB
-	insert  *sql.Stmt // nil once it is whole
-	find    *sql.Stmt
-	pending int
+	path  string // as it is
+	final string // as it is to be called; "": it is temporary, and removed when it is closed
+	in    *os.File
+	out   *bufio.Writer
+	size  int64
 }
+
+const headBytes = 8 // of a part: length and checksum
+
+var errDamaged = errors.New("the index is damaged; delete it, and it is made again")
 
 // createFile begins a file.
 func createFile(o *Options, key string) (*file, error) {
-	dir := o.TempDir
-	f := &file{}
+	f, dir := &file{}, o.TempDir
 	if key != "" {
 		if err := os.MkdirAll(o.CacheDir, 0o700); err != nil {
 			return nil, err
 		}
 		dir, f.final = o.CacheDir, filepath.Join(o.CacheDir, key+fileSuffix)
 	}
-	out, err := os.CreateTemp(dir, "erreval-*"+partialSuffix) // 0600
-	if err != nil {
+	var err error
+	if f.in, err = os.CreateTemp(dir, "erreval-*"+partialSuffix); err != nil { // 0600
 		return nil, err
 	}
-	if f.path = out.Name(); out.Close() != nil {
-		return nil, errors.Join(err, os.Remove(f.path))
-	}
-	// A file that is not finished is of no use: nothing is synced before it is.
-	err = f.connect("page_size(16384)", "journal_mode(off)", "synchronous(off)", "locking_mode(exclusive)")
-	if err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	f.db.SetMaxOpenConns(1)
-	for _, query := range []string{"CREATE TABLE part (name TEXT PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL)",
-		"BEGIN"} {
-		if _, err = f.db.Exec(query); err != nil {
-			return nil, errors.Join(err, f.close())
-		}
-	}
-	if f.insert, err = f.db.Prepare("INSERT OR REPLACE INTO part (name, data, sum) VALUES (?, ?, ?)"); err == nil {
-		err = f.prepare()
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.close())
-	}
+	f.path, f.out = f.in.Name(), bufio.NewWriterSize(f.in, 1<<20)
 	return f, nil
 }
 
-func (f *file) connect(pragmas ...string) (err error) {
-	abs, err := filepath.Abs(f.path)
-	if err != nil {
-		return err
-	}
-	if abs = filepath.ToSlash(abs); !strings.HasPrefix(abs, "/") {
-		abs = "/" + abs // a Windows drive
-	}
-	q := url.Values{"_pragma": append(pragmas, "cache_size(-8192)")}
-	f.db, err = sql.Open("sqlite", "file:"+(&url.URL{Path: abs}).EscapedPath()+"?"+q.Encode())
-	return err
+// put stores a part, and says where.
+func (f *file) put(data []byte) (at int64, err error) {
+	at = f.size
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(data))) // parts are far below 4 GiB
+	head = binary.LittleEndian.AppendUint32(head, sumOf(at, data))
+	_, _ = f.out.Write(head) // the next error is the same
+	_, err = f.out.Write(data)
+	f.size += headBytes + int64(len(data))
+	return at, err
 }
 
-func (f *file) prepare() (err error) {
-	f.find, err = f.db.Prepare("SELECT data, sum FROM part WHERE name = ?")
-	return err
+// sumOf is a checksum of a part at its place.
+func sumOf(at int64, data []byte) uint32 {
+	place := binary.LittleEndian.AppendUint64(nil, uint64(at))
+	return crc32.Update(crc32.ChecksumIEEE(place), crc32.IEEETable, data)
 }
 
-func (f *file) put(name string, data []byte) error {
-	if data == nil {
-		data = []byte{}
+// get reads a part.
+func (f *file) get(ctx context.Context, at int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	if _, err := f.insert.Exec(name, data, int64(crc32.ChecksumIEEE(data))); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+	head := make([]byte, headBytes)
+	if at < 0 || at > f.size-headBytes {
+		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
 	}
-	if f.pending++; f.pending%perCommit == 0 {
-		for _, query := range []string{"COMMIT", "BEGIN"} {
-			if _, err := f.db.Exec(query); err != nil {
-				return fmt.Errorf("%s: %w", f.path, err)
-			}
-		}
+	if _, err := f.in.ReadAt(head, at); err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-func (f *file) get(ctx context.Context, name string) (data []byte, err error) {
-	var sum int64
-	err = f.find.QueryRowContext(ctx, name).Scan(&data, &sum)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err == nil && sum != int64(crc32.ChecksumIEEE(data)):
-		err = errDamaged
+	n := int64(binary.LittleEndian.Uint32(head))
+	if n > f.size-headBytes-at {
+		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
 	}
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+	data := make([]byte, n)
+	if _, err := f.in.ReadAt(data, at+headBytes); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+	if sumOf(at, data) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
 	}
 	return data, nil
 }
 
-// publish ends writing. A file that is to be kept gets its name, and the oldest beside it go where there are too many.
-func (f *file) publish(o *Options) error {
-	_, err := f.db.Exec("COMMIT")
-	if err = errors.Join(err, f.find.Close(), f.insert.Close(), f.db.Close()); err != nil {
-		return err
-	}
-	f.insert = nil
-	if f.final != "" {
-		if err := syncFile(f.path); err != nil {
-			return err
-		}
-		if err := os.Rename(f.path, f.final); err != nil {
-			return err
-		}
-		f.path = f.final
-	}
-	if err := f.open(); err != nil {
-		return err
-	}
-	if f.final != "" {
-		pruneFiles(o, f.final)
-	}
-	return nil
-}
-
-func syncFile(path string) error {
-	out, err := os.OpenFile(path, os.O_RDWR, 0)
+// keep gives a file what it says of itself and its name; the oldest beside it go where there are too many.
+func (f *file) keep(o *Options, s stored) error {
+	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.Sync(), out.Close())
-}
-
-// open opens a whole file to be read.
-func (f *file) open() error {
-	if err := f.connect("query_only(1)"); err != nil {
+	at, err := f.put(data)
+	if err != nil {
 		return err
 	}
-	f.db.SetMaxOpenConns(4)
-	f.db.SetMaxIdleConns(4)
-	return f.prepare()
+	if err := binary.Write(f.out, binary.LittleEndian, at); err != nil {
+		return err
+	}
+	if err := errors.Join(f.out.Flush(), f.in.Sync(), f.in.Close()); err != nil { // Windows names no open file
+		return err
+	}
+	if err := os.Rename(f.path, f.final); err != nil {
+		return err
+	}
+	f.path = f.final
+	pruneFiles(o, f.final)
+	f.in, err = os.Open(f.path)
+	return err
 }
 
 func (f *file) close() error {
-	var errs []error
-	for _, s := range []*sql.Stmt{f.insert, f.find} {
-		if s != nil {
-			errs = append(errs, s.Close())
-		}
-	}
-	if f.db != nil {
-		errs = append(errs, f.db.Close())
-	}
+	err := f.in.Close()
 	if f.path != f.final {
-		errs = append(errs, os.Remove(f.path))
+		err = errors.Join(err, os.Remove(f.path))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
-// openCached opens the index that was made of the same files; nil where there is none that can be read.
+// openCached opens the index that was made of the same files; nil where there is none that can be read: it is made
+// again, and takes this one's place.
 func openCached(ctx context.Context, o *Options, key string) *Index {
 	path := filepath.Join(o.CacheDir, key+fileSuffix)
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	f := &file{path: path, final: path}
+	f := &file{path: path, final: path, size: info.Size() - 8} // the last bytes say where stored is
+	if f.in, err = os.Open(path); err != nil {
+		return nil
+	}
 	var s stored
-	err := f.open()
+	place := make([]byte, 8)
+	_, err = f.in.ReadAt(place, f.size)
 	if err == nil {
 		var data []byte
-		if data, err = f.get(ctx, metaPart); err == nil {
+		if data, err = f.get(ctx, int64(binary.LittleEndian.Uint64(place))); err == nil {
 			err = json.Unmarshal(data, &s)
 		}
 	}
 	if err != nil || s.Meta == nil || s.Meta.check() != nil {
-		_ = f.close() // it is made again, and takes this one's place
+		_ = f.close()
 		return nil
 	}
 	now := time.Now()

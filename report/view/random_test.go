@@ -138,7 +138,7 @@ func randomFilter(r *rand.Rand) (Filter, func(*made) bool) {
 func TestRandom(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rows.jsonl")
-	rows := writeMade(t, path, chunkRows+3000, 7)
+	rows := writeMade(t, path, partRows+3000, 7)
 	ctx := context.Background()
 	open := func(o Options) *Index {
 		x, err := Open(ctx, []string{path}, o)
@@ -148,15 +148,9 @@ func TestRandom(t *testing.T) {
 		t.Cleanup(func() { _ = x.Close() })
 		return x
 	}
-	inMemory := open(Options{memoryRows: math.MaxInt, Build: "test"})
+	inMemory := open(Options{Build: "test"})
 	cached := Options{CacheDir: filepath.Join(dir, "cache"), Build: "test"}
 	inFile := open(cached)
-	if _, ok := inMemory.store.(*memory); !ok {
-		t.Fatal("not in memory")
-	}
-	if _, ok := inFile.store.(*file); !ok {
-		t.Fatal("not in a file")
-	}
 	again := open(cached)
 	for name, x := range map[string]*Index{"file": inFile, "file again": again} {
 		if a, b := show(inMemory.Catalog()), show(x.Catalog()); a != b {
@@ -259,12 +253,12 @@ func TestConcurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	writeMade(t, path, 3000, 9)
 	ctx := context.Background()
-	x, err := Open(ctx, []string{path}, Options{memoryRows: 1})
+	x, err := Open(ctx, []string{path}, Options{fewRows: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	x.cache = newCache(200_000)
+	x.cache.size = cacheBytes - 200_000
 	var wait sync.WaitGroup
 	for worker := range 8 {
 		wait.Go(func() {
@@ -290,7 +284,7 @@ func TestCancel(t *testing.T) {
 	writeMade(t, path, 5000, 11)
 	ctx, cancel := context.WithCancel(context.Background())
 	cache := filepath.Join(dir, "cache")
-	o := Options{CacheDir: cache, memoryRows: 10, Progress: func(rows int) {
+	o := Options{CacheDir: cache, fewRows: 10, Progress: func(rows int) {
 		if rows == 3000 {
 			cancel()
 		}
@@ -331,7 +325,7 @@ func TestSample(t *testing.T) {
 		return c, s
 	}
 	a, sample := draw(Options{}, 1)
-	b, _ := draw(Options{memoryRows: 1}, 1)
+	b, _ := draw(Options{fewRows: 1}, 1)
 	c, _ := draw(Options{}, 2)
 	if *sample != (Sample{50, 500, 1}) || len(a.ID) != 50 || !reflect.DeepEqual(a, b) || reflect.DeepEqual(a.ID, c.ID) {
 		t.Error(sample, len(a.ID), a.ID[:5], b.ID[:5], c.ID[:5])
