@@ -85,25 +85,24 @@ func (f *file) get(ctx context.Context, at int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	head := make([]byte, headBytes)
-	if at < 0 || at > f.size-headBytes {
-		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
-	}
-	if _, err := f.in.ReadAt(head, at); err != nil {
+	head, err := f.read(at, headBytes)
+	if err != nil {
 		return nil, err
 	}
-	n := int64(binary.LittleEndian.Uint32(head))
-	if n > f.size-headBytes-at {
+	data, err := f.read(at+headBytes, int64(binary.LittleEndian.Uint32(head)))
+	if err == nil && sumOf(at, data) != binary.LittleEndian.Uint32(head[4:]) {
+		err = fmt.Errorf("%s: %w", f.path, errDamaged)
+	}
+	return data, err
+}
+
+func (f *file) read(at, n int64) ([]byte, error) {
+	if at < 0 || at > f.size-n {
 		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
 	}
 	data := make([]byte, n)
-	if _, err := f.in.ReadAt(data, at+headBytes); err != nil {
-		return nil, err
-	}
-	if sumOf(at, data) != binary.LittleEndian.Uint32(head[4:]) {
-		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
-	}
-	return data, nil
+	_, err := f.in.ReadAt(data, at)
+	return data, err
 }
 
 // keep gives a file what it says of itself and its name; the oldest beside it go where there are too many.
@@ -147,35 +146,22 @@ func openCached(ctx context.Context, o *Options, key string) *Index {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	f := &file{path: path, final: path, size: info.Size() - 8} // the last bytes say where stored is
+	f := &file{path: path, final: path, size: info.Size()}
 	if f.in, err = os.Open(path); err != nil {
 		return nil
 	}
 	var s stored
-	place := make([]byte, 8)
-	_, err = f.in.ReadAt(place, f.size)
+	data, err := f.read(f.size-8, 8) // where stored is
 	if err == nil {
-		var data []byte
-		if data, err = f.get(ctx, int64(binary.LittleEndian.Uint64(place))); err == nil {
-			err = json.Unmarshal(data, &s)
-		}
+		data, err = f.get(ctx, int64(binary.LittleEndian.Uint64(data)))
 	}
-	if err != nil || s.Meta == nil || s.Meta.check() != nil {
+	if err != nil || json.Unmarshal(data, &s) != nil || s.Meta == nil {
 		_ = f.close()
 		return nil
 	}
 	now := time.Now()
 	_ = os.Chtimes(path, now, now) // so that it is not the oldest
 	return newIndex(*s.Meta, f, s.Task)
-}
-
-// check refuses what would not be of one piece.
-func (m *meta) check() error {
-	if len(m.Starts) != len(m.Catalog.Runs)+1 || len(m.Files) != len(m.Catalog.Runs) || m.Catalog.Format != Format ||
-		m.Starts[len(m.Starts)-1] != m.Catalog.Rows || !slices.IsSorted(m.Starts) {
-		return errDamaged
-	}
-	return nil
 }
 
 // pruneFiles removes the files that were used longest ago, as long as they take more than the bound, and those that
@@ -205,10 +191,8 @@ func pruneFiles(o *Options, keep string) {
 	}
 	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range all {
-		if path := filepath.Join(o.CacheDir, info.Name()); total > limit && path != keep {
-			if os.Remove(path) == nil {
-				total -= info.Size()
-			}
+		if path := filepath.Join(o.CacheDir, info.Name()); total > limit && path != keep && os.Remove(path) == nil {
+			total -= info.Size()
 		}
 	}
 }

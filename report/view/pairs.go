@@ -124,8 +124,7 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 		return nil, err
 	}
 	at := facet.place(value)
-	both, onlyA, onlyB := make([]int, len(facet.Values)), make([]int, len(facet.Values)), make([]int, len(facet.Values))
-	looked := 0
+	counts, looked := make([]PairValue, len(facet.Values)), 0
 	for _, p := range pairs {
 		a, b := v.row(p[0]), v.row(p[1])
 		if !facet.isKnown(a) || !facet.isKnown(b) {
@@ -136,15 +135,15 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 		differs := false
 		for _, v := range a {
 			if slices.Contains(b, v) {
-				both[v]++
+				counts[v].Both++
 			} else {
-				onlyA[v]++
+				counts[v].OnlyA++
 				differs = differs || value == "" || v == at
 			}
 		}
 		for _, v := range b {
 			if !slices.Contains(a, v) {
-				onlyB[v]++
+				counts[v].OnlyB++
 				differs = differs || value == "" || v == at
 			}
 		}
@@ -152,10 +151,10 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 			changed = append(changed, p)
 		}
 	}
-	for v := range facet.Values {
-		if facet.Values[v].Role != RoleUnknown {
-			out.Values = append(out.Values, PairValue{Name: facet.Values[v].Name, Both: both[v], OnlyA: onlyA[v],
-				OnlyB: onlyB[v], Neither: looked - both[v] - onlyA[v] - onlyB[v]})
+	for v, c := range counts {
+		if c.Name = facet.Values[v].Name; facet.Values[v].Role != RoleUnknown {
+			c.Neither = looked - c.Both - c.OnlyA - c.OnlyB
+			out.Values = append(out.Values, c)
 		}
 	}
 	return changed, nil

@@ -19,33 +19,37 @@ const (
 	sortID  = "id"
 )
 
-// order is a way to sort rows: keys by row, NaN last; nil is the order of files.
-type order struct {
-	keys       []float64
-	descending bool
-}
-
-// openOrder makes what a Sort says comparable.
-func (x *Index) openOrder(ctx context.Context, s Sort) (o *order, err error) {
-	o = &order{descending: s.Descending}
+// order makes what a Sort says comparable: keys by row, of which the least comes first; nil is the order of files.
+func (x *Index) order(ctx context.Context, s Sort) (keys []float64, err error) {
 	_, isMeasure := x.measures[s.Key]
 	_, isFacet := x.facetAt[s.Key]
 	switch {
 	case s.Key == "" || s.Key == sortRow:
+		for n := 0; s.Descending && n < x.rows(); n++ {
+			keys = append(keys, float64(n))
+		}
 	case s.Key == sortID:
 		var ids []int32
 		ids, err = x.ids(ctx)
 		for _, place := range ids {
-			o.keys = append(o.keys, float64(place))
+			keys = append(keys, float64(place))
 		}
 	case isMeasure:
-		o.keys, err = x.measure(ctx, s.Key)
+		keys, err = x.measure(ctx, s.Key)
+		keys = slices.Clone(keys)
 	case isFacet:
-		o.keys, err = x.facetKeys(ctx, s.Key)
+		keys, err = x.facetKeys(ctx, s.Key)
 	default:
 		err = queryErrorf("rows cannot be sorted by %q: it is no facet and no measure", s.Key)
 	}
-	return o, err
+	for n, key := range keys {
+		if math.IsNaN(key) {
+			keys[n] = math.Inf(1) // last both ways
+		} else if s.Descending {
+			keys[n] = -key
+		}
+	}
+	return keys, err
 }
 
 // facetKeys are the places of values, or how many there are where a row may have several.
@@ -71,26 +75,6 @@ func (x *Index) facetKeys(ctx context.Context, key string) ([]float64, error) {
 	return keys, nil
 }
 
-// compare orders two rows; it is 0 for a row and itself alone.
-func (o *order) compare(a, b int) int {
-	if o.keys == nil && o.descending {
-		return b - a
-	}
-	if o.keys == nil {
-		return a - b
-	}
-	x, y := o.keys[a], o.keys[b]
-	switch missing := btoi(math.IsNaN(x)) - btoi(math.IsNaN(y)); {
-	case missing != 0:
-		return missing
-	case math.IsNaN(x) || x == y:
-		return a - b
-	case o.descending:
-		return cmp.Compare(y, x)
-	}
-	return cmp.Compare(x, y)
-}
-
 // sorted gives the numbers below n in an order; equal ones rise.
 func sorted(n int, compare func(a, b int) int) []int {
 	all := upTo(n)
@@ -109,16 +93,24 @@ func upTo(n int) []int {
 // list is a selection in order.
 type list struct {
 	*selection
-	*order
+	keys []float64 // as of order
 }
 
 func (x *Index) list(ctx context.Context, f *Filter, s Sort) (list, error) {
-	o, err := x.openOrder(ctx, s)
+	keys, err := x.order(ctx, s)
 	if err != nil {
 		return list{}, err
 	}
 	chosen, err := x.choose(ctx, f)
-	return list{chosen, o}, err
+	return list{chosen, keys}, err
+}
+
+// compare orders two rows; it is 0 for a row and itself alone.
+func (l list) compare(a, b int) int {
+	if l.keys == nil {
+		return a - b
+	}
+	return cmp.Or(cmp.Compare(l.keys[a], l.keys[b]), a-b)
 }
 
 // first gives the first rows of a list in order. It keeps at most twice as many, and of those the first.
