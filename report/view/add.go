@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -213,6 +214,11 @@ func (b *builder) addEntry(r *prepared, e *entry) error {
 		return err
 	}
 	data := s2.Encode(nil, slices.Concat(line, []byte("\n"), r.record))
+	if b.file.in == nil && (b.rows >= cmp.Or(b.o.memoryRows, memoryRows) || b.file.size > memoryBytes) {
+		if err := b.file.move(b.o, b.key); err != nil {
+			return err
+		}
+	}
 	at, err := b.file.put(data)
 	if err != nil {
 		return err

@@ -13,14 +13,16 @@ import (
 )
 
 const (
-	fewRows    = 20_000  // up to which an index is not kept
-	batchRows  = 256     // that are prepared together
-	batchBytes = 1 << 20 // likewise
+	memoryRows  = 20_000   // above which an index is a file
+	memoryBytes = 64 << 20 // likewise
+	batchRows   = 256      // that are prepared together
+	batchBytes  = 1 << 20  // likewise
 )
 
 // builder makes an index of rows in order.
 type builder struct {
 	o    *Options
+	key  string
 	task *taxonomy.Taxonomy
 	file *file
 
@@ -84,12 +86,10 @@ type faultBuild struct {
 	first string
 }
 
-func newBuilder(o *Options, key string) (b *builder, err error) {
-	b = &builder{o: o, facetNo: map[string]*facetBuild{}, measNo: map[string]*measureBuild{},
+func newBuilder(o *Options, key string) *builder {
+	return &builder{o: o, key: key, file: &file{}, facetNo: map[string]*facetBuild{}, measNo: map[string]*measureBuild{},
 		columns: map[string]*columnBuild{}, issues: map[string]*issueBuild{}, faults: map[string]*faultBuild{},
 		groups: numbering[uint64]{}, inputs: numbering[uint64]{}}
-	b.file, err = createFile(o, key)
-	return b, err
 }
 
 func (b *builder) build(ctx context.Context, found []input, notes []string) (*Index, error) {

@@ -3,10 +3,10 @@
 // of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts is this
 // file and data.go in TypeScript, and the fixtures in testdata/queries are answered equally by both.
 //
-// An index is one file: each row as lists show it with its record, compressed, and for each facet and measure a column of
-// numbers by row, besides an inverted index of words. A question reads the columns that it is about into memory, where
-// they stay for the next one, and goes through all rows. The file of more than 20,000 rows appears whole or not at all
-// and is found again while its inputs stay as they are.
+// An index is one file: each row as lists show it with its record, compressed, and for each facet and measure a column
+// of numbers by row, besides an inverted index of words. A question reads the columns that it is about into memory,
+// where they stay for the next one, and goes through all rows. Up to 20,000 rows are in memory; the file of more
+// appears whole or not at all, and is found again while its inputs stay as they are.
 package view
 
 import (

@@ -32,12 +32,13 @@ type stored struct {
 	Task *taxonomy.Taxonomy `json:"task"`
 }
 
-// file holds the parts of an index one behind the other, each with its length and a checksum before it. It has another
-// name until it is whole.
+// file holds the parts of an index one behind the other, each with its length and a checksum before it. It is in memory
+// until it is moved, and has another name until it is whole.
 type file struct {
-	path  string // as it is
-	final string // as it is to be called; "": it is temporary, and removed when it is closed
-	in    *os.File
+	held  []byte
+	path  string   // as it is
+	final string   // as it is to be called; "": it is temporary, and removed when it is closed
+	in    *os.File // nil: in memory
 	out   *bufio.Writer
 	size  int64
 }
@@ -46,21 +47,23 @@ const headBytes = 8 // of a part: length and checksum
 
 var errDamaged = errors.New("the index is damaged; delete it, and it is made again")
 
-// createFile begins a file.
-func createFile(o *Options, key string) (*file, error) {
-	f, dir := &file{}, o.TempDir
+// move puts what is in memory into a file.
+func (f *file) move(o *Options, key string) (err error) {
+	dir := o.TempDir
 	if key != "" {
 		if err := os.MkdirAll(o.CacheDir, 0o700); err != nil {
-			return nil, err
+			return err
 		}
 		dir, f.final = o.CacheDir, filepath.Join(o.CacheDir, key+fileSuffix)
 	}
-	var err error
 	if f.in, err = os.CreateTemp(dir, "erreval-*"+partialSuffix); err != nil { // 0600
-		return nil, err
+		f.in = nil
+		return err
 	}
 	f.path, f.out = f.in.Name(), bufio.NewWriterSize(f.in, 1<<20)
-	return f, nil
+	_, err = f.out.Write(f.held)
+	f.held = nil
+	return err
 }
 
 // put stores a part, and says where.
@@ -68,9 +71,13 @@ func (f *file) put(data []byte) (at int64, err error) {
 	at = f.size
 	head := binary.LittleEndian.AppendUint32(nil, uint32(len(data))) // parts are far below 4 GiB
 	head = binary.LittleEndian.AppendUint32(head, sumOf(at, data))
+	f.size += headBytes + int64(len(data))
+	if f.in == nil {
+		f.held = append(append(f.held, head...), data...)
+		return at, nil
+	}
 	_, _ = f.out.Write(head) // the next error is the same
 	_, err = f.out.Write(data)
-	f.size += headBytes + int64(len(data))
 	return at, err
 }
 
@@ -96,17 +103,25 @@ func (f *file) get(ctx context.Context, at int64) ([]byte, error) {
 	return data, err
 }
 
+// read gives bytes; do not change them.
 func (f *file) read(at, n int64) ([]byte, error) {
 	if at < 0 || at > f.size-n {
 		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
+	}
+	if f.in == nil {
+		return f.held[at : at+n], nil
 	}
 	data := make([]byte, n)
 	_, err := f.in.ReadAt(data, at)
 	return data, err
 }
 
-// keep gives a file what it says of itself and its name; the oldest beside it go where there are too many.
-func (f *file) keep(o *Options, s stored) error {
+// finish makes a file whole. One that is to be kept gets what it says of itself and its name, and the oldest beside it
+// go where there are too many.
+func (f *file) finish(o *Options, s stored) error {
+	if f.in == nil || f.final == "" {
+		return nil
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -131,6 +146,9 @@ func (f *file) keep(o *Options, s stored) error {
 }
 
 func (f *file) close() error {
+	if f.in == nil {
+		return nil
+	}
 	err := f.in.Close()
 	if f.path != f.final {
 		err = errors.Join(err, os.Remove(f.path))

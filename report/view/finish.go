@@ -39,14 +39,15 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 	b.makeMeasures()
 	b.makeFacets()
 	x := newIndex(b.meta, b.file, b.task)
-	if err := errors.Join(b.file.out.Flush(), x.relate(ctx)); err != nil {
+	if b.file.in != nil {
+		if err := b.file.out.Flush(); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.relate(ctx); err != nil {
 		return nil, err
 	}
-	if b.file.final == "" || b.rows <= cmp.Or(b.o.fewRows, fewRows) {
-		b.file.final = ""
-		return x, nil
-	}
-	return x, b.file.keep(b.o, stored{&x.meta, b.task})
+	return x, b.file.finish(b.o, stored{&x.meta, b.task})
 }
 
 // title is made of the runs' names.

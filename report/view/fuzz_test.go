@@ -54,7 +54,7 @@ func FuzzFiles(f *testing.F) {
 		if list != "" {
 			write(t, dir, "rows.jsonl.issues.json", list)
 		}
-		x, err := Open(context.Background(), []string{filepath.Join(dir, "rows.jsonl")}, Options{fewRows: len(rows)%3 - 1,
+		x, err := Open(context.Background(), []string{filepath.Join(dir, "rows.jsonl")}, Options{memoryRows: len(rows)%3 - 1,
 			TempDir: dir})
 		if err != nil {
 			return
@@ -125,7 +125,7 @@ func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rows.jsonl")
 	writeMade(t, path, 300, 4)
-	o := Options{CacheDir: filepath.Join(dir, "cache"), fewRows: 1, Build: "test"}
+	o := Options{CacheDir: filepath.Join(dir, "cache"), memoryRows: 1, Build: "test"}
 	ctx := context.Background()
 	q := CountsQuery{Facet: "label", By: "system", Filter: Filter{Search: "word1"}}
 	ask := func() string {

@@ -135,7 +135,7 @@ func TestCache(t *testing.T) {
 	write(t, dir, "a.jsonl", question, "b.jsonl", question)
 	open := func(name string, size int64) {
 		t.Helper()
-		x, err := Open(context.Background(), []string{filepath.Join(dir, name)}, Options{CacheDir: cache, fewRows: -1,
+		x, err := Open(context.Background(), []string{filepath.Join(dir, name)}, Options{CacheDir: cache, memoryRows: -1,
 			CacheSize: size, Build: "test"})
 		if err != nil {
 			t.Fatal(err)

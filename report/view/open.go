@@ -24,7 +24,7 @@ type Options struct {
 	TempDir    string         // for what must not stand in memory; "" is the system's
 	Progress   func(rows int) // called now and then while rows are read
 
-	fewRows int // tests: in the place of fewRows
+	memoryRows int // tests: in the place of memoryRows
 }
 
 // File is a file of rows.
@@ -80,10 +80,7 @@ func Open(ctx context.Context, paths []string, o Options) (*Index, error) {
 			return x, nil
 		}
 	}
-	b, err := newBuilder(&o, key)
-	if err != nil {
-		return nil, err
-	}
+	b := newBuilder(&o, key)
 	x, err := b.build(ctx, found, notes)
 	if err != nil {
 		return nil, errors.Join(err, b.file.close())

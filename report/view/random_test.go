@@ -148,9 +148,15 @@ func TestRandom(t *testing.T) {
 		t.Cleanup(func() { _ = x.Close() })
 		return x
 	}
-	inMemory := open(Options{Build: "test"})
+	inMemory := open(Options{memoryRows: math.MaxInt, Build: "test"})
 	cached := Options{CacheDir: filepath.Join(dir, "cache"), Build: "test"}
 	inFile := open(cached)
+	if inMemory.file.in != nil {
+		t.Fatal("not in memory")
+	}
+	if inFile.file.in == nil {
+		t.Fatal("not in a file")
+	}
 	again := open(cached)
 	for name, x := range map[string]*Index{"file": inFile, "file again": again} {
 		if a, b := show(inMemory.Catalog()), show(x.Catalog()); a != b {
@@ -253,7 +259,7 @@ func TestConcurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	writeMade(t, path, 3000, 9)
 	ctx := context.Background()
-	x, err := Open(ctx, []string{path}, Options{fewRows: 1})
+	x, err := Open(ctx, []string{path}, Options{memoryRows: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +290,7 @@ func TestCancel(t *testing.T) {
 	writeMade(t, path, 5000, 11)
 	ctx, cancel := context.WithCancel(context.Background())
 	cache := filepath.Join(dir, "cache")
-	o := Options{CacheDir: cache, fewRows: 10, Progress: func(rows int) {
+	o := Options{CacheDir: cache, memoryRows: 10, Progress: func(rows int) {
 		if rows == 3000 {
 			cancel()
 		}
@@ -325,7 +331,7 @@ func TestSample(t *testing.T) {
 		return c, s
 	}
 	a, sample := draw(Options{}, 1)
-	b, _ := draw(Options{fewRows: 1}, 1)
+	b, _ := draw(Options{memoryRows: 1}, 1)
 	c, _ := draw(Options{}, 2)
 	if *sample != (Sample{50, 500, 1}) || len(a.ID) != 50 || !reflect.DeepEqual(a, b) || reflect.DeepEqual(a.ID, c.ID) {
 		t.Error(sample, len(a.ID), a.ID[:5], b.ID[:5], c.ID[:5])
