@@ -3,10 +3,13 @@ package view
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/klauspost/compress/s2"
 
 	"github.com/erreval/erreval/discover/issues"
 	"github.com/erreval/erreval/internal/words"
@@ -20,7 +23,8 @@ func (b *builder) facet(key string, most int) *facetBuild {
 		return &facetBuild{dead: true}
 	}
 	if f == nil {
-		f = &facetBuild{key: key, number: len(b.facets), values: map[string]int{}, most: most}
+		f = &facetBuild{facetColumn: facetColumn{Sets: [][]int{nil}}, key: key, values: map[string]int{},
+			sets: map[string]int32{}, most: most}
 		b.facets, b.facetNo[key] = append(b.facets, f), f
 	}
 	return f
@@ -29,7 +33,7 @@ func (b *builder) facet(key string, most int) *facetBuild {
 // refuse ends the facet of a column for a value that is too long.
 func (f *facetBuild) refuse(text string) {
 	if !f.dead {
-		f.dead, f.places = true, nil
+		f.dead = true
 		f.why = fmt.Sprintf("has a value of more than %d characters: %q", maxColumnText,
 			words.First(text, maxColumnText/2)+"…")
 	}
@@ -45,7 +49,6 @@ func (f *facetBuild) valueNumber(name string) int {
 		}
 		n = len(f.names)
 		f.values[name], f.names = n, append(f.names, name)
-		f.counts, f.places = append(f.counts, 0), append(f.places, nil)
 	}
 	return n
 }
@@ -58,7 +61,7 @@ func (b *builder) measureOf(key string) *measureBuild {
 		return &measureBuild{dead: true}
 	}
 	if m == nil {
-		m = &measureBuild{key: key, number: len(b.measures), low: math.Inf(1), high: math.Inf(-1), integers: true}
+		m = &measureBuild{key: key, low: math.Inf(1), high: math.Inf(-1), integers: true}
 		b.measures, b.measNo[key] = append(b.measures, m), m
 	}
 	return m
@@ -76,68 +79,39 @@ func (b *builder) column(name string) *columnBuild {
 
 // add adds the next row of a run.
 func (b *builder) add(r *prepared, s *source, run int) error {
-	place := b.rows - b.base
-	entry := appendText(appendText(nil, r.id), r.text)
-	var values, numbers []byte
-	nValues, nNumbers := 0, 0
-	value := func(f *facetBuild, name string) {
-		if f.dead {
-			return
-		}
-		v := f.valueNumber(name)
-		if v < 0 {
-			f.places = nil
-			return
-		}
-		if list := f.places[v]; len(list) > 0 && list[len(list)-1] == uint16(place) {
-			return // twice on one row
-		}
-		for len(f.runs) <= run {
-			f.runs = append(f.runs, false)
-		}
-		f.runs[run] = true
-		f.places[v] = append(f.places[v], uint16(place)) // below chunkRows
-		f.counts[v]++
-		f.rows++
-		values, nValues = binary.AppendUvarint(binary.AppendUvarint(values, uint64(f.number)), uint64(v)), nValues+1
-	}
-	number := func(m *measureBuild, x float64) {
-		if m.dead {
-			return
-		}
-		m.set(place, x, run)
-		numbers, nNumbers = binary.AppendUvarint(numbers, uint64(m.number)), nNumbers+1
-		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(x))
-	}
-	value(b.facet(facetRun, len(b.sources)), s.name)
+	e := entry{ID: r.id, Text: r.text, Facets: map[string]int32{}, Measures: map[string]*float64{}}
+	b.facet(facetRun, len(b.sources)).add(s.name, run)
 	for _, f := range r.facets {
-		value(b.facet(f.key, mostValues(f.key)), f.value)
+		b.facet(f.key, mostValues(f.key)).add(f.value, run)
 	}
 	for _, m := range r.measures {
-		number(b.measureOf(m.key), m.x)
+		b.measureOf(m.key).add(b.rows, m.x, run, &e)
 	}
 	for i := range r.columns {
-		c := b.column(r.columns[i].name)
+		cell := &r.columns[i]
+		c := b.column(cell.name)
 		if c == nil {
 			b.left = true
 			continue
 		}
-		if r.columns[i].isNumber {
-			number(c.measure, r.columns[i].number)
+		if cell.isNumber {
+			c.measure.add(b.rows, cell.number, run, &e)
 		} else {
-			c.measure.dead, c.measure.list = true, nil
+			c.measure.dead = true
 		}
-		if r.columns[i].isText {
-			value(c.facet, r.columns[i].text)
+		if cell.isText {
+			c.facet.add(cell.text, run)
 		} else {
-			c.facet.refuse(r.columns[i].text)
+			c.facet.refuse(cell.text)
+		}
+	}
+	for _, f := range b.facets {
+		if len(f.row) > 0 {
+			e.Facets[f.key] = f.endRow(b.rows)
 		}
 	}
 	b.addIssues(r, s)
-	entry = append(binary.AppendUvarint(entry, uint64(nValues)), values...)
-	entry = append(binary.AppendUvarint(entry, uint64(nNumbers)), numbers...)
-	entry = appendText(entry, string(r.record))
-	return b.addEntry(r, entry, place)
+	return b.addEntry(r, &e)
 }
 
 func mostValues(key string) int {
@@ -147,20 +121,50 @@ func mostValues(key string) int {
 	return maxSystems
 }
 
-func (m *measureBuild) set(place int, x float64, run int) {
-	for len(m.list) <= place {
-		m.list = append(m.list, math.NaN())
+// add gives the row that is added a value.
+func (f *facetBuild) add(name string, run int) {
+	if f.dead {
+		return
 	}
-	m.list[place] = x
+	v := f.valueNumber(name)
+	if v < 0 || slices.Contains(f.row, v) {
+		return
+	}
+	f.row = append(f.row, v)
+	f.Runs = append(f.Runs, make([]bool, max(0, run+1-len(f.Runs)))...)
+	f.Runs[run] = true
+	f.rows++
+}
+
+// endRow finds the set of a row's values, or makes it.
+func (f *facetBuild) endRow(row int) int32 {
+	slices.Sort(f.row)
+	var key []byte
+	for _, v := range f.row {
+		key = binary.AppendUvarint(key, uint64(v))
+	}
+	n, known := f.sets[string(key)]
+	if !known {
+		n = int32(len(f.Sets)) // rows are fewer
+		f.sets[string(key)], f.Sets = n, append(f.Sets, slices.Clone(f.row))
+	}
+	f.set(row, n, 0)
+	f.row = f.row[:0]
+	return n
+}
+
+// add gives a row a number.
+func (m *measureBuild) add(row int, x float64, run int, e *entry) {
+	if m.dead {
+		return
+	}
+	m.set(row, x, noNumber)
 	m.low, m.high, m.rows = min(m.low, x), max(m.high, x), m.rows+1
 	m.integers = m.integers && x == math.Trunc(x)
 	if n := len(m.runs); n == 0 || m.runs[n-1] != run { // rows come run by run
 		m.runs = append(m.runs, run)
 	}
-}
-
-func appendText(dst []byte, text string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+	e.Measures[m.key] = &x
 }
 
 // addIssues keeps what a row says of its issues, and which columns cannot be read.
@@ -203,113 +207,48 @@ func exampleText(e issues.Example) string {
 	return fmt.Sprintf("%s “%s”", e.Analysis, e.Quote)
 }
 
-// addEntry stores a row; a chunk that is full goes into the store.
-func (b *builder) addEntry(r *prepared, entry []byte, place int) error {
-	if len(b.block) > 0 && len(b.block)+len(entry) > blockBytes {
-		if err := b.flushBlock(); err != nil {
+// addEntry stores a row.
+func (b *builder) addEntry(r *prepared, e *entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	data := s2.Encode(nil, slices.Concat(line, []byte("\n"), r.record))
+	if b.file.in == nil && (b.rows >= cmp.Or(b.o.memoryRows, memoryRows) || b.file.size > memoryBytes) {
+		if err := b.file.move(b.o, b.key); err != nil {
 			return err
 		}
 	}
-	if len(b.block) == 0 {
-		b.blocks = binary.LittleEndian.AppendUint16(b.blocks, uint16(place)) // below chunkRows
+	at, err := b.file.put(data)
+	if err != nil {
+		return err
 	}
-	b.block = append(b.block, entry...)
-	b.names = appendText(b.names, r.id)
-	b.ids, b.groups, b.inputs = append(b.ids, r.idHash), append(b.groups, r.groupHash), append(b.inputs, r.inputHash)
-	if err := b.words.add(r.words, place, b); err != nil {
+	b.meta.Rows.set(b.rows, at, 0)
+	b.ids = append(b.ids, r.id)
+	b.meta.Groups.set(b.rows, b.groups.of(r.groupHash), 0)
+	b.meta.Inputs.set(b.rows, b.inputs.of(r.inputHash), 0)
+	if err := b.words.add(r.words, b.rows, b.file); err != nil {
 		return err
 	}
 	b.rows++
 	if b.o.Progress != nil && b.rows%1000 == 0 {
 		b.o.Progress(b.rows)
 	}
-	if b.rows-b.base == chunkRows {
-		return b.flushChunk()
+	if b.rows%partRows == 0 {
+		return b.flush()
 	}
 	return nil
 }
 
-func (b *builder) chunk() int { return b.base / chunkRows }
-
-// put stores a part. A store in memory that grows too large becomes a file.
-func (b *builder) put(name string, data []byte) error {
-	b.stored += len(data)
-	m, inMemory := b.store.(*memory)
-	if inMemory && (b.rows > cmp.Or(b.o.memoryRows, memoryRows) || b.stored > memoryBytes) {
-		file, err := createFile(b.o, b.key)
-		if err != nil {
-			return err
-		}
-		b.store = file
-		for name, data := range m.parts {
-			if err := file.put(name, data); err != nil {
-				return err
-			}
-		}
-	}
-	return b.store.put(name, data)
-}
-
-func (b *builder) flushBlock() error {
-	err := b.put(partOf(b.chunk(), partRows, b.blockN), b.encoder.EncodeAll(b.block, nil))
-	b.blockN++
-	if b.block = b.block[:0]; cap(b.block) > 4*blockBytes {
-		b.block = nil
-	}
-	return err
-}
-
-// flushChunk stores what is left of a chunk, and begins the next one.
-func (b *builder) flushChunk() error {
-	n := b.rows - b.base
-	if n == 0 {
-		return nil
-	}
-	var errs []error
-	put := func(what string, n int, data []byte) { errs = append(errs, b.put(partOf(b.chunk(), what, n), data)) }
-	errs = append(errs, b.flushBlock(), b.words.flush(b), b.words.flushList(b))
-	put(partBlocks, 0, slices.Clone(b.blocks))
-	put(partNames, 0, b.encoder.EncodeAll(b.names, nil))
-	put(partID, 0, encodeHashes(b.ids))
-	put(partGroup, 0, encodeHashes(b.groups))
-	put(partInput, 0, encodeHashes(b.inputs))
+// flush stores a part of all columns.
+func (b *builder) flush() error {
+	part := (b.rows - 1) / partRows
+	errs := []error{b.meta.Rows.flush(b.file, part), b.meta.Groups.flush(b.file, part), b.meta.Inputs.flush(b.file, part)}
 	for _, f := range b.facets {
-		var data []byte
-		for v, list := range f.places {
-			if len(list) > 0 {
-				data = appendPlaces(binary.AppendUvarint(data, uint64(v)), list)
-				f.places[v] = nil
-			}
-		}
-		if data != nil {
-			put(partFacet, f.number, data)
-		}
+		errs = append(errs, f.flush(b.file, part))
 	}
 	for _, m := range b.measures {
-		if len(m.list) == 0 {
-			continue
-		}
-		data := make([]byte, 0, 8*n)
-		for i := range n {
-			x := math.NaN()
-			if i < len(m.list) {
-				x = m.list[i]
-			}
-			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
-		}
-		put(partMeasure, m.number, data)
-		m.list = m.list[:0]
+		errs = append(errs, m.flush(b.file, part))
 	}
-	b.base, b.blockN = b.rows, 0
-	b.blocks, b.names = b.blocks[:0], b.names[:0]
-	b.ids, b.groups, b.inputs = b.ids[:0], b.groups[:0], b.inputs[:0]
 	return errors.Join(errs...)
-}
-
-func encodeHashes(list []uint64) []byte {
-	data := make([]byte, 0, 8*len(list))
-	for _, h := range list {
-		data = binary.LittleEndian.AppendUint64(data, h)
-	}
-	return data
 }

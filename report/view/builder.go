@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/erreval/erreval/dataset"
@@ -15,20 +14,17 @@ import (
 
 const (
 	memoryRows  = 20_000   // above which an index is a file
-	memoryBytes = 64 << 20 // likewise, of what it stores
-	blockBytes  = 64 << 10 // of rows that are compressed together
-	batchRows   = 64       // that are handed on together while reading
+	memoryBytes = 64 << 20 // likewise
+	batchRows   = 256      // that are prepared together
 	batchBytes  = 1 << 20  // likewise
 )
 
 // builder makes an index of rows in order.
 type builder struct {
-	o       *Options
-	key     string
-	task    *taxonomy.Taxonomy
-	store   store
-	stored  int // bytes
-	encoder *zstd.Encoder
+	o    *Options
+	key  string
+	task *taxonomy.Taxonomy
+	file *file
 
 	meta     meta
 	sources  []*source
@@ -41,26 +37,20 @@ type builder struct {
 	faults   map[string]*faultBuild
 	left     bool // there are more columns, or kinds of values, than are looked at
 
-	rows   int // of all runs
-	base   int // first row of the chunk
-	words  wordBuild
-	names  []byte
-	ids    []uint64
-	groups []uint64
-	inputs []uint64
-	block  []byte
-	blocks []byte // first rows of blocks
-	blockN int
+	rows           int // of all runs
+	ids            []string
+	groups, inputs numbering[uint64]
+	words          wordBuild
 }
 
+// facetBuild is a facet whose sets hold numbers of values, until these have their places in the catalogue.
 type facetBuild struct {
+	facetColumn
 	key    string
-	number int
 	values map[string]int
 	names  []string
-	counts []int      // rows by value
-	places [][]uint16 // in this chunk, by value
-	runs   []bool
+	sets   map[string]int32 // numbers of Sets
+	row    []int            // values of the row that is added
 	rows   int
 	most   int  // values that it may have
 	dead   bool // more came, or one that is too long
@@ -68,9 +58,8 @@ type facetBuild struct {
 }
 
 type measureBuild struct {
+	column[float64]
 	key       string
-	number    int
-	list      []float64 // of this chunk; nil: none has one
 	low, high float64
 	integers  bool
 	rows      int
@@ -98,20 +87,13 @@ type faultBuild struct {
 }
 
 func newBuilder(o *Options, key string) *builder {
-	return &builder{o: o, key: key, store: &memory{parts: map[string][]byte{}}, facetNo: map[string]*facetBuild{},
-		measNo: map[string]*measureBuild{}, columns: map[string]*columnBuild{}, issues: map[string]*issueBuild{},
-		faults: map[string]*faultBuild{}}
+	return &builder{o: o, key: key, file: &file{}, facetNo: map[string]*facetBuild{}, measNo: map[string]*measureBuild{},
+		columns: map[string]*columnBuild{}, issues: map[string]*issueBuild{}, faults: map[string]*faultBuild{},
+		groups: numbering[uint64]{}, inputs: numbering[uint64]{}}
 }
-
-func (b *builder) discard() error { return b.store.close() }
 
 func (b *builder) build(ctx context.Context, found []input, notes []string) (*Index, error) {
 	var err error
-	b.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(128<<10))
-	if err != nil {
-		return nil, err
-	}
-	defer b.encoder.Close()
 	c := &b.meta.Catalog
 	*c = Catalog{Format: Format, Build: b.o.Build, Notes: append([]string{}, notes...), Sections: []Section{},
 		Fields: []Field{}}
@@ -159,25 +141,41 @@ func (b *builder) build(ctx context.Context, found []input, notes []string) (*In
 	return b.finish(ctx)
 }
 
-// readSource reads a run's rows: one goroutine reads, some prepare, and one adds them in order.
+// readSource reads a run's rows: one goroutine reads, others prepare, and one adds them in order.
 func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	run, file := s.describe(b.o)
 	b.meta.Starts = append(b.meta.Starts, b.rows)
 	b.facet(facetRun, len(b.sources)).valueNumber(s.name)
-	workers := min(4, runtime.GOMAXPROCS(0))
-	jobs, order := make(chan batch), make(chan batch, 2*workers)
+	order := make(chan chan []*prepared, 2*runtime.GOMAXPROCS(0)) // batches that are being prepared
 	group, ctx := errgroup.WithContext(ctx)
 	rejected := 0
 	group.Go(func() error {
 		defer close(order)
-		defer close(jobs)
-		return b.sendRows(ctx, s, []chan<- batch{order, jobs}, &rejected)
+		return b.sendRows(ctx, s, func(rows []*dataset.Row) error {
+			done := make(chan []*prepared, 1)
+			group.Go(func() error {
+				all, err := newPreparer(b.task, s.columns, s.idColumns(b.o), n).prepareAll(rows)
+				done <- all
+				return err
+			})
+			select {
+			case order <- done:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}, &rejected)
 	})
-	for range workers {
-		p := newPreparer(b.task, s.columns, s.idColumns(b.o), n)
-		group.Go(func() error { return p.prepareBatches(jobs) })
-	}
-	group.Go(func() error { return b.addBatches(ctx, order, s, n) })
+	group.Go(func() error {
+		for done := range order {
+			for _, r := range <-done {
+				if err := errors.Join(ctx.Err(), b.add(r, s, n)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -189,70 +187,34 @@ func (b *builder) readSource(ctx context.Context, s *source, n int) error {
 	return nil
 }
 
-// batch is rows that are prepared together.
-type batch struct {
-	rows []*dataset.Row
-	done chan []*prepared
-}
-
-// sendRows reads the rows, and sends each batch to all channels.
-func (b *builder) sendRows(ctx context.Context, s *source, to []chan<- batch, rejected *int) error {
+// sendRows reads the rows, and hands them on in batches.
+func (b *builder) sendRows(ctx context.Context, s *source, send func([]*dataset.Row) error, rejected *int) error {
 	var rows []*dataset.Row
 	size := 0
-	flush := func() error {
-		next := batch{rows, make(chan []*prepared, 1)}
-		rows, size = nil, 0
-		for _, c := range to {
-			select {
-			case c <- next:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	}
-	err := s.each(ctx, b.o, func(row *dataset.Row) error {
+	err := s.each(ctx, b.o, func(row *dataset.Row) (err error) {
 		if s.repeated[row.ID] {
 			return nil
 		}
 		rows = append(rows, row)
-		if size += row.Size(); len(rows) < batchRows && size < batchBytes {
-			return nil
+		if size += row.Size(); len(rows) == batchRows || size >= batchBytes {
+			err = send(rows)
+			rows, size = nil, 0
 		}
-		return flush()
+		return err
 	}, func(*dataset.LineError) error { *rejected++; return nil })
 	if err == nil && len(rows) > 0 {
-		err = flush()
+		err = send(rows)
 	}
 	return err
 }
 
-func (p *preparer) prepareBatches(jobs <-chan batch) error {
-	for next := range jobs {
-		all := make([]*prepared, len(next.rows))
-		for i, row := range next.rows {
-			var err error
-			if all[i], err = p.prepare(row); err != nil {
-				return err
-			}
+func (p *preparer) prepareAll(rows []*dataset.Row) (all []*prepared, err error) {
+	for _, row := range rows {
+		r, err := p.prepare(row)
+		if err != nil {
+			return nil, err
 		}
-		next.done <- all
+		all = append(all, r)
 	}
-	return nil
-}
-
-func (b *builder) addBatches(ctx context.Context, order <-chan batch, s *source, n int) error {
-	for next := range order {
-		select {
-		case all := <-next.done:
-			for _, r := range all {
-				if err := b.add(r, s, n); err != nil {
-					return err
-				}
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return all, nil
 }

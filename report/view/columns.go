@@ -10,10 +10,7 @@ import (
 // Columns are the rows of a report file: all of them, or where there are more than sample a sample of so many, drawn by
 // the seed alone; then the Sample says so.
 func (x *Index) Columns(ctx context.Context, sample int, seed uint64) (Columns, *Sample, error) {
-	rows := make([]int, x.rows())
-	for i := range rows {
-		rows[i] = i
-	}
+	rows := upTo(x.rows())
 	var drawn *Sample
 	if len(rows) > sample {
 		draw := rand.New(rand.NewPCG(seed, uint64(len(rows))))
@@ -33,17 +30,21 @@ func (x *Index) Columns(ctx context.Context, sample int, seed uint64) (Columns, 
 	for key := range x.measures {
 		out.Measures[key] = make([]*float64, len(rows))
 	}
-	in := x.newReader()
-	var groups, inputs []uint64
+	groups, err := x.ints(ctx, "groups", &x.meta.Groups)
+	if err != nil {
+		return out, nil, err
+	}
+	inputs, err := x.inputs(ctx)
+	if err != nil {
+		return out, nil, err
+	}
+	group, input := numbering[int32]{}, numbering[int32]{}
 	for i, n := range rows {
-		e, err := in.read(ctx, n)
+		e, err := x.entry(ctx, n)
 		if err != nil {
 			return out, nil, err
 		}
-		s, err := x.summary(n, e)
-		if err != nil {
-			return out, nil, err
-		}
+		s := x.summary(n, e)
 		out.Run, out.ID, out.Records = append(out.Run, s.Run), append(out.ID, s.ID), append(out.Records, e.record)
 		for key := range out.Facets {
 			out.Facets[key][i] = append([]int{}, s.Facets[key]...)
@@ -51,25 +52,20 @@ func (x *Index) Columns(ctx context.Context, sample int, seed uint64) (Columns, 
 		for key, x := range s.Measures {
 			out.Measures[key][i] = x
 		}
-		group, err := x.numbers(ctx, partGroup, n/chunkRows)
-		if err != nil {
-			return out, nil, err
-		}
-		input, err := x.hashes(ctx, partInput, n/chunkRows)
-		if err != nil {
-			return out, nil, err
-		}
-		groups, inputs = append(groups, uint64(group[n%chunkRows])), append(inputs, input[n%chunkRows])
+		out.Group = append(out.Group, int(group.of(groups[n])))
+		out.Input = append(out.Input, int(input.of(inputs[n])))
 	}
-	out.Group, out.Input = equalNumbers(groups), equalNumbers(inputs)
 	return out, drawn, nil
 }
 
-func equalNumbers(hashes []uint64) []int {
-	numbers, _ := numberEqual(hashes)
-	out := make([]int, len(numbers))
-	for i, n := range numbers {
-		out[i] = int(n)
+// numbering gives equal things equal numbers, from 0 by first appearance.
+type numbering[K comparable] map[K]int32
+
+func (l numbering[K]) of(x K) int32 {
+	n, known := l[x]
+	if !known {
+		n = int32(len(l)) // rows are fewer
+		l[x] = n
 	}
-	return out
+	return n
 }

@@ -3,9 +3,10 @@
 // of a Source over HTTP, or answers them itself from the data in a report file; report/page/src/contract.ts is this
 // file and data.go in TypeScript, and the fixtures in testdata/queries are answered equally by both.
 //
-// Rows stand in chunks of 65,536: the values of each facet as sets of rows, measures as arrays, words in an inverted
-// index, records compressed. Up to 20,000 rows are in memory; more are in an SQLite file, which appears whole or not at
-// all and is found again while its inputs stay as they are.
+// An index is one file: each row as lists show it with its record, compressed, and for each facet and measure a column
+// of numbers by row, besides an inverted index of words. A question reads the columns that it is about into memory,
+// where they stay for the next one, and goes through all rows. Up to 20,000 rows are in memory; the file of more
+// appears whole or not at all, and is found again while its inputs stay as they are.
 package view
 
 import (

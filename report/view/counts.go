@@ -12,229 +12,164 @@ import (
 // maxCells bounds the numbers of an answer.
 const maxCells = 200_000
 
-// by is a facet whose values are columns; without one there is a single column of all rows.
-type by struct {
-	facet  *Facet
-	key    string
-	chunks []*facetChunk // nil without a facet
-}
-
-func (x *Index) openBy(ctx context.Context, key string) (*by, error) {
+// columns gives a facet whose values are columns; without one there is a single column of all rows.
+func (x *Index) columns(ctx context.Context, key string) (*values, error) {
 	if key == "" {
-		return &by{}, nil
+		return &values{&Facet{Values: []Value{{}}}, [][]int{{0}}, make([]int32, x.rows())}, nil
 	}
-	facet, err := x.facet(key)
-	if err != nil {
-		return nil, err
+	v, err := x.values(ctx, key)
+	if err == nil && v.Multi {
+		err = queryErrorf("rows have several values of %q; columns are of a facet with one a row", key)
 	}
-	if facet.Multi {
-		return nil, queryErrorf("rows have several values of %q; columns are of a facet with one a row", key)
-	}
-	chunks, err := x.facetChunks(ctx, key)
-	return &by{facet: facet, key: key, chunks: chunks}, err
-}
-
-// facetChunks are a facet's values in all chunks.
-func (x *Index) facetChunks(ctx context.Context, key string) ([]*facetChunk, error) {
-	all := make([]*facetChunk, x.chunks())
-	return all, x.eachChunk(ctx, func(ctx context.Context, chunk int) (err error) {
-		all[chunk], err = x.facetChunk(ctx, key, chunk)
-		return err
-	})
-}
-
-// names are those of the columns.
-func (b *by) names() []string {
-	if b.facet == nil {
-		return []string{""}
-	}
-	names := make([]string, len(b.facet.Values))
-	for i := range names {
-		names[i] = b.facet.Values[i].Name
-	}
-	return names
-}
-
-// rows are those of a column in a chunk, of the chosen ones.
-func (b *by) rows(column, chunk int, chosen *bitmap) *bitmap {
-	if b.facet == nil {
-		return chosen
-	}
-	rows := new(bitmap)
-	b.chunks[chunk].values[column].orInto(rows)
-	rows.and(chosen)
-	return rows
+	return v, err
 }
 
 // Counts implements Source.
 func (x *Index) Counts(ctx context.Context, q CountsQuery) (*Counts, error) {
-	facet, err := x.facet(q.Facet)
+	v, err := x.values(ctx, q.Facet)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := x.openBy(ctx, q.By)
+	columns, err := x.columns(ctx, q.By)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(columns.names()) * len(facet.Values); n > maxCells {
+	if n := len(columns.Values) * len(v.Values); n > maxCells {
 		return nil, queryErrorf("%q by %q has %d numbers; ask for one with fewer values", q.Facet, q.By, n)
 	}
 	chosen, err := x.choose(ctx, &q.Filter)
 	if err != nil {
 		return nil, err
 	}
-	values, err := x.facetChunks(ctx, q.Facet)
+	groups, err := x.groups(ctx)
 	if err != nil {
 		return nil, err
 	}
-	groups := make([][]int32, x.chunks())
-	err = x.eachChunk(ctx, func(ctx context.Context, chunk int) (err error) {
-		groups[chunk], err = x.numbers(ctx, partGroup, chunk)
-		return err
-	})
+	order, err := x.byGroup(groups)
 	if err != nil {
 		return nil, err
 	}
-	out := &Counts{Total: chosen.total, Columns: []CountColumn{}, Values: make([]CountValue, len(facet.Values))}
-	for v := range facet.Values {
-		out.Values[v] = CountValue{Name: facet.Values[v].Name, Cells: []CountCell{}}
-	}
-	sums := &groupSums{groups: groups, n: make([]int32, x.meta.Groups), y: make([]int32, x.meta.Groups)}
-	for c, name := range columns.names() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rows := make([]*bitmap, x.chunks()) // of the column
-		known := make([]*bitmap, x.chunks())
-		for chunk := range rows {
-			rows[chunk] = columns.rows(c, chunk, chosen.chunks[chunk])
-			known[chunk] = facet.known(values[chunk])
-			known[chunk].and(rows[chunk])
-		}
-		column := sums.column(name, known)
-		out.Columns = append(out.Columns, column)
-		for v := range facet.Values {
-			cell := sums.cell(rows, values, v, facet.Values[v].Role == RoleUnknown)
-			out.Values[v].Cells = append(out.Values[v].Cells, cell)
-		}
-		sums.forget(known)
-	}
-	return out, nil
-}
-
-// known are the rows of a chunk with any value that is not unknown.
-func (f *Facet) known(values *facetChunk) *bitmap {
-	known := new(bitmap)
-	for i := range f.Values {
-		if f.Values[i].Role != RoleUnknown {
-			values.values[i].orInto(known)
-		}
-	}
-	return known
-}
-
-// groupSums adds up rows by group.
-type groupSums struct {
-	groups [][]int32
-	n      []int32 // rows of the column, by group
-	y      []int32 // rows with the value
-}
-
-// column counts the rows of a column; sums of its cells need it.
-func (s *groupSums) column(name string, known []*bitmap) CountColumn {
-	out := CountColumn{Name: name}
-	for chunk, b := range known {
-		of := s.groups[chunk]
-		b.each(func(i int) {
-			g := of[i]
-			out.Rows++
-			if s.n[g] == 0 {
-				out.Groups++
-			}
-			out.Squares += float64(2*s.n[g] + 1) // (n+1)² - n²
-			s.n[g]++
-		})
-	}
-	return out
-}
-
-// cell counts the rows with a value in the column.
-func (s *groupSums) cell(rows []*bitmap, values []*facetChunk, v int, unknown bool) (out CountCell) {
-	for chunk := range rows {
-		of, list := s.groups[chunk], &values[chunk].values[v]
-		if unknown {
-			out.Rows += list.countOf(rows[chunk])
+	sums, known := newGroupSums(columns.Facet, v.Facet), v.holds(v.isKnown)
+	sums.out.Total = chosen.total
+	group := int32(-1)
+	for _, n := range order {
+		if !chosen.rows[n] {
 			continue
 		}
-		list.eachOf(rows[chunk], func(i int) {
-			g := of[i]
-			out.Rows++
-			out.Squares += float64(2*s.y[g] + 1)
-			out.Products += float64(s.n[g])
-			s.y[g]++
-		})
+		if groups[n] != group {
+			sums.endGroup()
+			group = groups[n]
+		}
+		for _, c := range columns.row(n) {
+			sums.add(c, v.row(n), known[v.of[n]])
+		}
 	}
-	if unknown {
-		return out
-	}
-	for chunk := range rows {
-		of := s.groups[chunk]
-		values[chunk].values[v].eachOf(rows[chunk], func(i int) { s.y[of[i]] = 0 })
-	}
-	return out
+	sums.endGroup()
+	return &sums.out, nil
 }
 
-// forget begins the next column.
-func (s *groupSums) forget(known []*bitmap) {
-	for chunk, b := range known {
-		of := s.groups[chunk]
-		b.each(func(i int) { s.n[of[i]] = 0 })
+// byGroup are the rows group by group.
+func (x *Index) byGroup(groups []int32) ([]int, error) {
+	return cached(&x.cache, "by group", 8*len(groups), func() ([]int, error) {
+		return sorted(len(groups), func(a, b int) int { return cmp.Compare(groups[a], groups[b]) }), nil
+	})
+}
+
+// groupSums adds up rows that come group by group.
+type groupSums struct {
+	out     Counts
+	columns []int // rows of this group by column, of those that are known
+	cells   []int // by value and column
+	touched [2][]int
+	unknown []bool // by value
+}
+
+func newGroupSums(columns, facet *Facet) *groupSums {
+	n := len(columns.Values)
+	s := &groupSums{columns: make([]int, n), cells: make([]int, n*len(facet.Values))}
+	for _, column := range columns.Values {
+		s.out.Columns = append(s.out.Columns, CountColumn{Name: column.Name})
 	}
+	for _, v := range facet.Values {
+		s.out.Values = append(s.out.Values, CountValue{v.Name, make([]CountCell, n)})
+		s.unknown = append(s.unknown, v.Role == RoleUnknown)
+	}
+	return s
+}
+
+// add counts a row of this group.
+func (s *groupSums) add(column int, set []int, known bool) {
+	count := func(which int, numbers []int, at int) {
+		if numbers[at]++; numbers[at] == 1 {
+			s.touched[which] = append(s.touched[which], at)
+		}
+	}
+	if known {
+		count(0, s.columns, column)
+	}
+	for _, v := range set {
+		count(1, s.cells, v*len(s.columns)+column)
+	}
+}
+
+// endGroup adds the group to the sums, and begins the next one.
+func (s *groupSums) endGroup() {
+	for _, at := range s.touched[1] {
+		v, c := at/len(s.columns), at%len(s.columns)
+		cell, y := &s.out.Values[v].Cells[c], s.cells[at]
+		cell.Rows += y
+		if !s.unknown[v] {
+			cell.Squares += float64(y * y)
+			cell.Products += float64(y * s.columns[c])
+		}
+		s.cells[at] = 0
+	}
+	for _, c := range s.touched[0] {
+		column, n := &s.out.Columns[c], s.columns[c]
+		column.Rows += n
+		column.Groups++
+		column.Squares += float64(n * n)
+		s.columns[c] = 0
+	}
+	s.touched[0], s.touched[1] = s.touched[0][:0], s.touched[1][:0]
 }
 
 // relate finds for each issue the error types that stand on the same rows more often than by chance.
 func (x *Index) relate(ctx context.Context) error {
-	i, hasIssues := x.facetAt[facetIssue]
-	l, hasLabels := x.facetAt[facetLabel]
+	_, hasIssues := x.facetAt[facetIssue]
+	_, hasLabels := x.facetAt[facetLabel]
 	if !hasIssues || !hasLabels {
 		return nil
 	}
-	issueFacet, labelFacet := &x.meta.Catalog.Facets[i], &x.meta.Catalog.Facets[l]
-	both := make([][]int, len(issueFacet.Values))
-	for v := range both {
-		both[v] = make([]int, len(labelFacet.Values))
+	found, err := x.values(ctx, facetIssue)
+	if err != nil {
+		return err
 	}
-	rows, ofIssue, ofLabel := 0, make([]int, len(issueFacet.Values)), make([]int, len(labelFacet.Values))
-	for chunk := range x.chunks() {
-		found, err := x.facetChunk(ctx, facetIssue, chunk)
-		if err != nil {
-			return err
+	labels, err := x.values(ctx, facetLabel)
+	if err != nil {
+		return err
+	}
+	rows, ofIssue, ofLabel := 0, make([]int, len(found.Values)), make([]int, len(labels.Values))
+	both := map[[2]int]int{}
+	for n := range x.rows() {
+		i, l := found.row(n), labels.row(n)
+		if !found.isKnown(i) || !labels.isKnown(l) {
+			continue
 		}
-		labels, err := x.facetChunk(ctx, facetLabel, chunk)
-		if err != nil {
-			return err
+		rows++
+		for _, w := range l {
+			ofLabel[w]++
 		}
-		known := issueFacet.known(found)
-		known.and(labelFacet.known(labels))
-		rows += known.count()
-		for v := range labelFacet.Values {
-			ofLabel[v] += labels.values[v].countOf(known)
-		}
-		for v := range issueFacet.Values {
-			has := new(bitmap)
-			found.values[v].orInto(has)
-			has.and(known)
-			if n := has.count(); n > 0 {
-				ofIssue[v] += n
-				for w := range labelFacet.Values {
-					both[v][w] += labels.values[w].countOf(has)
-				}
+		for _, v := range i {
+			ofIssue[v]++
+			for _, w := range l {
+				both[[2]int{v, w}]++
 			}
 		}
 	}
-	for v := range issueFacet.Values {
-		if issueFacet.Values[v].Role == "" {
-			issueFacet.Values[v].Related = relatedTo(labelFacet, both[v], ofLabel, ofIssue[v], rows)
+	for v := range found.Values {
+		if found.Values[v].Role == "" {
+			found.Values[v].Related = relatedTo(v, labels.Facet, both, ofLabel, ofIssue[v], rows)
 		}
 	}
 	return nil
@@ -250,13 +185,14 @@ func correlation(both, a, b, n int) float64 {
 const maxRelated = 5
 
 // relatedTo are the error types with a positive correlation, the greatest first.
-func relatedTo(labels *Facet, both, ofLabel []int, ofIssue, rows int) (all []Related) {
+func relatedTo(issue int, labels *Facet, both map[[2]int]int, ofLabel []int, ofIssue, rows int) (all []Related) {
 	for w, v := range labels.Values {
-		if v.Role != "" || both[w] == 0 {
+		n := both[[2]int{issue, w}]
+		if v.Role != "" || n == 0 {
 			continue
 		}
-		if phi := correlation(both[w], ofIssue, ofLabel[w], rows); phi > 0 {
-			all = append(all, Related{Name: v.Name, Rows: both[w], Phi: report.Number(phi)})
+		if phi := correlation(n, ofIssue, ofLabel[w], rows); phi > 0 {
+			all = append(all, Related{Name: v.Name, Rows: n, Phi: report.Number(phi)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Related) int { return cmp.Compare(b.Phi, a.Phi) })

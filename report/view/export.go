@@ -35,27 +35,22 @@ func (x *Index) Export(ctx context.Context, w io.Writer, q ExportQuery) error {
 	if q.Format != ExportJSONL && q.Format != ExportCSV {
 		return queryErrorf("there is no format %q; rows are exported as %q or %q", q.Format, ExportJSONL, ExportCSV)
 	}
-	sorted, err := x.openOrder(ctx, q.Sort)
-	if err != nil {
-		return err
-	}
-	chosen, err := x.choose(ctx, &q.Filter)
+	l, err := x.list(ctx, &q.Filter, q.Sort)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	write := x.writeRecord(out)
+	write := func(_ int, e *entry) error {
+		_, _ = out.Write(e.record)
+		return out.WriteByte('\n')
+	}
 	if q.Format == ExportCSV {
 		if write, err = x.tableWriter(out); err != nil {
 			return err
 		}
 	}
-	in := x.newReader()
-	for _, n := range sorted.all(chosen) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e, err := in.read(ctx, n)
+	for _, n := range l.first(l.total) {
+		e, err := x.entry(ctx, n)
 		if err == nil {
 			err = write(n, e)
 		}
@@ -64,13 +59,6 @@ func (x *Index) Export(ctx context.Context, w io.Writer, q ExportQuery) error {
 		}
 	}
 	return out.Flush()
-}
-
-func (x *Index) writeRecord(out *bufio.Writer) func(int, *entry) error {
-	return func(_ int, e *entry) error {
-		_, _ = out.Write(e.record)
-		return out.WriteByte('\n')
-	}
 }
 
 // tableWriter writes a header, and gives what writes a row.
@@ -97,10 +85,7 @@ func (x *Index) tableWriter(out *bufio.Writer) (func(int, *entry) error, error) 
 		return err
 	}
 	return func(n int, e *entry) error {
-		s, err := x.summary(n, e)
-		if err != nil {
-			return err
-		}
+		s := x.summary(n, e)
 		cells = append(cells[:0], c.Runs[s.Run].Name, s.ID, s.Text)
 		for i := range c.Facets {
 			f := &c.Facets[i]

@@ -15,45 +15,43 @@ import (
 
 // makeFacets puts the facets into the catalogue.
 func (b *builder) makeFacets() {
-	b.meta.Facets = make([]facetMeta, len(b.facets))
-	b.meta.Catalog.Facets, b.meta.NotOffered = []Facet{}, map[string]string{}
-	offered := slices.Clone(b.facets)
-	slices.SortStableFunc(offered, func(x, y *facetBuild) int { return facetPlace(x.key) - facetPlace(y.key) })
-	for _, f := range offered {
-		m := facetMeta{Places: make([]int, len(f.names)), Rest: -1, Runs: f.runs}
-		if b.isOffered(f) {
+	b.meta.Catalog.Facets, b.meta.Facets, b.meta.NotOffered = []Facet{}, map[string]*facetColumn{}, map[string]string{}
+	slices.SortStableFunc(b.facets, func(x, y *facetBuild) int { return facetPlace(x.key) - facetPlace(y.key) })
+	for _, f := range b.facets {
+		name, isColumn := strings.CutPrefix(f.key, prefixColumn)
+		switch {
+		case b.isOffered(f):
 			out := b.describeFacet(f)
-			m.Key = f.key
-			for i := range out.Values {
-				if out.Values[i].Role == RoleUnknown && f.key != facetUnscored {
-					m.Rest = i
-				}
-			}
-			b.setPlaces(f, &out, &m)
-			b.meta.Catalog.Facets = append(b.meta.Catalog.Facets, out)
-		} else {
-			for i := range m.Places {
-				m.Places[i] = -1
-			}
-			if name, isColumn := strings.CutPrefix(f.key, prefixColumn); isColumn {
-				b.meta.NotOffered[name] = b.whyNotOffered(f, name)
-			} else if f.dead {
-				b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, fmt.Sprintf(
-					"%s: more than %d values; rows cannot be filtered by it", f.key, f.most))
-			}
+			f.setPlaces(&out)
+			b.meta.Catalog.Facets, b.meta.Facets[f.key] = append(b.meta.Catalog.Facets, out), &f.facetColumn
+		case isColumn:
+			b.meta.NotOffered[name] = b.whyNotOffered(f, name)
+		case f.dead:
+			b.meta.Catalog.Notes = append(b.meta.Catalog.Notes, fmt.Sprintf(
+				"%s: more than %d values; rows cannot be filtered by it", f.key, f.most))
 		}
-		b.meta.Facets[f.number] = m
 	}
 }
 
-// setPlaces says where the values of numbers are in the catalogue, whose names differ from those that were counted.
-func (b *builder) setPlaces(f *facetBuild, out *Facet, m *facetMeta) {
-	at := map[string]int{}
+// setPlaces puts places in the catalogue, whose names differ from those that were counted, into the sets.
+func (f *facetBuild) setPlaces(out *Facet) {
+	places := make([]int, len(f.names))
 	for i := range out.Values {
-		at[out.Values[i].key] = i
+		if n, counted := f.values[out.Values[i].key]; counted {
+			places[n] = i
+		}
 	}
-	for n, name := range f.names {
-		m.Places[n] = at[name]
+	for _, set := range f.Sets {
+		for i, n := range set {
+			set[i] = places[n]
+		}
+		slices.Sort(set)
+	}
+	for i := range out.Values {
+		if out.Values[i].Role == RoleUnknown && f.key != facetUnscored {
+			f.Rest = int32(len(f.Sets)) // rows are fewer
+			f.Sets = append(f.Sets, []int{i})
+		}
 	}
 }
 
@@ -123,8 +121,8 @@ func (b *builder) describeFacet(f *facetBuild) Facet {
 	case facetUnscored:
 		out.Multi = true
 		add(allScore, allScore, RoleNone, "every dimension has a score")
-		for i := range b.taskDimensions() {
-			if d := &b.task.Dimensions[i]; slices.Contains(f.names, d.Key) {
+		for _, d := range b.dimensions() {
+			if slices.Contains(f.names, d.Key) {
 				add(d.Key, d.Name, "", "")
 			}
 		}

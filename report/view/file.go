@@ -1,31 +1,29 @@
 package view
 
 import (
+	"bufio"
 	"context"
-	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
-
 	"github.com/erreval/erreval/taxonomy"
 )
 
 const (
+	fileFormat    = 3 // of what stands in a file
 	fileSuffix    = ".view"
 	partialSuffix = ".partial"
 	defaultSize   = 8 << 30
 	staleAfter    = 24 * time.Hour // when a file that was never finished is nobody's any more
-	perCommit     = 512            // parts in a transaction
 )
 
 // stored is what a file says of itself.
@@ -34,197 +32,154 @@ type stored struct {
 	Task *taxonomy.Taxonomy `json:"task"`
 }
 
-// file is a store in an SQLite file, made under another name until it is whole.
+// file holds the parts of an index one behind the other, each with its length and a checksum before it. It is in memory
+// until it is moved, and has another name until it is whole.
 type file struct {
-	path    string // as it is
-	final   string // as it is to be called; "": it is temporary, and removed when it is closed
-	db      *sql.DB
-	insert  *sql.Stmt // nil once it is whole
-	find    *sql.Stmt
-	pending int
+	held  []byte
+	path  string   // as it is
+	final string   // as it is to be called; "": it is temporary, and removed when it is closed
+	in    *os.File // nil: in memory
+	out   *bufio.Writer
+	size  int64
 }
 
-// createFile begins a file.
-func createFile(o *Options, key string) (*file, error) {
+const headBytes = 8 // of a part: length and checksum
+
+var errDamaged = errors.New("the index is damaged; delete it, and it is made again")
+
+// move puts what is in memory into a file.
+func (f *file) move(o *Options, key string) (err error) {
 	dir := o.TempDir
-	f := &file{}
 	if key != "" {
 		if err := os.MkdirAll(o.CacheDir, 0o700); err != nil {
-			return nil, err
+			return err
 		}
 		dir, f.final = o.CacheDir, filepath.Join(o.CacheDir, key+fileSuffix)
 	}
-	out, err := os.CreateTemp(dir, "erreval-*"+partialSuffix) // 0600
+	if f.in, err = os.CreateTemp(dir, "erreval-*"+partialSuffix); err != nil { // 0600
+		f.in = nil
+		return err
+	}
+	f.path, f.out = f.in.Name(), bufio.NewWriterSize(f.in, 1<<20)
+	_, err = f.out.Write(f.held)
+	f.held = nil
+	return err
+}
+
+// put stores a part, and says where.
+func (f *file) put(data []byte) (at int64, err error) {
+	at = f.size
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(data))) // parts are far below 4 GiB
+	head = binary.LittleEndian.AppendUint32(head, sumOf(at, data))
+	f.size += headBytes + int64(len(data))
+	if f.in == nil {
+		f.held = append(append(f.held, head...), data...)
+		return at, nil
+	}
+	_, _ = f.out.Write(head) // the next error is the same
+	_, err = f.out.Write(data)
+	return at, err
+}
+
+// sumOf is a checksum of a part at its place.
+func sumOf(at int64, data []byte) uint32 {
+	place := binary.LittleEndian.AppendUint64(nil, uint64(at))
+	return crc32.Update(crc32.ChecksumIEEE(place), crc32.IEEETable, data)
+}
+
+// get reads a part.
+func (f *file) get(ctx context.Context, at int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	head, err := f.read(at, headBytes)
 	if err != nil {
 		return nil, err
 	}
-	if f.path = out.Name(); out.Close() != nil {
-		return nil, errors.Join(err, os.Remove(f.path))
+	data, err := f.read(at+headBytes, int64(binary.LittleEndian.Uint32(head)))
+	if err == nil && sumOf(at, data) != binary.LittleEndian.Uint32(head[4:]) {
+		err = fmt.Errorf("%s: %w", f.path, errDamaged)
 	}
-	// A file that is not finished is of no use: nothing is synced before it is.
-	err = f.connect("page_size(16384)", "journal_mode(off)", "synchronous(off)", "locking_mode(exclusive)")
-	if err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	f.db.SetMaxOpenConns(1)
-	for _, query := range []string{"CREATE TABLE part (name TEXT PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL)",
-		"BEGIN"} {
-		if _, err = f.db.Exec(query); err != nil {
-			return nil, errors.Join(err, f.close())
-		}
-	}
-	if f.insert, err = f.db.Prepare("INSERT OR REPLACE INTO part (name, data, sum) VALUES (?, ?, ?)"); err == nil {
-		err = f.prepare()
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	return f, nil
+	return data, err
 }
 
-func (f *file) connect(pragmas ...string) (err error) {
-	abs, err := filepath.Abs(f.path)
+// read gives bytes; do not change them.
+func (f *file) read(at, n int64) ([]byte, error) {
+	if at < 0 || at > f.size-n {
+		return nil, fmt.Errorf("%s: %w", f.path, errDamaged)
+	}
+	if f.in == nil {
+		return f.held[at : at+n], nil
+	}
+	data := make([]byte, n)
+	_, err := f.in.ReadAt(data, at)
+	return data, err
+}
+
+// finish makes a file whole. One that is to be kept gets what it says of itself and its name, and the oldest beside it
+// go where there are too many.
+func (f *file) finish(o *Options, s stored) error {
+	if f.in == nil || f.final == "" {
+		return nil
+	}
+	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	if abs = filepath.ToSlash(abs); !strings.HasPrefix(abs, "/") {
-		abs = "/" + abs // a Windows drive
+	at, err := f.put(data)
+	if err != nil {
+		return err
 	}
-	q := url.Values{"_pragma": append(pragmas, "cache_size(-8192)")}
-	f.db, err = sql.Open("sqlite", "file:"+(&url.URL{Path: abs}).EscapedPath()+"?"+q.Encode())
+	if err := binary.Write(f.out, binary.LittleEndian, at); err != nil {
+		return err
+	}
+	if err := errors.Join(f.out.Flush(), f.in.Sync(), f.in.Close()); err != nil { // Windows names no open file
+		return err
+	}
+	if err := os.Rename(f.path, f.final); err != nil {
+		return err
+	}
+	f.path = f.final
+	pruneFiles(o, f.final)
+	f.in, err = os.Open(f.path)
 	return err
-}
-
-func (f *file) prepare() (err error) {
-	f.find, err = f.db.Prepare("SELECT data, sum FROM part WHERE name = ?")
-	return err
-}
-
-func (f *file) put(name string, data []byte) error {
-	if data == nil {
-		data = []byte{}
-	}
-	if _, err := f.insert.Exec(name, data, int64(crc32.ChecksumIEEE(data))); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
-	}
-	if f.pending++; f.pending%perCommit == 0 {
-		for _, query := range []string{"COMMIT", "BEGIN"} {
-			if _, err := f.db.Exec(query); err != nil {
-				return fmt.Errorf("%s: %w", f.path, err)
-			}
-		}
-	}
-	return nil
-}
-
-func (f *file) get(ctx context.Context, name string) (data []byte, err error) {
-	var sum int64
-	err = f.find.QueryRowContext(ctx, name).Scan(&data, &sum)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err == nil && sum != int64(crc32.ChecksumIEEE(data)):
-		err = errDamaged
-	}
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
-	}
-	return data, nil
-}
-
-// publish ends writing. A file that is to be kept gets its name, and the oldest beside it go where there are too many.
-func (f *file) publish(o *Options) error {
-	_, err := f.db.Exec("COMMIT")
-	if err = errors.Join(err, f.find.Close(), f.insert.Close(), f.db.Close()); err != nil {
-		return err
-	}
-	f.insert = nil
-	if f.final != "" {
-		if err := syncFile(f.path); err != nil {
-			return err
-		}
-		if err := os.Rename(f.path, f.final); err != nil {
-			return err
-		}
-		f.path = f.final
-	}
-	if err := f.open(); err != nil {
-		return err
-	}
-	if f.final != "" {
-		pruneFiles(o, f.final)
-	}
-	return nil
-}
-
-func syncFile(path string) error {
-	out, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(out.Sync(), out.Close())
-}
-
-// open opens a whole file to be read.
-func (f *file) open() error {
-	if err := f.connect("query_only(1)"); err != nil {
-		return err
-	}
-	f.db.SetMaxOpenConns(4)
-	f.db.SetMaxIdleConns(4)
-	return f.prepare()
 }
 
 func (f *file) close() error {
-	var errs []error
-	for _, s := range []*sql.Stmt{f.insert, f.find} {
-		if s != nil {
-			errs = append(errs, s.Close())
-		}
-	}
-	if f.db != nil {
-		errs = append(errs, f.db.Close())
-	}
-	if f.path != f.final {
-		errs = append(errs, os.Remove(f.path))
-	}
-	return errors.Join(errs...)
-}
-
-// openCached opens the index that was made of the same files; nil where there is none that can be read.
-func openCached(ctx context.Context, o *Options, key string) *Index {
-	path := filepath.Join(o.CacheDir, key+fileSuffix)
-	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+	if f.in == nil {
 		return nil
 	}
-	f := &file{path: path, final: path}
-	var s stored
-	err := f.open()
-	if err == nil {
-		var data []byte
-		if data, err = f.get(ctx, metaPart); err == nil {
-			err = json.Unmarshal(data, &s)
-		}
+	err := f.in.Close()
+	if f.path != f.final {
+		err = errors.Join(err, os.Remove(f.path))
 	}
-	if err != nil || s.Meta == nil || s.Meta.check() != nil {
-		_ = f.close() // it is made again, and takes this one's place
+	return err
+}
+
+// openCached opens the index that was made of the same files; nil where there is none that can be read: it is made
+// again, and takes this one's place.
+func openCached(ctx context.Context, o *Options, key string) *Index {
+	path := filepath.Join(o.CacheDir, key+fileSuffix)
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f := &file{path: path, final: path, size: info.Size()}
+	if f.in, err = os.Open(path); err != nil {
+		return nil
+	}
+	var s stored
+	data, err := f.read(f.size-8, 8) // where stored is
+	if err == nil {
+		data, err = f.get(ctx, int64(binary.LittleEndian.Uint64(data)))
+	}
+	if err != nil || json.Unmarshal(data, &s) != nil || s.Meta == nil {
+		_ = f.close()
 		return nil
 	}
 	now := time.Now()
 	_ = os.Chtimes(path, now, now) // so that it is not the oldest
 	return newIndex(*s.Meta, f, s.Task)
-}
-
-// check refuses what would not be of one piece.
-func (m *meta) check() error {
-	if len(m.Starts) != len(m.Catalog.Runs)+1 || len(m.Files) != len(m.Catalog.Runs) || m.Catalog.Format != Format ||
-		m.Starts[len(m.Starts)-1] != m.Catalog.Rows || !slices.IsSorted(m.Starts) {
-		return errDamaged
-	}
-	return nil
 }
 
 // pruneFiles removes the files that were used longest ago, as long as they take more than the bound, and those that
@@ -254,10 +209,8 @@ func pruneFiles(o *Options, keep string) {
 	}
 	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for _, info := range all {
-		if path := filepath.Join(o.CacheDir, info.Name()); total > limit && path != keep {
-			if os.Remove(path) == nil {
-				total -= info.Size()
-			}
+		if path := filepath.Join(o.CacheDir, info.Name()); total > limit && path != keep && os.Remove(path) == nil {
+			total -= info.Size()
 		}
 	}
 }

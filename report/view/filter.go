@@ -3,10 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Bounds of a filter.
@@ -15,34 +12,17 @@ const (
 	maxConditions = 1000 // names of values
 )
 
-// selection are the rows that a filter chooses, by chunk.
+// selection are the rows that a filter chooses.
 type selection struct {
-	chunks []*bitmap
-	total  int
+	rows  []bool
+	total int
 }
 
-func (s *selection) has(n int) bool { return s.chunks[n/chunkRows].has(n % chunkRows) }
-
-// each calls f for every row of a selection, in order.
-func (s *selection) each(f func(n int)) {
-	for i, b := range s.chunks {
-		b.each(func(place int) { f(i*chunkRows + place) })
+// keep leaves the rows for which a test holds.
+func (s *selection) keep(test func(n int) bool) {
+	for n, chosen := range s.rows {
+		s.rows[n] = chosen && test(n)
 	}
-}
-
-// eachChunk calls f for every chunk, several at the same time.
-func (x *Index) eachChunk(ctx context.Context, f func(ctx context.Context, chunk int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for chunk := range x.chunks() {
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return f(ctx, chunk)
-		})
-	}
-	return group.Wait()
 }
 
 // choose applies a filter.
@@ -54,25 +34,11 @@ func (x *Index) choose(ctx context.Context, f *Filter) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := "filter " + string(text)
-	if held, ok := x.cache.find(name); ok {
-		return held.(*selection), nil
-	}
-	s := &selection{chunks: make([]*bitmap, x.chunks())}
-	words := wordsOf(f.Search)
-	err = x.eachChunk(ctx, func(ctx context.Context, chunk int) error {
-		chosen, err := x.chooseIn(ctx, f, words, chunk)
-		s.chunks[chunk] = chosen
-		return err
-	})
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for _, b := range s.chunks {
-		s.total += b.count()
-	}
-	x.cache.keep(name, s, len(name)+len(s.chunks)*chunkRows/8)
-	return s, nil
+	name := "filter " + string(text)
+	return cached(&x.cache, name, len(name)+x.rows(), func() (*selection, error) { return x.apply(ctx, f) })
 }
 
 // checkFilter finds names that there are not.
@@ -82,14 +48,13 @@ func (x *Index) checkFilter(f *Filter) error {
 		if err != nil {
 			return err
 		}
-		if len(c.Any)+len(c.All)+len(c.None) > maxConditions {
+		names := slices.Concat(c.Any, c.All, c.None)
+		if len(names) > maxConditions {
 			return queryErrorf("more than %d values of %q in a filter", maxConditions, key)
 		}
-		for _, names := range [][]string{c.Any, c.All, c.None} {
-			for _, name := range names {
-				if facet.place(name) < 0 {
-					return queryErrorf("the facet %q has no value %q", key, name)
-				}
+		for _, name := range names {
+			if facet.place(name) < 0 {
+				return queryErrorf("the facet %q has no value %q", key, name)
 			}
 		}
 	}
@@ -109,75 +74,68 @@ func (f *Facet) place(name string) int {
 	return slices.IndexFunc(f.Values, func(v Value) bool { return v.Name == name })
 }
 
-func (x *Index) chooseIn(ctx context.Context, f *Filter, words []string, chunk int) (*bitmap, error) {
-	chosen := new(bitmap)
-	chosen.fill(0, x.chunkLen(chunk))
+func (x *Index) apply(ctx context.Context, f *Filter) (*selection, error) {
+	s := &selection{rows: slices.Repeat([]bool{true}, x.rows())}
 	for key, c := range f.Facets {
-		values, err := x.facetChunk(ctx, key, chunk)
+		v, err := x.values(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		x.meta.Catalog.Facets[x.facetAt[key]].narrow(&c, values, chosen)
+		holds := v.holds(v.test(&c))
+		s.keep(func(n int) bool { return holds[v.of[n]] })
 	}
 	for key, r := range f.Ranges {
-		numbers, err := x.measureChunk(ctx, key, chunk)
+		numbers, err := x.measure(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		if numbers == nil {
-			return new(bitmap), nil
-		}
-		narrowRange(r, numbers, chosen)
+		s.keep(func(n int) bool {
+			v := numbers[n]
+			return v == v && (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max) // NaN is no number
+		})
 	}
-	for _, word := range words {
-		if *chosen == (bitmap{}) {
-			break
-		}
-		found := new(bitmap)
-		if err := x.findWord(ctx, chunk, word, found); err != nil {
+	for _, word := range wordsOf(f.Search) {
+		found, err := x.findWord(ctx, word)
+		if err != nil {
 			return nil, err
 		}
-		chosen.and(found)
+		s.keep(func(n int) bool { return found[n] })
 	}
-	return chosen, nil
+	for _, chosen := range s.rows {
+		s.total += btoi(chosen)
+	}
+	return s, nil
 }
 
-// narrow leaves the rows for which a condition holds.
-func (f *Facet) narrow(c *Condition, values *facetChunk, chosen *bitmap) {
-	union := func(names []string) *bitmap {
-		all := new(bitmap)
+// test tells of a set of values whether a condition holds for it.
+func (f *Facet) test(c *Condition) func(set []int) bool {
+	in := func(names []string) []bool {
+		marks := make([]bool, len(f.Values))
 		for _, name := range names {
-			values.values[f.place(name)].orInto(all)
+			marks[f.place(name)] = true
 		}
-		return all
+		return marks
 	}
-	if len(c.Any) > 0 {
-		chosen.and(union(c.Any))
+	some, all, none := in(c.Any), in(c.All), in(c.None)
+	wanted := 0
+	for _, mark := range all {
+		wanted += btoi(mark)
 	}
-	for _, name := range c.All {
-		chosen.and(union([]string{name}))
-	}
-	if len(c.None) > 0 {
-		chosen.andNot(union(c.None))
-	}
-	if c.Only {
-		others := new(bitmap)
-		for i := range f.Values {
-			if name := f.Values[i].Name; !slices.Contains(c.Any, name) && !slices.Contains(c.All, name) {
-				values.values[i].orInto(others)
+	return func(set []int) bool {
+		hits, of := 0, 0
+		for _, v := range set {
+			if none[v] || c.Only && !some[v] && !all[v] {
+				return false
 			}
+			hits, of = hits+btoi(some[v]), of+btoi(all[v])
 		}
-		chosen.andNot(others)
+		return (hits > 0 || len(c.Any) == 0) && of == wanted
 	}
 }
 
-// narrowRange leaves the rows whose number is within a range.
-func narrowRange(r Range, numbers []float64, chosen *bitmap) {
-	var within bitmap
-	for i, v := range numbers {
-		if v == v && (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max) { // NaN is no number
-			within.set(i)
-		}
+func btoi(b bool) int {
+	if b {
+		return 1
 	}
-	chosen.and(&within)
+	return 0
 }

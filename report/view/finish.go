@@ -3,23 +3,22 @@ package view
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/erreval/erreval/report"
+	"github.com/erreval/erreval/taxonomy"
 )
 
 // finish makes the index of what was collected.
 func (b *builder) finish(ctx context.Context) (*Index, error) {
-	if err := b.flushChunk(); err != nil {
+	if err := errors.Join(b.flush(), b.words.flush(b.file), b.rankIDs()); err != nil {
 		return nil, err
 	}
+	b.meta.Words = b.words.blocks
 	b.meta.Starts = append(b.meta.Starts, b.rows)
 	c := &b.meta.Catalog
 	c.Rows = b.rows
@@ -37,30 +36,18 @@ func (b *builder) finish(ctx context.Context) (*Index, error) {
 		c.Notes = append(c.Notes, fmt.Sprintf("rows can be filtered by the first %d other columns, and by %d kinds of "+
 			"values and of numbers in all", maxColumns, maxKinds))
 	}
-	if err := b.numberGroups(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.rankNames(ctx); err != nil {
-		return nil, err
-	}
 	b.makeMeasures()
 	b.makeFacets()
-	x := newIndex(b.meta, b.store, b.task)
+	x := newIndex(b.meta, b.file, b.task)
+	if b.file.in != nil {
+		if err := b.file.out.Flush(); err != nil {
+			return nil, err
+		}
+	}
 	if err := x.relate(ctx); err != nil {
 		return nil, err
 	}
-	file, ok := b.store.(*file)
-	if !ok {
-		return x, nil
-	}
-	data, err := json.Marshal(stored{Meta: &x.meta, Task: b.task})
-	if err != nil {
-		return nil, err
-	}
-	if err := file.put(metaPart, data); err != nil {
-		return nil, err
-	}
-	return x, file.publish(b.o)
+	return x, b.file.finish(b.o, stored{&x.meta, b.task})
 }
 
 // title is made of the runs' names.
@@ -75,108 +62,27 @@ func (b *builder) title() string {
 	return strings.Join(names, ", ")
 }
 
-// numberGroups puts numbers, by first appearance, in the place of the hashes of groups.
-func (b *builder) numberGroups(ctx context.Context) error {
-	hashes := make([]uint64, 0, b.rows)
-	for chunk := range (b.rows + chunkRows - 1) / chunkRows {
-		data, err := b.store.get(ctx, partOf(chunk, partGroup, 0))
-		if err != nil {
-			return err
-		}
-		for ; len(data) >= 8; data = data[8:] {
-			hashes = append(hashes, binary.LittleEndian.Uint64(data))
-		}
-	}
-	numbers, n := numberEqual(hashes)
-	b.meta.Groups = n
-	return b.putNumbers(partGroup, numbers)
-}
-
-func (b *builder) putNumbers(what string, numbers []int32) error {
-	for first := 0; first < len(numbers); first += chunkRows {
-		var data []byte
-		for _, n := range numbers[first:min(first+chunkRows, len(numbers))] {
-			data = binary.LittleEndian.AppendUint32(data, uint32(n)) // not negative
-		}
-		if err := b.put(partOf(first/chunkRows, what, 0), data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// numberEqual gives equal hashes equal numbers, from 0 by first appearance, and says how many there are.
-func numberEqual(hashes []uint64) (numbers []int32, n int) {
-	order := make([]int32, len(hashes))
-	for i := range order {
-		order[i] = int32(i) // rows are fewer
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(hashes[a], hashes[b]), cmp.Compare(a, b)) })
-	numbers = make([]int32, len(hashes))
-	first := int32(0)
-	for i, at := range order { // first the first row of each
-		if i == 0 || hashes[at] != hashes[order[i-1]] {
-			first = at
-		}
-		numbers[at] = first
-	}
-	for i, first := range numbers {
-		if first == int32(i) {
-			numbers[i] = int32(n)
-			n++
-		} else {
-			numbers[i] = numbers[first]
-		}
-	}
-	return numbers, n
-}
-
-// rankNames gives each row the place of its id among all in order; equal ids have equal places.
-func (b *builder) rankNames(ctx context.Context) error {
-	names := make([]string, 0, b.rows)
-	unpack, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	defer unpack.Close()
-	for chunk := range (b.rows + chunkRows - 1) / chunkRows {
-		data, err := b.store.get(ctx, partOf(chunk, partNames, 0))
-		if err != nil {
-			return err
-		}
-		if data, err = unpack.DecodeAll(data, nil); err != nil {
-			return err
-		}
-		all := string(data)
-		for in := (&decoder{data: data}); len(in.data) > 0; {
-			n := len(in.text())
-			end := len(all) - len(in.data)
-			names = append(names, all[end-n:end])
-		}
-	}
-	order := make([]int32, len(names))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(names[a], names[b]) })
-	ranks, rank := make([]int32, len(names)), int32(0)
+// rankIDs gives each row the place of its id among all in order; equal ids have equal places.
+func (b *builder) rankIDs() error {
+	order := sorted(b.rows, func(x, y int) int { return strings.Compare(b.ids[x], b.ids[y]) })
+	ranks, rank := make([]int32, b.rows), int32(0)
 	for i, at := range order {
-		if i > 0 && names[at] != names[order[i-1]] {
+		if i > 0 && b.ids[at] != b.ids[order[i-1]] {
 			rank++
 		}
 		ranks[at] = rank
 	}
-	return b.putNumbers(partRank, ranks)
+	b.ids = nil
+	return b.meta.IDs.store(b.file, ranks)
 }
 
 // makeMeasures puts the measures into the catalogue, in an order that people expect.
 func (b *builder) makeMeasures() {
 	var offered []*measureBuild
-	b.meta.Measures = make([]string, len(b.measures))
+	b.meta.Measures = map[string]*column[float64]{}
 	for _, m := range b.measures {
 		if !m.dead && m.rows > 0 && !m.isTime() {
-			offered = append(offered, m)
-			b.meta.Measures[m.number] = m.key
+			offered, b.meta.Measures[m.key] = append(offered, m), &m.column
 		}
 	}
 	slices.SortStableFunc(offered, func(x, y *measureBuild) int { return b.placeOf(x.key) - b.placeOf(y.key) })
@@ -201,10 +107,8 @@ func (b *builder) placeOf(key string) int {
 	const many = 1 << 20
 	name, isScore := strings.CutPrefix(key, prefixScore)
 	if isScore {
-		for i := range b.taskDimensions() {
-			if b.task.Dimensions[i].Key == name {
-				return i
-			}
+		if i := slices.IndexFunc(b.dimensions(), func(d taxonomy.Dimension) bool { return d.Key == name }); i >= 0 {
+			return i
 		}
 		return many - 1
 	}
@@ -222,11 +126,11 @@ func (b *builder) placeOf(key string) int {
 	return 3 * many
 }
 
-func (b *builder) taskDimensions() int {
+func (b *builder) dimensions() []taxonomy.Dimension {
 	if b.task == nil {
-		return 0
+		return nil
 	}
-	return len(b.task.Dimensions)
+	return b.task.Dimensions
 }
 
 func (b *builder) describeMeasure(m *measureBuild) Measure {
@@ -237,8 +141,8 @@ func (b *builder) describeMeasure(m *measureBuild) Measure {
 	switch name, _ := strings.CutPrefix(m.key, prefixScore); {
 	case strings.HasPrefix(m.key, prefixScore):
 		out.Title = name
-		for i := range b.taskDimensions() {
-			if d := &b.task.Dimensions[i]; d.Key == name && len(d.Criteria) > 0 {
+		for _, d := range b.dimensions() {
+			if d.Key == name && len(d.Criteria) > 0 {
 				out.Title = d.Name
 				out.Low = min(out.Low, float64(d.Criteria[0].Score))
 				out.High = max(out.High, float64(d.Criteria[len(d.Criteria)-1].Score))

@@ -67,7 +67,7 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 	if !ok {
 		return nil, queryErrorf("there is no measure %q", q.Measure)
 	}
-	columns, err := x.openBy(ctx, q.By)
+	columns, err := x.columns(ctx, q.By)
 	if err != nil {
 		return nil, err
 	}
@@ -75,53 +75,36 @@ func (x *Index) Histogram(ctx context.Context, q HistogramQuery) (*Histogram, er
 	if err != nil {
 		return nil, err
 	}
+	numbers, err := x.measure(ctx, q.Measure)
+	if err != nil {
+		return nil, err
+	}
 	m := &x.meta.Catalog.Measures[at]
 	cut := binsOf(m)
 	out := &Histogram{Edges: cut.edges(m), Columns: []HistogramColumn{}}
-	for _, name := range columns.names() {
-		out.Columns = append(out.Columns, HistogramColumn{Name: name, Counts: make([]int, cut.n)})
+	for _, v := range columns.Values {
+		out.Columns = append(out.Columns, HistogramColumn{Name: v.Name, Counts: make([]int, cut.n)})
 	}
-	for chunk := range x.chunks() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		numbers, err := x.measureChunk(ctx, q.Measure, chunk)
-		if err != nil {
-			return nil, err
-		}
-		among := *chosen.chunks[chunk]
-		among.and(x.runRows(m.Runs, chunk))
-		for c := range out.Columns {
-			out.Columns[c].add(columns.rows(c, chunk, &among), numbers, &cut)
+	for _, run := range m.Runs {
+		for n := x.meta.Starts[run]; n < x.meta.Starts[run+1]; n++ {
+			for _, c := range columns.row(n) {
+				if chosen.rows[n] {
+					out.Columns[c].add(numbers[n], &cut)
+				}
+			}
 		}
 	}
 	return out, nil
 }
 
-// runRows marks the rows of a chunk that belong to some runs, whose rows stand run by run.
-func (x *Index) runRows(runs []int, chunk int) *bitmap {
-	rows, first := new(bitmap), chunk*chunkRows
-	for _, run := range runs {
-		rows.fill(max(x.meta.Starts[run]-first, 0), min(x.meta.Starts[run+1]-first, x.chunkLen(chunk)))
-	}
-	return rows
-}
-
-// add counts the numbers of a chunk's rows; nil are none.
-func (h *HistogramColumn) add(rows *bitmap, numbers []float64, cut *bins) {
-	if numbers == nil {
-		h.Missing += rows.count()
+// add counts a number; NaN is none.
+func (h *HistogramColumn) add(x float64, cut *bins) {
+	if math.IsNaN(x) {
+		h.Missing++
 		return
 	}
-	rows.each(func(i int) {
-		v := numbers[i]
-		if math.IsNaN(v) {
-			h.Missing++
-			return
-		}
-		h.Rows++
-		h.Sum += v
-		h.Squares += float64(v * v)
-		h.Counts[cut.of(v)]++
-	})
+	h.Rows++
+	h.Sum += x
+	h.Squares += float64(x * x)
+	h.Counts[cut.of(x)]++
 }

@@ -128,13 +128,7 @@ func nameInputs(found []input) {
 
 // cacheKey is of all that an index depends on: the files and what lies beside them by path, size and time, and options.
 func cacheKey(found []input, o *Options) (string, error) {
-	type file struct {
-		Path     string
-		Name     string
-		Size     int64
-		Modified int64
-	}
-	var all []file
+	var all [][]any
 	for _, in := range found {
 		for _, path := range []string{in.path, runrecord.Path(in.path), issues.Path(in.path),
 			dataset.RejectedPath(in.path)} {
@@ -142,18 +136,18 @@ func cacheKey(found []input, o *Options) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			f := file{Path: abs, Name: in.name}
+			file := []any{abs, in.name}
 			if info, err := os.Stat(path); err == nil {
-				f.Size, f.Modified = info.Size(), info.ModTime().UnixNano()
+				file = append(file, info.Size(), info.ModTime().UnixNano())
 			}
-			all = append(all, f)
+			all = append(all, file)
 		}
 	}
-	hash, thresholds := "", o.Thresholds != nil
+	hash := ""
 	if o.Taxonomy != nil {
 		hash = o.Taxonomy.ID() + " " + o.Taxonomy.Hash()
 	}
-	data, err := json.Marshal([]any{storeFormat, all, hash, o.Columns, o.ID, o.Title, o.Build, thresholds})
+	data, err := json.Marshal([]any{fileFormat, all, hash, o.Columns, o.ID, o.Title, o.Build, o.Thresholds != nil})
 	if err != nil {
 		return "", err
 	}

@@ -40,32 +40,25 @@ type File struct {
 type Index struct {
 	meta     meta
 	task     *taxonomy.Taxonomy
-	store    store
-	cache    *cache
+	file     *file
+	cache    cache
 	facetAt  map[string]int // place in Catalog.Facets
 	measures map[string]int // place in Catalog.Measures
-	facetNo  map[string]int // number among meta.Facets
-	measNo   map[string]int // number among meta.Measures
 }
 
-// meta is what an Index knows without its store, which keeps it.
+// meta is what an Index knows without its file, which keeps it.
 type meta struct {
 	Catalog  Catalog
 	Files    []File
-	Starts   []int       // first row of each run, and the number of all rows
-	Facets   []facetMeta // by number
-	Measures []string    // keys by number; "" is not offered
-	Groups   int
+	Starts   []int                   // first row of each run, and the number of all rows
+	Facets   map[string]*facetColumn // by key; others are not offered
+	Measures map[string]*column[float64]
+	Rows     column[int64] // places of entries in the file
+	Words    []wordBlock
+	// IDs has the place of each row's id among all in order, Groups and Inputs equal numbers for equal ones.
+	IDs, Groups, Inputs column[int32]
 	// NotOffered says of other columns why no facet has their values, by name.
 	NotOffered map[string]string
-}
-
-// facetMeta says what numbers of values mean in the store.
-type facetMeta struct {
-	Key    string
-	Places []int  // in the catalogue, by number; -1 is not offered
-	Rest   int    // the place of rows without a value in the Runs where others have one; -1: they have none
-	Runs   []bool // that have any value
 }
 
 // Open reads files of rows and what lies beside them. A path is a file of rows, a folder of such files, or a ZIP file
@@ -90,32 +83,26 @@ func Open(ctx context.Context, paths []string, o Options) (*Index, error) {
 	b := newBuilder(&o, key)
 	x, err := b.build(ctx, found, notes)
 	if err != nil {
-		return nil, errors.Join(err, b.discard())
+		return nil, errors.Join(err, b.file.close())
 	}
 	return x, nil
 }
 
 // newIndex makes the tables by which queries name things.
-func newIndex(m meta, s store, task *taxonomy.Taxonomy) *Index {
-	x := &Index{meta: m, store: s, task: task, cache: newCache(cacheBytes), facetAt: map[string]int{},
-		measures: map[string]int{}, facetNo: map[string]int{}, measNo: map[string]int{}}
+func newIndex(m meta, f *file, task *taxonomy.Taxonomy) *Index {
+	x := &Index{meta: m, file: f, task: task, cache: cache{held: map[string]any{}}, facetAt: map[string]int{},
+		measures: map[string]int{}}
 	for i := range m.Catalog.Facets {
 		x.facetAt[m.Catalog.Facets[i].Key] = i
 	}
 	for i := range m.Catalog.Measures {
 		x.measures[m.Catalog.Measures[i].Key] = i
 	}
-	for i := range m.Facets {
-		x.facetNo[m.Facets[i].Key] = i
-	}
-	for i, key := range m.Measures {
-		x.measNo[key] = i
-	}
 	return x
 }
 
 // Close frees what the index took.
-func (x *Index) Close() error { return x.store.close() }
+func (x *Index) Close() error { return x.file.close() }
 
 // Catalog implements Source. Do not change it.
 func (x *Index) Catalog() *Catalog { return &x.meta.Catalog }

@@ -1,69 +1,44 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
 )
 
-// keyed is a row with what it is paired by.
-type keyed struct {
-	hash uint64
-	row  int
-}
-
-// pairRows pairs the rows of two sides, in the order of the first. Of several rows with one key the first goes with the
-// first, and so on.
-func pairRows(a, b []keyed) (pairs [][2]int) {
-	byKey := func(x, y keyed) int { return cmp.Or(cmp.Compare(x.hash, y.hash), cmp.Compare(x.row, y.row)) }
-	slices.SortFunc(a, byKey)
-	slices.SortFunc(b, byKey)
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i].hash < b[j].hash:
-			i++
-		case a[i].hash > b[j].hash:
-			j++
-		default: // within a key both sides go on together until one has no more
-			pairs = append(pairs, [2]int{a[i].row, b[j].row})
-			i++
-			j++
+// pairRows pairs the rows of two sides by their keys, in the order of the first. Of several rows with one key the first
+// goes with the first, and so on.
+func pairRows(a, b []int, keys []int32) (pairs [][2]int) {
+	first, next := make([]int, len(keys)), make([]int, len(keys)) // of B, by key and by row, and one more; 0 is none
+	for _, n := range slices.Backward(b) {
+		next[n], first[keys[n]] = first[keys[n]], n+1
+	}
+	for _, n := range a {
+		if m := first[keys[n]] - 1; m >= 0 {
+			pairs, first[keys[n]] = append(pairs, [2]int{n, m}), next[m]
 		}
 	}
-	slices.SortFunc(pairs, func(x, y [2]int) int { return x[0] - y[0] })
 	return pairs
 }
 
-// side are the rows of one side with their keys.
-func (x *Index) side(ctx context.Context, s Side) (rows []keyed, err error) {
+// side are the rows of one side.
+func (x *Index) side(ctx context.Context, s Side) (rows []int, err error) {
 	if s.Facet != facetRun && s.Facet != facetSystem {
 		return nil, queryErrorf("a side is a value of %q or %q, not of %q", facetRun, facetSystem, s.Facet)
 	}
-	facet, err := x.facet(s.Facet)
+	v, err := x.values(ctx, s.Facet)
 	if err != nil {
 		return nil, err
 	}
-	at := facet.place(s.Value)
+	at := v.place(s.Value)
 	if at < 0 {
 		return nil, queryErrorf("the facet %q has no value %q", s.Facet, s.Value)
 	}
-	what := partInput
-	if s.Facet == facetRun {
-		what = partID
-	}
-	for chunk := range x.chunks() {
-		values, err := x.facetChunk(ctx, s.Facet, chunk)
-		if err != nil {
-			return nil, err
+	holds := v.holds(func(set []int) bool { return slices.Contains(set, at) })
+	for n, set := range v.of {
+		if holds[set] {
+			rows = append(rows, n)
 		}
-		hashes, err := x.hashes(ctx, what, chunk)
-		if err != nil {
-			return nil, err
-		}
-		var all bitmap
-		all.fill(0, len(hashes))
-		values.values[at].eachOf(&all, func(i int) { rows = append(rows, keyed{hashes[i], chunk*chunkRows + i}) })
 	}
 	return rows, nil
 }
@@ -109,10 +84,17 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs := pairRows(a, b)
+	keys, err := x.inputs(ctx)
+	if q.A.Facet == facetRun {
+		keys, err = x.ids(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pairs := pairRows(a, b, keys)
 	out := &Pairs{AloneA: len(a) - len(pairs), AloneB: len(b) - len(pairs), Values: []PairValue{},
 		Measures: []PairMeasure{}, Rows: [][2]RowSummary{}}
-	pairs = slices.DeleteFunc(pairs, func(p [2]int) bool { return !chosen.has(p[0]) && !chosen.has(p[1]) })
+	pairs = slices.DeleteFunc(pairs, func(p [2]int) bool { return !chosen.rows[p[0]] && !chosen.rows[p[1]] })
 	out.Pairs = len(pairs)
 	changed, err := x.countPairs(ctx, facet, q.Value, pairs, out)
 	if err != nil {
@@ -134,84 +116,42 @@ func (x *Index) Pairs(ctx context.Context, q PairsQuery) (*Pairs, error) {
 	return out, err
 }
 
-// valueLists are the places of a facet's values by row.
-type valueLists struct {
-	starts []int32 // of a row's values; one more than rows
-	values []uint16
-}
-
-func (l *valueLists) of(n int) []uint16 { return l.values[l.starts[n]:l.starts[n+1]] }
-
-func (x *Index) valueLists(ctx context.Context, key string, n int) (*valueLists, error) {
-	chunks, err := x.facetChunks(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	var all bitmap
-	all.fill(0, chunkRows)
-	l := &valueLists{starts: make([]int32, x.rows()+1)}
-	for chunk, c := range chunks {
-		for v := range n {
-			c.values[v].eachOf(&all, func(i int) { l.starts[chunk*chunkRows+i+1]++ })
-		}
-	}
-	for i := 1; i < len(l.starts); i++ {
-		l.starts[i] += l.starts[i-1]
-	}
-	l.values = make([]uint16, l.starts[x.rows()])
-	at := slices.Clone(l.starts)
-	for chunk, c := range chunks {
-		for v := range n {
-			c.values[v].eachOf(&all, func(i int) {
-				row := chunk*chunkRows + i
-				l.values[at[row]] = uint16(v) // facets have no more values
-				at[row]++
-			})
-		}
-	}
-	return l, nil
-}
-
 // countPairs counts pairs by who has a value, and gives those that changed.
 func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pairs [][2]int,
 	out *Pairs) (changed [][2]int, err error) {
-	lists, err := x.valueLists(ctx, facet.Key, len(facet.Values))
+	v, err := x.values(ctx, facet.Key)
 	if err != nil {
 		return nil, err
 	}
 	at := facet.place(value)
-	known := func(values []uint16) bool {
-		return slices.ContainsFunc(values, func(v uint16) bool { return facet.Values[v].Role != RoleUnknown })
+	groups, err := x.groups(ctx)
+	if err != nil {
+		return nil, err
 	}
-	both, onlyA, onlyB := make([]int, len(facet.Values)), make([]int, len(facet.Values)), make([]int, len(facet.Values))
-	looked, sums := 0, newPairSums(len(facet.Values))
+	counts, looked, sums := make([]PairValue, len(facet.Values)), 0, newPairSums(len(facet.Values))
 	for _, p := range pairs {
-		a, b := lists.of(p[0]), lists.of(p[1])
-		if !known(a) || !known(b) {
+		a, b := v.row(p[0]), v.row(p[1])
+		if !facet.isKnown(a) || !facet.isKnown(b) {
 			out.Unknown++
 			continue
 		}
-		group, err := x.groupOf(ctx, p[0])
-		if err != nil {
-			return nil, err
-		}
-		sums.pairs[group]++
+		sums.pairs[groups[p[0]]]++
 		looked++
 		differs := false
 		for _, v := range a {
 			if slices.Contains(b, v) {
-				both[v]++
+				counts[v].Both++
 			} else {
-				onlyA[v]++
-				sums.add(group, v, -1)
-				differs = differs || value == "" || int(v) == at
+				counts[v].OnlyA++
+				sums.add(groups[p[0]], v, -1)
+				differs = differs || value == "" || v == at
 			}
 		}
 		for _, v := range b {
 			if !slices.Contains(a, v) {
-				onlyB[v]++
-				sums.add(group, v, 1)
-				differs = differs || value == "" || int(v) == at
+				counts[v].OnlyB++
+				sums.add(groups[p[0]], v, 1)
+				differs = differs || value == "" || v == at
 			}
 		}
 		if differs {
@@ -222,22 +162,14 @@ func (x *Index) countPairs(ctx context.Context, facet *Facet, value string, pair
 	for _, n := range sums.pairs {
 		out.Squares += float64(n * n)
 	}
-	for v := range facet.Values {
-		if facet.Values[v].Role != RoleUnknown {
-			squares, products := sums.of(v)
-			out.Values = append(out.Values, PairValue{Name: facet.Values[v].Name, Both: both[v], OnlyA: onlyA[v],
-				OnlyB: onlyB[v], Neither: looked - both[v] - onlyA[v] - onlyB[v], Squares: squares, Products: products})
+	for v, c := range counts {
+		if c.Name = facet.Values[v].Name; facet.Values[v].Role != RoleUnknown {
+			c.Neither = looked - c.Both - c.OnlyA - c.OnlyB
+			c.Squares, c.Products = sums.of(v)
+			out.Values = append(out.Values, c)
 		}
 	}
 	return changed, nil
-}
-
-func (x *Index) groupOf(ctx context.Context, row int) (int32, error) {
-	groups, err := x.numbers(ctx, partGroup, row/chunkRows)
-	if err != nil {
-		return 0, err
-	}
-	return groups[row%chunkRows], nil
 }
 
 // pairSums are, by group, the pairs that are known, and by value those that b alone has less those that a alone has.
@@ -254,7 +186,7 @@ func newPairSums(values int) *pairSums {
 	return s
 }
 
-func (s *pairSums) add(group int32, value uint16, change int) { s.changes[value][group] += change }
+func (s *pairSums) add(group int32, value, change int) { s.changes[value][group] += change }
 
 func (s *pairSums) of(value int) (squares, products float64) {
 	for group, d := range s.changes[value] {
@@ -268,13 +200,13 @@ func (s *pairSums) of(value int) (squares, products float64) {
 func (x *Index) sumPairs(ctx context.Context, pairs [][2]int, out *Pairs) error {
 	for i := range x.meta.Catalog.Measures {
 		key := x.meta.Catalog.Measures[i].Key
-		numbers, err := x.openOrder(ctx, Sort{Key: key})
+		numbers, err := x.measure(ctx, key)
 		if err != nil {
 			return err
 		}
 		sum := PairMeasure{Key: key}
 		for _, p := range pairs {
-			a, b := numbers.key(p[0]), numbers.key(p[1])
+			a, b := numbers[p[0]], numbers[p[1]]
 			if a != a || b != b { // NaN
 				continue
 			}

@@ -138,7 +138,7 @@ func randomFilter(r *rand.Rand) (Filter, func(*made) bool) {
 func TestRandom(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "rows.jsonl")
-	rows := writeMade(t, path, chunkRows+3000, 7)
+	rows := writeMade(t, path, partRows+3000, 7)
 	ctx := context.Background()
 	open := func(o Options) *Index {
 		x, err := Open(ctx, []string{path}, o)
@@ -151,10 +151,10 @@ func TestRandom(t *testing.T) {
 	inMemory := open(Options{memoryRows: math.MaxInt, Build: "test"})
 	cached := Options{CacheDir: filepath.Join(dir, "cache"), Build: "test"}
 	inFile := open(cached)
-	if _, ok := inMemory.store.(*memory); !ok {
+	if inMemory.file.in != nil {
 		t.Fatal("not in memory")
 	}
-	if _, ok := inFile.store.(*file); !ok {
+	if inFile.file.in == nil {
 		t.Fatal("not in a file")
 	}
 	again := open(cached)
@@ -264,7 +264,7 @@ func TestConcurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	x.cache = newCache(200_000)
+	x.cache.size = cacheBytes - 200_000
 	var wait sync.WaitGroup
 	for worker := range 8 {
 		wait.Go(func() {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"math"
 	"slices"
@@ -12,7 +11,6 @@ import (
 const (
 	maxRows     = 1000
 	maxPartners = 100
-	heapRows    = 20_000 // first rows of an order that are found without sorting all
 )
 
 // Keys of Sort that are neither facets nor measures.
@@ -21,186 +19,115 @@ const (
 	sortID  = "id"
 )
 
-// order is a way to sort rows: keys by row, NaN last; nil is the order of files.
-type order struct {
-	keys       [][]float64 // by chunk; nil: no row in it has one
-	plain      bool
-	descending bool
-}
-
-// openOrder makes what a Sort says comparable.
-func (x *Index) openOrder(ctx context.Context, s Sort) (*order, error) {
-	if s.Key == "" || s.Key == sortRow {
-		return &order{plain: true, descending: s.Descending}, nil
-	}
-	o := &order{keys: make([][]float64, x.chunks()), descending: s.Descending}
+// order makes what a Sort says comparable: keys by row, of which the least comes first; nil is the order of files.
+func (x *Index) order(ctx context.Context, s Sort) (keys []float64, err error) {
 	_, isMeasure := x.measures[s.Key]
-	facetAt, isFacet := x.facetAt[s.Key]
-	if s.Key != sortID && !isMeasure && !isFacet {
-		return nil, queryErrorf("rows cannot be sorted by %q: it is no facet and no measure", s.Key)
-	}
-	return o, x.eachChunk(ctx, func(ctx context.Context, chunk int) (err error) {
-		switch {
-		case s.Key == sortID:
-			o.keys[chunk], err = x.rankKeys(ctx, chunk)
-		case isMeasure:
-			o.keys[chunk], err = x.measureChunk(ctx, s.Key, chunk)
-		default:
-			o.keys[chunk], err = x.facetKeys(ctx, &x.meta.Catalog.Facets[facetAt], chunk)
+	_, isFacet := x.facetAt[s.Key]
+	switch {
+	case s.Key == "" || s.Key == sortRow:
+		for n := 0; s.Descending && n < x.rows(); n++ {
+			keys = append(keys, float64(n))
 		}
-		return err
-	})
-}
-
-func (x *Index) rankKeys(ctx context.Context, chunk int) ([]float64, error) {
-	ranks, err := x.numbers(ctx, partRank, chunk)
-	keys := make([]float64, len(ranks))
-	for i, r := range ranks {
-		keys[i] = float64(r)
+	case s.Key == sortID:
+		var ids []int32
+		ids, err = x.ids(ctx)
+		for _, place := range ids {
+			keys = append(keys, float64(place))
+		}
+	case isMeasure:
+		keys, err = x.measure(ctx, s.Key)
+		keys = slices.Clone(keys)
+	case isFacet:
+		keys, err = x.facetKeys(ctx, s.Key)
+	default:
+		err = queryErrorf("rows cannot be sorted by %q: it is no facet and no measure", s.Key)
+	}
+	for n, key := range keys {
+		if math.IsNaN(key) {
+			keys[n] = math.Inf(1) // last both ways
+		} else if s.Descending {
+			keys[n] = -key
+		}
 	}
 	return keys, err
 }
 
 // facetKeys are the places of values, or how many there are where a row may have several.
-func (x *Index) facetKeys(ctx context.Context, f *Facet, chunk int) ([]float64, error) {
-	values, err := x.facetChunk(ctx, f.Key, chunk)
+func (x *Index) facetKeys(ctx context.Context, key string) ([]float64, error) {
+	v, err := x.values(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]float64, x.chunkLen(chunk))
-	if !f.Multi {
-		for i := range keys {
-			keys[i] = math.NaN()
-		}
-	}
-	var all bitmap
-	all.fill(0, len(keys))
-	for v := range f.Values {
-		values.values[v].eachOf(&all, func(i int) {
-			if !f.Multi {
-				keys[i] = float64(v)
-			} else if f.Values[v].Role == "" {
-				keys[i]++
+	keys := make([]float64, x.rows())
+	for n := range keys {
+		set := v.row(n)
+		switch {
+		case v.Multi:
+			for _, at := range set {
+				keys[n] += float64(btoi(v.Values[at].Role == ""))
 			}
-		})
+		case len(set) > 0:
+			keys[n] = float64(set[0])
+		default:
+			keys[n] = noNumber
+		}
 	}
 	return keys, nil
 }
 
-func (o *order) key(n int) float64 {
-	if keys := o.keys[n/chunkRows]; keys != nil {
-		return keys[n%chunkRows]
+// sorted gives the numbers below n in an order; equal ones rise.
+func sorted(n int, compare func(a, b int) int) []int {
+	all := upTo(n)
+	slices.SortFunc(all, func(a, b int) int { return cmp.Or(compare(a, b), a-b) })
+	return all
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
 	}
-	return math.NaN()
+	return all
+}
+
+// list is a selection in order.
+type list struct {
+	*selection
+	keys []float64 // as of order
+}
+
+func (x *Index) list(ctx context.Context, f *Filter, s Sort) (list, error) {
+	keys, err := x.order(ctx, s)
+	if err != nil {
+		return list{}, err
+	}
+	chosen, err := x.choose(ctx, f)
+	return list{chosen, keys}, err
 }
 
 // compare orders two rows; it is 0 for a row and itself alone.
-func (o *order) compare(a, b int) int {
-	if o.plain && o.descending {
-		return b - a
-	}
-	if o.plain {
+func (l list) compare(a, b int) int {
+	if l.keys == nil {
 		return a - b
 	}
-	x, y := o.key(a), o.key(b)
-	switch missing := cmp.Compare(btoi(math.IsNaN(x)), btoi(math.IsNaN(y))); {
-	case missing != 0:
-		return missing
-	case math.IsNaN(x) || x == y:
-		return a - b
-	case o.descending:
-		return cmp.Compare(y, x)
-	}
-	return cmp.Compare(x, y)
+	return cmp.Or(cmp.Compare(l.keys[a], l.keys[b]), a-b)
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// part gives rows of a selection in order, from offset on.
-func (o *order) part(s *selection, offset, limit int) []int {
-	end := min(offset+limit, s.total)
-	if offset >= end {
-		return nil
-	}
-	if o.plain {
-		return plainPart(s, offset, end, o.descending)
-	}
-	if end <= heapRows && end < s.total {
-		return o.first(s, end)[offset:]
-	}
-	return o.all(s)[offset:end]
-}
-
-func plainPart(s *selection, offset, end int, descending bool) []int {
-	if descending {
-		offset, end = s.total-end, s.total-offset
-	}
-	rows := make([]int, 0, end-offset)
-	at := 0
-	for i, b := range s.chunks {
-		n := b.count()
-		if at+n > offset && at < end {
-			place := at
-			b.each(func(p int) {
-				if place >= offset && place < end {
-					rows = append(rows, i*chunkRows+p)
-				}
-				place++
-			})
+// first gives the first rows of a list in order. It keeps at most twice as many, and of those the first.
+func (l list) first(limit int) []int {
+	var rows []int
+	full := false // rows[limit-1] comes after limit-1 others
+	for n, chosen := range l.rows {
+		if !chosen || full && l.compare(n, rows[limit-1]) > 0 {
+			continue
 		}
-		at += n
-	}
-	if descending {
-		slices.Reverse(rows)
-	}
-	return rows
-}
-
-// all sorts the selection.
-func (o *order) all(s *selection) []int {
-	if o.plain {
-		return plainPart(s, 0, s.total, o.descending)
-	}
-	rows := make([]int, 0, s.total)
-	s.each(func(n int) { rows = append(rows, n) })
-	slices.SortFunc(rows, o.compare)
-	return rows
-}
-
-// first finds the first rows of the order.
-func (o *order) first(s *selection, n int) []int {
-	h := &lastFirst{order: o}
-	s.each(func(row int) {
-		if len(h.rows) < n {
-			heap.Push(h, row)
-		} else if o.compare(row, h.rows[0]) < 0 {
-			h.rows[0] = row
-			heap.Fix(h, 0)
+		if rows = append(rows, n); len(rows) == 2*limit {
+			slices.SortFunc(rows, l.compare)
+			rows, full = rows[:limit], true
 		}
-	})
-	slices.SortFunc(h.rows, o.compare)
-	return h.rows
-}
-
-// lastFirst is a heap with the last row on top.
-type lastFirst struct {
-	order *order
-	rows  []int
-}
-
-func (h *lastFirst) Len() int           { return len(h.rows) }
-func (h *lastFirst) Less(i, j int) bool { return h.order.compare(h.rows[i], h.rows[j]) > 0 }
-func (h *lastFirst) Swap(i, j int)      { h.rows[i], h.rows[j] = h.rows[j], h.rows[i] }
-func (h *lastFirst) Push(v any)         { h.rows = append(h.rows, v.(int)) }
-func (h *lastFirst) Pop() any {
-	last := h.rows[len(h.rows)-1]
-	h.rows = h.rows[:len(h.rows)-1]
-	return last
+	}
+	slices.SortFunc(rows, l.compare)
+	return rows[:min(limit, len(rows))]
 }
 
 // Rows implements Source.
@@ -211,16 +138,13 @@ func (x *Index) Rows(ctx context.Context, q RowsQuery) (*RowsPage, error) {
 	if q.Offset < 0 {
 		return nil, queryErrorf("the offset is %d; it is 0 or more", q.Offset)
 	}
-	sorted, err := x.openOrder(ctx, q.Sort)
+	l, err := x.list(ctx, &q.Filter, q.Sort)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := x.choose(ctx, &q.Filter)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := x.summaries(ctx, sorted.part(chosen, min(q.Offset, chosen.total), q.Limit))
-	return &RowsPage{Total: chosen.total, Rows: rows}, err
+	from := min(q.Offset, l.total)
+	rows, err := x.summaries(ctx, l.first(min(from+q.Limit, l.total))[from:])
+	return &RowsPage{Total: l.total, Rows: rows}, err
 }
 
 // Row implements Source. That there is no such row is a *NoRowError.
@@ -228,35 +152,30 @@ func (x *Index) Row(ctx context.Context, q RowQuery) (*RowDetail, error) {
 	if q.N < 0 || q.N >= x.rows() {
 		return nil, &NoRowError{q.N}
 	}
-	sorted, err := x.openOrder(ctx, q.Sort)
+	l, err := x.list(ctx, &q.Filter, q.Sort)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := x.choose(ctx, &q.Filter)
+	e, err := x.entry(ctx, q.N)
 	if err != nil {
 		return nil, err
 	}
-	e, err := x.newReader().read(ctx, q.N)
-	if err != nil {
-		return nil, err
-	}
-	out := &RowDetail{Record: e.record, Position: -1, Total: chosen.total, Previous: -1, Next: -1}
-	if out.Row, err = x.summary(q.N, e); err != nil {
-		return nil, err
-	}
-	if chosen.has(q.N) {
-		out.Position = 0
-		chosen.each(func(n int) {
-			switch c := sorted.compare(n, q.N); {
-			case c < 0:
-				out.Position++
-				if out.Previous < 0 || sorted.compare(n, out.Previous) > 0 {
-					out.Previous = n
-				}
-			case c > 0 && (out.Next < 0 || sorted.compare(n, out.Next) < 0):
-				out.Next = n
+	out := &RowDetail{Row: x.summary(q.N, e), Record: e.record, Position: -1, Total: l.total, Previous: -1, Next: -1}
+	for n := 0; l.rows[q.N] && n < len(l.rows); n++ {
+		if !l.rows[n] {
+			continue
+		}
+		switch c := l.compare(n, q.N); {
+		case c < 0:
+			out.Position++
+			if out.Previous < 0 || l.compare(n, out.Previous) > 0 {
+				out.Previous = n
 			}
-		})
+		case c == 0:
+			out.Position++ // from -1
+		case out.Next < 0 || l.compare(n, out.Next) < 0:
+			out.Next = n
+		}
 	}
 	partners, err := x.partners(ctx, q.N, &out.Row)
 	if err != nil {
@@ -267,63 +186,34 @@ func (x *Index) Row(ctx context.Context, q RowQuery) (*RowDetail, error) {
 }
 
 // partners are the rows of other runs with the same id, then those of other systems on the same input.
-func (x *Index) partners(ctx context.Context, n int, row *RowSummary) ([]int, error) {
-	equal, err := x.equalRows(ctx, partID, n)
+func (x *Index) partners(ctx context.Context, n int, row *RowSummary) (rows []int, err error) {
+	ids, err := x.ids(ctx)
 	if err != nil {
 		return nil, err
 	}
-	equal = slices.DeleteFunc(equal, func(other int) bool { return x.runOf(other) == row.Run })
-	system, has := row.Facets[facetSystem]
-	if !has {
-		return equal[:min(len(equal), maxPartners)], nil
+	for other, id := range ids {
+		if id == ids[n] && x.runOf(other) != row.Run {
+			rows = append(rows, other)
+		}
 	}
-	inputs, err := x.equalRows(ctx, partInput, n)
-	if err != nil {
-		return nil, err
-	}
-	at := x.facetAt[facetSystem]
-	for _, other := range inputs {
-		values, err := x.facetChunk(ctx, facetSystem, other/chunkRows)
+	if system, has := row.Facets[facetSystem]; has {
+		inputs, err := x.inputs(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for v := range x.meta.Catalog.Facets[at].Values {
-			if v != system[0] && values.values[v].has(other%chunkRows) && !slices.Contains(equal, other) {
-				equal = append(equal, other)
+		systems, err := x.values(ctx, facetSystem)
+		if err != nil {
+			return nil, err
+		}
+		same := len(rows)
+		for other, input := range inputs {
+			if input != inputs[n] || len(rows) >= maxPartners {
+				continue
 			}
-		}
-		if len(equal) >= maxPartners {
-			break
-		}
-	}
-	return equal[:min(len(equal), maxPartners)], nil
-}
-
-// equalRows are the other rows with the same hash, in order.
-func (x *Index) equalRows(ctx context.Context, what string, n int) (rows []int, err error) {
-	own, err := x.hashes(ctx, what, n/chunkRows)
-	if err != nil {
-		return nil, err
-	}
-	hash := own[n%chunkRows]
-	for chunk := range x.chunks() {
-		all, err := x.hashes(ctx, what, chunk)
-		if err != nil {
-			return nil, err
-		}
-		for i, h := range all {
-			if other := chunk*chunkRows + i; h == hash && other != n {
+			if set := systems.row(other); len(set) > 0 && set[0] != system[0] && !slices.Contains(rows[:same], other) {
 				rows = append(rows, other)
 			}
 		}
 	}
-	return rows, nil
-}
-
-func (p *places) has(i int) bool {
-	if p.bits != nil {
-		return p.bits.has(i)
-	}
-	_, found := slices.BinarySearch(p.list, uint16(i)) // a chunk's places have 16 bits
-	return found
+	return rows[:min(len(rows), maxPartners)], nil
 }
