@@ -41,7 +41,8 @@ const InPercent = "%.1f %%"
 // InP is the format of a p-value: three digits, or "<0.001".
 const InP = "p"
 
-// Text writes the number in a format for a float64, such as "%.3f", InPercent or InP; "" is up to four significant digits.
+// Text writes the number in a format for a float64, such as "%.3f", InPercent or InP; "" is up to four significant
+// digits.
 func (n Number) Text(format string) string {
 	switch {
 	case !n.Defined():

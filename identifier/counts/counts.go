@@ -1,5 +1,5 @@
-// Package counts measures in a text what an encoder sees badly: how long it is, and how much of it comes twice. A model's
-// manifest says how much that adds to its logits.
+// Package counts measures in a text what an encoder sees badly: how long it is, and how much of it comes twice. A
+// model's manifest says how much that adds to its logits.
 package counts
 
 import (

@@ -10,17 +10,21 @@ import (
 // functionWords are frequent words, by ISO 639-1: what tells the language of a text that is too short for whatlanggo.
 // docs/models.md has how often that is right.
 var functionWords = map[string]string{
-	"en": "the of and to was were what who which how when where why did does are that with by from for is it he she they i " +
-		"his her at this be has had have an do in a or as on not can you your my me we our will would should could if there " +
-		"give write make some any all one about into than then them their no but so",
-	"fr": "la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment se je vous " +
-		"moi un pas nous ne",
-	"de": "der das und ist wurde nicht mit dem den ein eine einen auf wer welche welcher welchem wie viele zu von im sich " +
-		"für des sie wo ich mir bitte kann wir",
-	"es": "el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue desde cuántas un puedes mi",
-	"it": "il gli che chi della delle nel nella quale quali dove quando per una si è fu di i più suo nei un mi puoi scrivi",
+	"en": "the of and to was were what who which how when where why did does are that with by from for is it he " +
+		"she they i his her at this be has had have an do in a or as on not can you your my me we our will " +
+		"would should could if there give write make some any all one about into than then them their no but " +
+		"so",
+	"fr": "la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment " +
+		"se je vous moi un pas nous ne",
+	"de": "der das und ist wurde nicht mit dem den ein eine einen auf wer welche welcher welchem wie viele zu " +
+		"von im sich für des sie wo ich mir bitte kann wir",
+	"es": "el la los las del una qué quién cuándo dónde cómo en para por se su que y es fue desde cuántas un " +
+		"puedes mi",
+	"it": "il gli che chi della delle nel nella quale quali dove quando per una si è fu di i più suo nei un mi " +
+		"puoi scrivi",
 	"pt": "os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
-	"nl": "het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op is deze wat der er hun ik kun mij je",
+	"nl": "het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op is deze wat der er " +
+		"hun ik kun mij je",
 }
 
 // lexicon has the function words of the languages that a model reads, and of others.
@@ -50,8 +54,8 @@ func newLexicon(read map[whatlanggo.Lang]bool) *lexicon {
 	return l
 }
 
-// otherLanguage names the language of which a short text has at least two function words, and more than of each language
-// that the model reads; "" where there is none, or two are as likely.
+// otherLanguage names the language of which a short text has at least two function words, and more than of each
+// language that the model reads; "" where there is none.
 func (l *lexicon) otherLanguage(text string) string {
 	if l == nil {
 		return ""
