@@ -31,7 +31,8 @@ func (t *Tally) computeShares() {
 	s.contrast()
 }
 
-// groupSums are those of the columns in each system, and behind them of all rows. Systems share groups, such as passages.
+// groupSums are those of the columns in each system, and behind them of all rows. Systems share groups, such as
+// passages.
 func (t *Tally) groupSums() [][]stats.GroupSums {
 	out := make([][]stats.GroupSums, len(t.stats.Systems)+1)
 	for i := range out {

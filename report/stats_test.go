@@ -72,7 +72,8 @@ func TestBestOfSeveral(t *testing.T) {
 	}
 	for k, value := range []float64{0.5, -0.5} {
 		d := s.Differences[k]
-		if d.System != "good" || d.Than != "middle" || !near(d.Value, value, 1e-12) || !near(d.PHolm, 2*float64(d.P), 1e-12) ||
+		if d.System != "good" || d.Than != "middle" || !near(d.Value, value, 1e-12) ||
+			!near(d.PHolm, 2*float64(d.P), 1e-12) ||
 			!d.isSettled() || d.Low*d.High < 0 {
 			t.Errorf("%+v", d)
 		}
