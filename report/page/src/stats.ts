@@ -81,7 +81,7 @@ function apart(a: Sized, b: Sized): Difference {
   const value = b.value - a.value;
   const most = -Math.log(leastP);
   const left = (x: number) => (value > 0 ? newcombe(a, b, Math.exp(-x)).low : -newcombe(a, b, Math.exp(-x)).high); // to 0
-  const p = value === 0 ? 1 : left(most) > 0 ? leastP : Math.exp(-root(0, most, left));
+  const p = !(left(0) > 0) ? 1 : left(most) > 0 ? leastP : Math.exp(-root(0, most, left)); // one group tells nothing
   return { ...newcombe(a, b, alpha), p };
 }
 

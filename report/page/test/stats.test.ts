@@ -101,3 +101,10 @@ test("distributions", () => {
   for (const q of known.quantiles) expect(criticalT(2 * (1 - q.p), q.df) / q.t).toBeCloseTo(1, 8);
   for (const b of known.betas) expect(Math.abs(incompleteBeta(b.a, b.b, b.x) - b.value)).toBeLessThan(1e-9);
 });
+
+test("one group tells nothing: no difference from it is sure", () => {
+  const of = (sum: number, rows: number, groups: number) => ({ groups, sum, rows, sumSquares: sum, rowSquares: (rows * rows) / groups, products: (sum * rows) / groups });
+  for (const [a, b] of [[of(1, 40, 1), of(40, 40, 40)], [of(3, 40, 40), of(0, 1, 1)], [of(1, 1, 1), of(0, 1, 1)]] as const) {
+    expect(apartShares(a, b)!.p).toBe(1);
+  }
+});
