@@ -166,9 +166,22 @@ func (m *Metrics) Text(w io.Writer) error {
 		out.Add("verifier", "accuracy %s, precision %s, recall %s, F1 %s on %d label sets",
 			three(v.Accuracy), three(v.Precision), three(v.Recall), three(v.F1), v.Rows)
 	}
+	if never := m.Measured().neverGiven(); len(never) > 0 {
+		out.Add("never given", "%s", words.Printable(strings.Join(never, ", ")))
+	}
 	out.Add("decision", "%s", words.Printable(m.Why))
 	out.Add("written", "%s", m.dir)
 	return out.Text(w)
+}
+
+// neverGiven are the labels that rows have, and that the model gave to none.
+func (e *Evaluation) neverGiven() (labels []string) {
+	for _, l := range e.Labels {
+		if l.Support > 0 && l.Predicted == 0 {
+			labels = append(labels, l.Label)
+		}
+	}
+	return labels
 }
 
 func (e *Evaluation) words() string {

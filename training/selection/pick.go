@@ -37,7 +37,8 @@ func newPicker(s *survey) *picker {
 // it.
 func (p *picker) choose() {
 	q, s := p.s.in.quotas(), p.s
-	for _, e := range s.random.sorted() {
+	random := s.random.sorted()
+	for _, e := range random[:min(len(random), q[Random])] {
 		e.of.out, p.last[s.random] = true, e.score
 		p.taken[s.random]++
 		p.like.add(e.of.id, e.of.sketch)

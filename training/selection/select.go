@@ -89,6 +89,7 @@ func Select(in Input) (*Batch, error) {
 	if err := in.Pool(s.row); err != nil {
 		return nil, err
 	}
+	in.Size = min(in.Size, max(1, s.counts.Free)) // shares are parts of what a small pool can give
 	p := newPicker(s)
 	p.choose()
 	b := &Batch{Items: p.items(), Counts: s.counts, Systems: maps.Clone(p.systems), Groups: p.spread()}

@@ -194,6 +194,15 @@ func TestSelectFillsItsShares(t *testing.T) {
 	}
 }
 
+// TestSelectOfASmallPool: shares are parts of the rows that can be chosen, where those are fewer than Size.
+func TestSelectOfASmallPool(t *testing.T) {
+	in := input(t, generated(50), 200)
+	in.Shares = Shares{Random: 0.2, Control: 0.1}
+	if got := reasons(mustSelect(t, in)); got[Random] != 10 || got[Control] > 5 || got[Uncertain] < 20 {
+		t.Errorf("%v; want 10 random, at most 5 control and many uncertain rows", got)
+	}
+}
+
 // Uncertainties by hand (threshold of Too Blue 0.25, its probability 0): a 1, b 0.9375, c 0.75, d 0.5625, e and f 0.5.
 func TestSelectTakesTheMostUncertain(t *testing.T) {
 	lines := []string{
