@@ -90,8 +90,9 @@ const spoiltItems = `{"item_id":"B001-0001","reason":"uncertain","row":{"id":"a"
 func erreval(t *testing.T, args ...string) (code int, out, stderr string) {
 	t.Helper()
 	var stdout, diagnostics bytes.Buffer
+	none := func(string) string { return "" }
 	code = execute(t.Context(), append([]string{"erreval"}, args...), &env{Process: &run.Process{In: strings.NewReader(""),
-		Out: &stdout, Err: &diagnostics}})
+		Out: &stdout, Err: &diagnostics, Getenv: none}})
 	return code, stdout.String(), diagnostics.String()
 }
 
