@@ -66,8 +66,8 @@ func (s *GroupSums) effectiveSize(variance float64) float64 {
 	return s.Rows / math.Max(1, s.variance()/(variance/s.Rows))
 }
 
-// ShareInterval is Wilson's score interval (1927) at Level of a share, of its effective number of rows (Korn and Graubard
-// 1998 do so with Clopper and Pearson's). With one group it is all from 0 to 1; NaN without rows.
+// ShareInterval is Wilson's score interval (1927) at Level of a share, of its effective number of rows (Korn and
+// Graubard 1998 do so with Clopper and Pearson's). With one group it is all from 0 to 1; NaN without rows.
 func (s *GroupSums) ShareInterval() (low, high float64) { return s.shareInterval(1 - Level) }
 
 // shareInterval misses the share with probability alpha.
@@ -97,7 +97,8 @@ func wilson(p, rows, t float64) (low, high float64) {
 	return math.Max(0, centre-half), math.Min(1, centre+half)
 }
 
-// MeanInterval is Student's interval at Level of a mean whose values may be any numbers. NaN with fewer than two groups.
+// MeanInterval is Student's interval at Level of a mean whose values may be any numbers. NaN with fewer than two
+// groups.
 func (s *GroupSums) MeanInterval() (low, high float64) {
 	if s.Groups < 2 {
 		return math.NaN(), math.NaN()
@@ -110,9 +111,9 @@ func (s *GroupSums) MeanInterval() (low, high float64) {
 // is below 1 - Level exactly where the interval excludes 0.
 type Difference struct{ Value, Low, High, P float64 }
 
-// PairedShares is the difference b - a of two shares of the same rows, of which onlyA have what is looked for in a alone;
-// the values of change are 1 where only b has it, -1 where only a has it, else 0. The interval is the adjusted Wald
-// interval (Bonett and Price 2012) of the effective number of rows. NaN without rows.
+// PairedShares is the difference b - a of two shares of the same rows, of which onlyA have what is looked for in a
+// alone; the values of change are 1 where only b has it, -1 where only a has it, else 0. The interval is the adjusted
+// Wald interval (Bonett and Price 2012) of the effective number of rows. NaN without rows.
 func PairedShares(onlyA float64, change *GroupSums) Difference {
 	if change.Rows == 0 {
 		return Difference{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
@@ -166,8 +167,8 @@ func newcombe(a, b *GroupSums, alpha float64) (low, high float64) {
 	return y - x - math.Hypot(y-lowB, highA-x), y - x + math.Hypot(highB-y, x-lowA)
 }
 
-// ApartMeans is the difference b - a of two means of different rows, by the test of Welch (1947). Low, High and P are NaN
-// where a or b has fewer than two groups, or none of their values differ: nothing tells then how far they spread.
+// ApartMeans is the difference b - a of two means of different rows, by the test of Welch (1947). Low, High and P are
+// NaN where a or b has fewer than two groups, or none of their values differ: nothing tells then how far they spread.
 func ApartMeans(a, b *GroupSums) Difference {
 	d := Difference{b.Mean() - a.Mean(), math.NaN(), math.NaN(), math.NaN()}
 	if a.Groups < 2 || b.Groups < 2 {

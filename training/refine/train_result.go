@@ -117,8 +117,8 @@ func (t *training) decide() {
 			m.Before == "", fmt.Sprintf("%s is not defined on these rows: too few of each label", p.Metric)
 	case f.Difference == nil:
 		constant := m.Measured().Constant[p.Metric]
-		m.Promoted, m.Why = true, fmt.Sprintf("it is the first model: %s %.3f; giving every row the most frequent labels has %s",
-			p.Metric, float64(f.Value), constant.Text("%.3f"))
+		m.Promoted, m.Why = true, fmt.Sprintf("it is the first model: %s %.3f; giving every row the most frequent labels "+
+			"has %s", p.Metric, float64(f.Value), constant.Text("%.3f"))
 		if f.Value <= constant {
 			m.Why += ". It has learnt nothing of use yet: it needs more rows, or more epochs"
 		}
