@@ -91,6 +91,7 @@ describe("views", () => {
     expect(await shown("rows")).toMatch(/item-1-baseline/);
     expect(await shown("compare")).toMatch(/Wins of the row[\s\S]*How sure is this\?[\s\S]*Paired shares[\s\S]*Pairs that differ/);
     await page.click("summary:has-text('How sure is this?')");
+    await page.waitForSelector('main :text("Rating of systems")');
     expect(await page.textContent("main")).toMatch(/How sure is this\?[\s\S]*Rating of systems[\s\S]*Bias of judges[\s\S]*Paired shares/);
     expect(await shown("row")).toMatch(/Probabilities against thresholds[\s\S]*Raw record/);
     expect(await shown("measured")).toMatch(/Per label against people[\s\S]*Confusion[\s\S]*Calibration[\s\S]*Learning curve/);
