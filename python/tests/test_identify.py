@@ -229,8 +229,14 @@ def test_score(model: str) -> None:
     assert [s["fluency"]["value"] for s in again["scores"]] == [*scored["score_fluency"]]
     flat = erreval.score(erreval.identify(frame, model=model), model="never opened", dimensions=["fluency"])
     assert [*flat["score_fluency"]] == [*scored["score_fluency"]]
+
+    def tagged_as(**columns: object) -> pd.DataFrame:
+        found: pd.DataFrame = frame.assign(status="tagged", reason=None, **columns)
+        return found
+
     with pytest.raises(erreval.UsageError, match="holds texts, not lists"):
-        erreval.score(frame.assign(labels="['Vague']", status="tagged", reason=None), model="never opened")
+        erreval.score(tagged_as(labels="['Vague']", p_vague=0.9), model="never opened")
+    assert erreval.score(tagged_as(labels="mine"), model=model)["score_fluency"].notna().all()  # not identify's columns
     found = [*erreval.score(iter(rows(3)), model=model, dimensions=["fluency"])]
     assert [r["scores"]["fluency"]["value"] for r in found] == [*scored["score_fluency"]]
     assert [*erreval.score(found, model="never opened", dimensions=["fluency"])] == found
@@ -251,6 +257,8 @@ def test_results(model: str, tmp_path: Path) -> None:
     vague: float = stats["Vague"].tolist()[0]
     assert vague == pytest.approx(sum("Vague" in found for found in tagged["labels"]) / (len(frame) - 1))
     assert results.stats(by="none").index.tolist() == ["all"]
+    users = ["ann" if i % 2 else "bo" for i in range(len(tagged))]  # a column of the user's
+    assert {*erreval.Results(tagged.assign(p_user=users)).stats(by="p_user").index} == {"all", "ann", "bo"}
     assert "without error" in results._repr_html_() and f"{vague:.1%}" in results._repr_html_()
     never = erreval.Results(erreval.identify(frame, model=model, threshold=1.0, nested=True))
     change = results.diff(never)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._program import run, task
-from ._rows import Answer, diagnoses_of
+from ._rows import Answer, diagnoses_of, written
 from ._tagger import Path as AnyPath
 from .errors import UsageError
 
@@ -85,20 +85,19 @@ class Results:
         return json.loads(said) if "--json" in flags else None
 
     def _file(self) -> _Lines:
-        return _Lines(self.frame, self._found)
+        return _Lines(self.frame, self._found, written(self.frame, self._task))
 
 
 class _Lines:
     """A file of the rows, while it is needed."""
 
-    def __init__(self, frame: pd.DataFrame, found: list[Answer]) -> None:
-        self._frame, self._found = frame, found
+    def __init__(self, frame: pd.DataFrame, found: list[Answer], ours: list[str]) -> None:
+        self._frame, self._found, self._ours = frame, found, ours
 
     def __enter__(self) -> str:
         self._folder = tempfile.TemporaryDirectory(prefix="erreval-")
         path = Path(self._folder.name, "rows.jsonl")
-        ours = {"diagnosis", "labels", "status", "reason", "truncated", "not_judged"}
-        kept = [c for c in self._frame.columns if c not in ours and not str(c).startswith("p_")]
+        kept = [c for c in self._frame.columns if c not in self._ours]
         values = [self._frame[c].astype(object).where(self._frame[c].notna(), None).tolist() for c in kept]
         with path.open("w", encoding="utf-8") as file:
             for i, d in enumerate(self._found):

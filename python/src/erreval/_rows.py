@@ -79,21 +79,28 @@ def _first_text(value: Any) -> Any:
     return value
 
 
+def written(frame: pd.DataFrame, known: Task) -> list[str]:
+    """The columns that identify wrote into a frame, under its own names; none where it wrote nothing."""
+    if "diagnosis" in frame.columns:
+        return ["diagnosis"]
+    likely = [f"p_{key}" for key in known.labels.values() if f"p_{key}" in frame.columns]
+    if not likely or not {"labels", "status", "reason"} <= {*frame.columns}:
+        return []
+    return [c for c in ("labels", *likely, "status", "reason", "truncated", "not_judged") if c in frame.columns]
+
+
 def diagnoses_of(frame: pd.DataFrame, known: Task) -> list[Answer] | None:
     """What identify wrote into a frame, as diagnoses; None where it wrote nothing."""
-    if "diagnosis" in frame.columns:
-        return [*frame["diagnosis"]]
-    if not {"labels", "status", "reason"} <= {*frame.columns}:
-        return None
-    likely = {label: f"p_{key}" for label, key in known.labels.items() if f"p_{key}" in frame.columns}
-    names = ["labels", "status", "reason", *(["not_judged"] if "not_judged" in frame.columns else []), *likely.values()]
+    names = written(frame, known)
+    if names in ([], ["diagnosis"]):
+        return [*frame["diagnosis"]] if names else None
     found: list[Answer] = []
     for values in zip(*(frame[name].tolist() for name in names)):
         row = dict(zip(names, values))
         if isinstance(row["labels"], str):
             raise UsageError("the column labels holds texts, not lists: read the frame from Parquet, or tag it again")
-        d: Answer = {"labels": [*row["labels"]], "probabilities": {label: row[c] for label, c in likely.items()}}
-        d["probabilities"] = {label: p for label, p in d["probabilities"].items() if p == p}
+        likely = {label: row.get(f"p_{key}", float("nan")) for label, key in known.labels.items()}
+        d: Answer = {"labels": [*row["labels"]], "probabilities": {label: p for label, p in likely.items() if p == p}}
         if row["status"] != "tagged":
             d = {"status": row["status"], "reason": row["reason"]}
         elif len(row.get("not_judged", ())):
