@@ -80,13 +80,17 @@ type made struct {
 
 // all makes the examples that the options ask for, equal ones of a row once.
 func (e *editor) all(o Options) (all []made) {
-	seen := map[string]bool{}
+	type example struct {
+		row  int
+		text string
+	}
+	seen := map[example]bool{}
 	add := func(row int, code string) bool {
 		x := e.try(row, code, o)
-		if x == nil || seen[fmt.Sprint(row, " ", x.Text)] {
+		if x == nil || seen[example{row, x.Text}] {
 			return false
 		}
-		seen[fmt.Sprint(row, " ", x.Text)] = true
+		seen[example{row, x.Text}] = true
 		all = append(all, made{x, row})
 		return true
 	}
