@@ -190,7 +190,10 @@ export function whatDiffers(runs: Run[]): (r: Run) => string {
   ]);
   const all = runs.map(settings);
   const names = [...new Set(all.flatMap((s) => [...s.keys()]))].filter((n) => new Set(all.map((s) => s.get(n))).size > 1);
-  return (r) => names.flatMap((n) => settings(r).has(n) ? [`${n} ${settings(r).get(n)!}`] : []).join(", ") || texts.overview.nothingDiffers;
+  return (r) => {
+    const own = settings(r);
+    return names.flatMap((n) => own.has(n) ? [`${n} ${own.get(n)!}`] : []).join(", ") || texts.overview.nothingDiffers;
+  };
 }
 
 const settingFacts = new Set(["Model", "Taxonomy", "Judge", "Build"]);
