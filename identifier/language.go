@@ -3,6 +3,7 @@ package identifier
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/abadojack/whatlanggo"
@@ -110,8 +111,8 @@ func (l *languages) check(values []string) error {
 		return l.unread(longest, other)
 	}
 	if len([]rune(text)) < lettersTelling {
-		if l.only < 0 && longest > 0 {
-			text = words.First(values[0], lettersTelling) + "\n" + text
+		if l.only < 0 {
+			text = strings.Join(values, "\n") // all are short
 		}
 		if other := l.short.otherLanguage(text); other != "" {
 			return l.unread(longest, other)

@@ -45,7 +45,7 @@ func TestLanguage(t *testing.T) {
 		"judged field alone":   {[]string{"en"}, []string{"متى افتتح الجسر؟", "in 1931", english}, false, "language: the question is in Arabic script; ", ""},
 		"answer alone":         {[]string{"en"}, []string{"What is Okinawa in Japanese?", "沖縄", english}, false, "", ""},
 		"names among English":  {[]string{"en"}, []string{"Who?", "a", english + " (" + arabic + ")"}, false, "", ""},
-		"French, too short":    {[]string{"en"}, []string{"Quand ?", "en 1931", "Le pont a ouvert en 1931."}, false, "", ""},
+		"French, too short":    {[]string{"en"}, []string{"Quand ?", "1931", "Le pont a ouvert."}, false, "", ""},
 		"French, short": {[]string{"en"}, []string{"Qui a construit le pont ?", "la ville", "La ville a construit le pont " +
 			"qui est sur le fleuve."}, false, "language: the passage is in French; ", ""},
 		"a short request in Dutch": {[]string{"en"}, []string{"Geef me een lijst van de rivieren die naar zee gaan.", "a", english},

@@ -14,7 +14,7 @@ var functionWords = map[string]string{
 		"she they i his her at this be has had have an do in a or as on not can you your my me we our will " +
 		"would should could if there give write make some any all one about into than then them their no but " +
 		"so",
-	"fr": "la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment " +
+	"fr": "le en la les des du une est et dans qui que quel quelle pour avec sur été ont aux ce cette son où comment " +
 		"se je vous moi un pas nous ne",
 	"de": "der das und ist wurde nicht mit dem den ein eine einen auf wer welche welcher welchem wie viele zu " +
 		"von im sich für des sie wo ich mir bitte kann wir",
