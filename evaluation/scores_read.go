@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,16 +135,23 @@ func (f *scoreSet) value(s *dataset.Score, aggregate Aggregate) (float64, bool) 
 // unrated are the texts, in lower case, of cells in which nobody gave a score.
 var unrated = []string{"", "n/a", "na", "-", "null"}
 
+// decimalComma is a number as spreadsheets write it in much of Europe. With three digits behind the comma it might be
+// thousands.
+var decimalComma = regexp.MustCompile(`^[+-]?\d+,\d{1,2}$`)
+
 // readRating reads a person's score; rated is false of a cell without one.
 func readRating(raw json.RawMessage) (x float64, rated bool, err error) {
 	text := strings.TrimSpace(dataset.PlainText(raw))
 	if slices.Contains(unrated, strings.ToLower(text)) {
 		return 0, false, nil
 	}
+	if decimalComma.MatchString(text) {
+		text = strings.Replace(text, ",", ".", 1)
+	}
 	x, err = strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, false, report.OptionErrorf("is %.40s, not a number; leave the cell empty, or write n/a, where nobody "+
-			"rated the row, and write 2.5 with a point", raw)
+			"rated the row", raw)
 	}
 	return x, true, nil
 }

@@ -25,6 +25,24 @@ var functionWords = map[string]string{
 	"pt": "os da dos das uma que quem onde quando em para por se não foi na ao seu mais um você meu escreva é",
 	"nl": "het een van de en dat die wie welke wanneer waar hoe werd met voor niet zijn op is deze wat der er " +
 		"hun ik kun mij je",
+	"pl": "i w z się na nie jest że jak do od po czy który która które kto co gdzie kiedy dlaczego ile był była było " +
+		"przez dla oraz przy są tym jego jej mi o",
+	"cs": "a v se na je že jak do od po který která které kdo co kde kdy proč kolik byl byla bylo pro při jsou jeho " +
+		"její z mi ve si",
+	"sv": "och att det som en ett är av på med för den till inte var vad vem när hur varför vilken vilket från har " +
+		"hade jag du kan mig de sin",
+	"da": "og at det som en et er af på med for den til ikke var hvad hvem hvornår hvor hvordan hvorfor hvilken hvilket " +
+		"fra har havde jeg du kan mig de sin blev",
+	"fi": "ja on ei oli että mikä mitä kuka missä milloin miten miksi kuinka joka hän se ne myös mutta kun ovat " +
+		"tämä voit minulle",
+	"ro": "și în de la cu pe nu este a fost care cine ce unde când cum câte din pentru o un mai sunt se lui ei îmi să " +
+		"al ale",
+	"hu": "a az és hogy nem van volt ki mi hol mikor miért hány melyik egy ez meg is mint aki ami nekem milyen",
+	"tr": "ve bir bu için ne kim nerede nasıl neden kaç hangi ile de da olan olarak daha değil mi gibi sonra kadar " +
+		"bana zaman",
+	"id": "dan yang di ke dari untuk dengan ini itu tidak adalah apa siapa mana kapan bagaimana mengapa berapa pada " +
+		"oleh dalam akan telah saya anda bisa",
+	"vi": "và của là có không cho được một các những này đó ở với khi nào ai gì sao bao nhiêu trong người đã tôi bạn",
 }
 
 // lexicon has the function words of the languages that a model reads, and of others.
@@ -60,10 +78,9 @@ func (l *lexicon) otherLanguage(text string) string {
 	if l == nil {
 		return ""
 	}
-	var found []string
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		found = append(found, word)
-	}
+	found := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) // so that hexadecimal numbers have no words
+	})
 	count := func(set map[string]bool) (n int) {
 		for _, word := range found {
 			if set[word] {
