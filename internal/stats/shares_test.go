@@ -226,15 +226,22 @@ func eachCase(f func(s *simulation)) {
 	}
 }
 
-// Of intervals at 95 %, at least 93 % hold the true value.
+// Of intervals at 95 %, at least 93 % hold the true value; 88 % where it is a small share, and rows of a group are nearly
+// all alike, so that it rests on the two or three groups that have it.
 func TestCoverage(t *testing.T) {
 	eachCase(func(s *simulation) {
-		s.cover(t, "share", 0.3, func() (low, high float64) { return s.shares(0.3).ShareInterval() })
-		s.cover(t, "paired", 0.1, func() (low, high float64) {
-			d := PairedShares(s.pairs(0.05, 0.15))
-			return d.Low, d.High
-		})
-		s.cover(t, "apart", 0.2, func() (low, high float64) { return newcombe(s.shares(0.1), s.shares(0.3), 1-Level) })
+		for _, p := range []float64{0.05, 0.3, 0.5} {
+			s.cover(t, "share", p, func() (low, high float64) { return s.shares(p).ShareInterval() })
+		}
+		for _, p := range [][2]float64{{0.02, 0.02}, {0.05, 0.15}, {0.1, 0.4}} { // that a alone has it, and b alone; and both
+			s.cover(t, "paired", p[1]-p[0], func() (low, high float64) {
+				d := PairedShares(s.pairs(p[0], p[1]))
+				return d.Low, d.High
+			})
+			s.cover(t, "apart", p[1]-p[0], func() (low, high float64) {
+				return newcombe(s.shares(p[0]), s.shares(p[1]), 1-Level)
+			})
+		}
 	})
 }
 
@@ -247,7 +254,11 @@ func (s *simulation) cover(t *testing.T, what string, truth float64, draw func()
 			held++
 		}
 	}
-	if held/trials < 0.93 {
+	least := 0.93
+	if what == "share" && truth < 0.1 && s.alike > 0.5 {
+		least = 0.88
+	}
+	if held/trials < least {
 		t.Errorf("%s, %d groups of %v rows, alike %v: coverage %.3f", what, s.groups, s.size, s.alike, held/trials)
 	}
 }
