@@ -28,6 +28,10 @@ describe("the address", () => {
     expect(readAddress("")).toEqual({ view: "overview", filter: {}, params: {} });
   });
 
+  test("of the view that rows had opens the row in the list", () => {
+    expect(readAddress("#view=row&row=9&sort=-id")).toEqual({ view: "rows", filter: {}, params: { row: "9", sort: "-id" } });
+  });
+
   test("names a key such as __proto__ without harm", () => {
     const { filter } = readAddress("#view=rows&any.__proto__=x&any.constructor=y");
     expect(Object.getPrototypeOf(filter)).toBe(Object.prototype);
@@ -88,7 +92,7 @@ describe("a sample", () => {
     const source = new LocalSource(sample(40));
     await expect(source.counts({ filter: {}, facet: "nothing" })).rejects.toThrow('"nothing"');
     await expect(source.counts({ filter: {}, facet: "run", by: "label" })).rejects.toThrow("several values");
-    await expect(source.row({ n: 40, filter: {}, sort: { key: "row" } })).rejects.toThrow("no row 40");
+    await expect(source.row({ n: 40 })).rejects.toThrow("no row 40");
     await expect(source.histogram({ filter: { ranges: { gone: { min: 1 } } }, measure: "severity" })).rejects.toThrow('"gone"');
   });
 });
