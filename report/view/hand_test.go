@@ -164,8 +164,8 @@ func TestWrongQueries(t *testing.T) {
 	}
 }
 
-// TestOutputs: what stands beside what, by hand from the table above. r1 and r3 alone have the inputs of P and Q without
-// an answer in a; r8#2 is the second row of a with the answer Ann on P, r6 the second of b without one on Q.
+// TestOutputs: what stands beside what, by hand from the table above. r8#2 is the second row of a with the answer Ann on
+// P, and r6 the second of b without an answer on Q.
 func TestOutputs(t *testing.T) {
 	x := openHand(t)
 	few := func(c Condition) Filter { return Filter{Facets: map[string]Condition{"system": c}} }
@@ -197,5 +197,41 @@ func TestOutputs(t *testing.T) {
 		if lines := strings.Join(lines, ", "); lines != c.want || got.Total != len(got.Rows) || got.Without != c.without {
 			t.Errorf("%s: %s (%d without), want %s (%d)", show(c.q), lines, got.Without, c.want, c.without)
 		}
+	}
+}
+
+// TestOutputsOfRuns: rows of runs that share no id stand beside each other where they have one input.
+func TestOutputsOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for name, answers := range map[string][]string{"a.jsonl": {"Ann", "Bob", "Eve"}, "b.jsonl": {"Bob", "Ann"}} {
+		text := ""
+		for _, answer := range answers {
+			text += `{"question":"` + name + `?","answer":"` + answer + `","passage":"P"}` + "\n"
+		}
+		paths = append(paths, filepath.Join(dir, name))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(paths)
+	x, err := Open(context.Background(), paths, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	got, err := x.Outputs(context.Background(), OutputsQuery{By: "run", Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := ""
+	for _, rows := range got.Rows {
+		for _, row := range rows {
+			lines += row.Text + row.Fields["answer"] + " "
+		}
+		lines += "/ "
+	}
+	if want := "a.jsonl?Ann b.jsonl?Ann / a.jsonl?Bob b.jsonl?Bob / a.jsonl?Eve / "; lines != want {
+		t.Errorf("%s, want %s", lines, want)
 	}
 }

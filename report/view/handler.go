@@ -13,8 +13,8 @@ import (
 const maxBody = 1 << 20
 
 // Handler answers queries of a Source over HTTP: GET /view/catalog, and POST /view/counts, histogram, rows, row, pairs,
-// outputs and export with a query as JSON. Errors are {"error": "…"}: 400 for a query that is wrong, 404 for a row that is not
-// there. Who may ask is the caller's to decide. It reads nothing but the Source.
+// outputs and export with a query as JSON. Errors are {"error": "…"}: 400 for a query that is wrong, 404 for a row that
+// is not there. Who may ask is the caller's to decide. It reads nothing but the Source.
 func Handler(source Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /view/catalog", func(w http.ResponseWriter, _ *http.Request) { respond(w, source.Catalog()) })
