@@ -96,3 +96,13 @@ describe("a sample", () => {
     await expect(source.histogram({ filter: { ranges: { gone: { min: 1 } } }, measure: "severity" })).rejects.toThrow('"gone"');
   });
 });
+
+test("outputs of runs that share no id stand beside each other by their inputs", async () => {
+  const data = sample(16); // two runs of two inputs, each by four systems
+  const lines = async () => (await new LocalSource(data).outputs({ by: "run", filter: {}, offset: 0, limit: 100 })).rows.map((l) => l.map((r) => r.n));
+  const byId = await lines();
+  data.rows.id = data.rows.id.map((id, i) => `${id} ${i}`);
+  expect(await lines()).toEqual(byId);
+  data.rows.input[15] = 99;
+  expect(await lines()).toEqual([...byId.slice(0, 7), [7], [15]]);
+});

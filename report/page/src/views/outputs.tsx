@@ -22,14 +22,22 @@ export function Outputs() {
   const facet = choices.find((f) => f.key === params["facet"]) ?? choices[0];
   const differ = facet && params["differ"] ? facet.key : "";
   const from = begins(params["from"]);
-  const asked = useAsk(`outputs ${by.key}`, [filter, differ, from], (s, signal) => s.outputs({ by: by.key, filter, differ, offset: from, limit: size }, signal));
+  const asked = useAsk(`outputs ${by.key}`, [filter, differ, from], (s, signal) =>
+    s.outputs({ by: by.key, filter, differ, offset: from, limit: size }, signal));
+  const put = (params: Record<string, string>) => page.set({ ...params, from: "" });
   const option = (f: Facet) => ({ value: f.key, title: facetTitle(f) });
   return (
     <Card title={texts.outputs.by(by.title)} help={texts.outputs.how[by.key]!} tools={
       <>
-        {several.length > 1 && <Select label={texts.outputs.columns} value={by.key} options={sides.map(option)} onChange={(v) => page.set({ by: v, from: "" })} />}
-        {facet && choices.length > 1 && <Select label={texts.outputs.facet} value={facet.key} options={choices.map(option)} onChange={(v) => page.set({ facet: v, from: "" })} />}
-        {facet && <label class="check"><input type="checkbox" checked={differ !== ""} onChange={(e) => page.set({ differ: e.currentTarget.checked ? "1" : "", from: "" })} /> {texts.outputs.differ}</label>}
+        {several.length > 1 && <Select label={texts.outputs.columns} value={by.key} options={sides.map(option)} onChange={(v) => put({ by: v })} />}
+        {facet && choices.length > 1 && (
+          <Select label={texts.outputs.facet} value={facet.key} options={choices.map(option)} onChange={(v) => put({ facet: v })} />
+        )}
+        {facet && (
+          <label class="check">
+            <input type="checkbox" checked={differ !== ""} onChange={(e) => put({ differ: e.currentTarget.checked ? "1" : "" })} /> {texts.outputs.differ}
+          </label>
+        )}
       </>
     }>
       <Answer of={asked}>
@@ -59,6 +67,7 @@ function Lines({ of, by, facet }: { of: RowSummary[][]; by: Facet; facet: Facet 
   const columns = by.values.map((v, place) => ({ name: v.name, place })).filter(({ name }) => isShown(name, condition));
   const judged = catalog.fields.find((f) => f.judged);
   const origin = ["system", "run"].flatMap((key) => facetOf(catalog, key) ?? []).filter((f) => f.key !== by.key && f.values.length > 1);
+  const nothing = state.params["differ"] ? texts.outputs.none : page.filtered ? texts.filter.nothing : texts.table.empty;
   const blank = of.length * columns.length - of.flat().length;
   const cell = (r: RowSummary) => (
     <>
@@ -84,7 +93,7 @@ function Lines({ of, by, facet }: { of: RowSummary[][]; by: Facet; facet: Facet 
                   })}
                 </tr>
               ))}
-              {of.length === 0 && <tr><td class="empty" colSpan={1 + columns.length}>{state.params["differ"] ? texts.outputs.none : page.filtered ? texts.filter.nothing : texts.table.empty}</td></tr>}
+              {of.length === 0 && <tr><td class="empty" colSpan={1 + columns.length}>{nothing}</td></tr>}
             </tbody>
           </table>
         </Scroll>
